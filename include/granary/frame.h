@@ -1,0 +1,71 @@
+/*
+ * granary: read what objects contain: frame chunks (Arrow IPC files) and tensor chunks (NPY files), in place.
+ */
+#ifndef GRANARY_FRAME_H
+#define GRANARY_FRAME_H
+
+#include "granary/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum granary_dtype {
+    GRANARY_NULLTYPE = 0, /* a column without any value */
+    GRANARY_BOOL = 1,     /* frames: bitmap, least significant bit first; tensors: one byte */
+    GRANARY_INT64 = 2,
+    GRANARY_FLOAT64 = 3,
+    GRANARY_STRING = 4,    /* UTF-8, int32 offsets */
+    GRANARY_DATE = 5,      /* int32 days since 1970-01-01 */
+    GRANARY_TIMESTAMP = 6, /* int64 microseconds since 1970-01-01T00:00:00, without a zone */
+    GRANARY_INT32 = 7,
+    GRANARY_FLOAT32 = 8,
+} granary_dtype;
+
+/* "int64" for GRANARY_INT64. Static storage. */
+GRANARY_API const char *granary_dtype_name(granary_dtype dtype);
+
+/* A column in Arrow's layout; pointers lead into the mapped object. */
+typedef struct granary_column {
+    const char *name; /* UTF-8, NUL-terminated */
+    granary_dtype dtype;
+    int64_t rows;
+    int64_t null_count;
+    const uint8_t *validity; /* bitmap, 1: there is a value; NULL: all are there */
+    const void *values;      /* rows values; strings: the bytes */
+    const int32_t *offsets;  /* strings only: rows + 1 */
+} granary_column;
+
+/* A frame, mapped. */
+typedef struct granary_frame granary_frame;
+
+/*
+ * Read a leased object as a frame, without a copy.
+ *
+ * view       must stay leased as long as the frame is used
+ * Errors     ETYPE it is no Arrow file with one record batch · EUNSUPPORTED a column type granary does not read ·
+ *            ECORRUPT · ENOMEM
+ */
+GRANARY_API granary_err granary_frame_open(const granary_view *view, granary_frame **ret_frame);
+GRANARY_API void granary_frame_close(granary_frame *frame);
+GRANARY_API int64_t granary_frame_rows(const granary_frame *frame);
+GRANARY_API size_t granary_frame_columns(const granary_frame *frame);
+/* Column by position, or by name; NULL when there is none. Valid until granary_frame_close(). */
+GRANARY_API const granary_column *granary_frame_column(const granary_frame *frame, size_t position);
+GRANARY_API const granary_column *granary_frame_column_named(const granary_frame *frame, const char *name);
+
+/* A tensor, mapped: C order. */
+typedef struct granary_tensor {
+    granary_dtype dtype;
+    int dims;
+    int64_t shape[8];
+    const void *values;
+} granary_tensor;
+
+/* Read a leased object as a tensor, without a copy. Errors: ETYPE it is no NPY file · EUNSUPPORTED · ECORRUPT */
+GRANARY_API granary_err granary_tensor_open(const granary_view *view, granary_tensor *ret_tensor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

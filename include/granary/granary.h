@@ -1,0 +1,15 @@
+/*
+ * granary: single-node object store and executor pool. This header includes the whole public API.
+ *
+ * Link with `pkg-config --cflags --libs granary` (everything) or `granary-store` (granary/store.h alone, needs libc
+ * only).
+ */
+#ifndef GRANARY_GRANARY_H
+#define GRANARY_GRANARY_H
+
+#include "granary/frame.h"
+#include "granary/graph.h"
+#include "granary/store.h"
+#include "granary/types.h"
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * granary: graphs: build one, run it, map its results (libgranary).
+ *
+ * A graph is a set of named nodes (an operator, its inputs, its parameters) and targets, the nodes whose results are
+ * kept. docs/graph-format.md lists the operators and their parameters; the same text form is accepted by
+ * granary_graph_submit_json().
+ */
+#ifndef GRANARY_GRAPH_H
+#define GRANARY_GRAPH_H
+
+#include "granary/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- building ---- */
+
+/* A graph being built. Not thread-safe: one thread at a time. */
+typedef struct granary_graph granary_graph;
+/* A node of it: an index; GRANARY_NO_NODE where none is. */
+typedef int32_t granary_node;
+#define GRANARY_NO_NODE (-1)
+
+GRANARY_API granary_graph *granary_graph_create(void);
+GRANARY_API void granary_graph_destroy(granary_graph *graph);
+
+/*
+ * Add a node.
+ *
+ * name    unique in the graph; NULL: one is made up
+ * op      operator, as in docs/graph-format.md
+ * inputs  count nodes of this graph, added before
+ * Returns the node, or GRANARY_NO_NODE: what was wrong is told by granary_graph_submit()
+ */
+GRANARY_API granary_node granary_graph_add(granary_graph *graph, const char *name, const char *op,
+                                           const granary_node *inputs, size_t count);
+
+/* Parameters of a node. Strings are copied. A key set twice keeps the last value. */
+GRANARY_API void granary_node_set_int(granary_graph *graph, granary_node node, const char *key, int64_t value);
+GRANARY_API void granary_node_set_double(granary_graph *graph, granary_node node, const char *key, double value);
+GRANARY_API void granary_node_set_bool(granary_graph *graph, granary_node node, const char *key, bool value);
+GRANARY_API void granary_node_set_string(granary_graph *graph, granary_node node, const char *key, const char *value);
+GRANARY_API void
+granary_node_set_ints(granary_graph *graph, granary_node node, const char *key, const int64_t *values, size_t count);
+GRANARY_API void granary_node_set_strings(granary_graph *graph, granary_node node, const char *key,
+                                          const char *const *values, size_t count);
+/* An entry of a mapping parameter, such as assign's columns: key "columns", entry "cost", text "`a` / 1000". */
+GRANARY_API void
+granary_node_set_entry(granary_graph *graph, granary_node node, const char *key, const char *entry, const char *text);
+
+/* Keep this node's result under its name. */
+GRANARY_API void granary_graph_target(granary_graph *graph, granary_node node);
+
+/* ---- running ---- */
+
+typedef struct granary_graph_options {
+    const char *key;     /* names the submission; the same key again is the same graph. NULL: a fresh one */
+    int64_t chunk_bytes; /* wished size of a chunk; 0: automatic */
+} granary_graph_options;
+
+#define GRANARY_KEY_MAX 64
+
+/*
+ * Submit a graph. When this returns OK it is accepted: it survives a crash of the scheduler.
+ *
+ * options  may be NULL
+ * ret_key  the submission's key, NUL-terminated
+ * Errors   EINVAL the message names the node · ENOENT an unknown operator, node or file · ETYPE · EUNREACHABLE.
+ *          What depends on the content of files is told by granary_graph_wait()
+ */
+GRANARY_API granary_err granary_graph_submit(granary_client *client, const granary_graph *graph,
+                                             const granary_graph_options *options, char ret_key[GRANARY_KEY_MAX]);
+/* The same from JSON text. Errors in the text carry line and column. */
+GRANARY_API granary_err granary_graph_submit_json(granary_client *client, const char *json, size_t length,
+                                                  const granary_graph_options *options, char ret_key[GRANARY_KEY_MAX]);
+
+typedef enum granary_graph_state {
+    GRANARY_GRAPH_RUNNING = 1,
+    GRANARY_GRAPH_SUCCEEDED = 2,
+    GRANARY_GRAPH_FAILED = 3,
+    GRANARY_GRAPH_CANCELLED = 4,
+} granary_graph_state;
+
+typedef struct granary_graph_status {
+    granary_graph_state state;
+    uint64_t subtasks_total; /* known so far: it may grow while a graph with unknown sizes runs */
+    uint64_t subtasks_done;
+    uint64_t retries;
+} granary_graph_status;
+
+/*
+ * Wait until the graph has ended.
+ *
+ * timeout_ms  GRANARY_FOREVER; 0 asks once
+ * ret_status  may be NULL; filled on ETIMEDOUT and when the graph failed, too
+ * Errors      ETIMEDOUT it still runs · the graph's own error, whose message names the node · ENOENT no such graph ·
+ *             EUNREACHABLE
+ */
+GRANARY_API granary_err granary_graph_wait(granary_client *client, const char *key, int timeout_ms,
+                                           granary_graph_status *ret_status);
+
+/* Ask a running graph to stop; its wait then returns ECANCELLED. Errors: ENOENT · EUNREACHABLE */
+GRANARY_API granary_err granary_graph_stop(granary_client *client, const char *key);
+
+/* Forget a graph and delete its results. A running one is stopped first. Errors: ENOENT · EUNREACHABLE */
+GRANARY_API granary_err granary_graph_delete(granary_client *client, const char *key);
+
+/* The plan as text: before and after optimisation, chunks, subtasks. *ret_text is to be freed. Errors: ENOENT */
+GRANARY_API granary_err granary_graph_explain(granary_client *client, const char *key, char **ret_text);
+
+/* ---- results ---- */
+
+/* A target's result: its chunks in order. For a frame they follow one another by rows; for a tensor they form a grid.
+ */
+typedef struct granary_result {
+    size_t chunk_count;
+    granary_id *chunks;  /* chunk_count ids: granary_object_get() maps them */
+    int64_t *chunk_rows; /* frames: rows of each */
+    bool is_tensor;
+    int dims;          /* tensors: number of dimensions, at most 8 */
+    int64_t shape[8];  /* tensors: of the whole */
+    int64_t splits[8]; /* tensors: chunks along each dimension, row-major order */
+} granary_result;
+
+/*
+ * Where the result of a target lies.
+ *
+ * target      name of a target node
+ * ret_result  to be given to granary_result_free()
+ * Errors      ENOENT no such graph or target · ESTATE it has not succeeded · EUNREACHABLE
+ */
+GRANARY_API granary_err granary_graph_result(granary_client *client, const char *key, const char *target,
+                                             granary_result *ret_result);
+GRANARY_API void granary_result_free(granary_result *result);
+
+/* ---- the pool ---- */
+
+typedef struct granary_executor_info {
+    uint32_t number;
+    int64_t pid;
+    int numa_node;
+    bool busy;
+    uint64_t subtasks_done;
+    uint64_t failures;
+} granary_executor_info;
+
+/* Every executor there is. *ret_infos is to be freed with free(). Errors: EUNREACHABLE */
+GRANARY_API granary_err granary_executor_list(granary_client *client, granary_executor_info **ret_infos,
+                                              size_t *ret_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

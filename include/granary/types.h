@@ -1,0 +1,95 @@
+/*
+ * granary: types every part of the public API shares.
+ *
+ * Errors    Functions that can fail return granary_err: GRANARY_OK (0) or a negative GRANARY_E...; ret_ parameters
+ *           stay untouched on failure. granary_error_message() then gives the sentence for humans: what, why, what
+ *           to do. It belongs to the calling thread and is valid until that thread's next failing call.
+ * Threads   Every function may be called from any thread unless its comment says otherwise.
+ * Fork      A handle belongs to the process that opened it: in a forked child its calls return GRANARY_EFORKED.
+ */
+#ifndef GRANARY_TYPES_H
+#define GRANARY_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(GRANARY_BUILD) && defined(__GNUC__)
+#define GRANARY_API __attribute__((visibility("default")))
+#else
+#define GRANARY_API
+#endif
+
+#define GRANARY_VERSION_MAJOR 0
+#define GRANARY_VERSION_MINOR 1
+#define GRANARY_VERSION_PATCH 0
+#define GRANARY_VERSION       "0.1.0"
+
+typedef enum granary_err {
+    GRANARY_OK = 0,
+    GRANARY_EFAILED = -1,
+    GRANARY_EINVAL = -2,
+    GRANARY_EUNREACHABLE = -3,
+    GRANARY_ENOENT = -4,
+    GRANARY_EFULL = -5,
+    GRANARY_ETIMEDOUT = -6,
+    GRANARY_EPERM = -7,
+    GRANARY_ECORRUPT = -8,
+    GRANARY_EEXIST = -9,
+    GRANARY_EPROTO = -10,
+    GRANARY_EVERSION = -11,
+    GRANARY_ENOMEM = -12,
+    GRANARY_EIO = -13,
+    GRANARY_EUNSUPPORTED = -14,
+    GRANARY_ECANCELLED = -15,
+    GRANARY_EBUSY = -16,
+    GRANARY_EFORKED = -17,
+    GRANARY_ETYPE = -18,
+    GRANARY_ESTATE = -19,
+    GRANARY_ELOST = -20,
+} granary_err;
+
+/* "ENOENT" for GRANARY_ENOENT; "E?" for a value that is none. Static storage. */
+GRANARY_API const char *granary_error_name(granary_err err);
+
+/* The fixed sentence of an error, such as "not found". Static storage. */
+GRANARY_API const char *granary_error_text(granary_err err);
+
+/* The calling thread's last failure in full; "" when it had none. */
+GRANARY_API const char *granary_error_message(void);
+
+/* The command-line exit status that stands for an error: 0 to 8. */
+GRANARY_API int granary_error_exit_status(granary_err err);
+
+/* GRANARY_VERSION of the library that runs, which may differ from the header that was compiled. */
+GRANARY_API const char *granary_version(void);
+
+/* ---- ids ---- */
+
+#define GRANARY_ID_BYTES 16
+#define GRANARY_ID_TEXT  32 /* hex digits, without the terminating NUL */
+
+/* Names an object within its session. All zero bytes is not a valid id. */
+typedef struct granary_id {
+    unsigned char bytes[GRANARY_ID_BYTES];
+} granary_id;
+
+/* A fresh id from the kernel's random numbers. */
+GRANARY_API granary_id granary_id_random(void);
+
+/* The id of a name in a session: XXH3-128 of both, the same in every process. session NULL means "default". */
+GRANARY_API granary_id granary_id_from_name(const char *session, const char *name);
+
+/* Write 32 lower-case hex digits and a NUL. */
+GRANARY_API void granary_id_format(granary_id id, char ret_text[GRANARY_ID_TEXT + 1]);
+
+/* Parse exactly 32 hex digits (either case). Errors: EINVAL, and *ret_id is left alone. */
+GRANARY_API granary_err granary_id_parse(const char *text, size_t length, granary_id *ret_id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

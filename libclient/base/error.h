@@ -1,0 +1,19 @@
+/* Errors as values with a message. The message is the thread's; the value travels by return. */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include <stdarg.h>
+
+#include "granary/types.h"
+
+/* Set the thread's message and return err: `return gr_fail(GRANARY_ENOENT, "object %s: not found", text);` */
+granary_err gr_fail(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Put "what: " in front of the message of an error that is passed on; returns err. */
+granary_err gr_fail_in(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Translate errno where it arises: "what: strerror". Call before anything can change errno. */
+granary_err gr_fail_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
+granary_err gr_err_from_errno(int error);
+
+#endif

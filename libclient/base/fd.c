@@ -1,0 +1,229 @@
+#include "base/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+void
+gr_fd_close(int *fd)
+{
+    int error = errno;
+
+    if (*fd >= 0) {
+        (void)close(*fd);
+        *fd = -1;
+    }
+    errno = error;
+}
+
+granary_err
+gr_write_all(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+
+    while (size > 0) {
+        ssize_t n = write(fd, at, size);
+
+        if (n < 0 && errno != EINTR) {
+            return gr_fail_errno("write");
+        }
+        if (n > 0) {
+            at += n;
+            size -= (size_t)n;
+        }
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+gr_pread_all(int fd, void *bytes, size_t size, int64_t offset)
+{
+    char *at = bytes;
+
+    while (size > 0) {
+        ssize_t n = pread(fd, at, size, offset);
+
+        if (n == 0) {
+            return gr_fail(GRANARY_EIO, "read: the file ends at byte %lld, %zu bytes early", (long long)offset, size);
+        }
+        if (n < 0 && errno != EINTR) {
+            return gr_fail_errno("read");
+        }
+        if (n > 0) {
+            at += n;
+            offset += n;
+            size -= (size_t)n;
+        }
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+gr_pwrite_all(int fd, const void *bytes, size_t size, int64_t offset)
+{
+    const char *at = bytes;
+
+    while (size > 0) {
+        ssize_t n = pwrite(fd, at, size, offset);
+
+        if (n < 0 && errno != EINTR) {
+            return gr_fail_errno("write");
+        }
+        if (n > 0) {
+            at += n;
+            offset += n;
+            size -= (size_t)n;
+        }
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+gr_file_read(const char *path, size_t max_size, char **ret_bytes, size_t *ret_size)
+{
+    granary_err err = GRANARY_OK;
+    char *bytes = NULL;
+    size_t size = 0;
+    size_t room = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) {
+        return gr_fail_errno("%s", path);
+    }
+    for (;;) {
+        ssize_t n;
+
+        if (size + 1 >= room) {
+            char *more = realloc(bytes, room = room == 0 ? 16384 : room * 2);
+
+            if (more == NULL) {
+                err = gr_fail(GRANARY_ENOMEM, "%s: out of memory", path);
+                goto out;
+            }
+            bytes = more;
+        }
+        n = read(fd, bytes + size, room - size - 1);
+        if (n < 0 && errno != EINTR) {
+            err = gr_fail_errno("%s", path);
+            goto out;
+        }
+        if (n == 0) {
+            break;
+        }
+        size += n > 0 ? (size_t)n : 0;
+        if (size > max_size) {
+            err = gr_fail(GRANARY_EFULL, "%s: larger than %zu bytes", path, max_size);
+            goto out;
+        }
+    }
+    bytes[size] = '\0';
+    *ret_bytes = bytes;
+    *ret_size = size;
+    bytes = NULL;
+out:
+    free(bytes);
+    gr_fd_close(&fd);
+    return err;
+}
+
+int
+gr_pidfd_open(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+uint64_t
+gr_process_start_time(pid_t pid)
+{
+    char path[64];
+    char text[1024];
+    ssize_t n;
+    char *at;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+    n = read(fd, text, sizeof text - 1);
+    gr_fd_close(&fd);
+    if (n <= 0) {
+        return 0;
+    }
+    text[n] = '\0';
+    at = strrchr(text, ')'); /* the command's name may hold anything but this */
+    for (int field = 2; at != NULL && field < 22; field++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at == NULL ? 0 : strtoull(at + 1, NULL, 10);
+}
+
+granary_err
+gr_mkdir_private(const char *path)
+{
+    char parent[PATH_MAX];
+    struct stat st;
+
+    if (strlen(path) >= sizeof parent) {
+        return gr_fail(GRANARY_EINVAL, "%s: path too long", path);
+    }
+    (void)snprintf(parent, sizeof parent, "%s", path);
+    for (char *slash = strchr(parent + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(parent, 0700) < 0 && errno != EEXIST && errno != EISDIR && errno != EROFS) {
+            return gr_fail_errno("%s: cannot create the directory", parent);
+        }
+        *slash = '/';
+    }
+    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+        return gr_fail_errno("%s: cannot create the directory", path);
+    }
+    if (lstat(path, &st) < 0) {
+        return gr_fail_errno("%s", path);
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        return gr_fail(GRANARY_EINVAL, "%s: not a directory", path);
+    }
+    if (st.st_uid != geteuid() || (st.st_mode & 022) != 0) {
+        return gr_fail(GRANARY_EPERM, "%s: must belong to uid %u and not be writable by others", path,
+                       (unsigned)geteuid());
+    }
+    return GRANARY_OK;
+}
+
+static void
+remove_at(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct dirent *entry;
+    DIR *dir;
+
+    if (fd < 0 || (dir = fdopendir(fd)) == NULL) {
+        gr_fd_close(&fd);
+        (void)unlinkat(parent, name, 0);
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            remove_at(dirfd(dir), entry->d_name);
+        }
+    }
+    (void)closedir(dir);
+    (void)unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void
+gr_remove_tree(const char *path)
+{
+    remove_at(AT_FDCWD, path);
+}

@@ -1,0 +1,36 @@
+/* File descriptors and processes. */
+#ifndef BASE_FD_H
+#define BASE_FD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "granary/types.h"
+
+/* Close and forget: *fd becomes -1. -1 is fine. errno is kept. */
+void gr_fd_close(int *fd);
+
+/* Write or read everything, through EINTR. Errors: errno's; read: EIO when the file ends early. */
+granary_err gr_write_all(int fd, const void *bytes, size_t size);
+granary_err gr_pread_all(int fd, void *bytes, size_t size, int64_t offset);
+granary_err gr_pwrite_all(int fd, const void *bytes, size_t size, int64_t offset);
+
+/* A whole file in memory with a NUL behind it, to be freed. Errors: errno's, EFULL when larger than max_size. */
+granary_err gr_file_read(const char *path, size_t max_size, char **ret_bytes, size_t *ret_size);
+
+/* A pollable descriptor of a process, or -1 with errno. */
+int gr_pidfd_open(pid_t pid);
+
+/* When the process started, in clock ticks since boot; 0 when there is none. pid + start time names a process for good.
+ */
+uint64_t gr_process_start_time(pid_t pid);
+
+/* mkdir -p with mode; an existing directory is fine when it is ours and not writable by others. Errors: errno's, EPERM
+ */
+granary_err gr_mkdir_private(const char *path);
+
+/* rm -rf below and including path, not crossing symlinks. */
+void gr_remove_tree(const char *path);
+
+#endif

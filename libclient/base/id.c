@@ -1,0 +1,123 @@
+#include "base/id.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+
+granary_id
+gr_id_hash(const void *bytes, size_t size)
+{
+    XXH128_hash_t hash = XXH3_128bits(bytes, size);
+    granary_id id = gr_id_from_words(hash.low64, hash.high64);
+
+    if (gr_id_is_zero(id)) {
+        id.bytes[0] = 1;
+    }
+    return id;
+}
+
+uint64_t
+gr_hash64(const void *bytes, size_t size)
+{
+    return XXH3_64bits(bytes, size);
+}
+
+granary_id
+granary_id_random(void)
+{
+    granary_id id = {{0}};
+
+    while (gr_id_is_zero(id)) {
+        if (getrandom(id.bytes, sizeof id.bytes, 0) != (ssize_t)sizeof id.bytes) {
+            abort(); /* 16 bytes are always given at once; a kernel without random numbers cannot run us */
+        }
+    }
+    return id;
+}
+
+granary_id
+granary_id_from_name(const char *session, const char *name)
+{
+    char text[1024];
+    int length = snprintf(text, sizeof text, "%s/%s", session == NULL ? "default" : session, name);
+    char *all = text;
+    granary_id id;
+
+    if (length >= (int)sizeof text) {
+        all = malloc((size_t)length + 1);
+        if (all == NULL) {
+            abort();
+        }
+        (void)snprintf(all, (size_t)length + 1, "%s/%s", session == NULL ? "default" : session, name);
+    }
+    id = gr_id_hash(all, (size_t)length);
+    if (all != text) {
+        free(all);
+    }
+    return id;
+}
+
+granary_id
+gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output)
+{
+    char text[256];
+    int length = snprintf(text, sizeof text, "%.200s#%llu#%u", graph_key, (unsigned long long)op, output);
+
+    return gr_id_hash(text, (size_t)length);
+}
+
+void
+granary_id_format(granary_id id, char ret_text[GRANARY_ID_TEXT + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < GRANARY_ID_BYTES; i++) {
+        ret_text[2 * i] = digits[id.bytes[i] >> 4];
+        ret_text[2 * i + 1] = digits[id.bytes[i] & 15];
+    }
+    ret_text[GRANARY_ID_TEXT] = '\0';
+}
+
+static int
+digit_value(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    if (c >= 'A' && c <= 'F') {
+        return c - 'A' + 10;
+    }
+    return -1;
+}
+
+granary_err
+granary_id_parse(const char *text, size_t length, granary_id *ret_id)
+{
+    granary_id id;
+
+    if (length != GRANARY_ID_TEXT) {
+        return gr_fail(GRANARY_EINVAL, "object id: %zu characters instead of %d hex digits", length, GRANARY_ID_TEXT);
+    }
+    for (size_t i = 0; i < GRANARY_ID_BYTES; i++) {
+        int high = digit_value(text[2 * i]);
+        int low = digit_value(text[2 * i + 1]);
+
+        if (high < 0 || low < 0) {
+            return gr_fail(GRANARY_EINVAL, "object id '%.32s': not a hex digit at %zu", text, 2 * i + (high >= 0));
+        }
+        id.bytes[i] = (unsigned char)(high << 4 | low);
+    }
+    if (gr_id_is_zero(id)) {
+        return gr_fail(GRANARY_EINVAL, "object id: all zero names no object");
+    }
+    *ret_id = id;
+    return GRANARY_OK;
+}

@@ -1,0 +1,48 @@
+/* Object ids beyond the public functions. */
+#ifndef BASE_ID_H
+#define BASE_ID_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "granary/types.h"
+
+/* The id's bytes as the two native words a slot holds. */
+static inline void
+gr_id_words(granary_id id, uint64_t ret_words[2])
+{
+    memcpy(ret_words, id.bytes, sizeof id.bytes);
+}
+
+static inline granary_id
+gr_id_from_words(uint64_t word0, uint64_t word1)
+{
+    granary_id id;
+
+    memcpy(id.bytes, &word0, 8);
+    memcpy(id.bytes + 8, &word1, 8);
+    return id;
+}
+
+static inline bool
+gr_id_equal(granary_id a, granary_id b)
+{
+    return memcmp(a.bytes, b.bytes, sizeof a.bytes) == 0;
+}
+
+static inline bool
+gr_id_is_zero(granary_id id)
+{
+    return gr_id_equal(id, (granary_id){{0}});
+}
+
+/* XXH3-128 of bytes as an id (never all zero). */
+granary_id gr_id_hash(const void *bytes, size_t size);
+
+/* The id of output `output` of chunk operator `op` of a graph: known before anything runs. */
+granary_id gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output);
+
+/* XXH3-64. */
+uint64_t gr_hash64(const void *bytes, size_t size);
+
+#endif

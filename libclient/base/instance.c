@@ -1,0 +1,123 @@
+#include "base/instance.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/id.h"
+
+/* sun_path holds 108 bytes with its NUL; "/store.sock" is the longest name put below the directory. */
+#define RUNTIME_MAX (108 - (int)sizeof "/store.sock")
+
+static granary_err
+runtime_from_name(const char *name, char runtime[PATH_MAX])
+{
+    const char *xdg = getenv("XDG_RUNTIME_DIR");
+    size_t length = strlen(name);
+
+    if (length == 0 || length > 32 || name[0] == '.') {
+        return gr_fail(GRANARY_EINVAL,
+                       "instance '%s': a name has 1 to 32 characters and does not begin with a dot; "
+                       "a path has a '/'",
+                       name);
+    }
+    for (const char *c = name; *c != '\0'; c++) {
+        if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL) {
+            return gr_fail(GRANARY_EINVAL, "instance '%s': only letters, digits, '.', '_' and '-' make a name", name);
+        }
+    }
+    if (xdg != NULL && xdg[0] == '/' && access(xdg, W_OK) == 0) {
+        (void)snprintf(runtime, PATH_MAX, "%s/granary/%s", xdg, name);
+    } else {
+        (void)snprintf(runtime, PATH_MAX, "/tmp/granary-%u/%s", (unsigned)geteuid(), name);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+gr_instance_resolve(const char *name, struct gr_instance *ret_instance)
+{
+    struct gr_instance instance = {0};
+    char runtime[PATH_MAX];
+    char absolute[PATH_MAX];
+    const char *last;
+    uint32_t tag;
+    granary_err err;
+    int length;
+
+    if (name == NULL || name[0] == '\0') {
+        name = getenv("GRANARY_INSTANCE");
+    }
+    if (name == NULL || name[0] == '\0') {
+        name = "default";
+    }
+    if (strchr(name, '/') == NULL) {
+        err = runtime_from_name(name, runtime);
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    } else if (name[0] == '/') {
+        (void)snprintf(runtime, sizeof runtime, "%s", name);
+    } else {
+        if (getcwd(absolute, sizeof absolute) == NULL) {
+            return gr_fail_errno("current directory");
+        }
+        length = snprintf(runtime, sizeof runtime, "%s/%s", absolute, name);
+        if (length >= (int)sizeof runtime) {
+            return gr_fail(GRANARY_EINVAL, "instance '%s': path too long", name);
+        }
+    }
+    /* One directory, one tag: resolve links as far as the path exists, and drop trailing slashes. */
+    if (realpath(runtime, absolute) != NULL) {
+        memcpy(runtime, absolute, sizeof runtime);
+    }
+    for (length = (int)strlen(runtime); length > 1 && runtime[length - 1] == '/'; length--) {
+        runtime[length - 1] = '\0';
+    }
+    if (length > RUNTIME_MAX) {
+        return gr_fail(GRANARY_EINVAL,
+                       "instance directory '%s': %d characters, but at most %d fit a socket's address; "
+                       "choose a shorter path with --instance",
+                       runtime, length, RUNTIME_MAX);
+    }
+    last = strrchr(runtime, '/');
+    (void)snprintf(instance.name, sizeof instance.name, "%.63s", last == NULL ? runtime : last + 1);
+    (void)snprintf(instance.runtime, sizeof instance.runtime, "%.107s", runtime);
+    (void)snprintf(instance.store_socket, sizeof instance.store_socket, "%.96s/store.sock", runtime);
+    (void)snprintf(instance.sched_socket, sizeof instance.sched_socket, "%.96s/sched.sock", runtime);
+    (void)snprintf(instance.pool_socket, sizeof instance.pool_socket, "%.96s/pool.sock", runtime);
+    tag = (uint32_t)gr_hash64(runtime, (size_t)length);
+    (void)snprintf(instance.shm_prefix, sizeof instance.shm_prefix, "/granary.%u.%08x.", (unsigned)geteuid(), tag);
+    (void)snprintf(instance.spill_default, sizeof instance.spill_default, "/var/tmp/granary-%u-%08x",
+                   (unsigned)geteuid(), tag);
+    *ret_instance = instance;
+    return GRANARY_OK;
+}
+
+int
+gr_instance_sweep_shm(const struct gr_instance *instance)
+{
+    size_t length = strlen(instance->shm_prefix + 1);
+    struct dirent *entry;
+    int count = 0;
+    DIR *dir = opendir("/dev/shm");
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (strncmp(entry->d_name, instance->shm_prefix + 1, length) == 0) {
+            char name[NAME_MAX + 2];
+
+            (void)snprintf(name, sizeof name, "/%s", entry->d_name);
+            count += shm_unlink(name) == 0;
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return count;
+}

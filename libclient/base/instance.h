@@ -1,0 +1,39 @@
+/*
+ * Where an instance lives. Everything about an instance follows from its runtime directory:
+ *
+ *   <runtime>/lock          held (flock) by the supervisor for its life; contains its pid
+ *   <runtime>/store.sock    the store's unix socket
+ *   <runtime>/sched.sock    the scheduler's ZeroMQ endpoint for clients (ipc://)
+ *   <runtime>/pool.sock     ... and for executors
+ *   <runtime>/instance.json what `granary status` tells of it
+ *   <runtime>/log/          store.log, sched.log, pool.log
+ *   <runtime>/state.db      the scheduler's state
+ *   shared memory           names begin with shm_prefix
+ */
+#ifndef BASE_INSTANCE_H
+#define BASE_INSTANCE_H
+
+#include "granary/types.h"
+
+struct gr_instance {
+    char name[64];          /* for humans: the last part of runtime */
+    char runtime[108];      /* directory; short enough that the sockets below it fit sun_path */
+    char store_socket[108]; /* paths, not endpoints */
+    char sched_socket[108];
+    char pool_socket[108];
+    char shm_prefix[48];     /* "/granary.<uid>.<tag>." */
+    char spill_default[108]; /* directory on disk, when none is configured: /var/tmp/granary-<uid>-<tag> */
+};
+
+/*
+ * Resolve an instance; nothing needs to exist.
+ *
+ * name    a name ([A-Za-z0-9._-], at most 32), a path (has a '/'), or NULL: $GRANARY_INSTANCE, else "default"
+ * Errors  EINVAL: bad name; path so long that a socket below it would not fit (the message says how long it may be)
+ */
+granary_err gr_instance_resolve(const char *name, struct gr_instance *ret_instance);
+
+/* Unlink every shared-memory object whose name begins with the instance's prefix. Returns how many there were. */
+int gr_instance_sweep_shm(const struct gr_instance *instance);
+
+#endif

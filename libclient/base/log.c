@@ -1,0 +1,60 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *log_room = "granary";
+static enum gr_log_level log_level = GR_LOG_INFO;
+static const char *const level_names[] = {"DEBUG", "INFO", "WARN", "ERROR"};
+
+void
+gr_log_init(const char *room)
+{
+    const char *wish = getenv("GRANARY_LOG");
+
+    log_room = room;
+    for (size_t i = 0; wish != NULL && i < sizeof level_names / sizeof level_names[0]; i++) {
+        if (strcasecmp(wish, level_names[i]) == 0) {
+            log_level = (enum gr_log_level)i;
+        }
+    }
+}
+
+void
+gr_log(enum gr_log_level level, const char *id, const char *format, ...)
+{
+    char text[900];
+    char line[1200];
+    struct timespec now;
+    struct tm utc;
+    va_list args;
+    int length;
+
+    if (level < log_level) {
+        return;
+    }
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+            *c = '?';
+        }
+    }
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &utc);
+    length = snprintf(line, sizeof line, "%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ %s %s %s %s\n", utc.tm_year + 1900,
+                      utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, now.tv_nsec / 1000000, log_room,
+                      level_names[level], id, text);
+    if (length > (int)sizeof line - 1) {
+        length = (int)sizeof line - 1;
+    }
+    /* One write, so that lines of several processes do not mix; a log that cannot be written is no reason to stop. */
+    if (write(STDERR_FILENO, line, (size_t)length) < 0) {
+        return;
+    }
+}

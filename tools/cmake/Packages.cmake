@@ -1,0 +1,17 @@
+# What granary stands on. tools/packages.sh installs it on Debian; everything is found through pkg-config.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(zmq REQUIRED IMPORTED_TARGET libzmq>=4.3)
+pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(protobuf_c REQUIRED IMPORTED_TARGET libprotobuf-c)
+pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
+pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(numa REQUIRED IMPORTED_TARGET numa)
+pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
+pkg_check_modules(cmocka IMPORTED_TARGET cmocka)
+pkg_check_modules(lmdb IMPORTED_TARGET lmdb) # only a peer to measure against
+find_program(PROTOC_C protoc-c REQUIRED)
+if(GRANARY_TESTS AND NOT cmocka_FOUND)
+  message(FATAL_ERROR "cmocka is missing: install it (tools/packages.sh) or configure with -DGRANARY_TESTS=OFF")
+endif()

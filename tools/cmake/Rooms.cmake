@@ -1,0 +1,70 @@
+# A room is one folder and one library. Its headers are included as "room/file.h", and only the rooms it names in USES
+# (and what those expose) are in reach: each room's folder is linked under an include root of its own.
+#
+#   granary_room(store SOURCES arena.c index.c USES base wire LINKS PkgConfig::lz4)
+#   granary_program(granary-store SOURCES main.c USES store)
+#   granary_test(test_arena SOURCES test_arena.c USES store)      a program and a ctest entry; cmocka
+#       [LABELS integration] [TIMEOUT 60] [SERIAL] [TSAN]
+#
+# TSAN marks what has threads or lock-free code: `ctest -L tsan` runs it under the tsan preset.
+
+function(granary_room_root name folder)
+  set(root ${CMAKE_BINARY_DIR}/roots/${name})
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${folder} ${root}/${name} SYMBOLIC)
+endfunction()
+
+function(granary_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;LINKS" ${ARGN})
+  granary_room_root(${name} ${CMAKE_CURRENT_SOURCE_DIR})
+  add_library(room_${name} STATIC ${ROOM_SOURCES})
+  set_target_properties(room_${name} PROPERTIES OUTPUT_NAME granary_room_${name})
+  target_compile_definitions(room_${name} PRIVATE GRANARY_BUILD=1)
+  # PRIVATE: who uses this room does not see the rooms below it, unless it names them too.
+  target_include_directories(room_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/roots/${name})
+  foreach(used IN LISTS ROOM_USES)
+    target_include_directories(room_${name} PRIVATE ${CMAKE_BINARY_DIR}/roots/${used})
+  endforeach()
+  foreach(used IN LISTS ROOM_USES)
+    target_link_libraries(room_${name} PUBLIC $<LINK_ONLY:room_${used}>)
+    add_dependencies(room_${name} room_${used})
+  endforeach()
+  target_link_libraries(room_${name} PRIVATE ${ROOM_LINKS} Threads::Threads)
+endfunction()
+
+function(granary_program name)
+  cmake_parse_arguments(PROGRAM "" "" "SOURCES;USES;LINKS" ${ARGN})
+  add_executable(${name} ${PROGRAM_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR})
+  foreach(used IN LISTS PROGRAM_USES)
+    target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/roots/${used})
+    target_link_libraries(${name} PRIVATE room_${used})
+  endforeach()
+  target_link_libraries(${name} PRIVATE ${PROGRAM_LINKS} Threads::Threads m)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endfunction()
+
+function(granary_test name)
+  cmake_parse_arguments(TEST "SERIAL;TSAN" "TIMEOUT" "SOURCES;USES;LINKS;LABELS" ${ARGN})
+  if(NOT TEST_SOURCES)
+    set(TEST_SOURCES ${name}.c)
+  endif()
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 120)
+  endif()
+  if(NOT TEST_LABELS)
+    set(TEST_LABELS unit)
+  endif()
+  if(TEST_TSAN)
+    list(APPEND TEST_LABELS tsan)
+  endif()
+  granary_program(${name} SOURCES ${TEST_SOURCES} USES ${TEST_USES} LINKS ${TEST_LINKS} PkgConfig::cmocka)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}"
+    ENVIRONMENT "GRANARY_BIN=${CMAKE_BINARY_DIR}/bin;GRANARY_SOURCE=${CMAKE_SOURCE_DIR}")
+  if(TEST_SERIAL)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
