@@ -1,0 +1,25 @@
+/* Frames and tensors as text for people and programs. */
+#ifndef DATA_PRINT_H
+#define DATA_PRINT_H
+
+#include "data/frame.h"
+#include "data/tensor.h"
+
+/*
+ * A table with aligned columns (numbers right, text left, nulls as "-"), control characters escaped; at most max_rows
+ * rows, the first and the last halves when there are more (0: all), and a last line "12345 rows x 4 columns" when
+ * shortened.
+ */
+void gr_print_table(const granary_frame *frame, int64_t max_rows, struct gr_buf *out);
+/* RFC 4180: header line, quotes where needed, nulls empty, "\n" line ends. */
+void gr_print_csv(const granary_frame *frame, struct gr_buf *out);
+/* {"columns":[{"name":..,"dtype":..}],"rows":[[..],..]}; non-finite numbers as strings. */
+void gr_print_json(const granary_frame *frame, struct gr_buf *out);
+/* Nested brackets, shortened like numpy's over 1000 elements (max_elements; 0: all). */
+void gr_print_tensor(const granary_tensor *tensor, int64_t max_elements, struct gr_buf *out);
+/* {"dtype":..,"shape":[..],"values":[nested]} */
+void gr_print_tensor_json(const granary_tensor *tensor, struct gr_buf *out);
+/* A JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
+void gr_print_json_string(const char *text, size_t length, struct gr_buf *out);
+
+#endif

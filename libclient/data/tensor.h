@@ -1,0 +1,25 @@
+/* Tensors in memory and as NPY files (version 1.0, C order, data 64-byte aligned). */
+#ifndef DATA_TENSOR_H
+#define DATA_TENSOR_H
+
+#include "base/buf.h"
+#include "granary/frame.h"
+
+struct gr_tensor {
+    granary_tensor view;
+    void *owned; /* view.values when it is ours, else NULL */
+};
+
+int64_t gr_tensor_elements(const granary_tensor *tensor);
+/* Zeroed. Errors: ENOMEM · EINVAL negative or too many dimensions (8) */
+granary_err gr_tensor_alloc(granary_dtype dtype, int dims, const int64_t *shape, struct gr_tensor *ret_tensor);
+void gr_tensor_free(struct gr_tensor *tensor);
+
+/* Object size of a tensor as NPY file; write it. dtypes: BOOL '|b1', INT32 '<i4', INT64 '<i8', FLOAT32 '<f4', FLOAT64
+ * '<f8'. */
+uint64_t gr_npy_measure(const granary_tensor *tensor);
+void gr_npy_write(const granary_tensor *tensor, void *data);
+/* Read in place. Errors: ETYPE no NPY file · EUNSUPPORTED dtype, Fortran order · ECORRUPT */
+granary_err gr_npy_read(const void *data, uint64_t data_size, granary_tensor *ret_tensor);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * Expressions over the columns of a frame: parsed, checked against a schema, evaluated by kernels
+ * (executor/kernel/eval.c).
+ *
+ *   expr    := or ;  or := and { "or" and } ;  and := not { "and" not } ;  not := "not" not | compare
+ *   compare := sum [ ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=") sum | "is" ["not"] "null" ]
+ *   sum     := product { ("+"|"-") product } ;  product := unary { ("*"|"/"|"%") unary } ;  unary := "-" unary |
+ * primary primary := number | 'text' | "text" | true | false | null | date 'YYYY-MM-DD' | timestamp '...' | name | `any
+ * name` | "(" expr ")" | function "(" expr, ... ")"            functions: abs, sqrt, isnull, notnull, year, month, day,
+ * lower, length
+ *
+ * Keywords in any case. "&", "|", "~", "&&", "||", "!" are accepted for and, or, not (with pandas' binding avoided:
+ * they bind like the words). Arithmetic: int64 op int64 is int64 except "/" (float64); overflow of int64 is an error of
+ * the subtask; x / 0 is inf or nan; int % 0 is null. Null in arithmetic or comparison gives null; and/or are
+ * three-valued; filter keeps true rows only.
+ */
+#ifndef GRAPH_EXPR_H
+#define GRAPH_EXPR_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "graph/schema.h"
+
+enum gr_expr_kind { GR_EXPR_COLUMN, GR_EXPR_LITERAL, GR_EXPR_CALL };
+
+/* Functions of one or two operands; the table is in expr.c. */
+enum gr_expr_op {
+    GR_OP_ADD,
+    GR_OP_SUBTRACT,
+    GR_OP_MULTIPLY,
+    GR_OP_DIVIDE,
+    GR_OP_MODULO,
+    GR_OP_NEGATE,
+    GR_OP_EQUAL,
+    GR_OP_NOT_EQUAL,
+    GR_OP_LESS,
+    GR_OP_LESS_EQUAL,
+    GR_OP_GREATER,
+    GR_OP_GREATER_EQUAL,
+    GR_OP_AND,
+    GR_OP_OR,
+    GR_OP_NOT,
+    GR_OP_IS_NULL,
+    GR_OP_IS_NOT_NULL,
+    GR_OP_ABS,
+    GR_OP_SQRT,
+    GR_OP_YEAR,
+    GR_OP_MONTH,
+    GR_OP_DAY,
+    GR_OP_LOWER,
+    GR_OP_LENGTH,
+    GR_OP_TO_FLOAT64,   /* inserted by the check: int64 -> float64 */
+    GR_OP_TO_TIMESTAMP, /* inserted by the check: date -> timestamp */
+};
+
+struct gr_expr {
+    enum gr_expr_kind kind;
+    granary_dtype dtype; /* of the value; set by gr_expr_check() */
+    int position;        /* in the text, bytes, for messages */
+    /* COLUMN */
+    char *column;
+    int column_index; /* in the schema; set by gr_expr_check() */
+    /* LITERAL: dtype tells which; is_null: of any type */
+    bool is_null;
+    union {
+        int64_t i; /* INT64, BOOL (0/1), DATE, TIMESTAMP */
+        double d;
+    } value;
+    char *text; /* STRING */
+    size_t text_size;
+    /* CALL */
+    enum gr_expr_op op;
+    struct gr_expr *operands[2];
+};
+
+/* Parse. Errors: EINVAL "expression `...`, position 7: ..." */
+granary_err gr_expr_parse(const char *text, struct gr_expr **ret_expr);
+void gr_expr_destroy(struct gr_expr *expr);
+
+/*
+ * Bind columns and give every node its dtype; conversions are inserted. A string literal compared with a date or
+ * timestamp is read as one. Errors: ENOENT unknown column (with the nearest name there is) · ETYPE names operator and
+ * both types
+ */
+granary_err gr_expr_check(struct gr_expr *expr, const struct gr_schema *schema);
+
+/* Mark in used[0..schema->count) the columns the expression reads, before or after the check. Unknown names are
+ * skipped. */
+void gr_expr_columns(const struct gr_expr *expr, const struct gr_schema *schema, bool *used);
+
+#endif

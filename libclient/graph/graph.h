@@ -1,0 +1,79 @@
+/*
+ * Tileable graphs: what a user submits, as Granary__Graph (contract/granary.proto). The operator table is
+ * contract/ops.def.
+ */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include <stdbool.h>
+
+#include "graph/schema.h"
+#include "schema/granary.pb-c.h"
+
+/* ---- attributes ---- */
+
+/* The attribute of that name, or NULL. */
+const Granary__Attr *gr_attr_find(Granary__Attr *const *attrs, size_t count, const char *name);
+/* Values with a default when the attribute is missing (or of another kind). Strings are borrowed. */
+int64_t gr_attr_int(Granary__Attr *const *attrs, size_t count, const char *name, int64_t fallback);
+double
+gr_attr_double(Granary__Attr *const *attrs, size_t count, const char *name, double fallback); /* an int serves, too */
+bool gr_attr_bool(Granary__Attr *const *attrs, size_t count, const char *name, bool fallback);
+const char *gr_attr_string(Granary__Attr *const *attrs, size_t count, const char *name, const char *fallback);
+
+/* New attributes on the heap, freed by granary__attr__free_unpacked(attr, NULL) or with the message that holds them.
+ * NULL: no memory. */
+Granary__Attr *gr_attr_new_int(const char *name, int64_t value);
+Granary__Attr *gr_attr_new_double(const char *name, double value);
+Granary__Attr *gr_attr_new_bool(const char *name, bool value);
+Granary__Attr *gr_attr_new_string(const char *name, const char *value);
+Granary__Attr *gr_attr_new_ints(const char *name, const int64_t *values, size_t count);
+Granary__Attr *gr_attr_new_bools(const char *name, const bool *values, size_t count);
+Granary__Attr *gr_attr_new_strings(const char *name, char *const *values, size_t count);
+Granary__Attr *gr_attr_new_map(const char *name, char *const *keys, char *const *values, size_t count);
+Granary__Attr *gr_attr_copy(const Granary__Attr *attr);
+
+/* ---- the check before anything runs ---- */
+
+/* What a node yields. */
+struct gr_node_type {
+    bool known; /* false: it depends on a file that was not read yet */
+    bool is_tensor;
+    struct gr_schema schema; /* frames */
+    granary_dtype dtype;     /* tensors */
+    int dims;
+    int64_t shape[8];
+};
+
+/* A graph in order: inputs come before the nodes that read them. */
+struct gr_graph {
+    Granary__Graph *message; /* owned */
+    size_t count;
+    struct gr_graph_node *nodes; /* in topological order */
+    size_t target_count;
+    size_t *targets; /* positions in nodes */
+};
+struct gr_graph_node {
+    const Granary__Node *node; /* borrowed from message */
+    int op;                    /* enum gr_tile_op, see graph/ops.h */
+    size_t input_count;
+    size_t *inputs; /* positions in nodes, smaller than its own */
+    struct gr_node_type type;
+};
+
+/*
+ * Check structure and parameters: unique names, known operators, input counts, required and unknown parameters and
+ * their kinds, expressions' syntax, cycles (the message shows one), targets. *takes* message on success. Errors:
+ * EINVAL, ENOENT; every message begins with "node 'NAME' (OP): "
+ */
+granary_err gr_graph_create(Granary__Graph *message, struct gr_graph **ret_graph);
+void gr_graph_destroy(struct gr_graph *graph);
+
+/*
+ * Give every node its type, in order, as far as types are known: sources' schemas are set beforehand by the caller
+ * (nodes[i].type.known). Checks columns, dtypes, shapes. Idempotent; call again when more sources are known.
+ * Errors: ENOENT unknown column · ETYPE · EINVAL; the message names node, operator and column
+ */
+granary_err gr_graph_infer(struct gr_graph *graph);
+
+#endif

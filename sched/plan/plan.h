@@ -1,0 +1,68 @@
+/*
+ * From a tileable graph to subtasks. Pure: no clock, no file content, no network; files are read by subtasks, whose
+ * answers come back through gr_plan_feed(). (stat() of input files happens once, at creation.)
+ *
+ *   create: check (graph room) -> optimise (room optimize: column pruning, head into sort, ...)
+ *   advance: tile what can be tiled (room tile) -> fuse (room fuse) -> subtasks; may be called again after a feed
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "granary/types.h"
+#include "schema/granary.pb-c.h"
+
+struct gr_plan;
+
+struct gr_plan_options {
+    const char *key; /* of the graph: object ids come from it (gr_id_of_chunk) */
+    const char *session;
+    const char *directory; /* relative file names start here */
+    int64_t chunk_bytes;   /* 0: automatic */
+    int slots;             /* executors there are, for automatic sizes; results do not depend on it */
+    uint64_t memory_bytes; /* the store's budget, 0: unknown; chunks are kept small beside it */
+};
+
+/* *takes* graph, on success or not. Errors: what gr_graph_create() and gr_graph_infer() give; missing, unreadable
+ * files: ENOENT, EPERM ... */
+granary_err gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, struct gr_plan **ret_plan);
+void gr_plan_destroy(struct gr_plan *plan);
+
+/* A subtask that is new. Inputs that are objects were made by subtasks handed out before (or earlier in the same
+ * batch). */
+struct gr_plan_subtask {
+    Granary__Subtask *subtask; /* number is the plan's own, from 0, ascending; attempt 0 */
+    uint64_t *after; /* subtasks (plan numbers) that must succeed first, beyond those that make its inputs (op null) */
+    size_t after_count;
+    uint32_t priority;  /* depth-first: higher runs first among ready ones */
+    uint64_t out_bytes; /* estimate of what it will put into the store */
+    bool feeds;         /* its Done is to be given to gr_plan_feed() */
+};
+struct gr_plan_batch {
+    struct gr_plan_subtask *subtasks;
+    size_t count;
+};
+/* *gives* the batch, to be freed with gr_plan_batch_free() (set .subtask NULL for those taken over). An object of a
+ * batch that is not a target's is needed by subtasks of the same batch only: free it when its last consumer is done. */
+granary_err gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch);
+void gr_plan_batch_free(struct gr_plan_batch *batch);
+
+/* Errors: the graph fails (unknown column in a file, ragged rows, ...): the message names node, file, line. */
+granary_err gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done);
+
+/* Nothing more will come: when all subtasks handed out are done, the graph has succeeded. */
+bool gr_plan_complete(const struct gr_plan *plan);
+
+/* Whether an object belongs to a target's result. */
+bool gr_plan_keeps(const struct gr_plan *plan, granary_id id);
+
+/* Where a target lies (ids, shape and splits; rows and bytes are the caller's to fill). To be freed with
+ * granary__result__free_unpacked(). Errors: ENOENT no such target · ESTATE it is not tiled yet */
+granary_err gr_plan_result(const struct gr_plan *plan, const char *target, Granary__Result **ret_result);
+
+/* The graph before and after optimisation with the rules that fired, its chunks and subtasks, as text. */
+void gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out);
+
+#endif
