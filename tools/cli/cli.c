@@ -1,0 +1,157 @@
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+enum { KEY_SESSION = 0x1000, KEY_JSON };
+
+static const struct argp_option place_options[] = {
+    {"instance", 'i', "NAME|DIR", 0, "the instance; else $GRANARY_INSTANCE, else 'default'", 10},
+    {"session", KEY_SESSION, "NAME", 0, "the session; default 'default'", 10},
+    {0},
+};
+static const struct argp_option common_options[] = {
+    {"instance", 'i', "NAME|DIR", 0, "the instance; else $GRANARY_INSTANCE, else 'default'", 10},
+    {"session", KEY_SESSION, "NAME", 0, "the session; default 'default'", 10},
+    {"json", KEY_JSON, NULL, 0, "print JSON", 10},
+    {0},
+};
+
+static error_t
+parse_common(int key, char *arg, struct argp_state *state)
+{
+    struct cli *cli = state->input;
+
+    switch (key) {
+    case 'i':
+        cli->instance = arg;
+        return 0;
+    case KEY_SESSION:
+        cli->session = arg;
+        return 0;
+    case KEY_JSON:
+        cli->json = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp cli_common_argp = {.options = common_options, .parser = parse_common};
+const struct argp cli_place_argp = {.options = place_options, .parser = parse_common};
+
+void
+cli_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    char name[64];
+
+    /* argp names the program by argv[0] in usage and errors. */
+    (void)snprintf(name, sizeof name, "granary %s", argv[0]);
+    argv[0] = name;
+    argp_err_exit_status = 2;
+    (void)argp_parse(argp, argc, argv, 0, NULL, input);
+}
+
+int
+cli_fail(granary_err err, const char *format, ...)
+{
+    char what[512];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "granary: %s: %s\n", what,
+                  granary_error_message()[0] != '\0' ? granary_error_message() : granary_error_text(err));
+    return granary_error_exit_status(err);
+}
+
+granary_client *
+cli_connect(struct cli *cli, int *ret_status)
+{
+    granary_connect_options options = {.instance = cli->instance, .session = cli->session, .tag = "granary"};
+    granary_client *client = NULL;
+    granary_err err = granary_connect(&options, &client);
+
+    if (err != GRANARY_OK) {
+        *ret_status = cli_fail(err, "connect");
+    }
+    return client;
+}
+
+granary_err
+cli_parse_size(const char *text, uint64_t *ret_bytes)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    double value;
+    double scale = 1;
+
+    errno = 0;
+    value = strtod(text, &end);
+    if (end != text && *end != '\0') {
+        const char *unit = strchr(units, *end >= 'a' ? *end - 32 : *end);
+
+        if (unit != NULL) {
+            scale = ldexp(1, 10 * (int)(unit - units + 1));
+            end++;
+            end += *end == 'i' ? 1 : 0;
+            end += *end == 'B' ? 1 : 0;
+        }
+    }
+    if (end == text || *end != '\0' || errno != 0 || !(value >= 0) || value * scale > 1e18) {
+        return gr_fail(GRANARY_EINVAL, "'%s' is no size: write bytes, or a number with K, M, G or T", text);
+    }
+    *ret_bytes = (uint64_t)(value * scale);
+    return GRANARY_OK;
+}
+
+const char *
+cli_format_size(uint64_t bytes, char buffer[32])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+
+    while (value >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
+        value /= 1024;
+        unit++;
+    }
+    (void)snprintf(buffer, 32, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+    return buffer;
+}
+
+int
+cli_find(granary_client *client, const char *text, granary_id *ret_id)
+{
+    granary_err err = granary_object_find(client, text, ret_id);
+
+    return err == GRANARY_OK ? 0 : cli_fail(err, "object %.40s", text);
+}
+
+int
+cli_write_file(const char *path, const void *bytes, size_t size)
+{
+    bool to_stdout = strcmp(path, "-") == 0;
+    int fd = to_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    granary_err err;
+
+    if (fd < 0) {
+        return cli_fail(gr_fail_errno("cannot be written"), "%s", path);
+    }
+    err = gr_write_all(fd, bytes, size);
+    if (!to_stdout && close(fd) < 0 && err == GRANARY_OK) {
+        err = gr_fail_errno("close");
+    }
+    return err == GRANARY_OK ? 0 : cli_fail(err, "%s", to_stdout ? "stdout" : path);
+}

@@ -1,0 +1,51 @@
+/*
+ * What the commands of `granary` share. A command is `int command_NAME(struct cli *cli, int argc, char **argv)`,
+ * argv[0] being its name; it returns the exit status. Data goes to stdout, the rest to stderr as `granary: what: why:
+ * what to do`.
+ */
+#ifndef CLI_H
+#define CLI_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "base/instance.h"
+#include "granary/granary.h"
+
+struct cli {
+    const char *instance; /* --instance, or NULL: the environment, else "default" */
+    const char *session;  /* --session, or NULL */
+    bool json;
+};
+
+#define COMMAND(name, usage, summary) int command_##name(struct cli *cli, int argc, char **argv);
+#include "commands.def"
+#undef COMMAND
+
+/* Options every command takes (--instance, --session, --json), to be named in .children; input is the struct cli *. */
+extern const struct argp cli_common_argp;
+/* The same without --json. */
+extern const struct argp cli_place_argp;
+
+/* Parse with argp; usage errors exit with status 2. children_input reaches cli_common_argp as its input. */
+void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* Print `granary: WHAT: message` of the calling thread's last error and return its exit status. */
+int cli_fail(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Connect to the instance's store. On failure the error is printed and NULL returned with *ret_status set. */
+granary_client *cli_connect(struct cli *cli, int *ret_status);
+
+/* "12", "64K", "1.5G" (1024s) as bytes. Errors: EINVAL */
+granary_err cli_parse_size(const char *text, uint64_t *ret_bytes);
+
+/* 1536 as "1.5 KiB". Returns buffer. */
+const char *cli_format_size(uint64_t bytes, char buffer[32]);
+
+/* An id from a unique prefix of its hex digits. Prints the error. Returns the exit status. */
+int cli_find(granary_client *client, const char *text, granary_id *ret_id);
+
+/* Write to stdout or a file; a failing stdout ends in an error message. */
+int cli_write_file(const char *path, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,85 @@
+/* granary: the command line. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "cli.h"
+
+static const struct {
+    const char *name;
+    int (*run)(struct cli *cli, int argc, char **argv);
+    const char *usage;
+    const char *summary;
+} commands[] = {
+#define COMMAND(name, usage, summary) {#name, command_##name, usage, summary},
+#include "commands.def"
+#undef COMMAND
+};
+
+static void
+print_help(FILE *out)
+{
+    (void)fprintf(out, "Usage: granary COMMAND [OPTION...] [ARGUMENT...]\n"
+                       "Shared-memory objects and analytics for the processes of one machine.\n\n");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        (void)fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    }
+    (void)fprintf(out, "\n`granary COMMAND --help` tells the options of a command.\n"
+                       "Exit status: 0 ok, 1 the work failed, 2 usage, 3 nothing reachable, 4 not found, 5 full,\n"
+                       "6 timed out, 7 not permitted, 8 damaged data.\n");
+}
+
+int
+command_version(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.doc = "Print the version.", .children = children};
+
+    (void)argc;
+    cli_parse(&argp, argc, argv, cli);
+    (void)printf(cli->json ? "{\"version\": \"%s\"}\n" : "granary %s\n", granary_version());
+    return 0;
+}
+
+int
+command_bench(struct cli *cli, int argc, char **argv)
+{
+    (void)cli;
+    if (argc >= 2 && strcmp(argv[1], "store") == 0) {
+        return bench_store(argc - 1, argv + 1);
+    }
+    if (argc >= 2 && strcmp(argv[1], "sched") == 0) {
+        return bench_sched(argc - 1, argv + 1);
+    }
+    (void)fprintf(stderr, "granary: bench: which one? granary bench store|sched [--quick] [--json]\n");
+    return 2;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct cli cli = {0};
+
+    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message */
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help(argc < 2 ? stderr : stdout);
+        return argc < 2 ? 2 : 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        argv[1] = (char[]){"version"};
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            int status = commands[i].run(&cli, argc - 1, argv + 1);
+
+            if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {
+                (void)fprintf(stderr, "granary: stdout: cannot be written\n");
+                status = 1;
+            }
+            return status;
+        }
+    }
+    (void)fprintf(stderr, "granary: %s: no such command: `granary --help` lists them\n", argv[1]);
+    return 2;
+}

@@ -1,0 +1,454 @@
+/* granary put, get, ls, stat, rm, pin, unpin: objects. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli.h"
+#include "data/print.h"
+
+enum { KEY_ID = 0x3000, KEY_NAME };
+
+struct objects {
+    struct cli *cli;
+    const char *id;     /* put */
+    const char *name;   /* put */
+    const char *output; /* get */
+};
+
+static error_t
+parse_objects(int key, char *arg, struct argp_state *state)
+{
+    struct objects *objects = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = objects->cli;
+        return 0;
+    case KEY_ID:
+        objects->id = arg;
+        return 0;
+    case KEY_NAME:
+        objects->name = arg;
+        return 0;
+    case 'o':
+        objects->output = arg;
+        return 0;
+    case ARGP_KEY_ARGS:
+        return 0; /* the command takes what stands from state->next on */
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Options first, then arguments: returns the position of the first argument; fewer than least are a usage error. */
+static int
+parse(const struct argp_option *options, const char *usage, const char *doc, int least, int most, int argc, char **argv,
+      struct objects *objects)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {options, parse_objects, usage, doc, children, NULL, NULL};
+    char name[64];
+    int first = argc;
+
+    (void)snprintf(name, sizeof name, "granary %s", argv[0]);
+    argv[0] = name;
+    argp_err_exit_status = 2;
+    (void)argp_parse(&argp, argc, argv, 0, &first, objects);
+    if (argc - first < least || argc - first > most) {
+        (void)fprintf(stderr, "granary: usage: %s [OPTION...] %s\n", argv[0], usage);
+        exit(2);
+    }
+    return first;
+}
+
+/* Read a descriptor of unknown length straight into memory. */
+static granary_err
+read_stream(int fd, struct gr_buf *bytes)
+{
+    for (;;) {
+        char *at = gr_buf_grow(bytes, 1 << 16);
+        ssize_t n;
+
+        if (at == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "out of memory after %zu bytes", bytes->size);
+        }
+        n = read(fd, at, 1 << 16);
+        bytes->size -= (size_t)(1 << 16) - (size_t)(n < 0 ? 0 : n);
+        if (n < 0) {
+            return gr_fail_errno("read");
+        }
+        if (n == 0) {
+            return GRANARY_OK;
+        }
+    }
+}
+
+/* A regular file goes straight into shared memory; anything else is collected first. */
+static granary_err
+put_descriptor(granary_client *client, granary_id id, int fd)
+{
+    granary_buffer buffer;
+    struct gr_buf bytes = {0};
+    struct stat st;
+    granary_err err;
+
+    if (fstat(fd, &st) < 0) {
+        return gr_fail_errno("stat");
+    }
+    if (S_ISDIR(st.st_mode)) {
+        return gr_fail(GRANARY_EINVAL, "is a directory: name a file");
+    }
+    if (!S_ISREG(st.st_mode)) {
+        err = read_stream(fd, &bytes);
+        if (err == GRANARY_OK) {
+            err = granary_object_put(client, id, bytes.bytes, bytes.size, NULL, 0, 0);
+        }
+        gr_buf_free(&bytes);
+        return err;
+    }
+    err = granary_object_create(client, id, (uint64_t)st.st_size, 0, 30000, &buffer);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = gr_pread_all(fd, buffer.data, (size_t)st.st_size, 0);
+    if (err != GRANARY_OK) {
+        granary_object_abort(client, &buffer);
+        return err;
+    }
+    return granary_object_seal(client, &buffer);
+}
+
+int
+command_put(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"id", KEY_ID, "ID", 0, "32 hex digits; default: a fresh one", 0},
+        {"name", KEY_NAME, "NAME", 0, "take the id that belongs to this name in the session", 0},
+        {0},
+    };
+    struct objects objects = {.cli = cli};
+    int first =
+        parse(options, "FILE", "Put a file ('-': stdin) into the store and print its id.", 1, 1, argc, argv, &objects);
+    const char *path = argv[first];
+    char text[GRANARY_ID_TEXT + 1];
+    granary_id id = granary_id_random();
+    granary_client *client;
+    granary_err err = GRANARY_OK;
+    int status = 0;
+    int fd;
+
+    if (objects.id != NULL) {
+        err = granary_id_parse(objects.id, strlen(objects.id), &id);
+    } else if (objects.name != NULL) {
+        id = granary_id_from_name(cli->session, objects.name);
+    }
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "put");
+    }
+    fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return cli_fail(gr_fail_errno("cannot be read"), "put %s", path);
+    }
+    client = cli_connect(cli, &status);
+    if (client != NULL) {
+        err = put_descriptor(client, id, fd);
+        if (err != GRANARY_OK) {
+            status = cli_fail(err, "put %s", path);
+        } else {
+            granary_id_format(id, text);
+            (void)printf(cli->json ? "{\"id\": \"%s\"}\n" : "%s\n", text);
+        }
+    }
+    granary_disconnect(client);
+    gr_fd_close(&fd);
+    return status;
+}
+
+int
+command_get(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {{"output", 'o', "FILE", 0, "write there instead of to stdout", 0},
+                                                 {0}};
+    struct objects objects = {.cli = cli, .output = "-"};
+    int first = parse(options, "ID", "Write an object's bytes. A unique beginning of the id is enough.", 1, 1, argc,
+                      argv, &objects);
+    granary_client *client;
+    granary_view view;
+    granary_id id;
+    granary_err err;
+    int status = 0;
+
+    if (strcmp(objects.output, "-") == 0 && isatty(STDOUT_FILENO)) {
+        (void)fprintf(stderr,
+                      "granary: get: an object's bytes are not for a terminal: redirect them, or use -o FILE\n");
+        return 2;
+    }
+    client = cli_connect(cli, &status);
+    if (client == NULL) {
+        return status;
+    }
+    status = cli_find(client, argv[first], &id);
+    if (status == 0) {
+        err = granary_object_get(client, id, 0, &view);
+        if (err != GRANARY_OK) {
+            status = cli_fail(err, "object %s", argv[first]);
+        } else {
+            status = cli_write_file(objects.output, view.data, view.data_size);
+            granary_object_release(client, &view);
+        }
+    }
+    granary_disconnect(client);
+    return status;
+}
+
+static const char *const state_names[] = {
+    [GRANARY_OBJECT_SEALED] = "memory", [GRANARY_OBJECT_SPILLED] = "disk", [GRANARY_OBJECT_DELETING] = "deleting"};
+
+static void
+print_info_json(const granary_object_info *info)
+{
+    char id[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(info->id, id);
+    (void)printf("{\"id\": \"%s\", \"state\": \"%s\", \"data_bytes\": %" PRIu64 ", \"meta_bytes\": %" PRIu64
+                 ", \"pins\": %u, \"on_disk\": %s, \"numa_node\": %d, \"sealed_at_ms\": %" PRId64 "}",
+                 id, state_names[info->state], info->data_size, info->meta_size, info->pins,
+                 info->on_disk ? "true" : "false", info->numa_node, info->sealed_at_ms);
+}
+
+static const char *
+format_time(int64_t ms, char buffer[32])
+{
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm local;
+
+    (void)localtime_r(&seconds, &local);
+    (void)strftime(buffer, 32, "%Y-%m-%d %H:%M:%S", &local);
+    return buffer;
+}
+
+static int
+oldest_first(const void *left, const void *right)
+{
+    const granary_object_info *a = left;
+    const granary_object_info *b = right;
+
+    if (a->sealed_at_ms != b->sealed_at_ms) {
+        return a->sealed_at_ms < b->sealed_at_ms ? -1 : 1;
+    }
+    return memcmp(a->id.bytes, b->id.bytes, sizeof a->id.bytes);
+}
+
+int
+command_ls(struct cli *cli, int argc, char **argv)
+{
+    struct objects objects = {.cli = cli};
+    int first = parse(NULL, "[PREFIX]", "List the objects of the session, oldest first.", 0, 1, argc, argv, &objects);
+    const char *prefix = first < argc ? argv[first] : "";
+    granary_object_info *infos = NULL;
+    granary_client *client;
+    size_t count = 0;
+    size_t shown = 0;
+    int status = 0;
+    granary_err err;
+
+    client = cli_connect(cli, &status);
+    if (client == NULL) {
+        return status;
+    }
+    err = granary_object_list(client, &infos, &count);
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "ls");
+        goto out;
+    }
+    if (count > 0) {
+        qsort(infos, count, sizeof *infos, oldest_first);
+    }
+    if (cli->json) {
+        (void)printf("[");
+    } else {
+        (void)printf("%-32s  %12s  %-8s  %4s  %s\n", "id", "bytes", "where", "pins", "sealed");
+    }
+    for (size_t i = 0; i < count; i++) {
+        char id[GRANARY_ID_TEXT + 1];
+        char sealed[32];
+
+        granary_id_format(infos[i].id, id);
+        if (strncasecmp(id, prefix, strlen(prefix)) != 0) {
+            continue;
+        }
+        if (cli->json) {
+            (void)printf(shown == 0 ? "" : ",\n ");
+            print_info_json(&infos[i]);
+        } else {
+            (void)printf("%s  %12" PRIu64 "  %-8s  %4u  %s\n", id, infos[i].data_size, state_names[infos[i].state],
+                         infos[i].pins, format_time(infos[i].sealed_at_ms, sealed));
+        }
+        shown++;
+    }
+    if (cli->json) {
+        (void)printf("]\n");
+    }
+out:
+    free(infos);
+    granary_disconnect(client);
+    return status;
+}
+
+static void
+print_account(const granary_store_stat *stat, bool json)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+        bool bytes;
+    } rows[] = {
+        {"capacity", stat->capacity_bytes, true}, {"free", stat->free_bytes, true},
+        {"reserved", stat->reserved_bytes, true}, {"writing", stat->writing_bytes, true},
+        {"sealed", stat->sealed_bytes, true},     {"retiring", stat->retiring_bytes, true},
+        {"pooled", stat->pooled_bytes, true},     {"spilled", stat->spilled_bytes, true},
+        {"disk", stat->disk_bytes, true},         {"index", stat->index_bytes, true},
+        {"objects", stat->objects, false},        {"objects_spilled", stat->objects_spilled, false},
+        {"clients", stat->clients, false},        {"seals", stat->seals, false},
+        {"deletes", stat->deletes, false},        {"spills", stat->spills, false},
+        {"restores", stat->restores, false},      {"evictions", stat->evictions, false},
+    };
+    char size[32];
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (json) {
+            (void)printf("%s\"%s%s\": %" PRIu64, i == 0 ? "{" : ", ", rows[i].name, rows[i].bytes ? "_bytes" : "",
+                         rows[i].value);
+        } else if (rows[i].bytes) {
+            (void)printf("%-16s %20" PRIu64 "  %s\n", rows[i].name, rows[i].value,
+                         cli_format_size(rows[i].value, size));
+        } else {
+            (void)printf("%-16s %20" PRIu64 "\n", rows[i].name, rows[i].value);
+        }
+    }
+    if (json) {
+        (void)printf("}\n");
+    }
+}
+
+static void
+print_info(const granary_object_info *info)
+{
+    char text[GRANARY_ID_TEXT + 1];
+    char time[32];
+
+    granary_id_format(info->id, text);
+    (void)printf("id        %s\nwhere     %s\ndata      %" PRIu64 " bytes\nmetadata  %" PRIu64 " bytes\npins      %u\n"
+                 "on disk   %s\nnode      %d\nsealed    %s\n",
+                 text, state_names[info->state], info->data_size, info->meta_size, info->pins,
+                 info->on_disk ? "yes" : "no", info->numa_node, format_time(info->sealed_at_ms, time));
+}
+
+int
+command_stat(struct cli *cli, int argc, char **argv)
+{
+    struct objects objects = {.cli = cli};
+    int first =
+        parse(NULL, "[ID]", "Print the store's account, or what is known of one object.", 0, 1, argc, argv, &objects);
+    granary_client *client;
+    granary_object_info info;
+    granary_store_stat stat;
+    granary_id id;
+    granary_err err;
+    int status = 0;
+
+    client = cli_connect(cli, &status);
+    if (client == NULL) {
+        return status;
+    }
+    if (first == argc) {
+        err = granary_store_stat_get(client, &stat);
+        if (err != GRANARY_OK) {
+            status = cli_fail(err, "stat");
+        } else {
+            print_account(&stat, cli->json);
+        }
+    } else if ((status = cli_find(client, argv[first], &id)) == 0) {
+        err = granary_object_info_get(client, id, &info);
+        if (err != GRANARY_OK) {
+            status = cli_fail(err, "object %s", argv[first]);
+        } else if (cli->json) {
+            print_info_json(&info);
+            (void)printf("\n");
+        } else {
+            print_info(&info);
+        }
+    }
+    granary_disconnect(client);
+    return status;
+}
+
+/* Do one thing to each of the named objects; goes on after a failure and returns the first one's status. */
+static int
+for_each(struct cli *cli, int argc, char **argv, const char *doc, granary_err (*act)(granary_client *, granary_id))
+{
+    struct objects objects = {.cli = cli};
+    int first = parse(NULL, "ID...", doc, 1, 1 << 20, argc, argv, &objects);
+    granary_client *client;
+    int status = 0;
+
+    client = cli_connect(cli, &status);
+    for (int i = first; client != NULL && i < argc; i++) {
+        granary_id id;
+        int one = cli_find(client, argv[i], &id);
+
+        if (one == 0) {
+            granary_err err = act(client, id);
+
+            one = err == GRANARY_OK ? 0 : cli_fail(err, "object %s", argv[i]);
+        }
+        status = status == 0 ? one : status;
+    }
+    granary_disconnect(client);
+    return status;
+}
+
+static granary_err
+act_rm(granary_client *client, granary_id id)
+{
+    return granary_object_delete(client, id, 0);
+}
+
+static granary_err
+act_pin(granary_client *client, granary_id id)
+{
+    return granary_object_pin(client, id, GRANARY_PIN_SESSION);
+}
+
+static granary_err
+act_unpin(granary_client *client, granary_id id)
+{
+    return granary_object_unpin(client, id, GRANARY_PIN_SESSION);
+}
+
+int
+command_rm(struct cli *cli, int argc, char **argv)
+{
+    return for_each(cli, argc, argv, "Delete objects. Processes that have them mapped keep them until they let go.",
+                    act_rm);
+}
+
+int
+command_pin(struct cli *cli, int argc, char **argv)
+{
+    return for_each(cli, argc, argv, "Keep objects in memory until they are unpinned. Pins count.", act_pin);
+}
+
+int
+command_unpin(struct cli *cli, int argc, char **argv)
+{
+    return for_each(cli, argc, argv, "Take one pin of each object back.", act_unpin);
+}

@@ -1,0 +1,227 @@
+#include "output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/arrow.h"
+#include "data/print.h"
+
+/* A table on a terminal shows the ends of a long result; files and --csv get all. */
+#define TABLE_ROWS      60
+#define TENSOR_ELEMENTS 1000
+
+granary_err
+output_format_of(const char *path, enum output_format *ret_format)
+{
+    static const struct {
+        const char *ending;
+        enum output_format format;
+    } endings[] = {{".csv", OUTPUT_CSV},
+                   {".json", OUTPUT_JSON},
+                   {".arrow", OUTPUT_ARROW},
+                   {".npy", OUTPUT_NPY},
+                   {".txt", OUTPUT_TABLE}};
+    const char *dot = strrchr(path, '.');
+
+    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++) {
+        if (strcmp(dot, endings[i].ending) == 0) {
+            *ret_format = endings[i].format;
+            return GRANARY_OK;
+        }
+    }
+    return gr_fail(GRANARY_EINVAL, "%s: the ending tells the format: .csv, .json, .arrow, .npy or .txt", path);
+}
+
+static granary_err
+append_arrow(const granary_frame *frame, struct gr_buf *out)
+{
+    uint64_t data_size;
+    uint64_t meta_size;
+    granary_err err = gr_arrow_measure(frame, &data_size, &meta_size);
+    void *meta;
+    void *data;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    meta = gr_data_alloc(meta_size);
+    data = gr_buf_grow(out, data_size);
+    if (meta == NULL || data == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory for an Arrow file of %llu bytes", (unsigned long long)data_size);
+    } else {
+        gr_arrow_write(frame, data, meta);
+    }
+    free(meta);
+    return err;
+}
+
+static granary_err
+append_frame(const granary_frame *frame, enum output_format format, struct gr_buf *out)
+{
+    switch (format) {
+    case OUTPUT_TABLE:
+        gr_print_table(frame, TABLE_ROWS, out);
+        return GRANARY_OK;
+    case OUTPUT_CSV:
+        gr_print_csv(frame, out);
+        return GRANARY_OK;
+    case OUTPUT_JSON:
+        gr_print_json(frame, out);
+        return GRANARY_OK;
+    case OUTPUT_ARROW:
+        return append_arrow(frame, out);
+    case OUTPUT_NPY:
+        break;
+    }
+    return gr_fail(GRANARY_ETYPE, "a frame is no NPY file: use CSV, JSON or Arrow");
+}
+
+static granary_err
+append_tensor(const granary_tensor *tensor, enum output_format format, struct gr_buf *out)
+{
+    void *data;
+
+    switch (format) {
+    case OUTPUT_TABLE:
+        gr_print_tensor(tensor, TENSOR_ELEMENTS, out);
+        return GRANARY_OK;
+    case OUTPUT_JSON:
+        gr_print_tensor_json(tensor, out);
+        return GRANARY_OK;
+    case OUTPUT_NPY:
+        data = gr_buf_grow(out, gr_npy_measure(tensor));
+        if (data == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "out of memory for an NPY file");
+        }
+        gr_npy_write(tensor, data);
+        return GRANARY_OK;
+    case OUTPUT_CSV:
+    case OUTPUT_ARROW:
+        break;
+    }
+    return gr_fail(GRANARY_ETYPE, "a tensor is no table: use JSON or NPY");
+}
+
+static granary_err
+frame_of_chunks(const granary_view *views, size_t count, granary_frame **frames, granary_frame **ret_all)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        err = granary_frame_open(&views[i], &frames[i]);
+    }
+    if (err == GRANARY_OK && count != 1) {
+        err = gr_frame_concat((const granary_frame *const *)frames, count, ret_all);
+    }
+    return err;
+}
+
+static granary_err
+output_frame(const granary_view *views, size_t count, enum output_format format, struct gr_buf *out)
+{
+    granary_frame **frames = calloc(count + 1, sizeof(granary_frame *));
+    granary_frame *all = NULL;
+    granary_err err =
+        frames == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : frame_of_chunks(views, count, frames, &all);
+
+    if (err == GRANARY_OK) {
+        err = append_frame(count == 1 ? frames[0] : all, format, out);
+    }
+    gr_frame_destroy(all);
+    for (size_t i = 0; frames != NULL && i < count; i++) {
+        granary_frame_close(frames[i]);
+    }
+    free(frames);
+    return err;
+}
+
+/* Copy one chunk of a grid to its place in the whole. */
+static void
+place_chunk(const granary_tensor *chunk, struct gr_tensor *whole, const int64_t *offset)
+{
+    size_t width = gr_dtype_size(whole->view.dtype) == 0 ? 1 : gr_dtype_size(whole->view.dtype);
+    int dims = whole->view.dims;
+    int64_t run = dims == 0 ? 1 : chunk->shape[dims - 1];
+    int64_t runs = run == 0 ? 0 : gr_tensor_elements(chunk) / run;
+
+    for (int64_t r = 0; r < runs; r++) {
+        int64_t rest = r;
+        int64_t at = dims == 0 ? 0 : offset[dims - 1];
+        int64_t stride = dims == 0 ? 1 : whole->view.shape[dims - 1];
+
+        for (int d = dims - 2; d >= 0; d--) {
+            at += (offset[d] + rest % chunk->shape[d]) * stride;
+            rest /= chunk->shape[d];
+            stride *= whole->view.shape[d];
+        }
+        memcpy((char *)whole->owned + (size_t)at * width, (const char *)chunk->values + (size_t)(r * run) * width,
+               (size_t)run * width);
+    }
+}
+
+/* Chunks lie in a grid, row-major; each row of the grid has its own extent along each dimension. */
+static granary_err
+output_tensor(const granary_view *views, const granary_result *result, enum output_format format, struct gr_buf *out)
+{
+    struct gr_tensor whole = {.owned = NULL};
+    int64_t offset[8] = {0};
+    granary_tensor chunk;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
+        err = granary_tensor_open(&views[i], &chunk);
+        if (err != GRANARY_OK) {
+            break;
+        }
+        if (result->chunk_count == 1) {
+            return append_tensor(&chunk, format, out);
+        }
+        if (i == 0) {
+            err = gr_tensor_alloc(chunk.dtype, result->dims, result->shape, &whole);
+        }
+        if (err != GRANARY_OK) {
+            break;
+        }
+        place_chunk(&chunk, &whole, offset);
+        for (int d = result->dims - 1; d >= 0; d--) {
+            offset[d] += chunk.shape[d];
+            if (offset[d] < result->shape[d]) {
+                break;
+            }
+            offset[d] = 0;
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = append_tensor(&whole.view, format, out);
+    }
+    gr_tensor_free(&whole);
+    return err;
+}
+
+granary_err
+output_result(granary_client *client, const char *key, const char *target, enum output_format format,
+              struct gr_buf *out)
+{
+    granary_result result = {0};
+    granary_view *views = NULL;
+    granary_err err = granary_graph_result(client, key, target, &result);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    views = calloc(result.chunk_count + 1, sizeof *views);
+    err = views == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory")
+                        : granary_object_get_many(client, result.chunks, result.chunk_count, 60000, views, NULL);
+    if (err == GRANARY_OK) {
+        err = result.is_tensor ? output_tensor(views, &result, format, out)
+                               : output_frame(views, result.chunk_count, format, out);
+        granary_object_release_many(client, views, result.chunk_count);
+    }
+    if (err == GRANARY_OK && !gr_buf_ok(out)) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory for the result");
+    }
+    free(views);
+    granary_result_free(&result);
+    return err;
+}

@@ -1,0 +1,21 @@
+/* A target's result as a table, CSV, JSON, Arrow or NPY. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "base/buf.h"
+#include "granary/granary.h"
+
+enum output_format { OUTPUT_TABLE, OUTPUT_CSV, OUTPUT_JSON, OUTPUT_ARROW, OUTPUT_NPY };
+
+/* The format a file name asks for by its ending (.csv .json .arrow .npy .txt). Errors: EINVAL */
+granary_err output_format_of(const char *path, enum output_format *ret_format);
+
+/*
+ * Append a target's result to out.
+ *
+ * Errors  ETYPE an Arrow file of a tensor, an NPY file of a frame · what mapping the chunks gives
+ */
+granary_err output_result(granary_client *client, const char *key, const char *target, enum output_format format,
+                          struct gr_buf *out);
+
+#endif

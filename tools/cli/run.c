@@ -1,0 +1,451 @@
+/* granary run: a graph from a JSON file to printed targets. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli.h"
+#include "graph_json/json.h"
+#include "output.h"
+#include "supervisor.h"
+
+#define GRAPH_FILE_MAX ((size_t)256 << 20)
+#define OUTPUTS_MAX    64
+
+enum { KEY_CSV = 0x4000, KEY_ARROW, KEY_NPY, KEY_EXPLAIN, KEY_CHUNK_BYTES, KEY_MEMORY, KEY_TIMEOUT, KEY_DISCARD };
+
+struct run {
+    struct cli *cli;
+    const char *graph;
+    enum output_format format; /* of what goes to stdout */
+    bool explain;
+    bool discard;
+    int64_t chunk_bytes;
+    int timeout_ms;
+    const char *single_file; /* --arrow, --npy: of the only target */
+    enum output_format single_format;
+    struct {
+        const char *target;
+        const char *path;
+    } outputs[OUTPUTS_MAX];
+    size_t output_count;
+    struct supervisor_options private; /* when none is up */
+    pid_t private_pid;
+};
+
+static const struct argp_option run_options[] = {
+    {"csv", KEY_CSV, NULL, 0, "print CSV", 0},
+    {"arrow", KEY_ARROW, "FILE", 0, "write the target as an Arrow file", 0},
+    {"npy", KEY_NPY, "FILE", 0, "write the target as an NPY file", 0},
+    {"output", 'o', "NAME=FILE", 0, "write target NAME to FILE (.csv .json .arrow .npy .txt) instead of printing it",
+     0},
+    {"explain", KEY_EXPLAIN, NULL, 0, "show the graph before and after optimisation, its chunks and subtasks", 0},
+    {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "give up and stop the graph after this long", 0},
+    {"discard", KEY_DISCARD, NULL, 0, "delete the results from the store when they are printed", 0},
+    {"executors", 'e', "N", 0, "of the private instance, when none is up", 1},
+    {"memory", KEY_MEMORY, "SIZE", 0, "of the private instance, when none is up", 1},
+    {0},
+};
+
+static void
+add_output(struct run *run, char *arg, struct argp_state *state)
+{
+    char *equals = strchr(arg, '=');
+
+    if (equals == NULL || equals == arg || equals[1] == '\0') {
+        argp_error(state, "-o: '%s' is not NAME=FILE", arg);
+        return;
+    }
+    if (run->output_count == OUTPUTS_MAX) {
+        argp_error(state, "-o: more than %d outputs", OUTPUTS_MAX);
+        return;
+    }
+    *equals = '\0';
+    run->outputs[run->output_count].target = arg;
+    run->outputs[run->output_count].path = equals + 1;
+    run->output_count++;
+}
+
+static int64_t
+size_option(const char *name, const char *arg, struct argp_state *state)
+{
+    uint64_t bytes = 0;
+
+    if (cli_parse_size(arg, &bytes) != GRANARY_OK || bytes == 0) {
+        argp_error(state, "--%s: '%s' is no size: write bytes, or a number with K, M, G or T", name, arg);
+    }
+    return (int64_t)bytes;
+}
+
+static error_t
+parse_run(int key, char *arg, struct argp_state *state)
+{
+    struct run *run = state->input;
+    char *end;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = run->cli;
+        return 0;
+    case KEY_CSV:
+        run->format = OUTPUT_CSV;
+        return 0;
+    case KEY_ARROW:
+    case KEY_NPY:
+        run->single_file = arg;
+        run->single_format = key == KEY_ARROW ? OUTPUT_ARROW : OUTPUT_NPY;
+        return 0;
+    case 'o':
+        add_output(run, arg, state);
+        return 0;
+    case KEY_EXPLAIN:
+        run->explain = true;
+        return 0;
+    case KEY_DISCARD:
+        run->discard = true;
+        return 0;
+    case KEY_CHUNK_BYTES:
+        run->chunk_bytes = size_option("chunk-bytes", arg, state);
+        return 0;
+    case KEY_MEMORY:
+        (void)size_option("memory", arg, state);
+        run->private.memory = arg;
+        return 0;
+    case 'e':
+        run->private.executors = (int)strtol(arg, &end, 10);
+        if (end == arg || *end != '\0' || run->private.executors < 1 || run->private.executors > 1024) {
+            argp_error(state, "--executors: '%s' is no number from 1 to 1024", arg);
+        }
+        return 0;
+    case KEY_TIMEOUT:
+        run->timeout_ms = (int)(strtod(arg, &end) * 1000);
+        if (end == arg || *end != '\0' || run->timeout_ms <= 0) {
+            argp_error(state, "--timeout: '%s' is no positive number of seconds", arg);
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        if (run->graph != NULL) {
+            argp_error(state, "one graph at a time: '%s' is one too many", arg);
+        }
+        run->graph = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which graph? Name a JSON file, or '-' for stdin");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static granary_err
+read_graph(const char *path, char **ret_text, size_t *ret_size)
+{
+    return gr_file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, GRAPH_FILE_MAX, ret_text, ret_size);
+}
+
+/* An instance for this run alone, in a directory of its own; it ends with this process, whatever happens to it. */
+static granary_err
+start_private(struct run *run)
+{
+    const char *base = getenv("XDG_RUNTIME_DIR");
+    static char directory[108];
+    granary_err err;
+
+    if (base == NULL || base[0] != '/' || strlen(base) > 60 || access(base, W_OK) != 0) {
+        base = "/tmp";
+    }
+    (void)snprintf(directory, sizeof directory, "%s/granary-run-XXXXXX", base);
+    if (mkdtemp(directory) == NULL) {
+        return gr_fail_errno("%s", directory);
+    }
+    err = gr_instance_resolve(directory, &run->private.instance);
+    if (err == GRANARY_OK) {
+        run->private.die_with_parent = true;
+        run->private.state = "memory";
+        err = supervisor_start(&run->private, &run->private_pid);
+    }
+    if (err != GRANARY_OK) {
+        gr_remove_tree(directory);
+        return err;
+    }
+    run->cli->instance = directory;
+    return GRANARY_OK;
+}
+
+static void
+stop_private(struct run *run)
+{
+    if (run->private_pid > 0) {
+        (void)supervisor_stop(&run->private.instance, NULL);
+        (void)waitpid(run->private_pid, NULL, 0);
+    }
+}
+
+/* Use the instance that is up. Without one: the default name means a private one, a name somebody chose means a
+ * mistake. */
+static granary_err
+choose_instance(struct run *run)
+{
+    struct gr_instance instance;
+    const char *named = run->cli->instance != NULL ? run->cli->instance : getenv("GRANARY_INSTANCE");
+    granary_err err = gr_instance_resolve(run->cli->instance, &instance);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (supervisor_running(&instance) != 0) {
+        if (run->private.memory != NULL || run->private.executors != 0) {
+            (void)fprintf(stderr, "granary: run: instance %s is up: --memory and --executors have no effect on it\n",
+                          instance.name);
+        }
+        return GRANARY_OK;
+    }
+    if (named != NULL && named[0] != '\0') {
+        return gr_fail(GRANARY_EUNREACHABLE,
+                       "instance %s is not up: start it with `granary up --instance %s`, or leave "
+                       "the name out for a private one",
+                       named, named);
+    }
+    if (run->private.executors == 0) {
+        run->private.executors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    return start_private(run);
+}
+
+static void
+draw_progress(const granary_graph_status *status, int64_t started_ns)
+{
+    char bar[31];
+    size_t filled = status->subtasks_total == 0 ? 0 : (size_t)(30 * status->subtasks_done / status->subtasks_total);
+
+    for (size_t i = 0; i < 30; i++) {
+        bar[i] = i < filled ? '#' : '.';
+    }
+    bar[30] = '\0';
+    (void)fprintf(stderr, "\r[%s] %" PRIu64 "/%" PRIu64 " subtasks, %.1f s ", bar, status->subtasks_done,
+                  status->subtasks_total, (double)(gr_now_ns() - started_ns) / 1e9);
+}
+
+static granary_err
+wait_for(struct run *run, granary_client *client, const char *key)
+{
+    bool bar = isatty(STDERR_FILENO) != 0;
+    int64_t started = gr_now_ns();
+    int64_t deadline = gr_deadline_ns(run->timeout_ms > 0 ? run->timeout_ms : -1);
+    granary_graph_status status = {0};
+    granary_err err;
+
+    do {
+        int left = gr_left_ms(deadline);
+        int step = bar ? 100 : 10000;
+
+        err = granary_graph_wait(client, key, left >= 0 && left < step ? left : step, &status);
+        if (bar) {
+            draw_progress(&status, started);
+        }
+    } while (err == GRANARY_ETIMEDOUT && gr_now_ns() < deadline);
+    if (bar) {
+        (void)fprintf(stderr, "\r%79s\r", "");
+    }
+    if (err == GRANARY_ETIMEDOUT) {
+        (void)granary_graph_delete(client, key);
+        err =
+            gr_fail(GRANARY_ETIMEDOUT, "not done after %.1f s: stopped (%" PRIu64 " of %" PRIu64 " subtasks were done)",
+                    run->timeout_ms / 1000.0, status.subtasks_done, status.subtasks_total);
+    }
+    return err;
+}
+
+/* Which chunks hold a result, for who wants to map them later. */
+static void
+tell_ids(granary_client *client, const char *key, const char *target)
+{
+    granary_result result = {0};
+    char id[GRANARY_ID_TEXT + 1];
+
+    if (granary_graph_result(client, key, target, &result) != GRANARY_OK) {
+        return;
+    }
+    for (size_t i = 0; i < result.chunk_count && i < 4; i++) {
+        granary_id_format(result.chunks[i], id);
+        (void)fprintf(stderr, "granary: run: target %s is object %s\n", target, id);
+    }
+    if (result.chunk_count > 4) {
+        (void)fprintf(stderr, "granary: run: ... in %zu objects\n", result.chunk_count);
+    }
+    granary_result_free(&result);
+}
+
+static const char *
+output_path_of(const struct run *run, const char *target, enum output_format *ret_format, granary_err *ret_err)
+{
+    *ret_err = GRANARY_OK;
+    for (size_t i = 0; i < run->output_count; i++) {
+        if (strcmp(run->outputs[i].target, target) == 0) {
+            *ret_err = output_format_of(run->outputs[i].path, ret_format);
+            return run->outputs[i].path;
+        }
+    }
+    *ret_format = run->format;
+    return NULL;
+}
+
+static int
+print_targets(struct run *run, granary_client *client, const char *key, const Granary__Graph *graph)
+{
+    size_t printed = 0;
+    int status = 0;
+
+    for (size_t i = 0; i < graph->n_targets && status == 0; i++) {
+        const char *target = graph->targets[i];
+        enum output_format format;
+        struct gr_buf out = {0};
+        granary_err err;
+        const char *path = output_path_of(run, target, &format, &err);
+
+        if (run->single_file != NULL) {
+            path = run->single_file;
+            format = run->single_format;
+        }
+        if (path == NULL && format == OUTPUT_JSON) {
+            gr_buf_addf(&out, printed == 0 ? "{" : ",\n ");
+            gr_print_json_string(target, strlen(target), &out);
+            gr_buf_addf(&out, ": ");
+        } else if (path == NULL && graph->n_targets > 1) {
+            gr_buf_addf(&out, format == OUTPUT_TABLE ? "%s%s\n" : "%s# %s\n", printed == 0 ? "" : "\n", target);
+        }
+        if (err == GRANARY_OK) {
+            err = output_result(client, key, target, format, &out);
+        }
+        if (err != GRANARY_OK) {
+            status = cli_fail(err, "target %s", target);
+        } else {
+            status = cli_write_file(path == NULL ? "-" : path, out.bytes, out.size);
+            printed += path == NULL;
+        }
+        gr_buf_free(&out);
+    }
+    if (run->format == OUTPUT_JSON && printed > 0 && status == 0) {
+        (void)printf("}\n");
+    }
+    return status;
+}
+
+/* Every -o names a target there is, and --arrow or --npy go with one. Said before anything runs. */
+static granary_err
+check_outputs(const struct run *run, const Granary__Graph *graph)
+{
+    enum output_format format;
+    granary_err err = GRANARY_OK;
+
+    if (run->single_file != NULL && graph->n_targets != 1) {
+        return gr_fail(GRANARY_EINVAL, "--arrow and --npy take a graph with one target, this has %zu: use -o NAME=FILE",
+                       graph->n_targets);
+    }
+    for (size_t i = 0; i < run->output_count && err == GRANARY_OK; i++) {
+        size_t t = 0;
+
+        while (t < graph->n_targets && strcmp(graph->targets[t], run->outputs[i].target) != 0) {
+            t++;
+        }
+        err = t == graph->n_targets ? gr_fail(GRANARY_ENOENT, "-o %s=%s: the graph has no target of that name",
+                                              run->outputs[i].target, run->outputs[i].path)
+                                    : output_format_of(run->outputs[i].path, &format);
+    }
+    return err;
+}
+
+static int
+run_graph(struct run *run, granary_client *client, const char *text, size_t size, const Granary__Graph *graph)
+{
+    granary_graph_options options = {.chunk_bytes = run->chunk_bytes};
+    char key[GRANARY_KEY_MAX];
+    char *plan = NULL;
+    int status;
+    granary_err err = granary_graph_submit_json(client, text, size, &options, key);
+
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "%s", run->graph);
+    }
+    err = wait_for(run, client, key);
+    if (run->explain && granary_graph_explain(client, key, &plan) == GRANARY_OK) {
+        (void)fputs(plan, stdout);
+        (void)fflush(stdout);
+        free(plan);
+    }
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "%s", run->graph);
+        (void)granary_graph_delete(client, key);
+        return status;
+    }
+    status = run->explain ? 0 : print_targets(run, client, key, graph);
+    if (run->discard || run->explain || run->private_pid > 0) {
+        (void)granary_graph_delete(client, key);
+    } else {
+        for (size_t i = 0; i < graph->n_targets; i++) {
+            tell_ids(client, key, graph->targets[i]);
+        }
+    }
+    return status;
+}
+
+int
+command_run(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        run_options,
+        parse_run,
+        "GRAPH.json",
+        "Run a graph and print its targets as tables.\vWithout an instance that is up, a private one "
+        "is started for as long as the command runs. In an instance that is up the results stay "
+        "as objects, whose ids are told on stderr.",
+        children,
+        NULL,
+        NULL};
+    struct run run = {.cli = cli, .format = OUTPUT_TABLE};
+    Granary__Graph *graph = NULL;
+    granary_client *client = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    int status = 0;
+    granary_err err;
+
+    cli_parse(&argp, argc, argv, &run);
+    if (cli->json) {
+        run.format = OUTPUT_JSON;
+    }
+    err = read_graph(run.graph, &text, &size);
+    if (err == GRANARY_OK) {
+        err = gr_graph_from_json(text, size, &graph);
+        err = err == GRANARY_OK ? check_outputs(&run, graph) : gr_fail_in(err, "%s", run.graph);
+    }
+    if (err == GRANARY_OK) {
+        err = choose_instance(&run);
+    }
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "run");
+        goto out;
+    }
+    client = cli_connect(cli, &status);
+    if (client != NULL) {
+        status = run_graph(&run, client, text, size, graph);
+    }
+out:
+    granary_disconnect(client);
+    stop_private(&run);
+    if (graph != NULL) {
+        granary__graph__free_unpacked(graph, NULL);
+    }
+    free(text);
+    return status;
+}

@@ -1,0 +1,46 @@
+/*
+ * The supervisor: one process an instance, which starts the store, the scheduler and the executor pool, watches them,
+ * and cleans up.
+ *
+ * It holds <runtime>/lock (flock) while it lives; the kernel lets go of it whatever happens, so "locked" means "up".
+ * Its children end when it ends. What a killed instance left behind is removed by the next `granary up` or `granary
+ * down` there.
+ */
+#ifndef CLI_SUPERVISOR_H
+#define CLI_SUPERVISOR_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/instance.h"
+
+struct supervisor_options {
+    struct gr_instance instance;
+    int executors;           /* 0 or more */
+    const char *memory;      /* SIZE as text, or NULL: the store's default */
+    const char *spill_dir;   /* or NULL */
+    const char *state;       /* memory, sqlite */
+    const char *chunk_bytes; /* SIZE as text, or NULL */
+    bool die_with_parent;    /* stop when the process that started it ends */
+};
+
+/*
+ * Start a supervisor in a process of its own and wait until everything is ready.
+ *
+ * ret_pid  of the supervisor; may be NULL
+ * Errors   EEXIST an instance is up there · what a daemon could not do, in its words · EINVAL, EPERM the directory
+ */
+granary_err supervisor_start(const struct supervisor_options *options, pid_t *ret_pid);
+
+/* Whether an instance is up: the supervisor's pid, or 0. */
+pid_t supervisor_running(const struct gr_instance *instance);
+
+/*
+ * Stop an instance and wait until it is gone; one that was killed is cleaned up instead.
+ *
+ * ret_stale  set when there was only something to clean up; may be NULL
+ * Errors     EUNREACHABLE nothing is there · ETIMEDOUT · EPERM
+ */
+granary_err supervisor_stop(const struct gr_instance *instance, bool *ret_stale);
+
+#endif

@@ -1,0 +1,209 @@
+/* granary up, down, status: the life of an instance. */
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "supervisor.h"
+
+enum { KEY_MEMORY = 0x2000, KEY_SPILL_DIR, KEY_STATE, KEY_CHUNK_BYTES };
+
+struct up {
+    struct cli *cli;
+    struct supervisor_options options;
+};
+
+static const struct argp_option up_options[] = {
+    {"executors", 'e', "N", 0, "executor processes; default: one a cpu", 0},
+    {"memory", KEY_MEMORY, "SIZE", 0, "budget for objects in memory; default: half of what the machine allows", 0},
+    {"spill-dir", KEY_SPILL_DIR, "DIR", 0, "where objects go when memory is full; default: below /var/tmp", 0},
+    {"state", KEY_STATE, "memory|sqlite", 0, "where the scheduler keeps graphs; default: sqlite", 0},
+    {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
+    {0},
+};
+
+/* What the process may use, which can be less than the machine has. */
+static int
+usable_cpus(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+}
+
+static error_t
+parse_up(int key, char *arg, struct argp_state *state)
+{
+    struct up *up = state->input;
+    uint64_t bytes;
+    char *end;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = up->cli;
+        return 0;
+    case 'e':
+        up->options.executors = (int)strtol(arg, &end, 10);
+        if (end == arg || *end != '\0' || up->options.executors < 1 || up->options.executors > 1024) {
+            argp_error(state, "--executors: '%s' is no number from 1 to 1024", arg);
+        }
+        return 0;
+    case KEY_MEMORY:
+    case KEY_CHUNK_BYTES:
+        if (cli_parse_size(arg, &bytes) != GRANARY_OK || bytes == 0) {
+            argp_error(state, "--%s: '%s' is no size: write bytes, or a number with K, M, G or T",
+                       key == KEY_MEMORY ? "memory" : "chunk-bytes", arg);
+        }
+        *(key == KEY_MEMORY ? &up->options.memory : &up->options.chunk_bytes) = arg;
+        return 0;
+    case KEY_SPILL_DIR:
+        up->options.spill_dir = arg;
+        return 0;
+    case KEY_STATE:
+        if (strcmp(arg, "memory") != 0 && strcmp(arg, "sqlite") != 0) {
+            argp_error(state, "--state: '%s' is neither memory nor sqlite", arg);
+        }
+        up->options.state = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int
+command_up(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        up_options, parse_up, "", "Start an instance and return when everything is ready.", children, NULL, NULL};
+    struct up up = {.cli = cli, .options = {.executors = usable_cpus()}};
+    pid_t pid = 0;
+    granary_err err;
+
+    cli_parse(&argp, argc, argv, &up);
+    err = gr_instance_resolve(cli->instance, &up.options.instance);
+    if (err == GRANARY_OK) {
+        err = supervisor_start(&up.options, &pid);
+    }
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "up");
+    }
+    if (cli->json) {
+        (void)printf("{\"instance\": \"%s\", \"runtime\": \"%s\", \"pid\": %d, \"executors\": %d}\n",
+                     up.options.instance.name, up.options.instance.runtime, (int)pid, up.options.executors);
+    } else {
+        (void)printf("instance %s is up in %s (%d executor%s)\n", up.options.instance.name, up.options.instance.runtime,
+                     up.options.executors, up.options.executors == 1 ? "" : "s");
+    }
+    return 0;
+}
+
+int
+command_down(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.doc = "Stop an instance, or clean up after one that was killed.",
+                                     .children = children};
+    struct gr_instance instance;
+    bool stale = false;
+    granary_err err;
+
+    cli_parse(&argp, argc, argv, cli);
+    err = gr_instance_resolve(cli->instance, &instance);
+    if (err == GRANARY_OK) {
+        err = supervisor_stop(&instance, &stale);
+    }
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "down");
+    }
+    if (cli->json) {
+        (void)printf("{\"instance\": \"%s\", \"was_running\": %s}\n", instance.name, stale ? "false" : "true");
+    } else {
+        (void)printf(stale ? "instance %s was not running; what it had left is removed\n" : "instance %s is down\n",
+                     instance.name);
+    }
+    return 0;
+}
+
+static void
+print_status(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
+             const granary_executor_info *executors, size_t count)
+{
+    char used[32];
+    char capacity[32];
+    char spilled[32];
+    size_t busy = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        busy += executors[i].busy;
+    }
+    (void)printf("instance   %s (supervisor pid %d)\n", instance->name, (int)pid);
+    (void)printf("runtime    %s\n", instance->runtime);
+    (void)printf("memory     %s of %s in use\n",
+                 cli_format_size(store->capacity_bytes - store->free_bytes - store->pooled_bytes, used),
+                 cli_format_size(store->capacity_bytes, capacity));
+    (void)printf("objects    %" PRIu64 " (%" PRIu64 " spilled, %s)\n", store->objects, store->objects_spilled,
+                 cli_format_size(store->spilled_bytes, spilled));
+    (void)printf("clients    %" PRIu64 "\n", store->clients);
+    (void)printf("executors  %zu (%zu busy)\n", count, busy);
+}
+
+static void
+print_status_json(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
+                  const granary_executor_info *executors, size_t count)
+{
+    (void)printf("{\"instance\": \"%s\", \"runtime\": \"%s\", \"pid\": %d, \"capacity_bytes\": %" PRIu64
+                 ", \"free_bytes\": %" PRIu64 ", \"objects\": %" PRIu64 ", \"objects_spilled\": %" PRIu64
+                 ", \"clients\": %" PRIu64 ", \"executors\": [",
+                 instance->name, instance->runtime, (int)pid, store->capacity_bytes, store->free_bytes, store->objects,
+                 store->objects_spilled, store->clients);
+    for (size_t i = 0; i < count; i++) {
+        (void)printf("%s{\"number\": %u, \"pid\": %lld, \"numa_node\": %d, \"busy\": %s, \"subtasks_done\": %" PRIu64
+                     ", \"failures\": %" PRIu64 "}",
+                     i == 0 ? "" : ", ", executors[i].number, (long long)executors[i].pid, executors[i].numa_node,
+                     executors[i].busy ? "true" : "false", executors[i].subtasks_done, executors[i].failures);
+    }
+    (void)printf("]}\n");
+}
+
+int
+command_status(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.doc = "Tell what runs, where, and how full it is.", .children = children};
+    struct gr_instance instance;
+    granary_executor_info *executors = NULL;
+    granary_store_stat store;
+    granary_client *client;
+    size_t count = 0;
+    pid_t pid;
+    int status = 0;
+    granary_err err;
+
+    cli_parse(&argp, argc, argv, cli);
+    err = gr_instance_resolve(cli->instance, &instance);
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "status");
+    }
+    pid = supervisor_running(&instance);
+    client = cli_connect(cli, &status);
+    if (client == NULL) {
+        return status;
+    }
+    err = granary_store_stat_get(client, &store);
+    if (err == GRANARY_OK && pid > 0) { /* a store started by hand has no scheduler */
+        err = granary_executor_list(client, &executors, &count);
+    }
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "status");
+    } else if (cli->json) {
+        print_status_json(&instance, pid, &store, executors, count);
+    } else {
+        print_status(&instance, pid, &store, executors, count);
+    }
+    free(executors);
+    granary_disconnect(client);
+    return status;
+}

@@ -1,0 +1,30 @@
+# Sourced by tools/quickstart and tools/check: install what is missing, saying what. Debian's package names.
+
+build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libnuma-dev libxxhash-dev
+libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev"
+check_packages="clang clang-format libclang-rt-14-dev libcmocka-dev liblmdb-dev strace git python3-minimal python3-numpy"
+
+# install_packages NAME...: does nothing when all are there; else as root or through sudo; else says what to ask for.
+install_packages() {
+    local missing="" name as_root=""
+    for name in "$@"; do
+        dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q "ok installed" || missing="$missing $name"
+    done
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            echo "These packages are missing:$missing" >&2
+            echo "Ask someone with root to run: apt-get install$missing" >&2
+            return 1
+        fi
+        as_root=sudo
+    fi
+    if ! command -v apt-get >/dev/null; then
+        echo "This machine has no apt-get. Install what stands for these Debian packages:$missing" >&2
+        return 1
+    fi
+    echo "Installing:$missing"
+    $as_root apt-get update -qq
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
