@@ -1,0 +1,54 @@
+# What the command line's tests share: a private directory, a private instance, and nothing left behind.
+set -euo pipefail
+export PATH="$GRANARY_BIN:$PATH" NO_COLOR=1
+work=$(mktemp -d /tmp/granary-test-XXXXXX)
+export GRANARY_INSTANCE="$work/i"
+cd "$GRANARY_SOURCE"
+birds=libclient/examples/data/birdstrikes.csv
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+# leftovers: shared memory and processes of instances below $work
+leftovers() {
+    pgrep -f -- "--instance $work" || true
+    local uid tag
+    uid=$(id -u)
+    for tag in $(cat "$work"/tags 2>/dev/null); do
+        find /dev/shm -maxdepth 1 -name "granary.$uid.$tag.*"
+    done
+}
+
+# remember_tag: the shared-memory prefix of the instance that is up, for leftovers
+remember_tag() {
+    ls /dev/shm | sed -n "s/^granary\.$(id -u)\.\([0-9a-f]*\)\..*/\1/p" | sort -u >"$work/after"
+    comm -13 "$work/before" "$work/after" >>"$work/tags"
+}
+ls /dev/shm | sed -n "s/^granary\.$(id -u)\.\([0-9a-f]*\)\..*/\1/p" | sort -u >"$work/before"
+
+finish() {
+    local status=$?
+    if [ $status != 0 ] && [ -d "$work/i/log" ]; then
+        tail -n 20 "$work"/i/log/*.log >&2 || true
+    fi
+    granary down >/dev/null 2>&1 || true
+    rm -rf "$work"
+    exit $status
+}
+trap finish EXIT
+
+# expect STATUS PATTERN COMMAND...: the command fails with this exit status and says something that matches, on stderr
+expect() {
+    local want=$1 pattern=$2 status=0
+    shift 2
+    "$@" >"$work/out" 2>"$work/err" || status=$?
+    [ "$status" = "$want" ] || fail "'$*': exit status $status instead of $want: $(cat "$work/err")"
+    grep -qE -- "$pattern" "$work/err" || fail "'$*': no '$pattern' in: $(cat "$work/err")"
+}
+
+# same FILE FILE: equal bytes
+same() {
+    cmp "$1" "$2" || fail "$1 and $2 differ"
+}

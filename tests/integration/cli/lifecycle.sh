@@ -1,0 +1,48 @@
+#!/bin/bash
+# Instances come and go, and leave nothing: after down, after kill -9 of every process, and when two want one place.
+. "$(dirname "$0")/lib.sh"
+
+granary up --executors 1 | grep -q "is up in $work/i" || fail "up says where"
+remember_tag
+[ -s "$work/tags" ] || fail "an instance that is up has shared memory"
+expect 1 "is up already .*granary down" granary up
+granary status | grep -q '^executors  1' || fail "status"
+id=$(granary put $birds)
+granary ls | grep -q "$id" || fail "ls"
+granary get "${id:0:10}" | cmp - $birds || fail "get by prefix"
+granary down | grep -q 'is down' || fail "down"
+[ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
+[ ! -e "$work/i" ] || fail "the runtime directory is still there"
+expect 3 'no instance is up' granary down
+expect 3 'granary up' granary ls
+
+# Every process killed at once.
+granary up --executors 2 >/dev/null
+granary put $birds >/dev/null
+remember_tag
+pkill -9 -f -- "$work/i" || true
+for _ in $(seq 100); do
+    pgrep -f -- "--instance $work/i" >/dev/null || break
+    sleep 0.05
+done
+granary up --executors 1 >/dev/null || fail "up after a crash"
+[ "$(granary ls --json)" = "[]" ] || fail "objects of a dead instance"
+granary down >/dev/null
+[ -z "$(leftovers)" ] || fail "left behind after a crash: $(leftovers)"
+
+# Killed, then only cleaned up.
+granary up --executors 1 >/dev/null
+remember_tag
+pkill -9 -f -- "$work/i" || true
+granary down >/dev/null || fail "down after a crash"
+for _ in $(seq 100); do
+    [ -n "$(leftovers)" ] || break
+    sleep 0.05
+done
+[ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
+
+# A private instance lives as long as its run.
+unset GRANARY_INSTANCE
+export XDG_RUNTIME_DIR=$work
+granary run --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "private run"
+[ -z "$(find "$work" -maxdepth 1 -name 'granary-run-*')" ] || fail "the private instance is still there"

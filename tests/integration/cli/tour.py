@@ -1,0 +1,79 @@
+"""Run the commands of README.md's console blocks and compare what they print.
+
+Lines that begin with "$ " are commands (one ending in a backslash goes on in the next line); what follows is their output, stdout and
+stderr together. "..." in an expected line stands for anything, a line of just "..." for any lines. All blocks share one shell.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+MARK = "@@tour-end@@"
+
+
+def blocks(path):
+    """(line number, command, expected lines) of every command."""
+    found, inside, number = [], False, 0
+    command = None
+    for line in open(path, encoding="utf-8"):
+        number += 1
+        line = line.rstrip("\n")
+        if line.startswith("```"):
+            inside = line == "```console"
+            continue
+        if not inside:
+            continue
+        if command is not None and command[1].endswith("\\"):
+            command[1] = command[1] + "\n" + line
+        elif line.startswith("$ "):
+            command = [number, line[2:], []]
+            found.append(command)
+        else:
+            command[2].append(line)
+    return found
+
+
+def matches(expected, got):
+    parts = []
+    for line in expected:
+        if line.strip() == "...":
+            parts.append("(?:.*\n)*?")
+        else:
+            parts.append(".*?".join(re.escape(p) for p in line.rstrip().split("...")) + r"[ \t]*\n")
+    return re.fullmatch("".join(parts), got) is not None
+
+
+def main():
+    readme, source, programs = sys.argv[1:4]
+    work = tempfile.mkdtemp(prefix="granary-tour-")
+    env = dict(os.environ, PATH=programs + os.pathsep + os.environ["PATH"], GRANARY_INSTANCE=os.path.join(work, "i"),
+               TOUR=work, NO_COLOR="1")
+    shell = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             cwd=source, env=env)
+    failures = 0
+    commands = blocks(readme)
+    for number, command, expected in commands:
+        shell.stdin.write(f"{{ {command}\n}} </dev/null\necho '{MARK}'\n")
+        shell.stdin.flush()
+        got = ""
+        while True:
+            line = shell.stdout.readline()
+            if line == "":
+                sys.exit(f"README.md:{number}: the shell ended at: {command}\n{got}")
+            if line.endswith(MARK + "\n"):
+                got += line[: -len(MARK) - 1]
+                break
+            got += line
+        if not matches(expected, got):
+            failures += 1
+            print(f"README.md:{number}: {command}\n--- expected\n" + "\n".join(expected) + f"\n--- got\n{got}")
+    shell.stdin.close()
+    shell.wait()
+    subprocess.run(["granary", "down"], env=env, capture_output=True)
+    subprocess.run(["rm", "-rf", work])
+    print(f"{len(commands)} commands of the tour, {failures} differ")
+    sys.exit(1 if failures or len(commands) < 5 else 0)
+
+
+main()
