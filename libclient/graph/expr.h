@@ -1,25 +1,36 @@
+/* clang-format off */
 /*
  * Expressions over the columns of a frame: parsed, checked against a schema, evaluated by kernels
  * (executor/kernel/eval.c).
  *
- *   expr    := or ;  or := and { "or" and } ;  and := not { "and" not } ;  not := "not" not | compare
+ *   expr    := or
+ *   or      := and { "or" and }
+ *   and     := not { "and" not }
+ *   not     := "not" not | compare
  *   compare := sum [ ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=") sum | "is" ["not"] "null" ]
- *   sum     := product { ("+"|"-") product } ;  product := unary { ("*"|"/"|"%") unary } ;  unary := "-" unary |
- * primary primary := number | 'text' | "text" | true | false | null | date 'YYYY-MM-DD' | timestamp '...' | name | `any
- * name` | "(" expr ")" | function "(" expr, ... ")"            functions: abs, sqrt, isnull, notnull, year, month, day,
- * lower, length
+ *   sum     := product { ("+" | "-") product }
+ *   product := unary { ("*" | "/" | "%") unary }
+ *   unary   := "-" unary | primary
+ *   primary := number | 'text' | "text" | true | false | null | date 'YYYY-MM-DD' | timestamp 'YYYY-MM-DD hh:mm:ss'
+ *            | name | `any name` | "(" expr ")" | function "(" expr ")"
+ *   function: abs, sqrt, isnull, notnull, year, month, day, lower, length
  *
- * Keywords in any case. "&", "|", "~", "&&", "||", "!" are accepted for and, or, not (with pandas' binding avoided:
- * they bind like the words). Arithmetic: int64 op int64 is int64 except "/" (float64); overflow of int64 is an error of
- * the subtask; x / 0 is inf or nan; int % 0 is null. Null in arithmetic or comparison gives null; and/or are
- * three-valued; filter keeps true rows only.
+ * Keywords and functions in any case. A quote within quotes is doubled: 'it''s', `a``b`. Names without backquotes
+ * begin with a letter or "_" and go on with those and digits; every character beyond ASCII counts as a letter.
+ *
+ * "&", "|", "~", "&&", "||", "!" are accepted for and, or, not; they bind like the words, so that
+ * `a > 1 & b > 2` means what it says.
+ *
+ * Arithmetic: int64 op int64 is int64 except "/" (float64); overflow of int64 is an error of the subtask; x / 0 is
+ * inf or nan; int % 0 is null. Null in arithmetic or comparison gives null; and/or are three-valued; filter keeps
+ * true rows only. Bools and columns of no dtype (null literals) compare by = and != only.
  */
+/* clang-format on */
 #ifndef GRAPH_EXPR_H
 #define GRAPH_EXPR_H
 
 #include <stdbool.h>
 
-#include "base/buf.h"
 #include "graph/schema.h"
 
 enum gr_expr_kind { GR_EXPR_COLUMN, GR_EXPR_LITERAL, GR_EXPR_CALL };
@@ -57,7 +68,7 @@ enum gr_expr_op {
 struct gr_expr {
     enum gr_expr_kind kind;
     granary_dtype dtype; /* of the value; set by gr_expr_check() */
-    int position;        /* in the text, bytes, for messages */
+    int position;        /* in the text, characters from 1, for messages */
     /* COLUMN */
     char *column;
     int column_index; /* in the schema; set by gr_expr_check() */
@@ -74,19 +85,34 @@ struct gr_expr {
     struct gr_expr *operands[2];
 };
 
-/* Parse. Errors: EINVAL "expression `...`, position 7: ..." */
+/* How deep brackets, not and - may nest, and how many operands and operators there may be: what walks an expression
+ * recurses at most that deep. */
+enum { GR_EXPR_NESTING = 200, GR_EXPR_NODES = 4096 };
+
+/* Parse NUL-terminated UTF-8. Errors: EINVAL "expression `...`, position 7: ..." · ENOMEM */
 granary_err gr_expr_parse(const char *text, struct gr_expr **ret_expr);
 void gr_expr_destroy(struct gr_expr *expr);
 
 /*
  * Bind columns and give every node its dtype; conversions are inserted. A string literal compared with a date or
- * timestamp is read as one. Errors: ENOENT unknown column (with the nearest name there is) · ETYPE names operator and
- * both types
+ * timestamp is read as one. An operand without a dtype (literal null, a column without any value) becomes a null of
+ * the other operand's dtype. May be called again with a schema of the same dtypes in another order.
+ *
+ * Errors: ENOENT unknown column (with the nearest name there is) · ETYPE names operator and both types · EINVAL a
+ * string that is no date. Messages begin with "position 7: "
  */
 granary_err gr_expr_check(struct gr_expr *expr, const struct gr_schema *schema);
 
 /* Mark in used[0..schema->count) the columns the expression reads, before or after the check. Unknown names are
  * skipped. */
 void gr_expr_columns(const struct gr_expr *expr, const struct gr_schema *schema, bool *used);
+
+/* "+" for GR_OP_ADD, "year" for GR_OP_YEAR. Static storage. */
+const char *gr_expr_op_text(enum gr_expr_op op);
+
+/* Days since 1970-01-01 of "YYYY-MM-DD" (years 0001 to 9999). false: it is none. */
+bool gr_date_parse(const char *text, size_t size, int32_t *ret_days);
+/* Microseconds since 1970-01-01T00:00:00 of a date, or "YYYY-MM-DDThh:mm[:ss[.ffffff]]" with "T" or a space. */
+bool gr_timestamp_parse(const char *text, size_t size, int64_t *ret_microseconds);
 
 #endif

@@ -64,7 +64,10 @@ struct gr_graph_node {
 /*
  * Check structure and parameters: unique names, known operators, input counts, required and unknown parameters and
  * their kinds, expressions' syntax, cycles (the message shows one), targets. *takes* message on success. Errors:
- * EINVAL, ENOENT; every message begins with "node 'NAME' (OP): "
+ * EINVAL, ENOENT; every message about a node begins with "node 'NAME' (OP): "
+ *
+ * Without targets, those nodes become targets whose results no other node reads. Attributes are brought to the kinds
+ * that graph/ops.h promises.
  */
 granary_err gr_graph_create(Granary__Graph *message, struct gr_graph **ret_graph);
 void gr_graph_destroy(struct gr_graph *graph);
@@ -75,5 +78,11 @@ void gr_graph_destroy(struct gr_graph *graph);
  * Errors: ENOENT unknown column · ETYPE · EINVAL; the message names node, operator and column
  */
 granary_err gr_graph_infer(struct gr_graph *graph);
+
+/*
+ * Which dimensions the parameter "axes" of sum and mean reduces in a tensor of `dims` dimensions; without it all.
+ * ret_reduced is written on failure, too. Errors: EINVAL no such axis, one named twice
+ */
+granary_err gr_axes_read(Granary__Attr *const *attrs, size_t count, int dims, bool ret_reduced[8]);
 
 #endif

@@ -1,11 +1,12 @@
-/* The tileable operators, from contract/ops.def. */
+/* The tileable operators and their parameters, from contract/ops.def. */
 #ifndef GRAPH_OPS_H
 #define GRAPH_OPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum gr_tile_op {
-#define OP(name, kind, min_inputs, max_inputs, summary) GR_TILE_##name,
+#define OP(name, yields, min_inputs, max_inputs, summary) GR_TILE_##name,
 #define PARAM(op, name, kind, need, summary)
 #include "contract/ops.def"
 #undef OP
@@ -13,8 +14,11 @@ enum gr_tile_op {
     GR_TILE_COUNT
 };
 
+enum gr_yields { GR_YIELDS_NONE, GR_YIELDS_FRAME, GR_YIELDS_TENSOR };
+
 struct gr_op_info {
     const char *name;
+    enum gr_yields yields; /* its inputs are of the same kind; NONE takes any */
     int min_inputs;
     int max_inputs;
     const char *summary;
@@ -23,5 +27,32 @@ struct gr_op_info {
 const struct gr_op_info *gr_op_info(enum gr_tile_op op);
 /* -1 when there is none. */
 int gr_op_find(const char *name);
+
+/* What a parameter may be given as. After gr_graph_create() an attribute has the kind named first. */
+enum gr_param_kind {
+    GR_PARAM_INT,     /* INT */
+    GR_PARAM_NUMBER,  /* INT or DOUBLE, as given */
+    GR_PARAM_BOOL,    /* BOOL */
+    GR_PARAM_STRING,  /* STRING */
+    GR_PARAM_INTS,    /* INTS; one INT */
+    GR_PARAM_BOOLS,   /* BOOLS; one BOOL */
+    GR_PARAM_STRINGS, /* STRINGS; one STRING */
+    GR_PARAM_MAP,     /* MAP */
+};
+
+struct gr_param_info {
+    enum gr_tile_op op;
+    const char *name;
+    enum gr_param_kind kind;
+    bool required;
+    const char *summary;
+};
+
+/* Every parameter of every operator, those of one operator together. */
+const struct gr_param_info *gr_param_info(size_t *ret_count);
+/* NULL when the operator has none of that name. */
+const struct gr_param_info *gr_param_find(enum gr_tile_op op, const char *name);
+/* "a list of strings" for GR_PARAM_STRINGS. */
+const char *gr_param_kind_text(enum gr_param_kind kind);
 
 #endif

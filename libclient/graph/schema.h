@@ -2,6 +2,7 @@
 #ifndef GRAPH_SCHEMA_H
 #define GRAPH_SCHEMA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "granary/frame.h"
@@ -24,5 +25,31 @@ void gr_schema_free(struct gr_schema *schema);
 int gr_schema_find(const struct gr_schema *schema, const char *name);
 /* The name most like `name`, for messages; NULL when none is near. */
 const char *gr_schema_nearest(const struct gr_schema *schema, const char *name);
+/* The error ENOENT for a column that is not there, with the nearest name or the names there are. */
+granary_err gr_schema_no_column(const struct gr_schema *schema, const char *name);
+
+/* What was seen in a CSV column (CsvTypes.kinds). */
+enum gr_kind {
+    GR_KIND_NULL = 1,
+    GR_KIND_BOOL = 2,
+    GR_KIND_INT64 = 4,
+    GR_KIND_FLOAT64 = 8,
+    GR_KIND_DATE = 16,
+    GR_KIND_TIMESTAMP = 32,
+    GR_KIND_STRING = 64,
+};
+
+/*
+ * The dtype of a column in which these kinds were seen; nulls fit any.
+ *
+ *   nothing but nulls                STRING       date                          DATE
+ *   bool                             BOOL         timestamp, date + timestamp   TIMESTAMP
+ *   int64                            INT64        any other mixture             STRING
+ *   float64, int64 + float64         FLOAT64
+ */
+granary_dtype gr_dtype_of_kinds(uint32_t kinds);
+
+/* The dtype of that name among those a CSV column can have. false: it is none of them. */
+bool gr_csv_dtype_parse(const char *name, granary_dtype *ret_dtype);
 
 #endif

@@ -1,0 +1,452 @@
+/* The structure of a graph: names, inputs, order, targets. */
+#include "graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "graph/nearest.h"
+#include "graph/node.h"
+#include "graph/ops.h"
+
+static granary_err
+out_of_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory");
+}
+
+/* What is worked on while a graph is made: positions are those of the message. */
+struct work {
+    Granary__Graph *message;
+    size_t count;
+    size_t *by_name;  /* positions, ordered by name */
+    int *ops;         /* by position */
+    size_t **inputs;  /* by position: positions */
+    size_t *order;    /* positions, inputs first */
+    size_t *place_of; /* by position: place in order */
+};
+
+static void
+work_free(struct work *work)
+{
+    for (size_t i = 0; work->inputs != NULL && i < work->count; i++) {
+        free(work->inputs[i]);
+    }
+    free(work->by_name);
+    free(work->ops);
+    free(work->inputs);
+    free(work->order);
+    free(work->place_of);
+}
+
+static granary_err
+work_alloc(struct work *work)
+{
+    size_t count = work->count;
+
+    work->by_name = calloc(count, sizeof *work->by_name);
+    work->ops = calloc(count, sizeof *work->ops);
+    work->inputs = calloc(count, sizeof *work->inputs);
+    work->order = calloc(count, sizeof *work->order);
+    work->place_of = calloc(count, sizeof *work->place_of);
+    return work->by_name == NULL || work->ops == NULL || work->inputs == NULL || work->order == NULL ||
+                   work->place_of == NULL
+               ? out_of_memory()
+               : GRANARY_OK;
+}
+
+/* ---- names ---- */
+
+static int
+compare_names(const void *a, const void *b, void *context)
+{
+    const Granary__Graph *message = context;
+    size_t left = *(const size_t *)a;
+    size_t right = *(const size_t *)b;
+    int order = strcmp(message->nodes[left]->name, message->nodes[right]->name);
+
+    return order != 0 ? order : left < right ? -1 : 1;
+}
+
+static bool
+has_control(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static granary_err
+check_name(const Granary__Node *node, size_t position)
+{
+    if (node->name[0] == '\0') {
+        return gr_fail(GRANARY_EINVAL, "node %zu (%.40s) has no name", position + 1, node->op);
+    }
+    if (!gr_is_utf8(node->name, strlen(node->name)) || has_control(node->name)) {
+        return gr_fail(GRANARY_EINVAL, "node %zu (%.40s): its name is not UTF-8 text without control characters",
+                       position + 1, node->op);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+order_names(struct work *work)
+{
+    for (size_t i = 0; i < work->count; i++) {
+        granary_err err = check_name(work->message->nodes[i], i);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        work->by_name[i] = i;
+    }
+    qsort_r(work->by_name, work->count, sizeof *work->by_name, compare_names, work->message);
+    for (size_t i = 1; i < work->count; i++) {
+        const Granary__Node *node = work->message->nodes[work->by_name[i]];
+
+        if (strcmp(node->name, work->message->nodes[work->by_name[i - 1]]->name) == 0) {
+            return node_fail(node, gr_fail(GRANARY_EINVAL, "an earlier node has the same name"));
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* Position of a node by name, or SIZE_MAX. */
+static size_t
+find_node(const struct work *work, const char *name)
+{
+    size_t low = 0;
+    size_t high = work->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(name, work->message->nodes[work->by_name[middle]]->name);
+
+        if (order == 0) {
+            return work->by_name[middle];
+        }
+        if (order < 0) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static granary_err
+no_node(const struct work *work, const char *name)
+{
+    struct gr_nearest nearest = {.name = name};
+    char hint[GR_HINT_MAX];
+
+    for (size_t i = 0; i < work->count; i++) {
+        gr_nearest_offer(&nearest, work->message->nodes[i]->name);
+    }
+    return gr_fail(GRANARY_ENOENT, "there is no node '%.100s'%s", name, gr_nearest_hint(&nearest, hint));
+}
+
+/* ---- nodes ---- */
+
+static granary_err
+find_op(const Granary__Node *node, int *ret_op)
+{
+    struct gr_nearest nearest = {.name = node->op};
+    char hint[GR_HINT_MAX];
+    int op = gr_op_find(node->op);
+
+    if (op >= 0) {
+        *ret_op = op;
+        return GRANARY_OK;
+    }
+    if (node->op[0] == '\0') {
+        return gr_fail(GRANARY_EINVAL, "node '%.100s': it has no operator ('op')", node->name);
+    }
+    for (int i = 0; i < GR_TILE_COUNT; i++) {
+        gr_nearest_offer(&nearest, gr_op_info((enum gr_tile_op)i)->name);
+    }
+    return node_fail(
+        node, gr_fail(GRANARY_ENOENT, "there is no operator '%.60s'%s", node->op, gr_nearest_hint(&nearest, hint)));
+}
+
+static const char *
+yields_text(enum gr_yields yields)
+{
+    return yields == GR_YIELDS_FRAME ? "a frame" : yields == GR_YIELDS_TENSOR ? "a tensor" : "nothing";
+}
+
+/* Find the inputs of a node; they must yield what its operator works on. ops of all nodes are known. */
+static granary_err
+resolve_inputs(struct work *work, size_t position)
+{
+    const Granary__Node *node = work->message->nodes[position];
+    const struct gr_op_info *info = gr_op_info((enum gr_tile_op)work->ops[position]);
+
+    work->inputs[position] = calloc(node->n_inputs + 1, sizeof **work->inputs);
+    if (work->inputs[position] == NULL) {
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        size_t input = find_node(work, node->inputs[i]);
+        const struct gr_op_info *from;
+
+        if (input == SIZE_MAX) {
+            return no_node(work, node->inputs[i]);
+        }
+        from = gr_op_info((enum gr_tile_op)work->ops[input]);
+        if (info->yields != GR_YIELDS_NONE && from->yields != info->yields) {
+            return gr_fail(GRANARY_ETYPE, "it works on %s, but its input '%.100s' (%s) yields %s",
+                           info->yields == GR_YIELDS_FRAME ? "frames" : "tensors", node->inputs[i], from->name,
+                           yields_text(from->yields));
+        }
+        work->inputs[position][i] = input;
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_nodes(struct work *work)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < work->count && err == GRANARY_OK; i++) {
+        err = find_op(work->message->nodes[i], &work->ops[i]);
+    }
+    for (size_t i = 0; i < work->count && err == GRANARY_OK; i++) {
+        err = node_check(work->message->nodes[i], (enum gr_tile_op)work->ops[i]);
+        if (err == GRANARY_OK) {
+            err = resolve_inputs(work, i);
+        }
+        if (err != GRANARY_OK) {
+            err = node_fail(work->message->nodes[i], err);
+        }
+    }
+    return err;
+}
+
+/* ---- order ---- */
+
+struct step {
+    size_t position;
+    size_t next; /* input to look at */
+};
+
+/* The steps from the one at `from` read one another in a circle. */
+static granary_err
+fail_cycle(const struct work *work, const struct step *steps, size_t from, size_t count)
+{
+    enum { SHOWN = 8 };
+    const Granary__Node *first = work->message->nodes[steps[from].position];
+    struct gr_buf path = {0};
+
+    /* A step's input is the next step: told from the back, each node feeds the next one. */
+    gr_buf_addf(&path, "%.60s", first->name);
+    for (size_t i = count; i > from; i--) {
+        if (count - i == SHOWN && i - from > 2) {
+            gr_buf_addf(&path, " -> ...");
+            i = from + 1;
+        }
+        gr_buf_addf(&path, " -> %.60s", work->message->nodes[steps[i - 1].position]->name);
+    }
+    (void)gr_fail(GRANARY_EINVAL, "it depends on its own result: %s", path.bytes == NULL ? "" : path.bytes);
+    gr_buf_free(&path);
+    return node_fail(first, GRANARY_EINVAL);
+}
+
+enum mark { NEW, OPEN, DONE };
+
+/* Depth first without recursion: a chain may be a million nodes long. */
+static granary_err
+visit(struct work *work, size_t start, struct step *steps, unsigned char *marks, size_t *placed)
+{
+    size_t depth = 1;
+
+    steps[0] = (struct step){.position = start};
+    marks[start] = OPEN;
+    while (depth > 0) {
+        struct step *step = &steps[depth - 1];
+        const Granary__Node *node = work->message->nodes[step->position];
+        size_t input;
+
+        if (step->next == node->n_inputs) {
+            marks[step->position] = DONE;
+            work->place_of[step->position] = *placed;
+            work->order[(*placed)++] = step->position;
+            depth--;
+            continue;
+        }
+        input = work->inputs[step->position][step->next++];
+        if (marks[input] == OPEN) {
+            size_t from = depth - 1;
+
+            while (steps[from].position != input) {
+                from--;
+            }
+            return fail_cycle(work, steps, from, depth);
+        }
+        if (marks[input] == NEW) {
+            marks[input] = OPEN;
+            steps[depth++] = (struct step){.position = input};
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+order_nodes(struct work *work)
+{
+    struct step *steps = calloc(work->count, sizeof *steps);
+    unsigned char *marks = calloc(work->count, 1);
+    size_t placed = 0;
+    granary_err err = steps == NULL || marks == NULL ? out_of_memory() : GRANARY_OK;
+
+    for (size_t i = 0; i < work->count && err == GRANARY_OK; i++) {
+        if (marks[i] == NEW) {
+            err = visit(work, i, steps, marks, &placed);
+        }
+    }
+    free(steps);
+    free(marks);
+    return err;
+}
+
+/* ---- targets ---- */
+
+/* Without targets: the nodes nobody reads. */
+static granary_err
+choose_targets(struct work *work)
+{
+    Granary__Graph *message = work->message;
+    bool *read = calloc(work->count, sizeof *read);
+    char **targets = calloc(work->count, sizeof *targets);
+
+    if (read == NULL || targets == NULL) {
+        free(read);
+        free(targets);
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < work->count; i++) {
+        for (size_t j = 0; j < message->nodes[i]->n_inputs; j++) {
+            read[work->inputs[i][j]] = true;
+        }
+    }
+    free(message->targets);
+    message->targets = targets;
+    for (size_t i = 0; i < work->count; i++) {
+        if (!read[i] && (targets[message->n_targets] = strdup(message->nodes[i]->name)) != NULL) {
+            message->n_targets++;
+        }
+    }
+    free(read);
+    return message->n_targets == 0 ? out_of_memory() : GRANARY_OK;
+}
+
+static granary_err
+resolve_targets(struct work *work, struct gr_graph *graph)
+{
+    const Granary__Graph *message = work->message;
+    size_t repeated = find_repeated(message->targets, message->n_targets);
+
+    if (repeated < message->n_targets) {
+        return gr_fail(GRANARY_EINVAL, "target '%.100s' is named twice", message->targets[repeated]);
+    }
+    graph->targets = calloc(message->n_targets, sizeof *graph->targets);
+    if (graph->targets == NULL) {
+        return out_of_memory();
+    }
+    graph->target_count = message->n_targets;
+    for (size_t i = 0; i < message->n_targets; i++) {
+        size_t position = find_node(work, message->targets[i]);
+
+        if (position == SIZE_MAX) {
+            return gr_fail_in(no_node(work, message->targets[i]), "target '%.100s'", message->targets[i]);
+        }
+        graph->targets[i] = work->place_of[position];
+    }
+    return GRANARY_OK;
+}
+
+/* ---- the whole ---- */
+
+/* Move what was found into the graph, in order. */
+static granary_err
+fill_nodes(struct work *work, struct gr_graph *graph)
+{
+    graph->nodes = calloc(work->count, sizeof *graph->nodes);
+    if (graph->nodes == NULL) {
+        return out_of_memory();
+    }
+    graph->count = work->count;
+    for (size_t place = 0; place < work->count; place++) {
+        size_t position = work->order[place];
+        struct gr_graph_node *node = &graph->nodes[place];
+
+        node->node = work->message->nodes[position];
+        node->op = work->ops[position];
+        node->input_count = node->node->n_inputs;
+        node->inputs = work->inputs[position];
+        for (size_t i = 0; i < node->input_count; i++) {
+            node->inputs[i] = work->place_of[node->inputs[i]];
+        }
+        work->inputs[position] = NULL;
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+build(struct work *work, struct gr_graph *graph)
+{
+    granary_err err;
+
+    if (work->count == 0) {
+        return gr_fail(GRANARY_EINVAL, "the graph has no nodes");
+    }
+    if ((err = work_alloc(work)) != GRANARY_OK || (err = order_names(work)) != GRANARY_OK ||
+        (err = check_nodes(work)) != GRANARY_OK || (err = order_nodes(work)) != GRANARY_OK) {
+        return err;
+    }
+    if (work->message->n_targets == 0 && (err = choose_targets(work)) != GRANARY_OK) {
+        return err;
+    }
+    err = resolve_targets(work, graph);
+    return err == GRANARY_OK ? fill_nodes(work, graph) : err;
+}
+
+granary_err
+gr_graph_create(Granary__Graph *message, struct gr_graph **ret_graph)
+{
+    struct work work = {.message = message, .count = message->n_nodes};
+    struct gr_graph *graph = calloc(1, sizeof *graph);
+    granary_err err = graph == NULL ? out_of_memory() : build(&work, graph);
+
+    work_free(&work);
+    if (err != GRANARY_OK) {
+        gr_graph_destroy(graph);
+        return err;
+    }
+    graph->message = message;
+    *ret_graph = graph;
+    return GRANARY_OK;
+}
+
+void
+gr_graph_destroy(struct gr_graph *graph)
+{
+    if (graph == NULL) {
+        return;
+    }
+    for (size_t i = 0; graph->nodes != NULL && i < graph->count; i++) {
+        free(graph->nodes[i].inputs);
+        gr_schema_free(&graph->nodes[i].type.schema);
+    }
+    free(graph->nodes);
+    free(graph->targets);
+    if (graph->message != NULL) {
+        granary__graph__free_unpacked(graph->message, NULL);
+    }
+    free(graph);
+}

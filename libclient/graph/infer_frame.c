@@ -1,0 +1,180 @@
+/* Schemas of what the frame operators yield. */
+#include <assert.h>
+
+#include "base/error.h"
+#include "graph/aggregate.h"
+#include "graph/expr.h"
+#include "graph/join.h"
+#include "graph/node.h"
+
+static const Granary__Attr *
+find(const struct gr_graph_node *node, const char *name)
+{
+    return gr_attr_find(node->node->attrs, node->node->n_attrs, name);
+}
+
+/* Every name of a list must be a column; they are appended to *ret_schema, when it is not NULL. */
+static granary_err
+take_columns(const Granary__Attr *names, const struct gr_schema *input, struct gr_schema *ret_schema)
+{
+    for (size_t i = 0; i < names->n_strings; i++) {
+        int index = gr_schema_find(input, names->strings[i]);
+        granary_err err = GRANARY_OK;
+
+        if (index < 0) {
+            return gr_fail_in(gr_schema_no_column(input, names->strings[i]), "parameter '%s'", names->name);
+        }
+        if (ret_schema != NULL) {
+            err = gr_schema_add(ret_schema, names->strings[i], input->fields[index].dtype);
+        }
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* The dtype of an expression over a frame. Messages name the expression. */
+static granary_err
+expression_dtype(const char *text, const struct gr_schema *schema, granary_dtype *ret_dtype)
+{
+    struct gr_expr *expr = NULL;
+    granary_err err = gr_expr_parse(text, &expr);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = gr_expr_check(expr, schema);
+    if (err == GRANARY_OK) {
+        *ret_dtype = expr->dtype;
+    } else {
+        err = gr_fail_in(err, "expression `%.240s`", text);
+    }
+    gr_expr_destroy(expr);
+    return err;
+}
+
+static granary_err
+infer_select(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    return take_columns(find(node, "columns"), input, schema);
+}
+
+static granary_err
+infer_filter(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    const char *where = gr_attr_string(node->node->attrs, node->node->n_attrs, "where", "");
+    granary_dtype dtype = GRANARY_NULLTYPE;
+    granary_err err = expression_dtype(where, input, &dtype);
+
+    if (err == GRANARY_OK && dtype != GRANARY_BOOL) {
+        err = gr_fail(GRANARY_ETYPE, "expression `%.240s` is %s, but a filter needs a bool, such as a comparison",
+                      where, granary_dtype_name(dtype));
+    }
+    return err == GRANARY_OK ? gr_schema_copy(input, schema) : err;
+}
+
+static granary_err
+infer_assign(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    const Granary__Attr *columns = find(node, "columns");
+    granary_err err = gr_schema_copy(input, schema);
+
+    for (size_t i = 0; i < columns->n_keys && err == GRANARY_OK; i++) {
+        int index = gr_schema_find(schema, columns->keys[i]);
+        granary_dtype dtype = GRANARY_NULLTYPE;
+
+        err = expression_dtype(columns->strings[i], input, &dtype);
+        if (err != GRANARY_OK) {
+            return gr_fail_in(err, "column '%.100s'", columns->keys[i]);
+        }
+        if (index >= 0) {
+            schema->fields[index].dtype = dtype;
+        } else {
+            err = gr_schema_add(schema, columns->keys[i], dtype);
+        }
+    }
+    return err;
+}
+
+static granary_err
+add_aggregate(const struct gr_aggregate *aggregate, const struct gr_schema *input, struct gr_schema *schema)
+{
+    granary_dtype dtype = GRANARY_NULLTYPE;
+    granary_err err;
+
+    if (aggregate->column != NULL) {
+        int index = gr_schema_find(input, aggregate->column);
+
+        if (index < 0) {
+            return gr_fail_in(gr_schema_no_column(input, aggregate->column), "aggregate '%.100s'", aggregate->name);
+        }
+        dtype = input->fields[index].dtype;
+    }
+    err = gr_aggregate_dtype(aggregate->function, dtype, &dtype);
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "aggregate '%.100s': column '%.100s'", aggregate->name, aggregate->column);
+    }
+    return gr_schema_add(schema, aggregate->name, dtype);
+}
+
+static granary_err
+infer_groupby(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    struct gr_aggregate *aggregates = NULL;
+    size_t count = 0;
+    granary_err err = take_columns(find(node, "keys"), input, schema);
+
+    if (err == GRANARY_OK) {
+        err = gr_aggregates_parse(find(node, "aggregate"), &aggregates, &count);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        err = add_aggregate(&aggregates[i], input, schema);
+    }
+    gr_aggregates_free(aggregates, count);
+    return err;
+}
+
+static granary_err
+infer_sort(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    granary_err err = take_columns(find(node, "by"), input, NULL);
+
+    return err == GRANARY_OK ? gr_schema_copy(input, schema) : err;
+}
+
+static granary_err
+infer_join(const struct gr_graph_node *node, const struct gr_schema *left, const struct gr_schema *right,
+           struct gr_schema *schema)
+{
+    struct gr_join join;
+    granary_err err = gr_join_parse(node->node->attrs, node->node->n_attrs, &join);
+
+    return err == GRANARY_OK ? gr_join_schema(&join, left, right, schema) : err;
+}
+
+granary_err
+infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const struct gr_schema *input = &inputs[0]->schema;
+
+    switch (node->op) {
+    case GR_TILE_select:
+        return infer_select(node, input, &type->schema);
+    case GR_TILE_filter:
+        return infer_filter(node, input, &type->schema);
+    case GR_TILE_assign:
+        return infer_assign(node, input, &type->schema);
+    case GR_TILE_groupby:
+        return infer_groupby(node, input, &type->schema);
+    case GR_TILE_sort:
+        return infer_sort(node, input, &type->schema);
+    case GR_TILE_head:
+        return gr_schema_copy(input, &type->schema);
+    case GR_TILE_join:
+        return infer_join(node, input, &inputs[1]->schema, &type->schema);
+    default:
+        assert(!"an operator that yields a frame has no rule");
+        return gr_fail(GRANARY_EUNSUPPORTED, "its columns cannot be told");
+    }
+}

@@ -1,0 +1,326 @@
+/* Shapes and dtypes of what the tensor operators yield. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/node.h"
+
+enum { DIMS_MAX = 8 };
+
+static const Granary__Attr *
+find(const struct gr_graph_node *node, const char *name)
+{
+    return gr_attr_find(node->node->attrs, node->node->n_attrs, name);
+}
+
+/* A shape as messages show it: "(3, 4)". */
+struct shown {
+    char text[192];
+};
+static const char *
+show(int dims, const int64_t *shape, struct shown *shown)
+{
+    int used = 0;
+
+    for (int i = 0; i < dims; i++) {
+        used += snprintf(shown->text + used, sizeof shown->text - (size_t)used, "%s%lld", i == 0 ? "(" : ", ",
+                         (long long)shape[i]);
+    }
+    (void)snprintf(shown->text + used, sizeof shown->text - (size_t)used, "%s",
+                   dims == 0   ? "()"
+                   : dims == 1 ? ",)"
+                               : ")");
+    return shown->text;
+}
+
+static const char *
+show_type(const struct gr_node_type *type, struct shown *shown)
+{
+    return show(type->dims, type->shape, shown);
+}
+
+/* Elements of a shape. Errors: EINVAL more bytes than an address space has */
+static granary_err
+count_elements(int dims, const int64_t *shape, int64_t *ret_count)
+{
+    int64_t count = 1;
+    bool over = false;
+
+    for (int i = 0; i < dims; i++) {
+        if (shape[i] == 0) {
+            *ret_count = 0;
+            return GRANARY_OK;
+        }
+        over = __builtin_mul_overflow(count, shape[i], &count) || over;
+    }
+    if (over || count > INT64_MAX / 16) {
+        struct shown shown;
+
+        return gr_fail(GRANARY_EINVAL, "a tensor of shape %s is larger than any memory", show(dims, shape, &shown));
+    }
+    *ret_count = count;
+    return GRANARY_OK;
+}
+
+static granary_err
+read_shape(const Granary__Attr *attr, struct gr_node_type *type)
+{
+    if (attr->n_ints == 0 || attr->n_ints > DIMS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' has %zu dimensions; 1 to %d are possible", attr->name,
+                       attr->n_ints, DIMS_MAX);
+    }
+    type->dims = (int)attr->n_ints;
+    for (int i = 0; i < type->dims; i++) {
+        if (attr->ints[i] < 0) {
+            return gr_fail(GRANARY_EINVAL, "parameter '%s' has %lld elements along dimension %d; it cannot be negative",
+                           attr->name, (long long)attr->ints[i], i);
+        }
+        type->shape[i] = attr->ints[i];
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_chunk(const struct gr_graph_node *node, const struct gr_node_type *type)
+{
+    const Granary__Attr *chunk = find(node, "chunk");
+
+    if (chunk == NULL) {
+        return GRANARY_OK;
+    }
+    if (chunk->n_ints != (size_t)type->dims) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'chunk' has %zu dimensions, but the tensor %d", chunk->n_ints,
+                       type->dims);
+    }
+    for (size_t i = 0; i < chunk->n_ints; i++) {
+        if (chunk->ints[i] < 1) {
+            return gr_fail(GRANARY_EINVAL, "parameter 'chunk' is %lld along dimension %zu; it needs 1 or more",
+                           (long long)chunk->ints[i], i);
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+infer_random(const struct gr_graph_node *node, struct gr_node_type *type)
+{
+    int64_t count;
+    granary_err err = read_shape(find(node, "shape"), type);
+
+    type->dtype = GRANARY_FLOAT64;
+    if (err == GRANARY_OK && (err = count_elements(type->dims, type->shape, &count)) == GRANARY_OK) {
+        err = check_chunk(node, type);
+    }
+    return err;
+}
+
+static bool
+is_int(const struct gr_graph_node *node, const char *name)
+{
+    const Granary__Attr *attr = find(node, name);
+
+    return attr == NULL || attr->kind == GRANARY__ATTR__KIND__INT;
+}
+
+/* Elements from start before stop. Errors: EINVAL too many */
+static granary_err
+count_range(const struct gr_graph_node *node, granary_dtype dtype, int64_t *ret_count)
+{
+    Granary__Attr *const *attrs = node->node->attrs;
+    size_t n = node->node->n_attrs;
+    double count;
+
+    if (dtype == GRANARY_INT64) {
+        __int128 start = gr_attr_int(attrs, n, "start", 0);
+        __int128 stop = gr_attr_int(attrs, n, "stop", 0);
+        __int128 step = gr_attr_int(attrs, n, "step", 1);
+        __int128 whole = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
+
+        count = whole > 0 ? (double)whole : 0;
+        *ret_count = whole > 0 && whole < INT64_MAX / 16 ? (int64_t)whole : 0;
+    } else {
+        count = ceil((gr_attr_double(attrs, n, "stop", 0) - gr_attr_double(attrs, n, "start", 0)) /
+                     gr_attr_double(attrs, n, "step", 1));
+        *ret_count = count > 0 && count < (double)(INT64_MAX / 16) ? (int64_t)count : 0;
+    }
+    if (!(count < (double)(INT64_MAX / 16))) {
+        return gr_fail(GRANARY_EINVAL, "%g elements are more than any memory holds", count);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+infer_arange(const struct gr_graph_node *node, struct gr_node_type *type)
+{
+    const Granary__Attr *shape = find(node, "shape");
+    int64_t elements = 0;
+    int64_t count = 0;
+    granary_err err;
+
+    type->dtype =
+        is_int(node, "start") && is_int(node, "stop") && is_int(node, "step") ? GRANARY_INT64 : GRANARY_FLOAT64;
+    if ((err = count_range(node, type->dtype, &count)) != GRANARY_OK) {
+        return err;
+    }
+    type->dims = 1;
+    type->shape[0] = count;
+    if (shape != NULL) {
+        if ((err = read_shape(shape, type)) != GRANARY_OK ||
+            (err = count_elements(type->dims, type->shape, &elements)) != GRANARY_OK) {
+            return err;
+        }
+        if (elements != count) {
+            struct shown shown;
+
+            return gr_fail(GRANARY_EINVAL, "the range has %lld elements, which do not fill shape %s", (long long)count,
+                           show_type(type, &shown));
+        }
+    }
+    return check_chunk(node, type);
+}
+
+/* NumPy's broadcasting: aligned at the last dimension, 1 stretches. */
+static granary_err
+broadcast(const struct gr_node_type *left, const struct gr_node_type *right, struct gr_node_type *type)
+{
+    int dims = left->dims > right->dims ? left->dims : right->dims;
+    int64_t count;
+
+    for (int i = 1; i <= dims; i++) {
+        int64_t l = i <= left->dims ? left->shape[left->dims - i] : 1;
+        int64_t r = i <= right->dims ? right->shape[right->dims - i] : 1;
+
+        if (l != r && l != 1 && r != 1) {
+            struct shown left_shown;
+            struct shown right_shown;
+
+            return gr_fail(GRANARY_EINVAL, "shapes %s and %s do not fit together", show_type(left, &left_shown),
+                           show_type(right, &right_shown));
+        }
+        type->shape[dims - i] = l == 1 ? r : l;
+    }
+    type->dims = dims;
+    return count_elements(dims, type->shape, &count);
+}
+
+static granary_err
+infer_binary(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    bool ints = inputs[0]->dtype == GRANARY_INT64 && node->op != GR_TILE_divide;
+    granary_err err;
+
+    if (node->input_count == 1) {
+        const struct gr_node_type scalar = {.dims = 0};
+
+        ints = ints && is_int(node, "value");
+        err = broadcast(inputs[0], &scalar, type);
+    } else {
+        ints = ints && inputs[1]->dtype == GRANARY_INT64;
+        err = broadcast(inputs[0], inputs[1], type);
+    }
+    type->dtype = ints ? GRANARY_INT64 : GRANARY_FLOAT64;
+    return err;
+}
+
+static granary_err
+infer_unary(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+{
+    type->dims = input->dims;
+    memcpy(type->shape, input->shape, sizeof type->shape);
+    type->dtype = node->op == GR_TILE_negative ? input->dtype : GRANARY_FLOAT64;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_axes_read(Granary__Attr *const *attrs, size_t count, int dims, bool ret_reduced[8])
+{
+    const Granary__Attr *axes = gr_attr_find(attrs, count, "axes");
+
+    for (int i = 0; i < dims; i++) {
+        ret_reduced[i] = axes == NULL;
+    }
+    for (size_t i = 0; axes != NULL && i < axes->n_ints; i++) {
+        int64_t axis = axes->ints[i];
+
+        if (axis < -dims || axis >= dims) {
+            return gr_fail(GRANARY_EINVAL, "parameter 'axes': there is no axis %lld in a tensor of %d dimension%s",
+                           (long long)axis, dims, dims == 1 ? "" : "s");
+        }
+        axis = axis < 0 ? axis + dims : axis;
+        if (ret_reduced[axis]) {
+            return gr_fail(GRANARY_EINVAL, "parameter 'axes' names axis %lld twice", (long long)axis);
+        }
+        ret_reduced[axis] = true;
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+{
+    bool reduced[DIMS_MAX];
+    granary_err err = gr_axes_read(node->node->attrs, node->node->n_attrs, input->dims, reduced);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (int i = 0; i < input->dims; i++) {
+        if (!reduced[i]) {
+            type->shape[type->dims++] = input->shape[i];
+        }
+    }
+    type->dtype = node->op == GR_TILE_sum ? input->dtype : GRANARY_FLOAT64;
+    return GRANARY_OK;
+}
+
+static granary_err
+infer_matmul(const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const struct gr_node_type *a = inputs[0];
+    const struct gr_node_type *b = inputs[1];
+    struct shown a_shown;
+    struct shown b_shown;
+    int64_t count;
+
+    if (a->dims != 2 || b->dims != 2) {
+        return gr_fail(GRANARY_EINVAL, "it needs two tensors of 2 dimensions, not of shapes %s and %s",
+                       show_type(a, &a_shown), show_type(b, &b_shown));
+    }
+    if (a->shape[1] != b->shape[0]) {
+        return gr_fail(GRANARY_EINVAL, "shapes %s and %s do not fit: %lld columns meet %lld rows",
+                       show_type(a, &a_shown), show_type(b, &b_shown), (long long)a->shape[1], (long long)b->shape[0]);
+    }
+    *type = (struct gr_node_type){.dtype = GRANARY_FLOAT64, .dims = 2, .shape = {a->shape[0], b->shape[1]}};
+    return count_elements(2, type->shape, &count);
+}
+
+granary_err
+infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    switch (node->op) {
+    case GR_TILE_random:
+        return infer_random(node, type);
+    case GR_TILE_arange:
+        return infer_arange(node, type);
+    case GR_TILE_add:
+    case GR_TILE_subtract:
+    case GR_TILE_multiply:
+    case GR_TILE_divide:
+        return infer_binary(node, inputs, type);
+    case GR_TILE_negative:
+    case GR_TILE_sqrt:
+    case GR_TILE_exp:
+    case GR_TILE_log:
+        return infer_unary(node, inputs[0], type);
+    case GR_TILE_sum:
+    case GR_TILE_mean:
+        return infer_reduce(node, inputs[0], type);
+    case GR_TILE_matmul:
+        return infer_matmul(inputs, type);
+    default:
+        assert(!"an operator that yields a tensor has no rule");
+        return gr_fail(GRANARY_EUNSUPPORTED, "its shape cannot be told");
+    }
+}

@@ -1,0 +1,472 @@
+/* The check of one node's parameters. */
+#include "graph/node.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "graph/aggregate.h"
+#include "graph/expr.h"
+#include "graph/join.h"
+#include "graph/nearest.h"
+
+granary_err
+node_fail(const Granary__Node *node, granary_err err)
+{
+    return gr_fail_in(err, "node '%.100s' (%.40s)", node->name, node->op);
+}
+
+static const Granary__Attr *
+find(const Granary__Node *node, const char *name)
+{
+    return gr_attr_find(node->attrs, node->n_attrs, name);
+}
+
+size_t
+find_repeated(char *const *strings, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(strings[i], strings[j]) == 0) {
+                return i;
+            }
+        }
+    }
+    return count;
+}
+
+/* ---- kinds ---- */
+
+static const char *
+kind_text(Granary__Attr__Kind kind)
+{
+    switch (kind) {
+    case GRANARY__ATTR__KIND__INT:
+        return "an integer";
+    case GRANARY__ATTR__KIND__DOUBLE:
+        return "a number with a fraction";
+    case GRANARY__ATTR__KIND__BOOL:
+        return "true or false";
+    case GRANARY__ATTR__KIND__STRING:
+        return "a string";
+    case GRANARY__ATTR__KIND__INTS:
+        return "a list of integers";
+    case GRANARY__ATTR__KIND__DOUBLES:
+        return "a list of numbers";
+    case GRANARY__ATTR__KIND__STRINGS:
+        return "a list of strings";
+    case GRANARY__ATTR__KIND__BOOLS:
+        return "a list of true and false";
+    case GRANARY__ATTR__KIND__MAP:
+        return "a mapping";
+    default:
+        return "nothing";
+    }
+}
+
+/* A message may come from anywhere: the fields must be those the kind promises. */
+static bool
+is_well_formed(const Granary__Attr *attr)
+{
+    switch (attr->kind) {
+    case GRANARY__ATTR__KIND__INT:
+    case GRANARY__ATTR__KIND__BOOL:
+        return attr->n_ints == 1;
+    case GRANARY__ATTR__KIND__DOUBLE:
+        return attr->n_doubles == 1;
+    case GRANARY__ATTR__KIND__STRING:
+        return attr->n_strings == 1;
+    case GRANARY__ATTR__KIND__MAP:
+        return attr->n_keys == attr->n_strings;
+    default:
+        return true;
+    }
+}
+
+static bool
+all_utf8(char *const *strings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!gr_is_utf8(strings[i], strlen(strings[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+is_empty_list(const Granary__Attr *attr)
+{
+    return (attr->kind == GRANARY__ATTR__KIND__INTS || attr->kind == GRANARY__ATTR__KIND__DOUBLES ||
+            attr->kind == GRANARY__ATTR__KIND__STRINGS || attr->kind == GRANARY__ATTR__KIND__BOOLS) &&
+           attr->n_ints == 0 && attr->n_doubles == 0 && attr->n_strings == 0;
+}
+
+/* Bring an attribute to the kind a parameter wants. false: it is another one. */
+static bool
+adopt_kind(Granary__Attr *attr, enum gr_param_kind want)
+{
+    static const struct {
+        Granary__Attr__Kind kind;
+        Granary__Attr__Kind single; /* accepted instead: one element of the list */
+    } kinds[] = {
+        [GR_PARAM_INT] = {GRANARY__ATTR__KIND__INT, GRANARY__ATTR__KIND__INT},
+        [GR_PARAM_NUMBER] = {GRANARY__ATTR__KIND__DOUBLE, GRANARY__ATTR__KIND__DOUBLE},
+        [GR_PARAM_BOOL] = {GRANARY__ATTR__KIND__BOOL, GRANARY__ATTR__KIND__BOOL},
+        [GR_PARAM_STRING] = {GRANARY__ATTR__KIND__STRING, GRANARY__ATTR__KIND__STRING},
+        [GR_PARAM_INTS] = {GRANARY__ATTR__KIND__INTS, GRANARY__ATTR__KIND__INT},
+        [GR_PARAM_BOOLS] = {GRANARY__ATTR__KIND__BOOLS, GRANARY__ATTR__KIND__BOOL},
+        [GR_PARAM_STRINGS] = {GRANARY__ATTR__KIND__STRINGS, GRANARY__ATTR__KIND__STRING},
+        [GR_PARAM_MAP] = {GRANARY__ATTR__KIND__MAP, GRANARY__ATTR__KIND__MAP},
+    };
+    bool list = kinds[want].kind != kinds[want].single;
+
+    if (want == GR_PARAM_NUMBER && attr->kind == GRANARY__ATTR__KIND__INT) {
+        return true;
+    }
+    if (attr->kind != kinds[want].kind && attr->kind != kinds[want].single && !(list && is_empty_list(attr))) {
+        return false;
+    }
+    attr->kind = kinds[want].kind;
+    return true;
+}
+
+static granary_err
+no_parameter(enum gr_tile_op op, const char *name)
+{
+    struct gr_nearest nearest = {.name = name};
+    struct gr_buf known = {0};
+    char hint[GR_HINT_MAX];
+    size_t count;
+    const struct gr_param_info *params = gr_param_info(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (params[i].op == op) {
+            gr_nearest_offer(&nearest, params[i].name);
+            gr_buf_addf(&known, "%s%s", known.size == 0 ? "; it has: " : ", ", params[i].name);
+        }
+    }
+    (void)gr_fail(GRANARY_EINVAL, "no parameter '%.60s'%s", name,
+                  nearest.best != NULL  ? gr_nearest_hint(&nearest, hint)
+                  : known.bytes == NULL ? "; it has none"
+                                        : known.bytes);
+    gr_buf_free(&known);
+    return GRANARY_EINVAL;
+}
+
+static granary_err
+check_attr(enum gr_tile_op op, Granary__Attr *attr)
+{
+    const struct gr_param_info *param = gr_param_find(op, attr->name);
+    Granary__Attr__Kind kind = attr->kind;
+    size_t repeated;
+
+    if (param == NULL) {
+        return no_parameter(op, attr->name);
+    }
+    if (!is_well_formed(attr) || !adopt_kind(attr, param->kind)) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' needs %s, not %s", param->name, gr_param_kind_text(param->kind),
+                       kind_text(kind));
+    }
+    if (!all_utf8(attr->strings, attr->n_strings) || !all_utf8(attr->keys, attr->n_keys)) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' is not UTF-8 text", param->name);
+    }
+    repeated = find_repeated(attr->keys, attr->n_keys);
+    if (repeated < attr->n_keys) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' has '%s' twice", param->name, attr->keys[repeated]);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_attrs(Granary__Node *node, enum gr_tile_op op)
+{
+    size_t count;
+    const struct gr_param_info *params = gr_param_info(&count);
+
+    for (size_t i = 0; i < node->n_attrs; i++) {
+        granary_err err;
+
+        if (find(node, node->attrs[i]->name) != node->attrs[i]) {
+            return gr_fail(GRANARY_EINVAL, "parameter '%.60s' is given twice", node->attrs[i]->name);
+        }
+        if ((err = check_attr(op, node->attrs[i])) != GRANARY_OK) {
+            return err;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (params[i].op == op && params[i].required && find(node, params[i].name) == NULL) {
+            return gr_fail(GRANARY_EINVAL, "parameter '%s' is missing: %s (%s)", params[i].name,
+                           gr_param_kind_text(params[i].kind), params[i].summary);
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* ---- what each operator demands beyond the kinds ---- */
+
+/* A list of column names: there is one, none is empty, none comes twice. */
+static granary_err
+check_names(const Granary__Node *node, const char *name)
+{
+    const Granary__Attr *attr = find(node, name);
+    size_t repeated;
+
+    if (attr == NULL) {
+        return GRANARY_OK;
+    }
+    if (attr->n_strings == 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' names no column", name);
+    }
+    repeated = find_repeated(attr->strings, attr->n_strings);
+    if (repeated < attr->n_strings) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' names column '%s' twice", name, attr->strings[repeated]);
+    }
+    for (size_t i = 0; i < attr->n_strings; i++) {
+        if (attr->strings[i][0] == '\0') {
+            return gr_fail(GRANARY_EINVAL, "parameter '%s' has an empty column name", name);
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_expression(const char *text)
+{
+    struct gr_expr *expr = NULL;
+    granary_err err = gr_expr_parse(text, &expr);
+
+    gr_expr_destroy(expr);
+    return err;
+}
+
+static granary_err
+check_delimiter(const Granary__Node *node)
+{
+    const char *delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
+
+    if (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL || (unsigned char)delimiter[0] >= 0x80) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'delimiter' needs one ASCII character, no quote and no line end");
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_read_csv(const Granary__Node *node)
+{
+    const Granary__Attr *dtypes = find(node, "dtypes");
+
+    if (gr_attr_string(node->attrs, node->n_attrs, "path", "")[0] == '\0') {
+        return gr_fail(GRANARY_EINVAL, "parameter 'path' is empty");
+    }
+    for (size_t i = 0; dtypes != NULL && i < dtypes->n_strings; i++) {
+        granary_dtype dtype;
+
+        if (!gr_csv_dtype_parse(dtypes->strings[i], &dtype)) {
+            return gr_fail(GRANARY_EINVAL,
+                           "parameter 'dtypes', column '%s': no dtype '%.40s'; there are: bool, int64, float64, "
+                           "string, date, timestamp",
+                           dtypes->keys[i], dtypes->strings[i]);
+        }
+    }
+    return check_delimiter(node);
+}
+
+static granary_err
+check_select(const Granary__Node *node)
+{
+    return check_names(node, "columns");
+}
+
+static granary_err
+check_filter(const Granary__Node *node)
+{
+    return check_expression(gr_attr_string(node->attrs, node->n_attrs, "where", ""));
+}
+
+/* A mapping whose keys are names of new columns. */
+static granary_err
+check_new_columns(const Granary__Attr *attr)
+{
+    if (attr->n_keys == 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' is empty: it needs one new column or more", attr->name);
+    }
+    for (size_t i = 0; i < attr->n_keys; i++) {
+        if (attr->keys[i][0] == '\0') {
+            return gr_fail(GRANARY_EINVAL, "parameter '%s' has an empty column name", attr->name);
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_assign(const Granary__Node *node)
+{
+    const Granary__Attr *columns = find(node, "columns");
+    granary_err err = check_new_columns(columns);
+
+    for (size_t i = 0; i < columns->n_strings && err == GRANARY_OK; i++) {
+        err = check_expression(columns->strings[i]);
+        if (err != GRANARY_OK) {
+            err = gr_fail_in(err, "column '%.100s'", columns->keys[i]);
+        }
+    }
+    return err;
+}
+
+static granary_err
+check_groupby(const Granary__Node *node)
+{
+    const Granary__Attr *keys = find(node, "keys");
+    const Granary__Attr *attr = find(node, "aggregate");
+    struct gr_aggregate *aggregates = NULL;
+    size_t count = 0;
+    granary_err err;
+
+    if ((err = check_names(node, "keys")) != GRANARY_OK || (err = check_new_columns(attr)) != GRANARY_OK ||
+        (err = gr_aggregates_parse(attr, &aggregates, &count)) != GRANARY_OK) {
+        return err;
+    }
+    gr_aggregates_free(aggregates, count);
+    for (size_t i = 0; i < attr->n_keys; i++) {
+        for (size_t j = 0; j < keys->n_strings; j++) {
+            if (strcmp(attr->keys[i], keys->strings[j]) == 0) {
+                return gr_fail(GRANARY_EINVAL, "aggregate '%s' has the name of a key; choose another one",
+                               attr->keys[i]);
+            }
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_sort(const Granary__Node *node)
+{
+    const Granary__Attr *by = find(node, "by");
+    const Granary__Attr *descending = find(node, "descending");
+    granary_err err = check_names(node, "by");
+
+    if (err == GRANARY_OK && descending != NULL && descending->n_ints != 1 && descending->n_ints != by->n_strings) {
+        err =
+            gr_fail(GRANARY_EINVAL, "parameter 'descending' has %zu values for %zu columns: give one, or one a column",
+                    descending->n_ints, by->n_strings);
+    }
+    return err;
+}
+
+static granary_err
+check_head(const Granary__Node *node)
+{
+    int64_t rows = gr_attr_int(node->attrs, node->n_attrs, "rows", 0);
+
+    if (rows < 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'rows' is %lld; it cannot be negative", (long long)rows);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_join(const Granary__Node *node)
+{
+    struct gr_join join;
+    granary_err err = gr_join_parse(node->attrs, node->n_attrs, &join);
+
+    if (err == GRANARY_OK && (err = check_names(node, "on")) == GRANARY_OK &&
+        (err = check_names(node, "left_on")) == GRANARY_OK) {
+        err = check_names(node, "right_on");
+    }
+    return err;
+}
+
+static granary_err
+check_random(const Granary__Node *node)
+{
+    const char *distribution = gr_attr_string(node->attrs, node->n_attrs, "distribution", "uniform");
+
+    if (strcmp(distribution, "uniform") != 0 && strcmp(distribution, "normal") != 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'distribution' is '%.40s'; it can be 'uniform' or 'normal'",
+                       distribution);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_arange(const Granary__Node *node)
+{
+    static const char *const names[] = {"start", "stop", "step"};
+
+    for (int i = 0; i < 3; i++) {
+        if (!isfinite(gr_attr_double(node->attrs, node->n_attrs, names[i], 1))) {
+            return gr_fail(GRANARY_EINVAL, "parameter '%s' is not finite", names[i]);
+        }
+    }
+    if (gr_attr_double(node->attrs, node->n_attrs, "step", 1) == 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'step' cannot be 0");
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_binary(const Granary__Node *node)
+{
+    bool value = find(node, "value") != NULL;
+
+    if (value && node->n_inputs == 2) {
+        return gr_fail(GRANARY_EINVAL, "it has two inputs and the parameter 'value': leave one of them out");
+    }
+    if (!value && node->n_inputs == 1) {
+        return gr_fail(GRANARY_EINVAL, "the second operand is missing: a second input, or the parameter 'value'");
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_nothing(const Granary__Node *node)
+{
+    (void)node;
+    return GRANARY_OK;
+}
+
+/* One an operator. */
+static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
+    [GR_TILE_read_csv] = check_read_csv, [GR_TILE_select] = check_select,   [GR_TILE_filter] = check_filter,
+    [GR_TILE_assign] = check_assign,     [GR_TILE_groupby] = check_groupby, [GR_TILE_sort] = check_sort,
+    [GR_TILE_head] = check_head,         [GR_TILE_join] = check_join,       [GR_TILE_random] = check_random,
+    [GR_TILE_arange] = check_arange,     [GR_TILE_add] = check_binary,      [GR_TILE_subtract] = check_binary,
+    [GR_TILE_multiply] = check_binary,   [GR_TILE_divide] = check_binary,   [GR_TILE_negative] = check_nothing,
+    [GR_TILE_sqrt] = check_nothing,      [GR_TILE_exp] = check_nothing,     [GR_TILE_log] = check_nothing,
+    [GR_TILE_sum] = check_nothing,       [GR_TILE_mean] = check_nothing,    [GR_TILE_matmul] = check_nothing,
+    [GR_TILE_null] = check_nothing,
+};
+
+static granary_err
+check_inputs(const Granary__Node *node, enum gr_tile_op op)
+{
+    const struct gr_op_info *info = gr_op_info(op);
+    size_t min = (size_t)info->min_inputs;
+    size_t max = (size_t)info->max_inputs;
+
+    if (node->n_inputs >= min && node->n_inputs <= max) {
+        return GRANARY_OK;
+    }
+    if (max == 0) {
+        return gr_fail(GRANARY_EINVAL, "it takes no input, but has %zu", node->n_inputs);
+    }
+    if (min == max) {
+        return gr_fail(GRANARY_EINVAL, "it takes %zu input%s, but has %zu", min, min == 1 ? "" : "s", node->n_inputs);
+    }
+    return gr_fail(GRANARY_EINVAL, "it takes %zu to %zu inputs, but has %zu", min, max, node->n_inputs);
+}
+
+granary_err
+node_check(Granary__Node *node, enum gr_tile_op op)
+{
+    granary_err err = check_inputs(node, op);
+
+    if (err == GRANARY_OK) {
+        err = check_attrs(node, op);
+    }
+    return err == GRANARY_OK ? checks[op](node) : err;
+}

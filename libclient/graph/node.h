@@ -1,0 +1,27 @@
+/* One node's check and type. In this room only: graph.c and infer.c walk the graph. */
+#ifndef GRAPH_NODE_H
+#define GRAPH_NODE_H
+
+#include "graph/graph.h"
+#include "graph/ops.h"
+
+/* Put "node 'NAME' (OP): " in front of the thread's message; returns err. */
+granary_err node_fail(const Granary__Node *node, granary_err err);
+
+/*
+ * Check the parameters by themselves: known, complete, of the right kind, sensible. Attributes are brought to the kind
+ * that ops.h promises. Errors: EINVAL, ENOMEM; without the node's name
+ */
+granary_err node_check(Granary__Node *node, enum gr_tile_op op);
+
+/* Whether a list has a string twice: the position of the second, or count. */
+size_t find_repeated(char *const *strings, size_t count);
+
+/* The type of a node whose inputs' types are known. *type is all zero before. Errors: ENOENT, ETYPE, EINVAL, ENOMEM;
+ * without the node's name */
+granary_err
+infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+granary_err
+infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+
+#endif

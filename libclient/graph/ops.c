@@ -1,0 +1,85 @@
+#include "graph/ops.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct gr_op_info ops[] = {
+#define OP(op_name, op_yields, op_min, op_max, op_summary)                                                             \
+    [GR_TILE_##op_name] = {.name = #op_name,                                                                           \
+                           .yields = GR_YIELDS_##op_yields,                                                            \
+                           .min_inputs = (op_min),                                                                     \
+                           .max_inputs = (op_max),                                                                     \
+                           .summary = (op_summary)},
+#define PARAM(op, name, kind, need, summary)
+#include "contract/ops.def"
+#undef OP
+#undef PARAM
+};
+
+enum { NEED_OPTIONAL, NEED_REQUIRED };
+
+static const struct gr_param_info params[] = {
+#define OP(name, yields, min_inputs, max_inputs, summary)
+#define PARAM(op_name, param_name, param_kind, param_need, param_summary)                                              \
+    {.op = GR_TILE_##op_name,                                                                                          \
+     .name = #param_name,                                                                                              \
+     .kind = GR_PARAM_##param_kind,                                                                                    \
+     .required = NEED_##param_need == NEED_REQUIRED,                                                                   \
+     .summary = (param_summary)},
+#include "contract/ops.def"
+#undef OP
+#undef PARAM
+};
+
+const struct gr_op_info *
+gr_op_info(enum gr_tile_op op)
+{
+    assert(op < GR_TILE_COUNT);
+    return &ops[op];
+}
+
+int
+gr_op_find(const char *name)
+{
+    for (int i = 0; i < GR_TILE_COUNT; i++) {
+        if (strcmp(ops[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+const struct gr_param_info *
+gr_param_info(size_t *ret_count)
+{
+    *ret_count = sizeof params / sizeof params[0];
+    return params;
+}
+
+const struct gr_param_info *
+gr_param_find(enum gr_tile_op op, const char *name)
+{
+    for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
+        if (params[i].op == op && strcmp(params[i].name, name) == 0) {
+            return &params[i];
+        }
+    }
+    return NULL;
+}
+
+const char *
+gr_param_kind_text(enum gr_param_kind kind)
+{
+    static const char *const texts[] = {
+        [GR_PARAM_INT] = "an integer",
+        [GR_PARAM_NUMBER] = "a number",
+        [GR_PARAM_BOOL] = "true or false",
+        [GR_PARAM_STRING] = "a string",
+        [GR_PARAM_INTS] = "a list of integers",
+        [GR_PARAM_BOOLS] = "a list of true and false",
+        [GR_PARAM_STRINGS] = "a list of strings",
+        [GR_PARAM_MAP] = "a mapping of names to strings",
+    };
+
+    return texts[kind];
+}

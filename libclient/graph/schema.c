@@ -1,0 +1,132 @@
+#include "graph/schema.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "graph/nearest.h"
+
+granary_err
+gr_schema_add(struct gr_schema *schema, const char *name, granary_dtype dtype)
+{
+    char *copy = strdup(name);
+    struct gr_field *fields = realloc(schema->fields, (schema->count + 1) * sizeof *fields);
+
+    if (fields != NULL) {
+        schema->fields = fields;
+    }
+    if (copy == NULL || fields == NULL) {
+        free(copy);
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    fields[schema->count++] = (struct gr_field){.name = copy, .dtype = dtype};
+    return GRANARY_OK;
+}
+
+granary_err
+gr_schema_copy(const struct gr_schema *schema, struct gr_schema *ret_schema)
+{
+    struct gr_schema copy = {0};
+
+    for (size_t i = 0; i < schema->count; i++) {
+        granary_err err = gr_schema_add(&copy, schema->fields[i].name, schema->fields[i].dtype);
+
+        if (err != GRANARY_OK) {
+            gr_schema_free(&copy);
+            return err;
+        }
+    }
+    *ret_schema = copy;
+    return GRANARY_OK;
+}
+
+void
+gr_schema_free(struct gr_schema *schema)
+{
+    for (size_t i = 0; i < schema->count; i++) {
+        free(schema->fields[i].name);
+    }
+    free(schema->fields);
+    *schema = (struct gr_schema){0};
+}
+
+int
+gr_schema_find(const struct gr_schema *schema, const char *name)
+{
+    for (size_t i = 0; i < schema->count; i++) {
+        if (strcmp(schema->fields[i].name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+const char *
+gr_schema_nearest(const struct gr_schema *schema, const char *name)
+{
+    struct gr_nearest nearest = {.name = name};
+
+    for (size_t i = 0; i < schema->count; i++) {
+        gr_nearest_offer(&nearest, schema->fields[i].name);
+    }
+    return nearest.best;
+}
+
+granary_err
+gr_schema_no_column(const struct gr_schema *schema, const char *name)
+{
+    enum { SHOWN = 12 };
+    const char *nearest = gr_schema_nearest(schema, name);
+    struct gr_buf names = {0};
+
+    if (nearest != NULL) {
+        return gr_fail(GRANARY_ENOENT, "no column '%s'; did you mean '%s'?", name, nearest);
+    }
+    for (size_t i = 0; i < schema->count && i < SHOWN; i++) {
+        gr_buf_addf(&names, "%s'%s'", i == 0 ? "" : ", ", schema->fields[i].name);
+    }
+    if (schema->count > SHOWN) {
+        gr_buf_addf(&names, ", ... (%zu in all)", schema->count);
+    }
+    (void)gr_fail(GRANARY_ENOENT, "no column '%s'; there are: %s", name,
+                  names.bytes == NULL ? "no columns at all" : names.bytes);
+    gr_buf_free(&names);
+    return GRANARY_ENOENT;
+}
+
+granary_dtype
+gr_dtype_of_kinds(uint32_t kinds)
+{
+    switch (kinds & ~(uint32_t)GR_KIND_NULL) {
+    case GR_KIND_BOOL:
+        return GRANARY_BOOL;
+    case GR_KIND_INT64:
+        return GRANARY_INT64;
+    case GR_KIND_FLOAT64:
+    case GR_KIND_INT64 | GR_KIND_FLOAT64:
+        return GRANARY_FLOAT64;
+    case GR_KIND_DATE:
+        return GRANARY_DATE;
+    case GR_KIND_TIMESTAMP:
+    case GR_KIND_DATE | GR_KIND_TIMESTAMP:
+        return GRANARY_TIMESTAMP;
+    default:
+        return GRANARY_STRING;
+    }
+}
+
+bool
+gr_csv_dtype_parse(const char *name, granary_dtype *ret_dtype)
+{
+    static const granary_dtype dtypes[] = {GRANARY_BOOL,   GRANARY_INT64, GRANARY_FLOAT64,
+                                           GRANARY_STRING, GRANARY_DATE,  GRANARY_TIMESTAMP};
+
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        if (strcmp(name, granary_dtype_name(dtypes[i])) == 0) {
+            *ret_dtype = dtypes[i];
+            return true;
+        }
+    }
+    return false;
+}
