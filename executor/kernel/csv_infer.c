@@ -1,0 +1,205 @@
+/*
+ * What the columns of whole records can be. The answer does not depend on how a file is cut: the planner joins the
+ * answers of all chunks with a bitwise or.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "kernel/csv_text.h"
+#include "kernel/csv_values.h"
+
+struct infer {
+    Granary__CsvTypes answer;
+    size_t room; /* of answer.kinds */
+    char error[256];
+};
+
+static granary_err
+add_field(struct infer *infer)
+{
+    Granary__CsvTypes *answer = &infer->answer;
+
+    if (answer->n_kinds == infer->room) {
+        size_t room = infer->room == 0 ? 32 : infer->room * 2;
+        uint32_t *kinds = realloc(answer->kinds, room * sizeof *kinds);
+
+        if (kinds == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "no memory for %zu columns", room);
+        }
+        answer->kinds = kinds;
+        infer->room = room;
+    }
+    answer->kinds[answer->n_kinds++] = 0;
+    return GRANARY_OK;
+}
+
+static void
+set_error(struct infer *infer, uint64_t line, const char *error)
+{
+    (void)snprintf(infer->error, sizeof infer->error, "%s", error);
+    infer->answer.error = infer->error;
+    infer->answer.error_line = line;
+}
+
+static granary_err
+add_name(struct infer *infer, const struct csv_field *field, size_t *room)
+{
+    Granary__CsvTypes *answer = &infer->answer;
+    ProtobufCBinaryData *names = answer->names;
+    uint8_t *copy;
+
+    if (answer->n_names == *room) {
+        *room = *room == 0 ? 32 : *room * 2;
+        names = realloc(answer->names, *room * sizeof *names);
+        if (names == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "no memory for %zu names", *room);
+        }
+        answer->names = names;
+    }
+    copy = malloc(field->size + 1);
+    if (copy == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a column's name");
+    }
+    memcpy(copy, field->bytes, field->size);
+    names[answer->n_names++] = (ProtobufCBinaryData){.data = copy, .len = field->size};
+    return GRANARY_OK;
+}
+
+/* Quotes that do not end are an error of the file, answered; no memory is one of the subtask. */
+static bool
+field_is_bad(struct infer *infer, const struct csv_text *text, const char *place, const struct csv_field *field,
+             granary_err *ret_err)
+{
+    if (field->no_memory) {
+        *ret_err = gr_fail(GRANARY_ENOMEM, "%s: no memory for a field", text->path);
+    } else if (field->unclosed) {
+        set_error(infer, csv_text_line(text, place), "the quotes that begin here do not end");
+    }
+    return field->no_memory || field->unclosed;
+}
+
+static granary_err
+read_header(struct infer *infer, struct csv_text *text)
+{
+    struct csv_field field = {0};
+    granary_err err = GRANARY_OK;
+    size_t room = 0;
+
+    do {
+        const char *place = text->at;
+
+        csv_field_next(text, &field);
+        if (field_is_bad(infer, text, place, &field, &err)) {
+            return err;
+        }
+        if (memchr(field.bytes, '\0', field.size) != NULL) {
+            set_error(infer, csv_text_line(text, place), "a column's name has a NUL byte");
+            return GRANARY_OK;
+        }
+        err = add_name(infer, &field, &room);
+        if (err == GRANARY_OK) {
+            err = add_field(infer);
+        }
+    } while (err == GRANARY_OK && !field.last);
+    infer->answer.fields = infer->answer.n_kinds;
+    return err;
+}
+
+/* One record; *ret_more: go on with the next. */
+static granary_err
+infer_record(struct infer *infer, struct csv_text *text, bool *ret_more)
+{
+    Granary__CsvTypes *answer = &infer->answer;
+    struct csv_field field = {0};
+    granary_err err = GRANARY_OK;
+    size_t position = 0;
+
+    *ret_more = false;
+    for (; !field.last; position++) {
+        const char *place = text->at;
+
+        csv_field_next(text, &field);
+        if (field_is_bad(infer, text, place, &field, &err)) {
+            return err;
+        }
+        if (answer->fields == 0) { /* the first record says how many there are */
+            err = add_field(infer);
+            if (err != GRANARY_OK) {
+                return err;
+            }
+        } else if (position >= answer->n_kinds) {
+            continue;
+        }
+        if (csv_field_is_null(text, &field)) {
+            answer->kinds[position] |= CSV_NULL;
+        } else if ((answer->kinds[position] & CSV_STRING) == 0) { /* nothing else can make a string column another */
+            answer->kinds[position] |= (uint32_t)csv_kind_of(field.bytes, field.size);
+        }
+    }
+    if (answer->fields == 0) {
+        answer->fields = position;
+    }
+    if (position != answer->fields) {
+        answer->ragged = true;
+        answer->ragged_line = csv_text_line(text, text->record);
+        answer->ragged_fields = position;
+        return GRANARY_OK;
+    }
+    answer->records++;
+    *ret_more = true;
+    return GRANARY_OK;
+}
+
+static granary_err
+infer_text(struct infer *infer, struct csv_text *text, bool header)
+{
+    const char *bad = csv_text_not_utf8(text);
+    granary_err err = GRANARY_OK;
+    bool more = true;
+
+    if (bad != NULL) {
+        set_error(infer, csv_text_line(text, bad), "not UTF-8");
+        return GRANARY_OK;
+    }
+    if (header && csv_record_next(text)) {
+        err = read_header(infer, text);
+    }
+    if (err == GRANARY_OK && infer->answer.error[0] == '\0' && csv_record_next(text)) {
+        infer->answer.first_record_line = csv_text_line(text, text->record);
+        do {
+            err = infer_record(infer, text, &more);
+        } while (err == GRANARY_OK && more && csv_record_next(text));
+    }
+    return err;
+}
+
+granary_err
+kernel_csv_infer(struct gr_kernel_call *call)
+{
+    struct infer infer = {.answer = GRANARY__CSV_TYPES__INIT};
+    bool header = gr_attr_bool(call->op->attrs, call->op->n_attrs, "header", false);
+    struct csv_text text;
+    granary_err err = csv_text_open(call->op, &text);
+    void *packed;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = infer_text(&infer, &text, header);
+    if (err == GRANARY_OK) {
+        packed = gr_buf_grow(call->answer, granary__csv_types__get_packed_size(&infer.answer));
+        if (packed == NULL) {
+            err = gr_fail(GRANARY_ENOMEM, "%s: no memory for the answer", text.path);
+        } else {
+            (void)granary__csv_types__pack(&infer.answer, packed);
+        }
+    }
+    csv_text_close(&text);
+    free(infer.answer.kinds);
+    for (size_t i = 0; i < infer.answer.n_names; i++) {
+        free(infer.answer.names[i].data);
+    }
+    free(infer.answer.names);
+    return err;
+}

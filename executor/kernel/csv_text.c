@@ -1,0 +1,223 @@
+#include "kernel/csv_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "kernel/csv_scan.h"
+
+static char null_empty[] = "";
+static char null_postgres[] = "\\N";
+static char *const default_nulls[] = {null_empty, null_postgres};
+
+static granary_err
+read_options(const Granary__ChunkOp *op, struct csv_text *text)
+{
+    const char *delimiter = gr_attr_string(op->attrs, op->n_attrs, "delimiter", ",");
+    const Granary__Attr *nulls = gr_attr_find(op->attrs, op->n_attrs, "null_values");
+
+    text->path = gr_attr_string(op->attrs, op->n_attrs, "path", NULL);
+    if (text->path == NULL) {
+        return gr_fail(GRANARY_EINVAL, "no path");
+    }
+    if (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL) {
+        return gr_fail(GRANARY_EINVAL, "delimiter '%s': one byte, and neither a quote nor a line end", delimiter);
+    }
+    text->delimiter = delimiter[0];
+    text->nulls = nulls == NULL ? default_nulls : nulls->strings;
+    text->null_count = nulls == NULL ? 2 : nulls->n_strings;
+    for (size_t i = 0; i < text->null_count; i++) {
+        size_t size = strlen(text->nulls[i]);
+
+        text->null_sizes |= (uint64_t)1 << (size < 63 ? size : 63);
+    }
+    text->stops[(unsigned char)text->delimiter] = true;
+    text->stops['\n'] = true;
+    text->stops['\r'] = true;
+    return GRANARY_OK;
+}
+
+static granary_err
+read_range(struct csv_text *text, int64_t offset, int64_t size)
+{
+    struct stat stat;
+    granary_err err = GRANARY_OK;
+    /* Without waiting: the name may have become that of a pipe. */
+    int fd = open(text->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0 || fstat(fd, &stat) < 0) {
+        err = gr_fail_errno("%s", text->path);
+    } else if (!S_ISREG(stat.st_mode)) {
+        err = gr_fail(GRANARY_EINVAL, "%s: not a regular file", text->path);
+    } else if (offset < 0 || size < 0 || offset > stat.st_size || size > stat.st_size - offset) {
+        err = gr_fail(GRANARY_EIO, "%s: has %lld bytes now, it was longer when the graph was submitted; submit again",
+                      text->path, (long long)stat.st_size);
+    } else if ((text->owned = malloc((size_t)size + 1)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "%s: no memory for %lld bytes", text->path, (long long)size);
+    } else {
+        err = gr_pread_all(fd, text->owned, (size_t)size, offset);
+        if (err != GRANARY_OK) {
+            err = gr_fail_in(err, "%s", text->path);
+        }
+    }
+    gr_fd_close(&fd);
+    return err;
+}
+
+granary_err
+csv_text_open(const Granary__ChunkOp *op, struct csv_text *ret_text)
+{
+    int64_t offset = gr_attr_int(op->attrs, op->n_attrs, "offset", 0);
+    int64_t size = gr_attr_int(op->attrs, op->n_attrs, "size", 0);
+    struct csv_text text = {0};
+    granary_err err = read_options(op, &text);
+
+    if (err == GRANARY_OK) {
+        err = read_range(&text, offset, size);
+    }
+    if (err != GRANARY_OK) {
+        free(text.owned);
+        return err;
+    }
+    text.owned[size] = '\n';
+    if (offset == 0 && size >= 3 && memcmp(text.owned, "\xef\xbb\xbf", 3) == 0) {
+        text.mark_bytes = 3;
+    }
+    text.begin = text.owned + text.mark_bytes;
+    text.end = text.owned + size;
+    text.at = text.begin;
+    text.record = text.begin;
+    *ret_text = text;
+    return GRANARY_OK;
+}
+
+void
+csv_text_close(struct csv_text *text)
+{
+    free(text->owned);
+    text->owned = NULL;
+    gr_buf_free(&text->scratch);
+}
+
+uint64_t
+csv_text_line(const struct csv_text *text, const char *place)
+{
+    return csv_count_lines(text->owned, (size_t)(place - text->owned));
+}
+
+/* Bytes of the UTF-8 sequence at p, 0 when it is none: no overlong forms, no surrogates, at most U+10FFFF. */
+static size_t
+utf8_sequence(const unsigned char *p, size_t left)
+{
+    size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+
+    if (length == 0 || length > left) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
+        (p[0] == 0xf4 && p[1] > 0x8f)) {
+        return 0;
+    }
+    return length;
+}
+
+const char *
+csv_text_not_utf8(const struct csv_text *text)
+{
+    const char *p = text->begin;
+
+    while (p < text->end) {
+        uint64_t word;
+        size_t length;
+
+        while (text->end - p >= 8 && (memcpy(&word, p, 8), (word & 0x8080808080808080u) == 0)) {
+            p += 8;
+        }
+        if (p == text->end) {
+            break;
+        }
+        length = utf8_sequence((const unsigned char *)p, (size_t)(text->end - p));
+        if (length == 0) {
+            return p;
+        }
+        p += length;
+    }
+    return NULL;
+}
+
+bool
+csv_record_next(struct csv_text *text)
+{
+    while (text->at < text->end && (*text->at == '\n' || *text->at == '\r')) {
+        text->at++;
+    }
+    text->record = text->at;
+    return text->at < text->end;
+}
+
+/* A field with quotes inside, or with text behind its closing quote: what is between, put together. */
+static void
+collect(struct csv_text *text, struct csv_field *field)
+{
+    const char *p = text->at + 1; /* between quotes */
+
+    text->scratch.size = 0;
+    for (;;) {
+        const char *quote = memchr(p, '"', (size_t)(text->end - p));
+
+        if (quote == NULL) {
+            field->unclosed = true;
+            return;
+        }
+        gr_buf_add(&text->scratch, p, (size_t)(quote - p));
+        p = quote + 1;
+        if (p < text->end && *p == '"') {
+            gr_buf_add(&text->scratch, p, 1);
+            p++;
+            continue;
+        }
+        /* Closed: the rest up to the field's end is literal, quotes and all. */
+        quote = p;
+        while (!text->stops[(unsigned char)*p]) {
+            p++;
+        }
+        gr_buf_add(&text->scratch, quote, (size_t)(p - quote));
+        break;
+    }
+    field->no_memory = !gr_buf_ok(&text->scratch);
+    field->bytes = text->scratch.size == 0 ? "" : text->scratch.bytes;
+    field->size = text->scratch.size;
+    csv_field_end(text, p, field);
+}
+
+void
+csv_field_quoted(struct csv_text *text, struct csv_field *ret_field)
+{
+    const char *begin = text->at + 1;
+    const char *quote = memchr(begin, '"', (size_t)(text->end - begin));
+
+    ret_field->bytes = begin;
+    ret_field->size = 0;
+    ret_field->last = true;
+    if (quote == NULL) {
+        ret_field->unclosed = true;
+    } else if (text->stops[(unsigned char)quote[1]]) {
+        ret_field->size = (size_t)(quote - begin);
+        csv_field_end(text, quote + 1, ret_field);
+    } else {
+        collect(text, ret_field);
+    }
+    if (ret_field->unclosed || ret_field->no_memory) {
+        ret_field->last = true;
+        text->at = text->end;
+    }
+}

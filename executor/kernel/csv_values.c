@@ -1,0 +1,285 @@
+#include "kernel/csv_values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool
+equals(const char *text, size_t size, const char *word)
+{
+    return strlen(word) == size && memcmp(text, word, size) == 0;
+}
+
+bool
+csv_parse_bool(const char *text, size_t size, bool *ret_value)
+{
+    if (equals(text, size, "true") || equals(text, size, "True") || equals(text, size, "TRUE")) {
+        *ret_value = true;
+        return true;
+    }
+    if (equals(text, size, "false") || equals(text, size, "False") || equals(text, size, "FALSE")) {
+        *ret_value = false;
+        return true;
+    }
+    return false;
+}
+
+bool
+csv_parse_int64(const char *text, size_t size, int64_t *ret_value)
+{
+    bool negative = size > 0 && text[0] == '-';
+    size_t i = size > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+    uint64_t limit = negative ? (uint64_t)INT64_MAX + 1 : (uint64_t)INT64_MAX;
+    uint64_t value = 0;
+
+    if (i == size) {
+        return false;
+    }
+    for (; i < size; i++) {
+        uint64_t digit = (uint64_t)(unsigned char)text[i] - '0';
+
+        if (digit > 9 || value > (limit - digit) / 10) {
+            return false;
+        }
+        value = value * 10 + digit;
+    }
+    *ret_value = (int64_t)(negative ? 0 - value : value);
+    return true;
+}
+
+/* The slow and always right way; strtod() needs a NUL. Daemons run in the C locale. */
+static bool
+float64_by_library(const char *text, size_t size, double *ret_value)
+{
+    char small[128];
+    char *copy = size < sizeof small ? small : malloc(size + 1);
+
+    if (copy == NULL) {
+        return false;
+    }
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    *ret_value = strtod(copy, NULL);
+    if (copy != small) {
+        free(copy);
+    }
+    return true;
+}
+
+static bool
+float64_word(const char *text, size_t size, double *ret_value)
+{
+    bool negative = size > 0 && text[0] == '-';
+    size_t sign = size > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+
+    text += sign;
+    size -= sign;
+    if (equals(text, size, "inf") || equals(text, size, "Infinity")) {
+        *ret_value = negative ? -(double)INFINITY : (double)INFINITY;
+        return true;
+    }
+    if (sign == 0 && (equals(text, size, "nan") || equals(text, size, "NaN"))) {
+        *ret_value = (double)NAN;
+        return true;
+    }
+    return false;
+}
+
+/* The exponent behind an 'e' at text[*at]; false when there are no digits. Huge ones stop growing: 0 or inf anyway. */
+static bool
+parse_exponent(const char *text, size_t size, size_t *at, int *ret_exponent)
+{
+    size_t i = *at + 1;
+    bool negative = i < size && text[i] == '-';
+    int exponent = 0;
+
+    if (i < size && (text[i] == '-' || text[i] == '+')) {
+        i++;
+    }
+    if (i == size || !is_digit(text[i])) {
+        return false;
+    }
+    for (; i < size && is_digit(text[i]); i++) {
+        exponent = exponent > 100000 ? exponent : exponent * 10 + (text[i] - '0');
+    }
+    *at = i;
+    *ret_exponent = negative ? -exponent : exponent;
+    return true;
+}
+
+bool
+csv_parse_float64(const char *text, size_t size, double *ret_value)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    bool negative = size > 0 && text[0] == '-';
+    size_t i = size > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+    uint64_t mantissa = 0;
+    size_t digits = 0;
+    int exponent = 0;
+    int written = 0;
+    double value;
+
+    for (; i < size && is_digit(text[i]); i++, digits++) {
+        mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
+    }
+    if (i < size && text[i] == '.') {
+        for (i++; i < size && is_digit(text[i]); i++, digits++, exponent--) {
+            mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
+        }
+    }
+    if (digits == 0) {
+        return float64_word(text, size, ret_value);
+    }
+    if (i < size && (text[i] == 'e' || text[i] == 'E') && !parse_exponent(text, size, &i, &written)) {
+        return false;
+    }
+    if (i != size) {
+        return false;
+    }
+    exponent += written;
+    /* Both numbers are exact, so one operation rounds once. More than 19 digits may have overflowed the mantissa. */
+    if (digits > 19 || mantissa > (uint64_t)1 << 53 || exponent < -22 || exponent > 22) {
+        return float64_by_library(text, size, ret_value);
+    }
+    value = exponent < 0 ? (double)mantissa / powers[-exponent] : (double)mantissa * powers[exponent];
+    *ret_value = negative ? -value : value;
+    return true;
+}
+
+/* count digits at text as a number, or -1. */
+static int
+fixed_digits(const char *text, int count)
+{
+    int value = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (!is_digit(text[i])) {
+            return -1;
+        }
+        value = value * 10 + (text[i] - '0');
+    }
+    return value;
+}
+
+/* Days since 1970-01-01 of a proleptic Gregorian date, counted in years that begin in March. */
+static int32_t
+days_from_civil(int year, int month, int day)
+{
+    int y = month <= 2 ? year - 1 : year;
+    int era = y / 400;
+    int year_of_era = y - era * 400;
+    int day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+    int day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+
+    return era * 146097 + day_of_era - 719468;
+}
+
+bool
+csv_parse_date(const char *text, size_t size, int32_t *ret_days)
+{
+    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int year, month, day;
+    bool leap;
+
+    if (size != 10 || text[4] != '-' || text[7] != '-') {
+        return false;
+    }
+    year = fixed_digits(text, 4);
+    month = fixed_digits(text + 5, 2);
+    day = fixed_digits(text + 8, 2);
+    if (year < 1 || month < 1 || month > 12 || day < 1) {
+        return false;
+    }
+    leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    if (day > lengths[month - 1] + (month == 2 && leap ? 1 : 0)) {
+        return false;
+    }
+    *ret_days = days_from_civil(year, month, day);
+    return true;
+}
+
+/* ":SS[.f]" at text; false when it is something else. */
+static bool
+parse_seconds(const char *text, size_t size, int *ret_seconds, int *ret_microseconds)
+{
+    int scale = 100000;
+
+    *ret_microseconds = 0;
+    if (size < 3 || text[0] != ':') {
+        return false;
+    }
+    *ret_seconds = fixed_digits(text + 1, 2);
+    if (*ret_seconds < 0 || *ret_seconds > 59) {
+        return false;
+    }
+    if (size == 3) {
+        return true;
+    }
+    if (text[3] != '.' || size < 5 || size > 13) {
+        return false;
+    }
+    for (size_t i = 4; i < size; i++, scale /= 10) {
+        if (!is_digit(text[i])) {
+            return false;
+        }
+        *ret_microseconds += (text[i] - '0') * scale;
+    }
+    return true;
+}
+
+bool
+csv_parse_timestamp(const char *text, size_t size, int64_t *ret_microseconds)
+{
+    int32_t days;
+    int hour, minute;
+    int second = 0;
+    int microseconds = 0;
+
+    if (size > 0 && text[size - 1] == 'Z') {
+        size--;
+    }
+    if (size < 16 || (text[10] != 'T' && text[10] != ' ') || text[13] != ':' || !csv_parse_date(text, 10, &days)) {
+        return false;
+    }
+    hour = fixed_digits(text + 11, 2);
+    minute = fixed_digits(text + 14, 2);
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
+        (size > 16 && !parse_seconds(text + 16, size - 16, &second, &microseconds))) {
+        return false;
+    }
+    *ret_microseconds =
+        (((int64_t)days * 24 + hour) * 60 + minute) * 60000000 + (int64_t)second * 1000000 + microseconds;
+    return true;
+}
+
+enum csv_kind
+csv_kind_of(const char *text, size_t size)
+{
+    int64_t integer;
+    double number;
+    bool truth;
+    int32_t days;
+    int64_t microseconds;
+    char first = size == 0 ? '\0' : text[0];
+
+    if (is_digit(first) || strchr("+-.inIN", first) != NULL) {
+        if (csv_parse_int64(text, size, &integer)) {
+            return CSV_INT64;
+        }
+        if (csv_parse_float64(text, size, &number)) {
+            return CSV_FLOAT64;
+        }
+        if (csv_parse_date(text, size, &days)) {
+            return CSV_DATE;
+        }
+        return csv_parse_timestamp(text, size, &microseconds) ? CSV_TIMESTAMP : CSV_STRING;
+    }
+    return csv_parse_bool(text, size, &truth) ? CSV_BOOL : CSV_STRING;
+}

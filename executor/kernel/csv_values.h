@@ -1,0 +1,34 @@
+/* Fields as values: what a field's text can be, and its value. Every parser takes the whole text or refuses it. */
+#ifndef KERNEL_CSV_VALUES_H
+#define KERNEL_CSV_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What was seen in a column: the bits of CsvTypes.kinds. */
+enum csv_kind {
+    CSV_NULL = 1,
+    CSV_BOOL = 2,
+    CSV_INT64 = 4,
+    CSV_FLOAT64 = 8,
+    CSV_DATE = 16,
+    CSV_TIMESTAMP = 32,
+    CSV_STRING = 64,
+};
+
+/* The narrowest kind of a field that is not null. */
+enum csv_kind csv_kind_of(const char *text, size_t size);
+
+/* true, True, TRUE, false, False, FALSE */
+bool csv_parse_bool(const char *text, size_t size, bool *ret_value);
+/* Decimal digits with an optional sign, in the range of int64. */
+bool csv_parse_int64(const char *text, size_t size, int64_t *ret_value);
+/* Decimal, with optional sign, point and exponent; inf, Infinity, nan, NaN. Correctly rounded. */
+bool csv_parse_float64(const char *text, size_t size, double *ret_value);
+/* YYYY-MM-DD of the Gregorian calendar, as days since 1970-01-01. */
+bool csv_parse_date(const char *text, size_t size, int32_t *ret_days);
+/* YYYY-MM-DD[T ]HH:MM[:SS[.f]][Z] with 1 to 9 digits f, as microseconds since 1970 (further digits are cut off). */
+bool csv_parse_timestamp(const char *text, size_t size, int64_t *ret_microseconds);
+
+#endif

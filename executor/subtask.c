@@ -1,0 +1,465 @@
+#include "executor/subtask.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "data/arrow.h"
+#include "kernel/kernel.h"
+
+/* How long a result waits for room in a full store before the subtask fails, to be tried again. */
+#define ROOM_MS 60000
+
+/* An object the subtask reads. */
+struct input {
+    granary_id id;
+    struct gr_value value; /* once an operator asked for it */
+};
+
+struct run {
+    granary_client *client;
+    const Granary__Subtask *subtask;
+    Granary__Done *done;
+    struct input *inputs; /* distinct */
+    granary_view *views;  /* of inputs, leased when leased is true */
+    size_t input_count;
+    bool leased;
+    struct gr_value **values; /* values[op][output] */
+    size_t answers_room;
+    bool store_lost;
+};
+
+static bool
+is_object(const Granary__Operand *operand)
+{
+    return operand->object.len != 0;
+}
+
+static granary_id
+id_of(const ProtobufCBinaryData *bytes)
+{
+    granary_id id;
+
+    memcpy(id.bytes, bytes->data, sizeof id.bytes);
+    return id;
+}
+
+/* Note the store's silence: it is no fault of the subtask. */
+static granary_err
+store_failed(struct run *run, granary_err err)
+{
+    run->store_lost = run->store_lost || err == GRANARY_EUNREACHABLE;
+    return err;
+}
+
+/* ---- answers ---- */
+
+static bool
+append_bytes(ProtobufCBinaryData **list, size_t *count, const void *bytes, size_t size)
+{
+    ProtobufCBinaryData *grown = realloc(*list, (*count + 1) * sizeof *grown);
+    uint8_t *copy;
+
+    if (grown == NULL) {
+        return false;
+    }
+    *list = grown;
+    copy = malloc(size + 1);
+    if (copy == NULL) {
+        return false;
+    }
+    memcpy(copy, bytes, size);
+    grown[(*count)++] = (ProtobufCBinaryData){.data = copy, .len = size};
+    return true;
+}
+
+Granary__Done *
+subtask_answer(const Granary__Subtask *subtask, granary_err err, const char *message)
+{
+    Granary__Done *done = malloc(sizeof *done);
+
+    if (done == NULL) {
+        return NULL;
+    }
+    granary__done__init(done);
+    done->number = subtask->number;
+    done->attempt = subtask->attempt;
+    done->err = err;
+    if (message[0] != '\0' && (done->message = strdup(message)) == NULL) {
+        granary__done__free_unpacked(done, NULL);
+        return NULL;
+    }
+    return done;
+}
+
+/* The subtask failed in op (NULL: before any): the answer says so, and gives no outputs. */
+static granary_err
+answer_failure(struct run *run, granary_err err, const Granary__ChunkOp *op)
+{
+    Granary__Done *done;
+
+    if (op != NULL && op->node[0] != '\0') {
+        err = gr_fail_in(err, "node '%s' (%s)", op->node, op->op);
+    }
+    done = subtask_answer(run->subtask, err, granary_error_message());
+    if (done == NULL || (op != NULL && op->node[0] != '\0' && (done->node = strdup(op->node)) == NULL)) {
+        granary__done__free_unpacked(done, NULL);
+        return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
+    }
+    done->lost = run->done->lost;
+    done->n_lost = run->done->n_lost;
+    run->done->lost = NULL;
+    run->done->n_lost = 0;
+    granary__done__free_unpacked(run->done, NULL);
+    run->done = done;
+    return GRANARY_OK;
+}
+
+/* ---- inputs ---- */
+
+/* Position of an object among the inputs; input_count when it is not there. */
+static size_t
+find_input(const struct run *run, granary_id id)
+{
+    size_t i = 0;
+
+    while (i < run->input_count && !gr_id_equal(run->inputs[i].id, id)) {
+        i++;
+    }
+    return i;
+}
+
+/* Check operands and outputs, and list the objects that are read. */
+static granary_err
+collect_inputs(struct run *run)
+{
+    const Granary__Subtask *subtask = run->subtask;
+    size_t room = 0;
+
+    for (size_t o = 0; o < subtask->n_ops; o++) {
+        room += subtask->ops[o]->n_inputs;
+    }
+    run->inputs = calloc(room + 1, sizeof *run->inputs);
+    run->views = calloc(room + 1, sizeof *run->views);
+    if (run->inputs == NULL || run->views == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", room);
+    }
+    for (size_t o = 0; o < subtask->n_ops; o++) {
+        const Granary__ChunkOp *op = subtask->ops[o];
+
+        for (size_t i = 0; i < op->n_inputs; i++) {
+            const Granary__Operand *operand = op->inputs[i];
+            bool good = is_object(operand) ? operand->object.len == GRANARY_ID_BYTES
+                                           : operand->op < o && operand->output < subtask->ops[operand->op]->n_outputs;
+
+            if (!good) {
+                return gr_fail(GRANARY_EPROTO, "operator %zu, input %zu: no such operand", o, i);
+            }
+            if (is_object(operand) && find_input(run, id_of(&operand->object)) == run->input_count) {
+                run->inputs[run->input_count++].id = id_of(&operand->object);
+            }
+        }
+        for (size_t i = 0; i < op->n_outputs; i++) {
+            if (op->outputs[i].len != 0 && op->outputs[i].len != GRANARY_ID_BYTES) {
+                return gr_fail(GRANARY_EPROTO, "operator %zu, output %zu: an id has 16 bytes", o, i);
+            }
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* Tell the scheduler which inputs are gone, so that it has them made again. A damaged one is dropped to make room. */
+static granary_err
+inputs_failed(struct run *run, granary_err err, size_t failed)
+{
+    if (err == GRANARY_ECORRUPT) {
+        (void)granary_object_delete(run->client, run->inputs[failed].id, 0);
+        err = gr_fail(GRANARY_ENOENT, "an input is damaged and has to be made again");
+    }
+    if (err != GRANARY_ENOENT) {
+        return store_failed(run, err);
+    }
+    for (size_t i = 0; i < run->input_count; i++) {
+        if ((i == failed || !granary_object_contains(run->client, run->inputs[i].id)) &&
+            !append_bytes(&run->done->lost, &run->done->n_lost, run->inputs[i].id.bytes, GRANARY_ID_BYTES)) {
+            return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
+        }
+    }
+    return err;
+}
+
+static granary_err
+lease_inputs(struct run *run)
+{
+    granary_id *ids;
+    size_t failed = 0;
+    granary_err err;
+
+    if (run->input_count == 0) {
+        return GRANARY_OK;
+    }
+    ids = malloc(run->input_count * sizeof *ids);
+    if (ids == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", run->input_count);
+    }
+    for (size_t i = 0; i < run->input_count; i++) {
+        ids[i] = run->inputs[i].id;
+    }
+    /* They were sealed before this subtask was sent: one that is not there is lost. A spilled one is waited for. */
+    err = granary_object_get_many(run->client, ids, run->input_count, 0, run->views, &failed);
+    free(ids);
+    run->leased = err == GRANARY_OK;
+    return run->leased ? GRANARY_OK : inputs_failed(run, err, failed);
+}
+
+/* An object as a value: what it is follows from its first bytes. */
+static granary_err
+open_input(struct run *run, size_t position)
+{
+    const granary_view *view = &run->views[position];
+    struct gr_value *value = &run->inputs[position].value;
+    granary_err err = GRANARY_OK;
+
+    if (value->kind != GR_VALUE_NONE) {
+        return GRANARY_OK;
+    }
+    if (view->data_size >= 6 && memcmp(view->data, "ARROW1", 6) == 0) {
+        err = gr_arrow_read(view->data, view->data_size, view->meta, view->meta_size, &value->frame);
+        value->kind = err == GRANARY_OK ? GR_VALUE_FRAME : GR_VALUE_NONE;
+    } else if (view->data_size >= 6 && memcmp(view->data, "\x93NUMPY", 6) == 0) {
+        err = gr_npy_read(view->data, view->data_size, &value->tensor.view);
+        value->kind = err == GRANARY_OK ? GR_VALUE_TENSOR : GR_VALUE_NONE;
+    } else {
+        value->bytes = view->data;
+        value->bytes_size = view->data_size;
+        value->kind = GR_VALUE_BYTES;
+    }
+    return err;
+}
+
+/* ---- outputs ---- */
+
+static uint64_t
+measure(const struct gr_value *value, uint64_t *ret_meta_size, granary_err *ret_err)
+{
+    uint64_t size = 0;
+
+    *ret_meta_size = 0;
+    *ret_err = GRANARY_OK;
+    if (value->kind == GR_VALUE_FRAME) {
+        *ret_err = gr_arrow_measure(value->frame, &size, ret_meta_size);
+    } else if (value->kind == GR_VALUE_TENSOR) {
+        size = gr_npy_measure(&value->tensor.view);
+    } else if (value->kind == GR_VALUE_BYTES) {
+        size = value->bytes_size;
+    } else {
+        *ret_err = gr_fail(GRANARY_EFAILED, "the operator gave no value");
+    }
+    return size;
+}
+
+/* Put a value into the store. An earlier attempt may have done so already: the same work gives the same bytes. */
+static granary_err
+seal_value(struct run *run, const struct gr_value *value, granary_id id, uint64_t size, uint64_t meta_size)
+{
+    granary_buffer buffer;
+    granary_err err = granary_object_create(run->client, id, size, meta_size, ROOM_MS, &buffer);
+
+    if (err == GRANARY_OK) {
+        if (value->kind == GR_VALUE_FRAME) {
+            gr_arrow_write(value->frame, buffer.data, buffer.meta);
+        } else if (value->kind == GR_VALUE_TENSOR) {
+            gr_npy_write(&value->tensor.view, buffer.data);
+        } else if (size > 0) {
+            memcpy(buffer.data, value->bytes, size);
+        }
+        err = granary_object_seal(run->client, &buffer);
+    }
+    return err == GRANARY_EEXIST ? GRANARY_OK : store_failed(run, err);
+}
+
+static granary_err
+add_output(struct run *run, const struct gr_value *value, const ProtobufCBinaryData *id, uint64_t size)
+{
+    Granary__Done *done = run->done;
+    Granary__Output *output = malloc(sizeof *output);
+    Granary__Output **grown = realloc(done->outputs, (done->n_outputs + 1) * sizeof *grown);
+
+    if (grown != NULL) {
+        done->outputs = grown;
+    }
+    if (output == NULL || grown == NULL) {
+        free(output);
+        return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
+    }
+    granary__output__init(output);
+    grown[done->n_outputs++] = output; /* freed with done from here on */
+    output->bytes = size;
+    output->rows = value->kind == GR_VALUE_FRAME ? value->frame->rows : -1;
+    output->id.data = malloc(id->len);
+    if (value->kind == GR_VALUE_TENSOR && value->tensor.view.dims > 0) {
+        output->shape = malloc((size_t)value->tensor.view.dims * sizeof *output->shape);
+        if (output->shape != NULL) {
+            output->n_shape = (size_t)value->tensor.view.dims;
+            memcpy(output->shape, value->tensor.view.shape, output->n_shape * sizeof *output->shape);
+        }
+    }
+    if (output->id.data == NULL ||
+        (value->kind == GR_VALUE_TENSOR && output->n_shape != (size_t)value->tensor.view.dims)) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
+    }
+    memcpy(output->id.data, id->data, id->len);
+    output->id.len = id->len;
+    return GRANARY_OK;
+}
+
+static granary_err
+keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < op->n_outputs; i++) {
+        uint64_t meta_size;
+        uint64_t size;
+
+        if (op->outputs[i].len == 0) {
+            continue;
+        }
+        size = measure(&values[i], &meta_size, &err);
+        if (err == GRANARY_OK) {
+            err = seal_value(run, &values[i], id_of(&op->outputs[i]), size, meta_size);
+        }
+        if (err == GRANARY_OK) {
+            err = add_output(run, &values[i], &op->outputs[i], size);
+        }
+    }
+    return err;
+}
+
+/* ---- operators ---- */
+
+static granary_err
+run_kernel(struct run *run, const Granary__ChunkOp *op, struct gr_value *inputs, struct gr_value *outputs)
+{
+    struct gr_buf answer = {0};
+    gr_kernel *kernel = gr_kernel_find(op->op);
+    struct gr_kernel_call call = {
+        .op = op,
+        .inputs = inputs,
+        .input_count = op->n_inputs,
+        .outputs = outputs,
+        .output_count = op->n_outputs,
+        .answer = &answer,
+    };
+    granary_err err;
+
+    if (kernel == NULL) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "this executor has no operator of that name");
+    }
+    err = kernel(&call);
+    if (err == GRANARY_OK && answer.size > 0 &&
+        !append_bytes(&run->done->inlines, &run->done->n_inlines, answer.bytes, answer.size)) {
+        err = gr_fail(GRANARY_ENOMEM, "no memory for an answer");
+    }
+    gr_buf_free(&answer);
+    return err;
+}
+
+static granary_err
+run_op(struct run *run, size_t position)
+{
+    const Granary__ChunkOp *op = run->subtask->ops[position];
+    struct gr_value *inputs = calloc(op->n_inputs + 1, sizeof *inputs);
+    struct gr_value *outputs = calloc(op->n_outputs + 1, sizeof *outputs);
+    granary_err err = GRANARY_OK;
+
+    run->values[position] = outputs;
+    if (inputs == NULL || outputs == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", op->n_inputs);
+    }
+    /* Copies, not owned: their values belong to run. */
+    for (size_t i = 0; err == GRANARY_OK && i < op->n_inputs; i++) {
+        const Granary__Operand *operand = op->inputs[i];
+
+        if (is_object(operand)) {
+            size_t input = find_input(run, id_of(&operand->object));
+
+            err = open_input(run, input);
+            inputs[i] = run->inputs[input].value;
+        } else {
+            inputs[i] = run->values[operand->op][operand->output];
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = run_kernel(run, op, inputs, outputs);
+    }
+    if (err == GRANARY_OK) {
+        err = keep_outputs(run, op, outputs);
+    }
+    free(inputs);
+    return err;
+}
+
+static void
+run_fini(struct run *run)
+{
+    /* Later values may borrow from earlier ones, and all from the leased inputs. */
+    for (size_t o = run->subtask->n_ops; run->values != NULL && o-- > 0;) {
+        for (size_t i = 0; run->values[o] != NULL && i < run->subtask->ops[o]->n_outputs; i++) {
+            gr_value_free(&run->values[o][i]);
+        }
+        free(run->values[o]);
+    }
+    free(run->values);
+    for (size_t i = 0; i < run->input_count; i++) {
+        gr_value_free(&run->inputs[i].value);
+    }
+    if (run->leased) {
+        granary_object_release_many(run->client, run->views, run->input_count);
+    }
+    free(run->inputs);
+    free(run->views);
+}
+
+granary_err
+subtask_run(granary_client *client, const Granary__Subtask *subtask, Granary__Done **ret_done)
+{
+    struct run run = {.client = client, .subtask = subtask};
+    const Granary__ChunkOp *op = subtask->n_ops > 0 ? subtask->ops[0] : NULL;
+    int64_t start = gr_now_ns();
+    granary_err err;
+
+    run.done = subtask_answer(subtask, GRANARY_OK, "");
+    run.values = calloc(subtask->n_ops + 1, sizeof *run.values);
+    if (run.done == NULL || run.values == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "no memory for a subtask of %zu operators", subtask->n_ops);
+        goto end;
+    }
+    err = collect_inputs(&run);
+    if (err == GRANARY_OK) {
+        err = lease_inputs(&run);
+    }
+    for (size_t o = 0; err == GRANARY_OK && o < subtask->n_ops; o++) {
+        op = subtask->ops[o];
+        err = run_op(&run, o);
+    }
+    if (run.store_lost) {
+        err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
+    } else if (err != GRANARY_OK) {
+        err = answer_failure(&run, err, op);
+    }
+
+end:
+    run_fini(&run);
+    if (err != GRANARY_OK) {
+        if (run.done != NULL) {
+            granary__done__free_unpacked(run.done, NULL);
+        }
+        return err;
+    }
+    run.done->nanoseconds = (uint64_t)(gr_now_ns() - start);
+    *ret_done = run.done;
+    return GRANARY_OK;
+}

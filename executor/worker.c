@@ -1,0 +1,420 @@
+#include "executor/worker.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/instance.h"
+#include "base/log.h"
+#include "executor/ready.h"
+#include "executor/sessions.h"
+#include "executor/subtask.h"
+#include "executor/topology.h"
+#include "message/zmq.h"
+
+/* Answers are collected up to this number and age; one that took longer than LONG_NS is sent at once. */
+#define ANSWERS_MAX 64
+#define ANSWERS_NS  2000000
+#define LONG_NS     1000000
+/* How often an idle executor looks whether the scheduler is still the one it registered with. */
+#define LOOK_MS 1000
+/* How long a registration may stay unanswered before it is sent again. */
+#define REGISTER_NS 5000000000
+
+/* Which scheduler is there: a new one binds a new socket file. */
+struct endpoint {
+    ino_t ino;
+    struct timespec changed;
+};
+
+struct worker {
+    const struct worker_options *options;
+    struct gr_instance instance;
+    struct sessions sessions;
+    struct gr_zmq_context *zmq;
+    struct gr_zmq_socket *socket;
+    int ready_fd;
+    uint32_t number; /* the scheduler's for us; 0: not registered */
+    struct endpoint endpoint;
+    int64_t registered_ns; /* when registration was sent */
+    int64_t looked_ns;
+    Granary__Subtask **queue; /* queue[first .. first + count), in order */
+    size_t first, count, room;
+    Granary__Done *answers[ANSWERS_MAX];
+    size_t answer_count;
+    int64_t answered_ns; /* when answers were sent last */
+    bool die;
+};
+
+/* ---- to the scheduler ---- */
+
+static granary_err
+send_message(struct worker *worker, const Granary__FromExecutor *message)
+{
+    size_t size = granary__from_executor__get_packed_size(message);
+    uint8_t *bytes = malloc(size);
+    granary_err err;
+
+    if (bytes == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a message of %zu bytes", size);
+    }
+    (void)granary__from_executor__pack(message, bytes);
+    err = gr_zmq_send(worker->socket, NULL, bytes, size);
+    free(bytes);
+    return err;
+}
+
+static void
+drop_work(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->count; i++) {
+        granary__subtask__free_unpacked(worker->queue[worker->first + i], NULL);
+    }
+    for (size_t i = 0; i < worker->answer_count; i++) {
+        granary__done__free_unpacked(worker->answers[i], NULL);
+    }
+    worker->first = 0;
+    worker->count = 0;
+    worker->answer_count = 0;
+}
+
+/* Begin anew with whoever is the scheduler: what an earlier one wanted means nothing to it. */
+static granary_err
+register_anew(struct worker *worker)
+{
+    Granary__Register registration = GRANARY__REGISTER__INIT;
+    Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
+    granary_err err = GRANARY_OK;
+
+    drop_work(worker);
+    gr_zmq_close(worker->socket);
+    worker->number = 0;
+    worker->registered_ns = gr_now_ns();
+    worker->socket = gr_zmq_dealer(worker->zmq, worker->instance.pool_socket, &err);
+    if (worker->socket == NULL) {
+        return err;
+    }
+    registration.pid = getpid();
+    registration.start_time = gr_process_start_time(getpid());
+    registration.node = worker->options->node;
+    registration.slot = (uint32_t)worker->options->slot;
+    message.version = GRANARY__VERSION__PROTOCOL;
+    message.register_ = &registration;
+    return send_message(worker, &message);
+}
+
+static bool
+look_at_endpoint(const struct worker *worker, struct endpoint *ret_endpoint)
+{
+    struct stat stat_;
+
+    if (stat(worker->instance.pool_socket, &stat_) < 0) {
+        return false;
+    }
+    *ret_endpoint = (struct endpoint){.ino = stat_.st_ino, .changed = stat_.st_ctim};
+    return true;
+}
+
+/* Register again when another scheduler has come, or the registration was lost with the one before. */
+static granary_err
+look_after_scheduler(struct worker *worker)
+{
+    int64_t now = gr_now_ns();
+    struct endpoint endpoint = {0};
+
+    if (worker->number == 0) {
+        return now - worker->registered_ns > REGISTER_NS ? register_anew(worker) : GRANARY_OK;
+    }
+    if (now - worker->looked_ns < (int64_t)LOOK_MS * 1000000 / 2) {
+        return GRANARY_OK;
+    }
+    worker->looked_ns = now;
+    if (look_at_endpoint(worker, &endpoint) &&
+        (endpoint.ino != worker->endpoint.ino || endpoint.changed.tv_sec != worker->endpoint.changed.tv_sec ||
+         endpoint.changed.tv_nsec != worker->endpoint.changed.tv_nsec)) {
+        gr_log_info("SCHEDULER-CHANGED", "slot=%d: registering again", worker->options->slot);
+        return register_anew(worker);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+send_answers(struct worker *worker)
+{
+    Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
+    granary_err err = look_after_scheduler(worker);
+
+    if (err != GRANARY_OK || worker->answer_count == 0) {
+        return err;
+    }
+    message.version = GRANARY__VERSION__PROTOCOL;
+    message.n_done = worker->answer_count;
+    message.done = worker->answers;
+    err = send_message(worker, &message);
+    while (err == GRANARY_EBUSY) { /* the scheduler is far behind: no use in running ahead */
+        (void)usleep(10000);
+        err = send_message(worker, &message);
+    }
+    for (size_t i = 0; i < worker->answer_count; i++) {
+        granary__done__free_unpacked(worker->answers[i], NULL);
+    }
+    worker->answer_count = 0;
+    worker->answered_ns = gr_now_ns();
+    return err;
+}
+
+static granary_err
+add_answer(struct worker *worker, Granary__Done *done)
+{
+    worker->answers[worker->answer_count++] = done;
+    return worker->answer_count == ANSWERS_MAX ? send_answers(worker) : GRANARY_OK;
+}
+
+/* ---- from the scheduler ---- */
+
+static granary_err
+enqueue(struct worker *worker, Granary__Subtask *subtask)
+{
+    if (worker->first + worker->count == worker->room) {
+        if (worker->first > worker->room / 2) {
+            memmove(worker->queue, worker->queue + worker->first, worker->count * sizeof *worker->queue);
+            worker->first = 0;
+        } else {
+            size_t room = worker->room == 0 ? 64 : worker->room * 2;
+            Granary__Subtask **queue = realloc(worker->queue, room * sizeof(Granary__Subtask *));
+
+            if (queue == NULL) {
+                return gr_fail(GRANARY_ENOMEM, "no memory for %zu subtasks", room);
+            }
+            worker->queue = queue;
+            worker->room = room;
+        }
+    }
+    worker->queue[worker->first + worker->count++] = subtask;
+    return GRANARY_OK;
+}
+
+/* Take a subtask that has not started out of the queue, and say so. One that is gone was answered. */
+static granary_err
+cancel(struct worker *worker, uint64_t number)
+{
+    Granary__Subtask **queue = worker->queue + worker->first;
+
+    for (size_t i = 0; i < worker->count; i++) {
+        if (queue[i]->number == number) {
+            Granary__Done *done = subtask_answer(queue[i], GRANARY_ECANCELLED, "cancelled before it started");
+
+            if (done == NULL) {
+                return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
+            }
+            granary__subtask__free_unpacked(queue[i], NULL);
+            worker->count--;
+            memmove(queue + i, queue + i + 1, (worker->count - i) * sizeof *queue);
+            return add_answer(worker, done);
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+free_objects(struct worker *worker, const Granary__ToExecutor *message)
+{
+    granary_client *client;
+    granary_err err = sessions_client(&worker->sessions, message->free_session, &client);
+
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_free; i++) {
+        granary_id id;
+
+        if (message->free[i].len == sizeof id.bytes) {
+            memcpy(id.bytes, message->free[i].data, sizeof id.bytes);
+            /* Whether it was still there does not matter: nobody wants it. */
+            if (granary_object_delete(client, id, GRANARY_NOWAIT) == GRANARY_EUNREACHABLE) {
+                err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
+            }
+        }
+    }
+    return err;
+}
+
+static granary_err
+handle(struct worker *worker, Granary__ToExecutor *message)
+{
+    granary_err err = GRANARY_OK;
+
+    if (message->version != GRANARY__VERSION__PROTOCOL) {
+        return gr_fail(GRANARY_EVERSION, "the scheduler speaks version %u, this executor %d; restart the instance",
+                       message->version, (int)GRANARY__VERSION__PROTOCOL);
+    }
+    if (message->registered != 0) {
+        worker->number = message->registered;
+        worker->looked_ns = gr_now_ns();
+        (void)look_at_endpoint(worker, &worker->endpoint);
+        gr_log_debug("REGISTERED", "slot=%d number=%u", worker->options->slot, worker->number);
+        ready_say(&worker->ready_fd);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_run; i++) {
+        err = enqueue(worker, message->run[i]);
+        if (err == GRANARY_OK) {
+            message->run[i] = NULL; /* the queue owns it */
+        }
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_cancel; i++) {
+        err = cancel(worker, message->cancel[i]);
+    }
+    if (err == GRANARY_OK && message->n_free > 0) {
+        err = free_objects(worker, message);
+    }
+    worker->die = worker->die || message->die;
+    return err;
+}
+
+static granary_err
+receive_all(struct worker *worker)
+{
+    struct gr_zmq_message message;
+    granary_err err = GRANARY_OK;
+
+    while (err == GRANARY_OK && gr_zmq_receive(worker->socket, &message)) {
+        Granary__ToExecutor *unpacked = granary__to_executor__unpack(NULL, message.size, message.bytes);
+
+        gr_zmq_message_free(&message);
+        if (unpacked == NULL) {
+            gr_log_warn("SCHEDULER-PROTOCOL", "slot=%d: a message that cannot be read", worker->options->slot);
+            continue;
+        }
+        err = handle(worker, unpacked);
+        granary__to_executor__free_unpacked(unpacked, NULL);
+    }
+    return err;
+}
+
+/* ---- the loop ---- */
+
+static bool
+is_short(const Granary__Subtask *subtask)
+{
+    return subtask->n_ops == 1 && strcmp(subtask->ops[0]->op, "null") == 0;
+}
+
+static granary_err
+run_next(struct worker *worker)
+{
+    Granary__Subtask *subtask = worker->queue[worker->first];
+    Granary__Done *done = NULL;
+    granary_client *client;
+    granary_err err = GRANARY_OK;
+    int64_t now;
+
+    /* Nobody waits for answers behind a subtask that may take long. */
+    if (worker->answer_count > 0 && !is_short(subtask)) {
+        err = send_answers(worker);
+        if (err != GRANARY_OK || worker->count == 0) { /* another scheduler: its work comes */
+            return err;
+        }
+    }
+    worker->first++;
+    worker->count--;
+    if (worker->count == 0) {
+        worker->first = 0;
+    }
+    err = sessions_client(&worker->sessions, subtask->session, &client);
+    if (err == GRANARY_OK) {
+        err = subtask_run(client, subtask, &done);
+    } else if (err != GRANARY_EUNREACHABLE) { /* such as too many clients: others can still be served */
+        done = subtask_answer(subtask, err, granary_error_message());
+        err = done == NULL ? gr_fail(GRANARY_ENOMEM, "no memory for an answer") : GRANARY_OK;
+    }
+    granary__subtask__free_unpacked(subtask, NULL);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    now = gr_now_ns();
+    if (done->nanoseconds > LONG_NS || now - worker->answered_ns > ANSWERS_NS) {
+        err = add_answer(worker, done);
+        return err == GRANARY_OK ? send_answers(worker) : err;
+    }
+    return add_answer(worker, done);
+}
+
+static granary_err
+work(struct worker *worker)
+{
+    granary_err err = register_anew(worker);
+
+    while (err == GRANARY_OK && !worker->die) {
+        err = receive_all(worker);
+        if (err != GRANARY_OK || worker->die) {
+            break;
+        }
+        if (worker->count > 0) {
+            err = run_next(worker);
+            continue;
+        }
+        err = send_answers(worker);
+        if (err == GRANARY_OK) {
+            (void)gr_zmq_wait(&worker->socket, 1, NULL, NULL, 0, LOOK_MS);
+        }
+    }
+    return err;
+}
+
+/* Before memory is touched and threads start. */
+static granary_err
+settle(const struct worker_options *options)
+{
+    if (options->parent != 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != options->parent) {
+            return gr_fail(GRANARY_ELOST, "the pool %d is gone", options->parent);
+        }
+    }
+    if (options->ready_fd >= 0) {
+        (void)fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC);
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    topology_pin(options->node);
+    /* Chunks come and go: keep their pages warm instead of asking the kernel for fresh ones each time. */
+    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    return GRANARY_OK;
+}
+
+granary_err
+worker_run(const struct worker_options *options)
+{
+    struct worker worker = {.options = options, .ready_fd = options->ready_fd};
+    granary_client *client;
+    granary_err err = settle(options);
+
+    sessions_init(&worker.sessions, options->instance, options->slot);
+    if (err == GRANARY_OK) {
+        err = gr_instance_resolve(options->instance, &worker.instance);
+    }
+    if (err == GRANARY_OK) {
+        err = sessions_client(&worker.sessions, NULL, &client);
+    }
+    if (err == GRANARY_OK && (worker.zmq = gr_zmq_context_create(1)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "no ZeroMQ context");
+    }
+    if (err == GRANARY_OK) {
+        err = work(&worker);
+    }
+    if (err != GRANARY_OK) {
+        ready_say_error(&worker.ready_fd, err);
+    }
+    gr_fd_close(&worker.ready_fd);
+    drop_work(&worker);
+    free(worker.queue);
+    gr_zmq_close(worker.socket);
+    gr_zmq_context_destroy(worker.zmq);
+    sessions_fini(&worker.sessions);
+    return err;
+}
