@@ -76,9 +76,19 @@ void gr_column_finish(struct gr_column *column);
  */
 granary_err
 gr_column_take(const granary_column *column, const int64_t *indices, int64_t count, struct gr_column *ret_column);
-/* The same for all columns. */
+/* Rows [from, from + rows) of a column. */
+struct gr_run {
+    const granary_column *column;
+    int64_t from;
+    int64_t rows;
+};
+/* Runs of columns of one dtype (a NULLTYPE column fits any), one after the other, as a new owned column of that dtype.
+ * Errors: ENOMEM, EFULL over 2 GiB of text */
+granary_err
+gr_column_concat(const struct gr_run *runs, size_t count, granary_dtype dtype, struct gr_column *ret_column);
+/* gr_column_take() of all columns. */
 granary_err gr_frame_take(const granary_frame *frame, const int64_t *indices, int64_t count, granary_frame **ret_frame);
-/* Rows [from, from + count) as a new owned frame. */
+/* Rows [from, from + count) as a new owned frame. Errors: EINVAL not within the frame · ENOMEM */
 granary_err gr_frame_slice(const granary_frame *frame, int64_t from, int64_t count, granary_frame **ret_frame);
 /*
  * One after the other, as a new owned frame. All must have the same names and dtypes (a NULLTYPE column fits any).

@@ -1,0 +1,604 @@
+/*
+ * Arrow IPC files read: footer, schema, dictionaries, record batches. Everything in the file is hostile until it was
+ * checked: Flatbuffers by flat.c, blocks and buffers here, values in arrow_decode.c. What is made of a file is bounded
+ * by the file's size, but for dictionary-encoded text, which 2 GiB a column bound.
+ */
+#include "data/arrow_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/arrow.h"
+#include "data/directory.h"
+#include "data/flat.h"
+
+/* A batch of nulls alone has any length; this keeps sums of lengths far from overflow. */
+#define ROWS_MAX ((int64_t)1 << 40)
+
+struct dictionary {
+    int64_t id;
+    bool filled;
+    struct gr_column values; /* STRING */
+};
+
+struct file {
+    const uint8_t *bytes;
+    uint64_t size;
+    struct flat_in footer;
+    uint64_t footer_at;
+    size_t field_count;
+    struct arrow_field *fields;
+    struct dictionary *dictionaries; /* one a field; those of fields without one stay empty */
+    uint64_t budget;                 /* bytes that blocks may still claim: they do not overlap */
+};
+
+/* One message with its body. */
+struct message {
+    struct flat_in in;
+    struct flat_table header;
+    enum arrow_header kind;
+    uint64_t at; /* of its Flatbuffers in the file */
+    const uint8_t *body;
+    uint64_t body_size;
+};
+
+/* The columns of a batch, taken one after the other. */
+struct cursor {
+    struct message *message;
+    struct flat_vector nodes;
+    struct flat_vector buffers;
+    size_t node;
+    size_t buffer;
+    uint64_t budget;
+};
+
+static granary_err
+fail_at(uint64_t at, const char *what)
+{
+    return gr_fail(GRANARY_ECORRUPT, "Arrow file: %s at byte %llu", what, (unsigned long long)at);
+}
+
+static granary_err
+fail_flat(const struct flat_in *in, uint64_t at)
+{
+    return fail_at(at + in->bad_at, "damaged metadata");
+}
+
+/* ---- schema ---- */
+
+static granary_err
+fail_type(const struct arrow_field *field, const char *type)
+{
+    return gr_fail(GRANARY_EUNSUPPORTED, "column '%s': Arrow type %s is not supported", field->name, type);
+}
+
+static granary_err
+set_layout(struct arrow_field *field, enum arrow_layout layout, granary_dtype dtype)
+{
+    field->layout = layout;
+    field->dtype = dtype;
+    return GRANARY_OK;
+}
+
+static granary_err
+integer_type(struct flat_in *in, struct flat_table type, struct arrow_field *field)
+{
+    field->bits = (int)flat_uint(in, type, INT_BIT_WIDTH, 4, 0);
+    field->is_signed = flat_uint(in, type, INT_IS_SIGNED, 1, 0) != 0;
+    if (field->is_signed && field->bits == 64) {
+        return set_layout(field, LAYOUT_FIXED, GRANARY_INT64);
+    }
+    if (field->is_signed && field->bits == 32) {
+        return set_layout(field, LAYOUT_FIXED, GRANARY_INT32);
+    }
+    if (field->bits == 8 || field->bits == 16 || field->bits == 32) {
+        return set_layout(field, LAYOUT_INT, GRANARY_INT64);
+    }
+    return fail_type(field, field->bits == 64 ? "uint64" : "Int of an odd width");
+}
+
+/* Number of an Arrow type -> its name, for messages. */
+static const char *
+type_name(uint64_t type)
+{
+    static const char *const names[] = {
+        "?",
+        "Null",
+        "Int",
+        "FloatingPoint",
+        "Binary",
+        "Utf8",
+        "Bool",
+        "Decimal",
+        "Date",
+        "Time",
+        "Timestamp",
+        "Interval",
+        "List",
+        "Struct",
+        "Union",
+        "FixedSizeBinary",
+        "FixedSizeList",
+        "Map",
+        "Duration",
+        "LargeBinary",
+        "LargeUtf8",
+        "LargeList",
+        "RunEndEncoded",
+        "BinaryView",
+        "Utf8View",
+        "ListView",
+        "LargeListView",
+    };
+
+    return type < sizeof names / sizeof names[0] ? names[type] : "?";
+}
+
+static granary_err
+field_type(struct flat_in *in, struct flat_table table, struct arrow_field *field)
+{
+    uint64_t number = flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0);
+    struct flat_table type = flat_table(in, table, FIELD_TYPE);
+
+    switch (number) {
+    case TYPE_NULL:
+        return set_layout(field, LAYOUT_NULL, GRANARY_NULLTYPE);
+    case TYPE_BOOL:
+        return set_layout(field, LAYOUT_BOOL, GRANARY_BOOL);
+    case TYPE_INT:
+        return integer_type(in, type, field);
+    case TYPE_FLOAT:
+        switch (flat_uint(in, type, 0, 2, 0)) {
+        case PRECISION_SINGLE:
+            return set_layout(field, LAYOUT_FIXED, GRANARY_FLOAT32);
+        case PRECISION_DOUBLE:
+            return set_layout(field, LAYOUT_FIXED, GRANARY_FLOAT64);
+        default:
+            return fail_type(field, "float16");
+        }
+    case TYPE_UTF8:
+        return set_layout(field, LAYOUT_TEXT, GRANARY_STRING);
+    case TYPE_LARGE_UTF8:
+        return set_layout(field, LAYOUT_LARGE_TEXT, GRANARY_STRING);
+    case TYPE_DATE:
+        return set_layout(field,
+                          flat_uint(in, type, 0, 2, DATE_MILLISECOND) == DATE_DAY ? LAYOUT_FIXED : LAYOUT_DATE_MS,
+                          GRANARY_DATE);
+    case TYPE_TIMESTAMP:
+        field->unit = (enum arrow_time_unit)(flat_uint(in, type, 0, 2, TIME_SECOND) & 3);
+        return set_layout(field, field->unit == TIME_MICROSECOND ? LAYOUT_FIXED : LAYOUT_TIMESTAMP, GRANARY_TIMESTAMP);
+    default:
+        return fail_type(field, type_name(number));
+    }
+}
+
+static granary_err
+field_read(struct flat_in *in, struct flat_table table, struct arrow_field *field)
+{
+    struct flat_table dictionary = flat_table(in, table, FIELD_DICTIONARY);
+    struct flat_table index;
+    granary_err err;
+
+    field->name = flat_string(in, table, FIELD_NAME);
+    field->name = field->name == NULL ? "" : field->name;
+    err = field_type(in, table, field);
+    if (err != GRANARY_OK || dictionary.at == 0) {
+        return err;
+    }
+    if (field->dtype != GRANARY_STRING) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "column '%s': a dictionary of %s is not supported, only of text",
+                       field->name, granary_dtype_name(field->dtype));
+    }
+    field->dictionary = true;
+    field->dictionary_id = (int64_t)flat_uint(in, dictionary, DICTIONARY_ID, 8, 0);
+    index = flat_table(in, dictionary, DICTIONARY_INDEX_TYPE);
+    field->index_bits = (int)flat_uint(in, index, INT_BIT_WIDTH, 4, 32);
+    field->index_signed = index.at == 0 || flat_uint(in, index, INT_IS_SIGNED, 1, 0) != 0;
+    if (field->index_bits != 8 && field->index_bits != 16 && field->index_bits != 32 && field->index_bits != 64) {
+        return fail_type(field, "dictionary with an odd index");
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+schema_read(struct file *file, struct flat_table schema)
+{
+    struct flat_in *in = &file->footer;
+    struct flat_vector fields = flat_vector(in, schema, SCHEMA_FIELDS, 4);
+    size_t names = 0;
+    granary_err err = GRANARY_OK;
+
+    if (flat_uint(in, schema, SCHEMA_ENDIANNESS, 2, 0) != 0) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: big-endian data is not supported");
+    }
+    file->fields = calloc(fields.count + 1, sizeof *file->fields);
+    file->dictionaries = calloc(fields.count + 1, sizeof *file->dictionaries);
+    if (file->fields == NULL || file->dictionaries == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    file->field_count = fields.count;
+    for (size_t i = 0; err == GRANARY_OK && !in->bad && i < fields.count; i++) {
+        err = field_read(in, flat_element_table(in, fields, i), &file->fields[i]);
+        file->dictionaries[i].id = file->fields[i].dictionary_id;
+        names += file->fields[i].name == NULL ? 0 : strlen(file->fields[i].name);
+        if (names > in->size) { /* one long name told many times would be a bomb */
+            return fail_at(file->footer_at, "column names that overlap");
+        }
+    }
+    return in->bad ? fail_flat(in, file->footer_at) : err;
+}
+
+/* ---- messages ---- */
+
+/* Message of a block: its metadata, and its body within the file. */
+static granary_err
+message_open(struct file *file, const struct arrow_block *block, struct message *message)
+{
+    uint64_t offset = (uint64_t)block->offset;
+    uint64_t length = (uint64_t)block->metadata_length;
+    uint64_t prefix = 4;
+    struct flat_table root;
+    uint32_t first;
+
+    if (block->offset < 0 || block->metadata_length < 8 || block->body_length < 0 || offset > file->size ||
+        length > file->size - offset || (uint64_t)block->body_length > file->size - offset - length) {
+        return fail_at(offset, "a block that is not within the file, said to be");
+    }
+    if (length + (uint64_t)block->body_length > file->budget) {
+        return fail_at(offset, "blocks that overlap");
+    }
+    file->budget -= length + (uint64_t)block->body_length;
+    memcpy(&first, file->bytes + offset, sizeof first);
+    prefix = first == ARROW_CONTINUATION ? 8 : 4; /* files from before Arrow 0.15 have no continuation mark */
+    *message = (struct message){.in = {.bytes = file->bytes + offset + prefix, .size = length - prefix},
+                                .at = offset + prefix,
+                                .body = file->bytes + offset + length,
+                                .body_size = (uint64_t)block->body_length};
+    root = flat_root(&message->in);
+    message->kind = (enum arrow_header)flat_uint(&message->in, root, MESSAGE_HEADER_TYPE, 1, 0);
+    message->header = flat_table(&message->in, root, MESSAGE_HEADER);
+    if (message->in.bad || message->header.at == 0) {
+        return fail_flat(&message->in, message->at);
+    }
+    return GRANARY_OK;
+}
+
+/* Begin with the columns of a batch; *ret_rows: how many rows each has. */
+static granary_err
+cursor_open(struct message *message, struct flat_table batch, struct cursor *cursor, int64_t *ret_rows)
+{
+    struct flat_in *in = &message->in;
+
+    if (flat_table(in, batch, BATCH_COMPRESSION).at != 0) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: compressed record batches are not supported; write it "
+                                             "without compression");
+    }
+    *cursor = (struct cursor){.message = message,
+                              .nodes = flat_vector(in, batch, BATCH_NODES, sizeof(struct arrow_node)),
+                              .buffers = flat_vector(in, batch, BATCH_BUFFERS, sizeof(struct arrow_buffer)),
+                              .budget = message->body_size};
+    *ret_rows = (int64_t)flat_uint(in, batch, BATCH_LENGTH, 8, 0);
+    if (in->bad || *ret_rows < 0 || *ret_rows > ROWS_MAX) {
+        return fail_flat(in, message->at);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+next_buffer(struct cursor *cursor, const uint8_t **ret_bytes, uint64_t *ret_size)
+{
+    struct message *message = cursor->message;
+    struct arrow_buffer buffer;
+    uint64_t offset;
+    uint64_t length;
+
+    if (cursor->buffer >= cursor->buffers.count) {
+        return fail_at(message->at, "a batch with too few buffers");
+    }
+    memcpy(&buffer, message->in.bytes + cursor->buffers.at + cursor->buffer * sizeof buffer, sizeof buffer);
+    cursor->buffer++;
+    offset = (uint64_t)buffer.offset;
+    length = (uint64_t)buffer.length;
+    if (buffer.offset < 0 || buffer.length < 0 || offset > message->body_size || length > message->body_size - offset ||
+        length > cursor->budget) {
+        return fail_at(message->at, "a batch whose buffers are not within it");
+    }
+    cursor->budget -= length;
+    *ret_bytes = message->body + offset;
+    *ret_size = length;
+    return GRANARY_OK;
+}
+
+/* The next column's buffers. */
+static granary_err
+next_piece(struct cursor *cursor, const struct arrow_field *field, bool is_index, int64_t rows,
+           struct arrow_piece *ret_piece)
+{
+    struct arrow_piece piece = {.rows = rows};
+    bool text = !is_index && (field->layout == LAYOUT_TEXT || field->layout == LAYOUT_LARGE_TEXT);
+    struct arrow_node node;
+    granary_err err = GRANARY_OK;
+
+    if (cursor->node >= cursor->nodes.count) {
+        return fail_at(cursor->message->at, "a batch with too few columns");
+    }
+    memcpy(&node, cursor->message->in.bytes + cursor->nodes.at + cursor->node * sizeof node, sizeof node);
+    cursor->node++;
+    if (node.length != rows || node.null_count < 0 || node.null_count > rows) {
+        return fail_at(cursor->message->at, "a column of another length than its batch");
+    }
+    piece.null_count = node.null_count;
+    if (is_index || field->layout != LAYOUT_NULL) {
+        err = next_buffer(cursor, &piece.validity, &piece.validity_size);
+        if (err == GRANARY_OK && text) {
+            err = next_buffer(cursor, &piece.offsets, &piece.offsets_size);
+        }
+        if (err == GRANARY_OK) {
+            err = next_buffer(cursor, &piece.values, &piece.values_size);
+        }
+    }
+    *ret_piece = piece;
+    return err;
+}
+
+/* ---- dictionaries ---- */
+
+/* Append a delta to what the dictionary has; *takes* more. */
+static granary_err
+dictionary_extend(struct dictionary *dictionary, struct gr_column *more)
+{
+    const struct gr_run runs[2] = {{&dictionary->values.view, 0, dictionary->values.view.rows},
+                                   {&more->view, 0, more->view.rows}};
+    struct gr_column both;
+    granary_err err = gr_column_concat(runs, 2, GRANARY_STRING, &both);
+
+    gr_column_free(more);
+    if (err == GRANARY_OK) {
+        gr_column_free(&dictionary->values);
+        dictionary->values = both;
+    }
+    return err;
+}
+
+static granary_err
+dictionary_read(struct file *file, const struct arrow_block *block)
+{
+    struct message message;
+    struct cursor cursor;
+    struct arrow_piece piece;
+    struct gr_column values;
+    bool delta;
+    int64_t rows;
+    int64_t id;
+    size_t i = 0;
+    granary_err err = message_open(file, block, &message);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (message.kind != HEADER_DICTIONARY) {
+        return fail_at(message.at, "no dictionary");
+    }
+    id = (int64_t)flat_uint(&message.in, message.header, DICTIONARY_BATCH_ID, 8, 0);
+    delta = flat_uint(&message.in, message.header, DICTIONARY_BATCH_IS_DELTA, 1, 0) != 0;
+    while (i < file->field_count && (!file->fields[i].dictionary || file->fields[i].dictionary_id != id)) {
+        i++;
+    }
+    if (i == file->field_count) {
+        return GRANARY_OK; /* nobody uses it */
+    }
+    err = cursor_open(&message, flat_table(&message.in, message.header, DICTIONARY_BATCH_DATA), &cursor, &rows);
+    if (err == GRANARY_OK) {
+        err = next_piece(&cursor, &file->fields[i], false, rows, &piece);
+    }
+    if (err == GRANARY_OK) {
+        err = arrow_decode(&file->fields[i], &piece, NULL, &values);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (delta && file->dictionaries[i].filled) {
+        return dictionary_extend(&file->dictionaries[i], &values);
+    }
+    if (file->dictionaries[i].filled) { /* which batches mean which one, the format leaves open */
+        gr_column_free(&values);
+        return gr_fail(GRANARY_EUNSUPPORTED, "column '%s': its dictionary is replaced within the file",
+                       file->fields[i].name);
+    }
+    file->dictionaries[i].values = values;
+    file->dictionaries[i].filled = true;
+    return GRANARY_OK;
+}
+
+/* The values of a field's dictionary: fields may share one, which the first of them has. */
+static const granary_column *
+dictionary_of(const struct file *file, const struct arrow_field *field)
+{
+    for (size_t i = 0; i < file->field_count; i++) {
+        if (file->dictionaries[i].filled && file->dictionaries[i].id == field->dictionary_id) {
+            return &file->dictionaries[i].values.view;
+        }
+    }
+    return NULL;
+}
+
+/* ---- batches ---- */
+
+static granary_err
+batch_read(struct file *file, const struct arrow_block *block, granary_frame **ret_frame)
+{
+    struct message message;
+    struct cursor cursor;
+    granary_frame *frame = NULL;
+    int64_t rows;
+    granary_err err = message_open(file, block, &message);
+
+    if (err == GRANARY_OK && message.kind != HEADER_BATCH) {
+        err = fail_at(message.at, "no record batch");
+    }
+    if (err == GRANARY_OK) {
+        err = cursor_open(&message, message.header, &cursor, &rows);
+    }
+    if (err == GRANARY_OK && (frame = gr_frame_create(file->field_count, rows)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < file->field_count; i++) {
+        const struct arrow_field *field = &file->fields[i];
+        const granary_column *dictionary = field->dictionary ? dictionary_of(file, field) : NULL;
+        struct arrow_piece piece;
+        struct gr_column column;
+
+        if (field->dictionary && dictionary == NULL && rows > 0) {
+            err = gr_fail(GRANARY_ECORRUPT, "column '%s': its dictionary is missing", field->name);
+            break;
+        }
+        err = next_piece(&cursor, field, field->dictionary, rows, &piece);
+        if (err == GRANARY_OK) {
+            err = arrow_decode(field, &piece, dictionary, &column);
+        }
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(frame, i, field->name, &column);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+        return err;
+    }
+    *ret_frame = frame;
+    return GRANARY_OK;
+}
+
+/* A frame without rows, for a file without batches. */
+static granary_err
+empty_frame(const struct file *file, granary_frame **ret_frame)
+{
+    granary_frame *frame = gr_frame_create(file->field_count, 0);
+    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory") : GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < file->field_count; i++) {
+        struct gr_column column;
+
+        err = gr_column_alloc(file->fields[i].dtype, 0, 0, false, &column);
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(frame, i, file->fields[i].name, &column);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+        return err;
+    }
+    *ret_frame = frame;
+    return GRANARY_OK;
+}
+
+static granary_err
+batches_read(struct file *file, struct flat_vector blocks, granary_frame **ret_frame)
+{
+    granary_frame **frames;
+    size_t have = 0;
+    granary_err err = GRANARY_OK;
+
+    if (blocks.count == 0) {
+        return empty_frame(file, ret_frame);
+    }
+    frames = calloc(blocks.count, sizeof(granary_frame *));
+    if (frames == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    while (err == GRANARY_OK && have < blocks.count) {
+        struct arrow_block block;
+
+        memcpy(&block, file->footer.bytes + blocks.at + have * sizeof block, sizeof block);
+        err = batch_read(file, &block, &frames[have]);
+        have += err == GRANARY_OK;
+    }
+    if (err == GRANARY_OK && have == 1) {
+        *ret_frame = frames[0];
+        have = 0;
+    } else if (err == GRANARY_OK) {
+        err = gr_frame_concat((const granary_frame *const *)frames, have, ret_frame);
+    }
+    for (size_t i = 0; i < have; i++) {
+        gr_frame_destroy(frames[i]);
+    }
+    free(frames);
+    return err;
+}
+
+/* ---- file ---- */
+
+/* Find the footer. */
+static granary_err
+file_open(struct file *file, const void *data, uint64_t data_size)
+{
+    uint64_t tail = sizeof(uint32_t) + ARROW_MAGIC_SIZE;
+    const uint8_t *bytes = data;
+    uint32_t footer_size;
+
+    *file = (struct file){.bytes = bytes, .size = data_size, .budget = data_size};
+    if (data_size < 8 || memcmp(bytes, ARROW_MAGIC, ARROW_MAGIC_SIZE) != 0) {
+        return gr_fail(GRANARY_ETYPE, "not an Arrow file: it does not begin with ARROW1");
+    }
+    if (data_size < 8 + tail || memcmp(bytes + data_size - ARROW_MAGIC_SIZE, ARROW_MAGIC, ARROW_MAGIC_SIZE) != 0) {
+        return gr_fail(GRANARY_ECORRUPT, "Arrow file: it is cut short at byte %llu", (unsigned long long)data_size);
+    }
+    memcpy(&footer_size, bytes + data_size - tail, sizeof footer_size);
+    if (footer_size > data_size - 8 - tail) {
+        return fail_at(data_size - tail, "a footer longer than the file");
+    }
+    file->footer_at = data_size - tail - footer_size;
+    file->footer = (struct flat_in){.bytes = bytes + file->footer_at, .size = footer_size};
+    return GRANARY_OK;
+}
+
+static void
+file_close(struct file *file)
+{
+    for (size_t i = 0; i < file->field_count; i++) {
+        gr_column_free(&file->dictionaries[i].values);
+    }
+    free(file->dictionaries);
+    free(file->fields);
+}
+
+static granary_err
+file_read(struct file *file, granary_frame **ret_frame)
+{
+    struct flat_in *in = &file->footer;
+    struct flat_table root = flat_root(in);
+    struct flat_vector dictionaries = flat_vector(in, root, FOOTER_DICTIONARIES, sizeof(struct arrow_block));
+    struct flat_vector batches = flat_vector(in, root, FOOTER_BATCHES, sizeof(struct arrow_block));
+    uint64_t version = flat_uint(in, root, FOOTER_VERSION, 2, 0);
+    granary_err err;
+
+    if (!in->bad && (version < ARROW_V4 || version > ARROW_V5)) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: metadata version %llu, only V4 and V5 are supported",
+                       (unsigned long long)version + 1);
+    }
+    err = schema_read(file, flat_table(in, root, FOOTER_SCHEMA));
+    for (size_t i = 0; err == GRANARY_OK && i < dictionaries.count; i++) {
+        struct arrow_block block;
+
+        memcpy(&block, in->bytes + dictionaries.at + i * sizeof block, sizeof block);
+        err = dictionary_read(file, &block);
+    }
+    return err == GRANARY_OK ? batches_read(file, batches, ret_frame) : err;
+}
+
+granary_err
+gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame)
+{
+    struct file file;
+    granary_err err;
+
+    if (gr_directory_is(meta, meta_size)) {
+        return gr_directory_read(data, data_size, meta, meta_size, ret_frame);
+    }
+    err = file_open(&file, data, data_size);
+    if (err == GRANARY_OK) {
+        err = file_read(&file, ret_frame);
+        file_close(&file);
+    }
+    return err;
+}

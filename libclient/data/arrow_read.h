@@ -1,0 +1,55 @@
+/* What the two halves of the Arrow reader share: arrow_read.c knows files and metadata, arrow_decode.c turns the
+ * buffers of a column into a column of ours. */
+#ifndef DATA_ARROW_READ_H
+#define DATA_ARROW_READ_H
+
+#include "data/arrow_format.h"
+#include "data/frame.h"
+
+/* How a field's values lie in the file. */
+enum arrow_layout {
+    LAYOUT_NULL,
+    LAYOUT_BOOL,
+    LAYOUT_FIXED,      /* as ours: int32, int64, float32, float64, date32, timestamp in microseconds */
+    LAYOUT_INT,        /* narrower or unsigned: becomes int64 */
+    LAYOUT_DATE_MS,    /* int64 milliseconds: becomes days */
+    LAYOUT_TIMESTAMP,  /* another unit: becomes microseconds */
+    LAYOUT_TEXT,       /* int32 offsets */
+    LAYOUT_LARGE_TEXT, /* int64 offsets */
+};
+
+struct arrow_field {
+    const char *name; /* in the file */
+    granary_dtype dtype;
+    enum arrow_layout layout; /* dictionary: of the dictionary's values */
+    int bits;                 /* INT: of one value */
+    bool is_signed;
+    enum arrow_time_unit unit;
+    bool dictionary;
+    int64_t dictionary_id;
+    int index_bits;
+    bool index_signed;
+};
+
+/* The buffers of one column in one batch, already within the file. */
+struct arrow_piece {
+    int64_t rows;
+    int64_t null_count; /* as the file says; counted again */
+    const uint8_t *validity;
+    uint64_t validity_size;
+    const uint8_t *offsets;
+    uint64_t offsets_size;
+    const uint8_t *values; /* dictionary: the indices */
+    uint64_t values_size;
+};
+
+/*
+ * Make a column of a piece: borrowed where the layout is ours already, else owned.
+ *
+ * dictionary  its values, for a dictionary-encoded field
+ * Errors      ECORRUPT · EUNSUPPORTED a timestamp that does not fit · EFULL over 2 GiB of text · ENOMEM
+ */
+granary_err arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
+                         const granary_column *dictionary, struct gr_column *ret_column);
+
+#endif

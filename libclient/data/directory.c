@@ -1,0 +1,292 @@
+#include "data/directory.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the directory is little-endian");
+
+/* Rows beyond this would overflow sizes; no file comes near. */
+#define ROWS_MAX (INT64_MAX / 64)
+
+uint64_t
+gr_directory_size(const granary_frame *frame)
+{
+    uint64_t size = sizeof(struct gr_directory) + frame->count * sizeof(struct gr_directory_column);
+
+    for (size_t i = 0; i < frame->count; i++) {
+        size += strlen(frame->columns[i].view.name) + 1;
+    }
+    return size;
+}
+
+void
+gr_directory_begin(const granary_frame *frame, uint64_t data_size, void *meta)
+{
+    uint64_t names = sizeof(struct gr_directory) + frame->count * sizeof(struct gr_directory_column);
+    struct gr_directory head = {.magic = GR_DIRECTORY_MAGIC,
+                                .version = GR_DIRECTORY_VERSION,
+                                .entry_size = sizeof(struct gr_directory_column),
+                                .columns = (uint32_t)frame->count,
+                                .names_size = (uint32_t)(gr_directory_size(frame) - names),
+                                .rows = frame->rows,
+                                .data_size = data_size};
+    char *at = (char *)meta + names;
+
+    memcpy(meta, &head, sizeof head);
+    for (size_t i = 0; i < frame->count; i++) {
+        size_t length = strlen(frame->columns[i].view.name) + 1;
+
+        memcpy(at, frame->columns[i].view.name, length);
+        at += length;
+    }
+}
+
+static int64_t
+integer_at(const granary_column *column, int64_t row)
+{
+    switch (column->dtype) {
+    case GRANARY_BOOL:
+        return gr_bit(column->values, row);
+    case GRANARY_DATE:
+    case GRANARY_INT32:
+        return ((const int32_t *)column->values)[row];
+    default:
+        return ((const int64_t *)column->values)[row];
+    }
+}
+
+static void
+zone_of_integers(const granary_column *column, struct gr_directory_column *entry)
+{
+    int64_t min = INT64_MAX;
+    int64_t max = INT64_MIN;
+
+    for (int64_t i = 0; i < column->rows; i++) {
+        int64_t value;
+
+        if (gr_is_null(column, i)) {
+            continue;
+        }
+        value = integer_at(column, i);
+        min = value < min ? value : min;
+        max = value > max ? value : max;
+    }
+    entry->min.integer = min;
+    entry->max.integer = max;
+    entry->flags = GR_DIRECTORY_ZONE;
+}
+
+static void
+zone_of_reals(const granary_column *column, struct gr_directory_column *entry)
+{
+    double min = INFINITY;
+    double max = -INFINITY;
+    bool any = false;
+
+    for (int64_t i = 0; i < column->rows; i++) {
+        double value;
+
+        if (gr_is_null(column, i)) {
+            continue;
+        }
+        value = column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[i]
+                                                 : ((const double *)column->values)[i];
+        if (isnan(value)) {
+            entry->flags |= GR_DIRECTORY_NAN;
+            continue;
+        }
+        any = true;
+        min = value < min ? value : min;
+        max = value > max ? value : max;
+    }
+    if (any) {
+        entry->min.real = min;
+        entry->max.real = max;
+        entry->flags |= GR_DIRECTORY_ZONE;
+    }
+}
+
+static void
+zone_of_text(const granary_column *column, struct gr_directory_column *entry)
+{
+    const char *text = column->values;
+
+    for (int64_t i = 0; i < column->rows; i++) {
+        char head[sizeof entry->min.text] = {0};
+        size_t length;
+
+        if (gr_is_null(column, i)) {
+            continue;
+        }
+        length = (size_t)(column->offsets[i + 1] - column->offsets[i]);
+        if (length > 0) {
+            memcpy(head, text + column->offsets[i], length < sizeof head ? length : sizeof head);
+        }
+        if ((entry->flags & GR_DIRECTORY_ZONE) == 0 || memcmp(head, entry->min.text, sizeof head) < 0) {
+            memcpy(entry->min.text, head, sizeof head);
+        }
+        if ((entry->flags & GR_DIRECTORY_ZONE) == 0 || memcmp(head, entry->max.text, sizeof head) > 0) {
+            memcpy(entry->max.text, head, sizeof head);
+        }
+        entry->flags = GR_DIRECTORY_ZONE;
+    }
+}
+
+void
+gr_directory_put(const granary_frame *frame, size_t position, const struct gr_directory_column *place, void *meta)
+{
+    const granary_column *column = &frame->columns[position].view;
+    struct gr_directory_column entry = *place;
+
+    entry.name_offset = 0;
+    for (size_t i = 0; i < position; i++) {
+        entry.name_offset += (uint32_t)strlen(frame->columns[i].view.name) + 1;
+    }
+    entry.name_length = (uint32_t)strlen(column->name);
+    entry.dtype = (uint16_t)column->dtype;
+    entry.flags = 0;
+    entry.reserved = 0;
+    entry.null_count = column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count;
+    memset(&entry.min, 0, sizeof entry.min);
+    memset(&entry.max, 0, sizeof entry.max);
+    if (entry.null_count < column->rows) {
+        if (column->dtype == GRANARY_STRING) {
+            zone_of_text(column, &entry);
+        } else if (column->dtype == GRANARY_FLOAT64 || column->dtype == GRANARY_FLOAT32) {
+            zone_of_reals(column, &entry);
+        } else {
+            zone_of_integers(column, &entry);
+        }
+    }
+    memcpy((char *)meta + sizeof(struct gr_directory) + position * sizeof entry, &entry, sizeof entry);
+}
+
+bool
+gr_directory_is(const void *meta, uint64_t meta_size)
+{
+    struct gr_directory head;
+
+    if (meta == NULL || meta_size < sizeof head) {
+        return false;
+    }
+    memcpy(&head, meta, sizeof head);
+    return head.magic == GR_DIRECTORY_MAGIC && head.version == GR_DIRECTORY_VERSION;
+}
+
+void
+gr_directory_get(const void *meta, size_t position, struct gr_directory_column *ret_column)
+{
+    memcpy(ret_column, (const char *)meta + sizeof(struct gr_directory) + position * sizeof *ret_column,
+           sizeof *ret_column);
+}
+
+/* A buffer within data, aligned, at least `least` bytes; NULL when it is not. */
+static const void *
+buffer_of(const void *data, uint64_t data_size, uint64_t offset, uint64_t size, uint64_t least)
+{
+    if (offset % 64 != 0 || offset > data_size || size > data_size - offset || size < least) {
+        return NULL;
+    }
+    return (const char *)data + offset;
+}
+
+static granary_err
+column_read(const void *data, uint64_t data_size, int64_t rows, const char *name,
+            const struct gr_directory_column *entry, granary_column *ret_column)
+{
+    granary_column column = {.dtype = (granary_dtype)entry->dtype, .rows = rows, .null_count = entry->null_count};
+    uint64_t values = (uint64_t)rows * gr_dtype_size(column.dtype);
+
+    if (entry->dtype > GRANARY_FLOAT32 || entry->null_count < 0 || entry->null_count > rows) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': dtype %u with %lld nulls", name, entry->dtype,
+                       (long long)entry->null_count);
+    }
+    if (column.dtype == GRANARY_NULLTYPE) {
+        *ret_column = column;
+        return GRANARY_OK;
+    }
+    if (entry->null_count > 0) {
+        column.validity =
+            buffer_of(data, data_size, entry->validity_offset, entry->validity_size, (uint64_t)gr_bitmap_bytes(rows));
+        if (column.validity == NULL) {
+            return gr_fail(GRANARY_ECORRUPT, "column '%s': its bitmap is not within the object", name);
+        }
+    }
+    if (column.dtype == GRANARY_BOOL) {
+        values = (uint64_t)gr_bitmap_bytes(rows);
+    }
+    if (column.dtype == GRANARY_STRING) {
+        column.offsets = buffer_of(data, data_size, entry->offsets_offset, entry->offsets_size,
+                                   ((uint64_t)rows + 1) * sizeof(int32_t));
+        if (column.offsets == NULL || column.offsets[0] != 0 || column.offsets[rows] < 0) {
+            return gr_fail(GRANARY_ECORRUPT, "column '%s': its string offsets are damaged", name);
+        }
+        values = (uint64_t)column.offsets[rows];
+    }
+    column.values = buffer_of(data, data_size, entry->values_offset, entry->values_size, values);
+    if (column.values == NULL) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': its values are not within the object", name);
+    }
+    *ret_column = column;
+    return GRANARY_OK;
+}
+
+/* The name of an entry, or NULL when it is not one NUL-terminated text right behind the name before it. */
+static const char *
+name_of(const char *names, uint32_t names_size, const struct gr_directory_column *entry, uint32_t *names_at)
+{
+    const char *name = names + *names_at;
+
+    if (entry->name_offset != *names_at || entry->name_length >= names_size - *names_at ||
+        memchr(name, '\0', (size_t)entry->name_length + 1) != name + entry->name_length) {
+        return NULL;
+    }
+    *names_at += entry->name_length + 1;
+    return name;
+}
+
+granary_err
+gr_directory_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame)
+{
+    granary_frame *frame;
+    struct gr_directory head;
+    const char *names;
+    uint32_t names_at = 0;
+    granary_err err = GRANARY_OK;
+
+    if (meta_size < sizeof head) {
+        return gr_fail(GRANARY_ECORRUPT, "column directory: %llu bytes are too few", (unsigned long long)meta_size);
+    }
+    memcpy(&head, meta, sizeof head);
+    if (!gr_directory_is(meta, meta_size) || head.entry_size != sizeof(struct gr_directory_column) || head.rows < 0 ||
+        head.rows > ROWS_MAX || head.data_size != data_size ||
+        meta_size - sizeof head != (uint64_t)head.columns * sizeof(struct gr_directory_column) + head.names_size) {
+        return gr_fail(GRANARY_ECORRUPT, "column directory: its header does not fit the object");
+    }
+    names = (const char *)meta + sizeof head + (size_t)head.columns * sizeof(struct gr_directory_column);
+    frame = gr_frame_create(head.columns, head.rows);
+    if (frame == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "frame: out of memory");
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < head.columns; i++) {
+        struct gr_directory_column entry;
+        const char *name;
+        granary_column column;
+
+        gr_directory_get(meta, i, &entry);
+        name = name_of(names, head.names_size, &entry, &names_at);
+        err = name == NULL ? gr_fail(GRANARY_ECORRUPT, "column directory: the name of column %zu is damaged", i)
+                           : column_read(data, data_size, head.rows, name, &entry, &column);
+        if (err == GRANARY_OK) {
+            err = gr_frame_set_borrowed(frame, i, name, &column);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+        return err;
+    }
+    *ret_frame = frame;
+    return GRANARY_OK;
+}

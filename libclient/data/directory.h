@@ -1,0 +1,75 @@
+/*
+ * The column directory and zone map of a frame object: what a reader needs to use the columns of the Arrow file in the
+ * object's data without parsing it. It fills the object's metadata region; docs/formats.md, "Frame objects", tells the
+ * same in prose. Little-endian.
+ */
+#ifndef DATA_DIRECTORY_H
+#define DATA_DIRECTORY_H
+
+#include "data/frame.h"
+
+#define GR_DIRECTORY_MAGIC   0x726d7267u /* "grmr" */
+#define GR_DIRECTORY_VERSION 1u
+
+struct gr_directory {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t entry_size; /* sizeof(struct gr_directory_column); entries follow this header */
+    uint32_t columns;
+    uint32_t names_size; /* bytes of names, each with its NUL, behind the entries */
+    int64_t rows;
+    uint64_t data_size; /* of the Arrow file */
+    uint64_t reserved[4];
+};
+
+enum {
+    GR_DIRECTORY_ZONE = 1, /* min and max are there */
+    GR_DIRECTORY_NAN = 2,  /* a NaN is among the values; min and max leave it out */
+};
+
+struct gr_directory_column {
+    uint32_t name_offset; /* among the names, which follow one another in the order of the columns */
+    uint32_t name_length; /* without the NUL */
+    uint16_t dtype;
+    uint16_t flags;
+    uint32_t reserved;
+    int64_t null_count;
+    uint64_t validity_offset; /* buffers: where in data, multiples of 64; size 0: there is none */
+    uint64_t validity_size;
+    uint64_t offsets_offset;
+    uint64_t offsets_size;
+    uint64_t values_offset;
+    uint64_t values_size;
+    /* Over the values that are not null. Integers, dates, timestamps, bools: int64. Floats: double. Strings: the first
+     * 8 bytes, zero-padded: no value is less than min, and none's first 8 bytes are more than max. */
+    union gr_zone_bound {
+        int64_t integer;
+        double real;
+        char text[8];
+    } min, max;
+};
+
+_Static_assert(sizeof(struct gr_directory) == 64, "layout");
+_Static_assert(sizeof(struct gr_directory_column) == 88, "layout");
+
+uint64_t gr_directory_size(const granary_frame *frame);
+
+/* Header and names; then gr_directory_put() for each column. meta: gr_directory_size() bytes. */
+void gr_directory_begin(const granary_frame *frame, uint64_t data_size, void *meta);
+/* Dtype, nulls and zone of a column; place: its buffers' offsets and sizes. */
+void gr_directory_put(const granary_frame *frame, size_t position, const struct gr_directory_column *place, void *meta);
+
+/* Whether meta begins with a directory of this version. */
+bool gr_directory_is(const void *meta, uint64_t meta_size);
+/* Entry of a column in a directory that gr_directory_read() has accepted. */
+void gr_directory_get(const void *meta, size_t position, struct gr_directory_column *ret_column);
+
+/*
+ * The frame a directory describes, borrowing data. Every bound is checked; the order of a string column's offsets is
+ * not (that would touch every row), only its first and last.
+ * Errors: ECORRUPT names what does not fit · ENOMEM
+ */
+granary_err gr_directory_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size,
+                              granary_frame **ret_frame);
+
+#endif

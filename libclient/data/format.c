@@ -1,0 +1,136 @@
+/* Single values as text. */
+#include "data/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY_US INT64_C(86400000000)
+
+void
+format_real(double value, bool single, struct gr_buf *out)
+{
+    char text[FORMAT_REAL_MAX];
+
+    if (isnan(value)) {
+        gr_buf_add(out, "nan", 3);
+        return;
+    }
+    if (isinf(value)) {
+        gr_buf_addf(out, "%sinf", value < 0 ? "-" : "");
+        return;
+    }
+    for (int digits = single ? 6 : 15; digits <= (single ? 9 : 17); digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+        if (single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    format_point(text);
+    if (strpbrk(text, ".e") == NULL) {
+        (void)strcat(text, ".0");
+    }
+    gr_buf_add(out, text, strlen(text));
+}
+
+void
+format_real_short(double value, struct gr_buf *out)
+{
+    char text[FORMAT_REAL_MAX];
+    double size = fabs(value);
+
+    if (isnan(value) || isinf(value)) {
+        format_real(value, false, out);
+        return;
+    }
+    if (size < 1e15 && value == trunc(value)) {
+        (void)snprintf(text, sizeof text, "%.1f", value);
+    } else if (size >= 1e-4 && size < 1e15) {
+        (void)snprintf(text, sizeof text, "%.6f", value);
+    } else {
+        (void)snprintf(text, sizeof text, "%.6g", value);
+    }
+    format_point(text);
+    gr_buf_add(out, text, strlen(text));
+}
+
+void
+format_point(char *text)
+{
+    size_t head = strspn(text, "+-0123456789");
+    size_t odd = strcspn(text + head, "0123456789e"); /* the locale's decimal point, one byte or several */
+
+    if (odd > 0) {
+        text[head] = '.';
+        memmove(text + head + 1, text + head + odd, strlen(text + head + odd) + 1);
+    }
+}
+
+/* Days since 1970-01-01 as a date of the proleptic Gregorian calendar: years of 400-year eras that begin in March. */
+static void
+format_date(int64_t days, struct gr_buf *out)
+{
+    int64_t shifted = days + 719468;
+    int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
+    int64_t day = shifted - era * 146097;
+    int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+    int64_t of_year = day - (365 * year + year / 4 - year / 100);
+    int64_t month = (5 * of_year + 2) / 153;
+    int64_t of_month = of_year - (153 * month + 2) / 5 + 1;
+
+    month += month < 10 ? 3 : -9;
+    year += era * 400 + (month <= 2);
+    gr_buf_addf(out, "%04lld-%02d-%02d", (long long)year, (int)month, (int)of_month);
+}
+
+static void
+format_timestamp(int64_t us, struct gr_buf *out)
+{
+    int64_t days = us / DAY_US - (us % DAY_US < 0);
+    int64_t rest = us - days * DAY_US;
+    int seconds = (int)(rest / 1000000);
+
+    format_date(days, out);
+    gr_buf_addf(out, "T%02d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if (rest % 1000000 != 0) {
+        gr_buf_addf(out, ".%06d", (int)(rest % 1000000));
+    }
+}
+
+void
+gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
+{
+    if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
+        return;
+    }
+    switch (column->dtype) {
+    case GRANARY_NULLTYPE:
+        return;
+    case GRANARY_BOOL:
+        gr_buf_addf(out, "%s", gr_bit(column->values, row) ? "true" : "false");
+        return;
+    case GRANARY_INT64:
+        gr_buf_addf(out, "%lld", (long long)((const int64_t *)column->values)[row]);
+        return;
+    case GRANARY_INT32:
+        gr_buf_addf(out, "%d", ((const int32_t *)column->values)[row]);
+        return;
+    case GRANARY_FLOAT64:
+        format_real(((const double *)column->values)[row], false, out);
+        return;
+    case GRANARY_FLOAT32:
+        format_real((double)((const float *)column->values)[row], true, out);
+        return;
+    case GRANARY_STRING:
+        gr_buf_add(out, (const char *)column->values + column->offsets[row],
+                   (size_t)(column->offsets[row + 1] - column->offsets[row]));
+        return;
+    case GRANARY_DATE:
+        format_date(((const int32_t *)column->values)[row], out);
+        return;
+    case GRANARY_TIMESTAMP:
+        format_timestamp(((const int64_t *)column->values)[row], out);
+        return;
+    }
+}

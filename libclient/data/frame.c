@@ -1,0 +1,280 @@
+/* Frames: a row of columns with names, and the public functions to read them. */
+#include "data/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/arrow.h"
+
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[] = {
+    [GRANARY_NULLTYPE] = {"null", 0},       [GRANARY_BOOL] = {"bool", 0},     [GRANARY_INT64] = {"int64", 8},
+    [GRANARY_FLOAT64] = {"float64", 8},     [GRANARY_STRING] = {"string", 0}, [GRANARY_DATE] = {"date", 4},
+    [GRANARY_TIMESTAMP] = {"timestamp", 8}, [GRANARY_INT32] = {"int32", 4},   [GRANARY_FLOAT32] = {"float32", 4},
+};
+#define DTYPES (sizeof dtypes / sizeof dtypes[0])
+
+const char *
+granary_dtype_name(granary_dtype dtype)
+{
+    return (size_t)dtype < DTYPES ? dtypes[dtype].name : "?";
+}
+
+size_t
+gr_dtype_size(granary_dtype dtype)
+{
+    return (size_t)dtype < DTYPES ? dtypes[dtype].size : 0;
+}
+
+granary_dtype
+gr_dtype_parse(const char *name)
+{
+    for (size_t i = 0; i < DTYPES; i++) {
+        if (strcmp(name, dtypes[i].name) == 0) {
+            return (granary_dtype)i;
+        }
+    }
+    return GRANARY_NULLTYPE;
+}
+
+granary_frame *
+gr_frame_create(size_t count, int64_t rows)
+{
+    granary_frame *frame = calloc(1, sizeof *frame);
+
+    if (frame == NULL) {
+        return NULL;
+    }
+    frame->columns = calloc(count > 0 ? count : 1, sizeof *frame->columns);
+    if (frame->columns == NULL) {
+        free(frame);
+        return NULL;
+    }
+    frame->rows = rows;
+    frame->count = count;
+    for (size_t i = 0; i < count; i++) {
+        frame->columns[i].view.rows = rows;
+    }
+    return frame;
+}
+
+static void
+drop_column(struct gr_column *column)
+{
+    free((void *)(uintptr_t)column->view.name);
+    column->view.name = NULL;
+    gr_column_free(column);
+}
+
+void
+gr_frame_destroy(granary_frame *frame)
+{
+    if (frame != NULL) {
+        for (size_t i = 0; i < frame->count; i++) {
+            drop_column(&frame->columns[i]);
+        }
+        free(frame->columns);
+        free(frame);
+    }
+}
+
+granary_err
+gr_frame_set(granary_frame *frame, size_t position, const char *name, struct gr_column *column)
+{
+    char *copy = strdup(name);
+
+    if (copy == NULL) {
+        gr_column_free(column);
+        return gr_fail(GRANARY_ENOMEM, "column '%s': out of memory", name);
+    }
+    drop_column(&frame->columns[position]);
+    frame->columns[position] = *column;
+    frame->columns[position].view.name = copy;
+    *column = (struct gr_column){.owned = false};
+    return GRANARY_OK;
+}
+
+granary_err
+gr_frame_set_borrowed(granary_frame *frame, size_t position, const char *name, const granary_column *column)
+{
+    struct gr_column borrowed = {.view = *column, .owned = false};
+
+    return gr_frame_set(frame, position, name, &borrowed);
+}
+
+int
+gr_frame_find(const granary_frame *frame, const char *name)
+{
+    for (size_t i = 0; i < frame->count; i++) {
+        if (frame->columns[i].view.name != NULL && strcmp(frame->columns[i].view.name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+granary_err
+gr_frame_take(const granary_frame *frame, const int64_t *indices, int64_t count, granary_frame **ret_frame)
+{
+    granary_frame *taken = gr_frame_create(frame->count, count);
+    granary_err err = taken == NULL ? gr_fail(GRANARY_ENOMEM, "frame: out of memory") : GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
+        const granary_column *column = &frame->columns[i].view;
+        struct gr_column out;
+
+        err = gr_column_take(column, indices, count, &out);
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(taken, i, column->name, &out);
+        } else {
+            (void)gr_fail_in(err, "column '%s'", column->name);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(taken);
+        return err;
+    }
+    *ret_frame = taken;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_frame_slice(const granary_frame *frame, int64_t from, int64_t count, granary_frame **ret_frame)
+{
+    granary_frame *slice;
+    granary_err err = GRANARY_OK;
+
+    if (from < 0 || count < 0 || from > frame->rows - count) {
+        return gr_fail(GRANARY_EINVAL, "rows %lld to %lld of a frame of %lld", (long long)from,
+                       (long long)(from + count), (long long)frame->rows);
+    }
+    slice = gr_frame_create(frame->count, count);
+    if (slice == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "frame: out of memory");
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
+        const granary_column *column = &frame->columns[i].view;
+        const struct gr_run run = {column, from, count};
+        struct gr_column out;
+
+        err = gr_column_concat(&run, 1, column->dtype, &out);
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(slice, i, column->name, &out);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(slice);
+        return err;
+    }
+    *ret_frame = slice;
+    return GRANARY_OK;
+}
+
+/* Column `position` of every frame as runs; its dtype is that of the first that is not NULLTYPE. */
+static granary_err
+runs_of_column(const granary_frame *const *frames, size_t count, size_t position, struct gr_run *runs,
+               granary_dtype *ret_dtype)
+{
+    const char *name = frames[0]->columns[position].view.name;
+    granary_dtype dtype = GRANARY_NULLTYPE;
+
+    for (size_t f = 0; f < count; f++) {
+        const granary_column *column = &frames[f]->columns[position].view;
+
+        if (strcmp(column->name, name) != 0) {
+            return gr_fail(GRANARY_ETYPE, "column %zu is '%s' here and '%s' there: frames to be joined must agree",
+                           position, name, column->name);
+        }
+        if (dtype == GRANARY_NULLTYPE) {
+            dtype = column->dtype;
+        }
+        if (column->dtype != GRANARY_NULLTYPE && column->dtype != dtype) {
+            return gr_fail(GRANARY_ETYPE, "column '%s' is %s here and %s there: frames to be joined must agree", name,
+                           granary_dtype_name(dtype), granary_dtype_name(column->dtype));
+        }
+        runs[f] = (struct gr_run){column, 0, column->rows};
+    }
+    *ret_dtype = dtype;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_frame_concat(const granary_frame *const *frames, size_t count, granary_frame **ret_frame)
+{
+    granary_frame *whole = NULL;
+    struct gr_run *runs = NULL;
+    granary_err err = GRANARY_OK;
+    int64_t rows = 0;
+
+    for (size_t f = 0; f < count; f++) {
+        rows += frames[f]->rows;
+        if (frames[f]->count != frames[0]->count) {
+            return gr_fail(GRANARY_ETYPE, "%zu columns here and %zu there: frames to be joined must agree",
+                           frames[0]->count, frames[f]->count);
+        }
+    }
+    whole = gr_frame_create(count > 0 ? frames[0]->count : 0, rows);
+    runs = calloc(count > 0 ? count : 1, sizeof *runs);
+    if (whole == NULL || runs == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "frame: out of memory");
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < whole->count; i++) {
+        struct gr_column out;
+        granary_dtype dtype;
+
+        err = runs_of_column(frames, count, i, runs, &dtype);
+        if (err == GRANARY_OK) {
+            err = gr_column_concat(runs, count, dtype, &out);
+            err = err == GRANARY_OK ? gr_frame_set(whole, i, frames[0]->columns[i].view.name, &out)
+                                    : gr_fail_in(err, "column '%s'", frames[0]->columns[i].view.name);
+        }
+    }
+    free(runs);
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(whole);
+        return err;
+    }
+    *ret_frame = whole;
+    return GRANARY_OK;
+}
+
+granary_err
+granary_frame_open(const granary_view *view, granary_frame **ret_frame)
+{
+    return gr_arrow_read(view->data, view->data_size, view->meta, view->meta_size, ret_frame);
+}
+
+void
+granary_frame_close(granary_frame *frame)
+{
+    gr_frame_destroy(frame);
+}
+
+int64_t
+granary_frame_rows(const granary_frame *frame)
+{
+    return frame->rows;
+}
+
+size_t
+granary_frame_columns(const granary_frame *frame)
+{
+    return frame->count;
+}
+
+const granary_column *
+granary_frame_column(const granary_frame *frame, size_t position)
+{
+    return position < frame->count ? &frame->columns[position].view : NULL;
+}
+
+const granary_column *
+granary_frame_column_named(const granary_frame *frame, const char *name)
+{
+    int position = gr_frame_find(frame, name);
+
+    return position < 0 ? NULL : &frame->columns[position].view;
+}

@@ -1,0 +1,339 @@
+#include "data/print.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/format.h"
+#include "data/utf8.h"
+
+/* ---- tables ---- */
+
+/* One cell's text within the table's. */
+struct cell {
+    size_t at;
+    size_t size;
+    int width; /* columns of a terminal */
+};
+
+/* The rows to show: the first `head` and the last `tail` of them. */
+struct shown {
+    int64_t head;
+    int64_t tail;
+    bool shortened;
+};
+
+static bool
+is_number(granary_dtype dtype)
+{
+    return dtype == GRANARY_INT64 || dtype == GRANARY_INT32 || dtype == GRANARY_FLOAT64 || dtype == GRANARY_FLOAT32;
+}
+
+/* Add text with control characters and bytes that are no UTF-8 escaped. */
+static void
+add_visible(const char *text, size_t size, struct gr_buf *out)
+{
+    while (size > 0) {
+        uint32_t character = 0;
+        size_t length = utf8_decode(text, size, &character);
+
+        if (length == 0) {
+            gr_buf_addf(out, "\\x%02x", (unsigned char)*text);
+            length = 1;
+        } else if (character == '\n' || character == '\t' || character == '\r') {
+            gr_buf_addf(out, "\\%c", character == '\n' ? 'n' : character == '\t' ? 't' : 'r');
+        } else if (character < 0x20 || character == 0x7f) {
+            gr_buf_addf(out, "\\x%02x", character);
+        } else if ((character >= 0x80 && character < 0xa0) || (character >= 0x202a && character <= 0x202e) ||
+                   (character >= 0x2066 && character <= 0x2069)) { /* C1, and what turns the direction of writing */
+            gr_buf_addf(out, "\\u%04x", character);
+        } else {
+            gr_buf_add(out, text, length);
+        }
+        text += length;
+        size -= length;
+    }
+}
+
+static void
+add_cell_text(const granary_column *column, int64_t row, struct gr_buf *out)
+{
+    if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
+        gr_buf_add(out, "-", 1);
+    } else if (column->dtype == GRANARY_FLOAT64) {
+        format_real_short(((const double *)column->values)[row], out);
+    } else if (column->dtype == GRANARY_FLOAT32) {
+        format_real_short((double)((const float *)column->values)[row], out);
+    } else if (column->dtype == GRANARY_STRING) {
+        add_visible((const char *)column->values + column->offsets[row],
+                    (size_t)(column->offsets[row + 1] - column->offsets[row]), out);
+    } else {
+        gr_value_format(column, row, out);
+    }
+}
+
+static int
+text_width(const char *text, size_t size)
+{
+    int width = 0;
+
+    while (size > 0) {
+        uint32_t character = 0;
+        size_t length = utf8_decode(text, size, &character);
+
+        width += utf8_width(character);
+        length = length == 0 ? 1 : length;
+        text += length;
+        size -= length;
+    }
+    return width;
+}
+
+static void
+end_cell(const struct gr_buf *text, size_t from, struct cell *cell)
+{
+    cell->at = from;
+    cell->size = text->size - from;
+    cell->width = gr_buf_ok(text) ? text_width(text->bytes + from, cell->size) : 0;
+}
+
+/* Cells of a column, its name first; every stride-th of cells. Returns the width of the widest. */
+static int
+make_cells(const granary_column *column, const struct shown *shown, struct gr_buf *text, struct cell *cells,
+           size_t stride)
+{
+    int64_t skipped = column->rows - shown->head - shown->tail;
+    size_t from = text->size;
+    int width;
+
+    add_visible(column->name, strlen(column->name), text);
+    end_cell(text, from, cells);
+    width = cells->width;
+    for (int64_t i = 0; i < shown->head + shown->tail; i++) {
+        cells += stride;
+        from = text->size;
+        add_cell_text(column, i < shown->head ? i : i + skipped, text);
+        end_cell(text, from, cells);
+        width = cells->width > width ? cells->width : width;
+    }
+    return shown->shortened && width < 3 ? 3 : width;
+}
+
+static void
+add_cell(const char *text, size_t size, int gap, bool right, bool last, struct gr_buf *out)
+{
+    if (right) {
+        gr_buf_addf(out, "%*s", gap, "");
+    }
+    gr_buf_add(out, text, size);
+    if (!last) {
+        gr_buf_addf(out, "%*s", right ? 2 : gap + 2, "");
+    }
+}
+
+static void
+add_lines(const granary_frame *frame, const struct shown *shown, const char *text, const struct cell *cells,
+          const int *widths, struct gr_buf *out)
+{
+    for (int64_t line = 0; line <= shown->head + shown->tail; line++) {
+        if (shown->shortened && line == shown->head + 1) {
+            for (size_t c = 0; c < frame->count; c++) {
+                add_cell("...", 3, widths[c] - 3, is_number(frame->columns[c].view.dtype), c + 1 == frame->count, out);
+            }
+            gr_buf_add(out, "\n", 1);
+        }
+        for (size_t c = 0; c < frame->count; c++) {
+            const struct cell *cell = &cells[(size_t)line * frame->count + c];
+
+            add_cell(text + cell->at, cell->size, widths[c] - cell->width, is_number(frame->columns[c].view.dtype),
+                     c + 1 == frame->count, out);
+        }
+        gr_buf_add(out, "\n", 1);
+    }
+}
+
+void
+gr_print_table(const granary_frame *frame, int64_t max_rows, struct gr_buf *out)
+{
+    struct shown shown = {.head = frame->rows};
+    struct gr_buf text = {0};
+    struct cell *cells = NULL;
+    int *widths = NULL;
+
+    if (frame->count == 0) {
+        gr_buf_addf(out, "%lld rows x 0 columns\n", (long long)frame->rows);
+        return;
+    }
+    if (max_rows > 0 && frame->rows > max_rows) {
+        shown = (struct shown){.head = (max_rows + 1) / 2, .tail = max_rows / 2, .shortened = true};
+    }
+    cells = calloc((size_t)(shown.head + shown.tail + 1) * frame->count, sizeof *cells);
+    widths = calloc(frame->count, sizeof *widths);
+    if (cells == NULL || widths == NULL) {
+        out->failed = true;
+        goto out;
+    }
+    for (size_t c = 0; c < frame->count; c++) {
+        widths[c] = make_cells(&frame->columns[c].view, &shown, &text, cells + c, frame->count);
+    }
+    if (!gr_buf_ok(&text)) {
+        out->failed = true;
+        goto out;
+    }
+    add_lines(frame, &shown, text.bytes == NULL ? "" : text.bytes, cells, widths, out);
+    if (shown.shortened) {
+        gr_buf_addf(out, "%lld rows x %zu columns\n", (long long)frame->rows, frame->count);
+    }
+out:
+    gr_buf_free(&text);
+    free(cells);
+    free(widths);
+}
+
+/* ---- CSV ---- */
+
+static void
+add_csv_text(const char *text, size_t size, struct gr_buf *out)
+{
+    bool quoted = size == 0; /* "" is an empty string, nothing is a null */
+
+    for (size_t i = 0; i < size && !quoted; i++) {
+        quoted = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
+    }
+    if (!quoted) {
+        gr_buf_add(out, text, size);
+        return;
+    }
+    gr_buf_add(out, "\"", 1);
+    while (size > 0) {
+        const char *quote = memchr(text, '"', size);
+        size_t length = quote == NULL ? size : (size_t)(quote - text) + 1;
+
+        gr_buf_add(out, text, length);
+        if (quote != NULL) {
+            gr_buf_add(out, "\"", 1);
+        }
+        text += length;
+        size -= length;
+    }
+    gr_buf_add(out, "\"", 1);
+}
+
+void
+gr_print_csv(const granary_frame *frame, struct gr_buf *out)
+{
+    for (size_t c = 0; c < frame->count; c++) {
+        const char *name = frame->columns[c].view.name;
+
+        gr_buf_add(out, ",", c > 0);
+        add_csv_text(name, strlen(name), out);
+    }
+    gr_buf_add(out, "\n", 1);
+    for (int64_t row = 0; row < frame->rows && frame->count > 0 && gr_buf_ok(out); row++) {
+        for (size_t c = 0; c < frame->count; c++) {
+            const granary_column *column = &frame->columns[c].view;
+
+            gr_buf_add(out, ",", c > 0);
+            if (column->dtype == GRANARY_STRING && !gr_is_null(column, row)) {
+                add_csv_text((const char *)column->values + column->offsets[row],
+                             (size_t)(column->offsets[row + 1] - column->offsets[row]), out);
+            } else {
+                gr_value_format(column, row, out);
+            }
+        }
+        gr_buf_add(out, "\n", 1);
+    }
+}
+
+/* ---- JSON ---- */
+
+void
+gr_print_json_string(const char *text, size_t length, struct gr_buf *out)
+{
+    gr_buf_add(out, "\"", 1);
+    while (length > 0) {
+        uint32_t character = 0;
+        size_t size = utf8_decode(text, length, &character);
+
+        if (size == 0) {
+            gr_buf_add(out, "\xef\xbf\xbd", 3);
+            size = 1;
+        } else if (character == '"' || character == '\\') {
+            gr_buf_addf(out, "\\%c", (char)character);
+        } else if (character == '\n') {
+            gr_buf_add(out, "\\n", 2);
+        } else if (character < 0x20 || character == 0x7f) {
+            gr_buf_addf(out, "\\u%04x", character);
+        } else {
+            gr_buf_add(out, text, size);
+        }
+        text += size;
+        length -= size;
+    }
+    gr_buf_add(out, "\"", 1);
+}
+
+static void
+add_json_real(double value, bool single, struct gr_buf *out)
+{
+    if (isnan(value)) {
+        gr_buf_add(out, "\"NaN\"", 5);
+    } else if (isinf(value)) {
+        gr_buf_addf(out, "\"%sInfinity\"", value < 0 ? "-" : "");
+    } else {
+        format_real(value, single, out);
+    }
+}
+
+static void
+add_json_value(const granary_column *column, int64_t row, struct gr_buf *out)
+{
+    if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
+        gr_buf_add(out, "null", 4);
+        return;
+    }
+    switch (column->dtype) {
+    case GRANARY_FLOAT64:
+        add_json_real(((const double *)column->values)[row], false, out);
+        break;
+    case GRANARY_FLOAT32:
+        add_json_real((double)((const float *)column->values)[row], true, out);
+        break;
+    case GRANARY_STRING:
+        gr_print_json_string((const char *)column->values + column->offsets[row],
+                             (size_t)(column->offsets[row + 1] - column->offsets[row]), out);
+        break;
+    case GRANARY_DATE:
+    case GRANARY_TIMESTAMP:
+        gr_buf_add(out, "\"", 1);
+        gr_value_format(column, row, out);
+        gr_buf_add(out, "\"", 1);
+        break;
+    default:
+        gr_value_format(column, row, out);
+        break;
+    }
+}
+
+void
+gr_print_json(const granary_frame *frame, struct gr_buf *out)
+{
+    gr_buf_addf(out, "{\"columns\":[");
+    for (size_t c = 0; c < frame->count; c++) {
+        const granary_column *column = &frame->columns[c].view;
+
+        gr_buf_addf(out, "%s{\"name\":", c > 0 ? "," : "");
+        gr_print_json_string(column->name, strlen(column->name), out);
+        gr_buf_addf(out, ",\"dtype\":\"%s\"}", granary_dtype_name(column->dtype));
+    }
+    gr_buf_addf(out, "],\"rows\":[");
+    for (int64_t row = 0; row < frame->rows && gr_buf_ok(out); row++) {
+        gr_buf_addf(out, "%s[", row > 0 ? "," : "");
+        for (size_t c = 0; c < frame->count; c++) {
+            gr_buf_add(out, ",", c > 0);
+            add_json_value(&frame->columns[c].view, row, out);
+        }
+        gr_buf_add(out, "]", 1);
+    }
+    gr_buf_addf(out, "]}\n");
+}

@@ -1,0 +1,13 @@
+/* UTF-8, as much as printing needs. */
+#ifndef DATA_UTF8_H
+#define DATA_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The character at text: its length in bytes, 1 to 4; 0 when it is not valid (overlong, surrogate, cut short). */
+size_t utf8_decode(const char *text, size_t length, uint32_t *ret_character);
+/* Columns of a terminal it takes: 0 combining, 1, 2 East Asian wide and emoji. */
+int utf8_width(uint32_t character);
+
+#endif
