@@ -1,0 +1,280 @@
+/*
+ * A client of the store, inside the room.
+ *
+ * Threads  get and release take no lock. Everything that changes rooms or fills the ring holds `lock`; whoever talks on
+ *          the socket holds its ticket (socket.c). Mappings are added and removed under `maps_lock`. A thread may take
+ *          the ticket first, then maps_lock, then lock; never the other way round.
+ * Trust    the store is trusted: it is who decides what a lease means. Its sizes are still checked where they would
+ *          make this process read or write outside a mapping.
+ */
+#ifndef OBJECT_CLIENT_H
+#define OBJECT_CLIENT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/instance.h"
+#include "contract/shm.h"
+#include "contract/store_proto.h"
+#include "granary/store.h"
+#include "object/object.h"
+#include "wire/frame.h"
+
+/* How often a sleeper looks whether the store still lives. */
+#define ALIVE_CHECK_NS 1000000000ll
+/* A store that does not answer a request for so long is given up. */
+#define REQUEST_TIMEOUT_MS 60000
+
+/* ---- mappings (segment.c) ---- */
+
+/* An index table, mapped read-only. Old ones stay mapped until disconnect: another thread may be reading. */
+struct table {
+    uint64_t key; /* the value of control->table it belongs to */
+    const struct gr_slot *slots;
+    uint64_t mask; /* slots - 1 */
+    uint64_t size_bytes;
+    struct table *older;
+};
+
+struct room;
+
+/* What this process has mapped of one data segment. */
+struct segment {
+    _Atomic(const char *) base; /* read-only; NULL: not mapped */
+    uint64_t size_bytes;        /* of base; under maps_lock */
+    struct room *room;          /* the writable mapping; under lock */
+};
+
+/* So many mappings may lie around before dead ones are looked for. */
+#define MAPS_KEPT 256u
+
+#define SEGMENT_LEAF_BITS 12
+#define SEGMENT_LEAF      (1u << SEGMENT_LEAF_BITS)
+#define SEGMENT_TOP       (1u << (32 - SEGMENT_LEAF_BITS))
+
+typedef _Atomic(struct segment *) segment_leaf;
+
+/* ---- rooms (room.c) ---- */
+
+/* A data segment this process may write, or could: an idle one keeps its mapping for when it is granted again. */
+struct room {
+    uint32_t segment;
+    uint32_t outstanding; /* objects created and not yet sealed or aborted */
+    char *base;
+    uint64_t mapped_bytes;
+    uint64_t size_bytes; /* granted */
+    uint64_t used;       /* carved */
+    uint64_t populated;  /* bytes from the start that have pages: touching them is never a SIGBUS */
+    bool ours;           /* granted and not yet retired */
+    bool current;        /* small objects are carved here */
+};
+
+/* ---- the ring (ring.c) ---- */
+
+/* Where a waiting thread finds the answer to its entry. */
+struct ring_answer {
+    granary_err err;
+    bool done;
+};
+
+/* What this side remembers of a ring entry. */
+struct ring_note {
+    granary_id id;
+    struct ring_answer *answer; /* NULL: nobody waits */
+    bool report;                /* an error is the next flush's */
+};
+
+struct ring {
+    uint64_t head;      /* entries ever filled */
+    uint64_t harvested; /* entries whose answer was taken */
+    uint64_t rung_at;   /* ring_tail when the doorbell was written last: it need not be again while tail stays */
+    granary_err first_err;
+    granary_id first_id;
+    struct ring_note notes[GR_RING_ENTRIES];
+};
+
+/* ---- the socket (socket.c) ---- */
+
+/* A lease the store counts, because the hazard set was full. */
+struct store_lease {
+    granary_id id;
+    uint64_t serial;
+    struct store_lease *next;
+};
+
+struct socket {
+    int fd;
+    uint32_t seq;
+    struct gr_frame_reader *reader;
+    pthread_mutex_t lock; /* of the tickets and of released */
+    pthread_cond_t turn;
+    uint64_t next_ticket;
+    uint64_t serving;
+    struct store_lease *released; /* to be told to the store by the next holder of the ticket */
+};
+
+struct granary_client {
+    /* read by every get */
+    const struct gr_control *control;
+    struct gr_lease_page *page;
+    _Atomic(struct table *) table; /* the newest that is mapped */
+    segment_leaf *segments;        /* SEGMENT_TOP of them, each NULL or SEGMENT_LEAF segments */
+    uint32_t fork_generation;
+    _Atomic bool dead; /* the store went away, or stopped answering */
+
+    _Alignas(64) pthread_mutex_t lock;
+    struct room *room; /* the current one, or NULL */
+    uint64_t room_want;
+    struct ring ring;
+
+    pthread_mutex_t maps_lock;
+    _Atomic size_t map_count;
+    _Atomic size_t map_limit;     /* above it, dead segments are looked for */
+    _Atomic uint32_t segment_end; /* highest segment number met + 1 */
+
+    struct socket socket;
+    int doorbell;
+    bool spin; /* more than one cpu: spinning may help */
+    uint64_t capacity_bytes;
+    struct gr_instance instance;
+    char session[64];
+
+    pthread_mutex_t extension_lock;
+    void *extension;
+    void (*extension_destroy)(void *);
+};
+
+/* ---- connect.c ---- */
+
+extern _Atomic uint32_t client_fork_generation;
+
+static inline bool
+client_is_ours(const granary_client *client)
+{
+    return client->fork_generation == atomic_load_explicit(&client_fork_generation, memory_order_relaxed);
+}
+
+/* False when the store hung up; looks at the socket, so not for hot paths. */
+bool client_alive(granary_client *client);
+/* "the store went away" as an error; the client is dead from now on. */
+granary_err client_lost(granary_client *client);
+/* An id as text for a message, in the thread's own buffer: valid until the thread's next call. */
+const char *id_text(granary_id id);
+
+/* ---- socket.c ---- */
+
+granary_err socket_init(struct socket *s);
+void socket_fini(struct socket *s);
+
+/* Take and give the ticket: first come, first served. Giving it tells the store of leases released meanwhile. */
+void socket_take(granary_client *client);
+void socket_give(granary_client *client);
+/*
+ * One request and its answer, with the ticket held. On OK the frame's descriptors are the caller's to take, by setting
+ * them to -1, before gr_frame_in_reset(). A refusal is the store's error with its message.
+ */
+granary_err socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t wait_ms,
+                       struct gr_frame_in *ret_frame);
+/* The same for requests that have an object and whose answer carries nothing; takes and gives the ticket. */
+granary_err
+socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial, uint32_t scope);
+/* Give a lease the store counts back. Takes lease. Does not wait for anybody else's request. */
+void socket_unlease(granary_client *client, struct store_lease *lease);
+
+/* ---- segment.c ---- */
+
+/* The newest table: maps it when control->table has changed. Errors: EUNREACHABLE · EIO · ENOMEM */
+granary_err table_refresh(granary_client *client);
+
+/* The read-only mapping of a data segment if there is one. */
+static inline const char *
+segment_base(const granary_client *client, uint32_t number)
+{
+    const struct segment *leaf =
+        atomic_load_explicit(&client->segments[number >> SEGMENT_LEAF_BITS], memory_order_acquire);
+
+    return leaf == NULL ? NULL : atomic_load_explicit(&leaf[number & (SEGMENT_LEAF - 1)].base, memory_order_acquire);
+}
+/*
+ * Map a data segment to read; it may be mapped already. min_bytes: what the caller will reach.
+ * Errors: ENOENT the segment is gone · EUNREACHABLE · ENOMEM · EPROTO
+ */
+granary_err segment_map(granary_client *client, uint32_t number, uint64_t min_bytes, const char **ret_base);
+/* The entry of a segment, made when needed; NULL when out of memory. */
+struct segment *segment_entry(granary_client *client, uint32_t number);
+/* Unmap dead segments when there are many mappings. Takes the ticket: hold no lock. */
+void segment_counted(granary_client *client);
+/* Map size bytes of a descriptor, 2 MiB-aligned when it is that large; NULL with the error set. */
+void *segment_mmap(int fd, uint64_t size_bytes, int protection);
+/* Unmap everything. */
+void segment_fini(granary_client *client);
+
+/* ---- probe.c ---- */
+
+/* A slot's fields as one consistent reading. */
+struct slot_copy {
+    uint64_t word;
+    uint64_t id[2];
+    uint64_t offset;
+    uint64_t data_size;
+    uint64_t where_meta;
+    uint64_t flags;
+    uint64_t sealed_at;
+};
+/* Copy a slot. False: it changed meanwhile. */
+bool slot_read(const struct gr_slot *slot, struct slot_copy *ret_copy);
+/* What is known of an id: true and a consistent copy (SEALED, RETIRING or SPILLED), else false. Refreshes the table. */
+bool slot_find(granary_client *client, granary_id id, struct slot_copy *ret_copy);
+
+/* ---- lease.c ---- */
+
+enum lease_result {
+    LEASE_HELD,
+    LEASE_ABSENT,
+    LEASE_SPILLED,
+    LEASE_AGAIN,    /* being evicted, or changed under the probe */
+    LEASE_TABLE,    /* the table was replaced: refresh */
+    LEASE_SET_FULL, /* sealed, but no hazard is free: the store must count */
+};
+
+/* What a lease needs to know of an object. */
+struct lease {
+    uint64_t serial;
+    uint64_t handle; /* 1 .. GR_HAZARD_WAYS: the hazard's way + 1; larger: a struct store_lease */
+    uint64_t offset;
+    uint64_t data_size;
+    uint32_t segment;
+    uint32_t meta_size;
+};
+
+/* One attempt: no lock, no system call, no waiting. */
+enum lease_result lease_try(granary_client *client, granary_id id, struct lease *ret_lease);
+/* Until leased or the deadline. once: do not wait for an object that does not exist (ENOENT). Errors: as get */
+granary_err lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns, struct lease *ret_lease);
+/* End a lease. */
+void lease_end(granary_client *client, uint64_t serial, uint64_t handle);
+
+/* ---- ring.c; all but ring_wait() and ring_flush() with client->lock held ---- */
+
+/* Fill an entry and wake the store. Waits while the ring is full. answer: may be NULL; else until ring_wait(). */
+granary_err ring_push(granary_client *client, const struct gr_ring_entry *entry, struct ring_answer *answer,
+                      bool report, uint64_t *ret_position);
+/* Fill an entry if that needs no waiting. */
+void ring_try_push(granary_client *client, const struct gr_ring_entry *entry);
+/* Until the entry at position is answered; without the lock. Errors: the store's · EUNREACHABLE */
+granary_err ring_wait(granary_client *client, uint64_t position, struct ring_answer *answer);
+
+/* ---- room.c; with client->lock held ---- */
+
+/*
+ * Take room for an object of footprint bytes. Gives the lock up while it asks the store.
+ * Errors: EFULL · EUNREACHABLE · ENOMEM
+ */
+granary_err room_carve(granary_client *client, uint64_t footprint, int64_t deadline_ns, struct room **ret_room,
+                       uint64_t *ret_offset);
+/* An object of the room was sealed or aborted; retires the room when it was the last of one that is full. */
+void room_settle(granary_client *client, struct room *room);
+/* The room of a segment this process may write, or NULL. */
+struct room *room_of(granary_client *client, uint32_t segment);
+
+#endif

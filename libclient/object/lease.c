@@ -1,0 +1,273 @@
+/*
+ * Leases: the hazard protocol of contract/shm.h.
+ *
+ * A hazard entry is serial << 16 | count, in the set serial % GR_HAZARD_SETS. Two threads that lease the same object
+ * for the first time at once may claim two ways of the set; each gives back the way it took, and the store finds
+ * either.
+ */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/futex.h"
+#include "base/id.h"
+#include "object/client.h"
+
+#define COUNT_MAX 0xffffu
+/* A spilled object exists: whoever asks for it waits at least so long. */
+#define RESTORE_WAIT_MS 30000
+
+/* Take a hazard for a serial: its way + 1, or 0 when the set is full. */
+static unsigned
+hazard_take(struct gr_lease_page *page, uint64_t serial)
+{
+    _Atomic uint64_t *set = page->hazard[serial % GR_HAZARD_SETS];
+
+    for (;;) {
+        unsigned empty = GR_HAZARD_WAYS;
+        uint64_t none = 0;
+
+        for (unsigned way = 0; way < GR_HAZARD_WAYS; way++) {
+            uint64_t hazard = atomic_load_explicit(&set[way], memory_order_relaxed);
+
+            while (GR_HAZARD_SERIAL(hazard) == serial && GR_HAZARD_COUNT(hazard) < COUNT_MAX) {
+                if (atomic_compare_exchange_weak(&set[way], &hazard, hazard + 1)) {
+                    return way + 1;
+                }
+            }
+            if (hazard == 0 && empty == GR_HAZARD_WAYS) {
+                empty = way;
+            }
+        }
+        if (empty == GR_HAZARD_WAYS) {
+            return 0;
+        }
+        if (atomic_compare_exchange_strong(&set[empty], &none, GR_HAZARD(serial, 1))) {
+            return empty + 1;
+        }
+    }
+}
+
+static void
+hazard_give(struct gr_lease_page *page, uint64_t serial, unsigned handle)
+{
+    _Atomic uint64_t *way = &page->hazard[serial % GR_HAZARD_SETS][handle - 1];
+    uint64_t hazard = atomic_load_explicit(way, memory_order_relaxed);
+
+    while (!atomic_compare_exchange_weak(way, &hazard, GR_HAZARD_COUNT(hazard) == 1 ? 0 : hazard - 1)) {
+    }
+}
+
+void
+lease_end(granary_client *client, uint64_t serial, uint64_t handle)
+{
+    if (handle > GR_HAZARD_WAYS) {
+        socket_unlease(client, (struct store_lease *)(uintptr_t)handle);
+        return;
+    }
+    hazard_give(client->page, serial, (unsigned)handle);
+    /* Sequentially consistent after the hazard: either the store sees it gone, or this sees the deletion. */
+    if (atomic_load(&client->control->deleting) != 0) {
+        ring_try_push(client, &(struct gr_ring_entry){.op = GR_RING_LEASE_RELEASED});
+    }
+}
+
+/* The slot holds the wanted object in memory: take a hazard and see that it still does. */
+static enum lease_result
+lease_slot(granary_client *client, const struct gr_slot *slot, uint64_t word, struct lease *ret_lease)
+{
+    uint64_t where_meta;
+    unsigned handle;
+
+    ret_lease->serial = GR_WORD_SERIAL(word);
+    ret_lease->offset = atomic_load_explicit(&slot->offset, memory_order_relaxed);
+    ret_lease->data_size = atomic_load_explicit(&slot->data_size, memory_order_relaxed);
+    where_meta = atomic_load_explicit(&slot->where_meta, memory_order_relaxed);
+    ret_lease->segment = (uint32_t)(where_meta >> 32);
+    ret_lease->meta_size = (uint32_t)where_meta;
+    handle = hazard_take(client->page, ret_lease->serial);
+    /* The read-modify-write above keeps the fields' loads before it and this one behind it. */
+    if (atomic_load(&slot->word) != word) {
+        if (handle != 0) {
+            lease_end(client, ret_lease->serial, handle);
+        }
+        return LEASE_AGAIN;
+    }
+    ret_lease->handle = handle;
+    return handle == 0 ? LEASE_SET_FULL : LEASE_HELD;
+}
+
+enum lease_result
+lease_try(granary_client *client, granary_id id, struct lease *ret_lease)
+{
+    const struct table *table = atomic_load_explicit(&client->table, memory_order_acquire);
+    uint64_t words[2];
+    uint64_t at;
+
+    if (table->key != atomic_load_explicit(&client->control->table, memory_order_acquire)) {
+        return LEASE_TABLE;
+    }
+    gr_id_words(id, words);
+    at = gr_slot_hash(words[0], words[1]);
+    for (uint64_t n = 0; n <= table->mask; n++, at++) {
+        const struct gr_slot *slot = &table->slots[at & table->mask];
+        uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+
+        if (GR_WORD_STATE(word) == GR_SLOT_EMPTY) {
+            return LEASE_ABSENT;
+        }
+        if (GR_WORD_STATE(word) == GR_SLOT_MOVED) {
+            return LEASE_TABLE;
+        }
+        if (atomic_load_explicit(&slot->id[0], memory_order_relaxed) != words[0] ||
+            atomic_load_explicit(&slot->id[1], memory_order_relaxed) != words[1]) {
+            continue;
+        }
+        switch (GR_WORD_STATE(word)) {
+        case GR_SLOT_SEALED:
+            return lease_slot(client, slot, word, ret_lease);
+        case GR_SLOT_SPILLED:
+            return LEASE_SPILLED;
+        case GR_SLOT_RETIRING:
+            return LEASE_AGAIN;
+        default: /* being deleted, or a tomb whose id was not wiped: a newer object of this id may lie further on */
+            continue;
+        }
+    }
+    return LEASE_ABSENT;
+}
+
+/* Let the store count a lease. LEASE_AGAIN: the object moved meanwhile. */
+static granary_err
+lease_at_store(granary_client *client, granary_id id, struct lease *lease, enum lease_result *ret_result)
+{
+    struct store_lease *counted = malloc(sizeof *counted);
+    granary_err err;
+
+    if (counted == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "object %s: out of memory", id_text(id));
+    }
+    err = socket_ask_object(client, GR_STORE_LEASE, id, lease->serial, 0);
+    if (err != GRANARY_OK) {
+        free(counted);
+        *ret_result = LEASE_AGAIN;
+        return err == GRANARY_ESTATE || err == GRANARY_ENOENT ? GRANARY_OK : err;
+    }
+    *counted = (struct store_lease){.id = id, .serial = lease->serial};
+    lease->handle = (uint64_t)(uintptr_t)counted;
+    *ret_result = LEASE_HELD;
+    return GRANARY_OK;
+}
+
+/* ---- waiting ---- */
+
+struct waiting {
+    granary_id id;
+    bool once;     /* an object that does not exist is not waited for */
+    bool extended; /* the deadline was moved for a restore */
+    int64_t deadline_ns;
+    uint32_t spins;
+    const _Atomic uint32_t *word; /* bumped after something happened to ids like this one */
+    uint32_t seen;                /* its value before the last look at the index */
+};
+
+/* Errors: ETIMEDOUT · EUNREACHABLE */
+static granary_err
+wait_sleep(granary_client *client, const struct waiting *waiting)
+{
+    int64_t now = gr_now_ns();
+
+    if (!client_alive(client)) {
+        return client_lost(client);
+    }
+    if (now >= waiting->deadline_ns) {
+        return gr_fail(GRANARY_ETIMEDOUT, "object %s: not there in time", id_text(waiting->id));
+    }
+    gr_futex_wait(waiting->word, waiting->seen,
+                  waiting->deadline_ns - now > ALIVE_CHECK_NS ? now + ALIVE_CHECK_NS : waiting->deadline_ns);
+    return GRANARY_OK;
+}
+
+/* The store is about to decide, in microseconds: not worth a sleep, unless it stops in the middle. */
+static granary_err
+wait_spin(granary_client *client, struct waiting *waiting)
+{
+    waiting->spins++;
+    if (waiting->spins % 64 != 0) {
+        gr_cpu_relax();
+        return GRANARY_OK;
+    }
+    (void)sched_yield();
+    return waiting->spins % 4096 == 0 && !client_alive(client) ? client_lost(client) : GRANARY_OK;
+}
+
+static granary_err
+wait_restore(granary_client *client, struct waiting *waiting)
+{
+    granary_err err = socket_ask_object(client, GR_STORE_RESTORE, waiting->id, 0, 0);
+
+    if (err == GRANARY_ENOENT) {
+        return GRANARY_OK; /* deleted meanwhile: the next look tells */
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (!waiting->extended) {
+        int64_t least = gr_deadline_ns(RESTORE_WAIT_MS);
+
+        waiting->deadline_ns = waiting->deadline_ns < least ? least : waiting->deadline_ns;
+        waiting->extended = true;
+    }
+    return wait_sleep(client, waiting);
+}
+
+/* What to do before the next look. */
+static granary_err
+wait_step(granary_client *client, struct waiting *waiting, enum lease_result result)
+{
+    granary_err err;
+
+    switch (result) {
+    case LEASE_TABLE:
+        err = table_refresh(client);
+        return err == GRANARY_OK ? wait_spin(client, waiting) : err;
+    case LEASE_SPILLED:
+        return wait_restore(client, waiting);
+    case LEASE_ABSENT:
+        if (!waiting->once) {
+            return wait_sleep(client, waiting);
+        }
+        return client_alive(client) ? gr_fail(GRANARY_ENOENT, "object %s: not found", id_text(waiting->id))
+                                    : client_lost(client);
+    default:
+        return wait_spin(client, waiting);
+    }
+}
+
+granary_err
+lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns, struct lease *ret_lease)
+{
+    struct waiting waiting = {.id = id, .once = once, .deadline_ns = deadline_ns};
+    enum lease_result result;
+    granary_err err;
+    uint64_t words[2];
+
+    gr_id_words(id, words);
+    waiting.word = &client->control->wait[gr_slot_hash(words[0], words[1]) % GR_WAIT_WORDS];
+    /* Announced before the word is read: the store either sees the sleeper, or has bumped the word already. */
+    atomic_fetch_add(&client->page->waiting, 1);
+    do {
+        err = GRANARY_OK;
+        waiting.seen = atomic_load(waiting.word);
+        result = lease_try(client, id, ret_lease);
+        if (result == LEASE_SET_FULL) {
+            err = lease_at_store(client, id, ret_lease, &result);
+        }
+        if (err == GRANARY_OK && result != LEASE_HELD) {
+            err = wait_step(client, &waiting, result);
+        }
+    } while (err == GRANARY_OK && result != LEASE_HELD);
+    atomic_fetch_sub(&client->page->waiting, 1);
+    return err;
+}

@@ -1,0 +1,248 @@
+/* What is there: info, list, find and the account, read from the index without a message. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/futex.h"
+#include "base/id.h"
+#include "object/client.h"
+
+static granary_object_info
+info_of(const struct slot_copy *copy)
+{
+    enum gr_slot_state state = GR_WORD_STATE(copy->word);
+
+    return (granary_object_info){
+        .id = gr_id_from_words(copy->id[0], copy->id[1]),
+        .state = state == GR_SLOT_SPILLED    ? GRANARY_OBJECT_SPILLED
+                 : state == GR_SLOT_DELETING ? GRANARY_OBJECT_DELETING
+                                             : GRANARY_OBJECT_SEALED,
+        .data_size = copy->data_size,
+        .meta_size = (uint32_t)copy->where_meta,
+        .pins = (uint32_t)(copy->flags >> 32),
+        .on_disk = (copy->flags & GR_FLAG_ON_DISK) != 0 || state == GR_SLOT_SPILLED,
+        .numa_node = (int)(copy->flags >> 8 & 0xff),
+        .sealed_at_ms = (int64_t)copy->sealed_at,
+    };
+}
+
+granary_err
+granary_object_info_get(granary_client *client, granary_id id, granary_object_info *ret_info)
+{
+    struct slot_copy copy;
+    granary_err err = gr_client_check(client);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (!slot_find(client, id, &copy)) {
+        return gr_fail(GRANARY_ENOENT, "object %s: not found", id_text(id));
+    }
+    *ret_info = info_of(&copy);
+    return GRANARY_OK;
+}
+
+/* ---- scans of the whole table ---- */
+
+/* Called for each object; an error ends the scan. */
+typedef granary_err scan_fn(void *context, const granary_object_info *info);
+
+/* Returns false when the table was replaced under the scan. */
+static bool
+scan_table(const struct table *table, scan_fn *each, void *context, granary_err *ret_err)
+{
+    for (uint64_t i = 0; i <= table->mask && *ret_err == GRANARY_OK; i++) {
+        struct slot_copy copy;
+        enum gr_slot_state state;
+
+        while (!slot_read(&table->slots[i], &copy)) {
+            gr_cpu_relax();
+        }
+        state = GR_WORD_STATE(copy.word);
+        if (state == GR_SLOT_MOVED) {
+            return false;
+        }
+        if (state != GR_SLOT_EMPTY && state != GR_SLOT_TOMB) {
+            granary_object_info info = info_of(&copy);
+
+            *ret_err = each(context, &info);
+        }
+    }
+    return true;
+}
+
+/* reset: called before each try, for a table that is replaced is scanned anew. */
+static granary_err
+scan(granary_client *client, scan_fn *each, void (*reset)(void *context), void *context)
+{
+    granary_err err = gr_client_check(client);
+    bool whole = false;
+
+    while (err == GRANARY_OK && !whole) {
+        const struct table *table = atomic_load_explicit(&client->table, memory_order_acquire);
+
+        reset(context);
+        whole = table->key == atomic_load_explicit(&client->control->table, memory_order_acquire) &&
+                scan_table(table, each, context, &err);
+        if (err == GRANARY_OK && !whole) {
+            err = table_refresh(client);
+        }
+    }
+    return err;
+}
+
+struct listing {
+    granary_object_info *infos;
+    size_t count;
+    size_t room;
+};
+
+static void
+listing_reset(void *context)
+{
+    ((struct listing *)context)->count = 0;
+}
+
+static granary_err
+listing_add(void *context, const granary_object_info *info)
+{
+    struct listing *listing = context;
+
+    if (listing->count == listing->room) {
+        size_t room = listing->room == 0 ? 256 : listing->room * 2;
+        granary_object_info *more = realloc(listing->infos, room * sizeof *more);
+
+        if (more == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "list of %zu objects: out of memory", room);
+        }
+        listing->infos = more;
+        listing->room = room;
+    }
+    listing->infos[listing->count++] = *info;
+    return GRANARY_OK;
+}
+
+granary_err
+granary_object_list(granary_client *client, granary_object_info **ret_infos, size_t *ret_count)
+{
+    struct listing listing = {.infos = NULL};
+    granary_err err = scan(client, listing_add, listing_reset, &listing);
+
+    if (err != GRANARY_OK || listing.count == 0) {
+        free(listing.infos);
+        listing.infos = NULL;
+    }
+    if (err == GRANARY_OK) {
+        *ret_infos = listing.infos;
+        *ret_count = listing.count;
+    }
+    return err;
+}
+
+/* ---- find ---- */
+
+struct search {
+    char prefix[GRANARY_ID_TEXT + 1]; /* lower case */
+    size_t length;
+    granary_id id;
+    size_t found;
+};
+
+static void
+search_reset(void *context)
+{
+    ((struct search *)context)->found = 0;
+}
+
+static granary_err
+search_match(void *context, const granary_object_info *info)
+{
+    struct search *search = context;
+    char text[GRANARY_ID_TEXT + 1];
+
+    if (info->state == GRANARY_OBJECT_DELETING) {
+        return GRANARY_OK;
+    }
+    granary_id_format(info->id, text);
+    if (memcmp(text, search->prefix, search->length) == 0 &&
+        (search->found == 0 || !gr_id_equal(search->id, info->id))) {
+        search->id = info->id;
+        search->found++;
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+granary_object_find(granary_client *client, const char *prefix, granary_id *ret_id)
+{
+    struct search search = {.length = strlen(prefix)};
+    granary_err err;
+
+    if (search.length == 0 || search.length > GRANARY_ID_TEXT ||
+        strspn(prefix, "0123456789abcdefABCDEF") != search.length) {
+        return gr_fail(GRANARY_EINVAL, "object id '%.40s': 1 to %d hex digits are expected", prefix, GRANARY_ID_TEXT);
+    }
+    for (size_t i = 0; i < search.length; i++) {
+        search.prefix[i] = (char)(prefix[i] >= 'A' && prefix[i] <= 'F' ? prefix[i] - 'A' + 'a' : prefix[i]);
+    }
+    err = scan(client, search_match, search_reset, &search);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (search.found == 0) {
+        return gr_fail(GRANARY_ENOENT, "object %s: no object's id starts so", search.prefix);
+    }
+    if (search.found > 1) {
+        return gr_fail(GRANARY_EINVAL, "object %s: %zu objects' ids start so: give more digits", search.prefix,
+                       search.found);
+    }
+    *ret_id = search.id;
+    return GRANARY_OK;
+}
+
+/* ---- the account ---- */
+
+granary_err
+granary_store_stat_get(granary_client *client, granary_store_stat *ret_stat)
+{
+    granary_err err = gr_client_check(client);
+    const struct gr_control *control = client->control;
+    uint64_t account[GR_ACCOUNT_COUNT];
+    uint64_t version;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    /* A store killed inside an update leaves the version odd for good: then the last look has to do. */
+    for (uint32_t tries = 0; tries < 1000000; tries++) {
+        version = atomic_load_explicit(&control->account_version, memory_order_acquire);
+        for (size_t i = 0; i < GR_ACCOUNT_COUNT; i++) {
+            account[i] = atomic_load_explicit(&control->account[i], memory_order_acquire);
+        }
+        if (version % 2 == 0 && atomic_load_explicit(&control->account_version, memory_order_relaxed) == version) {
+            break;
+        }
+        gr_cpu_relax();
+    }
+    *ret_stat = (granary_store_stat){
+        .capacity_bytes = account[GR_ACCOUNT_CAPACITY],
+        .free_bytes = account[GR_ACCOUNT_FREE],
+        .reserved_bytes = account[GR_ACCOUNT_RESERVED],
+        .writing_bytes = account[GR_ACCOUNT_WRITING],
+        .sealed_bytes = account[GR_ACCOUNT_SEALED],
+        .retiring_bytes = account[GR_ACCOUNT_RETIRING],
+        .pooled_bytes = account[GR_ACCOUNT_POOLED],
+        .spilled_bytes = account[GR_ACCOUNT_SPILLED],
+        .disk_bytes = account[GR_ACCOUNT_DISK],
+        .objects = account[GR_ACCOUNT_OBJECTS],
+        .objects_spilled = account[GR_ACCOUNT_OBJECTS_SPILLED],
+        .clients = account[GR_ACCOUNT_CLIENTS],
+        .index_bytes = account[GR_ACCOUNT_INDEX],
+        .spills = atomic_load_explicit(&control->counters[GR_COUNTER_spills], memory_order_relaxed),
+        .restores = atomic_load_explicit(&control->counters[GR_COUNTER_restores], memory_order_relaxed),
+        .evictions = atomic_load_explicit(&control->counters[GR_COUNTER_evictions], memory_order_relaxed),
+        .seals = atomic_load_explicit(&control->counters[GR_COUNTER_seals], memory_order_relaxed),
+        .deletes = atomic_load_explicit(&control->counters[GR_COUNTER_deletes], memory_order_relaxed),
+    };
+    return GRANARY_OK;
+}

@@ -1,0 +1,32 @@
+/*
+ * object: the store half of the client. Implements granary/store.h; this header is what the rooms above it
+ * (libclient/client) need of a client beyond the public API.
+ */
+#ifndef OBJECT_OBJECT_H
+#define OBJECT_OBJECT_H
+
+#include "base/instance.h"
+#include "granary/store.h"
+
+/* Where the client's instance lives. Borrowed; valid until granary_disconnect(). */
+const struct gr_instance *gr_client_instance(const granary_client *client);
+
+/* The session's name. Borrowed; valid until granary_disconnect(). */
+const char *gr_client_session(const granary_client *client);
+
+/* EFORKED, with its message, when the handle was opened by a parent process; else OK. No system call. */
+granary_err gr_client_check(const granary_client *client);
+
+/*
+ * What the room above hangs on a client: made by create() at the first call, handed out by every call, and destroyed by
+ * granary_disconnect() before the connection closes. One kind per client.
+ *
+ * create   fills *ret_extension; its error is passed on and the next call tries again. Called with a lock held: it may
+ *          not call gr_client_extension() itself
+ * destroy  may use the client still
+ */
+granary_err
+gr_client_extension(granary_client *client, granary_err (*create)(granary_client *client, void **ret_extension),
+                    void (*destroy)(void *extension), void **ret_extension);
+
+#endif

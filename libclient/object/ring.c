@@ -1,0 +1,206 @@
+/*
+ * The ring: what this client tells the store without a message. The client fills entries in order and the store answers
+ * them in order; this side takes each answer before it fills the entry again.
+ */
+#include <assert.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/futex.h"
+#include "object/client.h"
+
+/* How long a thread looks at the tail before it sleeps. */
+#define SPIN_NS 20000
+
+static uint64_t
+ring_tail(const granary_client *client)
+{
+    return atomic_load_explicit(&client->page->ring_tail, memory_order_acquire);
+}
+
+/* Sleep or spin until everything before end is answered. Errors: EUNREACHABLE */
+static granary_err
+ring_await(granary_client *client, uint64_t end)
+{
+    struct gr_lease_page *page = client->page;
+    int64_t spin_until = client->spin && ring_tail(client) < end ? gr_now_ns() + SPIN_NS : 0;
+    granary_err err = GRANARY_OK;
+
+    while (ring_tail(client) < end && spin_until != 0 && gr_now_ns() < spin_until) {
+        for (int i = 0; i < 16 && ring_tail(client) < end; i++) {
+            gr_cpu_relax();
+        }
+    }
+    if (ring_tail(client) >= end) {
+        return GRANARY_OK;
+    }
+    atomic_fetch_add(&page->ring_waiting, 1);
+    for (;;) {
+        uint32_t seen = atomic_load(&page->ring_tail_word);
+
+        if (atomic_load(&page->ring_tail) >= end) {
+            break;
+        }
+        if (!client_alive(client)) {
+            err = client_lost(client);
+            break;
+        }
+        gr_futex_wait(&page->ring_tail_word, seen, gr_now_ns() + ALIVE_CHECK_NS);
+    }
+    atomic_fetch_sub(&page->ring_waiting, 1);
+    return err;
+}
+
+/* Take the answers of all entries before end, which are answered. */
+static void
+ring_harvest(granary_client *client, uint64_t end)
+{
+    struct ring *ring = &client->ring;
+
+    for (; ring->harvested < end; ring->harvested++) {
+        size_t at = ring->harvested % GR_RING_ENTRIES;
+        struct ring_note *note = &ring->notes[at];
+        uint32_t status = atomic_load_explicit(&client->page->ring[at].status, memory_order_acquire);
+        granary_err err = (granary_err)(-(int32_t)(status & ~GR_RING_DONE));
+
+        if (note->answer != NULL) {
+            *note->answer = (struct ring_answer){.err = err, .done = true};
+        } else if (note->report && err != GRANARY_OK && ring->first_err == GRANARY_OK) {
+            ring->first_err = err;
+            ring->first_id = note->id;
+        }
+    }
+}
+
+/* Wake the store if it sleeps. */
+static void
+ring_doorbell(granary_client *client)
+{
+    uint64_t tail = ring_tail(client);
+    uint64_t one = 1;
+
+    /* While the tail stays where it was when the bell rang last, the store has yet to look. */
+    if (atomic_load(&client->control->store_sleeping) == 0 || client->ring.rung_at == tail) {
+        return;
+    }
+    client->ring.rung_at = tail;
+    /* A full counter is a bell that rings already; other failures show when somebody waits. */
+    (void)!write(client->doorbell, &one, sizeof one);
+}
+
+static void
+ring_fill(granary_client *client, const struct gr_ring_entry *entry, struct ring_answer *answer, bool report)
+{
+    struct ring *ring = &client->ring;
+    size_t at = ring->head % GR_RING_ENTRIES;
+    struct gr_ring_entry *place = &client->page->ring[at];
+
+    atomic_store_explicit(&place->status, 0, memory_order_relaxed);
+    place->op = entry->op;
+    place->reserved = 0;
+    memcpy(place->id, entry->id, sizeof place->id);
+    place->segment = entry->segment;
+    place->meta_size = entry->meta_size;
+    place->offset = entry->offset;
+    place->data_size = entry->data_size;
+    memcpy(ring->notes[at].id.bytes, entry->id, sizeof entry->id);
+    ring->notes[at].answer = answer;
+    ring->notes[at].report = report;
+    ring->head++;
+    /* An exchange, not a store: it is ordered before the look at store_sleeping. */
+    (void)atomic_exchange(&client->page->ring_head, ring->head);
+    ring_doorbell(client);
+}
+
+granary_err
+ring_push(granary_client *client, const struct gr_ring_entry *entry, struct ring_answer *answer, bool report,
+          uint64_t *ret_position)
+{
+    struct ring *ring = &client->ring;
+
+    if (atomic_load_explicit(&client->dead, memory_order_relaxed)) {
+        return client_lost(client);
+    }
+    if (ring->head - ring->harvested == GR_RING_ENTRIES) {
+        /* Half the ring at once: a sleep and a wake for each entry would cost more than the work. */
+        uint64_t tail = ring_tail(client);
+        uint64_t end = tail > ring->harvested ? tail : ring->harvested + GR_RING_ENTRIES / 2;
+        granary_err err = ring_await(client, end);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        ring_harvest(client, end);
+    }
+    *ret_position = ring->head;
+    ring_fill(client, entry, answer, report);
+    return GRANARY_OK;
+}
+
+void
+ring_try_push(granary_client *client, const struct gr_ring_entry *entry)
+{
+    struct ring *ring = &client->ring;
+
+    if (pthread_mutex_trylock(&client->lock) != 0) {
+        return;
+    }
+    if (ring->head - ring->harvested == GR_RING_ENTRIES) {
+        uint64_t tail = ring_tail(client);
+
+        ring_harvest(client, tail < ring->head ? tail : ring->head);
+    }
+    if (ring->head - ring->harvested < GR_RING_ENTRIES) {
+        ring_fill(client, entry, NULL, false);
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+}
+
+granary_err
+ring_wait(granary_client *client, uint64_t position, struct ring_answer *answer)
+{
+    granary_err err = ring_await(client, position + 1);
+
+    (void)pthread_mutex_lock(&client->lock);
+    if (err == GRANARY_OK) {
+        ring_harvest(client, position + 1);
+        assert(answer->done);
+        err = answer->err;
+    }
+    /* The answer lives on the caller's stack: nobody may write there later. */
+    if (client->ring.notes[position % GR_RING_ENTRIES].answer == answer) {
+        client->ring.notes[position % GR_RING_ENTRIES].answer = NULL;
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    return err;
+}
+
+granary_err
+granary_flush(granary_client *client)
+{
+    granary_err err = gr_client_check(client);
+    granary_id id;
+    uint64_t end;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    (void)pthread_mutex_lock(&client->lock);
+    end = client->ring.head;
+    (void)pthread_mutex_unlock(&client->lock);
+    err = ring_await(client, end);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    (void)pthread_mutex_lock(&client->lock);
+    ring_harvest(client, end);
+    err = client->ring.first_err;
+    id = client->ring.first_id;
+    client->ring.first_err = GRANARY_OK;
+    (void)pthread_mutex_unlock(&client->lock);
+    return err == GRANARY_OK
+               ? GRANARY_OK
+               : gr_fail(err, "object %s: %s (sent without waiting)", id_text(id), granary_error_text(err));
+}

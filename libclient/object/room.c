@@ -1,0 +1,311 @@
+/*
+ * Room to write: data segments the store granted to this process, carved from the start on.
+ *
+ *   a room is     entered by            objects of it may be open   next
+ *   current       room_install()        yes                         closing, idle
+ *   dedicated     room_install()        one                         idle
+ *   closing       room_close()          yes                         idle
+ *   idle          room_retire()         no                          current, dedicated (granted again), unmapped
+ *
+ * An idle room keeps its mapping: when the store grants the segment again, its pages are mapped already.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "object/client.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define PAGE          ((uint64_t)4096)
+#define PAGE_UP(size) (((size) + PAGE - 1) & ~(PAGE - 1))
+#define ROOM_FIRST    ((uint64_t)1 << 20)  /* the first shared room; each next is twice as large */
+#define ROOM_LARGEST  ((uint64_t)64 << 20) /* ... up to this */
+#define ROOM_OWN      ((uint64_t)8 << 20)  /* objects of this size get a room of their own */
+#define POPULATE_STEP ((uint64_t)256 << 10)
+/* The socket is lent to other threads this often while the store makes room. */
+#define SLICE_MS 250
+
+struct room *
+room_of(granary_client *client, uint32_t segment)
+{
+    struct segment *entry = segment_entry(client, segment);
+
+    return entry == NULL || entry->room == NULL || !entry->room->ours ? NULL : entry->room;
+}
+
+static void
+room_retire(granary_client *client, struct room *room)
+{
+    uint64_t position;
+
+    room->ours = false;
+    /* Fails only when the store is gone, and the room with it. */
+    (void)ring_push(client, &(struct gr_ring_entry){.op = GR_RING_RETIRE, .segment = room->segment}, NULL, false,
+                    &position);
+}
+
+/* No more is carved here. */
+static void
+room_close(granary_client *client, struct room *room)
+{
+    room->current = false;
+    client->room = client->room == room ? NULL : client->room;
+    if (room->ours && room->outstanding == 0) {
+        room_retire(client, room);
+    }
+}
+
+void
+room_settle(granary_client *client, struct room *room)
+{
+    room->outstanding--;
+    if (!room->current && room->outstanding == 0) {
+        room_retire(client, room);
+    }
+}
+
+/* Give pages to the first end bytes, so that writing them cannot fail. */
+static granary_err
+room_populate(struct room *room, uint64_t end)
+{
+    uint64_t from = room->populated & ~(PAGE - 1);
+
+    while (from < end) {
+        uint64_t step = end - from > ROOM_LARGEST ? ROOM_LARGEST : PAGE_UP(end - from);
+
+        if (madvise(room->base + from, step, MADV_POPULATE_WRITE) < 0 && errno != EINTR && errno != EAGAIN) {
+            return gr_fail(GRANARY_EFULL,
+                           "/dev/shm is full or memory is short (%s): free some of it, or start the store with a "
+                           "smaller memory budget",
+                           strerror(errno));
+        }
+        from += step;
+        room->populated = from;
+    }
+    return GRANARY_OK;
+}
+
+/* ---- asking for room; with the ticket, without the lock ---- */
+
+/* Find or make the room of a granted segment, mapped. */
+static granary_err
+room_map(granary_client *client, const struct gr_room_reply *reply, int fd, struct room **ret_room)
+{
+    struct segment *entry = segment_entry(client, reply->segment);
+    struct room *room = entry == NULL ? NULL : entry->room;
+    void *base;
+
+    if (room != NULL && room->mapped_bytes == reply->size_bytes) {
+        *ret_room = room;
+        return room->ours ? gr_fail(GRANARY_EPROTO, "the store granted segment %u twice", room->segment) : GRANARY_OK;
+    }
+    if (entry == NULL || (room == NULL && (room = calloc(1, sizeof *room)) == NULL)) {
+        return gr_fail(GRANARY_ENOMEM, "room: out of memory");
+    }
+    base = segment_mmap(fd, reply->size_bytes, PROT_READ | PROT_WRITE);
+    if (base == NULL) {
+        if (entry->room == NULL) {
+            free(room);
+        }
+        return gr_fail_in(GRANARY_ENOMEM, "room");
+    }
+    if (room->base != NULL) {
+        (void)munmap(room->base, room->mapped_bytes);
+    } else {
+        atomic_fetch_add(&client->map_count, 1);
+    }
+    room->segment = reply->segment;
+    room->base = base;
+    room->mapped_bytes = reply->size_bytes;
+    *ret_room = room;
+    return GRANARY_OK;
+}
+
+static granary_err
+room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_bytes, bool own, struct room **ret_room)
+{
+    struct gr_room_reply reply;
+    struct room *room = NULL;
+    granary_err err;
+
+    if (frame->head.size < sizeof reply || frame->fd_count != 1) {
+        return gr_fail(GRANARY_EPROTO, "the store's answer to a room request is malformed");
+    }
+    memcpy(&reply, frame->body, sizeof reply);
+    if (reply.size_bytes < min_bytes) {
+        return gr_fail(GRANARY_EPROTO, "the store granted less room than was asked for");
+    }
+    (void)pthread_mutex_lock(&client->lock);
+    err = room_map(client, &reply, frame->fds[0], &room);
+    if (err == GRANARY_OK) {
+        segment_entry(client, reply.segment)->room = room;
+        room->size_bytes = reply.size_bytes;
+        room->populated = reply.warm_bytes < reply.size_bytes ? reply.warm_bytes : reply.size_bytes;
+        room->used = 0;
+        room->outstanding = 0;
+        room->ours = true;
+        room->current = !own;
+        if (!own) {
+            if (client->room != NULL) {
+                room_close(client, client->room);
+            }
+            client->room = room;
+        }
+        *ret_room = room;
+    } else if (err == GRANARY_ENOMEM) {
+        uint64_t position;
+
+        (void)ring_push(client, &(struct gr_ring_entry){.op = GR_RING_RETIRE, .segment = reply.segment}, NULL, false,
+                        &position);
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    return err;
+}
+
+static bool
+current_fits(granary_client *client, uint64_t footprint)
+{
+    bool fits;
+
+    (void)pthread_mutex_lock(&client->lock);
+    fits = client->room != NULL && client->room->size_bytes - client->room->used >= footprint;
+    (void)pthread_mutex_unlock(&client->lock);
+    return fits;
+}
+
+/* One request. *ret_room stays NULL when another thread fetched room that will do. */
+static granary_err
+room_ask(granary_client *client, const struct gr_room *request, bool own, struct room **ret_room)
+{
+    struct gr_frame_in frame = {.fd_count = 0};
+    granary_err err = GRANARY_OK;
+
+    socket_take(client);
+    if (own || !current_fits(client, request->min_bytes)) {
+        err = socket_ask(client, GR_STORE_ROOM, request, sizeof *request, REQUEST_TIMEOUT_MS, &frame);
+        if (err == GRANARY_OK) {
+            err = room_install(client, &frame, request->min_bytes, own, ret_room);
+            gr_frame_in_reset(&frame);
+        }
+    }
+    socket_give(client);
+    return err;
+}
+
+static granary_err
+room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own, int64_t deadline_ns,
+             struct room **ret_room)
+{
+    struct gr_room request = {.min_bytes = own ? PAGE_UP(footprint) : footprint, .want_bytes = want};
+    granary_err err;
+
+    for (;;) {
+        int64_t began = gr_now_ns();
+        int64_t left = deadline_ns == INT64_MAX ? SLICE_MS : gr_left_ms(deadline_ns);
+
+        request.timeout_ms = left < SLICE_MS ? left : SLICE_MS;
+        err = room_ask(client, &request, own, ret_room);
+        if (err != GRANARY_EFULL || left <= request.timeout_ms) {
+            break;
+        }
+        if (gr_now_ns() - began < SLICE_MS * 500000ll) {
+            /* Refused at once: there is nothing to wait for yet but other processes. */
+            (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        }
+    }
+    segment_counted(client);
+    return err;
+}
+
+static uint64_t
+room_want(granary_client *client, uint64_t footprint)
+{
+    uint64_t largest = client->capacity_bytes / 32;
+    uint64_t want = client->room_want < ROOM_FIRST ? ROOM_FIRST : client->room_want;
+
+    largest = largest > ROOM_LARGEST ? ROOM_LARGEST : largest < ROOM_FIRST ? ROOM_FIRST : largest;
+    want = want > largest ? largest : want;
+    client->room_want = want * 2;
+    return PAGE_UP(want < footprint ? footprint : want);
+}
+
+/* ---- carving; with the lock ---- */
+
+static granary_err
+carve_own(granary_client *client, uint64_t footprint, int64_t deadline_ns, struct room **ret_room)
+{
+    struct room *room = NULL;
+    granary_err err;
+
+    (void)pthread_mutex_unlock(&client->lock);
+    err = room_request(client, footprint, PAGE_UP(footprint), true, deadline_ns, &room);
+    if (err == GRANARY_OK) {
+        err = room_populate(room, footprint);
+    }
+    (void)pthread_mutex_lock(&client->lock);
+    if (err == GRANARY_OK) {
+        *ret_room = room;
+    } else if (room != NULL) {
+        room_retire(client, room);
+    }
+    return err;
+}
+
+static granary_err
+carve_shared(granary_client *client, uint64_t footprint, int64_t deadline_ns, struct room **ret_room)
+{
+    while (client->room == NULL || client->room->size_bytes - client->room->used < footprint) {
+        struct room *fresh = NULL;
+        uint64_t want = room_want(client, footprint);
+        granary_err err;
+
+        if (client->room != NULL) {
+            room_close(client, client->room);
+        }
+        (void)pthread_mutex_unlock(&client->lock);
+        err = room_request(client, footprint, want, false, deadline_ns, &fresh);
+        (void)pthread_mutex_lock(&client->lock);
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    *ret_room = client->room;
+    return GRANARY_OK;
+}
+
+granary_err
+room_carve(granary_client *client, uint64_t footprint, int64_t deadline_ns, struct room **ret_room,
+           uint64_t *ret_offset)
+{
+    struct room *room = NULL;
+    granary_err err;
+
+    if (footprint > client->capacity_bytes) {
+        return gr_fail(GRANARY_EFULL,
+                       "%llu bytes are more than the store's whole budget of %llu: start it with a larger one",
+                       (unsigned long long)footprint, (unsigned long long)client->capacity_bytes);
+    }
+    err = footprint >= ROOM_OWN ? carve_own(client, footprint, deadline_ns, &room)
+                                : carve_shared(client, footprint, deadline_ns, &room);
+    if (err == GRANARY_OK && room->used + footprint > room->populated) {
+        uint64_t end = room->used + (footprint < POPULATE_STEP ? POPULATE_STEP : footprint);
+
+        err = room_populate(room, end < room->size_bytes ? end : room->size_bytes);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    *ret_offset = room->used;
+    *ret_room = room;
+    room->used += footprint;
+    room->outstanding++;
+    return GRANARY_OK;
+}

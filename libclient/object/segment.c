@@ -1,0 +1,337 @@
+/*
+ * Mappings: index tables and data segments.
+ *
+ * A data segment that is gone may be unmapped although other threads look objects up: they touch its bytes only under a
+ * lease, and no segment with a lease is gone.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "object/client.h"
+
+#define HUGE_PAGE ((uint64_t)2 << 20)
+
+void *
+segment_mmap(int fd, uint64_t size_bytes, int protection)
+{
+    char *reserved;
+    char *base;
+    size_t lead;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < size_bytes || size_bytes == 0) {
+        (void)gr_fail(GRANARY_EPROTO, "the store gave a segment that is smaller than it said");
+        return NULL;
+    }
+    if (size_bytes < HUGE_PAGE) {
+        base = mmap(NULL, size_bytes, protection, MAP_SHARED, fd, 0);
+        if (base == MAP_FAILED) {
+            (void)gr_fail_errno("map a segment of %llu bytes", (unsigned long long)size_bytes);
+            return NULL;
+        }
+        return base;
+    }
+    reserved = mmap(NULL, size_bytes + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED) {
+        (void)gr_fail_errno("map a segment of %llu bytes", (unsigned long long)size_bytes);
+        return NULL;
+    }
+    lead = (HUGE_PAGE - ((uintptr_t)reserved & (HUGE_PAGE - 1))) & (HUGE_PAGE - 1);
+    base = mmap(reserved + lead, size_bytes, protection, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (base == MAP_FAILED) {
+        (void)gr_fail_errno("map a segment of %llu bytes", (unsigned long long)size_bytes);
+        (void)munmap(reserved, size_bytes + HUGE_PAGE);
+        return NULL;
+    }
+    if (lead > 0) {
+        (void)munmap(reserved, lead);
+    }
+    /* The kernel rounds the mapping up to pages; what is left of the reservation begins behind it. */
+    size_bytes = (size_bytes + 4095) & ~(uint64_t)4095;
+    (void)munmap(base + size_bytes, HUGE_PAGE - lead);
+    return base;
+}
+
+/* Ask for a table or data segment and map it read-only; with the ticket held. */
+static granary_err
+map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const char **ret_base, uint64_t *ret_size)
+{
+    struct gr_map request = {.kind = (uint32_t)kind, .number = number};
+    struct gr_frame_in frame = {.fd_count = 0};
+    struct gr_map_reply reply;
+    granary_err err = socket_ask(client, GR_STORE_MAP, &request, sizeof request, REQUEST_TIMEOUT_MS, &frame);
+    const char *base = NULL;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (frame.head.size < sizeof reply || frame.fd_count != 1) {
+        err = gr_fail(GRANARY_EPROTO, "the store's answer to a map request is malformed");
+    } else {
+        memcpy(&reply, frame.body, sizeof reply);
+        base = segment_mmap(frame.fds[0], reply.size_bytes, PROT_READ);
+        err = base == NULL ? gr_fail_in(GRANARY_ENOMEM, "segment %u", number) : GRANARY_OK;
+    }
+    gr_frame_in_reset(&frame);
+    if (err == GRANARY_OK) {
+        *ret_base = base;
+        *ret_size = reply.size_bytes;
+    }
+    return err;
+}
+
+/* ---- tables ---- */
+
+static granary_err
+table_map(granary_client *client, uint64_t key)
+{
+    uint64_t slots = (uint64_t)1 << (key & 0x3f);
+    struct table *table = calloc(1, sizeof *table);
+    const char *base;
+    granary_err err;
+
+    if (table == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "index table: out of memory");
+    }
+    err = map_asked(client, GR_MAP_TABLE, (uint32_t)(key >> 8), &base, &table->size_bytes);
+    if (err == GRANARY_OK && table->size_bytes < slots * sizeof(struct gr_slot)) {
+        (void)munmap((void *)(uintptr_t)base, table->size_bytes);
+        err = gr_fail(GRANARY_EPROTO, "the store's index table is smaller than it says");
+    }
+    if (err != GRANARY_OK) {
+        free(table);
+        return err;
+    }
+    table->key = key;
+    table->mask = slots - 1;
+    table->slots = (const struct gr_slot *)(const void *)base;
+    table->older = atomic_load_explicit(&client->table, memory_order_relaxed);
+    atomic_store_explicit(&client->table, table, memory_order_release);
+    return GRANARY_OK;
+}
+
+granary_err
+table_refresh(granary_client *client)
+{
+    granary_err err;
+
+    socket_take(client);
+    do {
+        uint64_t key = atomic_load_explicit(&client->control->table, memory_order_acquire);
+        struct table *table = atomic_load_explicit(&client->table, memory_order_relaxed);
+
+        /* ENOENT: it was replaced once more between the two. */
+        err = table != NULL && table->key == key ? GRANARY_OK : table_map(client, key);
+        if (err == GRANARY_ENOENT && atomic_load_explicit(&client->control->table, memory_order_acquire) == key) {
+            err = gr_fail(GRANARY_EPROTO, "the store does not have its own index table");
+        }
+    } while (err == GRANARY_ENOENT);
+    socket_give(client);
+    return err;
+}
+
+/* ---- data segments ---- */
+
+struct segment *
+segment_entry(granary_client *client, uint32_t number)
+{
+    segment_leaf *place = &client->segments[number >> SEGMENT_LEAF_BITS];
+    struct segment *leaf = atomic_load_explicit(place, memory_order_acquire);
+    uint32_t end = atomic_load(&client->segment_end);
+
+    if (leaf == NULL) {
+        struct segment *fresh = calloc(SEGMENT_LEAF, sizeof *fresh);
+
+        if (fresh == NULL) {
+            return NULL;
+        }
+        if (atomic_compare_exchange_strong(place, &leaf, fresh)) {
+            leaf = fresh;
+        } else {
+            free(fresh);
+        }
+    }
+    while (end <= number && !atomic_compare_exchange_weak(&client->segment_end, &end, number + 1)) {
+    }
+    return &leaf[number & (SEGMENT_LEAF - 1)];
+}
+
+/* Whether a mapping reaches far enough; with maps_lock held. */
+static bool
+mapped_enough(granary_client *client, struct segment *segment, uint64_t min_bytes, const char **ret_base)
+{
+    bool enough;
+
+    (void)pthread_mutex_lock(&client->maps_lock);
+    *ret_base = atomic_load_explicit(&segment->base, memory_order_relaxed);
+    enough = *ret_base != NULL && segment->size_bytes >= min_bytes;
+    (void)pthread_mutex_unlock(&client->maps_lock);
+    return enough;
+}
+
+granary_err
+segment_map(granary_client *client, uint32_t number, uint64_t min_bytes, const char **ret_base)
+{
+    struct segment *segment = segment_entry(client, number);
+    granary_err err = GRANARY_OK;
+    const char *base;
+    uint64_t size;
+
+    if (segment == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "segment %u: out of memory", number);
+    }
+    socket_take(client);
+    if (!mapped_enough(client, segment, min_bytes, &base)) {
+        err = base != NULL ? gr_fail(GRANARY_EPROTO, "segment %u: an object reaches beyond its end", number)
+                           : map_asked(client, GR_MAP_DATA, number, &base, &size);
+        if (err == GRANARY_OK && size < min_bytes) {
+            (void)munmap((void *)(uintptr_t)base, size);
+            err = gr_fail(GRANARY_EPROTO, "segment %u: an object reaches beyond its end", number);
+        }
+        if (err == GRANARY_OK) {
+            (void)pthread_mutex_lock(&client->maps_lock);
+            segment->size_bytes = size;
+            atomic_store_explicit(&segment->base, base, memory_order_release);
+            (void)pthread_mutex_unlock(&client->maps_lock);
+            atomic_fetch_add(&client->map_count, 1);
+        }
+    }
+    socket_give(client);
+    if (err == GRANARY_OK) {
+        *ret_base = base;
+    }
+    return err;
+}
+
+/* ---- unmapping ---- */
+
+/* Forget the mappings of a segment that is gone. A room that is still ours is never gone. */
+static void
+segment_unmap(granary_client *client, struct segment *segment)
+{
+    struct room *room;
+
+    (void)pthread_mutex_lock(&client->lock);
+    room = segment->room;
+    if (room != NULL && (room->ours || room->outstanding > 0)) {
+        room = NULL;
+    } else {
+        segment->room = NULL;
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    (void)pthread_mutex_lock(&client->maps_lock);
+    if (room != NULL) {
+        (void)munmap(room->base, room->mapped_bytes);
+        free(room);
+        atomic_fetch_sub(&client->map_count, 1);
+    }
+    if (atomic_load_explicit(&segment->base, memory_order_relaxed) != NULL) {
+        const char *base = atomic_exchange_explicit(&segment->base, NULL, memory_order_acq_rel);
+
+        (void)munmap((void *)(uintptr_t)base, segment->size_bytes);
+        atomic_fetch_sub(&client->map_count, 1);
+    }
+    (void)pthread_mutex_unlock(&client->maps_lock);
+}
+
+/* The next segments from *at on that have a mapping, at most count of them; with the ticket held. */
+static uint32_t
+segments_mapped(granary_client *client, uint32_t *at, uint32_t *numbers, uint32_t count)
+{
+    uint32_t end = atomic_load(&client->segment_end);
+    uint32_t n = 0;
+
+    (void)pthread_mutex_lock(&client->lock);
+    for (; *at < end && n < count; (*at)++) {
+        struct segment *leaf = atomic_load_explicit(&client->segments[*at >> SEGMENT_LEAF_BITS], memory_order_acquire);
+
+        if (leaf == NULL) {
+            *at |= SEGMENT_LEAF - 1;
+        } else if (leaf[*at & (SEGMENT_LEAF - 1)].room != NULL ||
+                   atomic_load_explicit(&leaf[*at & (SEGMENT_LEAF - 1)].base, memory_order_relaxed) != NULL) {
+            numbers[n++] = *at;
+        }
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    return n;
+}
+
+static void
+unmap_dead(granary_client *client)
+{
+    uint32_t numbers[1024];
+    uint32_t at = 0;
+    uint32_t count;
+
+    socket_take(client);
+    while ((count = segments_mapped(client, &at, numbers, 1024)) > 0) {
+        struct gr_frame_in frame = {.fd_count = 0};
+        uint32_t size = count * (uint32_t)sizeof numbers[0];
+
+        if (socket_ask(client, GR_STORE_DEAD, numbers, size, REQUEST_TIMEOUT_MS, &frame) != GRANARY_OK) {
+            break;
+        }
+        for (uint32_t i = 0; i < count && i < frame.head.size; i++) {
+            struct segment *segment =
+                ((const unsigned char *)frame.body)[i] == 1 ? segment_entry(client, numbers[i]) : NULL;
+
+            if (segment != NULL) {
+                segment_unmap(client, segment);
+            }
+        }
+        gr_frame_in_reset(&frame);
+    }
+    socket_give(client);
+}
+
+void
+segment_counted(granary_client *client)
+{
+    size_t limit = atomic_load(&client->map_limit);
+    size_t count = atomic_load(&client->map_count);
+
+    /* One thread moves the limit and cleans; others pass. */
+    if (count <= limit || !atomic_compare_exchange_strong(&client->map_limit, &limit, SIZE_MAX)) {
+        return;
+    }
+    unmap_dead(client);
+    count = atomic_load(&client->map_count);
+    atomic_store(&client->map_limit, count * 2 < MAPS_KEPT ? MAPS_KEPT : count * 2);
+}
+
+void
+segment_fini(granary_client *client)
+{
+    struct table *table = atomic_load_explicit(&client->table, memory_order_relaxed);
+
+    while (table != NULL) {
+        struct table *older = table->older;
+
+        (void)munmap((void *)(uintptr_t)table->slots, table->size_bytes);
+        free(table);
+        table = older;
+    }
+    for (uint32_t i = 0; client->segments != NULL && i << SEGMENT_LEAF_BITS < atomic_load(&client->segment_end); i++) {
+        struct segment *leaf = atomic_load_explicit(&client->segments[i], memory_order_relaxed);
+
+        for (uint32_t j = 0; leaf != NULL && j < SEGMENT_LEAF; j++) {
+            const char *base = atomic_load_explicit(&leaf[j].base, memory_order_relaxed);
+
+            if (base != NULL) {
+                (void)munmap((void *)(uintptr_t)base, leaf[j].size_bytes);
+            }
+            if (leaf[j].room != NULL) {
+                (void)munmap(leaf[j].room->base, leaf[j].room->mapped_bytes);
+                free(leaf[j].room);
+            }
+        }
+        free(leaf);
+    }
+    if (client->segments != NULL) {
+        (void)munmap(client->segments, SEGMENT_TOP * sizeof *client->segments);
+    }
+}
