@@ -1,0 +1,39 @@
+/* Stand-alone fences, in a form the thread sanitizer accepts (it knows operations on words only). */
+#ifndef STORE_BARRIER_H
+#define STORE_BARRIER_H
+
+#include <stdatomic.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define STORE_NO_FENCES 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define STORE_NO_FENCES 1
+#endif
+#endif
+
+/* What was written before is visible to everybody before anything after it is read. */
+static inline void
+barrier_full(void)
+{
+#ifdef STORE_NO_FENCES
+    static _Atomic unsigned word;
+
+    atomic_fetch_add_explicit(&word, 1, memory_order_seq_cst);
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
+/* What was read or written before stays before the writes after it. */
+static inline void
+barrier_release(void)
+{
+#ifdef STORE_NO_FENCES
+    barrier_full();
+#else
+    atomic_thread_fence(memory_order_release);
+#endif
+}
+
+#endif

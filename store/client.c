@@ -1,0 +1,229 @@
+#include "store/client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "store/lease_region.h"
+#include "store/memory.h"
+#include "store/object.h"
+#include "store/request.h"
+#include "store/session.h"
+#include "store/shmfile.h"
+#include "wire/frame.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* A connection that never becomes a client: told why, and closed. */
+static granary_err
+refuse(int fd, granary_err err)
+{
+    const char *message = granary_error_message();
+    struct gr_frame head = {
+        .magic = GR_STORE_MAGIC, .op = GR_STORE_HELLO, .err = err, .size = (uint32_t)strlen(message)};
+
+    gr_log_warn("CLIENT-REFUSED", "why=%s", message);
+    (void)gr_frame_send(fd, &head, message, NULL, 0);
+    gr_fd_close(&fd);
+    return err;
+}
+
+static int
+pidfd_of(int fd, pid_t pid)
+{
+    socklen_t size = sizeof(int);
+    int pidfd = -1;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0) {
+        return pidfd;
+    }
+    return gr_pidfd_open(pid);
+}
+
+static int
+watch(struct store *store, int fd, struct source *source)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data = {.ptr = source}};
+
+    return epoll_ctl(store->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void
+client_free(struct client *client)
+{
+    gr_fd_close(&client->fd);
+    gr_fd_close(&client->pidfd);
+    gr_frame_reader_destroy(client->reader);
+    free(client);
+}
+
+granary_err
+client_accept(struct store *store, int fd)
+{
+    struct ucred peer = {0};
+    socklen_t size = sizeof peer;
+    struct client *client;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != geteuid()) {
+        return refuse(fd, gr_fail(GRANARY_EPERM, "this store serves uid %u only, not uid %u", (unsigned)geteuid(),
+                                  (unsigned)peer.uid));
+    }
+    if (store->client_count >= store->max_clients) {
+        return refuse(
+            fd, gr_fail(GRANARY_EFULL, "the store has %u clients already, and takes no more", store->client_count));
+    }
+    client = calloc(1, sizeof *client);
+    if (client == NULL) {
+        return refuse(fd, gr_fail(GRANARY_ENOMEM, "no memory for one more client"));
+    }
+    client->store = store;
+    client->fd = fd;
+    client->pid = peer.pid;
+    client->pidfd = pidfd_of(fd, peer.pid);
+    client->socket_source = (struct source){SOURCE_CLIENT_SOCKET, client};
+    client->process_source = (struct source){SOURCE_CLIENT_PROCESS, client};
+    client->number = store->next_client++;
+    client->reader = gr_frame_reader_create();
+    list_init(&client->in_store);
+    list_init(&client->in_session);
+    list_init(&client->in_queue);
+    if (client->reader == NULL || watch(store, fd, &client->socket_source) < 0 ||
+        (client->pidfd >= 0 && watch(store, client->pidfd, &client->process_source) < 0)) {
+        client->fd = -1;
+        client_free(client);
+        return refuse(fd, gr_fail(GRANARY_ENOMEM, "no memory for one more client"));
+    }
+    list_append(&store->clients, &client->in_store);
+    store->client_count++;
+    return GRANARY_OK;
+}
+
+bool
+client_process_ended(const struct client *client)
+{
+    struct pollfd poller = {.fd = client->pidfd, .events = POLLIN};
+
+    return client->pidfd >= 0 && poll(&poller, 1, 0) > 0;
+}
+
+static void
+leave_session(struct client *client)
+{
+    struct session *session = client->session;
+    struct store *store = client->store;
+    char name[96];
+
+    /* What it had put into its ring before it went is complete, and counts. */
+    while (ring_drain(client, GR_RING_ENTRIES) > 0) {
+    }
+    list_remove(&client->in_session);
+    session->client_count--;
+    store->ring_count--;
+    store->account.changes++;
+    lease_region_unmap(store->leases, client->page_place);
+    client->page = NULL;
+    shmfile_name(name, store->instance.shm_prefix, session->number, "lease", client->number);
+    (void)shm_unlink(name);
+    client_drop_pins(client);
+    client_drop_leases(client);
+    memory_writer_gone(client);
+    session_recheck_deleting(session);
+}
+
+void
+client_drop(struct client *client, const char *why)
+{
+    struct store *store = client->store;
+
+    if (client->gone) {
+        return;
+    }
+    client->gone = true;
+    if (why != NULL) {
+        gr_log_warn("CLIENT-PROTOCOL", "client=%u pid=%d tag=%s why=%s", client->number, (int)client->pid, client->tag,
+                    why);
+    }
+    if (client->session != NULL) {
+        if (why != NULL) {
+            count(client->session, GR_COUNTER_protocol_errors, 1);
+        } else if (client_process_ended(client)) {
+            count(client->session, GR_COUNTER_clients_lost, 1);
+        }
+        leave_session(client);
+    }
+    list_remove(&client->in_queue);
+    list_append(&store->gone, &client->in_store);
+    store->client_count--;
+    gr_fd_close(&client->fd);
+    gr_fd_close(&client->pidfd);
+}
+
+void
+client_bury(struct client *client)
+{
+    list_remove(&client->in_store);
+    client_free(client);
+}
+
+void
+client_answer(struct client *client, const struct gr_frame *request, const void *body, size_t size, const int *fds,
+              int fd_count)
+{
+    struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = request->op, .seq = request->seq, .size = (uint32_t)size};
+
+    if (!client->gone && gr_frame_send(client->fd, &head, body, fds, fd_count) != GRANARY_OK) {
+        client->doomed = true;
+        client->store->any_doomed = true;
+    }
+}
+
+granary_err
+client_answer_error(struct client *client, const struct gr_frame *request, granary_err err)
+{
+    const char *message = granary_error_message();
+    struct gr_frame head = {
+        .magic = GR_STORE_MAGIC, .op = request->op, .seq = request->seq, .err = err, .size = (uint32_t)strlen(message)};
+
+    if (!client->gone && gr_frame_send(client->fd, &head, message, NULL, 0) != GRANARY_OK) {
+        client->doomed = true;
+        client->store->any_doomed = true;
+    }
+    return err;
+}
+
+void
+client_readable(struct client *client)
+{
+    struct gr_frame_in frame;
+    granary_err err, fill;
+
+    fill = gr_frame_reader_fill(client->reader, client->fd);
+    while (!client->gone && gr_frame_reader_next(client->reader, &frame, &err)) {
+        err = request_handle(client, &frame);
+        gr_frame_in_reset(&frame);
+        if (err == GRANARY_EPROTO) {
+            client_drop(client, granary_error_message());
+            return;
+        }
+        if (err == GRANARY_EVERSION || client->doomed) {
+            client_drop(client, NULL);
+            return;
+        }
+    }
+    if (!client->gone && err != GRANARY_OK) {
+        client_drop(client, granary_error_message());
+    } else if (fill != GRANARY_OK) {
+        client_drop(client, NULL);
+    }
+}

@@ -1,0 +1,210 @@
+/*
+ * What the store is made of. Everything here belongs to one thread, the loop; workers see only their jobs.
+ *
+ *   store ── sessions ── index, segments, what is pinned, leased by count, being restored, being deleted
+ *         └─ clients  ── socket, pidfd, lease page with its ring, what it pinned and leased by count
+ */
+#ifndef STORE_CORE_H
+#define STORE_CORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/instance.h"
+#include "contract/shm.h"
+#include "contract/store_proto.h"
+#include "granary/types.h"
+#include "level/level.h"
+#include "store/account.h"
+#include "store/index.h"
+#include "store/list.h"
+#include "store/map.h"
+#include "store/segment.h"
+#include "store/worker.h"
+
+#define STORE_MAX_CLIENTS  1024u
+#define STORE_MAX_SESSIONS 1000u
+#define STORE_TOUCHED      1024u
+
+struct gr_frame_reader;
+
+/* What epoll tells of: the first member of whoever is watched. */
+enum source_kind {
+    SOURCE_LISTEN,
+    SOURCE_STOP,
+    SOURCE_DOORBELL,
+    SOURCE_WORKER,
+    SOURCE_CLIENT_SOCKET,
+    SOURCE_CLIENT_PROCESS,
+};
+
+struct source {
+    enum source_kind kind;
+    void *owner;
+};
+
+/* A deleted object that somebody still leases. */
+struct deleting {
+    granary_id id;
+    uint64_t serial;
+    uint64_t footprint;
+    struct segment *segment;
+};
+
+struct session {
+    struct list in_store;
+    struct store *store;
+    uint32_t number;
+    char name[64];
+    struct gr_control *control;
+    struct index index;
+    struct list clients;
+    unsigned client_count;
+    struct list segments;
+    struct map pins;     /* of session scope: id -> count, serial */
+    struct map leases;   /* counted by the store: serial -> count */
+    struct map on_disk;  /* serial of an object in memory -> file, offset of its copy */
+    struct map restores; /* id -> struct restore */
+    struct map failures; /* id -> struct failure: why an object did not come back */
+    struct deleting *deleting;
+    size_t deleting_count;
+    size_t deleting_room;
+    bool recheck_deleting;
+    struct segment *arena; /* where small objects are restored to */
+    uint64_t index_seen;   /* bytes of its index in the account */
+    uint64_t account_seen; /* account.changes when it was published here last */
+};
+
+enum client_wait { CLIENT_READY, CLIENT_WAITS_ROOM, CLIENT_WAITS_PIN };
+
+struct client {
+    struct source socket_source; /* owner: this */
+    struct source process_source;
+    struct list in_store;
+    struct list in_session;
+    struct list in_queue; /* of requests for room */
+    struct store *store;
+    struct session *session; /* NULL before HELLO */
+    int fd;
+    int pidfd;
+    pid_t pid;
+    uint32_t number;
+    char tag[32];
+    bool gone;   /* dropped; freed at the end of the loop's turn */
+    bool doomed; /* an answer could not be sent: dropped at the end of the loop's turn */
+    struct gr_frame_reader *reader;
+
+    struct gr_lease_page *page;
+    unsigned page_place;  /* in the store's region of lease pages */
+    uint64_t ring_tail;   /* the truth; the page's copy is for the client */
+    int64_t active_ns;    /* when its ring was last found filled */
+    struct segment *room; /* the segment it sealed in last */
+
+    struct map pins;   /* of client scope: id -> count, serial */
+    struct map leases; /* serial -> count */
+
+    enum client_wait waits;
+    struct gr_frame request; /* the one that is answered late */
+    uint64_t min_bytes, want_bytes;
+    int64_t deadline_ns;
+    uint64_t bypassed; /* bytes granted to later requests while this one waited */
+    bool counted_wait;
+    granary_id pin_id;
+    uint32_t pin_scope;
+};
+
+/* An object on its way back into memory. */
+struct restore {
+    struct list in_queue; /* store->restores, until a job runs */
+    struct session *session;
+    granary_id id;
+    uint64_t serial;
+    uint32_t file;
+    struct segment *segment;
+    uint64_t footprint;
+    int64_t deadline_ns;
+    struct job job;
+    struct level_object object;
+    granary_err err; /* of the job, and its message */
+    char message[512];
+};
+
+/* Why an object did not come back; told to the next who asks. */
+struct failure {
+    granary_err err;
+    bool lasting; /* damaged: told to everyone who asks */
+    int64_t until_ns;
+    char message[512];
+};
+
+struct spill_file {
+    uint32_t number;
+    uint64_t objects; /* that still need it */
+    uint64_t bytes;
+};
+
+struct spill; /* evict.c: one job that writes a file */
+
+struct store {
+    struct gr_instance instance;
+    int lock_fd;
+    int epoll_fd;
+    int listen_fd;
+    int doorbell_fd;
+    int spare_fd; /* given up to accept, and refuse, a client when descriptors run out */
+    int stop_fd;
+    struct source listen_source, stop_source, doorbell_source, worker_source;
+    bool stopping;
+
+    struct account account;
+    uint64_t serial; /* the last one given */
+    uint64_t epoch;
+    uint32_t next_session, next_client, next_segment, next_file;
+
+    struct list sessions;
+    struct list clients; /* all of them, before HELLO too */
+    struct list gone;
+    unsigned session_count, client_count, max_clients;
+    unsigned ring_count; /* clients with a lease page */
+    struct lease_region *leases;
+
+    struct map segments;            /* number -> struct segment */
+    struct list open, closed, idle; /* segments by their state */
+    struct list rooms;              /* clients that wait for room, first come first */
+    struct list restores;           /* restores that wait for memory */
+    uint64_t blocked_bytes;         /* leased objects the last eviction had to leave */
+
+    const struct level_ops *disk;
+    void *disk_self;
+    char spill_dir[512];
+    uint64_t disk_quota; /* 0: none */
+    struct map files;    /* number -> struct spill_file */
+    struct workers *workers;
+    struct spill *spill;  /* under way */
+    char disk_error[512]; /* why the last spill failed; "" when it did not */
+    granary_err disk_err;
+    int64_t disk_retry_ns;
+
+    uint16_t touched[STORE_TOUCHED]; /* wait words bumped since the last wake */
+    unsigned touched_count;
+    struct session *touched_session;
+    int64_t wall_ms;        /* as of this turn of the loop */
+    bool cleaning;          /* between the water marks: spilling in the background */
+    int64_t background_ns;  /* not before: the last look found nothing to spill */
+    int64_t tried_ns;       /* when the queues were last served in vain */
+    uint64_t tried_changes; /* account.changes then */
+    bool serve_now;
+    bool any_doomed;
+    int64_t recheck_ns; /* when deleted objects that are leased are looked at again */
+};
+
+static inline void
+count(struct session *session, enum gr_counter counter, uint64_t more)
+{
+    _Atomic uint64_t *word = &session->control->counters[counter];
+
+    atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,517 @@
+#include "store/object.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/futex.h"
+#include "base/id.h"
+#include "store/barrier.h"
+#include "store/memory.h"
+
+#define ONE_PIN     ((uint64_t)1 << 32)
+#define PINS(flags) ((uint32_t)((flags) >> 32))
+
+void
+session_touch(struct session *session, granary_id id)
+{
+    struct store *store = session->store;
+    uint64_t words[2];
+    uint32_t at;
+    _Atomic uint32_t *word;
+
+    if (store->touched_session != session || store->touched_count == STORE_TOUCHED) {
+        store_flush_touched(store);
+        store->touched_session = session;
+    }
+    gr_id_words(id, words);
+    at = (uint32_t)(gr_slot_hash(words[0], words[1]) % GR_WAIT_WORDS);
+    word = &session->control->wait[at];
+    atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + 1, memory_order_release);
+    store->touched[store->touched_count++] = (uint16_t)at;
+}
+
+/* Whoever counted itself in `waiting` after this fence reads the bumped word, and does not sleep. */
+void
+store_flush_touched(struct store *store)
+{
+    struct session *session = store->touched_session;
+    struct list *node, *next;
+    bool waiting = false;
+
+    if (store->touched_count == 0) {
+        return;
+    }
+    barrier_full();
+    list_each(node, next, &session->clients)
+    {
+        struct client *client = list_owner(node, struct client, in_session);
+
+        waiting = waiting || atomic_load_explicit(&client->page->waiting, memory_order_seq_cst) != 0;
+    }
+    for (unsigned i = 0; waiting && i < store->touched_count; i++) {
+        gr_futex_wake(&session->control->wait[store->touched[i]]);
+    }
+    store->touched_count = 0;
+}
+
+bool
+session_holds(const struct session *session, uint64_t serial)
+{
+    unsigned set = (unsigned)(serial % GR_HAZARD_SETS);
+    struct list *node, *next;
+
+    list_each(node, next, &session->clients)
+    {
+        struct client *client = list_owner(node, struct client, in_session);
+
+        for (unsigned way = 0; way < GR_HAZARD_WAYS; way++) {
+            uint64_t hazard = atomic_load_explicit(&client->page->hazard[set][way], memory_order_seq_cst);
+
+            if (GR_HAZARD_SERIAL(hazard) == serial && GR_HAZARD_COUNT(hazard) > 0) {
+                return true;
+            }
+        }
+    }
+    return session->leases.count > 0 && map_find(&session->leases, map_key_number(serial)) != NULL;
+}
+
+static struct segment *
+segment_by_number(const struct store *store, uint32_t number)
+{
+    struct map_entry *entry = number == 0 ? NULL : map_find(&store->segments, map_key_number(number));
+
+    return entry == NULL ? NULL : entry->value.pointer;
+}
+
+/* Nothing in the request is believed. Returns the segment, or NULL. */
+static struct segment *
+check_seal(struct client *client, const struct ring_request *request)
+{
+    struct segment *segment = client->room;
+    uint64_t footprint;
+
+    if (segment == NULL || segment->number != request->segment) {
+        segment = segment_by_number(client->store, request->segment);
+    }
+    if (segment == NULL || segment->writer != client || segment->closed) {
+        return NULL;
+    }
+    if (request->data_size > GR_MAX_OBJECT || request->meta_size > GR_MAX_META || gr_id_is_zero(request->id)) {
+        return NULL;
+    }
+    footprint = GR_FOOTPRINT(request->data_size, (uint64_t)request->meta_size);
+    if (request->offset % GR_ALIGN != 0 || request->offset > segment->size ||
+        footprint > segment->size - request->offset || footprint > segment->size - segment->sealed_total) {
+        return NULL;
+    }
+    client->room = segment;
+    return segment;
+}
+
+granary_err
+object_seal(struct client *client, const struct ring_request *request)
+{
+    struct session *session = client->session;
+    struct store *store = client->store;
+    struct segment *segment = check_seal(client, request);
+    struct index_object object;
+    struct gr_slot *slot;
+    granary_err err;
+
+    if (segment == NULL) {
+        return GRANARY_EINVAL;
+    }
+    if (!segment_expect(segment)) {
+        return GRANARY_ENOMEM;
+    }
+    object = (struct index_object){
+        .id = request->id,
+        .serial = store->serial + 1,
+        .offset = request->offset,
+        .data_size = request->data_size,
+        .meta_size = request->meta_size,
+        .where = segment->number,
+        .sealed_at = (uint64_t)store->wall_ms,
+    };
+    err = index_insert(&session->index, &object, &slot);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    store->serial++;
+    segment_seal(segment, &store->account, GR_FOOTPRINT(request->data_size, (uint64_t)request->meta_size),
+                 (uint32_t)(slot - session->index.slots), object.serial);
+    account_add(&store->account, GR_ACCOUNT_OBJECTS, 1);
+    count(session, GR_COUNTER_seals, 1);
+    session_touch(session, request->id);
+    return GRANARY_OK;
+}
+
+void
+spill_file_release(struct store *store, uint32_t number)
+{
+    struct map_entry *entry = map_find(&store->files, map_key_number(number));
+    struct spill_file *file = entry->value.pointer;
+
+    file->objects--;
+    if (file->objects == 0) {
+        account_take(&store->account, GR_ACCOUNT_DISK, file->bytes);
+        map_remove(&store->files, entry);
+        store->disk->remove(store->disk_self, number);
+        free(file);
+    }
+}
+
+/* The object in memory has no copy on disk any more. */
+static void
+forget_copy(struct session *session, struct segment *segment, uint64_t serial, uint64_t footprint)
+{
+    struct map_entry *entry = map_find(&session->on_disk, map_key_number(serial));
+    uint32_t file = (uint32_t)entry->value.numbers[0];
+
+    map_remove(&session->on_disk, entry);
+    segment->clean -= footprint;
+    session->store->account.clean -= footprint;
+    spill_file_release(session->store, file);
+}
+
+static bool
+deleting_expect(struct session *session)
+{
+    if (session->deleting_count == session->deleting_room) {
+        size_t room = session->deleting_room == 0 ? 64 : session->deleting_room * 2;
+        struct deleting *more = realloc(session->deleting, room * sizeof *more);
+
+        if (more == NULL) {
+            return false;
+        }
+        session->deleting = more;
+        session->deleting_room = room;
+    }
+    return true;
+}
+
+static void
+delete_spilled(struct session *session, struct gr_slot *slot)
+{
+    struct index_object object = slot_read(slot);
+    struct account *account = &session->store->account;
+
+    index_remove(&session->index, slot);
+    account_take(account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
+    account_take(account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
+    spill_file_release(session->store, object.where);
+}
+
+static void
+delete_sealed(struct session *session, struct gr_slot *slot)
+{
+    struct store *store = session->store;
+    struct index_object object = slot_read(slot);
+    struct segment *segment = segment_by_number(store, object.where);
+    uint64_t footprint = slot_footprint(slot);
+
+    if (PINS(object.flags) > 0) {
+        struct map_entry *pin = map_find(&session->pins, map_key_id(object.id));
+
+        if (pin != NULL) {
+            map_remove(&session->pins, pin);
+        }
+        store->account.pinned -= footprint;
+        slot_set_flags(slot, object.flags & (ONE_PIN - 1));
+    }
+    if (object.flags & GR_FLAG_ON_DISK) {
+        forget_copy(session, segment, object.serial, footprint);
+        slot_set_flags(slot, 0);
+    }
+    slot_enter(slot, GR_SLOT_DELETING);
+    if (session_holds(session, object.serial)) {
+        session->deleting[session->deleting_count++] = (struct deleting){object.id, object.serial, footprint, segment};
+        (void)atomic_fetch_add_explicit(&session->control->deleting, 1, memory_order_seq_cst);
+        segment_deleting(segment, &store->account, footprint);
+        /* A release that came before the count was up has told nobody. */
+        session->recheck_deleting = true;
+    } else {
+        index_remove(&session->index, slot);
+        segment_died(segment, &store->account, footprint);
+        segment_settle(store, segment);
+    }
+}
+
+granary_err
+object_delete(struct session *session, granary_id id)
+{
+    struct gr_slot *slot = index_find(&session->index, id);
+
+    if (slot == NULL) {
+        return GRANARY_ENOENT;
+    }
+    if (!deleting_expect(session)) {
+        return GRANARY_ENOMEM;
+    }
+    if (GR_WORD_STATE(slot_word(slot)) == GR_SLOT_SPILLED) {
+        delete_spilled(session, slot);
+    } else {
+        delete_sealed(session, slot);
+    }
+    account_take(&session->store->account, GR_ACCOUNT_OBJECTS, 1);
+    count(session, GR_COUNTER_deletes, 1);
+    return GRANARY_OK;
+}
+
+void
+session_recheck_deleting(struct session *session)
+{
+    struct store *store = session->store;
+    size_t kept = 0;
+
+    session->recheck_deleting = false;
+    for (size_t i = 0; i < session->deleting_count; i++) {
+        struct deleting *object = &session->deleting[i];
+
+        if (session_holds(session, object->serial)) {
+            session->deleting[kept++] = *object;
+            continue;
+        }
+        index_remove(&session->index, index_find_serial(&session->index, object->id, object->serial));
+        segment_deleted(object->segment, &store->account, object->footprint);
+        segment_settle(store, object->segment);
+    }
+    session->deleting_count = kept;
+    atomic_store_explicit(&session->control->deleting, (uint32_t)kept, memory_order_seq_cst);
+}
+
+bool
+object_evict(struct session *session, struct gr_slot *slot)
+{
+    struct store *store = session->store;
+    struct index_object object = slot_read(slot);
+    struct segment *segment = segment_by_number(store, object.where);
+    struct map_entry *copy = map_find(&session->on_disk, map_key_number(object.serial));
+    uint64_t footprint = slot_footprint(slot);
+
+    slot_enter(slot, GR_SLOT_RETIRING);
+    if (session_holds(session, object.serial)) {
+        slot_enter(slot, GR_SLOT_SEALED);
+        count(session, GR_COUNTER_evict_blocked, 1);
+        return false;
+    }
+    object.where = (uint32_t)copy->value.numbers[0];
+    object.offset = copy->value.numbers[1];
+    map_remove(&session->on_disk, copy);
+    slot_rewrite(slot, &object, GR_SLOT_SPILLED);
+    segment->clean -= footprint;
+    store->account.clean -= footprint;
+    segment_died(segment, &store->account, footprint);
+    account_add(&store->account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
+    account_add(&store->account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
+    count(session, GR_COUNTER_evictions, 1);
+    return true;
+}
+
+bool
+object_on_disk(struct session *session, struct gr_slot *slot, struct spill_file *file, uint64_t place)
+{
+    struct map_entry *copy = map_add(&session->on_disk, map_key_number(GR_WORD_SERIAL(slot_word(slot))));
+    uint64_t footprint = slot_footprint(slot);
+
+    if (copy == NULL) {
+        return false;
+    }
+    copy->value.numbers[0] = file->number;
+    copy->value.numbers[1] = place;
+    file->objects++;
+    slot_set_flags(slot, slot_flags(slot) | GR_FLAG_ON_DISK);
+    segment_by_number(session->store, slot_where(slot))->clean += footprint;
+    session->store->account.clean += footprint;
+    return true;
+}
+
+bool
+object_restored(struct session *session, struct gr_slot *slot, struct segment *segment, uint64_t offset)
+{
+    struct store *store = session->store;
+    struct index_object object = slot_read(slot);
+    uint64_t footprint = slot_footprint(slot);
+    struct map_entry *copy = map_add(&session->on_disk, map_key_number(store->serial + 1));
+
+    if (copy == NULL) {
+        return false;
+    }
+    copy->value.numbers[0] = object.where;
+    copy->value.numbers[1] = object.offset;
+    object.serial = ++store->serial;
+    object.where = segment->number;
+    object.offset = offset;
+    object.flags |= GR_FLAG_ON_DISK;
+    slot_rewrite(slot, &object, GR_SLOT_SEALED);
+    segment_seal(segment, &store->account, footprint, (uint32_t)(slot - session->index.slots), object.serial);
+    segment->clean += footprint;
+    store->account.clean += footprint;
+    account_take(&store->account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
+    account_take(&store->account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
+    count(session, GR_COUNTER_restores, 1);
+    count(session, GR_COUNTER_restore_raw, object.data_size + object.meta_size);
+    session_touch(session, object.id);
+    return true;
+}
+
+static struct map *
+pins_of(struct client *client, uint32_t scope)
+{
+    return scope == 0 ? &client->pins : &client->session->pins;
+}
+
+granary_err
+object_pin(struct client *client, struct gr_slot *slot, uint32_t scope)
+{
+    struct index_object object = slot_read(slot);
+    struct map_entry *pin = map_add(pins_of(client, scope), map_key_id(object.id));
+
+    if (pin == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory to pin an object");
+    }
+    if (pin->value.numbers[1] != object.serial) { /* of an earlier object with this id */
+        pin->value.numbers[0] = 0;
+        pin->value.numbers[1] = object.serial;
+    }
+    pin->value.numbers[0]++;
+    if (PINS(object.flags) == 0) {
+        client->store->account.pinned += slot_footprint(slot);
+    }
+    slot_set_flags(slot, object.flags + ONE_PIN);
+    return GRANARY_OK;
+}
+
+static void
+take_pins(struct store *store, struct gr_slot *slot, uint64_t less)
+{
+    uint64_t flags = slot_flags(slot) - less * ONE_PIN;
+
+    slot_set_flags(slot, flags);
+    if (PINS(flags) == 0) {
+        store->account.pinned -= slot_footprint(slot);
+        store->serve_now = true;
+    }
+}
+
+granary_err
+object_unpin(struct client *client, granary_id id, uint32_t scope)
+{
+    struct map *pins = pins_of(client, scope);
+    struct gr_slot *slot = index_find(&client->session->index, id);
+    struct map_entry *pin = map_find(pins, map_key_id(id));
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(id, text);
+    if (slot == NULL) {
+        return gr_fail(GRANARY_ENOENT, "object %s: not found", text);
+    }
+    if (pin == NULL || pin->value.numbers[1] != GR_WORD_SERIAL(slot_word(slot))) {
+        return gr_fail(GRANARY_ENOENT, "object %s: no pin of this %s", text, scope == 0 ? "client" : "session");
+    }
+    pin->value.numbers[0]--;
+    if (pin->value.numbers[0] == 0) {
+        map_remove(pins, pin);
+    }
+    take_pins(client->store, slot, 1);
+    return GRANARY_OK;
+}
+
+void
+client_drop_pins(struct client *client)
+{
+    struct map_entry *pin;
+    size_t position = 0;
+
+    while ((pin = map_next(&client->pins, &position)) != NULL) {
+        granary_id id = gr_id_from_words(pin->key.words[0], pin->key.words[1]);
+        struct gr_slot *slot = index_find(&client->session->index, id);
+
+        if (slot != NULL && GR_WORD_SERIAL(slot_word(slot)) == pin->value.numbers[1]) {
+            take_pins(client->store, slot, pin->value.numbers[0]);
+        }
+    }
+    map_free(&client->pins);
+}
+
+static void
+take_leases(struct session *session, uint64_t serial, uint64_t less)
+{
+    struct map_entry *total = map_find(&session->leases, map_key_number(serial));
+
+    total->value.numbers[0] -= less;
+    if (total->value.numbers[0] == 0) {
+        map_remove(&session->leases, total);
+        session->recheck_deleting = true;
+    }
+}
+
+granary_err
+object_lease(struct client *client, granary_id id, uint64_t serial)
+{
+    struct session *session = client->session;
+    struct gr_slot *slot = index_find(&session->index, id);
+    struct map_entry *mine, *total;
+
+    if (slot == NULL || slot_word(slot) != GR_WORD(serial, GR_SLOT_SEALED)) {
+        return gr_fail(GRANARY_ESTATE, "the object is not in memory any more under that serial");
+    }
+    total = map_add(&session->leases, map_key_number(serial));
+    mine = map_add(&client->leases, map_key_number(serial));
+    if (total == NULL || mine == NULL) {
+        if (total != NULL && total->value.numbers[0] == 0) {
+            map_remove(&session->leases, total);
+        }
+        return gr_fail(GRANARY_ENOMEM, "no memory to lease an object");
+    }
+    mine->value.numbers[0]++;
+    total->value.numbers[0]++;
+    return GRANARY_OK;
+}
+
+granary_err
+object_unlease(struct client *client, uint64_t serial)
+{
+    struct map_entry *mine = serial == 0 ? NULL : map_find(&client->leases, map_key_number(serial));
+
+    if (mine == NULL) {
+        return gr_fail(GRANARY_ENOENT, "no such lease");
+    }
+    mine->value.numbers[0]--;
+    if (mine->value.numbers[0] == 0) {
+        map_remove(&client->leases, mine);
+    }
+    take_leases(client->session, serial, 1);
+    return GRANARY_OK;
+}
+
+void
+client_drop_leases(struct client *client)
+{
+    struct map_entry *lease;
+    size_t position = 0;
+
+    while ((lease = map_next(&client->leases, &position)) != NULL) {
+        take_leases(client->session, lease->key.words[0], lease->value.numbers[0]);
+    }
+    map_free(&client->leases);
+}
+
+struct gr_slot *
+segment_entry_slot(const struct segment *segment, const struct segment_entry *entry, unsigned states)
+{
+    const struct index *index = &segment->session->index;
+    struct gr_slot *slot;
+    uint64_t word;
+
+    if (entry->slot >= index->size) { /* it was gone when the table was replaced */
+        return NULL;
+    }
+    slot = &index->slots[entry->slot];
+    word = slot_word(slot);
+    if ((1u << GR_WORD_STATE(word) & states) == 0 || (uint32_t)GR_WORD_SERIAL(word) != entry->serial_low ||
+        slot_where(slot) != segment->number) {
+        return NULL;
+    }
+    return slot;
+}

@@ -1,0 +1,62 @@
+/*
+ * What happens to objects. The slot is the truth; these functions keep account, segments, maps and slot in step.
+ */
+#ifndef STORE_OBJECT_H
+#define STORE_OBJECT_H
+
+#include "store/core.h"
+
+/* A ring entry, copied out of the client's page before anything is checked. */
+struct ring_request {
+    uint32_t op;
+    granary_id id;
+    uint32_t segment;
+    uint32_t meta_size;
+    uint64_t offset;
+    uint64_t data_size;
+};
+
+/* Publish what the client built. Errors: EINVAL the request is impossible · EEXIST · EFULL */
+granary_err object_seal(struct client *client, const struct ring_request *request);
+
+/* Errors: ENOENT · ENOMEM */
+granary_err object_delete(struct session *session, granary_id id);
+
+/* Whether anybody leases it. Only after slot_enter() is the answer "nobody" final. */
+bool session_holds(const struct session *session, uint64_t serial);
+
+/* Let go of deleted objects that nobody leases any more. */
+void session_recheck_deleting(struct session *session);
+
+/* Drop an unpinned SEALED object that has a copy on disk from memory. False: somebody leases it. */
+bool object_evict(struct session *session, struct gr_slot *slot);
+
+/* A copy of a SEALED object lies in a spill file now. False: out of memory, it stays without. */
+bool object_on_disk(struct session *session, struct gr_slot *slot, struct spill_file *file, uint64_t place);
+
+/* A SPILLED object lies in a segment again; segment_expect() went before. False: out of memory, nothing changed. */
+bool object_restored(struct session *session, struct gr_slot *slot, struct segment *segment, uint64_t offset);
+
+/* Errors: ENOMEM */
+granary_err object_pin(struct client *client, struct gr_slot *slot, uint32_t scope);
+/* Errors: ENOENT no object, or no such pin */
+granary_err object_unpin(struct client *client, granary_id id, uint32_t scope);
+/* Give back what a client pinned and leased by count. */
+void client_drop_pins(struct client *client);
+void client_drop_leases(struct client *client);
+
+/* Leases counted by the store. Errors: ESTATE · ENOENT · ENOMEM */
+granary_err object_lease(struct client *client, granary_id id, uint64_t serial);
+granary_err object_unlease(struct client *client, uint64_t serial);
+
+/* Bump the wait word of an id; flush_touched() wakes those who sleep on the bumped words. */
+void session_touch(struct session *session, granary_id id);
+void store_flush_touched(struct store *store);
+
+/* One object less in a spill file; the last one removes it. */
+void spill_file_release(struct store *store, uint32_t number);
+
+/* The slot an entry of a segment stands for, if it still does and is in one of these states (1 << state), or NULL. */
+struct gr_slot *segment_entry_slot(const struct segment *segment, const struct segment_entry *entry, unsigned states);
+
+#endif

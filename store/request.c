@@ -1,0 +1,311 @@
+#include "store/request.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "store/client.h"
+#include "store/lease_region.h"
+#include "store/memory.h"
+#include "store/object.h"
+#include "store/restore.h"
+#include "store/session.h"
+#include "store/shmfile.h"
+
+/* A lease page of its own, mapped here and ready for the client. */
+static granary_err
+make_page(struct client *client, struct session *session, int *ret_fd)
+{
+    struct store *store = client->store;
+    struct gr_lease_page *page;
+    char name[96];
+    void *bytes;
+    granary_err err;
+    int fd = -1;
+
+    shmfile_name(name, store->instance.shm_prefix, session->number, "lease", client->number);
+    err = shmfile_create_mapped(name, sizeof *page, &fd, &bytes);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    (void)munmap(bytes, sizeof *page);
+    err = lease_region_map(store->leases, fd, &client->page_place, &page);
+    if (err != GRANARY_OK) {
+        (void)shm_unlink(name);
+        gr_fd_close(&fd);
+        return err;
+    }
+    page->version = GR_SHM_VERSION;
+    page->client = client->number;
+    page->pid = (uint32_t)client->pid;
+    page->start_time = gr_process_start_time(client->pid);
+    memcpy(page->tag, client->tag, sizeof page->tag);
+    atomic_store_explicit(&page->magic, GR_LEASE_MAGIC, memory_order_release);
+    client->page = page;
+    *ret_fd = fd;
+    return GRANARY_OK;
+}
+
+static granary_err
+welcome(struct client *client, struct session *session, const struct gr_frame *request)
+{
+    struct store *store = client->store;
+    int fds[3] = {-1, -1, store->doorbell_fd};
+    struct gr_hello_reply reply = {
+        .client = client->number,
+        .session = session->number,
+        .epoch = store->epoch,
+        .capacity_bytes = store->account.bytes[GR_ACCOUNT_CAPACITY],
+    };
+    char name[96];
+    granary_err err;
+
+    shmfile_name(name, store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
+    fds[0] = shmfile_open_readonly(name, &err);
+    if (fds[0] < 0) {
+        return err;
+    }
+    err = make_page(client, session, &fds[1]);
+    if (err == GRANARY_OK) {
+        client->session = session;
+        list_append(&session->clients, &client->in_session);
+        session->client_count++;
+        store->ring_count++;
+        store->account.changes++;
+        session_publish(session);
+        client_answer(client, request, &reply, sizeof reply, fds, 3);
+    }
+    gr_fd_close(&fds[0]);
+    gr_fd_close(&fds[1]);
+    return err;
+}
+
+static granary_err
+on_hello(struct client *client, const struct gr_frame_in *frame)
+{
+    struct gr_hello hello = {0};
+    struct session *session;
+    granary_err err;
+
+    if (client->session != NULL) {
+        return gr_fail(GRANARY_EPROTO, "HELLO twice");
+    }
+    /* Whatever a later version appends, its numbers come first. */
+    memcpy(&hello, frame->body, frame->head.size < sizeof hello ? frame->head.size : sizeof hello);
+    if (frame->head.size < 2 * sizeof(uint32_t)) {
+        return gr_fail(GRANARY_EPROTO, "HELLO of %u bytes", frame->head.size);
+    }
+    if (hello.version != GR_STORE_VERSION || hello.shm_version != GR_SHM_VERSION) {
+        return client_answer_error(
+            client, &frame->head,
+            gr_fail(GRANARY_EVERSION,
+                    "the store speaks protocol %u (shared memory %u), the client %u (%u): use the same release of both",
+                    GR_STORE_VERSION, GR_SHM_VERSION, hello.version, hello.shm_version));
+    }
+    if (frame->head.size != sizeof hello) {
+        return gr_fail(GRANARY_EPROTO, "HELLO of %u bytes", frame->head.size);
+    }
+    hello.session[sizeof hello.session - 1] = '\0';
+    hello.tag[sizeof hello.tag - 1] = '\0';
+    memcpy(client->tag, hello.tag, sizeof client->tag);
+    err = session_get(client->store, hello.session, &session);
+    if (err == GRANARY_OK) {
+        err = welcome(client, session, &frame->head);
+    }
+    return err == GRANARY_OK ? GRANARY_OK : client_answer_error(client, &frame->head, err);
+}
+
+static granary_err
+on_room(struct client *client, const struct gr_frame_in *frame)
+{
+    struct gr_room room;
+
+    memcpy(&room, frame->body, sizeof room);
+    memory_request_room(client, &frame->head, &room);
+    return GRANARY_OK;
+}
+
+static granary_err
+on_map(struct client *client, const struct gr_frame_in *frame)
+{
+    struct session *session = client->session;
+    struct gr_map_reply reply = {0};
+    struct gr_map map;
+    char name[96];
+    granary_err err;
+    int fd;
+
+    memcpy(&map, frame->body, sizeof map);
+    if (map.kind == GR_MAP_TABLE && map.number == session->index.number) {
+        reply.size_bytes = session->index.size * sizeof(struct gr_slot);
+    } else if (map.kind == GR_MAP_DATA && map.number != 0) {
+        struct map_entry *entry = map_find(&client->store->segments, map_key_number(map.number));
+        struct segment *segment = entry == NULL ? NULL : entry->value.pointer;
+
+        reply.size_bytes = segment != NULL && segment->session == session ? segment->size : 0;
+    }
+    if (reply.size_bytes == 0) {
+        return client_answer_error(
+            client, &frame->head,
+            gr_fail(GRANARY_ENOENT, "%s %u is gone", map.kind == GR_MAP_TABLE ? "index table" : "segment", map.number));
+    }
+    shmfile_name(name, client->store->instance.shm_prefix, session->number, map.kind == GR_MAP_TABLE ? "table" : "data",
+                 map.number);
+    fd = shmfile_open_readonly(name, &err);
+    if (fd < 0) {
+        return client_answer_error(client, &frame->head, err);
+    }
+    client_answer(client, &frame->head, &reply, sizeof reply, &fd, 1);
+    gr_fd_close(&fd);
+    return GRANARY_OK;
+}
+
+static granary_err
+answer_plain(struct client *client, const struct gr_frame *request, granary_err err)
+{
+    if (err != GRANARY_OK) {
+        return client_answer_error(client, request, err);
+    }
+    client_answer(client, request, NULL, 0, NULL, 0);
+    return GRANARY_OK;
+}
+
+static struct gr_object_ref
+ref_of(const struct gr_frame_in *frame, granary_id *ret_id)
+{
+    struct gr_object_ref ref;
+
+    memcpy(&ref, frame->body, sizeof ref);
+    memcpy(ret_id->bytes, ref.id, sizeof ret_id->bytes);
+    return ref;
+}
+
+static granary_err
+on_restore(struct client *client, const struct gr_frame_in *frame)
+{
+    struct gr_slot *slot;
+    granary_id id;
+
+    (void)ref_of(frame, &id);
+    return answer_plain(client, &frame->head, restore_request(client->session, id, &slot));
+}
+
+static granary_err
+on_lease(struct client *client, const struct gr_frame_in *frame)
+{
+    granary_id id;
+    struct gr_object_ref ref = ref_of(frame, &id);
+
+    return answer_plain(client, &frame->head, object_lease(client, id, ref.serial));
+}
+
+static granary_err
+on_unlease(struct client *client, const struct gr_frame_in *frame)
+{
+    granary_id id;
+    struct gr_object_ref ref = ref_of(frame, &id);
+
+    return answer_plain(client, &frame->head, object_unlease(client, ref.serial));
+}
+
+static granary_err
+on_pin(struct client *client, const struct gr_frame_in *frame)
+{
+    struct gr_slot *slot;
+    granary_id id;
+    struct gr_object_ref ref = ref_of(frame, &id);
+    granary_err err;
+
+    if (ref.scope > 1) {
+        return answer_plain(client, &frame->head, gr_fail(GRANARY_EINVAL, "no pin scope %u", ref.scope));
+    }
+    err = restore_request(client->session, id, &slot);
+    if (err == GRANARY_OK && slot == NULL) {
+        client->request = frame->head;
+        client->waits = CLIENT_WAITS_PIN;
+        client->pin_id = id;
+        client->pin_scope = ref.scope;
+        return GRANARY_OK;
+    }
+    return answer_plain(client, &frame->head, err != GRANARY_OK ? err : object_pin(client, slot, ref.scope));
+}
+
+static granary_err
+on_unpin(struct client *client, const struct gr_frame_in *frame)
+{
+    granary_id id;
+    struct gr_object_ref ref = ref_of(frame, &id);
+
+    return answer_plain(client, &frame->head,
+                        ref.scope > 1 ? gr_fail(GRANARY_EINVAL, "no pin scope %u", ref.scope)
+                                      : object_unpin(client, id, ref.scope));
+}
+
+static granary_err
+on_dead(struct client *client, const struct gr_frame_in *frame)
+{
+    unsigned char gone[1024];
+    size_t numbers = frame->head.size / sizeof(uint32_t);
+
+    if (frame->head.size % sizeof(uint32_t) != 0 || numbers > sizeof gone) {
+        return gr_fail(GRANARY_EPROTO, "DEAD of %u bytes", frame->head.size);
+    }
+    for (size_t i = 0; i < numbers; i++) {
+        uint32_t number;
+
+        memcpy(&number, (const char *)frame->body + i * sizeof number, sizeof number);
+        gone[i] = number == 0 || map_find(&client->store->segments, map_key_number(number)) == NULL;
+    }
+    client_answer(client, &frame->head, gone, numbers, NULL, 0);
+    return GRANARY_OK;
+}
+
+static granary_err
+on_ping(struct client *client, const struct gr_frame_in *frame)
+{
+    return answer_plain(client, &frame->head, GRANARY_OK);
+}
+
+#define ANY_SIZE UINT32_MAX
+
+static const struct {
+    granary_err (*handle)(struct client *client, const struct gr_frame_in *frame);
+    const char *name;
+    uint32_t size; /* of the body */
+} requests[] = {
+    [GR_STORE_HELLO] = {on_hello, "HELLO", ANY_SIZE},
+    [GR_STORE_ROOM] = {on_room, "ROOM", sizeof(struct gr_room)},
+    [GR_STORE_MAP] = {on_map, "MAP", sizeof(struct gr_map)},
+    [GR_STORE_RESTORE] = {on_restore, "RESTORE", sizeof(struct gr_object_ref)},
+    [GR_STORE_LEASE] = {on_lease, "LEASE", sizeof(struct gr_object_ref)},
+    [GR_STORE_UNLEASE] = {on_unlease, "UNLEASE", sizeof(struct gr_object_ref)},
+    [GR_STORE_PIN] = {on_pin, "PIN", sizeof(struct gr_object_ref)},
+    [GR_STORE_UNPIN] = {on_unpin, "UNPIN", sizeof(struct gr_object_ref)},
+    [GR_STORE_DEAD] = {on_dead, "DEAD", ANY_SIZE},
+    [GR_STORE_PING] = {on_ping, "PING", 0},
+};
+
+granary_err
+request_handle(struct client *client, const struct gr_frame_in *frame)
+{
+    uint16_t op = frame->head.op;
+
+    if (op >= sizeof requests / sizeof requests[0] || requests[op].handle == NULL) {
+        return gr_fail(GRANARY_EPROTO, "unknown operation %u", op);
+    }
+    if (client->session == NULL && op != GR_STORE_HELLO) {
+        return gr_fail(GRANARY_EPROTO, "%s before HELLO", requests[op].name);
+    }
+    if (client->waits != CLIENT_READY) {
+        return gr_fail(GRANARY_EPROTO, "%s while another request is in progress", requests[op].name);
+    }
+    if (requests[op].size != ANY_SIZE && frame->head.size != requests[op].size) {
+        return gr_fail(GRANARY_EPROTO, "%s of %u bytes", requests[op].name, frame->head.size);
+    }
+    /* What it put into its ring before it asked comes first. */
+    while (client->session != NULL && !client->gone && ring_drain(client, GR_RING_ENTRIES) > 0) {
+    }
+    return client->gone ? GRANARY_OK : requests[op].handle(client, frame);
+}

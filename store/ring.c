@@ -1,0 +1,128 @@
+/*
+ * A client's ring. Its page is the client's to write at any time: every entry is copied first and checked then, and
+ * where the ring stands is kept in the store's own memory.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "base/futex.h"
+#include "store/barrier.h"
+#include "store/client.h"
+#include "store/memory.h"
+#include "store/object.h"
+#include "store/session.h"
+
+#define BATCH 256u
+
+#define READ_ONCE(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+static struct ring_request
+copy_entry(struct gr_ring_entry *entry)
+{
+    struct ring_request request = {
+        .op = READ_ONCE(entry->op),
+        .segment = READ_ONCE(entry->segment),
+        .meta_size = READ_ONCE(entry->meta_size),
+        .offset = READ_ONCE(entry->offset),
+        .data_size = READ_ONCE(entry->data_size),
+    };
+
+    for (size_t i = 0; i < sizeof request.id.bytes; i += sizeof(uint64_t)) {
+        uint64_t word = __atomic_load_n((uint64_t *)(void *)(entry->id + i), __ATOMIC_RELAXED);
+
+        memcpy(request.id.bytes + i, &word, sizeof word);
+    }
+    return request;
+}
+
+static granary_err
+retire_room(struct client *client, uint32_t number)
+{
+    struct store *store = client->store;
+    struct map_entry *entry = number == 0 ? NULL : map_find(&store->segments, map_key_number(number));
+    struct segment *segment = entry == NULL ? NULL : entry->value.pointer;
+
+    if (segment == NULL || segment->writer != client || segment->closed) {
+        return GRANARY_EINVAL;
+    }
+    if (client->room == segment) {
+        client->room = NULL;
+    }
+    segment_close(segment, &store->account);
+    list_append(&store->closed, &segment->in_order);
+    segment_settle(store, segment);
+    return GRANARY_OK;
+}
+
+static granary_err
+handle(struct client *client, const struct ring_request *request)
+{
+    switch (request->op) {
+    case GR_RING_SEAL:
+        return object_seal(client, request);
+    case GR_RING_DELETE:
+        return object_delete(client->session, request->id);
+    case GR_RING_RETIRE:
+        return retire_room(client, request->segment);
+    case GR_RING_LEASE_RELEASED:
+        client->session->recheck_deleting = true;
+        return GRANARY_OK;
+    default:
+        return GRANARY_EINVAL;
+    }
+}
+
+/* Publish the answers, and wake who sleeps on them. */
+static void
+answer(struct client *client, const granary_err *answers, uint64_t from, unsigned entries)
+{
+    struct gr_lease_page *page = client->page;
+
+    for (unsigned i = 0; i < entries; i++) {
+        struct gr_ring_entry *entry = &page->ring[(from + i) % GR_RING_ENTRIES];
+
+        atomic_store_explicit(&entry->status, GR_RING_DONE | (uint32_t)-answers[i], memory_order_release);
+    }
+    client->ring_tail = from + entries;
+    atomic_store_explicit(&page->ring_tail, client->ring_tail, memory_order_release);
+    atomic_store_explicit(&page->ring_tail_word, (uint32_t)client->ring_tail, memory_order_release);
+    barrier_full();
+    if (atomic_load_explicit(&page->ring_waiting, memory_order_relaxed) != 0) {
+        gr_futex_wake(&page->ring_tail_word);
+    }
+}
+
+unsigned
+ring_drain(struct client *client, unsigned most)
+{
+    struct gr_lease_page *page = client->page;
+    uint64_t head = atomic_load_explicit(&page->ring_head, memory_order_acquire);
+    uint64_t filled = head - client->ring_tail;
+    granary_err answers[BATCH];
+    struct timespec now;
+    unsigned entries;
+
+    if (filled == 0) {
+        return 0;
+    }
+    if (filled > GR_RING_ENTRIES || atomic_load_explicit(&page->magic, memory_order_relaxed) != GR_LEASE_MAGIC) {
+        client_drop(client, "its ring makes no sense");
+        return 0;
+    }
+    entries = filled < most ? (unsigned)filled : most;
+    entries = entries < BATCH ? entries : BATCH;
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    client->store->wall_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    for (unsigned i = 0; i < entries; i++) {
+        struct ring_request request = copy_entry(&page->ring[(client->ring_tail + i) % GR_RING_ENTRIES]);
+
+        answers[i] = handle(client, &request);
+    }
+    if (client->session->recheck_deleting) {
+        session_recheck_deleting(client->session);
+    }
+    session_publish(client->session);
+    answer(client, answers, client->ring_tail, entries);
+    store_flush_touched(client->store);
+    return entries;
+}

@@ -1,0 +1,102 @@
+/*
+ * A data segment: one shared-memory file with one writer.
+ *
+ *   OPEN    its writer (a client, or the store: `writer` is NULL) carves it from offset 0 up and seals objects in it
+ *   CLOSED  nobody writes it any more; it holds objects, or dead bytes between them
+ *   IDLE    closed and without any object: warm memory, granted again to the same writer, or to anybody once that
+ *           client is gone; given back when memory is short
+ *
+ *   of its size:  writing (reserved)  = not sealed yet; 0 when closed
+ *                 sealed              = live
+ *                 retiring            = deleting
+ *                 free                = punched
+ *                 pooled              = the rest
+ *
+ * A segment that runs or reads a job (busy) is never granted, punched or destroyed.
+ */
+#ifndef STORE_SEGMENT_H
+#define STORE_SEGMENT_H
+
+#include "store/account.h"
+#include "store/list.h"
+
+#include "granary/types.h"
+
+struct session;
+struct client;
+
+/* An object that was sealed here: where its slot is, and what tells that the slot still is that object's. */
+struct segment_entry {
+    uint32_t slot;
+    uint32_t serial_low;
+};
+
+struct segment {
+    struct list in_session;
+    struct list in_order; /* of store->open, closed (oldest first) or idle (most recently freed last) */
+    struct session *session;
+    struct client *writer;
+    uint32_t number;
+    int fd; /* read-write */
+    uint64_t size;
+    uint64_t sealed_total; /* footprints sealed since it was granted: never more than size */
+    uint64_t live;
+    uint64_t clean; /* of live: a copy is on disk */
+    uint64_t deleting;
+    uint64_t punched;
+    uint64_t carved; /* by the store, when it is the writer */
+    enum gr_account open_as;
+    unsigned busy;
+    bool closed;
+    bool is_idle;
+    bool died_since_punch;
+    struct segment_entry *entries;
+    uint32_t entry_count;
+    uint32_t entry_room;
+};
+
+/* The part of its size that lies between objects: dead, and still charged. */
+static inline uint64_t
+segment_dead(const struct segment *segment)
+{
+    return (segment->closed ? segment->size : segment->sealed_total) - segment->live - segment->deleting -
+           segment->punched;
+}
+
+/*
+ * Create one of size bytes (a multiple of 4096, at most the free bytes), in no list yet.
+ * open_as is WRITING for clients, RESERVED for the store. Errors: ENOMEM · EFULL · EEXIST
+ */
+granary_err segment_create(struct account *account, const char *prefix, uint32_t session, uint32_t number,
+                           uint64_t size, enum gr_account open_as, struct segment **ret_segment);
+
+/* Unlink it, give its pages back (though readers may still map it) and free it. It holds no object. */
+void segment_destroy(struct segment *segment, struct account *account, const char *prefix, uint32_t session);
+
+/* An idle segment without holes starts over. */
+void segment_reopen(struct segment *segment, struct account *account, enum gr_account open_as);
+
+/* Its writer will not touch it again. Closing twice is harmless. */
+void segment_close(struct segment *segment, struct account *account);
+
+/* Room in the list of entries for one more. False: out of memory. */
+bool segment_expect(struct segment *segment);
+/* An object was sealed; segment_expect() went before. */
+void segment_seal(struct segment *segment, struct account *account, uint64_t footprint, uint32_t slot, uint64_t serial);
+/* Carved bytes that never became an object. */
+void segment_waste(struct segment *segment, struct account *account, uint64_t footprint);
+/* An object's bytes are dead: it was deleted, or evicted. */
+void segment_died(struct segment *segment, struct account *account, uint64_t footprint);
+/* An object is deleted, but still leased; and later: not leased any more. */
+void segment_deleting(struct segment *segment, struct account *account, uint64_t footprint);
+void segment_deleted(struct segment *segment, struct account *account, uint64_t footprint);
+
+/* Give back the pages of a dead range: all 4 KiB pages that lie wholly in it. Returns how many bytes. */
+uint64_t segment_punch(struct segment *segment, uint64_t offset, uint64_t size);
+/* That many punched bytes more. */
+void segment_add_punched(struct segment *segment, struct account *account, uint64_t bytes);
+
+/* How many bytes from offset 0 up have pages already. */
+uint64_t segment_warm_bytes(const struct segment *segment);
+
+#endif

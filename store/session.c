@@ -1,0 +1,168 @@
+#include "store/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "store/restore.h"
+#include "store/shmfile.h"
+
+/* The table was replaced: entries name places in it. */
+static void
+slots_moved(void *context, const uint32_t *new_place)
+{
+    struct session *session = context;
+    struct list *node, *next;
+
+    list_each(node, next, &session->segments)
+    {
+        struct segment *segment = list_owner(node, struct segment, in_session);
+
+        for (uint32_t i = 0; i < segment->entry_count; i++) {
+            uint32_t *slot = &segment->entries[i].slot;
+
+            *slot = *slot >= session->index.size ? UINT32_MAX : new_place[*slot];
+        }
+    }
+    count(session, GR_COUNTER_table_growths, 1);
+}
+
+static granary_err
+control_create(struct session *session)
+{
+    struct store *store = session->store;
+    struct gr_control *control;
+    char name[96];
+    void *bytes;
+    granary_err err;
+    int fd = -1;
+
+    shmfile_name(name, store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
+    err = shmfile_create_mapped(name, sizeof *control, &fd, &bytes);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    gr_fd_close(&fd);
+    control = bytes;
+    control->version = GR_SHM_VERSION;
+    control->session = session->number;
+    control->epoch = store->epoch;
+    control->store_pid = (uint32_t)getpid();
+    (void)snprintf(control->session_name, sizeof control->session_name, "%s", session->name);
+    session->control = control;
+    return GRANARY_OK;
+}
+
+static struct session *
+find(struct store *store, const char *name)
+{
+    struct list *node, *next;
+
+    list_each(node, next, &store->sessions)
+    {
+        struct session *session = list_owner(node, struct session, in_store);
+
+        if (strcmp(session->name, name) == 0) {
+            return session;
+        }
+    }
+    return NULL;
+}
+
+static granary_err
+session_create(struct store *store, const char *name, struct session **ret_session)
+{
+    struct session *session = calloc(1, sizeof *session);
+    granary_err err;
+
+    if (session == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for session '%s'", name);
+    }
+    session->store = store;
+    session->number = store->next_session++;
+    (void)snprintf(session->name, sizeof session->name, "%s", name);
+    list_init(&session->in_store);
+    list_init(&session->clients);
+    list_init(&session->segments);
+    err = control_create(session);
+    if (err == GRANARY_OK) {
+        err = index_init(&session->index, store->instance.shm_prefix, session->number, &session->control->table);
+    }
+    if (err != GRANARY_OK) {
+        session_destroy(session);
+        return gr_fail_in(err, "session '%s'", name);
+    }
+    session->index.moved = slots_moved;
+    session->index.context = session;
+    list_append(&store->sessions, &session->in_store);
+    store->session_count++;
+    session_publish(session);
+    atomic_store_explicit(&session->control->magic, GR_CONTROL_MAGIC, memory_order_release);
+    *ret_session = session;
+    return GRANARY_OK;
+}
+
+granary_err
+session_get(struct store *store, const char *name, struct session **ret_session)
+{
+    struct session *session;
+
+    if (name[0] == '\0') {
+        name = "default";
+    }
+    session = find(store, name);
+    if (session != NULL) {
+        *ret_session = session;
+        return GRANARY_OK;
+    }
+    if (store->session_count >= STORE_MAX_SESSIONS) {
+        return gr_fail(GRANARY_EFULL, "session '%s': there are %u sessions already", name, STORE_MAX_SESSIONS);
+    }
+    return session_create(store, name, ret_session);
+}
+
+void
+session_destroy(struct session *session)
+{
+    struct store *store = session->store;
+    char name[96];
+
+    if (!list_empty(&session->in_store)) {
+        store->session_count--;
+    }
+    list_remove(&session->in_store);
+    restore_fini(session);
+    index_fini(&session->index);
+    if (session->control != NULL) {
+        shmfile_name(name, store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
+        (void)munmap(session->control, sizeof *session->control);
+        (void)shm_unlink(name);
+    }
+    map_free(&session->pins);
+    map_free(&session->leases);
+    map_free(&session->on_disk);
+    free(session->deleting);
+    free(session);
+}
+
+void
+session_publish(struct session *session)
+{
+    struct store *store = session->store;
+    uint64_t index_bytes = session->index.size * sizeof(struct gr_slot);
+
+    if (session->index_seen != index_bytes) {
+        account_add(&store->account, GR_ACCOUNT_INDEX, index_bytes - session->index_seen);
+        session->index_seen = index_bytes;
+    }
+    if (session->account_seen == store->account.changes) {
+        return;
+    }
+    store->account.bytes[GR_ACCOUNT_CLIENTS] = store->ring_count;
+    account_publish(&store->account, session->control);
+    session->account_seen = store->account.changes;
+}

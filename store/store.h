@@ -1,0 +1,48 @@
+/*
+ * The store daemon as a library: granary-store is main.c around it, and tests run it in a thread.
+ *
+ * One store at a time in a process.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "granary/types.h"
+
+struct store;
+
+struct store_options {
+    const char *instance;      /* name or runtime directory; NULL: as gr_instance_resolve() */
+    uint64_t memory_bytes;     /* budget; 0: half of the smallest of cgroup limit, RAM and /dev/shm */
+    const char *spill_dir;     /* a directory of its own is made in it; NULL: the instance's default */
+    uint64_t disk_quota_bytes; /* 0: none */
+    int stop_fd;               /* readable: store_run() ends */
+};
+
+/*
+ * Take the instance and be ready for clients: when this returns, they can connect.
+ *
+ * What a store that died left behind is removed.
+ * Errors  EEXIST another store serves the instance · EFULL /dev/shm has less free than the budget (the message names
+ *         the remedies) · EINVAL · EPERM · ENOMEM
+ */
+granary_err store_create(const struct store_options *options, struct store **ret_store);
+
+/* Serve until stop_fd is readable. */
+void store_run(struct store *store);
+
+/* Drop every client and leave nothing behind: no shared memory, no socket, no spill file. NULL is fine. */
+void store_destroy(struct store *store);
+
+/* The account recomputed from every segment is the account, and it balances. For tests, between turns of the loop. */
+bool store_audit(const struct store *store);
+
+/* The budget when none is given. */
+uint64_t store_default_memory(void);
+
+/* "64M", "1.5G", "4096": bytes, K M G T are powers of 1024. Errors: EINVAL */
+granary_err store_parse_size(const char *text, uint64_t *ret_bytes);
+
+#endif

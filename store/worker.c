@@ -1,0 +1,156 @@
+#include "store/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+struct lane {
+    struct workers *workers;
+    struct list queue;
+    pthread_cond_t filled;
+    pthread_t thread;
+    bool started;
+};
+
+struct workers {
+    pthread_mutex_t lock;
+    struct lane lanes[WORKER_LANES];
+    struct list finished;
+    bool stopping;
+    int fd;
+};
+
+static void *
+lane_main(void *argument)
+{
+    struct lane *lane = argument;
+    struct workers *workers = lane->workers;
+    const uint64_t one = 1;
+
+    (void)pthread_mutex_lock(&workers->lock);
+    for (;;) {
+        struct job *job;
+
+        while (list_empty(&lane->queue) && !workers->stopping) {
+            (void)pthread_cond_wait(&lane->filled, &workers->lock);
+        }
+        if (list_empty(&lane->queue)) {
+            break;
+        }
+        job = list_owner(lane->queue.next, struct job, in_queue);
+        list_remove(&job->in_queue);
+        (void)pthread_mutex_unlock(&workers->lock);
+        job->run(job);
+        (void)pthread_mutex_lock(&workers->lock);
+        list_append(&workers->finished, &job->in_queue);
+        (void)!write(workers->fd, &one, sizeof one);
+    }
+    (void)pthread_mutex_unlock(&workers->lock);
+    return NULL;
+}
+
+granary_err
+workers_start(struct workers **ret_workers)
+{
+    struct workers *workers = calloc(1, sizeof *workers);
+    sigset_t all, before;
+
+    if (workers == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for the workers");
+    }
+    (void)pthread_mutex_init(&workers->lock, NULL);
+    list_init(&workers->finished);
+    workers->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    for (int i = 0; i < WORKER_LANES; i++) {
+        workers->lanes[i].workers = workers;
+        list_init(&workers->lanes[i].queue);
+        (void)pthread_cond_init(&workers->lanes[i].filled, NULL);
+    }
+    /* Signals are the loop's business. */
+    (void)sigfillset(&all);
+    (void)sigdelset(&all, SIGBUS);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (int i = 0; i < WORKER_LANES && workers->fd >= 0; i++) {
+        struct lane *lane = &workers->lanes[i];
+
+        lane->started = pthread_create(&lane->thread, NULL, lane_main, lane) == 0;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    for (int i = 0; i < WORKER_LANES; i++) {
+        if (!workers->lanes[i].started) {
+            workers_stop(workers);
+            return gr_fail(GRANARY_ENOMEM, "cannot start the worker threads");
+        }
+    }
+    *ret_workers = workers;
+    return GRANARY_OK;
+}
+
+void
+workers_stop(struct workers *workers)
+{
+    if (workers == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&workers->lock);
+    workers->stopping = true;
+    for (int i = 0; i < WORKER_LANES; i++) {
+        (void)pthread_cond_signal(&workers->lanes[i].filled);
+    }
+    (void)pthread_mutex_unlock(&workers->lock);
+    for (int i = 0; i < WORKER_LANES; i++) {
+        if (workers->lanes[i].started) {
+            (void)pthread_join(workers->lanes[i].thread, NULL);
+        }
+        (void)pthread_cond_destroy(&workers->lanes[i].filled);
+    }
+    workers_reap(workers);
+    (void)pthread_mutex_destroy(&workers->lock);
+    gr_fd_close(&workers->fd);
+    free(workers);
+}
+
+int
+workers_fd(const struct workers *workers)
+{
+    return workers->fd;
+}
+
+void
+workers_submit(struct workers *workers, enum worker_lane lane, struct job *job)
+{
+    list_init(&job->in_queue);
+    (void)pthread_mutex_lock(&workers->lock);
+    list_append(&workers->lanes[lane].queue, &job->in_queue);
+    (void)pthread_cond_signal(&workers->lanes[lane].filled);
+    (void)pthread_mutex_unlock(&workers->lock);
+}
+
+void
+workers_reap(struct workers *workers)
+{
+    uint64_t times;
+
+    (void)!read(workers->fd, &times, sizeof times);
+    for (;;) {
+        struct job *job = NULL;
+
+        (void)pthread_mutex_lock(&workers->lock);
+        if (!list_empty(&workers->finished)) {
+            job = list_owner(workers->finished.next, struct job, in_queue);
+            list_remove(&job->in_queue);
+        }
+        (void)pthread_mutex_unlock(&workers->lock);
+        if (job == NULL) {
+            return;
+        }
+        job->done(job);
+    }
+}

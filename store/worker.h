@@ -1,0 +1,34 @@
+/* Threads that do what would block the loop: reading and writing files. */
+#ifndef STORE_WORKER_H
+#define STORE_WORKER_H
+
+#include <stdbool.h>
+
+#include "granary/types.h"
+#include "store/list.h"
+
+struct job {
+    struct list in_queue;
+    void (*run)(struct job *job);  /* in the worker: may touch what the job owns, nothing else */
+    void (*done)(struct job *job); /* in the loop, afterwards; frees the job */
+};
+
+/* Writing (spills, removals) never delays reading (restores): each has a thread of its own. */
+enum worker_lane { WORKER_READ, WORKER_WRITE, WORKER_LANES };
+
+struct workers;
+
+/* Errors: ENOMEM */
+granary_err workers_start(struct workers **ret_workers);
+/* Lets running jobs end, drops nothing: every job submitted is run and its done() called. NULL is fine. */
+void workers_stop(struct workers *workers);
+
+/* Readable when jobs are done. */
+int workers_fd(const struct workers *workers);
+
+void workers_submit(struct workers *workers, enum worker_lane lane, struct job *job);
+
+/* Call done() of every job that has run. */
+void workers_reap(struct workers *workers);
+
+#endif
