@@ -62,7 +62,7 @@ map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const 
 {
     struct gr_map request = {.kind = (uint32_t)kind, .number = number};
     struct gr_frame_in frame = {.fd_count = 0};
-    struct gr_map_reply reply;
+    struct gr_map_reply reply = {0};
     granary_err err = socket_ask(client, GR_STORE_MAP, &request, sizeof request, REQUEST_TIMEOUT_MS, &frame);
     const char *base = NULL;
 
