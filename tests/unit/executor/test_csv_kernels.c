@@ -1,0 +1,536 @@
+/* csv_split, csv_infer and csv_read on files: quotes, line ends, nulls, errors with their lines, and cuts anywhere. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unit/executor/op.h"
+
+static Granary__ChunkOp *
+range_op(const char *name, const char *path, size_t offset, size_t size)
+{
+    Granary__ChunkOp *op = op_new(name);
+
+    op_attr(op, gr_attr_new_string("path", path));
+    op_attr(op, gr_attr_new_int("offset", (int64_t)offset));
+    op_attr(op, gr_attr_new_int("size", (int64_t)size));
+    return op;
+}
+
+static Granary__CsvSplit *
+split(const char *path, size_t offset, size_t size)
+{
+    Granary__ChunkOp *op = range_op("csv_split", path, offset, size);
+    struct gr_buf answer = {0};
+    Granary__CsvSplit *result;
+
+    assert_int_equal(op_run(kernel_csv_split, op, NULL, 0, NULL, 0, &answer), GRANARY_OK);
+    result = granary__csv_split__unpack(NULL, answer.size, (const uint8_t *)answer.bytes);
+    assert_non_null(result);
+    gr_buf_free(&answer);
+    granary__chunk_op__free_unpacked(op, NULL);
+    return result;
+}
+
+static Granary__CsvTypes *
+infer(const char *path, size_t offset, size_t size, bool header)
+{
+    Granary__ChunkOp *op = range_op("csv_infer", path, offset, size);
+    struct gr_buf answer = {0};
+    Granary__CsvTypes *result;
+
+    op_attr(op, gr_attr_new_bool("header", header));
+    assert_int_equal(op_run(kernel_csv_infer, op, NULL, 0, NULL, 0, &answer), GRANARY_OK);
+    result = granary__csv_types__unpack(NULL, answer.size, (const uint8_t *)answer.bytes);
+    assert_non_null(result);
+    gr_buf_free(&answer);
+    granary__chunk_op__free_unpacked(op, NULL);
+    return result;
+}
+
+static Granary__CsvTypes *
+infer_text(const char *text, size_t size, bool header)
+{
+    char *path = file_write(text, size);
+    Granary__CsvTypes *types = infer(path, 0, size, header);
+
+    file_remove(path);
+    return types;
+}
+
+/* columns "a:int64@0,b:string@1" */
+static Granary__ChunkOp *
+read_op(const char *path, size_t offset, size_t size, bool header, const char *columns)
+{
+    Granary__ChunkOp *op = range_op("csv_read", path, offset, size);
+    char *copy = strdup(columns);
+    char *names[16];
+    char *dtypes[16];
+    int64_t positions[16];
+    size_t count = 0;
+
+    for (char *part = strtok(copy, ","); part != NULL; part = strtok(NULL, ",")) {
+        char *colon = strrchr(part, ':');
+        char *at = strrchr(part, '@');
+
+        *colon = '\0';
+        *at = '\0';
+        names[count] = part;
+        dtypes[count] = colon + 1;
+        positions[count++] = atoi(at + 1);
+    }
+    op_attr(op, gr_attr_new_bool("header", header));
+    op_attr(op, gr_attr_new_strings("columns", names, count));
+    op_attr(op, gr_attr_new_strings("dtypes", dtypes, count));
+    op_attr(op, gr_attr_new_ints("positions", positions, count));
+    free(copy);
+    return op;
+}
+
+static granary_err
+read_range(const char *path, size_t offset, size_t size, bool header, const char *columns, granary_frame **ret_frame)
+{
+    Granary__ChunkOp *op = read_op(path, offset, size, header, columns);
+    struct gr_value output = {0};
+    granary_err err;
+
+    op_attr(op, gr_attr_new_int("line", 1));
+    err = op_run(kernel_csv_read, op, NULL, 0, &output, 1, NULL);
+    assert_int_equal(output.kind, err == GRANARY_OK ? GR_VALUE_FRAME : GR_VALUE_NONE);
+    granary__chunk_op__free_unpacked(op, NULL);
+    *ret_frame = output.frame;
+    return err;
+}
+
+static granary_err
+read_text(const char *text, size_t size, bool header, const char *columns, granary_frame **ret_frame)
+{
+    char *path = file_write(text, size);
+    granary_err err = read_range(path, 0, size, header, columns, ret_frame);
+
+    file_remove(path);
+    return err;
+}
+
+/* A frame as text, to compare: "1|x\n-|y\n", nulls "-". */
+static void
+add_frame(const granary_frame *frame, struct gr_buf *out)
+{
+    for (int64_t row = 0; row < frame->rows; row++) {
+        for (size_t i = 0; i < frame->count; i++) {
+            gr_buf_addf(out, "%s", i > 0 ? "|" : "");
+            const granary_column *column = &frame->columns[i].view;
+
+            if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
+                gr_buf_addf(out, "-");
+            } else {
+                gr_value_format(&frame->columns[i].view, row, out);
+            }
+        }
+        gr_buf_addf(out, "\n");
+    }
+}
+
+static void
+assert_frame(granary_frame *frame, const char *want)
+{
+    struct gr_buf text = {0};
+
+    add_frame(frame, &text);
+    assert_string_equal(text.bytes == NULL ? "" : text.bytes, want);
+    gr_buf_free(&text);
+    gr_frame_destroy(frame);
+}
+
+static void
+assert_read(const char *text, bool header, const char *columns, const char *want)
+{
+    granary_frame *frame;
+
+    if (read_text(text, strlen(text), header, columns, &frame) != GRANARY_OK) {
+        fail_msg("%s", granary_error_message());
+    }
+    assert_frame(frame, want);
+}
+
+static void
+assert_read_fails(const char *text, bool header, const char *columns, granary_err err, const char *part)
+{
+    granary_frame *frame = NULL;
+
+    assert_int_equal(read_text(text, strlen(text), header, columns, &frame), err);
+    assert_null(frame);
+    if (strstr(granary_error_message(), part) == NULL) {
+        fail_msg("'%s' does not tell of '%s'", granary_error_message(), part);
+    }
+}
+
+/* ---- csv_read ---- */
+
+static void
+reads_every_dtype(void **state)
+{
+    (void)state;
+    assert_read("i,f,b,d,t,s\n1,2.5,true,2020-02-29,2020-01-02 03:04:05.25,x\n-3,4,FALSE,1969-12-31,2020-01-01,\n",
+                true, "i:int64@0,f:float64@1,b:bool@2,d:date@3,t:timestamp@4,s:string@5",
+                "1|2.5|true|2020-02-29|2020-01-02T03:04:05.250000|x\n-3|4.0|false|1969-12-31|2020-01-01T00:00:00|-\n");
+}
+
+static void
+quotes_and_line_ends_are_taken_out(void **state)
+{
+    static const char *const ends[] = {"\n", "\r\n", "\r"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        char text[200];
+
+        (void)snprintf(text, sizeof text, "1,\"a,b\"%s\"2\",\"say \"\"hi\"\"\"%s%s3,\"x\"y\"z%s4,\"\"\"\"%s5,a\"b",
+                       ends[i], ends[i], ends[i], ends[i], ends[i]);
+        assert_read(text, false, "n:int64@0,s:string@1", "1|a,b\n2|say \"hi\"\n3|xy\"z\n4|\"\n5|a\"b\n");
+    }
+    assert_read("\"line 1\nline 2\r\nline 3\",7\n", false, "s:string@0,n:int64@1", "line 1\nline 2\r\nline 3|7\n");
+}
+
+static void
+nulls_are_nulls_quoted_or_not(void **state)
+{
+    (void)state;
+    assert_read("1,a\n,\n\\N,\\N\n\"\",\"\"\n5,b\n", false, "n:int64@0,s:string@1", "1|a\n-|-\n-|-\n-|-\n5|b\n");
+    assert_read("\\N\n\\N\n", false, "x:null@0", "-\n-\n");
+    assert_read_fails("\\N\n1\n", false, "x:null@0", GRANARY_ETYPE, ":2: column 'x': '1' is not");
+}
+
+static void
+own_nulls_replace_the_usual_ones(void **state)
+{
+    static char na[] = "NA";
+    char *const nulls[] = {na};
+    char *path = file_write("NA\n\n\\N\n", 7);
+    Granary__ChunkOp *op = read_op(path, 0, 7, false, "s:string@0");
+    struct gr_value output = {0};
+
+    (void)state;
+    op_attr(op, gr_attr_new_strings("null_values", nulls, 1));
+    assert_int_equal(op_run(kernel_csv_read, op, NULL, 0, &output, 1, NULL), GRANARY_OK);
+    assert_frame(output.frame, "-\n\\N\n");
+    granary__chunk_op__free_unpacked(op, NULL);
+    file_remove(path);
+}
+
+static void
+only_wanted_columns_are_read_in_their_order(void **state)
+{
+    (void)state;
+    assert_read("a,b,c,d\n1,x,2,not a number\n3,y,4,\n", true, "c:int64@2,\xc3\xa4 $:int64@0", "2|1\n4|3\n");
+    assert_read("a,b\n1,2\n3,4\n", true, "", "\n\n"); /* rows without columns are rows */
+}
+
+static void
+a_byte_order_mark_is_no_text(void **state)
+{
+    (void)state;
+    assert_read("\xef\xbb\xbf\"1\",2\n", false, "a:int64@0,b:int64@1", "1|2\n");
+}
+
+static void
+nothing_gives_an_empty_frame(void **state)
+{
+    (void)state;
+    assert_read("", false, "a:int64@0,s:string@1", "");
+    assert_read("", true, "a:int64@0", "");
+    assert_read("a,b\n", true, "a:int64@0,b:string@1", "");
+    assert_read("\n\r\n\n", false, "a:int64@0", "");
+}
+
+static void
+errors_name_file_line_and_column(void **state)
+{
+    (void)state;
+    assert_read_fails("n\n1\n\n\"x\ny\"\n", true, "n:int64@0", GRANARY_ETYPE, ":4: column 'n': 'x");
+    assert_read_fails("n\n1\n2.5\n", true, "n:int64@0", GRANARY_ETYPE, ":3: column 'n': '2.5' is not int64");
+    assert_read_fails("2021-02-29\n", false, "d:date@0", GRANARY_ETYPE, "is not date");
+    assert_read_fails("yes\n", false, "b:bool@0", GRANARY_ETYPE, "is not bool");
+    assert_read_fails("a,b\n1,2\n\"\n\",3,4\n", true, "a:string@0", GRANARY_EINVAL, ":3: 3 fields");
+    assert_read_fails("1,2\n3\n", false, "a:int64@0", GRANARY_EINVAL, ":2: 1 fields");
+    assert_read_fails("1\n2\n", false, "a:int64@0,b:int64@4", GRANARY_EINVAL, ":1: 1 fields");
+    assert_read_fails("1,2\n3,\"x\n\n", false, "b:string@1", GRANARY_EINVAL,
+                      ":2: the quotes that begin here do not end");
+    assert_read_fails("a\nb\n\xff\n", false, "s:string@0", GRANARY_EINVAL, ":3: not UTF-8");
+    assert_read_fails("\xed\xa0\x80\n", false, "s:string@0", GRANARY_EINVAL, ":1: not UTF-8");
+}
+
+static void
+the_expected_number_of_fields_is_checked(void **state)
+{
+    char *path = file_write("1,2\n", 4);
+    Granary__ChunkOp *op = read_op(path, 0, 4, false, "a:int64@0");
+    struct gr_value output = {0};
+
+    (void)state;
+    op_attr(op, gr_attr_new_int("fields", 3));
+    op_attr(op, gr_attr_new_int("line", 41));
+    assert_int_equal(op_run(kernel_csv_read, op, NULL, 0, &output, 1, NULL), GRANARY_EINVAL);
+    assert_non_null(strstr(granary_error_message(), ":41: 2 fields, the records before have 3"));
+    granary__chunk_op__free_unpacked(op, NULL);
+    file_remove(path);
+}
+
+static void
+files_that_cannot_be_read_are_errors(void **state)
+{
+    granary_frame *frame;
+    char *path = file_write("1\n", 2);
+
+    (void)state;
+    assert_int_equal(read_range("/tmp/granary-no-such-file", 0, 1, false, "a:int64@0", &frame), GRANARY_ENOENT);
+    assert_int_equal(read_range("/tmp", 0, 1, false, "a:int64@0", &frame), GRANARY_EINVAL);
+    assert_int_equal(read_range("/dev/null", 0, 0, false, "a:int64@0", &frame), GRANARY_EINVAL);
+    assert_int_equal(read_range(path, 0, 3, false, "a:int64@0", &frame), GRANARY_EIO); /* it was longer */
+    assert_int_equal(read_range(path, 3, 0, false, "a:int64@0", &frame), GRANARY_EIO);
+    file_remove(path);
+}
+
+/* ---- csv_infer ---- */
+
+static void
+infers_kinds_and_names(void **state)
+{
+    static const char text[] = "\xef\xbb\xbf\"a,\"\"1\"\"\",b,\xc3\xa4$,d\n\n1,true,,x\n2.5,2020-01-01,\\N,\n";
+    Granary__CsvTypes *types = infer_text(text, sizeof text - 1, true);
+
+    (void)state;
+    assert_string_equal(types->error, "");
+    assert_false(types->ragged);
+    assert_int_equal(types->n_names, 4);
+    assert_memory_equal(types->names[0].data, "a,\"1\"", 5);
+    assert_int_equal(types->names[0].len, 5);
+    assert_int_equal(types->names[2].len, 3);
+    assert_int_equal(types->fields, 4);
+    assert_int_equal(types->records, 2);
+    assert_int_equal(types->first_record_line, 2);
+    assert_int_equal(types->kinds[0], 4 | 8);
+    assert_int_equal(types->kinds[1], 2 | 16);
+    assert_int_equal(types->kinds[2], 1);
+    assert_int_equal(types->kinds[3], 64 | 1);
+    granary__csv_types__free_unpacked(types, NULL);
+}
+
+static void
+infers_nothing_from_nothing(void **state)
+{
+    Granary__CsvTypes *types = infer_text("", 0, true);
+
+    (void)state;
+    assert_int_equal(types->fields, 0);
+    assert_int_equal(types->n_names, 0);
+    granary__csv_types__free_unpacked(types, NULL);
+    types = infer_text("a,b", 3, true);
+    assert_int_equal(types->records, 0);
+    assert_int_equal(types->n_names, 2);
+    granary__csv_types__free_unpacked(types, NULL);
+}
+
+static void
+answers_ragged_records_with_their_line(void **state)
+{
+    static const struct {
+        const char *text;
+        bool header;
+        unsigned line;
+        unsigned fields;
+    } cases[] = {
+        {"a,b\n1,2\n\"\n\",3\n4\n", true, 4, 1},
+        {"a,b\n1,2,3\n", true, 1, 3},
+        {"1\n1\n\n1,\n", false, 3, 2},
+        {"a,b\r\n1,2\r\n3\r\n", true, 2, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        Granary__CsvTypes *types = infer_text(cases[i].text, strlen(cases[i].text), cases[i].header);
+
+        assert_true(types->ragged);
+        assert_int_equal(types->ragged_line, cases[i].line);
+        assert_int_equal(types->ragged_fields, cases[i].fields);
+        granary__csv_types__free_unpacked(types, NULL);
+    }
+}
+
+static void
+answers_bad_text_with_its_line(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *error;
+        unsigned line;
+        size_t size;
+    } cases[] = {
+        {"a\nb\n\"c\nd\n", "do not end", 2, 8}, {"\"a", "do not end", 0, 2},     {"a\n\xc3\n", "not UTF-8", 1, 4},
+        {"a\n\xf0\x9f\x98", "not UTF-8", 1, 5}, {"a,b\0c\n1,2\n", "NUL", 0, 10},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        Granary__CsvTypes *types = infer_text(cases[i].text, cases[i].size, true);
+
+        assert_non_null(strstr(types->error, cases[i].error));
+        assert_int_equal(types->error_line, cases[i].line);
+        granary__csv_types__free_unpacked(types, NULL);
+    }
+}
+
+/* ---- cuts ---- */
+
+static const char hard_text[] =
+    "\xef\xbb\xbfid,\"name, "
+    "\"\"full\"\"\",note\r\n1,\"a\nb\",x\r\n\r\n2,,\"1,2\"\n\"3\",\xc3\xa4\xe2\x82\xac,\"q\"\"q\"\r"
+    "4,\\N,y\"z\r\n5,\"\r\n\r\n\",\"\"\n6,last,\"no line end\"";
+
+#define HARD_COLUMNS "id:int64@0,name:string@1,note:string@2"
+
+/* Cut a file into blocks, join their answers to the starts of whole records, and read chunk by chunk. */
+static void
+read_in_blocks(const char *path, size_t size, size_t block, struct gr_buf *out, unsigned kinds[3])
+{
+    size_t begin = 0;
+    unsigned state = 0;
+
+    for (size_t at = 0; at < size || begin < size; at += block) {
+        size_t end = size;
+        granary_frame *frame;
+        Granary__CsvTypes *types;
+
+        if (at + block < size) {
+            /* Where the first record of the next block starts ends this chunk. */
+            Granary__CsvSplit *this = split(path, at, block);
+            Granary__CsvSplit *next = split(path, at + block, size - at - block < block ? size - at - block : block);
+
+            state = this->end_state[state];
+            assert_int_equal(next->n_first_record, 6);
+            if (next->first_record[state] < 0) {
+                granary__csv_split__free_unpacked(this, NULL);
+                granary__csv_split__free_unpacked(next, NULL);
+                continue;
+            }
+            end = at + block + (size_t)next->first_record[state];
+            granary__csv_split__free_unpacked(this, NULL);
+            granary__csv_split__free_unpacked(next, NULL);
+        }
+        types = infer(path, begin, end - begin, begin == 0);
+        assert_string_equal(types->error, "");
+        assert_false(types->ragged);
+        for (size_t i = 0; i < types->n_kinds; i++) {
+            kinds[i] |= types->kinds[i];
+        }
+        granary__csv_types__free_unpacked(types, NULL);
+        if (read_range(path, begin, end - begin, begin == 0, HARD_COLUMNS, &frame) != GRANARY_OK) {
+            fail_msg("block %zu: %s", block, granary_error_message());
+        }
+        add_frame(frame, out);
+        gr_frame_destroy(frame);
+        begin = end;
+    }
+}
+
+static void
+cuts_do_not_change_what_is_read(void **state)
+{
+    static const char want[] =
+        "1|a\nb|x\n2|-|1,2\n3|\xc3\xa4\xe2\x82\xac|q\"q\n4|-|y\"z\n5|\r\n\r\n|-\n6|last|no line end\n";
+    size_t size = sizeof hard_text - 1;
+    char *path = file_write(hard_text, size);
+
+    (void)state;
+    for (size_t block = 4; block <= size + 1; block++) { /* the mark is not cut: blocks are larger */
+        struct gr_buf text = {0};
+        unsigned kinds[3] = {0};
+
+        read_in_blocks(path, size, block, &text, kinds);
+        assert_string_equal(text.bytes, want);
+        assert_int_equal(kinds[0], 4);
+        assert_int_equal(kinds[1] & ~1u, 64);
+        assert_int_equal(kinds[2] & 64u, 64);
+        gr_buf_free(&text);
+    }
+    file_remove(path);
+}
+
+static void
+split_counts_records_and_lines(void **state)
+{
+    size_t size = sizeof hard_text - 1;
+    char *path = file_write(hard_text, size);
+    Granary__CsvSplit *answer = split(path, 0, size);
+
+    (void)state;
+    assert_int_equal(answer->n_end_state, 6);
+    assert_int_equal(answer->records[0], 6); /* with the header; the last has no line end */
+    assert_int_equal(answer->end_state[0], 4);
+    assert_int_equal(answer->lines[0], 9);
+    assert_int_equal(answer->first_record[0], 0);
+    assert_int_equal(answer->first_lines[0], 0);
+    assert_int_equal(answer->first_record[2], 29); /* the header's end, behind the mark */
+    assert_int_equal(answer->first_lines[2], 1);
+    granary__csv_split__free_unpacked(answer, NULL);
+
+    answer = split(path, size, 0);
+    assert_int_equal(answer->first_record[0], 0);
+    assert_int_equal(answer->first_record[1], -1);
+    assert_int_equal(answer->end_state[3], 3);
+    granary__csv_split__free_unpacked(answer, NULL);
+    file_remove(path);
+}
+
+static void
+bad_options_are_errors(void **state)
+{
+    static const char *const delimiters[] = {"", ",,", "\"", "\n", "\xc3\xa4"};
+    char *path = file_write("1\n", 2);
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        Granary__ChunkOp *op = range_op("csv_split", path, 0, 2);
+        struct gr_buf answer = {0};
+
+        op_attr(op, gr_attr_new_string("delimiter", delimiters[i]));
+        assert_int_equal(op_run(kernel_csv_split, op, NULL, 0, NULL, 0, &answer), GRANARY_EINVAL);
+        assert_int_equal(answer.size, 0);
+        gr_buf_free(&answer);
+        granary__chunk_op__free_unpacked(op, NULL);
+    }
+    file_remove(path);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_every_dtype),
+        cmocka_unit_test(quotes_and_line_ends_are_taken_out),
+        cmocka_unit_test(nulls_are_nulls_quoted_or_not),
+        cmocka_unit_test(own_nulls_replace_the_usual_ones),
+        cmocka_unit_test(only_wanted_columns_are_read_in_their_order),
+        cmocka_unit_test(a_byte_order_mark_is_no_text),
+        cmocka_unit_test(nothing_gives_an_empty_frame),
+        cmocka_unit_test(errors_name_file_line_and_column),
+        cmocka_unit_test(the_expected_number_of_fields_is_checked),
+        cmocka_unit_test(files_that_cannot_be_read_are_errors),
+        cmocka_unit_test(infers_kinds_and_names),
+        cmocka_unit_test(infers_nothing_from_nothing),
+        cmocka_unit_test(answers_ragged_records_with_their_line),
+        cmocka_unit_test(answers_bad_text_with_its_line),
+        cmocka_unit_test(cuts_do_not_change_what_is_read),
+        cmocka_unit_test(split_counts_records_and_lines),
+        cmocka_unit_test(bad_options_are_errors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
