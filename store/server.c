@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -38,30 +39,58 @@
 #define EVENTS         64
 #define FDS_PER_CLIENT 4u /* socket, pidfd, and segments of its own */
 
+static void
+lock_path(const struct store *store, char ret_path[160])
+{
+    (void)snprintf(ret_path, 160, "%s/store.lock", store->instance.runtime);
+}
+
 static granary_err
 take_lock(struct store *store)
 {
+    struct stat held, named;
     char path[160];
 
-    (void)snprintf(path, sizeof path, "%s/store.lock", store->instance.runtime);
-    store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (store->lock_fd < 0) {
-        return gr_fail_errno("%s", path);
+    lock_path(store, path);
+    for (;;) {
+        store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (store->lock_fd < 0) {
+            return gr_fail_errno("%s", path);
+        }
+        if (flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+            gr_fd_close(&store->lock_fd);
+            return gr_fail(GRANARY_EEXIST, "instance %s: another store serves it (it holds %s)",
+                           store->instance.runtime, path);
+        }
+        /* A store that stopped in between took the file away with it. */
+        if (fstat(store->lock_fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino) {
+            return GRANARY_OK;
+        }
+        gr_fd_close(&store->lock_fd);
     }
-    if (flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-        return gr_fail(GRANARY_EEXIST, "instance %s: another store serves it (it holds %s)", store->instance.runtime,
-                       path);
-    }
-    return GRANARY_OK;
 }
 
-/* One more each time a store takes the instance over: kept in the lock file. */
+static void
+give_lock_back(struct store *store)
+{
+    char path[160];
+
+    if (store->lock_fd >= 0) {
+        lock_path(store, path);
+        (void)unlink(path);
+        (void)rmdir(store->instance.runtime); /* stays while anything of others is in it */
+    }
+    gr_fd_close(&store->lock_fd);
+}
+
+/* Grows each time a store takes the instance over: kept in the lock file, which only an orderly stop removes. */
 static void
 next_epoch(struct store *store)
 {
     char text[32] = {0};
     int length;
 
+    store->epoch = (uint64_t)gr_wall_ms() / 1000;
     if (pread(store->lock_fd, text, sizeof text - 1, 0) > 0) {
         store->epoch = strtoull(text, NULL, 10);
     }
@@ -307,7 +336,7 @@ store_destroy(struct store *store)
     gr_fd_close(&store->doorbell_fd);
     gr_fd_close(&store->spare_fd);
     gr_fd_close(&store->epoll_fd);
-    gr_fd_close(&store->lock_fd);
+    give_lock_back(store);
     free(store);
 }
 
