@@ -1,0 +1,25 @@
+/*
+ * Memory for one received message: protobuf-c unpacks into it, and one reset gives everything back. Unpacking a batch
+ * of reports then costs no malloc.
+ */
+#ifndef SCHED_ARENA_H
+#define SCHED_ARENA_H
+
+#include <stddef.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+struct arena;
+
+/* NULL: out of memory. */
+struct arena *arena_create(void);
+void arena_destroy(struct arena *arena);
+
+/* 16-byte aligned; valid until the next reset. NULL: out of memory. */
+void *arena_alloc(struct arena *arena, size_t size);
+void arena_reset(struct arena *arena);
+
+/* For granary__..__unpack(). Freeing through it does nothing. Lives as long as the arena. */
+ProtobufCAllocator *arena_allocator(struct arena *arena);
+
+#endif

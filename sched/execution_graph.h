@@ -1,0 +1,126 @@
+/*
+ * The execution graph: the subtasks of one graph, what each waits for, and which objects are still needed. Pure: no
+ * clock, no I/O. It never calls back; what follows from an event is read off afterwards (ready subtasks, freed
+ * objects).
+ *
+ * Life of a subtask
+ *
+ *   state      entered by                              next
+ *   WAITING    add, lose, requeue: an input is missing READY, RUNNING (behind what it waits for), CANCELLED
+ *   READY      its last input came                     RUNNING, WAITING (an input was lost), CANCELLED
+ *   RUNNING    take, take_follower                     SUCCEEDED, READY, WAITING, PARKED, FAILED, CANCELLED
+ *   PARKED     park: there was no room for its output  READY, WAITING, CANCELLED
+ *   SUCCEEDED  succeed                                 WAITING, READY (an output was lost and is needed)
+ *   FAILED     fail                                    -
+ *   CANCELLED  cancel                                  -
+ *
+ * Life of an object: MISSING until its producer succeeds, then PRESENT; FREED when its last consumer has succeeded,
+ * unless it is kept. A lost object is MISSING again and its producer runs again, and so do the producers of what that
+ * needs.
+ */
+#ifndef SCHED_EXECUTION_GRAPH_H
+#define SCHED_EXECUTION_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "granary/types.h"
+#include "plan/plan.h"
+#include "schema/granary.pb-c.h"
+
+enum subtask_state {
+    SUBTASK_WAITING,
+    SUBTASK_READY,
+    SUBTASK_RUNNING,
+    SUBTASK_PARKED,
+    SUBTASK_SUCCEEDED,
+    SUBTASK_FAILED,
+    SUBTASK_CANCELLED,
+    SUBTASK_STATES
+};
+
+#define SUBTASK_NONE UINT32_MAX
+
+/* A subtask; fields up to "private" may be read by others, and those marked * written. */
+struct subtask {
+    const uint8_t *packed; /* Granary__Subtask without number and attempt */
+    uint32_t packed_size;
+    uint32_t attempt;   /* of the run under way, or of the last; from 1 */
+    uint32_t kind;      /* of its operators: those of one kind take about as long */
+    uint32_t deaths;    /* * executors that died running it */
+    uint32_t rooms;     /* * times there was no room for its output */
+    uint32_t losses;    /* times it ran into a lost input */
+    uint32_t token;     /* * reservation it runs under */
+    uint8_t state;      /* enum subtask_state */
+    bool feeds;         /* * its report is to be given to the planner; cleared when that was done */
+    bool suspect;       /* * it was on an executor that died: to be run alone */
+    uint64_t out_bytes; /* estimate of its outputs */
+    /* private */
+    uint32_t priority;
+    uint32_t missing; /* WAITING, READY: inputs not present and subtasks before it not done */
+    uint32_t first_input, input_count;
+    uint32_t first_output, output_count;
+    uint32_t first_before, before_count;
+    uint32_t dependents; /* edges to subtasks that come after it */
+    bool passed;         /* it has succeeded once: those after it wait no more */
+};
+
+struct execution_graph;
+
+/* NULL: out of memory. */
+struct execution_graph *execution_graph_create(void);
+void execution_graph_destroy(struct execution_graph *graph);
+
+/* Whether an object is a target's, to be kept to the end. */
+typedef bool execution_graph_keeps(const void *context, granary_id id);
+
+/* Add subtasks; only read. The number of each is the position it will have. Errors: EFAILED the planner contradicts
+ * itself · ENOMEM; the graph is then good for destroy only */
+granary_err execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask *subtasks, size_t count,
+                                execution_graph_keeps *keeps, const void *context);
+
+struct subtask *execution_graph_subtask(struct execution_graph *graph, uint32_t number); /* NULL: none of that number */
+
+struct execution_graph_counts {
+    uint64_t total, ready, running, parked, succeeded;
+    uint64_t retries; /* runs that ended otherwise than in success or failure */
+};
+const struct execution_graph_counts *execution_graph_counts(const struct execution_graph *graph);
+
+/* The ready subtask that is next: the highest priority, then the lowest number. SUBTASK_NONE when none is ready. */
+uint32_t execution_graph_peek(struct execution_graph *graph);
+/* It is sent to an executor: READY -> RUNNING, a new attempt. */
+void execution_graph_take(struct execution_graph *graph, uint32_t number);
+/* Take a subtask that waits for this running one only, to be run behind it by the same executor. SUBTASK_NONE: none. */
+uint32_t execution_graph_take_follower(struct execution_graph *graph, uint32_t number, uint32_t kind);
+
+/* Bytes of its inputs by the NUMA node they lie on: calls visit for each present input. */
+void execution_graph_inputs(const struct execution_graph *graph, uint32_t number,
+                            void (*visit)(void *context, int32_t node, uint64_t bytes), void *context);
+
+/* The events of a running subtask. */
+void execution_graph_succeed(struct execution_graph *graph, uint32_t number, const Granary__Done *done, int32_t node);
+void execution_graph_fail(struct execution_graph *graph, uint32_t number);
+void execution_graph_requeue(struct execution_graph *graph, uint32_t number); /* its executor died */
+void execution_graph_park(struct execution_graph *graph, uint32_t number);
+void execution_graph_unpark_all(struct execution_graph *graph);
+/*
+ * Inputs were gone when it ran: it waits until they are made again.
+ * Errors: ENOENT nobody makes one of them · ELOST it has happened too often, or none was named
+ */
+granary_err execution_graph_lose(struct execution_graph *graph, uint32_t number, const ProtobufCBinaryData *lost,
+                                 size_t lost_count);
+
+/* Nothing more starts, and every object is freed, those of subtasks still running when they end. */
+void execution_graph_cancel(struct execution_graph *graph);
+
+/* Nothing runs, waits or is parked. */
+bool execution_graph_idle(const struct execution_graph *graph);
+
+/* Ids of objects nobody needs any more since the last call: *ret_ids is valid until the next event. */
+size_t execution_graph_freed(struct execution_graph *graph, const granary_id **ret_ids);
+
+/* Rows and bytes of a present object. false: it is not there */
+bool execution_graph_object(const struct execution_graph *graph, granary_id id, int64_t *ret_rows, uint64_t *ret_bytes);
+
+#endif

@@ -1,0 +1,110 @@
+#include "sched/pack.h"
+
+#include <string.h>
+
+#include "schema/granary.pb-c.h"
+
+enum wire_type { VARINT = 0, BYTES = 2 };
+/* Numbers of the fields, as in granary.proto. */
+enum { TO_VERSION = 1, TO_RUN = 2, TO_FREE = 3, TO_FREE_SESSION = 4, TO_CANCEL = 5, TO_DIE = 6, TO_REGISTERED = 7 };
+enum { SUBTASK_NUMBER = 1, SUBTASK_ATTEMPT = 2 };
+enum { REPLY_SEQ = 2 };
+
+#define TAG(field, type) ((unsigned char)((field) << 3 | (type)))
+#define VARINT_MAX       10
+
+static size_t
+varint(unsigned char *bytes, uint64_t value)
+{
+    size_t size = 0;
+
+    while (value >= 0x80) {
+        bytes[size++] = (unsigned char)(value | 0x80);
+        value >>= 7;
+    }
+    bytes[size++] = (unsigned char)value;
+    return size;
+}
+
+static void
+add_varint(struct gr_buf *message, int field, uint64_t value)
+{
+    unsigned char bytes[1 + VARINT_MAX] = {TAG(field, VARINT)};
+
+    gr_buf_add(message, bytes, 1 + varint(bytes + 1, value));
+}
+
+static void
+add_bytes(struct gr_buf *message, int field, const void *content, size_t size)
+{
+    unsigned char bytes[1 + VARINT_MAX] = {TAG(field, BYTES)};
+
+    gr_buf_add(message, bytes, 1 + varint(bytes + 1, size));
+    gr_buf_add(message, content, size);
+}
+
+void
+pack_begin(struct gr_buf *message)
+{
+    add_varint(message, TO_VERSION, GRANARY__VERSION__PROTOCOL);
+}
+
+void
+pack_run(struct gr_buf *message, uint64_t number, uint32_t attempt, const uint8_t *packed, size_t size)
+{
+    unsigned char front[2 * (1 + VARINT_MAX)];
+    unsigned char head[1 + VARINT_MAX] = {TAG(TO_RUN, BYTES)};
+    size_t front_size = 0;
+    size_t head_size = 1;
+    char *room;
+
+    front[front_size++] = TAG(SUBTASK_NUMBER, VARINT);
+    front_size += varint(front + front_size, number);
+    front[front_size++] = TAG(SUBTASK_ATTEMPT, VARINT);
+    front_size += varint(front + front_size, attempt);
+    head_size += varint(head + 1, front_size + size);
+    room = gr_buf_grow(message, head_size + front_size + size);
+    if (room != NULL) {
+        memcpy(room, head, head_size);
+        memcpy(room + head_size, front, front_size);
+        memcpy(room + head_size + front_size, packed, size);
+    }
+}
+
+void
+pack_free(struct gr_buf *message, granary_id id)
+{
+    add_bytes(message, TO_FREE, id.bytes, sizeof id.bytes);
+}
+
+void
+pack_free_session(struct gr_buf *message, const char *session)
+{
+    add_bytes(message, TO_FREE_SESSION, session, strlen(session));
+}
+
+void
+pack_cancel(struct gr_buf *message, const uint64_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        add_varint(message, TO_CANCEL, numbers[i]); /* unpacked repeated: every reader takes both forms */
+    }
+}
+
+void
+pack_registered(struct gr_buf *message, uint32_t number)
+{
+    add_varint(message, TO_REGISTERED, number);
+}
+
+void
+pack_die(struct gr_buf *message)
+{
+    add_varint(message, TO_DIE, 1);
+}
+
+void
+pack_reply_seq(struct gr_buf *message, uint64_t seq)
+{
+    add_varint(message, REPLY_SEQ, seq);
+}

@@ -1,0 +1,22 @@
+/*
+ * ToExecutor messages, written by hand in protobuf's encoding: a subtask was packed once, when it was planned, and is
+ * copied with its number and attempt in front. A buffer holds one message; its fields may come in any order.
+ */
+#ifndef SCHED_PACK_H
+#define SCHED_PACK_H
+
+#include "base/buf.h"
+#include "granary/types.h"
+
+void pack_begin(struct gr_buf *message); /* version */
+void pack_run(struct gr_buf *message, uint64_t number, uint32_t attempt, const uint8_t *packed, size_t size);
+void pack_free(struct gr_buf *message, granary_id id);
+void pack_free_session(struct gr_buf *message, const char *session);
+void pack_cancel(struct gr_buf *message, const uint64_t *numbers, size_t count);
+void pack_registered(struct gr_buf *message, uint32_t number);
+void pack_die(struct gr_buf *message);
+
+/* The sequence number of a packed Reply. */
+void pack_reply_seq(struct gr_buf *message, uint64_t seq);
+
+#endif

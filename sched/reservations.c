@@ -1,0 +1,291 @@
+#include "sched/reservations.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct token {
+    uint32_t executor; /* 0: not granted */
+    uint32_t count;
+    uint32_t left;
+    uint32_t next_free;
+    uint64_t bytes;
+    bool alone;
+    uint64_t numbers[RESERVATIONS_BATCH]; /* 0: settled; a subtask's number is never 0 */
+};
+
+struct holder {
+    uint32_t number;
+    int32_t node;
+    uint32_t in_flight;
+    uint32_t tokens[RESERVATIONS_CREDIT]; /* the one at work first */
+};
+
+struct reservations {
+    struct holder *holders;
+    struct gr_place_candidate *candidates; /* room for one a holder */
+    size_t holder_count, holder_room;
+    struct token *tokens;
+    uint32_t token_count, token_room;
+    uint32_t free_tokens; /* list */
+    uint32_t granted;
+    uint64_t bytes;
+    uint64_t memory_bytes;
+};
+
+struct reservations *
+reservations_create(uint64_t memory_bytes)
+{
+    struct reservations *reservations = calloc(1, sizeof *reservations);
+
+    if (reservations != NULL) {
+        reservations->memory_bytes = memory_bytes == 0 ? UINT64_MAX : memory_bytes;
+        reservations->free_tokens = RESERVATION_NONE;
+    }
+    return reservations;
+}
+
+void
+reservations_destroy(struct reservations *reservations)
+{
+    if (reservations != NULL) {
+        free(reservations->holders);
+        free(reservations->candidates);
+        free(reservations->tokens);
+        free(reservations);
+    }
+}
+
+static struct holder *
+holder_find(const struct reservations *reservations, uint32_t number)
+{
+    for (size_t i = 0; i < reservations->holder_count; i++) {
+        if (reservations->holders[i].number == number) {
+            return &reservations->holders[i];
+        }
+    }
+    return NULL;
+}
+
+bool
+reservations_join(struct reservations *reservations, uint32_t number, int32_t node)
+{
+    assert(number != 0 && holder_find(reservations, number) == NULL);
+    if (reservations->holder_count == reservations->holder_room) {
+        size_t room = reservations->holder_room * 2 + 8;
+        struct holder *holders = reallocarray(reservations->holders, room, sizeof *holders);
+        struct gr_place_candidate *candidates;
+
+        if (holders == NULL) {
+            return false;
+        }
+        reservations->holders = holders;
+        candidates = reallocarray(reservations->candidates, room, sizeof *candidates);
+        if (candidates == NULL) {
+            return false;
+        }
+        reservations->candidates = candidates;
+        reservations->holder_room = room;
+    }
+    reservations->holders[reservations->holder_count++] = (struct holder){.number = number, .node = node};
+    return true;
+}
+
+const struct gr_place_candidate *
+reservations_candidates(struct reservations *reservations, bool idle_only, size_t *ret_count)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < reservations->holder_count; i++) {
+        const struct holder *holder = &reservations->holders[i];
+        bool fits = holder->in_flight == 0;
+
+        if (!fits && !idle_only && holder->in_flight < RESERVATIONS_CREDIT) {
+            fits = !reservations->tokens[holder->tokens[0]].alone;
+        }
+        if (fits) {
+            reservations->candidates[count++] =
+                (struct gr_place_candidate){holder->number, holder->node, holder->in_flight};
+        }
+    }
+    *ret_count = count;
+    return reservations->candidates;
+}
+
+bool
+reservations_fit(const struct reservations *reservations, uint64_t more, uint64_t bytes)
+{
+    uint64_t taken = reservations->bytes + more;
+
+    return taken == 0 || bytes == 0 ||
+           (taken <= reservations->memory_bytes && bytes <= reservations->memory_bytes - taken);
+}
+
+static uint32_t
+token_new(struct reservations *reservations)
+{
+    uint32_t token = reservations->free_tokens;
+
+    if (token != RESERVATION_NONE) {
+        reservations->free_tokens = reservations->tokens[token].next_free;
+        return token;
+    }
+    if (reservations->token_count == reservations->token_room) {
+        uint32_t room = reservations->token_room * 2 + 8;
+        struct token *tokens = reallocarray(reservations->tokens, room, sizeof *tokens);
+
+        if (tokens == NULL) {
+            return RESERVATION_NONE;
+        }
+        reservations->tokens = tokens;
+        reservations->token_room = room;
+    }
+    return reservations->token_count++;
+}
+
+uint32_t
+reservations_grant(struct reservations *reservations, uint32_t executor, const uint64_t *numbers, uint32_t count,
+                   uint64_t bytes, bool alone)
+{
+    struct holder *holder = holder_find(reservations, executor);
+    uint32_t position = token_new(reservations);
+    struct token *token;
+
+    assert(holder != NULL && holder->in_flight < RESERVATIONS_CREDIT && count > 0 && count <= RESERVATIONS_BATCH);
+    if (position == RESERVATION_NONE) {
+        return RESERVATION_NONE;
+    }
+    token = &reservations->tokens[position];
+    token->executor = executor;
+    token->count = count;
+    token->left = count;
+    token->bytes = bytes;
+    token->alone = alone;
+    for (uint32_t i = 0; i < count; i++) {
+        assert(numbers[i] != 0);
+        token->numbers[i] = numbers[i];
+    }
+    holder->tokens[holder->in_flight++] = position;
+    reservations->bytes += bytes;
+    reservations->granted++;
+    return position;
+}
+
+uint32_t
+reservations_holder(const struct reservations *reservations, uint32_t token)
+{
+    return token < reservations->token_count ? reservations->tokens[token].executor : 0;
+}
+
+static void
+token_return(struct reservations *reservations, uint32_t position)
+{
+    struct token *token = &reservations->tokens[position];
+
+    assert(token->executor != 0 && reservations->bytes >= token->bytes && reservations->granted > 0);
+    reservations->bytes -= token->bytes;
+    reservations->granted--;
+    token->executor = 0;
+    token->next_free = reservations->free_tokens;
+    reservations->free_tokens = position;
+}
+
+bool
+reservations_settle(struct reservations *reservations, uint32_t position, uint64_t number)
+{
+    struct token *token = &reservations->tokens[position];
+    struct holder *holder = holder_find(reservations, token->executor);
+    uint32_t at;
+
+    assert(holder != NULL && token->left > 0);
+    /* Reports come in order, so this is the first not settled but for what was cancelled. */
+    for (at = token->count - token->left; at > 0 && token->numbers[at] != number; at--) {
+    }
+    for (; at < token->count && token->numbers[at] != number; at++) {
+    }
+    assert(at < token->count);
+    token->numbers[at] = 0;
+    if (--token->left > 0) {
+        return false;
+    }
+    for (uint32_t i = 0, kept = 0; i < holder->in_flight; i++) {
+        if (holder->tokens[i] != position) {
+            holder->tokens[kept++] = holder->tokens[i];
+        }
+    }
+    holder->in_flight--;
+    token_return(reservations, position);
+    return true;
+}
+
+void
+reservations_leave(struct reservations *reservations, uint32_t executor,
+                   void (*visit)(void *context, uint64_t number, bool first), void *context)
+{
+    struct holder *holder = holder_find(reservations, executor);
+    struct holder gone;
+    bool first = true;
+
+    if (holder == NULL) {
+        return;
+    }
+    gone = *holder;
+    *holder = reservations->holders[--reservations->holder_count];
+    for (uint32_t i = 0; i < gone.in_flight; i++) {
+        struct token token = reservations->tokens[gone.tokens[i]];
+
+        token_return(reservations, gone.tokens[i]);
+        for (uint32_t k = 0; k < token.count; k++) {
+            if (token.numbers[k] != 0) {
+                visit(context, token.numbers[k], first);
+                first = false;
+            }
+        }
+    }
+}
+
+void
+reservations_of_graph(const struct reservations *reservations, uint32_t serial,
+                      void (*visit)(void *context, uint32_t executor, const uint64_t *numbers, size_t count),
+                      void *context)
+{
+    for (uint32_t i = 0; i < reservations->token_count; i++) {
+        const struct token *token = &reservations->tokens[i];
+        uint64_t numbers[RESERVATIONS_BATCH];
+        size_t count = 0;
+
+        for (uint32_t k = 0; token->executor != 0 && k < token->count; k++) {
+            if (token->numbers[k] >> 32 == serial) {
+                numbers[count++] = token->numbers[k];
+            }
+        }
+        if (count > 0) {
+            visit(context, token->executor, numbers, count);
+        }
+    }
+}
+
+uint32_t
+reservations_in_flight(const struct reservations *reservations, uint32_t executor)
+{
+    const struct holder *holder = holder_find(reservations, executor);
+
+    return holder == NULL ? 0 : holder->in_flight;
+}
+
+uint32_t
+reservations_granted(const struct reservations *reservations)
+{
+    return reservations->granted;
+}
+
+uint64_t
+reservations_bytes(const struct reservations *reservations)
+{
+    return reservations->bytes;
+}
+
+uint32_t
+reservations_executors(const struct reservations *reservations)
+{
+    return (uint32_t)reservations->holder_count;
+}

@@ -1,0 +1,76 @@
+/*
+ * Reservations: the right to have one message of subtasks on an executor, and room for what they put into the store.
+ * Both are granted together, as one token, and returned together, exactly once: when the last subtask of the message
+ * was reported, or the executor died. Pure.
+ *
+ * An executor has CREDIT messages in flight at most: one it runs and one behind it, so that it never waits for us. A
+ * message that will run long is granted to an idle executor only, and `alone` keeps others from queueing behind it.
+ *
+ * Memory: what is granted stays within memory_bytes, but a subtask always gets room when nothing else has any: one that
+ * is larger than the budget runs alone and spills. So nobody ever waits for memory that nobody will give back.
+ */
+#ifndef SCHED_RESERVATIONS_H
+#define SCHED_RESERVATIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "place/place.h"
+
+#define RESERVATIONS_CREDIT 2
+#define RESERVATIONS_BATCH  64 /* subtasks of a message, at most */
+#define RESERVATION_NONE    UINT32_MAX
+
+struct reservations;
+
+/* memory_bytes: 0 unlimited. NULL: out of memory. */
+struct reservations *reservations_create(uint64_t memory_bytes);
+void reservations_destroy(struct reservations *reservations);
+
+/* An executor with all its credit. number: from 1, never used before. false: out of memory */
+bool reservations_join(struct reservations *reservations, uint32_t number, int32_t node);
+
+/* Who could take a message now. idle_only: those with nothing in flight. Valid until the next call. */
+const struct gr_place_candidate *
+reservations_candidates(struct reservations *reservations, bool idle_only, size_t *ret_count);
+
+/* Whether bytes more fit beside what is granted and `more` that is about to be. */
+bool reservations_fit(const struct reservations *reservations, uint64_t more, uint64_t bytes);
+
+/*
+ * Grant a token to one of the candidates.
+ *
+ * count   subtasks of the message, 1 to RESERVATIONS_BATCH; numbers are theirs, in the order they will run
+ * Returns RESERVATION_NONE when out of memory
+ */
+uint32_t reservations_grant(struct reservations *reservations, uint32_t executor, const uint64_t *numbers,
+                            uint32_t count, uint64_t bytes, bool alone);
+
+/* The executor a token belongs to. */
+uint32_t reservations_holder(const struct reservations *reservations, uint32_t token);
+
+/* One subtask of the token's message is over. The last one returns the token: true. */
+bool reservations_settle(struct reservations *reservations, uint32_t token, uint64_t number);
+
+/*
+ * The executor is gone: all its tokens are returned.
+ *
+ * visit  called for each subtask not settled, in the order they would have run; first: it was the one at work
+ */
+void reservations_leave(struct reservations *reservations, uint32_t executor,
+                        void (*visit)(void *context, uint64_t number, bool first), void *context);
+
+/* For each token with subtasks of a graph (the upper half of their numbers): the unsettled ones of them. */
+void reservations_of_graph(const struct reservations *reservations, uint32_t serial,
+                           void (*visit)(void *context, uint32_t executor, const uint64_t *numbers, size_t count),
+                           void *context);
+
+/* Messages in flight on an executor; 0 for one that is unknown. */
+uint32_t reservations_in_flight(const struct reservations *reservations, uint32_t executor);
+/* Messages in flight in all. */
+uint32_t reservations_granted(const struct reservations *reservations);
+uint64_t reservations_bytes(const struct reservations *reservations);
+/* Executors there are. */
+uint32_t reservations_executors(const struct reservations *reservations);
+
+#endif

@@ -1,0 +1,584 @@
+#include "sched/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "message/zmq.h"
+#include "sched/arena.h"
+#include "sched/pack.h"
+
+#define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */
+
+struct executor_link {
+    uint32_t number;
+    struct gr_zmq_peer peer;
+    int64_t pid;
+    uint64_t start_time;
+    int pidfd;
+};
+
+/* A client's request that is not answered yet: its position is the ticket. */
+struct pending {
+    struct gr_zmq_peer peer;
+    uint64_t seq;
+    uint64_t next_free;
+};
+
+struct server {
+    struct gr_instance instance;
+    struct manager *manager;
+    struct arena *arena;
+    struct gr_zmq_context *context;
+    struct gr_zmq_socket *clients;
+    struct gr_zmq_socket *pool;
+    const struct state_ops *state;
+    void *state_self;
+    struct executor_link *links;
+    size_t link_count, link_room;
+    uint32_t last_number;
+    struct pending *pending;
+    uint64_t pending_count, pending_room;
+    uint64_t pending_free; /* list; UINT64_MAX: empty */
+    int *fds;              /* for the wait: stop, then one a link */
+    bool *ready;
+};
+
+/* ---- clients ---- */
+
+static bool
+ticket_new(struct server *server, const struct gr_zmq_peer *peer, uint64_t seq, uint64_t *ret_ticket)
+{
+    uint64_t ticket = server->pending_free;
+
+    if (ticket != UINT64_MAX) {
+        server->pending_free = server->pending[ticket].next_free;
+    } else {
+        if (server->pending_count == server->pending_room) {
+            uint64_t room = server->pending_room * 2 + 64;
+            struct pending *grown = reallocarray(server->pending, room, sizeof *grown);
+
+            if (grown == NULL) {
+                return false;
+            }
+            server->pending = grown;
+            server->pending_room = room;
+        }
+        ticket = server->pending_count++;
+    }
+    server->pending[ticket].peer = *peer;
+    server->pending[ticket].seq = seq;
+    *ret_ticket = ticket;
+    return true;
+}
+
+/* Answer what cannot even become a request. */
+static void
+refuse(struct server *server, const struct gr_zmq_peer *peer, uint64_t seq, granary_err err, const char *message)
+{
+    Granary__Reply reply = GRANARY__REPLY__INIT;
+    struct gr_buf bytes = {0};
+    void *room;
+
+    reply.version = GRANARY__VERSION__PROTOCOL;
+    reply.seq = seq;
+    reply.err = err;
+    reply.message = (char *)(uintptr_t)message;
+    room = gr_buf_grow(&bytes, granary__reply__get_packed_size(&reply));
+    if (room != NULL) {
+        (void)granary__reply__pack(&reply, room);
+        (void)gr_zmq_send(server->clients, peer, bytes.bytes, bytes.size);
+    }
+    gr_buf_free(&bytes);
+}
+
+static void
+client_message(struct server *server, const struct gr_zmq_message *message)
+{
+    Granary__Request *request = granary__request__unpack(NULL, message->size, message->bytes);
+    char text[128];
+    uint64_t ticket;
+
+    if (request == NULL) {
+        gr_log_warn("CLIENT-PROTOCOL", "bytes=%zu not a request", message->size);
+        refuse(server, &message->peer, 0, GRANARY_EPROTO, "the scheduler cannot read this request");
+        return;
+    }
+    if (request->version != GRANARY__VERSION__PROTOCOL) {
+        gr_log_warn("CLIENT-VERSION", "version=%u", request->version);
+        (void)snprintf(text, sizeof text, "the client speaks version %u, the scheduler %u: use one granary for both",
+                       request->version, (unsigned)GRANARY__VERSION__PROTOCOL);
+        refuse(server, &message->peer, request->seq, GRANARY_EVERSION, text);
+    } else if (!ticket_new(server, &message->peer, request->seq, &ticket)) {
+        refuse(server, &message->peer, request->seq, GRANARY_ENOMEM, "scheduler: out of memory");
+    } else {
+        manager_request(server->manager, ticket, request, gr_now_ns());
+    }
+    granary__request__free_unpacked(request, NULL);
+}
+
+/* ---- executors ---- */
+
+static struct executor_link *
+link_of_peer(struct server *server, const struct gr_zmq_peer *peer)
+{
+    for (size_t i = 0; i < server->link_count; i++) {
+        const struct gr_zmq_peer *other = &server->links[i].peer;
+
+        if (other->size == peer->size && memcmp(other->bytes, peer->bytes, peer->size) == 0) {
+            return &server->links[i];
+        }
+    }
+    return NULL;
+}
+
+static struct executor_link *
+link_of_number(struct server *server, uint32_t number)
+{
+    for (size_t i = 0; i < server->link_count; i++) {
+        if (server->links[i].number == number) {
+            return &server->links[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+link_gone(struct server *server, struct executor_link *link)
+{
+    uint32_t number = link->number;
+
+    gr_log_warn("EXECUTOR-GONE", "executor=%u pid=%lld", number, (long long)link->pid);
+    gr_fd_close(&link->pidfd);
+    *link = server->links[--server->link_count];
+    manager_executor_died(server->manager, number);
+}
+
+static void
+tell_number(struct server *server, const struct executor_link *link)
+{
+    struct gr_buf bytes = {0};
+
+    pack_begin(&bytes);
+    pack_registered(&bytes, link->number);
+    if (gr_buf_ok(&bytes)) {
+        (void)gr_zmq_send(server->pool, &link->peer, bytes.bytes, bytes.size);
+    }
+    gr_buf_free(&bytes);
+}
+
+static bool
+links_room(struct server *server)
+{
+    size_t room = server->link_room * 2 + 8;
+    struct executor_link *links;
+    int *fds;
+    bool *ready;
+
+    if (server->link_count < server->link_room) {
+        return true;
+    }
+    links = reallocarray(server->links, room, sizeof *links);
+    server->links = links != NULL ? links : server->links;
+    fds = reallocarray(server->fds, room + 1, sizeof *fds);
+    server->fds = fds != NULL ? fds : server->fds;
+    ready = reallocarray(server->ready, room + 1, sizeof *ready);
+    server->ready = ready != NULL ? ready : server->ready;
+    if (links == NULL || fds == NULL || ready == NULL) {
+        return false;
+    }
+    server->link_room = room;
+    return true;
+}
+
+static void
+executor_registers(struct server *server, const struct gr_zmq_peer *peer, const Granary__Register *message)
+{
+    struct executor_link *link = link_of_peer(server, peer);
+    int pidfd;
+
+    if (link != NULL) {
+        if (link->pid == message->pid && link->start_time == message->start_time) {
+            tell_number(server, link); /* asked twice */
+            return;
+        }
+        link_gone(server, link);
+    }
+    if (message->pid <= 0 || message->pid > INT32_MAX) {
+        gr_log_warn("EXECUTOR-PROTOCOL", "pid=%lld", (long long)message->pid);
+        return;
+    }
+    /* In this order: once the descriptor is open, the start time tells whose it is. */
+    pidfd = gr_pidfd_open((pid_t)message->pid);
+    if (pidfd < 0 || gr_process_start_time((pid_t)message->pid) != message->start_time || !links_room(server)) {
+        gr_log_warn("EXECUTOR-UNKNOWN", "pid=%lld started=%llu: no such process", (long long)message->pid,
+                    (unsigned long long)message->start_time);
+        gr_fd_close(&pidfd);
+        return;
+    }
+    link = &server->links[server->link_count++];
+    *link = (struct executor_link){.number = ++server->last_number,
+                                   .peer = *peer,
+                                   .pid = message->pid,
+                                   .start_time = message->start_time,
+                                   .pidfd = pidfd};
+    gr_log_info("EXECUTOR", "executor=%u pid=%lld node=%d slot=%u", link->number, (long long)link->pid, message->node,
+                message->slot);
+    tell_number(server, link);
+    manager_executor_joined(server->manager, link->number, message->node, message->pid);
+}
+
+static void
+pool_message(struct server *server, const struct gr_zmq_message *message)
+{
+    Granary__FromExecutor *report =
+        granary__from_executor__unpack(arena_allocator(server->arena), message->size, message->bytes);
+    const struct executor_link *link;
+
+    if (report == NULL || report->version != GRANARY__VERSION__PROTOCOL) {
+        gr_log_warn("EXECUTOR-PROTOCOL", "bytes=%zu version=%u", message->size, report == NULL ? 0 : report->version);
+        return;
+    }
+    if (report->register_ != NULL) {
+        executor_registers(server, &message->peer, report->register_);
+    }
+    link = link_of_peer(server, &message->peer);
+    if (link == NULL) {
+        gr_log_warn("EXECUTOR-UNKNOWN", "reports=%zu from one that is not registered", report->n_done);
+        return;
+    }
+    for (size_t i = 0; i < report->n_done; i++) {
+        manager_done(server->manager, link->number, report->done[i]);
+    }
+}
+
+/* ---- actions ---- */
+
+static void
+send_to_executor(struct server *server, const struct action *action)
+{
+    struct executor_link *link = link_of_number(server, action->executor);
+
+    if (link == NULL) {
+        return; /* it has died since */
+    }
+    if (!gr_buf_ok(&action->bytes) ||
+        gr_zmq_send(server->pool, &link->peer, action->bytes.bytes, action->bytes.size) != GRANARY_OK) {
+        gr_log_warn("EXECUTOR-SEND", "executor=%u: %s", link->number, granary_error_message());
+        /* What was sent is unknown; its process is of no use to us any more. */
+        link_gone(server, link);
+    }
+}
+
+static granary_err
+keep(struct server *server, const struct action *actions, size_t count)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        const struct action *action = &actions[i];
+
+        if (action->kind == ACTION_KEEP && !(gr_buf_ok(&action->bytes) && gr_buf_ok(&action->entry_key))) {
+            err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+        } else if (action->kind == ACTION_KEEP) {
+            err = server->state->put(server->state_self,
+                                     &(struct state_put){.space = action->space,
+                                                         .key = action->entry_key.bytes,
+                                                         .key_size = action->entry_key.size,
+                                                         .value = action->bytes.bytes,
+                                                         .value_size = action->bytes.size,
+                                                         .expected = STATE_ANY},
+                                     NULL);
+        } else if (action->kind == ACTION_FORGET) {
+            err = server->state->delete (server->state_self, action->space, action->entry_key.bytes,
+                                         action->entry_key.size);
+            err = err == GRANARY_ENOENT ? GRANARY_OK : err;
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = server->state->commit(server->state_self);
+    } else {
+        char why[512];
+
+        /* The commit drops the half-done turn; the reason is the first error. */
+        (void)snprintf(why, sizeof why, "%s", granary_error_message());
+        (void)server->state->commit(server->state_self);
+        (void)gr_fail(err, "%s", why);
+    }
+    if (err != GRANARY_OK) {
+        gr_log_error("STATE", "%s", granary_error_message());
+    }
+    return err;
+}
+
+static void
+answer(struct server *server, struct action *action)
+{
+    struct pending *pending = &server->pending[action->ticket];
+
+    pack_reply_seq(&action->bytes, pending->seq);
+    if (gr_buf_ok(&action->bytes)) {
+        /* A client that is gone needs no answer. */
+        (void)gr_zmq_send(server->clients, &pending->peer, action->bytes.bytes, action->bytes.size);
+    }
+    pending->next_free = server->pending_free;
+    server->pending_free = action->ticket;
+}
+
+/* The submission could not be made durable: say so instead. */
+static void
+answer_refusal(struct server *server, const struct action *action, granary_err err, const char *why)
+{
+    struct pending *pending = &server->pending[action->ticket];
+
+    refuse(server, &pending->peer, pending->seq, err, why);
+    pending->next_free = server->pending_free;
+    server->pending_free = action->ticket;
+}
+
+static void
+perform(struct server *server)
+{
+    size_t count;
+    struct action *actions = manager_actions(server->manager, &count);
+    char why[512];
+    char(*rejected)[64] = NULL;
+    size_t rejected_count = 0;
+    granary_err err;
+
+    for (size_t i = 0; i < count; i++) {
+        if (actions[i].kind == ACTION_SEND) {
+            struct action send = actions[i];
+
+            send_to_executor(server, &send);
+            actions = manager_actions(server->manager, &(size_t){0}); /* a dead executor may have added some */
+        }
+    }
+    err = keep(server, actions, count);
+    if (err != GRANARY_OK) {
+        (void)snprintf(why, sizeof why, "%s", granary_error_message());
+        rejected = calloc(count + 1, sizeof *rejected);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (actions[i].kind == ACTION_REPLY && err != GRANARY_OK && actions[i].accepted[0] != '\0') {
+            answer_refusal(server, &actions[i], err, why);
+            if (rejected != NULL) {
+                memcpy(rejected[rejected_count++], actions[i].accepted, sizeof *rejected);
+            }
+        } else if (actions[i].kind == ACTION_REPLY) {
+            answer(server, &actions[i]);
+        }
+    }
+    manager_actions_done(server->manager, count);
+    for (size_t i = 0; i < rejected_count; i++) {
+        manager_reject(server->manager, rejected[i]);
+    }
+    free(rejected);
+}
+
+/* ---- the loop ---- */
+
+static bool
+receive_all(struct server *server)
+{
+    struct gr_zmq_message message;
+    bool any = false;
+
+    for (int i = 0; i < TURN_MESSAGES && gr_zmq_receive(server->pool, &message); i++) {
+        pool_message(server, &message);
+        gr_zmq_message_free(&message);
+        arena_reset(server->arena);
+        any = true;
+    }
+    for (int i = 0; i < TURN_MESSAGES && gr_zmq_receive(server->clients, &message); i++) {
+        client_message(server, &message);
+        gr_zmq_message_free(&message);
+        any = true;
+    }
+    return any;
+}
+
+void
+server_run(struct server *server, int stop_fd)
+{
+    struct gr_zmq_socket *const sockets[] = {server->pool, server->clients};
+    bool busy = false;
+
+    for (;;) {
+        size_t links = server->link_count;
+        size_t left;
+        int timeout_ms = busy ? 0 : gr_left_ms(manager_deadline(server->manager));
+
+        server->fds[0] = stop_fd;
+        for (size_t i = 0; i < links; i++) {
+            server->fds[1 + i] = server->links[i].pidfd;
+        }
+        memset(server->ready, 0, (1 + links) * sizeof *server->ready);
+        (void)gr_zmq_wait(sockets, 2, server->fds, server->ready, 1 + links, timeout_ms);
+        if (server->ready[0]) {
+            return;
+        }
+        busy = receive_all(server);
+        /* From the last: link_gone() puts the last one into the gap. New links were added behind these. */
+        for (size_t i = links; i > 0; i--) {
+            struct executor_link *link = NULL;
+
+            for (size_t k = 0; server->ready[i] && k < server->link_count; k++) {
+                link = server->links[k].pidfd == server->fds[i] ? &server->links[k] : link;
+            }
+            if (link != NULL) {
+                link_gone(server, link);
+            }
+        }
+        manager_expire(server->manager, gr_now_ns());
+        manager_dispatch(server->manager);
+        (void)manager_actions(server->manager, &left);
+        if (left > 0) {
+            perform(server);
+            (void)manager_actions(server->manager, &left);
+            busy = busy || left > 0;
+        }
+    }
+}
+
+/* ---- beginning and end ---- */
+
+static granary_err
+take_graph(void *context, const struct state_entry *entry)
+{
+    char key[STATE_KEY_MAX + 1];
+
+    memcpy(key, entry->key, entry->key_size);
+    key[entry->key_size] = '\0';
+    manager_restore_graph(context, key, entry->value, entry->value_size);
+    return GRANARY_OK;
+}
+
+static granary_err
+take_end(void *context, const struct state_entry *entry)
+{
+    char key[STATE_KEY_MAX + 1];
+
+    memcpy(key, entry->key, entry->key_size);
+    key[entry->key_size] = '\0';
+    manager_restore_end(context, key, entry->value, entry->value_size);
+    return GRANARY_OK;
+}
+
+static granary_err
+take_result(void *context, const struct state_entry *entry)
+{
+    char key[STATE_KEY_MAX + 1];
+    size_t length;
+
+    memcpy(key, entry->key, entry->key_size);
+    key[entry->key_size] = '\0';
+    length = strlen(key); /* a NUL stands between the graph's key and the target */
+    if (length < entry->key_size) {
+        manager_restore_result(context, key, key + length + 1, entry->value, entry->value_size);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+restore(struct server *server)
+{
+    static const struct {
+        const char *space;
+        state_visit *take;
+    } spaces[] = {{MANAGER_GRAPHS, take_graph}, {MANAGER_ENDS, take_end}, {MANAGER_RESULTS, take_result}};
+    granary_err err = GRANARY_OK;
+    size_t started;
+
+    for (size_t i = 0; err == GRANARY_OK && i < sizeof spaces / sizeof spaces[0]; i++) {
+        err = server->state->scan(server->state_self, &(struct state_range){.space = spaces[i].space}, spaces[i].take,
+                                  server->manager);
+    }
+    if (err == GRANARY_OK) {
+        started = manager_restore_start(server->manager);
+        if (started > 0) {
+            gr_log_info("RESUMED", "graphs=%zu", started);
+        }
+        perform(server);
+    }
+    return err;
+}
+
+granary_err
+server_create(const struct gr_instance *instance, const struct state_ops *state, const struct manager_options *options,
+              struct server **ret_server)
+{
+    struct server *server = calloc(1, sizeof *server);
+    char path[256];
+    granary_err err = GRANARY_OK;
+
+    if (server == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    server->instance = *instance;
+    server->state = state;
+    server->pending_free = UINT64_MAX;
+    server->manager = manager_create(options);
+    server->arena = arena_create();
+    server->context = gr_zmq_context_create(1);
+    server->state_self = calloc(1, state->self_size);
+    if (server->manager == NULL || server->arena == NULL || server->context == NULL || server->state_self == NULL ||
+        !links_room(server)) {
+        err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    if (err == GRANARY_OK) {
+        (void)snprintf(path, sizeof path, "%s/state.db", instance->runtime);
+        err = state->open(server->state_self, path);
+    }
+    if (err == GRANARY_OK) {
+        err = restore(server);
+    }
+    if (err == GRANARY_OK) {
+        server->pool = gr_zmq_router(server->context, instance->pool_socket, &err);
+    }
+    if (err == GRANARY_OK) {
+        server->clients = gr_zmq_router(server->context, instance->sched_socket, &err);
+    }
+    if (err != GRANARY_OK) {
+        server_destroy(server);
+        return err;
+    }
+    *ret_server = server;
+    return GRANARY_OK;
+}
+
+void
+server_destroy(struct server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    if (server->clients != NULL) {
+        gr_zmq_close(server->clients);
+        (void)unlink(server->instance.sched_socket);
+    }
+    if (server->pool != NULL) {
+        gr_zmq_close(server->pool);
+        (void)unlink(server->instance.pool_socket);
+    }
+    gr_zmq_context_destroy(server->context);
+    if (server->state_self != NULL) {
+        server->state->close(server->state_self);
+    }
+    for (size_t i = 0; i < server->link_count; i++) {
+        gr_fd_close(&server->links[i].pidfd);
+    }
+    manager_destroy(server->manager);
+    arena_destroy(server->arena);
+    free(server->state_self);
+    free(server->links);
+    free(server->pending);
+    free(server->fds);
+    free(server->ready);
+    free(server);
+}

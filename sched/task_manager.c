@@ -1,0 +1,556 @@
+/* Graphs: planned, ended, deleted; who waits for them. */
+#include "sched/task_manager.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "graph_json/json.h"
+#include "sched/pack.h"
+#include "sched/task_private.h"
+
+/* ---- the manager ---- */
+
+struct manager *
+manager_create(const struct manager_options *options)
+{
+    struct manager *manager = calloc(1, sizeof *manager);
+
+    if (manager == NULL) {
+        return NULL;
+    }
+    manager->options = *options;
+    TAILQ_INIT(&manager->runnable);
+    manager->serial_count = 1; /* 0 names no graph */
+    manager->reservations = reservations_create(options->memory_bytes);
+    if (manager->reservations == NULL) {
+        manager_destroy(manager);
+        return NULL;
+    }
+    return manager;
+}
+
+static void
+graph_destroy(struct task_graph *graph)
+{
+    gr_plan_destroy(graph->plan);
+    execution_graph_destroy(graph->execution);
+    for (size_t i = 0; i < graph->target_count; i++) {
+        free(graph->targets[i].name);
+        free(graph->targets[i].packed);
+    }
+    if (graph->submit != NULL) {
+        granary__submit__free_unpacked(graph->submit, NULL);
+    }
+    free(graph->targets);
+    free(graph->kept);
+    free(graph->kinds);
+    free(graph->message);
+    free(graph);
+}
+
+void
+session_destroy(struct session *session)
+{
+    gr_buf_free(&session->frees);
+    free(session->name);
+    free(session);
+}
+
+void
+manager_destroy(struct manager *manager)
+{
+    if (manager == NULL) {
+        return;
+    }
+    for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
+        if (manager->by_serial[serial] != NULL) {
+            graph_destroy(manager->by_serial[serial]);
+        }
+    }
+    while (!LIST_EMPTY(&manager->sessions)) {
+        struct session *session = LIST_FIRST(&manager->sessions);
+
+        LIST_REMOVE(session, link);
+        session_destroy(session);
+    }
+    manager_actions_done(manager, manager->action_count);
+    reservations_destroy(manager->reservations);
+    free(manager->by_serial);
+    free(manager->waiters);
+    free(manager->executors);
+    free(manager->actions);
+    free(manager);
+}
+
+/* ---- finding ---- */
+
+static size_t
+bucket_of(const char *key)
+{
+    return gr_hash64(key, strlen(key)) % KEY_BUCKETS;
+}
+
+struct task_graph *
+graph_find(struct manager *manager, const char *key)
+{
+    struct task_graph *graph;
+
+    LIST_FOREACH(graph, &manager->buckets[bucket_of(key)], bucket_link)
+    {
+        if (strcmp(graph->key, key) == 0) {
+            return graph;
+        }
+    }
+    return NULL;
+}
+
+struct task_graph *
+graph_of_number(struct manager *manager, uint64_t wire_number)
+{
+    uint64_t serial = wire_number >> 32;
+
+    return serial < manager->serial_count ? manager->by_serial[serial] : NULL;
+}
+
+static struct session *
+session_get(struct manager *manager, const char *name)
+{
+    struct session *session;
+
+    LIST_FOREACH(session, &manager->sessions, link)
+    {
+        if (strcmp(session->name, name) == 0) {
+            return session;
+        }
+    }
+    session = calloc(1, sizeof *session);
+    if (session == NULL || (session->name = strdup(name)) == NULL) {
+        free(session);
+        return NULL;
+    }
+    TAILQ_INIT(&session->runnable);
+    LIST_INSERT_HEAD(&manager->sessions, session, link);
+    return session;
+}
+
+/* ---- one graph ---- */
+
+static void
+graph_link(struct manager *manager, struct task_graph *graph)
+{
+    LIST_INSERT_HEAD(&manager->buckets[bucket_of(graph->key)], graph, bucket_link);
+    graph->serial = manager->serial_count++;
+    manager->by_serial[graph->serial] = graph;
+    graph->session->graphs++;
+}
+
+struct task_graph *
+graph_create(struct manager *manager, const char *key, const char *session)
+{
+    struct task_graph *graph;
+
+    if (manager->serial_count == manager->serial_room || manager->by_serial == NULL) {
+        uint32_t room = manager->serial_room * 2 + 64;
+        struct task_graph **grown = reallocarray(manager->by_serial, room, sizeof(struct task_graph *));
+
+        if (grown == NULL) {
+            return NULL;
+        }
+        manager->by_serial = grown;
+        manager->serial_room = room;
+        manager->by_serial[0] = NULL;
+    }
+    graph = calloc(1, sizeof *graph);
+    if (graph == NULL) {
+        return NULL;
+    }
+    graph->session = session_get(manager, session);
+    if (graph->session == NULL) {
+        free(graph);
+        return NULL;
+    }
+    (void)snprintf(graph->key, sizeof graph->key, "%s", key);
+    (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", key);
+    graph->state = GRANARY_GRAPH_RUNNING;
+    graph_link(manager, graph);
+    return graph;
+}
+
+void
+graph_sleep(struct manager *manager, struct task_graph *graph)
+{
+    struct session *session = graph->session;
+
+    if (graph->is_runnable) {
+        TAILQ_REMOVE(&session->runnable, graph, runnable_link);
+        graph->is_runnable = false;
+        manager->runnable_graphs--;
+    }
+    if (session->is_runnable && TAILQ_EMPTY(&session->runnable)) {
+        TAILQ_REMOVE(&manager->runnable, session, runnable_link);
+        session->is_runnable = false;
+    }
+}
+
+void
+graph_wake(struct manager *manager, struct task_graph *graph)
+{
+    struct session *session = graph->session;
+
+    if (!graph->is_runnable) {
+        TAILQ_INSERT_TAIL(&session->runnable, graph, runnable_link);
+        graph->is_runnable = true;
+        manager->runnable_graphs++;
+    }
+    if (!session->is_runnable) {
+        TAILQ_INSERT_TAIL(&manager->runnable, session, runnable_link);
+        session->is_runnable = true;
+    }
+}
+
+void
+graph_drop(struct manager *manager, struct task_graph *graph)
+{
+    graph_sleep(manager, graph);
+    LIST_REMOVE(graph, bucket_link);
+    manager->by_serial[graph->serial] = NULL;
+    graph->session->graphs--;
+    graph_destroy(graph);
+}
+
+struct kind *
+kind_of_subtask(struct task_graph *graph, uint32_t kind)
+{
+    struct kind *grown;
+
+    for (size_t i = 0; i < graph->kind_count; i++) {
+        if (graph->kinds[i].kind == kind) {
+            return &graph->kinds[i];
+        }
+    }
+    grown = reallocarray(graph->kinds, graph->kind_count + 1, sizeof *grown);
+    if (grown == NULL) {
+        return NULL;
+    }
+    graph->kinds = grown;
+    graph->kinds[graph->kind_count] = (struct kind){.kind = kind};
+    return &graph->kinds[graph->kind_count++];
+}
+
+void
+frees_collect(struct manager *manager, struct task_graph *graph)
+{
+    const granary_id *ids;
+    size_t count = execution_graph_freed(graph->execution, &ids);
+
+    (void)manager;
+    for (size_t i = 0; i < count; i++) {
+        pack_free(&graph->session->frees, ids[i]);
+    }
+}
+
+/* ---- waiting ---- */
+
+bool
+waiter_add(struct manager *manager, struct waiter waiter)
+{
+    if (manager->waiter_count == manager->waiter_room) {
+        size_t room = manager->waiter_room * 2 + 16;
+        struct waiter *grown = reallocarray(manager->waiters, room, sizeof *grown);
+
+        if (grown == NULL) {
+            return false;
+        }
+        manager->waiters = grown;
+        manager->waiter_room = room;
+    }
+    manager->waiters[manager->waiter_count++] = waiter;
+    return true;
+}
+
+/* Answer those who wait for this graph to end, or to be gone. */
+static void
+waiters_answer(struct manager *manager, const struct task_graph *graph, bool gone)
+{
+    char text[128];
+
+    for (size_t i = 0; i < manager->waiter_count;) {
+        const struct waiter waiter = manager->waiters[i];
+
+        if (waiter.serial != graph->serial || (waiter.deletes && !gone)) {
+            i++;
+            continue;
+        }
+        manager->waiters[i] = manager->waiters[--manager->waiter_count];
+        if (waiter.deletes) {
+            reply_ok(manager, waiter.ticket);
+        } else if (gone && graph->state == GRANARY_GRAPH_RUNNING) {
+            (void)snprintf(text, sizeof text, "graph '%s': deleted", graph->key);
+            reply_error(manager, waiter.ticket, GRANARY_ECANCELLED, text);
+        } else {
+            reply_status(manager, waiter.ticket, graph, GRANARY_OK);
+        }
+    }
+}
+
+int64_t
+manager_deadline(const struct manager *manager)
+{
+    int64_t deadline = INT64_MAX;
+
+    for (size_t i = 0; i < manager->waiter_count; i++) {
+        deadline = manager->waiters[i].deadline_ns < deadline ? manager->waiters[i].deadline_ns : deadline;
+    }
+    return deadline;
+}
+
+void
+manager_expire(struct manager *manager, int64_t now_ns)
+{
+    for (size_t i = 0; i < manager->waiter_count;) {
+        const struct waiter waiter = manager->waiters[i];
+
+        if (waiter.deadline_ns > now_ns) {
+            i++;
+            continue;
+        }
+        manager->waiters[i] = manager->waiters[--manager->waiter_count];
+        reply_status(manager, waiter.ticket, manager->by_serial[waiter.serial], GRANARY_ETIMEDOUT);
+    }
+}
+
+/* ---- the end of a graph ---- */
+
+static void
+keep_end(struct manager *manager, struct task_graph *graph)
+{
+    Granary__GraphStatus status;
+
+    graph_status(graph, &status);
+    keep_message(manager, MANAGER_ENDS, graph->key, strlen(graph->key), &status.base);
+    for (size_t i = 0; i < graph->target_count; i++) {
+        const struct target *target = &graph->targets[i];
+        struct action *action = target->packed == NULL ? NULL : action_add(manager, ACTION_KEEP);
+
+        if (action != NULL) {
+            action->space = MANAGER_RESULTS;
+            gr_buf_add(&action->entry_key, graph->key, strlen(graph->key) + 1);
+            gr_buf_add(&action->entry_key, target->name, strlen(target->name));
+            gr_buf_add(&action->bytes, target->packed, target->packed_size);
+        }
+    }
+}
+
+bool
+graph_kept_add(struct task_graph *graph, const Granary__Result *result)
+{
+    granary_id *grown = reallocarray(graph->kept, graph->kept_count + result->n_chunks + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        return false;
+    }
+    graph->kept = grown;
+    for (size_t i = 0; i < result->n_chunks; i++) {
+        if (result->chunks[i]->id.len == GRANARY_ID_BYTES) {
+            memcpy(grown[graph->kept_count++].bytes, result->chunks[i]->id.data, GRANARY_ID_BYTES);
+        }
+    }
+    return true;
+}
+
+/* Where a target lies, for good. A target that yields nothing has no result. */
+static bool
+target_settle(struct task_graph *graph, struct target *target)
+{
+    Granary__Result *result = NULL;
+    bool good;
+
+    if (gr_plan_result(graph->plan, target->name, &result) != GRANARY_OK) {
+        return true;
+    }
+    for (size_t i = 0; i < result->n_chunks; i++) {
+        Granary__Chunk *chunk = result->chunks[i];
+        granary_id id = {{0}};
+
+        if (chunk->id.len == sizeof id.bytes) {
+            memcpy(id.bytes, chunk->id.data, sizeof id.bytes);
+            (void)execution_graph_object(graph->execution, id, &chunk->rows, &chunk->bytes);
+        }
+    }
+    target->packed_size = granary__result__get_packed_size(result);
+    target->packed = malloc(target->packed_size + 1);
+    good = target->packed != NULL && graph_kept_add(graph, result);
+    if (good) {
+        (void)granary__result__pack(result, target->packed);
+    }
+    granary__result__free_unpacked(result, NULL);
+    return good;
+}
+
+void
+graph_release(struct manager *manager, struct task_graph *graph)
+{
+    if (graph->execution != NULL && graph->state != GRANARY_GRAPH_RUNNING && execution_graph_idle(graph->execution)) {
+        frees_collect(manager, graph);
+        graph->counts = *execution_graph_counts(graph->execution);
+        execution_graph_destroy(graph->execution);
+        graph->execution = NULL;
+    }
+    if (graph->deleting && graph->execution == NULL) {
+        for (size_t i = 0; i < graph->kept_count; i++) {
+            pack_free(&graph->session->frees, graph->kept[i]);
+        }
+        waiters_answer(manager, graph, true);
+        graph_drop(manager, graph);
+    }
+}
+
+static void
+cancel_running(void *context, uint32_t executor, const uint64_t *numbers, size_t count)
+{
+    struct manager *manager = context;
+    struct action *action = action_add(manager, ACTION_SEND);
+
+    if (action != NULL) {
+        action->executor = executor;
+        pack_begin(&action->bytes);
+        pack_cancel(&action->bytes, numbers, count);
+    }
+}
+
+void
+graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state state, granary_err err,
+          const char *message)
+{
+    assert(graph->state == GRANARY_GRAPH_RUNNING && state != GRANARY_GRAPH_RUNNING);
+    graph->state = state;
+    graph->err = err;
+    graph->message = message == NULL ? NULL : strdup(message);
+    graph_sleep(manager, graph);
+    for (size_t i = 0; state == GRANARY_GRAPH_SUCCEEDED && i < graph->target_count; i++) {
+        if (!target_settle(graph, &graph->targets[i])) {
+            graph->state = GRANARY_GRAPH_FAILED;
+            graph->err = GRANARY_ENOMEM;
+        }
+    }
+    if (graph->state != GRANARY_GRAPH_SUCCEEDED && graph->execution != NULL) {
+        manager->parked -= execution_graph_counts(graph->execution)->parked;
+        execution_graph_cancel(graph->execution);
+        frees_collect(manager, graph);
+        reservations_of_graph(manager->reservations, graph->serial, cancel_running, manager);
+    }
+    keep_end(manager, graph);
+    waiters_answer(manager, graph, false);
+    graph_release(manager, graph);
+}
+
+void
+graph_delete(struct manager *manager, struct task_graph *graph)
+{
+    size_t length = strlen(graph->key);
+
+    forget(manager, MANAGER_GRAPHS, graph->key, length);
+    forget(manager, MANAGER_ENDS, graph->key, length);
+    for (size_t i = 0; i < graph->target_count; i++) {
+        struct action *action = action_add(manager, ACTION_FORGET);
+
+        if (action != NULL) {
+            action->space = MANAGER_RESULTS;
+            gr_buf_add(&action->entry_key, graph->key, length + 1);
+            gr_buf_add(&action->entry_key, graph->targets[i].name, strlen(graph->targets[i].name));
+        }
+    }
+    memcpy(manager->deleted[manager->deleted_count++ % DELETED_KEYS], graph->key, sizeof graph->key);
+    graph->deleting = true;
+    graph_release(manager, graph);
+}
+
+/* ---- planning ---- */
+
+/* The names of the targets, before the planner takes the graph. */
+static granary_err
+note_targets(struct task_graph *graph, const Granary__Graph *message)
+{
+    graph->targets = calloc(message->n_targets + 1, sizeof *graph->targets);
+    for (size_t i = 0; graph->targets != NULL && i < message->n_targets; i++) {
+        graph->targets[i].name = strdup(message->targets[i]);
+        if (graph->targets[i].name == NULL) {
+            break;
+        }
+        graph->target_count++;
+    }
+    return graph->target_count == message->n_targets ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+}
+
+static bool
+plan_keeps(const void *plan, granary_id id)
+{
+    return gr_plan_keeps(plan, id);
+}
+
+granary_err
+graph_advance(struct manager *manager, struct task_graph *graph)
+{
+    struct gr_plan_batch batch = {0};
+    granary_err err = gr_plan_advance(graph->plan, &batch);
+
+    if (err == GRANARY_OK && batch.count > 0) {
+        err = execution_graph_add(graph->execution, batch.subtasks, batch.count, plan_keeps, graph->plan);
+        graph_wake(manager, graph);
+    }
+    gr_plan_batch_free(&batch);
+    return err;
+}
+
+granary_err
+graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *submit)
+{
+    Granary__Graph *message = submit->graph;
+    struct gr_plan_options options = {.key = graph->id_key,
+                                      .session = graph->session->name,
+                                      .directory = submit->directory,
+                                      .chunk_bytes =
+                                          submit->chunk_bytes > 0 ? submit->chunk_bytes : manager->options.chunk_bytes,
+                                      .slots = (int)reservations_executors(manager->reservations),
+                                      .memory_bytes = manager->options.memory_bytes};
+    granary_err err = GRANARY_OK;
+
+    options.slots = options.slots > 0 ? options.slots : 1;
+    submit->graph = NULL;
+    if (message == NULL) {
+        err = gr_graph_from_json(submit->json, strlen(submit->json), &message);
+    }
+    if (err == GRANARY_OK) {
+        err = note_targets(graph, message);
+        if (err != GRANARY_OK) {
+            granary__graph__free_unpacked(message, NULL);
+        } else {
+            err = gr_plan_create(message, &options, &graph->plan);
+        }
+    }
+    if (err == GRANARY_OK) {
+        graph->execution = execution_graph_create();
+        err = graph->execution == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory")
+                                       : graph_advance(manager, graph);
+    }
+    return err;
+}
+
+void
+graph_check_end(struct manager *manager, struct task_graph *graph)
+{
+    if (graph->state != GRANARY_GRAPH_RUNNING || !execution_graph_idle(graph->execution)) {
+        return;
+    }
+    if (gr_plan_complete(graph->plan)) {
+        graph_end(manager, graph, GRANARY_GRAPH_SUCCEEDED, GRANARY_OK, NULL);
+    } else {
+        graph_end(manager, graph, GRANARY_GRAPH_FAILED, GRANARY_EFAILED,
+                  "scheduler: the plan is not complete, but has nothing left to run");
+    }
+}

@@ -1,0 +1,92 @@
+/*
+ * The task manager: graphs from submission to deletion, who waits for them, and what the executors are to do. Together
+ * with the execution graph and the reservations it is the scheduler's core: a state machine of events and actions. It
+ * reads no clock, sends nothing and keeps nothing on disk; the server translates. (The planner looks at input files
+ * once, when a graph is submitted.)
+ *
+ * Life of a graph
+ *
+ *   state      entered by                       next
+ *   RUNNING    submit                           SUCCEEDED, FAILED, CANCELLED
+ *   SUCCEEDED  every subtask has succeeded      - (deleted)
+ *   FAILED     a subtask or the planner failed  - (deleted)
+ *   CANCELLED  stop, delete                     - (deleted)
+ *
+ * A graph that has failed or was stopped is answered at once; its subtasks still under way are waited for before a
+ * delete is answered, so that nothing of it is left.
+ */
+#ifndef SCHED_TASK_MANAGER_H
+#define SCHED_TASK_MANAGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "granary/types.h"
+#include "schema/granary.pb-c.h"
+
+struct manager;
+
+struct manager_options {
+    uint64_t memory_bytes; /* the store's budget; 0: unknown */
+    int64_t chunk_bytes;   /* for submissions that leave it open; 0: automatic */
+};
+
+/* NULL: out of memory. */
+struct manager *manager_create(const struct manager_options *options);
+void manager_destroy(struct manager *manager);
+
+/* ---- events; now_ns is any clock that only goes forward ---- */
+
+/* A client's request. ticket names the request in the reply. May take request->submit->graph (sets it NULL). */
+void manager_request(struct manager *manager, uint64_t ticket, Granary__Request *request, int64_t now_ns);
+/* number: from 1, never used before. */
+void manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, int64_t pid);
+void manager_executor_died(struct manager *manager, uint32_t number);
+void manager_done(struct manager *manager, uint32_t executor, const Granary__Done *done);
+/* Waits whose time is over are answered. */
+void manager_expire(struct manager *manager, int64_t now_ns);
+int64_t manager_deadline(const struct manager *manager); /* when expire is due; INT64_MAX: never */
+/* Give ready subtasks to executors; after the events of a turn. */
+void manager_dispatch(struct manager *manager);
+/* What a submission keeps could not be kept: forget the graph. */
+void manager_reject(struct manager *manager, const char *key);
+
+/* ---- actions ---- */
+
+enum action_kind {
+    ACTION_SEND,   /* bytes, a ToExecutor, to executor */
+    ACTION_REPLY,  /* bytes, a Reply without seq, to ticket; when what was kept before it is durable */
+    ACTION_KEEP,   /* entry (space, entry_key) with value bytes */
+    ACTION_FORGET, /* entry (space, entry_key), if there is one */
+};
+
+#define MANAGER_GRAPHS  "graphs"  /* key -> Submit; its key is the one object ids come from */
+#define MANAGER_ENDS    "ends"    /* key -> GraphStatus of a graph that has ended */
+#define MANAGER_RESULTS "results" /* key NUL target -> Result */
+
+struct action {
+    enum action_kind kind;
+    uint32_t executor;
+    uint64_t ticket;
+    const char *space;
+    struct gr_buf entry_key;
+    struct gr_buf bytes;
+    char accepted[64]; /* REPLY: key of the graph this accepts, or "" */
+};
+
+/* The actions not done yet, in order. The array moves when an event comes; what it points to belongs to the manager. */
+struct action *manager_actions(struct manager *manager, size_t *ret_count);
+/* The first count actions are done: a turn is over. */
+void manager_actions_done(struct manager *manager, size_t count);
+
+/* ---- start with what an earlier scheduler kept: all graphs, then ends and results, then start ---- */
+
+void manager_restore_graph(struct manager *manager, const char *key, const void *submit, size_t size);
+void manager_restore_end(struct manager *manager, const char *key, const void *status, size_t size);
+void
+manager_restore_result(struct manager *manager, const char *key, const char *target, const void *result, size_t size);
+/* Run those that have not ended. Returns how many. */
+size_t manager_restore_start(struct manager *manager);
+
+#endif

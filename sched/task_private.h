@@ -1,0 +1,148 @@
+/* What the task manager's files share. */
+#ifndef SCHED_TASK_PRIVATE_H
+#define SCHED_TASK_PRIVATE_H
+
+#include <sys/queue.h>
+
+#include "granary/graph.h"
+#include "plan/plan.h"
+#include "sched/execution_graph.h"
+#include "sched/reservations.h"
+#include "sched/task_manager.h"
+
+#define KEY_BUCKETS  4096
+#define DELETED_KEYS 256
+
+/* How long subtasks of a kind take. */
+struct kind {
+    uint32_t kind;
+    uint32_t samples;
+    uint64_t mean_ns; /* exponential, the last eight weigh most */
+};
+
+struct target {
+    char *name;
+    uint8_t *packed; /* Result, once the graph has succeeded */
+    size_t packed_size;
+};
+
+struct session {
+    LIST_ENTRY(session) link;
+    TAILQ_ENTRY(session) runnable_link;
+    TAILQ_HEAD(graph_queue, task_graph) runnable; /* graphs that may have ready subtasks */
+    bool is_runnable;
+    struct gr_buf frees; /* fields `free` of a ToExecutor, packed */
+    uint32_t graphs;     /* of this session, ended ones included */
+    char *name;
+};
+
+struct task_graph {
+    LIST_ENTRY(task_graph) bucket_link;
+    TAILQ_ENTRY(task_graph) runnable_link;
+    bool is_runnable;
+    bool deleting; /* gone as soon as nothing of it runs */
+    bool restored; /* of an earlier scheduler, ended: there is no plan */
+    uint32_t serial;
+    uint64_t turn; /* in which it was submitted: until that ends, it is not kept */
+    char key[GRANARY_KEY_MAX];
+    char id_key[GRANARY_KEY_MAX + 16]; /* object ids come from it */
+    struct session *session;
+    Granary__Submit *submit; /* only between restore and start */
+    granary_graph_state state;
+    granary_err err;
+    char *message;
+    struct gr_plan *plan;
+    struct execution_graph *execution;    /* until nothing of it runs any more */
+    struct execution_graph_counts counts; /* when execution is gone */
+    struct kind *kinds;
+    size_t kind_count;
+    struct target *targets;
+    size_t target_count;
+    granary_id *kept; /* objects of the targets */
+    size_t kept_count;
+};
+
+/* A request that is answered later. */
+struct waiter {
+    uint64_t ticket;
+    uint32_t serial;
+    bool deletes; /* answered when the graph is gone, else when it has ended */
+    int64_t deadline_ns;
+};
+
+struct executor {
+    uint32_t number;
+    int32_t node;
+    int64_t pid;
+    uint64_t done;
+    uint64_t failures;
+};
+
+struct manager {
+    struct manager_options options;
+    struct reservations *reservations;
+    LIST_HEAD(, task_graph) buckets[KEY_BUCKETS];
+    struct task_graph **by_serial; /* [0] unused; NULL: gone */
+    uint32_t serial_count, serial_room;
+    LIST_HEAD(, session) sessions;
+    TAILQ_HEAD(, session) runnable;
+    size_t runnable_graphs;
+    struct waiter *waiters;
+    size_t waiter_count, waiter_room;
+    struct executor *executors;
+    size_t executor_count, executor_room;
+    struct action *actions;
+    size_t action_count, action_room;
+    uint64_t turn; /* of the actions being collected */
+    uint64_t subtasks_done;
+    uint64_t parked;                             /* subtasks, of all graphs */
+    char deleted[DELETED_KEYS][GRANARY_KEY_MAX]; /* the last ones: a ring */
+    size_t deleted_count;
+};
+
+/* A subtask's number on the wire: unique in the scheduler's life. */
+#define WIRE_NUMBER(serial, number) ((uint64_t)(serial) << 32 | (number))
+
+/* task_manager.c */
+struct task_graph *graph_find(struct manager *manager, const char *key);
+struct task_graph *graph_of_number(struct manager *manager, uint64_t wire_number);
+struct executor *executor_find(struct manager *manager, uint32_t number);
+struct kind *kind_of_subtask(struct task_graph *graph, uint32_t kind);
+void graph_wake(struct manager *manager, struct task_graph *graph);  /* it may have ready subtasks */
+void graph_sleep(struct manager *manager, struct task_graph *graph); /* it has none */
+/* End it: SUCCEEDED, FAILED or CANCELLED, with an error and its message. */
+void graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state state, granary_err err,
+               const char *message);
+void graph_delete(struct manager *manager, struct task_graph *graph);
+void graph_drop(struct manager *manager, struct task_graph *graph); /* forget it without a word to anybody */
+void graph_release(struct manager *manager, struct task_graph *graph); /* when nothing of it runs any more */
+void frees_collect(struct manager *manager, struct task_graph *graph);
+bool waiter_add(struct manager *manager, struct waiter waiter);
+void session_destroy(struct session *session);
+/* A running graph of that key, known to the manager; NULL: out of memory. */
+struct task_graph *graph_create(struct manager *manager, const char *key, const char *session);
+/* Plan it and take its first subtasks; takes submit->graph. Errors: the planner's */
+granary_err graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *submit);
+/* Take the subtasks the planner can make by now. Errors: the planner's; the graph is then to be failed */
+granary_err graph_advance(struct manager *manager, struct task_graph *graph);
+/* End it if everything is done. */
+void graph_check_end(struct manager *manager, struct task_graph *graph);
+/* Note the objects of a result, to delete them with the graph. false: out of memory */
+bool graph_kept_add(struct task_graph *graph, const Granary__Result *result);
+
+/* task_reply.c */
+struct action *action_add(struct manager *manager, enum action_kind kind); /* NULL: out of memory, logged */
+void reply_error(struct manager *manager, uint64_t ticket, granary_err err, const char *message);
+void reply_ok(struct manager *manager, uint64_t ticket);
+void reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new);
+/* err: ETIMEDOUT, or OK for a graph that has ended */
+void reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *graph, granary_err err);
+void reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph *graph);
+void reply_result(struct manager *manager, uint64_t ticket, const struct task_graph *graph, const char *target);
+void reply_cluster(struct manager *manager, uint64_t ticket);
+void graph_status(const struct task_graph *graph, Granary__GraphStatus *ret_status); /* strings are borrowed */
+void keep_message(struct manager *manager, const char *space, const void *key, size_t key_size,
+                  const ProtobufCMessage *message);
+void forget(struct manager *manager, const char *space, const void *key, size_t key_size);
+
+#endif

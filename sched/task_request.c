@@ -1,0 +1,216 @@
+/* The requests of clients. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "sched/task_private.h"
+
+/* ---- submission ---- */
+
+static granary_err
+check_key(const char *key)
+{
+    if (strlen(key) >= GRANARY_KEY_MAX) {
+        return gr_fail(GRANARY_EINVAL, "graph key: at most %d bytes", GRANARY_KEY_MAX - 1);
+    }
+    for (const char *c = key; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+            return gr_fail(GRANARY_EINVAL, "graph key: control characters are not allowed");
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* A key deleted a moment ago may still have objects on their way out: a new graph of that key gets ids of its own. */
+static bool
+deleted_lately(const struct manager *manager, const char *key)
+{
+    size_t count = manager->deleted_count < DELETED_KEYS ? manager->deleted_count : DELETED_KEYS;
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(manager->deleted[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit)
+{
+    char key[GRANARY_KEY_MAX];
+    struct task_graph *graph;
+    granary_err err = check_key(submit->key);
+    char *given = submit->key;
+
+    if (err != GRANARY_OK) {
+        reply_error(manager, ticket, err, granary_error_message());
+        return;
+    }
+    (void)snprintf(key, sizeof key, "%s", submit->key);
+    if (key[0] == '\0') {
+        granary_id_format(granary_id_random(), key);
+    }
+    graph = graph_find(manager, key);
+    if (graph != NULL) {
+        if (graph->deleting) {
+            (void)gr_fail(GRANARY_EBUSY, "graph '%s': it is being deleted: submit it again when that is done", key);
+            reply_error(manager, ticket, GRANARY_EBUSY, granary_error_message());
+        } else {
+            reply_accepted(manager, ticket, key, graph->turn == manager->turn);
+        }
+        return;
+    }
+    graph = graph_create(manager, key, submit->session[0] != '\0' ? submit->session : "default");
+    if (graph == NULL) {
+        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        return;
+    }
+    if (deleted_lately(manager, key)) {
+        (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u", key, graph->serial);
+    }
+    submit->key = graph->id_key;
+    keep_message(manager, MANAGER_GRAPHS, key, strlen(key), &submit->base);
+    submit->key = given;
+    err = graph_plan(manager, graph, submit);
+    if (err != GRANARY_OK) {
+        reply_error(manager, ticket, err, granary_error_message());
+        forget(manager, MANAGER_GRAPHS, key, strlen(key));
+        graph_drop(manager, graph);
+        return;
+    }
+    graph->turn = manager->turn;
+    reply_accepted(manager, ticket, key, true);
+    graph_check_end(manager, graph);
+}
+
+void
+manager_reject(struct manager *manager, const char *key)
+{
+    struct task_graph *graph = graph_find(manager, key);
+
+    if (graph != NULL && !graph->deleting) {
+        if (graph->state == GRANARY_GRAPH_RUNNING) {
+            graph_end(manager, graph, GRANARY_GRAPH_CANCELLED, GRANARY_ECANCELLED, "it could not be kept");
+        }
+        graph_delete(manager, graph);
+    }
+}
+
+/* ---- requests ---- */
+
+static void
+request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *graph, int64_t timeout_ms,
+             int64_t now_ns)
+{
+    struct waiter waiter = {.ticket = ticket, .serial = graph->serial, .deadline_ns = INT64_MAX};
+
+    if (graph->state != GRANARY_GRAPH_RUNNING) {
+        reply_status(manager, ticket, graph, GRANARY_OK);
+        return;
+    }
+    if (timeout_ms == 0) {
+        reply_status(manager, ticket, graph, GRANARY_ETIMEDOUT);
+        return;
+    }
+    if (timeout_ms > 0 && timeout_ms < INT64_MAX / 4000000) {
+        waiter.deadline_ns = now_ns + timeout_ms * 1000000;
+    }
+    if (!waiter_add(manager, waiter)) {
+        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+}
+
+static void
+request_delete(struct manager *manager, uint64_t ticket, struct task_graph *graph)
+{
+    char text[GRANARY_KEY_MAX + 32];
+
+    if (!waiter_add(
+            manager,
+            (struct waiter){.ticket = ticket, .serial = graph->serial, .deletes = true, .deadline_ns = INT64_MAX})) {
+        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        return;
+    }
+    if (graph->state == GRANARY_GRAPH_RUNNING) {
+        (void)snprintf(text, sizeof text, "graph '%s': deleted", graph->key);
+        graph_end(manager, graph, GRANARY_GRAPH_CANCELLED, GRANARY_ECANCELLED, text);
+    }
+    if (!graph->deleting) {
+        graph_delete(manager, graph);
+    }
+}
+
+static void
+request_stop(struct manager *manager, uint64_t ticket, struct task_graph *graph)
+{
+    char text[GRANARY_KEY_MAX + 32];
+
+    if (graph->state == GRANARY_GRAPH_RUNNING) {
+        (void)snprintf(text, sizeof text, "graph '%s': stopped", graph->key);
+        graph_end(manager, graph, GRANARY_GRAPH_CANCELLED, GRANARY_ECANCELLED, text);
+    }
+    reply_ok(manager, ticket);
+}
+
+/* The graph a request names; answers and returns NULL when there is none. */
+static struct task_graph *
+named(struct manager *manager, uint64_t ticket, const char *key)
+{
+    struct task_graph *graph = graph_find(manager, key);
+
+    if (graph == NULL) {
+        (void)gr_fail(GRANARY_ENOENT, "graph '%.80s': not found", key);
+        reply_error(manager, ticket, GRANARY_ENOENT, granary_error_message());
+    }
+    return graph;
+}
+
+void
+manager_request(struct manager *manager, uint64_t ticket, Granary__Request *request, int64_t now_ns)
+{
+    struct task_graph *graph;
+
+    switch (request->body_case) {
+    case GRANARY__REQUEST__BODY_SUBMIT:
+        graph_submit(manager, ticket, request->submit);
+        return;
+    case GRANARY__REQUEST__BODY_CLUSTER:
+        reply_cluster(manager, ticket);
+        return;
+    case GRANARY__REQUEST__BODY_WAIT:
+        graph = named(manager, ticket, request->wait->key);
+        if (graph != NULL) {
+            request_wait(manager, ticket, graph, request->wait->timeout_ms, now_ns);
+        }
+        return;
+    case GRANARY__REQUEST__BODY_STOP:
+        graph = named(manager, ticket, request->stop->key);
+        if (graph != NULL) {
+            request_stop(manager, ticket, graph);
+        }
+        return;
+    case GRANARY__REQUEST__BODY_DELETE:
+        graph = named(manager, ticket, request->delete_->key);
+        if (graph != NULL) {
+            request_delete(manager, ticket, graph);
+        }
+        return;
+    case GRANARY__REQUEST__BODY_EXPLAIN:
+        graph = named(manager, ticket, request->explain->key);
+        if (graph != NULL) {
+            reply_explain(manager, ticket, graph);
+        }
+        return;
+    case GRANARY__REQUEST__BODY_RESULT:
+        graph = named(manager, ticket, request->result->key);
+        if (graph != NULL) {
+            reply_result(manager, ticket, graph, request->result->target);
+        }
+        return;
+    default:
+        reply_error(manager, ticket, GRANARY_EPROTO, "the scheduler does not know this request");
+        return;
+    }
+}

@@ -1,0 +1,209 @@
+#include "fake_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "graph/graph.h"
+
+int fake_plan_feeds;
+granary_err fake_plan_feed_err;
+
+struct gr_plan {
+    Granary__Graph *graph;
+    char *key;
+    char *session;
+    size_t handed; /* nodes */
+    size_t bound;  /* nodes that may be handed out by now */
+};
+
+granary_id
+fake_plan_object(const char *key, uint64_t number)
+{
+    return gr_id_of_chunk(key, number, 0);
+}
+
+static size_t
+position_of(const struct gr_plan *plan, const char *name)
+{
+    size_t i = 0;
+
+    while (i < plan->graph->n_nodes && strcmp(plan->graph->nodes[i]->name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static size_t
+next_bound(const struct gr_plan *plan, size_t from)
+{
+    while (from < plan->graph->n_nodes && strcmp(plan->graph->nodes[from]->op, "feeds") != 0) {
+        from++;
+    }
+    return from < plan->graph->n_nodes ? from + 1 : from;
+}
+
+granary_err
+gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, struct gr_plan **ret_plan)
+{
+    struct gr_plan *plan = calloc(1, sizeof *plan);
+
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        if (strcmp(graph->nodes[i]->op, "bad") == 0) {
+            granary_err err = gr_fail(GRANARY_EINVAL, "node '%s' (bad): cannot be planned", graph->nodes[i]->name);
+
+            granary__graph__free_unpacked(graph, NULL);
+            free(plan);
+            return err;
+        }
+    }
+    plan->graph = graph;
+    plan->key = strdup(options->key);
+    plan->session = strdup(options->session);
+    plan->bound = next_bound(plan, 0);
+    *ret_plan = plan;
+    return GRANARY_OK;
+}
+
+void
+gr_plan_destroy(struct gr_plan *plan)
+{
+    if (plan != NULL) {
+        granary__graph__free_unpacked(plan->graph, NULL);
+        free(plan->key);
+        free(plan->session);
+        free(plan);
+    }
+}
+
+static ProtobufCBinaryData
+data_of(granary_id id)
+{
+    ProtobufCBinaryData data = {.len = sizeof id.bytes, .data = malloc(sizeof id.bytes)};
+
+    memcpy(data.data, id.bytes, sizeof id.bytes);
+    return data;
+}
+
+static void
+fill(const struct gr_plan *plan, size_t position, struct gr_plan_subtask *subtask)
+{
+    const Granary__Node *node = plan->graph->nodes[position];
+    Granary__ChunkOp *op = malloc(sizeof *op);
+
+    granary__chunk_op__init(op);
+    subtask->subtask = malloc(sizeof *subtask->subtask);
+    granary__subtask__init(subtask->subtask);
+    subtask->subtask->number = position;
+    subtask->subtask->session = strdup(plan->session);
+    subtask->subtask->n_ops = 1;
+    subtask->subtask->ops = malloc(sizeof op);
+    subtask->subtask->ops[0] = op;
+    op->op = strdup(node->op);
+    op->node = strdup(node->name);
+    subtask->priority = (uint32_t)gr_attr_int(node->attrs, node->n_attrs, "priority", 0);
+    subtask->out_bytes = (uint64_t)gr_attr_int(node->attrs, node->n_attrs, "out_bytes", 0);
+    if (strcmp(node->op, "null") == 0) {
+        subtask->after = calloc(node->n_inputs + 1, sizeof *subtask->after);
+        for (size_t i = 0; i < node->n_inputs; i++) {
+            subtask->after[subtask->after_count++] = position_of(plan, node->inputs[i]);
+        }
+        return;
+    }
+    op->inputs = calloc(node->n_inputs + 1, sizeof *op->inputs);
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        Granary__Operand *operand = malloc(sizeof *operand);
+
+        granary__operand__init(operand);
+        operand->object = data_of(fake_plan_object(plan->key, position_of(plan, node->inputs[i])));
+        op->inputs[op->n_inputs++] = operand;
+    }
+    op->outputs = calloc(1, sizeof *op->outputs);
+    op->n_outputs = 1;
+    op->outputs[0] = data_of(fake_plan_object(plan->key, position));
+    subtask->feeds = strcmp(node->op, "feeds") == 0;
+}
+
+granary_err
+gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch)
+{
+    ret_batch->count = plan->bound - plan->handed;
+    ret_batch->subtasks = calloc(ret_batch->count + 1, sizeof *ret_batch->subtasks);
+    for (size_t i = 0; i < ret_batch->count; i++) {
+        fill(plan, plan->handed + i, &ret_batch->subtasks[i]);
+    }
+    plan->handed = plan->bound;
+    return GRANARY_OK;
+}
+
+void
+gr_plan_batch_free(struct gr_plan_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->subtasks[i].subtask != NULL) {
+            granary__subtask__free_unpacked(batch->subtasks[i].subtask, NULL);
+        }
+        free(batch->subtasks[i].after);
+    }
+    free(batch->subtasks);
+    *batch = (struct gr_plan_batch){0};
+}
+
+granary_err
+gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
+{
+    granary_err err = fake_plan_feed_err;
+
+    (void)done;
+    fake_plan_feeds++;
+    if (err != GRANARY_OK) {
+        fake_plan_feed_err = GRANARY_OK;
+        return gr_fail(err, "node '%s': fed badly", plan->graph->nodes[number]->name);
+    }
+    plan->bound = next_bound(plan, plan->bound);
+    return GRANARY_OK;
+}
+
+bool
+gr_plan_complete(const struct gr_plan *plan)
+{
+    return plan->handed == plan->graph->n_nodes;
+}
+
+bool
+gr_plan_keeps(const struct gr_plan *plan, granary_id id)
+{
+    for (size_t i = 0; i < plan->graph->n_targets; i++) {
+        if (gr_id_equal(fake_plan_object(plan->key, position_of(plan, plan->graph->targets[i])), id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+granary_err
+gr_plan_result(const struct gr_plan *plan, const char *target, Granary__Result **ret_result)
+{
+    size_t position = position_of(plan, target);
+    Granary__Result *result;
+
+    if (position == plan->graph->n_nodes || strcmp(plan->graph->nodes[position]->op, "null") == 0) {
+        return gr_fail(GRANARY_ENOENT, "no result");
+    }
+    result = malloc(sizeof *result);
+    granary__result__init(result);
+    result->chunks = malloc(sizeof *result->chunks);
+    result->chunks[0] = malloc(sizeof **result->chunks);
+    result->n_chunks = 1;
+    granary__chunk__init(result->chunks[0]);
+    result->chunks[0]->id = data_of(fake_plan_object(plan->key, position));
+    *ret_result = result;
+    return GRANARY_OK;
+}
+
+void
+gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out)
+{
+    gr_buf_addf(out, "%zu nodes\n", plan->graph->n_nodes);
+}
