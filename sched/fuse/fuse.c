@@ -1,0 +1,261 @@
+#include "fuse/fuse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define OPS_MAX     32                    /* of a subtask */
+#define BYTES_MAX   ((uint64_t)256 << 20) /* its values together: they all stay until it ends */
+#define READERS_MAX 8                     /* above, an output is read from outside */
+
+/* Fusing at work. Arrays by operator, or by colour where it says so. */
+struct fusing {
+    const struct gr_chunks *chunks;
+    uint32_t from;
+    bool *live;
+    uint32_t *readers;
+    uint32_t *colour;
+    uint32_t colours;
+    uint32_t *colour_ops;   /* by colour: how many operators */
+    uint64_t *colour_bytes; /* by colour */
+    uint32_t *first;        /* by colour, colours + 1: into ops */
+    uint32_t *ops;
+    uint32_t *number; /* by colour: its place in depth-first order */
+};
+
+static const struct gr_chunk *
+chunk_of(const struct fusing *f, uint32_t op)
+{
+    return &f->chunks->chunks[op];
+}
+
+/* Mark what the roots need; operators stand in topological order, so once backwards is enough. */
+static void
+mark_live(struct fusing *f, const struct gr_piece *roots, size_t root_count)
+{
+    for (size_t i = 0; i < root_count; i++) {
+        f->live[roots[i].op] = true;
+    }
+    for (uint32_t op = f->chunks->count; op-- > f->from;) {
+        const struct gr_chunk *chunk = chunk_of(f, op);
+        const struct gr_piece *inputs = gr_chunk_inputs(f->chunks, chunk);
+
+        for (uint32_t k = 0; k < chunk->input_count && f->live[op]; k++) {
+            f->live[inputs[k].op] = true;
+            f->readers[inputs[k].op]++;
+        }
+    }
+}
+
+/* The one colour of all inputs, or GR_FUSE_NONE. */
+static uint32_t
+colour_of_inputs(const struct fusing *f, const struct gr_chunk *chunk)
+{
+    const struct gr_piece *inputs = gr_chunk_inputs(f->chunks, chunk);
+    uint32_t colour = GR_FUSE_NONE;
+
+    for (uint32_t k = 0; k < chunk->input_count; k++) {
+        uint32_t theirs = f->colour[inputs[k].op];
+
+        if ((colour != GR_FUSE_NONE && theirs != colour) || f->readers[inputs[k].op] > READERS_MAX) {
+            return GR_FUSE_NONE;
+        }
+        colour = theirs;
+    }
+    return colour;
+}
+
+static void
+colour_ops(struct fusing *f)
+{
+    for (uint32_t op = f->from; op < f->chunks->count; op++) {
+        const struct gr_chunk *chunk = chunk_of(f, op);
+        uint32_t colour = GR_FUSE_NONE;
+
+        if (!f->live[op]) {
+            continue;
+        }
+        if (chunk->op != GR_CHUNK_null) {
+            colour = colour_of_inputs(f, chunk);
+        }
+        if (colour == GR_FUSE_NONE || f->colour_ops[colour] >= OPS_MAX ||
+            f->colour_bytes[colour] + chunk->bytes > BYTES_MAX) {
+            colour = f->colours++;
+        }
+        f->colour[op] = colour;
+        f->colour_ops[colour]++;
+        f->colour_bytes[colour] += chunk->bytes;
+    }
+}
+
+/* Sort the operators by colour; within one they keep their order. */
+static void
+list_ops(struct fusing *f)
+{
+    uint32_t at = 0;
+
+    for (uint32_t c = 0; c < f->colours; c++) {
+        f->first[c] = at;
+        at += f->colour_ops[c];
+    }
+    f->first[f->colours] = at;
+    for (uint32_t op = f->from; op < f->chunks->count; op++) {
+        if (f->live[op]) {
+            f->ops[f->first[f->colour[op]]++] = op;
+        }
+    }
+    for (uint32_t c = f->colours; c > 0; c--) {
+        f->first[c] = f->first[c - 1];
+    }
+    f->first[0] = 0;
+}
+
+/* A colour whose inputs are being visited. */
+struct visit {
+    uint32_t colour;
+    uint32_t at;    /* in ops */
+    uint32_t input; /* of that operator */
+};
+
+/* The next colour that must come before the visited one; GR_FUSE_NONE when there is none left. */
+static uint32_t
+next_input(const struct fusing *f, struct visit *visit)
+{
+    for (; visit->at < f->first[visit->colour + 1]; visit->at++, visit->input = 0) {
+        const struct gr_chunk *chunk = chunk_of(f, f->ops[visit->at]);
+        const struct gr_piece *inputs = gr_chunk_inputs(f->chunks, chunk);
+
+        while (visit->input < chunk->input_count) {
+            uint32_t colour = f->colour[inputs[visit->input++].op];
+
+            if (colour != visit->colour && f->number[colour] == GR_FUSE_NONE) {
+                return colour;
+            }
+        }
+    }
+    return GR_FUSE_NONE;
+}
+
+/* Depth-first with a stack of our own: a chain may be as long as the graph. */
+static void
+number_from(struct fusing *f, uint32_t root, struct visit *stack, uint32_t *count)
+{
+    size_t depth = 0;
+
+    if (f->number[root] != GR_FUSE_NONE) {
+        return;
+    }
+    stack[depth++] = (struct visit){.colour = root, .at = f->first[root]};
+    while (depth > 0) {
+        uint32_t before = next_input(f, &stack[depth - 1]);
+
+        if (before != GR_FUSE_NONE) {
+            stack[depth++] = (struct visit){.colour = before, .at = f->first[before]};
+        } else {
+            f->number[stack[--depth].colour] = (*count)++;
+        }
+    }
+}
+
+static granary_err
+fusing_init(struct fusing *f)
+{
+    size_t count = (size_t)f->chunks->count + 1;
+
+    f->live = calloc(count, sizeof *f->live);
+    f->readers = calloc(count, sizeof *f->readers);
+    f->colour = malloc(count * sizeof *f->colour);
+    f->colour_ops = calloc(count, sizeof *f->colour_ops);
+    f->colour_bytes = calloc(count, sizeof *f->colour_bytes);
+    f->first = calloc(count + 1, sizeof *f->first);
+    f->ops = malloc(count * sizeof *f->ops);
+    f->number = malloc(count * sizeof *f->number);
+    if (f->live == NULL || f->readers == NULL || f->colour == NULL || f->colour_ops == NULL ||
+        f->colour_bytes == NULL || f->first == NULL || f->ops == NULL || f->number == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "fusing %u chunk operators: out of memory", f->chunks->count);
+    }
+    memset(f->colour, 0xff, count * sizeof *f->colour);
+    memset(f->number, 0xff, count * sizeof *f->number);
+    return GRANARY_OK;
+}
+
+static void
+fusing_fini(struct fusing *f)
+{
+    free(f->live);
+    free(f->readers);
+    free(f->colour);
+    free(f->colour_ops);
+    free(f->colour_bytes);
+    free(f->first);
+    free(f->ops);
+    free(f->number);
+}
+
+/* From colours to subtasks in their order. */
+static granary_err
+hand_out(const struct fusing *f, struct gr_fused *ret_fused)
+{
+    struct gr_fused fused = {.count = f->colours};
+    uint32_t *at;
+
+    fused.of = malloc(((size_t)f->chunks->count + 1) * sizeof *fused.of);
+    fused.first = calloc((size_t)f->colours + 2, sizeof *fused.first);
+    fused.ops = malloc(((size_t)f->first[f->colours] + 1) * sizeof *fused.ops);
+    if (fused.of == NULL || fused.first == NULL || fused.ops == NULL) {
+        gr_fused_free(&fused);
+        return gr_fail(GRANARY_ENOMEM, "fusing %u chunk operators: out of memory", f->chunks->count);
+    }
+    for (uint32_t op = 0; op < f->chunks->count; op++) {
+        fused.of[op] = f->colour[op] == GR_FUSE_NONE ? GR_FUSE_NONE : f->number[f->colour[op]];
+    }
+    for (uint32_t c = 0; c < f->colours; c++) {
+        fused.first[f->number[c] + 1] = f->colour_ops[c];
+    }
+    for (uint32_t s = 0; s < f->colours; s++) {
+        fused.first[s + 1] += fused.first[s];
+    }
+    for (uint32_t c = 0; c < f->colours; c++) {
+        at = fused.ops + fused.first[f->number[c]];
+        memcpy(at, f->ops + f->first[c], f->colour_ops[c] * sizeof *at);
+    }
+    *ret_fused = fused;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_fuse(const struct gr_chunks *chunks, uint32_t from, const struct gr_piece *roots, size_t root_count,
+        struct gr_fused *ret_fused)
+{
+    struct fusing f = {.chunks = chunks, .from = from};
+    struct visit *stack = NULL;
+    uint32_t count = 0;
+    granary_err err = fusing_init(&f);
+
+    if (err == GRANARY_OK) {
+        mark_live(&f, roots, root_count);
+        colour_ops(&f);
+        list_ops(&f);
+        stack = malloc(((size_t)f.colours + 1) * sizeof *stack);
+        err = stack == NULL ? gr_fail(GRANARY_ENOMEM, "fusing: out of memory") : GRANARY_OK;
+    }
+    for (size_t i = 0; i < root_count && err == GRANARY_OK; i++) {
+        number_from(&f, f.colour[roots[i].op], stack, &count);
+    }
+    if (err == GRANARY_OK) {
+        err = hand_out(&f, ret_fused);
+    }
+    free(stack);
+    fusing_fini(&f);
+    return err;
+}
+
+void
+gr_fused_free(struct gr_fused *fused)
+{
+    free(fused->of);
+    free(fused->first);
+    free(fused->ops);
+    *fused = (struct gr_fused){0};
+}

@@ -1,0 +1,129 @@
+/*
+ * merge-heads, head-below-map, head-into-sort: rows are cut as early as possible.
+ *
+ * Only a step that nobody else reads and no target names is changed. A step and its input change places in the array,
+ * so that inputs still stand before their readers.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "optimize/rules.h"
+
+/* A sort that keeps so many rows holds them all in one chunk: above this, sorting all of it in parts is better. */
+#define SORT_LIMIT_MAX (1 << 20)
+
+static int64_t
+rows_of(const struct gr_step *head)
+{
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(head, &count);
+
+    return gr_attr_int(attrs, count, "rows", 0);
+}
+
+static bool
+is_row_map(enum gr_tile_op op)
+{
+    return op == GR_TILE_select || op == GR_TILE_assign;
+}
+
+static granary_err
+merge_heads(struct gr_steps *steps, uint32_t *readers, struct gr_step *head)
+{
+    struct gr_step *below = &steps->steps[head->inputs[0]];
+    int64_t rows = rows_of(head) < rows_of(below) ? rows_of(head) : rows_of(below);
+
+    rule_fired(steps, "merge-heads", "'%s' and '%s' keep %" PRId64 " rows", head->origin->name, below->origin->name,
+               rows);
+    if (--readers[head->inputs[0]] == 0 && !below->is_target) {
+        below->dead = true;
+    } else {
+        readers[below->inputs[0]]++;
+    }
+    head->inputs[0] = below->inputs[0];
+    return gr_step_set_attr(head, gr_attr_new_int("rows", rows));
+}
+
+/* head(map(x)) becomes map(head(x)): what each computes and its name move; the place keeps what it yields. */
+static void
+swap_with_map(struct gr_steps *steps, struct gr_step *head, struct gr_step *map)
+{
+    struct gr_step old = *head;
+
+    rule_fired(steps, "head-below-map", "'%s' cuts the rows before '%s' (%s)", head->origin->name, map->origin->name,
+               gr_op_info(map->op)->name);
+    head->origin = map->origin;
+    head->op = map->op;
+    head->own_attrs = map->own_attrs;
+    head->own_attr_count = map->own_attr_count;
+    map->origin = old.origin;
+    map->op = old.op;
+    map->own_attrs = old.own_attrs;
+    map->own_attr_count = old.own_attr_count;
+    map->type = steps->steps[map->inputs[0]].type;
+}
+
+static void
+head_into_sort(struct gr_steps *steps, struct gr_step *head, struct gr_step *sort)
+{
+    int64_t rows = rows_of(head);
+
+    rule_fired(steps, "head-into-sort", "'%s' keeps only the first %" PRId64 " rows, for '%s'", sort->origin->name,
+               rows, head->origin->name);
+    gr_step_clear_attrs(head);
+    head->origin = sort->origin;
+    head->op = sort->op;
+    head->own_attrs = sort->own_attrs;
+    head->own_attr_count = sort->own_attr_count;
+    head->inputs[0] = sort->inputs[0];
+    head->limit = rows;
+    sort->own_attrs = NULL;
+    sort->own_attr_count = 0;
+}
+
+/* From one head as far down as it goes. */
+static granary_err
+push_down(struct gr_steps *steps, uint32_t *readers, struct gr_step *head)
+{
+    for (;;) {
+        size_t position = head->inputs[0];
+        struct gr_step *below = &steps->steps[position];
+
+        if (below->op == GR_TILE_head) {
+            granary_err err = merge_heads(steps, readers, head);
+
+            if (err != GRANARY_OK) {
+                return err;
+            }
+        } else if (readers[position] != 1 || below->is_target) {
+            return GRANARY_OK;
+        } else if (is_row_map(below->op)) {
+            swap_with_map(steps, head, below);
+            head = below;
+        } else if (below->op == GR_TILE_sort && below->limit == GR_STEP_NO_LIMIT && rows_of(head) <= SORT_LIMIT_MAX) {
+            head_into_sort(steps, head, below);
+            return GRANARY_OK;
+        } else {
+            return GRANARY_OK;
+        }
+    }
+}
+
+granary_err
+rule_head(struct gr_steps *steps)
+{
+    granary_err err = GRANARY_OK;
+    uint32_t *readers = gr_steps_count_readers(steps);
+
+    if (readers == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "optimising a graph of %zu nodes: out of memory", steps->count);
+    }
+    for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
+        if (!steps->steps[i].dead && steps->steps[i].op == GR_TILE_head) {
+            err = push_down(steps, readers, &steps->steps[i]);
+        }
+    }
+    free(readers);
+    return err;
+}

@@ -1,0 +1,272 @@
+#include "optimize/steps.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+granary_err
+gr_steps_create(const struct gr_graph *graph, struct gr_buf *fired, struct gr_steps **ret_steps)
+{
+    struct gr_steps *steps = calloc(1, sizeof *steps);
+    size_t edges = 0;
+
+    for (size_t i = 0; i < graph->count; i++) {
+        edges += graph->nodes[i].input_count;
+    }
+    if (steps == NULL || (steps->steps = calloc(graph->count + 1, sizeof *steps->steps)) == NULL ||
+        (steps->pool = malloc((edges + 1) * sizeof *steps->pool)) == NULL) {
+        gr_steps_destroy(steps);
+        return gr_fail(GRANARY_ENOMEM, "optimising a graph of %zu nodes: out of memory", graph->count);
+    }
+    steps->count = graph->count;
+    steps->targets = graph->targets;
+    steps->target_count = graph->target_count;
+    steps->fired = fired;
+    edges = 0;
+    for (size_t i = 0; i < graph->count; i++) {
+        const struct gr_graph_node *node = &graph->nodes[i];
+
+        steps->steps[i] = (struct gr_step){.origin = node->node,
+                                           .op = (enum gr_tile_op)node->op,
+                                           .input_count = node->input_count,
+                                           .inputs = steps->pool + edges,
+                                           .type = &node->type,
+                                           .limit = GR_STEP_NO_LIMIT};
+        for (size_t k = 0; k < node->input_count; k++) {
+            steps->pool[edges++] = node->inputs[k];
+        }
+    }
+    for (size_t t = 0; t < graph->target_count; t++) {
+        steps->steps[graph->targets[t]].is_target = true;
+    }
+    *ret_steps = steps;
+    return GRANARY_OK;
+}
+
+void
+gr_steps_destroy(struct gr_steps *steps)
+{
+    if (steps == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < steps->count; i++) {
+        gr_step_clear_attrs(&steps->steps[i]);
+        free(steps->steps[i].present);
+        free(steps->steps[i].narrow[0]);
+        free(steps->steps[i].narrow[1]);
+    }
+    free(steps->steps);
+    free(steps->pool);
+    free(steps);
+}
+
+Granary__Attr *const *
+gr_step_attrs(const struct gr_step *step, size_t *ret_count)
+{
+    if (step->own_attrs != NULL) {
+        *ret_count = step->own_attr_count;
+        return step->own_attrs;
+    }
+    *ret_count = step->origin->n_attrs;
+    return step->origin->attrs;
+}
+
+const Granary__Attr *
+gr_step_attr(const struct gr_step *step, const char *name)
+{
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+
+    return gr_attr_find(attrs, count, name);
+}
+
+size_t
+gr_step_width(const struct gr_step *step)
+{
+    size_t width = 0;
+
+    for (size_t i = 0; i < step->type->schema.count; i++) {
+        width += gr_step_yields(step, i);
+    }
+    return width;
+}
+
+void
+gr_step_clear_attrs(struct gr_step *step)
+{
+    for (size_t i = 0; i < step->own_attr_count; i++) {
+        granary__attr__free_unpacked(step->own_attrs[i], NULL);
+    }
+    free(step->own_attrs);
+    step->own_attrs = NULL;
+    step->own_attr_count = 0;
+}
+
+/* From now on the step's attributes are its own, with room for one more. */
+static granary_err
+own_attrs(struct gr_step *step)
+{
+    const Granary__Node *origin = step->origin;
+
+    if (step->own_attrs != NULL) {
+        return GRANARY_OK;
+    }
+    step->own_attrs = calloc(origin->n_attrs + 1, sizeof *step->own_attrs);
+    for (size_t i = 0; step->own_attrs != NULL && i < origin->n_attrs; i++) {
+        Granary__Attr *copy = gr_attr_copy(origin->attrs[i]);
+
+        if (copy == NULL) {
+            gr_step_clear_attrs(step);
+            break;
+        }
+        step->own_attrs[step->own_attr_count++] = copy;
+    }
+    return step->own_attrs == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+}
+
+granary_err
+gr_step_set_attr(struct gr_step *step, Granary__Attr *attr)
+{
+    granary_err err = attr == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : own_attrs(step);
+    Granary__Attr **attrs;
+
+    if (err != GRANARY_OK) {
+        goto fail;
+    }
+    for (size_t i = 0; i < step->own_attr_count; i++) {
+        if (strcmp(step->own_attrs[i]->name, attr->name) == 0) {
+            granary__attr__free_unpacked(step->own_attrs[i], NULL);
+            step->own_attrs[i] = attr;
+            return GRANARY_OK;
+        }
+    }
+    attrs = realloc(step->own_attrs, (step->own_attr_count + 1) * sizeof *attrs);
+    if (attrs == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        goto fail;
+    }
+    step->own_attrs = attrs;
+    step->own_attrs[step->own_attr_count++] = attr;
+    return GRANARY_OK;
+
+fail:
+    if (attr != NULL) {
+        granary__attr__free_unpacked(attr, NULL);
+    }
+    return err;
+}
+
+uint32_t *
+gr_steps_count_readers(const struct gr_steps *steps)
+{
+    uint32_t *readers = calloc(steps->count + 1, sizeof *readers);
+
+    for (size_t i = 0; readers != NULL && i < steps->count; i++) {
+        const struct gr_step *step = &steps->steps[i];
+
+        for (size_t k = 0; k < step->input_count && !step->dead; k++) {
+            readers[step->inputs[k]]++;
+        }
+    }
+    return readers;
+}
+
+/* ---- text ---- */
+
+#define SHOWN_VALUES 20
+
+static void
+print_value(const Granary__Attr *attr, size_t i, struct gr_buf *out)
+{
+    switch (attr->kind) {
+    case GRANARY__ATTR__KIND__BOOL:
+    case GRANARY__ATTR__KIND__BOOLS:
+        gr_buf_addf(out, "%s", attr->ints[i] != 0 ? "true" : "false");
+        break;
+    case GRANARY__ATTR__KIND__MAP:
+        gr_buf_addf(out, "%s: %s", attr->keys[i], attr->strings[i]);
+        break;
+    case GRANARY__ATTR__KIND__DOUBLE:
+    case GRANARY__ATTR__KIND__DOUBLES:
+        gr_buf_addf(out, "%.17g", attr->doubles[i]);
+        break;
+    case GRANARY__ATTR__KIND__STRING:
+    case GRANARY__ATTR__KIND__STRINGS:
+        gr_buf_addf(out, "%s", attr->strings[i]);
+        break;
+    default:
+        gr_buf_addf(out, "%" PRId64, attr->ints[i]);
+    }
+}
+
+static void
+print_attr(const Granary__Attr *attr, struct gr_buf *out)
+{
+    size_t count = attr->n_ints + attr->n_doubles + attr->n_strings;
+    bool is_list = attr->kind == GRANARY__ATTR__KIND__INTS || attr->kind == GRANARY__ATTR__KIND__DOUBLES ||
+                   attr->kind == GRANARY__ATTR__KIND__STRINGS || attr->kind == GRANARY__ATTR__KIND__BOOLS ||
+                   attr->kind == GRANARY__ATTR__KIND__MAP;
+
+    gr_buf_addf(out, " %s=%s", attr->name, is_list ? "[" : "");
+    for (size_t i = 0; i < count && i < SHOWN_VALUES; i++) {
+        if (i > 0) {
+            gr_buf_addf(out, ", ");
+        }
+        print_value(attr, i, out);
+    }
+    gr_buf_addf(out, "%s%s", count > SHOWN_VALUES ? ", ..." : "", is_list ? "]" : "");
+}
+
+static void
+print_columns(const struct gr_step *step, struct gr_buf *out)
+{
+    const struct gr_schema *schema = &step->type->schema;
+    size_t shown = 0;
+
+    gr_buf_addf(out, "  -> %zu of %zu columns: ", gr_step_width(step), schema->count);
+    for (size_t i = 0; i < schema->count && shown < SHOWN_VALUES; i++) {
+        if (gr_step_yields(step, i)) {
+            gr_buf_addf(out, "%s%s", shown++ > 0 ? ", " : "", schema->fields[i].name);
+        }
+    }
+}
+
+static void
+print_step(const struct gr_steps *steps, const struct gr_step *step, struct gr_buf *out)
+{
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+
+    gr_buf_addf(out, "  %s%s = %s(", step->origin->name, step->is_target ? " *" : "", gr_op_info(step->op)->name);
+    for (size_t k = 0; k < step->input_count; k++) {
+        gr_buf_addf(out, "%s%s", k > 0 ? ", " : "", steps->steps[step->inputs[k]].origin->name);
+    }
+    gr_buf_addf(out, ")");
+    for (size_t i = 0; i < count; i++) {
+        print_attr(attrs[i], out);
+    }
+    if (step->limit != GR_STEP_NO_LIMIT) {
+        gr_buf_addf(out, " limit=%" PRId64, step->limit);
+    }
+    if (step->present != NULL && gr_step_width(step) < step->type->schema.count) {
+        print_columns(step, out);
+    }
+    gr_buf_addf(out, "\n");
+}
+
+void
+gr_steps_print(const struct gr_steps *steps, size_t max, struct gr_buf *out)
+{
+    size_t live = 0;
+
+    for (size_t i = 0; i < steps->count; i++) {
+        if (!steps->steps[i].dead && live++ < max) {
+            print_step(steps, &steps->steps[i], out);
+        }
+    }
+    if (live > max) {
+        gr_buf_addf(out, "  ... and %zu more\n", live - max);
+    }
+}

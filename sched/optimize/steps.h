@@ -1,0 +1,71 @@
+/*
+ * The graph as rules change it and tiling reads it: one step for each node of the checked graph, at the same position.
+ *
+ * Invariants: a step's inputs stand before it. A step that a target names yields what the user's node of that position
+ * yields; any other step may be changed to anything that leaves the targets alone. A dead step is not tiled.
+ */
+#ifndef OPTIMIZE_STEPS_H
+#define OPTIMIZE_STEPS_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "graph/graph.h"
+#include "graph/ops.h"
+
+#define GR_STEP_NO_LIMIT (-1)
+
+struct gr_step {
+    const Granary__Node *origin; /* whose name messages tell; its attributes, unless own_attrs is set */
+    enum gr_tile_op op;
+    bool dead;
+    bool is_target;
+    size_t input_count;
+    size_t *inputs;                  /* positions; borrowed from the steps' pool */
+    const struct gr_node_type *type; /* what it yields before pruning; borrowed from the graph */
+    Granary__Attr **own_attrs;       /* instead of the origin's; owned */
+    size_t own_attr_count;
+    int64_t limit; /* sort: only the first rows; GR_STEP_NO_LIMIT */
+    /* Frames, set by rule_prune; NULL: all. By position in type->schema. */
+    bool *present;   /* the columns it yields */
+    bool *narrow[2]; /* the columns it takes from input i (positions in that one's schema), when that yields more */
+};
+
+struct gr_steps {
+    struct gr_step *steps;
+    size_t count;
+    const size_t *targets; /* positions; borrowed from the graph */
+    size_t target_count;
+    size_t *pool;         /* of inputs */
+    struct gr_buf *fired; /* one line for every time a rule fired; not owned */
+};
+
+/* graph must outlive the steps and have been inferred. fired may be NULL. Errors: ENOMEM */
+granary_err gr_steps_create(const struct gr_graph *graph, struct gr_buf *fired, struct gr_steps **ret_steps);
+void gr_steps_destroy(struct gr_steps *steps);
+
+/* The attributes a step has now. */
+Granary__Attr *const *gr_step_attrs(const struct gr_step *step, size_t *ret_count);
+const Granary__Attr *gr_step_attr(const struct gr_step *step, const char *name);
+
+/* Whether it yields that column of type->schema. */
+static inline bool
+gr_step_yields(const struct gr_step *step, size_t column)
+{
+    return step->present == NULL || step->present[column];
+}
+/* How many columns it yields. */
+size_t gr_step_width(const struct gr_step *step);
+
+/* Replace an attribute (*takes* attr, NULL fails) in the step's own copy of them. Errors: ENOMEM */
+granary_err gr_step_set_attr(struct gr_step *step, Granary__Attr *attr);
+/* Forget the step's own attributes. */
+void gr_step_clear_attrs(struct gr_step *step);
+
+/* Live steps that read each step, counted anew: an array of count, to be freed. NULL: no memory. */
+uint32_t *gr_steps_count_readers(const struct gr_steps *steps);
+
+/* The steps as text, a line each, at most max of them. */
+void gr_steps_print(const struct gr_steps *steps, size_t max, struct gr_buf *out);
+
+#endif

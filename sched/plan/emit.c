@@ -1,0 +1,358 @@
+/* Fused operators become messages. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "plan/state.h"
+
+/* One emission at work. */
+struct emission {
+    struct gr_plan *plan;
+    const struct gr_chunks *chunks;
+    uint32_t from;
+    struct gr_fused fused;
+    uint64_t *first_output; /* by operator, counted from `from`: where its outputs begin in exported */
+    bool *exported;         /* by output: it becomes an object */
+    uint32_t *local;        /* by operator: its place in its subtask */
+};
+
+static granary_err
+no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "handing out subtasks: out of memory");
+}
+
+static bool *
+exported(const struct emission *e, struct gr_piece piece)
+{
+    return &e->exported[e->first_output[piece.op - e->from] + piece.output];
+}
+
+static bool
+has_output(const struct emission *e, struct gr_piece piece)
+{
+    return piece.output < e->chunks->chunks[piece.op].outputs;
+}
+
+/* ---- which outputs become objects ---- */
+
+static granary_err
+emission_init(struct emission *e)
+{
+    uint64_t outputs = 0;
+    size_t count = (size_t)(e->chunks->count - e->from) + 1;
+
+    e->first_output = malloc(count * sizeof *e->first_output);
+    e->local = malloc(count * sizeof *e->local);
+    if (e->first_output == NULL || e->local == NULL) {
+        return no_memory();
+    }
+    for (uint32_t op = e->from; op < e->chunks->count; op++) {
+        e->first_output[op - e->from] = outputs;
+        outputs += e->chunks->chunks[op].outputs;
+    }
+    e->exported = calloc(outputs + 1, sizeof *e->exported);
+    return e->exported == NULL ? no_memory() : GRANARY_OK;
+}
+
+static void
+emission_fini(struct emission *e)
+{
+    free(e->first_output);
+    free(e->exported);
+    free(e->local);
+    gr_fused_free(&e->fused);
+}
+
+static void
+mark_exported(struct emission *e)
+{
+    for (uint32_t s = 0; s < e->fused.count; s++) {
+        for (uint32_t at = e->fused.first[s]; at < e->fused.first[s + 1]; at++) {
+            uint32_t op = e->fused.ops[at];
+            const struct gr_chunk *chunk = &e->chunks->chunks[op];
+            const struct gr_piece *inputs = gr_chunk_inputs(e->chunks, chunk);
+
+            e->local[op - e->from] = at - e->fused.first[s];
+            for (uint32_t k = 0; k < chunk->input_count && chunk->op != GR_CHUNK_null; k++) {
+                if (e->fused.of[inputs[k].op] != s) {
+                    *exported(e, inputs[k]) = true;
+                }
+            }
+        }
+    }
+}
+
+static granary_err
+keep_roots(struct emission *e, const struct gr_piece *roots, size_t root_count)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < root_count && err == GRANARY_OK; i++) {
+        if (has_output(e, roots[i])) {
+            *exported(e, roots[i]) = true;
+            err = id_set_add(&e->plan->kept, gr_id_of_chunk(e->plan->id_key, roots[i].op, roots[i].output));
+        }
+    }
+    return err;
+}
+
+/* ---- messages ---- */
+
+static bool
+set_id(const struct emission *e, struct gr_piece piece, ProtobufCBinaryData *ret_bytes)
+{
+    granary_id id = gr_id_of_chunk(e->plan->id_key, piece.op, piece.output);
+
+    ret_bytes->data = malloc(sizeof id.bytes);
+    if (ret_bytes->data == NULL) {
+        return false;
+    }
+    memcpy(ret_bytes->data, id.bytes, sizeof id.bytes);
+    ret_bytes->len = sizeof id.bytes;
+    return true;
+}
+
+static bool
+set_inputs(const struct emission *e, uint32_t subtask, const struct gr_chunk *chunk, Granary__ChunkOp *op)
+{
+    const struct gr_piece *inputs = gr_chunk_inputs(e->chunks, chunk);
+
+    if (chunk->op == GR_CHUNK_null || chunk->input_count == 0) {
+        return true;
+    }
+    op->inputs = calloc(chunk->input_count, sizeof *op->inputs);
+    for (uint32_t k = 0; op->inputs != NULL && k < chunk->input_count; k++) {
+        Granary__Operand *operand = malloc(sizeof *operand);
+
+        if (operand == NULL) {
+            return false;
+        }
+        granary__operand__init(operand);
+        op->inputs[op->n_inputs++] = operand;
+        if (e->fused.of[inputs[k].op] == subtask) {
+            operand->op = e->local[inputs[k].op - e->from];
+            operand->output = inputs[k].output;
+        } else if (!set_id(e, inputs[k], &operand->object)) {
+            return false;
+        }
+    }
+    return op->inputs != NULL;
+}
+
+static bool
+set_outputs(const struct emission *e, uint32_t number, const struct gr_chunk *chunk, Granary__ChunkOp *op)
+{
+    if (chunk->outputs == 0) {
+        return true;
+    }
+    op->outputs = calloc(chunk->outputs, sizeof *op->outputs);
+    op->n_outputs = op->outputs == NULL ? 0 : chunk->outputs;
+    for (uint32_t o = 0; o < op->n_outputs; o++) {
+        struct gr_piece piece = {.op = number, .output = o};
+
+        if (*exported(e, piece) && !set_id(e, piece, &op->outputs[o])) {
+            return false;
+        }
+    }
+    return op->outputs != NULL;
+}
+
+static bool
+set_attrs(const struct emission *e, const struct gr_chunk *chunk, Granary__ChunkOp *op)
+{
+    size_t count = 0;
+
+    for (int s = 0; s < 2; s++) {
+        count += chunk->attrs[s] == 0 ? 0 : e->chunks->sets[chunk->attrs[s]].count;
+    }
+    if (count == 0) {
+        return true;
+    }
+    op->attrs = calloc(count, sizeof *op->attrs);
+    for (int s = 0; op->attrs != NULL && s < 2; s++) {
+        const struct gr_attr_set *set = &e->chunks->sets[chunk->attrs[s]];
+
+        for (size_t i = 0; chunk->attrs[s] != 0 && i < set->count; i++) {
+            op->attrs[op->n_attrs] = gr_attr_copy(set->attrs[i]);
+            if (op->attrs[op->n_attrs] == NULL) {
+                return false;
+            }
+            op->n_attrs++;
+        }
+    }
+    return op->attrs != NULL;
+}
+
+/* The node an operator came from; those added for files before there are steps carry the node's position, too. */
+static const char *
+node_name(const struct gr_plan *plan, uint32_t step)
+{
+    return plan->steps != NULL ? plan->steps->steps[step].origin->name : plan->graph->nodes[step].node->name;
+}
+
+static Granary__ChunkOp *
+make_op(const struct emission *e, uint32_t subtask, uint32_t number)
+{
+    const struct gr_chunk *chunk = &e->chunks->chunks[number];
+    Granary__ChunkOp *op = malloc(sizeof *op);
+
+    if (op == NULL) {
+        return NULL;
+    }
+    granary__chunk_op__init(op);
+    op->op = strdup(gr_chunk_op_name((enum gr_chunk_op)chunk->op));
+    op->node = strdup(node_name(e->plan, chunk->step));
+    if (op->op == NULL || op->node == NULL || !set_inputs(e, subtask, chunk, op) ||
+        !set_outputs(e, number, chunk, op) || !set_attrs(e, chunk, op)) {
+        granary__chunk_op__free_unpacked(op, NULL);
+        return NULL;
+    }
+    return op;
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* A null waits for the subtasks its inputs come from, each once. */
+static granary_err
+set_after(const struct emission *e, const struct gr_chunk *chunk, struct gr_plan_subtask *to)
+{
+    const struct gr_piece *inputs = gr_chunk_inputs(e->chunks, chunk);
+    size_t kept = 0;
+
+    if (chunk->input_count == 0) {
+        return GRANARY_OK;
+    }
+    to->after = malloc(chunk->input_count * sizeof *to->after);
+    if (to->after == NULL) {
+        return no_memory();
+    }
+    for (uint32_t k = 0; k < chunk->input_count; k++) {
+        to->after[k] = e->plan->numbers + e->fused.of[inputs[k].op];
+    }
+    if (chunk->input_count > 1) {
+        qsort(to->after, chunk->input_count, sizeof *to->after, compare_numbers);
+    }
+    for (uint32_t k = 0; k < chunk->input_count; k++) {
+        if (k == 0 || to->after[k] != to->after[kept - 1]) {
+            to->after[kept++] = to->after[k];
+        }
+    }
+    to->after_count = kept;
+    return GRANARY_OK;
+}
+
+/* Its share of the operator's bytes for every output that becomes an object; never more than the store could grant. */
+static uint64_t
+estimate_bytes(const struct emission *e, uint32_t subtask)
+{
+    uint64_t memory = e->plan->tile_options.memory_bytes;
+    uint64_t bytes = 0;
+
+    for (uint32_t at = e->fused.first[subtask]; at < e->fused.first[subtask + 1]; at++) {
+        uint32_t op = e->fused.ops[at];
+        const struct gr_chunk *chunk = &e->chunks->chunks[op];
+
+        for (uint32_t o = 0; o < chunk->outputs; o++) {
+            bytes += *exported(e, (struct gr_piece){.op = op, .output = o}) ? chunk->bytes / chunk->outputs : 0;
+        }
+    }
+    return memory > 0 && bytes > memory / 4 ? memory / 4 : bytes;
+}
+
+static granary_err
+make_subtask(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
+{
+    uint32_t first = e->fused.first[s];
+    uint32_t count = e->fused.first[s + 1] - first;
+    const struct gr_chunk *chunk = &e->chunks->chunks[e->fused.ops[first]];
+    Granary__Subtask *subtask = malloc(sizeof *subtask);
+
+    if (subtask == NULL) {
+        return no_memory();
+    }
+    granary__subtask__init(subtask);
+    to->subtask = subtask;
+    subtask->number = e->plan->numbers + s;
+    subtask->session = strdup(e->plan->session);
+    subtask->ops = calloc(count, sizeof *subtask->ops);
+    if (subtask->session == NULL || subtask->ops == NULL) {
+        return no_memory();
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        subtask->ops[i] = make_op(e, s, e->fused.ops[first + i]);
+        if (subtask->ops[i] == NULL) {
+            return no_memory();
+        }
+        subtask->n_ops++;
+    }
+    to->priority = UINT32_MAX - (uint32_t)subtask->number; /* numbers are depth-first: what comes first goes first */
+    to->out_bytes = estimate_bytes(e, s);
+    return chunk->op == GR_CHUNK_null ? set_after(e, chunk, to) : GRANARY_OK;
+}
+
+static granary_err
+make_subtasks(struct emission *e, bool feeds, struct gr_plan_batch *batch)
+{
+    struct gr_plan_subtask *all =
+        realloc(batch->subtasks, (batch->count + e->fused.count + 1) * sizeof *batch->subtasks);
+    granary_err err = GRANARY_OK;
+
+    if (all == NULL) {
+        return no_memory();
+    }
+    batch->subtasks = all;
+    for (uint32_t s = 0; s < e->fused.count && err == GRANARY_OK; s++) {
+        struct gr_plan_subtask *to = &all[batch->count++];
+
+        *to = (struct gr_plan_subtask){.feeds = feeds};
+        err = make_subtask(e, s, to);
+        if (err == GRANARY_OK) {
+            plan_explain_subtask(e->plan, to);
+        }
+    }
+    e->plan->numbers += e->fused.count;
+    return err;
+}
+
+granary_err
+plan_emit(struct gr_plan *plan, uint32_t from, const struct gr_piece *roots, size_t root_count, bool keep, bool feeds,
+          struct gr_plan_batch *batch)
+{
+    struct emission e = {.plan = plan, .chunks = &plan->chunks, .from = from};
+    granary_err err = gr_fuse(&plan->chunks, from, roots, root_count, &e.fused);
+
+    if (err == GRANARY_OK) {
+        err = emission_init(&e);
+    }
+    if (err == GRANARY_OK) {
+        mark_exported(&e);
+        err = keep ? keep_roots(&e, roots, root_count) : GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        err = make_subtasks(&e, feeds, batch);
+    }
+    emission_fini(&e);
+    return err;
+}
+
+void
+gr_plan_batch_free(struct gr_plan_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->subtasks[i].subtask != NULL) {
+            granary__subtask__free_unpacked(batch->subtasks[i].subtask, NULL);
+        }
+        free(batch->subtasks[i].after);
+    }
+    free(batch->subtasks);
+    *batch = (struct gr_plan_batch){0};
+}

@@ -1,0 +1,160 @@
+/* A plan as text. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "plan/state.h"
+
+#define NODES_SHOWN    200
+#define SUBTASKS_SHOWN 200
+#define IDS_SHOWN      8
+
+static void
+print_id(const ProtobufCBinaryData *bytes, struct gr_buf *out)
+{
+    for (size_t i = 0; i < bytes->len && i < 4; i++) {
+        gr_buf_addf(out, "%02x", bytes->data[i]);
+    }
+}
+
+static void
+print_inputs(const Granary__ChunkOp *op, struct gr_buf *out)
+{
+    for (size_t k = 0; k < op->n_inputs && k < IDS_SHOWN; k++) {
+        const Granary__Operand *operand = op->inputs[k];
+
+        gr_buf_addf(out, "%s", k > 0 ? ", " : "");
+        if (operand->object.len > 0) {
+            print_id(&operand->object, out);
+        } else {
+            gr_buf_addf(out, "#%u", operand->op);
+            if (operand->output > 0) {
+                gr_buf_addf(out, ".%u", operand->output);
+            }
+        }
+    }
+    if (op->n_inputs > IDS_SHOWN) {
+        gr_buf_addf(out, ", ... %zu in all", op->n_inputs);
+    }
+}
+
+static void
+print_outputs(const Granary__ChunkOp *op, struct gr_buf *out)
+{
+    size_t shown = 0;
+    size_t all = 0;
+
+    for (size_t o = 0; o < op->n_outputs; o++) {
+        if (op->outputs[o].len == 0) {
+            continue;
+        }
+        all++;
+        if (shown < IDS_SHOWN) {
+            gr_buf_addf(out, "%s", shown++ > 0 ? ", " : " -> ");
+            print_id(&op->outputs[o], out);
+        }
+    }
+    if (all > shown) {
+        gr_buf_addf(out, ", ... %zu in all", all);
+    }
+}
+
+void
+plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask)
+{
+    struct gr_buf *out = &plan->subtasks;
+    const Granary__Subtask *message = subtask->subtask;
+
+    if (plan->explained >= SUBTASKS_SHOWN) {
+        return;
+    }
+    plan->explained++;
+    gr_buf_addf(out, "  %" PRIu64 ":", message->number);
+    for (size_t i = 0; i < subtask->after_count && i < IDS_SHOWN; i++) {
+        gr_buf_addf(out, "%s%" PRIu64, i == 0 ? " after " : ", ", subtask->after[i]);
+    }
+    if (subtask->after_count > IDS_SHOWN) {
+        gr_buf_addf(out, ", ... %zu in all", subtask->after_count);
+    }
+    for (size_t i = 0; i < message->n_ops; i++) {
+        gr_buf_addf(out, "%s%s(", i == 0 ? " " : "; ", message->ops[i]->op);
+        print_inputs(message->ops[i], out);
+        gr_buf_addf(out, ")");
+        print_outputs(message->ops[i], out);
+    }
+    gr_buf_addf(out, "\n");
+}
+
+static void
+print_graph(const struct gr_plan *plan, struct gr_buf *out)
+{
+    struct gr_steps *steps;
+
+    if (plan->steps != NULL) {
+        gr_buf_add(out, plan->before.bytes, plan->before.size);
+    } else if (gr_steps_create(plan->graph, NULL, &steps) == GRANARY_OK) {
+        gr_steps_print(steps, NODES_SHOWN, out);
+        gr_steps_destroy(steps);
+    }
+}
+
+static void
+print_files(const struct gr_plan *plan, struct gr_buf *out)
+{
+    static const char *const stages[] = {"being cut at records", "being looked at for types", "known"};
+
+    for (size_t i = 0; i < plan->graph->count; i++) {
+        const struct gr_csv *csv = plan->csvs == NULL ? NULL : plan->csvs[i];
+
+        if (csv != NULL) {
+            gr_buf_addf(out, "  %s: %s, %" PRId64 " bytes in blocks of %" PRId64 ": %s\n", csv->node->name, csv->path,
+                        csv->file_bytes, csv->block_bytes, stages[csv->stage]);
+        }
+    }
+}
+
+static void
+print_chunks(const struct gr_plan *plan, struct gr_buf *out)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < plan->steps->count && shown < NODES_SHOWN; i++) {
+        const struct gr_step *step = &plan->steps->steps[i];
+        const struct gr_tiled *tiled = &plan->tiled[i];
+
+        if (step->dead) {
+            continue;
+        }
+        shown++;
+        gr_buf_addf(out, "  %s (%s): %zu", step->origin->name, gr_op_info(step->op)->name, tiled->count);
+        for (int d = 0; tiled->grid != NULL && d < tiled->grid->dims; d++) {
+            gr_buf_addf(out, "%s%" PRId64, d == 0 ? " = " : " x ", tiled->grid->splits[d]);
+        }
+        gr_buf_addf(out, "\n");
+    }
+}
+
+void
+gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out)
+{
+    gr_buf_addf(out, "graph (* is a target)\n");
+    print_graph(plan, out);
+    if (plan->unready > 0 || plan->question_count > 0) {
+        gr_buf_addf(out, "files\n");
+        print_files(plan, out);
+    }
+    if (plan->steps != NULL) {
+        gr_buf_addf(out, "rules that fired\n");
+        gr_buf_add(out, plan->fired.size > 0 ? plan->fired.bytes : "  none\n",
+                   plan->fired.size > 0 ? plan->fired.size : 7);
+        gr_buf_addf(out, "after optimisation\n");
+        gr_steps_print(plan->steps, NODES_SHOWN, out);
+        gr_buf_addf(out, "chunks\n");
+        print_chunks(plan, out);
+    }
+    gr_buf_addf(out, "subtasks: %" PRIu64 "%s (#n: operator n of the same subtask; else an object)\n", plan->numbers,
+                plan->complete ? "" : " so far");
+    gr_buf_add(out, plan->subtasks.bytes, plan->subtasks.size);
+    if (plan->numbers > plan->explained) {
+        gr_buf_addf(out, "  ... and %" PRIu64 " more\n", plan->numbers - plan->explained);
+    }
+}

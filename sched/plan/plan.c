@@ -1,0 +1,349 @@
+#include "plan/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "optimize/optimize.h"
+#include "plan/state.h"
+
+#define NODES_SHOWN 200
+
+static granary_err
+no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "planning a graph: out of memory");
+}
+
+/* ---- creation ---- */
+
+/* By node: whether a target needs it. NULL: no memory. */
+static bool *
+needed_nodes(const struct gr_graph *graph)
+{
+    bool *needed = calloc(graph->count + 1, sizeof *needed);
+
+    for (size_t t = 0; needed != NULL && t < graph->target_count; t++) {
+        needed[graph->targets[t]] = true;
+    }
+    for (size_t i = graph->count; needed != NULL && i-- > 0;) {
+        for (size_t k = 0; k < graph->nodes[i].input_count && needed[i]; k++) {
+            needed[graph->nodes[i].inputs[k]] = true;
+        }
+    }
+    return needed;
+}
+
+static granary_err
+open_files(struct gr_plan *plan, const struct gr_plan_options *options)
+{
+    const struct gr_graph *graph = plan->graph;
+    struct gr_csv_options csv_options = {.directory = options->directory,
+                                         .chunk_bytes = options->chunk_bytes,
+                                         .slots = options->slots,
+                                         .memory_bytes = options->memory_bytes};
+    bool *needed = needed_nodes(graph);
+    granary_err err = GRANARY_OK;
+
+    plan->csvs = calloc(graph->count + 1, sizeof *plan->csvs);
+    plan->asked = calloc(graph->count + 1, sizeof *plan->asked);
+    if (needed == NULL || plan->csvs == NULL || plan->asked == NULL) {
+        err = no_memory();
+    }
+    for (size_t i = 0; i < graph->count && err == GRANARY_OK; i++) {
+        if (graph->nodes[i].op == GR_TILE_read_csv && needed[i]) {
+            err = gr_csv_create(graph->nodes[i].node, &csv_options, &plan->csvs[i]);
+            plan->unready += err == GRANARY_OK;
+        }
+    }
+    free(needed);
+    return err;
+}
+
+/*
+ * The graph's key with a digest of what decides how the work is cut. The same submission planned again gives the same
+ * ids; planned differently (another chunk size, a file that changed), other ids: an object never stands for another
+ * piece of work.
+ */
+static granary_err
+make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
+{
+    struct gr_buf facts = {0};
+    granary_err err = GRANARY_OK;
+
+    gr_buf_addf(&facts, "%s %" PRId64 " %" PRIu64, GRANARY_VERSION, options->chunk_bytes, options->memory_bytes);
+    for (size_t i = 0; i < plan->graph->count; i++) {
+        const struct gr_csv *csv = plan->csvs[i];
+
+        if (csv != NULL) {
+            gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %" PRId64, i, csv->file_bytes, csv->modified_ns,
+                        csv->block_bytes);
+        }
+    }
+    if (!gr_buf_ok(&facts) || asprintf(&plan->id_key, "%.150s@%016" PRIx64, options->key == NULL ? "" : options->key,
+                                       gr_hash64(facts.bytes, facts.size)) < 0) {
+        plan->id_key = NULL;
+        err = no_memory();
+    }
+    gr_buf_free(&facts);
+    return err;
+}
+
+granary_err
+gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, struct gr_plan **ret_plan)
+{
+    struct gr_plan *plan = calloc(1, sizeof *plan);
+    granary_err err = plan == NULL ? no_memory() : gr_graph_create(graph, &plan->graph);
+
+    if (err != GRANARY_OK) {
+        granary__graph__free_unpacked(graph, NULL);
+        free(plan);
+        return err;
+    }
+    plan->tile_options = (struct gr_tile_options){options->chunk_bytes, options->memory_bytes};
+    plan->session = strdup(options->session == NULL ? "" : options->session);
+    err = plan->session == NULL ? no_memory() : gr_graph_infer(plan->graph);
+    if (err == GRANARY_OK) {
+        err = open_files(plan, options);
+    }
+    if (err == GRANARY_OK) {
+        err = make_id_key(plan, options);
+    }
+    if (err != GRANARY_OK) {
+        gr_plan_destroy(plan);
+        return err;
+    }
+    *ret_plan = plan;
+    return GRANARY_OK;
+}
+
+void
+gr_plan_destroy(struct gr_plan *plan)
+{
+    if (plan == NULL) {
+        return;
+    }
+    if (plan->tiled != NULL) {
+        gr_tiled_free(plan->tiled, plan->steps->count);
+    }
+    gr_steps_destroy(plan->steps);
+    gr_chunks_free(&plan->chunks);
+    for (size_t i = 0; plan->csvs != NULL && i < plan->graph->count; i++) {
+        gr_csv_destroy(plan->csvs[i]);
+    }
+    free(plan->csvs);
+    free(plan->asked);
+    free(plan->questions);
+    id_set_free(&plan->kept);
+    gr_buf_free(&plan->before);
+    gr_buf_free(&plan->fired);
+    gr_buf_free(&plan->subtasks);
+    gr_graph_destroy(plan->graph);
+    free(plan->session);
+    free(plan->id_key);
+    free(plan);
+}
+
+/* ---- files first ---- */
+
+static granary_err
+note_questions(struct gr_plan *plan, size_t node, size_t jobs)
+{
+    if (plan->question_room - plan->question_count < jobs) {
+        size_t room = (plan->question_count + jobs) * 2;
+        struct question *more = realloc(plan->questions, room * sizeof *more);
+
+        if (more == NULL) {
+            return no_memory();
+        }
+        plan->questions = more;
+        plan->question_room = room;
+    }
+    for (size_t job = 0; job < jobs; job++) {
+        plan->questions[plan->question_count++] = (struct question){
+            .number = plan->numbers + job, .node = node, .stage = plan->csvs[node]->stage, .job = job};
+    }
+    return GRANARY_OK;
+}
+
+/* Hand out the operators of a file's stage, a subtask each, numbered as the jobs are. */
+static granary_err
+ask_file(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
+{
+    struct gr_csv *csv = plan->csvs[node];
+    uint32_t first = gr_csv_start(csv, (uint32_t)node, &plan->chunks);
+    struct gr_piece *roots = calloc(csv->jobs, sizeof *roots);
+    granary_err err = gr_chunks_error(&plan->chunks);
+
+    if (err == GRANARY_OK) {
+        err = roots == NULL ? no_memory() : note_questions(plan, node, csv->jobs);
+    }
+    if (err == GRANARY_OK) {
+        for (size_t job = 0; job < csv->jobs; job++) {
+            roots[job].op = first + (uint32_t)job;
+        }
+        err = plan_emit(plan, first, roots, csv->jobs, false, true, batch);
+        plan->asked[node] = true;
+    }
+    free(roots);
+    return err;
+}
+
+static granary_err
+ask_files(struct gr_plan *plan, struct gr_plan_batch *batch)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < plan->graph->count && err == GRANARY_OK; i++) {
+        if (plan->csvs[i] != NULL && plan->csvs[i]->stage != GR_CSV_READY && !plan->asked[i]) {
+            err = ask_file(plan, i, batch);
+        }
+    }
+    return err;
+}
+
+granary_err
+gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
+{
+    size_t low = 0;
+    size_t high = plan->question_count;
+    const struct question *question;
+    struct gr_csv *csv;
+    enum gr_csv_stage before;
+    granary_err err;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (plan->questions[middle].number < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == plan->question_count || plan->questions[low].number != number) {
+        return gr_fail(GRANARY_EINVAL, "subtask %" PRIu64 " has no answer to give", number);
+    }
+    question = &plan->questions[low];
+    csv = plan->csvs[question->node];
+    if (done->err != GRANARY_OK) {
+        return gr_fail((granary_err)done->err, "%s", done->message);
+    }
+    if (done->n_inlines != 1) {
+        return gr_fail(GRANARY_EPROTO, "node '%s' (read_csv): %zu answers instead of one", csv->node->name,
+                       done->n_inlines);
+    }
+    if (csv->stage != question->stage) {
+        return GRANARY_OK; /* its subtask ran twice, and the first answer was enough */
+    }
+    before = csv->stage;
+    err = gr_csv_feed(csv, question->job, &done->inlines[0]);
+    if (csv->stage != before) {
+        plan->asked[question->node] = false;
+        plan->unready -= csv->stage == GR_CSV_READY;
+    }
+    return err;
+}
+
+/* ---- then everything else ---- */
+
+static granary_err
+infer_types(struct gr_plan *plan)
+{
+    for (size_t i = 0; i < plan->graph->count; i++) {
+        struct gr_node_type *type = &plan->graph->nodes[i].type;
+
+        if (plan->csvs[i] != NULL && !type->known) {
+            granary_err err = gr_schema_copy(&plan->csvs[i]->schema, &type->schema);
+
+            if (err != GRANARY_OK) {
+                return err;
+            }
+            type->known = true;
+        }
+    }
+    return gr_graph_infer(plan->graph);
+}
+
+/* The pieces of all targets. */
+static granary_err
+collect_roots(const struct gr_plan *plan, struct gr_piece **ret_roots, size_t *ret_count)
+{
+    const struct gr_graph *graph = plan->graph;
+    struct gr_piece *roots;
+    size_t count = 0;
+
+    for (size_t t = 0; t < graph->target_count; t++) {
+        count += plan->tiled[graph->targets[t]].count;
+    }
+    roots = malloc((count + 1) * sizeof *roots);
+    if (roots == NULL) {
+        return no_memory();
+    }
+    *ret_roots = roots;
+    *ret_count = count;
+    for (size_t t = 0; t < graph->target_count; t++) {
+        const struct gr_tiled *tiled = &plan->tiled[graph->targets[t]];
+
+        memcpy(roots, tiled->pieces, tiled->count * sizeof *roots);
+        roots += tiled->count;
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+plan_all(struct gr_plan *plan, struct gr_plan_batch *batch)
+{
+    uint32_t from = plan->chunks.count;
+    struct gr_piece *roots = NULL;
+    size_t root_count = 0;
+    granary_err err = plan->steps != NULL ? gr_fail(GRANARY_ESTATE, "the plan has failed before") : infer_types(plan);
+
+    if (err == GRANARY_OK) {
+        err = gr_steps_create(plan->graph, &plan->fired, &plan->steps);
+    }
+    if (err == GRANARY_OK) {
+        gr_steps_print(plan->steps, NODES_SHOWN, &plan->before);
+        err = gr_optimize(plan->steps);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_tile(plan->steps, plan->csvs, &plan->tile_options, &plan->chunks, &plan->tiled);
+    }
+    if (err == GRANARY_OK) {
+        err = collect_roots(plan, &roots, &root_count);
+    }
+    if (err == GRANARY_OK) {
+        err = plan_emit(plan, from, roots, root_count, true, false, batch);
+    }
+    free(roots);
+    plan->complete = err == GRANARY_OK;
+    return err;
+}
+
+granary_err
+gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch)
+{
+    struct gr_plan_batch batch = {0};
+    granary_err err = GRANARY_OK;
+
+    if (plan->unready > 0) {
+        err = ask_files(plan, &batch);
+    } else if (!plan->complete) {
+        err = plan_all(plan, &batch);
+    }
+    if (err != GRANARY_OK) {
+        gr_plan_batch_free(&batch);
+        return err;
+    }
+    *ret_batch = batch;
+    return GRANARY_OK;
+}
+
+bool
+gr_plan_complete(const struct gr_plan *plan)
+{
+    return plan->complete;
+}

@@ -1,0 +1,68 @@
+/* Within the room: what a plan knows. */
+#ifndef PLAN_STATE_H
+#define PLAN_STATE_H
+
+#include "fuse/fuse.h"
+#include "optimize/steps.h"
+#include "plan/plan.h"
+#include "tile/tile.h"
+
+/* Object ids, many of them. Zero is an empty set. */
+struct id_set {
+    granary_id *slots; /* open addressing; all zero: free */
+    size_t room;       /* a power of two, or 0 */
+    size_t count;
+};
+granary_err id_set_add(struct id_set *set, granary_id id);
+bool id_set_has(const struct id_set *set, granary_id id);
+void id_set_free(struct id_set *set);
+
+/* A subtask whose answer is awaited. */
+struct question {
+    uint64_t number;
+    size_t node;             /* in graph */
+    enum gr_csv_stage stage; /* of its file */
+    size_t job;
+};
+
+struct gr_plan {
+    struct gr_graph *graph;
+    char *session;
+    char *id_key; /* object ids come from it: the graph's key, and a digest of what decides how the work is cut */
+    struct gr_tile_options tile_options;
+
+    struct gr_csv **csvs;       /* by node; NULL: no read_csv, or no target needs it */
+    bool *asked;                /* by node: the operators of the file's stage were handed out */
+    size_t unready;             /* files that are not READY */
+    struct question *questions; /* ascending by number */
+    size_t question_count;
+    size_t question_room;
+
+    struct gr_chunks chunks;
+    struct gr_steps *steps; /* NULL: sources are not known yet; else all is tiled */
+    struct gr_tiled *tiled; /* by step */
+    struct id_set kept;     /* the targets' objects */
+    uint64_t numbers;       /* subtasks handed out */
+    bool complete;
+
+    /* for explain */
+    struct gr_buf before; /* the graph, before optimisation */
+    struct gr_buf fired;
+    struct gr_buf subtasks; /* the first ones, as text */
+    uint64_t explained;     /* how many they are */
+};
+
+/*
+ * Fuse the operators from `from` on that the roots need, and append the subtasks to the batch.
+ *
+ * keep     the roots' outputs become objects that stay
+ * feeds    the subtasks have answers
+ * Errors   ENOMEM
+ */
+granary_err plan_emit(struct gr_plan *plan, uint32_t from, const struct gr_piece *roots, size_t root_count, bool keep,
+                      bool feeds, struct gr_plan_batch *batch);
+
+/* Note a subtask for explain. */
+void plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * A CSV file on its way to be read: found and sized, cut at records, its columns' types known.
+ *
+ *   stage    its subtasks                       next
+ *   SPLIT    csv_split, one a block of bytes    INFER   (a file of one block begins with INFER)
+ *   INFER    csv_infer, one a range of records  READY
+ *   READY    none: schema and ranges are known  -
+ */
+#ifndef TILE_CSV_H
+#define TILE_CSV_H
+
+#include "graph/graph.h"
+#include "tile/chunk.h"
+#include "tile/csv_range.h"
+
+enum gr_csv_stage { GR_CSV_SPLIT, GR_CSV_INFER, GR_CSV_READY };
+
+struct gr_csv_options {
+    const char *directory; /* relative names start here */
+    int64_t chunk_bytes;   /* 0: automatic */
+    int slots;
+    uint64_t memory_bytes; /* 0: unknown */
+};
+
+struct gr_csv {
+    const Granary__Node *node; /* borrowed */
+    enum gr_csv_stage stage;
+    char *path;       /* absolute */
+    const char *name; /* as the user wrote it, for messages; borrowed from node */
+    const char *delimiter;
+    bool header;
+    int64_t file_bytes;
+    int64_t modified_ns;
+    int64_t block_bytes;
+    size_t jobs; /* of the stage */
+    size_t waiting;
+    Granary__CsvSplit **splits; /* jobs answers while in SPLIT */
+    Granary__CsvTypes **types;  /* jobs answers from INFER on, one a range */
+    struct gr_csv_range *ranges;
+    size_t range_count;
+    struct gr_schema schema; /* READY: all columns of the file */
+};
+
+/*
+ * Look for the file of a read_csv node.
+ *
+ * Errors: ENOENT, EPERM, EIO · EINVAL it is a directory, no regular file, empty; ENOMEM. The message names node and
+ * file
+ */
+granary_err gr_csv_create(const Granary__Node *node, const struct gr_csv_options *options, struct gr_csv **ret_csv);
+void gr_csv_destroy(struct gr_csv *csv);
+
+/* Add the stage's operators: jobs of them, one after the other. Not when READY. Returns the first. */
+uint32_t gr_csv_start(struct gr_csv *csv, uint32_t step, struct gr_chunks *chunks);
+
+/*
+ * Take the answer to one of the stage's operators (0 to jobs - 1); with the last one the next stage begins. A second
+ * answer to the same one is ignored.
+ *
+ * Errors: EPROTO · EINVAL the file: ragged records, a header that names a column twice, ...; of several the first in
+ * the file; message "node 'NAME': FILE:LINE: ..." · ENOENT, ETYPE a wrong entry of dtypes
+ */
+granary_err gr_csv_feed(struct gr_csv *csv, size_t job, const ProtobufCBinaryData *answer);
+
+/* READY: add csv_read of the flagged columns (NULL: all) of the first `ranges` ranges. Returns the first operator;
+ * they follow one another. */
+uint32_t
+gr_csv_read(const struct gr_csv *csv, uint32_t step, const bool *columns, size_t ranges, struct gr_chunks *chunks);
+
+/* Estimate of one range in memory, with the flagged columns. */
+uint64_t gr_csv_range_bytes(const struct gr_csv *csv, size_t range, const bool *columns);
+
+#endif

@@ -1,0 +1,76 @@
+/* Within the room: one tile rule an operator, and what they share. */
+#ifndef TILE_RULES_H
+#define TILE_RULES_H
+
+#include "graph/ops.h"
+#include "tile/tile.h"
+
+struct tiling {
+    const struct gr_steps *steps;
+    struct gr_csv *const *csvs;
+    const struct gr_tile_options *options;
+    struct gr_chunks *chunks;
+    struct gr_tiled *tiled;     /* by step */
+    struct gr_tiled scratch[2]; /* narrowed inputs of the step at work */
+};
+
+/* Tile step i, whose inputs are tiled. Errors without the node's name. One for every operator of contract/ops.def. */
+typedef granary_err tile_rule(struct tiling *t, size_t i);
+#define OP(name, yields, min_inputs, max_inputs, summary) tile_rule tile_##name;
+#define PARAM(op, name, kind, need, summary)
+#include "contract/ops.def"
+#undef OP
+#undef PARAM
+
+/* How many inputs an operator reads when many pieces become one, level by level. */
+#define TILE_FAN_IN 8
+
+/* Room for count pieces (and what frames or tensors know of them), all zero, rows -1. Errors: ENOMEM */
+granary_err tiled_init(struct gr_tiled *tiled, size_t count, bool is_frame);
+void tiled_fini(struct gr_tiled *tiled);
+
+/* Input k of step i, cut down to the columns it reads; valid until the next step. NULL: no memory. */
+const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
+
+/* A new set with copies of the named attributes of the step (those it has). */
+gr_attrs tiling_attrs(struct tiling *t, size_t i, const char *const *names, size_t count);
+
+/* One operator with one output. */
+struct gr_piece tiling_add(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared,
+                           const struct gr_piece *inputs, size_t input_count, uint64_t bytes);
+
+enum tile_growth { TILE_SUM, TILE_MAX }; /* a merged piece is as large as its inputs together, or as the largest */
+
+/*
+ * Merge neighbours, fan_in at a time, until at most fan_in pieces are left; all of one operator.
+ *
+ * pieces, bytes  count entries; overwritten with those that are left
+ * Returns        how many are left
+ */
+size_t tiling_tree(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, struct gr_piece *pieces,
+                   uint64_t *bytes, size_t count, size_t fan_in, enum tile_growth growth);
+
+uint64_t bytes_sum(const uint64_t *bytes, size_t count);
+uint64_t bytes_max(const uint64_t *bytes, size_t count);
+
+/* ---- tensors ---- */
+
+/* Room for the pieces of a grid of that shape and block. Errors: EINVAL too many · ENOMEM */
+granary_err tiled_init_grid(struct gr_tiled *tiled, int dims, const int64_t *shape, const int64_t *block);
+/* Where block number n (row-major) begins and how far it goes. */
+void grid_block(const struct gr_grid *grid, size_t n, int64_t *ret_offset, int64_t *ret_size);
+/* Position of a block in each dimension, and back. */
+void grid_position(const struct gr_grid *grid, size_t n, int64_t *ret_position);
+size_t grid_number(const struct gr_grid *grid, const int64_t *position);
+int64_t tile_product(const int64_t *values, int count);
+/* Elements an automatic block has at most. */
+int64_t tile_block_elements(const struct tiling *t);
+/* Halve the longest side until the block has at most that many elements. */
+void tile_shrink(int64_t *block, int dims, int64_t elements);
+
+/* *ret_tiled has the same tensor with another block; the pieces themselves where nothing changes. To be given to
+ * tiled_fini(). Errors: ENOMEM, EINVAL */
+granary_err tile_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const int64_t *block,
+                         struct gr_tiled *ret_tiled);
+
+#endif
