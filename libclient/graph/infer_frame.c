@@ -47,8 +47,8 @@ expression_dtype(const char *text, const struct gr_schema *schema, granary_dtype
     err = gr_expr_check(expr, schema);
     if (err == GRANARY_OK) {
         *ret_dtype = expr->dtype;
-    } else {
-        err = gr_fail_in(err, "expression `%.240s`", text);
+    } else if (err != GRANARY_ENOMEM) {
+        err = gr_fail(err, "expression `%.240s`, %s", text, granary_error_message());
     }
     gr_expr_destroy(expr);
     return err;

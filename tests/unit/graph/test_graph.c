@@ -128,7 +128,7 @@ static const struct wrong {
     {"\"op\": \"random\", \"input\": \"f\", \"shape\": [1]", GRANARY_EINVAL, "it takes no input, but has 1"},
     {"\"op\": \"add\"", GRANARY_EINVAL, "it takes 1 to 2 inputs, but has 0"},
     {"\"op\": \"head\", \"input\": \"fi\", \"rows\": 1", GRANARY_ENOENT, "node 'x' (head): there is no node 'fi'"},
-    {"\"op\": \"head\", \"input\": \"strks\", \"rows\": 1", GRANARY_ENOENT, "did you mean 'strikes'?"},
+    {"\"op\": \"head\", \"input\": \"stikes\", \"rows\": 1", GRANARY_ENOENT, "did you mean 'strikes'?"},
     {"\"op\": \"head\", \"input\": \"t\", \"rows\": 1", GRANARY_ETYPE,
      "node 'x' (head): it works on frames, but its input 't' (random) yields a tensor"},
     {"\"op\": \"sqrt\", \"input\": \"f\"", GRANARY_ETYPE,
