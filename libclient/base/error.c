@@ -69,8 +69,8 @@ granary_version(void)
     return GRANARY_VERSION;
 }
 
-granary_err
-gr_fail(granary_err err, const char *format, ...)
+void
+gr_fail_message(const char *format, ...)
 {
     char text[sizeof message]; /* the arguments may point into message */
     va_list args;
@@ -79,7 +79,6 @@ gr_fail(granary_err err, const char *format, ...)
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
     memcpy(message, text, sizeof message);
-    return err;
 }
 
 granary_err

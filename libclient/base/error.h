@@ -6,8 +6,17 @@
 
 #include "granary/types.h"
 
-/* Set the thread's message and return err: `return gr_fail(GRANARY_ENOENT, "object %s: not found", text);` */
-granary_err gr_fail(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * Set the thread's message and yield err: `return gr_fail(GRANARY_ENOENT, "object %s: not found", text);`
+ * A macro, so that compilers see that a failure is no success.
+ */
+#define gr_fail(err, ...)                                                                                              \
+    (__extension__({                                                                                                   \
+        granary_err gr_fail_err_ = (err);                                                                              \
+        gr_fail_message(__VA_ARGS__);                                                                                  \
+        gr_fail_err_;                                                                                                  \
+    }))
+void gr_fail_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Put "what: " in front of the message of an error that is passed on; returns err. */
 granary_err gr_fail_in(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));
