@@ -1,0 +1,379 @@
+#include "client/call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "message/zmq.h"
+#include "object/object.h"
+
+/* A request under way; lives on its caller's stack. */
+struct pending {
+    struct pending *next;
+    uint64_t seq;
+    struct gr_buf bytes; /* packed, to be sent again to a new scheduler */
+    bool done;
+    Granary__Reply *reply;
+    granary_err err; /* done without a reply; why is in message */
+    char message[256];
+};
+
+struct line {
+    granary_client *client;
+    pthread_mutex_t lock;   /* of everything below but what the owner uses */
+    pthread_cond_t changed; /* owned, wanting or some call's done */
+    bool owned;             /* a thread uses socket and scheduler_fd */
+    uint32_t wanting;       /* threads that wait for the socket in order to send */
+    int interrupt_fd;       /* eventfd: the owner is to give the socket back */
+    uint64_t seq;
+    struct pending *pending;
+    /* the owner's */
+    struct gr_zmq_context *context;
+    struct gr_zmq_socket *socket; /* NULL: not connected */
+    int scheduler_fd;             /* pidfd; -1: not connected */
+};
+
+/* ---- the connection; all by the owner ---- */
+
+static void
+line_close(struct line *line)
+{
+    gr_zmq_close(line->socket);
+    line->socket = NULL;
+    gr_fd_close(&line->scheduler_fd);
+}
+
+/* A pidfd of the instance's scheduler; -1: none runs. Its lock file tells which process it is, by start time, too. */
+static int
+scheduler_open(const struct gr_instance *instance)
+{
+    char path[160];
+    char *text = NULL;
+    size_t size;
+    long pid = 0;
+    unsigned long long started = 0;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/sched.lock", instance->runtime);
+    if (gr_file_read(path, 4096, &text, &size) != GRANARY_OK) {
+        return -1;
+    }
+    if (sscanf(text, "%ld %llu", &pid, &started) != 2 || pid <= 0) {
+        pid = 0;
+    }
+    free(text);
+    fd = pid == 0 ? -1 : gr_pidfd_open((pid_t)pid);
+    if (fd >= 0 && gr_process_start_time((pid_t)pid) != started) {
+        gr_fd_close(&fd);
+    }
+    return fd;
+}
+
+static bool
+scheduler_dead(const struct line *line)
+{
+    struct pollfd poll_fd = {.fd = line->scheduler_fd, .events = POLLIN};
+
+    return line->scheduler_fd < 0 || poll(&poll_fd, 1, 0) > 0;
+}
+
+/* Connected to a scheduler that lives. */
+static granary_err
+line_open(struct line *line)
+{
+    const struct gr_instance *instance = gr_client_instance(line->client);
+    granary_err err = GRANARY_OK;
+
+    if (!scheduler_dead(line)) {
+        return GRANARY_OK;
+    }
+    line_close(line);
+    line->scheduler_fd = scheduler_open(instance);
+    if (scheduler_dead(line)) {
+        line_close(line);
+        return gr_fail(GRANARY_EUNREACHABLE, "instance %s: its scheduler is not running: start it with `granary up`",
+                       instance->name);
+    }
+    line->socket = gr_zmq_dealer(line->context, instance->sched_socket, &err);
+    if (line->socket == NULL) {
+        line_close(line);
+    }
+    return err;
+}
+
+/* ---- beginning and end ---- */
+
+static void
+line_destroy(void *extension)
+{
+    struct line *line = extension;
+
+    if (line != NULL) {
+        line_close(line);
+        gr_zmq_context_destroy(line->context);
+        gr_fd_close(&line->interrupt_fd);
+        (void)pthread_cond_destroy(&line->changed);
+        (void)pthread_mutex_destroy(&line->lock);
+        free(line);
+    }
+}
+
+static granary_err
+line_create(granary_client *client, void **ret_extension)
+{
+    struct line *line = calloc(1, sizeof *line);
+
+    if (line == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    line->client = client;
+    line->scheduler_fd = -1;
+    (void)pthread_mutex_init(&line->lock, NULL);
+    (void)pthread_cond_init(&line->changed, NULL);
+    line->interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    line->context = gr_zmq_context_create(1);
+    if (line->interrupt_fd < 0 || line->context == NULL) {
+        line_destroy(line);
+        return gr_fail(GRANARY_ENOMEM, "no resources for a connection to the scheduler");
+    }
+    *ret_extension = line;
+    return GRANARY_OK;
+}
+
+/* ---- requests under way; with the lock ---- */
+
+static void
+pending_remove(struct line *line, const struct pending *call)
+{
+    struct pending **at = &line->pending;
+
+    while (*at != NULL && *at != call) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        *at = call->next;
+    }
+}
+
+static void
+fail_all(struct line *line, granary_err err)
+{
+    for (struct pending *call = line->pending; call != NULL; call = call->next) {
+        if (!call->done) {
+            call->done = true;
+            call->err = err;
+            (void)snprintf(call->message, sizeof call->message, "%s", granary_error_message());
+        }
+    }
+}
+
+static void
+hand_out(struct line *line, Granary__Reply *reply)
+{
+    for (struct pending *call = line->pending; call != NULL; call = call->next) {
+        if (call->seq == reply->seq && !call->done) {
+            call->done = true;
+            call->reply = reply;
+            return;
+        }
+    }
+    granary__reply__free_unpacked(reply, NULL); /* nobody waits for it any more */
+}
+
+/* ---- the owner's work ---- */
+
+static void
+receive_all(struct line *line)
+{
+    struct gr_zmq_message message;
+
+    while (gr_zmq_receive(line->socket, &message)) {
+        Granary__Reply *reply = granary__reply__unpack(NULL, message.size, message.bytes);
+
+        gr_zmq_message_free(&message);
+        if (reply != NULL) {
+            (void)pthread_mutex_lock(&line->lock);
+            hand_out(line, reply);
+            (void)pthread_mutex_unlock(&line->lock);
+        }
+    }
+}
+
+/* The scheduler has ended: ask its successor, if there is one, everything again. */
+static void
+ask_again(struct line *line)
+{
+    granary_err err = line_open(line);
+
+    (void)pthread_mutex_lock(&line->lock);
+    for (const struct pending *call = line->pending; err == GRANARY_OK && call != NULL; call = call->next) {
+        if (!call->done) {
+            err = gr_zmq_send(line->socket, NULL, call->bytes.bytes, call->bytes.size);
+        }
+    }
+    if (err != GRANARY_OK) {
+        fail_all(line, err);
+    }
+    (void)pthread_mutex_unlock(&line->lock);
+}
+
+/* Wait for answers until one comes, somebody wants to send, the scheduler dies, or the deadline. */
+static void
+owner_wait(struct line *line, int64_t deadline_ns)
+{
+    const int fds[] = {line->interrupt_fd, line->scheduler_fd};
+    bool ready[2] = {false, false};
+    uint64_t interrupts;
+
+    if (line->socket == NULL) {
+        ask_again(line); /* an earlier owner found the scheduler gone */
+        return;
+    }
+    (void)gr_zmq_wait(&line->socket, 1, fds, ready, 2, gr_left_ms(deadline_ns));
+    if (ready[0]) {
+        (void)!read(line->interrupt_fd, &interrupts, sizeof interrupts);
+    }
+    receive_all(line); /* what it said before its end counts */
+    if (ready[1]) {
+        ask_again(line);
+    }
+}
+
+/* With the lock. Senders go first, or a waiter would never let go. */
+static void
+own_to_send(struct line *line)
+{
+    const uint64_t one = 1;
+
+    line->wanting++;
+    while (line->owned) {
+        (void)!write(line->interrupt_fd, &one, sizeof one);
+        (void)pthread_cond_wait(&line->changed, &line->lock);
+    }
+    line->wanting--;
+    line->owned = true;
+}
+
+static void
+disown(struct line *line)
+{
+    line->owned = false;
+    (void)pthread_cond_broadcast(&line->changed);
+}
+
+static granary_err
+transmit(struct line *line, struct pending *call, Granary__Request *request)
+{
+    granary_err err;
+    void *room;
+
+    (void)pthread_mutex_lock(&line->lock);
+    call->seq = ++line->seq;
+    (void)pthread_mutex_unlock(&line->lock);
+    request->version = GRANARY__VERSION__PROTOCOL;
+    request->seq = call->seq;
+    room = gr_buf_grow(&call->bytes, granary__request__get_packed_size(request));
+    if (room == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    (void)granary__request__pack(request, room);
+
+    (void)pthread_mutex_lock(&line->lock);
+    own_to_send(line);
+    (void)pthread_mutex_unlock(&line->lock);
+    if (line->socket != NULL && scheduler_dead(line)) {
+        ask_again(line); /* for the others; this one is not among them yet */
+    }
+    err = line_open(line);
+    if (err == GRANARY_OK) {
+        err = gr_zmq_send(line->socket, NULL, call->bytes.bytes, call->bytes.size);
+    }
+    (void)pthread_mutex_lock(&line->lock);
+    if (err == GRANARY_OK) {
+        call->next = line->pending;
+        line->pending = call;
+    }
+    disown(line);
+    (void)pthread_mutex_unlock(&line->lock);
+    return err;
+}
+
+static void
+wait_for(struct line *line, struct pending *call, int64_t deadline_ns)
+{
+    (void)pthread_mutex_lock(&line->lock);
+    while (!call->done && gr_now_ns() < deadline_ns) {
+        if (line->owned || line->wanting > 0) {
+            struct timespec until;
+
+            /* The owner hands out our answer, too. Half a second bounds the wait for its deadline. */
+            (void)clock_gettime(CLOCK_REALTIME, &until);
+            until.tv_nsec += 500000000;
+            until.tv_sec += until.tv_nsec / 1000000000;
+            until.tv_nsec %= 1000000000;
+            (void)pthread_cond_timedwait(&line->changed, &line->lock, &until);
+            continue;
+        }
+        line->owned = true;
+        (void)pthread_mutex_unlock(&line->lock);
+        owner_wait(line, deadline_ns);
+        (void)pthread_mutex_lock(&line->lock);
+        disown(line);
+    }
+    pending_remove(line, call);
+    (void)pthread_mutex_unlock(&line->lock);
+}
+
+static granary_err
+judge(const struct line *line, const struct pending *call)
+{
+    if (!call->done) {
+        return gr_fail(GRANARY_ETIMEDOUT, "instance %s: its scheduler does not answer",
+                       gr_client_instance(line->client)->name);
+    }
+    if (call->reply == NULL) {
+        return gr_fail(call->err, "%s", call->message);
+    }
+    if (call->reply->version != GRANARY__VERSION__PROTOCOL) {
+        return gr_fail(GRANARY_EVERSION, "the scheduler speaks version %u, this library %u: use one granary for both",
+                       call->reply->version, (unsigned)GRANARY__VERSION__PROTOCOL);
+    }
+    if (call->reply->err > 0 || strcmp(granary_error_name((granary_err)call->reply->err), "E?") == 0) {
+        return gr_fail(GRANARY_EPROTO, "the scheduler answers with an unknown error (%d)", call->reply->err);
+    }
+    return call->reply->err == GRANARY_OK ? GRANARY_OK
+                                          : gr_fail((granary_err)call->reply->err, "%s", call->reply->message);
+}
+
+granary_err
+call(granary_client *client, Granary__Request *request, int timeout_ms, Granary__Reply **ret_reply)
+{
+    struct pending pending = {.done = false};
+    void *extension = NULL;
+    granary_err err = gr_client_check(client);
+
+    *ret_reply = NULL;
+    if (err == GRANARY_OK) {
+        err = gr_client_extension(client, line_create, line_destroy, &extension);
+    }
+    if (err == GRANARY_OK) {
+        err = transmit(extension, &pending, request);
+        if (err == GRANARY_OK) {
+            wait_for(extension, &pending, gr_deadline_ns(timeout_ms));
+            err = judge(extension, &pending);
+        }
+    }
+    gr_buf_free(&pending.bytes);
+    *ret_reply = pending.reply;
+    return err;
+}

@@ -1,0 +1,308 @@
+/* Graphs of the public API that run in the scheduler. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "client/builder.h"
+#include "client/call.h"
+#include "granary/graph.h"
+#include "object/object.h"
+
+#define DIMS_MAX 8
+
+static void
+reply_free(Granary__Reply *reply)
+{
+    if (reply != NULL) {
+        granary__reply__free_unpacked(reply, NULL);
+    }
+}
+
+/* A protobuf string is not const, but packing only reads it. */
+static char *
+borrow(const char *text)
+{
+    return (char *)(uintptr_t)text;
+}
+
+static granary_err
+check_key(const char *key)
+{
+    return key != NULL && strlen(key) < GRANARY_KEY_MAX
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "graph key: a text of at most %d bytes", GRANARY_KEY_MAX - 1);
+}
+
+/* ---- submission ---- */
+
+/* submit has the graph, or the text. */
+static granary_err
+submit_message(granary_client *client, Granary__Submit *submit, const granary_graph_options *options,
+               char ret_key[GRANARY_KEY_MAX])
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__Reply *reply = NULL;
+    char key[GRANARY_KEY_MAX];
+    char *directory = getcwd(NULL, 0);
+    granary_err err = directory == NULL ? gr_fail_errno("current directory") : GRANARY_OK;
+
+    if (err == GRANARY_OK && options != NULL && options->key != NULL) {
+        err = check_key(options->key);
+        (void)snprintf(key, sizeof key, "%s", options->key);
+    } else {
+        /* With a key the submission can be sent twice and is still one. */
+        granary_id_format(granary_id_random(), key);
+    }
+    if (err == GRANARY_OK) {
+        submit->key = key;
+        submit->session = borrow(gr_client_session(client));
+        submit->chunk_bytes = options == NULL ? 0 : options->chunk_bytes;
+        submit->directory = directory;
+        request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
+        request.submit = submit;
+        err = call(client, &request, CALL_TIMEOUT_MS, &reply);
+    }
+    if (err == GRANARY_OK && strlen(reply->key) >= GRANARY_KEY_MAX) {
+        err = gr_fail(GRANARY_EPROTO, "the scheduler answers with a key that is too long");
+    }
+    if (err == GRANARY_OK) {
+        memcpy(ret_key, reply->key, strlen(reply->key) + 1);
+    }
+    reply_free(reply);
+    free(directory);
+    return err;
+}
+
+granary_err
+granary_graph_submit(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
+                     char ret_key[GRANARY_KEY_MAX])
+{
+    Granary__Submit submit = GRANARY__SUBMIT__INIT;
+    granary_err err = gr_client_check(client);
+
+    if (err == GRANARY_OK) {
+        err = gr_builder_finish(graph, &submit.graph);
+    }
+    if (err == GRANARY_OK) {
+        err = submit_message(client, &submit, options, ret_key);
+        granary__graph__free_unpacked(submit.graph, NULL);
+    }
+    return err;
+}
+
+granary_err
+granary_graph_submit_json(granary_client *client, const char *json, size_t length, const granary_graph_options *options,
+                          char ret_key[GRANARY_KEY_MAX])
+{
+    Granary__Submit submit = GRANARY__SUBMIT__INIT;
+    char *text;
+    granary_err err = gr_client_check(client);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (json == NULL || memchr(json, '\0', length) != NULL) {
+        return gr_fail(GRANARY_EINVAL, "graph: the JSON text is NULL or has a NUL in it");
+    }
+    text = strndup(json, length);
+    if (text == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    submit.json = text;
+    err = submit_message(client, &submit, options, ret_key);
+    free(text);
+    return err;
+}
+
+/* ---- while it runs ---- */
+
+granary_err
+granary_graph_wait(granary_client *client, const char *key, int timeout_ms, granary_graph_status *ret_status)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__GraphWait wait = GRANARY__GRAPH_WAIT__INIT;
+    Granary__Reply *reply = NULL;
+    int patience_ms = GRANARY_FOREVER;
+    granary_err err = check_key(key);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (timeout_ms >= 0) {
+        patience_ms = timeout_ms > INT32_MAX - CALL_TIMEOUT_MS ? INT32_MAX : timeout_ms + CALL_TIMEOUT_MS;
+    }
+    wait.key = borrow(key);
+    wait.timeout_ms = timeout_ms < 0 ? -1 : timeout_ms;
+    request.body_case = GRANARY__REQUEST__BODY_WAIT;
+    request.wait = &wait;
+    err = call(client, &request, patience_ms, &reply);
+    if (reply != NULL && reply->status != NULL && ret_status != NULL) {
+        ret_status->state = (granary_graph_state)reply->status->state;
+        ret_status->subtasks_total = reply->status->subtasks_total;
+        ret_status->subtasks_done = reply->status->subtasks_done;
+        ret_status->retries = reply->status->retries;
+    }
+    reply_free(reply);
+    return err;
+}
+
+/* A request that names a graph. */
+static granary_err
+call_ref(granary_client *client, Granary__Request__BodyCase which, const char *key, const char *target,
+         Granary__Reply **ret_reply)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__GraphRef ref = GRANARY__GRAPH_REF__INIT;
+    granary_err err = check_key(key);
+
+    *ret_reply = NULL;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    ref.key = borrow(key);
+    ref.target = borrow(target);
+    request.body_case = which;
+    request.stop = &ref; /* the members of a oneof share their place */
+    return call(client, &request, CALL_TIMEOUT_MS, ret_reply);
+}
+
+granary_err
+granary_graph_stop(granary_client *client, const char *key)
+{
+    Granary__Reply *reply;
+    granary_err err = call_ref(client, GRANARY__REQUEST__BODY_STOP, key, "", &reply);
+
+    reply_free(reply);
+    return err;
+}
+
+granary_err
+granary_graph_delete(granary_client *client, const char *key)
+{
+    Granary__Reply *reply;
+    granary_err err = call_ref(client, GRANARY__REQUEST__BODY_DELETE, key, "", &reply);
+
+    reply_free(reply);
+    return err;
+}
+
+granary_err
+granary_graph_explain(granary_client *client, const char *key, char **ret_text)
+{
+    Granary__Reply *reply;
+    granary_err err = call_ref(client, GRANARY__REQUEST__BODY_EXPLAIN, key, "", &reply);
+
+    if (err == GRANARY_OK) {
+        char *text = strdup(reply->text);
+
+        if (text == NULL) {
+            err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        } else {
+            *ret_text = text;
+        }
+    }
+    reply_free(reply);
+    return err;
+}
+
+/* ---- results ---- */
+
+static granary_err
+result_from_message(const Granary__Result *message, granary_result *ret_result)
+{
+    granary_result result = {.chunk_count = message->n_chunks, .is_tensor = message->is_tensor};
+
+    if (message->n_shape > DIMS_MAX || message->n_splits != message->n_shape) {
+        return gr_fail(GRANARY_EPROTO, "the scheduler describes a result of %zu dimensions", message->n_shape);
+    }
+    result.chunks = calloc(message->n_chunks + 1, sizeof *result.chunks);
+    result.chunk_rows = calloc(message->n_chunks + 1, sizeof *result.chunk_rows);
+    if (result.chunks == NULL || result.chunk_rows == NULL) {
+        granary_result_free(&result);
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < message->n_chunks; i++) {
+        if (message->chunks[i]->id.len != GRANARY_ID_BYTES) {
+            granary_result_free(&result);
+            return gr_fail(GRANARY_EPROTO, "the scheduler names an object by %zu bytes", message->chunks[i]->id.len);
+        }
+        memcpy(result.chunks[i].bytes, message->chunks[i]->id.data, GRANARY_ID_BYTES);
+        result.chunk_rows[i] = message->chunks[i]->rows;
+    }
+    result.dims = (int)message->n_shape;
+    for (size_t i = 0; i < message->n_shape; i++) {
+        result.shape[i] = message->shape[i];
+        result.splits[i] = message->splits[i];
+    }
+    *ret_result = result;
+    return GRANARY_OK;
+}
+
+granary_err
+granary_graph_result(granary_client *client, const char *key, const char *target, granary_result *ret_result)
+{
+    Granary__Reply *reply = NULL;
+    granary_err err;
+
+    if (target == NULL) {
+        return gr_fail(GRANARY_EINVAL, "target: NULL");
+    }
+    err = call_ref(client, GRANARY__REQUEST__BODY_RESULT, key, target, &reply);
+    if (err == GRANARY_OK) {
+        err = reply->result == NULL ? gr_fail(GRANARY_EPROTO, "the scheduler's answer has no result")
+                                    : result_from_message(reply->result, ret_result);
+    }
+    reply_free(reply);
+    return err;
+}
+
+void
+granary_result_free(granary_result *result)
+{
+    if (result != NULL) {
+        free(result->chunks);
+        free(result->chunk_rows);
+        *result = (granary_result){0};
+    }
+}
+
+/* ---- the pool ---- */
+
+granary_err
+granary_executor_list(granary_client *client, granary_executor_info **ret_infos, size_t *ret_count)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__ClusterInfo info = GRANARY__CLUSTER_INFO__INIT;
+    Granary__Reply *reply = NULL;
+    granary_executor_info *infos = NULL;
+    granary_err err;
+
+    request.body_case = GRANARY__REQUEST__BODY_CLUSTER;
+    request.cluster = &info;
+    err = call(client, &request, CALL_TIMEOUT_MS, &reply);
+    if (err == GRANARY_OK && reply->cluster == NULL) {
+        err = gr_fail(GRANARY_EPROTO, "the scheduler's answer has no executors");
+    }
+    if (err == GRANARY_OK) {
+        infos = calloc(reply->cluster->n_executors + 1, sizeof *infos);
+        err = infos == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        for (size_t i = 0; i < reply->cluster->n_executors; i++) {
+            const Granary__Executor *executor = reply->cluster->executors[i];
+
+            infos[i] = (granary_executor_info){.number = executor->number,
+                                               .pid = executor->pid,
+                                               .numa_node = executor->node,
+                                               .busy = executor->busy,
+                                               .subtasks_done = executor->done,
+                                               .failures = executor->failures};
+        }
+        *ret_infos = infos;
+        *ret_count = reply->cluster->n_executors;
+    }
+    reply_free(reply);
+    return err;
+}
