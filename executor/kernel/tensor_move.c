@@ -1,0 +1,95 @@
+/* Pieces of tensors put together. */
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/tensor_call.h"
+
+/* Where a piece comes from and goes to. */
+struct piece {
+    const granary_tensor *tensor;
+    const int64_t *to; /* dims numbers each */
+    const int64_t *from;
+    const int64_t *extent;
+};
+
+static granary_err
+piece_check(const struct piece *piece, int dims, const int64_t *shape, granary_dtype dtype, size_t number)
+{
+    if (piece->tensor->dims != dims || piece->tensor->dtype != dtype) {
+        return gr_fail(GRANARY_EINVAL, "input %zu has %d dimensions of %s, not %d of %s", number, piece->tensor->dims,
+                       granary_dtype_name(piece->tensor->dtype), dims, granary_dtype_name(dtype));
+    }
+    for (int d = 0; d < dims; d++) {
+        int64_t extent = piece->extent[d];
+
+        if (extent < 0 || piece->to[d] < 0 || piece->from[d] < 0 || extent > shape[d] ||
+            piece->to[d] > shape[d] - extent || extent > piece->tensor->shape[d] ||
+            piece->from[d] > piece->tensor->shape[d] - extent) {
+            return gr_fail(GRANARY_EINVAL, "input %zu does not fit in dimension %d", number, d);
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* Offset 0 of the walk is in the whole, offset 1 in the piece. All elements have 8 bytes. */
+static void
+piece_copy(const struct piece *piece, int dims, const int64_t *shape, char *values)
+{
+    struct tensor_walk walk = {.dims = dims};
+    int64_t stride[2] = {1, 1};
+    int64_t run = 1;
+
+    for (int d = dims - 1; d >= 0; d--) {
+        walk.extent[d] = piece->extent[d];
+        walk.stride[0][d] = stride[0];
+        walk.stride[1][d] = stride[1];
+        walk.at[0] += piece->to[d] * stride[0];
+        walk.at[1] += piece->from[d] * stride[1];
+        stride[0] *= shape[d];
+        stride[1] *= piece->tensor->shape[d];
+    }
+    if (tensor_walk_count(&walk) == 0) {
+        return;
+    }
+    if (walk.dims > 0) {
+        run = walk.extent[--walk.dims];
+    }
+    do {
+        memcpy(values + walk.at[0] * 8, (const char *)piece->tensor->values + walk.at[1] * 8, (size_t)run * 8);
+    } while (tensor_walk_next(&walk));
+}
+
+granary_err
+kernel_assemble(struct gr_kernel_call *call)
+{
+    const int64_t *shape = NULL, *to = NULL, *from = NULL, *extent = NULL;
+    size_t dims = 0, counts[3] = {0};
+    granary_dtype dtype = GRANARY_FLOAT64;
+    void *values;
+    granary_err err = tensor_call_check(call, 1, SIZE_MAX);
+
+    if (err == GRANARY_OK) {
+        err = tensor_ints(call, "shape", TENSOR_DIMS_MAX, &shape, &dims);
+    }
+    if (err == GRANARY_OK) {
+        (void)tensor_ints(call, "to", SIZE_MAX, &to, &counts[0]);
+        (void)tensor_ints(call, "from", SIZE_MAX, &from, &counts[1]);
+        (void)tensor_ints(call, "extent", SIZE_MAX, &extent, &counts[2]);
+        for (int i = 0; i < 3; i++) {
+            if (counts[i] != call->input_count * dims) {
+                return gr_fail(GRANARY_EINVAL, "to, from and extent do not fit the inputs");
+            }
+        }
+        dtype = call->inputs[0].tensor.view.dtype;
+        err = tensor_output(call, dtype, (int)dims, shape, &values);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i++) {
+        struct piece piece = {&call->inputs[i].tensor.view, to + i * dims, from + i * dims, extent + i * dims};
+
+        err = piece_check(&piece, (int)dims, shape, dtype, i);
+        if (err == GRANARY_OK) {
+            piece_copy(&piece, (int)dims, shape, values);
+        }
+    }
+    return err;
+}
