@@ -323,6 +323,7 @@ choose_targets(struct work *work)
     Granary__Graph *message = work->message;
     bool *read = calloc(work->count, sizeof *read);
     char **targets = calloc(work->count, sizeof *targets);
+    granary_err err = GRANARY_OK;
 
     if (read == NULL || targets == NULL) {
         free(read);
@@ -336,13 +337,15 @@ choose_targets(struct work *work)
     }
     free(message->targets);
     message->targets = targets;
-    for (size_t i = 0; i < work->count; i++) {
-        if (!read[i] && (targets[message->n_targets] = strdup(message->nodes[i]->name)) != NULL) {
-            message->n_targets++;
+    for (size_t i = 0; i < work->count && err == GRANARY_OK; i++) {
+        if (!read[i]) {
+            err =
+                (targets[message->n_targets] = strdup(message->nodes[i]->name)) == NULL ? out_of_memory() : GRANARY_OK;
+            message->n_targets += err == GRANARY_OK;
         }
     }
     free(read);
-    return message->n_targets == 0 ? out_of_memory() : GRANARY_OK;
+    return err;
 }
 
 static granary_err
