@@ -41,7 +41,7 @@ void fixture_settle(granary_client *client, uint64_t clients);
 /* Wait for a child; its exit status, or 128 + the signal that ended it. */
 int fixture_wait(pid_t pid);
 
-#define assert_ok(expression) fixture_assert_err((expression), GRANARY_OK, #expression, __FILE__, __LINE__)
+#define assert_ok(expression)       fixture_assert_err((expression), GRANARY_OK, #expression, __FILE__, __LINE__)
 #define assert_err(expression, err) fixture_assert_err((expression), (err), #expression, __FILE__, __LINE__)
 void fixture_assert_err(granary_err got, granary_err want, const char *expression, const char *file, int line);
 
