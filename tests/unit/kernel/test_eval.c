@@ -1,0 +1,298 @@
+#include "frame_tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/eval.h"
+
+/* The expression's column over a frame, as text: cells between spaces, nulls as "-". */
+static void
+assert_cells(const granary_frame *frame, const char *text, const char *dtype, const char *cells)
+{
+    struct gr_column column;
+    struct gr_buf out = {0};
+    granary_err err = eval_column(text, frame, &column);
+
+    if (err != GRANARY_OK) {
+        fail_msg("%s: %s", text, granary_error_message());
+    }
+    assert_int_equal(column.view.rows, frame->rows);
+    assert_string_equal(granary_dtype_name(column.view.dtype), dtype);
+    for (int64_t i = 0; i < frame->rows; i++) {
+        gr_buf_add(&out, " ", i > 0);
+        if (column.view.dtype == GRANARY_NULLTYPE || gr_is_null(&column.view, i)) {
+            gr_buf_add(&out, "-", 1);
+        } else {
+            gr_value_format(&column.view, i, &out);
+        }
+    }
+    if (strcmp(out.bytes, cells) != 0) {
+        fail_msg("%s: '%s' is not '%s'", text, out.bytes, cells);
+    }
+    gr_buf_free(&out);
+    gr_column_free(&column);
+}
+
+static void
+assert_error(const granary_frame *frame, const char *text, granary_err want, const char *message)
+{
+    struct gr_column column;
+
+    assert_int_equal(eval_column(text, frame, &column), want);
+    if (strstr(granary_error_message(), message) == NULL) {
+        fail_msg("%s: '%s' is not in '%s'", text, message, granary_error_message());
+    }
+}
+
+struct expectation {
+    const char *text;
+    const char *dtype;
+    const char *cells;
+};
+
+static void
+assert_all(const granary_frame *frame, const struct expectation *want, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_cells(frame, want[i].text, want[i].dtype, want[i].cells);
+    }
+}
+#define ASSERT_ALL(frame, want) assert_all(frame, want, sizeof(want) / sizeof((want)[0]))
+
+static void
+numbers(void **state)
+{
+    static const struct expectation want[] = {
+        {"a + b", "int64", "9 -4 - -"},
+        {"a - b", "int64", "5 -10 - -"},
+        {"a * b", "int64", "14 -21 - -"},
+        {"a / b", "float64", "3.5 -2.3333333333333335 - -"},
+        {"a % b", "int64", "1 2 - -"},
+        {"-a", "int64", "-7 7 - 0"},
+        {"abs(a)", "int64", "7 7 - 0"},
+        {"a % 0", "int64", "- - - -"},
+        {"-7 % 3", "int64", "2 2 2 2"},
+        {"7 % -3", "int64", "-2 -2 -2 -2"},
+        {"a / 0", "float64", "inf -inf - nan"},
+        {"a + 0.5", "float64", "7.5 -6.5 - 0.5"},
+        {"f * 2", "float64", "3.0 -1.0 nan -"},
+        {"f % 1", "float64", "0.5 0.5 nan -"},
+        {"-f", "float64", "-1.5 0.5 nan -"},
+        {"abs(f)", "float64", "1.5 0.5 nan -"},
+        {"sqrt(a)", "float64", "2.6457513110645907 nan - 0.0"},
+        {"sqrt(f + 0.75)", "float64", "1.5 0.5 nan -"},
+        {"a", "int64", "7 -7 - 0"},
+        {"f", "float64", "1.5 -0.5 nan -"},
+        {"1", "int64", "1 1 1 1"},
+        {"a + null", "int64", "- - - -"},
+        {"(a + b) * (a - b) + 1", "int64", "46 41 - -"},
+    };
+    granary_frame *frame = frame_text("a:int64,b:int64,f:float64", "7,2,1.5\n-7,3,-0.5\n,4,nan\n0,,\n");
+
+    (void)state;
+    ASSERT_ALL(frame, want);
+    gr_frame_destroy(frame);
+}
+
+static void
+comparisons(void **state)
+{
+    static const struct expectation want[] = {
+        {"a = 1", "bool", "true false -"},          {"a == b", "bool", "true false -"},
+        {"a != b", "bool", "false true -"},         {"a <> 1", "bool", "false true -"},
+        {"a < b", "bool", "false true -"},          {"a <= b", "bool", "true true -"},
+        {"a > b", "bool", "false false -"},         {"a >= b", "bool", "true false -"},
+        {"f = f", "bool", "true false true"},       {"f != f", "bool", "false true false"},
+        {"f < 2", "bool", "true false false"},      {"a > 0.5", "bool", "true true -"},
+        {"a = 1.0", "bool", "true false -"},        {"s = 'x'", "bool", "true false -"},
+        {"s != 'x'", "bool", "false true -"},       {"s < 'y'", "bool", "true true -"},
+        {"s >= ''", "bool", "true true -"},         {"'xa' > s", "bool", "true true -"},
+        {"t = true", "bool", "true false -"},       {"t != false", "bool", "true false -"},
+        {"a is null", "bool", "false false true"},  {"a is not null", "bool", "true true false"},
+        {"isnull(s)", "bool", "false false true"},  {"notnull(f)", "bool", "true true true"},
+        {"null is null", "bool", "true true true"}, {"a = null", "bool", "- - -"},
+    };
+    granary_frame *frame =
+        frame_text("a:int64,b:int64,f:float64,s:string,t:bool", "1,1,1.5,x,true\n2,3,nan,\"\",false\n,5,2,,\n");
+
+    (void)state;
+    ASSERT_ALL(frame, want);
+    gr_frame_destroy(frame);
+}
+
+static void
+logic_has_three_values(void **state)
+{
+    /* Nine rows: all pairs of true, false, null. */
+    static const struct expectation want[] = {
+        {"p and q", "bool", "true false - false false false - false -"},
+        {"p or q", "bool", "true true true true false - true - -"},
+        {"not p", "bool", "false false false true true true - - -"},
+        {"p is null or q", "bool", "true false - true false - true true true"},
+        {"p and null", "bool", "- - - false false false - - -"},
+        {"null or p", "bool", "true true true - - - - - -"},
+        {"p & ~q | false", "bool", "false true - false false false - false -"},
+        {"true and false", "bool", "false false false false false false false false false"},
+    };
+    granary_frame *frame = frame_text("p:bool,q:bool", "true,true\ntrue,false\ntrue,\nfalse,true\nfalse,false\nfalse,\n"
+                                                       ",true\n,false\n,\n");
+
+    (void)state;
+    ASSERT_ALL(frame, want);
+    gr_frame_destroy(frame);
+}
+
+static void
+texts(void **state)
+{
+    static const struct expectation want[] = {
+        {"lower(s)", "string", "abc \xc3\xa9t\xc3\xa9  - \xc3\x9f\xe2\xb1\xa5\xff"},
+        {"length(s)", "int64", "3 3 0 - 3"},
+        {"s", "string", "aBC \xc3\x89T\xc3\x89  - \xc3\x9f\xc8\xba\xff"},
+        {"lower(s) = 'abc'", "bool", "true false false - false"},
+        {"lower(lower(s)) = lower(s)", "bool", "true true true - true"},
+        {"'K'", "string", "K K K K K"},
+    };
+    granary_frame *frame = frame_text("s:string", "aBC\n\xc3\x89T\xc3\x89\n\"\"\n\n\xc3\x9f\xc8\xba\xff\n");
+
+    (void)state;
+    ASSERT_ALL(frame, want);
+    gr_frame_destroy(frame);
+}
+
+static void
+dates(void **state)
+{
+    static const struct expectation want[] = {
+        {"year(d)", "int64", "1970 2000 1969 - 1600"},
+        {"month(d)", "int64", "1 2 12 - 2"},
+        {"day(d)", "int64", "1 29 31 - 29"},
+        {"year(t)", "int64", "1970 1969 - 2000 9999"},
+        {"month(t)", "int64", "1 12 - 2 12"},
+        {"day(t)", "int64", "1 31 - 29 31"},
+        {"d < date '1970-01-01'", "bool", "false false true - true"},
+        {"d = '2000-02-29'", "bool", "false true false - false"},
+        {"t >= d", "bool", "true false - - true"},
+        {"d", "date", "1970-01-01 2000-02-29 1969-12-31 - 1600-02-29"},
+        {"t = timestamp '2000-02-29 12:00:00'", "bool", "false false - true false"},
+    };
+    /* 2000-02-29 is day 11016; 1600-02-29 is day -135081. */
+    granary_frame *frame = frame_text("d:date,t:timestamp", "0,0\n11016,-1\n-1,\n,951825600000000\n"
+                                                            "-135081,253402300799999999\n");
+
+    (void)state;
+    ASSERT_ALL(frame, want);
+    gr_frame_destroy(frame);
+}
+
+static void
+overflow_names_the_row(void **state)
+{
+    granary_frame *frame = frame_text("a:int64,b:int64", "1,1\n9223372036854775807,\n-9223372036854775808,1\n"
+                                                         "9223372036854775807,1\n");
+
+    (void)state;
+    assert_error(frame, "a + b", GRANARY_EFAILED, "expression `a + b`: integer overflow at row 3");
+    assert_error(frame, "a - b", GRANARY_EFAILED, "row 2");
+    assert_error(frame, "a * 2", GRANARY_EFAILED, "row 1");
+    assert_error(frame, "-a", GRANARY_EFAILED, "row 2");
+    assert_error(frame, "abs(a)", GRANARY_EFAILED, "row 2");
+    /* What is null anyway cannot overflow; neither can a remainder. */
+    assert_cells(frame, "(a + b * 0) % -1", "int64", "0 - 0 0");
+    assert_cells(frame, "a * 1.0", "float64", "1.0 9.223372036854776e+18 -9.223372036854776e+18 9.223372036854776e+18");
+    gr_frame_destroy(frame);
+}
+
+static void
+overflow_is_found_behind_the_first_block(void **state)
+{
+    granary_frame *frame = frame_random(1, 5000, false);
+
+    (void)state;
+    assert_error(frame, "row + (9223372036854775807 - 4321)", GRANARY_EFAILED, "row 4322");
+    gr_frame_destroy(frame);
+}
+
+static void
+other_dtypes_of_files_are_read(void **state)
+{
+    static const struct expectation want[] = {
+        {"i", "int32", "5 - -7"}, {"f", "float32", "0.5 1.5 -"}, {"n is null", "bool", "true true true"},
+        {"n", "null", "- - -"},   {"null", "null", "- - -"},
+    };
+    granary_frame *frame = frame_text("i:int32,f:float32,n:null", "5,0.5,\n,1.5,\n-7,,\n");
+
+    (void)state;
+    ASSERT_ALL(frame, want);
+    gr_frame_destroy(frame);
+}
+
+/* Blocks and their remainders: the same values as row by row. */
+static void
+blocks_join_without_a_seam(void **state)
+{
+    static const int64_t sizes[] = {0, 1, EVAL_BLOCK - 1, EVAL_BLOCK, EVAL_BLOCK + 1, 3 * EVAL_BLOCK + 7};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        granary_frame *frame = frame_random(i + 1, sizes[i], false);
+        const granary_column *key = &frame->columns[gr_frame_find(frame, "key")].view;
+        const granary_column *real = &frame->columns[gr_frame_find(frame, "real")].view;
+        struct gr_column sum;
+        struct gr_column lower;
+
+        assert_int_equal(eval_column("key * 3 + real", frame, &sum), GRANARY_OK);
+        assert_int_equal(eval_column("lower(text)", frame, &lower), GRANARY_OK);
+        for (int64_t row = 0; row < sizes[i]; row++) {
+            bool null = gr_is_null(key, row) || gr_is_null(real, row);
+            char *text = cell_text(frame, "text", row);
+
+            assert_int_equal(gr_is_null(&sum.view, row), null);
+            assert_true(
+                ((const double *)sum.view.values)[row] ==
+                (null ? 0.0 : (double)(((const int64_t *)key->values)[row] * 3) + ((const double *)real->values)[row]));
+            if (strcmp(text, "<null>") != 0) {
+                size_t size = (size_t)(lower.view.offsets[row + 1] - lower.view.offsets[row]);
+
+                assert_int_equal(size, strlen(text));
+                assert_int_not_equal(size > 0 && ((const char *)lower.view.values)[lower.view.offsets[row]] == 'A', 1);
+            }
+            free(text);
+        }
+        gr_column_free(&sum);
+        gr_column_free(&lower);
+        gr_frame_destroy(frame);
+    }
+}
+
+static void
+wrong_expressions_are_answered(void **state)
+{
+    granary_frame *frame = frame_text("a:int64,s:string", "1,x\n");
+
+    (void)state;
+    assert_error(frame, "a + s", GRANARY_ETYPE, "a + s");
+    assert_error(frame, "nope + 1", GRANARY_ENOENT, "nope");
+    assert_error(frame, "(a", GRANARY_EINVAL, "(a");
+    assert_error(frame, "", GRANARY_EINVAL, "");
+    gr_frame_destroy(frame);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(comparisons),
+        cmocka_unit_test(logic_has_three_values),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(dates),
+        cmocka_unit_test(overflow_names_the_row),
+        cmocka_unit_test(overflow_is_found_behind_the_first_block),
+        cmocka_unit_test(other_dtypes_of_files_are_read),
+        cmocka_unit_test(blocks_join_without_a_seam),
+        cmocka_unit_test(wrong_expressions_are_answered),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,412 @@
+#include "frame_tools.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/sort.h"
+
+/* Order of two rows by one column, the plain way: from the values as they print. */
+static int
+naive_compare(const granary_frame *frame, const char *column, bool descending, int64_t a, int64_t b)
+{
+    const granary_column *view = &frame->columns[gr_frame_find(frame, column)].view;
+    char *x = cell_text(frame, column, a);
+    char *y = cell_text(frame, column, b);
+    bool null_x = gr_is_null(view, a);
+    bool null_y = gr_is_null(view, b);
+    int order;
+
+    if (null_x || null_y) {
+        order = (int)null_x - (int)null_y;
+    } else if (view->dtype == GRANARY_STRING || view->dtype == GRANARY_BOOL) {
+        order = strcmp(x, y) * (descending ? -1 : 1); /* "false" < "true" */
+    } else if (view->dtype == GRANARY_FLOAT64) {
+        double p = ((const double *)view->values)[a];
+        double q = ((const double *)view->values)[b];
+
+        order = isnan(p) || isnan(q) ? (int)isnan(p) - (int)isnan(q) : ((p > q) - (p < q)) * (descending ? -1 : 1);
+    } else {
+        int64_t p =
+            view->dtype == GRANARY_DATE ? ((const int32_t *)view->values)[a] : ((const int64_t *)view->values)[a];
+        int64_t q =
+            view->dtype == GRANARY_DATE ? ((const int32_t *)view->values)[b] : ((const int64_t *)view->values)[b];
+
+        order = ((p > q) - (p < q)) * (descending ? -1 : 1);
+    }
+    free(x);
+    free(y);
+    return order;
+}
+
+/* Neighbours are in order, and equal ones as they came: `row` counts the input's rows. */
+static void
+assert_sorted(const granary_frame *frame, const char *by, const char *descending)
+{
+    for (int64_t i = 1; i < frame->rows; i++) {
+        char *copy = strdup(by);
+        int order = 0;
+        size_t key = 0;
+
+        for (char *name = strtok(copy, ","); name != NULL && order == 0; name = strtok(NULL, ",")) {
+            order = naive_compare(frame, name, descending[key++] == '1', i - 1, i);
+        }
+        free(copy);
+        if (order == 0) {
+            const int64_t *rows = frame->columns[gr_frame_find(frame, "row")].view.values;
+
+            assert_true(rows[i - 1] < rows[i]);
+        }
+        assert_true(order <= 0);
+    }
+}
+
+static granary_frame *
+sorted(const granary_frame *frame, const char *by, const char *descending, int64_t limit)
+{
+    struct kernel_test test;
+
+    kernel_test_init(&test, "sort");
+    kernel_test_strings(&test, "by", by);
+    kernel_test_bools(&test, "descending", descending);
+    if (limit >= 0) {
+        kernel_test_attr(&test, gr_attr_new_int("limit", limit));
+    }
+    kernel_test_frame(&test, frame);
+    return kernel_test_to_frame(&test, kernel_sort);
+}
+
+static const struct {
+    const char *by;
+    const char *descending;
+} orders[] = {
+    {"key", "0"},
+    {"key", "1"},
+    {"text", "0"},
+    {"text", "1"},
+    {"number", "0"},
+    {"number", "1"},
+    {"wide", "0"},
+    {"wide", "1"},
+    {"real", "0"},
+    {"real", "1"},
+    {"flag", "0"},
+    {"flag", "1"},
+    {"day", "0"},
+    {"moment", "1"},
+    {"text,number", "01"},
+    {"key,text", "10"},
+    {"flag,key", "11"},
+    {"number,text", "10"},
+    {"flag,day,wide", "010"},
+    {"text,flag,real", "111"},
+};
+enum { ORDERS = sizeof orders / sizeof orders[0] };
+
+static void
+rows_are_in_order_and_stable(void **state)
+{
+    static const int64_t sizes[] = {0, 1, 2, 15, 17, 100, 1500};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        granary_frame *frame = frame_random(i + 1, sizes[i], true);
+
+        for (size_t j = 0; j < ORDERS; j++) {
+            granary_frame *result = sorted(frame, orders[j].by, orders[j].descending, -1);
+
+            assert_int_equal(result->rows, frame->rows);
+            assert_sorted(result, orders[j].by, orders[j].descending);
+            gr_frame_destroy(result);
+        }
+        gr_frame_destroy(frame);
+    }
+}
+
+/* The ends of int64 share their prefixes with nothing; nulls and NaN stay last in both directions. */
+static void
+goldens(void **state)
+{
+    granary_frame *frame = frame_text("n:int64,f:float64,s:string",
+                                      "9223372036854775807,nan,b\n,1.5,\n-9223372036854775808,,\"\"\n"
+                                      "9223372036854775807,-0,a\n,0,abcdefgh\n5,-inf,abcdefg\n0,inf,abcdefghi\n");
+    granary_frame *result;
+
+    (void)state;
+    result = sorted(frame, "n", "0", -1);
+    assert_frame(result,
+                 "n,f,s\n-9223372036854775808,,\"\"\n0,inf,abcdefghi\n5,-inf,abcdefg\n9223372036854775807,nan,b\n"
+                 "9223372036854775807,-0.0,a\n,1.5,\n,0.0,abcdefgh\n");
+    gr_frame_destroy(result);
+    result = sorted(frame, "n", "1", -1);
+    assert_frame(result, "n,f,s\n9223372036854775807,nan,b\n9223372036854775807,-0.0,a\n5,-inf,abcdefg\n"
+                         "0,inf,abcdefghi\n-9223372036854775808,,\"\"\n,1.5,\n,0.0,abcdefgh\n");
+    gr_frame_destroy(result);
+    result = sorted(frame, "f", "1", -1);
+    assert_frame(result, "n,f,s\n0,inf,abcdefghi\n,1.5,\n9223372036854775807,-0.0,a\n,0.0,abcdefgh\n5,-inf,abcdefg\n"
+                         "9223372036854775807,nan,b\n-9223372036854775808,,\"\"\n");
+    gr_frame_destroy(result);
+    result = sorted(frame, "s", "0", 4);
+    assert_frame(result,
+                 "n,f,s\n-9223372036854775808,,\"\"\n9223372036854775807,-0.0,a\n5,-inf,abcdefg\n,0.0,abcdefgh\n");
+    gr_frame_destroy(result);
+    result = sorted(frame, "s", "1", 2);
+    assert_frame(result, "n,f,s\n9223372036854775807,nan,b\n0,inf,abcdefghi\n");
+    gr_frame_destroy(result);
+    gr_frame_destroy(frame);
+}
+
+static void
+long_equal_strings_are_compared_to_the_end(void **state)
+{
+    struct gr_column column;
+    int64_t rows = 40;
+    int64_t size = 300;
+    granary_frame *frame = gr_frame_create(1, rows);
+    granary_frame *result;
+
+    (void)state;
+    assert_non_null(frame);
+    assert_int_equal(gr_column_alloc(GRANARY_STRING, rows, rows * size, false, &column), GRANARY_OK);
+    for (int64_t i = 0; i < rows; i++) {
+        char *text = (char *)(uintptr_t)column.view.values + i * size;
+
+        memset(text, 'x', (size_t)size);
+        text[size - 1] = (char)('a' + (i * 7) % 20);
+        ((int32_t *)(uintptr_t)column.view.offsets)[i + 1] = (int32_t)((i + 1) * size);
+    }
+    assert_int_equal(gr_frame_set(frame, 0, "row", &column), GRANARY_OK);
+    result = sorted(frame, "row", "0", -1);
+    for (int64_t i = 1; i < rows; i++) {
+        const char *text = result->columns[0].view.values;
+
+        assert_true(memcmp(text + (i - 1) * size, text + i * size, (size_t)size) <= 0);
+    }
+    gr_frame_destroy(result);
+    gr_frame_destroy(frame);
+}
+
+static void
+limit_gives_the_first_rows(void **state)
+{
+    static const int64_t limits[] = {0, 1, 10, 500, 3000, 20000, 30000};
+    granary_frame *frame = frame_random(3, 20000, true);
+
+    (void)state;
+    for (size_t j = 0; j < ORDERS; j++) {
+        granary_frame *all = sorted(frame, orders[j].by, orders[j].descending, -1);
+
+        for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+            granary_frame *result = sorted(frame, orders[j].by, orders[j].descending, limits[i]);
+            granary_frame *want;
+
+            assert_int_equal(gr_frame_slice(all, 0, limits[i] < all->rows ? limits[i] : all->rows, &want), GRANARY_OK);
+            assert_same_bytes(result, want);
+            gr_frame_destroy(result);
+            gr_frame_destroy(want);
+        }
+        gr_frame_destroy(all);
+    }
+    gr_frame_destroy(frame);
+}
+
+/* ---- the parallel sort ---- */
+
+enum { CHUNKS = 5, PARTS = 4 };
+
+static void
+call_order(struct kernel_test *test, const char *op, const char *by, const char *descending)
+{
+    kernel_test_init(test, op);
+    kernel_test_strings(test, "by", by);
+    kernel_test_bools(test, "descending", descending);
+}
+
+/* sort -> sample -> pivots -> split -> merge, and the parts one after the other. */
+static granary_frame *
+sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *descending, int64_t samples)
+{
+    granary_frame *parts[CHUNKS][PARTS];
+    granary_frame *merged[PARTS];
+    granary_frame *pivots;
+    granary_frame *result;
+    granary_frame *runs[CHUNKS];
+    granary_frame *sample[CHUNKS];
+    struct kernel_test test;
+
+    call_order(&test, "sort_pivots", by, descending);
+    kernel_test_attr(&test, gr_attr_new_int("parts", PARTS));
+    for (int i = 0; i < CHUNKS; i++) {
+        struct kernel_test sampling;
+
+        runs[i] = sorted(chunks[i], by, descending, -1);
+        call_order(&sampling, "sort_sample", by, descending);
+        kernel_test_attr(&sampling, gr_attr_new_int("samples", samples));
+        kernel_test_frame(&sampling, runs[i]);
+        sample[i] = kernel_test_to_frame(&sampling, kernel_sort_sample);
+        assert_true(sample[i]->rows <= samples);
+        kernel_test_frame(&test, sample[i]);
+    }
+    pivots = kernel_test_to_frame(&test, kernel_sort_pivots);
+    assert_true(pivots->rows == PARTS - 1 || pivots->rows == 0);
+    for (int i = 0; i < CHUNKS; i++) {
+        call_order(&test, "sort_split", by, descending);
+        kernel_test_attr(&test, gr_attr_new_int("parts", PARTS));
+        kernel_test_frame(&test, runs[i]);
+        kernel_test_frame(&test, pivots);
+        test.output_count = PARTS;
+        assert_int_equal(kernel_test_run(&test, kernel_sort_split), GRANARY_OK);
+        for (int part = 0; part < PARTS; part++) {
+            parts[i][part] = test.outputs[part].frame;
+            test.outputs[part] = (struct gr_value){0};
+        }
+        kernel_test_fini(&test);
+    }
+    for (int part = 0; part < PARTS; part++) {
+        call_order(&test, "sort_merge", by, descending);
+        for (int i = 0; i < CHUNKS; i++) {
+            kernel_test_frame(&test, parts[i][part]);
+        }
+        merged[part] = kernel_test_to_frame(&test, kernel_sort_merge);
+    }
+    assert_int_equal(gr_frame_concat((const granary_frame *const *)merged, PARTS, &result), GRANARY_OK);
+    for (int i = 0; i < CHUNKS; i++) {
+        for (int part = 0; part < PARTS; part++) {
+            gr_frame_destroy(parts[i][part]);
+        }
+        gr_frame_destroy(runs[i]);
+        gr_frame_destroy(sample[i]);
+    }
+    for (int part = 0; part < PARTS; part++) {
+        gr_frame_destroy(merged[part]);
+    }
+    gr_frame_destroy(pivots);
+    return result;
+}
+
+static void
+cut_at_random(const granary_frame *frame, struct random *random, granary_frame **chunks)
+{
+    int64_t from = 0;
+
+    for (int i = 0; i < CHUNKS; i++) {
+        int64_t many = i == CHUNKS - 1 ? frame->rows - from : random_below(random, frame->rows - from + 1);
+
+        assert_int_equal(gr_frame_slice(frame, from, many, &chunks[i]), GRANARY_OK);
+        from += many;
+    }
+}
+
+static void
+parallel_sort_equals_the_plain_one(void **state)
+{
+    static const int64_t sizes[] = {0, 1, 7, 900};
+    struct random random = {9};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (size_t j = 0; j < ORDERS; j++) {
+            granary_frame *frame = frame_random(100 * i + j, sizes[i], true);
+            granary_frame *plain = sorted(frame, orders[j].by, orders[j].descending, -1);
+            granary_frame *chunks[CHUNKS];
+            granary_frame *result;
+
+            cut_at_random(frame, &random, chunks);
+            result = sorted_in_parallel(chunks, orders[j].by, orders[j].descending, 1 + random_below(&random, 20));
+            assert_same_bytes(result, plain);
+            gr_frame_destroy(result);
+            for (int k = 0; k < CHUNKS; k++) {
+                gr_frame_destroy(chunks[k]);
+            }
+            gr_frame_destroy(plain);
+            gr_frame_destroy(frame);
+        }
+    }
+}
+
+static void
+merge_with_limit_gives_the_first_rows(void **state)
+{
+    granary_frame *frame = frame_random(77, 700, true);
+    struct random random = {5};
+
+    (void)state;
+    for (size_t j = 0; j < ORDERS; j++) {
+        granary_frame *want = sorted(frame, orders[j].by, orders[j].descending, 20);
+        granary_frame *chunks[CHUNKS];
+        granary_frame *runs[CHUNKS];
+        granary_frame *result;
+        struct kernel_test test;
+
+        cut_at_random(frame, &random, chunks);
+        call_order(&test, "sort_merge", orders[j].by, orders[j].descending);
+        kernel_test_attr(&test, gr_attr_new_int("limit", 20));
+        for (int i = 0; i < CHUNKS; i++) {
+            runs[i] = sorted(chunks[i], orders[j].by, orders[j].descending, -1);
+            kernel_test_frame(&test, runs[i]);
+        }
+        result = kernel_test_to_frame(&test, kernel_sort_merge);
+        assert_same_bytes(result, want);
+        gr_frame_destroy(result);
+        for (int i = 0; i < CHUNKS; i++) {
+            gr_frame_destroy(runs[i]);
+            gr_frame_destroy(chunks[i]);
+        }
+        gr_frame_destroy(want);
+    }
+    gr_frame_destroy(frame);
+}
+
+static void
+wrong_calls_are_answered(void **state)
+{
+    granary_frame *frame = frame_text("a:int64", "1\n2\n");
+    granary_frame *texts = frame_text("a:string", "x\n");
+    struct kernel_test test;
+
+    (void)state;
+    call_order(&test, "sort", "b", "0");
+    kernel_test_frame(&test, frame);
+    kernel_test_fails(&test, kernel_sort, GRANARY_ENOENT, "'b'");
+    call_order(&test, "sort", "a", "010");
+    kernel_test_frame(&test, frame);
+    kernel_test_fails(&test, kernel_sort, GRANARY_EINVAL, "descending");
+    call_order(&test, "sort", "a", "0");
+    kernel_test_fails(&test, kernel_sort, GRANARY_EINVAL, "input 0");
+    kernel_test_init(&test, "sort");
+    kernel_test_frame(&test, frame);
+    kernel_test_fails(&test, kernel_sort, GRANARY_EINVAL, "'by'");
+    call_order(&test, "sort_split", "a", "0");
+    kernel_test_attr(&test, gr_attr_new_int("parts", 1));
+    kernel_test_frame(&test, frame);
+    kernel_test_frame(&test, texts);
+    kernel_test_fails(&test, kernel_sort_split, GRANARY_ETYPE, "'a' is int64 in one chunk and string");
+    call_order(&test, "sort_merge", "a", "0");
+    kernel_test_frame(&test, frame);
+    kernel_test_frame(&test, texts);
+    kernel_test_fails(&test, kernel_sort_merge, GRANARY_ETYPE, "a");
+    call_order(&test, "sort_sample", "a", "0");
+    kernel_test_frame(&test, frame);
+    kernel_test_fails(&test, kernel_sort_sample, GRANARY_EINVAL, "samples");
+    call_order(&test, "sort_pivots", "a", "0");
+    kernel_test_frame(&test, frame);
+    kernel_test_fails(&test, kernel_sort_pivots, GRANARY_EINVAL, "parts");
+    gr_frame_destroy(texts);
+    gr_frame_destroy(frame);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_in_order_and_stable),
+        cmocka_unit_test(goldens),
+        cmocka_unit_test(long_equal_strings_are_compared_to_the_end),
+        cmocka_unit_test(limit_gives_the_first_rows),
+        cmocka_unit_test(parallel_sort_equals_the_plain_one),
+        cmocka_unit_test(merge_with_limit_gives_the_first_rows),
+        cmocka_unit_test(wrong_calls_are_answered),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
