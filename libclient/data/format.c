@@ -88,7 +88,7 @@ static void
 format_timestamp(int64_t us, struct gr_buf *out)
 {
     int64_t days = us / DAY_US - (us % DAY_US < 0);
-    int64_t rest = us - days * DAY_US;
+    int64_t rest = us % DAY_US + (us % DAY_US < 0 ? DAY_US : 0);
     int seconds = (int)(rest / 1000000);
 
     format_date(days, out);

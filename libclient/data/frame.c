@@ -148,8 +148,8 @@ gr_frame_slice(const granary_frame *frame, int64_t from, int64_t count, granary_
     granary_err err = GRANARY_OK;
 
     if (from < 0 || count < 0 || from > frame->rows - count) {
-        return gr_fail(GRANARY_EINVAL, "rows %lld to %lld of a frame of %lld", (long long)from,
-                       (long long)(from + count), (long long)frame->rows);
+        return gr_fail(GRANARY_EINVAL, "%lld rows from row %lld of a frame of %lld", (long long)count, (long long)from,
+                       (long long)frame->rows);
     }
     slice = gr_frame_create(frame->count, count);
     if (slice == NULL) {

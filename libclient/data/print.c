@@ -136,12 +136,6 @@ add_lines(const granary_frame *frame, const struct shown *shown, const char *tex
           const int *widths, struct gr_buf *out)
 {
     for (int64_t line = 0; line <= shown->head + shown->tail; line++) {
-        if (shown->shortened && line == shown->head + 1) {
-            for (size_t c = 0; c < frame->count; c++) {
-                add_cell("...", 3, widths[c] - 3, is_number(frame->columns[c].view.dtype), c + 1 == frame->count, out);
-            }
-            gr_buf_add(out, "\n", 1);
-        }
         for (size_t c = 0; c < frame->count; c++) {
             const struct cell *cell = &cells[(size_t)line * frame->count + c];
 
@@ -149,6 +143,12 @@ add_lines(const granary_frame *frame, const struct shown *shown, const char *tex
                      c + 1 == frame->count, out);
         }
         gr_buf_add(out, "\n", 1);
+        if (shown->shortened && line == shown->head) {
+            for (size_t c = 0; c < frame->count; c++) {
+                add_cell("...", 3, widths[c] - 3, is_number(frame->columns[c].view.dtype), c + 1 == frame->count, out);
+            }
+            gr_buf_add(out, "\n", 1);
+        }
     }
 }
 

@@ -81,9 +81,13 @@ static void
 walk_dim(struct walk *walk, int dim, int64_t at)
 {
     const granary_tensor *tensor = walk->tensor;
-    int64_t count = tensor->shape[dim];
+    int64_t count = tensor->dims > 0 ? tensor->shape[dim] : 0;
     int64_t stride = 1;
 
+    if (tensor->dims == 0) {
+        walk_element(walk, 0);
+        return;
+    }
     for (int i = dim + 1; i < tensor->dims; i++) {
         stride *= tensor->shape[i];
     }
@@ -117,10 +121,7 @@ gr_print_tensor(const granary_tensor *tensor, int64_t max_elements, struct gr_bu
 {
     struct walk walk = {.tensor = tensor};
 
-    if (tensor->dims == 0) {
-        walk.out = out;
-        walk_element(&walk, 0);
-    } else if (gr_tensor_elements(tensor) == 0) {
+    if (gr_tensor_elements(tensor) == 0) {
         gr_buf_add(out, "[]", 2);
     } else {
         walk.shortened = max_elements > 0 && gr_tensor_elements(tensor) > max_elements;

@@ -1,0 +1,19 @@
+"""What golden_write wrote, seen by NumPy: dtype, shape, values, alignment."""
+import os
+import sys
+
+import numpy
+
+SHAPE = (2, 3, 1, 2)
+for dtype in ("bool", "int32", "int64", "float32", "float64"):
+    for dims in range(5):
+        path = os.path.join(sys.argv[1], f"{dtype}_{dims}.npy")
+        tensor = numpy.load(path)
+        shape = SHAPE[:dims]
+        want = numpy.arange(int(numpy.prod(shape, dtype=int)))
+        want = (want % 2 if dtype == "bool" else want).astype(dtype).reshape(shape)
+        assert tensor.dtype == numpy.dtype(dtype), (path, tensor.dtype)
+        assert tensor.shape == shape, (path, tensor.shape)
+        assert (tensor == want).all(), path
+        assert numpy.load(path, mmap_mode="r").offset % 64 == 0 if dims else True, path
+print("25 files read by numpy")

@@ -1,0 +1,282 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "data/arrow.h"
+#include "frames.h"
+
+/* Read an object's data alone, and with its directory: both give the frame. */
+static void
+assert_reads_back(const granary_frame *frame)
+{
+    struct object object = object_of(frame);
+    granary_frame *back;
+
+    assert_int_equal(gr_arrow_read(object.data, object.data_size, NULL, 0, &back), GRANARY_OK);
+    assert_frames_equal(frame, back);
+    gr_frame_destroy(back);
+    assert_int_equal(gr_arrow_read(object.data, object.data_size, object.meta, object.meta_size, &back), GRANARY_OK);
+    assert_frames_equal(frame, back);
+    gr_frame_destroy(back);
+    object_free(&object);
+}
+
+static void
+every_dtype_comes_back(void **state)
+{
+    granary_frame *frame = frame_of_everything();
+
+    (void)state;
+    assert_reads_back(frame);
+    gr_frame_destroy(frame);
+}
+
+static void
+empty_frames_come_back(void **state)
+{
+    granary_frame *frame = frame_of_everything();
+    granary_frame *without_rows;
+    granary_frame *without_columns = frame_of(0, NULL, NULL);
+
+    (void)state;
+    assert_int_equal(gr_frame_slice(frame, 0, 0, &without_rows), GRANARY_OK);
+    assert_reads_back(without_rows);
+    assert_reads_back(without_columns);
+    gr_frame_destroy(without_rows);
+    gr_frame_destroy(without_columns);
+    gr_frame_destroy(frame);
+}
+
+/* Equal frames are equal bytes, however they were made and whatever the memory held. */
+static void
+equal_frames_are_equal_bytes(void **state)
+{
+    static const int64_t order[] = {0, 1, 2, 3, 4};
+    granary_frame *frame = frame_of_everything();
+    granary_frame *again;
+    granary_frame *parts[2];
+    struct object a = object_of(frame);
+    struct object b;
+
+    (void)state;
+    assert_int_equal(gr_frame_take(frame, order, 5, &again), GRANARY_OK);
+    b = object_of(again);
+    assert_int_equal(a.data_size, b.data_size);
+    assert_memory_equal(a.data, b.data, a.data_size);
+    assert_int_equal(a.meta_size, b.meta_size);
+    assert_memory_equal(a.meta, b.meta, a.meta_size);
+    object_free(&b);
+    gr_frame_destroy(again);
+
+    assert_int_equal(gr_frame_slice(frame, 0, 3, &parts[0]), GRANARY_OK);
+    assert_int_equal(gr_frame_slice(frame, 3, 2, &parts[1]), GRANARY_OK);
+    assert_int_equal(gr_frame_concat((const granary_frame *const *)parts, 2, &again), GRANARY_OK);
+    b = object_of(again);
+    assert_int_equal(a.data_size, b.data_size);
+    assert_memory_equal(a.data, b.data, a.data_size);
+    object_free(&b);
+    gr_frame_destroy(again);
+    gr_frame_destroy(parts[0]);
+    gr_frame_destroy(parts[1]);
+    object_free(&a);
+    gr_frame_destroy(frame);
+}
+
+/* With a directory every buffer is read where it lies; without one, all that needs no conversion. */
+static void
+our_own_files_are_read_in_place(void **state)
+{
+    granary_frame *frame = frame_of_everything();
+    struct object object = object_of(frame);
+    granary_frame *back;
+
+    (void)state;
+    assert_int_equal(gr_arrow_read(object.data, object.data_size, object.meta, object.meta_size, &back), GRANARY_OK);
+    for (size_t i = 0; i < back->count; i++) {
+        const granary_column *column = granary_frame_column(back, i);
+        const char *values = column->values;
+
+        assert_false(back->columns[i].owned);
+        if (column->dtype != GRANARY_NULLTYPE) {
+            assert_true(values >= (char *)object.data && values < (char *)object.data + object.data_size);
+            assert_int_equal((uintptr_t)values % 64, 0);
+        }
+    }
+    gr_frame_destroy(back);
+    assert_int_equal(gr_arrow_read(object.data, object.data_size, NULL, 0, &back), GRANARY_OK);
+    assert_false(back->columns[10].owned);
+    gr_frame_destroy(back);
+    object_free(&object);
+    gr_frame_destroy(frame);
+}
+
+/* A column that borrows a part of another's rows: text begins in the middle, bitmaps end within a byte. */
+static void
+borrowed_parts_are_written_as_if_owned(void **state)
+{
+    granary_frame *frame = frame_of_everything();
+    granary_frame *head = gr_frame_create(2, 3);
+    granary_column flag = *granary_frame_column_named(frame, "flag");
+    granary_column text = *granary_frame_column_named(frame, "Größe €");
+    granary_frame *want;
+    struct object a;
+    struct object b;
+
+    (void)state;
+    flag.rows = 3;
+    flag.null_count = 1;
+    text.rows = 3;
+    text.offsets += 1; /* rows 1 to 3, seen as rows without nulls */
+    text.null_count = 0;
+    text.validity = NULL;
+    assert_int_equal(gr_frame_set_borrowed(head, 0, "flag", &flag), GRANARY_OK);
+    assert_int_equal(gr_frame_set_borrowed(head, 1, "text", &text), GRANARY_OK);
+    assert_int_equal(gr_frame_slice(head, 0, 3, &want), GRANARY_OK);
+    a = object_of(head);
+    b = object_of(want);
+    assert_int_equal(a.data_size, b.data_size);
+    assert_memory_equal(a.data, b.data, a.data_size);
+    assert_reads_back(head);
+    assert_string_equal(text_at(want, "text", 2), "a,\"b\"\n");
+    object_free(&a);
+    object_free(&b);
+    gr_frame_destroy(want);
+    gr_frame_destroy(head);
+    gr_frame_destroy(frame);
+}
+
+static char *
+golden(const char *name, size_t *ret_size)
+{
+    const char *source = getenv("GRANARY_SOURCE");
+    char path[4096];
+    char *bytes;
+
+    assert_non_null(source);
+    (void)snprintf(path, sizeof path, "%s/tests/golden/arrow/%s", source, name);
+    assert_int_equal(gr_file_read(path, 1 << 20, &bytes, ret_size), GRANARY_OK);
+    return bytes;
+}
+
+static const struct {
+    const char *name;
+    granary_dtype dtype;
+    const char *rows[5]; /* "": null or an empty string */
+} foreign[] = {
+    {"species", GRANARY_STRING, {"goose", "owl", "", "goose", "heron"}},
+    {"tiny", GRANARY_INT64, {"-128", "127", "", "1", "0"}},
+    {"small", GRANARY_INT64, {"-32768", "1", "", "2", "0"}},
+    {"middle", GRANARY_INT32, {"-2147483648", "2147483647", "", "3", "0"}},
+    {"byte", GRANARY_INT64, {"255", "0", "", "4", "0"}},
+    {"word", GRANARY_INT64, {"4294967295", "1", "", "5", "0"}},
+    {"big", GRANARY_INT64, {"-9007199254740993", "9007199254740993", "", "6", "0"}},
+    {"half", GRANARY_FLOAT32, {"0.5", "-1.0", "", "7.0", "0.0"}},
+    {"real", GRANARY_FLOAT64, {"0.1", "-1e+300", "", "8.0", "0.0"}},
+    {"flag", GRANARY_BOOL, {"true", "false", "", "true", "false"}},
+    {"größe €", GRANARY_STRING, {"naïve", "日本", "", "", "\"q\",\n"}},
+    {"long", GRANARY_STRING, {"", "long", "", "x", "é"}},
+    {"day", GRANARY_DATE, {"1969-12-31", "2020-02-29", "", "1970-01-01", "0001-01-01"}},
+    {"noon", GRANARY_DATE, {"1969-12-31", "2020-02-29", "", "9999-12-31", "1970-01-01"}},
+    {"s",
+     GRANARY_TIMESTAMP,
+     {"1970-01-01T00:00:00", "2020-01-01T00:00:00", "", "1969-12-31T23:59:59", "1970-01-01T00:00:00"}},
+    {"ms",
+     GRANARY_TIMESTAMP,
+     {"1969-12-31T23:59:59.999000", "2020-01-01T00:00:00.123000", "", "1969-12-31T23:59:58.999000",
+      "1970-01-01T00:00:00"}},
+    {"us",
+     GRANARY_TIMESTAMP,
+     {"1970-01-01T00:00:00", "2020-01-01T00:00:00.123000", "", "1970-01-01T00:00:00.005000", "1970-01-01T00:00:00"}},
+    {"ns",
+     GRANARY_TIMESTAMP,
+     {"1970-01-01T00:00:00", "2020-01-01T00:00:00.123000", "", "1970-01-01T00:00:00.006000", "1970-01-01T00:00:00"}},
+    {"none", GRANARY_NULLTYPE, {"", "", "", "", ""}},
+};
+
+/* Another writer's file: three batches, a dictionary, every type we take. Row 2 is null throughout. */
+static void
+foreign_files_are_converted(void **state)
+{
+    size_t size;
+    char *bytes = golden("foreign.arrow", &size);
+    granary_frame *frame;
+
+    (void)state;
+    assert_int_equal(gr_arrow_read(bytes, size, NULL, 0, &frame), GRANARY_OK);
+    free(bytes); /* several batches were joined: nothing is borrowed */
+    assert_int_equal(frame->rows, 5);
+    assert_int_equal(frame->count, sizeof foreign / sizeof foreign[0]);
+    for (size_t c = 0; c < frame->count; c++) {
+        const granary_column *column = granary_frame_column(frame, c);
+
+        assert_string_equal(column->name, foreign[c].name);
+        assert_int_equal(column->dtype, foreign[c].dtype);
+        assert_int_equal(column->null_count, column->dtype == GRANARY_NULLTYPE ? 5 : 1);
+        for (int64_t i = 0; i < 5; i++) {
+            assert_string_equal(text_at(frame, column->name, i), foreign[c].rows[i]);
+        }
+    }
+    assert_reads_back(frame);
+    gr_frame_destroy(frame);
+}
+
+static void
+other_files_are_refused_by_name(void **state)
+{
+    static const char *const messages[][2] = {{"list.arrow", "'list'"}, {"uint64.arrow", "uint64"}};
+    granary_frame *frame = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
+        size_t size;
+        char *bytes = golden(messages[i][0], &size);
+
+        assert_int_equal(gr_arrow_read(bytes, size, NULL, 0, &frame), GRANARY_EUNSUPPORTED);
+        assert_non_null(strstr(granary_error_message(), messages[i][1]));
+        free(bytes);
+    }
+    assert_int_equal(gr_arrow_read("", 0, NULL, 0, &frame), GRANARY_ETYPE);
+    assert_int_equal(gr_arrow_read("PAR1 is another format", 22, NULL, 0, &frame), GRANARY_ETYPE);
+    assert_int_equal(gr_arrow_read("ARROW1\0\0", 8, NULL, 0, &frame), GRANARY_ECORRUPT);
+    assert_null(frame);
+}
+
+/* A metadata region that is no directory of ours is somebody else's business. */
+static void
+foreign_metadata_is_ignored(void **state)
+{
+    granary_frame *frame = frame_of_everything();
+    struct object object = object_of(frame);
+    granary_view view = {.data = object.data, .data_size = object.data_size, .meta = "made by me", .meta_size = 10};
+    granary_frame *back;
+
+    (void)state;
+    assert_int_equal(granary_frame_open(&view, &back), GRANARY_OK);
+    assert_frames_equal(frame, back);
+    granary_frame_close(back);
+    object_free(&object);
+    gr_frame_destroy(frame);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_dtype_comes_back),
+        cmocka_unit_test(empty_frames_come_back),
+        cmocka_unit_test(equal_frames_are_equal_bytes),
+        cmocka_unit_test(our_own_files_are_read_in_place),
+        cmocka_unit_test(borrowed_parts_are_written_as_if_owned),
+        cmocka_unit_test(foreign_files_are_converted),
+        cmocka_unit_test(other_files_are_refused_by_name),
+        cmocka_unit_test(foreign_metadata_is_ignored),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
