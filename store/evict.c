@@ -88,7 +88,7 @@ gather(struct spill *spill, struct segment *segment)
         if (slot == NULL || (slot_flags(slot) & GR_FLAG_ON_DISK) != 0 || slot_flags(slot) >> 32 != 0) {
             continue;
         }
-        object = slot_read(slot);
+        object = slot_object(slot);
         if (!session_holds(segment->session, object.serial) && !spill_add(spill, segment, &object)) {
             return;
         }
@@ -257,7 +257,7 @@ segment_drop_clean(struct store *store, struct segment *segment)
         if (slot == NULL || (slot_flags(slot) & GR_FLAG_ON_DISK) == 0 || slot_flags(slot) >> 32 != 0) {
             continue;
         }
-        offset = slot_read(slot).offset;
+        offset = slot_object(slot).offset;
         footprint = slot_footprint(slot);
         if (!object_evict(segment->session, slot)) {
             store->blocked_bytes += footprint;
@@ -303,7 +303,7 @@ segment_punch_dead(struct store *store, struct segment *segment)
         struct gr_slot *slot = segment_entry_slot(segment, &segment->entries[i], in_memory);
 
         if (slot != NULL) {
-            uint64_t from = slot_read(slot).offset;
+            uint64_t from = slot_object(slot).offset;
 
             kept[kept_count++] = (struct range){from, from + slot_footprint(slot)};
         }

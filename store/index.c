@@ -167,7 +167,7 @@ slot_rewrite(struct gr_slot *slot, const struct index_object *object, enum gr_sl
 }
 
 struct index_object
-slot_read(const struct gr_slot *slot)
+slot_object(const struct gr_slot *slot)
 {
     uint64_t where_meta = atomic_load_explicit(&slot->where_meta, memory_order_relaxed);
 
@@ -200,7 +200,7 @@ copy_slots(struct index *to, const struct index *from, uint32_t *new_place)
         if (state == GR_SLOT_EMPTY || state == GR_SLOT_TOMB) {
             continue;
         }
-        object = slot_read(old);
+        object = slot_object(old);
         key = key_of(object.id);
         for (at = key.hash & (to->size - 1); GR_WORD_STATE(slot_word(&to->slots[at])) != GR_SLOT_EMPTY;) {
             at = (at + 1) & (to->size - 1);

@@ -63,7 +63,7 @@ void index_remove(struct index *index, struct gr_slot *slot);
 
 /* Change what a slot says; the word ends as serial and state. */
 void slot_rewrite(struct gr_slot *slot, const struct index_object *object, enum gr_slot_state state);
-struct index_object slot_read(const struct gr_slot *slot);
+struct index_object slot_object(const struct gr_slot *slot);
 
 static inline uint64_t
 slot_word(const struct gr_slot *slot)

@@ -74,7 +74,6 @@ segment_settle(struct store *store, struct segment *segment)
     }
     list_append(&store->idle, &segment->in_order);
     set_idle(store, segment, true);
-    bound_pool(store);
 }
 
 /* Most recently freed first, of the right size, never written by somebody else who is still there. */
@@ -394,6 +393,7 @@ memory_turn(struct store *store, int64_t now_ns)
             store->tried_changes = store->account.changes;
         }
     }
+    bound_pool(store);
     clean_ahead(store, now_ns);
 }
 

@@ -193,7 +193,7 @@ deleting_expect(struct session *session)
 static void
 delete_spilled(struct session *session, struct gr_slot *slot)
 {
-    struct index_object object = slot_read(slot);
+    struct index_object object = slot_object(slot);
     struct account *account = &session->store->account;
 
     index_remove(&session->index, slot);
@@ -206,7 +206,7 @@ static void
 delete_sealed(struct session *session, struct gr_slot *slot)
 {
     struct store *store = session->store;
-    struct index_object object = slot_read(slot);
+    struct index_object object = slot_object(slot);
     struct segment *segment = segment_by_number(store, object.where);
     uint64_t footprint = slot_footprint(slot);
 
@@ -284,7 +284,7 @@ bool
 object_evict(struct session *session, struct gr_slot *slot)
 {
     struct store *store = session->store;
-    struct index_object object = slot_read(slot);
+    struct index_object object = slot_object(slot);
     struct segment *segment = segment_by_number(store, object.where);
     struct map_entry *copy = map_find(&session->on_disk, map_key_number(object.serial));
     uint64_t footprint = slot_footprint(slot);
@@ -330,7 +330,7 @@ bool
 object_restored(struct session *session, struct gr_slot *slot, struct segment *segment, uint64_t offset)
 {
     struct store *store = session->store;
-    struct index_object object = slot_read(slot);
+    struct index_object object = slot_object(slot);
     uint64_t footprint = slot_footprint(slot);
     struct map_entry *copy = map_add(&session->on_disk, map_key_number(store->serial + 1));
 
@@ -364,7 +364,7 @@ pins_of(struct client *client, uint32_t scope)
 granary_err
 object_pin(struct client *client, struct gr_slot *slot, uint32_t scope)
 {
-    struct index_object object = slot_read(slot);
+    struct index_object object = slot_object(slot);
     struct map_entry *pin = map_add(pins_of(client, scope), map_key_id(object.id));
 
     if (pin == NULL) {

@@ -270,7 +270,7 @@ restore_place(struct restore *restore)
 static void
 restore_start(struct restore *restore, const struct gr_slot *slot)
 {
-    struct index_object object = slot_read(slot);
+    struct index_object object = slot_object(slot);
 
     restore->file = object.where;
     restore->object.id = object.id;

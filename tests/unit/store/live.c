@@ -1,0 +1,172 @@
+#include "live.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+
+void
+live_init(struct live *live)
+{
+    *live = (struct live){.dir = "/tmp/granary-test-XXXXXX", .stop_fd = -1};
+    assert_non_null(mkdtemp(live->dir));
+    (void)snprintf(live->instance, sizeof live->instance, "%s/i", live->dir);
+    (void)snprintf(live->spill, sizeof live->spill, "%s/spill", live->dir);
+    assert_int_equal(gr_instance_resolve(live->instance, &live->paths), GRANARY_OK);
+}
+
+void
+live_fini(struct live *live)
+{
+    assert_int_equal(live_shm_files(live), 0);
+    gr_remove_tree(live->dir);
+}
+
+static void *
+serve(void *store)
+{
+    store_run(store);
+    return NULL;
+}
+
+void
+live_start(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes)
+{
+    struct store_options options = {.instance = live->instance,
+                                    .memory_bytes = memory_bytes,
+                                    .spill_dir = live->spill,
+                                    .disk_quota_bytes = disk_quota_bytes};
+
+    (void)setenv("GRANARY_LOG", "error", 1); /* warnings are what these tests provoke */
+    gr_log_init("store");
+    live_init(live);
+    options.stop_fd = live->stop_fd = eventfd(0, EFD_CLOEXEC);
+    assert_int_equal(store_create(&options, &live->store), GRANARY_OK);
+    assert_int_equal(pthread_create(&live->thread, NULL, serve, live->store), 0);
+}
+
+static int
+entries_of(const char *path)
+{
+    struct dirent *entry;
+    int entries = 0;
+    DIR *dir = opendir(path);
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        entries += entry->d_name[0] != '.';
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return entries;
+}
+
+void
+live_stop(struct live *live)
+{
+    const uint64_t one = 1;
+
+    assert_int_equal(write(live->stop_fd, &one, sizeof one), sizeof one);
+    (void)pthread_join(live->thread, NULL);
+    assert_true(store_audit(live->store));
+    store_destroy(live->store);
+    gr_fd_close(&live->stop_fd);
+    assert_int_not_equal(access(live->instance, F_OK), 0);
+    assert_int_equal(entries_of(live->spill), 0);
+    live_fini(live);
+}
+
+granary_client *
+live_connect(const struct live *live, const char *session)
+{
+    granary_connect_options options = {.instance = live->instance, .session = session, .tag = "test"};
+    granary_client *client = NULL;
+
+    if (granary_connect(&options, &client) != GRANARY_OK) {
+        fail_msg("%s", granary_error_message());
+    }
+    return client;
+}
+
+int
+live_shm_files(const struct live *live)
+{
+    size_t length = strlen(live->paths.shm_prefix + 1);
+    struct dirent *entry;
+    int files = 0;
+    DIR *dir = opendir("/dev/shm");
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        files += strncmp(entry->d_name, live->paths.shm_prefix + 1, length) == 0;
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return files;
+}
+
+granary_id
+live_id(uint64_t n)
+{
+    granary_id id = {{0}};
+
+    memcpy(id.bytes, &n, sizeof n);
+    id.bytes[15] = 1;
+    return id;
+}
+
+void
+live_fill(void *bytes, size_t size, uint64_t n)
+{
+    unsigned char *at = bytes;
+    uint64_t x = n * 0x9e3779b97f4a7c15ull + 1;
+
+    for (size_t i = 0; i < size; i++) {
+        x = x * 6364136223846793005ull + 1442695040888963407ull;
+        at[i] = i % 2 == 0 ? (unsigned char)(x >> 56) : 0;
+    }
+}
+
+granary_err
+live_put(granary_client *client, uint64_t n, size_t size)
+{
+    granary_buffer buffer;
+    granary_err err = granary_object_create(client, live_id(n), size, 0, 10000, &buffer);
+
+    if (err == GRANARY_OK) {
+        live_fill(buffer.data, size, n);
+        err = granary_object_seal(client, &buffer);
+    }
+    return err;
+}
+
+granary_err
+live_verify(granary_client *client, uint64_t n, size_t size)
+{
+    granary_view view;
+    granary_err err = granary_object_get(client, live_id(n), 0, &view);
+    char *want;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    want = malloc(size + 1);
+    live_fill(want, size, n);
+    assert_int_equal(view.data_size, size);
+    assert_memory_equal(view.data, want, size);
+    free(want);
+    granary_object_release(client, &view);
+    return GRANARY_OK;
+}

@@ -1,0 +1,44 @@
+/* A whole store in a thread of the test, on a private instance; stopping it checks that nothing is left behind. */
+#ifndef TESTS_STORE_LIVE_H
+#define TESTS_STORE_LIVE_H
+
+#include <pthread.h>
+
+#include "base/instance.h"
+#include "granary/store.h"
+#include "store/store.h"
+
+struct live {
+    char dir[64]; /* holds the instance and the spill files */
+    char instance[80];
+    char spill[80];
+    struct gr_instance paths;
+    struct store *store;
+    pthread_t thread;
+    int stop_fd;
+};
+
+/* A private directory, no store yet. */
+void live_init(struct live *live);
+void live_fini(struct live *live);
+
+void live_start(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes);
+/* Stop, audit the account, destroy: no shared memory, socket or spill file is left. */
+void live_stop(struct live *live);
+
+granary_client *live_connect(const struct live *live, const char *session);
+
+/* How many shared-memory files the instance has. */
+int live_shm_files(const struct live *live);
+
+/* The n-th id of a test. */
+granary_id live_id(uint64_t n);
+
+/* Bytes that differ from object to object and compress a little. */
+void live_fill(void *bytes, size_t size, uint64_t n);
+
+/* Put object n of that size and its contents; get it and compare. */
+granary_err live_put(granary_client *client, uint64_t n, size_t size);
+granary_err live_verify(granary_client *client, uint64_t n, size_t size);
+
+#endif

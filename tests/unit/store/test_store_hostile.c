@@ -1,0 +1,453 @@
+/* Clients that lie, babble, or do not listen: they are answered or dropped, and everybody else goes on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "contract/shm.h"
+#include "live.h"
+#include "wire/frame.h"
+
+#define MIB        ((uint64_t)1 << 20)
+#define TIMEOUT_MS 5000
+
+/* A client without the library: it can send what it likes. */
+struct raw {
+    int fd;
+    int page_fd;
+    int doorbell;
+    struct gr_frame_reader *reader;
+    struct gr_lease_page *page;
+    uint64_t head;
+};
+
+static void
+raw_open(struct raw *raw, const struct live *live)
+{
+    granary_err err;
+
+    *raw = (struct raw){.page_fd = -1, .doorbell = -1};
+    raw->fd = gr_unix_connect(live->paths.store_socket, &err);
+    assert_true(raw->fd >= 0);
+    raw->reader = gr_frame_reader_create();
+}
+
+static void
+raw_close(struct raw *raw)
+{
+    if (raw->page != NULL) {
+        (void)munmap(raw->page, sizeof *raw->page);
+    }
+    gr_frame_reader_destroy(raw->reader);
+    gr_fd_close(&raw->fd);
+    gr_fd_close(&raw->page_fd);
+    gr_fd_close(&raw->doorbell);
+}
+
+static granary_err
+raw_ask(struct raw *raw, uint16_t op, const void *body, uint32_t size, struct gr_frame_in *ret_frame)
+{
+    struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = op, .seq = 7, .size = size};
+    granary_err err = gr_frame_send(raw->fd, &head, body, NULL, 0);
+
+    if (err == GRANARY_OK) {
+        err = gr_frame_receive(raw->reader, raw->fd, gr_deadline_ns(TIMEOUT_MS), ret_frame);
+    }
+    if (err == GRANARY_OK) {
+        assert_int_equal(ret_frame->head.op, op);
+        assert_int_equal(ret_frame->head.seq, 7);
+        err = ret_frame->head.err;
+    }
+    return err;
+}
+
+static void
+raw_hello(struct raw *raw)
+{
+    struct gr_hello hello = {.version = GR_STORE_VERSION, .shm_version = GR_SHM_VERSION, .tag = "raw"};
+    struct gr_frame_in frame;
+
+    assert_int_equal(raw_ask(raw, GR_STORE_HELLO, &hello, sizeof hello, &frame), GRANARY_OK);
+    assert_int_equal(frame.fd_count, 3);
+    raw->page_fd = frame.fds[1];
+    raw->doorbell = frame.fds[2];
+    gr_fd_close(&frame.fds[0]);
+    raw->page = mmap(NULL, sizeof *raw->page, PROT_READ | PROT_WRITE, MAP_SHARED, raw->page_fd, 0);
+    assert_ptr_not_equal(raw->page, MAP_FAILED);
+}
+
+static uint32_t
+raw_room(struct raw *raw, uint64_t bytes)
+{
+    struct gr_room room = {.min_bytes = bytes, .want_bytes = bytes, .timeout_ms = 1000};
+    struct gr_room_reply reply;
+    struct gr_frame_in frame;
+
+    assert_int_equal(raw_ask(raw, GR_STORE_ROOM, &room, sizeof room, &frame), GRANARY_OK);
+    memcpy(&reply, frame.body, sizeof reply);
+    assert_true(reply.size_bytes >= bytes);
+    gr_frame_in_reset(&frame);
+    return reply.segment;
+}
+
+/* Push one entry and wait for its answer. */
+static granary_err
+raw_push(struct raw *raw, const struct gr_ring_entry *entry)
+{
+    struct gr_ring_entry *place = &raw->page->ring[raw->head % GR_RING_ENTRIES];
+    const uint64_t one = 1;
+    int64_t end = gr_deadline_ns(TIMEOUT_MS);
+    uint32_t status;
+
+    atomic_store(&place->status, 0);
+    place->op = entry->op;
+    memcpy(place->id, entry->id, sizeof place->id);
+    place->segment = entry->segment;
+    place->meta_size = entry->meta_size;
+    place->offset = entry->offset;
+    place->data_size = entry->data_size;
+    raw->head++;
+    atomic_store(&raw->page->ring_head, raw->head);
+    assert_int_equal(write(raw->doorbell, &one, sizeof one), sizeof one);
+    while (((status = atomic_load(&place->status)) & GR_RING_DONE) == 0) {
+        assert_true(gr_now_ns() < end);
+    }
+    return (granary_err)(-(int32_t)(status & ~GR_RING_DONE));
+}
+
+/* The peer hung up. */
+static bool
+raw_dropped(struct raw *raw)
+{
+    struct gr_frame_in frame;
+
+    for (;;) {
+        granary_err err = gr_frame_receive(raw->reader, raw->fd, gr_deadline_ns(TIMEOUT_MS), &frame);
+
+        if (err != GRANARY_OK) {
+            return err == GRANARY_EUNREACHABLE;
+        }
+        gr_frame_in_reset(&frame);
+    }
+}
+
+static struct gr_ring_entry
+seal_of(uint64_t n, uint32_t segment, uint64_t offset, uint64_t data_size, uint32_t meta_size)
+{
+    struct gr_ring_entry entry = {
+        .op = GR_RING_SEAL, .segment = segment, .offset = offset, .data_size = data_size, .meta_size = meta_size};
+    granary_id id = live_id(n);
+
+    memcpy(entry.id, id.bytes, sizeof entry.id);
+    return entry;
+}
+
+/* Every impossible seal is refused, and the account does not notice. */
+static void
+impossible_seals_are_refused(void **state)
+{
+    struct live live;
+    struct raw raw, other;
+    granary_client *client;
+    uint32_t mine, theirs;
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    raw_open(&other, &live);
+    raw_hello(&other);
+    mine = raw_room(&raw, 65536);
+    theirs = raw_room(&other, 65536);
+    {
+        struct gr_ring_entry bad[] = {
+            seal_of(1, theirs, 0, 100, 0),                         /* another's room */
+            seal_of(1, 0, 0, 100, 0),                              /* no room */
+            seal_of(1, 999999, 0, 100, 0),                         /* no such room */
+            seal_of(1, mine, 1, 100, 0),                           /* not aligned */
+            seal_of(1, mine, 65536, 1, 0),                         /* behind the end */
+            seal_of(1, mine, 64, 65536, 0),                        /* over the end */
+            seal_of(1, mine, 0, UINT64_MAX, 0),                    /* size overflows */
+            seal_of(1, mine, UINT64_MAX - 63, 64, 0),              /* offset overflows */
+            seal_of(1, mine, 0, GR_MAX_OBJECT + 1, 0),             /* too large */
+            seal_of(1, mine, 0, 64, UINT32_MAX),                   /* too much metadata */
+            {.op = GR_RING_SEAL, .segment = mine, .data_size = 1}, /* no id */
+            {.op = 0},
+            {.op = 77},
+            {.op = GR_RING_RETIRE, .segment = theirs},
+            {.op = GR_RING_RETIRE, .segment = 0},
+        };
+
+        for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+            assert_int_equal(raw_push(&raw, &bad[i]), GRANARY_EINVAL);
+        }
+    }
+    /* What is sealed in a room never adds up to more than the room, wherever it is said to lie. */
+    assert_int_equal(raw_push(&raw, &(struct gr_ring_entry[]){seal_of(2, mine, 0, 40000, 0)}[0]), GRANARY_OK);
+    assert_int_equal(raw_push(&raw, &(struct gr_ring_entry[]){seal_of(3, mine, 0, 40000, 0)}[0]), GRANARY_EINVAL);
+    assert_int_equal(raw_push(&raw, &(struct gr_ring_entry[]){seal_of(2, mine, 40000 / 64 * 64 + 64, 64, 0)}[0]),
+                     GRANARY_EEXIST);
+    assert_int_equal(raw_push(&raw, &(struct gr_ring_entry){.op = GR_RING_RETIRE, .segment = mine}), GRANARY_OK);
+    assert_int_equal(raw_push(&raw, &(struct gr_ring_entry[]){seal_of(4, mine, 40960, 64, 0)}[0]), GRANARY_EINVAL);
+    assert_int_equal(raw_push(&raw, &(struct gr_ring_entry){.op = GR_RING_DELETE, .id = {1}}), GRANARY_ENOENT);
+    assert_true(granary_object_contains(client, live_id(2)));
+    raw_close(&raw);
+    raw_close(&other);
+    assert_int_equal(live_put(client, 5, 1000), GRANARY_OK);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* A ring that claims more entries than there are, a page that was wiped, a page that was truncated. */
+static void
+broken_pages_drop_their_client_only(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        const uint64_t one = 1;
+        struct live live;
+        struct raw raw;
+        granary_client *client;
+
+        live_start(&live, 16 * MIB, 0);
+        client = live_connect(&live, NULL);
+        raw_open(&raw, &live);
+        raw_hello(&raw);
+        if (kind == 0) {
+            atomic_store(&raw.page->ring_head, GR_RING_ENTRIES + 1);
+        } else if (kind == 1) {
+            atomic_store(&raw.page->magic, 0);
+            atomic_store(&raw.page->ring_head, 1);
+        } else {
+            assert_int_equal(live_put(client, 1, 1000), GRANARY_OK);
+            assert_int_equal(ftruncate(raw.page_fd, 0), 0);
+            assert_int_equal(granary_object_delete(client, live_id(1), 0), GRANARY_OK); /* the store looks at hazards */
+        }
+        assert_int_equal(write(raw.doorbell, &one, sizeof one), sizeof one);
+        if (kind < 2) {
+            assert_true(raw_dropped(&raw));
+        }
+        assert_int_equal(live_put(client, 5, 1000), GRANARY_OK);
+        raw_close(&raw);
+        granary_disconnect(client);
+        live_stop(&live);
+    }
+}
+
+/* A ring filled while the store looks away is answered to the last entry before its client is forgotten. */
+static void
+last_words_count(void **state)
+{
+    struct live live;
+    struct raw raw;
+    granary_client *client;
+    uint32_t room;
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    room = raw_room(&raw, 65536);
+    for (unsigned i = 0; i < 1000; i++) {
+        raw.page->ring[i] = seal_of(i + 1, room, (uint64_t)i * 64, 64, 0);
+    }
+    atomic_store(&raw.page->ring_head, 1000);
+    raw_close(&raw);
+    for (int64_t end = gr_deadline_ns(TIMEOUT_MS); !granary_object_contains(client, live_id(1000));) {
+        assert_true(gr_now_ns() < end);
+    }
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* Bytes that are no frame, frames that are no request, requests out of order: dropped. */
+static void
+babble_is_dropped(void **state)
+{
+    char garbage[70000];
+    struct live live;
+    granary_client *client;
+    struct gr_frame frames[] = {
+        {.magic = GR_STORE_MAGIC, .op = 0},
+        {.magic = GR_STORE_MAGIC, .op = 999},
+        {.magic = GR_STORE_MAGIC, .op = GR_STORE_PING},
+        {.magic = GR_STORE_MAGIC, .op = GR_STORE_HELLO},
+        {.magic = GR_STORE_MAGIC, .op = GR_STORE_HELLO, .size = GR_FRAME_MAX_BODY + 1},
+        {.magic = 1, .op = GR_STORE_HELLO},
+    };
+
+    (void)state;
+    srand(5);
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    for (int round = 0; round < 200; round++) {
+        struct raw raw;
+        size_t size = 20 + (size_t)rand() % (sizeof garbage - 20);
+
+        for (size_t i = 0; i < size; i++) {
+            garbage[i] = (char)rand();
+        }
+        raw_open(&raw, &live);
+        if (round % 2 == 0) {
+            (void)!send(raw.fd, garbage, size, MSG_NOSIGNAL);
+        } else {
+            (void)!send(raw.fd, &frames[(size_t)round / 2 % 6], sizeof frames[0], MSG_NOSIGNAL);
+        }
+        {
+            /* Unread garbage makes the kernel reset the connection: either end of it is a drop. */
+            struct pollfd poller = {.fd = raw.fd, .events = POLLIN};
+            char byte;
+
+            assert_int_equal(poll(&poller, 1, TIMEOUT_MS), 1);
+            assert_true(recv(raw.fd, &byte, 1, 0) <= 0);
+        }
+        raw_close(&raw);
+    }
+    assert_int_equal(live_put(client, 5, 1000), GRANARY_OK);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* Requests with wrong sizes or nonsense in them, after HELLO. */
+static void
+nonsense_requests_are_answered_or_dropped(void **state)
+{
+    struct live live;
+    struct raw raw;
+    struct gr_frame_in frame;
+    uint32_t numbers[3] = {0, 5, UINT32_MAX};
+    struct gr_map map = {.kind = 9, .number = 1};
+    struct gr_object_ref ref = {.id = {1}, .serial = 5, .scope = 9};
+    struct gr_room room = {.min_bytes = UINT64_MAX, .want_bytes = 1, .timeout_ms = -1};
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    assert_int_equal(raw_ask(&raw, GR_STORE_PING, NULL, 0, &frame), GRANARY_OK);
+    assert_int_equal(raw_ask(&raw, GR_STORE_MAP, &map, sizeof map, &frame), GRANARY_ENOENT);
+    assert_int_equal(raw_ask(&raw, GR_STORE_ROOM, &room, sizeof room, &frame), GRANARY_EFULL);
+    assert_int_equal(raw_ask(&raw, GR_STORE_PIN, &ref, sizeof ref, &frame), GRANARY_EINVAL);
+    assert_int_equal(raw_ask(&raw, GR_STORE_RESTORE, &ref, sizeof ref, &frame), GRANARY_ENOENT);
+    assert_int_equal(raw_ask(&raw, GR_STORE_LEASE, &ref, sizeof ref, &frame), GRANARY_ESTATE);
+    assert_int_equal(raw_ask(&raw, GR_STORE_UNLEASE, &ref, sizeof ref, &frame), GRANARY_ENOENT);
+    assert_int_equal(raw_ask(&raw, GR_STORE_DEAD, numbers, sizeof numbers, &frame), GRANARY_OK);
+    assert_memory_equal(frame.body, "\1\1\1", 3);
+    assert_int_equal(raw_ask(&raw, GR_STORE_DEAD, numbers, 5, &frame), GRANARY_EUNREACHABLE);
+    raw_close(&raw);
+    live_stop(&live);
+}
+
+/* Another version is told both, and dropped. */
+static void
+other_versions_are_told(void **state)
+{
+    struct gr_hello hello = {.version = GR_STORE_VERSION + 1, .shm_version = GR_SHM_VERSION};
+    struct gr_frame_in frame;
+    struct live live;
+    struct raw raw;
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    raw_open(&raw, &live);
+    assert_int_equal(raw_ask(&raw, GR_STORE_HELLO, &hello, sizeof hello, &frame), GRANARY_EVERSION);
+    assert_true(frame.head.size > 10);
+    assert_true(raw_dropped(&raw));
+    raw_close(&raw);
+    live_stop(&live);
+}
+
+/* A client that asks and never reads is dropped; it holds nobody up. */
+static void
+deaf_clients_are_dropped(void **state)
+{
+    struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = GR_STORE_PING};
+    struct live live;
+    struct raw raw;
+    granary_client *client;
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    for (int64_t end = gr_deadline_ns(TIMEOUT_MS);;) {
+        if (send(raw.fd, &head, sizeof head, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN) {
+            break;
+        }
+        assert_true(gr_now_ns() < end);
+    }
+    assert_int_equal(live_put(client, 5, 1000), GRANARY_OK);
+    raw_close(&raw);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* Leases that the store counts keep an object as hazards do, and end with their client. */
+static void
+counted_leases_hold_objects(void **state)
+{
+    struct live live;
+    struct raw raw;
+    struct gr_frame_in frame;
+    granary_client *client;
+    granary_store_stat stat;
+    granary_view view;
+    struct gr_object_ref ref = {.scope = 0};
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    assert_int_equal(live_put(client, 1, 1000), GRANARY_OK);
+    assert_int_equal(granary_object_get(client, live_id(1), 0, &view), GRANARY_OK);
+    memcpy(ref.id, view.id.bytes, sizeof ref.id);
+    ref.serial = view.serial;
+    granary_object_release(client, &view);
+    assert_int_equal(raw_ask(&raw, GR_STORE_LEASE, &ref, sizeof ref, &frame), GRANARY_OK);
+    assert_int_equal(raw_ask(&raw, GR_STORE_LEASE, &ref, sizeof ref, &frame), GRANARY_OK);
+    assert_int_equal(raw_ask(&raw, GR_STORE_UNLEASE, &ref, sizeof ref, &frame), GRANARY_OK);
+    assert_int_equal(granary_object_delete(client, live_id(1), 0), GRANARY_OK);
+    assert_int_equal(granary_store_stat_get(client, &stat), GRANARY_OK);
+    assert_int_equal(stat.retiring_bytes, 1024);
+    raw_close(&raw);
+    for (int64_t end = gr_deadline_ns(1000); stat.retiring_bytes > 0;) {
+        assert_int_equal(granary_store_stat_get(client, &stat), GRANARY_OK);
+        assert_true(gr_now_ns() < end);
+    }
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(impossible_seals_are_refused),
+        cmocka_unit_test(broken_pages_drop_their_client_only),
+        cmocka_unit_test(last_words_count),
+        cmocka_unit_test(babble_is_dropped),
+        cmocka_unit_test(nonsense_requests_are_answered_or_dropped),
+        cmocka_unit_test(other_versions_are_told),
+        cmocka_unit_test(deaf_clients_are_dropped),
+        cmocka_unit_test(counted_leases_hold_objects),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,212 @@
+/* The account, the map, segments, sizes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/account.h"
+#include "store/map.h"
+#include "store/segment.h"
+#include "store/store.h"
+
+#define PREFIX "/granary.test.parts."
+
+/* Whatever is moved, the seven parts add up to the capacity. */
+static void
+account_always_balances(void **state)
+{
+    struct account account;
+
+    (void)state;
+    srand(1);
+    account_init(&account, 1000000);
+    for (int i = 0; i < 100000; i++) {
+        enum gr_account from = (enum gr_account)(GR_ACCOUNT_FREE + rand() % 6);
+        enum gr_account to = (enum gr_account)(GR_ACCOUNT_FREE + rand() % 6);
+
+        account_move(&account, from, to, (uint64_t)rand() % (account.bytes[from] + 1));
+        assert_true(account_balances(&account));
+    }
+    account.bytes[GR_ACCOUNT_FREE]++;
+    assert_false(account_balances(&account));
+}
+
+/* What is published is one consistent set under an even version. */
+static void
+account_is_published_as_a_set(void **state)
+{
+    struct gr_control *control = calloc(1, sizeof *control);
+    struct account account;
+
+    (void)state;
+    account_init(&account, 4096);
+    account_move(&account, GR_ACCOUNT_FREE, GR_ACCOUNT_WRITING, 96);
+    account_add(&account, GR_ACCOUNT_OBJECTS, 3);
+    account_publish(&account, control);
+    assert_int_equal(control->account_version, 2);
+    assert_int_equal(control->account[GR_ACCOUNT_FREE], 4000);
+    assert_int_equal(control->account[GR_ACCOUNT_WRITING], 96);
+    assert_int_equal(control->account[GR_ACCOUNT_OBJECTS], 3);
+    free(control);
+}
+
+/* A map agrees with a plain array, through growth and removal in any order. */
+static void
+map_agrees_with_a_model(void **state)
+{
+    enum { KEYS = 500 };
+    uint64_t model[KEYS + 1] = {0};
+    struct map map = {0};
+    size_t live = 0;
+
+    (void)state;
+    srand(2);
+    for (int i = 0; i < 200000; i++) {
+        uint64_t key = 1 + (uint64_t)rand() % KEYS;
+        struct map_entry *entry = map_find(&map, map_key_number(key));
+
+        assert_int_equal(entry != NULL, model[key] != 0);
+        if (entry != NULL) {
+            assert_int_equal(entry->value.numbers[0], model[key]);
+        }
+        if (rand() % 2 == 0) {
+            entry = map_add(&map, map_key_number(key));
+            live += model[key] == 0;
+            model[key] = entry->value.numbers[0] = 1 + (uint64_t)i;
+        } else if (entry != NULL) {
+            map_remove(&map, entry);
+            model[key] = 0;
+            live--;
+        }
+        assert_int_equal(map.count, live);
+    }
+    for (size_t position = 0; map_next(&map, &position) != NULL; live--) {
+    }
+    assert_int_equal(live, 0);
+    map_free(&map);
+}
+
+/* From grant to seal, delete, close and reuse, each byte of a segment is in exactly one part of the account. */
+static void
+segment_bytes_move_through_the_account(void **state)
+{
+    struct account account;
+    struct segment *segment;
+
+    (void)state;
+    account_init(&account, 1 << 20);
+    assert_int_equal(segment_create(&account, PREFIX, 1, 1, 65536, GR_ACCOUNT_WRITING, &segment), GRANARY_OK);
+    assert_int_equal(account.bytes[GR_ACCOUNT_WRITING], 65536);
+    assert_true(segment_expect(segment));
+    segment_seal(segment, &account, 4096, 7, 1);
+    assert_true(segment_expect(segment));
+    segment_seal(segment, &account, 8192, 8, 2);
+    assert_int_equal(account.bytes[GR_ACCOUNT_SEALED], 12288);
+    segment_died(segment, &account, 4096);
+    assert_int_equal(segment_dead(segment), 4096);
+    segment_deleting(segment, &account, 8192);
+    assert_int_equal(account.bytes[GR_ACCOUNT_RETIRING], 8192);
+    segment_close(segment, &account);
+    segment_close(segment, &account);
+    assert_int_equal(account.bytes[GR_ACCOUNT_WRITING], 0);
+    assert_int_equal(account.bytes[GR_ACCOUNT_POOLED], 65536 - 8192);
+    segment_deleted(segment, &account, 8192);
+    assert_int_equal(account.bytes[GR_ACCOUNT_POOLED], 65536);
+    segment_reopen(segment, &account, GR_ACCOUNT_WRITING);
+    assert_int_equal(account.bytes[GR_ACCOUNT_WRITING], 65536);
+    segment_destroy(segment, &account, PREFIX, 1);
+    assert_int_equal(account.bytes[GR_ACCOUNT_FREE], 1 << 20);
+    assert_true(account_balances(&account));
+}
+
+/* Warm is what has pages; a punched page has none, and only whole dead pages are punched. */
+static void
+segment_punches_whole_pages(void **state)
+{
+    char bytes[16384];
+    struct account account;
+    struct segment *segment;
+
+    (void)state;
+    memset(bytes, 1, sizeof bytes);
+    account_init(&account, 1 << 20);
+    assert_int_equal(segment_create(&account, PREFIX, 1, 2, 16384, GR_ACCOUNT_WRITING, &segment), GRANARY_OK);
+    assert_int_equal(segment_warm_bytes(segment), 0);
+    assert_int_equal(pwrite(segment->fd, bytes, 8192, 0), 8192);
+    assert_int_equal(segment_warm_bytes(segment), 8192);
+    assert_int_equal(pwrite(segment->fd, bytes, sizeof bytes, 0), sizeof bytes);
+    assert_int_equal(segment_warm_bytes(segment), 16384);
+    segment_close(segment, &account);
+    assert_int_equal(segment_punch(segment, 64, 4095), 0);
+    assert_int_equal(segment_punch(segment, 64, 8192), 4096);
+    segment_add_punched(segment, &account, 4096);
+    assert_int_equal(account.bytes[GR_ACCOUNT_FREE], (1 << 20) - 16384 + 4096);
+    /* A liar's overlapping objects may show more holes than there are dead bytes: never more than those. */
+    segment_add_punched(segment, &account, 1 << 20);
+    assert_int_equal(account.bytes[GR_ACCOUNT_POOLED], 0);
+    segment_destroy(segment, &account, PREFIX, 1);
+    assert_int_equal(account.bytes[GR_ACCOUNT_FREE], 1 << 20);
+}
+
+static void
+sizes_are_read_as_people_write_them(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes; /* 0: refused */
+    } cases[] = {
+        {"4096", 4096},
+        {"64M", 64ull << 20},
+        {"1.5G", 3ull << 29},
+        {"2k", 2048},
+        {"1T", 1ull << 40},
+        {"1GiB", 1 << 30},
+        {"8MB", 8 << 20},
+        {"", 0},
+        {"M", 0},
+        {"-1", 0},
+        {"12X", 0},
+        {"1GG", 0},
+        {"0x10", 0},
+        {"nan", 0},
+        {"inf", 0},
+        {"99999999T", 0},
+        {" 5", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t bytes = 0;
+        granary_err err = store_parse_size(cases[i].text, &bytes);
+
+        assert_int_equal(err, cases[i].bytes == 0 ? GRANARY_EINVAL : GRANARY_OK);
+        assert_int_equal(bytes, cases[i].bytes);
+    }
+}
+
+static void
+default_budget_fits_the_machine(void **state)
+{
+    (void)state;
+    assert_true(store_default_memory() > 0);
+    assert_int_equal(store_default_memory() % 4096, 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(account_always_balances),         cmocka_unit_test(account_is_published_as_a_set),
+        cmocka_unit_test(map_agrees_with_a_model),         cmocka_unit_test(segment_bytes_move_through_the_account),
+        cmocka_unit_test(segment_punches_whole_pages),     cmocka_unit_test(sizes_are_read_as_people_write_them),
+        cmocka_unit_test(default_budget_fits_the_machine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
