@@ -1,0 +1,77 @@
+/*
+ * granary bench: figures with their physical limit or peer beside them, measured in the same run. Public API only.
+ */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* `granary bench store`: argv[0] is "store". Returns an exit status. */
+int bench_store(int argc, char **argv);
+
+/* ---- samples ---- */
+
+/* A set of measurements of one thing. Zero is an empty one. */
+struct samples {
+    double *values;
+    size_t count;
+    size_t room;
+};
+/* Ends the process when out of memory: a benchmark has nothing to save. */
+void samples_add(struct samples *samples, double value);
+/* 0 ≤ quantile ≤ 1; sorts the samples. 0 when there are none. */
+double samples_quantile(struct samples *samples, double quantile);
+void samples_free(struct samples *samples);
+
+/* ---- results ---- */
+
+struct result {
+    char key[40];
+    const char *unit;
+    const char *note; /* for the table: what was done, and how many a sample */
+    const char *peer; /* key of the line to compare with, or NULL */
+    bool has_p99;     /* else value alone */
+    double value;     /* p50 when has_p99 */
+    double p99;
+};
+
+struct results {
+    struct result lines[64];
+    size_t count;
+};
+/* Record p50 and p99 of samples, and free them. key, unit, note and peer are kept by pointer or copied. */
+void results_add(struct results *results, const char *key, const char *unit, const char *peer, const char *note,
+                 struct samples *samples);
+void results_add_value(struct results *results, const char *key, const char *unit, const char *peer, const char *note,
+                       double value);
+/* One JSON object, key → {"p50", "p99", "unit"} or {"value", "unit"}; or a table for humans. */
+void results_print(const struct results *results, bool json, FILE *out);
+
+/* ---- a store of one's own ---- */
+
+struct bench_daemon {
+    char directory[64];
+    pid_t pid;
+};
+/* Start granary-store of $GRANARY_BIN or from beside this program in a fresh directory. False: said why on stderr. */
+bool bench_daemon_start(struct bench_daemon *daemon);
+void bench_daemon_stop(struct bench_daemon *daemon);
+
+/* Monotonic. */
+int64_t bench_now_ns(void);
+
+/* ---- peers (peers.c, redis.c): each adds its line, or none when it is not there ---- */
+
+void bench_unix_rtt(struct results *results, size_t rounds);
+void bench_futex_rtt(struct results *results, size_t rounds);
+/* Copy between two buffers of bytes that are warm; records memcpy_gib_s and returns it. */
+double bench_memcpy(struct results *results, size_t bytes, size_t rounds);
+/* directory: where it may put its files. objects of 64 bytes, random gets. */
+void bench_lmdb(struct results *results, const char *directory, size_t objects);
+void bench_redis(struct results *results, const char *directory, size_t rounds);
+
+#endif

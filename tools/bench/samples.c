@@ -1,0 +1,149 @@
+/* Samples, results and how they are printed. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/bench.h"
+
+int64_t
+bench_now_ns(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void
+samples_add(struct samples *samples, double value)
+{
+    if (samples->count == samples->room) {
+        samples->room = samples->room == 0 ? 1024 : samples->room * 2;
+        samples->values = realloc(samples->values, samples->room * sizeof *samples->values);
+        if (samples->values == NULL) {
+            perror("granary: bench");
+            exit(5);
+        }
+    }
+    samples->values[samples->count++] = value;
+}
+
+static int
+by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+double
+samples_quantile(struct samples *samples, double quantile)
+{
+    if (samples->count == 0) {
+        return 0;
+    }
+    qsort(samples->values, samples->count, sizeof *samples->values, by_value);
+    return samples->values[(size_t)(quantile * (double)(samples->count - 1) + 0.5)];
+}
+
+void
+samples_free(struct samples *samples)
+{
+    free(samples->values);
+    *samples = (struct samples){.values = NULL};
+}
+
+static struct result *
+results_line(struct results *results, const char *key, const char *unit, const char *peer, const char *note)
+{
+    struct result *line = &results->lines[results->count];
+
+    if (results->count == sizeof results->lines / sizeof results->lines[0]) {
+        abort();
+    }
+    results->count++;
+    (void)snprintf(line->key, sizeof line->key, "%s", key);
+    line->unit = unit;
+    line->peer = peer;
+    line->note = note;
+    return line;
+}
+
+void
+results_add(struct results *results, const char *key, const char *unit, const char *peer, const char *note,
+            struct samples *samples)
+{
+    struct result *line = results_line(results, key, unit, peer, note);
+
+    line->has_p99 = true;
+    line->value = samples_quantile(samples, 0.5);
+    line->p99 = samples_quantile(samples, 0.99);
+    samples_free(samples);
+}
+
+void
+results_add_value(struct results *results, const char *key, const char *unit, const char *peer, const char *note,
+                  double value)
+{
+    results_line(results, key, unit, peer, note)->value = value;
+}
+
+static const struct result *
+results_find(const struct results *results, const char *key)
+{
+    for (size_t i = 0; key != NULL && i < results->count; i++) {
+        if (strcmp(results->lines[i].key, key) == 0) {
+            return &results->lines[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+print_json(const struct results *results, FILE *out)
+{
+    (void)fputs("{", out);
+    for (size_t i = 0; i < results->count; i++) {
+        const struct result *line = &results->lines[i];
+
+        (void)fprintf(out, "%s\n  \"%s\": ", i == 0 ? "" : ",", line->key);
+        if (line->has_p99) {
+            (void)fprintf(out, "{\"p50\": %.6g, \"p99\": %.6g, \"unit\": \"%s\"}", line->value, line->p99, line->unit);
+        } else {
+            (void)fprintf(out, "{\"value\": %.6g, \"unit\": \"%s\"}", line->value, line->unit);
+        }
+    }
+    (void)fputs("\n}\n", out);
+}
+
+static void
+print_table(const struct results *results, FILE *out)
+{
+    (void)fprintf(out, "%-28s %10s %10s %-6s %-26s %s\n", "what", "p50", "p99", "unit", "beside", "how");
+    for (size_t i = 0; i < results->count; i++) {
+        const struct result *line = &results->lines[i];
+        const struct result *peer = results_find(results, line->peer);
+        char beside[64] = "";
+        char p99[16] = "";
+
+        if (peer != NULL) {
+            (void)snprintf(beside, sizeof beside, "%s %.4g", peer->key, peer->value);
+        }
+        if (line->has_p99) {
+            (void)snprintf(p99, sizeof p99, "%.4g", line->p99);
+        }
+        (void)fprintf(out, "%-28s %10.4g %10s %-6s %-26s %s\n", line->key, line->value, p99, line->unit, beside,
+                      line->note);
+    }
+}
+
+void
+results_print(const struct results *results, bool json, FILE *out)
+{
+    if (json) {
+        print_json(results, out);
+    } else {
+        print_table(results, out);
+    }
+}
