@@ -1,0 +1,52 @@
+/* Any text as an expression: parsed, checked against a schema of every dtype, its columns marked, checked again. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/expr.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct gr_schema *
+columns(void)
+{
+    static struct gr_field fields[] = {
+        {(char *)(uintptr_t) "a", GRANARY_INT64},    {(char *)(uintptr_t) "x", GRANARY_FLOAT64},
+        {(char *)(uintptr_t) "s", GRANARY_STRING},   {(char *)(uintptr_t) "d", GRANARY_DATE},
+        {(char *)(uintptr_t) "b", GRANARY_BOOL},     {(char *)(uintptr_t) "t", GRANARY_TIMESTAMP},
+        {(char *)(uintptr_t) "n", GRANARY_NULLTYPE},
+    };
+    static const struct gr_schema schema = {.count = sizeof fields / sizeof fields[0], .fields = fields};
+
+    return &schema;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    struct gr_expr *expr = NULL;
+    bool used[8] = {false};
+    granary_dtype dtype;
+
+    if (text == NULL) {
+        return 0;
+    }
+    if (size > 0) {
+        memcpy(text, data, size);
+    }
+    text[size] = '\0';
+    if (gr_expr_parse(text, &expr) == GRANARY_OK) {
+        gr_expr_columns(expr, columns(), used);
+        if (gr_expr_check(expr, columns()) == GRANARY_OK) {
+            dtype = expr->dtype;
+            if (gr_expr_check(expr, columns()) != GRANARY_OK || expr->dtype != dtype) {
+                abort(); /* what was checked once passes again, unchanged */
+            }
+        }
+    }
+    gr_expr_destroy(expr);
+    free(text);
+    return 0;
+}
