@@ -37,8 +37,11 @@ struct sorter {
 static int
 compare_doubles(double a, double b, bool descending)
 {
-    if (isnan(a) || isnan(b)) {
-        return (int)isnan(a) - (int)isnan(b) == 0 ? 0 : isnan(a) ? 1 : -1;
+    bool nan_a = isnan(a);
+    bool nan_b = isnan(b);
+
+    if (nan_a || nan_b) {
+        return (int)nan_a - (int)nan_b;
     }
     return descending ? (a < b) - (a > b) : (a > b) - (a < b);
 }

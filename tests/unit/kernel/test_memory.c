@@ -1,0 +1,255 @@
+/*
+ * Every allocation of a kernel fails once: the call then returns ENOMEM and keeps nothing (leaks are seen by the
+ * address sanitizer).
+ */
+#include "frame_tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/exact_sum.h"
+
+/* Allocations until one fails; negative: none does. */
+static long left = -1;
+
+static bool
+fails(void)
+{
+    return left >= 0 && left-- == 0;
+}
+
+/* The linker leads the rooms' calls here (--wrap). */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t size);
+
+void *
+__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *
+__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *
+__wrap_realloc(void *old, size_t size)
+{
+    return fails() ? NULL : __real_realloc(old, size);
+}
+
+void *
+__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+char *
+__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : __real_strdup(text);
+}
+
+char *
+__wrap_strndup(const char *text, size_t size)
+{
+    return fails() ? NULL : __real_strndup(text, size);
+}
+
+/* Run with the first, the second, ... allocation failing, until none does; the outputs of the last run stay. */
+static void
+run_starved(struct kernel_test *test, gr_kernel *kernel)
+{
+    granary_err err = GRANARY_ENOMEM;
+    long n;
+
+    for (n = 0; err != GRANARY_OK; n++) {
+        left = n;
+        err = kernel_test_run(test, kernel);
+        left = -1;
+        if (err != GRANARY_OK) {
+            assert_int_equal(err, GRANARY_ENOMEM);
+            for (size_t i = 0; i < test->output_count; i++) {
+                gr_value_free(&test->outputs[i]);
+            }
+        }
+        assert_true(n < 10000);
+    }
+    assert_true(n > 1); /* some allocation did fail */
+}
+
+static void
+rows(void **state)
+{
+    granary_frame *frame = frame_random(1, 1200, true);
+    struct kernel_test test;
+
+    (void)state;
+    kernel_test_init(&test, "select");
+    kernel_test_strings(&test, "columns", "text,key");
+    kernel_test_frame(&test, frame);
+    run_starved(&test, kernel_select);
+    kernel_test_fini(&test);
+    kernel_test_init(&test, "filter");
+    kernel_test_attr(&test, gr_attr_new_string("where", "lower(text) = 'ab' or key + 1.5 > 2"));
+    kernel_test_frame(&test, frame);
+    run_starved(&test, kernel_filter);
+    kernel_test_fini(&test);
+    kernel_test_init(&test, "assign");
+    kernel_test_map(&test, "columns", "a=lower(text);key=key * 2;b=day is null");
+    kernel_test_frame(&test, frame);
+    run_starved(&test, kernel_assign);
+    kernel_test_fini(&test);
+    kernel_test_init(&test, "concat");
+    kernel_test_attr(&test, gr_attr_new_int("limit", 2000));
+    kernel_test_frame(&test, frame);
+    kernel_test_frame(&test, frame);
+    run_starved(&test, kernel_concat);
+    kernel_test_fini(&test);
+    gr_frame_destroy(frame);
+}
+
+static const char aggregates[] = "n=size;s=sum(real);w=mean(wide);t=max(text);u=nunique(text)";
+
+static void
+call_groupby(struct kernel_test *test, const char *op)
+{
+    kernel_test_init(test, op);
+    kernel_test_strings(test, "keys", "flag,number");
+    kernel_test_map(test, "aggregate", aggregates);
+}
+
+static void
+groupby(void **state)
+{
+    granary_frame *frame = frame_random(2, 300, true);
+    struct kernel_test map;
+    struct kernel_test merge;
+    struct kernel_test final;
+
+    (void)state;
+    call_groupby(&map, "groupby_map");
+    kernel_test_frame(&map, frame);
+    run_starved(&map, kernel_groupby_map);
+    call_groupby(&merge, "groupby_merge");
+    kernel_test_bytes(&merge, &map.outputs[0]);
+    kernel_test_bytes(&merge, &map.outputs[0]);
+    run_starved(&merge, kernel_groupby_merge);
+    call_groupby(&final, "groupby_final");
+    kernel_test_bytes(&final, &merge.outputs[0]);
+    kernel_test_bytes(&final, &map.outputs[0]);
+    run_starved(&final, kernel_groupby_final);
+    kernel_test_fini(&final);
+    kernel_test_fini(&merge);
+    kernel_test_fini(&map);
+    gr_frame_destroy(frame);
+}
+
+static void
+call_sort(struct kernel_test *test, const char *op)
+{
+    kernel_test_init(test, op);
+    kernel_test_strings(test, "by", "text,number");
+    kernel_test_bools(test, "descending", "1");
+    kernel_test_attr(test, gr_attr_new_int("samples", 5));
+    kernel_test_attr(test, gr_attr_new_int("parts", 3));
+}
+
+static void
+sort(void **state)
+{
+    granary_frame *frame = frame_random(3, 300, true);
+    struct kernel_test sorting;
+    struct kernel_test sampling;
+    struct kernel_test pivots;
+    struct kernel_test split;
+    struct kernel_test merge;
+
+    (void)state;
+    call_sort(&sorting, "sort");
+    kernel_test_frame(&sorting, frame);
+    run_starved(&sorting, kernel_sort);
+    call_sort(&sampling, "sort_sample");
+    kernel_test_frame(&sampling, sorting.outputs[0].frame);
+    run_starved(&sampling, kernel_sort_sample);
+    call_sort(&pivots, "sort_pivots");
+    kernel_test_frame(&pivots, sampling.outputs[0].frame);
+    run_starved(&pivots, kernel_sort_pivots);
+    call_sort(&split, "sort_split");
+    kernel_test_frame(&split, sorting.outputs[0].frame);
+    kernel_test_frame(&split, pivots.outputs[0].frame);
+    split.output_count = 3;
+    run_starved(&split, kernel_sort_split);
+    call_sort(&merge, "sort_merge");
+    kernel_test_attr(&merge, gr_attr_new_int("limit", 20));
+    kernel_test_frame(&merge, split.outputs[0].frame);
+    kernel_test_frame(&merge, split.outputs[1].frame);
+    run_starved(&merge, kernel_sort_merge);
+    kernel_test_fini(&merge);
+    kernel_test_fini(&split);
+    kernel_test_fini(&pivots);
+    kernel_test_fini(&sampling);
+    kernel_test_fini(&sorting);
+    gr_frame_destroy(frame);
+}
+
+static void
+join(void **state)
+{
+    granary_frame *frame = frame_random(4, 100, true);
+    struct kernel_test test;
+
+    (void)state;
+    kernel_test_init(&test, "join");
+    kernel_test_strings(&test, "on", "key,flag");
+    kernel_test_attr(&test, gr_attr_new_string("how", "left"));
+    kernel_test_frame(&test, frame);
+    kernel_test_frame(&test, frame);
+    run_starved(&test, kernel_join);
+    kernel_test_fini(&test);
+    gr_frame_destroy(frame);
+}
+
+/* A sum that ran out of memory stays marked, whatever is added later. */
+static void
+exact_sums(void **state)
+{
+    struct exact_sum sum = {0};
+    struct exact_sum other = {0};
+
+    (void)state;
+    exact_sum_add(&sum, 1.0);
+    left = 0;
+    exact_sum_add(&sum, 1e305);
+    left = -1;
+    assert_false(exact_sum_ok(&sum));
+    exact_sum_add(&sum, 1.0);
+    assert_false(exact_sum_ok(&sum));
+    exact_sum_merge(&other, &sum);
+    assert_false(exact_sum_ok(&other));
+    exact_sum_fini(&sum);
+    exact_sum_fini(&other);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows), cmocka_unit_test(groupby),    cmocka_unit_test(sort),
+        cmocka_unit_test(join), cmocka_unit_test(exact_sums),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
