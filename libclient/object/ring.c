@@ -3,6 +3,7 @@
  * them in order; this side takes each answer before it fills the entry again.
  */
 #include <assert.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,8 +12,9 @@
 #include "base/futex.h"
 #include "object/client.h"
 
-/* How long a thread looks at the tail before it sleeps. */
-#define SPIN_NS 20000
+/* How long a thread looks at the tail: with the cpu to itself, then lending it to others, before it sleeps. */
+#define SPIN_NS  4000
+#define YIELD_NS 20000
 
 static uint64_t
 ring_tail(const granary_client *client)
@@ -20,20 +22,40 @@ ring_tail(const granary_client *client)
     return atomic_load_explicit(&client->page->ring_tail, memory_order_acquire);
 }
 
-/* Sleep or spin until everything before end is answered. Errors: EUNREACHABLE */
+/* Look at the tail for a while. True: everything before end is answered. */
+static bool
+ring_spin(granary_client *client, uint64_t end)
+{
+    int64_t began;
+    int64_t spent = 0;
+
+    if (ring_tail(client) >= end || !client->spin) {
+        return ring_tail(client) >= end;
+    }
+    began = gr_now_ns();
+    while (spent < YIELD_NS) {
+        for (int i = 0; i < 16; i++) {
+            if (ring_tail(client) >= end) {
+                return true;
+            }
+            gr_cpu_relax();
+        }
+        if (spent > SPIN_NS) {
+            (void)sched_yield(); /* the store may be waiting for this very cpu */
+        }
+        spent = gr_now_ns() - began;
+    }
+    return false;
+}
+
+/* Spin, then sleep, until everything before end is answered. Errors: EUNREACHABLE */
 static granary_err
 ring_await(granary_client *client, uint64_t end)
 {
     struct gr_lease_page *page = client->page;
-    int64_t spin_until = client->spin && ring_tail(client) < end ? gr_now_ns() + SPIN_NS : 0;
     granary_err err = GRANARY_OK;
 
-    while (ring_tail(client) < end && spin_until != 0 && gr_now_ns() < spin_until) {
-        for (int i = 0; i < 16 && ring_tail(client) < end; i++) {
-            gr_cpu_relax();
-        }
-    }
-    if (ring_tail(client) >= end) {
+    if (ring_spin(client, end)) {
         return GRANARY_OK;
     }
     atomic_fetch_add(&page->ring_waiting, 1);
