@@ -100,8 +100,7 @@ gather_from(struct spill *spill, struct list *segments)
 {
     struct list *node, *next;
 
-    list_each(node, next, segments)
-    {
+    list_each (node, next, segments) {
         struct segment *segment = list_owner(node, struct segment, in_order);
 
         if (segment->live == segment->clean || (spill->session != NULL && spill->session != segment->session)) {

@@ -173,8 +173,7 @@ close_arenas(struct store *store)
 {
     struct list *node, *next;
 
-    list_each(node, next, &store->sessions)
-    {
+    list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
         struct segment *arena = session->arena;
 
@@ -192,8 +191,7 @@ reclaim_from(struct store *store, struct list *segments, uint64_t need)
 {
     struct list *node, *next;
 
-    list_each(node, next, segments)
-    {
+    list_each (node, next, segments) {
         struct segment *segment = list_owner(node, struct segment, in_order);
 
         if (free_bytes(store) >= need) {
@@ -240,14 +238,12 @@ memory_describe(const struct store *store, char *text, size_t size)
                 (unsigned long long)bytes[GR_ACCOUNT_SEALED], (unsigned long long)store->account.pinned,
                 (unsigned long long)store->blocked_bytes, (unsigned long long)bytes[GR_ACCOUNT_RETIRING],
                 (unsigned long long)bytes[GR_ACCOUNT_WRITING]);
-    list_each(node, next, &store->clients)
-    {
+    list_each (node, next, &store->clients) {
         const struct client *client = list_owner(node, struct client, in_store);
         struct list *open, *open_next;
         uint64_t writing = 0;
 
-        list_each(open, open_next, &store->open)
-        {
+        list_each (open, open_next, &store->open) {
             const struct segment *segment = list_owner(open, struct segment, in_order);
 
             writing += segment->writer == client ? segment->size - segment->sealed_total : 0;
@@ -315,8 +311,7 @@ serve_rooms(struct store *store, int64_t now_ns, bool restores_wait)
     struct client *head = NULL;
     struct list *node, *next;
 
-    list_each(node, next, &store->rooms)
-    {
+    list_each (node, next, &store->rooms) {
         struct client *client = list_owner(node, struct client, in_queue);
         uint64_t min = client->min_bytes;
         bool may_pass =
@@ -405,8 +400,7 @@ memory_next_ns(const struct store *store, int64_t now_ns)
 
     if (anybody_waits(store)) {
         next_ns = store->serve_now ? now_ns : store->tried_ns + RETRY_NS;
-        list_each(node, next, &store->rooms)
-        {
+        list_each (node, next, &store->rooms) {
             const struct client *client = list_owner(node, struct client, in_queue);
 
             next_ns = client->deadline_ns < next_ns ? client->deadline_ns : next_ns;
@@ -452,8 +446,7 @@ memory_writer_gone(struct client *client)
     struct store *store = client->store;
     struct list *node, *next;
 
-    list_each(node, next, &client->session->segments)
-    {
+    list_each (node, next, &client->session->segments) {
         struct segment *segment = list_owner(node, struct segment, in_session);
 
         if (segment->writer != client) {

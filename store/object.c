@@ -42,8 +42,7 @@ store_flush_touched(struct store *store)
         return;
     }
     barrier_full();
-    list_each(node, next, &session->clients)
-    {
+    list_each (node, next, &session->clients) {
         struct client *client = list_owner(node, struct client, in_session);
 
         waiting = waiting || atomic_load_explicit(&client->page->waiting, memory_order_seq_cst) != 0;
@@ -60,8 +59,7 @@ session_holds(const struct session *session, uint64_t serial)
     unsigned set = (unsigned)(serial % GR_HAZARD_SETS);
     struct list *node, *next;
 
-    list_each(node, next, &session->clients)
-    {
+    list_each (node, next, &session->clients) {
         struct client *client = list_owner(node, struct client, in_session);
 
         for (unsigned way = 0; way < GR_HAZARD_WAYS; way++) {

@@ -74,8 +74,7 @@ answer_pins(struct restore *restore, struct gr_slot *slot, granary_err err)
     struct list *node, *next;
 
     (void)snprintf(message, sizeof message, "%s", granary_error_message());
-    list_each(node, next, &session->clients)
-    {
+    list_each (node, next, &session->clients) {
         struct client *client = list_owner(node, struct client, in_session);
 
         if (!is_pinned_for(client, restore)) {
@@ -287,18 +286,19 @@ restore_serve(struct store *store, int64_t now_ns)
 {
     struct list *node, *next;
 
-    list_each(node, next, &store->restores)
-    {
+    list_each (node, next, &store->restores) {
         struct restore *restore = list_owner(node, struct restore, in_queue);
         struct gr_slot *slot = index_find_serial(&restore->session->index, restore->id, restore->serial);
         granary_err err = slot == NULL ? GRANARY_ENOENT : restore_place(restore);
+        bool disk_failed = store->disk_error[0] != '\0' && now_ns < store->disk_retry_ns;
 
-        if (err == GRANARY_EBUSY && now_ns >= restore->deadline_ns) {
+        if (err == GRANARY_EBUSY && (disk_failed || now_ns >= restore->deadline_ns)) {
             char holders[640];
 
             memory_describe(store, holders, sizeof holders);
-            err = gr_fail(GRANARY_EFULL, "no room to bring an object of %llu bytes back: %s",
-                          (unsigned long long)restore->footprint, holders);
+            err = gr_fail(GRANARY_EFULL, "no room to bring an object of %llu bytes back: %s%s%s",
+                          (unsigned long long)restore->footprint, disk_failed ? store->disk_error : "",
+                          disk_failed ? "; " : "", holders);
         }
         if (err == GRANARY_EBUSY) {
             return false;
@@ -327,8 +327,7 @@ restore_fini(struct session *session)
     struct map_entry *entry;
     size_t position = 0;
 
-    list_each(node, next, &session->store->restores)
-    {
+    list_each (node, next, &session->store->restores) {
         struct restore *restore = list_owner(node, struct restore, in_queue);
 
         if (restore->session == session) {

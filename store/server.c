@@ -267,8 +267,7 @@ destroy_segments(struct store *store, struct session *session)
 {
     struct list *node, *next;
 
-    list_each(node, next, &session->segments)
-    {
+    list_each (node, next, &session->segments) {
         struct segment *segment = list_owner(node, struct segment, in_session);
 
         /* The objects go with the session. */
@@ -284,8 +283,7 @@ bury(struct store *store)
 {
     struct list *node, *next;
 
-    list_each(node, next, &store->gone)
-    {
+    list_each (node, next, &store->gone) {
         client_bury(list_owner(node, struct client, in_store));
     }
 }
@@ -297,14 +295,12 @@ destroy_state(struct store *store)
     size_t position = 0;
     struct list *node, *next;
 
-    list_each(node, next, &store->clients)
-    {
+    list_each (node, next, &store->clients) {
         client_drop(list_owner(node, struct client, in_store), NULL);
     }
     bury(store);
     workers_stop(store->workers);
-    list_each(node, next, &store->sessions)
-    {
+    list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
 
         destroy_segments(store, session);
@@ -397,8 +393,7 @@ drop_doomed(struct store *store)
 {
     struct list *node, *next;
 
-    list_each(node, next, &store->clients)
-    {
+    list_each (node, next, &store->clients) {
         struct client *client = list_owner(node, struct client, in_store);
 
         if (client->doomed) {
@@ -426,8 +421,7 @@ drain_rings(struct store *store, bool all, int64_t now_ns)
     unsigned entries = 0;
     struct list *node, *next;
 
-    list_each(node, next, &store->clients)
-    {
+    list_each (node, next, &store->clients) {
         struct client *client = list_owner(node, struct client, in_store);
         unsigned drained;
 
@@ -448,8 +442,7 @@ set_sleeping(struct store *store, uint32_t sleeping)
 {
     struct list *node, *next;
 
-    list_each(node, next, &store->sessions)
-    {
+    list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (session->client_count > 0) {
@@ -467,8 +460,7 @@ recheck_deleting(struct store *store, int64_t now_ns)
     bool any = false;
     struct list *node, *next;
 
-    list_each(node, next, &store->sessions)
-    {
+    list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (session->recheck_deleting || (due && session->deleting_count > 0)) {
@@ -487,8 +479,7 @@ publish_all(struct store *store)
 {
     struct list *node, *next;
 
-    list_each(node, next, &store->sessions)
-    {
+    list_each (node, next, &store->sessions) {
         session_publish(list_owner(node, struct session, in_store));
     }
 }
@@ -568,13 +559,11 @@ store_audit(const struct store *store)
     uint64_t clean = 0;
     struct list *node, *next;
 
-    list_each(node, next, &store->sessions)
-    {
+    list_each (node, next, &store->sessions) {
         const struct session *session = list_owner(node, struct session, in_store);
         struct list *in, *in_next;
 
-        list_each(in, in_next, &session->segments)
-        {
+        list_each (in, in_next, &session->segments) {
             const struct segment *segment = list_owner(in, struct segment, in_session);
 
             audit_segment(segment, parts);

@@ -18,8 +18,7 @@ slots_moved(void *context, const uint32_t *new_place)
     struct session *session = context;
     struct list *node, *next;
 
-    list_each(node, next, &session->segments)
-    {
+    list_each (node, next, &session->segments) {
         struct segment *segment = list_owner(node, struct segment, in_session);
 
         for (uint32_t i = 0; i < segment->entry_count; i++) {
@@ -62,8 +61,7 @@ find(struct store *store, const char *name)
 {
     struct list *node, *next;
 
-    list_each(node, next, &store->sessions)
-    {
+    list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (strcmp(session->name, name) == 0) {
