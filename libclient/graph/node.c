@@ -24,17 +24,45 @@ find(const Granary__Node *node, const char *name)
     return gr_attr_find(node->attrs, node->n_attrs, name);
 }
 
-size_t
+static int
+compare_strings(const void *a, const void *b)
+{
+    char *const *left = *(char *const *const *)a;
+    char *const *right = *(char *const *const *)b;
+    int order = strcmp(*left, *right);
+
+    return order != 0 ? order : left < right ? -1 : 1;
+}
+
+/* A graph may have as many targets as nodes: sort, instead of comparing each with each. */
+static static int
+compare_strings(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+const char *
 find_repeated(char *const *strings, size_t count)
 {
-    for (size_t i = 1; i < count; i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(strings[i], strings[j]) == 0) {
-                return i;
+    char **sorted = count < 2 ? NULL : malloc(count * sizeof *sorted);
+    const char *repeated = NULL;
+
+    if (sorted == NULL) {
+        /* Few or no memory: each with each. */
+        for (size_t i = 1; i < count && repeated == NULL; i++) {
+            for (size_t j = 0; j < i; j++) {
+                repeated = strcmp(strings[i], strings[j]) == 0 ? strings[i] : repeated;
             }
         }
+        return repeated;
     }
-    return count;
+    memcpy(sorted, strings, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_strings);
+    for (size_t i = 1; i < count && repeated == NULL; i++) {
+        repeated = strcmp(sorted[i - 1], sorted[i]) == 0 ? sorted[i] : NULL;
+    }
+    free(sorted);
+    return repeated;
 }
 
 /* ---- kinds ---- */
@@ -161,7 +189,7 @@ check_attr(enum gr_tile_op op, Granary__Attr *attr)
 {
     const struct gr_param_info *param = gr_param_find(op, attr->name);
     Granary__Attr__Kind kind = attr->kind;
-    size_t repeated;
+    const char *repeated;
 
     if (param == NULL) {
         return no_parameter(op, attr->name);
@@ -174,8 +202,8 @@ check_attr(enum gr_tile_op op, Granary__Attr *attr)
         return gr_fail(GRANARY_EINVAL, "parameter '%s' is not UTF-8 text", param->name);
     }
     repeated = find_repeated(attr->keys, attr->n_keys);
-    if (repeated < attr->n_keys) {
-        return gr_fail(GRANARY_EINVAL, "parameter '%s' has '%s' twice", param->name, attr->keys[repeated]);
+    if (repeated != NULL) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' has '%s' twice", param->name, repeated);
     }
     return GRANARY_OK;
 }
@@ -212,7 +240,7 @@ static granary_err
 check_names(const Granary__Node *node, const char *name)
 {
     const Granary__Attr *attr = find(node, name);
-    size_t repeated;
+    const char *repeated;
 
     if (attr == NULL) {
         return GRANARY_OK;
@@ -221,8 +249,8 @@ check_names(const Granary__Node *node, const char *name)
         return gr_fail(GRANARY_EINVAL, "parameter '%s' names no column", name);
     }
     repeated = find_repeated(attr->strings, attr->n_strings);
-    if (repeated < attr->n_strings) {
-        return gr_fail(GRANARY_EINVAL, "parameter '%s' names column '%s' twice", name, attr->strings[repeated]);
+    if (repeated != NULL) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' names column '%s' twice", name, repeated);
     }
     for (size_t i = 0; i < attr->n_strings; i++) {
         if (attr->strings[i][0] == '\0') {
