@@ -352,10 +352,10 @@ static granary_err
 resolve_targets(struct work *work, struct gr_graph *graph)
 {
     const Granary__Graph *message = work->message;
-    size_t repeated = find_repeated(message->targets, message->n_targets);
+    const char *repeated = find_repeated(message->targets, message->n_targets);
 
-    if (repeated < message->n_targets) {
-        return gr_fail(GRANARY_EINVAL, "target '%.100s' is named twice", message->targets[repeated]);
+    if (repeated != NULL) {
+        return gr_fail(GRANARY_EINVAL, "target '%.100s' is named twice", repeated);
     }
     graph->targets = calloc(message->n_targets, sizeof *graph->targets);
     if (graph->targets == NULL) {

@@ -27,20 +27,10 @@ find(const Granary__Node *node, const char *name)
 static int
 compare_strings(const void *a, const void *b)
 {
-    char *const *left = *(char *const *const *)a;
-    char *const *right = *(char *const *const *)b;
-    int order = strcmp(*left, *right);
-
-    return order != 0 ? order : left < right ? -1 : 1;
-}
-
-/* A graph may have as many targets as nodes: sort, instead of comparing each with each. */
-static static int
-compare_strings(const void *a, const void *b)
-{
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* A graph may have as many targets as nodes: sort, instead of comparing each with each. */
 const char *
 find_repeated(char *const *strings, size_t count)
 {
