@@ -457,6 +457,8 @@ memory_writer_gone(struct client *client)
             segment_close(segment, &store->account);
             list_append(&store->closed, &segment->in_order);
             segment_settle(store, segment);
+            /* Settling bounds the pool and so may destroy any idle segment, the next one too. */
+            next = client->session->segments.next;
         }
     }
     store->serve_now = true;
