@@ -43,6 +43,8 @@ GRANARY_API void granary_node_set_bool(granary_graph *graph, granary_node node, 
 GRANARY_API void granary_node_set_string(granary_graph *graph, granary_node node, const char *key, const char *value);
 GRANARY_API void
 granary_node_set_ints(granary_graph *graph, granary_node node, const char *key, const int64_t *values, size_t count);
+GRANARY_API void
+granary_node_set_bools(granary_graph *graph, granary_node node, const char *key, const bool *values, size_t count);
 GRANARY_API void granary_node_set_strings(granary_graph *graph, granary_node node, const char *key,
                                           const char *const *values, size_t count);
 /* An entry of a mapping parameter, such as assign's columns: key "columns", entry "cost", text "`a` / 1000". */

@@ -253,6 +253,12 @@ granary_node_set_ints(granary_graph *graph, granary_node node, const char *key, 
 }
 
 void
+granary_node_set_bools(granary_graph *graph, granary_node node, const char *key, const bool *values, size_t count)
+{
+    set(graph, node, key, key == NULL ? NULL : gr_attr_new_bools(key, values, count));
+}
+
+void
 granary_node_set_strings(granary_graph *graph, granary_node node, const char *key, const char *const *values,
                          size_t count)
 {

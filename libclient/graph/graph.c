@@ -352,8 +352,12 @@ static granary_err
 resolve_targets(struct work *work, struct gr_graph *graph)
 {
     const Granary__Graph *message = work->message;
-    const char *repeated = find_repeated(message->targets, message->n_targets);
+    const char *repeated = NULL;
+    granary_err err = find_repeated(message->targets, message->n_targets, &repeated);
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (repeated != NULL) {
         return gr_fail(GRANARY_EINVAL, "target '%.100s' is named twice", repeated);
     }

@@ -31,28 +31,25 @@ compare_strings(const void *a, const void *b)
 }
 
 /* A graph may have as many targets as nodes: sort, instead of comparing each with each. */
-const char *
-find_repeated(char *const *strings, size_t count)
+granary_err
+find_repeated(char *const *strings, size_t count, const char **ret_string)
 {
-    char **sorted = count < 2 ? NULL : malloc(count * sizeof *sorted);
+    char **sorted = malloc((count + 1) * sizeof *sorted);
     const char *repeated = NULL;
 
     if (sorted == NULL) {
-        /* Few or no memory: each with each. */
-        for (size_t i = 1; i < count && repeated == NULL; i++) {
-            for (size_t j = 0; j < i; j++) {
-                repeated = strcmp(strings[i], strings[j]) == 0 ? strings[i] : repeated;
-            }
-        }
-        return repeated;
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    memcpy(sorted, strings, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_strings);
+    if (count > 0) {
+        memcpy(sorted, strings, count * sizeof *sorted);
+        qsort(sorted, count, sizeof *sorted, compare_strings);
+    }
     for (size_t i = 1; i < count && repeated == NULL; i++) {
         repeated = strcmp(sorted[i - 1], sorted[i]) == 0 ? sorted[i] : NULL;
     }
     free(sorted);
-    return repeated;
+    *ret_string = repeated;
+    return GRANARY_OK;
 }
 
 /* ---- kinds ---- */
@@ -179,7 +176,8 @@ check_attr(enum gr_tile_op op, Granary__Attr *attr)
 {
     const struct gr_param_info *param = gr_param_find(op, attr->name);
     Granary__Attr__Kind kind = attr->kind;
-    const char *repeated;
+    const char *repeated = NULL;
+    granary_err err;
 
     if (param == NULL) {
         return no_parameter(op, attr->name);
@@ -191,11 +189,8 @@ check_attr(enum gr_tile_op op, Granary__Attr *attr)
     if (!all_utf8(attr->strings, attr->n_strings) || !all_utf8(attr->keys, attr->n_keys)) {
         return gr_fail(GRANARY_EINVAL, "parameter '%s' is not UTF-8 text", param->name);
     }
-    repeated = find_repeated(attr->keys, attr->n_keys);
-    if (repeated != NULL) {
-        return gr_fail(GRANARY_EINVAL, "parameter '%s' has '%s' twice", param->name, repeated);
-    }
-    return GRANARY_OK;
+    err = find_repeated(attr->keys, attr->n_keys, &repeated);
+    return repeated != NULL ? gr_fail(GRANARY_EINVAL, "parameter '%s' has '%s' twice", param->name, repeated) : err;
 }
 
 static granary_err
@@ -230,7 +225,8 @@ static granary_err
 check_names(const Granary__Node *node, const char *name)
 {
     const Granary__Attr *attr = find(node, name);
-    const char *repeated;
+    const char *repeated = NULL;
+    granary_err err;
 
     if (attr == NULL) {
         return GRANARY_OK;
@@ -238,7 +234,9 @@ check_names(const Granary__Node *node, const char *name)
     if (attr->n_strings == 0) {
         return gr_fail(GRANARY_EINVAL, "parameter '%s' names no column", name);
     }
-    repeated = find_repeated(attr->strings, attr->n_strings);
+    if ((err = find_repeated(attr->strings, attr->n_strings, &repeated)) != GRANARY_OK) {
+        return err;
+    }
     if (repeated != NULL) {
         return gr_fail(GRANARY_EINVAL, "parameter '%s' names column '%s' twice", name, repeated);
     }

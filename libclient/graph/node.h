@@ -14,8 +14,8 @@ granary_err node_fail(const Granary__Node *node, granary_err err);
  */
 granary_err node_check(Granary__Node *node, enum gr_tile_op op);
 
-/* A string that a list has twice, or NULL. */
-const char *find_repeated(char *const *strings, size_t count);
+/* A string that a list has twice, or NULL. Errors: ENOMEM */
+granary_err find_repeated(char *const *strings, size_t count, const char **ret_string);
 
 /* The type of a node whose inputs' types are known. *type is all zero before. Errors: ENOENT, ETYPE, EINVAL, ENOMEM;
  * without the node's name */

@@ -51,7 +51,8 @@ a_graph_built_call_by_call_passes_the_check(void **state)
     granary_node_set_strings(graph, by, "keys", (const char *const[]){"Wildlife Species", "Origin State"}, 2);
     granary_node_set_entry(graph, by, "aggregate", "n", "size");
     granary_node_set_string(graph, top, "by", "wrong");
-    granary_node_set_string(graph, top, "by", "n");
+    granary_node_set_strings(graph, top, "by", (const char *const[]){"n", "Origin State"}, 2);
+    granary_node_set_bools(graph, top, "descending", (const bool[]){true, false}, 2);
     granary_node_set_ints(graph, tensor, "shape", (const int64_t[]){3, 4}, 2);
     granary_node_set_int(graph, tensor, "seed", 7);
     granary_node_set_double(graph, more, "value", 0.5);
@@ -69,8 +70,10 @@ a_graph_built_call_by_call_passes_the_check(void **state)
     assert_string_equal(node->attrs[0]->keys[1], "one");
     assert_string_equal(node->attrs[0]->strings[1], "1");
     node = message->nodes[top];
-    assert_int_equal(node->n_attrs, 1);
+    assert_int_equal(node->n_attrs, 2);
     assert_string_equal(node->attrs[0]->strings[0], "n");
+    assert_int_equal(node->attrs[1]->ints[0], 1);
+    assert_int_equal(node->attrs[1]->ints[1], 0);
     assert_int_equal(message->n_targets, 2);
     assert_string_equal(message->targets[1], "more");
     granary__graph__free_unpacked(message, NULL);

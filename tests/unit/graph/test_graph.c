@@ -307,19 +307,19 @@ parameters_given_twice_are_refused(void **state)
     granary__graph__free_unpacked(message, NULL);
 }
 
-/* Neither the stack nor time grows out of hand with a chain. */
-static void
-a_chain_of_100000_nodes_is_ordered(void **state)
+enum { MANY = 100000 };
+
+/* MANY nodes; chained: each needs the one after it. */
+static struct gr_graph *
+create_many(bool chained)
 {
-    enum { COUNT = 100000 };
     Granary__Graph *message = malloc(sizeof *message);
     struct gr_graph *graph = NULL;
 
-    (void)state;
     granary__graph__init(message);
-    message->nodes = calloc(COUNT, sizeof *message->nodes);
-    message->n_nodes = COUNT;
-    for (int i = 0; i < COUNT; i++) {
+    message->nodes = calloc(MANY, sizeof *message->nodes);
+    message->n_nodes = MANY;
+    for (int i = 0; i < MANY; i++) {
         Granary__Node *node = malloc(sizeof *node);
         char name[16];
 
@@ -327,7 +327,7 @@ a_chain_of_100000_nodes_is_ordered(void **state)
         (void)snprintf(name, sizeof name, "n%d", i);
         node->name = strdup(name);
         node->op = strdup("null");
-        if (i < COUNT - 1) { /* the first one needs the second, and so on */
+        if (chained && i < MANY - 1) {
             node->inputs = calloc(1, sizeof *node->inputs);
             (void)snprintf(name, sizeof name, "n%d", i + 1);
             node->inputs[0] = strdup(name);
@@ -336,9 +336,30 @@ a_chain_of_100000_nodes_is_ordered(void **state)
         message->nodes[i] = node;
     }
     assert_succeeds(gr_graph_create(message, &graph));
+    return graph;
+}
+
+/* Neither the stack nor time grows out of hand. */
+static void
+a_chain_of_100000_nodes_is_ordered(void **state)
+{
+    struct gr_graph *graph = create_many(true);
+
+    (void)state;
     assert_string_equal(graph->nodes[0].node->name, "n99999");
     assert_int_equal(graph->target_count, 1);
-    assert_int_equal(graph->targets[0], COUNT - 1);
+    assert_int_equal(graph->targets[0], MANY - 1);
+    gr_graph_destroy(graph);
+}
+
+static void
+all_of_100000_nodes_may_be_targets(void **state)
+{
+    struct gr_graph *graph = create_many(false);
+
+    (void)state;
+    assert_int_equal(graph->target_count, MANY);
+    assert_int_equal(graph->targets[MANY - 1], MANY - 1);
     gr_graph_destroy(graph);
 }
 
@@ -402,6 +423,7 @@ main(void)
         cmocka_unit_test(lying_attributes_are_refused),
         cmocka_unit_test(parameters_given_twice_are_refused),
         cmocka_unit_test(a_chain_of_100000_nodes_is_ordered),
+        cmocka_unit_test(all_of_100000_nodes_may_be_targets),
         cmocka_unit_test(attributes_have_defaults_and_copies),
     };
 
