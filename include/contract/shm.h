@@ -31,18 +31,22 @@
 
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared memory needs lock-free atomics");
 
+/* clang-format off: a table */
 /*
  * Life of a slot's word: serial << 8 | state
  *
  *   state      entered by              the bytes are       a get then               next
  *   EMPTY      table creation          -                   ends its probe           SEALED
- *   TOMB       object gone             -                   probes on                SEALED
+ *   TOMB       object gone             -                   probes on                SEALED, EMPTY
  *   SEALED     seal, restore           in a data segment   leases                   RETIRING, DELETING, MOVED
  *   RETIRING   eviction tries          in a data segment   tries again              SEALED, SPILLED
- *   SPILLED    eviction succeeded      in a spill file     asks for a restore       SEALED (new serial), DELETING,
- * MOVED DELETING   delete, still leased    in a data segment   finds nothing            TOMB MOVED      table replaced
- * as before           loads control->table     -
+ *   SPILLED    eviction succeeded      in a spill file     asks for a restore       SEALED (new serial), TOMB, MOVED
+ *   DELETING   delete, still leased    in a data segment   probes on (*)            TOMB, MOVED
+ *   MOVED      table replaced          as before           loads control->table     -
+ *
+ * (*) a newer object of the same id may follow in the same probe.
  */
+/* clang-format on */
 enum gr_slot_state {
     GR_SLOT_EMPTY = 0,
     GR_SLOT_TOMB = 1,
