@@ -124,6 +124,7 @@ gr_err_from_errno(int error)
     case ECONNRESET:
     case EPIPE:
     case ENOTCONN:
+    case EHOSTUNREACH: /* ZeroMQ: no such peer */
         return GRANARY_EUNREACHABLE;
     case ETIMEDOUT:
     case EAGAIN:

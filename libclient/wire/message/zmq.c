@@ -86,6 +86,10 @@ socket_open(struct gr_zmq_context *context, int type, const char *path, granary_
         (void)zmq_setsockopt(socket->zmq, ZMQ_ROUTER_MANDATORY, &one, sizeof one);
         /* The directory's mode keeps others out already; this asks the kernel who the peer is. */
         (void)zmq_setsockopt(socket->zmq, ZMQ_IPC_FILTER_UID, &uid, sizeof uid);
+        /* A domain makes libzmq refuse peers that speak ZMTP 1 or 2, before it has a message of theirs. Without it, any
+         * bytes are a message of version 1, and libzmq 4.3.4 aborts when they meet a socket that is being closed. No
+         * handler stands behind the domain, so others are let in as ever. */
+        (void)zmq_setsockopt(socket->zmq, ZMQ_ZAP_DOMAIN, "granary", 7);
         (void)unlink(path);
         if (zmq_bind(socket->zmq, endpoint) < 0 || chmod(path, 0600) < 0) {
             *ret_err = fail_zmq(path);

@@ -1,0 +1,160 @@
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "base/instance.h"
+
+static void
+bad_names_are_refused(void **state)
+{
+    static const char *const names[] = {"with space", "näme", ".hidden", "..",
+                                        "a:b",        "a\nb", "$HOME",   "a-name-of-more-than-32-characters"};
+    struct gr_instance instance = {.name = "before"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        assert_int_equal(gr_instance_resolve(names[i], &instance), GRANARY_EINVAL);
+        assert_non_null(strstr(granary_error_message(), names[i]));
+        assert_string_equal(instance.name, "before");
+    }
+}
+
+static void
+names_and_the_environment_lead_to_directories(void **state)
+{
+    struct gr_instance instance;
+    char want[108];
+
+    (void)state;
+    (void)unsetenv("XDG_RUNTIME_DIR");
+    (void)unsetenv("GRANARY_INSTANCE");
+    assert_int_equal(gr_instance_resolve(NULL, &instance), GRANARY_OK);
+    assert_string_equal(instance.name, "default");
+    (void)snprintf(want, sizeof want, "/tmp/granary-%u/default", (unsigned)geteuid());
+    assert_string_equal(instance.runtime, want);
+    (void)setenv("GRANARY_INSTANCE", "other_1.x-y", 1);
+    assert_int_equal(gr_instance_resolve("", &instance), GRANARY_OK);
+    assert_string_equal(instance.name, "other_1.x-y");
+    assert_int_equal(gr_instance_resolve("mine", &instance), GRANARY_OK);
+    assert_string_equal(instance.name, "mine");
+    (void)setenv("XDG_RUNTIME_DIR", "/tmp", 1);
+    assert_int_equal(gr_instance_resolve("mine", &instance), GRANARY_OK);
+    assert_string_equal(instance.runtime, "/tmp/granary/mine");
+    (void)setenv("XDG_RUNTIME_DIR", "/does/not/exist", 1);
+    assert_int_equal(gr_instance_resolve("mine", &instance), GRANARY_OK);
+    assert_int_equal(strncmp(instance.runtime, "/tmp/granary-", 13), 0);
+    (void)unsetenv("XDG_RUNTIME_DIR");
+    (void)unsetenv("GRANARY_INSTANCE");
+}
+
+/* Whatever is accepted fits a socket's address; one character more is refused with the limit. */
+static void
+paths_fit_a_socket_or_are_refused(void **state)
+{
+    struct gr_instance instance;
+    char path[PATH_MAX + 10];
+    size_t longest = 0;
+
+    (void)state;
+    for (size_t length = 2; length < 200; length++) {
+        memset(path, 'p', length);
+        path[0] = '/';
+        path[length] = '\0';
+        if (gr_instance_resolve(path, &instance) == GRANARY_OK) {
+            longest = length;
+            assert_string_equal(instance.runtime, path);
+            assert_true(strlen(instance.store_socket) < sizeof((struct sockaddr_un *)0)->sun_path);
+            assert_int_equal(strncmp(instance.store_socket, path, length), 0);
+            assert_string_equal(instance.store_socket + length, "/store.sock");
+            assert_string_equal(instance.sched_socket + length, "/sched.sock");
+            assert_string_equal(instance.pool_socket + length, "/pool.sock");
+        } else {
+            assert_true(length > longest);
+            assert_non_null(strstr(granary_error_message(), "--instance"));
+        }
+    }
+    assert_in_range(longest, 80, 96);
+    memset(path, 'p', sizeof path - 1);
+    path[0] = '/';
+    path[sizeof path - 1] = '\0';
+    assert_int_equal(gr_instance_resolve(path, &instance), GRANARY_EINVAL);
+    path[0] = 'p';
+    path[1] = '/';
+    assert_int_equal(gr_instance_resolve(path, &instance), GRANARY_EINVAL);
+}
+
+/* However a directory is written, it is one instance; another one has other shared memory. */
+static void
+one_directory_is_one_instance(void **state)
+{
+    char folder[] = "/tmp/granary-test-XXXXXX";
+    char path[256];
+    struct gr_instance a;
+    struct gr_instance b;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(gr_instance_resolve(folder, &a), GRANARY_OK);
+    (void)snprintf(path, sizeof path, "%s///", folder);
+    assert_int_equal(gr_instance_resolve(path, &b), GRANARY_OK);
+    assert_memory_equal(&a, &b, sizeof a);
+    (void)snprintf(path, sizeof path, "/tmp/../tmp/./%s", folder + 5);
+    assert_int_equal(gr_instance_resolve(path, &b), GRANARY_OK);
+    assert_string_equal(a.shm_prefix, b.shm_prefix);
+    (void)snprintf(path, sizeof path, "%s/x", folder);
+    assert_int_equal(gr_instance_resolve(path, &b), GRANARY_OK);
+    assert_string_not_equal(a.shm_prefix, b.shm_prefix);
+    assert_string_equal(b.name, "x");
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void
+sweeping_removes_only_our_shared_memory(void **state)
+{
+    char folder[] = "/tmp/granary-test-XXXXXX";
+    struct gr_instance instance;
+    char ours[64];
+    char others[64];
+    int fd;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(gr_instance_resolve(folder, &instance), GRANARY_OK);
+    (void)snprintf(ours, sizeof ours, "%s1", instance.shm_prefix);
+    (void)snprintf(others, sizeof others, "/granary-test.%d", (int)getpid());
+    fd = shm_open(ours, O_CREAT | O_RDWR, 0600);
+    assert_true(fd >= 0);
+    gr_fd_close(&fd);
+    fd = shm_open(others, O_CREAT | O_RDWR, 0600);
+    assert_true(fd >= 0);
+    gr_fd_close(&fd);
+    assert_int_equal(gr_instance_sweep_shm(&instance), 1);
+    assert_int_equal(gr_instance_sweep_shm(&instance), 0);
+    assert_int_equal(shm_unlink(others), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_names_are_refused),
+        cmocka_unit_test(names_and_the_environment_lead_to_directories),
+        cmocka_unit_test(paths_fit_a_socket_or_are_refused),
+        cmocka_unit_test(one_directory_is_one_instance),
+        cmocka_unit_test(sweeping_removes_only_our_shared_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
