@@ -210,6 +210,7 @@ gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
 {
     size_t low = 0;
     size_t high = plan->question_count;
+    const ProtobufCBinaryData nothing = {0}; /* a message all of whose fields are zero takes no bytes */
     const struct question *question;
     struct gr_csv *csv;
     enum gr_csv_stage before;
@@ -232,7 +233,7 @@ gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
     if (done->err != GRANARY_OK) {
         return gr_fail((granary_err)done->err, "%s", done->message);
     }
-    if (done->n_inlines != 1) {
+    if (done->n_inlines > 1) {
         return gr_fail(GRANARY_EPROTO, "node '%s' (read_csv): %zu answers instead of one", csv->node->name,
                        done->n_inlines);
     }
@@ -240,7 +241,7 @@ gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
         return GRANARY_OK; /* its subtask ran twice, and the first answer was enough */
     }
     before = csv->stage;
-    err = gr_csv_feed(csv, question->job, &done->inlines[0]);
+    err = gr_csv_feed(csv, question->job, done->n_inlines == 1 ? &done->inlines[0] : &nothing);
     if (csv->stage != before) {
         plan->asked[question->node] = false;
         plan->unready -= csv->stage == GR_CSV_READY;

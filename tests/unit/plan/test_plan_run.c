@@ -1,0 +1,560 @@
+/* Whole plans on the real kernels: whatever the chunking, a target is the same. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "data/frame.h"
+#include "data/print.h"
+#include "kernel/kernel.h"
+#include "world.h"
+
+/* Every value made in a world, until it ends: later ones may borrow from earlier ones. */
+struct values {
+    struct gr_value **all; /* in order of making, with how many they are */
+    size_t *counts;
+    size_t count;
+    size_t room;
+};
+
+static struct gr_value *
+values_make(struct values *values, size_t count)
+{
+    if (values->count == values->room) {
+        values->room = values->room == 0 ? 64 : values->room * 2;
+        values->all = realloc(values->all, values->room * sizeof *values->all);
+        values->counts = realloc(values->counts, values->room * sizeof *values->counts);
+    }
+    values->counts[values->count] = count;
+    values->all[values->count] = calloc(count + 1, sizeof **values->all);
+    return values->all[values->count++];
+}
+
+static void
+values_free(struct values *values)
+{
+    while (values->count > 0) {
+        values->count--;
+        for (size_t i = 0; i < values->counts[values->count]; i++) {
+            gr_value_free(&values->all[values->count][i]);
+        }
+        free(values->all[values->count]);
+    }
+    free(values->all);
+    free(values->counts);
+    *values = (struct values){0};
+}
+
+static void
+fail_done(Granary__Done *done, granary_err err, const Granary__ChunkOp *op)
+{
+    char text[1200];
+
+    (void)snprintf(text, sizeof text, "node '%s' (%s): %s", op->node, op->op, granary_error_message());
+    done->err = err;
+    done->message = strdup(text);
+}
+
+static granary_err
+run_op(struct world *world, const Granary__ChunkOp *op, struct gr_value **locals, struct gr_value *outputs,
+       Granary__Done *done)
+{
+    struct gr_value *inputs = calloc(op->n_inputs + 1, sizeof *inputs);
+    struct gr_buf answer = {0};
+    struct gr_kernel_call call = {.op = op,
+                                  .inputs = inputs,
+                                  .input_count = op->n_inputs,
+                                  .outputs = outputs,
+                                  .output_count = op->n_outputs,
+                                  .answer = &answer};
+    granary_err err;
+
+    for (size_t k = 0; k < op->n_inputs; k++) {
+        const Granary__Operand *operand = op->inputs[k];
+
+        if (operand->object.len == 0) {
+            inputs[k] = locals[operand->op][operand->output];
+        } else {
+            inputs[k] = *(struct gr_value *)world_find(world, operand->object.data)->value;
+        }
+    }
+    err = gr_kernel_find(op->op)(&call);
+    if (err == GRANARY_OK && answer.size > 0) {
+        done->inlines = calloc(1, sizeof *done->inlines);
+        done->n_inlines = 1;
+        done->inlines[0].len = answer.size;
+        done->inlines[0].data = (uint8_t *)gr_buf_take(&answer);
+    }
+    gr_buf_free(&answer);
+    free(inputs);
+    return err;
+}
+
+static void
+run_subtask(struct world *world, const Granary__Subtask *subtask, Granary__Done *done)
+{
+    struct gr_value **locals = calloc(subtask->n_ops, sizeof *locals);
+
+    for (size_t i = 0; i < subtask->n_ops; i++) {
+        const Granary__ChunkOp *op = subtask->ops[i];
+        granary_err err;
+
+        locals[i] = values_make(world->user, op->n_outputs);
+        err = run_op(world, op, locals, locals[i], done);
+        if (err != GRANARY_OK) {
+            fail_done(done, err, op);
+            break;
+        }
+        for (size_t o = 0; o < op->n_outputs; o++) {
+            if (op->outputs[o].len > 0) {
+                world_find(world, op->outputs[o].data)->value = &locals[i][o];
+            }
+        }
+    }
+    free(locals);
+}
+
+/* ---- targets as text ---- */
+
+static void
+print_cell(const granary_column *column, int64_t row, struct gr_buf *out)
+{
+    if (gr_is_null(column, row)) {
+        gr_buf_addf(out, "|null");
+        return;
+    }
+    switch (column->dtype) {
+    case GRANARY_BOOL:
+        gr_buf_addf(out, "|%d", gr_bit(column->values, row));
+        break;
+    case GRANARY_FLOAT64:
+        gr_buf_addf(out, "|%a", ((const double *)column->values)[row]);
+        break;
+    case GRANARY_DATE:
+        gr_buf_addf(out, "|%d", ((const int32_t *)column->values)[row]);
+        break;
+    case GRANARY_STRING:
+        gr_buf_addf(out, "|");
+        gr_buf_add(out, (const char *)column->values + column->offsets[row],
+                   (size_t)(column->offsets[row + 1] - column->offsets[row]));
+        break;
+    case GRANARY_NULLTYPE:
+        gr_buf_addf(out, "|null");
+        break;
+    default:
+        gr_buf_addf(out, "|%lld", (long long)((const int64_t *)column->values)[row]);
+    }
+}
+
+static void
+print_frame(const granary_frame *frame, bool with_names, struct gr_buf *out)
+{
+    for (size_t c = 0; c < frame->count && with_names; c++) {
+        gr_buf_addf(out, "%s:%s ", frame->columns[c].view.name, granary_dtype_name(frame->columns[c].view.dtype));
+    }
+    gr_buf_addf(out, "%s", with_names ? "\n" : "");
+    for (int64_t row = 0; row < frame->rows; row++) {
+        for (size_t c = 0; c < frame->count; c++) {
+            print_cell(&frame->columns[c].view, row, out);
+        }
+        gr_buf_addf(out, "\n");
+    }
+}
+
+/* The target of a world that has run. */
+static char *
+frame_text(struct world *world, const char *target)
+{
+    Granary__Result *result = world_result(world, target);
+    struct gr_buf out = {0};
+
+    assert_false(result->is_tensor);
+    for (size_t i = 0; i < result->n_chunks; i++) {
+        struct world_object *object = world_find(world, result->chunks[i]->id.data);
+
+        assert_non_null(object);
+        print_frame(((struct gr_value *)object->value)->frame, i == 0, &out);
+    }
+    granary__result__free_unpacked(result, NULL);
+    return gr_buf_take(&out);
+}
+
+static void
+reset(struct world *world)
+{
+    values_free(world->user);
+    world_reset(world);
+}
+
+/* Run a graph with every chunk size and compare the target's text; *ret_text is that of one chunk. */
+static char *
+same_for_all_chunks(struct world *world, const char *json, const char *target)
+{
+    static const int64_t sizes[] = {1 << 30, 1, 7, 40, 64, 100, 257, 1000, 4000};
+    char *text = NULL;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        char *again;
+
+        world->options.chunk_bytes = sizes[i];
+        world_must(world, json);
+        again = frame_text(world, target);
+        if (text != NULL) {
+            assert_string_equal(again, text);
+            free(again);
+        } else {
+            text = again;
+        }
+        reset(world);
+    }
+    return text;
+}
+
+static int
+setup(void **state)
+{
+    struct world *world = malloc(sizeof *world);
+
+    world_init(world);
+    world->user = calloc(1, sizeof(struct values));
+    world->run = run_subtask;
+    *state = world;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct world *world = *state;
+
+    values_free(world->user);
+    free(world->user);
+    world_fini(world);
+    free(world);
+    return 0;
+}
+
+/* A file with everything that makes cutting hard. */
+static void
+write_rows(struct world *world, int rows)
+{
+    struct gr_buf text = {0};
+    unsigned seed = 7;
+
+    gr_buf_addf(&text, "\r\nname,\"g\nroup\",n,x,day\r\n");
+    for (int i = 0; i < rows; i++) {
+        int n = rand_r(&seed) % 50;
+
+        gr_buf_addf(&text, "\"r,%d\"\"\n%s\",g%d,", i, i % 5 == 0 ? "a\r\nb" : "", n % 7);
+        if (n % 11 == 0) {
+            gr_buf_addf(&text, "\\N,,1990-01-%02d%s", n % 28 + 1, i % 3 == 0 ? "\r\n" : "\n");
+        } else {
+            gr_buf_addf(&text, "%d,%d.%d,1990-01-%02d%s", n, n, i % 10, n % 28 + 1, i % 4 == 0 ? "\r\n\r\n" : "\n");
+        }
+    }
+    world_file(world, "rows.csv", text.bytes);
+    gr_buf_free(&text);
+}
+
+static size_t
+count_lines(const char *text)
+{
+    size_t lines = 0;
+
+    for (; *text != '\0'; text++) {
+        lines += *text == '\n';
+    }
+    return lines;
+}
+
+static void
+read_is_the_same_for_all_chunks(void **state)
+{
+    struct world *world = *state;
+    char *text;
+
+    write_rows(world, 150);
+    text = same_for_all_chunks(world, "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"rows.csv\"}}}", "r");
+    assert_non_null(strstr(text, "name:string g\nroup:string n:int64 x:float64 day:date"));
+    assert_non_null(strstr(text, "|r,149\"\n"));
+    free(text);
+}
+
+static void
+groupby_sort_head_is_the_same_for_all_chunks(void **state)
+{
+    struct world *world = *state;
+    char *text;
+
+    write_rows(world, 200);
+    text = same_for_all_chunks(
+        world,
+        "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"rows.csv\"},"
+        "\"f\": {\"op\": \"filter\", \"input\": \"r\", \"where\": \"n > 3\"},"
+        "\"a\": {\"op\": \"assign\", \"input\": \"f\", \"columns\": {\"y\": \"x * 2 + n\", \"unused\": \"n + 1\"}},"
+        "\"g\": {\"op\": \"groupby\", \"input\": \"a\", \"keys\": [\"g\\nroup\"],"
+        "  \"aggregate\": {\"rows\": \"size\", \"total\": \"sum(y)\", \"mean\": \"mean(x)\", \"last\": \"max(day)\","
+        "  \"many\": \"nunique(n)\"}},"
+        "\"s\": {\"op\": \"sort\", \"input\": \"g\", \"by\": [\"total\"], \"descending\": true},"
+        "\"h\": {\"op\": \"head\", \"input\": \"s\", \"rows\": 3}}, \"targets\": [\"h\"]}",
+        "h");
+    assert_int_equal(count_lines(text), 1 + 3 + 1); /* names have a line feed in them */
+    free(text);
+}
+
+static void
+sort_is_stable_for_all_chunks(void **state)
+{
+    struct world *world = *state;
+    char *text;
+    char *limited;
+
+    write_rows(world, 120);
+    text = same_for_all_chunks(world,
+                               "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"rows.csv\"},"
+                               "\"s\": {\"op\": \"sort\", \"input\": \"r\", \"by\": [\"g\\nroup\", \"n\"],"
+                               " \"descending\": [true, false]}}, \"targets\": [\"s\"]}",
+                               "s");
+    limited = same_for_all_chunks(world,
+                                  "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"rows.csv\"},"
+                                  "\"s\": {\"op\": \"sort\", \"input\": \"r\", \"by\": [\"g\\nroup\", \"n\"],"
+                                  " \"descending\": [true, false]},"
+                                  "\"h\": {\"op\": \"head\", \"input\": \"s\", \"rows\": 20}}, \"targets\": [\"h\"]}",
+                                  "h");
+    /* the rule that limits a sort gives the first rows of the whole one */
+    assert_memory_equal(text, limited, strlen(limited));
+    free(text);
+    free(limited);
+}
+
+static void
+join_is_the_same_for_all_chunks(void **state)
+{
+    struct world *world = *state;
+    char *text;
+
+    write_rows(world, 80);
+    world_file(world, "groups.csv", "key,n,label\ng1,1,one\ng3,3,three\ng1,10,uno\n,0,null\ng9,9,nine\n");
+    text = same_for_all_chunks(
+        world,
+        "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"rows.csv\"},"
+        "\"k\": {\"op\": \"read_csv\", \"path\": \"groups.csv\"},"
+        "\"j\": {\"op\": \"join\", \"inputs\": [\"r\", \"k\"], \"left_on\": \"g\\nroup\", \"right_on\": \"key\","
+        " \"how\": \"left\"},"
+        "\"p\": {\"op\": \"select\", \"input\": \"j\", \"columns\": [\"label\", \"n_y\", \"day\"]}},"
+        "\"targets\": [\"p\"]}",
+        "p");
+    assert_non_null(strstr(text, "label:string n_y:int64 day:date"));
+    assert_non_null(strstr(text, "|uno|10|"));
+    assert_non_null(strstr(text, "|null|null|"));
+    free(text);
+}
+
+static void
+head_is_the_same_for_all_chunks(void **state)
+{
+    static const int rows[] = {0, 1, 17, 59, 60, 61, 1000};
+    struct world *world = *state;
+
+    write_rows(world, 60);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char json[1000];
+        char *text;
+
+        (void)snprintf(json, sizeof json,
+                       "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"rows.csv\"},"
+                       "\"a\": {\"op\": \"assign\", \"input\": \"r\", \"columns\": {\"m\": \"n * 2\"}},"
+                       "\"b\": {\"op\": \"select\", \"input\": \"a\", \"columns\": [\"m\", \"n\"]},"
+                       "\"h\": {\"op\": \"head\", \"input\": \"b\", \"rows\": %d}}, \"targets\": [\"h\"]}",
+                       rows[i]);
+        text = same_for_all_chunks(world, json, "h");
+        assert_int_equal(count_lines(text), 1 + (rows[i] < 60 ? rows[i] : 60));
+        free(text);
+        (void)snprintf(json, sizeof json,
+                       "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"rows.csv\"},"
+                       "\"f\": {\"op\": \"filter\", \"input\": \"r\", \"where\": \"n is not null\"},"
+                       "\"h\": {\"op\": \"head\", \"input\": \"f\", \"rows\": %d},"
+                       "\"s\": {\"op\": \"select\", \"input\": \"h\", \"columns\": [\"n\"]}}, \"targets\": [\"s\"]}",
+                       rows[i]);
+        text = same_for_all_chunks(world, json, "s");
+        free(text);
+    }
+}
+
+static void
+a_header_alone_is_a_frame_without_rows(void **state)
+{
+    struct world *world = *state;
+    char *text;
+
+    world_file(world, "header.csv", "a,b\n");
+    text = same_for_all_chunks(world,
+                               "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"header.csv\"},"
+                               "\"g\": {\"op\": \"groupby\", \"input\": \"r\", \"keys\": [\"a\"], \"aggregate\":"
+                               " {\"n\": \"count(b)\"}}, \"s\": {\"op\": \"sort\", \"input\": \"g\", \"by\": \"n\"}},"
+                               "\"targets\": [\"s\"]}",
+                               "s");
+    assert_string_equal(text, "a:string n:int64 \n");
+    free(text);
+}
+
+/* Another file line than the first tells where, whatever the chunking. */
+static void
+bad_records_are_named_alike_for_all_chunks(void **state)
+{
+    static const int64_t sizes[] = {1 << 20, 1, 5, 16, 33};
+    struct world *world = *state;
+
+    world_file(world, "bad.csv", "a,b\n1,\"x\n\ny\"\n2,z\n3\n4,5,6\n");
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        world->options.chunk_bytes = sizes[i];
+        assert_int_equal(world_plan(world, "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"bad.csv\"}}}"),
+                         GRANARY_OK);
+        assert_int_equal(world_run(world), GRANARY_EINVAL);
+        assert_string_equal(granary_error_message(), "node 'r': bad.csv:6: record has 1 field, expected 2");
+        reset(world);
+    }
+}
+
+/* ---- tensors ---- */
+
+static const struct gr_tensor *
+piece_of(struct world *world, const Granary__Result *result, size_t n)
+{
+    struct world_object *object = world_find(world, result->chunks[n]->id.data);
+
+    assert_non_null(object);
+    return &((struct gr_value *)object->value)->tensor;
+}
+
+/* All elements of a target of at most 2 dimensions, row-major, as doubles. */
+static double *
+tensor_values(struct world *world, const char *target, size_t *ret_count)
+{
+    Granary__Result *result = world_result(world, target);
+    int64_t rows = result->n_shape > 1 ? result->shape[0] : 1;
+    int64_t columns = result->n_shape > 0 ? result->shape[result->n_shape - 1] : 1;
+    int64_t splits = result->n_shape > 0 ? result->splits[result->n_shape - 1] : 1;
+    double *values = calloc((size_t)(rows * columns) + 1, sizeof *values);
+    int64_t row = 0;
+    int64_t column = 0;
+
+    assert_true(result->is_tensor);
+    for (size_t n = 0; n < result->n_chunks; n++) {
+        const granary_tensor *t = &piece_of(world, result, n)->view;
+        int64_t own_rows = t->dims > 1 ? t->shape[0] : 1;
+        int64_t own_columns = t->dims > 0 ? t->shape[t->dims - 1] : 1;
+
+        for (int64_t r = 0; r < own_rows; r++) {
+            for (int64_t c = 0; c < own_columns; c++) {
+                int64_t at = r * own_columns + c;
+
+                values[(row + r) * columns + column + c] = t->dtype == GRANARY_INT64
+                                                               ? (double)((const int64_t *)t->values)[at]
+                                                               : ((const double *)t->values)[at];
+            }
+        }
+        column += own_columns;
+        if ((n + 1) % (size_t)splits == 0) {
+            row += own_rows;
+            column = 0;
+        }
+    }
+    *ret_count = (size_t)(rows * columns);
+    granary__result__free_unpacked(result, NULL);
+    return values;
+}
+
+static void
+same_tensor_for_all_chunks(struct world *world, const char *json, const char *target, double tolerance)
+{
+    static const int64_t sizes[] = {1 << 30, 8, 16, 100, 800, 4096};
+    double *values = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        double *again;
+        size_t again_count;
+
+        world->options.chunk_bytes = sizes[i];
+        world->options.memory_bytes = i % 2 == 0 ? 0 : 4096;
+        world_must(world, json);
+        again = tensor_values(world, target, &again_count);
+        if (values == NULL) {
+            values = again;
+            count = again_count;
+        } else {
+            assert_int_equal(again_count, count);
+            for (size_t k = 0; k < count; k++) {
+                assert_true(again[k] - values[k] <= tolerance && values[k] - again[k] <= tolerance);
+            }
+            free(again);
+        }
+        reset(world);
+    }
+    free(values);
+}
+
+static void
+tensors_are_the_same_for_all_chunks(void **state)
+{
+    struct world *world = *state;
+
+    same_tensor_for_all_chunks(world,
+                               "{\"nodes\": {\"r\": {\"op\": \"random\", \"shape\": [23, 17], \"seed\": 5},"
+                               "\"v\": {\"op\": \"arange\", \"stop\": 17, \"chunk\": 3},"
+                               "\"a\": {\"op\": \"add\", \"inputs\": [\"r\", \"v\"]},"
+                               "\"e\": {\"op\": \"multiply\", \"input\": \"a\", \"value\": 2}}, \"targets\": [\"e\"]}",
+                               "e", 0);
+    same_tensor_for_all_chunks(world,
+                               "{\"nodes\": {\"r\": {\"op\": \"arange\", \"stop\": 600, \"shape\": [20, 30]},"
+                               "\"m\": {\"op\": \"mean\", \"input\": \"r\", \"axes\": [-1]}}, \"targets\": [\"m\"]}",
+                               "m", 0);
+    same_tensor_for_all_chunks(world,
+                               "{\"nodes\": {\"r\": {\"op\": \"random\", \"shape\": [20, 30]},"
+                               "\"s\": {\"op\": \"sum\", \"input\": \"r\"}}, \"targets\": [\"s\"]}",
+                               "s", 0);
+    same_tensor_for_all_chunks(
+        world,
+        "{\"nodes\": {\"a\": {\"op\": \"arange\", \"stop\": 20, \"shape\": [20, 1], \"chunk\": [7, 1]},"
+        "\"b\": {\"op\": \"arange\", \"stop\": 30, \"chunk\": 11},"
+        "\"c\": {\"op\": \"subtract\", \"inputs\": [\"a\", \"b\"]}}, \"targets\": [\"c\"]}",
+        "c", 0);
+}
+
+static void
+matmul_is_the_same_for_all_chunks(void **state)
+{
+    struct world *world = *state;
+
+    same_tensor_for_all_chunks(world,
+                               "{\"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [19, 23], \"seed\": 1},"
+                               "\"b\": {\"op\": \"random\", \"shape\": [23, 12], \"seed\": 2, \"chunk\": [5, 5]},"
+                               "\"c\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]},"
+                               "\"t\": {\"op\": \"sum\", \"input\": \"c\", \"axes\": 0}}, \"targets\": [\"c\", \"t\"]}",
+                               "c", 1e-9);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(read_is_the_same_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(groupby_sort_head_is_the_same_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(sort_is_stable_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(join_is_the_same_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(head_is_the_same_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_header_alone_is_a_frame_without_rows, setup, teardown),
+        cmocka_unit_test_setup_teardown(bad_records_are_named_alike_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(tensors_are_the_same_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(matmul_is_the_same_for_all_chunks, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+#include "world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "graph/graph.h"
+#include "graph_json/json.h"
+#include "reference.h"
+
+void
+world_init(struct world *world)
+{
+    *world = (struct world){.directory = "/tmp/granary-plan-XXXXXX"};
+    assert_non_null(mkdtemp(world->directory));
+    world->options =
+        (struct gr_plan_options){.key = "key", .session = "default", .directory = world->directory, .slots = 2};
+}
+
+void
+world_reset(struct world *world)
+{
+    gr_plan_destroy(world->plan);
+    world->plan = NULL;
+    free(world->objects);
+    free(world->table);
+    world->objects = NULL;
+    world->table = NULL;
+    world->object_count = world->object_room = world->table_room = 0;
+    world->subtasks = world->ops = 0;
+    world->batches = world->afters = world->max_ops = 0;
+    memset(world->op_counts, 0, sizeof world->op_counts);
+}
+
+void
+world_fini(struct world *world)
+{
+    world_reset(world);
+    gr_remove_tree(world->directory);
+}
+
+void
+world_file(const struct world *world, const char *name, const char *text)
+{
+    char path[256];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s", world->directory, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* ---- objects ---- */
+
+static size_t
+table_slot(const struct world *world, const void *id)
+{
+    uint64_t hash;
+    size_t at;
+
+    memcpy(&hash, id, sizeof hash);
+    at = hash & (world->table_room - 1);
+    while (world->table[at] != 0 && memcmp(world->objects[world->table[at] - 1].id.bytes, id, 16) != 0) {
+        at = (at + 1) & (world->table_room - 1);
+    }
+    return at;
+}
+
+struct world_object *
+world_find(struct world *world, const void *id)
+{
+    size_t at;
+
+    if (world->table_room == 0) {
+        return NULL;
+    }
+    at = world->table[table_slot(world, id)];
+    return at == 0 ? NULL : &world->objects[at - 1];
+}
+
+static void
+add_object(struct world *world, const void *id, uint64_t maker)
+{
+    assert_null(world_find(world, id)); /* one maker */
+    if (world->object_count == world->object_room) {
+        world->object_room = world->object_room == 0 ? 64 : world->object_room * 2;
+        world->objects = realloc(world->objects, world->object_room * sizeof *world->objects);
+        free(world->table);
+        world->table_room = world->object_room * 2;
+        world->table = calloc(world->table_room, sizeof *world->table);
+        for (size_t i = 0; i < world->object_count; i++) {
+            world->table[table_slot(world, world->objects[i].id.bytes)] = i + 1;
+        }
+    }
+    world->objects[world->object_count] = (struct world_object){.maker = maker};
+    memcpy(world->objects[world->object_count].id.bytes, id, 16);
+    world->object_count++;
+    world->table[table_slot(world, id)] = world->object_count;
+}
+
+/* ---- the check of a batch ---- */
+
+static void
+count_op(struct world *world, const char *name)
+{
+    size_t i = 0;
+
+    while (world->op_counts[i].name[0] != '\0' && strcmp(world->op_counts[i].name, name) != 0) {
+        i++;
+    }
+    assert_true(i < WORLD_OPS);
+    (void)snprintf(world->op_counts[i].name, sizeof world->op_counts[i].name, "%s", name);
+    world->op_counts[i].count++;
+    world->ops++;
+}
+
+uint64_t
+world_ops(const struct world *world, const char *op)
+{
+    for (size_t i = 0; i < WORLD_OPS; i++) {
+        if (strcmp(world->op_counts[i].name, op) == 0) {
+            return world->op_counts[i].count;
+        }
+    }
+    return 0;
+}
+
+static void
+check_op(struct world *world, const Granary__Subtask *subtask, size_t at)
+{
+    const Granary__ChunkOp *op = subtask->ops[at];
+
+    count_op(world, op->op);
+    assert_true(op->node[0] != '\0');
+    for (size_t k = 0; k < op->n_inputs; k++) {
+        const Granary__Operand *operand = op->inputs[k];
+
+        if (operand->object.len == 0) {
+            assert_true(operand->op < at);
+            assert_true(operand->output < subtask->ops[operand->op]->n_outputs);
+        } else {
+            struct world_object *object;
+
+            assert_int_equal(operand->object.len, 16);
+            object = world_find(world, operand->object.data);
+            assert_non_null(object); /* made before */
+            assert_true(object->maker < subtask->number);
+            object->readers++;
+        }
+    }
+    for (size_t o = 0; o < op->n_outputs; o++) {
+        if (op->outputs[o].len > 0) {
+            assert_int_equal(op->outputs[o].len, 16);
+            add_object(world, op->outputs[o].data, subtask->number);
+        }
+    }
+}
+
+static void
+check_subtask(struct world *world, const struct gr_plan_subtask *planned)
+{
+    const Granary__Subtask *subtask = planned->subtask;
+
+    assert_int_equal(subtask->number, world->subtasks);
+    world->subtasks++;
+    assert_true(subtask->n_ops >= 1);
+    assert_string_equal(subtask->session, "default");
+    for (size_t i = 0; i < planned->after_count; i++) {
+        assert_true(planned->after[i] < subtask->number);
+        assert_true(i == 0 || planned->after[i] > planned->after[i - 1]);
+    }
+    world->afters += planned->after_count;
+    world->max_ops = subtask->n_ops > world->max_ops ? subtask->n_ops : world->max_ops;
+    for (size_t i = 0; i < subtask->n_ops; i++) {
+        if (strcmp(subtask->ops[i]->op, "null") == 0) {
+            assert_int_equal(subtask->n_ops, 1);
+        }
+        check_op(world, subtask, i);
+    }
+}
+
+/* Whatever a batch put into the store is read by the batch or kept. */
+static void
+check_objects(const struct world *world, size_t first)
+{
+    for (size_t i = first; i < world->object_count; i++) {
+        assert_true(world->objects[i].readers > 0 || gr_plan_keeps(world->plan, world->objects[i].id));
+    }
+}
+
+/* ---- running ---- */
+
+static void
+set_answer(Granary__Done *done, const ProtobufCMessage *message)
+{
+    done->n_inlines = 1;
+    done->inlines = calloc(1, sizeof *done->inlines);
+    done->inlines[0].len = protobuf_c_message_get_packed_size(message);
+    done->inlines[0].data = malloc(done->inlines[0].len + 1);
+    (void)protobuf_c_message_pack(message, done->inlines[0].data);
+}
+
+static void
+answer_by_reference(const Granary__ChunkOp *op, Granary__Done *done)
+{
+    int64_t offset = gr_attr_int(op->attrs, op->n_attrs, "offset", -1);
+    int64_t size = gr_attr_int(op->attrs, op->n_attrs, "size", -1);
+    char delimiter = gr_attr_string(op->attrs, op->n_attrs, "delimiter", "?")[0];
+    char *bytes;
+    size_t file_size;
+
+    assert_int_equal(gr_file_read(gr_attr_string(op->attrs, op->n_attrs, "path", ""), 1 << 26, &bytes, &file_size),
+                     GRANARY_OK);
+    assert_true(offset >= 0 && size > 0 && (size_t)(offset + size) <= file_size);
+    if (strcmp(op->op, "csv_split") == 0) {
+        Granary__CsvSplit *split = reference_split(bytes + offset, (size_t)size, delimiter);
+
+        set_answer(done, &split->base);
+        granary__csv_split__free_unpacked(split, NULL);
+    } else {
+        bool header = gr_attr_bool(op->attrs, op->n_attrs, "header", false);
+        Granary__CsvTypes *types;
+
+        assert_string_equal(op->op, "csv_infer");
+        types = reference_types(bytes + offset, (size_t)size, delimiter, header);
+        set_answer(done, &types->base);
+        granary__csv_types__free_unpacked(types, NULL);
+    }
+    free(bytes);
+}
+
+static granary_err
+run_one(struct world *world, const struct gr_plan_subtask *planned)
+{
+    Granary__Done *done;
+    granary_err err = GRANARY_OK;
+
+    if (world->run == NULL && !planned->feeds) {
+        return GRANARY_OK;
+    }
+    done = malloc(sizeof *done);
+    granary__done__init(done);
+    done->number = planned->subtask->number;
+    if (world->run != NULL) {
+        world->run(world, planned->subtask, done);
+    } else {
+        assert_int_equal(planned->subtask->n_ops, 1);
+        answer_by_reference(planned->subtask->ops[0], done);
+    }
+    if (done->err != GRANARY_OK) {
+        err = gr_fail((granary_err)done->err, "%s", done->message);
+    } else if (planned->feeds) {
+        err = gr_plan_feed(world->plan, done->number, done);
+    }
+    granary__done__free_unpacked(done, NULL);
+    return err;
+}
+
+granary_err
+world_plan(struct world *world, const char *json)
+{
+    Granary__Graph *graph;
+    granary_err err = gr_graph_from_json(json, strlen(json), &graph);
+
+    return err == GRANARY_OK ? gr_plan_create(graph, &world->options, &world->plan) : err;
+}
+
+granary_err
+world_run(struct world *world)
+{
+    granary_err err = GRANARY_OK;
+
+    while (err == GRANARY_OK && !gr_plan_complete(world->plan)) {
+        struct gr_plan_batch batch;
+        size_t first = world->object_count;
+
+        err = gr_plan_advance(world->plan, &batch);
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        assert_true(batch.count > 0);
+        world->batches++;
+        for (size_t i = 0; i < batch.count; i++) {
+            check_subtask(world, &batch.subtasks[i]);
+        }
+        check_objects(world, first);
+        /* Answers come in any order: here, backwards when only answers are awaited. */
+        for (size_t i = 0; i < batch.count && err == GRANARY_OK; i++) {
+            err = run_one(world, &batch.subtasks[batch.subtasks[0].feeds ? batch.count - 1 - i : i]);
+        }
+        gr_plan_batch_free(&batch);
+    }
+    return err;
+}
+
+void
+world_must(struct world *world, const char *json)
+{
+    if (world_plan(world, json) != GRANARY_OK || world_run(world) != GRANARY_OK) {
+        fail_msg("%s", granary_error_message());
+    }
+}
+
+Granary__Result *
+world_result(const struct world *world, const char *target)
+{
+    Granary__Result *result = NULL;
+
+    if (gr_plan_result(world->plan, target, &result) != GRANARY_OK) {
+        fail_msg("%s", granary_error_message());
+    }
+    return result;
+}
