@@ -21,6 +21,7 @@ struct objects {
     const char *id;     /* put */
     const char *name;   /* put */
     const char *output; /* get */
+    int first;          /* position of the first argument that is no option */
 };
 
 static error_t
@@ -42,7 +43,8 @@ parse_objects(int key, char *arg, struct argp_state *state)
         objects->output = arg;
         return 0;
     case ARGP_KEY_ARGS:
-        return 0; /* the command takes what stands from state->next on */
+        objects->first = state->next;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -56,17 +58,17 @@ parse(const struct argp_option *options, const char *usage, const char *doc, int
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {options, parse_objects, usage, doc, children, NULL, NULL};
     char name[64];
-    int first = argc;
 
+    objects->first = argc;
     (void)snprintf(name, sizeof name, "granary %s", argv[0]);
     argv[0] = name;
     argp_err_exit_status = 2;
-    (void)argp_parse(&argp, argc, argv, 0, &first, objects);
-    if (argc - first < least || argc - first > most) {
+    (void)argp_parse(&argp, argc, argv, 0, NULL, objects);
+    if (argc - objects->first < least || argc - objects->first > most) {
         (void)fprintf(stderr, "granary: usage: %s [OPTION...] %s\n", argv[0], usage);
         exit(2);
     }
-    return first;
+    return objects->first;
 }
 
 /* Read a descriptor of unknown length straight into memory. */

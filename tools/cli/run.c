@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli.h"
+#include "data/print.h"
+#include "graph/graph.h"
 #include "graph_json/json.h"
 #include "output.h"
 #include "supervisor.h"
@@ -150,6 +152,28 @@ static granary_err
 read_graph(const char *path, char **ret_text, size_t *ret_size)
 {
     return gr_file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, GRAPH_FILE_MAX, ret_text, ret_size);
+}
+
+/* Checked here as well, so that a graph that cannot run is refused before anything is started. */
+static granary_err
+parse_graph(const char *text, size_t size, struct gr_graph **ret_graph)
+{
+    Granary__Graph *message = NULL;
+    granary_err err = gr_graph_from_json(text, size, &message);
+
+    if (err == GRANARY_OK) {
+        err = gr_graph_create(message, ret_graph);
+        if (err != GRANARY_OK) {
+            granary__graph__free_unpacked(message, NULL);
+        }
+    }
+    return err;
+}
+
+static const char *
+target_name(const struct gr_graph *graph, size_t i)
+{
+    return graph->nodes[graph->targets[i]].node->name;
 }
 
 /* An instance for this run alone, in a directory of its own; it ends with this process, whatever happens to it. */
@@ -300,13 +324,13 @@ output_path_of(const struct run *run, const char *target, enum output_format *re
 }
 
 static int
-print_targets(struct run *run, granary_client *client, const char *key, const Granary__Graph *graph)
+print_targets(struct run *run, granary_client *client, const char *key, const struct gr_graph *graph)
 {
     size_t printed = 0;
     int status = 0;
 
-    for (size_t i = 0; i < graph->n_targets && status == 0; i++) {
-        const char *target = graph->targets[i];
+    for (size_t i = 0; i < graph->target_count && status == 0; i++) {
+        const char *target = target_name(graph, i);
         enum output_format format;
         struct gr_buf out = {0};
         granary_err err;
@@ -320,11 +344,14 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
             gr_buf_addf(&out, printed == 0 ? "{" : ",\n ");
             gr_print_json_string(target, strlen(target), &out);
             gr_buf_addf(&out, ": ");
-        } else if (path == NULL && graph->n_targets > 1) {
+        } else if (path == NULL && graph->target_count > 1) {
             gr_buf_addf(&out, format == OUTPUT_TABLE ? "%s%s\n" : "%s# %s\n", printed == 0 ? "" : "\n", target);
         }
         if (err == GRANARY_OK) {
             err = output_result(client, key, target, format, &out);
+        }
+        if (path == NULL && format == OUTPUT_JSON && out.size > 0 && out.bytes[out.size - 1] == '\n') {
+            out.size--; /* the object around it goes on */
         }
         if (err != GRANARY_OK) {
             status = cli_fail(err, "target %s", target);
@@ -342,30 +369,30 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
 
 /* Every -o names a target there is, and --arrow or --npy go with one. Said before anything runs. */
 static granary_err
-check_outputs(const struct run *run, const Granary__Graph *graph)
+check_outputs(const struct run *run, const struct gr_graph *graph)
 {
     enum output_format format;
     granary_err err = GRANARY_OK;
 
-    if (run->single_file != NULL && graph->n_targets != 1) {
+    if (run->single_file != NULL && graph->target_count != 1) {
         return gr_fail(GRANARY_EINVAL, "--arrow and --npy take a graph with one target, this has %zu: use -o NAME=FILE",
-                       graph->n_targets);
+                       graph->target_count);
     }
     for (size_t i = 0; i < run->output_count && err == GRANARY_OK; i++) {
         size_t t = 0;
 
-        while (t < graph->n_targets && strcmp(graph->targets[t], run->outputs[i].target) != 0) {
+        while (t < graph->target_count && strcmp(target_name(graph, t), run->outputs[i].target) != 0) {
             t++;
         }
-        err = t == graph->n_targets ? gr_fail(GRANARY_ENOENT, "-o %s=%s: the graph has no target of that name",
-                                              run->outputs[i].target, run->outputs[i].path)
-                                    : output_format_of(run->outputs[i].path, &format);
+        err = t == graph->target_count ? gr_fail(GRANARY_ENOENT, "-o %s=%s: the graph has no target of that name",
+                                                 run->outputs[i].target, run->outputs[i].path)
+                                       : output_format_of(run->outputs[i].path, &format);
     }
     return err;
 }
 
 static int
-run_graph(struct run *run, granary_client *client, const char *text, size_t size, const Granary__Graph *graph)
+run_graph(struct run *run, granary_client *client, const char *text, size_t size, const struct gr_graph *graph)
 {
     granary_graph_options options = {.chunk_bytes = run->chunk_bytes};
     char key[GRANARY_KEY_MAX];
@@ -391,8 +418,8 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     if (run->discard || run->explain || run->private_pid > 0) {
         (void)granary_graph_delete(client, key);
     } else {
-        for (size_t i = 0; i < graph->n_targets; i++) {
-            tell_ids(client, key, graph->targets[i]);
+        for (size_t i = 0; i < graph->target_count; i++) {
+            tell_ids(client, key, target_name(graph, i));
         }
     }
     return status;
@@ -413,7 +440,7 @@ command_run(struct cli *cli, int argc, char **argv)
         NULL,
         NULL};
     struct run run = {.cli = cli, .format = OUTPUT_TABLE};
-    Granary__Graph *graph = NULL;
+    struct gr_graph *graph = NULL;
     granary_client *client = NULL;
     char *text = NULL;
     size_t size = 0;
@@ -426,7 +453,7 @@ command_run(struct cli *cli, int argc, char **argv)
     }
     err = read_graph(run.graph, &text, &size);
     if (err == GRANARY_OK) {
-        err = gr_graph_from_json(text, size, &graph);
+        err = parse_graph(text, size, &graph);
         err = err == GRANARY_OK ? check_outputs(&run, graph) : gr_fail_in(err, "%s", run.graph);
     }
     if (err == GRANARY_OK) {
@@ -443,9 +470,7 @@ command_run(struct cli *cli, int argc, char **argv)
 out:
     granary_disconnect(client);
     stop_private(&run);
-    if (graph != NULL) {
-        granary__graph__free_unpacked(graph, NULL);
-    }
+    gr_graph_destroy(graph);
     free(text);
     return status;
 }

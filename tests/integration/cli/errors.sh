@@ -10,7 +10,7 @@ graph() {
 read_birds="\"s\": {\"op\": \"read_csv\", \"path\": \"$birds\"}"
 
 expect 2 'too long|at most' granary up --instance "/tmp/$(printf 'x%.0s' $(seq 120))"
-expect 2 'a name has' granary up --instance 'a name'
+expect 2 'only letters' granary up --instance 'a name'
 expect 5 '/dev/shm.*--memory|--memory.*/dev/shm' granary up --memory 100T
 [ ! -e "$work/i" ] || fail "a failed up left its directory"
 expect 2 'no such command' granary frobnicate
@@ -20,13 +20,13 @@ expect 2 'no size' granary up --memory lots
 granary up --executors 2 >/dev/null
 expect 4 'missing.json' granary run "$work/missing.json"
 echo '{"nodes": {"a": {"op": ' >"$work/bad.json"
-expect 2 'line 1.*column|line 1, ' granary run "$work/bad.json"
+expect 2 'line [12], column [0-9]+' granary run "$work/bad.json"
 expect 4 "'a'.*no-such-file.csv" granary run "$(graph '"a": {"op": "read_csv", "path": "no-such-file.csv"}')"
 expect 2 "'a'.*directory" granary run "$(graph '"a": {"op": "read_csv", "path": "/tmp"}')"
 expect 4 "'a'.*read_csvv.*read_csv" granary run "$(graph '"a": {"op": "read_csvv", "path": "x"}')"
 expect 2 "'a'.*path" granary run "$(graph '"a": {"op": "read_csv"}')"
 expect 4 "'b'.*nowhere" granary run "$(graph '"b": {"op": "head", "input": "nowhere", "rows": 1}')"
-expect 2 "cycle.*a.*b|cycle.*b.*a" granary run \
+expect 2 "'a'.*a -> b -> a" granary run \
     "$(graph '"a": {"op": "head", "input": "b", "rows": 1}, "b": {"op": "head", "input": "a", "rows": 1}')"
 expect 4 "nothere" granary run "$(graph "$read_birds" '["nothere"]')"
 expect 4 "'f'.*Wildlife Specie'?.*Wildlife Species" granary run \
@@ -43,14 +43,17 @@ expect 2 'directory' granary put /tmp
 printf '' >"$work/empty.csv"
 expect 2 "'a'.*empty" granary run "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/empty.csv\"}")"
 printf 'a,b\n' >"$work/header.csv"
-[ "$(granary run --discard --csv "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/header.csv\"}")")" = "a,b" ] ||
-    fail "a header alone is a frame without rows"
+granary run --discard --csv "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/header.csv\"}")" >"$work/header.out"
+[ "$(cat "$work/header.out")" = "a,b" ] || fail "a header alone is a frame without rows"
 printf 'a,b\n1,2\n3\n' >"$work/ragged.csv"
 expect 8 "'a'.*ragged.csv:3:" granary run "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/ragged.csv\"}")"
 
-# Odd names.
+# Odd names: quotes, a comma, UTF-8, a dollar sign, a quoted newline, \N.
 printf '"a ""q"" $","ümläut, x"\n1,"x\ny"\n2,\\N\n' >"$work/odd.csv"
-granary run --discard --csv "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/odd.csv\"},
-  \"b\": {\"op\": \"assign\", \"input\": \"a\", \"columns\": {\"c d\": \"\`a \\\\\"q\\\\\" \$\` * 2\"}}" | sed 's/\\\\"/\\"/g' >"$work/odd.path" || true; cat "$work/odd.path")" >"$work/odd.out" || fail "odd names"
-grep -qx '"a ""q"" \$","ümläut, x",c d' "$work/odd.out" || fail "odd names: $(cat "$work/odd.out")"
+cat >"$work/odd.json" <<J
+{"nodes": {"a": {"op": "read_csv", "path": "$work/odd.csv"},
+           "b": {"op": "assign", "input": "a", "columns": {"c d": "\`a \"q\" \$\` * 2", "e": "\`ümläut, x\` is null"}}}}
+J
+granary run --discard --csv "$work/odd.json" >"$work/odd.out"
+printf '"a ""q"" $","ümläut, x",c d,e\n1,"x\ny",2,false\n2,,4,true\n' | diff - "$work/odd.out" || fail "odd names"
 granary status >/dev/null || fail "the daemons live"
