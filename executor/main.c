@@ -12,7 +12,8 @@
 #include "executor/pool.h"
 #include "executor/worker.h"
 
-const char *argp_program_version = "granary-executor " GRANARY_VERSION;
+/* glibc looks for this name. */
+__attribute__((visibility("default"))) const char *argp_program_version = "granary-executor " GRANARY_VERSION;
 
 enum { OPTION_READY = 256, OPTION_DIE, OPTION_SLOT, OPTION_NODE, OPTION_PARENT };
 

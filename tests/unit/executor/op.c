@@ -26,6 +26,55 @@ op_attr(Granary__ChunkOp *op, Granary__Attr *attr)
     op->attrs[op->n_attrs++] = attr;
 }
 
+static Granary__Operand *
+add_operand(Granary__ChunkOp *op)
+{
+    Granary__Operand *operand = malloc(sizeof *operand);
+
+    assert(operand != NULL);
+    granary__operand__init(operand);
+    op->inputs = realloc(op->inputs, (op->n_inputs + 1) * sizeof(Granary__Operand *));
+    assert(op->inputs != NULL);
+    op->inputs[op->n_inputs++] = operand;
+    return operand;
+}
+
+void
+op_input(Granary__ChunkOp *op, granary_id id)
+{
+    Granary__Operand *operand = add_operand(op);
+
+    operand->object.len = sizeof id.bytes;
+    operand->object.data = malloc(sizeof id.bytes);
+    assert(operand->object.data != NULL);
+    memcpy(operand->object.data, id.bytes, sizeof id.bytes);
+}
+
+void
+op_input_local(Granary__ChunkOp *op, uint32_t from, uint32_t output)
+{
+    Granary__Operand *operand = add_operand(op);
+
+    operand->op = from;
+    operand->output = output;
+}
+
+void
+op_output(Granary__ChunkOp *op, const granary_id *id)
+{
+    ProtobufCBinaryData bytes = {0};
+
+    if (id != NULL) {
+        bytes.len = sizeof id->bytes;
+        bytes.data = malloc(sizeof id->bytes);
+        assert(bytes.data != NULL);
+        memcpy(bytes.data, id->bytes, sizeof id->bytes);
+    }
+    op->outputs = realloc(op->outputs, (op->n_outputs + 1) * sizeof *op->outputs);
+    assert(op->outputs != NULL);
+    op->outputs[op->n_outputs++] = bytes;
+}
+
 granary_err
 op_run(gr_kernel *kernel, const Granary__ChunkOp *op, const struct gr_value *inputs, size_t input_count,
        struct gr_value *outputs, size_t output_count, struct gr_buf *answer)

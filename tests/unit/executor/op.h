@@ -9,6 +9,11 @@ Granary__ChunkOp *op_new(const char *name);
 /* Give it an attribute (gr_attr_new_...). */
 void op_attr(Granary__ChunkOp *op, Granary__Attr *attr);
 
+/* Inputs and outputs. id NULL: an output that becomes no object. */
+void op_input(Granary__ChunkOp *op, granary_id id);
+void op_input_local(Granary__ChunkOp *op, uint32_t from, uint32_t output);
+void op_output(Granary__ChunkOp *op, const granary_id *id);
+
 /* Run a kernel: outputs must be freed by the caller, answer too. */
 granary_err op_run(gr_kernel *kernel, const Granary__ChunkOp *op, const struct gr_value *inputs, size_t input_count,
                    struct gr_value *outputs, size_t output_count, struct gr_buf *answer);

@@ -1,0 +1,232 @@
+#include "unit/executor/pool_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define PATIENCE_MS 20000
+
+pid_t
+pool_spawn(const char *instance, int executors, bool die_with_parent, int *ret_ready_fd)
+{
+    char program[512], count[16], fd[16];
+    const char *bin = getenv("GRANARY_BIN");
+    int ends[2];
+    pid_t pid;
+
+    (void)snprintf(program, sizeof program, "%s/granary-executor", bin == NULL ? "../bin" : bin);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        (void)snprintf(count, sizeof count, "%d", executors);
+        (void)snprintf(fd, sizeof fd, "%d", ends[1]);
+        (void)fcntl(ends[1], F_SETFD, 0);
+        (void)setenv("GRANARY_LOG", getenv("GRANARY_LOG") == NULL ? "error" : getenv("GRANARY_LOG"), 1);
+        (void)execl(program, program, "--pool", "--instance", instance, "--executors", count, "--ready-fd", fd,
+                    die_with_parent ? "--die-with-parent" : NULL, NULL);
+        _exit(127);
+    }
+    assert_true(pid > 0);
+    (void)close(ends[1]);
+    *ret_ready_fd = ends[0];
+    return pid;
+}
+
+void
+pool_said(int ready_fd, char line[1200])
+{
+    size_t size = 0;
+    ssize_t n;
+
+    line[0] = '\0';
+    while (strchr(line, '\n') == NULL && (n = read(ready_fd, line + size, 1199 - size)) > 0) {
+        size += (size_t)n;
+        line[size] = '\0';
+    }
+}
+
+void
+pool_send(struct pool_test *test, size_t executor, Granary__ToExecutor *message)
+{
+    size_t size;
+    uint8_t *bytes;
+
+    message->version = GRANARY__VERSION__PROTOCOL;
+    size = granary__to_executor__get_packed_size(message);
+    bytes = malloc(size + 1);
+    assert_non_null(bytes);
+    (void)granary__to_executor__pack(message, bytes);
+    assert_int_equal(gr_zmq_send(test->router, &test->executors[executor].peer, bytes, size), GRANARY_OK);
+    free(bytes);
+}
+
+static void
+take_registration(struct pool_test *test, const struct gr_zmq_peer *peer, const Granary__Register *registration)
+{
+    struct test_executor *executor = &test->executors[test->count];
+    Granary__ToExecutor answer = GRANARY__TO_EXECUTOR__INIT;
+
+    assert_true(test->count < EXECUTORS_MAX);
+    assert_int_equal(registration->start_time, gr_process_start_time((pid_t)registration->pid));
+    *executor = (struct test_executor){.peer = *peer, .pid = (pid_t)registration->pid, .slot = registration->slot};
+    answer.registered = (uint32_t)++test->count;
+    pool_send(test, test->count - 1, &answer);
+}
+
+static void
+take_message(struct pool_test *test, const struct gr_zmq_message *message)
+{
+    Granary__FromExecutor *unpacked = granary__from_executor__unpack(NULL, message->size, message->bytes);
+
+    assert_non_null(unpacked);
+    assert_int_equal(unpacked->version, GRANARY__VERSION__PROTOCOL);
+    if (unpacked->register_ != NULL) {
+        take_registration(test, &message->peer, unpacked->register_);
+    }
+    test->messages += unpacked->n_done > 0;
+    for (size_t i = 0; i < unpacked->n_done; i++) {
+        assert_true(test->done_count < sizeof test->done / sizeof test->done[0]);
+        test->done[test->done_count++] = unpacked->done[i];
+        unpacked->done[i] = NULL;
+    }
+    granary__from_executor__free_unpacked(unpacked, NULL);
+}
+
+static void
+receive(struct pool_test *test, int64_t deadline)
+{
+    struct gr_zmq_message message;
+
+    if (gr_now_ns() > deadline) {
+        fail_msg("nothing came in %d ms", PATIENCE_MS);
+    }
+    (void)gr_zmq_wait(&test->router, 1, NULL, NULL, 0, gr_left_ms(deadline));
+    while (gr_zmq_receive(test->router, &message)) {
+        take_message(test, &message);
+        gr_zmq_message_free(&message);
+    }
+}
+
+size_t
+pool_next_registration(struct pool_test *test)
+{
+    int64_t deadline = gr_deadline_ns(PATIENCE_MS);
+
+    while (test->count == test->seen) {
+        receive(test, deadline);
+    }
+    return test->seen++;
+}
+
+Granary__Done *
+pool_next_done(struct pool_test *test)
+{
+    int64_t deadline = gr_deadline_ns(PATIENCE_MS);
+    Granary__Done *done;
+
+    while (test->done_count == 0) {
+        receive(test, deadline);
+    }
+    done = test->done[0];
+    memmove(test->done, test->done + 1, --test->done_count * sizeof(Granary__Done *));
+    return done;
+}
+
+void
+pool_run(struct pool_test *test, size_t executor, uint64_t number, Granary__ChunkOp **ops, size_t count)
+{
+    Granary__Subtask subtask = GRANARY__SUBTASK__INIT;
+    Granary__Subtask *run = &subtask;
+    Granary__ToExecutor message = GRANARY__TO_EXECUTOR__INIT;
+
+    subtask.number = number;
+    subtask.attempt = 3;
+    subtask.ops = ops;
+    subtask.n_ops = count;
+    message.run = &run;
+    message.n_run = 1;
+    pool_send(test, executor, &message);
+    for (size_t i = 0; i < count; i++) {
+        granary__chunk_op__free_unpacked(ops[i], NULL);
+    }
+}
+
+void
+pool_wait_gone(pid_t pid)
+{
+    struct pollfd poll_fd = {.fd = gr_pidfd_open(pid), .events = POLLIN};
+
+    if (poll_fd.fd >= 0) {
+        assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
+        (void)close(poll_fd.fd);
+    }
+    /* Orphans become ours: see pool_test_start(). Others are reaped by the pool, of which no event tells. */
+    for (int64_t deadline = gr_deadline_ns(PATIENCE_MS); kill(pid, 0) == 0; (void)usleep(1000)) {
+        (void)waitpid(pid, NULL, WNOHANG);
+        assert_true(gr_now_ns() < deadline);
+    }
+    assert_int_equal(errno, ESRCH);
+}
+
+void
+pool_test_start(struct pool_test *test, int executors)
+{
+    char line[1200];
+    granary_err err;
+
+    memset(test, 0, sizeof *test);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (!daemon_start(&test->store, NULL)) {
+        fail_msg("no store");
+    }
+    assert_int_equal(gr_instance_resolve(test->store.directory, &test->instance), GRANARY_OK);
+    test->zmq = gr_zmq_context_create(1);
+    assert_non_null(test->zmq);
+    test->router = gr_zmq_router(test->zmq, test->instance.pool_socket, &err);
+    assert_non_null(test->router);
+    test->pool = pool_spawn(test->store.directory, executors, true, &test->ready_fd);
+    for (int i = 0; i < executors; i++) {
+        (void)pool_next_registration(test);
+    }
+    pool_said(test->ready_fd, line);
+    (void)close(test->ready_fd);
+    assert_string_equal(line, "READY\n");
+}
+
+void
+pool_test_stop(struct pool_test *test)
+{
+    int status;
+
+    if (test->pool > 0) {
+        assert_int_equal(kill(test->pool, SIGTERM), 0);
+        assert_int_equal(waitpid(test->pool, &status, 0), test->pool);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    for (size_t i = 0; i < test->count; i++) {
+        pool_wait_gone(test->executors[i].pid);
+    }
+    while (test->done_count > 0) {
+        granary__done__free_unpacked(test->done[--test->done_count], NULL);
+    }
+    gr_zmq_close(test->router);
+    gr_zmq_context_destroy(test->zmq);
+    assert_true(daemon_stop(&test->store));
+}

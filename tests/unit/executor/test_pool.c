@@ -1,0 +1,198 @@
+/* The pool's life: executors that die are replaced, and none outlives it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "unit/executor/pool_fixture.h"
+
+static struct pool_test test;
+
+static void
+every_slot_registers_once(void **state)
+{
+    unsigned slots = 0;
+
+    (void)state;
+    pool_test_start(&test, 4);
+    for (size_t i = 0; i < test.count; i++) {
+        slots |= 1u << test.executors[i].slot;
+    }
+    assert_int_equal(test.count, 4);
+    assert_int_equal(slots, 15);
+    pool_test_stop(&test);
+}
+
+static void
+a_killed_executor_is_replaced(void **state)
+{
+    (void)state;
+    pool_test_start(&test, 2);
+    for (int round = 0; round < 5; round++) { /* in a row, so the pause between begins to grow */
+        size_t victim = test.count - 1;
+        size_t next;
+
+        assert_int_equal(kill(test.executors[victim].pid, SIGKILL), 0);
+        next = pool_next_registration(&test);
+        assert_int_equal(test.executors[next].slot, test.executors[victim].slot);
+        assert_int_not_equal(test.executors[next].pid, test.executors[victim].pid);
+        pool_run(&test, next, (uint64_t)round, NULL, 0);
+        granary__done__free_unpacked(pool_next_done(&test), NULL);
+    }
+    pool_test_stop(&test);
+}
+
+static void
+executors_die_with_a_killed_pool(void **state)
+{
+    (void)state;
+    pool_test_start(&test, 3);
+    assert_int_equal(kill(test.pool, SIGKILL), 0);
+    assert_int_equal(waitpid(test.pool, NULL, 0), test.pool);
+    test.pool = 0;
+    for (size_t i = 0; i < test.count; i++) {
+        pool_wait_gone(test.executors[i].pid);
+    }
+    pool_test_stop(&test);
+}
+
+/* Also one that does not react to SIGTERM, because it is stopped. */
+static void
+a_stopped_executor_is_no_obstacle(void **state)
+{
+    (void)state;
+    pool_test_start(&test, 2);
+    assert_int_equal(kill(test.executors[1].pid, SIGSTOP), 0);
+    pool_test_stop(&test);
+}
+
+static void
+told_to_die_it_leaves_and_stays_away(void **state)
+{
+    Granary__ToExecutor message = GRANARY__TO_EXECUTOR__INIT;
+
+    (void)state;
+    pool_test_start(&test, 2);
+    message.die = true;
+    pool_send(&test, 0, &message);
+    pool_wait_gone(test.executors[0].pid);
+    /* The other one works on. */
+    pool_run(&test, 1, 7, NULL, 0);
+    granary__done__free_unpacked(pool_next_done(&test), NULL);
+    assert_int_equal(test.count, 2);
+    pool_test_stop(&test);
+}
+
+/* The endpoint is bound anew, as by a scheduler that was killed and started again. */
+static void
+executors_register_with_a_new_scheduler(void **state)
+{
+    granary_err err;
+
+    (void)state;
+    pool_test_start(&test, 2);
+    gr_zmq_close(test.router);
+    test.router = gr_zmq_router(test.zmq, test.instance.pool_socket, &err);
+    assert_non_null(test.router);
+    (void)pool_next_registration(&test);
+    (void)pool_next_registration(&test);
+    assert_true(test.executors[2].pid == test.executors[0].pid || test.executors[2].pid == test.executors[1].pid);
+    pool_run(&test, 3, 8, NULL, 0);
+    granary__done__free_unpacked(pool_next_done(&test), NULL);
+    test.count = 2; /* the same processes */
+    pool_test_stop(&test);
+}
+
+static void
+another_version_is_refused(void **state)
+{
+    Granary__ToExecutor message = GRANARY__TO_EXECUTOR__INIT;
+    uint8_t bytes[16];
+    size_t size;
+
+    (void)state;
+    pool_test_start(&test, 1);
+    message.version = 99;
+    size = granary__to_executor__pack(&message, bytes);
+    assert_int_equal(gr_zmq_send(test.router, &test.executors[0].peer, bytes, size), GRANARY_OK);
+    (void)pool_next_registration(&test); /* it left, and another one came */
+    assert_int_not_equal(test.executors[0].pid, test.executors[1].pid);
+    pool_test_stop(&test);
+}
+
+static void
+without_a_store_the_pool_says_why(void **state)
+{
+    char directory[] = "/tmp/granary-test-XXXXXX";
+    char line[1200];
+    int status;
+    int fd;
+    pid_t pid;
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    pid = pool_spawn(directory, 2, false, &fd);
+    pool_said(fd, line);
+    (void)close(fd);
+    assert_memory_equal(line, "ERROR 3 ", 8);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+    assert_int_equal(rmdir(directory), 0);
+}
+
+/* The pool's parent dies at once: the pool leaves, and its executors with it. */
+static void
+the_pool_leaves_with_its_parent(void **state)
+{
+    pid_t pids[3];
+    pid_t middle;
+    int ends[2];
+
+    (void)state;
+    pool_test_start(&test, 1);
+    assert_int_equal(pipe(ends), 0);
+    middle = fork();
+    if (middle == 0) {
+        int fd;
+        pid_t pool = pool_spawn(test.store.directory, 1, true, &fd);
+
+        _exit(write(ends[1], &pool, sizeof pool) == (ssize_t)sizeof pool && pause() == 0);
+    }
+    assert_int_equal(read(ends[0], &pids[0], sizeof pids[0]), sizeof pids[0]);
+    (void)pool_next_registration(&test);
+    assert_int_equal(kill(middle, SIGKILL), 0);
+    assert_int_equal(waitpid(middle, NULL, 0), middle);
+    pool_wait_gone(pids[0]);
+    pool_wait_gone(test.executors[1].pid);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    pool_test_stop(&test);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_slot_registers_once),
+        cmocka_unit_test(a_killed_executor_is_replaced),
+        cmocka_unit_test(executors_die_with_a_killed_pool),
+        cmocka_unit_test(a_stopped_executor_is_no_obstacle),
+        cmocka_unit_test(told_to_die_it_leaves_and_stays_away),
+        cmocka_unit_test(executors_register_with_a_new_scheduler),
+        cmocka_unit_test(another_version_is_refused),
+        cmocka_unit_test(without_a_store_the_pool_says_why),
+        cmocka_unit_test(the_pool_leaves_with_its_parent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
