@@ -103,7 +103,8 @@ gather_from(struct spill *spill, struct list *segments)
     list_each (node, next, segments) {
         struct segment *segment = list_owner(node, struct segment, in_order);
 
-        if (segment->live == segment->clean || (spill->session != NULL && spill->session != segment->session)) {
+        if (segment->live == segment->clean || segment->spoiled ||
+            (spill->session != NULL && spill->session != segment->session)) {
             continue;
         }
         gather(spill, segment);
@@ -160,6 +161,18 @@ spill_book(struct spill *spill)
     spill_file_release(store, file->number);
 }
 
+/* Whoever spoiled its own segment keeps nobody else from being spilled. */
+static void
+spill_blame(struct spill *spill)
+{
+    for (size_t i = 0; i < spill->count; i++) {
+        if (spill->objects[i].unreadable) {
+            spill->segments[i]->spoiled = true;
+            gr_log_warn("SEGMENT-SPOILED", "segment=%u why=%s", spill->segments[i]->number, spill->message);
+        }
+    }
+}
+
 static void
 spill_done(struct job *job)
 {
@@ -171,6 +184,8 @@ spill_done(struct job *job)
     store->disk_error[0] = '\0';
     if (spill->err == GRANARY_OK) {
         spill_book(spill);
+    } else if (spill->err == GRANARY_ECORRUPT) {
+        spill_blame(spill);
     } else {
         (void)snprintf(store->disk_error, sizeof store->disk_error, "%s", spill->message);
         store->disk_retry_ns = gr_now_ns() + DISK_RETRY_NS;

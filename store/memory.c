@@ -68,7 +68,7 @@ segment_settle(struct store *store, struct segment *segment)
         return;
     }
     store->serve_now = true;
-    if (segment->punched > 0) {
+    if (segment->punched > 0 || segment->spoiled) {
         destroy(store, segment);
         return;
     }
@@ -143,6 +143,7 @@ memory_grant(struct store *store, struct session *session, struct client *client
              struct segment **ret_segment, uint64_t *ret_warm)
 {
     struct segment *segment;
+    granary_err err;
     uint64_t size;
 
     min = (min + PAGE - 1) / PAGE * PAGE;
@@ -165,7 +166,15 @@ memory_grant(struct store *store, struct session *session, struct client *client
         return GRANARY_EBUSY;
     }
     *ret_warm = 0;
-    return create_segment(store, session, client, size, ret_segment);
+    err = create_segment(store, session, client, size, ret_segment);
+    if (err == GRANARY_ENOMEM && !list_empty(&store->idle)) {
+        /* Out of descriptors, or of memory: idle segments hold both. */
+        while (!list_empty(&store->idle)) {
+            destroy(store, list_owner(store->idle.next, struct segment, in_order));
+        }
+        err = create_segment(store, session, client, size, ret_segment);
+    }
+    return err;
 }
 
 static void

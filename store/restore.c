@@ -12,8 +12,9 @@
 #include "store/object.h"
 
 #define RESTORE_TIMEOUT_MS 30000
-#define SMALL_OBJECT       ((uint64_t)64 << 10) /* smaller ones share a segment */
+#define ARENA_LEAST        ((uint64_t)64 << 10) /* small objects share a segment of at least this size ... */
 #define ARENA_MOST         ((uint64_t)4 << 20)
+#define ARENA_SHARE        4 /* ... and small is what fits it so many times */
 #define FAILURE_KEPT_NS    30000000000
 
 static void
@@ -227,24 +228,28 @@ restore_request(struct session *session, granary_id id, struct gr_slot **ret_slo
     return GRANARY_OK;
 }
 
+static uint64_t
+arena_size(const struct store *store)
+{
+    uint64_t share = store->account.bytes[GR_ACCOUNT_CAPACITY] / 64;
+
+    return share > ARENA_MOST ? ARENA_MOST : share > ARENA_LEAST ? share : ARENA_LEAST;
+}
+
 /* A segment for it, carved. Small objects share one. Errors: as memory_grant() */
 static granary_err
 restore_place(struct restore *restore)
 {
     struct session *session = restore->session;
     struct store *store = session->store;
-    uint64_t want = restore->footprint;
-    bool small = want <= SMALL_OBJECT;
+    uint64_t arena_bytes = arena_size(store);
+    bool small = restore->footprint <= arena_bytes / ARENA_SHARE;
+    uint64_t want = small ? arena_bytes : restore->footprint;
     struct segment *segment = session->arena;
     uint64_t warm;
     granary_err err;
 
     if (!small || segment == NULL || segment->size - segment->carved < restore->footprint) {
-        if (small) {
-            uint64_t share = store->account.bytes[GR_ACCOUNT_CAPACITY] / 64;
-
-            want = share > ARENA_MOST ? ARENA_MOST : share > SMALL_OBJECT ? share : SMALL_OBJECT;
-        }
         err = memory_grant(store, session, NULL, restore->footprint, want, &segment, &warm);
         if (err != GRANARY_OK) {
             return err;

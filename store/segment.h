@@ -50,6 +50,7 @@ struct segment {
     bool closed;
     bool is_idle;
     bool died_since_punch;
+    bool spoiled; /* its writer truncated it: what it holds cannot be spilled */
     struct segment_entry *entries;
     uint32_t entry_count;
     uint32_t entry_room;

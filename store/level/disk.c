@@ -169,7 +169,7 @@ write_block(struct writer *writer, const struct level_object *object, uint64_t f
 
     err = gr_pread_all(object->fd, writer->raw, size, (int64_t)(object->offset + from));
     if (err != GRANARY_OK) {
-        return gr_fail_in(err, "an object's shared memory");
+        return gr_fail_in(GRANARY_ECORRUPT, "an object's shared memory");
     }
     err = writer_room(writer, (size_t)LZ4_COMPRESSBOUND(BLOCK), &to);
     if (err != GRANARY_OK) {
@@ -283,6 +283,7 @@ disk_write(void *self, uint32_t file, const char *session, struct level_object *
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         err = write_object(&writer, &objects[i]);
+        objects[i].unreadable = err == GRANARY_ECORRUPT;
     }
     if (err == GRANARY_OK) {
         err = write_header(&writer, file, session, count);

@@ -6,6 +6,7 @@
 #ifndef STORE_LEVEL_H
 #define STORE_LEVEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct level_object {
     int fd;          /* the shared memory it lies in, or goes to */
     uint64_t offset; /* ... at this offset, GR_FOOTPRINT bytes */
     uint64_t place;  /* in the file: set by write, used by read */
+    bool unreadable; /* set by write: its shared memory is not what it should be */
 };
 
 struct level_ops {
@@ -37,6 +39,8 @@ struct level_ops {
      * allowance    bytes the file may take at most
      * ret_written  bytes it takes
      * Errors       EFULL · EIO · ...: nothing is left behind; the message names the directory
+     *              ECORRUPT: an object's own bytes cannot be read, because its writer truncated the segment; it is
+     *              marked unreadable
      */
     granary_err (*write)(void *self, uint32_t file, const char *session, struct level_object *objects, size_t count,
                          uint64_t allowance, uint64_t *ret_written);

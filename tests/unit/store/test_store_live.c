@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +249,109 @@ full_disk_is_an_error(void **state)
     live_stop(&live);
 }
 
+enum { HOT = 24, HOT_BYTES = 300000, READERS = 2 };
+
+struct reader {
+    const struct live *live;
+    _Atomic bool *stop;
+    unsigned reads;
+    bool wrong;
+    pthread_t thread;
+};
+
+/* Byte i of version v of object n is n + v; the first 8 bytes are v. */
+static void *
+read_hot(void *argument)
+{
+    struct reader *reader = argument;
+    granary_client *client = live_connect(reader->live, NULL);
+
+    for (unsigned i = 0; !atomic_load(reader->stop); i++) {
+        uint64_t n = (i * 7) % HOT;
+        granary_view view;
+        uint64_t version;
+
+        if (granary_object_get(client, live_id(n), 0, &view) != GRANARY_OK) {
+            continue; /* between two versions, or no room to bring it back */
+        }
+        memcpy(&version, view.data, sizeof version);
+        for (size_t at = 8; at < HOT_BYTES; at += 4099) {
+            reader->wrong |= ((const unsigned char *)view.data)[at] != (unsigned char)(n + version);
+        }
+        reader->reads++;
+        granary_object_release(client, &view);
+    }
+    granary_disconnect(client);
+    return NULL;
+}
+
+/* While objects are deleted, made again, spilled and restored as fast as can be, a leased one never changes. */
+static void
+leased_bytes_never_change(void **state)
+{
+    _Atomic bool stop = false;
+    struct reader readers[READERS];
+    struct live live;
+    granary_client *client;
+    int64_t end = gr_now_ns() + 2000000000;
+
+    (void)state;
+    live_start(&live, 4 * MIB, 0);
+    client = live_connect(&live, NULL);
+    for (int r = 0; r < READERS; r++) {
+        readers[r] = (struct reader){.live = &live, .stop = &stop};
+        assert_int_equal(pthread_create(&readers[r].thread, NULL, read_hot, &readers[r]), 0);
+    }
+    for (uint64_t version = 1; gr_now_ns() < end; version++) {
+        uint64_t n = version * 5 % HOT;
+        granary_buffer buffer;
+
+        (void)granary_object_delete(client, live_id(n), 0);
+        assert_int_equal(granary_object_create(client, live_id(n), HOT_BYTES, 0, 10000, &buffer), GRANARY_OK);
+        memset(buffer.data, (unsigned char)(n + version), HOT_BYTES);
+        memcpy(buffer.data, &version, sizeof version);
+        assert_int_equal(granary_object_seal(client, &buffer), GRANARY_OK);
+    }
+    atomic_store(&stop, true);
+    for (int r = 0; r < READERS; r++) {
+        (void)pthread_join(readers[r].thread, NULL);
+        assert_true(readers[r].reads > 0);
+        assert_false(readers[r].wrong);
+    }
+    assert_true(stat_of(client).restores > 0);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* A writer that truncates its segment spoils its own objects; everybody else's are spilled as before. */
+static void
+spoiled_segments_harm_their_writer_only(void **state)
+{
+    struct live live;
+    granary_client *client;
+    char name[160];
+    int fd;
+
+    (void)state;
+    live_start(&live, 4 * MIB, 0);
+    client = live_connect(&live, NULL);
+    assert_int_equal(live_put(client, 1, MIB), GRANARY_OK);
+    (void)snprintf(name, sizeof name, "/dev/shm%ss1.data1", live.paths.shm_prefix);
+    fd = open(name, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 0), 0);
+    (void)close(fd);
+    for (unsigned i = 2; i < 30; i++) {
+        assert_int_equal(live_put(client, i, MIB / 2), GRANARY_OK);
+    }
+    for (unsigned i = 2; i < 30; i++) {
+        assert_int_equal(live_verify(client, i, MIB / 2), GRANARY_OK);
+    }
+    assert_int_equal(granary_object_delete(client, live_id(1), 0), GRANARY_OK);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
 /* A child that is killed while it holds a lease, a pin and an unsealed object. */
 static pid_t
 spawn_holder(const struct live *live, int told[2])
@@ -388,6 +492,8 @@ main(void)
         cmocka_unit_test(deleted_bytes_live_until_the_last_lease),
         cmocka_unit_test(damaged_copies_are_errors),
         cmocka_unit_test(full_disk_is_an_error),
+        cmocka_unit_test(leased_bytes_never_change),
+        cmocka_unit_test(spoiled_segments_harm_their_writer_only),
         cmocka_unit_test(killed_clients_leave_nothing),
         cmocka_unit_test(sessions_are_separate),
         cmocka_unit_test(freed_rooms_come_back_warm),
