@@ -341,15 +341,11 @@ answer_refusal(struct server *server, const struct action *action, granary_err e
     server->pending_free = action->ticket;
 }
 
-static void
-perform(struct server *server)
+/* Send what need not wait for the disk. Returns the actions, which may have moved. */
+static struct action *
+send_all(struct server *server, size_t count)
 {
-    size_t count;
-    struct action *actions = manager_actions(server->manager, &count);
-    char why[512];
-    char(*rejected)[64] = NULL;
-    size_t rejected_count = 0;
-    granary_err err;
+    struct action *actions = manager_actions(server->manager, &(size_t){0});
 
     for (size_t i = 0; i < count; i++) {
         if (actions[i].kind == ACTION_SEND) {
@@ -359,19 +355,42 @@ perform(struct server *server)
             actions = manager_actions(server->manager, &(size_t){0}); /* a dead executor may have added some */
         }
     }
+    for (size_t i = 0; i < count; i++) {
+        if (actions[i].kind == ACTION_REPLY && !actions[i].when_durable) {
+            answer(server, &actions[i]);
+        }
+    }
+    return actions;
+}
+
+static void
+perform(struct server *server)
+{
+    char(*rejected)[sizeof((struct action *)0)->accepted] = NULL;
+    size_t rejected_count = 0;
+    struct action *actions;
+    char why[512] = "";
+    granary_err err;
+    size_t count;
+
+    (void)manager_actions(server->manager, &count);
+    actions = send_all(server, count);
     err = keep(server, actions, count);
     if (err != GRANARY_OK) {
         (void)snprintf(why, sizeof why, "%s", granary_error_message());
         rejected = calloc(count + 1, sizeof *rejected);
     }
     for (size_t i = 0; i < count; i++) {
-        if (actions[i].kind == ACTION_REPLY && err != GRANARY_OK && actions[i].accepted[0] != '\0') {
-            answer_refusal(server, &actions[i], err, why);
-            if (rejected != NULL) {
-                memcpy(rejected[rejected_count++], actions[i].accepted, sizeof *rejected);
-            }
-        } else if (actions[i].kind == ACTION_REPLY) {
+        if (actions[i].kind != ACTION_REPLY || !actions[i].when_durable) {
+            continue;
+        }
+        if (err == GRANARY_OK) {
             answer(server, &actions[i]);
+            continue;
+        }
+        answer_refusal(server, &actions[i], err, why);
+        if (rejected != NULL && actions[i].accepted[0] != '\0') {
+            memcpy(rejected[rejected_count++], actions[i].accepted, sizeof *rejected);
         }
     }
     manager_actions_done(server->manager, count);

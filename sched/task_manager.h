@@ -56,7 +56,7 @@ void manager_reject(struct manager *manager, const char *key);
 
 enum action_kind {
     ACTION_SEND,   /* bytes, a ToExecutor, to executor */
-    ACTION_REPLY,  /* bytes, a Reply without seq, to ticket; when what was kept before it is durable */
+    ACTION_REPLY,  /* bytes, a Reply without seq, to ticket */
     ACTION_KEEP,   /* entry (space, entry_key) with value bytes */
     ACTION_FORGET, /* entry (space, entry_key), if there is one */
 };
@@ -72,6 +72,7 @@ struct action {
     const char *space;
     struct gr_buf entry_key;
     struct gr_buf bytes;
+    bool when_durable; /* REPLY: to be sent only when what is kept before it is durable */
     char accepted[64]; /* REPLY: key of the graph this accepts, or "" */
 };
 

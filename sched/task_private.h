@@ -114,7 +114,7 @@ void graph_sleep(struct manager *manager, struct task_graph *graph); /* it has n
 void graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state state, granary_err err,
                const char *message);
 void graph_delete(struct manager *manager, struct task_graph *graph);
-void graph_drop(struct manager *manager, struct task_graph *graph); /* forget it without a word to anybody */
+void graph_drop(struct manager *manager, struct task_graph *graph);    /* forget it without a word to anybody */
 void graph_release(struct manager *manager, struct task_graph *graph); /* when nothing of it runs any more */
 void frees_collect(struct manager *manager, struct task_graph *graph);
 bool waiter_add(struct manager *manager, struct waiter waiter);

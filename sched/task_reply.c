@@ -108,8 +108,11 @@ void
 reply_ok(struct manager *manager, uint64_t ticket)
 {
     Granary__Reply answer = GRANARY__REPLY__INIT;
+    struct action *action = reply(manager, ticket, &answer);
 
-    (void)reply(manager, ticket, &answer);
+    if (action != NULL) {
+        action->when_durable = true;
+    }
 }
 
 void
@@ -120,6 +123,9 @@ reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool i
 
     answer.key = (char *)(uintptr_t)key;
     action = reply(manager, ticket, &answer);
+    if (action != NULL) {
+        action->when_durable = true;
+    }
     if (action != NULL && is_new) {
         memcpy(action->accepted, key, strlen(key) + 1);
     }

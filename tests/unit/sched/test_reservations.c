@@ -1,0 +1,212 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sched/reservations.h"
+
+static size_t
+candidates(struct reservations *r, bool idle_only)
+{
+    size_t count;
+
+    (void)reservations_candidates(r, idle_only, &count);
+    return count;
+}
+
+static uint32_t
+grant(struct reservations *r, uint32_t executor, uint64_t first, uint32_t count, uint64_t bytes, bool alone)
+{
+    uint64_t numbers[RESERVATIONS_BATCH];
+
+    for (uint32_t i = 0; i < count; i++) {
+        numbers[i] = first + i;
+    }
+    return reservations_grant(r, executor, numbers, count, bytes, alone);
+}
+
+/* Two messages an executor; the slot comes back with the last subtask of a message, in whatever order they end. */
+static void
+credit_is_given_and_returned_once(void **state)
+{
+    struct reservations *r = reservations_create(0);
+    uint32_t first;
+    uint32_t second;
+
+    (void)state;
+    assert_int_equal(candidates(r, false), 0);
+    assert_true(reservations_join(r, 7, 0));
+    first = grant(r, 7, 100, 3, 10, false);
+    second = grant(r, 7, 200, 1, 5, false);
+    assert_int_equal(candidates(r, false), 0);
+    assert_int_equal(reservations_in_flight(r, 7), 2);
+    assert_int_equal(reservations_bytes(r), 15);
+    assert_int_equal(reservations_holder(r, first), 7);
+
+    assert_false(reservations_settle(r, first, 101));
+    assert_false(reservations_settle(r, first, 100));
+    assert_true(reservations_settle(r, first, 102));
+    assert_int_equal(candidates(r, false), 1);
+    assert_int_equal(candidates(r, true), 0);
+    assert_int_equal(reservations_holder(r, first), 0);
+    assert_true(reservations_settle(r, second, 200));
+    assert_int_equal(candidates(r, true), 1);
+    assert_int_equal(reservations_bytes(r), 0);
+    assert_int_equal(reservations_granted(r), 0);
+    reservations_destroy(r);
+}
+
+static void
+alone_keeps_others_away(void **state)
+{
+    struct reservations *r = reservations_create(0);
+    uint32_t token;
+
+    (void)state;
+    assert_true(reservations_join(r, 1, 0));
+    assert_true(reservations_join(r, 2, 0));
+    token = grant(r, 1, 10, 1, 0, true);
+    assert_int_equal(candidates(r, false), 1);
+    (void)grant(r, 2, 20, 1, 0, false);
+    assert_int_equal(candidates(r, false), 1);
+    assert_int_equal(candidates(r, true), 0);
+    assert_true(reservations_settle(r, token, 10));
+    assert_int_equal(candidates(r, false), 2);
+    reservations_destroy(r);
+}
+
+/* What does not fit waits, unless nothing else has memory: nobody waits for ever. */
+static void
+memory_is_admitted_without_deadlock(void **state)
+{
+    struct reservations *r = reservations_create(100);
+    uint32_t token;
+
+    (void)state;
+    assert_true(reservations_join(r, 1, 0));
+    assert_true(reservations_fit(r, 0, 1000));
+    assert_false(reservations_fit(r, 1, 1000));
+    assert_true(reservations_fit(r, 60, 40));
+    assert_false(reservations_fit(r, 60, 41));
+    assert_false(reservations_fit(r, 60, UINT64_MAX));
+    token = grant(r, 1, 10, 1, 1000, false); /* larger than all memory: runs by itself */
+    assert_false(reservations_fit(r, 0, 1));
+    assert_true(reservations_fit(r, 0, 0));
+    assert_true(reservations_settle(r, token, 10));
+    assert_true(reservations_fit(r, 0, 100));
+    reservations_destroy(r);
+}
+
+struct seen {
+    char text[128];
+};
+
+static void
+note(void *context, uint64_t number, bool first)
+{
+    struct seen *seen = context;
+    size_t length = strlen(seen->text);
+
+    (void)snprintf(seen->text + length, sizeof seen->text - length, "%d%s ", (int)number, first ? "!" : "");
+}
+
+static void
+note_graph(void *context, uint32_t executor, const uint64_t *numbers, size_t count)
+{
+    struct seen *seen = context;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(seen->text);
+
+        (void)snprintf(seen->text + length, sizeof seen->text - length, "%u:%d ", executor, (int)(uint32_t)numbers[i]);
+    }
+}
+
+/* A dead executor's subtasks come back in order; the first not settled was at work. Others keep theirs. */
+static void
+death_returns_everything(void **state)
+{
+    struct reservations *r = reservations_create(100);
+    struct seen seen = {""};
+    uint32_t token;
+
+    (void)state;
+    assert_true(reservations_join(r, 1, 0));
+    assert_true(reservations_join(r, 2, 0));
+    token = grant(r, 1, 10, 3, 40, false);
+    (void)grant(r, 1, 20, 2, 20, false);
+    (void)grant(r, 2, 30, 1, 30, false);
+    assert_false(reservations_settle(r, token, 10));
+    reservations_leave(r, 1, note, &seen);
+    assert_string_equal(seen.text, "11! 12 20 21 ");
+    assert_int_equal(reservations_bytes(r), 30);
+    assert_int_equal(reservations_granted(r), 1);
+    assert_int_equal(reservations_executors(r), 1);
+    reservations_leave(r, 1, note, &seen); /* it is gone already */
+    assert_int_equal(reservations_granted(r), 1);
+    assert_int_equal(reservations_in_flight(r, 1), 0);
+    reservations_destroy(r);
+}
+
+static void
+running_subtasks_of_a_graph_are_found(void **state)
+{
+    struct reservations *r = reservations_create(0);
+    const uint64_t mixed[] = {1ull << 32 | 5, 2ull << 32 | 5, 1ull << 32 | 6};
+    struct seen seen = {""};
+    uint32_t token;
+
+    (void)state;
+    assert_true(reservations_join(r, 9, 0));
+    token = reservations_grant(r, 9, mixed, 3, 0, false);
+    reservations_of_graph(r, 1, note_graph, &seen);
+    assert_string_equal(seen.text, "9:5 9:6 ");
+    assert_false(reservations_settle(r, token, mixed[0]));
+    seen.text[0] = '\0';
+    reservations_of_graph(r, 1, note_graph, &seen);
+    assert_string_equal(seen.text, "9:6 ");
+    seen.text[0] = '\0';
+    reservations_of_graph(r, 3, note_graph, &seen);
+    assert_string_equal(seen.text, "");
+    reservations_destroy(r);
+}
+
+/* Tokens are used again; a thousand executors come and go. */
+static void
+tokens_are_recycled(void **state)
+{
+    struct reservations *r = reservations_create(0);
+    uint32_t highest = 0;
+
+    (void)state;
+    for (uint32_t i = 1; i <= 1000; i++) {
+        uint32_t token;
+
+        assert_true(reservations_join(r, i, (int32_t)(i % 4)));
+        token = grant(r, i, i, 1, 1, false);
+        highest = token > highest ? token : highest;
+        if (i % 2 == 0) {
+            assert_true(reservations_settle(r, token, i));
+        }
+        reservations_leave(r, i, note, &(struct seen){""});
+    }
+    assert_int_equal(highest, 0);
+    assert_int_equal(reservations_executors(r), 0);
+    assert_int_equal(reservations_bytes(r), 0);
+    reservations_destroy(r);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(credit_is_given_and_returned_once),     cmocka_unit_test(alone_keeps_others_away),
+        cmocka_unit_test(memory_is_admitted_without_deadlock),   cmocka_unit_test(death_returns_everything),
+        cmocka_unit_test(running_subtasks_of_a_graph_are_found), cmocka_unit_test(tokens_are_recycled),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

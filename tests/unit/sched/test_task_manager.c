@@ -1,0 +1,776 @@
+/* The scheduler's core as a state machine: requests, reports and deaths in, messages out; no socket, no clock. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/id.h"
+#include "build.h"
+#include "fake_plan.h"
+#include "granary/graph.h"
+#include "graph/graph.h"
+#include "sched/task_manager.h"
+
+#define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
+
+/* A subtask an executor was given and has not answered. */
+struct given {
+    uint32_t executor;
+    uint64_t number;
+    uint32_t attempt;
+    char node[32];
+    granary_id output;
+};
+
+struct rig {
+    struct manager *manager;
+    struct given given[4096];
+    size_t count;
+    char freed[4096];     /* objects freed, hex, each followed by a space */
+    char kept[1024];      /* "+space/key " and "-space/key " */
+    char cancelled[256];  /* nodes told to executors as cancelled: "executor:count " */
+    char replied[1024];   /* tickets answered: "ticket=error " */
+    Granary__Reply *last; /* reply */
+    size_t messages;      /* with subtasks */
+    uint64_t ticket;
+};
+
+static void
+take_order(struct rig *rig, const struct action *action)
+{
+    Granary__ToExecutor *order =
+        granary__to_executor__unpack(NULL, action->bytes.size, (const uint8_t *)action->bytes.bytes);
+    size_t length;
+
+    assert_non_null(order);
+    assert_int_equal(order->version, 1);
+    rig->messages += order->n_run > 0;
+    for (size_t i = 0; i < order->n_run; i++) {
+        struct given *given = &rig->given[rig->count++];
+
+        assert_true(rig->count <= sizeof rig->given / sizeof rig->given[0]);
+        assert_string_equal(order->run[i]->session, "s");
+        *given = (struct given){action->executor, order->run[i]->number, order->run[i]->attempt, "", {{0}}};
+        (void)snprintf(given->node, sizeof given->node, "%s", order->run[i]->ops[0]->node);
+        if (order->run[i]->ops[0]->n_outputs > 0) {
+            memcpy(given->output.bytes, order->run[i]->ops[0]->outputs[0].data, 16);
+        }
+    }
+    for (size_t i = 0; i < order->n_free; i++) {
+        granary_id id;
+        char text[GRANARY_ID_TEXT + 1];
+
+        assert_string_equal(order->free_session, "s");
+        memcpy(id.bytes, order->free[i].data, 16);
+        granary_id_format(id, text);
+        length = strlen(rig->freed);
+        (void)snprintf(rig->freed + length, sizeof rig->freed - length, "%s ", text);
+    }
+    if (order->n_cancel > 0) {
+        length = strlen(rig->cancelled);
+        (void)snprintf(rig->cancelled + length, sizeof rig->cancelled - length, "%u:%zu ", action->executor,
+                       order->n_cancel);
+    }
+    granary__to_executor__free_unpacked(order, NULL);
+}
+
+/* End a turn: do what the manager asks for. */
+static void
+turn(struct rig *rig)
+{
+    struct action *actions;
+    size_t count;
+
+    manager_dispatch(rig->manager);
+    actions = manager_actions(rig->manager, &count);
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(rig->kept);
+
+        switch (actions[i].kind) {
+        case ACTION_SEND:
+            take_order(rig, &actions[i]);
+            break;
+        case ACTION_KEEP:
+        case ACTION_FORGET:
+            (void)snprintf(rig->kept + length, sizeof rig->kept - length, "%c%s/%.*s ",
+                           actions[i].kind == ACTION_KEEP ? '+' : '-', actions[i].space, (int)actions[i].entry_key.size,
+                           actions[i].entry_key.bytes);
+            break;
+        case ACTION_REPLY:
+            if (rig->last != NULL) {
+                granary__reply__free_unpacked(rig->last, NULL);
+            }
+            rig->last = granary__reply__unpack(NULL, actions[i].bytes.size, (const uint8_t *)actions[i].bytes.bytes);
+            length = strlen(rig->replied);
+            (void)snprintf(rig->replied + length, sizeof rig->replied - length, "%d=%s ", (int)actions[i].ticket,
+                           granary_error_name((granary_err)rig->last->err));
+            break;
+        }
+    }
+    manager_actions_done(rig->manager, count);
+}
+
+static struct rig *
+rig_create(uint32_t executors)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+
+    rig->manager = manager_create(&(struct manager_options){.memory_bytes = 1000});
+    for (uint32_t i = 1; i <= executors; i++) {
+        manager_executor_joined(rig->manager, i, 0, 1000 + i);
+    }
+    fake_plan_feeds = 0;
+    fake_plan_feed_err = GRANARY_OK;
+    return rig;
+}
+
+static void
+rig_destroy(struct rig *rig)
+{
+    if (rig->last != NULL) {
+        granary__reply__free_unpacked(rig->last, NULL);
+    }
+    manager_destroy(rig->manager);
+    free(rig);
+}
+
+/* Each request has its own ticket, from 1. */
+static granary_err
+request(struct rig *rig, Granary__Request *message, int64_t now_ns)
+{
+    manager_request(rig->manager, ++rig->ticket, message, now_ns);
+    turn(rig);
+    return rig->last == NULL ? GRANARY_OK : (granary_err)rig->last->err;
+}
+
+static granary_err
+submit(struct rig *rig, const char *key, const char *const *lines, size_t count)
+{
+    Granary__Request message = GRANARY__REQUEST__INIT;
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
+    granary_err err;
+
+    body.key = (char *)(uintptr_t)key;
+    body.session = (char *)(uintptr_t) "s";
+    body.graph = build_graph(lines, count);
+    message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
+    message.submit = &body;
+    err = request(rig, &message, 0);
+    if (body.graph != NULL) {
+        granary__graph__free_unpacked(body.graph, NULL);
+    }
+    return err;
+}
+
+static granary_err
+wait_for(struct rig *rig, const char *key, int64_t timeout_ms, int64_t now_ns)
+{
+    Granary__Request message = GRANARY__REQUEST__INIT;
+    Granary__GraphWait body = GRANARY__GRAPH_WAIT__INIT;
+
+    body.key = (char *)(uintptr_t)key;
+    body.timeout_ms = timeout_ms;
+    message.body_case = GRANARY__REQUEST__BODY_WAIT;
+    message.wait = &body;
+    return request(rig, &message, now_ns);
+}
+
+static granary_err
+refer(struct rig *rig, Granary__Request__BodyCase which, const char *key, const char *target)
+{
+    Granary__Request message = GRANARY__REQUEST__INIT;
+    Granary__GraphRef body = GRANARY__GRAPH_REF__INIT;
+
+    body.key = (char *)(uintptr_t)key;
+    body.target = (char *)(uintptr_t)target;
+    message.body_case = which;
+    message.stop = &body;
+    return request(rig, &message, 0);
+}
+
+static struct given *
+given_to(struct rig *rig, const char *node)
+{
+    for (size_t i = 0; i < rig->count; i++) {
+        if (strcmp(rig->given[i].node, node) == 0) {
+            return &rig->given[i];
+        }
+    }
+    return NULL;
+}
+
+/* The executor reports on what it was given first of that node; err OK reports its output with 10 rows and 100 bytes.
+ */
+static void
+report(struct rig *rig, const char *node, granary_err err, const char *message, const char *lost_of)
+{
+    struct given *at = given_to(rig, node);
+    struct given given;
+    Granary__Done done = GRANARY__DONE__INIT;
+    Granary__Output output = GRANARY__OUTPUT__INIT;
+    granary_id lost;
+    ProtobufCBinaryData lost_data = {.len = 16, .data = lost.bytes};
+
+    assert_non_null(at);
+    given = *at;
+    memmove(at, at + 1, (size_t)(rig->given + --rig->count - at) * sizeof *at);
+    done.number = given.number;
+    done.attempt = given.attempt;
+    done.err = err;
+    done.message = (char *)(uintptr_t)message;
+    done.nanoseconds = 1000;
+    if (err == GRANARY_OK && !gr_id_is_zero(given.output)) {
+        output.id = (ProtobufCBinaryData){.len = 16, .data = given.output.bytes};
+        output.rows = 10;
+        output.bytes = 100;
+        done.n_outputs = 1;
+        done.outputs = (Granary__Output *[]){&output};
+    }
+    if (lost_of != NULL) {
+        lost = fake_plan_object("k", (uint64_t)(lost_of[0] - 'a'));
+        done.n_lost = 1;
+        done.lost = &lost_data;
+    }
+    manager_done(rig->manager, given.executor, &done);
+    turn(rig);
+}
+
+static void
+succeed(struct rig *rig, const char *node)
+{
+    report(rig, node, GRANARY_OK, "", NULL);
+}
+
+static void
+succeed_all(struct rig *rig)
+{
+    while (rig->count > 0) {
+        succeed(rig, rig->given[0].node);
+    }
+}
+
+static bool
+freed(const struct rig *rig, const char *key, uint64_t number)
+{
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(fake_plan_object(key, number), text);
+    return strstr(rig->freed, text) != NULL;
+}
+
+static granary_graph_state
+state_of(struct rig *rig, const char *key)
+{
+    (void)wait_for(rig, key, 0, 0);
+    return rig->last->status == NULL ? 0 : (granary_graph_state)rig->last->status->state;
+}
+
+/* ---- */
+
+static void
+a_graph_from_submission_to_deletion(void **state)
+{
+    struct rig *rig = rig_create(2);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("a make", "b make a", "!c make a b")), GRANARY_OK);
+    assert_string_equal(rig->last->key, "k");
+    assert_string_equal(rig->kept, "+graphs/k ");
+    assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_OK); /* of the submission: the wait is not answered yet */
+    assert_string_equal(rig->replied, "1=OK ");
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "k", "c"), GRANARY_ESTATE);
+    assert_int_equal(rig->count, 1);
+    succeed(rig, "a");
+    succeed(rig, "b");
+    assert_string_equal(rig->freed, "");
+    succeed(rig, "c");
+    assert_string_equal(rig->replied, "1=OK 3=ESTATE 2=OK ");
+    assert_int_equal(rig->last->status->state, GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(rig->last->status->subtasks_total, 3);
+    assert_int_equal(rig->last->status->subtasks_done, 3);
+    assert_true(freed(rig, "k", 0));
+    assert_true(freed(rig, "k", 1));
+    assert_false(freed(rig, "k", 2));
+    assert_non_null(strstr(rig->kept, "+ends/k +results/k"));
+
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "k", "c"), GRANARY_OK);
+    assert_int_equal(rig->last->result->n_chunks, 1);
+    assert_int_equal(rig->last->result->chunks[0]->rows, 10);
+    assert_int_equal(rig->last->result->chunks[0]->bytes, 100);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "k", "a"), GRANARY_ENOENT);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_EXPLAIN, "k", ""), GRANARY_OK);
+    assert_string_equal(rig->last->text, "3 nodes\n");
+
+    rig->kept[0] = '\0';
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "k", ""), GRANARY_OK);
+    assert_true(freed(rig, "k", 2));
+    assert_string_equal(rig->kept, "-graphs/k -ends/k -results/k");
+    assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_ENOENT);
+    rig_destroy(rig);
+}
+
+static void
+the_same_key_is_the_same_graph(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    assert_int_equal(rig->count, 1);
+    succeed(rig, "a");
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    assert_int_equal(rig->count, 0);
+    /* Deleted and submitted again: other objects, for those of the first may still be on their way out. */
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "k", ""), GRANARY_OK);
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    assert_int_equal(rig->count, 1);
+    assert_false(gr_id_equal(rig->given[0].output, fake_plan_object("k", 0)));
+    /* Without a key one is made up. */
+    assert_int_equal(submit(rig, "", LINES("!a make")), GRANARY_OK);
+    assert_int_equal(strlen(rig->last->key), 32);
+    rig_destroy(rig);
+}
+
+static void
+bad_submissions_leave_nothing(void **state)
+{
+    struct rig *rig = rig_create(1);
+    char key[80];
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("a make", "x bad")), GRANARY_EINVAL);
+    assert_string_equal(rig->last->message, "node 'x' (bad): cannot be planned");
+    assert_string_equal(rig->kept, "+graphs/k -graphs/k ");
+    assert_int_equal(wait_for(rig, "k", 0, 0), GRANARY_ENOENT);
+    memset(key, 'k', sizeof key);
+    key[64] = '\0';
+    assert_int_equal(submit(rig, key, LINES("a make")), GRANARY_EINVAL);
+    key[63] = '\0';
+    assert_int_equal(submit(rig, key, LINES("a make")), GRANARY_OK);
+    assert_int_equal(submit(rig, "a\nb", LINES("a make")), GRANARY_EINVAL);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY__NOT_SET, "k", ""), GRANARY_EPROTO);
+    rig_destroy(rig);
+}
+
+static void
+waits_time_out(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    assert_int_equal(manager_deadline(rig->manager), INT64_MAX);
+    assert_int_equal(wait_for(rig, "k", 0, 0), GRANARY_ETIMEDOUT);
+    assert_int_equal(rig->last->status->state, GRANARY_GRAPH_RUNNING);
+    (void)wait_for(rig, "k", 5, 1000);
+    (void)wait_for(rig, "k", 3, 1000);
+    assert_int_equal(manager_deadline(rig->manager), 3001000);
+    manager_expire(rig->manager, 3000999);
+    turn(rig);
+    assert_string_equal(rig->replied, "1=OK 2=ETIMEDOUT ");
+    manager_expire(rig->manager, 3001000);
+    turn(rig);
+    assert_string_equal(rig->replied, "1=OK 2=ETIMEDOUT 4=ETIMEDOUT ");
+    succeed(rig, "a");
+    assert_string_equal(rig->replied, "1=OK 2=ETIMEDOUT 4=ETIMEDOUT 3=OK ");
+    assert_int_equal(manager_deadline(rig->manager), INT64_MAX);
+    rig_destroy(rig);
+}
+
+static void
+a_user_error_fails_the_graph(void **state)
+{
+    struct rig *rig = rig_create(2);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("a make", "b make", "!c make a b")), GRANARY_OK);
+    (void)wait_for(rig, "k", -1, 0);
+    succeed(rig, "a");
+    report(rig, "b", GRANARY_ETYPE, "no number", NULL);
+    assert_string_equal(rig->replied, "1=OK 2=ETYPE ");
+    assert_string_equal(rig->last->message, "node 'b': no number");
+    assert_int_equal(rig->last->status->state, GRANARY_GRAPH_FAILED);
+    assert_true(freed(rig, "k", 0));
+    assert_int_equal(rig->count, 0);
+    /* It is told again, and to those who come later. */
+    assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_ETYPE);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "k", "c"), GRANARY_ESTATE);
+    rig_destroy(rig);
+}
+
+/* An error number nobody knows is a failure, and the executor's own "node ..." is not repeated. */
+static void
+strange_errors_are_failures(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    report(rig, "a", (granary_err)-999, "node 'a': what", NULL);
+    assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_EFAILED);
+    assert_string_equal(rig->last->message, "node 'a': what");
+    assert_int_equal(submit(rig, "l", LINES("!b make")), GRANARY_OK);
+    report(rig, "b", (granary_err)1, "", NULL);
+    assert_int_equal(wait_for(rig, "l", -1, 0), GRANARY_EFAILED);
+    assert_string_equal(rig->last->message, "node 'b': the work failed");
+    rig_destroy(rig);
+}
+
+static void
+stop_and_delete_while_running(void **state)
+{
+    struct rig *rig = rig_create(2);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make", "!b make", "c make a b")), GRANARY_OK);
+    (void)wait_for(rig, "k", -1, 0);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_STOP, "k", ""), GRANARY_OK);
+    assert_string_equal(rig->replied, "1=OK 2=ECANCELLED 3=OK ");
+    assert_string_equal(rig->cancelled, "1:1 2:1 ");
+    /* A delete is answered when nothing of the graph runs any more. */
+    (void)refer(rig, GRANARY__REQUEST__BODY_DELETE, "k", "");
+    assert_string_equal(rig->replied, "1=OK 2=ECANCELLED 3=OK ");
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_EBUSY);
+    succeed(rig, "a");
+    assert_true(freed(rig, "k", 0));
+    report(rig, "b", GRANARY_ECANCELLED, "", NULL);
+    assert_string_equal(rig->replied, "1=OK 2=ECANCELLED 3=OK 5=EBUSY 4=OK ");
+    assert_int_equal(wait_for(rig, "k", 0, 0), GRANARY_ENOENT);
+    rig_destroy(rig);
+}
+
+/* A dead executor's subtasks run elsewhere; what it reports later is not believed. */
+static void
+a_dead_executor(void **state)
+{
+    struct rig *rig = rig_create(1);
+    Granary__Done done = GRANARY__DONE__INIT;
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    done.number = rig->given[0].number;
+    done.attempt = 1;
+    manager_executor_died(rig->manager, 1);
+    rig->count = 0;
+    turn(rig);
+    assert_int_equal(rig->count, 0);
+    manager_executor_joined(rig->manager, 2, 0, 77);
+    turn(rig);
+    assert_int_equal(rig->count, 1);
+    assert_int_equal(rig->given[0].attempt, 2);
+    manager_done(rig->manager, 1, &done); /* unknown executor */
+    manager_done(rig->manager, 2, &done); /* old attempt */
+    done.attempt = 2;
+    done.number = 99ull << 32;
+    manager_done(rig->manager, 2, &done); /* no such graph */
+    done.number = 1ull << 32 | 99;
+    manager_done(rig->manager, 2, &done); /* no such subtask */
+    turn(rig);
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_RUNNING);
+    succeed(rig, "a");
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(rig->last->status->retries, 1);
+    manager_executor_died(rig->manager, 1);
+    manager_executor_died(rig->manager, 55);
+    rig_destroy(rig);
+}
+
+/* Three executors die at one subtask: its graph fails and names it, the others' do not. */
+static void
+poison_is_named(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make", "b make", "!c make b")), GRANARY_OK);
+    succeed(rig, "a");
+    assert_int_equal(submit(rig, "l", LINES("!z make")), GRANARY_OK);
+    for (uint32_t i = 1; i <= 3; i++) {
+        while (given_to(rig, "b") == NULL) {
+            assert_true(rig->count > 0);
+            succeed_all(rig);
+        }
+        manager_executor_died(rig->manager, given_to(rig, "b")->executor);
+        rig->count = 0;
+        manager_executor_joined(rig->manager, 1 + i, 0, 1);
+        turn(rig);
+    }
+    succeed_all(rig);
+    assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_ELOST);
+    assert_string_equal(rig->last->message, "node 'b': 3 executors died running it");
+    assert_int_equal(state_of(rig, "l"), GRANARY_GRAPH_SUCCEEDED);
+    rig_destroy(rig);
+}
+
+/* In a batch only the one at work is blamed, and after a death each runs alone until it is known to be harmless. */
+static void
+a_batch_is_not_blamed_for_one(void **state)
+{
+    struct rig *rig = rig_create(1);
+    char names[20][8];
+    char text[20][32];
+    const char *lines[20];
+    uint32_t executor = 1;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(names[i], sizeof names[i], "n%d", i);
+        (void)snprintf(text[i], sizeof text[i], "n%d null", i);
+        lines[i] = text[i];
+    }
+    assert_int_equal(submit(rig, "k", lines, 20), GRANARY_OK);
+    succeed(rig, "n0"); /* now it is known to be short: the rest comes in one message */
+    assert_int_equal(rig->count, 19);
+    assert_int_equal(rig->messages, 2);
+    /* n5 kills every executor, at the moment it is at work. */
+    for (int deaths = 0; deaths < 3;) {
+        if (rig->count > 0 && strcmp(rig->given[0].node, "n5") != 0) {
+            succeed(rig, rig->given[0].node);
+            continue;
+        }
+        assert_non_null(given_to(rig, "n5"));
+        manager_executor_died(rig->manager, executor);
+        rig->count = 0;
+        deaths++;
+        manager_executor_joined(rig->manager, ++executor, 0, 1);
+        turn(rig);
+    }
+    assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_ELOST);
+    assert_string_equal(rig->last->message, "node 'n5': 3 executors died running it");
+    rig_destroy(rig);
+}
+
+static void
+no_room_waits_for_others(void **state)
+{
+    struct rig *rig = rig_create(2);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make", "!b make")), GRANARY_OK);
+    report(rig, "b", GRANARY_EFULL, "memory full", NULL);
+    assert_null(given_to(rig, "b"));
+    succeed(rig, "a");
+    assert_non_null(given_to(rig, "b"));
+    /* Alone, and still no room: not for ever. */
+    for (int i = 0; i < 5; i++) {
+        assert_non_null(given_to(rig, "b"));
+        report(rig, "b", GRANARY_EFULL, "memory full", NULL);
+    }
+    assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_EFULL);
+    assert_string_equal(rig->last->message, "node 'b': memory full");
+    rig_destroy(rig);
+}
+
+static void
+lost_inputs_are_made_again(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("a make", "b make a", "!c make b")), GRANARY_OK);
+    succeed(rig, "a");
+    succeed(rig, "b");
+    report(rig, "c", GRANARY_ENOENT, "", "b");
+    assert_non_null(given_to(rig, "a")); /* b's input was freed */
+    succeed(rig, "a");
+    succeed(rig, "b");
+    succeed(rig, "c");
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_SUCCEEDED);
+    /* A missing file is an error, not a loss; neither is an object of somebody else. */
+    assert_int_equal(submit(rig, "m", LINES("!a make")), GRANARY_OK);
+    report(rig, "a", GRANARY_ENOENT, "no file", NULL);
+    assert_int_equal(wait_for(rig, "m", -1, 0), GRANARY_ENOENT);
+    assert_string_equal(rig->last->message, "node 'a': no file");
+    assert_int_equal(submit(rig, "n", LINES("!a make")), GRANARY_OK);
+    report(rig, "a", GRANARY_ENOENT, "", "z");
+    assert_int_equal(wait_for(rig, "n", -1, 0), GRANARY_ENOENT);
+    rig_destroy(rig);
+}
+
+static void
+the_planner_is_fed_once(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("a feeds", "b make a", "!c make b")), GRANARY_OK);
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_RUNNING);
+    assert_int_equal(rig->last->status->subtasks_total, 1);
+    succeed(rig, "a");
+    assert_int_equal(fake_plan_feeds, 1);
+    succeed_all(rig);
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_SUCCEEDED);
+    /* What the planner finds in an answer fails the graph. */
+    assert_int_equal(submit(rig, "l", LINES("a feeds", "!b make")), GRANARY_OK);
+    fake_plan_feed_err = GRANARY_EINVAL;
+    succeed(rig, "a");
+    assert_int_equal(wait_for(rig, "l", -1, 0), GRANARY_EINVAL);
+    assert_string_equal(rig->last->message, "node 'a': fed badly");
+    rig_destroy(rig);
+}
+
+/* Two sessions' graphs share an executor in turn, whoever came first. */
+static void
+graphs_take_turns(void **state)
+{
+    struct rig *rig = rig_create(1);
+    char order[64] = "";
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("k1 make", "k2 make", "k3 make", "k4 make")), GRANARY_OK);
+    assert_int_equal(submit(rig, "l", LINES("l1 make", "l2 make", "l3 make", "l4 make")), GRANARY_OK);
+    while (rig->count > 0) {
+        size_t length = strlen(order);
+
+        (void)snprintf(order + length, sizeof order - length, "%c", rig->given[0].node[0]);
+        report(rig, rig->given[0].node, GRANARY_OK, "", NULL);
+    }
+    assert_int_equal(strlen(order), 8);
+    assert_non_null(strstr(order, "kl"));
+    assert_null(strstr(order, "kkkk"));
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(state_of(rig, "l"), GRANARY_GRAPH_SUCCEEDED);
+    rig_destroy(rig);
+}
+
+/* Short ones come many to a message, shared evenly; all are done and each ran once. */
+static void
+short_subtasks_come_in_batches(void **state)
+{
+    struct rig *rig = rig_create(2);
+    static char text[1000][16];
+    static const char *lines[1000];
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        (void)snprintf(text[i], sizeof text[i], "n%d null", i);
+        lines[i] = text[i];
+    }
+    assert_int_equal(submit(rig, "k", lines, 1000), GRANARY_OK);
+    assert_int_equal(rig->count, 2);
+    succeed_all(rig);
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(rig->last->status->subtasks_done, 1000);
+    assert_true(rig->messages < 60);
+    rig_destroy(rig);
+}
+
+/* What could not be made durable is forgotten, with everything it had begun. */
+static void
+rejected_submissions_are_undone(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    manager_reject(rig->manager, "k");
+    manager_reject(rig->manager, "unknown");
+    turn(rig);
+    assert_string_equal(rig->cancelled, "1:1 ");
+    succeed(rig, "a");
+    assert_true(freed(rig, "k", 0));
+    assert_int_equal(wait_for(rig, "k", 0, 0), GRANARY_ENOENT);
+    rig_destroy(rig);
+}
+
+/* What an earlier scheduler kept: an ended graph is known with its results, another one runs again under the same ids.
+ */
+static void
+kept_graphs_come_back(void **state)
+{
+    struct rig *rig = rig_create(1);
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
+    Granary__GraphStatus status = GRANARY__GRAPH_STATUS__INIT;
+    Granary__Result result = GRANARY__RESULT__INIT;
+    Granary__Chunk chunk = GRANARY__CHUNK__INIT;
+    granary_id id = fake_plan_object("k", 0);
+    uint8_t bytes[512];
+
+    (void)state;
+    body.key = (char *)(uintptr_t) "l~7";
+    body.session = (char *)(uintptr_t) "s";
+    body.graph = build_graph(LINES("!a make"));
+    manager_restore_graph(rig->manager, "l", bytes, granary__submit__pack(&body, bytes));
+    body.key = (char *)(uintptr_t) "k";
+    manager_restore_graph(rig->manager, "k", bytes, granary__submit__pack(&body, bytes));
+    manager_restore_graph(rig->manager, "damaged", "\xff\xff", 2);
+    status.state = GRANARY_GRAPH_SUCCEEDED;
+    status.subtasks_total = 5;
+    manager_restore_end(rig->manager, "k", bytes, granary__graph_status__pack(&status, bytes));
+    manager_restore_end(rig->manager, "nobody", bytes, granary__graph_status__pack(&status, bytes));
+    status.state = 77;
+    manager_restore_end(rig->manager, "l", bytes, granary__graph_status__pack(&status, bytes));
+    chunk.id = (ProtobufCBinaryData){.len = 16, .data = id.bytes};
+    chunk.rows = 3;
+    result.n_chunks = 1;
+    result.chunks = (Granary__Chunk *[]){&chunk};
+    manager_restore_result(rig->manager, "k", "a", bytes, granary__result__pack(&result, bytes));
+    assert_int_equal(manager_restore_start(rig->manager), 1);
+    turn(rig);
+
+    assert_int_equal(rig->count, 1);
+    assert_true(gr_id_equal(rig->given[0].output, fake_plan_object("l~7", 0)));
+    succeed(rig, "a");
+    assert_int_equal(state_of(rig, "l"), GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(rig->last->status->subtasks_total, 5);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "k", "a"), GRANARY_OK);
+    assert_int_equal(rig->last->result->chunks[0]->rows, 3);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_EXPLAIN, "k", ""), GRANARY_ESTATE);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "k", ""), GRANARY_OK);
+    assert_true(freed(rig, "k", 0));
+    granary__graph__free_unpacked(body.graph, NULL);
+    rig_destroy(rig);
+}
+
+static void
+the_cluster_is_described(void **state)
+{
+    struct rig *rig = rig_create(2);
+    Granary__Request message = GRANARY__REQUEST__INIT;
+    Granary__ClusterInfo info = GRANARY__CLUSTER_INFO__INIT;
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make", "b make a")), GRANARY_OK);
+    message.body_case = GRANARY__REQUEST__BODY_CLUSTER;
+    message.cluster = &info;
+    assert_int_equal(request(rig, &message, 0), GRANARY_OK);
+    assert_int_equal(rig->last->cluster->n_executors, 2);
+    assert_int_equal(rig->last->cluster->executors[0]->pid, 1001);
+    assert_int_equal(rig->last->cluster->executors[0]->busy + rig->last->cluster->executors[1]->busy, 1);
+    assert_int_equal(rig->last->cluster->graphs_running, 1);
+    assert_int_equal(rig->last->cluster->subtasks_running, 1);
+    rig_destroy(rig);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_graph_from_submission_to_deletion),
+        cmocka_unit_test(the_same_key_is_the_same_graph),
+        cmocka_unit_test(bad_submissions_leave_nothing),
+        cmocka_unit_test(waits_time_out),
+        cmocka_unit_test(a_user_error_fails_the_graph),
+        cmocka_unit_test(strange_errors_are_failures),
+        cmocka_unit_test(stop_and_delete_while_running),
+        cmocka_unit_test(a_dead_executor),
+        cmocka_unit_test(poison_is_named),
+        cmocka_unit_test(a_batch_is_not_blamed_for_one),
+        cmocka_unit_test(no_room_waits_for_others),
+        cmocka_unit_test(lost_inputs_are_made_again),
+        cmocka_unit_test(the_planner_is_fed_once),
+        cmocka_unit_test(graphs_take_turns),
+        cmocka_unit_test(short_subtasks_come_in_batches),
+        cmocka_unit_test(rejected_submissions_are_undone),
+        cmocka_unit_test(kept_graphs_come_back),
+        cmocka_unit_test(the_cluster_is_described),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
