@@ -1,12 +1,9 @@
 /* Any text as an expression: parsed, checked against a schema of every dtype, its columns marked, checked again. */
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "graph/expr.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct gr_schema *
 columns(void)
@@ -23,7 +20,7 @@ columns(void)
 }
 
 int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char *text = malloc(size + 1);
     struct gr_expr *expr = NULL;
@@ -34,7 +31,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if (size > 0) {
-        memcpy(text, data, size);
+        memcpy(text, bytes, size);
     }
     text[size] = '\0';
     if (gr_expr_parse(text, &expr) == GRANARY_OK) {

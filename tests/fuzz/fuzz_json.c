@@ -1,13 +1,10 @@
 /* Any bytes as a graph: read, written and read again to the same text, checked, its types told. */
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "graph/graph.h"
 #include "graph_json/json.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What was written is read back, and written the same. Names that come twice in a list of nodes cannot be written. */
 static void
@@ -30,12 +27,12 @@ check_round_trip(const Granary__Graph *message)
 }
 
 int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     Granary__Graph *message = NULL;
     struct gr_graph *graph = NULL;
 
-    if (gr_graph_from_json((const char *)data, size, &message) != GRANARY_OK) {
+    if (gr_graph_from_json((const char *)bytes, size, &message) != GRANARY_OK) {
         return 0;
     }
     check_round_trip(message);
