@@ -94,7 +94,7 @@ end_cell(const struct gr_buf *text, size_t from, struct cell *cell)
 {
     cell->at = from;
     cell->size = text->size - from;
-    cell->width = gr_buf_ok(text) ? text_width(text->bytes + from, cell->size) : 0;
+    cell->width = gr_buf_ok(text) && cell->size > 0 ? text_width(text->bytes + from, cell->size) : 0;
 }
 
 /* Cells of a column, its name first; every stride-th of cells. Returns the width of the widest. */

@@ -1,0 +1,25 @@
+/* Any bytes as an NPY file: a tensor within them, or an error with a message. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/print.h"
+#include "data/tensor.h"
+#include "fuzz.h"
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct gr_buf text = {0};
+    granary_tensor tensor;
+
+    if (gr_npy_read(bytes, size, &tensor) != GRANARY_OK) {
+        if (granary_error_message()[0] == '\0') {
+            abort();
+        }
+        return 0;
+    }
+    gr_print_tensor(&tensor, 100, &text);
+    gr_print_tensor_json(&tensor, &text);
+    gr_buf_free(&text);
+    return 0;
+}
