@@ -64,10 +64,19 @@ swap_with_map(struct gr_steps *steps, struct gr_step *head, struct gr_step *map)
     map->type = steps->steps[map->inputs[0]].type;
 }
 
+/* How many rows of the sort are wanted in the end. */
+static int64_t
+limit_of(const struct gr_step *head, const struct gr_step *sort)
+{
+    int64_t rows = rows_of(head);
+
+    return sort->limit != GR_STEP_NO_LIMIT && sort->limit < rows ? sort->limit : rows;
+}
+
 static void
 head_into_sort(struct gr_steps *steps, struct gr_step *head, struct gr_step *sort)
 {
-    int64_t rows = rows_of(head);
+    int64_t rows = limit_of(head, sort);
 
     rule_fired(steps, "head-into-sort", "'%s' keeps only the first %" PRId64 " rows, for '%s'", sort->origin->name,
                rows, head->origin->name);
@@ -101,7 +110,7 @@ push_down(struct gr_steps *steps, uint32_t *readers, struct gr_step *head)
         } else if (is_row_map(below->op)) {
             swap_with_map(steps, head, below);
             head = below;
-        } else if (below->op == GR_TILE_sort && below->limit == GR_STEP_NO_LIMIT && rows_of(head) <= SORT_LIMIT_MAX) {
+        } else if (below->op == GR_TILE_sort && limit_of(head, below) <= SORT_LIMIT_MAX) {
             head_into_sort(steps, head, below);
             return GRANARY_OK;
         } else {

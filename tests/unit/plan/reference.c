@@ -183,7 +183,6 @@ reference_types(const char *bytes, size_t size, char delimiter, bool header)
     if (state == 1 || state == 2 || state == 4) {
         end_record(&r);
     } else if (state == 3) {
-        free(r.types->error);
         r.types->error = strdup("quotes that do not end");
         r.types->error_line = r.record_line;
     }

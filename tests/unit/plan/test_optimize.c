@@ -1,0 +1,291 @@
+/* What each rule does, and what it leaves alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "graph_json/json.h"
+#include "optimize/optimize.h"
+
+/* A graph over two known files, its steps after optimisation, and what fired. */
+struct bench {
+    struct gr_graph *graph;
+    struct gr_steps *steps;
+    struct gr_buf fired;
+};
+
+static void
+bench_open(struct bench *bench, const char *nodes, const char *targets)
+{
+    static const char *const columns[] = {"k", "a", "b", "c"};
+    char json[4096];
+    Granary__Graph *message;
+
+    *bench = (struct bench){0};
+    (void)snprintf(json, sizeof json,
+                   "{\"nodes\": {\"t\": {\"op\": \"read_csv\", \"path\": \"t\"},"
+                   "\"u\": {\"op\": \"read_csv\", \"path\": \"u\"}, %s}, \"targets\": [%s]}",
+                   nodes, targets);
+    if (gr_graph_from_json(json, strlen(json), &message) != GRANARY_OK ||
+        gr_graph_create(message, &bench->graph) != GRANARY_OK) {
+        fail_msg("%s", granary_error_message());
+    }
+    for (size_t i = 0; i < bench->graph->count; i++) {
+        struct gr_node_type *type = &bench->graph->nodes[i].type;
+
+        for (size_t c = 0; c < 4 && bench->graph->nodes[i].op == GR_TILE_read_csv; c++) {
+            assert_int_equal(gr_schema_add(&type->schema, columns[c], GRANARY_INT64), GRANARY_OK);
+            type->known = true;
+        }
+    }
+    if (gr_graph_infer(bench->graph) != GRANARY_OK ||
+        gr_steps_create(bench->graph, &bench->fired, &bench->steps) != GRANARY_OK ||
+        gr_optimize(bench->steps) != GRANARY_OK) {
+        fail_msg("%s", granary_error_message());
+    }
+}
+
+static void
+bench_close(struct bench *bench)
+{
+    gr_steps_destroy(bench->steps);
+    gr_graph_destroy(bench->graph);
+    gr_buf_free(&bench->fired);
+}
+
+static void
+assert_fired(const struct bench *bench, const char *line)
+{
+    if (bench->fired.bytes == NULL || strstr(bench->fired.bytes, line) == NULL) {
+        fail_msg("'%s' did not fire, but:\n%s", line, bench->fired.bytes == NULL ? "nothing" : bench->fired.bytes);
+    }
+}
+
+static void
+assert_not_fired(const struct bench *bench, const char *rule)
+{
+    if (bench->fired.bytes != NULL && strstr(bench->fired.bytes, rule) != NULL) {
+        fail_msg("'%s' fired:\n%s", rule, bench->fired.bytes);
+    }
+}
+
+/* The live steps as text, the lines behind one another. */
+static void
+assert_steps(const struct bench *bench, const char *text)
+{
+    struct gr_buf out = {0};
+
+    gr_steps_print(bench->steps, 100, &out);
+    assert_string_equal(out.bytes, text);
+    gr_buf_free(&out);
+}
+
+#define SELECT(name, input, columns)                                                                                   \
+    "\"" name "\": {\"op\": \"select\", \"input\": \"" input "\", \"columns\": [" columns "]}"
+#define HEAD(name, input, rows) "\"" name "\": {\"op\": \"head\", \"input\": \"" input "\", \"rows\": " rows "}"
+#define SORT(name, input, by)   "\"" name "\": {\"op\": \"sort\", \"input\": \"" input "\", \"by\": \"" by "\"}"
+
+static void
+what_no_target_needs_dies(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, SORT("s", "t", "a") ", " HEAD("h", "u", "3"), "\"h\"");
+    assert_fired(&bench, "dead-node: 't' (read_csv)");
+    assert_fired(&bench, "dead-node: 's' (sort)");
+    assert_steps(&bench, "  u = read_csv() path=u\n  h * = head(u) rows=3\n");
+    bench_close(&bench);
+}
+
+static void
+selects_merge(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(
+        &bench,
+        SELECT("x", "t", "\"c\", \"b\", \"a\"") ", " SELECT("y", "x", "\"a\", \"b\"") ", " SELECT("z", "y", "\"b\""),
+        "\"z\"");
+    assert_fired(&bench, "merge-selects: 'z' reads 't' past 'y'");
+    assert_steps(&bench, "  t = read_csv() path=t  -> 1 of 4 columns: b\n  z * = select(t) columns=[b]\n");
+    bench_close(&bench);
+}
+
+static void
+heads_go_below_maps_into_sorts(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(
+        &bench,
+        SORT("s", "t", "a") ", \"m\": {\"op\": \"assign\", \"input\": \"s\", \"columns\": {\"d\": \"a + b\"}}," SELECT(
+            "x", "m", "\"d\", \"k\"") ", " HEAD("h", "x", "5") ", " HEAD("i", "h", "7"),
+        "\"i\"");
+    assert_fired(&bench, "head-below-map: 'h' cuts the rows before 'm' (assign)");
+    assert_fired(&bench, "head-into-sort: 's' keeps only the first 5 rows, for 'h'");
+    assert_steps(&bench, "  t = read_csv() path=t  -> 3 of 4 columns: k, a, b\n"
+                         "  s = sort(t) by=[a] limit=5  -> 3 of 4 columns: k, a, b\n"
+                         "  m = assign(s) columns=[d: a + b]  -> 4 of 5 columns: k, a, b, d\n"
+                         "  x * = select(m) columns=[d, k]\n");
+    bench_close(&bench);
+    bench_open(&bench,
+               "\"f\": {\"op\": \"filter\", \"input\": \"t\", \"where\": \"a > 1\"}, " HEAD("h", "f", "5") ", " HEAD(
+                   "i", "h", "7"),
+               "\"h\", \"i\"");
+    assert_fired(&bench, "merge-heads: 'i' and 'h' keep 5 rows");
+    bench_close(&bench);
+}
+
+/* What others read, or a target names, stays what it is. */
+static void
+shared_steps_are_not_changed(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, SORT("s", "t", "a") ", " HEAD("h", "s", "5"), "\"h\", \"s\"");
+    assert_not_fired(&bench, "head-into-sort");
+    bench_close(&bench);
+    bench_open(&bench, SELECT("x", "t", "\"a\"") ", " HEAD("h", "x", "5") ", " SORT("s", "x", "a"), "\"h\", \"s\"");
+    assert_not_fired(&bench, "head-below-map");
+    bench_close(&bench);
+    /* two heads over one sort */
+    bench_open(&bench, SORT("s", "t", "a") ", " HEAD("h", "s", "5") ", " HEAD("i", "s", "6"), "\"h\", \"i\"");
+    assert_not_fired(&bench, "head-into-sort");
+    bench_close(&bench);
+    /* a filter lets rows go: no head may pass it */
+    bench_open(&bench, "\"f\": {\"op\": \"filter\", \"input\": \"t\", \"where\": \"a > 1\"}, " HEAD("h", "f", "5"),
+               "\"h\"");
+    assert_not_fired(&bench, "head");
+    bench_close(&bench);
+    /* more rows than one chunk should hold */
+    bench_open(&bench, SORT("s", "t", "a") ", " HEAD("h", "s", "5000000"), "\"h\"");
+    assert_not_fired(&bench, "head-into-sort");
+    bench_close(&bench);
+}
+
+static void
+sources_read_what_targets_need(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench,
+               "\"f\": {\"op\": \"filter\", \"input\": \"t\", \"where\": \"a > 1\"},"
+               "\"g\": {\"op\": \"groupby\", \"input\": \"f\", \"keys\": \"k\","
+               "  \"aggregate\": {\"n\": \"size\", \"x\": \"sum(b)\", \"y\": \"max(c)\"}}," SELECT("s", "g", "\"x\""),
+               "\"s\"");
+    assert_fired(&bench, "prune-columns: 't' reads 3 of 4 columns");
+    assert_steps(&bench, "  t = read_csv() path=t  -> 3 of 4 columns: k, a, b\n"
+                         "  f = filter(t) where=a > 1  -> 3 of 4 columns: k, a, b\n"
+                         "  g = groupby(f) keys=[k] aggregate=[x: sum(b)]  -> 2 of 4 columns: k, x\n"
+                         "  s * = select(g) columns=[x]\n");
+    bench_close(&bench);
+}
+
+static void
+targets_need_all_their_columns(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, SELECT("s", "t", "\"a\"") ", " SORT("o", "t", "b"), "\"s\", \"o\"");
+    assert_not_fired(&bench, "reads");
+    bench_close(&bench);
+}
+
+static void
+assigns_lose_what_nobody_reads(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench,
+               "\"m\": {\"op\": \"assign\", \"input\": \"t\", \"columns\": {\"d\": \"a + 1\", \"e\": \"b + c\","
+               " \"a\": \"k\"}}," SELECT("s", "m", "\"d\", \"a\""),
+               "\"s\"");
+    assert_steps(&bench, "  t = read_csv() path=t  -> 2 of 4 columns: k, a\n"
+                         "  m = assign(t) columns=[d: a + 1, a: k]  -> 3 of 6 columns: k, a, d\n"
+                         "  s * = select(m) columns=[d, a]\n");
+    bench_close(&bench);
+    bench_open(
+        &bench,
+        "\"m\": {\"op\": \"assign\", \"input\": \"t\", \"columns\": {\"d\": \"a + 1\"}}," SELECT("s", "m", "\"b\""),
+        "\"s\"");
+    assert_steps(&bench, "  t = read_csv() path=t  -> 1 of 4 columns: b\n"
+                         "  m = select(t) columns=[b]  -> 1 of 5 columns: b\n"
+                         "  s * = select(m) columns=[b]\n");
+    bench_close(&bench);
+}
+
+/* A column that earns another its suffix stays with it. */
+static void
+joins_keep_both_of_a_name(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench,
+               "\"j\": {\"op\": \"join\", \"inputs\": [\"t\", \"u\"], \"left_on\": \"k\", \"right_on\": \"a\"}," SELECT(
+                   "s", "j", "\"b_x\""),
+               "\"s\"");
+    /* left: b, and k the key; right: b for the suffix, a the key; and their namesakes */
+    assert_fired(&bench, "prune-columns: 't' reads 3 of 4 columns");
+    assert_fired(&bench, "prune-columns: 'u' reads 3 of 4 columns");
+    bench_close(&bench);
+}
+
+static void
+copying_steps_take_only_what_they_need(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, SORT("o", "t", "b") ", " SELECT("s", "o", "\"a\"") ", " HEAD("h", "t", "5"), "\"s\", \"h\"");
+    assert_fired(&bench, "prune-columns: 'o' (sort) takes only what it needs of 't'");
+    bench_close(&bench);
+}
+
+/* A null needs no column, yet the rows must be made. */
+static void
+one_column_is_always_left(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench,
+               "\"f\": {\"op\": \"filter\", \"input\": \"t\", \"where\": \"b > 1\"},"
+               "\"n\": {\"op\": \"null\", \"input\": \"f\"}",
+               "\"n\"");
+    assert_steps(&bench, "  t = read_csv() path=t  -> 2 of 4 columns: k, b\n"
+                         "  f = filter(t) where=b > 1  -> 2 of 4 columns: k, b\n  n * = null(f)\n");
+    bench_close(&bench);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_no_target_needs_dies),
+        cmocka_unit_test(selects_merge),
+        cmocka_unit_test(heads_go_below_maps_into_sorts),
+        cmocka_unit_test(shared_steps_are_not_changed),
+        cmocka_unit_test(sources_read_what_targets_need),
+        cmocka_unit_test(targets_need_all_their_columns),
+        cmocka_unit_test(assigns_lose_what_nobody_reads),
+        cmocka_unit_test(joins_keep_both_of_a_name),
+        cmocka_unit_test(copying_steps_take_only_what_they_need),
+        cmocka_unit_test(one_column_is_always_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
