@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -86,6 +87,7 @@ become_executor(const struct pool *pool, const struct slot *slot, pid_t parent, 
     }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)sigprocmask(SIG_SETMASK, &pool->old_mask, NULL);
+    (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* whatever somebody left open */
     (void)fcntl(ready_fd, F_SETFD, 0);
     if (getppid() == parent) { /* else it died before it could be our death signal */
         (void)execv(pool->options->program, (char *const *)(uintptr_t)args);
@@ -357,6 +359,7 @@ pool_init(struct pool *pool, const struct pool_options *options)
         pool->slots[i] = (struct slot){.state = SLOT_WAITING, .node = nodes[(size_t)i % node_count], .ready_fd = -1};
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, no death could be told */
     (void)sigemptyset(&mask);
     (void)sigaddset(&mask, SIGTERM);
     (void)sigaddset(&mask, SIGINT);
