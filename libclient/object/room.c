@@ -81,11 +81,14 @@ room_populate(struct room *room, uint64_t end)
     while (from < end) {
         uint64_t step = end - from > ROOM_LARGEST ? ROOM_LARGEST : PAGE_UP(end - from);
 
-        if (madvise(room->base + from, step, MADV_POPULATE_WRITE) < 0 && errno != EINTR && errno != EAGAIN) {
-            return gr_fail(GRANARY_EFULL,
-                           "/dev/shm is full or memory is short (%s): free some of it, or start the store with a "
-                           "smaller memory budget",
-                           strerror(errno));
+        if (madvise(room->base + from, step, MADV_POPULATE_WRITE) < 0) {
+            if (errno == EINTR || errno == EAGAIN) {
+                continue;
+            }
+            /* EFAULT: writing here would be a SIGBUS, for the file system gives no more pages. */
+            return errno == EINVAL ? gr_fail(GRANARY_EUNSUPPORTED, "room: needs Linux 5.14 or later")
+                                   : gr_fail(GRANARY_EFULL, "/dev/shm is full: free some of it, or start the store "
+                                                            "with a smaller memory budget");
         }
         from += step;
         room->populated = from;

@@ -1,6 +1,7 @@
 /* `granary bench store`: the hot paths of the store, on an instance of its own. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench/bench.h"
 #include "granary/store.h"
@@ -200,6 +201,26 @@ bench_put_small(struct run *run)
     results_add(run->results, "delete_sync_ns", "ns", "unix_rtt_ns", "each waited for", &deletes);
 }
 
+/* The store sleeps: nothing was sent for a while. */
+static void
+bench_put_asleep(struct run *run)
+{
+    static const char bytes[1024] = "granary";
+    struct samples samples = {.values = NULL};
+
+    for (size_t i = 0; i < 2000 / run->scale && !run->failed; i++) {
+        granary_id id = numbered_id(((uint64_t)5 << 32) + i);
+        int64_t began;
+
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        began = bench_now_ns();
+        (void)good(run, granary_object_put(run->client, id, bytes, sizeof bytes, NULL, 0, 0));
+        samples_add(&samples, (double)(bench_now_ns() - began));
+        (void)good(run, granary_object_delete(run->client, id, 0));
+    }
+    results_add(run->results, "put_1k_asleep_ns", "ns", "futex_rtt_ns", "the same after 1 ms of silence", &samples);
+}
+
 static void
 bench_put_pipelined(struct run *run)
 {
@@ -292,6 +313,7 @@ run_all(struct run *run, const char *directory)
     bench_get_warm(run);
     bench_get_batch(run);
     bench_put_small(run);
+    bench_put_asleep(run);
     bench_put_pipelined(run);
     bench_create_seal(run);
     bench_put_large(run, memcpy_gib_s);

@@ -118,7 +118,7 @@ struct stress {
     _Atomic bool stop;
     _Atomic uint64_t gets;
     _Atomic uint64_t damaged;
-    unsigned seed;
+    _Atomic unsigned seed;
 };
 
 /* Get whatever is there and look at all its bytes. */
@@ -126,7 +126,7 @@ static void *
 stress_reader(void *context)
 {
     struct stress *stress = context;
-    unsigned seed = stress->seed++;
+    unsigned seed = atomic_fetch_add(&stress->seed, 1);
 
     while (!atomic_load(&stress->stop)) {
         uint64_t n = (uint64_t)rand_r(&seed) % STRESS_OBJECTS;

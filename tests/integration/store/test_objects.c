@@ -1,4 +1,5 @@
 /* Objects: put, get, release, delete, list, info, find, pin, as one and several processes see them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -321,6 +322,47 @@ sessions_do_not_see_each_other(void **state)
     granary_disconnect(client);
 }
 
+/* How many mappings of shared memory this process has. */
+static size_t
+count_mappings(void)
+{
+    FILE *file = fopen("/proc/self/maps", "r");
+    char line[512];
+    size_t count = 0;
+
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        count += strstr(line, "/dev/shm/granary.") != NULL;
+    }
+    (void)fclose(file);
+    return count;
+}
+
+static void
+mappings_of_dead_segments_do_not_pile_up(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_client *other = fixture_connect(state);
+
+    for (uint64_t i = 0; i < 1000; i++) { /* each larger than the one before: none fits what is warm */
+        uint64_t size = ((uint64_t)8 << 20) + i * 40960;
+        granary_buffer buffer;
+        granary_view view;
+
+        assert_ok(granary_object_create(client, fixture_id(i), size, 0, 10000, &buffer));
+        memcpy(buffer.data, &i, sizeof i);
+        assert_ok(granary_object_seal(client, &buffer));
+        assert_ok(granary_object_get(other, fixture_id(i), 0, &view));
+        assert_memory_equal(view.data, &i, sizeof i);
+        granary_object_release(other, &view);
+        assert_ok(granary_object_delete(client, fixture_id(i), 0));
+    }
+    assert_in_range(count_mappings(), 1, 2 * 512 + 20);
+    granary_disconnect(other);
+    granary_disconnect(client);
+    assert_int_equal(count_mappings(), 0);
+}
+
 #define STORE_TEST(f) cmocka_unit_test_setup_teardown(f, fixture_start, fixture_stop)
 
 int
@@ -340,6 +382,7 @@ main(void)
         STORE_TEST(a_prefix_finds_one_object),
         STORE_TEST(pins_count_and_end_with_their_client),
         STORE_TEST(sessions_do_not_see_each_other),
+        STORE_TEST(mappings_of_dead_segments_do_not_pile_up),
     };
 
     return cmocka_run_group_tests_name("objects", tests, NULL, NULL);
