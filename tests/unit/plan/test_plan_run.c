@@ -422,6 +422,57 @@ bad_records_are_named_alike_for_all_chunks(void **state)
     }
 }
 
+/* ---- real data ---- */
+
+#define STRIKES "\"t\": {\"op\": \"read_csv\", \"path\": \"%s/libclient/examples/data/birdstrikes.csv\"}"
+
+/* The first lines of target h, behind the names. */
+static void
+assert_lines(struct world *world, const char *nodes, const char *first_lines)
+{
+    static const int64_t sizes[] = {1 << 30, 23000, 9000};
+    char json[2000];
+
+    (void)snprintf(json, sizeof json, nodes, getenv("GRANARY_SOURCE"));
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        char *text;
+
+        world->options.chunk_bytes = sizes[i];
+        world->options.memory_bytes = i == 2 ? 1 << 20 : 0;
+        world_must(world, json);
+        text = frame_text(world, "h");
+        if (strncmp(strchr(text, '\n') + 1, first_lines, strlen(first_lines)) != 0) {
+            fail_msg("%s", text);
+        }
+        free(text);
+        reset(world);
+    }
+}
+
+static void
+birdstrikes_cost_what_they_cost(void **state)
+{
+    struct world *world = *state;
+
+    if (getenv("GRANARY_SOURCE") == NULL) {
+        skip();
+    }
+    assert_lines(world,
+                 "{\"nodes\": {" STRIKES ", \"g\": {\"op\": \"groupby\", \"input\": \"t\","
+                 "\"keys\": \"Wildlife Species\", \"aggregate\": {\"n\": \"size\", \"total\": \"sum(Cost Total $)\"}},"
+                 "\"s\": {\"op\": \"sort\", \"input\": \"g\", \"by\": \"total\", \"descending\": true},"
+                 "\"h\": {\"op\": \"head\", \"input\": \"s\", \"rows\": 10}}, \"targets\": \"h\"}",
+                 "|Canada goose|190|15389869\n|Unknown bird - large|436|10359212\n");
+    assert_lines(world,
+                 "{\"nodes\": {" STRIKES ", \"f\": {\"op\": \"filter\", \"input\": \"t\","
+                 "\"where\": \"`Effect Amount of damage` <> 'None'\"},"
+                 "\"g\": {\"op\": \"groupby\", \"input\": \"f\", \"keys\": \"Phase of flight\", \"aggregate\":"
+                 "{\"n\": \"size\", \"total\": \"sum(Cost Total $)\", \"max\": \"max(Cost Total $)\"}},"
+                 "\"h\": {\"op\": \"sort\", \"input\": \"g\", \"by\": \"total\", \"descending\": true}},"
+                 "\"targets\": \"h\"}",
+                 "|Climb|318|16764772|7043545\n|Approach|409|10475657|3644483\n");
+}
+
 /* ---- tensors ---- */
 
 static const struct gr_tensor *
@@ -552,6 +603,7 @@ main(void)
         cmocka_unit_test_setup_teardown(head_is_the_same_for_all_chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(a_header_alone_is_a_frame_without_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_records_are_named_alike_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(birdstrikes_cost_what_they_cost, setup, teardown),
         cmocka_unit_test_setup_teardown(tensors_are_the_same_for_all_chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(matmul_is_the_same_for_all_chunks, setup, teardown),
     };
