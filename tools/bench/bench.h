@@ -1,5 +1,6 @@
 /*
- * granary bench: figures with their physical limit or peer beside them, measured in the same run. Public API only.
+ * granary bench: figures with their physical limit or peer beside them, measured in the same run. Public API only, but
+ * for the raw ZeroMQ round trip.
  */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
@@ -12,6 +13,8 @@
 
 /* `granary bench store`: argv[0] is "store". Returns an exit status. */
 int bench_store(int argc, char **argv);
+/* `granary bench sched`. */
+int bench_sched(int argc, char **argv);
 
 /* ---- samples ---- */
 
@@ -60,6 +63,9 @@ struct bench_daemon {
 /* Start granary-store of $GRANARY_BIN or from beside this program in a fresh directory. False: said why on stderr. */
 bool bench_daemon_start(struct bench_daemon *daemon);
 void bench_daemon_stop(struct bench_daemon *daemon);
+
+/* rm -rf */
+void bench_remove_directory(const char *path);
 
 /* Monotonic. */
 int64_t bench_now_ns(void);

@@ -39,8 +39,8 @@ run_program(const char *directory, int ready_fd)
     _exit(127);
 }
 
-static void
-remove_directory(const char *path)
+void
+bench_remove_directory(const char *path)
 {
     pid_t child = fork();
 
@@ -92,5 +92,5 @@ bench_daemon_stop(struct bench_daemon *daemon)
         (void)waitpid(daemon->pid, NULL, 0);
         daemon->pid = 0;
     }
-    remove_directory(daemon->directory);
+    bench_remove_directory(daemon->directory);
 }
