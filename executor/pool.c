@@ -20,8 +20,7 @@
 #include "executor/ready.h"
 #include "executor/topology.h"
 
-/* A life shorter than this is a death at once: the next start waits, and so many in a row give the slot up. */
-#define QUICK_NS        1000000000
+/* So many executors in a row that die before they are ready give the slot up; between them are growing pauses. */
 #define POOL_DEATHS_MAX 10
 #define PAUSE_MAX_MS    1000
 /* How long executors may take to leave before they are killed. */
@@ -32,18 +31,17 @@ enum slot_state { SLOT_STARTING, SLOT_RUNNING, SLOT_WAITING, SLOT_EMPTY, SLOT_LO
 static const bool may_enter[SLOT_STATES][SLOT_STATES] = {
     /* from           to */
     [SLOT_STARTING] = {[SLOT_RUNNING] = true, [SLOT_WAITING] = true, [SLOT_EMPTY] = true, [SLOT_LOST] = true},
-    [SLOT_RUNNING] = {[SLOT_WAITING] = true, [SLOT_EMPTY] = true, [SLOT_LOST] = true},
-    [SLOT_WAITING] = {[SLOT_STARTING] = true, [SLOT_LOST] = true},
+    [SLOT_RUNNING] = {[SLOT_WAITING] = true, [SLOT_EMPTY] = true},
+    [SLOT_WAITING] = {[SLOT_STARTING] = true},
 };
 
 struct slot {
     enum slot_state state;
     pid_t pid; /* 0: none */
     int node;
-    int ready_fd; /* its executor's pipe, until it is ready; -1 */
-    int64_t started_ns;
+    int ready_fd;           /* its executor's pipe, until it is ready; -1 */
     int64_t start_again_ns; /* WAITING */
-    int deaths;             /* at once, in a row */
+    int deaths;             /* before being ready, in a row */
     char said[1200];        /* so far, through the pipe */
     size_t said_size;
 };
@@ -107,7 +105,6 @@ slot_start(struct pool *pool, struct slot *slot)
     if (pid == 0) {
         become_executor(pool, slot, parent, pipe_fds[1]);
     }
-    slot->started_ns = gr_now_ns();
     slot->said_size = 0;
     gr_fd_close(&pipe_fds[1]);
     if (pid < 0) {
@@ -140,13 +137,15 @@ slot_died(struct pool *pool, struct slot *slot, int status)
         slot_enter(slot, SLOT_EMPTY);
         return;
     }
-    slot->deaths = now - slot->started_ns < QUICK_NS ? slot->deaths + 1 : 0;
+    /* One that worked may be killed as often as somebody likes. */
+    slot->deaths = slot->state == SLOT_STARTING ? slot->deaths + 1 : 0;
     if (status >= 0) {
         gr_log_warn("EXECUTOR-DIED", "slot=%d pid=%d %s=%d", number, pid, WIFSIGNALED(status) ? "signal" : "exit",
                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
     if (slot->deaths >= POOL_DEATHS_MAX) {
-        gr_log_error("SLOT-LOST", "slot=%d: %d executors in a row died at once; it stays empty", number, slot->deaths);
+        gr_log_error("SLOT-LOST", "slot=%d: %d executors in a row died before they were ready; it stays empty", number,
+                     slot->deaths);
         slot_enter(slot, SLOT_LOST);
         return;
     }
@@ -277,7 +276,7 @@ run(struct pool *pool)
         int64_t next = start_due(pool, &alive);
 
         if (alive == 0 || (alive < pool->options->executors && pool->ready_fd >= 0)) {
-            return gr_fail(GRANARY_EFAILED, "executors die at once, %d times in a row; the log above says why",
+            return gr_fail(GRANARY_EFAILED, "executors die before they are ready, %d in a row; the log above says why",
                            POOL_DEATHS_MAX);
         }
         wait_for_events(pool, next);

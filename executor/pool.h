@@ -4,10 +4,10 @@
  *
  *   slot        entered when                                          next
  *   STARTING    an executor was started                               RUNNING, WAITING, EMPTY, LOST
- *   RUNNING     it said READY: the scheduler knows it                 WAITING, EMPTY, LOST
+ *   RUNNING     it said READY: the scheduler knows it                 WAITING, EMPTY
  *   WAITING     it died; another is started after a pause             STARTING
  *   EMPTY       it left with status 0: the scheduler told it to       -
- *   LOST        POOL_DEATHS_MAX executors in a row died at once       -
+ *   LOST        ten executors in a row died before they were ready    -
  */
 #ifndef EXECUTOR_POOL_H
 #define EXECUTOR_POOL_H

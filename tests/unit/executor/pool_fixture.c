@@ -68,7 +68,7 @@ pool_send(struct pool_test *test, size_t executor, Granary__ToExecutor *message)
     size_t size;
     uint8_t *bytes;
 
-    message->version = GRANARY__VERSION__PROTOCOL;
+    message->version = test->refuse ? 99 : GRANARY__VERSION__PROTOCOL;
     size = granary__to_executor__get_packed_size(message);
     bytes = malloc(size + 1);
     assert_non_null(bytes);

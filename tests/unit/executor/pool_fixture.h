@@ -28,6 +28,7 @@ struct pool_test {
     Granary__Done *done[4096]; /* received, not yet taken */
     size_t done_count;
     size_t messages; /* with answers */
+    bool refuse;     /* answer registrations in another version */
 };
 
 /* Everything is up and `executors` are registered. Fails the test otherwise. */

@@ -113,20 +113,24 @@ executors_register_with_a_new_scheduler(void **state)
     pool_test_stop(&test);
 }
 
+/* Executors that never become ready are given up, with pauses between them, and then the pool is. */
 static void
-another_version_is_refused(void **state)
+another_version_is_refused_and_given_up(void **state)
 {
-    Granary__ToExecutor message = GRANARY__TO_EXECUTOR__INIT;
-    uint8_t bytes[16];
-    size_t size;
+    int status;
 
     (void)state;
     pool_test_start(&test, 1);
-    message.version = 99;
-    size = granary__to_executor__pack(&message, bytes);
-    assert_int_equal(gr_zmq_send(test.router, &test.executors[0].peer, bytes, size), GRANARY_OK);
-    (void)pool_next_registration(&test); /* it left, and another one came */
-    assert_int_not_equal(test.executors[0].pid, test.executors[1].pid);
+    test.refuse = true;
+    assert_int_equal(kill(test.executors[0].pid, SIGKILL), 0);
+    for (int i = 0; i < 10; i++) {
+        size_t next = pool_next_registration(&test);
+
+        assert_int_not_equal(test.executors[next].pid, test.executors[next - 1].pid);
+    }
+    assert_int_equal(waitpid(test.pool, &status, 0), test.pool);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    test.pool = 0;
     pool_test_stop(&test);
 }
 
@@ -189,7 +193,7 @@ main(void)
         cmocka_unit_test(a_stopped_executor_is_no_obstacle),
         cmocka_unit_test(told_to_die_it_leaves_and_stays_away),
         cmocka_unit_test(executors_register_with_a_new_scheduler),
-        cmocka_unit_test(another_version_is_refused),
+        cmocka_unit_test(another_version_is_refused_and_given_up),
         cmocka_unit_test(without_a_store_the_pool_says_why),
         cmocka_unit_test(the_pool_leaves_with_its_parent),
     };
