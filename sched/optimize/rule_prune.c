@@ -9,17 +9,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/aggregate.h"
-#include "graph/expr.h"
-#include "graph/join.h"
+#include "optimize/prune.h"
 #include "optimize/rules.h"
-
-/* One rule at work. Flags are by column of the step's (or the input's) schema. */
-struct pruning {
-    struct gr_steps *steps;
-    bool **needed;     /* by step; NULL: no frame */
-    bool *(*reads)[2]; /* by step and input */
-};
 
 static granary_err
 no_memory(void)
@@ -31,222 +22,6 @@ static bool
 is_frame(const struct gr_step *step)
 {
     return !step->type->is_tensor && step->op != GR_TILE_null;
-}
-
-static const struct gr_schema *
-input_schema(const struct pruning *p, const struct gr_step *step, size_t k)
-{
-    return &p->steps->steps[step->inputs[k]].type->schema;
-}
-
-static void
-mark(const struct gr_schema *schema, bool *flags, const char *name)
-{
-    int at = gr_schema_find(schema, name);
-
-    if (at >= 0) {
-        flags[at] = true;
-    }
-}
-
-static void
-mark_names(const struct gr_schema *schema, bool *flags, const Granary__Attr *names)
-{
-    for (size_t i = 0; names != NULL && i < names->n_strings; i++) {
-        mark(schema, flags, names->strings[i]);
-    }
-}
-
-static granary_err
-mark_expression(const struct gr_schema *schema, bool *flags, const char *text)
-{
-    struct gr_expr *expr;
-    granary_err err = gr_expr_parse(text, &expr);
-
-    if (err == GRANARY_OK) {
-        gr_expr_columns(expr, schema, flags);
-        gr_expr_destroy(expr);
-    }
-    return err;
-}
-
-/* ---- what each operator reads ---- */
-
-static void
-reads_same(const struct pruning *p, size_t i, bool *reads)
-{
-    /* its schema is its input's */
-    memcpy(reads, p->needed[i], p->steps->steps[i].type->schema.count * sizeof *reads);
-}
-
-static void
-reads_select(const struct pruning *p, size_t i, bool *reads)
-{
-    const struct gr_step *step = &p->steps->steps[i];
-    const struct gr_schema *schema = &step->type->schema;
-
-    for (size_t c = 0; c < schema->count; c++) {
-        if (p->needed[i][c]) {
-            mark(input_schema(p, step, 0), reads, schema->fields[c].name);
-        }
-    }
-}
-
-static granary_err
-reads_assign(const struct pruning *p, size_t i, bool *reads)
-{
-    const struct gr_step *step = &p->steps->steps[i];
-    const struct gr_schema *own = &step->type->schema;
-    const struct gr_schema *schema = input_schema(p, step, 0);
-    const Granary__Attr *columns = gr_step_attr(step, "columns");
-    granary_err err = GRANARY_OK;
-
-    for (size_t c = 0; c < own->count; c++) {
-        if (p->needed[i][c]) {
-            mark(schema, reads, own->fields[c].name);
-        }
-    }
-    for (size_t k = 0; k < columns->n_keys; k++) {
-        int at = gr_schema_find(schema, columns->keys[k]);
-
-        if (at >= 0) {
-            reads[at] = false; /* replaced; an expression may still read it */
-        }
-    }
-    for (size_t k = 0; k < columns->n_keys && err == GRANARY_OK; k++) {
-        int at = gr_schema_find(own, columns->keys[k]);
-
-        if (at >= 0 && p->needed[i][at]) {
-            err = mark_expression(schema, reads, columns->strings[k]);
-        }
-    }
-    return err;
-}
-
-static granary_err
-reads_groupby(const struct pruning *p, size_t i, bool *reads)
-{
-    const struct gr_step *step = &p->steps->steps[i];
-    const struct gr_schema *schema = input_schema(p, step, 0);
-    struct gr_aggregate *aggregates;
-    size_t count;
-    bool any = false;
-    granary_err err = gr_aggregates_parse(gr_step_attr(step, "aggregate"), &aggregates, &count);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    mark_names(schema, reads, gr_step_attr(step, "keys"));
-    mark_names(&step->type->schema, p->needed[i], gr_step_attr(step, "keys"));
-    for (size_t k = 0; k < count; k++) {
-        int at = gr_schema_find(&step->type->schema, aggregates[k].name);
-
-        if (at >= 0 && !p->needed[i][at] && (any || k + 1 < count)) {
-            continue;
-        }
-        if (at >= 0) {
-            p->needed[i][at] = true; /* the last one stays when no other does */
-        }
-        any = true;
-        if (aggregates[k].column != NULL) {
-            mark(schema, reads, aggregates[k].column);
-        }
-    }
-    gr_aggregates_free(aggregates, count);
-    return GRANARY_OK;
-}
-
-/* A join's result: the left side's columns, then those of the right side that gr_join_keeps(). Which column of the
- * right side stands at position `out` behind the left side's; the right side's count when none does. */
-static size_t
-right_column(const struct gr_join *join, const struct gr_schema *right, size_t out)
-{
-    for (size_t c = 0; c < right->count; c++) {
-        if (gr_join_keeps(join, right->fields[c].name) && out-- == 0) {
-            return c;
-        }
-    }
-    return right->count;
-}
-
-static granary_err
-parse_join(const struct gr_step *step, struct gr_join *ret_join)
-{
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
-
-    return gr_join_parse(attrs, count, ret_join);
-}
-
-static granary_err
-reads_join(const struct pruning *p, size_t i, bool *const reads[2])
-{
-    const struct gr_step *step = &p->steps->steps[i];
-    const struct gr_schema *left = input_schema(p, step, 0);
-    const struct gr_schema *right = input_schema(p, step, 1);
-    struct gr_join join;
-    granary_err err = parse_join(step, &join);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    for (size_t k = 0; k < join.key_count; k++) {
-        mark(left, reads[0], join.left_on[k]);
-        mark(right, reads[1], join.right_on[k]);
-    }
-    for (size_t o = 0; o < step->type->schema.count; o++) {
-        if (p->needed[i][o] && o < left->count) {
-            reads[0][o] = true;
-        } else if (p->needed[i][o] && right_column(&join, right, o - left->count) < right->count) {
-            reads[1][right_column(&join, right, o - left->count)] = true;
-        }
-    }
-    /* A name on both sides is what earns the suffix: it stays on both or on none. */
-    for (size_t c = 0; c < left->count; c++) {
-        int other = gr_schema_find(right, left->fields[c].name);
-
-        if (other >= 0 && (reads[0][c] || reads[1][other])) {
-            reads[0][c] = reads[1][other] = true;
-        }
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-mark_reads(const struct pruning *p, size_t i)
-{
-    const struct gr_step *step = &p->steps->steps[i];
-    bool *const *reads = p->reads[i];
-
-    switch (step->op) {
-    case GR_TILE_read_csv:
-    case GR_TILE_null:
-        return GRANARY_OK;
-    case GR_TILE_select:
-        reads_select(p, i, reads[0]);
-        return GRANARY_OK;
-    case GR_TILE_filter:
-        reads_same(p, i, reads[0]);
-        return mark_expression(input_schema(p, step, 0), reads[0], gr_step_attr(step, "where")->strings[0]);
-    case GR_TILE_assign:
-        return reads_assign(p, i, reads[0]);
-    case GR_TILE_groupby:
-        return reads_groupby(p, i, reads[0]);
-    case GR_TILE_sort:
-        reads_same(p, i, reads[0]);
-        mark_names(input_schema(p, step, 0), reads[0], gr_step_attr(step, "by"));
-        return GRANARY_OK;
-    case GR_TILE_head:
-        reads_same(p, i, reads[0]);
-        return GRANARY_OK;
-    case GR_TILE_join:
-        return reads_join(p, i, reads);
-    default:
-        for (size_t k = 0; k < step->input_count && k < 2; k++) {
-            memset(reads[k], true, input_schema(p, step, k)->count * sizeof *reads[k]);
-        }
-        return GRANARY_OK;
-    }
 }
 
 /* ---- what each step then yields ---- */
@@ -364,7 +139,7 @@ present_from_input(const struct pruning *p, struct gr_step *step)
 
     for (size_t c = 0; c < schema->count; c++) {
         if (comes_in(step, input, 0, c)) {
-            mark(&step->type->schema, step->present, schema->fields[c].name);
+            prune_mark(&step->type->schema, step->present, schema->fields[c].name);
         }
     }
 }
@@ -377,7 +152,7 @@ settle_join(struct pruning *p, size_t i)
     const struct gr_step *right = &p->steps->steps[step->inputs[1]];
     size_t left_count = left->type->schema.count;
     struct gr_join join;
-    granary_err err = parse_join(step, &join);
+    granary_err err = prune_join(step, &join);
 
     for (size_t k = 0; k < 2 && err == GRANARY_OK; k++) {
         err = narrow(p, step, k, p->reads[i][k]);
@@ -386,7 +161,7 @@ settle_join(struct pruning *p, size_t i)
         if (o < left_count) {
             step->present[o] = comes_in(step, left, 0, o);
         } else {
-            size_t c = right_column(&join, &right->type->schema, o - left_count);
+            size_t c = prune_right_column(&join, &right->type->schema, o - left_count);
 
             step->present[o] = c < right->type->schema.count && comes_in(step, right, 1, c);
         }
@@ -415,16 +190,16 @@ settle_assign(struct pruning *p, size_t i)
     granary_err err;
 
     if (!assigns_needed(step, p->needed[i])) {
-        err = assign_to_select(p->steps, step, input_schema(p, step, 0), p->reads[i][0]);
+        err = assign_to_select(p->steps, step, prune_input_schema(p, step, 0), p->reads[i][0]);
         memcpy(step->present, p->needed[i], own->count * sizeof(bool));
         return err;
     }
     err = keep_needed(step, "columns", own, p->needed[i]);
     present_from_input(p, step);
     if (err == GRANARY_OK) {
-        mark_names(own, step->present,
-                   &(Granary__Attr){.n_strings = gr_step_attr(step, "columns")->n_keys,
-                                    .strings = gr_step_attr(step, "columns")->keys});
+        const Granary__Attr *columns = gr_step_attr(step, "columns");
+
+        prune_mark_names(own, step->present, columns->keys, columns->n_keys);
     }
     return err;
 }
@@ -479,7 +254,7 @@ prepare(struct pruning *p, size_t i)
         memset(p->needed[i], true, step->type->schema.count * sizeof(bool));
     }
     for (size_t k = 0; k < step->input_count && k < 2; k++) {
-        p->reads[i][k] = flags_create(input_schema(p, step, k));
+        p->reads[i][k] = flags_create(prune_input_schema(p, step, k));
         if (p->reads[i][k] == NULL) {
             return no_memory();
         }
@@ -513,9 +288,9 @@ collect_needs(struct pruning *p)
             continue;
         }
         need_one(p->needed[i], step->type->schema.count);
-        err = mark_reads(p, i);
+        err = prune_reads(p, i);
         for (size_t k = 0; k < step->input_count && k < 2 && err == GRANARY_OK; k++) {
-            for (size_t c = 0; c < input_schema(p, step, k)->count; c++) {
+            for (size_t c = 0; c < prune_input_schema(p, step, k)->count; c++) {
                 p->needed[step->inputs[k]][c] |= p->reads[i][k][c];
             }
         }

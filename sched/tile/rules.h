@@ -55,6 +55,8 @@ uint64_t bytes_max(const uint64_t *bytes, size_t count);
 
 /* ---- tensors ---- */
 
+#define ELEMENT_BYTES 8 /* of what is estimated; smaller dtypes are smaller */
+
 /* Room for the pieces of a grid of that shape and block. Errors: EINVAL too many · ENOMEM */
 granary_err tiled_init_grid(struct gr_tiled *tiled, int dims, const int64_t *shape, const int64_t *block);
 /* Where block number n (row-major) begins and how far it goes. */
@@ -62,6 +64,8 @@ void grid_block(const struct gr_grid *grid, size_t n, int64_t *ret_offset, int64
 /* Position of a block in each dimension, and back. */
 void grid_position(const struct gr_grid *grid, size_t n, int64_t *ret_position);
 size_t grid_number(const struct gr_grid *grid, const int64_t *position);
+/* The next position between first and last, row-major; false behind the last. */
+bool grid_next(int dims, const int64_t *first, const int64_t *last, int64_t *position);
 int64_t tile_product(const int64_t *values, int count);
 /* Elements an automatic block has at most. */
 int64_t tile_block_elements(const struct tiling *t);

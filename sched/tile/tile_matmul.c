@@ -9,8 +9,7 @@
 #include "base/error.h"
 #include "tile/rules.h"
 
-#define ELEMENT_BYTES 8
-#define READ_PARTS    4 /* an operator reads at most this part of the store's memory */
+#define READ_PARTS 4 /* an operator reads at most this part of the store's memory */
 
 /* Both sides, cut alike along the inner dimension. */
 struct product {

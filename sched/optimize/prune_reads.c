@@ -1,0 +1,221 @@
+/* prune-columns, first half: which columns of its inputs an operator reads. */
+#include <string.h>
+
+#include "graph/aggregate.h"
+#include "graph/expr.h"
+#include "optimize/prune.h"
+
+void
+prune_mark(const struct gr_schema *schema, bool *flags, const char *name)
+{
+    int at = gr_schema_find(schema, name);
+
+    if (at >= 0) {
+        flags[at] = true;
+    }
+}
+
+void
+prune_mark_names(const struct gr_schema *schema, bool *flags, char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        prune_mark(schema, flags, names[i]);
+    }
+}
+
+/* The names in a list attribute of the step. */
+static void
+mark_attr(const struct gr_schema *schema, bool *flags, const struct gr_step *step, const char *name)
+{
+    const Granary__Attr *attr = gr_step_attr(step, name);
+
+    if (attr != NULL) {
+        prune_mark_names(schema, flags, attr->strings, attr->n_strings);
+    }
+}
+
+static granary_err
+mark_expression(const struct gr_schema *schema, bool *flags, const char *text)
+{
+    struct gr_expr *expr;
+    granary_err err = gr_expr_parse(text, &expr);
+
+    if (err == GRANARY_OK) {
+        gr_expr_columns(expr, schema, flags);
+        gr_expr_destroy(expr);
+    }
+    return err;
+}
+
+static void
+reads_same(const struct pruning *p, size_t i, bool *reads)
+{
+    /* its schema is its input's */
+    memcpy(reads, p->needed[i], p->steps->steps[i].type->schema.count * sizeof *reads);
+}
+
+static void
+reads_select(const struct pruning *p, size_t i, bool *reads)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    const struct gr_schema *schema = &step->type->schema;
+
+    for (size_t c = 0; c < schema->count; c++) {
+        if (p->needed[i][c]) {
+            prune_mark(prune_input_schema(p, step, 0), reads, schema->fields[c].name);
+        }
+    }
+}
+
+static granary_err
+reads_assign(const struct pruning *p, size_t i, bool *reads)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    const struct gr_schema *own = &step->type->schema;
+    const struct gr_schema *schema = prune_input_schema(p, step, 0);
+    const Granary__Attr *columns = gr_step_attr(step, "columns");
+    granary_err err = GRANARY_OK;
+
+    for (size_t c = 0; c < own->count; c++) {
+        if (p->needed[i][c]) {
+            prune_mark(schema, reads, own->fields[c].name);
+        }
+    }
+    for (size_t k = 0; k < columns->n_keys; k++) {
+        int at = gr_schema_find(schema, columns->keys[k]);
+
+        if (at >= 0) {
+            reads[at] = false; /* replaced; an expression may still read it */
+        }
+    }
+    for (size_t k = 0; k < columns->n_keys && err == GRANARY_OK; k++) {
+        int at = gr_schema_find(own, columns->keys[k]);
+
+        if (at >= 0 && p->needed[i][at]) {
+            err = mark_expression(schema, reads, columns->strings[k]);
+        }
+    }
+    return err;
+}
+
+static granary_err
+reads_groupby(const struct pruning *p, size_t i, bool *reads)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    const struct gr_schema *schema = prune_input_schema(p, step, 0);
+    struct gr_aggregate *aggregates;
+    size_t count;
+    bool any = false;
+    granary_err err = gr_aggregates_parse(gr_step_attr(step, "aggregate"), &aggregates, &count);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    mark_attr(schema, reads, step, "keys");
+    mark_attr(&step->type->schema, p->needed[i], step, "keys");
+    for (size_t k = 0; k < count; k++) {
+        int at = gr_schema_find(&step->type->schema, aggregates[k].name);
+
+        if (at >= 0 && !p->needed[i][at] && (any || k + 1 < count)) {
+            continue;
+        }
+        if (at >= 0) {
+            p->needed[i][at] = true; /* the last one stays when no other does */
+        }
+        any = true;
+        if (aggregates[k].column != NULL) {
+            prune_mark(schema, reads, aggregates[k].column);
+        }
+    }
+    gr_aggregates_free(aggregates, count);
+    return GRANARY_OK;
+}
+
+size_t
+prune_right_column(const struct gr_join *join, const struct gr_schema *right, size_t out)
+{
+    for (size_t c = 0; c < right->count; c++) {
+        if (gr_join_keeps(join, right->fields[c].name) && out-- == 0) {
+            return c;
+        }
+    }
+    return right->count;
+}
+
+granary_err
+prune_join(const struct gr_step *step, struct gr_join *ret_join)
+{
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+
+    return gr_join_parse(attrs, count, ret_join);
+}
+
+static granary_err
+reads_join(const struct pruning *p, size_t i, bool *const reads[2])
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    const struct gr_schema *left = prune_input_schema(p, step, 0);
+    const struct gr_schema *right = prune_input_schema(p, step, 1);
+    struct gr_join join;
+    granary_err err = prune_join(step, &join);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    prune_mark_names(left, reads[0], join.left_on, join.key_count);
+    prune_mark_names(right, reads[1], join.right_on, join.key_count);
+    for (size_t o = 0; o < step->type->schema.count; o++) {
+        if (p->needed[i][o] && o < left->count) {
+            reads[0][o] = true;
+        } else if (p->needed[i][o] && prune_right_column(&join, right, o - left->count) < right->count) {
+            reads[1][prune_right_column(&join, right, o - left->count)] = true;
+        }
+    }
+    /* A name on both sides is what earns the suffix: it stays on both or on none. */
+    for (size_t c = 0; c < left->count; c++) {
+        int other = gr_schema_find(right, left->fields[c].name);
+
+        if (other >= 0 && (reads[0][c] || reads[1][other])) {
+            reads[0][c] = reads[1][other] = true;
+        }
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+prune_reads(const struct pruning *p, size_t i)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    bool *const *reads = p->reads[i];
+
+    switch (step->op) {
+    case GR_TILE_read_csv:
+    case GR_TILE_null:
+        return GRANARY_OK;
+    case GR_TILE_select:
+        reads_select(p, i, reads[0]);
+        return GRANARY_OK;
+    case GR_TILE_filter:
+        reads_same(p, i, reads[0]);
+        return mark_expression(prune_input_schema(p, step, 0), reads[0], gr_step_attr(step, "where")->strings[0]);
+    case GR_TILE_assign:
+        return reads_assign(p, i, reads[0]);
+    case GR_TILE_groupby:
+        return reads_groupby(p, i, reads[0]);
+    case GR_TILE_sort:
+        reads_same(p, i, reads[0]);
+        mark_attr(prune_input_schema(p, step, 0), reads[0], step, "by");
+        return GRANARY_OK;
+    case GR_TILE_head:
+        reads_same(p, i, reads[0]);
+        return GRANARY_OK;
+    case GR_TILE_join:
+        return reads_join(p, i, reads);
+    default:
+        for (size_t k = 0; k < step->input_count && k < 2; k++) {
+            memset(reads[k], true, prune_input_schema(p, step, k)->count * sizeof *reads[k]);
+        }
+        return GRANARY_OK;
+    }
+}
