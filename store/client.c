@@ -98,6 +98,7 @@ client_accept(struct store *store, int fd)
     list_init(&client->in_store);
     list_init(&client->in_session);
     list_init(&client->in_queue);
+    list_init(&client->in_active);
     if (client->reader == NULL || watch(store, fd, &client->socket_source) < 0 ||
         (client->pidfd >= 0 && watch(store, client->pidfd, &client->process_source) < 0)) {
         client->fd = -1;
@@ -163,6 +164,7 @@ client_drop(struct client *client, const char *why)
         leave_session(client);
     }
     list_remove(&client->in_queue);
+    list_remove(&client->in_active);
     list_append(&store->gone, &client->in_store);
     store->client_count--;
     gr_fd_close(&client->fd);

@@ -84,6 +84,7 @@ struct client {
     struct list in_store;
     struct list in_session;
     struct list in_queue; /* of requests for room */
+    struct list in_active;
     struct store *store;
     struct session *session; /* NULL before HELLO */
     int fd;
@@ -164,6 +165,7 @@ struct store {
 
     struct list sessions;
     struct list clients; /* all of them, before HELLO too */
+    struct list active;  /* clients whose rings were used lately */
     struct list gone;
     unsigned session_count, client_count, max_clients;
     unsigned ring_count; /* clients with a lease page */
@@ -196,7 +198,8 @@ struct store {
     uint64_t tried_changes; /* account.changes then */
     bool serve_now;
     bool any_doomed;
-    int64_t recheck_ns; /* when deleted objects that are leased are looked at again */
+    uint64_t deleting_count; /* deleted objects that are still leased, of all sessions */
+    int64_t recheck_ns;      /* when deleted objects that are leased are looked at again */
 };
 
 static inline void

@@ -225,6 +225,7 @@ delete_sealed(struct session *session, struct gr_slot *slot)
     if (session_holds(session, object.serial)) {
         session->deleting[session->deleting_count++] = (struct deleting){object.id, object.serial, footprint, segment};
         (void)atomic_fetch_add_explicit(&session->control->deleting, 1, memory_order_seq_cst);
+        store->deleting_count++;
         segment_deleting(segment, &store->account, footprint);
         /* A release that came before the count was up has told nobody. */
         session->recheck_deleting = true;
@@ -274,6 +275,7 @@ session_recheck_deleting(struct session *session)
         segment_deleted(object->segment, &store->account, object->footprint);
         segment_settle(store, object->segment);
     }
+    store->deleting_count -= session->deleting_count - kept;
     session->deleting_count = kept;
     atomic_store_explicit(&session->control->deleting, (uint32_t)kept, memory_order_seq_cst);
 }

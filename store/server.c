@@ -32,6 +32,7 @@
 #define LEAST_MEMORY   ((uint64_t)1 << 20)
 #define SPIN_NS        40000     /* after the last ring entry, before the store sleeps */
 #define EVENTS_NS      20000     /* how often sockets are looked at while rings are busy */
+#define PUBLISH_NS     1000000   /* ... and the account shown to sessions that did nothing themselves */
 #define ACTIVE_NS      5000000   /* a ring that was used lately is looked at in every turn */
 #define RECHECK_NS     100000000 /* deleted objects that are still leased */
 #define FEW_RINGS      16u       /* so few are all looked at in every turn */
@@ -208,6 +209,7 @@ store_alloc(void)
         store->next_session = store->next_client = store->next_segment = store->next_file = 1;
         list_init(&store->sessions);
         list_init(&store->clients);
+        list_init(&store->active);
         list_init(&store->gone);
         list_init(&store->open);
         list_init(&store->closed);
@@ -414,25 +416,43 @@ handle_events(struct store *store, int timeout_ms)
     }
 }
 
-/* Look at the rings; at all of them, or at those that were used lately. Returns how many entries were answered. */
+/* Look at every ring. Returns how many entries were answered. */
 static unsigned
-drain_rings(struct store *store, bool all, int64_t now_ns)
+drain_all(struct store *store, int64_t now_ns)
 {
     unsigned entries = 0;
     struct list *node, *next;
 
     list_each (node, next, &store->clients) {
         struct client *client = list_owner(node, struct client, in_store);
-        unsigned drained;
+        unsigned drained = client->session == NULL ? 0 : ring_drain(client, GR_RING_ENTRIES);
 
-        if (client->session == NULL || (!all && now_ns - client->active_ns > ACTIVE_NS)) {
-            continue;
+        if (drained > 0 && !client->gone) {
+            client->active_ns = now_ns;
+            list_append(&store->active, &client->in_active);
         }
-        drained = ring_drain(client, GR_RING_ENTRIES);
+        entries += drained;
+    }
+    return entries;
+}
+
+/* Look at the rings that were used lately: with a thousand clients most are quiet. */
+static unsigned
+drain_active(struct store *store, int64_t now_ns)
+{
+    unsigned entries = 0;
+    struct list *node, *next;
+
+    list_each (node, next, &store->active) {
+        struct client *client = list_owner(node, struct client, in_active);
+        unsigned drained = ring_drain(client, GR_RING_ENTRIES);
+
         if (drained > 0) {
             client->active_ns = now_ns;
-            entries += drained;
+        } else if (now_ns - client->active_ns > ACTIVE_NS) {
+            list_remove(&client->in_active);
         }
+        entries += drained;
     }
     return entries;
 }
@@ -457,21 +477,22 @@ static bool
 recheck_deleting(struct store *store, int64_t now_ns)
 {
     bool due = now_ns >= store->recheck_ns;
-    bool any = false;
     struct list *node, *next;
 
+    if (store->deleting_count == 0) {
+        return false;
+    }
     list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (session->recheck_deleting || (due && session->deleting_count > 0)) {
             session_recheck_deleting(session);
         }
-        any = any || session->deleting_count > 0;
     }
     if (due) {
         store->recheck_ns = now_ns + RECHECK_NS;
     }
-    return any;
+    return store->deleting_count > 0;
 }
 
 static void
@@ -493,7 +514,7 @@ sleep_until_event(struct store *store, bool deleting)
     unsigned entries;
 
     set_sleeping(store, 1);
-    entries = drain_rings(store, true, now_ns);
+    entries = drain_all(store, now_ns);
     if (entries == 0) {
         if (deleting && store->recheck_ns < wake_ns) {
             wake_ns = store->recheck_ns;
@@ -510,13 +531,14 @@ store_run(struct store *store)
 {
     int64_t busy_ns = 0;
     int64_t events_ns = 0;
+    int64_t publish_ns = 0;
 
     for (uint64_t turn = 0; !store->stopping; turn++) {
         bool all = store->ring_count <= FEW_RINGS || turn % ALL_RINGS_TURN == 0;
         int64_t now_ns = gr_now_ns();
         bool deleting;
 
-        if (drain_rings(store, all, now_ns) > 0) {
+        if ((all ? drain_all(store, now_ns) : drain_active(store, now_ns)) > 0) {
             busy_ns = now_ns;
         }
         deleting = recheck_deleting(store, now_ns);
@@ -529,7 +551,10 @@ store_run(struct store *store)
                 busy_ns = gr_now_ns();
             }
         } else if (now_ns - events_ns > EVENTS_NS) {
-            publish_all(store);
+            if (now_ns - publish_ns > PUBLISH_NS) {
+                publish_all(store);
+                publish_ns = now_ns;
+            }
             handle_events(store, 0);
             events_ns = now_ns;
         } else {
