@@ -463,6 +463,47 @@ cuts_do_not_change_what_is_read(void **state)
     file_remove(path);
 }
 
+/* A record "number,name,note" with quotes, line ends and delimiters in the texts. */
+static void
+add_random_record(struct gr_buf *text, int number)
+{
+    static const char *const ends[] = {"\n", "\r\n", "\r", "\n\n"};
+    static const char *const texts[] = {"",     "a",      "\"\"",    "\",\"", "\"\n\"", "\"\r\n\"\"\"",
+                                        "x\"y", "\"q\"z", "\xc3\xa4"};
+
+    gr_buf_addf(text, "%d,%s,%s%s", number, texts[random() % 9], texts[random() % 9], ends[random() % 4]);
+}
+
+static void
+random_files_are_read_the_same_in_any_blocks(void **state)
+{
+    (void)state;
+    srandom(17);
+    for (int round = 0; round < 20; round++) {
+        struct gr_buf text = {0}, whole = {0};
+        unsigned kinds[3] = {0};
+        char *path;
+
+        gr_buf_addf(&text, "id,name,note\n");
+        for (int i = 0; i < 60; i++) {
+            add_random_record(&text, i);
+        }
+        path = file_write(text.bytes, text.size);
+        read_in_blocks(path, text.size, text.size, &whole, kinds);
+        for (int i = 0; i < 20; i++) {
+            struct gr_buf cut = {0};
+
+            read_in_blocks(path, text.size, 1 + (size_t)random() % 100, &cut, kinds);
+            assert_string_equal(cut.bytes, whole.bytes);
+            gr_buf_free(&cut);
+        }
+        assert_int_equal(kinds[0], 4);
+        file_remove(path);
+        gr_buf_free(&text);
+        gr_buf_free(&whole);
+    }
+}
+
 static void
 split_counts_records_and_lines(void **state)
 {
@@ -528,6 +569,7 @@ main(void)
         cmocka_unit_test(answers_ragged_records_with_their_line),
         cmocka_unit_test(answers_bad_text_with_its_line),
         cmocka_unit_test(cuts_do_not_change_what_is_read),
+        cmocka_unit_test(random_files_are_read_the_same_in_any_blocks),
         cmocka_unit_test(split_counts_records_and_lines),
         cmocka_unit_test(bad_options_are_errors),
     };
