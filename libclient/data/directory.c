@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/bits.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the directory is little-endian");
 
@@ -43,38 +44,69 @@ gr_directory_begin(const granary_frame *frame, uint64_t data_size, void *meta)
     }
 }
 
-static int64_t
-integer_at(const granary_column *column, int64_t row)
+struct range {
+    int64_t min;
+    int64_t max;
+};
+
+/* Without nulls the loops are plain, and the compiler makes vectors of them. */
+static struct range
+range_of_int64(const int64_t *values, const uint8_t *validity, int64_t rows)
 {
-    switch (column->dtype) {
-    case GRANARY_BOOL:
-        return gr_bit(column->values, row);
-    case GRANARY_DATE:
-    case GRANARY_INT32:
-        return ((const int32_t *)column->values)[row];
-    default:
-        return ((const int64_t *)column->values)[row];
+    struct range range = {INT64_MAX, INT64_MIN};
+
+    for (int64_t i = 0; validity == NULL && i < rows; i++) {
+        range.min = values[i] < range.min ? values[i] : range.min;
+        range.max = values[i] > range.max ? values[i] : range.max;
     }
+    for (int64_t i = 0; validity != NULL && i < rows; i++) {
+        int64_t value = gr_bit(validity, i) ? values[i] : range.min;
+
+        range.min = value < range.min ? value : range.min;
+        value = gr_bit(validity, i) ? values[i] : range.max;
+        range.max = value > range.max ? value : range.max;
+    }
+    return range;
+}
+
+static struct range
+range_of_int32(const int32_t *values, const uint8_t *validity, int64_t rows)
+{
+    int32_t min = INT32_MAX;
+    int32_t max = INT32_MIN;
+
+    for (int64_t i = 0; i < rows; i++) {
+        if (validity == NULL || gr_bit(validity, i)) {
+            min = values[i] < min ? values[i] : min;
+            max = values[i] > max ? values[i] : max;
+        }
+    }
+    return (struct range){min, max};
+}
+
+static struct range
+range_of_bools(const granary_column *column)
+{
+    int64_t there = column->rows - column->null_count;
+    int64_t set = bits_count(column->values, column->rows); /* those under nulls are not set */
+
+    return (struct range){set == there, set > 0};
 }
 
 static void
 zone_of_integers(const granary_column *column, struct gr_directory_column *entry)
 {
-    int64_t min = INT64_MAX;
-    int64_t max = INT64_MIN;
+    struct range range;
 
-    for (int64_t i = 0; i < column->rows; i++) {
-        int64_t value;
-
-        if (gr_is_null(column, i)) {
-            continue;
-        }
-        value = integer_at(column, i);
-        min = value < min ? value : min;
-        max = value > max ? value : max;
+    if (column->dtype == GRANARY_BOOL) {
+        range = range_of_bools(column);
+    } else if (gr_dtype_size(column->dtype) == sizeof(int32_t)) {
+        range = range_of_int32(column->values, column->validity, column->rows);
+    } else {
+        range = range_of_int64(column->values, column->validity, column->rows);
     }
-    entry->min.integer = min;
-    entry->max.integer = max;
+    entry->min.integer = range.min;
+    entry->max.integer = range.max;
     entry->flags = GR_DIRECTORY_ZONE;
 }
 
@@ -112,26 +144,30 @@ static void
 zone_of_text(const granary_column *column, struct gr_directory_column *entry)
 {
     const char *text = column->values;
+    uint64_t min = UINT64_MAX;
+    uint64_t max = 0;
 
     for (int64_t i = 0; i < column->rows; i++) {
-        char head[sizeof entry->min.text] = {0};
-        size_t length;
+        size_t length = (size_t)(column->offsets[i + 1] - column->offsets[i]);
+        uint64_t head = 0;
 
         if (gr_is_null(column, i)) {
             continue;
         }
-        length = (size_t)(column->offsets[i + 1] - column->offsets[i]);
-        if (length > 0) {
-            memcpy(head, text + column->offsets[i], length < sizeof head ? length : sizeof head);
+        if (length >= sizeof head) {
+            memcpy(&head, text + column->offsets[i], sizeof head);
+        } else if (length > 0) {
+            memcpy(&head, text + column->offsets[i], length);
         }
-        if ((entry->flags & GR_DIRECTORY_ZONE) == 0 || memcmp(head, entry->min.text, sizeof head) < 0) {
-            memcpy(entry->min.text, head, sizeof head);
-        }
-        if ((entry->flags & GR_DIRECTORY_ZONE) == 0 || memcmp(head, entry->max.text, sizeof head) > 0) {
-            memcpy(entry->max.text, head, sizeof head);
-        }
-        entry->flags = GR_DIRECTORY_ZONE;
+        head = __builtin_bswap64(head); /* numbers are compared faster than bytes */
+        min = head < min ? head : min;
+        max = head > max ? head : max;
     }
+    min = __builtin_bswap64(min);
+    max = __builtin_bswap64(max);
+    memcpy(entry->min.text, &min, sizeof min);
+    memcpy(entry->max.text, &max, sizeof max);
+    entry->flags = GR_DIRECTORY_ZONE;
 }
 
 void
