@@ -57,6 +57,7 @@ open_files(struct gr_plan *plan, const struct gr_plan_options *options)
         if (graph->nodes[i].op == GR_TILE_read_csv && needed[i]) {
             err = gr_csv_create(graph->nodes[i].node, &csv_options, &plan->csvs[i]);
             plan->unready += err == GRANARY_OK;
+            plan->unasked += err == GRANARY_OK;
         }
     }
     free(needed);
@@ -187,6 +188,7 @@ ask_file(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
         }
         err = plan_emit(plan, first, roots, csv->jobs, false, true, batch);
         plan->asked[node] = true;
+        plan->unasked--;
     }
     free(roots);
     return err;
@@ -197,7 +199,7 @@ ask_files(struct gr_plan *plan, struct gr_plan_batch *batch)
 {
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < plan->graph->count && err == GRANARY_OK; i++) {
+    for (size_t i = 0; i < plan->graph->count && plan->unasked > 0 && err == GRANARY_OK; i++) {
         if (plan->csvs[i] != NULL && plan->csvs[i]->stage != GR_CSV_READY && !plan->asked[i]) {
             err = ask_file(plan, i, batch);
         }
@@ -243,8 +245,9 @@ gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
     before = csv->stage;
     err = gr_csv_feed(csv, question->job, done->n_inlines == 1 ? &done->inlines[0] : &nothing);
     if (csv->stage != before) {
-        plan->asked[question->node] = false;
+        plan->asked[question->node] = csv->stage == GR_CSV_READY;
         plan->unready -= csv->stage == GR_CSV_READY;
+        plan->unasked += csv->stage != GR_CSV_READY;
     }
     return err;
 }

@@ -58,8 +58,13 @@ bool gr_plan_complete(const struct gr_plan *plan);
 /* Whether an object belongs to a target's result. */
 bool gr_plan_keeps(const struct gr_plan *plan, granary_id id);
 
+/* The targets, in order: those the graph names, or its ends when it names none. */
+size_t gr_plan_target_count(const struct gr_plan *plan);
+const char *gr_plan_target_name(const struct gr_plan *plan, size_t target);
+
 /* Where a target lies (ids, shape and splits; rows and bytes are the caller's to fill). To be freed with
  * granary__result__free_unpacked(). Errors: ENOENT no such target · ESTATE it is not tiled yet */
+granary_err gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result **ret_result);
 granary_err gr_plan_result(const struct gr_plan *plan, const char *target, Granary__Result **ret_result);
 
 /* The graph before and after optimisation with the rules that fired, its chunks and subtasks, as text. */

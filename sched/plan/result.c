@@ -56,31 +56,35 @@ set_chunks(const struct gr_plan *plan, const struct gr_tiled *tiled, Granary__Re
     return result->chunks == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
 }
 
-granary_err
-gr_plan_result(const struct gr_plan *plan, const char *target, Granary__Result **ret_result)
+size_t
+gr_plan_target_count(const struct gr_plan *plan)
 {
-    const struct gr_graph *graph = plan->graph;
+    return plan->graph->target_count;
+}
+
+const char *
+gr_plan_target_name(const struct gr_plan *plan, size_t target)
+{
+    return plan->graph->nodes[plan->graph->targets[target]].node->name;
+}
+
+granary_err
+gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result **ret_result)
+{
     const struct gr_tiled *tiled = NULL;
     Granary__Result *result;
     granary_err err;
-    size_t t = 0;
 
-    while (t < graph->target_count && strcmp(graph->nodes[graph->targets[t]].node->name, target) != 0) {
-        t++;
-    }
-    if (t == graph->target_count) {
-        return gr_fail(GRANARY_ENOENT, "'%s' is no target of the graph", target);
-    }
     if (plan->tiled == NULL) {
         return gr_fail(GRANARY_ESTATE, "target '%s' is not planned yet: a file it needs is still being looked at",
-                       target);
+                       gr_plan_target_name(plan, target));
     }
     result = malloc(sizeof *result);
     if (result == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     granary__result__init(result);
-    tiled = &plan->tiled[graph->targets[t]];
+    tiled = &plan->tiled[plan->graph->targets[target]];
     err = set_chunks(plan, tiled, result);
     if (err == GRANARY_OK && tiled->grid != NULL) {
         err = set_grid(tiled->grid, result);
@@ -91,4 +95,15 @@ gr_plan_result(const struct gr_plan *plan, const char *target, Granary__Result *
     }
     *ret_result = result;
     return GRANARY_OK;
+}
+
+granary_err
+gr_plan_result(const struct gr_plan *plan, const char *target, Granary__Result **ret_result)
+{
+    for (size_t t = 0; t < gr_plan_target_count(plan); t++) {
+        if (strcmp(gr_plan_target_name(plan, t), target) == 0) {
+            return gr_plan_target_result(plan, t, ret_result);
+        }
+    }
+    return gr_fail(GRANARY_ENOENT, "'%s' is no target of the graph", target);
 }

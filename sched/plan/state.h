@@ -34,6 +34,7 @@ struct gr_plan {
     struct gr_csv **csvs;       /* by node; NULL: no read_csv, or no target needs it */
     bool *asked;                /* by node: the operators of the file's stage were handed out */
     size_t unready;             /* files that are not READY */
+    size_t unasked;             /* of them, those of which asked is false */
     struct question *questions; /* ascending by number */
     size_t question_count;
     size_t question_room;
