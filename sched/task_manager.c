@@ -365,12 +365,17 @@ graph_kept_add(struct task_graph *graph, const Granary__Result *result)
 
 /* Where a target lies, for good. A target that yields nothing has no result. */
 static bool
-target_settle(struct task_graph *graph, struct target *target)
+target_settle(struct task_graph *graph, size_t position)
 {
+    struct target *target = &graph->targets[position];
     Granary__Result *result = NULL;
     bool good;
 
-    if (gr_plan_result(graph->plan, target->name, &result) != GRANARY_OK) {
+    if (gr_plan_target_result(graph->plan, position, &result) != GRANARY_OK) {
+        return false;
+    }
+    if (result->n_chunks == 0) {
+        granary__result__free_unpacked(result, NULL);
         return true;
     }
     for (size_t i = 0; i < result->n_chunks; i++) {
@@ -433,7 +438,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
     graph->message = message == NULL ? NULL : strdup(message);
     graph_sleep(manager, graph);
     for (size_t i = 0; state == GRANARY_GRAPH_SUCCEEDED && i < graph->target_count; i++) {
-        if (!target_settle(graph, &graph->targets[i])) {
+        if (!target_settle(graph, i)) {
             graph->state = GRANARY_GRAPH_FAILED;
             graph->err = GRANARY_ENOMEM;
         }
@@ -457,7 +462,7 @@ graph_delete(struct manager *manager, struct task_graph *graph)
     forget(manager, MANAGER_GRAPHS, graph->key, length);
     forget(manager, MANAGER_ENDS, graph->key, length);
     for (size_t i = 0; i < graph->target_count; i++) {
-        struct action *action = action_add(manager, ACTION_FORGET);
+        struct action *action = graph->targets[i].packed == NULL ? NULL : action_add(manager, ACTION_FORGET);
 
         if (action != NULL) {
             action->space = MANAGER_RESULTS;
@@ -472,19 +477,21 @@ graph_delete(struct manager *manager, struct task_graph *graph)
 
 /* ---- planning ---- */
 
-/* The names of the targets, before the planner takes the graph. */
 static granary_err
-note_targets(struct task_graph *graph, const Granary__Graph *message)
+note_targets(struct task_graph *graph)
 {
-    graph->targets = calloc(message->n_targets + 1, sizeof *graph->targets);
-    for (size_t i = 0; graph->targets != NULL && i < message->n_targets; i++) {
-        graph->targets[i].name = strdup(message->targets[i]);
+    size_t count = gr_plan_target_count(graph->plan);
+
+    graph->targets = calloc(count + 1, sizeof *graph->targets);
+    for (size_t i = 0; graph->targets != NULL && i < count; i++) {
+        graph->targets[i].name = strdup(gr_plan_target_name(graph->plan, i));
         if (graph->targets[i].name == NULL) {
             break;
         }
         graph->target_count++;
     }
-    return graph->target_count == message->n_targets ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    return graph->targets != NULL && graph->target_count == count ? GRANARY_OK
+                                                                  : gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
 }
 
 static bool
@@ -526,12 +533,10 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
         err = gr_graph_from_json(submit->json, strlen(submit->json), &message);
     }
     if (err == GRANARY_OK) {
-        err = note_targets(graph, message);
-        if (err != GRANARY_OK) {
-            granary__graph__free_unpacked(message, NULL);
-        } else {
-            err = gr_plan_create(message, &options, &graph->plan);
-        }
+        err = gr_plan_create(message, &options, &graph->plan);
+    }
+    if (err == GRANARY_OK) {
+        err = note_targets(graph);
     }
     if (err == GRANARY_OK) {
         graph->execution = execution_graph_create();

@@ -182,22 +182,32 @@ gr_plan_keeps(const struct gr_plan *plan, granary_id id)
     return false;
 }
 
-granary_err
-gr_plan_result(const struct gr_plan *plan, const char *target, Granary__Result **ret_result)
+size_t
+gr_plan_target_count(const struct gr_plan *plan)
 {
-    size_t position = position_of(plan, target);
-    Granary__Result *result;
+    return plan->graph->n_targets;
+}
 
-    if (position == plan->graph->n_nodes || strcmp(plan->graph->nodes[position]->op, "null") == 0) {
-        return gr_fail(GRANARY_ENOENT, "no result");
-    }
-    result = malloc(sizeof *result);
+const char *
+gr_plan_target_name(const struct gr_plan *plan, size_t target)
+{
+    return plan->graph->targets[target];
+}
+
+granary_err
+gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result **ret_result)
+{
+    size_t position = position_of(plan, plan->graph->targets[target]);
+    Granary__Result *result = malloc(sizeof *result);
+
     granary__result__init(result);
-    result->chunks = malloc(sizeof *result->chunks);
-    result->chunks[0] = malloc(sizeof **result->chunks);
-    result->n_chunks = 1;
-    granary__chunk__init(result->chunks[0]);
-    result->chunks[0]->id = data_of(fake_plan_object(plan->key, position));
+    if (strcmp(plan->graph->nodes[position]->op, "null") != 0) {
+        result->chunks = malloc(sizeof *result->chunks);
+        result->chunks[0] = malloc(sizeof **result->chunks);
+        result->n_chunks = 1;
+        granary__chunk__init(result->chunks[0]);
+        result->chunks[0]->id = data_of(fake_plan_object(plan->key, position));
+    }
     *ret_result = result;
     return GRANARY_OK;
 }
