@@ -13,7 +13,9 @@
 #include "sched/arena.h"
 #include "sched/pack.h"
 
-#define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */
+/* How long a change that nobody waits for, such as the end of a graph, may stay undurable. */
+#define COMMIT_DELAY_NS 20000000
+#define TURN_MESSAGES   4096 /* received from one endpoint before anything else is looked at */
 
 struct executor_link {
     uint32_t number;
@@ -39,6 +41,7 @@ struct server {
     struct gr_zmq_socket *pool;
     const struct state_ops *state;
     void *state_self;
+    int64_t commit_at_ns; /* changes wait to be committed; INT64_MAX: there are none */
     struct executor_link *links;
     size_t link_count, link_room;
     uint32_t last_number;
@@ -275,45 +278,73 @@ send_to_executor(struct server *server, const struct action *action)
     }
 }
 
+/* Apply one change to the state. */
 static granary_err
-keep(struct server *server, const struct action *actions, size_t count)
+change(struct server *server, const struct action *action)
 {
-    granary_err err = GRANARY_OK;
+    granary_err err;
 
-    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
-        const struct action *action = &actions[i];
-
-        if (action->kind == ACTION_KEEP && !(gr_buf_ok(&action->bytes) && gr_buf_ok(&action->entry_key))) {
-            err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
-        } else if (action->kind == ACTION_KEEP) {
-            err = server->state->put(server->state_self,
-                                     &(struct state_put){.space = action->space,
-                                                         .key = action->entry_key.bytes,
-                                                         .key_size = action->entry_key.size,
-                                                         .value = action->bytes.bytes,
-                                                         .value_size = action->bytes.size,
-                                                         .expected = STATE_ANY},
-                                     NULL);
-        } else if (action->kind == ACTION_FORGET) {
-            err = server->state->delete (server->state_self, action->space, action->entry_key.bytes,
-                                         action->entry_key.size);
-            err = err == GRANARY_ENOENT ? GRANARY_OK : err;
-        }
+    if (!gr_buf_ok(&action->bytes) || !gr_buf_ok(&action->entry_key)) {
+        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
-    if (err == GRANARY_OK) {
-        err = server->state->commit(server->state_self);
-    } else {
-        char why[512];
+    if (action->kind == ACTION_FORGET) {
+        err =
+            server->state->delete (server->state_self, action->space, action->entry_key.bytes, action->entry_key.size);
+        return err == GRANARY_ENOENT ? GRANARY_OK : err;
+    }
+    return server->state->put(server->state_self,
+                              &(struct state_put){.space = action->space,
+                                                  .key = action->entry_key.bytes,
+                                                  .key_size = action->entry_key.size,
+                                                  .value = action->bytes.bytes,
+                                                  .value_size = action->bytes.size,
+                                                  .expected = STATE_ANY},
+                              NULL);
+}
 
+/* Everything changed so far is durable when this returns OK. An earlier failure of the turn is passed on. */
+static granary_err
+commit(struct server *server, granary_err err)
+{
+    char why[512];
+
+    server->commit_at_ns = INT64_MAX;
+    if (err != GRANARY_OK) {
         /* The commit drops the half-done turn; the reason is the first error. */
         (void)snprintf(why, sizeof why, "%s", granary_error_message());
         (void)server->state->commit(server->state_self);
         (void)gr_fail(err, "%s", why);
+    } else {
+        err = server->state->commit(server->state_self);
     }
     if (err != GRANARY_OK) {
         gr_log_error("STATE", "%s", granary_error_message());
     }
     return err;
+}
+
+/* Keep what is to be kept, and make it durable now if somebody waits for that. */
+static granary_err
+keep(struct server *server, const struct action *actions, size_t count)
+{
+    granary_err err = GRANARY_OK;
+    bool changed = false;
+    bool awaited = false;
+
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        awaited = awaited || (actions[i].kind == ACTION_REPLY && actions[i].when_durable);
+        if (actions[i].kind == ACTION_KEEP || actions[i].kind == ACTION_FORGET) {
+            err = change(server, &actions[i]);
+            changed = true;
+        }
+    }
+    if (err != GRANARY_OK || awaited) {
+        return commit(server, err);
+    }
+    if (changed && server->commit_at_ns == INT64_MAX) {
+        server->commit_at_ns = gr_now_ns() + COMMIT_DELAY_NS;
+    }
+    return GRANARY_OK;
 }
 
 static void
@@ -431,8 +462,11 @@ server_run(struct server *server, int stop_fd)
     for (;;) {
         size_t links = server->link_count;
         size_t left;
-        int timeout_ms = busy ? 0 : gr_left_ms(manager_deadline(server->manager));
+        int64_t deadline_ns = manager_deadline(server->manager);
+        int timeout_ms;
 
+        deadline_ns = server->commit_at_ns < deadline_ns ? server->commit_at_ns : deadline_ns;
+        timeout_ms = busy ? 0 : gr_left_ms(deadline_ns);
         server->fds[0] = stop_fd;
         for (size_t i = 0; i < links; i++) {
             server->fds[1 + i] = server->links[i].pidfd;
@@ -461,6 +495,9 @@ server_run(struct server *server, int stop_fd)
             perform(server);
             (void)manager_actions(server->manager, &left);
             busy = busy || left > 0;
+        }
+        if (server->commit_at_ns <= gr_now_ns()) {
+            (void)commit(server, GRANARY_OK);
         }
     }
 }
@@ -542,6 +579,7 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
     server->instance = *instance;
     server->state = state;
     server->pending_free = UINT64_MAX;
+    server->commit_at_ns = INT64_MAX;
     server->manager = manager_create(options);
     server->arena = arena_create();
     server->context = gr_zmq_context_create(1);
@@ -587,6 +625,9 @@ server_destroy(struct server *server)
     }
     gr_zmq_context_destroy(server->context);
     if (server->state_self != NULL) {
+        if (server->commit_at_ns != INT64_MAX) {
+            (void)commit(server, GRANARY_OK);
+        }
         server->state->close(server->state_self);
     }
     for (size_t i = 0; i < server->link_count; i++) {

@@ -1,7 +1,7 @@
 /*
  * The scheduler's server: one thread and one loop over two ZeroMQ endpoints, the executors' pidfds, a signal descriptor
  * and the clock. A turn: apply what has arrived to the task manager, send what executors are to do, keep what must be
- * kept in one commit, answer the clients.
+ * kept in one commit, answer the clients. What nobody waits for is committed a little later, with what comes meanwhile.
  *
  * Subtasks are sent before the commit: object ids come from the submission's key, so work of a submission that is lost
  * in a crash, and that nobody was told is accepted, is at worst done again. Answers wait for the commit.
