@@ -1,9 +1,10 @@
-/* What the two halves of the Arrow reader share: arrow_read.c knows files and metadata, arrow_decode.c turns the
- * buffers of a column into a column of ours. */
+/* What the parts of the Arrow reader share: arrow_read.c knows files and messages, arrow_schema.c fields and their
+ * types, arrow_decode.c turns the buffers of a column into a column of ours. */
 #ifndef DATA_ARROW_READ_H
 #define DATA_ARROW_READ_H
 
 #include "data/arrow_format.h"
+#include "data/flat.h"
 #include "data/frame.h"
 
 /* How a field's values lie in the file. */
@@ -42,6 +43,9 @@ struct arrow_piece {
     const uint8_t *values; /* dictionary: the indices */
     uint64_t values_size;
 };
+
+/* Read a field of a schema; what is damaged shows in `in`. Errors: EUNSUPPORTED names the column and its type */
+granary_err arrow_field_read(struct flat_in *in, struct flat_table table, struct arrow_field *field);
 
 /*
  * Make a column of a piece: borrowed where the layout is ours already, else owned.
