@@ -29,6 +29,7 @@ gr_steps_create(const struct gr_graph *graph, struct gr_buf *fired, struct gr_st
         const struct gr_graph_node *node = &graph->nodes[i];
 
         steps->steps[i] = (struct gr_step){.origin = node->node,
+                                           .name = node->node->name,
                                            .op = (enum gr_tile_op)node->op,
                                            .input_count = node->input_count,
                                            .inputs = steps->pool + edges,
@@ -239,7 +240,14 @@ print_step(const struct gr_steps *steps, const struct gr_step *step, struct gr_b
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &count);
 
-    gr_buf_addf(out, "  %s%s = %s(", step->origin->name, step->is_target ? " *" : "", gr_op_info(step->op)->name);
+    if (!step->is_target) {
+        gr_buf_addf(out, "  %s", step->origin->name);
+    } else if (step->name == step->origin->name) {
+        gr_buf_addf(out, "  %s *", step->name);
+    } else {
+        gr_buf_addf(out, "  %s * (%s)", step->name, step->origin->name); /* a rule has put it there */
+    }
+    gr_buf_addf(out, " = %s(", gr_op_info(step->op)->name);
     for (size_t k = 0; k < step->input_count; k++) {
         gr_buf_addf(out, "%s%s", k > 0 ? ", " : "", steps->steps[step->inputs[k]].origin->name);
     }

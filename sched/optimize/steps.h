@@ -20,6 +20,7 @@ struct gr_step {
     enum gr_tile_op op;
     bool dead;
     bool is_target;
+    const char *name; /* the user's, of the node at this place: what a target is called */
     size_t input_count;
     size_t *inputs;                  /* positions; borrowed from the steps' pool */
     const struct gr_node_type *type; /* what it yields before pruning; borrowed from the graph */

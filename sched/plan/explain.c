@@ -125,7 +125,8 @@ print_chunks(const struct gr_plan *plan, struct gr_buf *out)
             continue;
         }
         shown++;
-        gr_buf_addf(out, "  %s (%s): %zu", step->origin->name, gr_op_info(step->op)->name, tiled->count);
+        gr_buf_addf(out, "  %s (%s): %zu", step->is_target ? step->name : step->origin->name,
+                    gr_op_info(step->op)->name, tiled->count);
         for (int d = 0; tiled->grid != NULL && d < tiled->grid->dims; d++) {
             gr_buf_addf(out, "%s%" PRId64, d == 0 ? " = " : " x ", tiled->grid->splits[d]);
         }

@@ -48,7 +48,7 @@ struct gr_attr_set {
     size_t count;
 };
 
-#define GR_CHUNKS_MAX ((uint32_t)1 << 23)
+#define GR_CHUNKS_MAX ((uint32_t)1 << 21) /* a subtask of its own takes about a kilobyte of each */
 
 struct gr_chunks {
     struct gr_chunk *chunks;

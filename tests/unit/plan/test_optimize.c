@@ -135,7 +135,7 @@ heads_go_below_maps_into_sorts(void **state)
     assert_steps(&bench, "  t = read_csv() path=t  -> 3 of 4 columns: k, a, b\n"
                          "  s = sort(t) by=[a] limit=5  -> 3 of 4 columns: k, a, b\n"
                          "  m = assign(s) columns=[d: a + b]  -> 4 of 5 columns: k, a, b, d\n"
-                         "  x * = select(m) columns=[d, k]\n");
+                         "  i * (x) = select(m) columns=[d, k]\n");
     bench_close(&bench);
     bench_open(&bench,
                "\"f\": {\"op\": \"filter\", \"input\": \"t\", \"where\": \"a > 1\"}, " HEAD("h", "f", "5") ", " HEAD(

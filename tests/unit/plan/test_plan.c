@@ -472,8 +472,8 @@ explain_tells_the_whole_plan(void **state)
          "  prune-columns: 't' reads 2 of 3 columns\n"),
         ("after optimisation\n  t = read_csv() path=t.csv  -> 2 of 3 columns: k, v\n"
          "  g = groupby(t) keys=[k] aggregate=[n: size, total: sum(v)]\n"
-         "  s * = sort(g) by=[total] descending=[true] limit=10\n"),
-        "chunks\n  t (read_csv): 1\n  g (groupby): 1\n  s (sort): 1\n",
+         "  h * (s) = sort(g) by=[total] descending=[true] limit=10\n"),
+        "chunks\n  t (read_csv): 1\n  g (groupby): 1\n  h (sort): 1\n",
         ("subtasks: 2 (#n: operator n of the same subtask; else an object)\n  0: csv_infer()\n"
          "  1: csv_read(); groupby_map(#0); groupby_final(#1); sort(#2) -> "),
     };

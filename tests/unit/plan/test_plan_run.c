@@ -13,6 +13,7 @@
 #include "data/frame.h"
 #include "data/print.h"
 #include "kernel/kernel.h"
+#include "random_graph.h"
 #include "world.h"
 
 /* Every value made in a world, until it ends: later ones may borrow from earlier ones. */
@@ -422,6 +423,68 @@ bad_records_are_named_alike_for_all_chunks(void **state)
     }
 }
 
+/* ---- any pipeline ---- */
+
+#define PIPELINES 150
+
+/* The last step's text with a chunk size; all: every step is a target, so that hardly a rule can fire. */
+static char *
+pipeline_text(struct world *world, const struct gr_buf *nodes, int steps, bool all, int64_t chunk_bytes)
+{
+    struct gr_buf json = {0};
+    char last[16];
+    char *text;
+
+    (void)snprintf(last, sizeof last, "s%d", steps - 1);
+    gr_buf_addf(&json, "{\"nodes\": {%s}, \"targets\": [\"%s\"", nodes->bytes, last);
+    for (int i = 0; all && i < steps - 1; i++) {
+        gr_buf_addf(&json, ", \"s%d\"", i);
+    }
+    gr_buf_addf(&json, "%s]}", all ? ", \"rows\", \"groups\"" : "");
+    world->options.chunk_bytes = chunk_bytes;
+    if (world_plan(world, json.bytes) != GRANARY_OK || world_run(world) != GRANARY_OK) {
+        fail_msg("%s\n%s", granary_error_message(), json.bytes);
+    }
+    text = frame_text(world, last);
+    reset(world);
+    gr_buf_free(&json);
+    return text;
+}
+
+/* Neither rules nor chunks change what a target is. */
+static void
+any_pipeline_is_the_same_with_and_without_rules(void **state)
+{
+    static const int64_t sizes[] = {1 << 30, 300, 2000};
+    struct world *world = *state;
+    struct gr_buf rows = {0};
+    unsigned seed = 1;
+
+    gr_buf_addf(&rows, "name,g,n,x\n");
+    for (int i = 0; i < 150; i++) {
+        gr_buf_addf(&rows, "name%d,g%d,%d,%d.5\n", i % 40, i * 7 % 11, i * 13 % 29, i * 5 % 17);
+    }
+    world_file(world, "rows.csv", rows.bytes);
+    world_file(world, "groups.csv", "g,label\ng1,one\ng3,three\ng3,drei\ng10,ten\ng50,none\n");
+    gr_buf_free(&rows);
+    for (int p = 0; p < PIPELINES; p++) {
+        struct gr_buf nodes = {0};
+        int steps = random_pipeline(&seed, &nodes);
+        char *plain = pipeline_text(world, &nodes, steps, true, sizes[0]);
+
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            char *text = pipeline_text(world, &nodes, steps, false, sizes[i]);
+
+            if (strcmp(text, plain) != 0) {
+                fail_msg("%s\nwith rules, chunks of %d:\n%s\nwithout:\n%s", nodes.bytes, (int)sizes[i], text, plain);
+            }
+            free(text);
+        }
+        free(plain);
+        gr_buf_free(&nodes);
+    }
+}
+
 /* ---- real data ---- */
 
 #define STRIKES "\"t\": {\"op\": \"read_csv\", \"path\": \"%s/libclient/examples/data/birdstrikes.csv\"}"
@@ -603,6 +666,7 @@ main(void)
         cmocka_unit_test_setup_teardown(head_is_the_same_for_all_chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(a_header_alone_is_a_frame_without_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_records_are_named_alike_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(any_pipeline_is_the_same_with_and_without_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(birdstrikes_cost_what_they_cost, setup, teardown),
         cmocka_unit_test_setup_teardown(tensors_are_the_same_for_all_chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(matmul_is_the_same_for_all_chunks, setup, teardown),
