@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +151,9 @@ cli_write_file(const char *path, const void *bytes, size_t size)
         return cli_fail(gr_fail_errno("cannot be written"), "%s", path);
     }
     err = gr_write_all(fd, bytes, size);
+    if (to_stdout && err != GRANARY_OK && errno == EPIPE) {
+        return 128 + SIGPIPE; /* the reader has seen enough, as in `... | head`: no reason for a message */
+    }
     if (!to_stdout && close(fd) < 0 && err == GRANARY_OK) {
         err = gr_fail_errno("close");
     }

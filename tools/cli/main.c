@@ -1,4 +1,5 @@
 /* granary: the command line. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +74,11 @@ main(int argc, char **argv)
         if (strcmp(argv[1], commands[i].name) == 0) {
             int status = commands[i].run(&cli, argc - 1, argv + 1);
 
+            errno = 0;
             if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {
+                if (errno == EPIPE) {
+                    return 128 + SIGPIPE;
+                }
                 (void)fprintf(stderr, "granary: stdout: cannot be written\n");
                 status = 1;
             }

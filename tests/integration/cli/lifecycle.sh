@@ -2,6 +2,17 @@
 # Instances come and go, and leave nothing: after down, after kill -9 of every process, and when two want one place.
 . "$(dirname "$0")/lib.sh"
 
+# kill_everything: the supervisor first, so that it cannot clean up
+kill_everything() {
+    local pids
+    pids="$(grep -o '"[a-z]*_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$') $(pgrep -f -- "--instance $work/i")"
+    # shellcheck disable=SC2086
+    kill -9 $pids 2>/dev/null || true
+    for pid in $pids; do
+        tail --pid="$pid" -f /dev/null
+    done
+}
+
 granary up --executors 1 | grep -q "is up in $work/i" || fail "up says where"
 remember_tag
 [ -s "$work/tags" ] || fail "an instance that is up has shared memory"
@@ -20,11 +31,7 @@ expect 3 'granary up' granary ls
 granary up --executors 2 >/dev/null
 granary put $birds >/dev/null
 remember_tag
-pkill -9 -f -- "$work/i" || true
-for _ in $(seq 100); do
-    pgrep -f -- "--instance $work/i" >/dev/null || break
-    sleep 0.05
-done
+kill_everything
 granary up --executors 1 >/dev/null || fail "up after a crash"
 [ "$(granary ls --json)" = "[]" ] || fail "objects of a dead instance"
 granary down >/dev/null
@@ -33,12 +40,8 @@ granary down >/dev/null
 # Killed, then only cleaned up.
 granary up --executors 1 >/dev/null
 remember_tag
-pkill -9 -f -- "$work/i" || true
+kill_everything
 granary down >/dev/null || fail "down after a crash"
-for _ in $(seq 100); do
-    [ -n "$(leftovers)" ] || break
-    sleep 0.05
-done
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
 
 # A private instance lives as long as its run.

@@ -65,6 +65,8 @@ def main():
                 got += line[: -len(MARK) - 1]
                 break
             got += line
+        if got and not got.endswith("\n"):
+            got += "\n"
         if not matches(expected, got):
             failures += 1
             print(f"README.md:{number}: {command}\n--- expected\n" + "\n".join(expected) + f"\n--- got\n{got}")
