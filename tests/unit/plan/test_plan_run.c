@@ -642,6 +642,22 @@ tensors_are_the_same_for_all_chunks(void **state)
         "c", 0);
 }
 
+/* Sums and means go back into the tensor they come from: operands of fewer dimensions, cut by other axes. */
+static void
+reductions_broadcast_back(void **state)
+{
+    struct world *world = *state;
+
+    same_tensor_for_all_chunks(
+        world,
+        "{\"nodes\": {\"r\": {\"op\": \"arange\", \"stop\": 391, \"shape\": [23, 17]},"
+        "\"all\": {\"op\": \"sum\", \"input\": \"r\"}, \"d\": {\"op\": \"subtract\", \"inputs\": [\"r\", \"all\"]},"
+        "\"m\": {\"op\": \"mean\", \"input\": \"d\", \"axes\": 0}, \"n\": {\"op\": \"add\", \"inputs\": [\"m\", "
+        "\"r\"]},"
+        "\"q\": {\"op\": \"divide\", \"inputs\": [\"n\", \"all\"]}}, \"targets\": [\"q\", \"all\"]}",
+        "q", 0);
+}
+
 static void
 matmul_is_the_same_for_all_chunks(void **state)
 {
@@ -669,6 +685,7 @@ main(void)
         cmocka_unit_test_setup_teardown(any_pipeline_is_the_same_with_and_without_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(birdstrikes_cost_what_they_cost, setup, teardown),
         cmocka_unit_test_setup_teardown(tensors_are_the_same_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(reductions_broadcast_back, setup, teardown),
         cmocka_unit_test_setup_teardown(matmul_is_the_same_for_all_chunks, setup, teardown),
     };
 
