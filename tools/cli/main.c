@@ -60,6 +60,7 @@ command_bench(struct cli *cli, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
+    static char version[] = "version";
     struct cli cli = {0};
 
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message */
@@ -68,7 +69,7 @@ main(int argc, char **argv)
         return argc < 2 ? 2 : 0;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        argv[1] = (char[]){"version"};
+        argv[1] = version;
     }
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {

@@ -99,6 +99,54 @@ sweep(const struct gr_instance *instance)
     }
 }
 
+/* Whether a process is a daemon of this instance, and not another one that has got its pid. */
+static bool
+is_daemon_of(pid_t pid, const struct gr_instance *instance)
+{
+    char path[64];
+    char command[4096];
+    ssize_t n;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    n = read(fd, command, sizeof command);
+    gr_fd_close(&fd);
+    return n > 0 && memmem(command, (size_t)n, instance->runtime, strlen(instance->runtime)) != NULL;
+}
+
+/* The supervisor was killed: its daemons are told so by the kernel and end by themselves, which may take a moment. */
+static void
+await_orphans(const struct gr_instance *instance)
+{
+    static const char *const keys[] = {"\"store_pid\": ", "\"sched_pid\": ", "\"pool_pid\": "};
+    int64_t deadline = gr_deadline_ns(STOP_TIMEOUT_MS);
+    char path[PATH_MAX];
+    char *text = NULL;
+    size_t size;
+
+    (void)snprintf(path, sizeof path, "%s/instance.json", instance->runtime);
+    if (gr_file_read(path, 1 << 16, &text, &size) != GRANARY_OK) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const char *at = strstr(text, keys[i]);
+        pid_t pid = at == NULL ? 0 : (pid_t)strtol(at + strlen(keys[i]), NULL, 10);
+        struct pollfd poller = {.fd = pid > 0 ? gr_pidfd_open(pid) : -1, .events = POLLIN};
+
+        if (poller.fd >= 0 && is_daemon_of(pid, instance)) {
+            (void)kill(pid, SIGCONT);
+            (void)poll(&poller, 1, gr_left_ms(deadline));
+            (void)kill(pid, SIGKILL);
+        }
+        gr_fd_close(&poller.fd);
+    }
+    free(text);
+}
+
 static granary_err
 program_path(const char *program, char path[PATH_MAX])
 {
@@ -484,6 +532,7 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
                                      options->instance.name, (int)holder, options->instance.runtime);
     }
     /* Nobody holds the lock: whatever shared memory bears the instance's name belongs to a dead one. */
+    await_orphans(&options->instance);
     (void)gr_instance_sweep_shm(&options->instance);
 
     if (pipe2(report, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
@@ -542,6 +591,7 @@ supervisor_stop(const struct gr_instance *instance, bool *ret_stale)
     int64_t deadline = gr_deadline_ns(4 * STOP_TIMEOUT_MS);
 
     if (fd >= 0) { /* a dead instance's directory */
+        await_orphans(instance);
         sweep(instance);
         gr_fd_close(&fd);
         if (ret_stale != NULL) {
@@ -581,6 +631,7 @@ supervisor_stop(const struct gr_instance *instance, bool *ret_stale)
     /* It was perhaps killed rather than stopped: then its children end by themselves, and we clean up. */
     fd = lock_try(instance, 0, &holder);
     if (fd >= 0) {
+        await_orphans(instance);
         sweep(instance);
         gr_fd_close(&fd);
     }

@@ -9,7 +9,7 @@ kill_everything() {
     # shellcheck disable=SC2086
     kill -9 $pids 2>/dev/null || true
     for pid in $pids; do
-        tail --pid="$pid" -f /dev/null
+        tail -s 0.02 --pid="$pid" -f /dev/null
     done
 }
 
@@ -42,6 +42,15 @@ granary up --executors 1 >/dev/null
 remember_tag
 kill_everything
 granary down >/dev/null || fail "down after a crash"
+[ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
+
+# The supervisor alone is killed: its daemons follow, and the next one waits for them.
+granary up --executors 1 >/dev/null
+remember_tag
+kill -9 "$(grep -o '"supervisor_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')"
+granary up --executors 1 >/dev/null || fail "up after the supervisor's death"
+granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "run after the supervisor's death"
+granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
 
 # A private instance lives as long as its run.
