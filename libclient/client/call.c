@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 #include "base/fd.h"
 #include "message/zmq.h"
 #include "object/object.h"
+
+/* How long a supervised scheduler that died may take to come back. */
+#define SUCCESSOR_MS 5000
 
 /* A request under way; lives on its caller's stack. */
 struct pending {
@@ -209,12 +213,34 @@ receive_all(struct line *line)
     }
 }
 
-/* The scheduler has ended: ask its successor, if there is one, everything again. */
+/* Whether somebody watches over the instance who starts a new scheduler when one dies. */
+static bool
+supervised(const struct gr_instance *instance)
+{
+    char path[160];
+    char *text = NULL;
+    size_t size;
+    long pid = 0;
+
+    (void)snprintf(path, sizeof path, "%s/lock", instance->runtime);
+    if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK) {
+        pid = strtol(text, NULL, 10);
+    }
+    free(text);
+    return pid > 0 && kill((pid_t)pid, 0) == 0;
+}
+
+/* The scheduler has ended: ask its successor, if there is one or will be soon, everything again. */
 static void
 ask_again(struct line *line)
 {
-    granary_err err = line_open(line);
+    const struct gr_instance *instance = gr_client_instance(line->client);
+    int64_t deadline_ns = gr_deadline_ns(SUCCESSOR_MS);
+    granary_err err;
 
+    while ((err = line_open(line)) == GRANARY_EUNREACHABLE && supervised(instance) && gr_now_ns() < deadline_ns) {
+        (void)poll(NULL, 0, 10);
+    }
     (void)pthread_mutex_lock(&line->lock);
     for (const struct pending *call = line->pending; err == GRANARY_OK && call != NULL; call = call->next) {
         if (!call->done) {

@@ -1,0 +1,397 @@
+/* Graphs through libgranary on a whole instance: store, scheduler, executors. */
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "granary/frame.h"
+#include "granary/graph.h"
+
+struct fixture {
+    char directory[64];
+    granary_client *client;
+};
+
+static void
+run_granary(const struct fixture *f, const char *command)
+{
+    const char *bin = getenv("GRANARY_BIN");
+    char line[400];
+
+    (void)snprintf(line, sizeof line, "GRANARY_LOG=error %s/granary %s --instance %s%s >/dev/null 2>&1",
+                   bin != NULL ? bin : "bin", command, f->directory,
+                   strcmp(command, "up") == 0 ? " --executors 2 --memory 256M" : "");
+    assert_int_equal(system(line), 0);
+}
+
+/* Pid of the daemon from `granary up`'s description of the instance: "sched_pid" and the like. */
+static pid_t
+daemon_pid(const struct fixture *f, const char *name)
+{
+    char path[128];
+    char *text = NULL;
+    size_t size;
+    const char *at;
+    pid_t pid;
+
+    (void)snprintf(path, sizeof path, "%s/instance.json", f->directory);
+    assert_int_equal(gr_file_read(path, 65536, &text, &size), GRANARY_OK);
+    at = strstr(text, name);
+    assert_non_null(at);
+    pid = (pid_t)strtol(strchr(at, ':') + 1, NULL, 10);
+    free(text);
+    assert_true(pid > 1);
+    return pid;
+}
+
+static int
+setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    (void)snprintf(f->directory, sizeof f->directory, "/tmp/granary-graph-XXXXXX");
+    assert_non_null(mkdtemp(f->directory));
+    run_granary(f, "up");
+    assert_int_equal(granary_connect(&(granary_connect_options){.instance = f->directory, .tag = "test"}, &f->client),
+                     GRANARY_OK);
+    *state = f;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    granary_disconnect(f->client);
+    run_granary(f, "down");
+    gr_remove_tree(f->directory);
+    free(f);
+    return 0;
+}
+
+/* 0 + 1 + ... + (count - 1) over chunks of 1000, and the numbers themselves as another target. */
+static granary_graph *
+sum_graph(int64_t count)
+{
+    granary_graph *graph = granary_graph_create();
+    granary_node numbers = granary_graph_add(graph, "numbers", "arange", NULL, 0);
+    granary_node sum = granary_graph_add(graph, "sum", "sum", &numbers, 1);
+    const int64_t chunk = 1000;
+
+    granary_node_set_int(graph, numbers, "stop", count);
+    granary_node_set_ints(graph, numbers, "chunk", &chunk, 1);
+    granary_graph_target(graph, numbers);
+    granary_graph_target(graph, sum);
+    return graph;
+}
+
+static void
+submit_sum(struct fixture *f, int64_t count, const char *wish, char key[GRANARY_KEY_MAX])
+{
+    granary_graph *graph = sum_graph(count);
+
+    assert_int_equal(granary_graph_submit(f->client, graph, &(granary_graph_options){.key = wish}, key), GRANARY_OK);
+    granary_graph_destroy(graph);
+}
+
+/* The one int64 of a result. */
+static int64_t
+read_sum(struct fixture *f, const char *key)
+{
+    granary_result result;
+    granary_view view;
+    int64_t value;
+
+    assert_int_equal(granary_graph_result(f->client, key, "sum", &result), GRANARY_OK);
+    assert_true(result.is_tensor);
+    assert_int_equal(result.chunk_count, 1);
+    assert_int_equal(granary_object_get(f->client, result.chunks[0], 5000, &view), GRANARY_OK);
+    /* An NPY file: the data are its last bytes. */
+    assert_true(view.data_size >= sizeof value);
+    memcpy(&value, (const char *)view.data + view.data_size - sizeof value, sizeof value);
+    granary_object_release(f->client, &view);
+    granary_result_free(&result);
+    return value;
+}
+
+static void
+a_result_is_mapped_and_deleted(void **state)
+{
+    struct fixture *f = *state;
+    granary_graph_status status;
+    granary_result result;
+    char key[GRANARY_KEY_MAX];
+    char *text = NULL;
+    int64_t deadline_ns;
+
+    submit_sum(f, 10000, "my sum", key);
+    assert_string_equal(key, "my sum");
+    assert_int_equal(granary_graph_wait(f->client, key, 20000, &status), GRANARY_OK);
+    assert_int_equal(status.state, GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(status.subtasks_done, status.subtasks_total);
+    assert_int_equal(read_sum(f, key), 49995000);
+
+    assert_int_equal(granary_graph_result(f->client, key, "numbers", &result), GRANARY_OK);
+    assert_int_equal(result.dims, 1);
+    assert_int_equal(result.shape[0], 10000);
+    assert_int_equal(result.splits[0], 10);
+    assert_int_equal(result.chunk_count, 10);
+    for (size_t i = 0; i < result.chunk_count; i++) {
+        assert_true(granary_object_contains(f->client, result.chunks[i]));
+    }
+    assert_int_equal(granary_graph_result(f->client, key, "nothing", &(granary_result){0}), GRANARY_ENOENT);
+    assert_int_equal(granary_graph_explain(f->client, key, &text), GRANARY_OK);
+    assert_non_null(strstr(text, "arange"));
+    free(text);
+
+    assert_int_equal(granary_graph_delete(f->client, key), GRANARY_OK);
+    assert_int_equal(granary_graph_delete(f->client, key), GRANARY_ENOENT);
+    deadline_ns = gr_deadline_ns(5000);
+    for (size_t i = 0; i < result.chunk_count; i++) {
+        while (granary_object_contains(f->client, result.chunks[i])) {
+            assert_true(gr_now_ns() < deadline_ns);
+        }
+    }
+    granary_result_free(&result);
+}
+
+/* Of a graph that has ended nothing is left but its targets. */
+static void
+intermediates_are_freed(void **state)
+{
+    struct fixture *f = *state;
+    int64_t deadline_ns = gr_deadline_ns(5000);
+    granary_object_info *infos = NULL;
+    size_t count = SIZE_MAX;
+    char key[GRANARY_KEY_MAX];
+
+    submit_sum(f, 20000, NULL, key);
+    assert_int_equal(granary_graph_wait(f->client, key, 20000, NULL), GRANARY_OK);
+    while (count != 21) {
+        assert_true(gr_now_ns() < deadline_ns);
+        assert_int_equal(granary_object_list(f->client, &infos, &count), GRANARY_OK);
+        free(infos);
+    }
+}
+
+static void
+mistakes_are_told(void **state)
+{
+    struct fixture *f = *state;
+    granary_graph *graph = granary_graph_create();
+    char key[GRANARY_KEY_MAX] = "untouched";
+    char large[100];
+
+    (void)granary_graph_add(graph, "x", "no_such_operator", NULL, 0);
+    assert_int_equal(granary_graph_submit(f->client, graph, NULL, key), GRANARY_ENOENT);
+    assert_non_null(strstr(granary_error_message(), "node 'x'"));
+    granary_graph_destroy(graph);
+    assert_int_equal(granary_graph_submit_json(f->client, "{\"nodes\": [", 11, NULL, key), GRANARY_EINVAL);
+    assert_non_null(strstr(granary_error_message(), "line 1"));
+    assert_int_equal(granary_graph_submit_json(f->client, "{}\0", 3, NULL, key), GRANARY_EINVAL);
+    assert_int_equal(granary_graph_submit_json(f->client, NULL, 0, NULL, key), GRANARY_EINVAL);
+    memset(large, 'k', sizeof large);
+    large[99] = '\0';
+    assert_int_equal(granary_graph_submit_json(f->client, "{}", 2, &(granary_graph_options){.key = large}, key),
+                     GRANARY_EINVAL);
+    assert_string_equal(key, "untouched");
+    assert_int_equal(granary_graph_wait(f->client, "unknown", 0, NULL), GRANARY_ENOENT);
+    assert_int_equal(granary_graph_wait(f->client, NULL, 0, NULL), GRANARY_EINVAL);
+    assert_int_equal(granary_graph_stop(f->client, "unknown"), GRANARY_ENOENT);
+}
+
+static void
+signal_executors(struct fixture *f, int signal)
+{
+    granary_executor_info *infos = NULL;
+    size_t count = 0;
+
+    assert_int_equal(granary_executor_list(f->client, &infos, &count), GRANARY_OK);
+    for (size_t i = 0; i < count; i++) {
+        (void)kill((pid_t)infos[i].pid, signal);
+    }
+    free(infos);
+}
+
+struct waiting {
+    granary_client *client;
+    const char *key;
+    granary_err err;
+};
+
+static void *
+wait_for_ever(void *argument)
+{
+    struct waiting *waiting = argument;
+
+    waiting->err = granary_graph_wait(waiting->client, waiting->key, GRANARY_FOREVER, NULL);
+    return NULL;
+}
+
+/* Eight threads wait on one client; a ninth asks, times out and stops the graph meanwhile. */
+static void
+threads_share_a_client(void **state)
+{
+    struct fixture *f = *state;
+    struct waiting waiting[8];
+    pthread_t threads[8];
+    granary_graph_status status = {0};
+    granary_executor_info *infos = NULL;
+    size_t count;
+    char key[GRANARY_KEY_MAX];
+
+    signal_executors(f, SIGSTOP); /* so that it does not end by itself */
+    submit_sum(f, 10000, NULL, key);
+    for (int i = 0; i < 8; i++) {
+        waiting[i] = (struct waiting){f->client, key, GRANARY_OK};
+        assert_int_equal(pthread_create(&threads[i], NULL, wait_for_ever, &waiting[i]), 0);
+    }
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(granary_executor_list(f->client, &infos, &count), GRANARY_OK);
+        free(infos);
+        assert_int_equal(granary_graph_wait(f->client, key, i % 3, &status), GRANARY_ETIMEDOUT);
+        assert_int_equal(status.state, GRANARY_GRAPH_RUNNING);
+    }
+    assert_int_equal(granary_graph_stop(f->client, key), GRANARY_OK);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(waiting[i].err, GRANARY_ECANCELLED);
+    }
+    signal_executors(f, SIGCONT);
+    assert_int_equal(granary_graph_delete(f->client, key), GRANARY_OK);
+}
+
+/* kill -9 of executors while graphs run: every sum is right, and in the end no intermediate is left. */
+static void
+killed_executors_change_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    srandom(3);
+    for (int round = 0; round < 15; round++) {
+        char key[GRANARY_KEY_MAX];
+        granary_executor_info *infos = NULL;
+        size_t count = 0;
+        granary_err err;
+
+        submit_sum(f, 200000, NULL, key);
+        (void)poll(NULL, 0, (int)(random() % 20));
+        assert_int_equal(granary_executor_list(f->client, &infos, &count), GRANARY_OK);
+        if (count > 0) {
+            (void)kill((pid_t)infos[(size_t)random() % count].pid, SIGKILL);
+        }
+        free(infos);
+        err = granary_graph_wait(f->client, key, 30000, NULL);
+        if (err != GRANARY_OK) {
+            print_error("%s\n", granary_error_message());
+        }
+        assert_int_equal(err, GRANARY_OK);
+        assert_int_equal(read_sum(f, key), 19999900000);
+        assert_int_equal(granary_graph_delete(f->client, key), GRANARY_OK);
+    }
+}
+
+/* kill -9 of the scheduler: its successor goes on with what was accepted, and those who wait do not notice. */
+static void
+a_killed_scheduler_is_replaced(void **state)
+{
+    struct fixture *f = *state;
+    struct waiting waiting;
+    char key[GRANARY_KEY_MAX];
+    char ended[GRANARY_KEY_MAX];
+    pthread_t thread;
+
+    submit_sum(f, 5000, NULL, ended);
+    assert_int_equal(granary_graph_wait(f->client, ended, 20000, NULL), GRANARY_OK);
+    (void)poll(NULL, 0, 100); /* its end is durable a little later */
+    signal_executors(f, SIGSTOP);
+    submit_sum(f, 10000, NULL, key);
+    waiting = (struct waiting){f->client, key, GRANARY_EFAILED};
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_ever, &waiting), 0);
+    assert_int_equal(kill(daemon_pid(f, "sched_pid"), SIGKILL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(waiting.err, GRANARY_OK);
+    assert_int_equal(read_sum(f, key), 49995000);
+    assert_int_equal(read_sum(f, ended), 12497500);
+}
+
+/* Without anybody who starts a new one, a wait ends at once, and so does every later call. */
+static void
+a_scheduler_that_is_gone_is_unreachable(void **state)
+{
+    struct fixture *f = *state;
+    struct waiting waiting;
+    char key[GRANARY_KEY_MAX];
+    pthread_t thread;
+    pid_t supervisor = daemon_pid(f, "supervisor_pid");
+    int64_t start;
+
+    signal_executors(f, SIGSTOP);
+    submit_sum(f, 10000, NULL, key);
+    waiting = (struct waiting){f->client, key, GRANARY_EFAILED};
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_ever, &waiting), 0);
+    start = gr_now_ns();
+    assert_int_equal(kill(supervisor, SIGKILL), 0); /* the daemons die with it */
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(waiting.err, GRANARY_EUNREACHABLE);
+    assert_int_equal(granary_graph_wait(f->client, key, GRANARY_FOREVER, NULL), GRANARY_EUNREACHABLE);
+    assert_true(gr_now_ns() - start < 7000000000);
+    assert_non_null(strstr(granary_error_message(), "granary up"));
+    granary_disconnect(f->client);
+    f->client = NULL;
+    run_granary(f, "up"); /* what the dead left is cleaned up; then everything is stopped as usual */
+}
+
+static void
+a_fork_is_told(void **state)
+{
+    struct fixture *f = *state;
+    char key[GRANARY_KEY_MAX];
+    int status;
+    pid_t child;
+
+    submit_sum(f, 1000, NULL, key);
+    child = fork();
+    if (child == 0) {
+        granary_graph *graph = sum_graph(1000);
+        bool good = granary_graph_wait(f->client, key, 0, NULL) == GRANARY_EFORKED &&
+                    granary_graph_submit(f->client, graph, NULL, key) == GRANARY_EFORKED &&
+                    granary_graph_submit_json(f->client, "{}", 2, NULL, key) == GRANARY_EFORKED;
+
+        _exit(good ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(granary_graph_wait(f->client, key, 20000, NULL), GRANARY_OK);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_result_is_mapped_and_deleted),
+        TEST(intermediates_are_freed),
+        TEST(mistakes_are_told),
+        TEST(threads_share_a_client),
+        TEST(killed_executors_change_nothing),
+        TEST(a_killed_scheduler_is_replaced),
+        TEST(a_scheduler_that_is_gone_is_unreachable),
+        TEST(a_fork_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
