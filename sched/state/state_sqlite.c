@@ -20,8 +20,8 @@ static const char *const statement_text[STATEMENTS] = {
     [GET] = "SELECT value, version FROM entry WHERE space = ?1 AND key = ?2",
     [SCAN] = "SELECT key, version, value FROM entry WHERE space = ?1 AND key > ?2 ORDER BY key LIMIT ?3",
     [SCAN_KEYS] = "SELECT key, version FROM entry WHERE space = ?1 AND key > ?2 ORDER BY key LIMIT ?3",
-    [PUT] = "INSERT INTO entry (space, key, version, value) VALUES (?1, ?2, 1, ?3) "
-            "ON CONFLICT (space, key) DO UPDATE SET version = version + 1, value = excluded.value",
+    [PUT] = ("INSERT INTO entry (space, key, version, value) VALUES (?1, ?2, 1, ?3) "
+             "ON CONFLICT (space, key) DO UPDATE SET version = version + 1, value = excluded.value"),
     [MV] = "UPDATE entry SET space = ?3, key = ?4, version = version + 1 WHERE space = ?1 AND key = ?2",
     [DELETE] = "DELETE FROM entry WHERE space = ?1 AND key = ?2",
 };
