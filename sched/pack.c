@@ -6,7 +6,7 @@
 
 enum wire_type { VARINT = 0, BYTES = 2 };
 /* Numbers of the fields, as in granary.proto. */
-enum { TO_VERSION = 1, TO_RUN = 2, TO_FREE = 3, TO_FREE_SESSION = 4, TO_CANCEL = 5, TO_DIE = 6, TO_REGISTERED = 7 };
+enum { TO_VERSION = 1, TO_RUN = 2, TO_FREE = 3, TO_FREE_SESSION = 4, TO_CANCEL = 5, TO_REGISTERED = 7 };
 enum { SUBTASK_NUMBER = 1, SUBTASK_ATTEMPT = 2 };
 enum { REPLY_SEQ = 2 };
 
@@ -95,12 +95,6 @@ void
 pack_registered(struct gr_buf *message, uint32_t number)
 {
     add_varint(message, TO_REGISTERED, number);
-}
-
-void
-pack_die(struct gr_buf *message)
-{
-    add_varint(message, TO_DIE, 1);
 }
 
 void

@@ -14,7 +14,6 @@ void pack_free(struct gr_buf *message, granary_id id);
 void pack_free_session(struct gr_buf *message, const char *session);
 void pack_cancel(struct gr_buf *message, const uint64_t *numbers, size_t count);
 void pack_registered(struct gr_buf *message, uint32_t number);
-void pack_die(struct gr_buf *message);
 
 /* The sequence number of a packed Reply. */
 void pack_reply_seq(struct gr_buf *message, uint64_t seq);
