@@ -10,6 +10,8 @@
 /* A table on a terminal shows the ends of a long result; files and --csv get all. */
 #define TABLE_ROWS      60
 #define TENSOR_ELEMENTS 1000
+/* For an object that is there, but perhaps on disk. */
+#define GET_TIMEOUT_MS 60000
 
 granary_err
 output_format_of(const char *path, enum output_format *ret_format)
@@ -103,34 +105,45 @@ append_tensor(const granary_tensor *tensor, enum output_format format, struct gr
     return gr_fail(GRANARY_ETYPE, "a tensor is no table: use JSON or NPY");
 }
 
+/* One chunk as a frame of our own: chunks are leased one at a time, for all of them may be more than fits memory. */
 static granary_err
-frame_of_chunks(const granary_view *views, size_t count, granary_frame **frames, granary_frame **ret_all)
+copy_frame(granary_client *client, granary_id id, granary_frame **ret_frame)
 {
-    granary_err err = GRANARY_OK;
+    granary_frame *frame;
+    granary_view view;
+    granary_err err = granary_object_get(client, id, GET_TIMEOUT_MS, &view);
 
-    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        err = granary_frame_open(&views[i], &frames[i]);
+    if (err != GRANARY_OK) {
+        return err;
     }
-    if (err == GRANARY_OK && count != 1) {
-        err = gr_frame_concat((const granary_frame *const *)frames, count, ret_all);
+    err = granary_frame_open(&view, &frame);
+    if (err == GRANARY_OK) {
+        err = gr_frame_slice(frame, 0, granary_frame_rows(frame), ret_frame);
+        granary_frame_close(frame);
     }
+    granary_object_release(client, &view);
     return err;
 }
 
 static granary_err
-output_frame(const granary_view *views, size_t count, enum output_format format, struct gr_buf *out)
+output_frame(granary_client *client, const granary_result *result, enum output_format format, struct gr_buf *out)
 {
-    granary_frame **frames = calloc(count + 1, sizeof(granary_frame *));
+    granary_frame **frames = calloc(result->chunk_count + 1, sizeof(granary_frame *));
     granary_frame *all = NULL;
-    granary_err err =
-        frames == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : frame_of_chunks(views, count, frames, &all);
+    granary_err err = frames == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
 
+    for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
+        err = copy_frame(client, result->chunks[i], &frames[i]);
+    }
+    if (err == GRANARY_OK && result->chunk_count != 1) {
+        err = gr_frame_concat((const granary_frame *const *)frames, result->chunk_count, &all);
+    }
     if (err == GRANARY_OK) {
-        err = append_frame(count == 1 ? frames[0] : all, format, out);
+        err = append_frame(all != NULL ? all : frames[0], format, out);
     }
     gr_frame_destroy(all);
-    for (size_t i = 0; frames != NULL && i < count; i++) {
-        granary_frame_close(frames[i]);
+    for (size_t i = 0; frames != NULL && i < result->chunk_count; i++) {
+        gr_frame_destroy(frames[i]);
     }
     free(frames);
     return err;
@@ -162,35 +175,35 @@ place_chunk(const granary_tensor *chunk, struct gr_tensor *whole, const int64_t 
 
 /* Chunks lie in a grid, row-major; each row of the grid has its own extent along each dimension. */
 static granary_err
-output_tensor(const granary_view *views, const granary_result *result, enum output_format format, struct gr_buf *out)
+output_tensor(granary_client *client, const granary_result *result, enum output_format format, struct gr_buf *out)
 {
     struct gr_tensor whole = {.owned = NULL};
     int64_t offset[8] = {0};
-    granary_tensor chunk;
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
-        err = granary_tensor_open(&views[i], &chunk);
+        granary_tensor chunk;
+        granary_view view;
+
+        err = granary_object_get(client, result->chunks[i], GET_TIMEOUT_MS, &view);
         if (err != GRANARY_OK) {
             break;
         }
-        if (result->chunk_count == 1) {
-            return append_tensor(&chunk, format, out);
-        }
-        if (i == 0) {
+        err = granary_tensor_open(&view, &chunk);
+        if (err == GRANARY_OK && i == 0) {
             err = gr_tensor_alloc(chunk.dtype, result->dims, result->shape, &whole);
         }
-        if (err != GRANARY_OK) {
-            break;
+        if (err == GRANARY_OK) {
+            place_chunk(&chunk, &whole, offset);
         }
-        place_chunk(&chunk, &whole, offset);
-        for (int d = result->dims - 1; d >= 0; d--) {
+        for (int d = result->dims - 1; d >= 0 && err == GRANARY_OK; d--) {
             offset[d] += chunk.shape[d];
             if (offset[d] < result->shape[d]) {
                 break;
             }
             offset[d] = 0;
         }
+        granary_object_release(client, &view);
     }
     if (err == GRANARY_OK) {
         err = append_tensor(&whole.view, format, out);
@@ -204,24 +217,15 @@ output_result(granary_client *client, const char *key, const char *target, enum 
               struct gr_buf *out)
 {
     granary_result result = {0};
-    granary_view *views = NULL;
     granary_err err = granary_graph_result(client, key, target, &result);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    views = calloc(result.chunk_count + 1, sizeof *views);
-    err = views == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory")
-                        : granary_object_get_many(client, result.chunks, result.chunk_count, 60000, views, NULL);
-    if (err == GRANARY_OK) {
-        err = result.is_tensor ? output_tensor(views, &result, format, out)
-                               : output_frame(views, result.chunk_count, format, out);
-        granary_object_release_many(client, views, result.chunk_count);
-    }
+    err = result.is_tensor ? output_tensor(client, &result, format, out) : output_frame(client, &result, format, out);
     if (err == GRANARY_OK && !gr_buf_ok(out)) {
         err = gr_fail(GRANARY_ENOMEM, "out of memory for the result");
     }
-    free(views);
     granary_result_free(&result);
     return err;
 }
