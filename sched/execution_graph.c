@@ -742,10 +742,34 @@ execution_graph_succeed(struct execution_graph *graph, uint32_t number, const Gr
     }
 }
 
+/* It may have sealed outputs before it failed, or before its executor died. */
+static void
+outputs_free(struct execution_graph *graph, uint32_t number)
+{
+    const struct subtask *subtask = &graph->subtasks.items[number];
+
+    for (uint32_t i = 0; i < subtask->output_count; i++) {
+        struct object *object = &graph->objects.items[graph->links.items[subtask->first_output + i]];
+
+        if (object->state != OBJECT_FREED) {
+            object_free(graph, object);
+        }
+    }
+}
+
+/* A running subtask of a cancelled graph ended without success. */
+static void
+subtask_cancelled(struct execution_graph *graph, uint32_t number)
+{
+    subtask_enter(graph, number, SUBTASK_CANCELLED);
+    outputs_free(graph, number);
+}
+
 void
 execution_graph_fail(struct execution_graph *graph, uint32_t number)
 {
     subtask_enter(graph, number, SUBTASK_FAILED);
+    outputs_free(graph, number);
 }
 
 void
@@ -753,7 +777,7 @@ execution_graph_requeue(struct execution_graph *graph, uint32_t number)
 {
     graph->counts.retries++;
     if (graph->cancelled) {
-        subtask_enter(graph, number, SUBTASK_CANCELLED);
+        subtask_cancelled(graph, number);
     } else {
         subtask_settle(graph, number);
     }
@@ -763,7 +787,11 @@ void
 execution_graph_park(struct execution_graph *graph, uint32_t number)
 {
     graph->counts.retries++;
-    subtask_enter(graph, number, graph->cancelled ? SUBTASK_CANCELLED : SUBTASK_PARKED);
+    if (graph->cancelled) {
+        subtask_cancelled(graph, number);
+    } else {
+        subtask_enter(graph, number, SUBTASK_PARKED);
+    }
 }
 
 void
@@ -809,7 +837,7 @@ execution_graph_lose(struct execution_graph *graph, uint32_t number, const Proto
     }
     graph->counts.retries++;
     if (graph->cancelled) {
-        subtask_enter(graph, number, SUBTASK_CANCELLED);
+        subtask_cancelled(graph, number);
         return GRANARY_OK;
     }
     for (size_t i = 0; i < lost_count; i++) {
@@ -832,15 +860,15 @@ execution_graph_cancel(struct execution_graph *graph)
 {
     graph->cancelled = true;
     for (uint32_t i = 0; i < graph->subtasks.count; i++) {
-        enum subtask_state state = (enum subtask_state)graph->subtasks.items[i].state;
+        const struct subtask *subtask = &graph->subtasks.items[i];
+        enum subtask_state state = (enum subtask_state)subtask->state;
 
         if (state == SUBTASK_WAITING || state == SUBTASK_READY || state == SUBTASK_PARKED) {
             subtask_enter(graph, i, SUBTASK_CANCELLED);
         }
-    }
-    for (uint32_t i = 0; i < graph->objects.count; i++) {
-        if (graph->objects.items[i].state == OBJECT_PRESENT) {
-            object_free(graph, &graph->objects.items[i]);
+        /* What runs frees its outputs when it ends. What never ran has none. */
+        if (state != SUBTASK_RUNNING && subtask->attempt > 0) {
+            outputs_free(graph, i);
         }
     }
 }

@@ -9,6 +9,7 @@ struct token {
     uint32_t left;
     uint32_t next_free;
     uint64_t bytes;
+    uint64_t order;
     bool alone;
     uint64_t numbers[RESERVATIONS_BATCH]; /* 0: settled; a subtask's number is never 0 */
 };
@@ -28,6 +29,7 @@ struct reservations {
     uint32_t token_count, token_room;
     uint32_t free_tokens; /* list */
     uint32_t granted;
+    uint64_t last_order;
     uint64_t bytes;
     uint64_t memory_bytes;
 };
@@ -159,6 +161,7 @@ reservations_grant(struct reservations *reservations, uint32_t executor, const u
     token->count = count;
     token->left = count;
     token->bytes = bytes;
+    token->order = ++reservations->last_order;
     token->alone = alone;
     for (uint32_t i = 0; i < count; i++) {
         assert(numbers[i] != 0);
@@ -174,6 +177,18 @@ uint32_t
 reservations_holder(const struct reservations *reservations, uint32_t token)
 {
     return token < reservations->token_count ? reservations->tokens[token].executor : 0;
+}
+
+uint64_t
+reservations_order(const struct reservations *reservations, uint32_t token)
+{
+    return reservations->tokens[token].order;
+}
+
+uint64_t
+reservations_last_order(const struct reservations *reservations)
+{
+    return reservations->last_order;
 }
 
 static void

@@ -49,6 +49,10 @@ uint32_t reservations_grant(struct reservations *reservations, uint32_t executor
 /* The executor a token belongs to. */
 uint32_t reservations_holder(const struct reservations *reservations, uint32_t token);
 
+/* Tokens are counted as they are granted, from 1: the count of this one, and of the last one. */
+uint64_t reservations_order(const struct reservations *reservations, uint32_t token);
+uint64_t reservations_last_order(const struct reservations *reservations);
+
 /* One subtask of the token's message is over. The last one returns the token: true. */
 bool reservations_settle(struct reservations *reservations, uint32_t token, uint64_t number);
 

@@ -151,6 +151,17 @@ link_of_number(struct server *server, uint32_t number)
     return NULL;
 }
 
+static struct executor_link *
+link_of_process(struct server *server, int64_t pid, uint64_t start_time)
+{
+    for (size_t i = 0; i < server->link_count; i++) {
+        if (server->links[i].pid == pid && server->links[i].start_time == start_time) {
+            return &server->links[i];
+        }
+    }
+    return NULL;
+}
+
 static void
 link_gone(struct server *server, struct executor_link *link)
 {
@@ -211,6 +222,10 @@ executor_registers(struct server *server, const struct gr_zmq_peer *peer, const 
             return;
         }
         link_gone(server, link);
+    }
+    link = link_of_process(server, message->pid, message->start_time);
+    if (link != NULL) {
+        link_gone(server, link); /* it has connected anew: what it had is not answered any more */
     }
     if (message->pid <= 0 || message->pid > INT32_MAX) {
         gr_log_warn("EXECUTOR-PROTOCOL", "pid=%lld", (long long)message->pid);

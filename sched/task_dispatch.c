@@ -53,6 +53,46 @@ manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, 
     manager->executors[manager->executor_count++] = (struct executor){.number = number, .node = node, .pid = pid};
 }
 
+static void
+free_order_drop(struct executor *executor)
+{
+    struct free_order *order = executor->free_orders;
+
+    executor->free_orders = order->next;
+    order->session->orders--;
+    gr_buf_free(&order->frees);
+    free(order);
+}
+
+/* It has reported on the token: what it was told to free before it got that is gone. */
+static void
+frees_done(struct executor *executor, uint64_t order)
+{
+    while (executor->free_orders != NULL && executor->free_orders->order < order) {
+        free_order_drop(executor);
+    }
+}
+
+/* It is dead: somebody else is to free what it may not have freed. An object that is gone already does no harm. */
+static void
+frees_reclaim(struct executor *executor)
+{
+    while (executor->free_orders != NULL) {
+        struct free_order *order = executor->free_orders;
+
+        gr_buf_add(&order->session->frees, order->frees.bytes, order->frees.size);
+        free_order_drop(executor);
+    }
+}
+
+void
+executor_fini(struct executor *executor)
+{
+    while (executor->free_orders != NULL) {
+        free_order_drop(executor);
+    }
+}
+
 /* ---- what became of a subtask ---- */
 
 /* The name of the node a subtask comes from: of its last operator. To be freed; NULL: out of memory. */
@@ -244,6 +284,7 @@ manager_done(struct manager *manager, uint32_t executor_number, const Granary__D
                      (unsigned long long)done->number, done->attempt);
         return;
     }
+    frees_done(executor, reservations_order(manager->reservations, subtask->token));
     (void)reservations_settle(manager->reservations, subtask->token, done->number);
     subtask_ended(manager, graph, number, done, executor);
     graph_release(manager, graph);
@@ -272,6 +313,7 @@ manager_executor_died(struct manager *manager, uint32_t number)
     struct executor *executor = executor_find(manager, number);
 
     if (executor != NULL) {
+        frees_reclaim(executor);
         *executor = manager->executors[--manager->executor_count];
         reservations_leave(manager->reservations, number, subtask_orphaned, manager);
         if (manager->parked > 0 && reservations_granted(manager->reservations) == 0) {
@@ -406,14 +448,41 @@ give(struct manager *manager, struct task_graph *graph, uint32_t number)
     return message_send(manager, &message, executor, alone);
 }
 
+/* Tell an executor to free what a session has to free. It is remembered until it is known to be done. */
+static void
+frees_order(struct manager *manager, struct executor *executor, struct session *session)
+{
+    struct free_order *order = calloc(1, sizeof *order);
+    struct action *action = order == NULL ? NULL : action_add(manager, ACTION_SEND);
+    struct free_order **last = &executor->free_orders;
+
+    if (action == NULL) {
+        free(order); /* out of memory: next turn */
+        return;
+    }
+    order->order = reservations_last_order(manager->reservations);
+    order->session = session;
+    order->frees = session->frees;
+    session->frees = (struct gr_buf){0};
+    session->orders++;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    *last = order;
+    action->executor = executor->number;
+    pack_begin(&action->bytes);
+    gr_buf_add(&action->bytes, order->frees.bytes, order->frees.size);
+    pack_free_session(&action->bytes, session->name);
+}
+
 static void
 frees_send(struct manager *manager)
 {
     struct session *session = LIST_FIRST(&manager->sessions);
-    const struct executor *least = NULL;
+    struct executor *least = NULL;
 
     for (size_t i = 0; i < manager->executor_count; i++) {
-        const struct executor *executor = &manager->executors[i];
+        struct executor *executor = &manager->executors[i];
 
         if (least == NULL || reservations_in_flight(manager->reservations, executor->number) <
                                  reservations_in_flight(manager->reservations, least->number)) {
@@ -422,16 +491,11 @@ frees_send(struct manager *manager)
     }
     while (session != NULL) {
         struct session *next = LIST_NEXT(session, link);
-        struct action *action = least == NULL || session->frees.size == 0 ? NULL : action_add(manager, ACTION_SEND);
 
-        if (action != NULL) {
-            action->executor = least->number;
-            action->bytes = session->frees;
-            session->frees = (struct gr_buf){0};
-            pack_begin(&action->bytes);
-            pack_free_session(&action->bytes, session->name);
+        if (least != NULL && session->frees.size > 0) {
+            frees_order(manager, least, session);
         }
-        if (session->graphs == 0 && session->frees.size == 0) {
+        if (session->graphs == 0 && session->orders == 0 && session->frees.size == 0) {
             LIST_REMOVE(session, link);
             session_destroy(session);
         }

@@ -72,6 +72,9 @@ manager_destroy(struct manager *manager)
             graph_destroy(manager->by_serial[serial]);
         }
     }
+    for (size_t i = 0; i < manager->executor_count; i++) {
+        executor_fini(&manager->executors[i]);
+    }
     while (!LIST_EMPTY(&manager->sessions)) {
         struct session *session = LIST_FIRST(&manager->sessions);
 

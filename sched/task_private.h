@@ -33,6 +33,7 @@ struct session {
     bool is_runnable;
     struct gr_buf frees; /* fields `free` of a ToExecutor, packed */
     uint32_t graphs;     /* of this session, ended ones included */
+    uint32_t orders;     /* free_orders that name it */
     char *name;
 };
 
@@ -70,7 +71,19 @@ struct waiter {
     int64_t deadline_ns;
 };
 
+/*
+ * Objects an executor was told to free. It works in order: when it reports on a message it was sent later, they are
+ * gone. When it dies before, somebody else is told.
+ */
+struct free_order {
+    struct free_order *next;
+    uint64_t order; /* of the last token granted before it was sent */
+    struct session *session;
+    struct gr_buf frees;
+};
+
 struct executor {
+    struct free_order *free_orders; /* the oldest first */
     uint32_t number;
     int32_t node;
     int64_t pid;
@@ -119,6 +132,7 @@ void graph_release(struct manager *manager, struct task_graph *graph); /* when n
 void frees_collect(struct manager *manager, struct task_graph *graph);
 bool waiter_add(struct manager *manager, struct waiter waiter);
 void session_destroy(struct session *session);
+void executor_fini(struct executor *executor);
 /* A running graph of that key, known to the manager; NULL: out of memory. */
 struct task_graph *graph_create(struct manager *manager, const char *key, const char *session);
 /* Plan it and take its first subtasks; takes submit->graph. Errors: the planner's */

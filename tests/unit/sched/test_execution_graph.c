@@ -395,9 +395,31 @@ cancel_frees_everything(void **state)
     assert_false(execution_graph_idle(graph));
     succeed(graph, 2);
     assert_freed(graph, "C");
-    execution_graph_requeue(graph, 4);
+    execution_graph_requeue(graph, 4); /* its executor died, who knows after what */
+    assert_freed(graph, "E");
     assert_int_equal(state_of(graph, 4), SUBTASK_CANCELLED);
     assert_int_equal(state_of(graph, 3), SUBTASK_CANCELLED);
+    assert_true(execution_graph_idle(graph));
+    execution_graph_destroy(graph);
+}
+
+/* Outputs may have been sealed by runs that did not end well: they are freed, too, and never twice. */
+static void
+cancel_frees_what_failed_runs_left(void **state)
+{
+    struct execution_graph *graph = create(LINES("a", "B C", "D", "e < a"));
+
+    (void)state;
+    run(graph, 0);
+    assert_int_equal(take(graph), 1);
+    execution_graph_requeue(graph, 1);
+    assert_int_equal(take(graph), 1);
+    execution_graph_fail(graph, 1);
+    assert_freed(graph, "B C");
+    assert_int_equal(take(graph), 2);
+    execution_graph_requeue(graph, 2);
+    execution_graph_cancel(graph);
+    assert_freed(graph, "a D");
     assert_true(execution_graph_idle(graph));
     execution_graph_destroy(graph);
 }
@@ -502,6 +524,7 @@ main(void)
         cmocka_unit_test(followers),
         cmocka_unit_test(parked_ones_come_back),
         cmocka_unit_test(cancel_frees_everything),
+        cmocka_unit_test(cancel_frees_what_failed_runs_left),
         cmocka_unit_test(random_histories_end_well),
     };
 

@@ -483,6 +483,33 @@ a_dead_executor(void **state)
     rig_destroy(rig);
 }
 
+/* An executor that was told to free objects and died may not have done so: the next one is told again. */
+static void
+frees_are_not_lost_with_an_executor(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("a make", "!b make a", "!c make b")), GRANARY_OK);
+    succeed(rig, "a");
+    succeed(rig, "b"); /* now a is freed */
+    assert_true(freed(rig, "k", 0));
+    rig->freed[0] = '\0';
+    manager_executor_died(rig->manager, 1);
+    rig->count = 0;
+    manager_executor_joined(rig->manager, 2, 0, 1);
+    turn(rig);
+    assert_true(freed(rig, "k", 0));
+    rig->freed[0] = '\0';
+    /* It has answered what it was sent behind the free: that is done. */
+    succeed(rig, "c");
+    manager_executor_died(rig->manager, 2);
+    manager_executor_joined(rig->manager, 3, 0, 1);
+    turn(rig);
+    assert_string_equal(rig->freed, "");
+    rig_destroy(rig);
+}
+
 /* Three executors die at one subtask: its graph fails and names it, the others' do not. */
 static void
 poison_is_named(void **state)
@@ -763,6 +790,7 @@ main(void)
         cmocka_unit_test(strange_errors_are_failures),
         cmocka_unit_test(stop_and_delete_while_running),
         cmocka_unit_test(a_dead_executor),
+        cmocka_unit_test(frees_are_not_lost_with_an_executor),
         cmocka_unit_test(poison_is_named),
         cmocka_unit_test(a_batch_is_not_blamed_for_one),
         cmocka_unit_test(no_room_waits_for_others),
