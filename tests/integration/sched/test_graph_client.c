@@ -167,23 +167,31 @@ a_result_is_mapped_and_deleted(void **state)
     granary_result_free(&result);
 }
 
+/* Within 5 s the store has so many objects. */
+static void
+wait_objects(struct fixture *f, size_t want)
+{
+    int64_t deadline_ns = gr_deadline_ns(5000);
+    granary_object_info *infos = NULL;
+    size_t count = SIZE_MAX;
+
+    while (count != want && gr_now_ns() < deadline_ns) {
+        assert_int_equal(granary_object_list(f->client, &infos, &count), GRANARY_OK);
+        free(infos);
+    }
+    assert_int_equal(count, want);
+}
+
 /* Of a graph that has ended nothing is left but its targets. */
 static void
 intermediates_are_freed(void **state)
 {
     struct fixture *f = *state;
-    int64_t deadline_ns = gr_deadline_ns(5000);
-    granary_object_info *infos = NULL;
-    size_t count = SIZE_MAX;
     char key[GRANARY_KEY_MAX];
 
     submit_sum(f, 20000, NULL, key);
     assert_int_equal(granary_graph_wait(f->client, key, 20000, NULL), GRANARY_OK);
-    while (count != 21) {
-        assert_true(gr_now_ns() < deadline_ns);
-        assert_int_equal(granary_object_list(f->client, &infos, &count), GRANARY_OK);
-        free(infos);
-    }
+    wait_objects(f, 21);
 }
 
 static void
@@ -301,6 +309,7 @@ killed_executors_change_nothing(void **state)
         assert_int_equal(read_sum(f, key), 19999900000);
         assert_int_equal(granary_graph_delete(f->client, key), GRANARY_OK);
     }
+    wait_objects(f, 0);
 }
 
 /* kill -9 of the scheduler: its successor goes on with what was accepted, and those who wait do not notice. */
