@@ -190,6 +190,15 @@ inputs_failed(struct run *run, granary_err err, size_t failed)
     return err;
 }
 
+static void
+release_inputs(struct run *run)
+{
+    if (run->leased) {
+        granary_object_release_many(run->client, run->views, run->input_count);
+        run->leased = false;
+    }
+}
+
 static granary_err
 lease_inputs(struct run *run)
 {
@@ -367,6 +376,17 @@ run_kernel(struct run *run, const Granary__ChunkOp *op, struct gr_value *inputs,
     return err;
 }
 
+static bool
+are_owned(const struct gr_value *values, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count && gr_value_is_owned(&values[i])) {
+        i++;
+    }
+    return i == count;
+}
+
 static granary_err
 run_op(struct run *run, size_t position)
 {
@@ -396,6 +416,10 @@ run_op(struct run *run, size_t position)
         err = run_kernel(run, op, inputs, outputs);
     }
     if (err == GRANARY_OK) {
+        /* What is leased cannot be spilled: holding the inputs while waiting for room could wait for ever. */
+        if (position + 1 == run->subtask->n_ops && are_owned(outputs, op->n_outputs)) {
+            release_inputs(run);
+        }
         err = keep_outputs(run, op, outputs);
     }
     free(inputs);
@@ -416,9 +440,7 @@ run_fini(struct run *run)
     for (size_t i = 0; i < run->input_count; i++) {
         gr_value_free(&run->inputs[i].value);
     }
-    if (run->leased) {
-        granary_object_release_many(run->client, run->views, run->input_count);
-    }
+    release_inputs(run);
     free(run->inputs);
     free(run->views);
 }

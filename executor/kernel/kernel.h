@@ -22,6 +22,8 @@ struct gr_value {
     void *owned_bytes; /* bytes when they are ours (free()), else NULL */
 };
 void gr_value_free(struct gr_value *value);
+/* Whether none of its bytes belong to somebody else: it outlives what it was made from. */
+bool gr_value_is_owned(const struct gr_value *value);
 
 struct gr_kernel_call {
     const Granary__ChunkOp *op;    /* attributes through gr_attr_...(op->attrs, op->n_attrs, ...) */
