@@ -103,8 +103,12 @@ ring_doorbell(granary_client *client)
     uint64_t tail = ring_tail(client);
     uint64_t one = 1;
 
-    /* While the tail stays where it was when the bell rang last, the store has yet to look. */
-    if (atomic_load(&client->control->store_sleeping) == 0 || client->ring.rung_at == tail) {
+    /*
+     * Nothing to say when all is answered already. Otherwise the entry at the tail is waiting, and while the tail stays
+     * where it was when the bell rang last, the store has yet to look.
+     */
+    if (tail == client->ring.head || client->ring.rung_at == tail ||
+        atomic_load(&client->control->store_sleeping) == 0) {
         return;
     }
     client->ring.rung_at = tail;

@@ -1,4 +1,5 @@
 /* Objects: put, get, release, delete, list, info, find, pin, as one and several processes see them. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,6 +323,45 @@ sessions_do_not_see_each_other(void **state)
     granary_disconnect(client);
 }
 
+static int
+fixture_start_on_one_cpu(void **state)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0 ? fixture_start(state) : -1;
+}
+
+static int
+fixture_stop_on_one_cpu(void **state)
+{
+    cpu_set_t all;
+
+    memset(&all, 0xff, sizeof all);
+    (void)sched_setaffinity(0, sizeof all, &all);
+    return fixture_stop(state);
+}
+
+/* Where client and store take turns on one cpu, each is stopped at every point of the doorbell's protocol. */
+static void
+no_wake_is_lost_on_one_cpu(void **state)
+{
+    granary_client *client = fixture_connect(state);
+
+    for (uint64_t round = 0; round < 20; round++) {
+        for (uint64_t i = 0; i < 20000; i++) {
+            assert_ok(fixture_put(client, i, 64, GRANARY_NOWAIT));
+        }
+        for (uint64_t i = 0; i < 20000; i++) {
+            assert_ok(granary_object_delete(client, fixture_id(i), GRANARY_NOWAIT));
+        }
+        assert_ok(granary_flush(client));
+    }
+    assert_int_equal(fixture_stat(client).objects, 0);
+    granary_disconnect(client);
+}
+
 /* How many mappings of shared memory this process has. */
 static size_t
 count_mappings(void)
@@ -344,8 +384,8 @@ mappings_of_dead_segments_do_not_pile_up(void **state)
     granary_client *client = fixture_connect(state);
     granary_client *other = fixture_connect(state);
 
-    for (uint64_t i = 0; i < 1000; i++) { /* each larger than the one before: none fits what is warm */
-        uint64_t size = ((uint64_t)8 << 20) + i * 40960;
+    for (uint64_t i = 0; i < 600; i++) { /* each larger than the one before: none fits what is warm */
+        uint64_t size = ((uint64_t)8 << 20) + i * 4096;
         granary_buffer buffer;
         granary_view view;
 
@@ -382,6 +422,7 @@ main(void)
         STORE_TEST(a_prefix_finds_one_object),
         STORE_TEST(pins_count_and_end_with_their_client),
         STORE_TEST(sessions_do_not_see_each_other),
+        cmocka_unit_test_setup_teardown(no_wake_is_lost_on_one_cpu, fixture_start_on_one_cpu, fixture_stop_on_one_cpu),
         STORE_TEST(mappings_of_dead_segments_do_not_pile_up),
     };
 
