@@ -1,0 +1,218 @@
+/* Subtasks that are new. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "sched/execution_private.h"
+
+#define BLOCK_BYTES  (256u * 1024)
+#define SUBTASKS_MAX (UINT32_MAX - 1)
+
+static uint32_t
+kind_of(const Granary__Subtask *message)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a over the operators' names */
+
+    for (size_t i = 0; i < message->n_ops; i++) {
+        for (const char *c = message->ops[i]->op; *c != '\0'; c++) {
+            hash = (hash ^ (unsigned char)*c) * 16777619u;
+        }
+        hash = (hash ^ '/') * 16777619u;
+    }
+    return hash;
+}
+
+static bool
+keep_packed(struct execution_graph *graph, struct subtask *subtask, Granary__Subtask *message)
+{
+    size_t size;
+    uint64_t number = message->number;
+    uint32_t attempt = message->attempt;
+
+    message->number = 0; /* zero is not sent: number and attempt are put in front when it is */
+    message->attempt = 0;
+    size = granary__subtask__get_packed_size(message);
+    if (size > graph->block_left) {
+        size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        struct block *block = size < UINT32_MAX ? malloc(sizeof *block + block_size) : NULL;
+
+        if (block == NULL) {
+            graph->failed_memory = true;
+            return false;
+        }
+        block->next = graph->blocks;
+        graph->blocks = block;
+        graph->block_next = block->bytes;
+        graph->block_left = block_size;
+    }
+    (void)granary__subtask__pack(message, graph->block_next);
+    message->number = number;
+    message->attempt = attempt;
+    subtask->packed = graph->block_next;
+    subtask->packed_size = (uint32_t)size;
+    graph->block_next += size;
+    graph->block_left -= size;
+    return true;
+}
+
+static bool
+link_add(struct execution_graph *graph, uint32_t target)
+{
+    if (!GROW(links, 1)) {
+        return false;
+    }
+    graph->links.items[graph->links.count++] = target;
+    return true;
+}
+
+static bool
+edge_add(struct execution_graph *graph, uint32_t *head, uint32_t subtask)
+{
+    if (!GROW(edges, 1)) {
+        return false;
+    }
+    graph->edges.items[graph->edges.count] = (struct edge){subtask, *head};
+    *head = graph->edges.count++;
+    return true;
+}
+
+static granary_err
+add_outputs(struct execution_graph *graph, uint32_t number, const Granary__Subtask *message,
+            execution_graph_keeps *keeps, const void *context)
+{
+    struct subtask *subtask = &graph->subtasks.items[number];
+
+    subtask->first_output = graph->links.count;
+    for (size_t i = 0; i < message->n_ops; i++) {
+        for (size_t k = 0; k < message->ops[i]->n_outputs; k++) {
+            granary_id id = id_of(message->ops[i]->outputs[k]);
+            uint32_t object;
+
+            if (message->ops[i]->outputs[k].len == 0) {
+                continue; /* used inside the subtask only */
+            }
+            if (gr_id_is_zero(id) || object_find(graph, id) != NONE) {
+                return gr_fail(GRANARY_EFAILED, "node '%s': the plan makes one object twice, or a bad id",
+                               message->ops[i]->node);
+            }
+            object = object_add(graph, id, number, keeps(context, id));
+            if (object == NONE || !link_add(graph, object)) {
+                return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+            }
+            subtask->output_count++;
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+add_inputs(struct execution_graph *graph, uint32_t number, const Granary__Subtask *message)
+{
+    struct subtask *subtask = &graph->subtasks.items[number];
+
+    subtask->first_input = graph->links.count;
+    for (size_t i = 0; i < message->n_ops; i++) {
+        for (size_t k = 0; k < message->ops[i]->n_inputs; k++) {
+            const Granary__Operand *operand = message->ops[i]->inputs[k];
+            uint32_t position;
+            struct object *object;
+
+            if (operand->object.len == 0) {
+                continue;
+            }
+            position = object_find(graph, id_of(operand->object));
+            if (position == NONE) {
+                return gr_fail(GRANARY_EFAILED, "node '%s': the plan reads an object that nobody makes",
+                               message->ops[i]->node);
+            }
+            object = &graph->objects.items[position];
+            if (object->producer == number) {
+                continue; /* read inside the subtask that makes it */
+            }
+            if (!link_add(graph, position) || !edge_add(graph, &object->consumers, number)) {
+                return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+            }
+            object->consumers_left++;
+            subtask->missing += object->state != OBJECT_PRESENT;
+            subtask->input_count++;
+            if (object->state == OBJECT_FREED) {
+                object->state = OBJECT_MISSING;
+                resurrect(graph, position);
+            }
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+add_before(struct execution_graph *graph, uint32_t number, const uint64_t *after, size_t after_count)
+{
+    struct subtask *subtask = &graph->subtasks.items[number];
+
+    subtask->first_before = graph->links.count;
+    for (size_t i = 0; i < after_count; i++) {
+        struct subtask *before;
+
+        if (after[i] >= graph->subtasks.count || after[i] == number) {
+            return gr_fail(GRANARY_EFAILED, "scheduler: subtask %u of the plan waits for one that does not exist",
+                           number);
+        }
+        before = &graph->subtasks.items[after[i]];
+        if (!link_add(graph, (uint32_t)after[i]) || !edge_add(graph, &before->dependents, number)) {
+            return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+        }
+        subtask->missing += !before->passed;
+        subtask->before_count++;
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask *subtasks, size_t count,
+                    execution_graph_keeps *keeps, const void *context)
+{
+    uint32_t first = graph->subtasks.count;
+    granary_err err = GRANARY_OK;
+
+    if (count > SUBTASKS_MAX - first || !GROW(subtasks, count)) {
+        return gr_fail(GRANARY_ENOMEM, "scheduler: no memory for %zu subtasks", count);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        const struct gr_plan_subtask *added = &subtasks[i];
+        uint32_t number = first + (uint32_t)i;
+
+        if (added->subtask->number != number) {
+            return gr_fail(GRANARY_EFAILED, "scheduler: the plan numbers a subtask %llu, not %u",
+                           (unsigned long long)added->subtask->number, number);
+        }
+        graph->subtasks.items[number] = (struct subtask){.kind = kind_of(added->subtask),
+                                                         .state = SUBTASK_WAITING,
+                                                         .feeds = added->feeds,
+                                                         .out_bytes = added->out_bytes,
+                                                         .priority = added->priority,
+                                                         .dependents = NONE};
+        graph->subtasks.count++;
+        graph->counts.total++;
+        graph->waiting++;
+        err = keep_packed(graph, &graph->subtasks.items[number], added->subtask)
+                  ? add_outputs(graph, number, added->subtask, keeps, context)
+                  : gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    /* Inputs after all outputs: the order within a batch is the planner's own. */
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        uint32_t number = first + (uint32_t)i;
+
+        err = add_inputs(graph, number, subtasks[i].subtask);
+        if (err == GRANARY_OK) {
+            err = add_before(graph, number, subtasks[i].after, subtasks[i].after_count);
+        }
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        if (graph->subtasks.items[first + i].missing == 0) {
+            subtask_enter(graph, first + (uint32_t)i, SUBTASK_READY);
+        }
+    }
+    if (err == GRANARY_OK && graph->failed_memory) {
+        err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    return err;
+}

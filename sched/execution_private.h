@@ -1,0 +1,93 @@
+/* What the execution graph's files share. */
+#ifndef SCHED_EXECUTION_PRIVATE_H
+#define SCHED_EXECUTION_PRIVATE_H
+
+#include <string.h>
+
+#include "base/id.h"
+#include "sched/execution_graph.h"
+
+#define NONE UINT32_MAX
+
+enum object_state { OBJECT_MISSING, OBJECT_PRESENT, OBJECT_FREED };
+
+struct object {
+    granary_id id;
+    uint32_t producer;       /* subtask */
+    uint32_t consumers;      /* edges */
+    uint32_t consumers_left; /* inputs, not yet done with, that name it */
+    int32_t node;            /* NUMA node it lies on, while PRESENT */
+    uint8_t state;
+    bool keep;
+    int64_t rows;
+    uint64_t bytes;
+};
+
+/* One of a list of subtasks; `next` is a position, too. */
+struct edge {
+    uint32_t subtask;
+    uint32_t next;
+};
+
+struct block {
+    struct block *next;
+    uint8_t bytes[];
+};
+
+#define VECTOR(type)                                                                                                   \
+    struct {                                                                                                           \
+        type *items;                                                                                                   \
+        uint32_t count, room;                                                                                          \
+    }
+
+struct execution_graph {
+    VECTOR(struct subtask) subtasks;
+    VECTOR(struct object) objects;
+    VECTOR(struct edge) edges;
+    VECTOR(uint32_t) links; /* objects of inputs and outputs, subtasks before: subtask.first_... */
+    VECTOR(uint64_t) heap;  /* ready: inverted priority << 32 | number; may hold some that are ready no more */
+    VECTOR(uint32_t) again; /* work list of resurrect() */
+    VECTOR(granary_id) freed;
+    uint32_t *table; /* id -> object, open addressing */
+    uint32_t table_size;
+    struct block *blocks; /* packed subtasks */
+    size_t block_left;
+    uint8_t *block_next;
+    struct execution_graph_counts counts;
+    uint64_t waiting;
+    bool freed_taken;
+    bool cancelled;
+    bool failed_memory;
+};
+
+/* Room for `more` items; false (and remembered) when out of memory. */
+bool vector_grow(struct execution_graph *graph, void *vector_items, uint32_t count, uint32_t *room, size_t more,
+                 size_t item_size);
+#define GROW(vector, more)                                                                                             \
+    vector_grow(graph, &graph->vector.items, graph->vector.count, &graph->vector.room, (more),                         \
+                sizeof graph->vector.items[0])
+
+/* An id from a message; all zero when it has another length. */
+static inline granary_id
+id_of(ProtobufCBinaryData data)
+{
+    granary_id id = {{0}};
+
+    if (data.len == sizeof id.bytes) {
+        memcpy(id.bytes, data.data, sizeof id.bytes);
+    }
+    return id;
+}
+
+/* The only way to another state: keeps the counts and the heap of ready ones. */
+void subtask_enter(struct execution_graph *graph, uint32_t number, enum subtask_state next);
+/* From RUNNING, PARKED or SUCCEEDED to where its inputs allow. */
+void subtask_settle(struct execution_graph *graph, uint32_t number);
+
+uint32_t object_find(const struct execution_graph *graph, granary_id id); /* NONE: there is none */
+uint32_t object_add(struct execution_graph *graph, granary_id id, uint32_t producer, bool keep); /* NONE: no memory */
+void object_free(struct execution_graph *graph, struct object *object);
+/* The object is needed and not there: its producer, if done, runs again, and so on for what that needs. */
+void resurrect(struct execution_graph *graph, uint32_t object);
+
+#endif
