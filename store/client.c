@@ -178,16 +178,26 @@ client_bury(struct client *client)
     client_free(client);
 }
 
+static void
+send_answer(struct client *client, const struct gr_frame *head, const void *body, const int *fds, int fd_count)
+{
+    granary_err err = client->gone ? GRANARY_OK : gr_frame_send(client->fd, head, body, fds, fd_count);
+
+    if (err != GRANARY_OK) {
+        /* Dropped at the end of the turn: whoever is answering may still be using it. */
+        client->doomed = true;
+        client->deaf = err == GRANARY_EBUSY;
+        client->store->any_doomed = true;
+    }
+}
+
 void
 client_answer(struct client *client, const struct gr_frame *request, const void *body, size_t size, const int *fds,
               int fd_count)
 {
     struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = request->op, .seq = request->seq, .size = (uint32_t)size};
 
-    if (!client->gone && gr_frame_send(client->fd, &head, body, fds, fd_count) != GRANARY_OK) {
-        client->doomed = true;
-        client->store->any_doomed = true;
-    }
+    send_answer(client, &head, body, fds, fd_count);
 }
 
 granary_err
@@ -197,10 +207,7 @@ client_answer_error(struct client *client, const struct gr_frame *request, grana
     struct gr_frame head = {
         .magic = GR_STORE_MAGIC, .op = request->op, .seq = request->seq, .err = err, .size = (uint32_t)strlen(message)};
 
-    if (!client->gone && gr_frame_send(client->fd, &head, message, NULL, 0) != GRANARY_OK) {
-        client->doomed = true;
-        client->store->any_doomed = true;
-    }
+    send_answer(client, &head, message, NULL, 0);
     return err;
 }
 
@@ -219,7 +226,7 @@ client_readable(struct client *client)
             return;
         }
         if (err == GRANARY_EVERSION || client->doomed) {
-            client_drop(client, NULL);
+            client_drop(client, client->deaf ? "it does not read its answers" : NULL);
             return;
         }
     }

@@ -94,6 +94,7 @@ struct client {
     char tag[32];
     bool gone;   /* dropped; freed at the end of the loop's turn */
     bool doomed; /* an answer could not be sent: dropped at the end of the loop's turn */
+    bool deaf;   /* ... because it does not read them */
     struct gr_frame_reader *reader;
 
     struct gr_lease_page *page;

@@ -401,7 +401,7 @@ drop_doomed(struct store *store)
         struct client *client = list_owner(node, struct client, in_store);
 
         if (client->doomed) {
-            client_drop(client, "it does not read its answers");
+            client_drop(client, client->deaf ? "it does not read its answers" : NULL);
         }
     }
     store->any_doomed = false;
@@ -560,7 +560,7 @@ store_run(struct store *store)
             handle_events(store, 0);
             events_ns = now_ns;
         } else if (now_ns - busy_ns > ALONE_NS) {
-            (void)sched_yield(); /* a client may be waiting for this very cpu */
+            gr_cpu_relax();
         } else {
             gr_cpu_relax();
         }
