@@ -2,7 +2,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +30,7 @@
 #include "wire/frame.h"
 
 #define LEAST_MEMORY   ((uint64_t)1 << 20)
-#define SPIN_NS        40000     /* after the last ring entry, before the store sleeps */
-#define ALONE_NS       4000      /* ... of which it has the cpu to itself; then it lends it to others */
+#define SPIN_NS        10000     /* after the last ring entry, before the store sleeps: a client may need this cpu */
 #define EVENTS_NS      20000     /* how often sockets are looked at while rings are busy */
 #define PUBLISH_NS     1000000   /* ... and the account shown to sessions that did nothing themselves */
 #define ACTIVE_NS      5000000   /* a ring that was used lately is looked at in every turn */
@@ -559,8 +557,6 @@ store_run(struct store *store)
             }
             handle_events(store, 0);
             events_ns = now_ns;
-        } else if (now_ns - busy_ns > ALONE_NS) {
-            gr_cpu_relax();
         } else {
             gr_cpu_relax();
         }
