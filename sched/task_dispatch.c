@@ -324,9 +324,11 @@ manager_executor_died(struct manager *manager, uint32_t number)
 
 /* ---- giving ---- */
 
+/* The inputs of a subtask. */
 struct inputs {
-    struct gr_place_input items[INPUTS_MAX];
+    struct gr_place_input items[INPUTS_MAX]; /* the first of them */
     size_t count;
+    uint64_t bytes; /* of all */
 };
 
 static void
@@ -334,6 +336,7 @@ note_input(void *context, int32_t node, uint64_t bytes)
 {
     struct inputs *inputs = context;
 
+    inputs->bytes += bytes;
     if (inputs->count < INPUTS_MAX) {
         inputs->items[inputs->count++] = (struct gr_place_input){node, bytes};
     }
@@ -347,11 +350,24 @@ struct message {
     uint64_t bytes;
 };
 
+/*
+ * What a subtask keeps in memory while it runs: its inputs, which it leases all at once, and its outputs. Were inputs
+ * not counted, two subtasks could each hold half of what both wait for.
+ */
+static uint64_t
+demand_of(const struct task_graph *graph, uint32_t number)
+{
+    struct inputs inputs = {.count = 0};
+
+    execution_graph_inputs(graph->execution, number, note_input, &inputs);
+    return execution_graph_subtask(graph->execution, number)->out_bytes + inputs.bytes;
+}
+
 static void
 message_add(struct message *message, uint32_t number)
 {
     message->numbers[message->count++] = WIRE_NUMBER(message->graph->serial, number);
-    message->bytes += execution_graph_subtask(message->graph->execution, number)->out_bytes;
+    message->bytes += demand_of(message->graph, number);
 }
 
 /* Take the next ready subtask and, behind it, a chain of those that wait for nothing else. */
@@ -428,10 +444,13 @@ give(struct manager *manager, struct task_graph *graph, uint32_t number)
     const struct gr_place_candidate *candidates = reservations_candidates(manager->reservations, alone, &count);
     uint32_t executor;
 
-    if (count == 0 || !reservations_fit(manager->reservations, 0, subtask->out_bytes)) {
+    if (count == 0) {
         return false;
     }
     execution_graph_inputs(execution, number, note_input, &inputs);
+    if (!reservations_fit(manager->reservations, 0, subtask->out_bytes + inputs.bytes)) {
+        return false;
+    }
     executor = candidates[gr_place_choose(candidates, count, inputs.items, inputs.count)].executor;
     if (several) {
         share = share_of(manager, graph, kind);
@@ -441,7 +460,7 @@ give(struct manager *manager, struct task_graph *graph, uint32_t number)
         number = taken + 1 < share ? execution_graph_peek(execution) : SUBTASK_NONE;
         subtask = number == SUBTASK_NONE ? NULL : execution_graph_subtask(execution, number);
         if (subtask == NULL || subtask->kind != kind->kind || subtask->suspect || subtask->rooms > 0 ||
-            !reservations_fit(manager->reservations, message.bytes, subtask->out_bytes)) {
+            !reservations_fit(manager->reservations, message.bytes, demand_of(graph, number))) {
             break;
         }
     }

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "granary/store.h"
 
 #define READY_FD         3
 #define READY_TIMEOUT_MS 60000
@@ -36,6 +37,7 @@ struct supervisor {
     int lock_fd;
     int signal_fd;
     struct daemon daemons[DAEMONS]; /* in starting order; stopped in reverse */
+    char capacity[32];              /* the store's budget in bytes, once it is up: the scheduler plans with it */
 };
 
 static const struct daemon daemons_at_rest[DAEMONS] = {
@@ -206,9 +208,13 @@ run_daemon(const struct supervisor *self, const struct daemon *daemon, const cha
         argv[argc++] = "--executors";
         argv[argc++] = executors;
     }
-    if (daemon != &self->daemons[POOL] && options->memory != NULL) {
+    if (daemon == &self->daemons[STORE] && options->memory != NULL) {
         argv[argc++] = "--memory";
         argv[argc++] = options->memory;
+    }
+    if (daemon == &self->daemons[SCHED]) {
+        argv[argc++] = "--memory";
+        argv[argc++] = self->capacity;
     }
     if (daemon == &self->daemons[STORE] && options->spill_dir != NULL) {
         argv[argc++] = "--spill-dir";
@@ -353,9 +359,9 @@ write_instance_file(const struct supervisor *self)
     length = snprintf(
         text, sizeof text,
         "{\"version\": \"%s\", \"supervisor_pid\": %d, \"store_pid\": %d, \"sched_pid\": %d, \"pool_pid\": %d, "
-        "\"executors\": %d, \"started_at_ms\": %lld}\n",
+        "\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
         granary_version(), (int)getpid(), (int)self->daemons[STORE].pid, (int)self->daemons[SCHED].pid,
-        (int)self->daemons[POOL].pid, options->executors, (long long)gr_wall_ms());
+        (int)self->daemons[POOL].pid, options->executors, (long long)gr_wall_ms(), options->instance.shm_prefix);
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return gr_fail_errno("%s", path);
@@ -366,11 +372,32 @@ write_instance_file(const struct supervisor *self)
 }
 
 static granary_err
+ask_capacity(struct supervisor *self)
+{
+    granary_connect_options options = {.instance = self->options->instance.runtime, .tag = "supervisor"};
+    granary_client *client = NULL;
+    granary_store_stat stat;
+    granary_err err = granary_connect(&options, &client);
+
+    if (err == GRANARY_OK) {
+        err = granary_store_stat_get(client, &stat);
+    }
+    if (err == GRANARY_OK) {
+        (void)snprintf(self->capacity, sizeof self->capacity, "%llu", (unsigned long long)stat.capacity_bytes);
+    }
+    granary_disconnect(client);
+    return err;
+}
+
+static granary_err
 start_all(struct supervisor *self)
 {
-    granary_err err = GRANARY_OK;
+    granary_err err = start_daemon(self, &self->daemons[STORE]);
 
-    for (int i = 0; i < DAEMONS && err == GRANARY_OK; i++) {
+    if (err == GRANARY_OK) {
+        err = ask_capacity(self);
+    }
+    for (int i = STORE + 1; i < DAEMONS && err == GRANARY_OK; i++) {
         err = start_daemon(self, &self->daemons[i]);
     }
     return err == GRANARY_OK ? write_instance_file(self) : err;

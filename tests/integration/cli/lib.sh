@@ -12,22 +12,19 @@ fail() {
     exit 1
 }
 
-# leftovers: shared memory and processes of instances below $work
-leftovers() {
-    pgrep -f -- "--instance $work" || true
-    local uid tag
-    uid=$(id -u)
-    for tag in $(cat "$work"/tags 2>/dev/null); do
-        find /dev/shm -maxdepth 1 -name "granary.$uid.$tag.*"
-    done
+# remember_prefix: the shared-memory names of the instance that is up, for leftovers
+remember_prefix() {
+    sed -n 's|.*"shm_prefix": "/\([^"]*\)".*|\1|p' "$work/i/instance.json" >>"$work/prefixes"
 }
 
-# remember_tag: the shared-memory prefix of the instance that is up, for leftovers
-remember_tag() {
-    ls /dev/shm | sed -n "s/^granary\.$(id -u)\.\([0-9a-f]*\)\..*/\1/p" | sort -u >"$work/after"
-    comm -13 "$work/before" "$work/after" >>"$work/tags"
+# leftovers: shared memory and processes of instances below $work
+leftovers() {
+    local prefix
+    pgrep -f -- "--instance $work" || true
+    for prefix in $(cat "$work/prefixes" 2>/dev/null); do
+        find /dev/shm -maxdepth 1 -name "$prefix*"
+    done
 }
-ls /dev/shm | sed -n "s/^granary\.$(id -u)\.\([0-9a-f]*\)\..*/\1/p" | sort -u >"$work/before"
 
 finish() {
     local status=$?

@@ -14,8 +14,8 @@ kill_everything() {
 }
 
 granary up --executors 1 | grep -q "is up in $work/i" || fail "up says where"
-remember_tag
-[ -s "$work/tags" ] || fail "an instance that is up has shared memory"
+remember_prefix
+[ -n "$(leftovers)" ] || fail "an instance that is up has processes and shared memory"
 expect 1 "is up already .*granary down" granary up
 granary status | grep -q '^executors  1' || fail "status"
 id=$(granary put $birds)
@@ -30,7 +30,7 @@ expect 3 'granary up' granary ls
 # Every process killed at once.
 granary up --executors 2 >/dev/null
 granary put $birds >/dev/null
-remember_tag
+remember_prefix
 kill_everything
 granary up --executors 1 >/dev/null || fail "up after a crash"
 [ "$(granary ls --json)" = "[]" ] || fail "objects of a dead instance"
@@ -39,14 +39,14 @@ granary down >/dev/null
 
 # Killed, then only cleaned up.
 granary up --executors 1 >/dev/null
-remember_tag
+remember_prefix
 kill_everything
 granary down >/dev/null || fail "down after a crash"
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
 
 # The supervisor alone is killed: its daemons follow, and the next one waits for them.
 granary up --executors 1 >/dev/null
-remember_tag
+remember_prefix
 kill -9 "$(grep -o '"supervisor_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')"
 granary up --executors 1 >/dev/null || fail "up after the supervisor's death"
 granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "run after the supervisor's death"
