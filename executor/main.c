@@ -12,8 +12,7 @@
 #include "executor/pool.h"
 #include "executor/worker.h"
 
-/* glibc looks for this name. */
-__attribute__((visibility("default"))) const char *argp_program_version = "granary-executor " GRANARY_VERSION;
+const char *argp_program_version = "granary-executor " GRANARY_VERSION;
 
 enum { OPTION_READY = 256, OPTION_DIE, OPTION_SLOT, OPTION_NODE, OPTION_PARENT };
 
@@ -148,7 +147,7 @@ main(int argc, char **argv)
     granary_err err;
 
     without_blas_threads(argv);
-    argp_err_exit_status = 2;
+    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&argp, argc, argv, ARGP_NO_ARGS, NULL, &arguments);
     gr_log_init(arguments.pool ? "pool" : "executor");
     err = run(&arguments);

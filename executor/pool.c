@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "executor/ready.h"
 #include "executor/topology.h"
 
 /* So many executors in a row that die before they are ready give the slot up; between them are growing pauses. */
@@ -39,10 +39,10 @@ struct slot {
     enum slot_state state;
     pid_t pid; /* 0: none */
     int node;
-    int ready_fd;           /* its executor's pipe, until it is ready; -1 */
-    int64_t start_again_ns; /* WAITING */
-    int deaths;             /* before being ready, in a row */
-    char said[1200];        /* so far, through the pipe */
+    int ready_fd;                  /* its executor's pipe, until it is ready; -1 */
+    int64_t start_again_ns;        /* WAITING */
+    int deaths;                    /* before being ready, in a row */
+    char said[GR_DAEMON_LINE_MAX]; /* so far, through the pipe */
     size_t said_size;
 };
 
@@ -175,8 +175,8 @@ static granary_err
 slot_listen(struct slot *slot)
 {
     ssize_t size = read(slot->ready_fd, slot->said + slot->said_size, sizeof slot->said - 1 - slot->said_size);
-    char *rest;
-    long status;
+    granary_err err = GRANARY_OK;
+    const char *why;
 
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
         return GRANARY_OK;
@@ -187,18 +187,13 @@ slot_listen(struct slot *slot)
         return GRANARY_OK;
     }
     gr_fd_close(&slot->ready_fd); /* its death, if it is that, is told by SIGCHLD */
-    if (strcmp(slot->said, "READY\n") == 0) {
-        slot_enter(slot, SLOT_RUNNING);
-    } else if (strncmp(slot->said, "ERROR ", 6) == 0) {
-        slot->said[strcspn(slot->said, "\n")] = '\0';
-        status = strtol(slot->said + 6, &rest, 10);
-        for (granary_err err = GRANARY_EFAILED; err >= GRANARY_ELOST; err--) {
-            if (granary_error_exit_status(err) == status) {
-                return gr_fail(err, "%s", rest + (*rest == ' '));
-            }
-        }
-        return gr_fail(GRANARY_EFAILED, "%s", rest);
+    if (!gr_daemon_heard(slot->said, &err, &why)) {
+        return GRANARY_OK;
     }
+    if (err != GRANARY_OK) {
+        return gr_fail(err, "%s", why);
+    }
+    slot_enter(slot, SLOT_RUNNING);
     return GRANARY_OK;
 }
 
@@ -213,7 +208,7 @@ tell_ready(struct pool *pool)
     }
     if (pool->ready_fd >= 0) {
         gr_log_info("POOL-READY", "executors=%d", pool->options->executors);
-        ready_say(&pool->ready_fd);
+        gr_daemon_say_ready(&pool->ready_fd);
     }
 }
 
@@ -380,14 +375,13 @@ pool_run(const struct pool_options *options)
     }
     err = pool_init(&pool, options);
     if (err == GRANARY_OK && options->die_with_parent) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        pool.stopping = getppid() != parent;
+        err = gr_daemon_follow(parent, SIGTERM);
     }
     if (err == GRANARY_OK) {
         err = run(&pool);
     }
     if (err != GRANARY_OK) {
-        ready_say_error(&pool.ready_fd, err);
+        gr_daemon_say_error(&pool.ready_fd, err);
     }
     if (pool.slots != NULL) {
         stop_all(&pool);

@@ -5,16 +5,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
-#include "executor/ready.h"
 #include "executor/sessions.h"
 #include "executor/subtask.h"
 #include "executor/topology.h"
@@ -258,7 +257,7 @@ handle(struct worker *worker, Granary__ToExecutor *message)
         worker->looked_ns = gr_now_ns();
         (void)look_at_endpoint(worker, &worker->endpoint);
         gr_log_debug("REGISTERED", "slot=%d number=%u", worker->options->slot, worker->number);
-        ready_say(&worker->ready_fd);
+        gr_daemon_say_ready(&worker->ready_fd);
     }
     for (size_t i = 0; err == GRANARY_OK && i < message->n_run; i++) {
         err = enqueue(worker, message->run[i]);
@@ -370,11 +369,10 @@ work(struct worker *worker)
 static granary_err
 settle(const struct worker_options *options)
 {
-    if (options->parent != 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != options->parent) {
-            return gr_fail(GRANARY_ELOST, "the pool %d is gone", options->parent);
-        }
+    granary_err err = options->parent == 0 ? GRANARY_OK : gr_daemon_follow(options->parent, SIGKILL);
+
+    if (err != GRANARY_OK) {
+        return err;
     }
     if (options->ready_fd >= 0) {
         (void)fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC);
@@ -408,7 +406,7 @@ worker_run(const struct worker_options *options)
         err = work(&worker);
     }
     if (err != GRANARY_OK) {
-        ready_say_error(&worker.ready_fd, err);
+        gr_daemon_say_error(&worker.ready_fd, err);
     }
     gr_fd_close(&worker.ready_fd);
     drop_work(&worker);

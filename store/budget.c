@@ -1,8 +1,6 @@
 /* How much memory a store takes when nobody says, and sizes as people write them. */
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,36 +102,4 @@ store_default_memory(void)
         memory = (uint64_t)shm.f_bavail * shm.f_frsize / 10 * 9;
     }
     return memory / 4096 * 4096;
-}
-
-granary_err
-store_parse_size(const char *text, uint64_t *ret_bytes)
-{
-    static const char units[] = "KMGT";
-    const char *unit;
-    double number;
-    char *end;
-
-    errno = 0;
-    number = strtod(text, &end);
-    if (!isdigit((unsigned char)text[0]) || errno != 0 || !isfinite(number) || strpbrk(text, "xXnN") != NULL) {
-        goto bad;
-    }
-    if (*end != '\0') {
-        unit = strchr(units, toupper((unsigned char)*end));
-        if (unit == NULL || *unit == '\0') {
-            goto bad;
-        }
-        number = ldexp(number, 10 * (int)(unit - units + 1));
-        end++;
-        end += *end == 'i';
-        end += toupper((unsigned char)*end) == 'B';
-    }
-    if (*end != '\0' || number >= 0x1p63) {
-        goto bad;
-    }
-    *ret_bytes = (uint64_t)number;
-    return GRANARY_OK;
-bad:
-    return gr_fail(GRANARY_EINVAL, "'%s' is not a size: write bytes, or a number with K, M, G or T", text);
 }

@@ -1,17 +1,14 @@
 /* granary-store: the store daemon of an instance. */
 #include <argp.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/size.h"
 #include "store/store.h"
 
 struct arguments {
@@ -38,7 +35,7 @@ static const struct argp_option options[] = {
 static error_t
 parse_size(struct argp_state *state, const char *text, uint64_t *ret_bytes)
 {
-    if (store_parse_size(text, ret_bytes) != GRANARY_OK) {
+    if (gr_size_parse(text, ret_bytes) != GRANARY_OK) {
         argp_error(state, "%s", granary_error_message());
     }
     return 0;
@@ -78,43 +75,6 @@ parse(int key, char *text, struct argp_state *state)
     }
 }
 
-static void
-tell(int *ready_fd, const char *text)
-{
-    if (*ready_fd >= 0) {
-        (void)gr_write_all(*ready_fd, text, strlen(text));
-        gr_fd_close(ready_fd);
-    }
-}
-
-/* SIGTERM and SIGINT become readable; nothing else interrupts the loop. */
-static int
-open_signals(void)
-{
-    sigset_t set;
-
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN);
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static granary_err
-follow_parent(bool die_with_parent, pid_t parent)
-{
-    if (!die_with_parent) {
-        return GRANARY_OK;
-    }
-    if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0) {
-        return gr_fail_errno("--die-with-parent");
-    }
-    /* It may have ended before the kernel knew that we care. */
-    return getppid() == parent ? GRANARY_OK : gr_fail(GRANARY_ECANCELLED, "the process that started this one is gone");
-}
-
 int
 main(int argc, char **argv)
 {
@@ -124,23 +84,26 @@ main(int argc, char **argv)
     struct arguments arguments = {.ready_fd = -1};
     pid_t parent = getppid();
     struct store *store = NULL;
-    char text[1200];
-    granary_err err;
+    granary_err err = GRANARY_OK;
 
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     gr_log_init("store");
     (void)argp_parse(&parser, argc, argv, 0, NULL, &arguments);
-    arguments.options.stop_fd = open_signals();
-    err = arguments.options.stop_fd < 0 ? gr_fail_errno("signals") : follow_parent(arguments.die_with_parent, parent);
+    arguments.options.stop_fd = gr_daemon_open_stop();
+    if (arguments.options.stop_fd < 0) {
+        err = gr_fail_errno("signals");
+    }
+    if (err == GRANARY_OK && arguments.die_with_parent) {
+        err = gr_daemon_follow(parent, SIGTERM);
+    }
     if (err == GRANARY_OK) {
         err = store_create(&arguments.options, &store);
     }
     if (err != GRANARY_OK) {
-        (void)snprintf(text, sizeof text, "ERROR %d %s\n", granary_error_exit_status(err), granary_error_message());
         gr_log_error("STORE-FAILED", "%s", granary_error_message());
-        tell(&arguments.ready_fd, text);
+        gr_daemon_say_error(&arguments.ready_fd, err);
     } else {
-        tell(&arguments.ready_fd, "READY\n");
+        gr_daemon_say_ready(&arguments.ready_fd);
         store_run(store);
         gr_log_info("STORE-STOPPED", "after an orderly stop");
     }

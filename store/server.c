@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/futex.h"
@@ -49,26 +49,14 @@ lock_path(const struct store *store, char ret_path[160])
 static granary_err
 take_lock(struct store *store)
 {
-    struct stat held, named;
     char path[160];
+    granary_err err;
 
     lock_path(store, path);
-    for (;;) {
-        store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (store->lock_fd < 0) {
-            return gr_fail_errno("%s", path);
-        }
-        if (flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-            gr_fd_close(&store->lock_fd);
-            return gr_fail(GRANARY_EEXIST, "instance %s: another store serves it (it holds %s)",
-                           store->instance.runtime, path);
-        }
-        /* A store that stopped in between took the file away with it. */
-        if (fstat(store->lock_fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino) {
-            return GRANARY_OK;
-        }
-        gr_fd_close(&store->lock_fd);
-    }
+    err = gr_daemon_lock(path, true, &store->lock_fd, NULL);
+    return err == GRANARY_EBUSY ? gr_fail(GRANARY_EEXIST, "instance %s: another store serves it (it holds %s)",
+                                          store->instance.runtime, path)
+                                : err;
 }
 
 static void
@@ -89,16 +77,14 @@ static void
 next_epoch(struct store *store)
 {
     char text[32] = {0};
-    int length;
 
     store->epoch = (uint64_t)gr_wall_ms() / 1000;
     if (pread(store->lock_fd, text, sizeof text - 1, 0) > 0) {
         store->epoch = strtoull(text, NULL, 10);
     }
     store->epoch++;
-    length = snprintf(text, sizeof text, "%llu\n", (unsigned long long)store->epoch);
-    (void)!ftruncate(store->lock_fd, 0);
-    (void)!pwrite(store->lock_fd, text, (size_t)length, 0);
+    (void)snprintf(text, sizeof text, "%llu\n", (unsigned long long)store->epoch);
+    (void)gr_daemon_lock_write(store->lock_fd, text);
 }
 
 static granary_err

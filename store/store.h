@@ -42,7 +42,4 @@ bool store_audit(const struct store *store);
 /* The budget when none is given. */
 uint64_t store_default_memory(void);
 
-/* "64M", "1.5G", "4096": bytes, K M G T are powers of 1024. Errors: EINVAL */
-granary_err store_parse_size(const char *text, uint64_t *ret_bytes);
-
 #endif

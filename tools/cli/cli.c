@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,33 +87,6 @@ cli_connect(struct cli *cli, int *ret_status)
         *ret_status = cli_fail(err, "connect");
     }
     return client;
-}
-
-granary_err
-cli_parse_size(const char *text, uint64_t *ret_bytes)
-{
-    static const char units[] = "KMGT";
-    char *end;
-    double value;
-    double scale = 1;
-
-    errno = 0;
-    value = strtod(text, &end);
-    if (end != text && *end != '\0') {
-        const char *unit = strchr(units, *end >= 'a' ? *end - 32 : *end);
-
-        if (unit != NULL) {
-            scale = ldexp(1, 10 * (int)(unit - units + 1));
-            end++;
-            end += *end == 'i' ? 1 : 0;
-            end += *end == 'B' ? 1 : 0;
-        }
-    }
-    if (end == text || *end != '\0' || errno != 0 || !(value >= 0) || value * scale > 1e18) {
-        return gr_fail(GRANARY_EINVAL, "'%s' is no size: write bytes, or a number with K, M, G or T", text);
-    }
-    *ret_bytes = (uint64_t)(value * scale);
-    return GRANARY_OK;
 }
 
 const char *

@@ -36,9 +36,6 @@ int cli_fail(granary_err err, const char *format, ...) __attribute__((format(pri
 /* Connect to the instance's store. On failure the error is printed and NULL returned with *ret_status set. */
 granary_client *cli_connect(struct cli *cli, int *ret_status);
 
-/* "12", "64K", "1.5G" (1024s) as bytes. Errors: EINVAL */
-granary_err cli_parse_size(const char *text, uint64_t *ret_bytes);
-
 /* 1536 as "1.5 KiB". Returns buffer. */
 const char *cli_format_size(uint64_t bytes, char buffer[32]);
 

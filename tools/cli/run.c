@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/size.h"
 #include "cli.h"
 #include "data/print.h"
 #include "graph/graph.h"
@@ -82,7 +83,7 @@ size_option(const char *name, const char *arg, struct argp_state *state)
 {
     uint64_t bytes = 0;
 
-    if (cli_parse_size(arg, &bytes) != GRANARY_OK || bytes == 0) {
+    if (gr_size_parse(arg, &bytes) != GRANARY_OK || bytes == 0) {
         argp_error(state, "--%s: '%s' is no size: write bytes, or a number with K, M, G or T", name, arg);
     }
     return (int64_t)bytes;

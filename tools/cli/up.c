@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "cli.h"
 #include "supervisor.h"
 
@@ -52,7 +53,7 @@ parse_up(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_MEMORY:
     case KEY_CHUNK_BYTES:
-        if (cli_parse_size(arg, &bytes) != GRANARY_OK || bytes == 0) {
+        if (gr_size_parse(arg, &bytes) != GRANARY_OK || bytes == 0) {
             argp_error(state, "--%s: '%s' is no size: write bytes, or a number with K, M, G or T",
                        key == KEY_MEMORY ? "memory" : "chunk-bytes", arg);
         }

@@ -1,0 +1,42 @@
+#include "base/size.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+granary_err
+gr_size_parse(const char *text, uint64_t *ret_bytes)
+{
+    static const char units[] = "KMGT";
+    const char *unit;
+    double number;
+    char *end;
+
+    errno = 0;
+    number = strtod(text, &end);
+    /* strtod() takes more than people mean: blanks, signs, hexadecimal, nan, inf. */
+    if (!isdigit((unsigned char)text[0]) || errno != 0 || !isfinite(number) || strpbrk(text, "xXnN") != NULL) {
+        goto bad;
+    }
+    if (*end != '\0') {
+        unit = strchr(units, toupper((unsigned char)*end));
+        if (unit == NULL) {
+            goto bad;
+        }
+        number = ldexp(number, 10 * (int)(unit - units + 1));
+        end++;
+        end += *end == 'i';
+        end += toupper((unsigned char)*end) == 'B';
+    }
+    if (*end != '\0' || number >= 0x1p63) {
+        goto bad;
+    }
+    *ret_bytes = (uint64_t)number;
+    return GRANARY_OK;
+bad:
+    return gr_fail(GRANARY_EINVAL, "'%s' is no size: write bytes, or a number with K, M, G or T", text);
+}
