@@ -47,7 +47,9 @@ granary down >/dev/null || fail "down after a crash"
 # The supervisor alone is killed: its daemons follow, and the next one waits for them.
 granary up --executors 1 >/dev/null
 remember_prefix
-kill -9 "$(grep -o '"supervisor_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')"
+supervisor=$(grep -o '"supervisor_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')
+kill -9 "$supervisor"
+tail -s 0.02 --pid="$supervisor" -f /dev/null
 granary up --executors 1 >/dev/null || fail "up after the supervisor's death"
 granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "run after the supervisor's death"
 granary down >/dev/null
