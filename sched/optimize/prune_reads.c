@@ -76,16 +76,10 @@ reads_assign(const struct pruning *p, size_t i, bool *reads)
     const Granary__Attr *columns = gr_step_attr(step, "columns");
     granary_err err = GRANARY_OK;
 
+    /* A replaced column, too, even when no expression reads it: it keeps the place. */
     for (size_t c = 0; c < own->count; c++) {
         if (p->needed[i][c]) {
             prune_mark(schema, reads, own->fields[c].name);
-        }
-    }
-    for (size_t k = 0; k < columns->n_keys; k++) {
-        int at = gr_schema_find(schema, columns->keys[k]);
-
-        if (at >= 0) {
-            reads[at] = false; /* replaced; an expression may still read it */
         }
     }
     for (size_t k = 0; k < columns->n_keys && err == GRANARY_OK; k++) {

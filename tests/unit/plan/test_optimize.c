@@ -227,6 +227,27 @@ assigns_lose_what_nobody_reads(void **state)
     bench_close(&bench);
 }
 
+/* Though no expression reads it, a replaced column has a place to keep; one that is not needed has none. */
+static void
+a_replaced_column_keeps_its_place(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, "\"m\": {\"op\": \"assign\", \"input\": \"t\", \"columns\": {\"d\": \"1\", \"k\": \"b\"}}",
+               "\"m\"");
+    assert_not_fired(&bench, "reads");
+    bench_close(&bench);
+    bench_open(&bench,
+               "\"m\": {\"op\": \"assign\", \"input\": \"t\", \"columns\": {\"a\": \"1\", \"k\": \"2\"}}," SELECT(
+                   "s", "m", "\"a\""),
+               "\"s\"");
+    assert_steps(&bench, "  t = read_csv() path=t  -> 1 of 4 columns: a\n"
+                         "  m = assign(t) columns=[a: 1]  -> 1 of 4 columns: a\n"
+                         "  s * = select(m) columns=[a]\n");
+    bench_close(&bench);
+}
+
 /* A column that earns another its suffix stays with it. */
 static void
 joins_keep_both_of_a_name(void **state)
@@ -275,15 +296,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_no_target_needs_dies),
-        cmocka_unit_test(selects_merge),
-        cmocka_unit_test(heads_go_below_maps_into_sorts),
-        cmocka_unit_test(shared_steps_are_not_changed),
-        cmocka_unit_test(sources_read_what_targets_need),
-        cmocka_unit_test(targets_need_all_their_columns),
-        cmocka_unit_test(assigns_lose_what_nobody_reads),
-        cmocka_unit_test(joins_keep_both_of_a_name),
-        cmocka_unit_test(copying_steps_take_only_what_they_need),
+        cmocka_unit_test(what_no_target_needs_dies),      cmocka_unit_test(selects_merge),
+        cmocka_unit_test(heads_go_below_maps_into_sorts), cmocka_unit_test(shared_steps_are_not_changed),
+        cmocka_unit_test(sources_read_what_targets_need), cmocka_unit_test(targets_need_all_their_columns),
+        cmocka_unit_test(assigns_lose_what_nobody_reads), cmocka_unit_test(a_replaced_column_keeps_its_place),
+        cmocka_unit_test(joins_keep_both_of_a_name),      cmocka_unit_test(copying_steps_take_only_what_they_need),
         cmocka_unit_test(one_column_is_always_left),
     };
 
