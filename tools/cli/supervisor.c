@@ -6,343 +6,45 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "daemons.h"
 #include "granary/store.h"
-
-#define READY_FD         3
-#define READY_TIMEOUT_MS 60000
-#define STOP_TIMEOUT_MS  10000
-
-enum { STORE, SCHED, POOL, DAEMONS };
-
-struct daemon {
-    const char *name; /* of its log file */
-    const char *program;
-    pid_t pid; /* 0: not running */
-};
+#include "leftovers.h"
 
 struct supervisor {
     const struct supervisor_options *options;
     int lock_fd;
     int signal_fd;
     struct daemon daemons[DAEMONS]; /* in starting order; stopped in reverse */
-    char capacity[32];              /* the store's budget in bytes, once it is up: the scheduler plans with it */
+    char memory[32];                /* the store's budget in bytes, once it is up: the scheduler plans with it */
 };
 
-static const struct daemon daemons_at_rest[DAEMONS] = {
-    [STORE] = {"store", "granary-store", 0},
-    [SCHED] = {"sched", "granary-sched", 0},
-    [POOL] = {"pool", "granary-executor", 0},
-};
-
-static void
-lock_path(const struct gr_instance *instance, char path[PATH_MAX])
-{
-    (void)snprintf(path, PATH_MAX, "%s/lock", instance->runtime);
-}
-
-/* Open the lock file. Returns it locked, or -1: *ret_holder is the pid of who holds it (0: nobody, there is no file).
- */
-static int
-lock_try(const struct gr_instance *instance, int flags, pid_t *ret_holder)
+static granary_err
+lock_take(const struct gr_instance *instance, bool create, int *ret_fd, pid_t *ret_holder)
 {
     char path[PATH_MAX];
-    char text[32] = "";
-    int fd;
 
-    *ret_holder = 0;
-    lock_path(instance, path);
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        return fd;
-    }
-    if (pread(fd, text, sizeof text - 1, 0) > 0) {
-        *ret_holder = (pid_t)strtol(text, NULL, 10);
-    }
-    if (*ret_holder <= 0) {
-        *ret_holder = -1; /* it has just begun and has not written its pid */
-    }
-    gr_fd_close(&fd);
-    return -1;
-}
-
-/* What a dead instance left. The caller holds the lock, or there is none. */
-static void
-sweep(const struct gr_instance *instance)
-{
-    (void)gr_instance_sweep_shm(instance);
-    gr_remove_tree(instance->spill_default);
-    gr_remove_tree(instance->runtime);
-    /* The directory above is ours when we made it for the first instance; it goes with the last one. */
-    if (strstr(instance->runtime, "granary") != NULL) {
-        char parent[PATH_MAX];
-        char *slash;
-
-        (void)snprintf(parent, sizeof parent, "%s", instance->runtime);
-        slash = strrchr(parent, '/');
-        if (slash != NULL && slash != parent) {
-            *slash = '\0';
-            slash = strrchr(parent, '/');
-            if (slash != NULL && strncmp(slash + 1, "granary", 7) == 0) {
-                (void)rmdir(parent);
-            }
-        }
-    }
-}
-
-/* Whether a process is a daemon of this instance, and not another one that has got its pid. */
-static bool
-is_daemon_of(pid_t pid, const struct gr_instance *instance)
-{
-    char path[64];
-    char command[4096];
-    ssize_t n;
-    int fd;
-
-    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    n = read(fd, command, sizeof command);
-    gr_fd_close(&fd);
-    return n > 0 && memmem(command, (size_t)n, instance->runtime, strlen(instance->runtime)) != NULL;
-}
-
-/* The supervisor was killed: its daemons are told so by the kernel and end by themselves, which may take a moment. */
-static void
-await_orphans(const struct gr_instance *instance)
-{
-    static const char *const keys[] = {"\"store_pid\": ", "\"sched_pid\": ", "\"pool_pid\": "};
-    int64_t deadline = gr_deadline_ns(STOP_TIMEOUT_MS);
-    char path[PATH_MAX];
-    char *text = NULL;
-    size_t size;
-
-    (void)snprintf(path, sizeof path, "%s/instance.json", instance->runtime);
-    if (gr_file_read(path, 1 << 16, &text, &size) != GRANARY_OK) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const char *at = strstr(text, keys[i]);
-        pid_t pid = at == NULL ? 0 : (pid_t)strtol(at + strlen(keys[i]), NULL, 10);
-        struct pollfd poller = {.fd = pid > 0 ? gr_pidfd_open(pid) : -1, .events = POLLIN};
-
-        if (poller.fd >= 0 && is_daemon_of(pid, instance)) {
-            (void)kill(pid, SIGCONT);
-            (void)poll(&poller, 1, gr_left_ms(deadline));
-            (void)kill(pid, SIGKILL);
-        }
-        gr_fd_close(&poller.fd);
-    }
-    free(text);
-}
-
-static granary_err
-program_path(const char *program, char path[PATH_MAX])
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash;
-
-    if (n < 0) {
-        return gr_fail_errno("/proc/self/exe");
-    }
-    self[n] = '\0';
-    slash = strrchr(self, '/');
-    *(slash == NULL ? self : slash) = '\0';
-    if (snprintf(path, PATH_MAX, "%s/%s", self, program) >= PATH_MAX || access(path, X_OK) < 0) {
-        return gr_fail(GRANARY_ENOENT, "%s: not found beside the granary command in %s: build or install it", program,
-                       self);
-    }
-    return GRANARY_OK;
-}
-
-static void
-run_daemon(const struct supervisor *self, const struct daemon *daemon, const char *path, int ready_fd)
-{
-    const struct supervisor_options *options = self->options;
-    char log[PATH_MAX];
-    char executors[16];
-    const char *argv[24];
-    size_t argc = 0;
-    sigset_t none;
-    int fd;
-
-    (void)snprintf(log, sizeof log, "%s/log/%s.log", options->instance.runtime, daemon->name);
-    fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
-    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0) {
-        _exit(1);
-    }
-    (void)close(fd);
-    fd = open("/dev/null", O_RDONLY);
-    (void)dup2(fd, STDIN_FILENO);
-    if (fd > READY_FD) {
-        (void)close(fd);
-    }
-    if (ready_fd == READY_FD) {
-        (void)fcntl(READY_FD, F_SETFD, 0);
-    } else {
-        (void)dup2(ready_fd, READY_FD);
-    }
-
-    argv[argc++] = path;
-    argv[argc++] = "--instance";
-    argv[argc++] = options->instance.runtime;
-    argv[argc++] = "--ready-fd=3";
-    argv[argc++] = "--die-with-parent";
-    if (daemon == &self->daemons[POOL]) {
-        (void)snprintf(executors, sizeof executors, "%d", options->executors);
-        argv[argc++] = "--pool";
-        argv[argc++] = "--executors";
-        argv[argc++] = executors;
-    }
-    if (daemon == &self->daemons[STORE] && options->memory != NULL) {
-        argv[argc++] = "--memory";
-        argv[argc++] = options->memory;
-    }
-    if (daemon == &self->daemons[SCHED]) {
-        argv[argc++] = "--memory";
-        argv[argc++] = self->capacity;
-    }
-    if (daemon == &self->daemons[STORE] && options->spill_dir != NULL) {
-        argv[argc++] = "--spill-dir";
-        argv[argc++] = options->spill_dir;
-    }
-    if (daemon == &self->daemons[SCHED] && options->state != NULL) {
-        argv[argc++] = "--state";
-        argv[argc++] = options->state;
-    }
-    if (daemon == &self->daemons[SCHED] && options->chunk_bytes != NULL) {
-        argv[argc++] = "--chunk-bytes";
-        argv[argc++] = options->chunk_bytes;
-    }
-    argv[argc] = NULL;
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)signal(SIGPIPE, SIG_DFL);
-    (void)execv(path, (char *const *)(uintptr_t)argv);
-    _exit(127);
-}
-
-/* Which error an exit status stands for; the first of those that share one. */
-static granary_err
-error_of_exit_status(int status)
-{
-    for (int err = 0; err > -64; err--) {
-        if (granary_error_exit_status((granary_err)err) == status) {
-            return (granary_err)err;
-        }
-    }
-    return GRANARY_EFAILED;
-}
-
-/* Wait for the one line a daemon says about its start. */
-static granary_err
-read_ready(const char *name, int fd, const struct gr_instance *instance)
-{
-    int64_t deadline = gr_deadline_ns(READY_TIMEOUT_MS);
-    char line[1024] = "";
-    size_t used = 0;
-
-    while (strchr(line, '\n') == NULL && used < sizeof line - 1) {
-        struct pollfd poller = {.fd = fd, .events = POLLIN};
-        ssize_t n;
-
-        if (poll(&poller, 1, gr_left_ms(deadline)) == 0) {
-            return gr_fail(GRANARY_ETIMEDOUT, "the %s was not ready within %d s: see %s/log/%s.log", name,
-                           READY_TIMEOUT_MS / 1000, instance->runtime, name);
-        }
-        n = read(fd, line + used, sizeof line - 1 - used);
-        if (n == 0 || (n < 0 && errno != EINTR)) {
-            break;
-        }
-        used += n > 0 ? (size_t)n : 0;
-        line[used] = '\0';
-    }
-    line[strcspn(line, "\n")] = '\0';
-    if (strcmp(line, "READY") == 0) {
-        return GRANARY_OK;
-    }
-    if (strncmp(line, "ERROR ", 6) == 0) {
-        char *message;
-        long status = strtol(line + 6, &message, 10);
-
-        return gr_fail(error_of_exit_status((int)status), "%s:%s", name, message);
-    }
-    return gr_fail(GRANARY_EFAILED, "the %s ended before it was ready", name);
-}
-
-static granary_err
-start_daemon(struct supervisor *self, struct daemon *daemon)
-{
-    char path[PATH_MAX];
-    int ready[2];
-    granary_err err = program_path(daemon->program, path);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (pipe2(ready, O_CLOEXEC) < 0) {
-        return gr_fail_errno("pipe");
-    }
-    daemon->pid = fork();
-    if (daemon->pid == 0) {
-        run_daemon(self, daemon, path, ready[1]);
-    }
-    gr_fd_close(&ready[1]);
-    if (daemon->pid < 0) {
-        daemon->pid = 0;
-        err = gr_fail_errno("fork");
-    } else {
-        err = read_ready(daemon->name, ready[0], &self->options->instance);
-    }
-    gr_fd_close(&ready[0]);
-    return err;
-}
-
-/* SIGTERM, then SIGKILL when it takes too long. */
-static void
-stop_daemon(struct daemon *daemon)
-{
-    int64_t deadline = gr_deadline_ns(STOP_TIMEOUT_MS);
-    struct pollfd poller = {.events = POLLIN};
-
-    if (daemon->pid <= 0) {
-        return;
-    }
-    poller.fd = gr_pidfd_open(daemon->pid);
-    (void)kill(daemon->pid, SIGTERM);
-    (void)kill(daemon->pid, SIGCONT); /* a stopped one cannot hear */
-    while (poller.fd >= 0 && poll(&poller, 1, gr_left_ms(deadline)) < 0 && errno == EINTR) {
-    }
-    if ((poller.revents & POLLIN) == 0) {
-        gr_log_warn("STOP-TIMEOUT", "daemon=%s pid=%d", daemon->name, (int)daemon->pid);
-        (void)kill(daemon->pid, SIGKILL);
-    }
-    (void)waitpid(daemon->pid, NULL, 0);
-    gr_fd_close(&poller.fd);
-    daemon->pid = 0;
+    (void)snprintf(path, sizeof path, "%s/lock", instance->runtime);
+    return gr_daemon_lock(path, create, ret_fd, ret_holder);
 }
 
 static void
 stop_all(struct supervisor *self)
 {
     for (int i = DAEMONS - 1; i >= 0; i--) {
-        stop_daemon(&self->daemons[i]);
+        daemon_stop(&self->daemons[i]);
     }
-    sweep(&self->options->instance);
+    leftovers_sweep(&self->options->instance);
 }
 
 static granary_err
@@ -360,8 +62,8 @@ write_instance_file(const struct supervisor *self)
         text, sizeof text,
         "{\"version\": \"%s\", \"supervisor_pid\": %d, \"store_pid\": %d, \"sched_pid\": %d, \"pool_pid\": %d, "
         "\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
-        granary_version(), (int)getpid(), (int)self->daemons[STORE].pid, (int)self->daemons[SCHED].pid,
-        (int)self->daemons[POOL].pid, options->executors, (long long)gr_wall_ms(), options->instance.shm_prefix);
+        granary_version(), (int)getpid(), (int)self->daemons[DAEMON_STORE].pid, (int)self->daemons[DAEMON_SCHED].pid,
+        (int)self->daemons[DAEMON_POOL].pid, options->executors, (long long)gr_wall_ms(), options->instance.shm_prefix);
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return gr_fail_errno("%s", path);
@@ -372,7 +74,7 @@ write_instance_file(const struct supervisor *self)
 }
 
 static granary_err
-ask_capacity(struct supervisor *self)
+ask_memory(struct supervisor *self)
 {
     granary_connect_options options = {.instance = self->options->instance.runtime, .tag = "supervisor"};
     granary_client *client = NULL;
@@ -383,7 +85,7 @@ ask_capacity(struct supervisor *self)
         err = granary_store_stat_get(client, &stat);
     }
     if (err == GRANARY_OK) {
-        (void)snprintf(self->capacity, sizeof self->capacity, "%llu", (unsigned long long)stat.capacity_bytes);
+        (void)snprintf(self->memory, sizeof self->memory, "%llu", (unsigned long long)stat.capacity_bytes);
     }
     granary_disconnect(client);
     return err;
@@ -392,13 +94,13 @@ ask_capacity(struct supervisor *self)
 static granary_err
 start_all(struct supervisor *self)
 {
-    granary_err err = start_daemon(self, &self->daemons[STORE]);
+    granary_err err = daemon_start(&self->daemons[DAEMON_STORE], self->options, self->options->memory);
 
     if (err == GRANARY_OK) {
-        err = ask_capacity(self);
+        err = ask_memory(self);
     }
-    for (int i = STORE + 1; i < DAEMONS && err == GRANARY_OK; i++) {
-        err = start_daemon(self, &self->daemons[i]);
+    for (int i = DAEMON_STORE + 1; i < DAEMONS && err == GRANARY_OK; i++) {
+        err = daemon_start(&self->daemons[i], self->options, self->memory);
     }
     return err == GRANARY_OK ? write_instance_file(self) : err;
 }
@@ -412,15 +114,15 @@ replace_daemon(struct supervisor *self, struct daemon *daemon)
 {
     gr_log_error("DAEMON-DIED", "daemon=%s pid=%d", daemon->name, (int)daemon->pid);
     daemon->pid = 0;
-    if (daemon == &self->daemons[STORE]) {
+    if (daemon == &self->daemons[DAEMON_STORE]) {
         return false;
     }
-    stop_daemon(&self->daemons[POOL]);
-    if (daemon == &self->daemons[SCHED] && start_daemon(self, daemon) != GRANARY_OK) {
+    daemon_stop(&self->daemons[DAEMON_POOL]);
+    if (daemon == &self->daemons[DAEMON_SCHED] && daemon_start(daemon, self->options, self->memory) != GRANARY_OK) {
         gr_log_error("DAEMON-START", "%s", granary_error_message());
         return false;
     }
-    if (start_daemon(self, &self->daemons[POOL]) != GRANARY_OK) {
+    if (daemon_start(&self->daemons[DAEMON_POOL], self->options, self->memory) != GRANARY_OK) {
         gr_log_error("DAEMON-START", "%s", granary_error_message());
         return false;
     }
@@ -478,9 +180,8 @@ supervisor_main(struct supervisor *self, int report_fd)
     (void)snprintf(path, sizeof path, "%s/log", self->options->instance.runtime);
     err = self->signal_fd < 0 ? gr_fail_errno("signalfd") : gr_mkdir_private(path);
     (void)snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-    if (err == GRANARY_OK &&
-        (ftruncate(self->lock_fd, 0) < 0 || pwrite(self->lock_fd, pid, strlen(pid), 0) != (ssize_t)strlen(pid))) {
-        err = gr_fail_errno("%s/lock", self->options->instance.runtime);
+    if (err == GRANARY_OK) {
+        err = gr_daemon_lock_write(self->lock_fd, pid);
     }
     if (err == GRANARY_OK) {
         err = start_all(self);
@@ -549,17 +250,19 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     if (err != GRANARY_OK) {
         return err;
     }
-    memcpy(self.daemons, daemons_at_rest, sizeof self.daemons);
-    self.lock_fd = lock_try(&options->instance, O_CREAT, &holder);
-    if (self.lock_fd < 0) {
-        return holder == 0 ? gr_fail_errno("%s/lock", options->instance.runtime)
-                           : gr_fail(GRANARY_EEXIST,
-                                     "instance %s is up already (pid %d in %s): use it, or stop it with "
-                                     "`granary down`, or choose another name with --instance",
-                                     options->instance.name, (int)holder, options->instance.runtime);
+    daemons_init(self.daemons);
+    err = lock_take(&options->instance, true, &self.lock_fd, &holder);
+    if (err == GRANARY_EBUSY) {
+        return gr_fail(GRANARY_EEXIST,
+                       "instance %s is up already (pid %d in %s): use it, or stop it with `granary down`, or choose "
+                       "another name with --instance",
+                       options->instance.name, (int)holder, options->instance.runtime);
+    }
+    if (err != GRANARY_OK) {
+        return err;
     }
     /* Nobody holds the lock: whatever shared memory bears the instance's name belongs to a dead one. */
-    await_orphans(&options->instance);
+    leftovers_await(&options->instance);
     (void)gr_instance_sweep_shm(&options->instance);
 
     if (pipe2(report, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
@@ -601,71 +304,71 @@ out:
 pid_t
 supervisor_running(const struct gr_instance *instance)
 {
-    pid_t holder;
-    int fd = lock_try(instance, 0, &holder);
+    pid_t holder = 0;
+    int fd = -1;
 
+    (void)lock_take(instance, false, &fd, &holder);
     gr_fd_close(&fd);
     return holder;
+}
+
+/* Have a supervisor stop and wait for its end; that it has ended already is fine. */
+static granary_err
+stop_supervisor(const struct gr_instance *instance, pid_t pid)
+{
+    struct pollfd poller = {.fd = gr_pidfd_open(pid), .events = POLLIN};
+    int64_t deadline = gr_deadline_ns(4 * DAEMON_STOP_TIMEOUT_MS);
+    granary_err err = GRANARY_OK;
+    int ended;
+
+    if (poller.fd < 0) {
+        return errno == ESRCH ? GRANARY_OK : gr_fail_errno("supervisor %d", (int)pid);
+    }
+    if (kill(pid, SIGTERM) < 0 && errno != ESRCH) {
+        err = gr_fail_errno("supervisor %d", (int)pid);
+        goto out;
+    }
+    (void)kill(pid, SIGCONT); /* a stopped one cannot hear */
+    do {
+        ended = poll(&poller, 1, gr_left_ms(deadline));
+    } while (ended < 0);
+    if (ended == 0) {
+        err = gr_fail(GRANARY_ETIMEDOUT, "the supervisor (pid %d) does not stop: see %s/log", (int)pid,
+                      instance->runtime);
+    }
+out:
+    gr_fd_close(&poller.fd);
+    return err;
 }
 
 granary_err
 supervisor_stop(const struct gr_instance *instance, bool *ret_stale)
 {
-    struct pollfd poller = {.fd = -1, .events = POLLIN};
     pid_t holder;
-    int fd = lock_try(instance, 0, &holder);
-    granary_err err = GRANARY_OK;
-    int64_t deadline = gr_deadline_ns(4 * STOP_TIMEOUT_MS);
+    int fd = -1;
+    granary_err err = lock_take(instance, false, &fd, &holder);
+    bool stale = err != GRANARY_EBUSY;
 
-    if (fd >= 0) { /* a dead instance's directory */
-        await_orphans(instance);
-        sweep(instance);
-        gr_fd_close(&fd);
-        if (ret_stale != NULL) {
-            *ret_stale = true;
+    if (err == GRANARY_EBUSY) {
+        if (holder < 0) {
+            return gr_fail(err, "the instance at %s is just being started: try again", instance->runtime);
         }
-        return GRANARY_OK;
-    }
-    if (holder <= 0) {
-        int left = gr_instance_sweep_shm(instance);
-
-        if (left > 0 && ret_stale != NULL) {
-            *ret_stale = true;
+        err = stop_supervisor(instance, holder);
+        if (err != GRANARY_OK) {
+            return err;
         }
-        return left > 0 ? GRANARY_OK : gr_fail(GRANARY_EUNREACHABLE, "no instance is up at %s", instance->runtime);
+        /* When it was killed rather than stopped, its daemons end by themselves, and we clean up. */
+        (void)lock_take(instance, false, &fd, NULL);
+    } else if (err != GRANARY_OK && gr_instance_sweep_shm(instance) == 0) {
+        return gr_fail(GRANARY_EUNREACHABLE, "no instance is up at %s", instance->runtime);
     }
-    poller.fd = gr_pidfd_open(holder);
-    if (poller.fd < 0) {
-        return errno == ESRCH ? supervisor_stop(instance, ret_stale) : gr_fail_errno("supervisor %d", (int)holder);
-    }
-    if (kill(holder, SIGTERM) < 0 && errno != ESRCH) {
-        err = gr_fail_errno("supervisor %d", (int)holder);
-        goto out;
-    }
-    (void)kill(holder, SIGCONT);
-    for (;;) {
-        int n = poll(&poller, 1, gr_left_ms(deadline));
-
-        if (n > 0) {
-            break;
-        }
-        if (n == 0) {
-            err = gr_fail(GRANARY_ETIMEDOUT, "the supervisor (pid %d) does not stop: see %s/log", (int)holder,
-                          instance->runtime);
-            goto out;
-        }
-    }
-    /* It was perhaps killed rather than stopped: then its children end by themselves, and we clean up. */
-    fd = lock_try(instance, 0, &holder);
     if (fd >= 0) {
-        await_orphans(instance);
-        sweep(instance);
+        leftovers_await(instance);
+        leftovers_sweep(instance);
         gr_fd_close(&fd);
     }
     if (ret_stale != NULL) {
-        *ret_stale = false;
+        *ret_stale = stale;
     }
-out:
-    gr_fd_close(&poller.fd);
-    return err;
+    return GRANARY_OK;
 }

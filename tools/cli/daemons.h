@@ -1,0 +1,39 @@
+/*
+ * The daemons of an instance, as child processes of its supervisor.
+ */
+#ifndef CLI_DAEMONS_H
+#define CLI_DAEMONS_H
+
+#include <sys/types.h>
+
+#include "supervisor.h"
+
+/* How long a daemon may take to stop before it is killed. */
+#define DAEMON_STOP_TIMEOUT_MS 10000
+
+/* In starting order; they are stopped in reverse. */
+enum daemon_kind { DAEMON_STORE, DAEMON_SCHED, DAEMON_POOL, DAEMONS };
+
+struct daemon {
+    enum daemon_kind kind;
+    const char *name; /* in messages and of its log file */
+    const char *program;
+    pid_t pid; /* 0: not running */
+};
+
+/* One of each, none running. */
+void daemons_init(struct daemon daemons[static DAEMONS]);
+
+/*
+ * Start a daemon and wait until it is ready. It ends when this process does.
+ *
+ * memory  SIZE as text: the store's budget; NULL: the default
+ * Errors  what the daemon says it could not do · ETIMEDOUT · ENOENT no such program beside ours; it may run all the
+ *         same (pid) and wants daemon_stop()
+ */
+granary_err daemon_start(struct daemon *daemon, const struct supervisor_options *options, const char *memory);
+
+/* Stop a daemon and wait until it is gone: SIGTERM, then SIGKILL when it takes too long. Fine when none runs. */
+void daemon_stop(struct daemon *daemon);
+
+#endif

@@ -1,0 +1,85 @@
+#include "leftovers.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "daemons.h"
+
+void
+leftovers_sweep(const struct gr_instance *instance)
+{
+    (void)gr_instance_sweep_shm(instance);
+    gr_remove_tree(instance->spill_default);
+    gr_remove_tree(instance->runtime);
+    /* The directory above is ours when we made it for the first instance; it goes with the last one. */
+    if (strstr(instance->runtime, "granary") != NULL) {
+        char parent[PATH_MAX];
+        char *slash;
+
+        (void)snprintf(parent, sizeof parent, "%s", instance->runtime);
+        slash = strrchr(parent, '/');
+        if (slash != NULL && slash != parent) {
+            *slash = '\0';
+            slash = strrchr(parent, '/');
+            if (slash != NULL && strncmp(slash + 1, "granary", 7) == 0) {
+                (void)rmdir(parent);
+            }
+        }
+    }
+}
+
+/* Whether a process is a daemon of this instance, and not another one that has got its pid. */
+static bool
+is_daemon_of(pid_t pid, const struct gr_instance *instance)
+{
+    char path[64];
+    char command[4096];
+    ssize_t n;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    n = read(fd, command, sizeof command);
+    gr_fd_close(&fd);
+    return n > 0 && memmem(command, (size_t)n, instance->runtime, strlen(instance->runtime)) != NULL;
+}
+
+void
+leftovers_await(const struct gr_instance *instance)
+{
+    static const char *const keys[] = {"\"store_pid\": ", "\"sched_pid\": ", "\"pool_pid\": "};
+    int64_t deadline = gr_deadline_ns(DAEMON_STOP_TIMEOUT_MS);
+    char path[PATH_MAX];
+    char *text = NULL;
+    size_t size;
+
+    (void)snprintf(path, sizeof path, "%s/instance.json", instance->runtime);
+    if (gr_file_read(path, 1 << 16, &text, &size) != GRANARY_OK) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const char *at = strstr(text, keys[i]);
+        pid_t pid = at == NULL ? 0 : (pid_t)strtol(at + strlen(keys[i]), NULL, 10);
+        struct pollfd poller = {.fd = pid > 0 ? gr_pidfd_open(pid) : -1, .events = POLLIN};
+
+        if (poller.fd >= 0 && is_daemon_of(pid, instance)) {
+            (void)kill(pid, SIGCONT);
+            (void)poll(&poller, 1, gr_left_ms(deadline));
+            (void)kill(pid, SIGKILL);
+        }
+        gr_fd_close(&poller.fd);
+    }
+    free(text);
+}
