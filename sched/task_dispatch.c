@@ -185,7 +185,9 @@ no_room(struct manager *manager, struct task_graph *graph, uint32_t number, cons
 {
     struct subtask *subtask = execution_graph_subtask(graph->execution, number);
 
-    if (++subtask->rooms > ROOMS_MAX) {
+    /* Each try waited for room. Twice with nothing else at work is enough: only others' leases and pins are left. */
+    subtask->rooms += reservations_granted(manager->reservations) == 0 ? (ROOMS_MAX + 1) / 2 : 1;
+    if (subtask->rooms > ROOMS_MAX) {
         fail_graph(manager, graph, number, done->node, GRANARY_EFULL, done->message);
         return;
     }
@@ -522,11 +524,33 @@ frees_send(struct manager *manager)
     }
 }
 
+/* Inputs are leased all at once: more than memory holds can never be, and trying would take minutes to find out. */
+static bool
+fail_if_inputs_exceed_memory(struct manager *manager, struct task_graph *graph, uint32_t number)
+{
+    struct inputs inputs = {.count = 0};
+    uint64_t memory = manager->options.memory_bytes;
+    char text[256];
+
+    execution_graph_inputs(graph->execution, number, note_input, &inputs);
+    if (memory == 0 || inputs.bytes <= memory) {
+        return false;
+    }
+    (void)snprintf(
+        text, sizeof text,
+        "needs inputs of %llu bytes in memory at once, the store holds %llu: start the instance with a larger "
+        "--memory",
+        (unsigned long long)inputs.bytes, (unsigned long long)memory);
+    fail_graph(manager, graph, number, "", GRANARY_EFULL, text);
+    return true;
+}
+
 void
 manager_dispatch(struct manager *manager)
 {
     size_t refused = 0;
     size_t free_executors;
+    bool failed = false;
 
     frees_send(manager);
     /* Round robin: a session sends a message of one of its graphs, then it is another session's turn. */
@@ -543,10 +567,17 @@ manager_dispatch(struct manager *manager)
             graph_sleep(manager, graph);
             continue;
         }
+        if (fail_if_inputs_exceed_memory(manager, graph, number)) {
+            failed = true;
+            continue;
+        }
         refused = give(manager, graph, number) ? 0 : refused + 1;
         TAILQ_REMOVE(&session->runnable, graph, runnable_link);
         TAILQ_INSERT_TAIL(&session->runnable, graph, runnable_link);
         TAILQ_REMOVE(&manager->runnable, session, runnable_link);
         TAILQ_INSERT_TAIL(&manager->runnable, session, runnable_link);
+    }
+    if (failed) { /* what those graphs leave to free */
+        frees_send(manager);
     }
 }

@@ -586,13 +586,47 @@ no_room_waits_for_others(void **state)
     assert_null(given_to(rig, "b"));
     succeed(rig, "a");
     assert_non_null(given_to(rig, "b"));
-    /* Alone, and still no room: not for ever. */
-    for (int i = 0; i < 5; i++) {
+    /* Alone, and still no room: each try waits a minute, so two are enough. */
+    for (int i = 0; i < 2; i++) {
         assert_non_null(given_to(rig, "b"));
         report(rig, "b", GRANARY_EFULL, "memory full", NULL);
     }
+    assert_null(given_to(rig, "b"));
     assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_EFULL);
     assert_string_equal(rig->last->message, "node 'b': memory full");
+    rig_destroy(rig);
+}
+
+static void
+inputs_larger_than_memory_fail_at_once(void **state)
+{
+    struct rig *rig = rig_create(2);
+    char lines[13][64] = {"a0 make"};
+    const char *pointers[13];
+
+    (void)state;
+    /* Memory is 1000 bytes, and every output has 100: ten of them may be inputs at once, eleven may not. */
+    for (int i = 0; i < 11; i++) {
+        (void)snprintf(lines[i], sizeof lines[i], "a%d make", i);
+    }
+    (void)snprintf(lines[11], sizeof lines[11], "!ten make a0 a1 a2 a3 a4 a5 a6 a7 a8 a9");
+    (void)snprintf(lines[12], sizeof lines[12], "!all make a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 a10");
+    for (int i = 0; i < 13; i++) {
+        pointers[i] = lines[i];
+    }
+    assert_int_equal(submit(rig, "ten", pointers, 12), GRANARY_OK);
+    succeed_all(rig);
+    assert_int_equal(state_of(rig, "ten"), GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(submit(rig, "k", pointers, 13), GRANARY_OK);
+    succeed_all(rig);
+    assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_EFULL);
+    assert_non_null(strstr(rig->last->message, "node 'all': needs inputs of 1100 bytes"));
+    for (uint64_t i = 0; i < 12; i++) {
+        assert_true(freed(rig, "k", i));
+    }
+    assert_int_equal(submit(rig, "m", LINES("!a make")), GRANARY_OK);
+    succeed_all(rig);
+    assert_int_equal(state_of(rig, "m"), GRANARY_GRAPH_SUCCEEDED);
     rig_destroy(rig);
 }
 
@@ -794,6 +828,7 @@ main(void)
         cmocka_unit_test(poison_is_named),
         cmocka_unit_test(a_batch_is_not_blamed_for_one),
         cmocka_unit_test(no_room_waits_for_others),
+        cmocka_unit_test(inputs_larger_than_memory_fail_at_once),
         cmocka_unit_test(lost_inputs_are_made_again),
         cmocka_unit_test(the_planner_is_fed_once),
         cmocka_unit_test(graphs_take_turns),
