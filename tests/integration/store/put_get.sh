@@ -12,13 +12,16 @@ if [ $# -gt 1 ]; then
     if [ -n "${4:-}" ]; then
         sanitize=-fsanitize=$4
     fi
-    DESTDIR=$dir/root cmake --install "$build" >"$dir/install.log" 2>&1 || { cat "$dir/install.log"; exit 1; }
+    cmake --install "$build" --prefix "$dir/root" >"$dir/install.log" 2>&1 || { cat "$dir/install.log"; exit 1; }
     pc=$(find "$dir/root" -name granary-store.pc)
-    export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$dir/root
+    export PKG_CONFIG_PATH=${pc%/*}
     lib=$(dirname "$PKG_CONFIG_PATH")
     # shellcheck disable=SC2046,SC2086
     "$3" ${sanitize:-} -std=c11 -Wall -Werror -o "$dir/put_get" "$2/libclient/examples/put_get.c" \
         $(pkg-config --cflags --libs granary-store)
+    # shellcheck disable=SC2046,SC2086
+    "$3" ${sanitize:-} -std=c11 -Wall -Werror -o "$dir/graph" "$2/libclient/examples/graph.c" \
+        $(pkg-config --cflags --libs granary)
     export LD_LIBRARY_PATH=$lib
     program=$dir/put_get
 fi
