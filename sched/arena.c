@@ -16,10 +16,31 @@ struct arena {
     ProtobufCAllocator allocator;
 };
 
+/* 16-byte aligned. */
 static void *
-allocator_alloc(void *arena, size_t size)
+allocator_alloc(void *data, size_t size)
 {
-    return arena_alloc(arena, size);
+    struct arena *arena = data;
+    void *bytes;
+
+    if (size > SIZE_MAX / 2) {
+        return NULL;
+    }
+    size = (size + 15) & ~(size_t)15;
+    if (arena->blocks == NULL || arena->blocks->size - arena->used < size) {
+        size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        struct block *block = malloc(sizeof *block + block_size);
+
+        if (block == NULL) {
+            return NULL;
+        }
+        *block = (struct block){.next = arena->blocks, .size = block_size};
+        arena->blocks = block;
+        arena->used = 0;
+    }
+    bytes = arena->blocks->bytes + arena->used;
+    arena->used += size;
+    return bytes;
 }
 
 static void
@@ -52,31 +73,6 @@ arena_destroy(struct arena *arena)
         }
         free(arena);
     }
-}
-
-void *
-arena_alloc(struct arena *arena, size_t size)
-{
-    void *bytes;
-
-    if (size > SIZE_MAX / 2) {
-        return NULL;
-    }
-    size = (size + 15) & ~(size_t)15;
-    if (arena->blocks == NULL || arena->blocks->size - arena->used < size) {
-        size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-        struct block *block = malloc(sizeof *block + block_size);
-
-        if (block == NULL) {
-            return NULL;
-        }
-        *block = (struct block){.next = arena->blocks, .size = block_size};
-        arena->blocks = block;
-        arena->used = 0;
-    }
-    bytes = arena->blocks->bytes + arena->used;
-    arena->used += size;
-    return bytes;
 }
 
 void

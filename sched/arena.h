@@ -15,8 +15,7 @@ struct arena;
 struct arena *arena_create(void);
 void arena_destroy(struct arena *arena);
 
-/* 16-byte aligned; valid until the next reset. NULL: out of memory. */
-void *arena_alloc(struct arena *arena, size_t size);
+/* Give back everything that was allocated; what is unpacked is valid until then. */
 void arena_reset(struct arena *arena);
 
 /* For granary__..__unpack(). Freeing through it does nothing. Lives as long as the arena. */

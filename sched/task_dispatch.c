@@ -21,7 +21,7 @@
 
 /* ---- executors come and go ---- */
 
-struct executor *
+static struct executor *
 executor_find(struct manager *manager, uint32_t number)
 {
     for (size_t i = 0; i < manager->executor_count; i++) {

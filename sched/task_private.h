@@ -119,7 +119,6 @@ struct manager {
 /* task_manager.c */
 struct task_graph *graph_find(struct manager *manager, const char *key);
 struct task_graph *graph_of_number(struct manager *manager, uint64_t wire_number);
-struct executor *executor_find(struct manager *manager, uint32_t number);
 struct kind *kind_of_subtask(struct task_graph *graph, uint32_t kind);
 void graph_wake(struct manager *manager, struct task_graph *graph);  /* it may have ready subtasks */
 void graph_sleep(struct manager *manager, struct task_graph *graph); /* it has none */

@@ -110,8 +110,8 @@ client_accept(struct store *store, int fd)
     return GRANARY_OK;
 }
 
-bool
-client_process_ended(const struct client *client)
+static bool
+process_ended(const struct client *client)
 {
     struct pollfd poller = {.fd = client->pidfd, .events = POLLIN};
 
@@ -158,7 +158,7 @@ client_drop(struct client *client, const char *why)
     if (client->session != NULL) {
         if (why != NULL) {
             count(client->session, GR_COUNTER_protocol_errors, 1);
-        } else if (client_process_ended(client)) {
+        } else if (process_ended(client)) {
             count(client->session, GR_COUNTER_clients_lost, 1);
         }
         leave_session(client);

@@ -25,9 +25,6 @@ granary_err client_answer_error(struct client *client, const struct gr_frame *re
 void client_drop(struct client *client, const char *why);
 void client_bury(struct client *client);
 
-/* Its process has ended. */
-bool client_process_ended(const struct client *client);
-
 /* Fill the ring's answers in: up to `most` entries. Returns how many there were. */
 unsigned ring_drain(struct client *client, unsigned most);
 

@@ -138,45 +138,6 @@ create_segment(struct store *store, struct session *session, struct client *clie
     return GRANARY_OK;
 }
 
-granary_err
-memory_grant(struct store *store, struct session *session, struct client *client, uint64_t min, uint64_t want,
-             struct segment **ret_segment, uint64_t *ret_warm)
-{
-    struct segment *segment;
-    granary_err err;
-    uint64_t size;
-
-    min = (min + PAGE - 1) / PAGE * PAGE;
-    want = want > min ? (want + PAGE - 1) / PAGE * PAGE : min;
-    segment = find_warm(store, session, client, min, want);
-    if (segment != NULL) {
-        set_idle(store, segment, false);
-        segment_reopen(segment, &store->account, client == NULL ? GR_ACCOUNT_RESERVED : GR_ACCOUNT_WRITING);
-        adopt(store, session, client, segment);
-        *ret_segment = segment;
-        *ret_warm = segment_warm_bytes(segment);
-        return GRANARY_OK;
-    }
-    if (free_bytes(store) < want) {
-        memory_reclaim(store, want);
-    }
-    size = free_bytes(store) < want ? free_bytes(store) / PAGE * PAGE : want;
-    /* Crumbs make every object a segment of its own: better to wait, as long as a spill is on its way. */
-    if (size < min || (size < want / 4 && (store->spill != NULL || spill_start(store, want, false)))) {
-        return GRANARY_EBUSY;
-    }
-    *ret_warm = 0;
-    err = create_segment(store, session, client, size, ret_segment);
-    if (err == GRANARY_ENOMEM && !list_empty(&store->idle)) {
-        /* Out of descriptors, or of memory: idle segments hold both. */
-        while (!list_empty(&store->idle)) {
-            destroy(store, list_owner(store->idle.next, struct segment, in_order));
-        }
-        err = create_segment(store, session, client, size, ret_segment);
-    }
-    return err;
-}
-
 static void
 close_arenas(struct store *store)
 {
@@ -218,8 +179,9 @@ reclaim_from(struct store *store, struct list *segments, uint64_t need)
     }
 }
 
-void
-memory_reclaim(struct store *store, uint64_t need)
+/* Give back what can be given back at once until `need` bytes are free. */
+static void
+reclaim(struct store *store, uint64_t need)
 {
     while (free_bytes(store) < need && !list_empty(&store->idle)) {
         destroy(store, list_owner(store->idle.next, struct segment, in_order));
@@ -231,6 +193,45 @@ memory_reclaim(struct store *store, uint64_t need)
     close_arenas(store);
     reclaim_from(store, &store->closed, need);
     reclaim_from(store, &store->open, need);
+}
+
+granary_err
+memory_grant(struct store *store, struct session *session, struct client *client, uint64_t min, uint64_t want,
+             struct segment **ret_segment, uint64_t *ret_warm)
+{
+    struct segment *segment;
+    granary_err err;
+    uint64_t size;
+
+    min = (min + PAGE - 1) / PAGE * PAGE;
+    want = want > min ? (want + PAGE - 1) / PAGE * PAGE : min;
+    segment = find_warm(store, session, client, min, want);
+    if (segment != NULL) {
+        set_idle(store, segment, false);
+        segment_reopen(segment, &store->account, client == NULL ? GR_ACCOUNT_RESERVED : GR_ACCOUNT_WRITING);
+        adopt(store, session, client, segment);
+        *ret_segment = segment;
+        *ret_warm = segment_warm_bytes(segment);
+        return GRANARY_OK;
+    }
+    if (free_bytes(store) < want) {
+        reclaim(store, want);
+    }
+    size = free_bytes(store) < want ? free_bytes(store) / PAGE * PAGE : want;
+    /* Crumbs make every object a segment of its own: better to wait, as long as a spill is on its way. */
+    if (size < min || (size < want / 4 && (store->spill != NULL || spill_start(store, want, false)))) {
+        return GRANARY_EBUSY;
+    }
+    *ret_warm = 0;
+    err = create_segment(store, session, client, size, ret_segment);
+    if (err == GRANARY_ENOMEM && !list_empty(&store->idle)) {
+        /* Out of descriptors, or of memory: idle segments hold both. */
+        while (!list_empty(&store->idle)) {
+            destroy(store, list_owner(store->idle.next, struct segment, in_order));
+        }
+        err = create_segment(store, session, client, size, ret_segment);
+    }
+    return err;
 }
 
 void

@@ -19,9 +19,6 @@ void segment_settle(struct store *store, struct segment *segment);
 granary_err memory_grant(struct store *store, struct session *session, struct client *client, uint64_t min,
                          uint64_t want, struct segment **ret_segment, uint64_t *ret_warm);
 
-/* Give back what can be given back at once until `need` bytes are free. */
-void memory_reclaim(struct store *store, uint64_t need);
-
 /* The client's request for room: checked, and put in line. */
 void memory_request_room(struct client *client, const struct gr_frame *request, const struct gr_room *room);
 

@@ -99,7 +99,7 @@ gr_slot_hash(uint64_t id0, uint64_t id1)
 
 #define GR_WAIT_WORDS 1024u /* waiters for an id sleep on wait[hash % GR_WAIT_WORDS] */
 
-/* Counters of a session; the names are printed by `granary stat`. */
+/* Counters of a session. */
 enum gr_counter {
 #define COUNTER(name, unit, summary) GR_COUNTER_##name,
 #include "contract/counters.def"

@@ -197,8 +197,26 @@ typedef struct granary_store_stat {
     uint64_t objects;        /* sealed and spilled */
     uint64_t objects_spilled;
     uint64_t clients;
-    uint64_t spills, restores, evictions, seals, deletes;
     uint64_t index_bytes; /* tables in use */
+
+    /* What the session has counted since it began; those said to be bytes are, the others are times. */
+    uint64_t seals;
+    uint64_t deletes;
+    uint64_t evictions;       /* objects dropped from memory, a copy being on disk */
+    uint64_t evict_blocked;   /* evictions given up because the object was leased */
+    uint64_t spills;          /* objects written to a spill file */
+    uint64_t spill_raw;       /* bytes spilled, before compression */
+    uint64_t spill_written;   /* bytes written to spill files */
+    uint64_t restores;        /* objects brought back from a spill file */
+    uint64_t restore_raw;     /* bytes brought back, after decompression */
+    uint64_t restore_failed;  /* objects that could not be brought back */
+    uint64_t rooms;           /* rooms granted to writers */
+    uint64_t rooms_warm;      /* ... from recycled, warm memory */
+    uint64_t room_waits;      /* requests for room that had to wait for memory */
+    uint64_t room_failures;   /* requests for room that failed */
+    uint64_t clients_lost;    /* clients that went away without saying so */
+    uint64_t protocol_errors; /* clients dropped because they broke the protocol */
+    uint64_t table_growths;   /* index tables replaced */
 } granary_store_stat;
 
 /* Read the account. No message: works while the store is busy. */

@@ -9,8 +9,9 @@
 
 #include "base/error.h"
 
-granary_id
-gr_id_hash(const void *bytes, size_t size)
+/* XXH3-128 as an id, never all zero. */
+static granary_id
+id_of_bytes(const void *bytes, size_t size)
 {
     XXH128_hash_t hash = XXH3_128bits(bytes, size);
     granary_id id = gr_id_from_words(hash.low64, hash.high64);
@@ -55,7 +56,7 @@ granary_id_from_name(const char *session, const char *name)
         }
         (void)snprintf(all, (size_t)length + 1, "%s/%s", session == NULL ? "default" : session, name);
     }
-    id = gr_id_hash(all, (size_t)length);
+    id = id_of_bytes(all, (size_t)length);
     if (all != text) {
         free(all);
     }
@@ -68,7 +69,7 @@ gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output)
     char text[256];
     int length = snprintf(text, sizeof text, "%.200s#%llu#%u", graph_key, (unsigned long long)op, output);
 
-    return gr_id_hash(text, (size_t)length);
+    return id_of_bytes(text, (size_t)length);
 }
 
 void

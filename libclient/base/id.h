@@ -36,9 +36,6 @@ gr_id_is_zero(granary_id id)
     return gr_id_equal(id, (granary_id){{0}});
 }
 
-/* XXH3-128 of bytes as an id (never all zero). */
-granary_id gr_id_hash(const void *bytes, size_t size);
-
 /* The id of output `output` of chunk operator `op` of a graph: known before anything runs. */
 granary_id gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output);
 

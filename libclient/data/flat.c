@@ -24,8 +24,9 @@ store(struct flat_out *out, size_t at, uint64_t value, size_t size)
     }
 }
 
-void
-flat_pad(struct flat_out *out, size_t alignment)
+/* Zeros up to a multiple of alignment. */
+static void
+pad(struct flat_out *out, size_t alignment)
 {
     (void)reserve(out, (alignment - out->size % alignment) % alignment);
 }
@@ -41,7 +42,7 @@ flat_put_table(struct flat_out *out, const uint8_t *sizes, size_t count)
     if (root) {
         (void)reserve(out, 4);
     }
-    flat_pad(out, 2);
+    pad(out, 2);
     vtable = reserve(out, 4 + 2 * count);
     /* A table at 4 modulo 8 has its 8-byte fields aligned right behind its first word. */
     (void)reserve(out, (12 - out->size % 8) % 8);
@@ -99,7 +100,7 @@ flat_put_string(struct flat_out *out, const char *text, size_t length)
 {
     size_t at;
 
-    flat_pad(out, 4);
+    pad(out, 4);
     at = reserve(out, 4 + length + 1);
     store(out, at, length, 4);
     if (out->bytes != NULL) {
@@ -114,7 +115,7 @@ flat_put_vector(struct flat_out *out, size_t count, size_t element_size)
     size_t at;
 
     if (element_size == 4) {
-        flat_pad(out, 4);
+        pad(out, 4);
     } else {
         (void)reserve(out, (12 - out->size % 8) % 8); /* the elements, behind the count, at 0 modulo 8 */
     }

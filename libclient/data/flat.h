@@ -34,8 +34,6 @@ size_t flat_put_vector(struct flat_out *out, size_t count, size_t element_size);
 void flat_refer_element(struct flat_out *out, size_t vector, size_t i, size_t target);
 /* Write into element i of a vector of structs. */
 void flat_set_element(struct flat_out *out, size_t vector, size_t i, size_t element_size, const void *element);
-/* Zeros up to a multiple of alignment. */
-void flat_pad(struct flat_out *out, size_t alignment);
 
 /* ---- reading ---- */
 

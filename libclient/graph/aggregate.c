@@ -13,12 +13,6 @@ static const char *const names[] = {
 };
 enum { FUNCTIONS = sizeof names / sizeof names[0] };
 
-const char *
-gr_aggregate_function_name(enum gr_aggregate_function function)
-{
-    return names[function];
-}
-
 /* The text without blanks around it. */
 static void
 trim(const char **text, size_t *size)

@@ -30,9 +30,6 @@ struct gr_aggregate {
 granary_err gr_aggregates_parse(const Granary__Attr *attr, struct gr_aggregate **ret_aggregates, size_t *ret_count);
 void gr_aggregates_free(struct gr_aggregate *aggregates, size_t count);
 
-/* "sum" for GR_AGGREGATE_SUM. Static storage. */
-const char *gr_aggregate_function_name(enum gr_aggregate_function function);
-
 /* dtype of the result over a column of that dtype (ignored for SIZE). Errors: ETYPE "sum needs ..., not string" */
 granary_err gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, granary_dtype *ret_dtype);
 

@@ -79,10 +79,4 @@ void gr_graph_destroy(struct gr_graph *graph);
  */
 granary_err gr_graph_infer(struct gr_graph *graph);
 
-/*
- * Which dimensions the parameter "axes" of sum and mean reduces in a tensor of `dims` dimensions; without it all.
- * ret_reduced is written on failure, too. Errors: EINVAL no such axis, one named twice
- */
-granary_err gr_axes_read(Granary__Attr *const *attrs, size_t count, int dims, bool ret_reduced[8]);
-
 #endif

@@ -233,8 +233,9 @@ infer_unary(const struct gr_graph_node *node, const struct gr_node_type *input, 
     return GRANARY_OK;
 }
 
-granary_err
-gr_axes_read(Granary__Attr *const *attrs, size_t count, int dims, bool ret_reduced[8])
+/* Which dimensions the parameter "axes" of sum and mean reduces in a tensor of `dims` dimensions; without it all. */
+static granary_err
+read_axes(Granary__Attr *const *attrs, size_t count, int dims, bool ret_reduced[8])
 {
     const Granary__Attr *axes = gr_attr_find(attrs, count, "axes");
 
@@ -261,7 +262,7 @@ static granary_err
 infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
 {
     bool reduced[DIMS_MAX];
-    granary_err err = gr_axes_read(node->node->attrs, node->node->n_attrs, input->dims, reduced);
+    granary_err err = read_axes(node->node->attrs, node->node->n_attrs, input->dims, reduced);
 
     if (err != GRANARY_OK) {
         return err;

@@ -238,11 +238,10 @@ granary_store_stat_get(granary_client *client, granary_store_stat *ret_stat)
         .objects_spilled = account[GR_ACCOUNT_OBJECTS_SPILLED],
         .clients = account[GR_ACCOUNT_CLIENTS],
         .index_bytes = account[GR_ACCOUNT_INDEX],
-        .spills = atomic_load_explicit(&control->counters[GR_COUNTER_spills], memory_order_relaxed),
-        .restores = atomic_load_explicit(&control->counters[GR_COUNTER_restores], memory_order_relaxed),
-        .evictions = atomic_load_explicit(&control->counters[GR_COUNTER_evictions], memory_order_relaxed),
-        .seals = atomic_load_explicit(&control->counters[GR_COUNTER_seals], memory_order_relaxed),
-        .deletes = atomic_load_explicit(&control->counters[GR_COUNTER_deletes], memory_order_relaxed),
+#define COUNTER(name, unit, summary)                                                                                   \
+    .name = atomic_load_explicit(&control->counters[GR_COUNTER_##name], memory_order_relaxed),
+#include "contract/counters.def"
+#undef COUNTER
     };
     return GRANARY_OK;
 }

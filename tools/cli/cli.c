@@ -14,11 +14,6 @@
 
 enum { KEY_SESSION = 0x1000, KEY_JSON };
 
-static const struct argp_option place_options[] = {
-    {"instance", 'i', "NAME|DIR", 0, "the instance; else $GRANARY_INSTANCE, else 'default'", 10},
-    {"session", KEY_SESSION, "NAME", 0, "the session; default 'default'", 10},
-    {0},
-};
 static const struct argp_option common_options[] = {
     {"instance", 'i', "NAME|DIR", 0, "the instance; else $GRANARY_INSTANCE, else 'default'", 10},
     {"session", KEY_SESSION, "NAME", 0, "the session; default 'default'", 10},
@@ -47,7 +42,6 @@ parse_common(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp cli_common_argp = {.options = common_options, .parser = parse_common};
-const struct argp cli_place_argp = {.options = place_options, .parser = parse_common};
 
 void
 cli_parse(const struct argp *argp, int argc, char **argv, void *input)

@@ -24,8 +24,6 @@ struct cli {
 
 /* Options every command takes (--instance, --session, --json), to be named in .children; input is the struct cli *. */
 extern const struct argp cli_common_argp;
-/* The same without --json. */
-extern const struct argp cli_place_argp;
 
 /* Parse with argp; usage errors exit with status 2. children_input reaches cli_common_argp as its input. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);

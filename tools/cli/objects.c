@@ -308,6 +308,7 @@ out:
 static void
 print_account(const granary_store_stat *stat, bool json)
 {
+    enum { TIMES, BYTES };
     const struct {
         const char *name;
         uint64_t value;
@@ -319,9 +320,10 @@ print_account(const granary_store_stat *stat, bool json)
         {"pooled", stat->pooled_bytes, true},     {"spilled", stat->spilled_bytes, true},
         {"disk", stat->disk_bytes, true},         {"index", stat->index_bytes, true},
         {"objects", stat->objects, false},        {"objects_spilled", stat->objects_spilled, false},
-        {"clients", stat->clients, false},        {"seals", stat->seals, false},
-        {"deletes", stat->deletes, false},        {"spills", stat->spills, false},
-        {"restores", stat->restores, false},      {"evictions", stat->evictions, false},
+        {"clients", stat->clients, false},
+#define COUNTER(name, unit, summary) {#name, stat->name, (unit) == BYTES},
+#include "contract/counters.def"
+#undef COUNTER
     };
     char size[32];
 
