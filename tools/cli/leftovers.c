@@ -1,5 +1,6 @@
 #include "leftovers.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -14,12 +15,50 @@
 #include "base/fd.h"
 #include "daemons.h"
 
+/* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory.
+ */
+static const char *const runtime_files[] = {"store.sock", "sched.sock",   "pool.sock",    "instance.json",
+                                            "log",        "state.db-shm", "state.db-wal", "state.db",
+                                            "store.lock", "sched.lock",   LEFTOVERS_LOCK};
+
+granary_err
+leftovers_check_directory(const struct gr_instance *instance)
+{
+    struct dirent *entry;
+    bool empty = true;
+    bool ours = false;
+    DIR *dir = opendir(instance->runtime);
+
+    if (dir == NULL) {
+        return gr_fail_errno("%s", instance->runtime);
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            empty = false;
+            ours = ours || strcmp(entry->d_name, LEFTOVERS_LOCK) == 0;
+        }
+    }
+    (void)closedir(dir);
+    return empty || ours
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EEXIST,
+                         "%s is a directory with files that are no instance's: name one that is empty or does "
+                         "not exist with --instance",
+                         instance->runtime);
+}
+
 void
 leftovers_sweep(const struct gr_instance *instance)
 {
+    char path[PATH_MAX];
+
     (void)gr_instance_sweep_shm(instance);
     gr_remove_tree(instance->spill_default);
-    gr_remove_tree(instance->runtime);
+    for (size_t i = 0; i < sizeof runtime_files / sizeof runtime_files[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", instance->runtime, runtime_files[i]);
+        gr_remove_tree(path);
+    }
+    (void)rmdir(instance->runtime); /* stays when somebody put files of their own there */
     /* The directory above is ours when we made it for the first instance; it goes with the last one. */
     if (strstr(instance->runtime, "granary") != NULL) {
         char parent[PATH_MAX];

@@ -5,7 +5,17 @@
 #ifndef CLI_LEFTOVERS_H
 #define CLI_LEFTOVERS_H
 
+#include "base/error.h"
 #include "base/instance.h"
+
+/* The supervisor's lock, in the runtime directory: it marks the directory as an instance's. */
+#define LEFTOVERS_LOCK "lock"
+
+/*
+ * Whether the runtime directory may become this instance's: it is empty, or an instance's already. EEXIST: it holds
+ * files of somebody else, which stopping an instance must not touch.
+ */
+granary_err leftovers_check_directory(const struct gr_instance *instance);
 
 /*
  * Wait until the daemons of a killed supervisor are gone. The kernel tells them and they end by themselves, which may
@@ -13,7 +23,8 @@
  */
 void leftovers_await(const struct gr_instance *instance);
 
-/* Remove the instance's shared memory, spill files and runtime directory, and the directory above when it is ours. */
+/* Remove the instance's shared memory, spill files, its files in the runtime directory and that if nothing is left, and
+ * the directory above when it is ours. */
 void leftovers_sweep(const struct gr_instance *instance);
 
 #endif

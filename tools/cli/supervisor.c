@@ -34,7 +34,7 @@ lock_take(const struct gr_instance *instance, bool create, int *ret_fd, pid_t *r
 {
     char path[PATH_MAX];
 
-    (void)snprintf(path, sizeof path, "%s/lock", instance->runtime);
+    (void)snprintf(path, sizeof path, "%s/" LEFTOVERS_LOCK, instance->runtime);
     return gr_daemon_lock(path, create, ret_fd, ret_holder);
 }
 
@@ -247,6 +247,9 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     int report[2] = {-1, -1};
     granary_err err = gr_mkdir_private(options->instance.runtime);
 
+    if (err == GRANARY_OK) {
+        err = leftovers_check_directory(&options->instance);
+    }
     if (err != GRANARY_OK) {
         return err;
     }

@@ -27,6 +27,19 @@ granary down | grep -q 'is down' || fail "down"
 expect 3 'no instance is up' granary down
 expect 3 'granary up' granary ls
 
+# A directory with files of somebody else is refused; files put next to an instance's outlive it.
+mkdir -p "$work/theirs/log"
+echo thesis >"$work/theirs/log/thesis"
+expect 1 'no instance.s: name one' granary up --instance "$work/theirs"
+expect 3 'no instance is up' granary down --instance "$work/theirs"
+[ -s "$work/theirs/log/thesis" ] || fail "files that were there before are gone"
+granary up --executors 1 >/dev/null
+mkdir "$work/i/sub"
+echo thesis >"$work/i/sub/thesis"
+granary down >/dev/null
+[ "$(find "$work/i" -type f)" = "$work/i/sub/thesis" ] || fail "down removed what is not the instance's, or left its own"
+rm -r "$work/i"
+
 # Every process killed at once.
 granary up --executors 2 >/dev/null
 granary put $birds >/dev/null
