@@ -283,6 +283,19 @@ column_load(struct eval_node *node, int64_t from, int64_t n)
     column_values(node, from, n);
 }
 
+/* The values tell where to look; a row would be one of the chunk, which nobody sees. */
+static granary_err
+fail_overflow(const struct eval *eval, const struct eval_node *node, int64_t i)
+{
+    const int64_t *a = node->operands[0]->values;
+    const int64_t *b = node->operands[1] != NULL ? node->operands[1]->values : NULL;
+
+    return b == NULL
+               ? gr_fail(GRANARY_EFAILED, "expression `%s`: integer overflow of %lld", eval->text, (long long)a[i])
+               : gr_fail(GRANARY_EFAILED, "expression `%s`: integer overflow of %lld and %lld", eval->text,
+                         (long long)a[i], (long long)b[i]);
+}
+
 static granary_err
 block_compute(const struct eval *eval, struct eval_node *node, int64_t from, int64_t n)
 {
@@ -306,8 +319,7 @@ block_compute(const struct eval *eval, struct eval_node *node, int64_t from, int
     }
     err = eval_call(node, n, &bad);
     if (bad >= 0) {
-        return gr_fail(GRANARY_EFAILED, "expression `%s`: integer overflow at row %lld", eval->text,
-                       (long long)(from + bad));
+        return fail_overflow(eval, node, bad);
     }
     return err;
 }
