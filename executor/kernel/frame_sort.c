@@ -1,6 +1,7 @@
 /*
  * sort, and sorting in parallel: chunks are sorted, a sample of each goes into the choice of pivots, every chunk is cut
- * at the pivots, and part i of all chunks is merged. Rows equal to a pivot are below it, in every chunk alike.
+ * at the pivots, and part i of all chunks is merged. Samples carry where they come from (chunk, row), which decides
+ * between equal keys as a stable sort does: parts are even however often a key repeats.
  */
 #include <stdlib.h>
 
@@ -8,14 +9,21 @@
 #include "kernel/frame_call.h"
 #include "kernel/sort.h"
 
+/* Columns of samples and pivots behind the keys; no name that a user can choose begins so. */
+#define CHUNK_COLUMN "\1chunk"
+#define ROW_COLUMN   "\1row"
+#define POSITIONS    2
+
 struct order {
-    const Granary__Attr *by;
+    char **names; /* the array is owned, the names are not */
     bool *descending;
+    size_t count;
 };
 
 static void
 order_fini(struct order *order)
 {
+    free(order->names);
     free(order->descending);
 }
 
@@ -24,37 +32,50 @@ order_init(const struct gr_kernel_call *call, struct order *ret_order)
 {
     struct order order = {0};
     const Granary__Attr *descending = gr_attr_find(call->op->attrs, call->op->n_attrs, "descending");
-    granary_err err = call_attr(call, "by", GRANARY__ATTR__KIND__STRINGS, &order.by);
+    const Granary__Attr *by;
+    granary_err err = call_attr(call, "by", GRANARY__ATTR__KIND__STRINGS, &by);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    if (order.by->n_strings == 0) {
+    if (by->n_strings == 0) {
         return gr_fail(GRANARY_EINVAL, "%s: 'by' names no column", call->op->op);
     }
-    if (descending != NULL && descending->n_ints != 1 && descending->n_ints != order.by->n_strings) {
+    if (descending != NULL && descending->n_ints != 1 && descending->n_ints != by->n_strings) {
         return gr_fail(GRANARY_EINVAL, "%s: 'descending' has %zu values for %zu columns", call->op->op,
-                       descending->n_ints, order.by->n_strings);
+                       descending->n_ints, by->n_strings);
     }
-    order.descending = calloc(order.by->n_strings, sizeof *order.descending);
-    if (order.descending == NULL) {
+    order.count = by->n_strings;
+    order.names = calloc(order.count + POSITIONS, sizeof *order.names);
+    order.descending = calloc(order.count + POSITIONS, sizeof *order.descending);
+    if (order.names == NULL || order.descending == NULL) {
+        order_fini(&order);
         return gr_fail(GRANARY_ENOMEM, "%s: out of memory", call->op->op);
     }
-    for (size_t i = 0; descending != NULL && i < order.by->n_strings; i++) {
-        order.descending[i] = descending->ints[descending->n_ints == 1 ? 0 : i] != 0;
+    for (size_t i = 0; i < order.count; i++) {
+        order.names[i] = by->strings[i];
+        order.descending[i] = descending != NULL && descending->ints[descending->n_ints == 1 ? 0 : i] != 0;
     }
     *ret_order = order;
     return GRANARY_OK;
+}
+
+/* Equal keys in the order of where they come from. */
+static void
+order_add_positions(struct order *order)
+{
+    order->names[order->count++] = (char *)(uintptr_t)CHUNK_COLUMN;
+    order->names[order->count++] = (char *)(uintptr_t)ROW_COLUMN;
 }
 
 /* The keys of one frame; *ret_keys is to be freed. */
 static granary_err
 order_keys(const struct order *order, const granary_frame *frame, struct sort_key **ret_keys)
 {
-    size_t count = order->by->n_strings;
+    size_t count = order->count;
     const granary_column **columns;
     struct sort_key *keys;
-    granary_err err = frame_columns(frame, order->by->strings, count, &columns);
+    granary_err err = frame_columns(frame, order->names, count, &columns);
 
     if (err != GRANARY_OK) {
         return err;
@@ -92,7 +113,7 @@ frame_sorted(const granary_frame *frame, const struct order *order, int64_t limi
     if (err != GRANARY_OK) {
         return err;
     }
-    err = sort_rows(keys, order->by->n_strings, frame->rows, limit, &indices, &count);
+    err = sort_rows(keys, order->count, frame->rows, limit, &indices, &count);
     free(keys);
     if (err == GRANARY_OK) {
         err = gr_frame_take(frame, indices, count, ret_frame);
@@ -139,38 +160,75 @@ rows_spread(int64_t rows, int64_t count, int64_t **ret_indices)
     return GRANARY_OK;
 }
 
-/* `count` of the frame's rows, spread evenly. */
+/* The keys of rows[0..count) of a chunk, and where they come from. */
 static granary_err
-keys_spread(const granary_frame *frame, const Granary__Attr *by, int64_t count, granary_frame **ret_frame)
+keys_sampled(const granary_frame *frame, const struct order *order, int64_t chunk, const int64_t *rows, int64_t count,
+             granary_frame **ret_sample)
 {
-    int64_t *indices = NULL;
-    granary_err err = rows_spread(frame->rows, count, &indices);
+    granary_frame *keys = NULL;
+    granary_frame *sample = NULL;
+    struct gr_column position;
+    granary_err err = frame_take_columns(frame, order->names, order->count, rows, count, &keys);
 
-    if (err == GRANARY_OK) {
-        err = frame_take_columns(frame, by->strings, by->n_strings, indices, count, ret_frame);
-        free(indices);
+    if (err == GRANARY_OK && (sample = gr_frame_create(order->count + POSITIONS, count)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "sort: out of memory for %lld samples", (long long)count);
     }
-    return err;
+    for (size_t i = 0; i < order->count && err == GRANARY_OK; i++) {
+        struct gr_column column = keys->columns[i];
+
+        keys->columns[i].owned = false;
+        column.view.name = NULL;
+        err = gr_frame_set(sample, i, order->names[i], &column);
+    }
+    for (size_t p = 0; p < POSITIONS && err == GRANARY_OK; p++) {
+        err = gr_column_alloc(GRANARY_INT64, count, 0, false, &position);
+        for (int64_t i = 0; i < count && err == GRANARY_OK; i++) {
+            ((int64_t *)(uintptr_t)position.view.values)[i] = p == 0 ? chunk : rows[i];
+        }
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(sample, order->count + p, p == 0 ? CHUNK_COLUMN : ROW_COLUMN, &position);
+        }
+    }
+    gr_frame_destroy(keys);
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(sample);
+        return err;
+    }
+    *ret_sample = sample;
+    return GRANARY_OK;
+}
+
+static int64_t
+call_chunk(const struct gr_kernel_call *call)
+{
+    return gr_attr_int(call->op->attrs, call->op->n_attrs, "chunk", 0);
 }
 
 granary_err
 kernel_sort_sample(struct gr_kernel_call *call)
 {
     int64_t samples = gr_attr_int(call->op->attrs, call->op->n_attrs, "samples", 0);
-    const Granary__Attr *by;
     const granary_frame *frame;
     granary_frame *sample = NULL;
+    struct order order = {0};
+    int64_t *rows = NULL;
     granary_err err = call_frame(call, 0, &frame);
 
     if (err == GRANARY_OK) {
-        err = call_attr(call, "by", GRANARY__ATTR__KIND__STRINGS, &by);
+        err = order_init(call, &order);
     }
     if (err == GRANARY_OK && samples < 1) {
         err = gr_fail(GRANARY_EINVAL, "sort_sample: 'samples' must be at least 1");
     }
     if (err == GRANARY_OK) {
-        err = keys_spread(frame, by, samples < frame->rows ? samples : frame->rows, &sample);
+        samples = samples < frame->rows ? samples : frame->rows;
+        err = rows_spread(frame->rows, samples, &rows);
     }
+    if (err == GRANARY_OK) {
+        err = keys_sampled(frame, &order, call_chunk(call), rows, samples, &sample);
+    }
+    free(rows);
+    order_fini(&order);
     return err == GRANARY_OK ? call_yield(call, 0, sample) : err;
 }
 
@@ -187,13 +245,32 @@ call_parts(const struct gr_kernel_call *call, int64_t *ret_parts)
     return GRANARY_OK;
 }
 
+/* `parts` - 1 rows of the sorted samples, spread evenly. Without a sample there are none. */
+static granary_err
+pivots_choose(const granary_frame *samples, const struct order *order, int64_t parts, granary_frame **ret_pivots)
+{
+    int64_t count = samples->rows > 0 ? parts - 1 : 0;
+    granary_frame *sorted = NULL;
+    int64_t *rows = NULL;
+    granary_err err = frame_sorted(samples, order, SORT_NO_LIMIT, &sorted);
+
+    if (err == GRANARY_OK) {
+        err = rows_spread(samples->rows, count, &rows);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_frame_take(sorted, rows, count, ret_pivots);
+    }
+    free(rows);
+    gr_frame_destroy(sorted);
+    return err;
+}
+
 /* Without a sample there are no pivots, and everything is in the first part. */
 granary_err
 kernel_sort_pivots(struct gr_kernel_call *call)
 {
     const granary_frame **samples;
     granary_frame *all = NULL;
-    granary_frame *sorted = NULL;
     granary_frame *pivots = NULL;
     struct order order = {0};
     int64_t parts = 0;
@@ -210,13 +287,10 @@ kernel_sort_pivots(struct gr_kernel_call *call)
         err = gr_frame_concat(samples, call->input_count, &all);
     }
     if (err == GRANARY_OK) {
-        err = frame_sorted(all, &order, SORT_NO_LIMIT, &sorted);
-    }
-    if (err == GRANARY_OK) {
-        err = keys_spread(sorted, order.by, sorted->rows > 0 ? parts - 1 : 0, &pivots);
+        order_add_positions(&order);
+        err = pivots_choose(all, &order, parts, &pivots);
     }
     order_fini(&order);
-    gr_frame_destroy(sorted);
     gr_frame_destroy(all);
     free(samples);
     return err == GRANARY_OK ? call_yield(call, 0, pivots) : err;
@@ -238,30 +312,67 @@ keys_match(const struct sort_key *a, const struct sort_key *b, size_t count)
     return GRANARY_OK;
 }
 
+/* A sorted chunk that is cut at pivots. */
+struct cut {
+    const struct sort_key *keys;
+    int64_t rows;
+    int64_t chunk;
+    const struct sort_key *pivots;
+    size_t count; /* of keys */
+    const int64_t *pivot_chunks;
+    const int64_t *pivot_rows;
+};
+
+/* Whether a row comes after a pivot in the order of the whole. */
+static bool
+is_after(const struct cut *cut, int64_t row, int64_t pivot)
+{
+    int order = sort_compare(cut->keys, row, cut->pivots, pivot, cut->count);
+
+    if (order != 0) {
+        return order > 0;
+    }
+    return cut->chunk != cut->pivot_chunks[pivot] ? cut->chunk > cut->pivot_chunks[pivot]
+                                                  : row > cut->pivot_rows[pivot];
+}
+
 /* How many of the sorted rows are not after a pivot. */
 static int64_t
-rows_until(const struct sort_key *keys, int64_t rows, const struct sort_key *pivots, int64_t pivot, size_t count)
+rows_until(const struct cut *cut, int64_t pivot)
 {
     int64_t low = 0;
-    int64_t high = rows;
+    int64_t high = cut->rows;
 
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
 
-        if (sort_compare(keys, middle, pivots, pivot, count) <= 0) {
-            low = middle + 1;
-        } else {
+        if (is_after(cut, middle, pivot)) {
             high = middle;
+        } else {
+            low = middle + 1;
         }
     }
     return low;
+}
+
+/* Where the pivots come from, as sort_sample wrote it. */
+static granary_err
+pivot_positions(const granary_frame *pivots, const char *name, const int64_t **ret_values)
+{
+    int position = gr_frame_find(pivots, name);
+
+    if (position < 0 || pivots->columns[position].view.dtype != GRANARY_INT64) {
+        return gr_fail(GRANARY_ETYPE, "sort: the pivots do not say where they come from");
+    }
+    *ret_values = pivots->columns[position].view.values;
+    return GRANARY_OK;
 }
 
 static granary_err
 split_at(struct gr_kernel_call *call, const struct order *order, const granary_frame *frame,
          const granary_frame *pivots, int64_t parts)
 {
-    size_t count = order->by->n_strings;
+    struct cut cut = {.rows = frame->rows, .chunk = call_chunk(call), .count = order->count};
     struct sort_key *keys = NULL;
     struct sort_key *pivot_keys = NULL;
     int64_t from = 0;
@@ -271,14 +382,22 @@ split_at(struct gr_kernel_call *call, const struct order *order, const granary_f
         err = order_keys(order, pivots, &pivot_keys);
     }
     if (err == GRANARY_OK) {
-        err = keys_match(keys, pivot_keys, count);
+        err = keys_match(keys, pivot_keys, cut.count);
     }
+    if (err == GRANARY_OK) {
+        err = pivot_positions(pivots, CHUNK_COLUMN, &cut.pivot_chunks);
+    }
+    if (err == GRANARY_OK) {
+        err = pivot_positions(pivots, ROW_COLUMN, &cut.pivot_rows);
+    }
+    cut.keys = keys;
+    cut.pivots = pivot_keys;
     for (int64_t part = 0; part < parts && err == GRANARY_OK; part++) {
         int64_t to = frame->rows;
         granary_frame *slice;
 
         if (part < parts - 1 && part < pivots->rows) {
-            to = rows_until(keys, frame->rows, pivot_keys, part, count);
+            to = rows_until(&cut, part);
         }
         to = to < from ? from : to; /* pivots out of order are not ours */
         err = gr_frame_slice(frame, from, to - from, &slice);
@@ -371,7 +490,7 @@ frames_merged(const granary_frame *const *frames, size_t count, const struct ord
         err = order_keys(order, all, &keys);
     }
     if (err == GRANARY_OK) {
-        err = sort_merge_runs(keys, order->by->n_strings, ends, count, limit, &indices, &rows);
+        err = sort_merge_runs(keys, order->count, ends, count, limit, &indices, &rows);
     }
     if (err == GRANARY_OK) {
         err = gr_frame_take(all, indices, rows, ret_frame);

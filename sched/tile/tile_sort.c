@@ -1,7 +1,8 @@
 /*
  * sort: chunks are sorted, then merged. Few chunks, or few rows wanted: one merge, or a tree of them. Many: samples of
  * all give pivots, every sorted chunk is cut at the pivots, and part j of all chunks is merged into chunk j of the
- * result. Equal rows fall into one part and keep the order of the chunks, so the result is stable however it is cut.
+ * result. Between equal keys chunk and row decide, as in a stable sort, so that parts are even however often a key
+ * repeats.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,16 @@ merge_all(struct tiling *t, size_t i, gr_attrs attrs, struct gr_tiled *sorted, e
                                 : tiling_add(t, i, GR_CHUNK_sort_merge, attrs, sorted->pieces, count, out->bytes[0]);
 }
 
+/* Which chunk it is. */
+static gr_attrs
+chunk_attrs(struct tiling *t, size_t chunk)
+{
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("chunk", (int64_t)chunk));
+    return attrs;
+}
+
 /* Samples of all chunks, and from them the pivots. Overwrites nothing. */
 static granary_err
 add_pivots(struct tiling *t, size_t i, const struct gr_tiled *sorted, size_t parts, struct gr_piece *ret_pivots)
@@ -69,8 +80,16 @@ add_pivots(struct tiling *t, size_t i, const struct gr_tiled *sorted, size_t par
     }
     for (size_t p = 0; p < sorted->count; p++) {
         uint64_t bytes = 64 * samples < sorted->bytes[p] ? 64 * samples : sorted->bytes[p];
+        struct gr_chunk_spec spec = {.op = GR_CHUNK_sort_sample,
+                                     .step = (uint32_t)i,
+                                     .shared = sample_attrs,
+                                     .own = chunk_attrs(t, p),
+                                     .inputs = &sorted->pieces[p],
+                                     .input_count = 1,
+                                     .outputs = 1,
+                                     .bytes = bytes};
 
-        pieces[p] = tiling_add(t, i, GR_CHUNK_sort_sample, sample_attrs, &sorted->pieces[p], 1, bytes);
+        pieces[p] = gr_chunks_add(t->chunks, &spec);
     }
     *ret_pivots = tiling_add(t, i, GR_CHUNK_sort_pivots, sort_attrs(t, i, "parts", (int64_t)parts), pieces,
                              sorted->count, 64 * parts);
@@ -94,6 +113,7 @@ merge_in_parts(struct tiling *t, size_t i, const struct gr_tiled *sorted, size_t
         struct gr_chunk_spec spec = {.op = GR_CHUNK_sort_split,
                                      .step = (uint32_t)i,
                                      .shared = split_attrs,
+                                     .own = chunk_attrs(t, p),
                                      .inputs = inputs,
                                      .input_count = 2,
                                      .outputs = (uint32_t)parts,

@@ -224,7 +224,8 @@ call_order(struct kernel_test *test, const char *op, const char *by, const char 
 
 /* sort -> sample -> pivots -> split -> merge, and the parts one after the other. */
 static granary_frame *
-sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *descending, int64_t samples)
+sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *descending, int64_t samples,
+                   int64_t *ret_largest)
 {
     granary_frame *parts[CHUNKS][PARTS];
     granary_frame *merged[PARTS];
@@ -242,6 +243,7 @@ sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *des
         runs[i] = sorted(chunks[i], by, descending, -1);
         call_order(&sampling, "sort_sample", by, descending);
         kernel_test_attr(&sampling, gr_attr_new_int("samples", samples));
+        kernel_test_attr(&sampling, gr_attr_new_int("chunk", i));
         kernel_test_frame(&sampling, runs[i]);
         sample[i] = kernel_test_to_frame(&sampling, kernel_sort_sample);
         assert_true(sample[i]->rows <= samples);
@@ -252,6 +254,7 @@ sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *des
     for (int i = 0; i < CHUNKS; i++) {
         call_order(&test, "sort_split", by, descending);
         kernel_test_attr(&test, gr_attr_new_int("parts", PARTS));
+        kernel_test_attr(&test, gr_attr_new_int("chunk", i));
         kernel_test_frame(&test, runs[i]);
         kernel_test_frame(&test, pivots);
         test.output_count = PARTS;
@@ -268,6 +271,7 @@ sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *des
             kernel_test_frame(&test, parts[i][part]);
         }
         merged[part] = kernel_test_to_frame(&test, kernel_sort_merge);
+        *ret_largest = merged[part]->rows > *ret_largest ? merged[part]->rows : *ret_largest;
     }
     assert_int_equal(gr_frame_concat((const granary_frame *const *)merged, PARTS, &result), GRANARY_OK);
     for (int i = 0; i < CHUNKS; i++) {
@@ -310,9 +314,11 @@ parallel_sort_equals_the_plain_one(void **state)
             granary_frame *plain = sorted(frame, orders[j].by, orders[j].descending, -1);
             granary_frame *chunks[CHUNKS];
             granary_frame *result;
+            int64_t largest = 0;
 
             cut_at_random(frame, &random, chunks);
-            result = sorted_in_parallel(chunks, orders[j].by, orders[j].descending, 1 + random_below(&random, 20));
+            result =
+                sorted_in_parallel(chunks, orders[j].by, orders[j].descending, 1 + random_below(&random, 20), &largest);
             assert_same_bytes(result, plain);
             gr_frame_destroy(result);
             for (int k = 0; k < CHUNKS; k++) {
@@ -321,6 +327,32 @@ parallel_sort_equals_the_plain_one(void **state)
             gr_frame_destroy(plain);
             gr_frame_destroy(frame);
         }
+    }
+}
+
+/* A part that held all rows of a frequent key would need all the memory at once. */
+static void
+a_key_that_repeats_is_spread_over_parts(void **state)
+{
+    enum { ROWS = 200 };
+    struct gr_column column;
+    granary_frame *chunks[CHUNKS];
+    granary_frame *result;
+    int64_t largest = 0;
+
+    (void)state;
+    for (int i = 0; i < CHUNKS; i++) {
+        assert_int_equal(gr_column_alloc(GRANARY_INT64, ROWS, 0, false, &column), GRANARY_OK);
+        chunks[i] = gr_frame_create(1, ROWS);
+        assert_non_null(chunks[i]);
+        assert_int_equal(gr_frame_set(chunks[i], 0, "a", &column), GRANARY_OK);
+    }
+    result = sorted_in_parallel(chunks, "a", "0", 16, &largest);
+    assert_int_equal(result->rows, CHUNKS * ROWS);
+    assert_in_range(largest, CHUNKS * ROWS / PARTS, CHUNKS * ROWS / PARTS * 3 / 2);
+    gr_frame_destroy(result);
+    for (int i = 0; i < CHUNKS; i++) {
+        gr_frame_destroy(chunks[i]);
     }
 }
 
@@ -404,6 +436,7 @@ main(void)
         cmocka_unit_test(long_equal_strings_are_compared_to_the_end),
         cmocka_unit_test(limit_gives_the_first_rows),
         cmocka_unit_test(parallel_sort_equals_the_plain_one),
+        cmocka_unit_test(a_key_that_repeats_is_spread_over_parts),
         cmocka_unit_test(merge_with_limit_gives_the_first_rows),
         cmocka_unit_test(wrong_calls_are_answered),
     };
