@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -287,29 +286,16 @@ null_graph(size_t count, size_t inputs_each)
     return graph;
 }
 
-static double
-seconds(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-/* Time of a plan of nulls without the check of the graph, which is another room's; all subtasks there. */
-static double
+/* All subtasks of a graph of nulls come at once and in order. */
+static void
 plan_nulls(struct world *world, size_t count, size_t inputs_each, size_t *ret_afters)
 {
     Granary__Graph *graph = null_graph(count, inputs_each);
     struct gr_plan_batch batch;
-    double start;
-    double end;
 
     *ret_afters = 0;
     assert_int_equal(gr_plan_create(graph, &world->options, &world->plan), GRANARY_OK);
-    start = seconds();
     assert_int_equal(gr_plan_advance(world->plan, &batch), GRANARY_OK);
-    end = seconds();
     assert_int_equal(batch.count, count);
     assert_true(gr_plan_complete(world->plan));
     for (size_t i = 0; i < count; i++) {
@@ -322,28 +308,20 @@ plan_nulls(struct world *world, size_t count, size_t inputs_each, size_t *ret_af
     }
     gr_plan_batch_free(&batch);
     world_reset(world);
-    return end - start;
 }
 
+/* A cost that grows with the square of the nodes would show as a test that does not end. */
 static void
-nulls_cost_little(void **state)
+a_million_nulls_are_planned(void **state)
 {
     struct world *world = *state;
     size_t afters;
-    double hundred_thousand;
-    double million;
 
-    hundred_thousand = plan_nulls(world, 100000, 0, &afters);
+    plan_nulls(world, 1000000, 0, &afters);
     assert_int_equal(afters, 0);
-    million = plan_nulls(world, 1000000, 0, &afters);
-    print_message("null nodes: %.2f us each of 10^5, %.2f us each of 10^6\n", hundred_thousand * 10, million);
-#ifndef GRANARY_SANITIZED
-    assert_true(hundred_thousand < 0.5);
-    assert_true(million < 8); /* not quadratic; the figures above are what matters */
-#endif
-    (void)plan_nulls(world, 100000, 1, &afters); /* a chain: no recursion */
+    plan_nulls(world, 100000, 1, &afters); /* a chain: no recursion */
     assert_int_equal(afters, 99999);
-    (void)plan_nulls(world, 2000, 64, &afters);
+    plan_nulls(world, 2000, 64, &afters);
     assert_int_equal(afters, 64 * (2000 - 64) + 63 * 64 / 2);
 }
 
@@ -510,7 +488,7 @@ main(void)
         cmocka_unit_test_setup_teardown(ids_follow_from_the_work, setup, teardown),
         cmocka_unit_test_setup_teardown(automatic_chunks_fit_slots_and_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(frames_without_a_header_have_numbered_columns, setup, teardown),
-        cmocka_unit_test_setup_teardown(nulls_cost_little, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_million_nulls_are_planned, setup, teardown),
         cmocka_unit_test_setup_teardown(a_null_waits_for_frames_and_tensors, setup, teardown),
         cmocka_unit_test_setup_teardown(tensors_are_cut_as_asked_or_by_size, setup, teardown),
         cmocka_unit_test_setup_teardown(operands_cut_differently_are_reassembled, setup, teardown),
