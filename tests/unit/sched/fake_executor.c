@@ -62,7 +62,7 @@ work(const Granary__Subtask *subtask, Granary__Done *done)
         done->err = GRANARY_EFAILED;
         done->message = (char *)(uintptr_t) "made to fail";
         done->node = op->node;
-    } else if (named(subtask, "full") && subtask->attempt <= 2) {
+    } else if (named(subtask, "full") && subtask->attempt == 1) {
         done->err = GRANARY_EFULL;
         done->message = (char *)(uintptr_t) "no room";
     } else if (named(subtask, "lose") && subtask->attempt == 1) {
