@@ -21,6 +21,9 @@
 #define CHUNKS_PER_SLOT 4
 #define BLOCKS_MAX      65536 /* smaller chunks than this allows are made larger */
 
+/* Work on a schema grows with the square of its columns, and the scheduler serves nobody else meanwhile. */
+#define COLUMNS_MAX 16384
+
 static granary_err
 no_memory(const struct gr_csv *csv)
 {
@@ -311,6 +314,9 @@ enter_ready(struct gr_csv *csv)
     }
     if (err == GRANARY_OK && fields == 0) {
         err = gr_fail(GRANARY_EINVAL, "node '%s': %s: empty: no record", csv->node->name, csv->name);
+    }
+    if (err == GRANARY_OK && fields > COLUMNS_MAX) {
+        err = file_error(csv, 1, "%" PRIu64 " columns; at most %d can be read", fields, COLUMNS_MAX);
     }
     for (size_t c = 0; c < fields && err == GRANARY_OK; c++) {
         err = add_column(csv, c);

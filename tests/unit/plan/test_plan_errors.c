@@ -117,7 +117,12 @@ static void
 headers_are_checked(void **state)
 {
     struct world *world = *state;
+    char wide[16384 + 1] = "";
 
+    memset(wide, ',', sizeof wide - 1);
+    world_file(world, "wide.csv", wide);
+    assert_fails(world, READ("wide.csv"), GRANARY_EINVAL,
+                 "node 'r': wide.csv:1: 16385 columns; at most 16384 can be read");
     world_file(world, "twice.csv", "a,b,a\n1,2,3\n");
     assert_fails(world, READ("twice.csv"), GRANARY_EINVAL, "node 'r': twice.csv:1: the header names column 'a' twice");
     world_file(world, "blank.csv", "\n\r\n\n");
