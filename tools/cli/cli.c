@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
 
@@ -55,6 +56,35 @@ cli_parse(const struct argp *argp, int argc, char **argv, void *input)
     (void)argp_parse(argp, argc, argv, 0, NULL, input);
 }
 
+/* Names in messages come from files: what would command a terminal is shown instead of sent. */
+static void
+add_escaped(const char *text, struct gr_buf *line)
+{
+    for (; *text != '\0'; text++) {
+        bool control = (unsigned char)*text < ' ' || *text == 0x7f;
+
+        gr_buf_addf(line, control ? "\\x%02x" : "%c", (unsigned char)*text);
+    }
+}
+
+/* In one write, for others may write to the same terminal. */
+static int
+fail(granary_err err, const char *what)
+{
+    const char *message = granary_error_message()[0] != '\0' ? granary_error_message() : granary_error_text(err);
+    struct gr_buf line = {0};
+
+    if (what != NULL) {
+        add_escaped(what, &line);
+        gr_buf_addf(&line, ": ");
+    }
+    add_escaped(message, &line);
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "granary: %.*s\n", (int)line.size, gr_buf_ok(&line) ? line.bytes : "");
+    gr_buf_free(&line);
+    return granary_error_exit_status(err);
+}
+
 int
 cli_fail(granary_err err, const char *format, ...)
 {
@@ -64,10 +94,13 @@ cli_fail(granary_err err, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    (void)fflush(stdout);
-    (void)fprintf(stderr, "granary: %s: %s\n", what,
-                  granary_error_message()[0] != '\0' ? granary_error_message() : granary_error_text(err));
-    return granary_error_exit_status(err);
+    return fail(err, what);
+}
+
+int
+cli_fail_plain(granary_err err)
+{
+    return fail(err, NULL);
 }
 
 granary_client *
@@ -103,7 +136,7 @@ cli_find(granary_client *client, const char *text, granary_id *ret_id)
 {
     granary_err err = granary_object_find(client, text, ret_id);
 
-    return err == GRANARY_OK ? 0 : cli_fail(err, "object %.40s", text);
+    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 
 int

@@ -30,6 +30,8 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* Print `granary: WHAT: message` of the calling thread's last error and return its exit status. */
 int cli_fail(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a message that names its thing already, as the library's about objects do. */
+int cli_fail_plain(granary_err err);
 
 /* Connect to the instance's store. On failure the error is printed and NULL returned with *ret_status set. */
 granary_client *cli_connect(struct cli *cli, int *ret_status);

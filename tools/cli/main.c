@@ -53,6 +53,13 @@ command_bench(struct cli *cli, int argc, char **argv)
     if (argc >= 2 && strcmp(argv[1], "sched") == 0) {
         return bench_sched(argc - 1, argv + 1);
     }
+    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        (void)printf("Usage: granary bench store|sched [--quick] [--json]\n"
+                     "Measure the store or the scheduler on an instance of its own.\n\n"
+                     "      --quick                a tenth of the samples\n"
+                     "      --json                 print JSON\n");
+        return 0;
+    }
     (void)fprintf(stderr, "granary: bench: which one? granary bench store|sched [--quick] [--json]\n");
     return 2;
 }

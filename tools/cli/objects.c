@@ -201,7 +201,7 @@ command_get(struct cli *cli, int argc, char **argv)
     if (status == 0) {
         err = granary_object_get(client, id, 0, &view);
         if (err != GRANARY_OK) {
-            status = cli_fail(err, "object %s", argv[first]);
+            status = cli_fail_plain(err);
         } else {
             status = cli_write_file(objects.output, view.data, view.data_size);
             granary_object_release(client, &view);
@@ -383,7 +383,7 @@ command_stat(struct cli *cli, int argc, char **argv)
     } else if ((status = cli_find(client, argv[first], &id)) == 0) {
         err = granary_object_info_get(client, id, &info);
         if (err != GRANARY_OK) {
-            status = cli_fail(err, "object %s", argv[first]);
+            status = cli_fail_plain(err);
         } else if (cli->json) {
             print_info_json(&info);
             (void)printf("\n");
@@ -412,7 +412,7 @@ for_each(struct cli *cli, int argc, char **argv, const char *doc, granary_err (*
         if (one == 0) {
             granary_err err = act(client, id);
 
-            one = err == GRANARY_OK ? 0 : cli_fail(err, "object %s", argv[i]);
+            one = err == GRANARY_OK ? 0 : cli_fail_plain(err);
         }
         status = status == 0 ? one : status;
     }

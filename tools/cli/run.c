@@ -104,6 +104,9 @@ parse_run(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ARROW:
     case KEY_NPY:
+        if (run->single_file != NULL) {
+            argp_error(state, "--arrow and --npy are for one file: -o NAME=FILE takes several");
+        }
         run->single_file = arg;
         run->single_format = key == KEY_ARROW ? OUTPUT_ARROW : OUTPUT_NPY;
         return 0;

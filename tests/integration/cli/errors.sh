@@ -16,6 +16,9 @@ expect 5 '/dev/shm.*--memory|--memory.*/dev/shm' granary up --memory 100T
 expect 2 'no such command' granary frobnicate
 expect 2 'which graph' granary run
 expect 2 'no size' granary up --memory lots
+expect 2 'which one' granary bench
+expect 2 'one file' granary run --arrow "$work/x.arrow" --npy "$work/x.npy" libclient/examples/damaging.json
+granary bench --help | grep -q -- --quick || fail "bench tells its options"
 
 granary up --executors 2 >/dev/null
 expect 4 'missing.json' granary run "$work/missing.json"
@@ -35,7 +38,7 @@ expect 2 "'f'.*(string|int64)" granary run \
     "$(graph "$read_birds, \"f\": {\"op\": \"filter\", \"input\": \"s\", \"where\": \"\`Cost Repair\` + \`Origin State\` > 1\"}")"
 expect 2 "'f'.*position" granary run "$(graph "$read_birds, \"f\": {\"op\": \"filter\", \"input\": \"s\", \"where\": \"1 +\"}")"
 expect 4 "no target" granary run -o "x=$work/x.csv" "$(graph "$read_birds")"
-expect 4 'not found|no object' granary get 00112233445566778899aabbccddeeff -o "$work/x"
+expect 4 "^granary: object 00112233445566778899aabbccddeeff: no object" granary get 00112233445566778899aabbccddeeff -o "$work/x"
 expect 2 'hex' granary rm zzz
 expect 4 'no-such-file' granary put no-such-file
 expect 2 'directory' granary put /tmp
@@ -47,6 +50,11 @@ granary run --discard --csv "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"
 [ "$(cat "$work/header.out")" = "a,b" ] || fail "a header alone is a frame without rows"
 printf 'a,b\n1,2\n3\n' >"$work/ragged.csv"
 expect 2 "'a'.*ragged.csv:3:" granary run "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/ragged.csv\"}")"
+
+# Names from files do not command the terminal.
+printf '\033[31mred,b\n1,2\n' >"$work/red.csv"
+expect 4 "no column 'x'; there are: '.x1b\[31mred', 'b'" granary run \
+    "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/red.csv\"}, \"f\": {\"op\": \"select\", \"input\": \"a\", \"columns\": \"x\"}")"
 
 # Odd names: quotes, a comma, UTF-8, a dollar sign, a quoted newline, \N.
 printf '"a ""q"" $","ümläut, x"\n1,"x\ny"\n2,\\N\n' >"$work/odd.csv"
