@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+"""The arrows between rooms: docs/architecture.md tells the same as USES in the CMakeLists.txt, no room is named in vain,
+and a library stands behind one room only. (That a room reaches no header of a room it does not name, the compiler sees.)
+
+    arrows.py SOURCE_DIRECTORY
+"""
+import pathlib
+import re
+import sys
+
+# What implements include/granary is used through that, by linking.
+PUBLIC_API = {"client", "data", "object"}
+GENERATED = {"schema"}  # granary.proto as C, made while building
+
+# header -> the only files that may include it
+BEHIND = {
+    "zmq.h": r"libclient/wire/message/zmq\.c",
+    "sqlite3.h": r"sched/state/state_sqlite\.c",
+    "lz4.h": r"store/level/disk\.c",
+    "jansson.h": r"libclient/graph/json/json_\w+\.c",
+    "numa.h": r"executor/topology\.c",
+    "cblas.h": r"executor/kernel/tensor_matmul\.c",
+}
+
+source = pathlib.Path(sys.argv[1])
+wrong = []
+
+
+def rooms_of_cmake():
+    """name -> (folder, USES)"""
+    rooms = {}
+    for path in source.rglob("CMakeLists.txt"):
+        if path.relative_to(source).parts[0] in ("build", "tests"):
+            continue
+        for kind, name, words in re.findall(r"\b(granary_room|granary_program)\((\S+)\s+([^)]*)\)", path.read_text()):
+            if kind == "granary_room" or name == "granary":
+                uses = re.search(r"\bUSES\s+([\w\s]*?)(?=\bLINKS\b|$)", words)
+                rooms[name] = (path.parent, set(uses[1].split()) if uses else set())
+    return rooms
+
+
+def rooms_of_docs():
+    """name -> stands on"""
+    rows = re.findall(r"^\| `(\w+)` \| \S+ \| ([\w, ]*)\|", (source / "docs/architecture.md").read_text(), re.M)
+    return {name: set(uses.replace(",", " ").split()) for name, uses in rows}
+
+
+def included_rooms(path, rooms, seen):
+    """Rooms whose headers a file includes, itself or through these headers."""
+    found = set()
+    for room, header in re.findall(r'^#include "(\w+)/([\w.-]+)"', path.read_text(), re.M):
+        if room == "granary":  # the public headers, not the program
+            continue
+        if room in rooms or room in GENERATED:
+            found.add(room)
+        if room in rooms and (room, header) not in seen:
+            seen.add((room, header))
+            found |= included_rooms(rooms[room][0] / header, rooms, seen)
+    return found
+
+
+rooms = rooms_of_cmake()
+docs = rooms_of_docs()
+if len(rooms) < 10:
+    wrong.append("no rooms were found")
+for name, (folder, uses) in sorted(rooms.items()):
+    if docs.get(name) != uses:
+        wrong.append(f"{name}: USES {sorted(uses)}, but docs/architecture.md says {sorted(docs.get(name, ['nothing']))}")
+    needed = set()
+    for path in [*folder.glob("*.c"), *folder.glob("*.h")]:
+        needed |= included_rooms(path, rooms, set())
+    for vain in uses - needed - PUBLIC_API:
+        wrong.append(f"{name}: names {vain} in USES, but includes nothing of it")
+for name in docs.keys() - rooms.keys() - GENERATED:
+    wrong.append(f"docs/architecture.md has a room {name} that is not there")
+
+for path in source.rglob("*.[ch]"):
+    place = path.relative_to(source).as_posix()
+    if not place.startswith(("build", "tests/")):
+        for header in re.findall(r"^#include <([\w.]+)>", path.read_text(), re.M):
+            if header in BEHIND and not re.fullmatch(BEHIND[header], place):
+                wrong.append(f"{place}: <{header}> is included in {BEHIND[header]} only")
+
+print("\n".join(wrong) or f"{len(rooms)} rooms, every arrow as drawn")
+sys.exit(1 if wrong else 0)
