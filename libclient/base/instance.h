@@ -2,11 +2,12 @@
  * Where an instance lives. Everything about an instance follows from its runtime directory:
  *
  *   <runtime>/lock          held (flock) by the supervisor for its life; contains its pid
+ *   <runtime>/store.lock    ... by the store; <runtime>/sched.lock by the scheduler
  *   <runtime>/store.sock    the store's unix socket
  *   <runtime>/sched.sock    the scheduler's ZeroMQ endpoint for clients (ipc://)
  *   <runtime>/pool.sock     ... and for executors
  *   <runtime>/instance.json what `granary status` tells of it
- *   <runtime>/log/          store.log, sched.log, pool.log
+ *   <runtime>/log/          supervisor.log, store.log, sched.log, pool.log
  *   <runtime>/state.db      the scheduler's state
  *   shared memory           names begin with shm_prefix
  */
