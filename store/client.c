@@ -172,10 +172,14 @@ client_drop(struct client *client, const char *why)
 }
 
 void
-client_bury(struct client *client)
+clients_bury(struct store *store)
 {
-    list_remove(&client->in_store);
-    client_free(client);
+    struct list *node, *next;
+
+    list_each (node, next, &store->gone) {
+        list_remove(node);
+        client_free(list_owner(node, struct client, in_store));
+    }
 }
 
 static void

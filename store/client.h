@@ -19,11 +19,12 @@ void client_answer(struct client *client, const struct gr_frame *request, const 
 granary_err client_answer_error(struct client *client, const struct gr_frame *request, granary_err err);
 
 /*
- * The client is gone: give back everything it held. Harmless when it is gone already. Freed by client_bury().
+ * The client is gone: give back everything it held. Harmless when it is gone already. Freed by clients_bury().
  * why: for the log; NULL when it simply hung up
  */
 void client_drop(struct client *client, const char *why);
-void client_bury(struct client *client);
+/* Free those that are gone: at the end of a turn, when nobody has their address any more. */
+void clients_bury(struct store *store);
 
 /* Fill the ring's answers in: up to `most` entries. Returns how many there were. */
 unsigned ring_drain(struct client *client, unsigned most);

@@ -1,0 +1,339 @@
+/* The store's life: it takes the instance over, opens its doors, and leaves nothing behind. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/daemon.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "store/client.h"
+#include "store/core.h"
+#include "store/lease_region.h"
+#include "store/session.h"
+#include "store/store.h"
+#include "wire/frame.h"
+
+#define LEAST_MEMORY   ((uint64_t)1 << 20)
+#define FDS_PER_CLIENT 4u /* socket, pidfd, and segments of its own */
+
+static void
+lock_path(const struct store *store, char ret_path[160])
+{
+    (void)snprintf(ret_path, 160, "%s/store.lock", store->instance.runtime);
+}
+
+static granary_err
+take_lock(struct store *store)
+{
+    char path[160];
+    granary_err err;
+
+    lock_path(store, path);
+    err = gr_daemon_lock(path, true, &store->lock_fd, NULL);
+    return err == GRANARY_EBUSY ? gr_fail(GRANARY_EEXIST, "instance %s: another store serves it (it holds %s)",
+                                          store->instance.runtime, path)
+                                : err;
+}
+
+static void
+give_lock_back(struct store *store)
+{
+    char path[160];
+
+    if (store->lock_fd >= 0) {
+        lock_path(store, path);
+        (void)unlink(path);
+        (void)rmdir(store->instance.runtime); /* stays while anything of others is in it */
+    }
+    gr_fd_close(&store->lock_fd);
+}
+
+/* Grows each time a store takes the instance over: kept in the lock file, which only an orderly stop removes. */
+static void
+next_epoch(struct store *store)
+{
+    char text[32] = {0};
+
+    store->epoch = (uint64_t)gr_wall_ms() / 1000;
+    if (pread(store->lock_fd, text, sizeof text - 1, 0) > 0) {
+        store->epoch = strtoull(text, NULL, 10);
+    }
+    store->epoch++;
+    (void)snprintf(text, sizeof text, "%llu\n", (unsigned long long)store->epoch);
+    (void)gr_daemon_lock_write(store->lock_fd, text);
+}
+
+static granary_err
+check_memory(uint64_t memory)
+{
+    struct statvfs shm;
+    uint64_t available;
+
+    if (memory < LEAST_MEMORY) {
+        return gr_fail(GRANARY_EINVAL, "--memory %llu: at least 1M", (unsigned long long)memory);
+    }
+    if (statvfs("/dev/shm", &shm) < 0) {
+        return gr_fail_errno("/dev/shm");
+    }
+    available = (uint64_t)shm.f_bavail * shm.f_frsize;
+    if (memory > available) {
+        return gr_fail(GRANARY_EFULL,
+                       "a memory budget of %llu bytes does not fit /dev/shm, which has %llu bytes free: give a smaller "
+                       "--memory, or make it larger (mount -o remount,size=%lluM /dev/shm)",
+                       (unsigned long long)memory, (unsigned long long)available,
+                       (unsigned long long)((memory >> 20) + (memory >> 22) + 64));
+    }
+    return GRANARY_OK;
+}
+
+/* Files and clients need descriptors; as many clients as those allow. */
+static void
+raise_limits(struct store *store)
+{
+    struct rlimit files;
+    rlim_t most = 1024;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+        (void)getrlimit(RLIMIT_NOFILE, &files);
+        most = files.rlim_cur;
+    }
+    store->max_clients = STORE_MAX_CLIENTS;
+    if (most != RLIM_INFINITY && most / FDS_PER_CLIENT < store->max_clients) {
+        store->max_clients = most < 64 ? 8 : (unsigned)(most / FDS_PER_CLIENT);
+    }
+}
+
+static int
+watch(struct store *store, int fd, struct source *source, enum source_kind kind)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = source}};
+
+    *source = (struct source){kind, store};
+    return epoll_ctl(store->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static granary_err
+open_doors(struct store *store)
+{
+    granary_err err;
+
+    store->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    store->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    store->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (store->epoll_fd < 0 || store->doorbell_fd < 0 || store->spare_fd < 0) {
+        return gr_fail_errno("the store's descriptors");
+    }
+    err = workers_start(&store->workers);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    store->listen_fd = gr_unix_listen(store->instance.store_socket, &err);
+    if (store->listen_fd < 0) {
+        return err;
+    }
+    if (watch(store, store->listen_fd, &store->listen_source, SOURCE_LISTEN) < 0 ||
+        watch(store, store->doorbell_fd, &store->doorbell_source, SOURCE_DOORBELL) < 0 ||
+        watch(store, workers_fd(store->workers), &store->worker_source, SOURCE_WORKER) < 0 ||
+        watch(store, store->stop_fd, &store->stop_source, SOURCE_STOP) < 0) {
+        return gr_fail_errno("watch the store's descriptors");
+    }
+    return GRANARY_OK;
+}
+
+/* A directory of this instance's own, so that two instances never meet in one. */
+static granary_err
+open_disk(struct store *store, const char *spill_dir)
+{
+    const char *name = strrchr(store->instance.spill_default, '/') + 1;
+    int length;
+
+    if (spill_dir == NULL) {
+        length = snprintf(store->spill_dir, sizeof store->spill_dir, "%s", store->instance.spill_default);
+    } else {
+        length = snprintf(store->spill_dir, sizeof store->spill_dir, "%s/%s", spill_dir, name);
+    }
+    if (length >= (int)sizeof store->spill_dir) {
+        return gr_fail(GRANARY_EINVAL, "spill directory %s: path too long", spill_dir);
+    }
+    store->disk = &level_disk;
+    return store->disk->open(store->spill_dir, &store->disk_self);
+}
+
+static struct store *
+store_alloc(void)
+{
+    struct store *store = calloc(1, sizeof *store);
+
+    if (store != NULL) {
+        store->lock_fd = store->epoll_fd = store->listen_fd = store->doorbell_fd = store->spare_fd = -1;
+        store->next_session = store->next_client = store->next_segment = store->next_file = 1;
+        list_init(&store->sessions);
+        list_init(&store->clients);
+        list_init(&store->active);
+        list_init(&store->gone);
+        list_init(&store->open);
+        list_init(&store->closed);
+        list_init(&store->idle);
+        list_init(&store->rooms);
+        list_init(&store->restores);
+    }
+    return store;
+}
+
+granary_err
+store_create(const struct store_options *options, struct store **ret_store)
+{
+    struct store *store = store_alloc();
+    uint64_t memory = options->memory_bytes;
+    granary_err err;
+    int swept;
+
+    if (store == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for the store");
+    }
+    store->stop_fd = options->stop_fd;
+    store->disk_quota = options->disk_quota_bytes;
+    if ((err = gr_instance_resolve(options->instance, &store->instance)) != GRANARY_OK ||
+        (err = gr_mkdir_private(store->instance.runtime)) != GRANARY_OK ||
+        /* The path may have links in it that only now can be resolved. */
+        (err = gr_instance_resolve(store->instance.runtime, &store->instance)) != GRANARY_OK ||
+        (err = take_lock(store)) != GRANARY_OK) {
+        goto fail;
+    }
+    next_epoch(store);
+    swept = gr_instance_sweep_shm(&store->instance);
+    if (swept > 0) {
+        gr_log_info("STALE-SWEPT", "shared_memory_files=%d", swept);
+    }
+    memory = memory == 0 ? store_default_memory() : memory;
+    if ((err = check_memory(memory)) != GRANARY_OK || (err = open_disk(store, options->spill_dir)) != GRANARY_OK) {
+        goto fail;
+    }
+    raise_limits(store);
+    account_init(&store->account, memory / 4096 * 4096);
+    if ((err = lease_region_create(STORE_MAX_CLIENTS, &store->leases)) != GRANARY_OK ||
+        (err = open_doors(store)) != GRANARY_OK) {
+        goto fail;
+    }
+    gr_log_info("STORE-READY", "instance=%s memory=%llu spill=%s epoch=%llu", store->instance.runtime,
+                (unsigned long long)memory, store->spill_dir, (unsigned long long)store->epoch);
+    *ret_store = store;
+    return GRANARY_OK;
+fail:
+    store_destroy(store);
+    return err;
+}
+
+static void
+destroy_segments(struct store *store, struct session *session)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &session->segments) {
+        struct segment *segment = list_owner(node, struct segment, in_session);
+
+        /* The objects go with the session. */
+        account_move(&store->account, GR_ACCOUNT_SEALED, GR_ACCOUNT_POOLED, segment->live);
+        account_move(&store->account, GR_ACCOUNT_RETIRING, GR_ACCOUNT_POOLED, segment->deleting);
+        segment->live = segment->deleting = 0;
+        segment_destroy(segment, &store->account, store->instance.shm_prefix, session->number);
+    }
+}
+
+static void
+destroy_state(struct store *store)
+{
+    struct map_entry *entry;
+    size_t position = 0;
+    struct list *node, *next;
+
+    list_each (node, next, &store->clients) {
+        client_drop(list_owner(node, struct client, in_store), NULL);
+    }
+    clients_bury(store);
+    workers_stop(store->workers);
+    list_each (node, next, &store->sessions) {
+        struct session *session = list_owner(node, struct session, in_store);
+
+        destroy_segments(store, session);
+        session_destroy(session);
+    }
+    while ((entry = map_next(&store->files, &position)) != NULL) {
+        free(entry->value.pointer);
+    }
+    map_free(&store->files);
+    map_free(&store->segments);
+}
+
+void
+store_destroy(struct store *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    store->stopping = true;
+    destroy_state(store);
+    if (store->listen_fd >= 0) {
+        (void)unlink(store->instance.store_socket);
+    }
+    if (store->disk_self != NULL) {
+        store->disk->close(store->disk_self);
+    }
+    lease_region_destroy(store->leases);
+    gr_fd_close(&store->listen_fd);
+    gr_fd_close(&store->doorbell_fd);
+    gr_fd_close(&store->spare_fd);
+    gr_fd_close(&store->epoll_fd);
+    give_lock_back(store);
+    free(store);
+}
+
+/* What one segment adds to each part of the account. */
+static void
+audit_segment(const struct segment *segment, uint64_t parts[GR_ACCOUNT_COUNT])
+{
+    uint64_t open = segment->closed ? 0 : segment->size - segment->sealed_total;
+
+    parts[segment->open_as] += open;
+    parts[GR_ACCOUNT_SEALED] += segment->live;
+    parts[GR_ACCOUNT_RETIRING] += segment->deleting;
+    parts[GR_ACCOUNT_POOLED] += segment_dead(segment);
+}
+
+bool
+store_audit(const struct store *store)
+{
+    uint64_t parts[GR_ACCOUNT_COUNT] = {0};
+    uint64_t idle = 0;
+    uint64_t clean = 0;
+    struct list *node, *next;
+
+    list_each (node, next, &store->sessions) {
+        const struct session *session = list_owner(node, struct session, in_store);
+        struct list *in, *in_next;
+
+        list_each (in, in_next, &session->segments) {
+            const struct segment *segment = list_owner(in, struct segment, in_session);
+
+            audit_segment(segment, parts);
+            idle += segment->is_idle ? segment->size : 0;
+            clean += segment->clean;
+        }
+    }
+    for (int part = GR_ACCOUNT_RESERVED; part <= GR_ACCOUNT_POOLED; part++) {
+        if (parts[part] != store->account.bytes[part]) {
+            return false;
+        }
+    }
+    return account_balances(&store->account) && idle == store->account.idle && clean == store->account.clean;
+}
