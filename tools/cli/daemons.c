@@ -121,9 +121,9 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
     _exit(127);
 }
 
-/* Wait for the one line a daemon says about its start. */
+/* Wait for the one line a daemon says about its start, unless the one it needs for that ends. */
 static granary_err
-read_ready(const char *name, int fd, const struct gr_instance *instance)
+read_ready(const char *name, int fd, const struct daemon *needs, int needs_fd, const struct gr_instance *instance)
 {
     int64_t deadline = gr_deadline_ns(READY_TIMEOUT_MS);
     char line[GR_DAEMON_LINE_MAX] = "";
@@ -132,12 +132,18 @@ read_ready(const char *name, int fd, const struct gr_instance *instance)
     granary_err err;
 
     while (strchr(line, '\n') == NULL && used < sizeof line - 1) {
-        struct pollfd poller = {.fd = fd, .events = POLLIN};
+        struct pollfd pollers[2] = {{.fd = fd, .events = POLLIN}, {.fd = needs_fd, .events = POLLIN}};
         ssize_t n;
 
-        if (poll(&poller, 1, gr_left_ms(deadline)) == 0) {
+        if (poll(pollers, 2, gr_left_ms(deadline)) == 0) {
             return gr_fail(GRANARY_ETIMEDOUT, "the %s was not ready within %d s: see %s/log/%s.log", name,
                            READY_TIMEOUT_MS / 1000, instance->runtime, name);
+        }
+        if (pollers[0].revents == 0 && pollers[1].revents != 0) {
+            return gr_fail(GRANARY_ELOST, "the %s ended while the %s was started", needs->name, name);
+        }
+        if (pollers[0].revents == 0) {
+            continue;
         }
         n = read(fd, line + used, sizeof line - 1 - used);
         if (n == 0 || (n < 0 && errno != EINTR)) {
@@ -153,10 +159,12 @@ read_ready(const char *name, int fd, const struct gr_instance *instance)
 }
 
 granary_err
-daemon_start(struct daemon *daemon, const struct supervisor_options *options, const char *memory)
+daemon_start(struct daemon *daemon, const struct supervisor_options *options, const char *memory,
+             const struct daemon *needs)
 {
     char path[PATH_MAX];
     int ready[2];
+    int needs_fd;
     granary_err err = program_path(daemon->program, path);
 
     if (err != GRANARY_OK) {
@@ -174,7 +182,9 @@ daemon_start(struct daemon *daemon, const struct supervisor_options *options, co
         daemon->pid = 0;
         err = gr_fail_errno("fork");
     } else {
-        err = read_ready(daemon->name, ready[0], &options->instance);
+        needs_fd = needs == NULL ? -1 : gr_pidfd_open(needs->pid);
+        err = read_ready(daemon->name, ready[0], needs, needs_fd, &options->instance);
+        gr_fd_close(&needs_fd);
     }
     gr_fd_close(&ready[0]);
     return err;

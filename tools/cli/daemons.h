@@ -28,10 +28,12 @@ void daemons_init(struct daemon daemons[static DAEMONS]);
  * Start a daemon and wait until it is ready. It ends when this process does.
  *
  * memory  SIZE as text: the store's budget; NULL: the default
- * Errors  what the daemon says it could not do · ETIMEDOUT · ENOENT no such program beside ours; it may run all the
- *         same (pid) and wants daemon_stop()
+ * needs   a running one without which this does not become ready; NULL: none
+ * Errors  what the daemon says it could not do · ETIMEDOUT · ELOST needs has ended · ENOENT no such program beside
+ * ours; it may run all the same (pid) and wants daemon_stop()
  */
-granary_err daemon_start(struct daemon *daemon, const struct supervisor_options *options, const char *memory);
+granary_err daemon_start(struct daemon *daemon, const struct supervisor_options *options, const char *memory,
+                         const struct daemon *needs);
 
 /* Stop a daemon and wait until it is gone: SIGTERM, then SIGKILL when it takes too long. Fine when none runs. */
 void daemon_stop(struct daemon *daemon);

@@ -21,12 +21,18 @@
 #include "granary/store.h"
 #include "leftovers.h"
 
+/* A scheduler that ended so often, each time so soon after its start, will do so again. */
+#define QUICK_DEATHS 5
+#define QUICK_NS     1000000000
+
 struct supervisor {
     const struct supervisor_options *options;
     int lock_fd;
     int signal_fd;
     struct daemon daemons[DAEMONS]; /* in starting order; stopped in reverse */
     char memory[32];                /* the store's budget in bytes, once it is up: the scheduler plans with it */
+    int64_t started_ns;             /* when the scheduler and the pool were started anew */
+    int quick_deaths;               /* of schedulers in a row */
 };
 
 static granary_err
@@ -94,15 +100,46 @@ ask_memory(struct supervisor *self)
 static granary_err
 start_all(struct supervisor *self)
 {
-    granary_err err = daemon_start(&self->daemons[DAEMON_STORE], self->options, self->options->memory);
+    granary_err err = daemon_start(&self->daemons[DAEMON_STORE], self->options, self->options->memory, NULL);
 
     if (err == GRANARY_OK) {
         err = ask_memory(self);
     }
     for (int i = DAEMON_STORE + 1; i < DAEMONS && err == GRANARY_OK; i++) {
-        err = daemon_start(&self->daemons[i], self->options, self->memory);
+        err = daemon_start(&self->daemons[i], self->options, self->memory,
+                           i == DAEMON_POOL ? &self->daemons[DAEMON_SCHED] : NULL);
     }
     return err == GRANARY_OK ? write_instance_file(self) : err;
+}
+
+/* Start the pool anew, and the scheduler if it is gone. One that ends meanwhile is tried again, but not for ever. */
+static granary_err
+start_again(struct supervisor *self)
+{
+    struct daemon *sched = &self->daemons[DAEMON_SCHED];
+    struct daemon *pool = &self->daemons[DAEMON_POOL];
+    granary_err err = GRANARY_ELOST;
+
+    for (int tries = 0; tries < QUICK_DEATHS && err == GRANARY_ELOST; tries++) {
+        daemon_stop(pool);
+        err = sched->pid != 0 ? GRANARY_OK : daemon_start(sched, self->options, self->memory, NULL);
+        if (err == GRANARY_OK) {
+            err = daemon_start(pool, self->options, self->memory, sched);
+        }
+        if (err == GRANARY_ELOST) {
+            daemon_stop(sched); /* it has ended; this takes note */
+        }
+    }
+    self->started_ns = gr_now_ns();
+    return err;
+}
+
+/* A graph that makes the scheduler crash is resumed by the next one, and so on: that must end. */
+static bool
+dies_at_once(struct supervisor *self)
+{
+    self->quick_deaths = gr_now_ns() - self->started_ns < QUICK_NS ? self->quick_deaths + 1 : 0;
+    return self->quick_deaths >= QUICK_DEATHS;
 }
 
 /*
@@ -117,12 +154,11 @@ replace_daemon(struct supervisor *self, struct daemon *daemon)
     if (daemon == &self->daemons[DAEMON_STORE]) {
         return false;
     }
-    daemon_stop(&self->daemons[DAEMON_POOL]);
-    if (daemon == &self->daemons[DAEMON_SCHED] && daemon_start(daemon, self->options, self->memory) != GRANARY_OK) {
-        gr_log_error("DAEMON-START", "%s", granary_error_message());
+    if (daemon == &self->daemons[DAEMON_SCHED] && dies_at_once(self)) {
+        gr_log_error("SCHED-DIES", "it ended %d times within a second of its start: the instance ends", QUICK_DEATHS);
         return false;
     }
-    if (daemon_start(&self->daemons[DAEMON_POOL], self->options, self->memory) != GRANARY_OK) {
+    if (start_again(self) != GRANARY_OK) {
         gr_log_error("DAEMON-START", "%s", granary_error_message());
         return false;
     }

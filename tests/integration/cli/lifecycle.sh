@@ -68,6 +68,24 @@ granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
 
+# The scheduler is killed, and the next one as well while the executors wait for it: the third one serves.
+granary up --executors 1 >/dev/null
+remember_prefix
+first=$(sed 's/.*"sched_pid": \([0-9]*\).*/\1/' "$work/i/instance.json")
+kill -9 "$first"
+second=$first
+while [ "${second:-$first}" = "$first" ]; do
+    second=$(pgrep -f -- "granary-sched --instance $work/i " || true)
+done
+kill -9 "$second"
+for _ in $(seq 200); do
+    granary status >/dev/null 2>&1 && break
+    read -r -t 0.05 <> <(:) || true
+done
+timeout 20 granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "run after two killed schedulers"
+granary down >/dev/null
+[ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
+
 # A private instance lives as long as its run.
 unset GRANARY_INSTANCE
 export XDG_RUNTIME_DIR=$work
