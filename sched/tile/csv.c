@@ -283,6 +283,8 @@ add_column(struct gr_csv *csv, size_t column)
 
         (void)snprintf(text, sizeof text, "c%zu", column);
         name = strdup(text);
+    } else if (first->names[column].len == 0) { /* its data may be NULL */
+        name = strdup("");
     } else if (memchr(first->names[column].data, '\0', first->names[column].len) != NULL) {
         return file_error(csv, 1, "the name of column %zu in the header has a zero byte", column + 1);
     } else {
