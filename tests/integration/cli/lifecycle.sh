@@ -74,8 +74,9 @@ remember_prefix
 first=$(sed 's/.*"sched_pid": \([0-9]*\).*/\1/' "$work/i/instance.json")
 kill -9 "$first"
 second=$first
-while [ "${second:-$first}" = "$first" ]; do
-    second=$(pgrep -f -- "granary-sched --instance $work/i " || true)
+for _ in $(seq 1000); do
+    [ "${second:-$first}" = "$first" ] || break
+    second=$(pgrep -f -- "granary-sched .*--instance $work/i " || true)
 done
 kill -9 "$second"
 for _ in $(seq 200); do
