@@ -11,11 +11,10 @@
 #include "base/log.h"
 #include "message/zmq.h"
 #include "sched/arena.h"
+#include "sched/keeper.h"
 #include "sched/pack.h"
 
-/* How long a change that nobody waits for, such as the end of a graph, may stay undurable. */
-#define COMMIT_DELAY_NS 20000000
-#define TURN_MESSAGES   4096 /* received from one endpoint before anything else is looked at */
+#define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */
 
 struct executor_link {
     uint32_t number;
@@ -39,9 +38,7 @@ struct server {
     struct gr_zmq_context *context;
     struct gr_zmq_socket *clients;
     struct gr_zmq_socket *pool;
-    const struct state_ops *state;
-    void *state_self;
-    int64_t commit_at_ns; /* changes wait to be committed; INT64_MAX: there are none */
+    struct keeper keeper;
     struct executor_link *links;
     size_t link_count, link_room;
     uint32_t last_number;
@@ -293,75 +290,6 @@ send_to_executor(struct server *server, const struct action *action)
     }
 }
 
-/* Apply one change to the state. */
-static granary_err
-change(struct server *server, const struct action *action)
-{
-    granary_err err;
-
-    if (!gr_buf_ok(&action->bytes) || !gr_buf_ok(&action->entry_key)) {
-        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
-    }
-    if (action->kind == ACTION_FORGET) {
-        err =
-            server->state->delete (server->state_self, action->space, action->entry_key.bytes, action->entry_key.size);
-        return err == GRANARY_ENOENT ? GRANARY_OK : err;
-    }
-    return server->state->put(server->state_self,
-                              &(struct state_put){.space = action->space,
-                                                  .key = action->entry_key.bytes,
-                                                  .key_size = action->entry_key.size,
-                                                  .value = action->bytes.bytes,
-                                                  .value_size = action->bytes.size,
-                                                  .expected = STATE_ANY},
-                              NULL);
-}
-
-/* Everything changed so far is durable when this returns OK. An earlier failure of the turn is passed on. */
-static granary_err
-commit(struct server *server, granary_err err)
-{
-    char why[512];
-
-    server->commit_at_ns = INT64_MAX;
-    if (err != GRANARY_OK) {
-        /* The commit drops the half-done turn; the reason is the first error. */
-        (void)snprintf(why, sizeof why, "%s", granary_error_message());
-        (void)server->state->commit(server->state_self);
-        (void)gr_fail(err, "%s", why);
-    } else {
-        err = server->state->commit(server->state_self);
-    }
-    if (err != GRANARY_OK) {
-        gr_log_error("STATE", "%s", granary_error_message());
-    }
-    return err;
-}
-
-/* Keep what is to be kept, and make it durable now if somebody waits for that. */
-static granary_err
-keep(struct server *server, const struct action *actions, size_t count)
-{
-    granary_err err = GRANARY_OK;
-    bool changed = false;
-    bool awaited = false;
-
-    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
-        awaited = awaited || (actions[i].kind == ACTION_REPLY && actions[i].when_durable);
-        if (actions[i].kind == ACTION_KEEP || actions[i].kind == ACTION_FORGET) {
-            err = change(server, &actions[i]);
-            changed = true;
-        }
-    }
-    if (err != GRANARY_OK || awaited) {
-        return commit(server, err);
-    }
-    if (changed && server->commit_at_ns == INT64_MAX) {
-        server->commit_at_ns = gr_now_ns() + COMMIT_DELAY_NS;
-    }
-    return GRANARY_OK;
-}
-
 static void
 answer(struct server *server, struct action *action)
 {
@@ -421,7 +349,7 @@ perform(struct server *server)
 
     (void)manager_actions(server->manager, &count);
     actions = send_all(server, count);
-    err = keep(server, actions, count);
+    err = keeper_keep(&server->keeper, actions, count);
     if (err != GRANARY_OK) {
         (void)snprintf(why, sizeof why, "%s", granary_error_message());
         rejected = calloc(count + 1, sizeof *rejected);
@@ -480,7 +408,7 @@ server_run(struct server *server, int stop_fd)
         int64_t deadline_ns = manager_deadline(server->manager);
         int timeout_ms;
 
-        deadline_ns = server->commit_at_ns < deadline_ns ? server->commit_at_ns : deadline_ns;
+        deadline_ns = server->keeper.commit_at_ns < deadline_ns ? server->keeper.commit_at_ns : deadline_ns;
         timeout_ms = busy ? 0 : gr_left_ms(deadline_ns);
         server->fds[0] = stop_fd;
         for (size_t i = 0; i < links; i++) {
@@ -511,74 +439,13 @@ server_run(struct server *server, int stop_fd)
             (void)manager_actions(server->manager, &left);
             busy = busy || left > 0;
         }
-        if (server->commit_at_ns <= gr_now_ns()) {
-            (void)commit(server, GRANARY_OK);
+        if (server->keeper.commit_at_ns <= gr_now_ns()) {
+            (void)keeper_commit(&server->keeper);
         }
     }
 }
 
 /* ---- beginning and end ---- */
-
-static granary_err
-take_graph(void *context, const struct state_entry *entry)
-{
-    char key[STATE_KEY_MAX + 1];
-
-    memcpy(key, entry->key, entry->key_size);
-    key[entry->key_size] = '\0';
-    manager_restore_graph(context, key, entry->value, entry->value_size);
-    return GRANARY_OK;
-}
-
-static granary_err
-take_end(void *context, const struct state_entry *entry)
-{
-    char key[STATE_KEY_MAX + 1];
-
-    memcpy(key, entry->key, entry->key_size);
-    key[entry->key_size] = '\0';
-    manager_restore_end(context, key, entry->value, entry->value_size);
-    return GRANARY_OK;
-}
-
-static granary_err
-take_result(void *context, const struct state_entry *entry)
-{
-    char key[STATE_KEY_MAX + 1];
-    size_t length;
-
-    memcpy(key, entry->key, entry->key_size);
-    key[entry->key_size] = '\0';
-    length = strlen(key); /* a NUL stands between the graph's key and the target */
-    if (length < entry->key_size) {
-        manager_restore_result(context, key, key + length + 1, entry->value, entry->value_size);
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-restore(struct server *server)
-{
-    static const struct {
-        const char *space;
-        state_visit *take;
-    } spaces[] = {{MANAGER_GRAPHS, take_graph}, {MANAGER_ENDS, take_end}, {MANAGER_RESULTS, take_result}};
-    granary_err err = GRANARY_OK;
-    size_t started;
-
-    for (size_t i = 0; err == GRANARY_OK && i < sizeof spaces / sizeof spaces[0]; i++) {
-        err = server->state->scan(server->state_self, &(struct state_range){.space = spaces[i].space}, spaces[i].take,
-                                  server->manager);
-    }
-    if (err == GRANARY_OK) {
-        started = manager_restore_start(server->manager);
-        if (started > 0) {
-            gr_log_info("RESUMED", "graphs=%zu", started);
-        }
-        perform(server);
-    }
-    return err;
-}
 
 granary_err
 server_create(const struct gr_instance *instance, const struct state_ops *state, const struct manager_options *options,
@@ -592,23 +459,22 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     server->instance = *instance;
-    server->state = state;
     server->pending_free = UINT64_MAX;
-    server->commit_at_ns = INT64_MAX;
     server->manager = manager_create(options);
     server->arena = arena_create();
     server->context = gr_zmq_context_create(1);
-    server->state_self = calloc(1, state->self_size);
-    if (server->manager == NULL || server->arena == NULL || server->context == NULL || server->state_self == NULL ||
-        !links_room(server)) {
+    if (server->manager == NULL || server->arena == NULL || server->context == NULL || !links_room(server)) {
         err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     if (err == GRANARY_OK) {
         (void)snprintf(path, sizeof path, "%s/state.db", instance->runtime);
-        err = state->open(server->state_self, path);
+        err = keeper_open(&server->keeper, state, path);
     }
     if (err == GRANARY_OK) {
-        err = restore(server);
+        err = keeper_restore(&server->keeper, server->manager);
+    }
+    if (err == GRANARY_OK) {
+        perform(server);
     }
     if (err == GRANARY_OK) {
         server->pool = gr_zmq_router(server->context, instance->pool_socket, &err);
@@ -639,18 +505,12 @@ server_destroy(struct server *server)
         (void)unlink(server->instance.pool_socket);
     }
     gr_zmq_context_destroy(server->context);
-    if (server->state_self != NULL) {
-        if (server->commit_at_ns != INT64_MAX) {
-            (void)commit(server, GRANARY_OK);
-        }
-        server->state->close(server->state_self);
-    }
+    keeper_close(&server->keeper);
     for (size_t i = 0; i < server->link_count; i++) {
         gr_fd_close(&server->links[i].pidfd);
     }
     manager_destroy(server->manager);
     arena_destroy(server->arena);
-    free(server->state_self);
     free(server->links);
     free(server->pending);
     free(server->fds);
