@@ -14,47 +14,7 @@
 #include "data/print.h"
 #include "data/tensor.h"
 #include "frames.h"
-
-static int left = -1; /* allocations that still succeed; negative: all */
-
-void *__real_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__real_realloc(void *old, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *text);
-
-static bool
-fails(void)
-{
-    return left >= 0 && left-- == 0;
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-    return fails() ? NULL : __real_aligned_alloc(alignment, size);
-}
-
-void *
-__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
-
-char *
-__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
+#include "support/allocations.h"
 
 static granary_frame *frame;
 static struct object object;
@@ -159,9 +119,9 @@ each_missing_allocation_is_an_error(void **state)
         int after;
 
         for (after = 0; err != GRANARY_OK; after++) {
-            left = after;
+            allocations_left = after;
             err = works[i]();
-            left = -1;
+            allocations_left = -1;
             assert_true(err == GRANARY_OK || err == GRANARY_ENOMEM);
             assert_true(after < 1000);
         }

@@ -16,57 +16,7 @@
 #include "graph/graph.h"
 #include "graph_json/json.h"
 #include "support.h"
-
-/* Allocations until one fails; negative: none does. */
-static long left = -1;
-
-static bool
-fails(void)
-{
-    return left >= 0 && left-- == 0;
-}
-
-/* The linker leads the room's calls here (--wrap). */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-char *__real_strdup(const char *text);
-char *__real_strndup(const char *text, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t size);
-
-void *
-__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
-
-char *
-__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
-
-char *
-__wrap_strndup(const char *text, size_t size)
-{
-    return fails() ? NULL : __real_strndup(text, size);
-}
+#include "support/allocations.h"
 
 static const char text[] =
     "{\"nodes\": {\"f\": {\"op\": \"read_csv\", \"path\": \"p\", \"null_values\": [\"\", \"-\"], \"header\": true},"
@@ -154,13 +104,13 @@ fail_each(granary_err (*run)(void))
     long step = 0;
 
     for (; err != GRANARY_OK; step++) {
-        left = step;
+        allocations_left = step;
         err = run();
-        if (left < 0 && err != GRANARY_ENOMEM) {
+        if (allocations_left < 0 && err != GRANARY_ENOMEM) {
             fail_msg("allocation %ld failed, and the answer was %s, \"%s\"", step, granary_error_name(err),
                      granary_error_message());
         }
-        left = -1;
+        allocations_left = -1;
         assert_true(step < 10000);
     }
     assert_true(step > 5);

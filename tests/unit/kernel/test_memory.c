@@ -8,65 +8,7 @@
 #include <string.h>
 
 #include "kernel/exact_sum.h"
-
-/* Allocations until one fails; negative: none does. */
-static long left = -1;
-
-static bool
-fails(void)
-{
-    return left >= 0 && left-- == 0;
-}
-
-/* The linker leads the rooms' calls here (--wrap). */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-char *__real_strdup(const char *text);
-char *__real_strndup(const char *text, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t size);
-
-void *
-__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
-
-void *
-__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-    return fails() ? NULL : __real_aligned_alloc(alignment, size);
-}
-
-char *
-__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
-
-char *
-__wrap_strndup(const char *text, size_t size)
-{
-    return fails() ? NULL : __real_strndup(text, size);
-}
+#include "support/allocations.h"
 
 /* Run with the first, the second, ... allocation failing, until none does; the outputs of the last run stay. */
 static void
@@ -76,9 +18,9 @@ run_starved(struct kernel_test *test, gr_kernel *kernel)
     long n;
 
     for (n = 0; err != GRANARY_OK; n++) {
-        left = n;
+        allocations_left = n;
         err = kernel_test_run(test, kernel);
-        left = -1;
+        allocations_left = -1;
         if (err != GRANARY_OK) {
             assert_int_equal(err, GRANARY_ENOMEM);
             for (size_t i = 0; i < test->output_count; i++) {
@@ -231,9 +173,9 @@ exact_sums(void **state)
 
     (void)state;
     exact_sum_add(&sum, 1.0);
-    left = 0;
+    allocations_left = 0;
     exact_sum_add(&sum, 1e305);
-    left = -1;
+    allocations_left = -1;
     assert_false(exact_sum_ok(&sum));
     exact_sum_add(&sum, 1.0);
     assert_false(exact_sum_ok(&sum));
