@@ -311,13 +311,13 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     if (pid == 0) {
         int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+        /* A group of its own: a signal for everything in the foreground must leave somebody who cleans up. */
+        (void)setsid();
         if (options->die_with_parent) {
             (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
             if (getppid() != parent) {
                 _exit(1);
             }
-        } else {
-            (void)setsid();
         }
         (void)prctl(PR_SET_NAME, "granary-superv");
         (void)chdir("/");

@@ -92,3 +92,13 @@ unset GRANARY_INSTANCE
 export XDG_RUNTIME_DIR=$work
 granary run --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "private run"
 [ -z "$(find "$work" -maxdepth 1 -name 'granary-run-*')" ] || fail "the private instance is still there"
+
+# So does one whose run is killed with all of its process group, as `timeout -s KILL` does.
+printf '{"nodes": {"a": {"op": "random", "shape": [20000, 2000]}, "b": {"op": "matmul", "inputs": ["a", "c"]},
+ "c": {"op": "random", "shape": [2000, 2000]}, "d": {"op": "sum", "input": "b"}}, "targets": ["d"]}' >"$work/long.json"
+timeout -s KILL 0.3 granary run "$work/long.json" >/dev/null 2>&1 || true
+for _ in $(seq 200); do
+    [ -n "$(find "$work" -maxdepth 1 -name 'granary-run-*')" ] || break
+    read -r -t 0.05 <> <(:) || true
+done
+[ -z "$(find "$work" -maxdepth 1 -name 'granary-run-*')" ] || fail "the killed private instance is still there"
