@@ -241,6 +241,12 @@ ask_again(struct line *line)
     while ((err = line_open(line)) == GRANARY_EUNREACHABLE && supervised(instance) && gr_now_ns() < deadline_ns) {
         (void)poll(NULL, 0, 10);
     }
+    if (err == GRANARY_EUNREACHABLE) { /* looking for a supervisor has left a message of its own */
+        err = gr_fail(err,
+                      "instance %s: its scheduler has ended, and no other one came: see whether it is still up "
+                      "with `granary status`",
+                      instance->name);
+    }
     (void)pthread_mutex_lock(&line->lock);
     for (const struct pending *call = line->pending; err == GRANARY_OK && call != NULL; call = call->next) {
         if (!call->done) {
