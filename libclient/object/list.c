@@ -172,6 +172,26 @@ search_match(void *context, const granary_object_info *info)
     return GRANARY_OK;
 }
 
+/* A whole id needs no search. */
+static granary_err
+find_whole(granary_client *client, const char *text, granary_id *ret_id)
+{
+    granary_object_info info;
+    granary_id id;
+    granary_err err = granary_id_parse(text, GRANARY_ID_TEXT, &id);
+
+    if (err == GRANARY_OK) {
+        err = granary_object_info_get(client, id, &info);
+    }
+    if (err == GRANARY_OK && info.state == GRANARY_OBJECT_DELETING) {
+        err = gr_fail(GRANARY_ENOENT, "object %s: not found", text);
+    }
+    if (err == GRANARY_OK) {
+        *ret_id = id;
+    }
+    return err;
+}
+
 granary_err
 granary_object_find(granary_client *client, const char *prefix, granary_id *ret_id)
 {
@@ -184,6 +204,9 @@ granary_object_find(granary_client *client, const char *prefix, granary_id *ret_
     }
     for (size_t i = 0; i < search.length; i++) {
         search.prefix[i] = (char)(prefix[i] >= 'A' && prefix[i] <= 'F' ? prefix[i] - 'A' + 'a' : prefix[i]);
+    }
+    if (search.length == GRANARY_ID_TEXT) {
+        return find_whole(client, search.prefix, ret_id);
     }
     err = scan(client, search_match, search_reset, &search);
     if (err != GRANARY_OK) {

@@ -38,7 +38,7 @@ expect 2 "'f'.*(string|int64)" granary run \
     "$(graph "$read_birds, \"f\": {\"op\": \"filter\", \"input\": \"s\", \"where\": \"\`Cost Repair\` + \`Origin State\` > 1\"}")"
 expect 2 "'f'.*position" granary run "$(graph "$read_birds, \"f\": {\"op\": \"filter\", \"input\": \"s\", \"where\": \"1 +\"}")"
 expect 4 "no target" granary run -o "x=$work/x.csv" "$(graph "$read_birds")"
-expect 4 "^granary: object 00112233445566778899aabbccddeeff: no object" granary get 00112233445566778899aabbccddeeff -o "$work/x"
+expect 4 "^granary: object 00112233445566778899aabbccddeeff: not found" granary get 00112233445566778899aabbccddeeff -o "$work/x"
 expect 2 'hex' granary rm zzz
 expect 4 'no-such-file' granary put no-such-file
 expect 2 'directory' granary put /tmp

@@ -279,6 +279,9 @@ a_prefix_finds_one_object(void **state)
     assert_err(granary_object_find(client, "xy", &id), GRANARY_EINVAL);
     assert_err(granary_object_find(client, "ab0200000000000000000000000000000", &id), GRANARY_EINVAL);
     assert_err(granary_object_find(client, "ff", &id), GRANARY_ENOENT);
+    assert_err(granary_object_find(client, "AB030000000000000000000000000000", &id), GRANARY_ENOENT);
+    assert_ok(granary_object_delete(client, ids[1], 0));
+    assert_err(granary_object_find(client, "ab020000000000000000000000000000", &id), GRANARY_ENOENT);
     granary_disconnect(client);
 }
 
