@@ -1,7 +1,6 @@
 #include "store/client.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,14 +109,6 @@ client_accept(struct store *store, int fd)
     return GRANARY_OK;
 }
 
-static bool
-process_ended(const struct client *client)
-{
-    struct pollfd poller = {.fd = client->pidfd, .events = POLLIN};
-
-    return client->pidfd >= 0 && poll(&poller, 1, 0) > 0;
-}
-
 static void
 leave_session(struct client *client)
 {
@@ -158,7 +149,7 @@ client_drop(struct client *client, const char *why)
     if (client->session != NULL) {
         if (why != NULL) {
             count(client->session, GR_COUNTER_protocol_errors, 1);
-        } else if (process_ended(client)) {
+        } else if (atomic_load_explicit(&client->page->leaving, memory_order_acquire) == 0) {
             count(client->session, GR_COUNTER_clients_lost, 1);
         }
         leave_session(client);

@@ -184,8 +184,8 @@ struct gr_lease_page {
     uint32_t version;
     uint32_t client; /* number */
     uint32_t pid;
-    uint32_t reserved0;
-    uint64_t start_time; /* of the process, clock ticks since boot: tells a reused pid */
+    _Atomic uint32_t leaving; /* 1: its client said goodbye; written by the client */
+    uint64_t start_time;      /* of the process, clock ticks since boot: tells a reused pid */
     char tag[32];
 
     /* written by the client */

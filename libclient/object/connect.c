@@ -256,6 +256,7 @@ granary_disconnect(granary_client *client)
     if (client->extension != NULL) {
         client->extension_destroy(client->extension);
     }
+    atomic_store_explicit(&client->page->leaving, 1, memory_order_release);
     client_destroy(client);
 }
 

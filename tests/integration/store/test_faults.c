@@ -120,6 +120,29 @@ a_client_killed_in_a_put_leaves_whole_objects(void **state)
 }
 
 static void
+work_nothing(void **state, granary_client *client)
+{
+    (void)state;
+    (void)client;
+}
+
+static void
+who_says_goodbye_is_not_counted_as_lost(void **state)
+{
+    granary_client *client = fixture_connect(state);
+
+    for (int i = 0; i < 5; i++) {
+        granary_disconnect(fixture_connect(state));
+    }
+    fixture_settle(client, 1);
+    assert_int_equal(fixture_stat(client).clients_lost, 0);
+    kill_in(state, work_nothing);
+    fixture_settle(client, 1);
+    assert_int_equal(fixture_stat(client).clients_lost, 1);
+    granary_disconnect(client);
+}
+
+static void
 a_dead_store_is_an_error_not_a_hang(void **state)
 {
     struct daemon *daemon = *state;
@@ -274,6 +297,7 @@ main(void)
         STORE_TEST(a_client_killed_in_a_put_leaves_whole_objects),
         STORE_TEST(a_killed_reader_of_a_large_object_gives_it_back),
         STORE_TEST(a_dead_store_is_an_error_not_a_hang),
+        STORE_TEST(who_says_goodbye_is_not_counted_as_lost),
         STORE_TEST(a_sleeper_notices_that_the_store_died),
         STORE_TEST(a_forked_child_is_told_so),
         STORE_TEST(connecting_wrongly_is_explained),
