@@ -1,7 +1,8 @@
 /*
  * The daemons' log: one line an event on stderr, `2026-11-21T10:22:31.123Z store WARN CLIENT-PROTOCOL client=7
  * opcode=99`. The id (CLIENT-PROTOCOL) never changes; values that come from outside have control characters escaped.
- * Libraries return errors instead.
+ * Of warnings at most 50 a second are written; LOG-SUPPRESSED then tells how many were not. Libraries return errors
+ * instead.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -64,6 +65,36 @@ control_characters_do_not_get_through(void **state)
     assert_string_equal(line + 24, " store ERROR NAME name=a?b?[2J?\n");
 }
 
+/* Somebody who sends nonsense all day must not fill the disk. */
+static void
+a_flood_of_warnings_is_cut(void **state)
+{
+    struct timespec before;
+    struct timespec after;
+    size_t lines = 0;
+
+    (void)state;
+    gr_log_init("s");
+    do { /* within one second of the clock */
+        lines = 0;
+        (void)clock_gettime(CLOCK_REALTIME, &before);
+        capture_begin();
+        for (int i = 0; i < 1000; i++) {
+            gr_log_warn("W", "i=%d", i);
+        }
+        capture_end();
+        (void)clock_gettime(CLOCK_REALTIME, &after);
+        for (const char *c = line; *c != '\0'; c++) {
+            lines += *c == '\n';
+        }
+    } while (before.tv_sec != after.tv_sec);
+    assert_in_range(lines, 1, 51);
+    capture_begin();
+    gr_log_error("E", "errors always get through");
+    capture_end();
+    assert_non_null(strstr(line, "s ERROR E errors always get through\n"));
+}
+
 static void
 long_lines_still_end(void **state)
 {
@@ -104,6 +135,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_is_one_line),
         cmocka_unit_test(control_characters_do_not_get_through),
+        cmocka_unit_test(a_flood_of_warnings_is_cut),
         cmocka_unit_test(long_lines_still_end),
         cmocka_unit_test(the_level_comes_from_the_environment),
     };
