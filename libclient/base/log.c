@@ -78,8 +78,11 @@ gr_log(enum gr_log_level level, const char *id, const char *format, ...)
     struct timespec now;
     va_list args;
 
+    if (level < log_level) {
+        return;
+    }
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (level < log_level || (level == GR_LOG_WARN && !warning_fits(&now))) {
+    if (level == GR_LOG_WARN && !warning_fits(&now)) {
         return;
     }
     va_start(args, format);
