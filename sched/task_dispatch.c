@@ -366,24 +366,24 @@ demand_of(const struct task_graph *graph, uint32_t number)
 }
 
 static void
-message_add(struct message *message, uint32_t number)
+message_add(struct message *message, uint32_t number, uint64_t bytes)
 {
     message->numbers[message->count++] = WIRE_NUMBER(message->graph->serial, number);
-    message->bytes += demand_of(message->graph, number);
+    message->bytes += bytes;
 }
 
 /* Take the next ready subtask and, behind it, a chain of those that wait for nothing else. */
 static void
-message_fill_chain(struct message *message, uint32_t number, uint32_t limit, bool chains)
+message_fill_chain(struct message *message, uint32_t number, uint64_t bytes, bool chains)
 {
     struct execution_graph *execution = message->graph->execution;
     uint32_t kind = execution_graph_subtask(execution, number)->kind;
 
     execution_graph_take(execution, number);
-    message_add(message, number);
-    while (chains && message->count < limit &&
+    message_add(message, number, bytes);
+    while (chains && message->count < RESERVATIONS_BATCH &&
            (number = execution_graph_take_follower(execution, number, kind)) != SUBTASK_NONE) {
-        message_add(message, number);
+        message_add(message, number, demand_of(message->graph, number));
     }
 }
 
@@ -442,6 +442,7 @@ give(struct manager *manager, struct task_graph *graph, uint32_t number)
     struct message message = {.graph = graph};
     struct inputs inputs = {.count = 0};
     uint32_t share = 1;
+    uint64_t bytes;
     size_t count;
     const struct gr_place_candidate *candidates = reservations_candidates(manager->reservations, alone, &count);
     uint32_t executor;
@@ -450,7 +451,8 @@ give(struct manager *manager, struct task_graph *graph, uint32_t number)
         return false;
     }
     execution_graph_inputs(execution, number, note_input, &inputs);
-    if (!reservations_fit(manager->reservations, 0, subtask->out_bytes + inputs.bytes)) {
+    bytes = subtask->out_bytes + inputs.bytes;
+    if (!reservations_fit(manager->reservations, 0, bytes)) {
         return false;
     }
     executor = candidates[gr_place_choose(candidates, count, inputs.items, inputs.count)].executor;
@@ -458,11 +460,14 @@ give(struct manager *manager, struct task_graph *graph, uint32_t number)
         share = share_of(manager, graph, kind);
     }
     for (uint32_t taken = 0; taken < share && message.count < RESERVATIONS_BATCH; taken++) {
-        message_fill_chain(&message, number, RESERVATIONS_BATCH, several);
+        message_fill_chain(&message, number, bytes, several);
         number = taken + 1 < share ? execution_graph_peek(execution) : SUBTASK_NONE;
         subtask = number == SUBTASK_NONE ? NULL : execution_graph_subtask(execution, number);
-        if (subtask == NULL || subtask->kind != kind->kind || subtask->suspect || subtask->rooms > 0 ||
-            !reservations_fit(manager->reservations, message.bytes, demand_of(graph, number))) {
+        if (subtask == NULL || subtask->kind != kind->kind || subtask->suspect || subtask->rooms > 0) {
+            break;
+        }
+        bytes = demand_of(graph, number);
+        if (!reservations_fit(manager->reservations, message.bytes, bytes)) {
             break;
         }
     }
