@@ -47,6 +47,25 @@ leftovers_check_directory(const struct gr_instance *instance)
                          instance->runtime);
 }
 
+/* The directory above is ours when it was made for the first instance; it goes with the last one. */
+static void
+remove_shared_parent(const char *runtime)
+{
+    char parent[PATH_MAX];
+    char *slash;
+
+    (void)snprintf(parent, sizeof parent, "%s", runtime);
+    slash = strrchr(parent, '/');
+    if (slash == NULL) {
+        return;
+    }
+    *slash = '\0';
+    slash = strrchr(parent, '/');
+    if (slash != NULL && strncmp(slash + 1, "granary", 7) == 0) {
+        (void)rmdir(parent);
+    }
+}
+
 void
 leftovers_sweep(const struct gr_instance *instance)
 {
@@ -59,21 +78,7 @@ leftovers_sweep(const struct gr_instance *instance)
         gr_remove_tree(path);
     }
     (void)rmdir(instance->runtime); /* stays when somebody put files of their own there */
-    /* The directory above is ours when we made it for the first instance; it goes with the last one. */
-    if (strstr(instance->runtime, "granary") != NULL) {
-        char parent[PATH_MAX];
-        char *slash;
-
-        (void)snprintf(parent, sizeof parent, "%s", instance->runtime);
-        slash = strrchr(parent, '/');
-        if (slash != NULL && slash != parent) {
-            *slash = '\0';
-            slash = strrchr(parent, '/');
-            if (slash != NULL && strncmp(slash + 1, "granary", 7) == 0) {
-                (void)rmdir(parent);
-            }
-        }
-    }
+    remove_shared_parent(instance->runtime);
 }
 
 /* Whether a process is a daemon of this instance, and not another one that has got its pid. */
