@@ -16,6 +16,9 @@ int bench_store(int argc, char **argv);
 /* `granary bench sched`. */
 int bench_sched(int argc, char **argv);
 
+/* --quick and --json, which every benchmark takes; argv[0] is its name. False: said on stderr what was wrong. */
+bool bench_options(int argc, char **argv, bool *ret_quick, bool *ret_json);
+
 /* ---- samples ---- */
 
 /* A set of measurements of one thing. Zero is an empty one. */

@@ -236,21 +236,15 @@ int
 bench_sched(int argc, char **argv)
 {
     struct results results = {.count = 0};
-    struct run run = {.results = &results, .scale = 1};
+    struct run run = {.results = &results};
     char directory[] = "/tmp/granary-bench-XXXXXX";
-    bool json = false;
+    bool quick;
+    bool json;
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0) {
-            run.scale = 10;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            json = true;
-        } else {
-            (void)fprintf(stderr, "granary: bench: %s: unknown: usage: granary bench sched [--quick] [--json]\n",
-                          argv[i]);
-            return 2;
-        }
+    if (!bench_options(argc, argv, &quick, &json)) {
+        return 2;
     }
+    run.scale = quick ? 10 : 1;
     if (mkdtemp(directory) == NULL || !run_granary("up", directory)) {
         (void)fprintf(stderr, "granary: bench: the instance did not start\n");
         run.err = GRANARY_EUNREACHABLE;

@@ -327,22 +327,16 @@ int
 bench_store(int argc, char **argv)
 {
     struct results results = {.count = 0};
-    struct run run = {.results = &results, .scale = 1};
+    struct run run = {.results = &results};
     struct bench_daemon daemon;
-    bool json = false;
+    bool quick;
+    bool json;
     granary_err err;
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0) {
-            run.scale = 10;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            json = true;
-        } else {
-            (void)fprintf(stderr, "granary: bench: %s: unknown: usage: granary bench store [--quick] [--json]\n",
-                          argv[i]);
-            return 2;
-        }
+    if (!bench_options(argc, argv, &quick, &json)) {
+        return 2;
     }
+    run.scale = quick ? 10 : 1;
     if (!bench_daemon_start(&daemon)) {
         return 3;
     }

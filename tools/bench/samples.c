@@ -1,4 +1,4 @@
-/* Samples, results and how they are printed. */
+/* What all benchmarks share: options, samples, results and how they are printed. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -146,4 +146,23 @@ results_print(const struct results *results, bool json, FILE *out)
     } else {
         print_table(results, out);
     }
+}
+
+bool
+bench_options(int argc, char **argv, bool *ret_quick, bool *ret_json)
+{
+    *ret_quick = false;
+    *ret_json = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0) {
+            *ret_quick = true;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            *ret_json = true;
+        } else {
+            (void)fprintf(stderr, "granary: bench: %s: unknown: usage: granary bench %s [--quick] [--json]\n", argv[i],
+                          argv[0]);
+            return false;
+        }
+    }
+    return true;
 }
