@@ -13,24 +13,6 @@
 #include "graph/graph.h"
 #include "world.h"
 
-static int
-setup(void **state)
-{
-    struct world *world = malloc(sizeof *world);
-
-    world_init(world);
-    *state = world;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    world_fini(*state);
-    free(*state);
-    return 0;
-}
-
 /* A file of about rows * 12 bytes: key, value, and a column that is rarely needed. */
 static void
 write_rows(const struct world *world, int rows)
@@ -479,23 +461,23 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_small_file_takes_two_subtasks, setup, teardown),
-        cmocka_unit_test_setup_teardown(sixty_chunks_are_read_grouped_and_merged, setup, teardown),
-        cmocka_unit_test_setup_teardown(columns_nobody_needs_are_not_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_long_sort_goes_through_pivots, setup, teardown),
-        cmocka_unit_test_setup_teardown(heads_read_only_the_chunks_they_need, setup, teardown),
-        cmocka_unit_test_setup_teardown(joins_share_one_right_side, setup, teardown),
-        cmocka_unit_test_setup_teardown(ids_follow_from_the_work, setup, teardown),
-        cmocka_unit_test_setup_teardown(automatic_chunks_fit_slots_and_memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(frames_without_a_header_have_numbered_columns, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_million_nulls_are_planned, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_null_waits_for_frames_and_tensors, setup, teardown),
-        cmocka_unit_test_setup_teardown(tensors_are_cut_as_asked_or_by_size, setup, teardown),
-        cmocka_unit_test_setup_teardown(operands_cut_differently_are_reassembled, setup, teardown),
-        cmocka_unit_test_setup_teardown(broadcasting_does_not_make_huge_blocks, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_product_reads_no_more_than_fits, setup, teardown),
-        cmocka_unit_test_setup_teardown(tensors_of_no_elements_have_one_chunk, setup, teardown),
-        cmocka_unit_test_setup_teardown(explain_tells_the_whole_plan, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_small_file_takes_two_subtasks, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(sixty_chunks_are_read_grouped_and_merged, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(columns_nobody_needs_are_not_read, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_long_sort_goes_through_pivots, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(heads_read_only_the_chunks_they_need, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(joins_share_one_right_side, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(ids_follow_from_the_work, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(automatic_chunks_fit_slots_and_memory, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(frames_without_a_header_have_numbered_columns, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_million_nulls_are_planned, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_null_waits_for_frames_and_tensors, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(tensors_are_cut_as_asked_or_by_size, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(operands_cut_differently_are_reassembled, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(broadcasting_does_not_make_huge_blocks, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_product_reads_no_more_than_fits, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(tensors_of_no_elements_have_one_chunk, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(explain_tells_the_whole_plan, world_setup, world_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,24 +15,6 @@
 #include "base/error.h"
 #include "world.h"
 
-static int
-setup(void **state)
-{
-    struct world *world = malloc(sizeof *world);
-
-    world_init(world);
-    *state = world;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    world_fini(*state);
-    free(*state);
-    return 0;
-}
-
 static void
 assert_message(const char *part)
 {
@@ -246,16 +228,16 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(files_are_looked_at_when_a_plan_is_made, setup, teardown),
-        cmocka_unit_test_setup_teardown(files_nobody_needs_are_left_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(wrong_graphs_are_refused_when_a_plan_is_made, setup, teardown),
-        cmocka_unit_test_setup_teardown(headers_are_checked, setup, teardown),
-        cmocka_unit_test_setup_teardown(ragged_records_are_named_by_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(dtypes_are_checked, setup, teardown),
-        cmocka_unit_test_setup_teardown(unknown_columns_are_told_when_the_file_is_known, setup, teardown),
-        cmocka_unit_test_setup_teardown(too_many_chunks_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(strange_answers_fail_the_graph, setup, teardown),
-        cmocka_unit_test_setup_teardown(results_are_asked_for_by_target, setup, teardown),
+        cmocka_unit_test_setup_teardown(files_are_looked_at_when_a_plan_is_made, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(files_nobody_needs_are_left_alone, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(wrong_graphs_are_refused_when_a_plan_is_made, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(headers_are_checked, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(ragged_records_are_named_by_line, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(dtypes_are_checked, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(unknown_columns_are_told_when_the_file_is_known, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(too_many_chunks_are_refused, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(strange_answers_fail_the_graph, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(results_are_asked_for_by_target, world_setup, world_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,3 +322,21 @@ world_result(const struct world *world, const char *target)
     }
     return result;
 }
+
+int
+world_setup(void **state)
+{
+    struct world *world = malloc(sizeof *world);
+
+    world_init(world);
+    *state = world;
+    return 0;
+}
+
+int
+world_teardown(void **state)
+{
+    world_fini(*state);
+    free(*state);
+    return 0;
+}

@@ -42,6 +42,9 @@ struct world {
 
 void world_init(struct world *world);
 void world_fini(struct world *world);
+/* cmocka's setup and teardown of a test whose *state is a world. */
+int world_setup(void **state);
+int world_teardown(void **state);
 /* Write a file into the directory. */
 void world_file(const struct world *world, const char *name, const char *text);
 /* Create the plan of a JSON graph. */
