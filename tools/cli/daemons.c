@@ -153,7 +153,7 @@ read_ready(const char *name, int fd, const struct daemon *needs, int needs_fd, c
         line[used] = '\0';
     }
     if (!gr_daemon_heard(line, &err, &message)) {
-        return gr_fail(GRANARY_EFAILED, "the %s ended before it was ready", name);
+        return gr_fail(GRANARY_ELOST, "the %s ended before it was ready", name);
     }
     return err == GRANARY_OK ? GRANARY_OK : gr_fail(err, "%s: %s", name, message);
 }
