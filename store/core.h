@@ -161,6 +161,7 @@ struct store {
 
     struct account account;
     uint64_t serial; /* the last one given */
+    uint64_t stamp;  /* ... */
     uint64_t epoch;
     uint32_t next_session, next_client, next_segment, next_file;
 

@@ -66,7 +66,7 @@ spill_add(struct spill *spill, struct segment *segment, const struct index_objec
         .serial = object->serial,
         .data_size = object->data_size,
         .meta_size = object->meta_size,
-        .sealed_at = (int64_t)object->sealed_at,
+        .stamp = object->stamp,
         .fd = segment->fd,
         .offset = object->offset,
     };
@@ -85,7 +85,7 @@ gather(struct spill *spill, struct segment *segment)
         struct gr_slot *slot = segment_entry_slot(segment, &segment->entries[i], 1u << GR_SLOT_SEALED);
         struct index_object object;
 
-        if (slot == NULL || (slot_flags(slot) & GR_FLAG_ON_DISK) != 0 || slot_flags(slot) >> 32 != 0) {
+        if (slot == NULL || (slot_flags(slot) & GR_FLAG_ON_DISK) != 0 || GR_FLAGS_PINS(slot_flags(slot)) != 0) {
             continue;
         }
         object = slot_object(slot);
@@ -268,7 +268,7 @@ segment_drop_clean(struct store *store, struct segment *segment)
         struct gr_slot *slot = segment_entry_slot(segment, &segment->entries[i], 1u << GR_SLOT_SEALED);
         uint64_t offset, footprint;
 
-        if (slot == NULL || (slot_flags(slot) & GR_FLAG_ON_DISK) == 0 || slot_flags(slot) >> 32 != 0) {
+        if (slot == NULL || (slot_flags(slot) & GR_FLAG_ON_DISK) == 0 || GR_FLAGS_PINS(slot_flags(slot)) != 0) {
             continue;
         }
         offset = slot_object(slot).offset;

@@ -153,7 +153,7 @@ slot_write_fields(struct gr_slot *slot, const struct index_object *object)
     atomic_store_explicit(&slot->data_size, object->data_size, memory_order_relaxed);
     atomic_store_explicit(&slot->where_meta, (uint64_t)object->where << 32 | object->meta_size, memory_order_relaxed);
     atomic_store_explicit(&slot->flags, object->flags, memory_order_relaxed);
-    atomic_store_explicit(&slot->sealed_at, object->sealed_at, memory_order_relaxed);
+    atomic_store_explicit(&slot->stamp, object->stamp, memory_order_relaxed);
 }
 
 void
@@ -180,7 +180,7 @@ slot_object(const struct gr_slot *slot)
         .meta_size = (uint32_t)where_meta,
         .where = (uint32_t)(where_meta >> 32),
         .flags = slot_flags(slot),
-        .sealed_at = atomic_load_explicit(&slot->sealed_at, memory_order_relaxed),
+        .stamp = atomic_load_explicit(&slot->stamp, memory_order_relaxed),
     };
 }
 

@@ -39,7 +39,7 @@ struct index_object {
     uint32_t meta_size;
     uint32_t where; /* segment or spill file */
     uint64_t flags;
-    uint64_t sealed_at;
+    uint64_t stamp;
 };
 
 /*

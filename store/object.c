@@ -8,8 +8,7 @@
 #include "store/barrier.h"
 #include "store/memory.h"
 
-#define ONE_PIN     ((uint64_t)1 << 32)
-#define PINS(flags) ((uint32_t)((flags) >> 32))
+#define ONE_PIN ((uint64_t)1 << GR_FLAGS_PINS_SHIFT)
 
 void
 session_touch(struct session *session, granary_id id)
@@ -106,6 +105,16 @@ check_seal(struct client *client, const struct ring_request *request)
     return segment;
 }
 
+/* Never the same twice, and never behind the clock. */
+static uint64_t
+stamp_next(struct store *store)
+{
+    uint64_t now = (uint64_t)store->wall_ms << 20;
+
+    store->stamp = store->stamp + 1 > now ? store->stamp + 1 : now;
+    return store->stamp;
+}
+
 granary_err
 object_seal(struct client *client, const struct ring_request *request)
 {
@@ -129,7 +138,7 @@ object_seal(struct client *client, const struct ring_request *request)
         .data_size = request->data_size,
         .meta_size = request->meta_size,
         .where = segment->number,
-        .sealed_at = (uint64_t)store->wall_ms,
+        .stamp = stamp_next(store),
     };
     err = index_insert(&session->index, &object, &slot);
     if (err != GRANARY_OK) {
@@ -208,14 +217,14 @@ delete_sealed(struct session *session, struct gr_slot *slot)
     struct segment *segment = segment_by_number(store, object.where);
     uint64_t footprint = slot_footprint(slot);
 
-    if (PINS(object.flags) > 0) {
+    if (GR_FLAGS_PINS(object.flags) > 0) {
         struct map_entry *pin = map_find(&session->pins, map_key_id(object.id));
 
         if (pin != NULL) {
             map_remove(&session->pins, pin);
         }
         store->account.pinned -= footprint;
-        slot_set_flags(slot, object.flags & (ONE_PIN - 1));
+        slot_set_flags(slot, object.flags & ~(GR_MAX_PINS * ONE_PIN));
     }
     if (object.flags & GR_FLAG_ON_DISK) {
         forget_copy(session, segment, object.serial, footprint);
@@ -375,7 +384,7 @@ object_pin(struct client *client, struct gr_slot *slot, uint32_t scope)
         pin->value.numbers[1] = object.serial;
     }
     pin->value.numbers[0]++;
-    if (PINS(object.flags) == 0) {
+    if (GR_FLAGS_PINS(object.flags) == 0) {
         client->store->account.pinned += slot_footprint(slot);
     }
     slot_set_flags(slot, object.flags + ONE_PIN);
@@ -388,7 +397,7 @@ take_pins(struct store *store, struct gr_slot *slot, uint64_t less)
     uint64_t flags = slot_flags(slot) - less * ONE_PIN;
 
     slot_set_flags(slot, flags);
-    if (PINS(flags) == 0) {
+    if (GR_FLAGS_PINS(flags) == 0) {
         store->account.pinned -= slot_footprint(slot);
         store->serve_now = true;
     }

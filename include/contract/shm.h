@@ -4,8 +4,11 @@
  * Names (all begin with the instance's prefix "/granary.<uid>.<tag>.", tag = 8 hex digits of the runtime directory's
  * hash):
  *
+ *   root                  struct gr_root         written and read by the store only (and by who inspects an instance)
  *   s<session>.control    struct gr_control      written by the store only, read by the session's clients
- *   s<session>.table<n>   struct gr_slot[]       written by the store only, read by the session's clients
+ *   s<session>.index      the index              written by the store only, read by the session's clients
+ *   s<session>.ledger     struct gr_ledger       written and read by the store only: pins, references, names, ...
+ *   s<session>.events     struct gr_events       written by the store only, read by clients that subscribed
  *   s<session>.data<n>    objects                one writer at a time (a client, or the store); read by everyone else
  *   s<session>.lease<n>   struct gr_lease_page   written by its client and the store
  *
@@ -17,7 +20,11 @@
  * page of the session (seq_cst); nobody holds it -> the bytes may go. It is Dekker's pattern: at least one side sees
  * the other.
  *
- * A hazard names a serial, not a slot: serials are never used twice, so a table can be replaced while leases are held.
+ * A hazard names a serial, not a slot: serials are never used twice, so a slot can move while leases are held.
+ *
+ * All of it outlives the store: kill -9 at any instruction leaves what the next store needs to go on. What is derived
+ * (accounts, maps, the allocator) is private to the store; what is not is here, and every change to it is ordered so
+ * that each prefix of the stores makes sense.
  */
 #ifndef GRANARY_CONTRACT_SHM_H
 #define GRANARY_CONTRACT_SHM_H
@@ -25,9 +32,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define GR_SHM_VERSION   1u
+#define GR_SHM_VERSION   2u
 #define GR_CONTROL_MAGIC 0x6c72746e6f637267ull /* "grcontrl" */
 #define GR_LEASE_MAGIC   0x6573616e656c7267ull
+#define GR_ROOT_MAGIC    0x746f6f72726e6167ull
+#define GR_LEDGER_MAGIC  0x726567646c6e7267ull
+#define GR_EVENTS_MAGIC  0x73746e7665726e67ull
 
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared memory needs lock-free atomics");
 
@@ -42,7 +52,11 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared
  *   RETIRING   eviction tries          in a data segment   tries again              SEALED, SPILLED
  *   SPILLED    eviction succeeded      in a spill file     asks for a restore       SEALED (new serial), TOMB, MOVED
  *   DELETING   delete, still leased    in a data segment   probes on (*)            TOMB, MOVED
- *   MOVED      table replaced          as before           loads control->table     -
+ *   BETWEEN    evicted or brought back its spill file is   tries again              SPILLED, SEALED
+ *              (fields are changing)   the truth
+ *   ALIAS      alias made              the target's (id in  follows it              TOMB, MOVED
+ *                                      offset, data_size)
+ *   MOVED      its page was split      as before           loads the directory      -
  *
  * (*) a newer object of the same id may follow in the same probe.
  */
@@ -55,6 +69,8 @@ enum gr_slot_state {
     GR_SLOT_SPILLED = 4,
     GR_SLOT_DELETING = 5,
     GR_SLOT_MOVED = 6,
+    GR_SLOT_BETWEEN = 7,
+    GR_SLOT_ALIAS = 8,
 };
 
 #define GR_WORD(serial, state) ((uint64_t)(serial) << 8 | (uint64_t)(state))
@@ -68,13 +84,36 @@ struct gr_slot {
     _Atomic uint64_t offset;     /* in the data segment; SPILLED: in the spill file */
     _Atomic uint64_t data_size;  /* bytes */
     _Atomic uint64_t where_meta; /* data segment or spill file number << 32 | meta_size */
-    _Atomic uint64_t flags;      /* GR_FLAG_... | node << 8 | pins << 32 */
-    _Atomic uint64_t sealed_at;  /* milliseconds since the Unix epoch */
+    _Atomic uint64_t flags;      /* see GR_FLAGS_... */
+    _Atomic uint64_t stamp;      /* unique in the instance and never changed: GR_STAMP_MS() is when it was sealed */
 };
 _Static_assert(sizeof(struct gr_slot) == 64, "a slot is one cache line");
 
-#define GR_FLAG_ON_DISK 1u /* a copy lies in a spill file: dropping the memory is free */
-#define GR_FLAG_DAMAGED 2u /* the spilled copy could not be brought back; a get asks the store, which says why */
+/* An object's stamp: milliseconds since the Unix epoch << 20 | a count that makes it unique. It identifies the object
+ * for ever, through spilling, restoring and restarts, also when its id is used again. */
+#define GR_STAMP_MS(stamp) ((int64_t)((stamp) >> 20))
+
+#define GR_FLAG_ON_DISK    0x01u /* a copy lies in a spill file: dropping the memory is free */
+#define GR_FLAG_DAMAGED    0x02u /* the spilled copy could not be brought back; a get asks the store, which says why */
+#define GR_FLAG_PERSISTENT 0x04u /* it has a copy that survives the machine's restart */
+#define GR_FLAG_SLICE      0x08u /* a part of a spilled object: goes when nobody leases it and memory is needed */
+#define GR_FLAG_COUNTED    0x10u /* it lives only as long as references or containers hold it */
+#define GR_FLAG_DROPPED    0x20u /* deleted by name; references or containers still hold it */
+#define GR_FLAG_REMOTE     0x40u /* a copy lies at the remote level */
+#define GR_FLAG_MASK       0xffu
+
+/* The other parts of a slot's flags. */
+#define GR_FLAGS_NODE(flags)       ((unsigned)((flags) >> 8 & 0xff))
+#define GR_FLAGS_IMPORTANCE(flags) ((unsigned)((flags) >> 16 & 0xff)) /* 255: never evicted unless asked for */
+#define GR_FLAGS_NEXT_USE(flags)   ((unsigned)((flags) >> 24 & 0xff)) /* 0 unknown, 1 soonest .. 255 never again */
+#define GR_FLAGS_PINS(flags)       ((unsigned)((flags) >> 32 & 0xffff))
+#define GR_FLAGS_AGE(flags)        ((unsigned)((flags) >> 48 & 0xff)) /* the store's clock when it was last seen used */
+#define GR_FLAGS_NODE_SHIFT        8
+#define GR_FLAGS_IMPORTANCE_SHIFT  16
+#define GR_FLAGS_NEXT_USE_SHIFT    24
+#define GR_FLAGS_PINS_SHIFT        32
+#define GR_FLAGS_AGE_SHIFT         48
+#define GR_MAX_PINS                0xffffu
 
 /* Metadata lies behind the data, both 64-byte aligned. What an object takes in its segment: */
 #define GR_ALIGN         64u
@@ -97,6 +136,41 @@ gr_slot_hash(uint64_t id0, uint64_t id1)
     return h ^ h >> 32;
 }
 
+/*
+ * The index file: a directory of pages (extendible hashing), then what is known of each page, then the pages, which are
+ * small open-addressing tables: home = hash >> 32, probing +1, modulo GR_PAGE_SLOTS, never beyond the page.
+ *
+ *   at GR_INDEX_DIRECTORY_AT   uint64_t[2^depth]              page generation << 32 | page; entry = hash & (2^depth -
+ * 1) at GR_INDEX_RECORDS_AT     struct gr_page_record[pages] at GR_INDEX_PAGES_AT       struct
+ * gr_slot[pages][GR_PAGE_SLOTS]
+ *
+ * The directory grows by doubling: the new upper half repeats the lower one before control->depth is raised, so both
+ * depths are right. Clients map the whole GR_INDEX_SPAN once, read-only; what no directory entry leads to may have no
+ * memory behind it. A page that is full is split in two new ones:
+ *
+ *   fill both (BUILDING) -> directory entries to them -> the old one DEAD (from here on the split counts) -> its slots
+ *   MOVED -> both LIVE -> the old page may be used again, with the next generation
+ *
+ * A reader that found nothing, or MOVED, loads its directory entry again: another value -> it starts again.
+ * After a crash: entries of a LIVE page lead back to it and BUILDING pages are dropped; else the split is completed.
+ */
+#define GR_PAGE_SLOTS_LOG2    11u
+#define GR_PAGE_SLOTS         (1u << GR_PAGE_SLOTS_LOG2)
+#define GR_PAGE_BYTES         ((uint64_t)GR_PAGE_SLOTS * 64)
+#define GR_INDEX_MAX_DEPTH    15u
+#define GR_INDEX_MAX_PAGES    (1u << GR_INDEX_MAX_DEPTH)
+#define GR_INDEX_DIRECTORY_AT ((uint64_t)0)
+#define GR_INDEX_RECORDS_AT   ((uint64_t)1 << 19)
+#define GR_INDEX_PAGES_AT     ((uint64_t)2 << 20)
+#define GR_INDEX_SPAN         (GR_INDEX_PAGES_AT + GR_INDEX_MAX_PAGES * GR_PAGE_BYTES)
+
+enum gr_page_state { GR_PAGE_FREE = 0, GR_PAGE_BUILDING = 1, GR_PAGE_LIVE = 2, GR_PAGE_DEAD = 3 };
+
+struct gr_page_record {
+    _Atomic uint64_t word;   /* generation << 32 | depth << 8 | gr_page_state */
+    _Atomic uint64_t prefix; /* the low `depth` bits of every hash in it */
+};
+
 #define GR_WAIT_WORDS 1024u /* waiters for an id sleep on wait[hash % GR_WAIT_WORDS] */
 
 /* Counters of a session. */
@@ -107,17 +181,37 @@ enum gr_counter {
     GR_COUNTER_COUNT
 };
 
+/* What is wrong with control->state for a call that needs the store: wait for the next epoch, or give up. */
+enum gr_control_state {
+    GR_CONTROL_SERVING = 1,
+    GR_CONTROL_ADOPTING = 2, /* a store is taking the session over: what is there stays readable */
+    GR_CONTROL_CLOSED = 3,   /* the session was deleted, or the store stopped in order: for good */
+};
+
+#define GR_CONTROL_STRICT 1u /* seals of own rooms wait until no writable mapping is left */
+
 struct gr_control {
     _Atomic uint64_t magic; /* written last, with release, when everything else is in place */
     uint32_t version;
     uint32_t session;
-    uint64_t epoch; /* one more each time a store takes the instance over */
-    uint32_t store_pid;
-    uint32_t reserved0;
+    _Atomic uint64_t epoch; /* one more each time a store takes the instance over */
+    _Atomic uint32_t store_pid;
+    _Atomic uint32_t state; /* gr_control_state */
+    /* futex word, bumped whenever state or epoch changes: who lost the store sleeps here until the next one serves */
+    _Atomic uint32_t life;
+    uint32_t flags; /* GR_CONTROL_... */
     char session_name[64];
+    uint64_t created_ms;
+    _Atomic uint64_t quota_bytes; /* 0: none */
+    _Atomic uint64_t used_bytes;  /* of the account, by this session's segments */
+    _Atomic uint64_t idle_ms;     /* without a client for so long, the session is deleted; 0: never */
+    _Atomic uint64_t last_used_ms;
+    _Atomic uint64_t uid; /* who created it */
 
     /* table number << 8 | log2(slots); the table named so is complete */
     _Alignas(64) _Atomic uint64_t table;
+    /* of the index's directory: 2^depth entries */
+    _Atomic uint32_t depth;
     /* objects in DELETING: a release that sees it non-zero rings the doorbell */
     _Atomic uint32_t deleting;
     /* 1 while the store sleeps: whoever fills a ring then writes the doorbell (eventfd) */
@@ -126,6 +220,8 @@ struct gr_control {
     _Alignas(64) _Atomic uint64_t account_version;
     _Atomic uint64_t account[16];
     _Alignas(64) _Atomic uint64_t counters[GR_COUNTER_COUNT];
+    /* futex word, bumped after every seal, alias and restore: for who waits for more words than futex_waitv takes */
+    _Alignas(64) _Atomic uint32_t any;
     /* futex words, bumped after a seal, a restore or a failed restore of an id that hashes here */
     _Alignas(64) _Atomic uint32_t wait[GR_WAIT_WORDS];
 };
@@ -143,14 +239,155 @@ enum gr_account {
     GR_ACCOUNT_OBJECTS,
     GR_ACCOUNT_OBJECTS_SPILLED,
     GR_ACCOUNT_CLIENTS,
-    GR_ACCOUNT_INDEX,
+    GR_ACCOUNT_INDEX,  /* bytes of index, ledger, control, lease pages, events: beside the capacity */
+    GR_ACCOUNT_REMOTE, /* size of the files at the remote level */
     GR_ACCOUNT_COUNT
 };
+
+/* ---- the root: what the instance's next store needs beside the sessions ---- */
+
+#define GR_MAX_CLIENTS  1024u
+#define GR_MAX_SEGMENTS 65536u
+
+/* A client as the store knows it. Free: word 0. */
+struct gr_client_record {
+    _Alignas(64) _Atomic uint64_t word; /* client number; written last, and first set to 0 */
+    uint32_t session;
+    uint32_t pid;
+    uint64_t start_time; /* of the process, clock ticks since boot */
+    uint32_t uid;
+    uint32_t reserved;
+    _Atomic uint64_t ring_tail; /* entries executed: the truth, advanced after each single one */
+    uint64_t since_ms;
+    char tag[32];
+    uint64_t reserved1[5];
+};
+_Static_assert(sizeof(struct gr_client_record) == 128, "part of the layout");
+
+enum gr_segment_state { GR_SEGMENT_FREE = 0, GR_SEGMENT_OPEN = 1, GR_SEGMENT_CLOSED = 2, GR_SEGMENT_IDLE = 3 };
+
+#define GR_SEGMENT_SPOILED 1u /* its writer truncated it: what it holds cannot be spilled */
+#define GR_SEGMENT_HUGE    2u /* collapsed to huge pages */
+
+/* A data segment as the store knows it; which objects lie in it the index tells. */
+struct gr_segment_record {
+    _Alignas(64) _Atomic uint64_t word; /* number << 8 | gr_segment_state */
+    uint64_t size;                      /* bytes */
+    uint32_t session;
+    _Atomic uint32_t writer;       /* client number; 0: the store, or nobody any more */
+    _Atomic uint64_t sealed_total; /* bytes sealed since it was granted; a crash may leave the last object out */
+    _Atomic uint32_t flags;        /* GR_SEGMENT_... */
+    uint32_t node;
+    _Atomic uint64_t resident; /* bytes with memory behind them, when last looked at */
+    uint64_t since_ms;
+    uint64_t reserved;
+};
+_Static_assert(sizeof(struct gr_segment_record) == 64, "part of the layout");
+
+struct gr_root {
+    _Atomic uint64_t magic; /* written last */
+    uint32_t version;
+    _Atomic uint32_t state; /* gr_control_state of the instance */
+    _Atomic uint64_t epoch;
+    _Atomic uint32_t store_pid;
+    uint32_t uid; /* of the store */
+    uint64_t store_start_time;
+    uint64_t started_ms;
+    char boot_id[40];
+    char runtime[112];
+    char spill_dir[512];
+    char remote_dir[512]; /* "" when there is none */
+    uint64_t capacity;
+    uint64_t disk_quota;
+    uint32_t group; /* gid that may connect; UINT32_MAX: none */
+    uint32_t rung;  /* of the immutability ladder that was achieved */
+    /* Numbers never used twice: each is raised here before it is used. */
+    _Atomic uint64_t serial_limit; /* serials below it may have been given */
+    _Atomic uint64_t stamp_limit;
+    _Atomic uint32_t next_session;
+    _Atomic uint32_t next_client;
+    _Atomic uint32_t next_segment;
+    _Atomic uint32_t next_file;
+    _Atomic uint64_t next_token;
+    _Alignas(64) struct gr_client_record clients[GR_MAX_CLIENTS];
+    /* records[number % GR_MAX_SEGMENTS]: a number whose place is taken is skipped */
+    struct gr_segment_record segments[GR_MAX_SEGMENTS];
+};
+
+/* ---- the ledger: what is said about objects, one record each. A page of records is made at a time. ---- */
+
+enum gr_ledger_kind {
+    GR_LEDGER_FREE = 0,
+    GR_LEDGER_PIN = 1,       /* id is pinned; scope, client, text = reason */
+    GR_LEDGER_REFERENCE = 2, /* id is kept for an owner; client (0: an owner without a process), text = the owner */
+    GR_LEDGER_CONTAINS = 3,  /* object `other` contains id */
+    GR_LEDGER_NAME = 4,      /* text is the name of id; of two equal names the higher token counts */
+    GR_LEDGER_LEASE = 5,     /* id, serial in other[0]: leased by client, counted by the store */
+    GR_LEDGER_PENDING = 6,   /* as CONTAINS, while `other` is not sealed yet; client is its creator */
+};
+
+#define GR_LEDGER_TEXT 56u
+
+struct gr_ledger_record {
+    _Alignas(64) _Atomic uint64_t word; /* token << 8 | gr_ledger_kind; written last, and first set to 0 */
+    uint64_t id[2];
+    uint64_t other[2];
+    uint64_t since_ms;
+    uint32_t client;
+    uint16_t scope; /* granary_pin_scope */
+    uint16_t flags;
+    uint32_t pid;
+    uint32_t reserved;
+    char text[GR_LEDGER_TEXT];
+};
+_Static_assert(sizeof(struct gr_ledger_record) == 128, "part of the layout");
+
+struct gr_ledger {
+    _Atomic uint64_t magic;
+    uint32_t version;
+    uint32_t session;
+    _Atomic uint64_t records; /* that the file has room for; it grows */
+    uint64_t reserved[13];
+    /* struct gr_ledger_record[records] follows */
+};
+_Static_assert(sizeof(struct gr_ledger) == 128, "part of the layout");
+
+/* ---- events: a ring that is written and never waited for. The flight recorder of the instance is one ("events"), and
+ * a session gets its own when somebody subscribes ---- */
+
+enum gr_event_kind {
+#define EVENT(name, summary) GR_EVENT_##name,
+#include "contract/events.def"
+#undef EVENT
+    GR_EVENT_COUNT
+};
+
+struct gr_event {
+    _Alignas(64) _Atomic uint64_t sequence; /* its number + 1; 0 while it is being written */
+    _Atomic uint64_t time_ns;               /* CLOCK_REALTIME */
+    _Atomic uint64_t id[2];
+    _Atomic uint64_t a, b;         /* see events.def */
+    _Atomic uint64_t kind_session; /* gr_event_kind << 32 | session */
+    _Atomic uint64_t client;
+};
+
+struct gr_events {
+    _Atomic uint64_t magic;
+    uint32_t version;
+    uint32_t session;                   /* 0: of the instance */
+    uint64_t entries;                   /* a power of two */
+    _Alignas(64) _Atomic uint64_t next; /* number of the next event */
+    _Atomic uint32_t word;              /* futex: the low half of next */
+    _Alignas(64) struct gr_event ring[];
+};
+#define GR_EVENTS_INSTANCE 32768u
+#define GR_EVENTS_SESSION  4096u
 
 /* ---- the lease page ---- */
 
 #define GR_HAZARD_SETS 512u
 #define GR_HAZARD_WAYS 8u
+#define GR_USED_BYTES  4096u
 /* A hazard: serial << 16 | count of leases of this process. Set = serial % GR_HAZARD_SETS. */
 #define GR_HAZARD(serial, count) ((uint64_t)(serial) << 16 | (uint64_t)(count))
 #define GR_HAZARD_SERIAL(hazard) ((hazard) >> 16)
@@ -167,10 +404,17 @@ enum gr_ring_op {
 
 #define GR_RING_DONE 0x80000000u
 
+/* Of GR_RING_SEAL: */
+#define GR_SEAL_COUNTED 1u /* GR_FLAG_COUNTED: see granary_object_options */
+#define GR_SEAL_PARENT  2u /* PENDING ledger records name what it contains */
+#define GR_SEAL_STRICT  4u /* the writer has unmapped the segment: prove it */
+
 struct gr_ring_entry {
     _Alignas(64) _Atomic uint32_t status; /* client: 0; the store: GR_RING_DONE | (uint32_t)(-granary_err) */
-    uint16_t op;
-    uint16_t reserved;
+    uint8_t op;
+    uint8_t flags;      /* GR_SEAL_... */
+    uint8_t importance; /* SEAL */
+    uint8_t next_use;   /* SEAL */
     unsigned char id[16];
     uint32_t segment;
     uint32_t meta_size;
@@ -195,6 +439,9 @@ struct gr_lease_page {
     /* written by the store */
     _Alignas(64) _Atomic uint64_t ring_tail; /* entries ever answered */
     _Atomic uint32_t ring_tail_word;         /* the low half of ring_tail, for futexes */
+
+    /* used[serial % GR_USED_BYTES] = 1: leased since the store last looked; tells which objects are warm */
+    _Alignas(64) _Atomic uint8_t used[GR_USED_BYTES];
 
     _Alignas(64) _Atomic uint64_t hazard[GR_HAZARD_SETS][GR_HAZARD_WAYS]; /* a set is one cache line */
     struct gr_ring_entry ring[GR_RING_ENTRIES];

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GR_STORE_MAGIC    0x676e7267u /* "grng" */
-#define GR_STORE_VERSION  1u
+#define GR_STORE_VERSION  2u
 #define GR_FRAME_MAX_BODY 65536u
 #define GR_FRAME_MAX_FDS  4
 
@@ -35,15 +35,38 @@ enum gr_store_op {
     GR_STORE_UNPIN = 8,
     GR_STORE_DEAD = 9,
     GR_STORE_PING = 10,
+    GR_STORE_SESSION_CREATE = 11,
+    GR_STORE_SESSION_HAS = 12,
+    GR_STORE_SESSION_DELETE = 13,
+    GR_STORE_SESSION_LIST = 14,
+    GR_STORE_REF = 15,
+    GR_STORE_UNREF = 16,
+    GR_STORE_CONTAIN = 17,
+    GR_STORE_ALIAS = 18,
+    GR_STORE_NAME_SET = 19,
+    GR_STORE_NAME_GET = 20,
+    GR_STORE_NAME_LIST = 21,
+    GR_STORE_MOVE = 22,
+    GR_STORE_SLICE = 23,
+    GR_STORE_HINT = 24,
+    GR_STORE_HOLDS = 25,
 };
 
-/* HELLO: descriptors of the answer: control (read-only), lease page (read-write), doorbell (eventfd). */
+/*
+ * HELLO: descriptors of the answer: control (read-only), lease page (read-write), doorbell (eventfd).
+ *
+ * resume is 0, or the number this client had when the store went away: it gets the same number and its own lease page
+ * again, if the process is the one the store has noted for it; ENOENT when the store knows of no such client any more.
+ */
 struct gr_hello {
     uint32_t version; /* GR_STORE_VERSION */
     uint32_t shm_version;
     char session[64]; /* NUL-terminated; "" is "default" */
     char tag[32];
+    uint32_t resume;
+    uint32_t flags; /* GR_HELLO_... */
 };
+#define GR_HELLO_EXISTING 1u /* ENOENT instead of making a session that is not there */
 struct gr_hello_reply {
     uint32_t client;
     uint32_t session;
@@ -61,6 +84,8 @@ struct gr_room {
     uint64_t min_bytes;
     uint64_t want_bytes;
     int64_t timeout_ms;
+    int32_t node;   /* NUMA node of the caller; -1: unknown */
+    uint32_t again; /* 1: asked before, and timed out only to let others use the socket: keeps its place in line */
 };
 struct gr_room_reply {
     uint32_t segment;
@@ -69,8 +94,11 @@ struct gr_room_reply {
     uint64_t warm_bytes;
 };
 
-/* MAP: a table or data segment, to read. One descriptor, read-only. ENOENT: it is gone, look the object up again. */
-enum gr_map_kind { GR_MAP_TABLE = 1, GR_MAP_DATA = 2 };
+/*
+ * MAP: something to read. One descriptor, read-only. ENOENT: it is gone, look the object up again. EVENTS: the
+ * session's ring of events, which begins with the first who asks.
+ */
+enum gr_map_kind { GR_MAP_TABLE = 1, GR_MAP_DATA = 2, GR_MAP_INDEX = 3, GR_MAP_EVENTS = 4 };
 struct gr_map {
     uint32_t kind;
     uint32_t number;
@@ -79,11 +107,11 @@ struct gr_map_reply {
     uint64_t size_bytes;
 };
 
-/* RESTORE, LEASE, UNLEASE, PIN, UNPIN, by id. */
+/* RESTORE, LEASE, UNLEASE, by id. */
 struct gr_object_ref {
     unsigned char id[16];
     uint64_t serial; /* LEASE, UNLEASE */
-    uint32_t scope;  /* PIN, UNPIN: granary_pin_scope */
+    uint32_t scope;  /* PIN, UNPIN, until they take struct gr_hold */
     uint32_t reserved;
 };
 /*
@@ -92,6 +120,118 @@ struct gr_object_ref {
  * hazard set is full; ESTATE when the object is no longer SEALED with that serial. PIN is answered when the object is
  * in memory.
  */
+
+/*
+ * PIN, UNPIN, REF, UNREF: holds. The client chooses the request number (never 0): sent again after a restart of the
+ * store, the same request is done once. The answer of PIN and REF is struct gr_hold_reply. UNPIN and UNREF: by token,
+ * or token 0: one of this client's (or of no client) with that id, scope and text. ENOENT: there is none.
+ */
+struct gr_hold {
+    unsigned char id[16];
+    uint64_t token;
+    uint64_t request;
+    uint32_t scope; /* granary_pin_scope; REF: 0 ends with this client, 1 lasts until it is taken back */
+    uint32_t reserved;
+    char text[56]; /* PIN: the reason; REF: the owner. NUL-terminated */
+};
+struct gr_hold_reply {
+    uint64_t token;
+};
+
+/* CONTAIN, before the parent is sealed by this client with GR_SEAL_PARENT: struct gr_contain, then count ids. */
+struct gr_contain {
+    unsigned char parent[16];
+    uint32_t count; /* at most GR_CONTAIN_MOST; more: ask again */
+    uint32_t reserved;
+};
+#define GR_CONTAIN_MOST 4000u
+
+/* ALIAS: EEXIST the alias is an object or another alias; EINVAL it would lead to itself. */
+struct gr_alias {
+    unsigned char alias[16];
+    unsigned char target[16];
+};
+
+/*
+ * NAME_SET: bind a name, or drop it (id all zero). expect: GR_NAME_ANY, _NEW (EEXIST when it is bound), or _ID (ESTATE
+ * when it is bound to another id than `expected`, or unbound). Answer: struct gr_name, with the id it was bound to
+ * before. NAME_GET: answer the same, with id. NAME_LIST: names behind `name` in order of bytes; answer: struct gr_name
+ * each.
+ */
+enum gr_name_expect { GR_NAME_ANY = 0, GR_NAME_NEW = 1, GR_NAME_ID = 2 };
+struct gr_name {
+    unsigned char id[16];
+    unsigned char expected[16];
+    uint64_t request;
+    uint32_t expect;
+    uint32_t reserved;
+    char name[56];
+};
+
+/* MOVE: bring the object to `to` and take it from `from` (granary_levels); answered when it is there. */
+struct gr_move {
+    unsigned char id[16];
+    uint32_t to;
+    uint32_t from;
+    uint32_t flags; /* 1: answer at once, work in the background (prefetch) */
+    uint32_t reserved;
+    int64_t timeout_ms;
+};
+
+/*
+ * SLICE: part of a spilled object, as an object of its own under an id that the answer gives; its data begins at
+ * `offset` of the parent's data-padding-metadata image, and holds at least the length asked for. ESTATE: the parent is
+ * in memory.
+ */
+struct gr_slice {
+    unsigned char id[16];
+    uint64_t offset;
+    uint64_t length;
+};
+struct gr_slice_reply {
+    unsigned char id[16]; /* to be leased like any object: it may be on its way still */
+    uint64_t offset;
+    uint64_t length;
+};
+
+/* HINT: what the store may know about an object's future; -1 leaves a value as it is. */
+struct gr_hint {
+    unsigned char id[16];
+    int32_t importance; /* 0 .. 255 */
+    int32_t next_use;   /* 0 unknown, 1 soonest .. 255 never again */
+};
+
+/* HOLDS: ledger records about an id (all zero: of the whole session) with a token above `after`, in order of tokens. */
+struct gr_holds {
+    unsigned char id[16];
+    uint64_t after;
+};
+/* Answer: struct gr_ledger_record each (contract/shm.h), as many as fit; none: the end. */
+
+/* SESSION_CREATE, _HAS, _DELETE; of any client. _LIST: sessions behind `name`; answer: struct gr_session_info each. */
+#define GR_SESSION_IF_NOT_EXIST 1u /* CREATE: an existing one is fine, and keeps its settings */
+#define GR_SESSION_IF_EXIST     2u /* DELETE: a missing one is fine */
+#define GR_SESSION_STRICT       4u /* CREATE: GR_CONTROL_STRICT */
+struct gr_session_request {
+    char name[64];
+    uint32_t flags;
+    uint32_t reserved;
+    uint64_t quota_bytes; /* 0: none */
+    uint64_t idle_ms;     /* 0: never */
+};
+struct gr_session_info {
+    char name[64];
+    uint32_t number;
+    uint32_t clients;
+    uint32_t flags; /* GR_CONTROL_... */
+    uint32_t uid;
+    uint64_t objects;
+    uint64_t used_bytes;
+    uint64_t quota_bytes;
+    uint64_t idle_ms;
+    uint64_t created_ms;
+    uint64_t last_used_ms;
+};
 
 /* DEAD: body = up to 1024 uint32_t data segment numbers; answer = one byte each, 1: it is gone and may be unmapped. */
 

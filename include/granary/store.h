@@ -28,10 +28,15 @@ typedef struct granary_connect_options {
     const char *session;  /* NULL: "default" */
     const char *tag;      /* how listings call this client; NULL: the program's name */
     int timeout_ms;       /* how long to wait for the store to answer; 0: 5000 */
+    int reconnect_ms;     /* how long calls wait for a store that died to be restarted; 0: 10000; -1: not at all */
+    bool existing;        /* ENOENT instead of making a session that is not there */
 } granary_connect_options;
 
 /*
  * Connect to the store of an instance.
+ *
+ * The client survives the store: when the store is killed, views stay valid, objects in memory can still be got, and
+ * calls that need the store wait until it is restarted and go on by themselves.
  *
  * options     may be NULL; read before the call returns
  * ret_client  to be closed with granary_disconnect()
@@ -54,6 +59,10 @@ typedef struct granary_buffer {
     uint64_t offset;
     uint32_t segment;
     uint32_t state;
+    uint8_t importance;
+    uint8_t next_use;
+    uint16_t flags;
+    granary_levels persist;
 } granary_buffer;
 
 /* A sealed object, leased: read-only. The fields below "private" belong to the library. */
@@ -82,6 +91,35 @@ typedef struct granary_view {
 GRANARY_API granary_err granary_object_create(granary_client *client, granary_id id, uint64_t data_size,
                                               uint64_t meta_size, int timeout_ms, granary_buffer *ret_buffer);
 
+/* What a creator may say of an object beside its bytes. All zero is the default. */
+typedef struct granary_object_options {
+    int importance; /* 0 .. 255: who is more important leaves memory later; 255 never unless asked. 0: as everybody */
+    int next_use;   /* 0 unknown, 1 soonest .. 255 never again */
+    /* The object lives only as long as a reference or a container holds it: see granary/hold.h. */
+    bool counted;
+    /* Copied to these levels before seal returns (DISK: survives the machine's restart). */
+    granary_levels persist;
+    /* Objects this one contains: each lives at least as long as this one. They must exist. Borrowed until the seal. */
+    const granary_id *contains;
+    size_t contains_count;
+    int timeout_ms; /* for room; 0: 30000; GRANARY_FOREVER */
+} granary_object_options;
+
+/* granary_object_create() with options; NULL is the default. Errors: as create · ENOENT a contained object is missing
+ */
+GRANARY_API granary_err granary_object_create_with(granary_client *client, granary_id id, uint64_t data_size,
+                                                   uint64_t meta_size, const granary_object_options *options,
+                                                   granary_buffer *ret_buffer);
+
+/*
+ * Change the size of an unsealed object's data, keeping what both sizes have. It may move: data and meta are new.
+ * Growing is cheap while the buffer is the last thing created here (address space is taken ahead); shrinking always is.
+ *
+ * Errors  as create; the buffer is what it was
+ */
+GRANARY_API granary_err granary_buffer_resize(granary_client *client, granary_buffer *buffer, uint64_t data_size,
+                                              int timeout_ms);
+
 /*
  * Publish the object; every process sees it when this returns. The buffer is spent, success or not.
  *
@@ -101,6 +139,11 @@ enum {
  */
 GRANARY_API granary_err granary_object_put(granary_client *client, granary_id id, const void *data, uint64_t data_size,
                                            const void *meta, uint64_t meta_size, int flags);
+
+/* granary_object_put() with options; NULL is the default. */
+GRANARY_API granary_err granary_object_put_with(granary_client *client, granary_id id, const void *data,
+                                                uint64_t data_size, const void *meta, uint64_t meta_size,
+                                                const granary_object_options *options, int flags);
 
 /* Wait until the store has taken everything this client sent with GRANARY_NOWAIT; the first error among it. */
 GRANARY_API granary_err granary_flush(granary_client *client);
@@ -127,6 +170,30 @@ GRANARY_API granary_err granary_object_get(granary_client *client, granary_id id
 GRANARY_API granary_err granary_object_get_many(granary_client *client, const granary_id *ids, size_t count,
                                                 int timeout_ms, granary_view *ret_views, size_t *ret_failed);
 
+/*
+ * Lease a part of an object's data. Of a spilled object only the frames that hold the part are read and unpacked; the
+ * rest stays on disk.
+ *
+ * offset, length  bytes; EINVAL when they reach beyond the data
+ * ret_view        data is the part, data_size its length; meta is NULL
+ * Errors          as get
+ */
+GRANARY_API granary_err granary_object_get_range(granary_client *client, granary_id id, uint64_t offset,
+                                                 uint64_t length, int timeout_ms, granary_view *ret_view);
+
+/* The same for an object's metadata. */
+GRANARY_API granary_err granary_object_get_meta_range(granary_client *client, granary_id id, uint64_t offset,
+                                                      uint64_t length, int timeout_ms, granary_view *ret_view);
+
+/*
+ * Wait until at least `least` of the objects exist (1: any; count: all). Nothing is leased and nothing is restored.
+ *
+ * ret_there    count flags, set for those that exist when it returns, also on failure; may be NULL
+ * Errors       ETIMEDOUT · EINVAL least > count · EUNREACHABLE
+ */
+GRANARY_API granary_err granary_object_wait(granary_client *client, const granary_id *ids, size_t count, size_t least,
+                                            int timeout_ms, bool *ret_there);
+
 /* End a lease: its pointers are invalid now. Never blocks and never fails; a view that is all zero is ignored. */
 GRANARY_API void granary_object_release(granary_client *client, granary_view *view);
 GRANARY_API void granary_object_release_many(granary_client *client, granary_view *views, size_t count);
@@ -142,21 +209,43 @@ GRANARY_API bool granary_object_contains(granary_client *client, granary_id id);
  */
 GRANARY_API granary_err granary_object_delete(granary_client *client, granary_id id, int flags);
 
-typedef enum granary_pin_scope {
-    GRANARY_PIN_CLIENT = 0,  /* ends with this client */
-    GRANARY_PIN_SESSION = 1, /* until it is unpinned or the session ends */
-} granary_pin_scope;
+/*
+ * Delete several. All are tried.
+ *
+ * ret_errs  of each; may be NULL
+ * Errors    the first of them; EUNREACHABLE
+ */
+GRANARY_API granary_err granary_object_delete_many(granary_client *client, const granary_id *ids, size_t count,
+                                                   granary_err *ret_errs);
 
-/* Keep the object in memory (restoring it first if it is spilled). Pins count. Errors: ENOENT · EFULL · EUNREACHABLE */
-GRANARY_API granary_err granary_object_pin(granary_client *client, granary_id id, granary_pin_scope scope);
+/* Tell the store about an object's future; -1 leaves a value as it is (see granary_object_options). Errors: ENOENT */
+GRANARY_API granary_err granary_object_hint(granary_client *client, granary_id id, int importance, int next_use);
 
-/* Take one pin of that scope back. Errors: ENOENT no such object, or it has no such pin · EUNREACHABLE */
-GRANARY_API granary_err granary_object_unpin(granary_client *client, granary_id id, granary_pin_scope scope);
+/*
+ * Move an object between levels: a copy is made at each level of `to`, then the ones of `from` go.
+ *
+ *   to DISK                 persist: a copy that survives the machine's restart
+ *   to MEMORY               bring back
+ *   from MEMORY             spill now; EBUSY when it is leased or pinned
+ *   to REMOTE, from DISK    ...
+ *
+ * timeout_ms  0: return at once, the store does it in the background (prefetch)
+ * Errors      ENOENT · EBUSY · EFULL · EIO · EUNSUPPORTED the level is not there · EINVAL it would lie nowhere
+ */
+GRANARY_API granary_err granary_object_move(granary_client *client, granary_id id, granary_levels to,
+                                            granary_levels from, int timeout_ms);
+
+/* Bring spilled objects back before they are needed. Returns at once. Errors: EUNREACHABLE */
+GRANARY_API granary_err granary_object_prefetch(granary_client *client, const granary_id *ids, size_t count);
+
+/* XXH3-128 of the data as 32 hex digits, computed here and now. Errors: as get */
+GRANARY_API granary_err granary_object_digest(granary_client *client, granary_id id, int timeout_ms, char ret_text[33]);
 
 typedef enum granary_object_state {
     GRANARY_OBJECT_SEALED = 1,   /* in memory */
     GRANARY_OBJECT_SPILLED = 2,  /* on disk */
     GRANARY_OBJECT_DELETING = 3, /* deleted, still leased by somebody */
+    GRANARY_OBJECT_ALIAS = 4,    /* stands for another object */
 } granary_object_state;
 
 typedef struct granary_object_info {
@@ -167,8 +256,43 @@ typedef struct granary_object_info {
     uint32_t pins;      /* of every scope */
     bool on_disk;       /* a copy is in a spill file */
     int numa_node;
-    int64_t sealed_at_ms; /* since the Unix epoch */
+    int64_t sealed_at_ms;  /* since the Unix epoch */
+    granary_levels levels; /* where copies lie */
+    int importance;
+    int next_use;
+    bool persistent; /* survives the machine's restart */
+    bool counted;    /* lives only as long as it is referenced or contained */
+    bool dropped;    /* deleted by name, held by references or containers */
+    bool damaged;    /* its spilled copy could not be read */
+    uint64_t serial;
+    uint32_t segment;  /* in memory: the data segment; else the spill file */
+    uint64_t offset;   /* there */
+    granary_id target; /* of an alias */
 } granary_object_info;
+
+/* Which objects to list. All zero: every one. */
+typedef struct granary_object_filter {
+    const char *prefix;    /* hex digits the id begins with; NULL */
+    unsigned states;       /* sum of 1 << granary_object_state; 0: any */
+    granary_levels levels; /* has a copy at any of these; 0: any */
+    uint64_t least_size;   /* data and metadata, bytes */
+    uint64_t most_size;    /* 0: any */
+    bool pinned;
+    const char *owner; /* referenced by this owner, see granary/hold.h; one message per page; NULL */
+} granary_object_filter;
+
+/*
+ * One page of a listing.
+ *
+ * filter     may be NULL
+ * cursor     *cursor is 0 for the first page and is moved on; 0 again when it was the last
+ * most       entries in ret_infos
+ * ret_count  how many were filled; may be 0 on a page that is not the last
+ * An object that exists all the while comes exactly once, unless the index grows meanwhile: then it may come twice.
+ */
+GRANARY_API granary_err granary_object_list_page(granary_client *client, const granary_object_filter *filter,
+                                                 uint64_t *cursor, size_t most, granary_object_info *ret_infos,
+                                                 size_t *ret_count);
 
 /* What is known of one object, spilled or not. No message. Errors: ENOENT */
 GRANARY_API granary_err granary_object_info_get(granary_client *client, granary_id id, granary_object_info *ret_info);
@@ -197,7 +321,8 @@ typedef struct granary_store_stat {
     uint64_t objects;        /* sealed and spilled */
     uint64_t objects_spilled;
     uint64_t clients;
-    uint64_t index_bytes; /* tables in use */
+    uint64_t index_bytes;  /* shared memory for index, ledger, lease pages: beside the capacity */
+    uint64_t remote_bytes; /* size of the files at the remote level */
 
     /* What the session has counted since it began; those said to be bytes are, the others are times. */
     uint64_t seals;
@@ -217,6 +342,14 @@ typedef struct granary_store_stat {
     uint64_t clients_lost;    /* clients that went away without saying so */
     uint64_t protocol_errors; /* clients dropped because they broke the protocol */
     uint64_t table_growths;   /* index tables replaced */
+    uint64_t spill_files;     /* spill files written */
+    uint64_t clean_drops;     /* objects dropped from memory for free, a copy being on disk already */
+    uint64_t compactions;     /* half-dead spill files rewritten */
+    uint64_t prefetches;      /* objects brought back before somebody asked for them */
+    uint64_t frames_read;     /* frames of spilled objects read and unpacked */
+    uint64_t frame_bytes;     /* bytes read from spill files */
+    uint64_t slices;          /* parts of spilled objects brought back */
+    uint64_t reconnects;      /* clients that came back after the store restarted */
 } granary_store_stat;
 
 /* Read the account. No message: works while the store is busy. */

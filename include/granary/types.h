@@ -67,6 +67,28 @@ GRANARY_API int granary_error_exit_status(granary_err err);
 /* GRANARY_VERSION of the library that runs, which may differ from the header that was compiled. */
 GRANARY_API const char *granary_version(void);
 
+/* ---- levels: where bytes lie. A set of levels is their sum. ---- */
+
+typedef enum granary_level {
+    GRANARY_LEVEL_GPU = 1,
+    GRANARY_LEVEL_MEMORY = 2,
+    GRANARY_LEVEL_DISK = 4,
+    GRANARY_LEVEL_REMOTE = 8,
+} granary_level;
+typedef unsigned granary_levels;
+
+/*
+ * A set from text: names joined by "|", "+", "," or " "; case does not matter. "MEMORY & DISK" is understood as the
+ * union too, as the systems before this one wrote it. Errors: EINVAL, naming the word
+ */
+GRANARY_API granary_err granary_levels_parse(const char *text, granary_levels *ret_levels);
+
+/* "memory|disk"; "none" for 0. Writes at most size bytes with the NUL; returns ret_text. */
+GRANARY_API const char *granary_levels_format(granary_levels levels, char *ret_text, size_t size);
+
+/* The level a level spills to (GPU to MEMORY to DISK to REMOTE); 0 behind the last. */
+GRANARY_API granary_levels granary_level_below(granary_level level);
+
 /* ---- ids ---- */
 
 #define GRANARY_ID_BYTES 16

@@ -219,7 +219,7 @@ struct slot_copy {
     uint64_t data_size;
     uint64_t where_meta;
     uint64_t flags;
-    uint64_t sealed_at;
+    uint64_t stamp;
 };
 /* Copy a slot. False: it changed meanwhile. */
 bool slot_read(const struct gr_slot *slot, struct slot_copy *ret_copy);

@@ -19,10 +19,10 @@ info_of(const struct slot_copy *copy)
                                              : GRANARY_OBJECT_SEALED,
         .data_size = copy->data_size,
         .meta_size = (uint32_t)copy->where_meta,
-        .pins = (uint32_t)(copy->flags >> 32),
+        .pins = GR_FLAGS_PINS(copy->flags),
         .on_disk = (copy->flags & GR_FLAG_ON_DISK) != 0 || state == GR_SLOT_SPILLED,
-        .numa_node = (int)(copy->flags >> 8 & 0xff),
-        .sealed_at_ms = (int64_t)copy->sealed_at,
+        .numa_node = (int)GR_FLAGS_NODE(copy->flags),
+        .sealed_at_ms = GR_STAMP_MS(copy->stamp),
     };
 }
 

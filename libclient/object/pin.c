@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "granary/hold.h"
 #include "object/client.h"
 
 granary_err

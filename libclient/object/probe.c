@@ -14,7 +14,7 @@ slot_read(const struct gr_slot *slot, struct slot_copy *ret_copy)
     ret_copy->data_size = atomic_load_explicit(&slot->data_size, memory_order_acquire);
     ret_copy->where_meta = atomic_load_explicit(&slot->where_meta, memory_order_acquire);
     ret_copy->flags = atomic_load_explicit(&slot->flags, memory_order_acquire);
-    ret_copy->sealed_at = atomic_load_explicit(&slot->sealed_at, memory_order_acquire);
+    ret_copy->stamp = atomic_load_explicit(&slot->stamp, memory_order_acquire);
     return atomic_load_explicit(&slot->word, memory_order_relaxed) == ret_copy->word;
 }
 

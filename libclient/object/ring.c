@@ -125,7 +125,9 @@ ring_fill(granary_client *client, const struct gr_ring_entry *entry, struct ring
 
     atomic_store_explicit(&place->status, 0, memory_order_relaxed);
     place->op = entry->op;
-    place->reserved = 0;
+    place->flags = entry->flags;
+    place->importance = entry->importance;
+    place->next_use = entry->next_use;
     memcpy(place->id, entry->id, sizeof place->id);
     place->segment = entry->segment;
     place->meta_size = entry->meta_size;

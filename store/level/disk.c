@@ -43,7 +43,7 @@ struct record {
     uint64_t data_size;
     uint32_t meta_size;
     uint32_t blocks;
-    int64_t sealed_at;
+    uint64_t stamp;
     uint64_t reserved;
     uint64_t checksum; /* of all above and the block table that follows */
 };
@@ -226,7 +226,7 @@ write_object(struct writer *writer, struct level_object *object)
     record->data_size = object->data_size;
     record->meta_size = object->meta_size;
     record->blocks = blocks;
-    record->sealed_at = object->sealed_at;
+    record->stamp = object->stamp;
     record->checksum = gr_hash64(record, head_size); /* with checksum 0 */
     object->place = head_at;
     if (head_at >= writer->flushed) {

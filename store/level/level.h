@@ -18,7 +18,7 @@ struct level_object {
     uint64_t serial; /* the store's own; not kept by the level */
     uint64_t data_size;
     uint32_t meta_size;
-    int64_t sealed_at;
+    uint64_t stamp;  /* of its slot: what tells it from another with the same id */
     int fd;          /* the shared memory it lies in, or goes to */
     uint64_t offset; /* ... at this offset, GR_FOOTPRINT bytes */
     uint64_t place;  /* in the file: set by write, used by read */

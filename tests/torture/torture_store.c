@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "granary/hold.h"
 #include "granary/store.h"
 #include "support/daemon.h"
 

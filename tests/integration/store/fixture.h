@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "granary/hold.h"
 #include "granary/store.h"
 #include "support/daemon.h"
 

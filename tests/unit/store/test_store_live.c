@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "granary/hold.h"
 #include "live.h"
 
 #define MIB ((uint64_t)1 << 20)

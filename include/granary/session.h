@@ -1,0 +1,56 @@
+/*
+ * granary: sessions. A session is the unit of isolation, naming, quota and clean-up: its objects, index and segments
+ * are its own. Connecting makes a session that is not there.
+ */
+#ifndef GRANARY_SESSION_H
+#define GRANARY_SESSION_H
+
+#include "granary/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct granary_session_options {
+    uint64_t quota_bytes; /* of memory; 0: the store's budget is the only limit */
+    int64_t idle_ms;      /* deleted when it had no client for so long; 0: never */
+    bool strict;          /* an object is sealed only when no writable mapping of it is left, where the host can tell */
+    bool if_not_exist;    /* an existing one is fine, and keeps its settings */
+} granary_session_options;
+
+/* Any client of the instance may call these, whatever its own session. options may be NULL. Errors: EEXIST · EFULL ·
+ * EINVAL · EUNSUPPORTED strict, on a host that cannot */
+GRANARY_API granary_err granary_session_create(granary_client *client, const char *name,
+                                               const granary_session_options *options);
+
+GRANARY_API granary_err granary_session_has(granary_client *client, const char *name, bool *ret_there);
+
+/*
+ * Delete a session with everything in it. Its clients' calls fail with EUNREACHABLE from now on; memory they have
+ * mapped stays readable until they let go. Errors: ENOENT (unless if_exist) · EPERM "default" while others use it is
+ * fine: it can be deleted like any other · EBUSY it is the caller's own
+ */
+GRANARY_API granary_err granary_session_delete(granary_client *client, const char *name, bool if_exist);
+
+typedef struct granary_session_info {
+    char name[64];
+    uint32_t number;
+    uint32_t clients;
+    uint32_t uid;
+    bool strict;
+    uint64_t objects;
+    uint64_t used_bytes; /* of memory: its segments */
+    uint64_t quota_bytes;
+    int64_t idle_ms;
+    int64_t created_ms; /* since the Unix epoch */
+    int64_t last_used_ms;
+} granary_session_info;
+
+/* ret_infos  to be freed with free() */
+GRANARY_API granary_err granary_session_list(granary_client *client, granary_session_info **ret_infos,
+                                             size_t *ret_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

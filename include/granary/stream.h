@@ -1,0 +1,112 @@
+/*
+ * granary: objects as streams: written piece by piece when the size is not known, read without bringing all of a
+ * spilled object back, moved through pipes and files, and watched as they come and go.
+ */
+#ifndef GRANARY_STREAM_H
+#define GRANARY_STREAM_H
+
+#include "granary/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- writing ---- */
+
+typedef struct granary_writer granary_writer;
+
+/* size_hint: bytes expected; 0 unknown. options may be NULL. Errors: as granary_object_create_with */
+GRANARY_API granary_err granary_writer_open(granary_client *client, granary_id id, uint64_t size_hint,
+                                            const granary_object_options *options, granary_writer **ret_writer);
+
+/* Append. Errors: EFULL: what was written is still there; try again or abort */
+GRANARY_API granary_err granary_writer_append(granary_writer *writer, const void *data, uint64_t size);
+
+/* Room for `size` bytes more at *ret_at, to be filled before the next call; then counts as appended. */
+GRANARY_API granary_err granary_writer_reserve(granary_writer *writer, uint64_t size, void **ret_at);
+
+/* Seal it under its id with this metadata (NULL, 0: none), and free the writer, success or not. Errors: as seal */
+GRANARY_API granary_err granary_writer_seal(granary_writer *writer, const void *meta, uint64_t meta_size);
+
+/* Drop what was written and free the writer. NULL is fine. */
+GRANARY_API void granary_writer_abort(granary_writer *writer);
+
+/* ---- reading ---- */
+
+typedef struct granary_reader granary_reader;
+
+/* window: bytes of a spilled object in memory at a time; 0: 8 MiB. Errors: as get */
+GRANARY_API granary_err granary_reader_open(granary_client *client, granary_id id, uint64_t window, int timeout_ms,
+                                            granary_reader **ret_reader);
+
+GRANARY_API uint64_t granary_reader_size(const granary_reader *reader);
+
+/* The next up to size bytes; *ret_size 0 at the end. */
+GRANARY_API granary_err granary_reader_read(granary_reader *reader, void *to, uint64_t size, uint64_t *ret_size);
+
+/* The next bytes in place, as many as the window has, at most `most`; valid until the next call. */
+GRANARY_API granary_err granary_reader_next(granary_reader *reader, uint64_t most, const void **ret_at,
+                                            uint64_t *ret_size);
+
+/* Where the next read begins. Errors: EINVAL beyond the end */
+GRANARY_API granary_err granary_reader_seek(granary_reader *reader, uint64_t offset);
+
+/* NULL is fine. */
+GRANARY_API void granary_reader_close(granary_reader *reader);
+
+/* ---- through a pipe or a file (docs/formats.md, "Exported objects") ---- */
+
+/* Write the object to a descriptor in checksummed chunks. Errors: as get · EIO */
+GRANARY_API granary_err granary_object_export(granary_client *client, granary_id id, int fd, int timeout_ms);
+
+/*
+ * Read one exported object from a descriptor and seal it; exactly its bytes are taken from the descriptor.
+ *
+ * id      NULL: the id it had
+ * ret_id  may be NULL
+ * Errors  ENOENT end of file before the first byte · ECORRUPT, naming the chunk: nothing is sealed · EEXIST · EFULL ·
+ * EIO
+ */
+GRANARY_API granary_err granary_object_import(granary_client *client, int fd, const granary_id *id, granary_id *ret_id);
+
+/* ---- watching ---- */
+
+typedef enum granary_event_kind {
+    GRANARY_EVENT_SEAL = 1,
+    GRANARY_EVENT_DELETE = 2,
+    GRANARY_EVENT_SPILL = 3,   /* a copy was written to disk */
+    GRANARY_EVENT_EVICT = 4,   /* its memory was given up */
+    GRANARY_EVENT_RESTORE = 5, /* it is in memory again */
+    GRANARY_EVENT_LOST = 6,    /* this subscriber was too slow: `size` events are missing; list anew */
+    GRANARY_EVENT_RESTART = 7, /* the store was restarted: events may be missing; list anew */
+} granary_event_kind;
+
+typedef struct granary_event {
+    granary_event_kind kind;
+    granary_id id;
+    uint64_t size;   /* bytes of data */
+    int64_t time_ns; /* since the Unix epoch */
+} granary_event;
+
+typedef struct granary_subscription granary_subscription;
+
+/*
+ * Watch the session from now on. The store never waits for a subscriber: who is too slow is told so.
+ *
+ * kinds   sum of 1 << granary_event_kind; 0: all
+ * Errors  EUNREACHABLE · ENOMEM · EFULL
+ */
+GRANARY_API granary_err granary_subscribe(granary_client *client, unsigned kinds,
+                                          granary_subscription **ret_subscription);
+
+/* The next event. Errors: ETIMEDOUT · EUNREACHABLE the session is gone */
+GRANARY_API granary_err granary_subscription_next(granary_subscription *subscription, int timeout_ms,
+                                                  granary_event *ret_event);
+
+/* NULL is fine. Before granary_disconnect(). */
+GRANARY_API void granary_unsubscribe(granary_subscription *subscription);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
