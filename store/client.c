@@ -89,6 +89,7 @@ client_accept(struct store *store, int fd)
     client->store = store;
     client->fd = fd;
     client->pid = peer.pid;
+    client->uid = peer.uid;
     client->pidfd = pidfd_of(fd, peer.pid);
     client->socket_source = (struct source){SOURCE_CLIENT_SOCKET, client};
     client->process_source = (struct source){SOURCE_CLIENT_PROCESS, client};
@@ -121,6 +122,7 @@ leave_session(struct client *client)
     }
     list_remove(&client->in_session);
     session->client_count--;
+    session_used(session);
     store->ring_count--;
     store->account.changes++;
     lease_region_unmap(store->leases, client->page_place);

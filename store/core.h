@@ -72,6 +72,7 @@ struct session {
     size_t deleting_room;
     bool recheck_deleting;
     struct segment *arena; /* where small objects are restored to */
+    int64_t idle_since_ns; /* when its last client left */
     uint64_t index_seen;   /* bytes of its index in the account */
     uint64_t account_seen; /* account.changes when it was published here last */
 };
@@ -90,6 +91,7 @@ struct client {
     int fd;
     int pidfd;
     pid_t pid;
+    uid_t uid;
     uint32_t number;
     char tag[32];
     bool gone;   /* dropped; freed at the end of the loop's turn */
@@ -166,8 +168,10 @@ struct store {
     uint32_t next_session, next_client, next_segment, next_file;
 
     struct list sessions;
-    struct list clients; /* all of them, before HELLO too */
-    struct list active;  /* clients whose rings were used lately */
+    struct list dying;     /* deleted sessions that a worker is still busy with */
+    int64_t idle_check_ns; /* when sessions are looked at for having been idle too long */
+    struct list clients;   /* all of them, before HELLO too */
+    struct list active;    /* clients whose rings were used lately */
     struct list gone;
     unsigned session_count, client_count, max_clients;
     unsigned ring_count; /* clients with a lease page */

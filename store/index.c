@@ -313,3 +313,16 @@ index_remove(struct index *index, struct gr_slot *slot)
         at = (at - 1) & mask;
     }
 }
+
+struct gr_slot *
+index_next(const struct index *index, uint64_t *position)
+{
+    while (*position < index->size) {
+        struct gr_slot *slot = &index->slots[(*position)++];
+
+        if (GR_WORD_STATE(slot_word(slot)) > GR_SLOT_TOMB) {
+            return slot;
+        }
+    }
+    return NULL;
+}

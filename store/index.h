@@ -58,6 +58,9 @@ struct gr_slot *index_find_serial(const struct index *index, granary_id id, uint
 /* Add a SEALED object. Errors: EEXIST the id is there · EFULL the table cannot grow. */
 granary_err index_insert(struct index *index, const struct index_object *object, struct gr_slot **ret_slot);
 
+/* The next slot that holds an object, in any state, from *position on, which starts at 0; NULL at the end. */
+struct gr_slot *index_next(const struct index *index, uint64_t *position);
+
 /* A slot that holds nothing any more: TOMB, or EMPTY where no probe needs it. */
 void index_remove(struct index *index, struct gr_slot *slot);
 

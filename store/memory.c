@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -40,7 +41,7 @@ set_idle(struct store *store, struct segment *segment, bool idle)
 }
 
 static void
-destroy(struct store *store, struct segment *segment)
+forget(struct store *store, struct segment *segment)
 {
     struct map_entry *entry = map_find(&store->segments, map_key_number(segment->number));
 
@@ -50,6 +51,20 @@ destroy(struct store *store, struct segment *segment)
     }
     map_remove(&store->segments, entry);
     segment_destroy(segment, &store->account, store->instance.shm_prefix, segment->session->number);
+}
+
+/* Truncated, it frees its pages even while somebody has it mapped. */
+static void
+destroy(struct store *store, struct segment *segment)
+{
+    (void)!ftruncate(segment->fd, 0);
+    forget(store, segment);
+}
+
+void
+memory_abandon(struct store *store, struct segment *segment)
+{
+    forget(store, segment);
 }
 
 /* What is kept warm at most: the oldest idle segments beyond it go back to the system. */

@@ -31,6 +31,9 @@ int64_t memory_next_ns(const struct store *store, int64_t now_ns);
 /* The writer is gone: its segments are closed and anybody's. */
 void memory_writer_gone(struct client *client);
 
+/* Forget a segment whose session goes; nobody's mapping of it breaks. It holds no object any more. */
+void memory_abandon(struct store *store, struct segment *segment);
+
 /* Who holds what, as the end of a sentence. */
 void memory_describe(const struct store *store, char *text, size_t size);
 

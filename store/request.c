@@ -10,6 +10,7 @@
 #include "store/lease_region.h"
 #include "store/memory.h"
 #include "store/object.h"
+#include "store/request_session.h"
 #include "store/restore.h"
 #include "store/session.h"
 #include "store/shmfile.h"
@@ -72,6 +73,7 @@ welcome(struct client *client, struct session *session, const struct gr_frame *r
         client->session = session;
         list_append(&session->clients, &client->in_session);
         session->client_count++;
+        session_used(session);
         store->ring_count++;
         store->account.changes++;
         session_publish(session);
@@ -110,7 +112,15 @@ on_hello(struct client *client, const struct gr_frame_in *frame)
     hello.session[sizeof hello.session - 1] = '\0';
     hello.tag[sizeof hello.tag - 1] = '\0';
     memcpy(client->tag, hello.tag, sizeof client->tag);
-    err = session_get(client->store, hello.session, &session);
+    session = session_find(client->store, hello.session);
+    if (session == NULL && (hello.flags & GR_HELLO_EXISTING) != 0) {
+        err = gr_fail(GRANARY_ENOENT, "session '%s': not found", hello.session);
+    } else {
+        err = session_get(client->store, hello.session, client->uid, &session);
+    }
+    if (err == GRANARY_OK) {
+        err = session_check_user(session, client);
+    }
     if (err == GRANARY_OK) {
         err = welcome(client, session, &frame->head);
     }
@@ -285,6 +295,10 @@ static const struct {
     [GR_STORE_UNPIN] = {on_unpin, "UNPIN", sizeof(struct gr_object_ref)},
     [GR_STORE_DEAD] = {on_dead, "DEAD", ANY_SIZE},
     [GR_STORE_PING] = {on_ping, "PING", 0},
+    [GR_STORE_SESSION_CREATE] = {on_session_create, "SESSION_CREATE", sizeof(struct gr_session_request)},
+    [GR_STORE_SESSION_HAS] = {on_session_has, "SESSION_HAS", sizeof(struct gr_session_request)},
+    [GR_STORE_SESSION_DELETE] = {on_session_delete, "SESSION_DELETE", sizeof(struct gr_session_request)},
+    [GR_STORE_SESSION_LIST] = {on_session_list, "SESSION_LIST", sizeof(struct gr_session_request)},
 };
 
 granary_err

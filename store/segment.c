@@ -52,8 +52,6 @@ segment_destroy(struct segment *segment, struct account *account, const char *pr
 
     segment_close(segment, account);
     account_move(account, GR_ACCOUNT_POOLED, GR_ACCOUNT_FREE, segment->size - segment->punched);
-    /* Truncated, it frees its pages even while somebody has it mapped. */
-    (void)!ftruncate(segment->fd, 0);
     shmfile_name(name, prefix, session, "data", segment->number);
     (void)shm_unlink(name);
     gr_fd_close(&segment->fd);

@@ -71,7 +71,7 @@ segment_dead(const struct segment *segment)
 granary_err segment_create(struct account *account, const char *prefix, uint32_t session, uint32_t number,
                            uint64_t size, enum gr_account open_as, struct segment **ret_segment);
 
-/* Unlink it, give its pages back (though readers may still map it) and free it. It holds no object. */
+/* Unlink it and free it; its pages stay as long as somebody maps it. It holds no object. */
 void segment_destroy(struct segment *segment, struct account *account, const char *prefix, uint32_t session);
 
 /* An idle segment without holes starts over. */

@@ -16,6 +16,7 @@
 #include "store/object.h"
 #include "store/session.h"
 #include "store/store.h"
+#include "store/teardown.h"
 
 #define SPIN_NS        10000     /* after the last ring entry, before the store sleeps: a client may need this cpu */
 #define EVENTS_NS      20000     /* how often sockets are looked at while rings are busy */
@@ -199,8 +200,10 @@ sleep_until_event(struct store *store, bool deleting)
 {
     int64_t now_ns = gr_now_ns();
     int64_t wake_ns = memory_next_ns(store, now_ns);
+    int64_t idle_ns = teardown_next_ns(store);
     unsigned entries;
 
+    wake_ns = idle_ns < wake_ns ? idle_ns : wake_ns;
     set_sleeping(store, 1);
     entries = drain_all(store, now_ns);
     if (entries == 0) {
@@ -234,6 +237,7 @@ store_run(struct store *store)
             drop_doomed(store);
         }
         memory_turn(store, now_ns);
+        teardown_turn(store, now_ns);
         if (now_ns - busy_ns > SPIN_NS) {
             if (sleep_until_event(store, deleting) > 0) {
                 busy_ns = gr_now_ns();

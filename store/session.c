@@ -1,15 +1,20 @@
 #include "store/session.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/futex.h"
 #include "store/restore.h"
 #include "store/shmfile.h"
+
+#define DEFAULT "default"
 
 /* The table was replaced: entries name places in it. */
 static void
@@ -49,19 +54,21 @@ control_create(struct session *session)
     control = bytes;
     control->version = GR_SHM_VERSION;
     control->session = session->number;
-    control->epoch = store->epoch;
-    control->store_pid = (uint32_t)getpid();
+    atomic_store_explicit(&control->epoch, store->epoch, memory_order_relaxed);
+    atomic_store_explicit(&control->store_pid, (uint32_t)getpid(), memory_order_relaxed);
+    control->created_ms = (uint64_t)gr_wall_ms();
     (void)snprintf(control->session_name, sizeof control->session_name, "%s", session->name);
     session->control = control;
     return GRANARY_OK;
 }
 
-static struct session *
-find(struct store *store, const char *name)
+struct session *
+session_find(const struct store *store, const char *name)
 {
-    struct list *node, *next;
+    const struct list *node;
 
-    list_each (node, next, &store->sessions) {
+    name = name[0] == '\0' ? DEFAULT : name;
+    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (strcmp(session->name, name) == 0) {
@@ -71,8 +78,44 @@ find(struct store *store, const char *name)
     return NULL;
 }
 
+void
+session_set_state(struct session *session, enum gr_control_state state)
+{
+    struct gr_control *control = session->control;
+
+    atomic_store_explicit(&control->state, state, memory_order_release);
+    atomic_fetch_add_explicit(&control->life, 1, memory_order_seq_cst);
+    gr_futex_wake(&control->life);
+}
+
+void
+session_used(struct session *session)
+{
+    struct store *store = session->store;
+
+    atomic_store_explicit(&session->control->last_used_ms, (uint64_t)gr_wall_ms(), memory_order_relaxed);
+    session->idle_since_ns = gr_now_ns();
+    store->idle_check_ns = 0;
+}
+
+granary_err
+session_check_owner(const struct session *session, const struct client *client)
+{
+    uid_t uid = (uid_t)atomic_load_explicit(&session->control->uid, memory_order_relaxed);
+
+    return client->uid == uid || client->uid == geteuid()
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EPERM, "session '%s': belongs to uid %u", session->name, (unsigned)uid);
+}
+
+granary_err
+session_check_user(const struct session *session, const struct client *client)
+{
+    return (session->control->flags & GR_CONTROL_SHARED) != 0 ? GRANARY_OK : session_check_owner(session, client);
+}
+
 static granary_err
-session_create(struct store *store, const char *name, struct session **ret_session)
+session_create(struct store *store, const char *name, uid_t uid, struct session **ret_session)
 {
     struct session *session = calloc(1, sizeof *session);
     granary_err err;
@@ -99,20 +142,25 @@ session_create(struct store *store, const char *name, struct session **ret_sessi
     list_append(&store->sessions, &session->in_store);
     store->session_count++;
     session_publish(session);
+    atomic_store_explicit(&session->control->uid, uid, memory_order_relaxed);
+    session_used(session);
+    session_set_state(session, GR_CONTROL_SERVING);
     atomic_store_explicit(&session->control->magic, GR_CONTROL_MAGIC, memory_order_release);
     *ret_session = session;
     return GRANARY_OK;
 }
 
 granary_err
-session_get(struct store *store, const char *name, struct session **ret_session)
+session_get(struct store *store, const char *name, uid_t uid, struct session **ret_session)
 {
-    struct session *session;
+    struct session *session = session_find(store, name);
 
-    if (name[0] == '\0') {
-        name = "default";
+    name = name[0] == '\0' ? DEFAULT : name;
+    for (const char *at = name; *at != '\0'; at++) {
+        if (iscntrl((unsigned char)*at)) {
+            return gr_fail(GRANARY_EINVAL, "a session's name has no control characters");
+        }
     }
-    session = find(store, name);
     if (session != NULL) {
         *ret_session = session;
         return GRANARY_OK;
@@ -120,7 +168,7 @@ session_get(struct store *store, const char *name, struct session **ret_session)
     if (store->session_count >= STORE_MAX_SESSIONS) {
         return gr_fail(GRANARY_EFULL, "session '%s': there are %u sessions already", name, STORE_MAX_SESSIONS);
     }
-    return session_create(store, name, ret_session);
+    return session_create(store, name, uid, ret_session);
 }
 
 void

@@ -4,8 +4,25 @@
 
 #include "store/core.h"
 
-/* The session of that name ("" is "default"), made if need be. Errors: EINVAL · EFULL too many · ENOMEM */
-granary_err session_get(struct store *store, const char *name, struct session **ret_session);
+/* The session of that name ("" is "default"), or NULL. */
+struct session *session_find(const struct store *store, const char *name);
+
+/*
+ * The session of that name ("" is "default"), made for user uid if need be.
+ * Errors: EINVAL the name · EFULL too many · ENOMEM · EPERM it is another user's
+ */
+granary_err session_get(struct store *store, const char *name, uid_t uid, struct session **ret_session);
+
+/* Whether a client may use it: EPERM it is another user's, and not shared. */
+granary_err session_check_user(const struct session *session, const struct client *client);
+/* Whether a client may delete it: EPERM it is another user's. The store's own user may. */
+granary_err session_check_owner(const struct session *session, const struct client *client);
+
+/* Tell its clients, those that sleep until the store is back too. */
+void session_set_state(struct session *session, enum gr_control_state state);
+
+/* A client came, or left: its idle time begins when it has none. */
+void session_used(struct session *session);
 
 /* Unlink everything of it and free it. It has no clients. */
 void session_destroy(struct session *session);

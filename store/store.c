@@ -19,6 +19,7 @@
 #include "store/lease_region.h"
 #include "store/session.h"
 #include "store/store.h"
+#include "store/teardown.h"
 #include "wire/frame.h"
 
 #define LEAST_MEMORY   ((uint64_t)1 << 20)
@@ -178,6 +179,7 @@ store_alloc(void)
         store->lock_fd = store->epoll_fd = store->listen_fd = store->doorbell_fd = store->spare_fd = -1;
         store->next_session = store->next_client = store->next_segment = store->next_file = 1;
         list_init(&store->sessions);
+        list_init(&store->dying);
         list_init(&store->clients);
         list_init(&store->active);
         list_init(&store->gone);
@@ -235,22 +237,6 @@ fail:
 }
 
 static void
-destroy_segments(struct store *store, struct session *session)
-{
-    struct list *node, *next;
-
-    list_each (node, next, &session->segments) {
-        struct segment *segment = list_owner(node, struct segment, in_session);
-
-        /* The objects go with the session. */
-        account_move(&store->account, GR_ACCOUNT_SEALED, GR_ACCOUNT_POOLED, segment->live);
-        account_move(&store->account, GR_ACCOUNT_RETIRING, GR_ACCOUNT_POOLED, segment->deleting);
-        segment->live = segment->deleting = 0;
-        segment_destroy(segment, &store->account, store->instance.shm_prefix, session->number);
-    }
-}
-
-static void
 destroy_state(struct store *store)
 {
     struct map_entry *entry;
@@ -262,10 +248,12 @@ destroy_state(struct store *store)
     }
     clients_bury(store);
     workers_stop(store->workers);
+    teardown_turn(store, 0); /* no worker is busy any more */
     list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
 
-        destroy_segments(store, session);
+        session_set_state(session, GR_CONTROL_CLOSED);
+        session_destroy_segments(session);
         session_destroy(session);
     }
     while ((entry = map_next(&store->files, &position)) != NULL) {

@@ -188,7 +188,8 @@ enum gr_control_state {
     GR_CONTROL_CLOSED = 3,   /* the session was deleted, or the store stopped in order: for good */
 };
 
-#define GR_CONTROL_STRICT 1u /* seals of own rooms wait until no writable mapping is left */
+#define GR_CONTROL_STRICT 1u /* an object is sealed only when no writable mapping of it is left */
+#define GR_CONTROL_SHARED 2u /* users other than the one who made it may use it */
 
 struct gr_control {
     _Atomic uint64_t magic; /* written last, with release, when everything else is in place */

@@ -212,6 +212,7 @@ struct gr_holds {
 #define GR_SESSION_IF_NOT_EXIST 1u /* CREATE: an existing one is fine, and keeps its settings */
 #define GR_SESSION_IF_EXIST     2u /* DELETE: a missing one is fine */
 #define GR_SESSION_STRICT       4u /* CREATE: GR_CONTROL_STRICT */
+#define GR_SESSION_SHARED       8u /* CREATE: GR_CONTROL_SHARED */
 struct gr_session_request {
     char name[64];
     uint32_t flags;

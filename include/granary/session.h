@@ -14,12 +14,13 @@ extern "C" {
 typedef struct granary_session_options {
     uint64_t quota_bytes; /* of memory; 0: the store's budget is the only limit */
     int64_t idle_ms;      /* deleted when it had no client for so long; 0: never */
-    bool strict;          /* an object is sealed only when no writable mapping of it is left, where the host can tell */
+    bool strict;          /* an object is sealed only when no writable mapping of it is left */
+    bool shared;          /* other users whom the instance admits may use it; else only the one who makes it */
     bool if_not_exist;    /* an existing one is fine, and keeps its settings */
 } granary_session_options;
 
 /* Any client of the instance may call these, whatever its own session. options may be NULL. Errors: EEXIST · EFULL ·
- * EINVAL · EUNSUPPORTED strict, on a host that cannot */
+ * EINVAL · EUNSUPPORTED strict, on a host that cannot · EPERM it is another user's */
 GRANARY_API granary_err granary_session_create(granary_client *client, const char *name,
                                                const granary_session_options *options);
 
@@ -27,8 +28,9 @@ GRANARY_API granary_err granary_session_has(granary_client *client, const char *
 
 /*
  * Delete a session with everything in it. Its clients' calls fail with EUNREACHABLE from now on; memory they have
- * mapped stays readable until they let go. Errors: ENOENT (unless if_exist) · EPERM "default" while others use it is
- * fine: it can be deleted like any other · EBUSY it is the caller's own
+ * mapped stays readable until they let go of it.
+ *
+ * Errors  ENOENT (unless if_exist) · EBUSY it is the caller's own · EPERM it is another user's
  */
 GRANARY_API granary_err granary_session_delete(granary_client *client, const char *name, bool if_exist);
 
@@ -38,6 +40,7 @@ typedef struct granary_session_info {
     uint32_t clients;
     uint32_t uid;
     bool strict;
+    bool shared;
     uint64_t objects;
     uint64_t used_bytes; /* of memory: its segments */
     uint64_t quota_bytes;

@@ -138,6 +138,7 @@ struct granary_client {
     uint64_t capacity_bytes;
     struct gr_instance instance;
     char session[64];
+    bool existing; /* a session that is not there is not made */
 
     pthread_mutex_t extension_lock;
     void *extension;

@@ -131,6 +131,7 @@ greet(granary_client *client, const char *tag, int timeout_ms)
     granary_err err;
 
     memcpy(hello.session, client->session, sizeof hello.session);
+    hello.flags = client->existing ? GR_HELLO_EXISTING : 0;
     (void)strncpy(hello.tag, tag, sizeof hello.tag - 1);
     socket_take(client);
     err = socket_ask(client, GR_STORE_HELLO, &hello, sizeof hello, timeout_ms, &frame);
@@ -233,6 +234,7 @@ granary_connect(const granary_connect_options *options, granary_client **ret_cli
         return gr_fail(GRANARY_ENOMEM, "connect: out of memory");
     }
     memcpy(client->session, session, strlen(session) + 1);
+    client->existing = options->existing;
     err = reach(client, options->instance, tag, options->timeout_ms <= 0 ? 5000 : options->timeout_ms);
     if (err != GRANARY_OK) {
         client_destroy(client);
