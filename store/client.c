@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "store/admit.h"
 #include "store/lease_region.h"
 #include "store/memory.h"
 #include "store/object.h"
@@ -71,12 +72,11 @@ granary_err
 client_accept(struct store *store, int fd)
 {
     struct ucred peer = {0};
-    socklen_t size = sizeof peer;
     struct client *client;
+    granary_err err = admit_peer(store, fd, &peer);
 
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != geteuid()) {
-        return refuse(fd, gr_fail(GRANARY_EPERM, "this store serves uid %u only, not uid %u", (unsigned)geteuid(),
-                                  (unsigned)peer.uid));
+    if (err != GRANARY_OK) {
+        return refuse(fd, err);
     }
     if (store->client_count >= store->max_clients) {
         return refuse(

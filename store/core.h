@@ -21,6 +21,7 @@
 #include "store/list.h"
 #include "store/map.h"
 #include "store/segment.h"
+#include "store/shmfile.h"
 #include "store/worker.h"
 
 #define STORE_MAX_CLIENTS  1024u
@@ -148,6 +149,8 @@ struct spill_file {
     uint64_t bytes;
 };
 
+#define STORE_NO_GROUP UINT32_MAX
+
 struct spill; /* evict.c: one job that writes a file */
 
 struct store {
@@ -173,6 +176,8 @@ struct store {
     struct list clients;   /* all of them, before HELLO too */
     struct list active;    /* clients whose rings were used lately */
     struct list gone;
+    uint32_t group;         /* gid that may connect too; STORE_NO_GROUP */
+    enum shmfile_rung rung; /* of the immutability ladder */
     unsigned session_count, client_count, max_clients;
     unsigned ring_count; /* clients with a lease page */
     struct lease_region *leases;

@@ -2,6 +2,7 @@
 #include <argp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/daemon.h"
@@ -17,7 +18,7 @@ struct arguments {
     bool die_with_parent;
 };
 
-enum { OPT_INSTANCE = 256, OPT_MEMORY, OPT_SPILL_DIR, OPT_DISK_QUOTA, OPT_READY_FD, OPT_DIE_WITH_PARENT };
+enum { OPT_INSTANCE = 256, OPT_MEMORY, OPT_SPILL_DIR, OPT_DISK_QUOTA, OPT_GROUP, OPT_READY_FD, OPT_DIE_WITH_PARENT };
 
 const char *argp_program_version = "granary-store " GRANARY_VERSION;
 
@@ -27,6 +28,8 @@ static const struct argp_option options[] = {
      "memory budget; K, M, G, T are understood (default: half of what cgroup, RAM and /dev/shm allow)", 0},
     {"spill-dir", OPT_SPILL_DIR, "DIR", 0, "where objects go when memory is full (default: below /var/tmp)", 0},
     {"disk-quota", OPT_DISK_QUOTA, "SIZE", 0, "most bytes of spill files (default: what the disk holds)", 0},
+    {"group", OPT_GROUP, "GROUP", 0,
+     "let members of this group connect too (default: only the user who runs the store)", 0},
     {"ready-fd", OPT_READY_FD, "N", 0, "write READY, or ERROR and why, to this descriptor", 0},
     {"die-with-parent", OPT_DIE_WITH_PARENT, NULL, 0, "stop when the process that started this one ends", 0},
     {0},
@@ -58,6 +61,9 @@ parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_DISK_QUOTA:
         return parse_size(state, text, &arguments->options.disk_quota_bytes);
+    case OPT_GROUP:
+        arguments->options.group = text;
+        return 0;
     case OPT_READY_FD:
         arguments->ready_fd = (int)strtol(text, &end, 10);
         if (*end != '\0' || arguments->ready_fd < 0) {
@@ -75,6 +81,15 @@ parse(int key, char *text, struct argp_state *state)
     }
 }
 
+/* Nobody of the same user may trace the store, or reach its descriptors through /proc. */
+static void
+conceal(void)
+{
+#ifndef __SANITIZE_ADDRESS__ /* whose leak check traces its own process */
+    (void)prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
 int
 main(int argc, char **argv)
 {
@@ -89,6 +104,7 @@ main(int argc, char **argv)
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     gr_log_init("store");
     (void)argp_parse(&parser, argc, argv, 0, NULL, &arguments);
+    conceal();
     arguments.options.stop_fd = gr_daemon_open_stop();
     if (arguments.options.stop_fd < 0) {
         err = gr_fail_errno("signals");

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -68,10 +69,29 @@ fail:
     return err;
 }
 
+/* A private read-only view of /dev/shm; -1: there is none. A store is one per process. */
+static int readonly_mount = -1;
+
+enum shmfile_rung
+shmfile_climb(void)
+{
+    struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
+
+    if (readonly_mount < 0) {
+        readonly_mount = open_tree(AT_FDCWD, "/dev/shm", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+        if (readonly_mount >= 0 &&
+            mount_setattr(readonly_mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0) {
+            gr_fd_close(&readonly_mount);
+        }
+    }
+    return readonly_mount >= 0 ? SHMFILE_READ_ONLY_MOUNT : SHMFILE_READ_ONLY;
+}
+
 int
 shmfile_open_readonly(const char *name, granary_err *ret_err)
 {
-    int fd = shm_open(name, O_RDONLY | O_CLOEXEC, 0);
+    int fd = readonly_mount >= 0 ? openat(readonly_mount, name + 1, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+                                 : shm_open(name, O_RDONLY | O_CLOEXEC, 0);
 
     if (fd < 0) {
         *ret_err = gr_fail_errno("shared memory %s", name);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "store/admit.h"
 #include "store/client.h"
 #include "store/core.h"
 #include "store/lease_region.h"
@@ -142,6 +143,10 @@ open_doors(struct store *store)
     if (store->listen_fd < 0) {
         return err;
     }
+    err = admit_open(store);
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (watch(store, store->listen_fd, &store->listen_source, SOURCE_LISTEN) < 0 ||
         watch(store, store->doorbell_fd, &store->doorbell_source, SOURCE_DOORBELL) < 0 ||
         watch(store, workers_fd(store->workers), &store->worker_source, SOURCE_WORKER) < 0 ||
@@ -205,6 +210,14 @@ store_create(const struct store_options *options, struct store **ret_store)
     }
     store->stop_fd = options->stop_fd;
     store->disk_quota = options->disk_quota_bytes;
+    store->group = STORE_NO_GROUP;
+    store->rung = shmfile_climb();
+    if (store->rung < SHMFILE_OWN_USER && options->group != NULL) {
+        store->rung = SHMFILE_OWN_USER;
+    }
+    if (options->group != NULL && (err = admit_group(options->group, &store->group)) != GRANARY_OK) {
+        goto fail;
+    }
     if ((err = gr_instance_resolve(options->instance, &store->instance)) != GRANARY_OK ||
         (err = gr_mkdir_private(store->instance.runtime)) != GRANARY_OK ||
         /* The path may have links in it that only now can be resolved. */

@@ -18,6 +18,7 @@ struct store_options {
     uint64_t memory_bytes;     /* budget; 0: half of the smallest of cgroup limit, RAM and /dev/shm */
     const char *spill_dir;     /* a directory of its own is made in it; NULL: the instance's default */
     uint64_t disk_quota_bytes; /* 0: none */
+    const char *group;         /* whose members may connect beside the store's own user; NULL: nobody */
     int stop_fd;               /* readable: store_run() ends */
 };
 

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +36,27 @@ find_program(char path[static 512])
     return access(path, X_OK) == 0;
 }
 
+/* The way to the program may be closed to that user: it is taken before the change. */
 static void
-run_program(const char *directory, const char *const *arguments, int ready_fd)
+become(uid_t user, char program[static 512])
 {
+    int fd;
+
+    if (user == 0) {
+        return;
+    }
+    fd = open(program, O_PATH);
+    if (fd < 0 || setgroups(0, NULL) < 0 || setgid(user) < 0 || setuid(user) < 0) {
+        perror("granary-store: change user");
+        _exit(127);
+    }
+    (void)snprintf(program, 512, "/proc/self/fd/%d", fd);
+}
+
+static void
+run_program(const struct daemon *daemon, const char *const *arguments, int ready_fd)
+{
+    const char *directory = daemon->directory;
     const char *argv[MOST_ARGUMENTS] = {"granary-store", "--instance", directory};
     char program[512];
     char spill[128];
@@ -56,6 +75,7 @@ run_program(const char *directory, const char *const *arguments, int ready_fd)
     }
     if (find_program(program)) {
         (void)setenv("GRANARY_LOG", getenv("GRANARY_LOG") == NULL ? "error" : getenv("GRANARY_LOG"), 1);
+        become(daemon->user, program);
         (void)execv(program, (char *const *)(uintptr_t)argv);
     }
     perror("granary-store");
@@ -76,7 +96,7 @@ daemon_restart(struct daemon *daemon, const char *const *arguments)
     }
     if (daemon->pid == 0) {
         (void)close(ends[0]);
-        run_program(daemon->directory, arguments, ends[1]);
+        run_program(daemon, arguments, ends[1]);
     }
     (void)close(ends[1]);
     while (strchr(answer, '\n') == NULL && (n = read(ends[0], answer + size, sizeof answer - 1 - size)) > 0) {
@@ -95,9 +115,15 @@ daemon_restart(struct daemon *daemon, const char *const *arguments)
 bool
 daemon_start(struct daemon *daemon, const char *const *arguments)
 {
-    *daemon = (struct daemon){.directory = "/tmp/granary-test-XXXXXX"};
-    if (mkdtemp(daemon->directory) == NULL) {
-        perror("mkdtemp");
+    return daemon_start_as(daemon, 0, arguments);
+}
+
+bool
+daemon_start_as(struct daemon *daemon, uid_t user, const char *const *arguments)
+{
+    *daemon = (struct daemon){.directory = "/tmp/granary-test-XXXXXX", .user = user};
+    if (mkdtemp(daemon->directory) == NULL || (user != 0 && chown(daemon->directory, user, user) < 0)) {
+        perror(daemon->directory);
         return false;
     }
     if (!daemon_restart(daemon, arguments)) {

@@ -10,6 +10,7 @@
 struct daemon {
     char directory[64]; /* the instance, as granary_connect_options.instance wants it */
     pid_t pid;          /* 0: not running */
+    uid_t user;         /* it runs as this uid and gid; 0: as the test does */
 };
 
 /*
@@ -20,6 +21,9 @@ struct daemon {
  * Returns    false, with the reason on stderr and nothing left behind, when it did not start
  */
 bool daemon_start(struct daemon *daemon, const char *const *arguments);
+
+/* The same under another user's uid and gid; only for root. Its shared memory has that uid in its names. */
+bool daemon_start_as(struct daemon *daemon, uid_t user, const char *const *arguments);
 
 /* Start it again in the same directory, after daemon_kill(). */
 bool daemon_restart(struct daemon *daemon, const char *const *arguments);

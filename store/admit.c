@@ -1,0 +1,92 @@
+#include "store/admit.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59
+#endif
+
+#define GROUPS_MOST 1024u
+
+granary_err
+admit_group(const char *name, gid_t *ret_gid)
+{
+    const struct group *group = getgrnam(name);
+    unsigned long number;
+    char *end;
+
+    if (group != NULL) {
+        *ret_gid = group->gr_gid;
+        return GRANARY_OK;
+    }
+    errno = 0;
+    number = strtoul(name, &end, 10);
+    if (name[0] < '0' || name[0] > '9' || *end != '\0' || errno != 0 || number >= STORE_NO_GROUP) {
+        return gr_fail(GRANARY_EINVAL, "group '%.64s': there is no such group", name);
+    }
+    *ret_gid = (gid_t)number;
+    return GRANARY_OK;
+}
+
+granary_err
+admit_open(const struct store *store)
+{
+    const char *runtime = store->instance.runtime;
+    const char *path = store->instance.store_socket;
+
+    if (store->group == STORE_NO_GROUP) {
+        return GRANARY_OK;
+    }
+    if (chown(runtime, (uid_t)-1, store->group) < 0 || chmod(runtime, 0710) < 0) {
+        return gr_fail_errno("instance %s: let group %u in", runtime, (unsigned)store->group);
+    }
+    if (chown(path, (uid_t)-1, store->group) < 0 || chmod(path, 0660) < 0) {
+        return gr_fail_errno("socket %s: let group %u in", path, (unsigned)store->group);
+    }
+    return GRANARY_OK;
+}
+
+static bool
+is_member(int fd, const struct ucred *peer, gid_t group)
+{
+    gid_t groups[GROUPS_MOST];
+    socklen_t size = sizeof groups;
+
+    if (peer->gid == group) {
+        return true;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0) {
+        return false;
+    }
+    for (size_t i = 0; i < size / sizeof groups[0]; i++) {
+        if (groups[i] == group) {
+            return true;
+        }
+    }
+    return false;
+}
+
+granary_err
+admit_peer(const struct store *store, int fd, struct ucred *ret_peer)
+{
+    socklen_t size = sizeof *ret_peer;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_peer, &size) < 0) {
+        return gr_fail_errno("who connects");
+    }
+    if (ret_peer->uid == geteuid() || (store->group != STORE_NO_GROUP && is_member(fd, ret_peer, store->group))) {
+        return GRANARY_OK;
+    }
+    if (store->group == STORE_NO_GROUP) {
+        return gr_fail(GRANARY_EPERM, "this store serves uid %u only, not uid %u", (unsigned)geteuid(),
+                       (unsigned)ret_peer->uid);
+    }
+    return gr_fail(GRANARY_EPERM, "this store serves uid %u and group %u only, not uid %u", (unsigned)geteuid(),
+                   (unsigned)store->group, (unsigned)ret_peer->uid);
+}

@@ -1,0 +1,21 @@
+/* Who may connect: the store's own user, and a group when the instance allows one. The kernel says who is asking. */
+#ifndef STORE_ADMIT_H
+#define STORE_ADMIT_H
+
+#include <sys/socket.h>
+
+#include "store/core.h"
+
+/*
+ * The gid of a group by name or number.
+ * Errors: EINVAL there is none
+ */
+granary_err admit_group(const char *name, gid_t *ret_gid);
+
+/* Let store->group reach the socket: its directory may be passed, the socket written, nothing else. Errors: EPERM */
+granary_err admit_open(const struct store *store);
+
+/* The peer of a socket, if it may come in. Errors: EPERM */
+granary_err admit_peer(const struct store *store, int fd, struct ucred *ret_peer);
+
+#endif
