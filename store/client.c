@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "store/admit.h"
+#include "store/events.h"
 #include "store/lease_region.h"
 #include "store/memory.h"
 #include "store/object.h"
@@ -145,14 +146,19 @@ client_drop(struct client *client, const char *why)
     }
     client->gone = true;
     if (why != NULL) {
+        event_note(store, client->session, GR_EVENT_CLIENT_DROPPED, NULL, (uint64_t)client->pid, 0, client->number);
         gr_log_warn("CLIENT-PROTOCOL", "client=%u pid=%d tag=%s why=%s", client->number, (int)client->pid, client->tag,
                     why);
     }
     if (client->session != NULL) {
         if (why != NULL) {
             count(client->session, GR_COUNTER_protocol_errors, 1);
-        } else if (atomic_load_explicit(&client->page->leaving, memory_order_acquire) == 0) {
-            count(client->session, GR_COUNTER_clients_lost, 1);
+        } else {
+            bool leaving = atomic_load_explicit(&client->page->leaving, memory_order_acquire) != 0;
+
+            event_note(store, client->session, GR_EVENT_CLIENT_GONE, NULL, (uint64_t)client->pid, leaving,
+                       client->number);
+            count(client->session, GR_COUNTER_clients_lost, leaving ? 0 : 1);
         }
         leave_session(client);
     }

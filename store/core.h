@@ -72,10 +72,12 @@ struct session {
     size_t deleting_count;
     size_t deleting_room;
     bool recheck_deleting;
-    struct segment *arena; /* where small objects are restored to */
-    int64_t idle_since_ns; /* when its last client left */
-    uint64_t index_seen;   /* bytes of its index in the account */
-    uint64_t account_seen; /* account.changes when it was published here last */
+    struct segment *arena;    /* where small objects are restored to */
+    struct gr_events *events; /* NULL until somebody subscribes */
+    bool events_unsaid;       /* noted since subscribers were woken last */
+    int64_t idle_since_ns;    /* when its last client left */
+    uint64_t index_seen;      /* bytes of its index in the account */
+    uint64_t account_seen;    /* account.changes when it was published here last */
 };
 
 enum client_wait { CLIENT_READY, CLIENT_WAITS_ROOM, CLIENT_WAITS_PIN };
@@ -163,6 +165,9 @@ struct store {
     int stop_fd;
     struct source listen_source, stop_source, doorbell_source, worker_source;
     bool stopping;
+
+    struct gr_events *events; /* the flight recorder */
+    bool events_unsaid;       /* a session has something to say */
 
     struct account account;
     uint64_t serial; /* the last one given */

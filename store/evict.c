@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "store/events.h"
 #include "store/memory.h"
 #include "store/object.h"
 
@@ -154,6 +155,7 @@ spill_book(struct spill *spill)
         if (slot != NULL && GR_WORD_STATE(slot_word(slot)) == GR_SLOT_SEALED &&
             object_on_disk(spill->session, slot, file, object->place)) {
             count(spill->session, GR_COUNTER_spills, 1);
+            event_note(store, spill->session, GR_EVENT_SPILL, &object->id, object->data_size, file->number, 0);
             count(spill->session, GR_COUNTER_spill_raw, object->data_size + object->meta_size);
         }
     }
@@ -189,6 +191,7 @@ spill_done(struct job *job)
     } else {
         (void)snprintf(store->disk_error, sizeof store->disk_error, "%s", spill->message);
         store->disk_retry_ns = gr_now_ns() + DISK_RETRY_NS;
+        event_note(store, spill->session, GR_EVENT_DISK_FAILED, NULL, (uint32_t)-spill->err, spill->file, 0);
         gr_log_warn("SPILL-FAILED", "file=%u objects=%zu why=%s", spill->file, spill->count, spill->message);
     }
     for (size_t i = 0; i < spill->count; i++) {

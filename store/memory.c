@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "store/client.h"
+#include "store/events.h"
 #include "store/evict.h"
 #include "store/restore.h"
 
@@ -287,6 +288,8 @@ room_fail(struct client *client, granary_err err)
     list_remove(&client->in_queue);
     client->waits = CLIENT_READY;
     count(client->session, GR_COUNTER_room_failures, 1);
+    event_note(client->store, client->session, GR_EVENT_ROOM_FAILED, NULL, client->min_bytes, (uint32_t)-err,
+               client->number);
     client_answer_error(client, &client->request, err);
 }
 
@@ -317,6 +320,7 @@ room_try(struct client *client)
     list_remove(&client->in_queue);
     client->waits = CLIENT_READY;
     count(client->session, GR_COUNTER_rooms, 1);
+    event_note(store, client->session, GR_EVENT_ROOM, NULL, segment->size, segment->number, client->number);
     if (warm > 0) {
         count(client->session, GR_COUNTER_rooms_warm, 1);
     }
@@ -358,6 +362,7 @@ serve_rooms(struct store *store, int64_t now_ns, bool restores_wait)
         } else if (err == GRANARY_EBUSY && !client->counted_wait) {
             client->counted_wait = true;
             count(client->session, GR_COUNTER_room_waits, 1);
+            event_note(store, client->session, GR_EVENT_ROOM_WAIT, NULL, min, 0, client->number);
         }
         head = head == NULL && err == GRANARY_EBUSY && client->waits == CLIENT_WAITS_ROOM ? client : head;
     }

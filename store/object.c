@@ -6,6 +6,7 @@
 #include "base/futex.h"
 #include "base/id.h"
 #include "store/barrier.h"
+#include "store/events.h"
 #include "store/memory.h"
 
 #define ONE_PIN ((uint64_t)1 << GR_FLAGS_PINS_SHIFT)
@@ -25,6 +26,8 @@ session_touch(struct session *session, granary_id id)
     gr_id_words(id, words);
     at = (uint32_t)(gr_slot_hash(words[0], words[1]) % GR_WAIT_WORDS);
     word = &session->control->wait[at];
+    atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + 1, memory_order_release);
+    word = &session->control->any;
     atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + 1, memory_order_release);
     store->touched[store->touched_count++] = (uint16_t)at;
 }
@@ -48,6 +51,9 @@ store_flush_touched(struct store *store)
     }
     for (unsigned i = 0; waiting && i < store->touched_count; i++) {
         gr_futex_wake(&session->control->wait[store->touched[i]]);
+    }
+    if (waiting) {
+        gr_futex_wake(&session->control->any);
     }
     store->touched_count = 0;
 }
@@ -149,6 +155,7 @@ object_seal(struct client *client, const struct ring_request *request)
                  (uint32_t)(slot - session->index.slots), object.serial);
     account_add(&store->account, GR_ACCOUNT_OBJECTS, 1);
     count(session, GR_COUNTER_seals, 1);
+    event_note(store, session, GR_EVENT_SEAL, &request->id, request->data_size, segment->number, client->number);
     session_touch(session, request->id);
     return GRANARY_OK;
 }
@@ -207,6 +214,7 @@ delete_spilled(struct session *session, struct gr_slot *slot)
     account_take(account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
     account_take(account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
     spill_file_release(session->store, object.where);
+    event_note(session->store, session, GR_EVENT_DELETE, &object.id, object.data_size, 0, 0);
 }
 
 static void
@@ -216,6 +224,7 @@ delete_sealed(struct session *session, struct gr_slot *slot)
     struct index_object object = slot_object(slot);
     struct segment *segment = segment_by_number(store, object.where);
     uint64_t footprint = slot_footprint(slot);
+    bool held;
 
     if (GR_FLAGS_PINS(object.flags) > 0) {
         struct map_entry *pin = map_find(&session->pins, map_key_id(object.id));
@@ -231,7 +240,9 @@ delete_sealed(struct session *session, struct gr_slot *slot)
         slot_set_flags(slot, 0);
     }
     slot_enter(slot, GR_SLOT_DELETING);
-    if (session_holds(session, object.serial)) {
+    held = session_holds(session, object.serial);
+    event_note(store, session, GR_EVENT_DELETE, &object.id, object.data_size, held, 0);
+    if (held) {
         session->deleting[session->deleting_count++] = (struct deleting){object.id, object.serial, footprint, segment};
         (void)atomic_fetch_add_explicit(&session->control->deleting, 1, memory_order_seq_cst);
         store->deleting_count++;
@@ -314,6 +325,7 @@ object_evict(struct session *session, struct gr_slot *slot)
     account_add(&store->account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
     account_add(&store->account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
     count(session, GR_COUNTER_evictions, 1);
+    event_note(store, session, GR_EVENT_EVICT, &object.id, object.data_size, object.where, 0);
     return true;
 }
 
@@ -360,6 +372,7 @@ object_restored(struct session *session, struct gr_slot *slot, struct segment *s
     account_take(&store->account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
     count(session, GR_COUNTER_restores, 1);
     count(session, GR_COUNTER_restore_raw, object.data_size + object.meta_size);
+    event_note(store, session, GR_EVENT_RESTORE, &object.id, object.data_size, (uint32_t)copy->value.numbers[0], 0);
     session_touch(session, object.id);
     return true;
 }
@@ -388,6 +401,7 @@ object_pin(struct client *client, struct gr_slot *slot, uint32_t scope)
         client->store->account.pinned += slot_footprint(slot);
     }
     slot_set_flags(slot, object.flags + ONE_PIN);
+    event_note(client->store, client->session, GR_EVENT_PIN, &object.id, 0, scope, client->number);
     return GRANARY_OK;
 }
 
@@ -423,6 +437,7 @@ object_unpin(struct client *client, granary_id id, uint32_t scope)
         map_remove(pins, pin);
     }
     take_pins(client->store, slot, 1);
+    event_note(client->store, client->session, GR_EVENT_UNPIN, &id, 0, scope, client->number);
     return GRANARY_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "store/client.h"
+#include "store/events.h"
 #include "store/lease_region.h"
 #include "store/memory.h"
 #include "store/object.h"
@@ -77,6 +78,7 @@ welcome(struct client *client, struct session *session, const struct gr_frame *r
         store->ring_count++;
         store->account.changes++;
         session_publish(session);
+        event_note(store, session, GR_EVENT_CLIENT, NULL, (uint64_t)client->pid, 0, client->number);
         client_answer(client, request, &reply, sizeof reply, fds, 3);
     }
     gr_fd_close(&fds[0]);
@@ -137,32 +139,53 @@ on_room(struct client *client, const struct gr_frame_in *frame)
     return GRANARY_OK;
 }
 
+/* The bytes of what a client may map to read, and the name of its file; 0 when there is no such thing. */
+static uint64_t
+mappable(struct client *client, const struct gr_map *map, const char **ret_kind)
+{
+    struct session *session = client->session;
+    struct map_entry *entry;
+    struct segment *segment;
+
+    switch (map->kind) {
+    case GR_MAP_TABLE:
+        *ret_kind = "table";
+        return map->number == session->index.number ? session->index.size * sizeof(struct gr_slot) : 0;
+    case GR_MAP_DATA:
+        *ret_kind = "data";
+        entry = map->number == 0 ? NULL : map_find(&client->store->segments, map_key_number(map->number));
+        segment = entry == NULL ? NULL : entry->value.pointer;
+        return segment != NULL && segment->session == session ? segment->size : 0;
+    case GR_MAP_EVENTS:
+        *ret_kind = "events";
+        return map->number == 0 ? events_bytes(session) : 0;
+    default:
+        *ret_kind = "mapping";
+        return 0;
+    }
+}
+
 static granary_err
 on_map(struct client *client, const struct gr_frame_in *frame)
 {
     struct session *session = client->session;
-    struct gr_map_reply reply = {0};
+    struct gr_map_reply reply;
     struct gr_map map;
+    const char *kind;
     char name[96];
     granary_err err;
     int fd;
 
     memcpy(&map, frame->body, sizeof map);
-    if (map.kind == GR_MAP_TABLE && map.number == session->index.number) {
-        reply.size_bytes = session->index.size * sizeof(struct gr_slot);
-    } else if (map.kind == GR_MAP_DATA && map.number != 0) {
-        struct map_entry *entry = map_find(&client->store->segments, map_key_number(map.number));
-        struct segment *segment = entry == NULL ? NULL : entry->value.pointer;
-
-        reply.size_bytes = segment != NULL && segment->session == session ? segment->size : 0;
+    if (map.kind == GR_MAP_EVENTS && (err = events_open_session(session)) != GRANARY_OK) {
+        return client_answer_error(client, &frame->head, err);
     }
+    reply.size_bytes = mappable(client, &map, &kind);
     if (reply.size_bytes == 0) {
-        return client_answer_error(
-            client, &frame->head,
-            gr_fail(GRANARY_ENOENT, "%s %u is gone", map.kind == GR_MAP_TABLE ? "index table" : "segment", map.number));
+        return client_answer_error(client, &frame->head, gr_fail(GRANARY_ENOENT, "%s %u is gone", kind, map.number));
     }
-    shmfile_name(name, client->store->instance.shm_prefix, session->number, map.kind == GR_MAP_TABLE ? "table" : "data",
-                 map.number);
+    shmfile_name(name, client->store->instance.shm_prefix, session->number, kind,
+                 map.kind == GR_MAP_EVENTS ? SHMFILE_NO_NUMBER : map.number);
     fd = shmfile_open_readonly(name, &err);
     if (fd < 0) {
         return client_answer_error(client, &frame->head, err);

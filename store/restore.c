@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "store/client.h"
+#include "store/events.h"
 #include "store/memory.h"
 #include "store/object.h"
 
@@ -134,6 +135,7 @@ restore_failed(struct restore *restore, granary_err err)
             gr_log_error("OBJECT-DAMAGED", "%s", granary_error_message());
         }
         count(session, GR_COUNTER_restore_failed, 1);
+        event_note(session->store, session, GR_EVENT_RESTORE_FAILED, &restore->id, (uint32_t)-err, restore->file, 0);
     }
     answer_pins(restore, NULL, err);
     session_touch(session, restore->id);

@@ -12,6 +12,7 @@
 #include "store/barrier.h"
 #include "store/client.h"
 #include "store/core.h"
+#include "store/events.h"
 #include "store/memory.h"
 #include "store/object.h"
 #include "store/session.h"
@@ -238,6 +239,7 @@ store_run(struct store *store)
         }
         memory_turn(store, now_ns);
         teardown_turn(store, now_ns);
+        events_wake(store);
         if (now_ns - busy_ns > SPIN_NS) {
             if (sleep_until_event(store, deleting) > 0) {
                 busy_ns = gr_now_ns();

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/futex.h"
+#include "store/events.h"
 #include "store/restore.h"
 #include "store/shmfile.h"
 
@@ -146,6 +147,7 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
     session_used(session);
     session_set_state(session, GR_CONTROL_SERVING);
     atomic_store_explicit(&session->control->magic, GR_CONTROL_MAGIC, memory_order_release);
+    event_note(store, session, GR_EVENT_SESSION, NULL, 0, 0, 0);
     *ret_session = session;
     return GRANARY_OK;
 }
@@ -182,6 +184,7 @@ session_destroy(struct session *session)
     }
     list_remove(&session->in_store);
     restore_fini(session);
+    events_close_session(session);
     index_fini(&session->index);
     if (session->control != NULL) {
         shmfile_name(name, store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);

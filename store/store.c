@@ -17,6 +17,7 @@
 #include "store/admit.h"
 #include "store/client.h"
 #include "store/core.h"
+#include "store/events.h"
 #include "store/lease_region.h"
 #include "store/session.h"
 #include "store/store.h"
@@ -236,10 +237,12 @@ store_create(const struct store_options *options, struct store **ret_store)
     }
     raise_limits(store);
     account_init(&store->account, memory / 4096 * 4096);
-    if ((err = lease_region_create(STORE_MAX_CLIENTS, &store->leases)) != GRANARY_OK ||
+    if ((err = events_open(store)) != GRANARY_OK ||
+        (err = lease_region_create(STORE_MAX_CLIENTS, &store->leases)) != GRANARY_OK ||
         (err = open_doors(store)) != GRANARY_OK) {
         goto fail;
     }
+    event_note(store, NULL, GR_EVENT_START, NULL, store->epoch, (uint64_t)getpid(), 0);
     gr_log_info("STORE-READY", "instance=%s memory=%llu spill=%s epoch=%llu", store->instance.runtime,
                 (unsigned long long)memory, store->spill_dir, (unsigned long long)store->epoch);
     *ret_store = store;
@@ -283,7 +286,9 @@ store_destroy(struct store *store)
         return;
     }
     store->stopping = true;
+    event_note(store, NULL, GR_EVENT_STOP, NULL, 0, 0, 0);
     destroy_state(store);
+    events_close(store);
     if (store->listen_fd >= 0) {
         (void)unlink(store->instance.store_socket);
     }

@@ -7,6 +7,7 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "store/client.h"
+#include "store/events.h"
 #include "store/memory.h"
 #include "store/object.h"
 #include "store/session.h"
@@ -37,6 +38,7 @@ session_delete(struct session *session)
 
     gr_log_info("SESSION-DELETED", "session=%s objects=%llu", session->name,
                 (unsigned long long)session->index.objects);
+    event_note(store, session, GR_EVENT_SESSION_GONE, NULL, 0, 0, 0);
     store->session_count--;
     list_append(&store->dying, &session->in_store);
     session_set_state(session, GR_CONTROL_CLOSED);
