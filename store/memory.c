@@ -84,7 +84,7 @@ segment_settle(struct store *store, struct segment *segment)
         return;
     }
     store->serve_now = true;
-    if (segment->punched > 0 || segment->spoiled) {
+    if (segment->punched > 0 || segment->spoiled || segment->proven) {
         destroy(store, segment);
         return;
     }

@@ -137,6 +137,9 @@ object_seal(struct client *client, const struct ring_request *request)
     if (!segment_expect(segment)) {
         return GRANARY_ENOMEM;
     }
+    if ((session->control->flags & GR_CONTROL_STRICT) != 0 && !segment_prove(segment, store->instance.shm_prefix)) {
+        return GRANARY_EPERM;
+    }
     object = (struct index_object){
         .id = request->id,
         .serial = store->serial + 1,

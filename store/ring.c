@@ -21,6 +21,7 @@ copy_entry(struct gr_ring_entry *entry)
 {
     struct ring_request request = {
         .op = READ_ONCE(entry->op),
+        .flags = READ_ONCE(entry->flags),
         .segment = READ_ONCE(entry->segment),
         .meta_size = READ_ONCE(entry->meta_size),
         .offset = READ_ONCE(entry->offset),

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "store/session.h"
 #include "store/shmfile.h"
 
 #define PAGE 4096u
@@ -84,6 +85,33 @@ segment_close(struct segment *segment, struct account *account)
         segment->closed = true;
         segment->died_since_punch = true;
     }
+}
+
+bool
+segment_prove(struct segment *segment, const char *prefix)
+{
+    granary_err err = GRANARY_OK;
+    char name[96];
+    int fd;
+
+    if (segment->proven) { /* with a second object in it: the first seal took the mapping away */
+        return true;
+    }
+    shmfile_name(name, prefix, segment->session->number, "data", segment->number);
+    fd = shmfile_open_readonly(name, &err);
+    if (fd < 0) {
+        return false;
+    }
+    gr_fd_close(&segment->fd);
+    segment->proven = fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
+    if (segment->proven) {
+        (void)fcntl(fd, F_SETLEASE, F_UNLCK);
+        segment->fd = fd;
+    } else {
+        gr_fd_close(&fd);
+        segment->fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    }
+    return segment->proven;
 }
 
 bool

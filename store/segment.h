@@ -50,6 +50,7 @@ struct segment {
     bool closed;
     bool is_idle;
     bool died_since_punch;
+    bool proven;  /* nobody can write it any more; it is never granted again */
     bool spoiled; /* its writer truncated it: what it holds cannot be spilled */
     struct segment_entry *entries;
     uint32_t entry_count;
@@ -79,6 +80,13 @@ void segment_reopen(struct segment *segment, struct account *account, enum gr_ac
 
 /* Its writer will not touch it again. Closing twice is harmless. */
 void segment_close(struct segment *segment, struct account *account);
+
+/*
+ * See that no writable mapping or descriptor of it is left but the store's, which is given up: nobody can write it from
+ * now on. The kernel grants a read lease on a file only when nobody has it open for writing.
+ * False: somebody has, or the kernel does not tell.
+ */
+bool segment_prove(struct segment *segment, const char *prefix);
 
 /* Room in the list of entries for one more. False: out of memory. */
 bool segment_expect(struct segment *segment);
