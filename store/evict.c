@@ -123,9 +123,11 @@ spill_run(struct job *job)
 {
     struct spill *spill = list_owner(job, struct spill, job);
     struct store *store = spill->store;
+    struct level_file file = {.number = spill->file};
 
-    spill->err = store->disk->write(store->disk_self, spill->file, spill->session->name, spill->objects, spill->count,
-                                    spill->allowance, &spill->written);
+    (void)snprintf(file.session, sizeof file.session, "%s", spill->session->name);
+    spill->err =
+        store->disk->write(store->disk_self, &file, spill->objects, spill->count, spill->allowance, &spill->written);
     if (spill->err != GRANARY_OK) {
         (void)snprintf(spill->message, sizeof spill->message, "%s", granary_error_message());
     }
@@ -141,7 +143,7 @@ spill_book(struct spill *spill)
 
     if (entry == NULL) {
         free(file);
-        store->disk->remove(store->disk_self, spill->file);
+        store->disk->remove(store->disk_self, spill->file, false);
         return;
     }
     *file = (struct spill_file){.number = spill->file, .bytes = spill->written, .objects = 1};
@@ -169,7 +171,7 @@ spill_blame(struct spill *spill)
 {
     for (size_t i = 0; i < spill->count; i++) {
         if (spill->objects[i].unreadable) {
-            segment_set_spoiled(spill->segments[i]);
+            spill->segments[i]->spoiled = true;
             gr_log_warn("SEGMENT-SPOILED", "segment=%u why=%s", spill->segments[i]->number, spill->message);
         }
     }
@@ -236,7 +238,7 @@ spill_start(struct store *store, uint64_t want, bool with_open)
         spill_free(spill);
         return false;
     }
-    spill->file = root_number(&store->root.shm->next_file);
+    spill->file = store->next_file++;
     spill->allowance = store->disk_quota == 0
                            ? UINT64_MAX
                            : store->disk_quota - (disk_bytes < store->disk_quota ? disk_bytes : store->disk_quota);

@@ -8,8 +8,7 @@
 
 /* A ring entry, copied out of the client's page before anything is checked. */
 struct ring_request {
-    uint8_t op;
-    uint8_t flags; /* GR_SEAL_... */
+    uint32_t op;
     granary_id id;
     uint32_t segment;
     uint32_t meta_size;

@@ -148,7 +148,8 @@ restore_run(struct job *job)
     struct restore *restore = list_owner(job, struct restore, job);
     struct store *store = restore->session->store;
 
-    restore->err = store->disk->read(store->disk_self, restore->file, &restore->object);
+    restore->err =
+        store->disk->read(store->disk_self, restore->file, &restore->object, 0, restore->footprint, &restore->cost);
     if (restore->err != GRANARY_OK) {
         (void)snprintf(restore->message, sizeof restore->message, "%s", granary_error_message());
     }
@@ -164,6 +165,8 @@ restore_done(struct job *job)
     struct gr_slot *slot = index_find_serial(&session->index, restore->id, restore->serial);
     granary_err err = restore->err;
 
+    count(session, GR_COUNTER_frames_read, restore->cost.frames);
+    count(session, GR_COUNTER_frame_bytes, restore->cost.bytes);
     if (err == GRANARY_OK && slot != NULL &&
         (!segment_expect(segment) || !object_restored(session, slot, segment, restore->object.offset))) {
         err = gr_fail(GRANARY_ENOMEM, "no memory to book a restored object");
@@ -282,6 +285,7 @@ restore_start(struct restore *restore, const struct gr_slot *slot)
     restore->object.id = object.id;
     restore->object.data_size = object.data_size;
     restore->object.meta_size = object.meta_size;
+    restore->object.stamp = object.stamp;
     restore->object.fd = restore->segment->fd;
     restore->object.place = object.offset;
     restore->job = (struct job){.run = restore_run, .done = restore_done};

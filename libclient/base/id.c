@@ -28,6 +28,12 @@ gr_hash64(const void *bytes, size_t size)
     return XXH3_64bits(bytes, size);
 }
 
+uint64_t
+gr_hash64_seeded(const void *bytes, size_t size, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(bytes, size, seed);
+}
+
 granary_id
 granary_id_random(void)
 {

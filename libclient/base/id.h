@@ -41,5 +41,6 @@ granary_id gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output);
 
 /* XXH3-64. */
 uint64_t gr_hash64(const void *bytes, size_t size);
+uint64_t gr_hash64_seeded(const void *bytes, size_t size, uint64_t seed);
 
 #endif

@@ -1,0 +1,194 @@
+#include "level/directory.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "level/spillfile.h"
+
+static void
+path_of(const struct directory *directory, uint32_t file, char ret_path[DIRECTORY_PATH])
+{
+    (void)snprintf(ret_path, DIRECTORY_PATH, "%s/spill.%u", directory->path, file);
+}
+
+static granary_err
+sync_directory(const struct directory *directory)
+{
+    int fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    granary_err err = fd < 0 || fsync(fd) < 0 ? gr_fail_errno("fsync of directory %s", directory->path) : GRANARY_OK;
+
+    gr_fd_close(&fd);
+    return err;
+}
+
+/* The room is that of the file system below the first directory of the path that exists. */
+granary_err
+directory_probe(const struct level_options *options, struct level_capacity *ret_capacity)
+{
+    char path[DIRECTORY_PATH];
+    struct statvfs room;
+    char *slash;
+
+    if (options->dir == NULL || options->dir[0] != '/') {
+        return gr_fail(GRANARY_EUNSUPPORTED, "no directory is given");
+    }
+    (void)snprintf(path, sizeof path, "%s", options->dir);
+    while (statvfs(path, &room) < 0) {
+        slash = strrchr(path, '/');
+        if (slash == path) {
+            return gr_fail_errno("%s", options->dir);
+        }
+        *slash = '\0';
+    }
+    *ret_capacity = (struct level_capacity){
+        .total = (uint64_t)room.f_blocks * room.f_frsize,
+        .available = (uint64_t)room.f_bavail * room.f_frsize,
+    };
+    return GRANARY_OK;
+}
+
+granary_err
+directory_open(const char *path, bool direct, bool careful, void **ret_self)
+{
+    struct directory *directory = calloc(1, sizeof *directory);
+    granary_err err;
+
+    if (directory == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a level");
+    }
+    if (strlen(path) >= sizeof directory->path) {
+        free(directory);
+        return gr_fail(GRANARY_EINVAL, "spill directory %s: path too long", path);
+    }
+    (void)snprintf(directory->path, sizeof directory->path, "%s", path);
+    directory->direct = direct;
+    directory->careful = careful;
+    err = gr_mkdir_private(path);
+    if (err != GRANARY_OK) {
+        free(directory);
+        return gr_fail_in(err, "spill directory");
+    }
+    *ret_self = directory;
+    return GRANARY_OK;
+}
+
+void
+directory_close(void *self)
+{
+    struct directory *directory = self;
+
+    if (directory != NULL) {
+        (void)rmdir(directory->path);
+        free(directory);
+    }
+}
+
+granary_err
+directory_write(void *self, const struct level_file *file, struct level_object *objects, size_t count,
+                uint64_t allowance, uint64_t *ret_written)
+{
+    const struct directory *directory = self;
+    bool persistent = (file->flags & LEVEL_FILE_PERSISTENT) != 0;
+    char path[DIRECTORY_PATH];
+    char partial[DIRECTORY_PATH + 16];
+    granary_err err;
+
+    path_of(directory, file->number, path);
+    (void)snprintf(partial, sizeof partial, "%s.partial", path);
+    err = spillfile_write(path, partial, directory->direct, persistent || directory->careful, file, objects, count,
+                          allowance, ret_written);
+    if (err == GRANARY_OK && persistent && (err = sync_directory(directory)) != GRANARY_OK) {
+        (void)unlink(path);
+    }
+    return err;
+}
+
+granary_err
+directory_read(void *self, uint32_t file, const struct level_object *object, uint64_t from, uint64_t size,
+               struct level_cost *cost)
+{
+    const struct directory *directory = self;
+    char path[DIRECTORY_PATH];
+
+    path_of(directory, file, path);
+    return spillfile_read(path, directory->direct, object, from, size, cost);
+}
+
+granary_err
+directory_info(void *self, uint32_t file, const struct level_object *object, struct level_record *ret_record)
+{
+    char path[DIRECTORY_PATH];
+
+    path_of(self, file, path);
+    return spillfile_info(path, object, ret_record);
+}
+
+int
+directory_open_file(void *self, uint32_t file, granary_err *ret_err)
+{
+    char path[DIRECTORY_PATH];
+    int fd;
+
+    path_of(self, file, path);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        *ret_err = gr_fail_errno("spill file %s", path);
+    }
+    return fd;
+}
+
+void
+directory_remove(void *self, uint32_t file, bool persistent)
+{
+    char path[DIRECTORY_PATH];
+
+    path_of(self, file, path);
+    (void)unlink(path);
+    if (persistent) {
+        (void)sync_directory(self);
+    }
+}
+
+granary_err
+directory_scan(void *self, const struct level_visitor *visitor)
+{
+    const struct directory *directory = self;
+
+    return level_scan_directory(directory->path, visitor);
+}
+
+static granary_err
+clear_file(void *context, const struct level_file *file)
+{
+    bool known = file->err == GRANARY_OK || (file->err == GRANARY_ECORRUPT && file->session[0] != '\0');
+
+    (void)context;
+    /* What another release made, or what a failing device hides, is not ours to throw away. */
+    if (file->err == GRANARY_ESTATE || (known && (file->flags & LEVEL_FILE_PERSISTENT) == 0)) {
+        (void)unlink(file->path);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+clear_record(void *context, const struct level_file *file, const struct level_record *record)
+{
+    (void)context;
+    (void)file;
+    (void)record;
+    return GRANARY_OK;
+}
+
+void
+directory_clear(void *self)
+{
+    const struct level_visitor visitor = {.file = clear_file, .record = clear_record};
+
+    (void)directory_scan(self, &visitor);
+}

@@ -1,0 +1,31 @@
+/* A directory of spill files: what the disk and the remote level have in common. */
+#ifndef LEVEL_DIRECTORY_H
+#define LEVEL_DIRECTORY_H
+
+#include "level/level.h"
+
+#define DIRECTORY_PATH 600
+
+struct directory {
+    char path[512];
+    bool direct;  /* O_DIRECT is worth a try */
+    bool careful; /* every file is fsynced before it counts, not only persistent ones */
+};
+
+granary_err directory_open(const char *path, bool direct, bool careful, void **ret_self);
+
+/* As the functions of level_ops. */
+granary_err directory_probe(const struct level_options *options, struct level_capacity *ret_capacity);
+void directory_close(void *self);
+granary_err directory_write(void *self, const struct level_file *file, struct level_object *objects, size_t count,
+                            uint64_t allowance, uint64_t *ret_written);
+granary_err directory_read(void *self, uint32_t file, const struct level_object *object, uint64_t from, uint64_t size,
+                           struct level_cost *cost);
+granary_err
+directory_info(void *self, uint32_t file, const struct level_object *object, struct level_record *ret_record);
+int directory_open_file(void *self, uint32_t file, granary_err *ret_err);
+void directory_remove(void *self, uint32_t file, bool persistent);
+granary_err directory_scan(void *self, const struct level_visitor *visitor);
+void directory_clear(void *self);
+
+#endif
