@@ -8,6 +8,8 @@
 #include "store/session.h"
 #include "store/teardown.h"
 
+#define IDLE_MOST_MS 3155760000000ull /* a hundred years, which fit the clock */
+
 static struct gr_session_request
 request_of(const struct gr_frame_in *frame)
 {
@@ -47,7 +49,8 @@ create(struct client *client, const struct gr_session_request *request)
     session->control->flags = ((request->flags & GR_SESSION_STRICT) != 0 ? GR_CONTROL_STRICT : 0) |
                               ((request->flags & GR_SESSION_SHARED) != 0 ? GR_CONTROL_SHARED : 0);
     atomic_store_explicit(&session->control->quota_bytes, request->quota_bytes, memory_order_relaxed);
-    atomic_store_explicit(&session->control->idle_ms, request->idle_ms, memory_order_relaxed);
+    atomic_store_explicit(&session->control->idle_ms, request->idle_ms < IDLE_MOST_MS ? request->idle_ms : IDLE_MOST_MS,
+                          memory_order_relaxed);
     session_used(session);
     return GRANARY_OK;
 }
