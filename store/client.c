@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
@@ -94,7 +95,6 @@ client_accept(struct store *store, int fd)
     client->pidfd = pidfd_of(fd, peer.pid);
     client->socket_source = (struct source){SOURCE_CLIENT_SOCKET, client};
     client->process_source = (struct source){SOURCE_CLIENT_PROCESS, client};
-    client->number = store->next_client++;
     client->reader = gr_frame_reader_create();
     list_init(&client->in_store);
     list_init(&client->in_session);
@@ -128,12 +128,16 @@ leave_session(struct client *client)
     store->account.changes++;
     lease_region_unmap(store->leases, client->page_place);
     client->page = NULL;
+    CRASH_POINT(client_leaves);
     shmfile_name(name, store->instance.shm_prefix, session->number, "lease", client->number);
     (void)shm_unlink(name);
+    CRASH_POINT(client_lease_unlinked);
     client_drop_pins(client);
     client_drop_leases(client);
     memory_writer_gone(client);
     session_recheck_deleting(session);
+    root_drop_client(client->record);
+    client->record = NULL;
 }
 
 void

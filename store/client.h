@@ -28,5 +28,7 @@ void clients_bury(struct store *store);
 
 /* Fill the ring's answers in: up to `most` entries. Returns how many there were. */
 unsigned ring_drain(struct client *client, unsigned most);
+/* Tell the client how far that is, and wake it if it sleeps on that. */
+void ring_publish(struct client *client);
 
 #endif

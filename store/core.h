@@ -20,6 +20,7 @@
 #include "store/index.h"
 #include "store/list.h"
 #include "store/map.h"
+#include "store/root.h"
 #include "store/segment.h"
 #include "store/shmfile.h"
 #include "store/worker.h"
@@ -95,7 +96,7 @@ struct client {
     int pidfd;
     pid_t pid;
     uid_t uid;
-    uint32_t number;
+    uint32_t number; /* 0 before HELLO */
     char tag[32];
     bool gone;   /* dropped; freed at the end of the loop's turn */
     bool doomed; /* an answer could not be sent: dropped at the end of the loop's turn */
@@ -103,10 +104,10 @@ struct client {
     struct gr_frame_reader *reader;
 
     struct gr_lease_page *page;
-    unsigned page_place;  /* in the store's region of lease pages */
-    uint64_t ring_tail;   /* the truth; the page's copy is for the client */
-    int64_t active_ns;    /* when its ring was last found filled */
-    struct segment *room; /* the segment it sealed in last */
+    unsigned page_place;             /* in the store's region of lease pages */
+    struct gr_client_record *record; /* NULL before HELLO; its ring_tail is the truth, the page's is for the client */
+    int64_t active_ns;               /* when its ring was last found filled */
+    struct segment *room;            /* the segment it sealed in last */
 
     struct map pins;   /* of client scope: id -> count, serial */
     struct map leases; /* serial -> count */
@@ -170,11 +171,8 @@ struct store {
     struct gr_events *events; /* the flight recorder */
     bool events_unsaid;       /* a session has something to say */
 
+    struct root root;
     struct account account;
-    uint64_t serial; /* the last one given */
-    uint64_t stamp;  /* ... */
-    uint64_t epoch;
-    uint32_t next_session, next_client, next_segment, next_file;
 
     struct list sessions;
     struct list dying;     /* deleted sessions that a worker is still busy with */

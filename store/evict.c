@@ -171,7 +171,7 @@ spill_blame(struct spill *spill)
 {
     for (size_t i = 0; i < spill->count; i++) {
         if (spill->objects[i].unreadable) {
-            spill->segments[i]->spoiled = true;
+            segment_set_spoiled(spill->segments[i]);
             gr_log_warn("SEGMENT-SPOILED", "segment=%u why=%s", spill->segments[i]->number, spill->message);
         }
     }
@@ -238,7 +238,7 @@ spill_start(struct store *store, uint64_t want, bool with_open)
         spill_free(spill);
         return false;
     }
-    spill->file = store->next_file++;
+    spill->file = root_number(&store->root.shm->next_file);
     spill->allowance = store->disk_quota == 0
                            ? UINT64_MAX
                            : store->disk_quota - (disk_bytes < store->disk_quota ? disk_bytes : store->disk_quota);

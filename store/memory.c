@@ -37,6 +37,9 @@ set_idle(struct store *store, struct segment *segment, bool idle)
 {
     if (segment->is_idle != idle) {
         segment->is_idle = idle;
+        if (idle) {
+            segment_note(segment, GR_SEGMENT_IDLE);
+        }
         store->account.idle = idle ? store->account.idle + segment->size : store->account.idle - segment->size;
     }
 }
@@ -84,7 +87,7 @@ segment_settle(struct store *store, struct segment *segment)
         return;
     }
     store->serve_now = true;
-    if (segment->punched > 0 || segment->spoiled) {
+    if (segment->punched > 0 || segment->spoiled || segment->proven) {
         destroy(store, segment);
         return;
     }
@@ -121,7 +124,7 @@ static void
 adopt(struct store *store, struct session *session, struct client *client, struct segment *segment)
 {
     segment->session = session;
-    segment->writer = client;
+    segment_set_writer(segment, client, client == NULL ? 0 : client->number);
     list_append(&store->open, &segment->in_order);
 }
 
@@ -129,15 +132,17 @@ static granary_err
 create_segment(struct store *store, struct session *session, struct client *client, uint64_t size,
                struct segment **ret_segment)
 {
+    struct gr_segment_record *record;
     struct segment *segment;
     struct map_entry *entry;
+    uint32_t number;
     granary_err err;
 
-    if (store->next_segment == UINT32_MAX) {
-        return gr_fail(GRANARY_EFULL, "this store has used up its segment numbers; restart the instance");
+    err = root_take_segment(&store->root, &number, &record);
+    if (err == GRANARY_OK) {
+        err = segment_create(&store->account, store->instance.shm_prefix, session->number, number, size,
+                             client == NULL ? GR_ACCOUNT_RESERVED : GR_ACCOUNT_WRITING, record, &segment);
     }
-    err = segment_create(&store->account, store->instance.shm_prefix, session->number, store->next_segment, size,
-                         client == NULL ? GR_ACCOUNT_RESERVED : GR_ACCOUNT_WRITING, &segment);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -147,7 +152,6 @@ create_segment(struct store *store, struct session *session, struct client *clie
         return gr_fail(GRANARY_ENOMEM, "no memory for a segment");
     }
     entry->value.pointer = segment;
-    store->next_segment++;
     list_append(&session->segments, &segment->in_session);
     adopt(store, session, client, segment);
     *ret_segment = segment;
@@ -482,7 +486,7 @@ memory_writer_gone(struct client *client)
         if (segment->writer != client) {
             continue;
         }
-        segment->writer = NULL;
+        segment_set_writer(segment, NULL, 0);
         if (!segment->closed) {
             segment_close(segment, &store->account);
             list_append(&store->closed, &segment->in_order);

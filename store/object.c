@@ -111,16 +111,6 @@ check_seal(struct client *client, const struct ring_request *request)
     return segment;
 }
 
-/* Never the same twice, and never behind the clock. */
-static uint64_t
-stamp_next(struct store *store)
-{
-    uint64_t now = (uint64_t)store->wall_ms << 20;
-
-    store->stamp = store->stamp + 1 > now ? store->stamp + 1 : now;
-    return store->stamp;
-}
-
 granary_err
 object_seal(struct client *client, const struct ring_request *request)
 {
@@ -137,20 +127,22 @@ object_seal(struct client *client, const struct ring_request *request)
     if (!segment_expect(segment)) {
         return GRANARY_ENOMEM;
     }
+    if ((session->control->flags & GR_CONTROL_STRICT) != 0 && !segment_prove(segment, store->instance.shm_prefix)) {
+        return GRANARY_EPERM;
+    }
     object = (struct index_object){
         .id = request->id,
-        .serial = store->serial + 1,
+        .serial = root_serial(&store->root),
         .offset = request->offset,
         .data_size = request->data_size,
         .meta_size = request->meta_size,
         .where = segment->number,
-        .stamp = stamp_next(store),
+        .stamp = root_stamp(&store->root, store->wall_ms),
     };
     err = index_insert(&session->index, &object, &slot);
     if (err != GRANARY_OK) {
         return err;
     }
-    store->serial++;
     segment_seal(segment, &store->account, GR_FOOTPRINT(request->data_size, (uint64_t)request->meta_size),
                  (uint32_t)(slot - session->index.slots), object.serial);
     account_add(&store->account, GR_ACCOUNT_OBJECTS, 1);
@@ -353,14 +345,15 @@ object_restored(struct session *session, struct gr_slot *slot, struct segment *s
     struct store *store = session->store;
     struct index_object object = slot_object(slot);
     uint64_t footprint = slot_footprint(slot);
-    struct map_entry *copy = map_add(&session->on_disk, map_key_number(store->serial + 1));
+    uint64_t serial = root_serial(&store->root);
+    struct map_entry *copy = map_add(&session->on_disk, map_key_number(serial));
 
     if (copy == NULL) {
         return false;
     }
     copy->value.numbers[0] = object.where;
     copy->value.numbers[1] = object.offset;
-    object.serial = ++store->serial;
+    object.serial = serial;
     object.where = segment->number;
     object.offset = offset;
     object.flags |= GR_FLAG_ON_DISK;

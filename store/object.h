@@ -8,7 +8,8 @@
 
 /* A ring entry, copied out of the client's page before anything is checked. */
 struct ring_request {
-    uint32_t op;
+    uint8_t op;
+    uint8_t flags; /* GR_SEAL_... */
     granary_id id;
     uint32_t segment;
     uint32_t meta_size;

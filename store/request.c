@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "store/client.h"
@@ -41,12 +43,41 @@ make_page(struct client *client, struct session *session, int *ret_fd)
     }
     page->version = GR_SHM_VERSION;
     page->client = client->number;
-    page->pid = (uint32_t)client->pid;
-    page->start_time = gr_process_start_time(client->pid);
+    page->pid = client->record->pid;
+    page->start_time = client->record->start_time;
     memcpy(page->tag, client->tag, sizeof page->tag);
+    CRASH_POINT(lease_page_fields);
     atomic_store_explicit(&page->magic, GR_LEASE_MAGIC, memory_order_release);
     client->page = page;
     *ret_fd = fd;
+    return GRANARY_OK;
+}
+
+/* A number, and a record of who has it: before there is anything in its name. */
+static granary_err
+make_record(struct client *client, const struct session *session)
+{
+    struct root *root = &client->store->root;
+    struct gr_client_record *record;
+    granary_err err = root_take_client(root, &record);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    client->number = root_number(&root->shm->next_client);
+    if (client->number == 0) {
+        return gr_fail(GRANARY_EFULL, "this store has used up its client numbers; restart the instance");
+    }
+    record->session = session->number;
+    record->pid = (uint32_t)client->pid;
+    record->start_time = gr_process_start_time(client->pid);
+    record->uid = (uint32_t)client->uid;
+    record->since_ms = (uint64_t)gr_wall_ms();
+    memcpy(record->tag, client->tag, sizeof record->tag);
+    CRASH_POINT(client_record_fields);
+    atomic_store_explicit(&record->word, client->number, memory_order_release);
+    CRASH_POINT(client_record_made);
+    client->record = record;
     return GRANARY_OK;
 }
 
@@ -56,9 +87,8 @@ welcome(struct client *client, struct session *session, const struct gr_frame *r
     struct store *store = client->store;
     int fds[3] = {-1, -1, store->doorbell_fd};
     struct gr_hello_reply reply = {
-        .client = client->number,
         .session = session->number,
-        .epoch = store->epoch,
+        .epoch = atomic_load(&store->root.shm->epoch),
         .capacity_bytes = store->account.bytes[GR_ACCOUNT_CAPACITY],
     };
     char name[96];
@@ -69,8 +99,13 @@ welcome(struct client *client, struct session *session, const struct gr_frame *r
     if (fds[0] < 0) {
         return err;
     }
-    err = make_page(client, session, &fds[1]);
+    err = make_record(client, session);
+    if (err == GRANARY_OK && (err = make_page(client, session, &fds[1])) != GRANARY_OK) {
+        root_drop_client(client->record);
+        client->record = NULL;
+    }
     if (err == GRANARY_OK) {
+        reply.client = client->number;
         client->session = session;
         list_append(&session->clients, &client->in_session);
         session->client_count++;

@@ -1,10 +1,14 @@
 /*
  * A client's ring. Its page is the client's to write at any time: every entry is copied first and checked then, and
- * where the ring stands is kept in the store's own memory.
+ * where the ring stands is kept in the client's record, which outlives the store but is not the client's to write.
+ *
+ * Each entry is executed once, whenever the store dies: its answer is written before the record's tail passes it, and
+ * the record says which entry may have been executed although the tail has not passed it.
  */
 #include <string.h>
 #include <time.h>
 
+#include "base/crash.h"
 #include "base/futex.h"
 #include "store/barrier.h"
 #include "store/client.h"
@@ -14,6 +18,12 @@
 
 #define BATCH 256u
 
+static uint64_t
+ring_tail(const struct client *client)
+{
+    return atomic_load_explicit(&client->record->ring_tail, memory_order_relaxed);
+}
+
 #define READ_ONCE(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 static struct ring_request
@@ -21,6 +31,7 @@ copy_entry(struct gr_ring_entry *entry)
 {
     struct ring_request request = {
         .op = READ_ONCE(entry->op),
+        .flags = READ_ONCE(entry->flags),
         .segment = READ_ONCE(entry->segment),
         .meta_size = READ_ONCE(entry->meta_size),
         .offset = READ_ONCE(entry->offset),
@@ -72,20 +83,34 @@ handle(struct client *client, const struct ring_request *request)
     }
 }
 
-/* Publish the answers, and wake who sleeps on them. */
 static void
-answer(struct client *client, const granary_err *answers, uint64_t from, unsigned entries)
+execute(struct client *client, uint64_t at)
+{
+    struct gr_ring_entry *entry = &client->page->ring[at % GR_RING_ENTRIES];
+    struct gr_client_record *record = client->record;
+    struct ring_request request = copy_entry(entry);
+    granary_err err;
+
+    atomic_store_explicit(&record->ring_begun, at + 1, memory_order_release);
+    CRASH_POINT(ring_begun);
+    err = handle(client, &request);
+    CRASH_POINT(ring_executed);
+    atomic_store_explicit(&entry->status, GR_RING_DONE | (uint32_t)-err, memory_order_release);
+    CRASH_POINT(ring_status);
+    atomic_store_explicit(&record->ring_tail, at + 1, memory_order_release);
+    CRASH_POINT(ring_tail);
+}
+
+void
+ring_publish(struct client *client)
 {
     struct gr_lease_page *page = client->page;
+    uint64_t tail = ring_tail(client);
 
-    for (unsigned i = 0; i < entries; i++) {
-        struct gr_ring_entry *entry = &page->ring[(from + i) % GR_RING_ENTRIES];
-
-        atomic_store_explicit(&entry->status, GR_RING_DONE | (uint32_t)-answers[i], memory_order_release);
-    }
-    client->ring_tail = from + entries;
-    atomic_store_explicit(&page->ring_tail, client->ring_tail, memory_order_release);
-    atomic_store_explicit(&page->ring_tail_word, (uint32_t)client->ring_tail, memory_order_release);
+    atomic_store_explicit(&page->ring_tail, tail, memory_order_release);
+    CRASH_POINT(ring_page_tail);
+    atomic_store_explicit(&page->ring_tail_word, (uint32_t)tail, memory_order_release);
+    CRASH_POINT(ring_page_word);
     barrier_full();
     if (atomic_load_explicit(&page->ring_waiting, memory_order_relaxed) != 0) {
         gr_futex_wake(&page->ring_tail_word);
@@ -97,8 +122,8 @@ ring_drain(struct client *client, unsigned most)
 {
     struct gr_lease_page *page = client->page;
     uint64_t head = atomic_load_explicit(&page->ring_head, memory_order_acquire);
-    uint64_t filled = head - client->ring_tail;
-    granary_err answers[BATCH];
+    uint64_t tail = ring_tail(client);
+    uint64_t filled = head - tail;
     struct timespec now;
     unsigned entries;
 
@@ -114,15 +139,13 @@ ring_drain(struct client *client, unsigned most)
     (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
     client->store->wall_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     for (unsigned i = 0; i < entries; i++) {
-        struct ring_request request = copy_entry(&page->ring[(client->ring_tail + i) % GR_RING_ENTRIES]);
-
-        answers[i] = handle(client, &request);
+        execute(client, tail + i);
     }
     if (client->session->recheck_deleting) {
         session_recheck_deleting(client->session);
     }
     session_publish(client->session);
-    answer(client, answers, client->ring_tail, entries);
+    ring_publish(client);
     store_flush_touched(client->store);
     return entries;
 }

@@ -7,15 +7,74 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "store/session.h"
 #include "store/shmfile.h"
 
 #define PAGE 4096u
 
+/* Before there is a file of that name: whoever adopts the instance finds a record for each file. */
+static void
+record_init(const struct segment *segment, uint32_t session)
+{
+    struct gr_segment_record *record = segment->record;
+
+    record->size = segment->size;
+    record->session = session;
+    atomic_store_explicit(&record->writer, 0, memory_order_relaxed);
+    atomic_store_explicit(&record->sealed_total, 0, memory_order_relaxed);
+    atomic_store_explicit(&record->flags, 0, memory_order_relaxed);
+    atomic_store_explicit(&record->resident, 0, memory_order_relaxed);
+    record->node = 0;
+    record->since_ms = (uint64_t)gr_wall_ms();
+    CRASH_POINT(segment_record_fields);
+    segment_note(segment, GR_SEGMENT_OPEN);
+}
+
+static void
+record_drop(struct gr_segment_record *record)
+{
+    atomic_store_explicit(&record->word, 0, memory_order_release);
+    CRASH_POINT(segment_record_dropped);
+}
+
+void
+segment_note(const struct segment *segment, enum gr_segment_state state)
+{
+    atomic_store_explicit(&segment->record->word, (uint64_t)segment->number << 8 | state, memory_order_release);
+    CRASH_POINT(segment_record_state);
+}
+
+/* The slot is there already: a crash in between leaves the object out of the total, never the other way. */
+static void
+note_sealed(const struct segment *segment)
+{
+    CRASH_POINT(segment_before_sealed_total);
+    atomic_store_explicit(&segment->record->sealed_total, segment->sealed_total, memory_order_release);
+    CRASH_POINT(segment_after_sealed_total);
+}
+
+void
+segment_set_writer(struct segment *segment, struct client *writer, uint32_t number)
+{
+    segment->writer = writer;
+    atomic_store_explicit(&segment->record->writer, number, memory_order_release);
+    CRASH_POINT(segment_record_writer);
+}
+
+void
+segment_set_spoiled(struct segment *segment)
+{
+    segment->spoiled = true;
+    (void)atomic_fetch_or_explicit(&segment->record->flags, GR_SEGMENT_SPOILED, memory_order_release);
+}
+
 granary_err
 segment_create(struct account *account, const char *prefix, uint32_t session, uint32_t number, uint64_t size,
-               enum gr_account open_as, struct segment **ret_segment)
+               enum gr_account open_as, struct gr_segment_record *record, struct segment **ret_segment)
 {
     struct segment *segment;
     char name[96];
@@ -27,16 +86,20 @@ segment_create(struct account *account, const char *prefix, uint32_t session, ui
     if (segment == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for a segment");
     }
-    shmfile_name(name, prefix, session, "data", number);
-    err = shmfile_create(name, size, &segment->fd);
-    if (err != GRANARY_OK) {
-        free(segment);
-        return err;
-    }
     list_init(&segment->in_session);
     list_init(&segment->in_order);
     segment->number = number;
     segment->size = size;
+    segment->record = record;
+    record_init(segment, session);
+    shmfile_name(name, prefix, session, "data", number);
+    err = shmfile_create(name, size, &segment->fd);
+    if (err != GRANARY_OK) {
+        record_drop(record);
+        free(segment);
+        return err;
+    }
+    CRASH_POINT(segment_created);
     segment->open_as = open_as;
     account_move(account, GR_ACCOUNT_FREE, open_as, size);
     *ret_segment = segment;
@@ -53,7 +116,10 @@ segment_destroy(struct segment *segment, struct account *account, const char *pr
     segment_close(segment, account);
     account_move(account, GR_ACCOUNT_POOLED, GR_ACCOUNT_FREE, segment->size - segment->punched);
     shmfile_name(name, prefix, session, "data", segment->number);
+    CRASH_POINT(segment_truncated);
     (void)shm_unlink(name);
+    CRASH_POINT(segment_unlinked);
+    record_drop(segment->record);
     gr_fd_close(&segment->fd);
     list_remove(&segment->in_session);
     list_remove(&segment->in_order);
@@ -74,6 +140,8 @@ segment_reopen(struct segment *segment, struct account *account, enum gr_account
     segment->died_since_punch = false;
     segment->open_as = open_as;
     account_move(account, GR_ACCOUNT_POOLED, open_as, segment->size);
+    note_sealed(segment);
+    segment_note(segment, GR_SEGMENT_OPEN);
 }
 
 void
@@ -83,7 +151,35 @@ segment_close(struct segment *segment, struct account *account)
         account_move(account, segment->open_as, GR_ACCOUNT_POOLED, segment->size - segment->sealed_total);
         segment->closed = true;
         segment->died_since_punch = true;
+        segment_note(segment, GR_SEGMENT_CLOSED);
     }
+}
+
+bool
+segment_prove(struct segment *segment, const char *prefix)
+{
+    granary_err err = GRANARY_OK;
+    char name[96];
+    int fd;
+
+    if (segment->proven) { /* with a second object in it: the first seal took the mapping away */
+        return true;
+    }
+    shmfile_name(name, prefix, segment->session->number, "data", segment->number);
+    fd = shmfile_open_readonly(name, &err);
+    if (fd < 0) {
+        return false;
+    }
+    gr_fd_close(&segment->fd);
+    segment->proven = fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
+    if (segment->proven) {
+        (void)fcntl(fd, F_SETLEASE, F_UNLCK);
+        segment->fd = fd;
+    } else {
+        gr_fd_close(&fd);
+        segment->fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    }
+    return segment->proven;
 }
 
 bool
@@ -112,6 +208,7 @@ segment_seal(struct segment *segment, struct account *account, uint64_t footprin
     segment->sealed_total += footprint;
     segment->live += footprint;
     account_move(account, segment->open_as, GR_ACCOUNT_SEALED, footprint);
+    note_sealed(segment);
 }
 
 void
@@ -121,6 +218,7 @@ segment_waste(struct segment *segment, struct account *account, uint64_t footpri
 
     segment->sealed_total += footprint;
     account_move(account, segment->open_as, GR_ACCOUNT_POOLED, footprint);
+    note_sealed(segment);
 }
 
 void

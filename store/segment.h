@@ -36,6 +36,7 @@ struct segment {
     struct list in_order; /* of store->open, closed (oldest first) or idle (most recently freed last) */
     struct session *session;
     struct client *writer;
+    struct gr_segment_record *record; /* what the next store will know of it */
     uint32_t number;
     int fd; /* read-write */
     uint64_t size;
@@ -50,6 +51,7 @@ struct segment {
     bool closed;
     bool is_idle;
     bool died_since_punch;
+    bool proven;  /* nobody can write it any more; it is never granted again */
     bool spoiled; /* its writer truncated it: what it holds cannot be spilled */
     struct segment_entry *entries;
     uint32_t entry_count;
@@ -66,19 +68,34 @@ segment_dead(const struct segment *segment)
 
 /*
  * Create one of size bytes (a multiple of 4096, at most the free bytes), in no list yet.
- * open_as is WRITING for clients, RESERVED for the store. Errors: ENOMEM · EFULL · EEXIST
+ * open_as is WRITING for clients, RESERVED for the store. record is a free one; it is kept in step from now on, and
+ * free again when the segment is destroyed. Errors: ENOMEM · EFULL · EEXIST
  */
-granary_err segment_create(struct account *account, const char *prefix, uint32_t session, uint32_t number,
-                           uint64_t size, enum gr_account open_as, struct segment **ret_segment);
+granary_err
+segment_create(struct account *account, const char *prefix, uint32_t session, uint32_t number, uint64_t size,
+               enum gr_account open_as, struct gr_segment_record *record, struct segment **ret_segment);
 
 /* Unlink it and free it; its pages stay as long as somebody maps it. It holds no object. */
 void segment_destroy(struct segment *segment, struct account *account, const char *prefix, uint32_t session);
+
+/* Its record says so, for the next store. */
+void segment_note(const struct segment *segment, enum gr_segment_state state);
+/* writer NULL, number 0: the store, or nobody. */
+void segment_set_writer(struct segment *segment, struct client *writer, uint32_t number);
+void segment_set_spoiled(struct segment *segment);
 
 /* An idle segment without holes starts over. */
 void segment_reopen(struct segment *segment, struct account *account, enum gr_account open_as);
 
 /* Its writer will not touch it again. Closing twice is harmless. */
 void segment_close(struct segment *segment, struct account *account);
+
+/*
+ * See that no writable mapping or descriptor of it is left but the store's, which is given up: nobody can write it from
+ * now on. The kernel grants a read lease on a file only when nobody has it open for writing.
+ * False: somebody has, or the kernel does not tell.
+ */
+bool segment_prove(struct segment *segment, const char *prefix);
 
 /* Room in the list of entries for one more. False: out of memory. */
 bool segment_expect(struct segment *segment);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/futex.h"
@@ -55,7 +56,7 @@ control_create(struct session *session)
     control = bytes;
     control->version = GR_SHM_VERSION;
     control->session = session->number;
-    atomic_store_explicit(&control->epoch, store->epoch, memory_order_relaxed);
+    atomic_store_explicit(&control->epoch, atomic_load(&store->root.shm->epoch), memory_order_relaxed);
     atomic_store_explicit(&control->store_pid, (uint32_t)getpid(), memory_order_relaxed);
     control->created_ms = (uint64_t)gr_wall_ms();
     (void)snprintf(control->session_name, sizeof control->session_name, "%s", session->name);
@@ -85,6 +86,7 @@ session_set_state(struct session *session, enum gr_control_state state)
     struct gr_control *control = session->control;
 
     atomic_store_explicit(&control->state, state, memory_order_release);
+    CRASH_POINT(session_state);
     atomic_fetch_add_explicit(&control->life, 1, memory_order_seq_cst);
     gr_futex_wake(&control->life);
 }
@@ -125,7 +127,7 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
         return gr_fail(GRANARY_ENOMEM, "no memory for session '%s'", name);
     }
     session->store = store;
-    session->number = store->next_session++;
+    session->number = root_number(&store->root.shm->next_session);
     (void)snprintf(session->name, sizeof session->name, "%s", name);
     list_init(&session->in_store);
     list_init(&session->clients);
@@ -146,6 +148,7 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
     atomic_store_explicit(&session->control->uid, uid, memory_order_relaxed);
     session_used(session);
     session_set_state(session, GR_CONTROL_SERVING);
+    CRASH_POINT(session_before_magic);
     atomic_store_explicit(&session->control->magic, GR_CONTROL_MAGIC, memory_order_release);
     event_note(store, session, GR_EVENT_SESSION, NULL, 0, 0, 0);
     *ret_session = session;

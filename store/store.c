@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/crash.h"
 #include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -57,21 +57,6 @@ give_lock_back(struct store *store)
         (void)rmdir(store->instance.runtime); /* stays while anything of others is in it */
     }
     gr_fd_close(&store->lock_fd);
-}
-
-/* Grows each time a store takes the instance over: kept in the lock file, which only an orderly stop removes. */
-static void
-next_epoch(struct store *store)
-{
-    char text[32] = {0};
-
-    store->epoch = (uint64_t)gr_wall_ms() / 1000;
-    if (pread(store->lock_fd, text, sizeof text - 1, 0) > 0) {
-        store->epoch = strtoull(text, NULL, 10);
-    }
-    store->epoch++;
-    (void)snprintf(text, sizeof text, "%llu\n", (unsigned long long)store->epoch);
-    (void)gr_daemon_lock_write(store->lock_fd, text);
 }
 
 static granary_err
@@ -188,7 +173,6 @@ store_alloc(void)
 
     if (store != NULL) {
         store->lock_fd = store->epoll_fd = store->listen_fd = store->doorbell_fd = store->spare_fd = -1;
-        store->next_session = store->next_client = store->next_segment = store->next_file = 1;
         list_init(&store->sessions);
         list_init(&store->dying);
         list_init(&store->clients);
@@ -203,13 +187,23 @@ store_alloc(void)
     return store;
 }
 
+/* What the root tells of the instance. */
+static void
+describe(struct store *store)
+{
+    struct gr_root *root = store->root.shm;
+
+    (void)snprintf(root->spill_dir, sizeof root->spill_dir, "%s", store->spill_dir);
+    root->capacity = store->account.bytes[GR_ACCOUNT_CAPACITY];
+    root->disk_quota = store->disk_quota;
+}
+
 granary_err
 store_create(const struct store_options *options, struct store **ret_store)
 {
     struct store *store = store_alloc();
     uint64_t memory = options->memory_bytes;
     granary_err err;
-    int swept;
 
     if (store == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for the store");
@@ -231,10 +225,8 @@ store_create(const struct store_options *options, struct store **ret_store)
         (err = take_lock(store)) != GRANARY_OK) {
         goto fail;
     }
-    next_epoch(store);
-    swept = gr_instance_sweep_shm(&store->instance);
-    if (swept > 0) {
-        gr_log_info("STALE-SWEPT", "shared_memory_files=%d", swept);
+    if ((err = root_open(&store->root, &store->instance, true)) != GRANARY_OK) {
+        goto fail;
     }
     memory = memory == 0 ? store_default_memory() : memory;
     if ((err = check_memory(memory)) != GRANARY_OK || (err = open_disk(store, options->spill_dir)) != GRANARY_OK) {
@@ -247,9 +239,11 @@ store_create(const struct store_options *options, struct store **ret_store)
         (err = open_doors(store)) != GRANARY_OK) {
         goto fail;
     }
-    event_note(store, NULL, GR_EVENT_START, NULL, store->epoch, (uint64_t)getpid(), 0);
+    describe(store);
+    root_set_state(&store->root, GR_CONTROL_SERVING);
+    event_note(store, NULL, GR_EVENT_START, NULL, atomic_load(&store->root.shm->epoch), (uint64_t)getpid(), 0);
     gr_log_info("STORE-READY", "instance=%s memory=%llu spill=%s epoch=%llu", store->instance.runtime,
-                (unsigned long long)memory, store->spill_dir, (unsigned long long)store->epoch);
+                (unsigned long long)memory, store->spill_dir, (unsigned long long)atomic_load(&store->root.shm->epoch));
     *ret_store = store;
     return GRANARY_OK;
 fail:
@@ -292,6 +286,10 @@ store_destroy(struct store *store)
     }
     store->stopping = true;
     event_note(store, NULL, GR_EVENT_STOP, NULL, 0, 0, 0);
+    if (store->root.shm != NULL) {
+        root_set_state(&store->root, GR_CONTROL_CLOSED);
+        CRASH_POINT(root_closed);
+    }
     destroy_state(store);
     events_close(store);
     if (store->listen_fd >= 0) {
@@ -302,6 +300,7 @@ store_destroy(struct store *store)
         store->disk->close(store->disk_self);
     }
     lease_region_destroy(store->leases);
+    root_close(&store->root);
     gr_fd_close(&store->listen_fd);
     gr_fd_close(&store->doorbell_fd);
     gr_fd_close(&store->spare_fd);

@@ -261,7 +261,8 @@ struct gr_client_record {
     _Atomic uint64_t ring_tail; /* entries executed: the truth, advanced after each single one */
     uint64_t since_ms;
     char tag[32];
-    uint64_t reserved1[5];
+    _Atomic uint64_t ring_begun; /* ring_tail + 1 while that entry is executed: it may have been, or not */
+    uint64_t reserved1[4];
 };
 _Static_assert(sizeof(struct gr_client_record) == 128, "part of the layout");
 

@@ -157,6 +157,13 @@ client_is_ours(const granary_client *client)
 
 /* False when the store hung up; looks at the socket, so not for hot paths. */
 bool client_alive(granary_client *client);
+/* Whether objects are sealed only when no writable mapping of them is left. */
+static inline bool
+client_is_strict(const granary_client *client)
+{
+    return (client->control->flags & GR_CONTROL_STRICT) != 0;
+}
+
 /* "the store went away" as an error; the client is dead from now on. */
 granary_err client_lost(granary_client *client);
 /* An id as text for a message, in the thread's own buffer: valid until the thread's next call. */
@@ -275,6 +282,8 @@ granary_err room_carve(granary_client *client, uint64_t footprint, int64_t deadl
                        uint64_t *ret_offset);
 /* An object of the room was sealed or aborted; retires the room when it was the last of one that is full. */
 void room_settle(granary_client *client, struct room *room);
+/* In a strict session an object is sealed only when its writer can write it no more: forget the writable mapping. */
+void room_surrender(struct room *room);
 /* The room of a segment this process may write, or NULL. */
 struct room *room_of(granary_client *client, uint32_t segment);
 

@@ -88,8 +88,12 @@ object_seal(granary_client *client, granary_buffer *buffer, int flags)
     entry.meta_size = (uint32_t)buffer->meta_size;
     buffer->state = 0;
     (void)pthread_mutex_lock(&client->lock);
-    err = ring_push(client, &entry, wait ? &answer : NULL, true, &position);
     room = room_of(client, buffer->segment);
+    if (room != NULL && client_is_strict(client)) {
+        room_surrender(room);
+        entry.flags |= GR_SEAL_STRICT;
+    }
+    err = ring_push(client, &entry, wait ? &answer : NULL, true, &position);
     if (room != NULL) {
         room_settle(client, room);
     }

@@ -72,6 +72,14 @@ room_settle(granary_client *client, struct room *room)
     }
 }
 
+void
+room_surrender(struct room *room)
+{
+    (void)munmap(room->base, room->mapped_bytes);
+    room->base = NULL;
+    room->mapped_bytes = 0;
+}
+
 /* Give pages to the first end bytes, so that writing them cannot fail. */
 static granary_err
 room_populate(struct room *room, uint64_t end)
@@ -122,7 +130,7 @@ room_map(granary_client *client, const struct gr_room_reply *reply, int fd, stru
     }
     if (room->base != NULL) {
         (void)munmap(room->base, room->mapped_bytes);
-    } else {
+    } else if (entry->room == NULL) {
         atomic_fetch_add(&client->map_count, 1);
     }
     room->segment = reply->segment;
@@ -296,8 +304,8 @@ room_carve(granary_client *client, uint64_t footprint, int64_t deadline_ns, stru
                        "%llu bytes are more than the store's whole budget of %llu: start it with a larger one",
                        (unsigned long long)footprint, (unsigned long long)client->capacity_bytes);
     }
-    err = footprint >= ROOM_OWN ? carve_own(client, footprint, deadline_ns, &room)
-                                : carve_shared(client, footprint, deadline_ns, &room);
+    err = footprint >= ROOM_OWN || client_is_strict(client) ? carve_own(client, footprint, deadline_ns, &room)
+                                                            : carve_shared(client, footprint, deadline_ns, &room);
     if (err == GRANARY_OK && room->used + footprint > room->populated) {
         uint64_t end = room->used + (footprint < POPULATE_STEP ? POPULATE_STEP : footprint);
 

@@ -65,6 +65,8 @@ struct bench_daemon {
 };
 /* Start granary-store of $GRANARY_BIN or from beside this program in a fresh directory. False: said why on stderr. */
 bool bench_daemon_start(struct bench_daemon *daemon);
+/* Kill it -9 and start it again in the same directory. */
+bool bench_daemon_restart(struct bench_daemon *daemon);
 void bench_daemon_stop(struct bench_daemon *daemon);
 
 /* rm -rf */
@@ -79,8 +81,8 @@ void bench_unix_rtt(struct results *results, size_t rounds);
 void bench_futex_rtt(struct results *results, size_t rounds);
 /* Copy between two buffers of bytes that are warm; records memcpy_gib_s and returns it. */
 double bench_memcpy(struct results *results, size_t bytes, size_t rounds);
-/* directory: where it may put its files. objects of 64 bytes, random gets. */
-void bench_lmdb(struct results *results, const char *directory, size_t objects);
+/* directory: where it may put its files. objects of 64 bytes, random gets; key: static. */
+void bench_lmdb(struct results *results, const char *directory, const char *key, size_t objects);
 void bench_redis(struct results *results, const char *directory, size_t rounds);
 
 #endif

@@ -3,108 +3,21 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/bench.h"
-#include "granary/store.h"
+#include "bench/run.h"
 
 #define MIB ((uint64_t)1 << 20)
 
-/* A run: where it measures, how much of it, and where the figures go. */
-struct run {
-    granary_client *client;
-    struct results *results;
-    size_t scale; /* 10 for --quick: a tenth of the samples */
-    bool failed;
-};
-
-static granary_id
-numbered_id(uint64_t n)
-{
-    uint64_t words[2] = {(n + 1) * 0x9e3779b97f4a7c15ull, n};
-    granary_id id;
-
-    memcpy(id.bytes, words, sizeof id.bytes);
-    return id;
-}
-
-/* False, said once on stderr, when the store refused something. */
-static bool
-good(struct run *run, granary_err err)
-{
-    if (err != GRANARY_OK && !run->failed) {
-        (void)fprintf(stderr, "granary: bench: %s\n", granary_error_message());
-        run->failed = true;
-    }
-    return err == GRANARY_OK;
-}
-
-static uint64_t
-next_random(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
-    return *seed >> 33;
-}
-
-static void
-fill(struct run *run, uint64_t first, size_t count, uint64_t size)
-{
-    static const char bytes[1024] = "granary";
-
-    for (size_t i = 0; i < count && !run->failed; i++) {
-        (void)good(run, granary_object_put(run->client, numbered_id(first + i), bytes, size, NULL, 0, GRANARY_NOWAIT));
-    }
-    (void)good(run, granary_flush(run->client));
-}
-
-static void
-empty(struct run *run, uint64_t first, size_t count)
-{
-    for (size_t i = 0; i < count && !run->failed; i++) {
-        (void)good(run, granary_object_delete(run->client, numbered_id(first + i), GRANARY_NOWAIT));
-    }
-    (void)good(run, granary_flush(run->client));
-}
-
 /* ---- get ---- */
-
-/* Get and release at random among count objects; batch of them a sample, for the clock takes about as long as one. */
-static void
-time_gets(struct run *run, uint64_t first, size_t count, size_t batch, size_t rounds, struct samples *samples)
-{
-    granary_id *ids = malloc(batch * sizeof *ids);
-    uint64_t seed = 1;
-
-    if (ids == NULL) {
-        run->failed = true;
-    }
-    for (size_t i = 0; i < rounds && !run->failed; i++) {
-        int64_t began;
-
-        for (size_t j = 0; j < batch; j++) {
-            ids[j] = numbered_id(first + next_random(&seed) % count);
-        }
-        began = bench_now_ns();
-        for (size_t j = 0; j < batch; j++) {
-            granary_view view;
-
-            if (!good(run, granary_object_get(run->client, ids[j], 0, &view))) {
-                break;
-            }
-            granary_object_release(run->client, &view);
-        }
-        samples_add(samples, (double)(bench_now_ns() - began) / (double)batch);
-    }
-    free(ids);
-}
 
 static void
 bench_get_warm(struct run *run)
 {
     struct samples samples = {.values = NULL};
 
-    fill(run, 0, 10000, 64);
-    time_gets(run, 0, 10000, 100, 1000 / run->scale, &samples); /* warms up */
+    run_fill(run, 0, 10000, 64);
+    run_time_gets(run, 0, 10000, 100, 1000 / run->scale, &samples); /* warms up */
     samples_free(&samples);
-    time_gets(run, 0, 10000, 100, 20000 / run->scale, &samples);
+    run_time_gets(run, 0, 10000, 100, 20000 / run->scale, &samples);
     results_add(run->results, "get_warm_ns", "ns", "lmdb_get_ns", "get + release, random among 10000; 100 a sample",
                 &samples);
     for (size_t i = 0; i < 20000 / run->scale; i++) {
@@ -113,7 +26,7 @@ bench_get_warm(struct run *run)
         size_t there = 0;
 
         for (size_t j = 0; j < 100; j++) {
-            there += granary_object_contains(run->client, numbered_id(first + j));
+            there += granary_object_contains(run->client, run_id(first + j));
         }
         samples_add(&samples, (double)(bench_now_ns() - began) / 100);
         if (there != 100) {
@@ -137,10 +50,10 @@ bench_get_batch(struct run *run)
         int64_t began;
 
         for (size_t j = 0; j < BATCH; j++) {
-            ids[j] = numbered_id(next_random(&seed) % 10000);
+            ids[j] = run_id(run_random(&seed) % 10000);
         }
         began = bench_now_ns();
-        if (good(run, granary_object_get_many(run->client, ids, BATCH, 0, views, NULL))) {
+        if (run_good(run, granary_object_get_many(run->client, ids, BATCH, 0, views, NULL))) {
             granary_object_release_many(run->client, views, BATCH);
         }
         samples_add(&samples, (double)(bench_now_ns() - began) / 1000);
@@ -148,33 +61,6 @@ bench_get_batch(struct run *run)
     results_add(run->results, "get_batch_1000_us", "us", "unix_rtt_ns", "get + release of 1000 in one call", &samples);
     free(views);
     free(ids);
-}
-
-static void
-bench_get_many_objects(struct run *run, size_t count, const char *key)
-{
-    struct samples samples = {.values = NULL};
-    granary_store_stat before = {0};
-    granary_store_stat after = {0};
-    int64_t began;
-    double per_s;
-
-    (void)good(run, granary_store_stat_get(run->client, &before));
-    began = bench_now_ns();
-    fill(run, 1 << 20, count, 64);
-    per_s = (double)count / ((double)(bench_now_ns() - began) / 1e9);
-    (void)good(run, granary_store_stat_get(run->client, &after));
-    time_gets(run, 1 << 20, count, 100, 2000, &samples);
-    samples_free(&samples);
-    time_gets(run, 1 << 20, count, 100, 20000 / run->scale, &samples);
-    results_add(run->results, key, "ns", "lmdb_get_ns", "get + release, random among them; 100 a sample", &samples);
-    if (count == 1000000) {
-        results_add_value(run->results, "put_64_pipelined_per_s", "1/s", NULL, "10^6 puts of 64 bytes and a flush",
-                          per_s);
-        results_add_value(run->results, "metadata_bytes_per_object", "B", NULL, "index bytes, of 10^6 objects",
-                          (double)after.index_bytes / (double)after.objects);
-    }
-    empty(run, 1 << 20, count);
 }
 
 /* ---- put and delete ---- */
@@ -187,13 +73,13 @@ bench_put_small(struct run *run)
     struct samples deletes = {.values = NULL};
 
     for (size_t i = 0; i < 50000 / run->scale && !run->failed; i++) {
-        granary_id id = numbered_id(((uint64_t)1 << 32) + i);
+        granary_id id = run_id(((uint64_t)1 << 32) + i);
         int64_t began = bench_now_ns();
         int64_t between;
 
-        (void)good(run, granary_object_put(run->client, id, bytes, sizeof bytes, NULL, 0, 0));
+        (void)run_good(run, granary_object_put(run->client, id, bytes, sizeof bytes, NULL, 0, 0));
         between = bench_now_ns();
-        (void)good(run, granary_object_delete(run->client, id, 0));
+        (void)run_good(run, granary_object_delete(run->client, id, 0));
         samples_add(&puts, (double)(between - began));
         samples_add(&deletes, (double)(bench_now_ns() - between));
     }
@@ -209,14 +95,14 @@ bench_put_asleep(struct run *run)
     struct samples samples = {.values = NULL};
 
     for (size_t i = 0; i < 2000 / run->scale && !run->failed; i++) {
-        granary_id id = numbered_id(((uint64_t)5 << 32) + i);
+        granary_id id = run_id(((uint64_t)5 << 32) + i);
         int64_t began;
 
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         began = bench_now_ns();
-        (void)good(run, granary_object_put(run->client, id, bytes, sizeof bytes, NULL, 0, 0));
+        (void)run_good(run, granary_object_put(run->client, id, bytes, sizeof bytes, NULL, 0, 0));
         samples_add(&samples, (double)(bench_now_ns() - began));
-        (void)good(run, granary_object_delete(run->client, id, 0));
+        (void)run_good(run, granary_object_delete(run->client, id, 0));
     }
     results_add(run->results, "put_1k_asleep_ns", "ns", "futex_rtt_ns", "the same after 1 ms of silence", &samples);
 }
@@ -232,9 +118,9 @@ bench_put_pipelined(struct run *run)
         int64_t began = bench_now_ns();
         int64_t between;
 
-        fill(run, (uint64_t)2 << 32, COUNT, 1024);
+        run_fill(run, (uint64_t)2 << 32, COUNT, 1024);
         between = bench_now_ns();
-        empty(run, (uint64_t)2 << 32, COUNT);
+        run_empty(run, (uint64_t)2 << 32, COUNT);
         samples_add(&puts, COUNT / ((double)(between - began) / 1e9));
         samples_add(&deletes, (double)(bench_now_ns() - between) / COUNT);
     }
@@ -252,17 +138,17 @@ bench_create_seal(struct run *run)
 
     /* The first round through the pool writes pages for the first time; what is measured is the steady state. */
     for (size_t i = 0; i < 6000 / (run->scale > 1 ? 2 : 1) && !run->failed; i++) {
-        granary_id id = numbered_id(((uint64_t)3 << 32) + i);
+        granary_id id = run_id(((uint64_t)3 << 32) + i);
         granary_buffer buffer;
         int64_t began = bench_now_ns();
 
-        if (good(run, granary_object_create(run->client, id, MIB, 0, 10000, &buffer))) {
-            (void)good(run, granary_object_seal(run->client, &buffer));
+        if (run_good(run, granary_object_create(run->client, id, MIB, 0, 10000, &buffer))) {
+            (void)run_good(run, granary_object_seal(run->client, &buffer));
         }
         if (i >= 1000) {
             samples_add(&samples, (double)(bench_now_ns() - began));
         }
-        (void)good(run, granary_object_delete(run->client, id, 0));
+        (void)run_good(run, granary_object_delete(run->client, id, 0));
     }
     results_add(run->results, "create_seal_1m_ns", "ns", "unix_rtt_ns", "1 MiB built in place, steady state", &samples);
 }
@@ -281,14 +167,14 @@ bench_put_large(struct run *run, double memcpy_gib_s)
     }
     memset(bytes, 1, size);
     for (size_t i = 0; i < rounds + 2 && !run->failed; i++) {
-        granary_id id = numbered_id(((uint64_t)4 << 32) + i);
+        granary_id id = run_id(((uint64_t)4 << 32) + i);
         int64_t began = bench_now_ns();
 
-        (void)good(run, granary_object_put(run->client, id, bytes, size, NULL, 0, 0));
+        (void)run_good(run, granary_object_put(run->client, id, bytes, size, NULL, 0, 0));
         if (i >= 2) {
             samples_add(&samples, 0.25 / ((double)(bench_now_ns() - began) / 1e9));
         }
-        (void)good(run, granary_object_delete(run->client, id, 0));
+        (void)run_good(run, granary_object_delete(run->client, id, 0));
     }
     results_add_value(run->results, "put_256m_gib_s", "GiB/s", "memcpy_gib_s", "put with copy, steady state; median",
                       samples_quantile(&samples, 0.5));
@@ -308,7 +194,9 @@ run_all(struct run *run, const char *directory)
     bench_unix_rtt(run->results, 20000 / run->scale);
     bench_futex_rtt(run->results, 20000 / run->scale);
     memcpy_gib_s = bench_memcpy(run->results, 256 * MIB, run->scale > 1 ? 5 : 10);
-    bench_lmdb(run->results, directory, run->scale > 1 ? 100000 : 1000000);
+    bench_lmdb(run->results, directory, "lmdb_get_1e1_ns", 10);
+    bench_lmdb(run->results, directory, "lmdb_get_ns", 10000);
+    bench_lmdb(run->results, directory, "lmdb_get_1e6_ns", run->scale > 1 ? 100000 : 1000000);
     bench_redis(run->results, directory, 20000 / run->scale);
     bench_get_warm(run);
     bench_get_batch(run);
@@ -317,10 +205,7 @@ run_all(struct run *run, const char *directory)
     bench_put_pipelined(run);
     bench_create_seal(run);
     bench_put_large(run, memcpy_gib_s);
-    if (run->scale > 1) {
-        bench_get_many_objects(run, 100000, "get_1e5_ns");
-    }
-    bench_get_many_objects(run, 1000000, "get_1e6_ns");
+    bench_scale(run);
 }
 
 int
@@ -341,7 +226,8 @@ bench_store(int argc, char **argv)
         return 3;
     }
     err = granary_connect(&(granary_connect_options){.instance = daemon.directory, .tag = "bench"}, &run.client);
-    if (good(&run, err)) {
+    if (run_good(&run, err)) {
+        run.daemon = &daemon;
         run_all(&run, daemon.directory);
         granary_disconnect(run.client);
     }

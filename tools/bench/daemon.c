@@ -53,16 +53,15 @@ bench_remove_directory(const char *path)
     }
 }
 
-bool
-bench_daemon_start(struct bench_daemon *daemon)
+static bool
+launch(struct bench_daemon *daemon)
 {
     char answer[1200] = "";
     size_t size = 0;
     ssize_t n;
     int ends[2];
 
-    *daemon = (struct bench_daemon){.directory = "/tmp/granary-bench-XXXXXX"};
-    if (mkdtemp(daemon->directory) == NULL || pipe(ends) < 0 || (daemon->pid = fork()) < 0) {
+    if (pipe(ends) < 0 || (daemon->pid = fork()) < 0) {
         perror("granary: bench");
         return false;
     }
@@ -82,6 +81,26 @@ bench_daemon_start(struct bench_daemon *daemon)
         return false;
     }
     return true;
+}
+
+bool
+bench_daemon_start(struct bench_daemon *daemon)
+{
+    *daemon = (struct bench_daemon){.directory = "/tmp/granary-bench-XXXXXX"};
+    if (mkdtemp(daemon->directory) == NULL) {
+        perror("granary: bench");
+        return false;
+    }
+    return launch(daemon);
+}
+
+bool
+bench_daemon_restart(struct bench_daemon *daemon)
+{
+    (void)kill(daemon->pid, SIGKILL);
+    (void)waitpid(daemon->pid, NULL, 0);
+    daemon->pid = 0;
+    return launch(daemon);
 }
 
 void

@@ -204,7 +204,7 @@ lmdb_get(MDB_env *env, MDB_dbi dbi, size_t objects, struct samples *samples)
 }
 
 void
-bench_lmdb(struct results *results, const char *directory, size_t objects)
+bench_lmdb(struct results *results, const char *directory, const char *key, size_t objects)
 {
     struct samples samples = {.values = NULL};
     MDB_env *env = NULL;
@@ -212,7 +212,7 @@ bench_lmdb(struct results *results, const char *directory, size_t objects)
     MDB_dbi dbi;
     int status;
 
-    (void)snprintf(path, sizeof path, "%s/lmdb", directory);
+    (void)snprintf(path, sizeof path, "%s/%s", directory, key);
     status = mdb_env_create(&env);
     if (status == 0 && (status = mdb_env_set_mapsize(env, (size_t)2 << 30)) == 0 &&
         (status = mdb_env_open(env, path, MDB_NOSUBDIR | MDB_NOSYNC | MDB_NOTLS, 0600)) == 0 &&
@@ -227,15 +227,15 @@ bench_lmdb(struct results *results, const char *directory, size_t objects)
         samples_free(&samples);
         return;
     }
-    results_add(results, "lmdb_get_ns", "ns", NULL, "random among as many, renewed read transaction; 100 a sample",
-                &samples);
+    results_add(results, key, "ns", NULL, "random among as many, renewed read transaction; 100 a sample", &samples);
 }
 #else
 void
-bench_lmdb(struct results *results, const char *directory, size_t objects)
+bench_lmdb(struct results *results, const char *directory, const char *key, size_t objects)
 {
     (void)results;
     (void)directory;
+    (void)key;
     (void)objects;
 }
 #endif

@@ -1,7 +1,9 @@
 /* Sessions: made, limited, idle, deleted; what one user may do with another's. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fixture.h"
@@ -149,6 +151,58 @@ one_session_does_not_see_another(void **state)
     granary_disconnect(client);
 }
 
+/* In a strict session a seal proves that its creator cannot write any more. */
+static void
+a_strict_session_takes_the_pen_away(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_session_options options = {.strict = true};
+    granary_client *strict;
+    granary_buffer buffer;
+    pid_t child;
+    void *kept;
+
+    assert_ok(granary_session_create(client, "strict", &options));
+    strict = connect_to(state, "strict", true, GRANARY_OK);
+    assert_ok(fixture_put(strict, 1, 1000, 0));
+    assert_ok(fixture_put(strict, 2, 9 * MIB, 0));
+    fixture_check(strict, 1, 1000);
+    fixture_check(strict, 2, 9 * MIB);
+    child = fork();
+    if (child == 0) {
+        granary_client *own = connect_to(state, "strict", true, GRANARY_OK);
+
+        (void)signal(SIGSEGV, SIG_DFL); /* the test's own handler makes it an exit */
+        if (granary_object_create(own, fixture_id(3), 5000, 0, 1000, &buffer) == GRANARY_OK) {
+            char *at = buffer.data;
+
+            fixture_fill(at, 3, 5000);
+            if (granary_object_seal(own, &buffer) == GRANARY_OK) {
+                at[0]++; /* the pen is gone */
+            }
+        }
+        _exit(0);
+    }
+    assert_int_equal(fixture_wait(child), 128 + SIGSEGV);
+    fixture_check(strict, 3, 5000);
+    /* Who keeps a second mapping of it does not get it sealed. */
+    assert_ok(granary_object_create(strict, fixture_id(4), 5000, 0, 1000, &buffer));
+    kept = mremap(buffer.data, 0, 8192, MREMAP_MAYMOVE);
+    assert_true(kept != MAP_FAILED);
+    assert_err(granary_object_seal(strict, &buffer), GRANARY_EPERM);
+    assert_false(granary_object_contains(strict, fixture_id(4)));
+    (void)munmap(kept, 8192);
+    assert_ok(fixture_put(strict, 4, 5000, 0));
+    for (unsigned i = 10; i < 20; i++) { /* more than the budget: proven segments come and go like others */
+        assert_ok(fixture_put(strict, i, 10 * MIB, 0));
+    }
+    for (unsigned i = 10; i < 20; i++) {
+        fixture_check(strict, i, 10 * MIB);
+    }
+    granary_disconnect(strict);
+    granary_disconnect(client);
+}
+
 int
 main(void)
 {
@@ -158,6 +212,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_deleted_session_takes_its_objects_and_spares_its_readers, fixture_start,
                                         fixture_stop),
         cmocka_unit_test_setup_teardown(a_session_nobody_uses_is_deleted, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_strict_session_takes_the_pen_away, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(one_session_does_not_see_another, fixture_start, fixture_stop),
     };
 

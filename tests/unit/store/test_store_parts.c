@@ -96,31 +96,38 @@ map_agrees_with_a_model(void **state)
 static void
 segment_bytes_move_through_the_account(void **state)
 {
+    struct gr_segment_record record = {0};
     struct account account;
     struct segment *segment;
 
     (void)state;
     account_init(&account, 1 << 20);
-    assert_int_equal(segment_create(&account, PREFIX, 1, 1, 65536, GR_ACCOUNT_WRITING, &segment), GRANARY_OK);
+    assert_int_equal(segment_create(&account, PREFIX, 1, 1, 65536, GR_ACCOUNT_WRITING, &record, &segment), GRANARY_OK);
     assert_int_equal(account.bytes[GR_ACCOUNT_WRITING], 65536);
     assert_true(segment_expect(segment));
     segment_seal(segment, &account, 4096, 7, 1);
     assert_true(segment_expect(segment));
     segment_seal(segment, &account, 8192, 8, 2);
     assert_int_equal(account.bytes[GR_ACCOUNT_SEALED], 12288);
+    assert_int_equal(record.word, 1 << 8 | GR_SEGMENT_OPEN);
+    assert_int_equal(record.sealed_total, 12288);
     segment_died(segment, &account, 4096);
     assert_int_equal(segment_dead(segment), 4096);
     segment_deleting(segment, &account, 8192);
     assert_int_equal(account.bytes[GR_ACCOUNT_RETIRING], 8192);
     segment_close(segment, &account);
     segment_close(segment, &account);
+    assert_int_equal(record.word, 1 << 8 | GR_SEGMENT_CLOSED);
     assert_int_equal(account.bytes[GR_ACCOUNT_WRITING], 0);
     assert_int_equal(account.bytes[GR_ACCOUNT_POOLED], 65536 - 8192);
     segment_deleted(segment, &account, 8192);
     assert_int_equal(account.bytes[GR_ACCOUNT_POOLED], 65536);
     segment_reopen(segment, &account, GR_ACCOUNT_WRITING);
     assert_int_equal(account.bytes[GR_ACCOUNT_WRITING], 65536);
+    assert_int_equal(record.word, 1 << 8 | GR_SEGMENT_OPEN);
+    assert_int_equal(record.sealed_total, 0);
     segment_destroy(segment, &account, PREFIX, 1);
+    assert_int_equal(record.word, 0);
     assert_int_equal(account.bytes[GR_ACCOUNT_FREE], 1 << 20);
     assert_true(account_balances(&account));
 }
@@ -130,13 +137,14 @@ static void
 segment_punches_whole_pages(void **state)
 {
     char bytes[16384];
+    struct gr_segment_record record = {0};
     struct account account;
     struct segment *segment;
 
     (void)state;
     memset(bytes, 1, sizeof bytes);
     account_init(&account, 1 << 20);
-    assert_int_equal(segment_create(&account, PREFIX, 1, 2, 16384, GR_ACCOUNT_WRITING, &segment), GRANARY_OK);
+    assert_int_equal(segment_create(&account, PREFIX, 1, 2, 16384, GR_ACCOUNT_WRITING, &record, &segment), GRANARY_OK);
     assert_int_equal(segment_warm_bytes(segment), 0);
     assert_int_equal(pwrite(segment->fd, bytes, 8192, 0), 8192);
     assert_int_equal(segment_warm_bytes(segment), 8192);

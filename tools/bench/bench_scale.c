@@ -1,0 +1,50 @@
+/* How things grow: gets among 10 to 10^7 objects, and the metadata they take.
+ */
+#include "bench/run.h"
+
+#define FIRST ((uint64_t)1 << 20)
+
+static void
+gets_among(struct run *run, size_t count, const char *key, const char *peer)
+{
+    struct samples samples = {.values = NULL};
+
+    run_time_gets(run, FIRST, count, 100, 2000, &samples); /* warms up */
+    samples_free(&samples);
+    run_time_gets(run, FIRST, count, 100, 20000 / run->scale, &samples);
+    results_add(run->results, key, "ns", peer, "get + release, random among as many; 100 a sample", &samples);
+}
+
+static void
+metadata(struct run *run, const char *key, const char *note)
+{
+    granary_store_stat stat = {0};
+
+    if (run_good(run, granary_store_stat_get(run->client, &stat)) && stat.objects > 0) {
+        results_add_value(run->results, key, "B", NULL, note, (double)stat.index_bytes / (double)stat.objects);
+    }
+}
+
+void
+bench_scale(struct run *run)
+{
+    int64_t began;
+
+    run_fill(run, FIRST, 10, 64);
+    gets_among(run, 10, "get_1e1_ns", "lmdb_get_1e1_ns");
+    run_fill(run, FIRST + 10, 99990, 64);
+    gets_among(run, 100000, "get_1e5_ns", NULL);
+    began = bench_now_ns();
+    run_fill(run, FIRST + 100000, 900000, 64);
+    results_add_value(run->results, "put_64_pipelined_per_s", "1/s", NULL, "10^6 puts of 64 bytes and a flush",
+                      900000 / ((double)(bench_now_ns() - began) / 1e9));
+    gets_among(run, 1000000, "get_1e6_ns", "lmdb_get_1e6_ns");
+    metadata(run, "metadata_bytes_per_object", "shared memory beside the objects, of 10^6");
+    if (run->scale == 1) {
+        run_fill(run, FIRST + 1000000, 9000000, 64);
+        gets_among(run, 10000000, "get_1e7_ns", "lmdb_get_1e6_ns");
+        metadata(run, "metadata_1e7_bytes_per_object", "shared memory beside the objects, of 10^7");
+        run_empty(run, FIRST + 1000000, 9000000);
+    }
+    run_empty(run, FIRST, 1000000);
+}
