@@ -9,6 +9,15 @@
  */
 void gr_futex_wait(const _Atomic uint32_t *word, uint32_t expected, int64_t deadline_ns);
 
+/* The same on up to GR_FUTEX_MOST words: sleep while each is what is expected. On a kernel that cannot (before 5.16),
+ * sleep on the first, for a few milliseconds at most. */
+struct gr_futex {
+    const _Atomic uint32_t *word;
+    uint32_t expected;
+};
+#define GR_FUTEX_MOST 128u
+void gr_futex_wait_many(const struct gr_futex *futexes, unsigned count, int64_t deadline_ns);
+
 /* Wake everybody who sleeps on the word. */
 void gr_futex_wake(_Atomic uint32_t *word);
 

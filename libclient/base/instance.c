@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/id.h"
 
 /* sun_path holds 108 bytes with its NUL; "/store.sock" is the longest name put below the directory. */
@@ -98,6 +100,22 @@ gr_instance_resolve(const char *name, struct gr_instance *ret_instance)
                    (unsigned)geteuid(), tag);
     *ret_instance = instance;
     return GRANARY_OK;
+}
+
+bool
+gr_instance_supervised(const struct gr_instance *instance)
+{
+    char path[160];
+    char *text = NULL;
+    size_t size;
+    long pid = 0;
+
+    (void)snprintf(path, sizeof path, "%s/lock", instance->runtime);
+    if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK) {
+        pid = strtol(text, NULL, 10);
+    }
+    free(text);
+    return pid > 0 && kill((pid_t)pid, 0) == 0;
 }
 
 int

@@ -14,6 +14,8 @@
 #ifndef BASE_INSTANCE_H
 #define BASE_INSTANCE_H
 
+#include <stdbool.h>
+
 #include "granary/types.h"
 
 struct gr_instance {
@@ -33,6 +35,9 @@ struct gr_instance {
  * Errors  EINVAL: bad name; path so long that a socket below it would not fit (the message says how long it may be)
  */
 granary_err gr_instance_resolve(const char *name, struct gr_instance *ret_instance);
+
+/* Whether a supervisor watches over the instance, who starts a daemon again when it dies. */
+bool gr_instance_supervised(const struct gr_instance *instance);
 
 /* Unlink every shared-memory object whose name begins with the instance's prefix. Returns how many there were. */
 int gr_instance_sweep_shm(const struct gr_instance *instance);

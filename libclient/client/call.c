@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/instance.h"
 #include "message/zmq.h"
 #include "object/object.h"
 
@@ -213,23 +214,6 @@ receive_all(struct line *line)
     }
 }
 
-/* Whether somebody watches over the instance who starts a new scheduler when one dies. */
-static bool
-supervised(const struct gr_instance *instance)
-{
-    char path[160];
-    char *text = NULL;
-    size_t size;
-    long pid = 0;
-
-    (void)snprintf(path, sizeof path, "%s/lock", instance->runtime);
-    if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK) {
-        pid = strtol(text, NULL, 10);
-    }
-    free(text);
-    return pid > 0 && kill((pid_t)pid, 0) == 0;
-}
-
 /* The scheduler has ended: ask its successor, if there is one or will be soon, everything again. */
 static void
 ask_again(struct line *line)
@@ -238,7 +222,8 @@ ask_again(struct line *line)
     int64_t deadline_ns = gr_deadline_ns(SUCCESSOR_MS);
     granary_err err;
 
-    while ((err = line_open(line)) == GRANARY_EUNREACHABLE && supervised(instance) && gr_now_ns() < deadline_ns) {
+    while ((err = line_open(line)) == GRANARY_EUNREACHABLE && gr_instance_supervised(instance) &&
+           gr_now_ns() < deadline_ns) {
         (void)poll(NULL, 0, 10);
     }
     if (err == GRANARY_EUNREACHABLE) { /* looking for a supervisor has left a message of its own */

@@ -2,8 +2,9 @@
  * A client of the store, inside the room.
  *
  * Threads  get and release take no lock. Everything that changes rooms or fills the ring holds `lock`; whoever talks on
- *          the socket holds its ticket (socket.c). Mappings are added and removed under `maps_lock`. A thread may take
- *          the ticket first, then maps_lock, then lock; never the other way round.
+ *          the socket, or looks for a store that is gone, holds the socket's ticket (socket.c). Mappings are added and
+ *          removed under `maps_lock`. A thread may take the ticket first, then maps_lock, then lock; never the other
+ *          way round: who needs the store to go on gives `lock` up first.
  * Trust    the store is trusted: it is who decides what a lease means. Its sizes are still checked where they would
  *          make this process read or write outside a mapping.
  */
@@ -12,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "base/instance.h"
 #include "contract/shm.h"
@@ -22,8 +24,13 @@
 
 /* How often a sleeper looks whether the store still lives. */
 #define ALIVE_CHECK_NS 1000000000ll
-/* A store that does not answer a request for so long is given up. */
+/* A request that is not answered for so long has failed. */
 #define REQUEST_TIMEOUT_MS 60000
+/* ... and one whose caller is in a hurry: answers take microseconds, unless the store is stopped. */
+#define REQUEST_LEAST_MS 2000
+
+/* What exists is waited for so long at least, whatever the caller's timeout. */
+#define EXISTS_WAIT_MS 30000
 
 /* ---- mappings (segment.c) ---- */
 
@@ -67,6 +74,7 @@ struct room {
     uint64_t populated;  /* bytes from the start that have pages: touching them is never a SIGBUS */
     bool ours;           /* granted and not yet retired */
     bool current;        /* small objects are carved here */
+    struct room *next;   /* in unretired */
 };
 
 /* ---- the ring (ring.c) ---- */
@@ -102,15 +110,47 @@ struct store_lease {
     struct store_lease *next;
 };
 
+/* A thread that waits for the ticket. */
+struct turn {
+    bool served;
+    struct turn *next;
+};
+
+/* A request whose caller gave up before the answer came. What it granted goes back. */
+struct unanswered {
+    uint16_t op;              /* 0: there is none */
+    struct gr_object_ref ref; /* of LEASE */
+};
+
 struct socket {
-    int fd;
+    int fd; /* the same number for ever, whatever it is connected to */
     uint32_t seq;
     struct gr_frame_reader *reader;
-    pthread_mutex_t lock; /* of the tickets and of released */
+    struct unanswered unanswered;
+    uint32_t unwanted;    /* a segment that was granted too late; 0: none */
+    pthread_mutex_t lock; /* of what follows */
     pthread_cond_t turn;
-    uint64_t next_ticket;
-    uint64_t serving;
+    bool taken;
+    struct turn *first; /* who waits for the ticket, first come first */
+    struct turn **end;
     struct store_lease *released; /* to be told to the store by the next holder of the ticket */
+};
+
+/* ---- the link (link.c) ---- */
+
+struct link {
+    _Atomic uint64_t epoch; /* of the store that answered HELLO last */
+    _Atomic bool dead;      /* for good, and why: */
+    char why[320];
+    _Atomic bool gave_up; /* a wait for the store ended in vain: no other one until life changes */
+    _Atomic uint32_t gave_up_life;
+    int reconnect_ms;
+    /* with the ticket: */
+    uint32_t number; /* of this client; 0 before the first HELLO was answered */
+    bool greeting;   /* HELLO was sent and is not answered yet */
+    char tag[32];
+    struct stat control_file;
+    struct stat page_file;
 };
 
 struct granary_client {
@@ -120,10 +160,11 @@ struct granary_client {
     _Atomic(struct table *) table; /* the newest that is mapped */
     segment_leaf *segments;        /* SEGMENT_TOP of them, each NULL or SEGMENT_LEAF segments */
     uint32_t fork_generation;
-    _Atomic bool dead; /* the store went away, or stopped answering */
+    struct link link;
 
     _Alignas(64) pthread_mutex_t lock;
-    struct room *room; /* the current one, or NULL */
+    struct room *room;      /* the current one, or NULL */
+    struct room *unretired; /* the store could not be told that they are given back */
     uint64_t room_want;
     struct ring ring;
 
@@ -155,8 +196,6 @@ client_is_ours(const granary_client *client)
     return client->fork_generation == atomic_load_explicit(&client_fork_generation, memory_order_relaxed);
 }
 
-/* False when the store hung up; looks at the socket, so not for hot paths. */
-bool client_alive(granary_client *client);
 /* Whether objects are sealed only when no writable mapping of them is left. */
 static inline bool
 client_is_strict(const granary_client *client)
@@ -164,10 +203,45 @@ client_is_strict(const granary_client *client)
     return (client->control->flags & GR_CONTROL_STRICT) != 0;
 }
 
-/* "the store went away" as an error; the client is dead from now on. */
-granary_err client_lost(granary_client *client);
 /* An id as text for a message, in the thread's own buffer: valid until the thread's next call. */
 const char *id_text(granary_id id);
+
+/* ---- link.c ---- */
+
+/* Whether another store serves than the one this client is linked to. */
+static inline bool
+link_is_stale(const granary_client *client)
+{
+    return atomic_load_explicit(&client->control->epoch, memory_order_relaxed) !=
+           atomic_load_explicit(&client->link.epoch, memory_order_relaxed);
+}
+
+/* Whether the last wait for a store was in vain and nothing has happened since. */
+static inline bool
+link_gave_up(const granary_client *client)
+{
+    return atomic_load(&client->link.gave_up) &&
+           atomic_load(&client->link.gave_up_life) == atomic_load(&client->control->life);
+}
+
+/* EUNREACHABLE when the store is gone for good; else OK. No system call. */
+granary_err link_check(granary_client *client);
+/* Whether what the index does not show does not exist: so it is, unless the store was stopped. Errors: EUNREACHABLE */
+granary_err link_settled(granary_client *client);
+/* False when the store hung up or another one serves; looks at the socket, so not for hot paths. */
+bool client_alive(granary_client *client);
+/* The first HELLO: on success control, page and doorbell are there. Errors: EUNREACHABLE · ETIMEDOUT · EVERSION · ...
+ */
+granary_err link_first(granary_client *client, int64_t deadline_ns);
+/*
+ * If the store is gone, wait until another one serves that knows this client; until the deadline, or as long as the
+ * options say. Takes the ticket: hold no lock. Errors: EUNREACHABLE
+ */
+granary_err link_restore(granary_client *client, int64_t deadline_ns);
+/* The same with the ticket held. */
+granary_err link_hold(granary_client *client, int64_t deadline_ns);
+/* The store makes no sense, as the thread's error says: the link is dead. Returns err. */
+granary_err link_broken(granary_client *client, granary_err err);
 
 /* ---- socket.c ---- */
 
@@ -177,15 +251,18 @@ void socket_fini(struct socket *s);
 /* Take and give the ticket: first come, first served. Giving it tells the store of leases released meanwhile. */
 void socket_take(granary_client *client);
 void socket_give(granary_client *client);
+/* False: it could not be had before the deadline. */
+bool socket_take_until(granary_client *client, int64_t deadline_ns);
 /*
- * One request and its answer, with the ticket held. On OK the frame's descriptors are the caller's to take, by setting
- * them to -1, before gr_frame_in_reset(). A refusal is the store's error with its message.
+ * One request and its answer, with the ticket held; sent again to the next store when this one dies. On OK the frame's
+ * descriptors are the caller's to take, by setting them to -1, before gr_frame_in_reset(). A refusal is the store's
+ * error with its message. Errors: EUNREACHABLE no store, or no answer in wait_ms · EPROTO
  */
 granary_err socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t wait_ms,
                        struct gr_frame_in *ret_frame);
 /* The same for requests that have an object and whose answer carries nothing; takes and gives the ticket. */
-granary_err
-socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial, uint32_t scope);
+granary_err socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial,
+                              uint32_t scope, int64_t wait_ms);
 /* Give a lease the store counts back. Takes lease. Does not wait for anybody else's request. */
 void socket_unlease(granary_client *client, struct store_lease *lease);
 
@@ -262,9 +339,14 @@ granary_err lease_wait(granary_client *client, granary_id id, bool once, int64_t
 /* End a lease. */
 void lease_end(granary_client *client, uint64_t serial, uint64_t handle);
 
-/* ---- ring.c; all but ring_wait() and ring_flush() with client->lock held ---- */
+/* ---- ring.c; all but ring_wait() and granary_flush() with client->lock held ---- */
 
-/* Fill an entry and wake the store. Waits while the ring is full. answer: may be NULL; else until ring_wait(). */
+/* Wake the store, whatever it does. Needs no lock. */
+void client_ring_bell(granary_client *client);
+/*
+ * Fill an entry and wake the store. answer: may be NULL; else until ring_wait(). Gives the lock up while the ring is
+ * full or the store is gone: hold no ticket. Errors: EUNREACHABLE
+ */
 granary_err ring_push(granary_client *client, const struct gr_ring_entry *entry, struct ring_answer *answer,
                       bool report, uint64_t *ret_position);
 /* Fill an entry if that needs no waiting. */
@@ -284,6 +366,10 @@ granary_err room_carve(granary_client *client, uint64_t footprint, int64_t deadl
 void room_settle(granary_client *client, struct room *room);
 /* In a strict session an object is sealed only when its writer can write it no more: forget the writable mapping. */
 void room_surrender(struct room *room);
+/* It need not be retired any more: the store has forgotten it, or granted it anew. */
+void room_forget_unretired(granary_client *client, const struct room *room);
+/* A segment that was granted and cannot be used. Takes the lock itself. */
+void room_return(granary_client *client, uint32_t segment);
 /* The room of a segment this process may write, or NULL. */
 struct room *room_of(granary_client *client, uint32_t segment);
 

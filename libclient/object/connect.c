@@ -1,4 +1,4 @@
-/* Opening and closing a client; what must hold across fork and the store's death. */
+/* Opening and closing a client; what must hold across fork. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -11,6 +11,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "object/client.h"
+
+#define RETRY_MS     10
+#define RECONNECT_MS 10000
 
 _Atomic uint32_t client_fork_generation;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
@@ -42,105 +45,6 @@ gr_client_check(const granary_client *client)
     return client_is_ours(client)
                ? GRANARY_OK
                : gr_fail(GRANARY_EFORKED, "this client was opened before fork(): connect again in the child");
-}
-
-granary_err
-client_lost(granary_client *client)
-{
-    atomic_store_explicit(&client->dead, true, memory_order_relaxed);
-    return gr_fail(GRANARY_EUNREACHABLE,
-                   "instance '%s': the store went away: start it again with `granary up` and connect anew",
-                   client->instance.name);
-}
-
-bool
-client_alive(granary_client *client)
-{
-    struct pollfd poller = {.fd = client->socket.fd, .events = POLLRDHUP};
-
-    if (atomic_load_explicit(&client->dead, memory_order_relaxed)) {
-        return false;
-    }
-    if (poll(&poller, 1, 0) == 1 && (poller.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0) {
-        atomic_store_explicit(&client->dead, true, memory_order_relaxed);
-        return false;
-    }
-    return true;
-}
-
-/* A whole shared file, at least as large as what lies in it. */
-static granary_err
-map_whole(int fd, size_t size, int protection, const char *what, void **ret_address)
-{
-    struct stat st;
-    void *address;
-
-    if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < size) {
-        return gr_fail(GRANARY_EVERSION, "the store's %s is smaller than this library expects", what);
-    }
-    address = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
-    if (address == MAP_FAILED) {
-        return gr_fail_errno("map the store's %s", what);
-    }
-    *ret_address = address;
-    return GRANARY_OK;
-}
-
-static granary_err
-take_hello(granary_client *client, struct gr_frame_in *frame)
-{
-    struct gr_hello_reply reply;
-    void *address;
-    granary_err err;
-
-    if (frame->head.size < sizeof reply || frame->fd_count != 3) {
-        return gr_fail(GRANARY_EPROTO, "the store's greeting has %u bytes and %d descriptors", frame->head.size,
-                       frame->fd_count);
-    }
-    memcpy(&reply, frame->body, sizeof reply);
-    client->capacity_bytes = reply.capacity_bytes;
-    err = map_whole(frame->fds[0], sizeof *client->control, PROT_READ, "control segment", &address);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    client->control = address;
-    err = map_whole(frame->fds[1], sizeof *client->page, PROT_READ | PROT_WRITE, "lease page", &address);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    client->page = address;
-    client->doorbell = frame->fds[2];
-    frame->fds[2] = -1;
-    if (atomic_load_explicit(&client->control->magic, memory_order_acquire) != GR_CONTROL_MAGIC ||
-        atomic_load_explicit(&client->page->magic, memory_order_acquire) != GR_LEASE_MAGIC ||
-        client->control->version != GR_SHM_VERSION || client->page->version != GR_SHM_VERSION) {
-        return gr_fail(GRANARY_EVERSION, "the store's shared memory has version %u, this library knows %u",
-                       client->control->version, GR_SHM_VERSION);
-    }
-    client->ring.head = atomic_load_explicit(&client->page->ring_head, memory_order_relaxed);
-    client->ring.harvested = client->ring.head;
-    client->ring.rung_at = UINT64_MAX;
-    return GRANARY_OK;
-}
-
-static granary_err
-greet(granary_client *client, const char *tag, int timeout_ms)
-{
-    struct gr_hello hello = {.version = GR_STORE_VERSION, .shm_version = GR_SHM_VERSION};
-    struct gr_frame_in frame = {.fd_count = 0};
-    granary_err err;
-
-    memcpy(hello.session, client->session, sizeof hello.session);
-    hello.flags = client->existing ? GR_HELLO_EXISTING : 0;
-    (void)strncpy(hello.tag, tag, sizeof hello.tag - 1);
-    socket_take(client);
-    err = socket_ask(client, GR_STORE_HELLO, &hello, sizeof hello, timeout_ms, &frame);
-    if (err == GRANARY_OK) {
-        err = take_hello(client, &frame);
-        gr_frame_in_reset(&frame);
-    }
-    socket_give(client);
-    return err;
 }
 
 static void
@@ -190,24 +94,31 @@ client_create(void)
 }
 
 static granary_err
-reach(granary_client *client, const char *instance, const char *tag, int timeout_ms)
+reach(granary_client *client, const char *instance, int timeout_ms)
 {
+    int64_t deadline_ns = gr_deadline_ns(timeout_ms);
     granary_err err = gr_instance_resolve(instance, &client->instance);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    client->socket.fd = gr_unix_connect(client->instance.store_socket, &err);
-    if (client->socket.fd < 0) {
-        return err != GRANARY_EUNREACHABLE ? gr_fail_in(err, "instance '%s'", client->instance.name)
-                                           : gr_fail(err, "instance '%s': no store at %s: start one with `granary up`",
-                                                     client->instance.name, client->instance.store_socket);
+    /* A store that died is started again by its supervisor, if there is one. */
+    while ((err = link_first(client, deadline_ns)) == GRANARY_EUNREACHABLE && gr_now_ns() < deadline_ns &&
+           gr_instance_supervised(&client->instance)) {
+        (void)poll(NULL, 0, RETRY_MS);
     }
-    err = greet(client, tag, timeout_ms);
-    if (err != GRANARY_OK) {
+    switch (err) {
+    case GRANARY_OK:
+        return table_refresh(client);
+    case GRANARY_EUNREACHABLE:
+        return gr_fail(err, "instance '%s': no store at %s: start one with `granary up`", client->instance.name,
+                       client->instance.store_socket);
+    case GRANARY_ETIMEDOUT:
+        return gr_fail(GRANARY_EUNREACHABLE, "instance '%s': the store does not answer: see its log",
+                       client->instance.name);
+    default:
         return gr_fail_in(err, "instance '%s'", client->instance.name);
     }
-    return table_refresh(client);
 }
 
 granary_err
@@ -235,7 +146,9 @@ granary_connect(const granary_connect_options *options, granary_client **ret_cli
     }
     memcpy(client->session, session, strlen(session) + 1);
     client->existing = options->existing;
-    err = reach(client, options->instance, tag, options->timeout_ms <= 0 ? 5000 : options->timeout_ms);
+    (void)strncpy(client->link.tag, tag, sizeof client->link.tag - 1);
+    client->link.reconnect_ms = options->reconnect_ms == 0 ? RECONNECT_MS : options->reconnect_ms;
+    err = reach(client, options->instance, options->timeout_ms <= 0 ? 5000 : options->timeout_ms);
     if (err != GRANARY_OK) {
         client_destroy(client);
         return err;

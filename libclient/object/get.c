@@ -109,7 +109,7 @@ get_present(granary_client *client, const granary_id *ids, size_t count, granary
             }
         } else if (result == LEASE_SPILLED) {
             /* An error here is met again, and reported, when this one is waited for. */
-            (void)socket_ask_object(client, GR_STORE_RESTORE, ids[i], 0, 0);
+            (void)socket_ask_object(client, GR_STORE_RESTORE, ids[i], 0, 0, EXISTS_WAIT_MS);
         }
     }
     return GRANARY_OK;

@@ -7,6 +7,7 @@
  */
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -15,8 +16,8 @@
 #include "object/client.h"
 
 #define COUNT_MAX 0xffffu
-/* A spilled object exists: whoever asks for it waits at least so long. */
-#define RESTORE_WAIT_MS 30000
+/* So many looks at an object that is about to change go without a pause. */
+#define SPINS_BUSY 4096u
 
 /* Take a hazard for a serial: its way + 1, or 0 when the set is full. */
 static unsigned
@@ -148,7 +149,7 @@ lease_at_store(granary_client *client, granary_id id, struct lease *lease, enum 
     if (counted == NULL) {
         return gr_fail(GRANARY_ENOMEM, "object %s: out of memory", id_text(id));
     }
-    err = socket_ask_object(client, GR_STORE_LEASE, id, lease->serial, 0);
+    err = socket_ask_object(client, GR_STORE_LEASE, id, lease->serial, 0, EXISTS_WAIT_MS);
     if (err != GRANARY_OK) {
         free(counted);
         *ret_result = LEASE_AGAIN;
@@ -172,6 +173,18 @@ struct waiting {
     uint32_t seen;                /* its value before the last look at the index */
 };
 
+/* It exists: it is worth a longer wait. */
+static void
+wait_extend(struct waiting *waiting)
+{
+    if (!waiting->extended) {
+        int64_t least = gr_deadline_ns(EXISTS_WAIT_MS);
+
+        waiting->deadline_ns = waiting->deadline_ns < least ? least : waiting->deadline_ns;
+        waiting->extended = true;
+    }
+}
+
 /* Errors: ETIMEDOUT · EUNREACHABLE */
 static granary_err
 wait_sleep(granary_client *client, const struct waiting *waiting)
@@ -179,7 +192,7 @@ wait_sleep(granary_client *client, const struct waiting *waiting)
     int64_t now = gr_now_ns();
 
     if (!client_alive(client)) {
-        return client_lost(client);
+        return link_restore(client, waiting->deadline_ns);
     }
     if (now >= waiting->deadline_ns) {
         return gr_fail(GRANARY_ETIMEDOUT, "object %s: not there in time", id_text(waiting->id));
@@ -198,28 +211,32 @@ wait_spin(granary_client *client, struct waiting *waiting)
         gr_cpu_relax();
         return GRANARY_OK;
     }
-    (void)sched_yield();
-    return waiting->spins % 4096 == 0 && !client_alive(client) ? client_lost(client) : GRANARY_OK;
+    if (waiting->spins < SPINS_BUSY) {
+        (void)sched_yield();
+        return GRANARY_OK;
+    }
+    wait_extend(waiting);
+    if (!client_alive(client)) {
+        return link_restore(client, waiting->deadline_ns);
+    }
+    if (gr_now_ns() >= waiting->deadline_ns) {
+        return gr_fail(GRANARY_ETIMEDOUT, "object %s: the store does not go on: see its log", id_text(waiting->id));
+    }
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return GRANARY_OK;
 }
 
 static granary_err
 wait_restore(granary_client *client, struct waiting *waiting)
 {
-    granary_err err = socket_ask_object(client, GR_STORE_RESTORE, waiting->id, 0, 0);
+    granary_err err;
 
+    wait_extend(waiting);
+    err = socket_ask_object(client, GR_STORE_RESTORE, waiting->id, 0, 0, gr_left_ms(waiting->deadline_ns));
     if (err == GRANARY_ENOENT) {
         return GRANARY_OK; /* deleted meanwhile: the next look tells */
     }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (!waiting->extended) {
-        int64_t least = gr_deadline_ns(RESTORE_WAIT_MS);
-
-        waiting->deadline_ns = waiting->deadline_ns < least ? least : waiting->deadline_ns;
-        waiting->extended = true;
-    }
-    return wait_sleep(client, waiting);
+    return err == GRANARY_OK ? wait_sleep(client, waiting) : err;
 }
 
 /* What to do before the next look. */
@@ -238,8 +255,8 @@ wait_step(granary_client *client, struct waiting *waiting, enum lease_result res
         if (!waiting->once) {
             return wait_sleep(client, waiting);
         }
-        return client_alive(client) ? gr_fail(GRANARY_ENOENT, "object %s: not found", id_text(waiting->id))
-                                    : client_lost(client);
+        err = link_settled(client);
+        return err == GRANARY_OK ? gr_fail(GRANARY_ENOENT, "object %s: not found", id_text(waiting->id)) : err;
     default:
         return wait_spin(client, waiting);
     }

@@ -49,7 +49,7 @@ granary_object_pin(granary_client *client, granary_id id, granary_pin_scope scop
     if (err != GRANARY_OK) {
         return err;
     }
-    err = socket_ask_object(client, GR_STORE_PIN, id, lease.serial, (uint32_t)scope);
+    err = socket_ask_object(client, GR_STORE_PIN, id, lease.serial, (uint32_t)scope, REQUEST_TIMEOUT_MS);
     lease_end(client, lease.serial, lease.handle);
     return err;
 }
@@ -65,5 +65,5 @@ granary_object_unpin(granary_client *client, granary_id id, granary_pin_scope sc
     if (scope != GRANARY_PIN_CLIENT && scope != GRANARY_PIN_SESSION) {
         return gr_fail(GRANARY_EINVAL, "object %s: no such pin scope: %d", id_text(id), (int)scope);
     }
-    return socket_ask_object(client, GR_STORE_UNPIN, id, 0, (uint32_t)scope);
+    return socket_ask_object(client, GR_STORE_UNPIN, id, 0, (uint32_t)scope, REQUEST_TIMEOUT_MS);
 }

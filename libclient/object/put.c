@@ -13,6 +13,7 @@ static granary_err
 create_check(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size)
 {
     struct slot_copy copy;
+    granary_err err;
 
     if (!client_is_ours(client)) {
         return gr_client_check(client);
@@ -24,8 +25,8 @@ create_check(granary_client *client, granary_id id, uint64_t data_size, uint64_t
         return gr_fail(GRANARY_EINVAL, "object %s: more than %llu bytes of data or %llu of metadata", id_text(id),
                        (unsigned long long)GR_MAX_OBJECT, (unsigned long long)GR_MAX_META);
     }
-    if (atomic_load_explicit(&client->dead, memory_order_relaxed)) {
-        return client_lost(client);
+    if ((err = link_check(client)) != GRANARY_OK) {
+        return err;
     }
     if (slot_find(client, id, &copy)) {
         return gr_fail(GRANARY_EEXIST, "object %s: exists already", id_text(id));

@@ -48,7 +48,7 @@ ring_spin(granary_client *client, uint64_t end)
     return false;
 }
 
-/* Spin, then sleep, until everything before end is answered. Errors: EUNREACHABLE */
+/* Spin, then sleep, until everything before end is answered, by whichever store. Errors: EUNREACHABLE */
 static granary_err
 ring_await(granary_client *client, uint64_t end)
 {
@@ -59,17 +59,18 @@ ring_await(granary_client *client, uint64_t end)
         return GRANARY_OK;
     }
     atomic_fetch_add(&page->ring_waiting, 1);
-    for (;;) {
-        uint32_t seen = atomic_load(&page->ring_tail_word);
+    while (err == GRANARY_OK) {
+        struct gr_futex words[2] = {{&page->ring_tail_word, atomic_load(&page->ring_tail_word)},
+                                    {&client->control->life, atomic_load(&client->control->life)}};
 
         if (atomic_load(&page->ring_tail) >= end) {
             break;
         }
-        if (!client_alive(client)) {
-            err = client_lost(client);
-            break;
+        if (client_alive(client)) {
+            gr_futex_wait_many(words, 2, gr_now_ns() + ALIVE_CHECK_NS);
+        } else {
+            err = link_restore(client, INT64_MAX);
         }
-        gr_futex_wait(&page->ring_tail_word, seen, gr_now_ns() + ALIVE_CHECK_NS);
     }
     atomic_fetch_sub(&page->ring_waiting, 1);
     return err;
@@ -96,12 +97,20 @@ ring_harvest(granary_client *client, uint64_t end)
     }
 }
 
-/* Wake the store if it sleeps. */
-static void
+void
+client_ring_bell(granary_client *client)
+{
+    uint64_t one = 1;
+
+    /* A full counter is a bell that rings already; other failures show when somebody waits. */
+    (void)!write(client->doorbell, &one, sizeof one);
+}
+
+/* Wake the store if it sleeps. False: the bell at hand is not this store's. */
+static bool
 ring_doorbell(granary_client *client)
 {
     uint64_t tail = ring_tail(client);
-    uint64_t one = 1;
 
     /*
      * Nothing to say when all is answered already. Otherwise the entry at the tail is waiting, and while the tail stays
@@ -109,14 +118,18 @@ ring_doorbell(granary_client *client)
      */
     if (tail == client->ring.head || client->ring.rung_at == tail ||
         atomic_load(&client->control->store_sleeping) == 0) {
-        return;
+        return true;
+    }
+    if (link_is_stale(client)) {
+        return false;
     }
     client->ring.rung_at = tail;
-    /* A full counter is a bell that rings already; other failures show when somebody waits. */
-    (void)!write(client->doorbell, &one, sizeof one);
+    client_ring_bell(client);
+    return true;
 }
 
-static void
+/* False: see ring_doorbell(). */
+static bool
 ring_fill(granary_client *client, const struct gr_ring_entry *entry, struct ring_answer *answer, bool report)
 {
     struct ring *ring = &client->ring;
@@ -139,31 +152,56 @@ ring_fill(granary_client *client, const struct gr_ring_entry *entry, struct ring
     ring->head++;
     /* An exchange, not a store: it is ordered before the look at store_sleeping. */
     (void)atomic_exchange(&client->page->ring_head, ring->head);
-    ring_doorbell(client);
+    return ring_doorbell(client);
+}
+
+/* Make room when the ring is full. */
+static granary_err
+ring_make_room(granary_client *client)
+{
+    struct ring *ring = &client->ring;
+    granary_err err = GRANARY_OK;
+
+    /* Others may fill it again while the lock is given up. */
+    while (err == GRANARY_OK && ring->head - ring->harvested == GR_RING_ENTRIES) {
+        /* Half the ring at once: a sleep and a wake for each entry would cost more than the work. */
+        uint64_t tail = ring_tail(client);
+        uint64_t end = tail > ring->harvested ? tail : ring->harvested + GR_RING_ENTRIES / 2;
+
+        (void)pthread_mutex_unlock(&client->lock);
+        err = ring_await(client, end);
+        (void)pthread_mutex_lock(&client->lock);
+        if (err == GRANARY_OK) {
+            ring_harvest(client, end);
+        }
+    }
+    return err;
 }
 
 granary_err
 ring_push(granary_client *client, const struct gr_ring_entry *entry, struct ring_answer *answer, bool report,
           uint64_t *ret_position)
 {
-    struct ring *ring = &client->ring;
+    granary_err err = link_check(client);
 
-    if (atomic_load_explicit(&client->dead, memory_order_relaxed)) {
-        return client_lost(client);
+    if (err == GRANARY_OK && link_gave_up(client)) {
+        (void)pthread_mutex_unlock(&client->lock);
+        err = link_restore(client, 0);
+        (void)pthread_mutex_lock(&client->lock);
     }
-    if (ring->head - ring->harvested == GR_RING_ENTRIES) {
-        /* Half the ring at once: a sleep and a wake for each entry would cost more than the work. */
-        uint64_t tail = ring_tail(client);
-        uint64_t end = tail > ring->harvested ? tail : ring->harvested + GR_RING_ENTRIES / 2;
-        granary_err err = ring_await(client, end);
-
-        if (err != GRANARY_OK) {
-            return err;
-        }
-        ring_harvest(client, end);
+    if (err == GRANARY_OK) {
+        err = ring_make_room(client);
     }
-    *ret_position = ring->head;
-    ring_fill(client, entry, answer, report);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    *ret_position = client->ring.head;
+    if (!ring_fill(client, entry, answer, report)) {
+        /* Another store sleeps. Whether it can be reached or not, it will find the entry. */
+        (void)pthread_mutex_unlock(&client->lock);
+        (void)link_restore(client, gr_deadline_ns(REQUEST_TIMEOUT_MS));
+        (void)pthread_mutex_lock(&client->lock);
+    }
     return GRANARY_OK;
 }
 
@@ -181,7 +219,7 @@ ring_try_push(granary_client *client, const struct gr_ring_entry *entry)
         ring_harvest(client, tail < ring->head ? tail : ring->head);
     }
     if (ring->head - ring->harvested < GR_RING_ENTRIES) {
-        ring_fill(client, entry, NULL, false);
+        (void)ring_fill(client, entry, NULL, false);
     }
     (void)pthread_mutex_unlock(&client->lock);
 }

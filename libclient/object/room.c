@@ -10,6 +10,7 @@
  * An idle room keeps its mapping: when the store grants the segment again, its pages are mapped already.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,9 +48,41 @@ room_retire(granary_client *client, struct room *room)
     uint64_t position;
 
     room->ours = false;
-    /* Fails only when the store is gone, and the room with it. */
-    (void)ring_push(client, &(struct gr_ring_entry){.op = GR_RING_RETIRE, .segment = room->segment}, NULL, false,
-                    &position);
+    if (ring_push(client, &(struct gr_ring_entry){.op = GR_RING_RETIRE, .segment = room->segment}, NULL, false,
+                  &position) != GRANARY_OK) {
+        room->next = client->unretired;
+        client->unretired = room;
+    }
+}
+
+void
+room_forget_unretired(granary_client *client, const struct room *room)
+{
+    struct room **place = &client->unretired;
+
+    while (*place != NULL && *place != room) {
+        place = &(*place)->next;
+    }
+    if (*place != NULL) {
+        *place = room->next;
+    }
+}
+
+/* Tell what could not be told while there was no store. Takes the lock itself. */
+static void
+rooms_retire_late(granary_client *client)
+{
+    struct room *room;
+
+    (void)pthread_mutex_lock(&client->lock);
+    while ((room = client->unretired) != NULL) {
+        client->unretired = room->next;
+        room_retire(client, room);
+        if (client->unretired == room) {
+            break;
+        }
+    }
+    (void)pthread_mutex_unlock(&client->lock);
 }
 
 /* No more is carved here. */
@@ -61,6 +94,16 @@ room_close(granary_client *client, struct room *room)
     if (room->ours && room->outstanding == 0) {
         room_retire(client, room);
     }
+}
+
+void
+room_return(granary_client *client, uint32_t segment)
+{
+    uint64_t position;
+
+    (void)pthread_mutex_lock(&client->lock);
+    (void)ring_push(client, &(struct gr_ring_entry){.op = GR_RING_RETIRE, .segment = segment}, NULL, false, &position);
+    (void)pthread_mutex_unlock(&client->lock);
 }
 
 void
@@ -140,8 +183,10 @@ room_map(granary_client *client, const struct gr_room_reply *reply, int fd, stru
     return GRANARY_OK;
 }
 
+/* ret_full: the current room before, which is not any more; counted as outstanding until it is settled. */
 static granary_err
-room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_bytes, bool own, struct room **ret_room)
+room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_bytes, bool own, struct room **ret_room,
+             struct room **ret_full)
 {
     struct gr_room_reply reply;
     struct room *room = NULL;
@@ -164,18 +209,18 @@ room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_byt
         room->outstanding = 0;
         room->ours = true;
         room->current = !own;
+        room_forget_unretired(client, room);
         if (!own) {
             if (client->room != NULL) {
-                room_close(client, client->room);
+                client->room->current = false;
+                client->room->outstanding++;
+                *ret_full = client->room;
             }
             client->room = room;
         }
         *ret_room = room;
     } else if (err == GRANARY_ENOMEM) {
-        uint64_t position;
-
-        (void)ring_push(client, &(struct gr_ring_entry){.op = GR_RING_RETIRE, .segment = reply.segment}, NULL, false,
-                        &position);
+        client->socket.unwanted = reply.segment;
     }
     (void)pthread_mutex_unlock(&client->lock);
     return err;
@@ -194,43 +239,67 @@ current_fits(granary_client *client, uint64_t footprint)
 
 /* One request. *ret_room stays NULL when another thread fetched room that will do. */
 static granary_err
-room_ask(granary_client *client, const struct gr_room *request, bool own, struct room **ret_room)
+room_ask(granary_client *client, const struct gr_room *request, bool own, int64_t deadline_ns, struct room **ret_room)
 {
     struct gr_frame_in frame = {.fd_count = 0};
+    struct room *full = NULL;
     granary_err err = GRANARY_OK;
 
-    socket_take(client);
+    if (!socket_take_until(client, deadline_ns)) {
+        return gr_fail(GRANARY_EFULL, "no room in time: others of this process waited for some");
+    }
     if (own || !current_fits(client, request->min_bytes)) {
-        err = socket_ask(client, GR_STORE_ROOM, request, sizeof *request, REQUEST_TIMEOUT_MS, &frame);
+        err = socket_ask(client, GR_STORE_ROOM, request, sizeof *request, gr_left_ms(deadline_ns), &frame);
         if (err == GRANARY_OK) {
-            err = room_install(client, &frame, request->min_bytes, own, ret_room);
+            err = room_install(client, &frame, request->min_bytes, own, ret_room, &full);
             gr_frame_in_reset(&frame);
         }
     }
     socket_give(client);
+    if (full != NULL) {
+        (void)pthread_mutex_lock(&client->lock);
+        room_settle(client, full);
+        (void)pthread_mutex_unlock(&client->lock);
+    }
     return err;
+}
+
+/* The NUMA node this thread runs on; -1: unknown. */
+static int32_t
+cpu_node(void)
+{
+    unsigned cpu;
+    unsigned node;
+
+    return getcpu(&cpu, &node) == 0 ? (int32_t)node : -1;
 }
 
 static granary_err
 room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own, int64_t deadline_ns,
              struct room **ret_room)
 {
-    struct gr_room request = {.min_bytes = own ? PAGE_UP(footprint) : footprint, .want_bytes = want};
+    struct gr_room request = {
+        .min_bytes = own ? PAGE_UP(footprint) : footprint, .want_bytes = want, .node = cpu_node()};
     granary_err err;
 
     for (;;) {
         int64_t began = gr_now_ns();
-        int64_t left = deadline_ns == INT64_MAX ? SLICE_MS : gr_left_ms(deadline_ns);
+        int64_t left = deadline_ns == INT64_MAX ? REQUEST_TIMEOUT_MS : gr_left_ms(deadline_ns);
+        int64_t answer = left < REQUEST_LEAST_MS ? REQUEST_LEAST_MS : left;
 
         request.timeout_ms = left < SLICE_MS ? left : SLICE_MS;
-        err = room_ask(client, &request, own, ret_room);
+        err = room_ask(client, &request, own, gr_deadline_ns(answer), ret_room);
         if (err != GRANARY_EFULL || left <= request.timeout_ms) {
             break;
         }
+        request.again = 1;
         if (gr_now_ns() - began < SLICE_MS * 500000ll) {
             /* Refused at once: there is nothing to wait for yet but other processes. */
             (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         }
+    }
+    if (err == GRANARY_OK) {
+        rooms_retire_late(client);
     }
     segment_counted(client);
     return err;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "object/client.h"
@@ -63,7 +64,7 @@ map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const 
     struct gr_map request = {.kind = (uint32_t)kind, .number = number};
     struct gr_frame_in frame = {.fd_count = 0};
     struct gr_map_reply reply = {0};
-    granary_err err = socket_ask(client, GR_STORE_MAP, &request, sizeof request, REQUEST_TIMEOUT_MS, &frame);
+    granary_err err = socket_ask(client, GR_STORE_MAP, &request, sizeof request, EXISTS_WAIT_MS, &frame);
     const char *base = NULL;
 
     if (err != GRANARY_OK) {
@@ -184,7 +185,9 @@ segment_map(granary_client *client, uint32_t number, uint64_t min_bytes, const c
     if (segment == NULL) {
         return gr_fail(GRANARY_ENOMEM, "segment %u: out of memory", number);
     }
-    socket_take(client);
+    if (!socket_take_until(client, gr_deadline_ns(EXISTS_WAIT_MS))) {
+        return gr_fail(GRANARY_EUNREACHABLE, "segment %u: the store does not answer: see its log", number);
+    }
     if (!mapped_enough(client, segment, min_bytes, &base)) {
         err = base != NULL ? gr_fail(GRANARY_EPROTO, "segment %u: an object reaches beyond its end", number)
                            : map_asked(client, GR_MAP_DATA, number, &base, &size);
@@ -219,7 +222,8 @@ segment_unmap(granary_client *client, struct segment *segment)
     room = segment->room;
     if (room != NULL && (room->ours || room->outstanding > 0)) {
         room = NULL;
-    } else {
+    } else if (room != NULL) {
+        room_forget_unretired(client, room);
         segment->room = NULL;
     }
     (void)pthread_mutex_unlock(&client->lock);

@@ -1,7 +1,11 @@
 /*
  * Requests to the store. One is in progress at a time, and threads take their turn by ticket, so that a long wait for
  * room cannot starve a reader that needs a mapping.
+ *
+ * A request whose answer is lost because the store died is sent to the next one. That is harmless: what counts
+ * something carries a number by which the store knows it again, and the rest may be done twice.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +14,21 @@
 #include "base/fd.h"
 #include "object/client.h"
 
+/* A release waits so long for the answer, which it does not need: only that one request follows the other. */
+#define UNLEASE_MS 100
+
 granary_err
 socket_init(struct socket *s)
 {
+    pthread_condattr_t attributes;
+
     s->fd = -1;
+    s->end = &s->first;
     (void)pthread_mutex_init(&s->lock, NULL);
-    (void)pthread_cond_init(&s->turn, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&s->turn, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
     s->reader = gr_frame_reader_create();
     return s->reader == NULL ? gr_fail(GRANARY_ENOMEM, "connect: out of memory") : GRANARY_OK;
 }
@@ -35,30 +48,224 @@ socket_fini(struct socket *s)
     (void)pthread_cond_destroy(&s->turn);
 }
 
+/* ---- the ticket ---- */
+
+/* Out of the queue; with the lock held. */
+static void
+turn_leave(struct socket *s, const struct turn *turn)
+{
+    struct turn **place = &s->first;
+
+    while (*place != turn) {
+        place = &(*place)->next;
+    }
+    *place = turn->next;
+    if (s->end == &turn->next) {
+        s->end = place;
+    }
+}
+
+bool
+socket_take_until(granary_client *client, int64_t deadline_ns)
+{
+    struct timespec until = {.tv_sec = deadline_ns / 1000000000, .tv_nsec = deadline_ns % 1000000000};
+    struct socket *s = &client->socket;
+    struct turn turn = {.served = false};
+    int status = 0;
+
+    (void)pthread_mutex_lock(&s->lock);
+    if (!s->taken) {
+        s->taken = turn.served = true;
+    } else {
+        *s->end = &turn;
+        s->end = &turn.next;
+    }
+    while (!turn.served && status == 0) {
+        status = deadline_ns == INT64_MAX ? pthread_cond_wait(&s->turn, &s->lock)
+                                          : pthread_cond_timedwait(&s->turn, &s->lock, &until);
+    }
+    if (!turn.served) {
+        turn_leave(s, &turn);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return turn.served;
+}
+
 void
 socket_take(granary_client *client)
 {
-    struct socket *s = &client->socket;
-    uint64_t ticket;
-
-    (void)pthread_mutex_lock(&s->lock);
-    ticket = s->next_ticket++;
-    while (s->serving != ticket) {
-        (void)pthread_cond_wait(&s->turn, &s->lock);
-    }
-    (void)pthread_mutex_unlock(&s->lock);
+    (void)socket_take_until(client, INT64_MAX);
 }
 
-static granary_err
-ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial, uint32_t scope)
+/* With the lock held. */
+static void
+turn_next(struct socket *s)
 {
-    struct gr_object_ref ref = {.serial = serial, .scope = scope};
+    struct turn *next = s->first;
+
+    if (next == NULL) {
+        s->taken = false;
+        return;
+    }
+    s->first = next->next;
+    s->end = s->first == NULL ? &s->first : s->end;
+    next->served = true;
+    (void)pthread_cond_broadcast(&s->turn);
+}
+
+/* ---- asking ---- */
+
+/*
+ * Send a request and wait for its answer. Errors: EUNREACHABLE the store hung up · ETIMEDOUT: then the answer is still
+ * to come · EPROTO
+ */
+static granary_err
+exchange(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t deadline_ns,
+         struct gr_frame_in *ret_frame)
+{
+    struct socket *s = &client->socket;
+    struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = (uint16_t)op, .seq = ++s->seq, .size = size};
+    granary_err err = gr_frame_send(s->fd, &head, body, NULL, 0);
+
+    if (err == GRANARY_OK) {
+        err = gr_frame_receive(s->reader, s->fd, deadline_ns, ret_frame);
+    }
+    if (err == GRANARY_ETIMEDOUT) {
+        s->unanswered = (struct unanswered){.op = (uint16_t)op};
+        if (op == GR_STORE_LEASE) {
+            memcpy(&s->unanswered.ref, body, sizeof s->unanswered.ref);
+        }
+    }
+    if (err == GRANARY_OK && (ret_frame->head.op != op || ret_frame->head.seq != s->seq)) {
+        gr_frame_in_reset(ret_frame);
+        err = gr_fail(GRANARY_EPROTO, "the store answered request %u, not %u", ret_frame->head.seq, s->seq);
+    }
+    return err;
+}
+
+/* Nobody waits for this answer any more: what it grants goes back. Errors: as exchange() */
+static granary_err
+give_back(granary_client *client, const struct unanswered *request, const struct gr_frame_in *answer,
+          int64_t deadline_ns)
+{
+    struct gr_frame_in frame = {.fd_count = 0};
+    granary_err err = GRANARY_OK;
+
+    if (answer->head.err == GRANARY_OK && request->op == GR_STORE_ROOM &&
+        answer->head.size >= sizeof(struct gr_room_reply)) {
+        struct gr_room_reply room;
+
+        memcpy(&room, answer->body, sizeof room);
+        client->socket.unwanted = room.segment;
+    } else if (answer->head.err == GRANARY_OK && request->op == GR_STORE_LEASE) {
+        err = exchange(client, GR_STORE_UNLEASE, &request->ref, sizeof request->ref, deadline_ns, &frame);
+        gr_frame_in_reset(&frame);
+    }
+    return err;
+}
+
+/* The answer to an earlier request comes before any other. Errors: as exchange() */
+static granary_err
+await_unanswered(granary_client *client, int64_t deadline_ns)
+{
+    struct socket *s = &client->socket;
+    struct unanswered request = s->unanswered;
     struct gr_frame_in frame = {.fd_count = 0};
     granary_err err;
 
+    if (request.op == 0) {
+        return GRANARY_OK;
+    }
+    err = gr_frame_receive(s->reader, s->fd, deadline_ns, &frame);
+    if (err == GRANARY_OK) {
+        s->unanswered.op = 0;
+        err = give_back(client, &request, &frame, deadline_ns);
+        gr_frame_in_reset(&frame);
+    }
+    return err;
+}
+
+static granary_err
+no_answer(const granary_client *client)
+{
+    return gr_fail(GRANARY_EUNREACHABLE, "instance '%s': the store does not answer: see its log",
+                   client->instance.name);
+}
+
+granary_err
+socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t wait_ms,
+           struct gr_frame_in *ret_frame)
+{
+    int64_t deadline_ns = gr_deadline_ns(wait_ms);
+    struct gr_frame_in frame = {.fd_count = 0};
+    granary_err err = link_check(client);
+
+    while (err == GRANARY_OK) {
+        err = link_is_stale(client) || client->link.greeting ? link_hold(client, deadline_ns) : GRANARY_OK;
+        if (err != GRANARY_OK) {
+            break;
+        }
+        err = await_unanswered(client, deadline_ns);
+        if (err == GRANARY_OK) {
+            err = exchange(client, op, body, size, deadline_ns, &frame);
+        }
+        if (err != GRANARY_EUNREACHABLE) {
+            break;
+        }
+        err = link_hold(client, deadline_ns);
+    }
+    if (err == GRANARY_ETIMEDOUT) {
+        return no_answer(client);
+    }
+    if (err == GRANARY_EPROTO) {
+        return link_broken(client, err);
+    }
+    if (err == GRANARY_OK && frame.head.err != GRANARY_OK) {
+        err = gr_fail((granary_err)frame.head.err, "%.*s", (int)frame.head.size, (const char *)frame.body);
+        gr_frame_in_reset(&frame);
+    } else if (err == GRANARY_OK) {
+        *ret_frame = frame;
+    }
+    return err;
+}
+
+granary_err
+socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial, uint32_t scope,
+                  int64_t wait_ms)
+{
+    struct gr_object_ref ref = {.serial = serial, .scope = scope};
+    struct gr_frame_in frame = {.fd_count = 0};
+    int64_t deadline_ns = gr_deadline_ns(wait_ms);
+    granary_err err;
+
     memcpy(ref.id, id.bytes, sizeof ref.id);
-    err = socket_ask(client, op, &ref, sizeof ref, REQUEST_TIMEOUT_MS, &frame);
+    if (!socket_take_until(client, deadline_ns)) {
+        return no_answer(client);
+    }
+    err = socket_ask(client, op, &ref, sizeof ref, gr_left_ms(deadline_ns), &frame);
     gr_frame_in_reset(&frame);
+    socket_give(client);
+    return err;
+}
+
+/* ---- giving the ticket, and what is told to the store then ---- */
+
+/* Tell the store of one lease that has ended. Does not look for a store that is gone. */
+static granary_err
+unlease(granary_client *client, const struct store_lease *lease)
+{
+    int64_t deadline_ns = gr_deadline_ns(UNLEASE_MS);
+    struct gr_object_ref ref = {.serial = lease->serial};
+    struct gr_frame_in frame = {.fd_count = 0};
+    granary_err err = client->link.greeting ? GRANARY_ETIMEDOUT : await_unanswered(client, gr_now_ns());
+
+    memcpy(ref.id, lease->id.bytes, sizeof ref.id);
+    if (err == GRANARY_OK) {
+        err = exchange(client, GR_STORE_UNLEASE, &ref, sizeof ref, deadline_ns, &frame);
+        gr_frame_in_reset(&frame);
+        /* Without its answer it has been told nevertheless. */
+        err = err == GRANARY_ETIMEDOUT ? GRANARY_OK : err;
+    }
     return err;
 }
 
@@ -67,98 +274,43 @@ socket_give(granary_client *client)
 {
     struct socket *s = &client->socket;
     struct store_lease *lease;
+    uint32_t unwanted = s->unwanted;
+    granary_err err = GRANARY_OK;
 
+    s->unwanted = 0;
     (void)pthread_mutex_lock(&s->lock);
-    while ((lease = s->released) != NULL) {
+    while (err == GRANARY_OK && (lease = s->released) != NULL) {
         s->released = lease->next;
         (void)pthread_mutex_unlock(&s->lock);
-        /* A failure means that the store is gone, and its count with it. */
-        (void)ask_object(client, GR_STORE_UNLEASE, lease->id, lease->serial, 0);
-        free(lease);
+        err = unlease(client, lease);
         (void)pthread_mutex_lock(&s->lock);
+        if (err != GRANARY_OK) { /* the next one tells it, when there is a store again */
+            lease->next = s->released;
+            s->released = lease;
+        } else {
+            free(lease);
+        }
     }
-    s->serving++;
-    if (s->serving != s->next_ticket) {
-        (void)pthread_cond_broadcast(&s->turn);
-    }
+    turn_next(s);
     (void)pthread_mutex_unlock(&s->lock);
+    if (unwanted != 0) {
+        room_return(client, unwanted);
+    }
 }
 
 void
 socket_unlease(granary_client *client, struct store_lease *lease)
 {
     struct socket *s = &client->socket;
-    bool busy;
+    bool mine;
 
     (void)pthread_mutex_lock(&s->lock);
     lease->next = s->released;
     s->released = lease;
-    busy = s->serving != s->next_ticket;
-    if (!busy) {
-        s->next_ticket++;
-    }
+    mine = !s->taken;
+    s->taken = true;
     (void)pthread_mutex_unlock(&s->lock);
-    if (!busy) {
+    if (mine) {
         socket_give(client);
     }
-}
-
-/* The connection is of no use any more: an answer may come that nobody expects. */
-static granary_err
-broken(granary_client *client, granary_err err)
-{
-    if (err == GRANARY_ETIMEDOUT) {
-        atomic_store_explicit(&client->dead, true, memory_order_relaxed);
-        return gr_fail(GRANARY_EUNREACHABLE, "instance '%s': the store does not answer: see its log",
-                       client->instance.name);
-    }
-    if (err == GRANARY_EPROTO) {
-        atomic_store_explicit(&client->dead, true, memory_order_relaxed);
-        return gr_fail_in(err, "instance '%s'", client->instance.name);
-    }
-    return client_lost(client);
-}
-
-granary_err
-socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t wait_ms,
-           struct gr_frame_in *ret_frame)
-{
-    struct socket *s = &client->socket;
-    struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = (uint16_t)op, .seq = ++s->seq, .size = size};
-    struct gr_frame_in frame = {.fd_count = 0};
-    granary_err err;
-
-    if (atomic_load_explicit(&client->dead, memory_order_relaxed)) {
-        return client_lost(client);
-    }
-    err = gr_frame_send(s->fd, &head, body, NULL, 0);
-    if (err != GRANARY_OK) {
-        return client_lost(client);
-    }
-    err = gr_frame_receive(s->reader, s->fd, gr_deadline_ns(wait_ms), &frame);
-    if (err != GRANARY_OK) {
-        return broken(client, err);
-    }
-    if (frame.head.op != op || frame.head.seq != s->seq) {
-        gr_frame_in_reset(&frame);
-        return broken(client, gr_fail(GRANARY_EPROTO, "the store answered request %u, not %u", frame.head.seq, s->seq));
-    }
-    if (frame.head.err != GRANARY_OK) {
-        err = gr_fail((granary_err)frame.head.err, "%.*s", (int)frame.head.size, (const char *)frame.body);
-        gr_frame_in_reset(&frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
-}
-
-granary_err
-socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial, uint32_t scope)
-{
-    granary_err err;
-
-    socket_take(client);
-    err = ask_object(client, op, id, serial, scope);
-    socket_give(client);
-    return err;
 }

@@ -42,12 +42,20 @@ gr_frame_reader_create(void)
 }
 
 void
+gr_frame_reader_reset(struct gr_frame_reader *reader)
+{
+    for (int i = 0; i < reader->fd_count; i++) {
+        gr_fd_close(&reader->fds[i]);
+    }
+    reader->fd_count = 0;
+    reader->used = reader->given = 0;
+}
+
+void
 gr_frame_reader_destroy(struct gr_frame_reader *reader)
 {
     if (reader != NULL) {
-        for (int i = 0; i < reader->fd_count; i++) {
-            gr_fd_close(&reader->fds[i]);
-        }
+        gr_frame_reader_reset(reader);
         free(reader);
     }
 }

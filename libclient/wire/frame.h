@@ -22,6 +22,8 @@ void gr_frame_in_reset(struct gr_frame_in *frame);
 struct gr_frame_reader;
 struct gr_frame_reader *gr_frame_reader_create(void); /* NULL: out of memory */
 void gr_frame_reader_destroy(struct gr_frame_reader *reader);
+/* Forget what has arrived: another connection begins. */
+void gr_frame_reader_reset(struct gr_frame_reader *reader);
 
 /*
  * Read what is there (non-blocking sockets: until EAGAIN or the buffer is full).

@@ -146,14 +146,17 @@ static void
 a_dead_store_is_an_error_not_a_hang(void **state)
 {
     struct daemon *daemon = *state;
-    granary_client *client = fixture_connect(state);
-    granary_client *second = fixture_connect(state);
+    granary_connect_options impatient = {.instance = daemon->directory, .reconnect_ms = -1};
+    granary_client *client;
+    granary_client *second;
     granary_client *nobody;
     granary_object_info info;
     granary_buffer buffer;
     granary_view view;
     granary_view later;
 
+    assert_ok(granary_connect(&impatient, &client));
+    assert_ok(granary_connect(&impatient, &second));
     assert_ok(fixture_put(client, 1, 1000, 0));
     assert_ok(fixture_put(client, 2, 1000, 0));
     assert_ok(granary_object_get(client, fixture_id(1), 0, &view));
@@ -194,9 +197,11 @@ a_sleeper_notices_that_the_store_died(void **state)
     assert_int_equal(pipe(ready), 0);
     child = fork();
     if (child == 0) {
-        granary_client *client = fixture_connect(state);
+        granary_connect_options impatient = {.instance = daemon->directory, .reconnect_ms = -1};
+        granary_client *client;
         granary_view view;
 
+        assert_ok(granary_connect(&impatient, &client));
         (void)!write(ready[1], "r", 1);
         _exit(granary_object_get(client, fixture_id(1), GRANARY_FOREVER, &view) == GRANARY_EUNREACHABLE ? 0 : 1);
     }
