@@ -17,6 +17,7 @@
 #include "granary/types.h"
 #include "level/level.h"
 #include "store/account.h"
+#include "store/depot.h"
 #include "store/index.h"
 #include "store/list.h"
 #include "store/map.h"
@@ -129,6 +130,7 @@ struct restore {
     granary_id id;
     uint64_t serial;
     uint32_t file;
+    const struct depot *depot;
     struct segment *segment;
     uint64_t footprint;
     int64_t deadline_ns;
@@ -145,12 +147,6 @@ struct failure {
     bool lasting; /* damaged: told to everyone who asks */
     int64_t until_ns;
     char message[512];
-};
-
-struct spill_file {
-    uint32_t number;
-    uint64_t objects; /* that still need it */
-    uint64_t bytes;
 };
 
 #define STORE_NO_GROUP UINT32_MAX
@@ -192,15 +188,11 @@ struct store {
     struct list restores;           /* restores that wait for memory */
     uint64_t blocked_bytes;         /* leased objects the last eviction had to leave */
 
-    const struct level_ops *disk;
-    void *disk_self;
-    char spill_dir[512];
-    uint64_t disk_quota; /* 0: none */
-    struct map files;    /* number -> struct spill_file */
+    struct depot depots[DEPOTS];
+    struct map files; /* number -> struct spill_file */
     struct workers *workers;
     struct spill *spill;  /* under way */
-    char disk_error[512]; /* why the last spill failed; "" when it did not */
-    granary_err disk_err;
+    char disk_error[512]; /* why the last spill failed, when no level can be spilled to; "" when it did not */
     int64_t disk_retry_ns;
 
     uint16_t touched[STORE_TOUCHED]; /* wait words bumped since the last wake */

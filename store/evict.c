@@ -11,16 +11,16 @@
 #include "store/memory.h"
 #include "store/object.h"
 
-#define SPILL_LEAST   ((uint64_t)256 << 10) /* bytes in one file, when there are as many */
-#define SPILL_MOST    ((uint64_t)64 << 20)
-#define DISK_RETRY_NS 1000000000
+#define SPILL_LEAST ((uint64_t)256 << 10) /* bytes in one file, when there are as many */
+#define SPILL_MOST  ((uint64_t)64 << 20)
 
 /* One file on its way. The worker reads objects[]; everything else is the loop's. */
 struct spill {
     struct job job;
     struct store *store;
     struct session *session;
-    uint32_t file;
+    struct depot *depot;
+    struct level_file file;
     uint64_t bytes; /* raw */
     uint64_t most;
     struct level_object *objects;
@@ -86,7 +86,7 @@ gather(struct spill *spill, struct segment *segment)
         struct gr_slot *slot = segment_entry_slot(segment, &segment->entries[i], 1u << GR_SLOT_SEALED);
         struct index_object object;
 
-        if (slot == NULL || (slot_flags(slot) & GR_FLAG_ON_DISK) != 0 || GR_FLAGS_PINS(slot_flags(slot)) != 0) {
+        if (slot == NULL || (slot_flags(slot) & GR_FLAG_COPIED) != 0 || GR_FLAGS_PINS(slot_flags(slot)) != 0) {
             continue;
         }
         object = slot_object(slot);
@@ -122,12 +122,10 @@ static void
 spill_run(struct job *job)
 {
     struct spill *spill = list_owner(job, struct spill, job);
-    struct store *store = spill->store;
-    struct level_file file = {.number = spill->file};
+    const struct depot *depot = spill->depot;
 
-    (void)snprintf(file.session, sizeof file.session, "%s", spill->session->name);
     spill->err =
-        store->disk->write(store->disk_self, &file, spill->objects, spill->count, spill->allowance, &spill->written);
+        depot->ops->write(depot->self, &spill->file, spill->objects, spill->count, spill->allowance, &spill->written);
     if (spill->err != GRANARY_OK) {
         (void)snprintf(spill->message, sizeof spill->message, "%s", granary_error_message());
     }
@@ -138,17 +136,13 @@ static void
 spill_book(struct spill *spill)
 {
     struct store *store = spill->store;
-    struct spill_file *file = calloc(1, sizeof *file);
-    struct map_entry *entry = file == NULL ? NULL : map_add(&store->files, map_key_number(spill->file));
+    struct spill_file *file = file_add(store, spill->depot, spill->session, &spill->file, spill->written);
 
-    if (entry == NULL) {
-        free(file);
-        store->disk->remove(store->disk_self, spill->file, false);
+    if (file == NULL) {
         return;
     }
-    *file = (struct spill_file){.number = spill->file, .bytes = spill->written, .objects = 1};
-    entry->value.pointer = file;
-    account_add(&store->account, GR_ACCOUNT_DISK, file->bytes);
+    file->raw = spill->bytes;
+    count(spill->session, GR_COUNTER_spill_files, 1);
     count(spill->session, GR_COUNTER_spill_written, file->bytes);
     for (size_t i = 0; i < spill->count; i++) {
         const struct level_object *object = &spill->objects[i];
@@ -162,7 +156,7 @@ spill_book(struct spill *spill)
         }
     }
     /* The one it began with: nobody's. Without any other the file goes again. */
-    spill_file_release(store, file->number);
+    file_release(store, file->number, 0);
 }
 
 /* Whoever spoiled its own segment keeps nobody else from being spilled. */
@@ -191,10 +185,10 @@ spill_done(struct job *job)
     } else if (spill->err == GRANARY_ECORRUPT) {
         spill_blame(spill);
     } else {
-        (void)snprintf(store->disk_error, sizeof store->disk_error, "%s", spill->message);
-        store->disk_retry_ns = gr_now_ns() + DISK_RETRY_NS;
-        event_note(store, spill->session, GR_EVENT_DISK_FAILED, NULL, (uint32_t)-spill->err, spill->file, 0);
-        gr_log_warn("SPILL-FAILED", "file=%u objects=%zu why=%s", spill->file, spill->count, spill->message);
+        (void)gr_fail(spill->err, "%s", spill->message);
+        depot_failed(store, spill->depot, gr_now_ns());
+        event_note(store, spill->session, GR_EVENT_DISK_FAILED, NULL, (uint32_t)-spill->err, spill->file.number, 0);
+        gr_log_warn("SPILL-FAILED", "file=%u objects=%zu why=%s", spill->file.number, spill->count, spill->message);
     }
     for (size_t i = 0; i < spill->count; i++) {
         struct segment *segment = spill->segments[i];
@@ -217,11 +211,10 @@ bool
 spill_start(struct store *store, uint64_t want, bool with_open)
 {
     uint64_t share = store->account.bytes[GR_ACCOUNT_CAPACITY] / 16;
-    uint64_t disk_bytes = store->account.bytes[GR_ACCOUNT_DISK];
+    struct depot *depot = depot_to_spill(store, gr_now_ns());
     struct spill *spill;
 
-    if (store->stopping || store->spill != NULL ||
-        (store->disk_error[0] != '\0' && gr_now_ns() < store->disk_retry_ns)) {
+    if (store->stopping || store->spill != NULL || depot == NULL) {
         return false;
     }
     spill = calloc(1, sizeof *spill);
@@ -229,6 +222,7 @@ spill_start(struct store *store, uint64_t want, bool with_open)
         return false;
     }
     spill->store = store;
+    spill->depot = depot;
     spill->most = clamp(want > share ? want : share, SPILL_LEAST, SPILL_MOST);
     gather_from(spill, &store->closed);
     if (with_open && spill->count == 0) {
@@ -238,10 +232,9 @@ spill_start(struct store *store, uint64_t want, bool with_open)
         spill_free(spill);
         return false;
     }
-    spill->file = root_number(&store->root.shm->next_file);
-    spill->allowance = store->disk_quota == 0
-                           ? UINT64_MAX
-                           : store->disk_quota - (disk_bytes < store->disk_quota ? disk_bytes : store->disk_quota);
+    spill->file.number = root_number(&store->root.shm->next_file);
+    (void)snprintf(spill->file.session, sizeof spill->file.session, "%s", spill->session->name);
+    spill->allowance = depot_allowance(depot);
     spill->job = (struct job){.run = spill_run, .done = spill_done};
     store->spill = spill;
     workers_submit(store->workers, WORKER_WRITE, &spill->job);
@@ -273,7 +266,7 @@ segment_drop_clean(struct store *store, struct segment *segment)
         struct gr_slot *slot = segment_entry_slot(segment, &segment->entries[i], 1u << GR_SLOT_SEALED);
         uint64_t offset, footprint;
 
-        if (slot == NULL || (slot_flags(slot) & GR_FLAG_ON_DISK) == 0 || GR_FLAGS_PINS(slot_flags(slot)) != 0) {
+        if (slot == NULL || (slot_flags(slot) & GR_FLAG_COPIED) == 0 || GR_FLAGS_PINS(slot_flags(slot)) != 0) {
             continue;
         }
         offset = slot_object(slot).offset;

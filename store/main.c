@@ -18,7 +18,18 @@ struct arguments {
     bool die_with_parent;
 };
 
-enum { OPT_INSTANCE = 256, OPT_MEMORY, OPT_SPILL_DIR, OPT_DISK_QUOTA, OPT_GROUP, OPT_READY_FD, OPT_DIE_WITH_PARENT };
+enum {
+    OPT_INSTANCE = 256,
+    OPT_MEMORY,
+    OPT_SPILL_DIR,
+    OPT_DISK_QUOTA,
+    OPT_LEVELS,
+    OPT_REMOTE_DIR,
+    OPT_REMOTE_QUOTA,
+    OPT_GROUP,
+    OPT_READY_FD,
+    OPT_DIE_WITH_PARENT
+};
 
 const char *argp_program_version = "granary-store " GRANARY_VERSION;
 
@@ -27,6 +38,10 @@ static const struct argp_option options[] = {
     {"memory", OPT_MEMORY, "SIZE", 0,
      "memory budget; K, M, G, T are understood (default: half of what cgroup, RAM and /dev/shm allow)", 0},
     {"spill-dir", OPT_SPILL_DIR, "DIR", 0, "where objects go when memory is full (default: below /var/tmp)", 0},
+    {"levels", OPT_LEVELS, "SET", 0,
+     "levels to use, such as 'memory|disk|remote' (default: memory, disk, and remote with --remote-dir)", 0},
+    {"remote-dir", OPT_REMOTE_DIR, "DIR", 0, "the remote level: a directory, such as a mounted share", 0},
+    {"remote-quota", OPT_REMOTE_QUOTA, "SIZE", 0, "most bytes there (default: what it holds)", 0},
     {"disk-quota", OPT_DISK_QUOTA, "SIZE", 0, "most bytes of spill files (default: what the disk holds)", 0},
     {"group", OPT_GROUP, "GROUP", 0,
      "let members of this group connect too (default: only the user who runs the store)", 0},
@@ -59,6 +74,16 @@ parse(int key, char *text, struct argp_state *state)
     case OPT_SPILL_DIR:
         arguments->options.spill_dir = text;
         return 0;
+    case OPT_LEVELS:
+        if (granary_levels_parse(text, &arguments->options.levels) != GRANARY_OK) {
+            argp_error(state, "%s", granary_error_message());
+        }
+        return 0;
+    case OPT_REMOTE_DIR:
+        arguments->options.remote_dir = text;
+        return 0;
+    case OPT_REMOTE_QUOTA:
+        return parse_size(state, text, &arguments->options.remote_quota_bytes);
     case OPT_DISK_QUOTA:
         return parse_size(state, text, &arguments->options.disk_quota_bytes);
     case OPT_GROUP:

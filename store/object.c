@@ -152,21 +152,6 @@ object_seal(struct client *client, const struct ring_request *request)
     return GRANARY_OK;
 }
 
-void
-spill_file_release(struct store *store, uint32_t number)
-{
-    struct map_entry *entry = map_find(&store->files, map_key_number(number));
-    struct spill_file *file = entry->value.pointer;
-
-    file->objects--;
-    if (file->objects == 0) {
-        account_take(&store->account, GR_ACCOUNT_DISK, file->bytes);
-        map_remove(&store->files, entry);
-        store->disk->remove(store->disk_self, number, false);
-        free(file);
-    }
-}
-
 /* The object in memory has no copy on disk any more. */
 static void
 forget_copy(struct session *session, struct segment *segment, uint64_t serial, uint64_t footprint)
@@ -177,7 +162,7 @@ forget_copy(struct session *session, struct segment *segment, uint64_t serial, u
     map_remove(&session->on_disk, entry);
     segment->clean -= footprint;
     session->store->account.clean -= footprint;
-    spill_file_release(session->store, file);
+    file_release(session->store, file, footprint);
 }
 
 static bool
@@ -205,7 +190,7 @@ delete_spilled(struct session *session, struct gr_slot *slot)
     index_remove(&session->index, slot);
     account_take(account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
     account_take(account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
-    spill_file_release(session->store, object.where);
+    file_release(session->store, object.where, GR_FOOTPRINT(object.data_size, (uint64_t)object.meta_size));
     event_note(session->store, session, GR_EVENT_DELETE, &object.id, object.data_size, 0, 0);
 }
 
@@ -227,7 +212,7 @@ delete_sealed(struct session *session, struct gr_slot *slot)
         store->account.pinned -= footprint;
         slot_set_flags(slot, object.flags & ~(GR_MAX_PINS * ONE_PIN));
     }
-    if (object.flags & GR_FLAG_ON_DISK) {
+    if (object.flags & GR_FLAG_COPIED) {
         forget_copy(session, segment, object.serial, footprint);
         slot_set_flags(slot, 0);
     }
@@ -332,8 +317,8 @@ object_on_disk(struct session *session, struct gr_slot *slot, struct spill_file 
     }
     copy->value.numbers[0] = file->number;
     copy->value.numbers[1] = place;
-    file->objects++;
-    slot_set_flags(slot, slot_flags(slot) | GR_FLAG_ON_DISK);
+    file_hold(file, footprint);
+    slot_set_flags(slot, slot_flags(slot) | depot_flag(file));
     segment_by_number(session->store, slot_where(slot))->clean += footprint;
     session->store->account.clean += footprint;
     return true;
@@ -356,7 +341,6 @@ object_restored(struct session *session, struct gr_slot *slot, struct segment *s
     object.serial = serial;
     object.where = segment->number;
     object.offset = offset;
-    object.flags |= GR_FLAG_ON_DISK;
     slot_rewrite(slot, &object, GR_SLOT_SEALED);
     segment_seal(segment, &store->account, footprint, (uint32_t)(slot - session->index.slots), object.serial);
     segment->clean += footprint;

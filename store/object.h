@@ -54,9 +54,6 @@ granary_err object_unlease(struct client *client, uint64_t serial);
 void session_touch(struct session *session, granary_id id);
 void store_flush_touched(struct store *store);
 
-/* One object less in a spill file; the last one removes it. */
-void spill_file_release(struct store *store, uint32_t number);
-
 /* The slot an entry of a segment stands for, if it still does and is in one of these states (1 << state), or NULL. */
 struct gr_slot *segment_entry_slot(const struct segment *segment, const struct segment_entry *entry, unsigned states);
 

@@ -146,10 +146,10 @@ static void
 restore_run(struct job *job)
 {
     struct restore *restore = list_owner(job, struct restore, job);
-    struct store *store = restore->session->store;
+    const struct depot *depot = restore->depot;
 
     restore->err =
-        store->disk->read(store->disk_self, restore->file, &restore->object, 0, restore->footprint, &restore->cost);
+        depot->ops->read(depot->self, restore->file, &restore->object, 0, restore->footprint, &restore->cost);
     if (restore->err != GRANARY_OK) {
         (void)snprintf(restore->message, sizeof restore->message, "%s", granary_error_message());
     }
@@ -181,6 +181,7 @@ restore_done(struct job *job)
         restore_failed(restore, err == GRANARY_OK ? GRANARY_ENOENT : err);
     }
     segment_filled(session, segment);
+    file_release(store, restore->file, 0);
     restore_free(restore);
     store->serve_now = true;
 }
@@ -276,12 +277,29 @@ restore_place(struct restore *restore)
     return GRANARY_OK;
 }
 
+/* Its file must be known: what lies in a file that was lost is damaged. */
+static granary_err
+check_file(const struct restore *restore, const struct gr_slot *slot)
+{
+    char text[GRANARY_ID_TEXT + 1];
+
+    if (file_find(restore->session->store, slot_where(slot)) != NULL) {
+        return GRANARY_OK;
+    }
+    granary_id_format(restore->id, text);
+    return gr_fail(GRANARY_ECORRUPT, "object %s: spill file %u is lost", text, slot_where(slot));
+}
+
 static void
 restore_start(struct restore *restore, const struct gr_slot *slot)
 {
     struct index_object object = slot_object(slot);
+    struct store *store = restore->session->store;
+    struct spill_file *file = file_find(store, object.where);
 
+    file_hold(file, 0);
     restore->file = object.where;
+    restore->depot = depot_of(store, file);
     restore->object.id = object.id;
     restore->object.data_size = object.data_size;
     restore->object.meta_size = object.meta_size;
@@ -289,7 +307,7 @@ restore_start(struct restore *restore, const struct gr_slot *slot)
     restore->object.fd = restore->segment->fd;
     restore->object.place = object.offset;
     restore->job = (struct job){.run = restore_run, .done = restore_done};
-    workers_submit(restore->session->store->workers, WORKER_READ, &restore->job);
+    workers_submit(store->workers, WORKER_READ, &restore->job);
 }
 
 bool
@@ -300,9 +318,10 @@ restore_serve(struct store *store, int64_t now_ns)
     list_each (node, next, &store->restores) {
         struct restore *restore = list_owner(node, struct restore, in_queue);
         struct gr_slot *slot = index_find_serial(&restore->session->index, restore->id, restore->serial);
-        granary_err err = slot == NULL ? GRANARY_ENOENT : restore_place(restore);
+        granary_err err = slot == NULL ? GRANARY_ENOENT : check_file(restore, slot);
         bool disk_failed = store->disk_error[0] != '\0' && now_ns < store->disk_retry_ns;
 
+        err = err == GRANARY_OK ? restore_place(restore) : err;
         if (err == GRANARY_EBUSY && (disk_failed || now_ns >= restore->deadline_ns)) {
             char holders[640];
 

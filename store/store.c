@@ -142,30 +142,6 @@ open_doors(struct store *store)
     return GRANARY_OK;
 }
 
-/* A directory of this instance's own, so that two instances never meet in one. */
-static granary_err
-open_disk(struct store *store, const char *spill_dir)
-{
-    const char *name = strrchr(store->instance.spill_default, '/') + 1;
-    granary_err err;
-    int length;
-
-    if (spill_dir == NULL) {
-        length = snprintf(store->spill_dir, sizeof store->spill_dir, "%s", store->instance.spill_default);
-    } else {
-        length = snprintf(store->spill_dir, sizeof store->spill_dir, "%s/%s", spill_dir, name);
-    }
-    if (length >= (int)sizeof store->spill_dir) {
-        return gr_fail(GRANARY_EINVAL, "spill directory %s: path too long", spill_dir);
-    }
-    store->disk = &level_disk;
-    err = store->disk->open(&(struct level_options){.dir = store->spill_dir}, &store->disk_self);
-    if (err == GRANARY_OK) {
-        store->disk->clear(store->disk_self);
-    }
-    return err;
-}
-
 static struct store *
 store_alloc(void)
 {
@@ -193,9 +169,10 @@ describe(struct store *store)
 {
     struct gr_root *root = store->root.shm;
 
-    (void)snprintf(root->spill_dir, sizeof root->spill_dir, "%s", store->spill_dir);
+    (void)snprintf(root->spill_dir, sizeof root->spill_dir, "%s", store->depots[DEPOT_DISK].dir);
+    (void)snprintf(root->remote_dir, sizeof root->remote_dir, "%s", store->depots[DEPOT_REMOTE].dir);
     root->capacity = store->account.bytes[GR_ACCOUNT_CAPACITY];
-    root->disk_quota = store->disk_quota;
+    root->disk_quota = store->depots[DEPOT_DISK].quota;
 }
 
 granary_err
@@ -209,7 +186,6 @@ store_create(const struct store_options *options, struct store **ret_store)
         return gr_fail(GRANARY_ENOMEM, "no memory for the store");
     }
     store->stop_fd = options->stop_fd;
-    store->disk_quota = options->disk_quota_bytes;
     store->group = STORE_NO_GROUP;
     store->rung = shmfile_climb();
     if (store->rung < SHMFILE_OWN_USER && options->group != NULL) {
@@ -229,7 +205,7 @@ store_create(const struct store_options *options, struct store **ret_store)
         goto fail;
     }
     memory = memory == 0 ? store_default_memory() : memory;
-    if ((err = check_memory(memory)) != GRANARY_OK || (err = open_disk(store, options->spill_dir)) != GRANARY_OK) {
+    if ((err = check_memory(memory)) != GRANARY_OK || (err = depots_open(store, options)) != GRANARY_OK) {
         goto fail;
     }
     raise_limits(store);
@@ -243,7 +219,8 @@ store_create(const struct store_options *options, struct store **ret_store)
     root_set_state(&store->root, GR_CONTROL_SERVING);
     event_note(store, NULL, GR_EVENT_START, NULL, atomic_load(&store->root.shm->epoch), (uint64_t)getpid(), 0);
     gr_log_info("STORE-READY", "instance=%s memory=%llu spill=%s epoch=%llu", store->instance.runtime,
-                (unsigned long long)memory, store->spill_dir, (unsigned long long)atomic_load(&store->root.shm->epoch));
+                (unsigned long long)memory, store->depots[DEPOT_DISK].dir,
+                (unsigned long long)atomic_load(&store->root.shm->epoch));
     *ret_store = store;
     return GRANARY_OK;
 fail:
@@ -254,8 +231,6 @@ fail:
 static void
 destroy_state(struct store *store)
 {
-    struct map_entry *entry;
-    size_t position = 0;
     struct list *node, *next;
 
     list_each (node, next, &store->clients) {
@@ -263,6 +238,7 @@ destroy_state(struct store *store)
     }
     clients_bury(store);
     workers_stop(store->workers);
+    store->workers = NULL;
     teardown_turn(store, 0); /* no worker is busy any more */
     list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
@@ -271,10 +247,7 @@ destroy_state(struct store *store)
         session_destroy_segments(session);
         session_destroy(session);
     }
-    while ((entry = map_next(&store->files, &position)) != NULL) {
-        free(entry->value.pointer);
-    }
-    map_free(&store->files);
+    files_forget(store);
     map_free(&store->segments);
 }
 
@@ -295,10 +268,7 @@ store_destroy(struct store *store)
     if (store->listen_fd >= 0) {
         (void)unlink(store->instance.store_socket);
     }
-    if (store->disk_self != NULL) {
-        store->disk->clear(store->disk_self);
-        store->disk->close(store->disk_self);
-    }
+    depots_close(store);
     lease_region_destroy(store->leases);
     root_close(&store->root);
     gr_fd_close(&store->listen_fd);

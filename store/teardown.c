@@ -78,7 +78,7 @@ release_copies(struct session *session)
     size_t at = 0;
 
     while ((copy = map_next(&session->on_disk, &at)) != NULL) {
-        spill_file_release(session->store, (uint32_t)copy->value.numbers[0]);
+        file_release(session->store, (uint32_t)copy->value.numbers[0], 0);
     }
     while ((slot = index_next(&session->index, &position)) != NULL) {
         struct index_object object = slot_object(slot);
@@ -87,7 +87,7 @@ release_copies(struct session *session)
         if (state == GR_SLOT_SPILLED) {
             account_take(account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
             account_take(account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
-            spill_file_release(session->store, object.where);
+            file_release(session->store, object.where, 0);
         }
         if (state == GR_SLOT_SPILLED || state == GR_SLOT_SEALED) {
             account_take(account, GR_ACCOUNT_OBJECTS, 1);

@@ -100,6 +100,7 @@ _Static_assert(sizeof(struct gr_slot) == 64, "a slot is one cache line");
 #define GR_FLAG_COUNTED    0x10u /* it lives only as long as references or containers hold it */
 #define GR_FLAG_DROPPED    0x20u /* deleted by name; references or containers still hold it */
 #define GR_FLAG_REMOTE     0x40u /* a copy lies at the remote level */
+#define GR_FLAG_COPIED     (GR_FLAG_ON_DISK | GR_FLAG_REMOTE) /* either: dropping the memory is free */
 #define GR_FLAG_MASK       0xffu
 
 /* The other parts of a slot's flags. */
