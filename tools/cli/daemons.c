@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +29,36 @@ daemons_init(struct daemon daemons[static DAEMONS])
     daemons[DAEMON_STORE] = (struct daemon){.kind = DAEMON_STORE, .name = "store", .program = "granary-store"};
     daemons[DAEMON_SCHED] = (struct daemon){.kind = DAEMON_SCHED, .name = "sched", .program = "granary-sched"};
     daemons[DAEMON_POOL] = (struct daemon){.kind = DAEMON_POOL, .name = "pool", .program = "granary-executor"};
+}
+
+static int
+number_of(const char *text, const char *daemon, const char *what)
+{
+    char key[32];
+    const char *at;
+
+    (void)snprintf(key, sizeof key, "\"%s_%s\": ", daemon, what);
+    at = strstr(text, key);
+    return at == NULL ? 0 : (int)strtol(at + strlen(key), NULL, 10);
+}
+
+void
+daemons_recall(const struct gr_instance *instance, struct daemon ret_daemons[static DAEMONS])
+{
+    char path[PATH_MAX];
+    char *text = NULL;
+    size_t size;
+
+    daemons_init(ret_daemons);
+    (void)snprintf(path, sizeof path, "%s/instance.json", instance->runtime);
+    if (gr_file_read(path, 1 << 16, &text, &size) != GRANARY_OK) {
+        return;
+    }
+    for (size_t i = 0; i < DAEMONS; i++) {
+        ret_daemons[i].pid = number_of(text, ret_daemons[i].name, "pid");
+        ret_daemons[i].restarts = number_of(text, ret_daemons[i].name, "restarts");
+    }
+    free(text);
 }
 
 /* Programs are found beside this one. */
@@ -187,6 +218,7 @@ daemon_start(struct daemon *daemon, const struct supervisor_options *options, co
         gr_fd_close(&needs_fd);
     }
     gr_fd_close(&ready[0]);
+    daemon->ready_ns = gr_now_ns();
     return err;
 }
 

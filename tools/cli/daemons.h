@@ -4,6 +4,7 @@
 #ifndef CLI_DAEMONS_H
 #define CLI_DAEMONS_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "supervisor.h"
@@ -19,10 +20,16 @@ struct daemon {
     const char *name; /* in messages and of its log file */
     const char *program;
     pid_t pid; /* 0: not running */
+    int restarts;
+    int64_t ready_ns; /* when it was ready last */
+    int quick_deaths; /* in a row, each soon after it was ready */
 };
 
 /* One of each, none running. */
 void daemons_init(struct daemon daemons[static DAEMONS]);
+
+/* What the instance's supervisor wrote of them into instance.json: pids and restarts; 0 where it says nothing. */
+void daemons_recall(const struct gr_instance *instance, struct daemon ret_daemons[static DAEMONS]);
 
 /*
  * Start a daemon and wait until it is ready. It ends when this process does.

@@ -103,19 +103,12 @@ is_daemon_of(pid_t pid, const struct gr_instance *instance)
 void
 leftovers_await(const struct gr_instance *instance)
 {
-    static const char *const keys[] = {"\"store_pid\": ", "\"sched_pid\": ", "\"pool_pid\": "};
     int64_t deadline = gr_deadline_ns(DAEMON_STOP_TIMEOUT_MS);
-    char path[PATH_MAX];
-    char *text = NULL;
-    size_t size;
+    struct daemon daemons[DAEMONS];
 
-    (void)snprintf(path, sizeof path, "%s/instance.json", instance->runtime);
-    if (gr_file_read(path, 1 << 16, &text, &size) != GRANARY_OK) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const char *at = strstr(text, keys[i]);
-        pid_t pid = at == NULL ? 0 : (pid_t)strtol(at + strlen(keys[i]), NULL, 10);
+    daemons_recall(instance, daemons);
+    for (size_t i = 0; i < DAEMONS; i++) {
+        pid_t pid = daemons[i].pid;
         struct pollfd poller = {.fd = pid > 0 ? gr_pidfd_open(pid) : -1, .events = POLLIN};
 
         if (poller.fd >= 0 && is_daemon_of(pid, instance)) {
@@ -125,5 +118,4 @@ leftovers_await(const struct gr_instance *instance)
         }
         gr_fd_close(&poller.fd);
     }
-    free(text);
 }

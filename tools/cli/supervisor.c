@@ -21,7 +21,7 @@
 #include "granary/store.h"
 #include "leftovers.h"
 
-/* A scheduler that ended so often, each time so soon after its start, will do so again. */
+/* A daemon that ended so often, each time so soon after its start, will do so again. */
 #define QUICK_DEATHS 5
 #define QUICK_NS     1000000000
 
@@ -31,8 +31,7 @@ struct supervisor {
     int signal_fd;
     struct daemon daemons[DAEMONS]; /* in starting order; stopped in reverse */
     char memory[32];                /* the store's budget in bytes, once it is up: the scheduler plans with it */
-    int64_t started_ns;             /* when the scheduler and the pool were started anew */
-    int quick_deaths;               /* of schedulers in a row */
+    int64_t started_ms;
 };
 
 static granary_err
@@ -57,6 +56,9 @@ static granary_err
 write_instance_file(const struct supervisor *self)
 {
     const struct supervisor_options *options = self->options;
+    const struct daemon *store = &self->daemons[DAEMON_STORE];
+    const struct daemon *sched = &self->daemons[DAEMON_SCHED];
+    const struct daemon *pool = &self->daemons[DAEMON_POOL];
     char path[PATH_MAX];
     char text[2048];
     int length;
@@ -67,9 +69,10 @@ write_instance_file(const struct supervisor *self)
     length = snprintf(
         text, sizeof text,
         "{\"version\": \"%s\", \"supervisor_pid\": %d, \"store_pid\": %d, \"sched_pid\": %d, \"pool_pid\": %d, "
+        "\"store_restarts\": %d, \"sched_restarts\": %d, \"pool_restarts\": %d, "
         "\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
-        granary_version(), (int)getpid(), (int)self->daemons[DAEMON_STORE].pid, (int)self->daemons[DAEMON_SCHED].pid,
-        (int)self->daemons[DAEMON_POOL].pid, options->executors, (long long)gr_wall_ms(), options->instance.shm_prefix);
+        granary_version(), (int)getpid(), (int)store->pid, (int)sched->pid, (int)pool->pid, store->restarts,
+        sched->restarts, pool->restarts, options->executors, (long long)self->started_ms, options->instance.shm_prefix);
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return gr_fail_errno("%s", path);
@@ -100,7 +103,10 @@ ask_memory(struct supervisor *self)
 static granary_err
 start_all(struct supervisor *self)
 {
-    granary_err err = daemon_start(&self->daemons[DAEMON_STORE], self->options, self->options->memory, NULL);
+    granary_err err;
+
+    self->started_ms = gr_wall_ms();
+    err = daemon_start(&self->daemons[DAEMON_STORE], self->options, self->options->memory, NULL);
 
     if (err == GRANARY_OK) {
         err = ask_memory(self);
@@ -112,9 +118,25 @@ start_all(struct supervisor *self)
     return err == GRANARY_OK ? write_instance_file(self) : err;
 }
 
-/* Start the pool anew, and the scheduler if it is gone. One that ends meanwhile is tried again, but not for ever. */
+/* Start the store anew: it takes over what the last one had. One that ends meanwhile is tried again, but not for ever.
+ */
 static granary_err
-start_again(struct supervisor *self)
+store_again(struct supervisor *self)
+{
+    struct daemon *store = &self->daemons[DAEMON_STORE];
+    granary_err err = GRANARY_ELOST;
+
+    for (int tries = 0; tries < QUICK_DEATHS && err == GRANARY_ELOST; tries++) {
+        daemon_stop(store); /* one that ended while it started; this takes note */
+        err = daemon_start(store, self->options, self->memory, NULL);
+        store->restarts++;
+    }
+    return err;
+}
+
+/* Start the pool anew, and the scheduler if it is gone; likewise. */
+static granary_err
+sched_again(struct supervisor *self)
 {
     struct daemon *sched = &self->daemons[DAEMON_SCHED];
     struct daemon *pool = &self->daemons[DAEMON_POOL];
@@ -122,44 +144,52 @@ start_again(struct supervisor *self)
 
     for (int tries = 0; tries < QUICK_DEATHS && err == GRANARY_ELOST; tries++) {
         daemon_stop(pool);
-        err = sched->pid != 0 ? GRANARY_OK : daemon_start(sched, self->options, self->memory, NULL);
+        if (sched->pid == 0) {
+            err = daemon_start(sched, self->options, self->memory, NULL);
+            sched->restarts++;
+        } else {
+            err = GRANARY_OK;
+        }
         if (err == GRANARY_OK) {
             err = daemon_start(pool, self->options, self->memory, sched);
+            pool->restarts++;
         }
         if (err == GRANARY_ELOST) {
             daemon_stop(sched); /* it has ended; this takes note */
         }
     }
-    self->started_ns = gr_now_ns();
     return err;
 }
 
-/* A graph that makes the scheduler crash is resumed by the next one, and so on: that must end. */
+/* A graph that makes the scheduler crash is resumed by the next one, and so on: that must end. So for the store. */
 static bool
-dies_at_once(struct supervisor *self)
+dies_at_once(struct daemon *daemon)
 {
-    self->quick_deaths = gr_now_ns() - self->started_ns < QUICK_NS ? self->quick_deaths + 1 : 0;
-    return self->quick_deaths >= QUICK_DEATHS;
+    daemon->quick_deaths = gr_now_ns() - daemon->ready_ns < QUICK_NS ? daemon->quick_deaths + 1 : 0;
+    return daemon->kind != DAEMON_POOL && daemon->quick_deaths > QUICK_DEATHS;
 }
 
 /*
- * A daemon ended by itself. The scheduler keeps what it accepted in its state and executors belong to a scheduler, so
- * those two come back; without the store there are no objects, and the instance ends.
+ * A daemon ended by itself. The store finds everything as the last one left it, the scheduler keeps what it accepted in
+ * its state, and executors belong to a scheduler: all of them come back.
  */
 static bool
 replace_daemon(struct supervisor *self, struct daemon *daemon)
 {
+    granary_err err;
+
     gr_log_error("DAEMON-DIED", "daemon=%s pid=%d", daemon->name, (int)daemon->pid);
     daemon->pid = 0;
-    if (daemon == &self->daemons[DAEMON_STORE]) {
+    if (dies_at_once(daemon)) {
+        gr_log_error("DAEMON-DIES",
+                     "the %s ended %d times within a second of its start: the instance ends: see %s/log/%s.log",
+                     daemon->name, daemon->quick_deaths, self->options->instance.runtime, daemon->name);
         return false;
     }
-    if (daemon == &self->daemons[DAEMON_SCHED] && dies_at_once(self)) {
-        gr_log_error("SCHED-DIES", "it ended %d times within a second of its start: the instance ends", QUICK_DEATHS);
-        return false;
-    }
-    if (start_again(self) != GRANARY_OK) {
-        gr_log_error("DAEMON-START", "%s", granary_error_message());
+    err = daemon->kind == DAEMON_STORE ? store_again(self) : sched_again(self);
+    if (err != GRANARY_OK) {
+        gr_log_error("DAEMON-START", "%s: see %s/log/%s.log", granary_error_message(), self->options->instance.runtime,
+                     daemon->name);
         return false;
     }
     (void)write_instance_file(self);

@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "cli.h"
+#include "daemons.h"
 #include "supervisor.h"
 
 enum { KEY_MEMORY = 0x2000, KEY_SPILL_DIR, KEY_STATE, KEY_CHUNK_BYTES };
@@ -130,7 +131,7 @@ command_down(struct cli *cli, int argc, char **argv)
 
 static void
 print_status(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
-             const granary_executor_info *executors, size_t count)
+             const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
 {
     char used[32];
     char capacity[32];
@@ -149,11 +150,16 @@ print_status(const struct gr_instance *instance, pid_t pid, const granary_store_
                  cli_format_size(store->spilled_bytes, spilled));
     (void)printf("clients    %" PRIu64 "\n", store->clients);
     (void)printf("executors  %zu (%zu busy)\n", count, busy);
+    for (size_t i = 0; i < DAEMONS; i++) {
+        if (daemons[i].restarts > 0) {
+            (void)printf("restarts   %s %d times\n", daemons[i].name, daemons[i].restarts);
+        }
+    }
 }
 
 static void
 print_status_json(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
-                  const granary_executor_info *executors, size_t count)
+                  const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
 {
     (void)printf("{\"instance\": \"%s\", \"runtime\": \"%s\", \"pid\": %d, \"capacity_bytes\": %" PRIu64
                  ", \"free_bytes\": %" PRIu64 ", \"objects\": %" PRIu64 ", \"objects_spilled\": %" PRIu64
@@ -166,6 +172,11 @@ print_status_json(const struct gr_instance *instance, pid_t pid, const granary_s
                      i == 0 ? "" : ", ", executors[i].number, (long long)executors[i].pid, executors[i].numa_node,
                      executors[i].busy ? "true" : "false", executors[i].subtasks_done, executors[i].failures);
     }
+    (void)printf("], \"daemons\": [");
+    for (size_t i = 0; i < DAEMONS; i++) {
+        (void)printf("%s{\"name\": \"%s\", \"pid\": %d, \"restarts\": %d}", i == 0 ? "" : ", ", daemons[i].name,
+                     (int)daemons[i].pid, daemons[i].restarts);
+    }
     (void)printf("]}\n");
 }
 
@@ -176,6 +187,7 @@ command_status(struct cli *cli, int argc, char **argv)
     static const struct argp argp = {.doc = "Tell what runs, where, and how full it is.", .children = children};
     struct gr_instance instance;
     granary_executor_info *executors = NULL;
+    struct daemon daemons[DAEMONS];
     granary_store_stat store;
     granary_client *client;
     size_t count = 0;
@@ -189,6 +201,7 @@ command_status(struct cli *cli, int argc, char **argv)
         return cli_fail(err, "status");
     }
     pid = supervisor_running(&instance);
+    daemons_recall(&instance, daemons);
     client = cli_connect(cli, &status);
     if (client == NULL) {
         return status;
@@ -200,9 +213,9 @@ command_status(struct cli *cli, int argc, char **argv)
     if (err != GRANARY_OK) {
         status = cli_fail(err, "status");
     } else if (cli->json) {
-        print_status_json(&instance, pid, &store, executors, count);
+        print_status_json(&instance, pid, &store, daemons, executors, count);
     } else {
-        print_status(&instance, pid, &store, executors, count);
+        print_status(&instance, pid, &store, daemons, executors, count);
     }
     free(executors);
     granary_disconnect(client);
