@@ -24,6 +24,7 @@
 #include "store/root.h"
 #include "store/segment.h"
 #include "store/shmfile.h"
+#include "store/victim.h"
 #include "store/worker.h"
 
 #define STORE_MAX_CLIENTS  1024u
@@ -74,12 +75,15 @@ struct session {
     size_t deleting_count;
     size_t deleting_room;
     bool recheck_deleting;
-    struct segment *arena;    /* where small objects are restored to */
-    struct gr_events *events; /* NULL until somebody subscribes */
-    bool events_unsaid;       /* noted since subscribers were woken last */
-    int64_t idle_since_ns;    /* when its last client left */
-    uint64_t index_seen;      /* bytes of its index in the account */
-    uint64_t account_seen;    /* account.changes when it was published here last */
+    struct segment *arena;       /* where small objects are restored to */
+    struct list in_arenas;       /* of the store, while it has one */
+    uint64_t used_bytes;         /* of the account, by its segments; control has a copy */
+    uint8_t seen[GR_USED_BYTES]; /* victim.h's clock when an object of that serial % GR_USED_BYTES was last seen used */
+    struct gr_events *events;    /* NULL until somebody subscribes */
+    bool events_unsaid;          /* noted since subscribers were woken last */
+    int64_t idle_since_ns;       /* when its last client left */
+    uint64_t index_seen;         /* bytes of its index in the account */
+    uint64_t account_seen;       /* account.changes when it was published here last */
 };
 
 enum client_wait { CLIENT_READY, CLIENT_WAITS_ROOM, CLIENT_WAITS_PIN };
@@ -117,6 +121,7 @@ struct client {
     struct gr_frame request; /* the one that is answered late */
     uint64_t min_bytes, want_bytes;
     int64_t deadline_ns;
+    uint64_t ticket;   /* place in line; 0: none */
     uint64_t bypassed; /* bytes granted to later requests while this one waited */
     bool counted_wait;
     granary_id pin_id;
@@ -126,6 +131,7 @@ struct client {
 /* An object on its way back into memory. */
 struct restore {
     struct list in_queue; /* store->restores, until a job runs */
+    uint64_t ticket;      /* place in line, among the requests for room */
     struct session *session;
     granary_id id;
     uint64_t serial;
@@ -152,6 +158,7 @@ struct failure {
 #define STORE_NO_GROUP UINT32_MAX
 
 struct spill; /* evict.c: one job that writes a file */
+struct punch; /* giveback.c */
 
 struct store {
     struct gr_instance instance;
@@ -184,9 +191,28 @@ struct store {
 
     struct map segments;            /* number -> struct segment */
     struct list open, closed, idle; /* segments by their state */
-    struct list rooms;              /* clients that wait for room, first come first */
-    struct list restores;           /* restores that wait for memory */
-    uint64_t blocked_bytes;         /* leased objects the last eviction had to leave */
+    struct list torn;               /* closed segments with dead bytes worth giving back */
+    struct list arenas;             /* sessions that have one */
+    struct victims *victims;
+    struct list rooms;             /* clients that wait for room, first come first */
+    uint64_t ticket;               /* the last one given */
+    int64_t rooms_deadline_ns;     /* not later than the first deadline among them */
+    struct list restores;          /* restores that wait for memory */
+    uint64_t blocked_bytes;        /* leased objects the last eviction had to leave */
+    uint64_t need;                 /* bytes that the first who waits waits for; 0: nobody waits */
+    struct session *quota_session; /* its quota is what somebody waits for ... */
+    uint64_t quota_need;           /* ... and so many bytes of it */
+    bool starved;                  /* of descriptors, which idle segments hold too */
+    uint64_t returning;            /* pooled bytes that a worker is giving back */
+    unsigned punching;             /* holes being made */
+    struct punch *punch;           /* giveback.c: looks for holes */
+    bool with_open;                /* copies in open segments are dropped too: nothing else is left */
+    bool spill_open;               /* ... and objects in them are spilled */
+    int64_t drop_ns;               /* not before: nothing that has a copy can be dropped */
+    int64_t spill_ns;              /* not before: nothing can be spilled */
+    int64_t ahead_ns;              /* not before: nothing can be dropped ahead of demand */
+    unsigned high_percent;         /* dirty bytes, of the capacity: spilling begins */
+    unsigned low_percent;          /* ... and ends */
 
     struct depot depots[DEPOTS];
     struct map files; /* number -> struct spill_file */

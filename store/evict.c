@@ -10,6 +10,7 @@
 #include "store/events.h"
 #include "store/memory.h"
 #include "store/object.h"
+#include "store/reclaim.h"
 
 #define SPILL_LEAST ((uint64_t)256 << 10) /* bytes in one file, when there are as many */
 #define SPILL_MOST  ((uint64_t)64 << 20)
@@ -17,6 +18,9 @@
 /* One file on its way. The worker reads objects[]; everything else is the loop's. */
 struct spill {
     struct job job;
+    struct victim_hunt hunt; /* while objects are gathered */
+    bool with_open;
+    bool submitted;
     struct store *store;
     struct session *session;
     struct depot *depot;
@@ -78,44 +82,33 @@ spill_add(struct spill *spill, struct segment *segment, const struct index_objec
     return true;
 }
 
-/* The objects of one segment that have no copy yet and could be dropped once they have. */
-static void
-gather(struct spill *spill, struct segment *segment)
+static bool
+spill_wants(struct victim_hunt *hunt, struct segment *segment)
 {
-    for (uint32_t i = 0; i < segment->entry_count && spill->bytes < spill->most; i++) {
-        struct gr_slot *slot = segment_entry_slot(segment, &segment->entries[i], 1u << GR_SLOT_SEALED);
-        struct index_object object;
+    const struct spill *spill = list_owner(hunt, struct spill, hunt);
 
-        if (slot == NULL || (slot_flags(slot) & GR_FLAG_COPIED) != 0 || GR_FLAGS_PINS(slot_flags(slot)) != 0) {
-            continue;
-        }
-        object = slot_object(slot);
-        if (!session_holds(segment->session, object.serial) && !spill_add(spill, segment, &object)) {
-            return;
-        }
+    return !segment->spoiled && segment->live > segment->clean && (segment->closed || spill->with_open) &&
+           reclaim_may_take(spill->store, segment) && (spill->session == NULL || spill->session == segment->session);
+}
+
+static enum victim_verdict
+spill_take(struct victim_hunt *hunt, struct segment *segment, struct gr_slot *slot)
+{
+    struct spill *spill = list_owner(hunt, struct spill, hunt);
+    struct index_object object = slot_object(slot);
+
+    if (session_holds(segment->session, object.serial) || !spill_add(spill, segment, &object)) {
+        return VICTIM_HELD;
     }
+    spill->session = segment->session;
+    return spill->bytes >= spill->most ? VICTIM_ENOUGH : VICTIM_TAKEN;
 }
 
 static void
-gather_from(struct spill *spill, struct list *segments)
+spill_leave(struct victim_hunt *hunt, struct segment *segment)
 {
-    struct list *node, *next;
-
-    list_each (node, next, segments) {
-        struct segment *segment = list_owner(node, struct segment, in_order);
-
-        if (segment->live == segment->clean || segment->spoiled ||
-            (spill->session != NULL && spill->session != segment->session)) {
-            continue;
-        }
-        gather(spill, segment);
-        if (spill->count > 0) {
-            spill->session = segment->session;
-        }
-        if (spill->bytes >= spill->most) {
-            return;
-        }
-    }
+    (void)hunt;
+    (void)segment;
 }
 
 static void
@@ -171,13 +164,36 @@ spill_blame(struct spill *spill)
     }
 }
 
+/* What has no copy still is a candidate again. */
+static void
+spill_end(struct spill *spill)
+{
+    struct store *store = spill->store;
+
+    store->spill = NULL;
+    for (size_t i = 0; i < spill->count; i++) {
+        const struct level_object *object = &spill->objects[i];
+        struct segment *segment = spill->segments[i];
+        struct gr_slot *slot = index_find_serial(&segment->session->index, object->id, object->serial);
+
+        if (slot != NULL && GR_WORD_STATE(slot_word(slot)) == GR_SLOT_SEALED &&
+            (slot_flags(slot) & GR_FLAG_COPIED) == 0 && !segment->spoiled) {
+            victim_note(store, segment, slot);
+        }
+        segment->busy--;
+        if (segment->busy == 0) {
+            segment_settle(store, segment);
+        }
+    }
+    spill_free(spill);
+}
+
 static void
 spill_done(struct job *job)
 {
     struct spill *spill = list_owner(job, struct spill, job);
     struct store *store = spill->store;
 
-    store->spill = NULL;
     store->serve_now = true;
     store->disk_error[0] = '\0';
     if (spill->err == GRANARY_OK) {
@@ -190,15 +206,7 @@ spill_done(struct job *job)
         event_note(store, spill->session, GR_EVENT_DISK_FAILED, NULL, (uint32_t)-spill->err, spill->file.number, 0);
         gr_log_warn("SPILL-FAILED", "file=%u objects=%zu why=%s", spill->file.number, spill->count, spill->message);
     }
-    for (size_t i = 0; i < spill->count; i++) {
-        struct segment *segment = spill->segments[i];
-
-        segment->busy--;
-        if (segment->busy == 0) {
-            segment_settle(store, segment);
-        }
-    }
-    spill_free(spill);
+    spill_end(spill);
 }
 
 static uint64_t
@@ -224,113 +232,55 @@ spill_start(struct store *store, uint64_t want, bool with_open)
     spill->store = store;
     spill->depot = depot;
     spill->most = clamp(want > share ? want : share, SPILL_LEAST, SPILL_MOST);
-    gather_from(spill, &store->closed);
-    if (with_open && spill->count == 0) {
-        gather_from(spill, &store->open);
-    }
-    if (spill->count == 0) {
-        spill_free(spill);
-        return false;
-    }
-    spill->file.number = root_number(&store->root.shm->next_file);
-    (void)snprintf(spill->file.session, sizeof spill->file.session, "%s", spill->session->name);
-    spill->allowance = depot_allowance(depot);
-    spill->job = (struct job){.run = spill_run, .done = spill_done};
+    spill->with_open = with_open;
+    spill->hunt = (struct victim_hunt){.wants = spill_wants, .take = spill_take, .leave = spill_leave};
     store->spill = spill;
-    workers_submit(store->workers, WORKER_WRITE, &spill->job);
     return true;
 }
 
-/* A dead range, growing while its neighbours die too. */
-struct range {
-    uint64_t from, to;
-};
-
 static void
-punch_range(struct store *store, struct segment *segment, struct range *range)
+spill_submit(struct spill *spill)
 {
-    segment_add_punched(segment, &store->account, segment_punch(segment, range->from, range->to - range->from));
-    *range = (struct range){0, 0};
+    struct store *store = spill->store;
+
+    spill->file.number = root_number(&store->root.shm->next_file);
+    (void)snprintf(spill->file.session, sizeof spill->file.session, "%s", spill->session->name);
+    spill->allowance = depot_allowance(spill->depot);
+    spill->job = (struct job){.run = spill_run, .done = spill_done};
+    spill->submitted = true;
+    workers_submit(store->workers, WORKER_WRITE, &spill->job);
 }
 
-uint64_t
-segment_drop_clean(struct store *store, struct segment *segment)
+enum spill_progress
+spill_step(struct store *store, unsigned looks)
 {
-    struct range range = {0, 0};
-    uint64_t dropped = 0;
+    struct spill *spill = store->spill;
+    enum victim_result result;
 
-    if (segment->clean == 0) {
-        return 0;
+    if (spill == NULL) {
+        return SPILL_NONE;
     }
-    for (uint32_t i = 0; i < segment->entry_count; i++) {
-        struct gr_slot *slot = segment_entry_slot(segment, &segment->entries[i], 1u << GR_SLOT_SEALED);
-        uint64_t offset, footprint;
-
-        if (slot == NULL || (slot_flags(slot) & GR_FLAG_COPIED) == 0 || GR_FLAGS_PINS(slot_flags(slot)) != 0) {
-            continue;
-        }
-        offset = slot_object(slot).offset;
-        footprint = slot_footprint(slot);
-        if (!object_evict(segment->session, slot)) {
-            store->blocked_bytes += footprint;
-            continue;
-        }
-        dropped += footprint;
-        /* What an open segment holds between known objects may be under construction: only these ranges are dead. */
-        if (segment->closed || segment->busy > 0) {
-            continue;
-        }
-        if (range.to != offset) {
-            punch_range(store, segment, &range);
-            range.from = offset;
-        }
-        range.to = offset + footprint;
+    if (spill->submitted) {
+        return SPILL_WRITING;
     }
-    punch_range(store, segment, &range);
-    return dropped;
-}
-
-static int
-by_offset(const void *a, const void *b)
-{
-    const struct range *left = a;
-    const struct range *right = b;
-
-    return left->from < right->from ? -1 : left->from > right->from;
+    result = victim_hunt(store, VICTIM_DIRTY, &spill->hunt, looks);
+    if (result == VICTIM_MORE) {
+        return SPILL_GATHERING;
+    }
+    if (spill->count > 0) {
+        spill_submit(spill);
+        return SPILL_WRITING;
+    }
+    spill_end(spill);
+    return SPILL_NONE;
 }
 
 void
-segment_punch_dead(struct store *store, struct segment *segment)
+spill_forget(struct store *store, const struct session *session)
 {
-    const unsigned in_memory = 1u << GR_SLOT_SEALED | 1u << GR_SLOT_RETIRING | 1u << GR_SLOT_DELETING;
-    struct range *kept;
-    uint64_t at = 0;
-    uint64_t holes = 0;
-    size_t kept_count = 0;
+    struct spill *spill = store->spill;
 
-    if (!segment->closed || (kept = malloc(((size_t)segment->entry_count + 1) * sizeof *kept)) == NULL) {
-        return;
-    }
-    for (uint32_t i = 0; i < segment->entry_count; i++) {
-        struct gr_slot *slot = segment_entry_slot(segment, &segment->entries[i], in_memory);
-
-        if (slot != NULL) {
-            uint64_t from = slot_object(slot).offset;
-
-            kept[kept_count++] = (struct range){from, from + slot_footprint(slot)};
-        }
-    }
-    qsort(kept, kept_count, sizeof *kept, by_offset);
-    kept[kept_count] = (struct range){segment->size, segment->size};
-    for (size_t i = 0; i <= kept_count; i++) {
-        if (kept[i].from > at) {
-            holes += segment_punch(segment, at, kept[i].from - at);
-        }
-        at = kept[i].to > at ? kept[i].to : at;
-    }
-    free(kept);
-    segment->died_since_punch = false;
-    if (holes > segment->punched) {
-        segment_add_punched(segment, &store->account, holes - segment->punched);
+    if (spill != NULL && !spill->submitted && spill->session == session) {
+        spill_end(spill);
     }
 }

@@ -1,20 +1,29 @@
-/* Spilling: objects of some segments are written to one file by a worker, while everything else goes on. */
+/*
+ * Spilling: objects are written to one file by a worker, while everything else goes on. They are chosen by victim.h,
+ * a few looks at each turn of the loop.
+ */
 #ifndef STORE_EVICT_H
 #define STORE_EVICT_H
 
 #include "store/core.h"
 
 /*
- * Start writing objects that have no copy on disk, about `want` bytes of them, oldest segments first.
- * with_open: also objects in segments that still have a writer. False: nothing to spill, one is under way, or the disk
- * failed a moment ago.
+ * Begin to gather objects that have no copy on disk, about `want` bytes of them.
+ * with_open: also objects in segments that still have a writer. False: one is under way, or the disk failed a moment
+ * ago.
  */
 bool spill_start(struct store *store, uint64_t want, bool with_open);
 
-/* Drop what has a copy on disk and is neither leased nor pinned. Returns the bytes that are dead now. */
-uint64_t segment_drop_clean(struct store *store, struct segment *segment);
+enum spill_progress {
+    SPILL_NONE,      /* no spill, or nothing was found to spill */
+    SPILL_GATHERING, /* more looks are needed */
+    SPILL_WRITING,   /* the worker has it */
+};
 
-/* Give the pages of dead ranges back. */
-void segment_punch_dead(struct store *store, struct segment *segment);
+/* Go on gathering. */
+enum spill_progress spill_step(struct store *store, unsigned looks);
+
+/* The session goes: nothing more is gathered from it. */
+void spill_forget(struct store *store, const struct session *session);
 
 #endif

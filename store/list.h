@@ -39,6 +39,17 @@ list_remove(struct list *node)
     list_init(node);
 }
 
+/* Put a node behind another one, or first behind the list's head; it is taken out of where it was. */
+static inline void
+list_insert(struct list *before, struct list *node)
+{
+    list_remove(node);
+    node->prev = before;
+    node->next = before->next;
+    before->next->prev = node;
+    before->next = node;
+}
+
 /* Put a node at the end; it is taken out of where it was. */
 static inline void
 list_append(struct list *list, struct list *node)

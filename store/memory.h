@@ -1,8 +1,7 @@
 /*
- * Who gets which memory: rooms for writers, segments for restores, and where they come from when memory is short.
+ * Who gets which memory: segments for writers and for restores.
  *
- * Steps, cheapest first: warm idle segments of the same writer; free bytes; idle segments are destroyed; objects that
- * have a copy on disk are dropped and holes punched; a spill is started (evict.h) and the request waits in line.
+ * A grant takes a warm idle segment of the same writer, or free bytes; it never makes room itself (reclaim.h does).
  */
 #ifndef STORE_MEMORY_H
 #define STORE_MEMORY_H
@@ -12,18 +11,30 @@
 /* After something ended in a segment: put it in the list it belongs to now; it may be destroyed. */
 void segment_settle(struct store *store, struct segment *segment);
 
+/* What somebody would like to have. */
+struct memory_wish {
+    struct session *session;
+    struct client *client; /* NULL: the store itself */
+    uint64_t min_bytes;
+    uint64_t want_bytes; /* if it can be had at once */
+};
+
 /*
- * A segment of at least min bytes, want if it can be had at once, for client (NULL: the store itself).
- * Errors: EBUSY not now · ENOMEM · EFULL: never, or shared memory itself is full
+ * A segment. ret_warm: so many bytes from its beginning on have pages already.
+ * Errors: EBUSY not now · ESTATE not now, for the session is at its quota · ENOMEM · EFULL: never, or shared memory
+ *         itself is full
  */
-granary_err memory_grant(struct store *store, struct session *session, struct client *client, uint64_t min,
-                         uint64_t want, struct segment **ret_segment, uint64_t *ret_warm);
+granary_err
+memory_grant(struct store *store, const struct memory_wish *wish, struct segment **ret_segment, uint64_t *ret_warm);
 
-/* The client's request for room: checked, and put in line. */
-void memory_request_room(struct client *client, const struct gr_frame *request, const struct gr_room *room);
+/* Bytes that can be granted now: free in the account, and in /dev/shm too. */
+uint64_t memory_free(const struct store *store);
 
-/* Answer whoever can be answered, fail whose time is over, spill ahead of demand. Cheap when nothing changed. */
-void memory_turn(struct store *store, int64_t now_ns);
+/* What the session may have beside what it has; UINT64_MAX: it has no quota. */
+uint64_t memory_quota_left(const struct session *session);
+
+/* Answer whoever can be answered, make room, spill ahead of demand. True: there is more to do at once. */
+bool memory_turn(struct store *store, int64_t now_ns);
 
 /* Until when memory_turn() has nothing to do by itself; INT64_MAX: for ever. */
 int64_t memory_next_ns(const struct store *store, int64_t now_ns);
@@ -31,10 +42,13 @@ int64_t memory_next_ns(const struct store *store, int64_t now_ns);
 /* The writer is gone: its segments are closed and anybody's. */
 void memory_writer_gone(struct client *client);
 
+/* Give a segment that holds no object back to the system. */
+void memory_destroy(struct store *store, struct segment *segment);
+
 /* Forget a segment whose session goes; nobody's mapping of it breaks. It holds no object any more. */
 void memory_abandon(struct store *store, struct segment *segment);
 
-/* Who holds what, as the end of a sentence. */
-void memory_describe(const struct store *store, char *text, size_t size);
+/* Bytes of holes in a segment are free now. */
+void memory_punched(struct store *store, struct segment *segment, uint64_t bytes);
 
 #endif

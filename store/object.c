@@ -137,6 +137,9 @@ object_seal(struct client *client, const struct ring_request *request)
         .data_size = request->data_size,
         .meta_size = request->meta_size,
         .where = segment->number,
+        .flags = (uint64_t)request->importance << GR_FLAGS_IMPORTANCE_SHIFT |
+                 (uint64_t)request->next_use << GR_FLAGS_NEXT_USE_SHIFT |
+                 (uint64_t)victim_clock(store) << GR_FLAGS_AGE_SHIFT,
         .stamp = root_stamp(&store->root, store->wall_ms),
     };
     err = index_insert(&session->index, &object, &slot);
@@ -145,6 +148,8 @@ object_seal(struct client *client, const struct ring_request *request)
     }
     segment_seal(segment, &store->account, GR_FOOTPRINT(request->data_size, (uint64_t)request->meta_size),
                  (uint32_t)(slot - session->index.slots), object.serial);
+    victim_note(store, segment, slot);
+    victim_tick(store, slot_footprint(slot));
     account_add(&store->account, GR_ACCOUNT_OBJECTS, 1);
     count(session, GR_COUNTER_seals, 1);
     event_note(store, session, GR_EVENT_SEAL, &request->id, request->data_size, segment->number, client->number);
@@ -310,6 +315,7 @@ bool
 object_on_disk(struct session *session, struct gr_slot *slot, struct spill_file *file, uint64_t place)
 {
     struct map_entry *copy = map_add(&session->on_disk, map_key_number(GR_WORD_SERIAL(slot_word(slot))));
+    struct segment *segment = segment_by_number(session->store, slot_where(slot));
     uint64_t footprint = slot_footprint(slot);
 
     if (copy == NULL) {
@@ -319,8 +325,9 @@ object_on_disk(struct session *session, struct gr_slot *slot, struct spill_file 
     copy->value.numbers[1] = place;
     file_hold(file, footprint);
     slot_set_flags(slot, slot_flags(slot) | depot_flag(file));
-    segment_by_number(session->store, slot_where(slot))->clean += footprint;
+    segment->clean += footprint;
     session->store->account.clean += footprint;
+    victim_note(session->store, segment, slot);
     return true;
 }
 
@@ -341,10 +348,14 @@ object_restored(struct session *session, struct gr_slot *slot, struct segment *s
     object.serial = serial;
     object.where = segment->number;
     object.offset = offset;
+    object.flags &= ~((uint64_t)0xff << GR_FLAGS_AGE_SHIFT);
+    object.flags |= (uint64_t)victim_clock(store) << GR_FLAGS_AGE_SHIFT;
     slot_rewrite(slot, &object, GR_SLOT_SEALED);
     segment_seal(segment, &store->account, footprint, (uint32_t)(slot - session->index.slots), object.serial);
     segment->clean += footprint;
     store->account.clean += footprint;
+    victim_note(store, segment, slot);
+    victim_tick(store, footprint);
     account_take(&store->account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
     account_take(&store->account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
     count(session, GR_COUNTER_restores, 1);
@@ -389,6 +400,7 @@ take_pins(struct store *store, struct gr_slot *slot, uint64_t less)
 
     slot_set_flags(slot, flags);
     if (GR_FLAGS_PINS(flags) == 0) {
+        victim_note(store, segment_by_number(store, slot_where(slot)), slot);
         store->account.pinned -= slot_footprint(slot);
         store->serve_now = true;
     }

@@ -10,6 +10,8 @@
 struct ring_request {
     uint8_t op;
     uint8_t flags; /* GR_SEAL_... */
+    uint8_t importance;
+    uint8_t next_use;
     granary_id id;
     uint32_t segment;
     uint32_t meta_size;

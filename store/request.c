@@ -13,6 +13,7 @@
 #include "store/lease_region.h"
 #include "store/memory.h"
 #include "store/object.h"
+#include "store/queue.h"
 #include "store/request_session.h"
 #include "store/restore.h"
 #include "store/session.h"
@@ -170,7 +171,7 @@ on_room(struct client *client, const struct gr_frame_in *frame)
     struct gr_room room;
 
     memcpy(&room, frame->body, sizeof room);
-    memory_request_room(client, &frame->head, &room);
+    queue_request(client, &frame->head, &room);
     return GRANARY_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "store/events.h"
 #include "store/memory.h"
 #include "store/object.h"
+#include "store/queue.h"
 
 #define RESTORE_TIMEOUT_MS 30000
 #define ARENA_LEAST        ((uint64_t)64 << 10) /* small objects share a segment of at least this size ... */
@@ -228,6 +229,7 @@ restore_request(struct session *session, granary_id id, struct gr_slot **ret_slo
     restore->serial = GR_WORD_SERIAL(slot_word(slot));
     restore->footprint = slot_footprint(slot);
     restore->deadline_ns = gr_deadline_ns(RESTORE_TIMEOUT_MS);
+    restore->ticket = ++session->store->ticket;
     list_init(&restore->in_queue);
     list_append(&session->store->restores, &restore->in_queue);
     session->store->serve_now = true;
@@ -256,7 +258,9 @@ restore_place(struct restore *restore)
     granary_err err;
 
     if (!small || segment == NULL || segment->size - segment->carved < restore->footprint) {
-        err = memory_grant(store, session, NULL, restore->footprint, want, &segment, &warm);
+        err = memory_grant(
+            store, &(struct memory_wish){.session = session, .min_bytes = restore->footprint, .want_bytes = want},
+            &segment, &warm);
         if (err != GRANARY_OK) {
             return err;
         }
@@ -264,6 +268,7 @@ restore_place(struct restore *restore)
             struct segment *before = session->arena;
 
             session->arena = segment;
+            list_append(&store->arenas, &session->in_arenas);
             if (before != NULL) { /* full; closed now, or when its last object is there */
                 before->busy++;
                 segment_filled(session, before);
@@ -322,13 +327,21 @@ restore_serve(struct store *store, int64_t now_ns)
         bool disk_failed = store->disk_error[0] != '\0' && now_ns < store->disk_retry_ns;
 
         err = err == GRANARY_OK ? restore_place(restore) : err;
+        if (err == GRANARY_ESTATE && now_ns < restore->deadline_ns) {
+            queue_wait_quota(restore->session, restore->footprint);
+            continue;
+        }
         if (err == GRANARY_EBUSY && (disk_failed || now_ns >= restore->deadline_ns)) {
             char holders[640];
 
-            memory_describe(store, holders, sizeof holders);
+            queue_describe(store, holders, sizeof holders);
             err = gr_fail(GRANARY_EFULL, "no room to bring an object of %llu bytes back: %s%s%s",
                           (unsigned long long)restore->footprint, disk_failed ? store->disk_error : "",
                           disk_failed ? "; " : "", holders);
+        }
+        if (err == GRANARY_ESTATE) {
+            err = gr_fail(GRANARY_EFULL, "no room to bring an object of %llu bytes back: session '%s' is at its quota",
+                          (unsigned long long)restore->footprint, restore->session->name);
         }
         if (err == GRANARY_EBUSY) {
             return false;
@@ -342,6 +355,12 @@ restore_serve(struct store *store, int64_t now_ns)
         }
     }
     return true;
+}
+
+uint64_t
+restore_ticket(const struct store *store)
+{
+    return list_owner(store->restores.next, struct restore, in_queue)->ticket;
 }
 
 uint64_t

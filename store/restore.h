@@ -13,6 +13,9 @@ granary_err restore_request(struct session *session, granary_id id, struct gr_sl
 /* Start restores that wait for memory. False: the first in line still waits. */
 bool restore_serve(struct store *store, int64_t now_ns);
 
+/* The place in line of the first who waits; somebody must. */
+uint64_t restore_ticket(const struct store *store);
+
 /* The bytes the first in line waits for; 0: nobody does. */
 uint64_t restore_need(const struct store *store);
 

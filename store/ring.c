@@ -32,6 +32,8 @@ copy_entry(struct gr_ring_entry *entry)
     struct ring_request request = {
         .op = READ_ONCE(entry->op),
         .flags = READ_ONCE(entry->flags),
+        .importance = READ_ONCE(entry->importance),
+        .next_use = READ_ONCE(entry->next_use),
         .segment = READ_ONCE(entry->segment),
         .meta_size = READ_ONCE(entry->meta_size),
         .offset = READ_ONCE(entry->offset),

@@ -34,8 +34,8 @@ record_init(const struct segment *segment, uint32_t session)
     segment_note(segment, GR_SEGMENT_OPEN);
 }
 
-static void
-record_drop(struct gr_segment_record *record)
+void
+segment_record_drop(struct gr_segment_record *record)
 {
     atomic_store_explicit(&record->word, 0, memory_order_release);
     CRASH_POINT(segment_record_dropped);
@@ -88,6 +88,8 @@ segment_create(struct account *account, const char *prefix, uint32_t session, ui
     }
     list_init(&segment->in_session);
     list_init(&segment->in_order);
+    list_init(&segment->in_torn);
+    victim_segment_init(segment);
     segment->number = number;
     segment->size = size;
     segment->record = record;
@@ -95,7 +97,7 @@ segment_create(struct account *account, const char *prefix, uint32_t session, ui
     shmfile_name(name, prefix, session, "data", number);
     err = shmfile_create(name, size, &segment->fd);
     if (err != GRANARY_OK) {
-        record_drop(record);
+        segment_record_drop(record);
         free(segment);
         return err;
     }
@@ -106,25 +108,38 @@ segment_create(struct account *account, const char *prefix, uint32_t session, ui
     return GRANARY_OK;
 }
 
-void
-segment_destroy(struct segment *segment, struct account *account, const char *prefix, uint32_t session)
+int
+segment_release(struct segment *segment, struct account *account)
 {
-    char name[96];
+    int fd = segment->fd;
 
     assert(segment->live == 0 && segment->deleting == 0 && segment->busy == 0);
 
     segment_close(segment, account);
-    account_move(account, GR_ACCOUNT_POOLED, GR_ACCOUNT_FREE, segment->size - segment->punched);
+    list_remove(&segment->in_session);
+    list_remove(&segment->in_order);
+    list_remove(&segment->in_torn);
+    free(segment->entries);
+    free(segment);
+    return fd;
+}
+
+void
+segment_destroy(struct segment *segment, struct account *account, const char *prefix, uint32_t session)
+{
+    struct gr_segment_record *record = segment->record;
+    uint64_t bytes = segment->size - segment->punched;
+    char name[96];
+    int fd;
+
     shmfile_name(name, prefix, session, "data", segment->number);
+    fd = segment_release(segment, account);
+    account_move(account, GR_ACCOUNT_POOLED, GR_ACCOUNT_FREE, bytes);
     CRASH_POINT(segment_truncated);
     (void)shm_unlink(name);
     CRASH_POINT(segment_unlinked);
-    record_drop(segment->record);
-    gr_fd_close(&segment->fd);
-    list_remove(&segment->in_session);
-    list_remove(&segment->in_order);
-    free(segment->entries);
-    free(segment);
+    segment_record_drop(record);
+    gr_fd_close(&fd);
 }
 
 void
@@ -137,7 +152,7 @@ segment_reopen(struct segment *segment, struct account *account, enum gr_account
     segment->sealed_total = 0;
     segment->carved = 0;
     segment->entry_count = 0;
-    segment->died_since_punch = false;
+    segment->torn = 0;
     segment->open_as = open_as;
     account_move(account, GR_ACCOUNT_POOLED, open_as, segment->size);
     note_sealed(segment);
@@ -150,7 +165,7 @@ segment_close(struct segment *segment, struct account *account)
     if (!segment->closed) {
         account_move(account, segment->open_as, GR_ACCOUNT_POOLED, segment->size - segment->sealed_total);
         segment->closed = true;
-        segment->died_since_punch = true;
+        segment->torn += segment->size - segment->sealed_total;
         segment_note(segment, GR_SEGMENT_CLOSED);
     }
 }
@@ -227,7 +242,7 @@ segment_died(struct segment *segment, struct account *account, uint64_t footprin
     assert(segment->live >= footprint);
 
     segment->live -= footprint;
-    segment->died_since_punch = true;
+    segment->torn += footprint;
     account_move(account, GR_ACCOUNT_SEALED, GR_ACCOUNT_POOLED, footprint);
 }
 
@@ -247,7 +262,7 @@ segment_deleted(struct segment *segment, struct account *account, uint64_t footp
     assert(segment->deleting >= footprint);
 
     segment->deleting -= footprint;
-    segment->died_since_punch = true;
+    segment->torn += footprint;
     account_move(account, GR_ACCOUNT_RETIRING, GR_ACCOUNT_POOLED, footprint);
 }
 
@@ -257,7 +272,7 @@ segment_punch(struct segment *segment, uint64_t offset, uint64_t size)
     uint64_t from = (offset + PAGE - 1) / PAGE * PAGE;
     uint64_t to = (offset + size) / PAGE * PAGE;
 
-    assert(segment->busy == 0 && offset + size <= segment->size);
+    assert(offset + size <= segment->size);
 
     if (from >= to ||
         fallocate(segment->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(to - from)) < 0) {
@@ -266,7 +281,7 @@ segment_punch(struct segment *segment, uint64_t offset, uint64_t size)
     return to - from;
 }
 
-void
+uint64_t
 segment_add_punched(struct segment *segment, struct account *account, uint64_t bytes)
 {
     uint64_t dead = segment_dead(segment);
@@ -275,6 +290,7 @@ segment_add_punched(struct segment *segment, struct account *account, uint64_t b
     bytes = bytes < dead ? bytes : dead;
     segment->punched += bytes;
     account_move(account, GR_ACCOUNT_POOLED, GR_ACCOUNT_FREE, bytes);
+    return bytes;
 }
 
 uint64_t

@@ -19,6 +19,7 @@
 
 #include "store/account.h"
 #include "store/list.h"
+#include "store/victim.h"
 
 #include "granary/types.h"
 
@@ -33,7 +34,9 @@ struct segment_entry {
 
 struct segment {
     struct list in_session;
-    struct list in_order; /* of store->open, closed (oldest first) or idle (most recently freed last) */
+    struct list in_order; /* of store->open, closed or idle (most recently freed last) */
+    struct list in_torn;  /* of store->torn: closed, with dead bytes worth giving back */
+    struct victim_place victim[VICTIM_KINDS];
     struct session *session;
     struct client *writer;
     struct gr_segment_record *record; /* what the next store will know of it */
@@ -45,12 +48,12 @@ struct segment {
     uint64_t clean; /* of live: a copy is on disk */
     uint64_t deleting;
     uint64_t punched;
+    uint64_t torn;   /* died since holes were last looked for */
     uint64_t carved; /* by the store, when it is the writer */
     enum gr_account open_as;
     unsigned busy;
     bool closed;
     bool is_idle;
-    bool died_since_punch;
     bool proven;  /* nobody can write it any more; it is never granted again */
     bool spoiled; /* its writer truncated it: what it holds cannot be spilled */
     struct segment_entry *entries;
@@ -77,6 +80,11 @@ segment_create(struct account *account, const char *prefix, uint32_t session, ui
 
 /* Unlink it and free it; its pages stay as long as somebody maps it. It holds no object. */
 void segment_destroy(struct segment *segment, struct account *account, const char *prefix, uint32_t session);
+
+/* The same but for unlinking, its record, and the account, where its bytes stay pooled. Gives its descriptor. */
+int segment_release(struct segment *segment, struct account *account);
+/* The record's place is free again; after the file went. */
+void segment_record_drop(struct gr_segment_record *record);
 
 /* Its record says so, for the next store. */
 void segment_note(const struct segment *segment, enum gr_segment_state state);
@@ -109,10 +117,10 @@ void segment_died(struct segment *segment, struct account *account, uint64_t foo
 void segment_deleting(struct segment *segment, struct account *account, uint64_t footprint);
 void segment_deleted(struct segment *segment, struct account *account, uint64_t footprint);
 
-/* Give back the pages of a dead range: all 4 KiB pages that lie wholly in it. Returns how many bytes. */
+/* Give back the pages of a dead range: all 4 KiB pages that lie wholly in it. Returns how many bytes. Any thread. */
 uint64_t segment_punch(struct segment *segment, uint64_t offset, uint64_t size);
-/* That many punched bytes more. */
-void segment_add_punched(struct segment *segment, struct account *account, uint64_t bytes);
+/* That many punched bytes more; at most what is dead. Returns how many it were. */
+uint64_t segment_add_punched(struct segment *segment, struct account *account, uint64_t bytes);
 
 /* How many bytes from offset 0 up have pages already. */
 uint64_t segment_warm_bytes(const struct segment *segment);

@@ -237,7 +237,9 @@ store_run(struct store *store)
         if (store->any_doomed) {
             drop_doomed(store);
         }
-        memory_turn(store, now_ns);
+        if (memory_turn(store, now_ns)) {
+            busy_ns = now_ns;
+        }
         teardown_turn(store, now_ns);
         events_wake(store);
         if (now_ns - busy_ns > SPIN_NS) {

@@ -132,6 +132,8 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
     list_init(&session->in_store);
     list_init(&session->clients);
     list_init(&session->segments);
+    list_init(&session->in_arenas);
+    victim_session_init(session);
     err = control_create(session);
     if (err == GRANARY_OK) {
         err = index_init(&session->index, store->instance.shm_prefix, session->number, &session->control->table);

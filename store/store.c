@@ -19,6 +19,7 @@
 #include "store/core.h"
 #include "store/events.h"
 #include "store/lease_region.h"
+#include "store/reclaim.h"
 #include "store/session.h"
 #include "store/store.h"
 #include "store/teardown.h"
@@ -157,6 +158,11 @@ store_alloc(void)
         list_init(&store->open);
         list_init(&store->closed);
         list_init(&store->idle);
+        list_init(&store->torn);
+        list_init(&store->arenas);
+        store->rooms_deadline_ns = INT64_MAX;
+        store->high_percent = 90;
+        store->low_percent = 75;
         list_init(&store->rooms);
         list_init(&store->restores);
     }
@@ -210,7 +216,7 @@ store_create(const struct store_options *options, struct store **ret_store)
     }
     raise_limits(store);
     account_init(&store->account, memory / 4096 * 4096);
-    if ((err = events_open(store)) != GRANARY_OK ||
+    if ((err = victims_create(&store->victims)) != GRANARY_OK || (err = events_open(store)) != GRANARY_OK ||
         (err = lease_region_create(STORE_MAX_CLIENTS, &store->leases)) != GRANARY_OK ||
         (err = open_doors(store)) != GRANARY_OK) {
         goto fail;
@@ -237,6 +243,7 @@ destroy_state(struct store *store)
         client_drop(list_owner(node, struct client, in_store), NULL);
     }
     clients_bury(store);
+    reclaim_stop(store);
     workers_stop(store->workers);
     store->workers = NULL;
     teardown_turn(store, 0); /* no worker is busy any more */
@@ -269,6 +276,7 @@ store_destroy(struct store *store)
         (void)unlink(store->instance.store_socket);
     }
     depots_close(store);
+    victims_destroy(store->victims);
     lease_region_destroy(store->leases);
     root_close(&store->root);
     gr_fd_close(&store->listen_fd);
@@ -311,6 +319,7 @@ store_audit(const struct store *store)
             clean += segment->clean;
         }
     }
+    parts[GR_ACCOUNT_POOLED] += store->returning;
     for (int part = GR_ACCOUNT_RESERVED; part <= GR_ACCOUNT_POOLED; part++) {
         if (parts[part] != store->account.bytes[part]) {
             return false;

@@ -10,6 +10,7 @@
 #include "store/events.h"
 #include "store/memory.h"
 #include "store/object.h"
+#include "store/reclaim.h"
 #include "store/session.h"
 
 void
@@ -45,6 +46,7 @@ session_delete(struct session *session)
     list_each (node, next, &session->clients) {
         client_drop(list_owner(node, struct client, in_session), NULL);
     }
+    reclaim_forget(session);
     list_each (node, next, &session->segments) {
         struct segment *segment = list_owner(node, struct segment, in_session);
 

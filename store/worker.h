@@ -13,8 +13,8 @@ struct job {
     void (*done)(struct job *job); /* in the loop, afterwards; frees the job */
 };
 
-/* Writing (spills, removals) never delays reading (restores): each has a thread of its own. */
-enum worker_lane { WORKER_READ, WORKER_WRITE, WORKER_LANES };
+/* Each has a thread of its own: writing (spills, removals) never delays reading (restores) or giving memory back. */
+enum worker_lane { WORKER_READ, WORKER_WRITE, WORKER_GIVE, WORKER_LANES };
 
 struct workers;
 

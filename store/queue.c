@@ -1,0 +1,351 @@
+#include "store/queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "store/client.h"
+#include "store/events.h"
+#include "store/memory.h"
+#include "store/reclaim.h"
+#include "store/restore.h"
+
+#define PAGE           4096u
+#define TRIES          64u /* refused requests in one turn; nobody behind them is tried */
+#define LARGEST_ROOM   16u /* room beyond the minimum: at most this part of the capacity */
+#define HOLDERS        3u  /* clients that an error names */
+#define HOLDERS_LOOKED 32u /* ... of so many */
+
+/* ---- who holds what ---- */
+
+/* Leases of one client, as its lease page says. */
+static unsigned
+leases_of(const struct client *client)
+{
+    unsigned leases = 0;
+
+    for (unsigned set = 0; set < GR_HAZARD_SETS; set++) {
+        for (unsigned way = 0; way < GR_HAZARD_WAYS; way++) {
+            leases += GR_HAZARD_COUNT(atomic_load_explicit(&client->page->hazard[set][way], memory_order_relaxed)) > 0;
+        }
+    }
+    return leases + (unsigned)client->leases.count;
+}
+
+static void
+describe_writers(const struct store *store, struct gr_buf *buf)
+{
+    unsigned named = 0;
+
+    for (const struct list *node = store->open.next; node != &store->open && named < HOLDERS; node = node->next) {
+        const struct segment *segment = list_owner(node, struct segment, in_order);
+
+        if (segment->writer != NULL && segment->size > segment->sealed_total) {
+            gr_buf_addf(buf, "%s%llu by %s (pid %d)", named++ == 0 ? ": " : ", ",
+                        (unsigned long long)(segment->size - segment->sealed_total), segment->writer->tag,
+                        (int)segment->writer->pid);
+        }
+    }
+}
+
+static void
+describe_readers(const struct store *store, struct gr_buf *buf)
+{
+    unsigned looked = 0;
+    unsigned named = 0;
+
+    for (const struct list *node = store->clients.next;
+         node != &store->clients && named < HOLDERS && looked < HOLDERS_LOOKED; node = node->next, looked++) {
+        const struct client *client = list_owner(node, struct client, in_store);
+        unsigned leases = client->session == NULL ? 0 : leases_of(client);
+
+        if (leases > 0) {
+            gr_buf_addf(buf, "%s%u objects by %s (pid %d)", named++ == 0 ? "; leased: " : ", ", leases, client->tag,
+                        (int)client->pid);
+        }
+    }
+}
+
+void
+queue_describe(const struct store *store, char *text, size_t size)
+{
+    const uint64_t *bytes = store->account.bytes;
+    uint64_t shm = memory_free(store);
+    struct gr_buf buf = {0};
+
+    gr_buf_addf(&buf,
+                "of %llu bytes %llu are free, %llu in objects (%llu pinned, %llu leased when last tried), %llu in "
+                "deleted objects still leased, %llu in rooms being written",
+                (unsigned long long)bytes[GR_ACCOUNT_CAPACITY], (unsigned long long)bytes[GR_ACCOUNT_FREE],
+                (unsigned long long)bytes[GR_ACCOUNT_SEALED], (unsigned long long)store->account.pinned,
+                (unsigned long long)store->blocked_bytes, (unsigned long long)bytes[GR_ACCOUNT_RETIRING],
+                (unsigned long long)bytes[GR_ACCOUNT_WRITING]);
+    describe_writers(store, &buf);
+    describe_readers(store, &buf);
+    if (shm < bytes[GR_ACCOUNT_FREE]) {
+        gr_buf_addf(&buf, "; other files fill /dev/shm, which has room for %llu bytes more", (unsigned long long)shm);
+    }
+    (void)snprintf(text, size, "%s", gr_buf_ok(&buf) ? buf.bytes : "out of memory");
+    gr_buf_free(&buf);
+}
+
+/* ---- answers ---- */
+
+static void
+room_fail(struct client *client, granary_err err)
+{
+    list_remove(&client->in_queue);
+    client->waits = CLIENT_READY;
+    count(client->session, GR_COUNTER_room_failures, 1);
+    event_note(client->store, client->session, GR_EVENT_ROOM_FAILED, NULL, client->min_bytes, (uint32_t)-err,
+               client->number);
+    client_answer_error(client, &client->request, err);
+}
+
+static void
+room_fail_full(struct client *client, const char *why)
+{
+    char holders[800];
+
+    queue_describe(client->store, holders, sizeof holders);
+    room_fail(client, gr_fail(GRANARY_EFULL, "no room for %llu bytes: %s%s%s", (unsigned long long)client->min_bytes,
+                              why, why[0] == '\0' ? "" : "; ", holders));
+}
+
+static void
+room_fail_quota(struct client *client)
+{
+    const struct session *session = client->session;
+
+    room_fail(client,
+              gr_fail(GRANARY_EFULL,
+                      "no room for %llu bytes: session '%s' has %llu of its quota of %llu bytes in memory, "
+                      "and nothing of it can be spilled now: release or unpin objects, or raise the quota",
+                      (unsigned long long)client->min_bytes, session->name, (unsigned long long)session->used_bytes,
+                      (unsigned long long)atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed)));
+}
+
+/* One request: granted and answered (OK), or why not. */
+static granary_err
+room_try(struct client *client)
+{
+    struct store *store = client->store;
+    const struct memory_wish wish = {
+        .session = client->session, .client = client, .min_bytes = client->min_bytes, .want_bytes = client->want_bytes};
+    struct segment *segment;
+    struct gr_room_reply reply;
+    uint64_t warm;
+    granary_err err;
+
+    err = memory_grant(store, &wish, &segment, &warm);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    list_remove(&client->in_queue);
+    client->waits = CLIENT_READY;
+    client->ticket = 0;
+    count(client->session, GR_COUNTER_rooms, 1);
+    event_note(store, client->session, GR_EVENT_ROOM, NULL, segment->size, segment->number, client->number);
+    if (warm > 0) {
+        count(client->session, GR_COUNTER_rooms_warm, 1);
+    }
+    reply = (struct gr_room_reply){.segment = segment->number, .size_bytes = segment->size, .warm_bytes = warm};
+    client_answer(client, &client->request, &reply, sizeof reply, &segment->fd, 1);
+    return GRANARY_OK;
+}
+
+/* ---- the line ---- */
+
+static struct client *
+first_in_line(const struct store *store)
+{
+    return list_empty(&store->rooms) ? NULL : list_owner(store->rooms.next, struct client, in_queue);
+}
+
+static void
+begin_to_wait(struct client *client)
+{
+    if (!client->counted_wait) {
+        client->counted_wait = true;
+        count(client->session, GR_COUNTER_room_waits, 1);
+        event_note(client->store, client->session, GR_EVENT_ROOM_WAIT, NULL, client->min_bytes, 0, client->number);
+    }
+}
+
+/* The request was refused, err says why for now. Whether its time is over, and it was failed. */
+static bool
+give_up(struct client *client, granary_err err, int64_t now_ns)
+{
+    struct store *store = client->store;
+    bool disk_failed = store->disk_error[0] != '\0' && now_ns < store->disk_retry_ns;
+
+    if (err != GRANARY_EBUSY && err != GRANARY_ESTATE) {
+        room_fail(client, err);
+    } else if (err == GRANARY_EBUSY && disk_failed) {
+        room_fail_full(client, store->disk_error);
+    } else if (now_ns < client->deadline_ns) {
+        begin_to_wait(client);
+        return false;
+    } else if (err == GRANARY_ESTATE) {
+        room_fail_quota(client);
+    } else {
+        room_fail_full(client, "");
+    }
+    return true;
+}
+
+void
+queue_wait_quota(struct session *session, uint64_t bytes)
+{
+    struct store *store = session->store;
+
+    if (store->quota_session == NULL) {
+        store->quota_session = session;
+        store->quota_need = bytes;
+    }
+}
+
+/* Returns the first who has to wait for memory; who waits for its session's quota holds nobody else up. */
+static struct client *
+serve_rooms(struct store *store, int64_t now_ns, bool restores_wait)
+{
+    bool hopeful = reclaim_hopeful(store);
+    bool expire = now_ns >= store->rooms_deadline_ns;
+    int64_t deadline_ns = INT64_MAX;
+    struct client *head = NULL;
+    struct list *node, *next;
+    unsigned refused = 0;
+
+    list_each (node, next, &store->rooms) {
+        struct client *client = list_owner(node, struct client, in_queue);
+        uint64_t min = client->min_bytes;
+        bool over = now_ns >= client->deadline_ns;
+        bool may_pass =
+            head == NULL ? !(restores_wait && hopeful) : !hopeful || head->bypassed + min <= head->min_bytes;
+        granary_err err = GRANARY_EBUSY;
+
+        if (refused >= TRIES && !expire) {
+            break;
+        }
+        if (over) { /* the last try takes what there is */
+            client->want_bytes = min;
+        }
+        if (may_pass && (refused < TRIES || over)) {
+            err = room_try(client);
+        }
+        if (err == GRANARY_OK) {
+            if (head != NULL) {
+                head->bypassed += min;
+            }
+            continue;
+        }
+        refused++;
+        if (give_up(client, err, now_ns)) {
+            continue;
+        }
+        deadline_ns = client->deadline_ns < deadline_ns ? client->deadline_ns : deadline_ns;
+        if (err == GRANARY_ESTATE) {
+            queue_wait_quota(client->session, client->want_bytes);
+        } else {
+            head = head == NULL ? client : head;
+        }
+    }
+    if (expire) {
+        store->rooms_deadline_ns = deadline_ns;
+    }
+    return head;
+}
+
+/* A restore may pass a room that waits, as another room may. */
+static bool
+restores_may_pass(const struct store *store, struct client *head)
+{
+    uint64_t need = restore_need(store);
+
+    if (head == NULL || !reclaim_hopeful(store)) {
+        return true;
+    }
+    if (head->bypassed + need > head->min_bytes) {
+        return false;
+    }
+    head->bypassed += need;
+    return true;
+}
+
+void
+queue_serve(struct store *store, int64_t now_ns)
+{
+    const struct client *first = first_in_line(store);
+    bool restores_first = !list_empty(&store->restores) && (first == NULL || restore_ticket(store) < first->ticket);
+    bool restores_wait = false;
+    struct client *head;
+
+    store->need = 0;
+    store->quota_session = NULL;
+    if (restores_first) {
+        restores_wait = !restore_serve(store, now_ns);
+    }
+    head = serve_rooms(store, now_ns, restores_wait);
+    if (!restores_first && !list_empty(&store->restores) && restores_may_pass(store, head)) {
+        restores_wait = !restore_serve(store, now_ns);
+    }
+    if (restores_wait && (restores_first || head == NULL)) {
+        store->need = restore_need(store);
+    } else if (head != NULL) {
+        store->need = head->want_bytes + reclaim_reserve(store);
+    }
+}
+
+int64_t
+queue_deadline_ns(const struct store *store)
+{
+    return list_empty(&store->rooms) ? INT64_MAX : store->rooms_deadline_ns;
+}
+
+/* By ticket: who asks again stands where it stood. */
+static void
+stand_in_line(struct store *store, struct client *client)
+{
+    struct list *before = store->rooms.prev;
+
+    while (before != &store->rooms && list_owner(before, struct client, in_queue)->ticket > client->ticket) {
+        before = before->prev;
+    }
+    list_insert(before, &client->in_queue);
+}
+
+void
+queue_request(struct client *client, const struct gr_frame *request, const struct gr_room *room)
+{
+    struct store *store = client->store;
+    uint64_t capacity = store->account.bytes[GR_ACCOUNT_CAPACITY] / PAGE * PAGE;
+    uint64_t cap = capacity / LARGEST_ROOM;
+
+    client->request = *request;
+    client->waits = CLIENT_WAITS_ROOM;
+    client->min_bytes = room->min_bytes == 0 ? GR_ALIGN : room->min_bytes;
+    if (client->min_bytes > capacity) {
+        room_fail(client, gr_fail(GRANARY_EFULL,
+                                  "%llu bytes are more than the store's whole budget of %llu; start it with a larger "
+                                  "--memory",
+                                  (unsigned long long)client->min_bytes, (unsigned long long)capacity));
+        return;
+    }
+    client->want_bytes = room->want_bytes > cap ? cap : room->want_bytes;
+    if (client->want_bytes < client->min_bytes) {
+        client->want_bytes = client->min_bytes;
+    }
+    client->deadline_ns = gr_deadline_ns(room->timeout_ms);
+    if (room->again == 0 || client->ticket == 0) {
+        client->ticket = ++store->ticket;
+        client->bypassed = 0;
+        client->counted_wait = false;
+    }
+    stand_in_line(store, client);
+    if (client->deadline_ns < store->rooms_deadline_ns) {
+        store->rooms_deadline_ns = client->deadline_ns;
+    }
+    store->serve_now = true;
+}

@@ -1,0 +1,364 @@
+#include "store/reclaim.h"
+
+#include <stdlib.h>
+
+#include "store/evict.h"
+#include "store/giveback.h"
+#include "store/memory.h"
+#include "store/object.h"
+
+#define LOOKS           128u     /* at objects in one turn: some 20 to 100 us */
+#define IDLE_STEP       16u      /* idle segments given back in one turn */
+#define RETRY_NS        20000000 /* leases end without a message: look again */
+#define BACKGROUND_NS   50000000 /* ... when nobody waits */
+#define RESERVE_SHARE   32u      /* of the capacity is kept in hand ... */
+#define RESERVE_MOST    ((uint64_t)64 << 20)
+#define FIRST_RANGES    16u
+#define PERCENT(x, per) ((x) / 100 * (per))
+
+uint64_t
+reclaim_reserve(const struct store *store)
+{
+    uint64_t reserve = store->account.bytes[GR_ACCOUNT_CAPACITY] / RESERVE_SHARE;
+
+    return reserve > RESERVE_MOST ? RESERVE_MOST : reserve;
+}
+
+bool
+reclaim_hopeful(const struct store *store)
+{
+    return store->spill != NULL || giveback_under_way(store);
+}
+
+/* For a quota alone when nobody waits for memory itself. */
+static struct session *
+only_session(const struct store *store)
+{
+    return store->need > 0 ? NULL : store->quota_session;
+}
+
+bool
+reclaim_may_take(const struct store *store, const struct segment *segment)
+{
+    const struct session *only = only_session(store);
+
+    return only == NULL || only == segment->session;
+}
+
+/* ---- copies are dropped ---- */
+
+struct drop {
+    struct victim_hunt hunt;
+    struct store *store;
+    uint64_t left; /* bytes still wanted */
+    /* Of an open segment: what lies between objects may be under construction, so only these ranges are dead. */
+    struct range *ranges;
+    size_t count, room;
+};
+
+static bool
+drop_wants(struct victim_hunt *hunt, struct segment *segment)
+{
+    const struct drop *drop = list_owner(hunt, struct drop, hunt);
+
+    return segment->busy == 0 && reclaim_may_take(drop->store, segment) &&
+           (segment->closed || (drop->store->with_open && segment->open_as == GR_ACCOUNT_WRITING));
+}
+
+static void
+note_range(struct drop *drop, uint64_t from, uint64_t to)
+{
+    if (drop->count > 0 && drop->ranges[drop->count - 1].to == from) {
+        drop->ranges[drop->count - 1].to = to;
+        return;
+    }
+    if (drop->count == drop->room) {
+        size_t room = drop->room == 0 ? FIRST_RANGES : drop->room * 2;
+        struct range *more = realloc(drop->ranges, room * sizeof *more);
+
+        if (more == NULL) { /* dead, but not given back before the segment is closed */
+            return;
+        }
+        drop->ranges = more;
+        drop->room = room;
+    }
+    drop->ranges[drop->count++] = (struct range){from, to};
+}
+
+static enum victim_verdict
+drop_take(struct victim_hunt *hunt, struct segment *segment, struct gr_slot *slot)
+{
+    struct drop *drop = list_owner(hunt, struct drop, hunt);
+    uint64_t footprint = slot_footprint(slot);
+    uint64_t offset = slot_object(slot).offset;
+
+    if (!object_evict(segment->session, slot)) {
+        drop->store->blocked_bytes += footprint;
+        return VICTIM_HELD;
+    }
+    if (!segment->closed) {
+        note_range(drop, offset, offset + footprint);
+    }
+    drop->left -= footprint < drop->left ? footprint : drop->left;
+    return drop->left == 0 ? VICTIM_ENOUGH : VICTIM_TAKEN;
+}
+
+static void
+drop_leave(struct victim_hunt *hunt, struct segment *segment)
+{
+    struct drop *drop = list_owner(hunt, struct drop, hunt);
+
+    if (drop->count > 0) {
+        giveback_ranges(drop->store, segment, drop->ranges, drop->count);
+        drop->ranges = NULL;
+        drop->count = drop->room = 0;
+    }
+    segment_settle(drop->store, segment);
+}
+
+/* Drop about `want` bytes of what has a copy. */
+static enum victim_result
+drop_clean(struct store *store, uint64_t want, unsigned looks)
+{
+    struct drop drop = {
+        .hunt = {.wants = drop_wants, .take = drop_take, .leave = drop_leave}, .store = store, .left = want};
+    enum victim_result result = victim_hunt(store, VICTIM_CLEAN, &drop.hunt, looks);
+
+    free(drop.ranges);
+    return result;
+}
+
+/* ---- steps ---- */
+
+/* What who waits could have, or will have when the workers are done. */
+static uint64_t
+in_hand(const struct store *store)
+{
+    const struct session *only = only_session(store);
+
+    return only != NULL ? memory_quota_left(only) : memory_free(store) + store->returning;
+}
+
+/* Warm memory nobody could use as it is. True: there may be more. */
+static bool
+give_idle_back(struct store *store, uint64_t need)
+{
+    struct list *node, *next;
+    unsigned looked = 0;
+
+    list_each (node, next, &store->idle) {
+        struct segment *segment = list_owner(node, struct segment, in_order);
+
+        if (in_hand(store) >= need) {
+            return false;
+        }
+        if (++looked > IDLE_STEP) {
+            return true;
+        }
+        if (reclaim_may_take(store, segment)) {
+            memory_destroy(store, segment);
+        }
+    }
+    return false;
+}
+
+/* Segments that objects were restored to are closed, so that what lies there can go. */
+static void
+close_arenas(struct store *store)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &store->arenas) {
+        struct session *session = list_owner(node, struct session, in_arenas);
+        struct segment *arena = session->arena;
+
+        if (arena != NULL && arena->busy == 0) {
+            session->arena = NULL;
+            list_remove(&session->in_arenas);
+            segment_close(arena, &store->account);
+            list_append(&store->closed, &arena->in_order);
+            segment_settle(store, arena);
+        }
+    }
+}
+
+/* Everything that has a copy was looked at in vain. */
+static void
+nothing_to_drop(struct store *store, int64_t now_ns)
+{
+    if (!list_empty(&store->arenas)) {
+        close_arenas(store);
+    } else if (!store->with_open) {
+        store->with_open = true;
+    } else {
+        store->drop_ns = now_ns + RETRY_NS;
+    }
+}
+
+/* Nothing can be had without writing. */
+static bool
+spill_for(struct store *store, uint64_t need, int64_t now_ns)
+{
+    if (store->spill == NULL) {
+        if (now_ns < store->spill_ns || !spill_start(store, need, store->spill_open)) {
+            return false;
+        }
+    }
+    switch (spill_step(store, LOOKS)) {
+    case SPILL_GATHERING:
+        return true;
+    case SPILL_WRITING:
+        store->spill_open = false;
+        return false;
+    case SPILL_NONE:
+        break;
+    }
+    /* Objects in rooms that are being written are the last resort. */
+    store->spill_ns = store->spill_open ? now_ns + RETRY_NS : 0;
+    store->spill_open = !store->spill_open;
+    return store->spill_open;
+}
+
+/* Somebody waits for so many bytes. */
+static bool
+make_room(struct store *store, uint64_t need, int64_t now_ns)
+{
+    uint64_t have = in_hand(store);
+    unsigned looks = LOOKS;
+    bool more = false;
+
+    if (have >= need) {
+        return false;
+    }
+    if (give_idle_back(store, need) || giveback_torn(store, &looks)) {
+        return true;
+    }
+    have = in_hand(store);
+    if (have >= need) {
+        return false;
+    }
+    /* Holes first: what they give need not be dropped. */
+    if (store->punching == 0 && now_ns >= store->drop_ns) {
+        switch (drop_clean(store, need - have, looks)) {
+        case VICTIM_MORE:
+        case VICTIM_SATISFIED:
+        case VICTIM_ROUND:
+            more = true;
+            break;
+        case VICTIM_NOTHING:
+            nothing_to_drop(store, now_ns);
+            more = store->drop_ns <= now_ns;
+            break;
+        }
+    }
+    if (store->drop_ns > now_ns || have + store->account.clean + store->account.idle < need) {
+        more = spill_for(store, need, now_ns) || more;
+    }
+    return more;
+}
+
+/* Write copies ahead of demand, so that memory can be had at once when it is asked for. */
+static bool
+clean_ahead(struct store *store, int64_t now_ns)
+{
+    const struct account *account = &store->account;
+    uint64_t capacity = account->bytes[GR_ACCOUNT_CAPACITY];
+    uint64_t dirty = capacity - account->bytes[GR_ACCOUNT_FREE] - account->idle - account->clean;
+
+    if (dirty > PERCENT(capacity, store->high_percent)) {
+        store->cleaning = true;
+    } else if (dirty < PERCENT(capacity, store->low_percent)) {
+        store->cleaning = false;
+    }
+    if (store->spill == NULL && (!store->cleaning || now_ns < store->background_ns || !spill_start(store, 0, false))) {
+        return false;
+    }
+    switch (spill_step(store, LOOKS)) {
+    case SPILL_GATHERING:
+        return true;
+    case SPILL_NONE:
+        store->background_ns = now_ns + BACKGROUND_NS;
+        break;
+    case SPILL_WRITING:
+        break;
+    }
+    return false;
+}
+
+/* Keep some bytes in hand, as long as copies can be dropped for it. */
+static bool
+drop_ahead(struct store *store, int64_t now_ns)
+{
+    uint64_t reserve = reclaim_reserve(store);
+    uint64_t have = store->account.bytes[GR_ACCOUNT_FREE] + store->returning + store->account.idle;
+    unsigned looks = LOOKS;
+
+    if (have >= reserve || store->account.clean == 0 || now_ns < store->ahead_ns) {
+        return false;
+    }
+    if (giveback_torn(store, &looks)) {
+        return true;
+    }
+    if (store->punching > 0) {
+        return false;
+    }
+    if (drop_clean(store, reserve - have, looks) != VICTIM_NOTHING) {
+        return true;
+    }
+    store->ahead_ns = now_ns + BACKGROUND_NS;
+    return false;
+}
+
+bool
+reclaim_turn(struct store *store, int64_t now_ns)
+{
+    bool more;
+
+    if (store->starved) {
+        store->starved = give_idle_back(store, UINT64_MAX);
+    }
+    if (store->need > 0 || store->quota_session != NULL) {
+        more = make_room(store, store->need > 0 ? store->need : store->quota_need, now_ns);
+    } else {
+        store->with_open = store->spill_open = false;
+        more = drop_ahead(store, now_ns);
+    }
+    return clean_ahead(store, now_ns) || more;
+}
+
+int64_t
+reclaim_next_ns(const struct store *store)
+{
+    int64_t next_ns = INT64_MAX;
+
+    if (store->cleaning && store->spill == NULL) {
+        next_ns = store->background_ns;
+    }
+    return next_ns;
+}
+
+void
+reclaim_stop(struct store *store)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &store->sessions) {
+        reclaim_forget(list_owner(node, struct session, in_store));
+    }
+}
+
+void
+reclaim_forget(struct session *session)
+{
+    struct store *store = session->store;
+    struct list *node, *next;
+
+    spill_forget(store, session);
+    list_remove(&session->in_arenas);
+    list_each (node, next, &session->segments) {
+        struct segment *segment = list_owner(node, struct segment, in_session);
+
+        giveback_forget(store, segment);
+        victim_segment_gone(store, segment);
+    }
+}
