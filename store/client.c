@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "store/admit.h"
 #include "store/events.h"
+#include "store/hold.h"
 #include "store/lease_region.h"
 #include "store/memory.h"
 #include "store/object.h"
@@ -132,8 +133,7 @@ leave_session(struct client *client)
     shmfile_name(name, store->instance.shm_prefix, session->number, "lease", client->number);
     (void)shm_unlink(name);
     CRASH_POINT(client_lease_unlinked);
-    client_drop_pins(client);
-    client_drop_leases(client);
+    hold_client_gone(client);
     memory_writer_gone(client);
     session_recheck_deleting(session);
     root_drop_client(client->record);

@@ -1,8 +1,8 @@
 /*
  * What the store is made of. Everything here belongs to one thread, the loop; workers see only their jobs.
  *
- *   store ── sessions ── index, segments, what is pinned, leased by count, being restored, being deleted
- *         └─ clients  ── socket, pidfd, lease page with its ring, what it pinned and leased by count
+ *   store ── sessions ── index, ledger, segments, what is leased by count, being restored, being deleted
+ *         └─ clients  ── socket, pidfd, lease page with its ring
  */
 #ifndef STORE_CORE_H
 #define STORE_CORE_H
@@ -19,6 +19,7 @@
 #include "store/account.h"
 #include "store/depot.h"
 #include "store/index.h"
+#include "store/ledger.h"
 #include "store/list.h"
 #include "store/map.h"
 #include "store/root.h"
@@ -32,6 +33,7 @@
 #define STORE_TOUCHED      1024u
 
 struct gr_frame_reader;
+struct family;
 
 /* What epoll tells of: the first member of whoever is watched. */
 enum source_kind {
@@ -54,6 +56,7 @@ struct deleting {
     uint64_t serial;
     uint64_t footprint;
     struct segment *segment;
+    struct family *family; /* what it contains, which stays as long */
 };
 
 struct session {
@@ -66,7 +69,12 @@ struct session {
     struct list clients;
     unsigned client_count;
     struct list segments;
-    struct map pins;     /* of session scope: id -> count, serial */
+    struct ledger ledger;
+    struct tree names;            /* of the ledger's records */
+    struct map families;          /* id of a parent -> struct family, see contain.h */
+    struct list families_pending; /* their parents are not sealed yet */
+    struct list families_settling;
+    struct list families_ending;
     struct map leases;   /* counted by the store: serial -> count */
     struct map on_disk;  /* serial of an object in memory -> file, offset of its copy */
     struct map restores; /* id -> struct restore */
@@ -82,7 +90,7 @@ struct session {
     struct gr_events *events;    /* NULL until somebody subscribes */
     bool events_unsaid;          /* noted since subscribers were woken last */
     int64_t idle_since_ns;       /* when its last client left */
-    uint64_t index_seen;         /* bytes of its index in the account */
+    uint64_t index_seen;         /* bytes of its index and ledger in the account */
     uint64_t account_seen;       /* account.changes when it was published here last */
 };
 
@@ -114,9 +122,6 @@ struct client {
     int64_t active_ns;               /* when its ring was last found filled */
     struct segment *room;            /* the segment it sealed in last */
 
-    struct map pins;   /* of client scope: id -> count, serial */
-    struct map leases; /* serial -> count */
-
     enum client_wait waits;
     struct gr_frame request; /* the one that is answered late */
     uint64_t min_bytes, want_bytes;
@@ -124,8 +129,7 @@ struct client {
     uint64_t ticket;   /* place in line; 0: none */
     uint64_t bypassed; /* bytes granted to later requests while this one waited */
     bool counted_wait;
-    granary_id pin_id;
-    uint32_t pin_scope;
+    struct gr_hold pin;
 };
 
 /* An object on its way back into memory. */
@@ -230,6 +234,7 @@ struct store {
     int64_t tried_ns;       /* when the queues were last served in vain */
     uint64_t tried_changes; /* account.changes then */
     bool serve_now;
+    bool holds_end; /* records of some ledger are to be worked off, see hold_turn() */
     bool any_doomed;
     uint64_t deleting_count; /* deleted objects that are still leased, of all sessions */
     int64_t recheck_ns;      /* when deleted objects that are leased are looked at again */

@@ -6,7 +6,9 @@
 #include "base/futex.h"
 #include "base/id.h"
 #include "store/barrier.h"
+#include "store/contain.h"
 #include "store/events.h"
+#include "store/hold.h"
 #include "store/memory.h"
 
 #define ONE_PIN ((uint64_t)1 << GR_FLAGS_PINS_SHIFT)
@@ -111,17 +113,41 @@ check_seal(struct client *client, const struct ring_request *request)
     return segment;
 }
 
-granary_err
-object_seal(struct client *client, const struct ring_request *request)
+/* A counted object is its creator's from before it is there. */
+static granary_err
+insert(struct client *client, const struct index_object *object, struct gr_slot **ret_slot)
+{
+    struct index *index = &client->session->index;
+    granary_err err;
+
+    if ((object->flags & GR_FLAG_COUNTED) == 0) {
+        return index_insert(index, object, ret_slot);
+    }
+    if (index_find(index, object->id) != NULL) {
+        return GRANARY_EEXIST;
+    }
+    err = hold_creator(client, object->id);
+    if (err == GRANARY_OK && (err = index_insert(index, object, ret_slot)) != GRANARY_OK) {
+        hold_creator_undo(client->session, object->id);
+    }
+    return err;
+}
+
+static granary_err
+seal(struct client *client, const struct ring_request *request)
 {
     struct session *session = client->session;
     struct store *store = client->store;
     struct segment *segment = check_seal(client, request);
+    struct family *family = NULL;
     struct index_object object;
     struct gr_slot *slot;
     granary_err err;
 
     if (segment == NULL) {
+        return GRANARY_EINVAL;
+    }
+    if ((request->flags & GR_SEAL_PARENT) != 0 && (family = contain_pending(client, request->id)) == NULL) {
         return GRANARY_EINVAL;
     }
     if (!segment_expect(segment)) {
@@ -139,12 +165,17 @@ object_seal(struct client *client, const struct ring_request *request)
         .where = segment->number,
         .flags = (uint64_t)request->importance << GR_FLAGS_IMPORTANCE_SHIFT |
                  (uint64_t)request->next_use << GR_FLAGS_NEXT_USE_SHIFT |
-                 (uint64_t)victim_clock(store) << GR_FLAGS_AGE_SHIFT,
+                 (uint64_t)victim_clock(store) << GR_FLAGS_AGE_SHIFT |
+                 ((request->flags & GR_SEAL_COUNTED) != 0 ? GR_FLAG_COUNTED : 0) |
+                 ((request->flags & GR_SEAL_PARENT) != 0 ? GR_FLAG_PARENT : 0),
         .stamp = root_stamp(&store->root, store->wall_ms),
     };
-    err = index_insert(&session->index, &object, &slot);
+    err = insert(client, &object, &slot);
     if (err != GRANARY_OK) {
         return err;
+    }
+    if (family != NULL) {
+        contain_sealed(session, family);
     }
     segment_seal(segment, &store->account, GR_FOOTPRINT(request->data_size, (uint64_t)request->meta_size),
                  (uint32_t)(slot - session->index.slots), object.serial);
@@ -155,6 +186,17 @@ object_seal(struct client *client, const struct ring_request *request)
     event_note(store, session, GR_EVENT_SEAL, &request->id, request->data_size, segment->number, client->number);
     session_touch(session, request->id);
     return GRANARY_OK;
+}
+
+granary_err
+object_seal(struct client *client, const struct ring_request *request)
+{
+    granary_err err = seal(client, request);
+
+    if (err != GRANARY_OK && (request->flags & GR_SEAL_PARENT) != 0) {
+        contain_forget(client, request->id);
+    }
+    return err;
 }
 
 /* The object in memory has no copy on disk any more. */
@@ -200,7 +242,7 @@ delete_spilled(struct session *session, struct gr_slot *slot)
 }
 
 static void
-delete_sealed(struct session *session, struct gr_slot *slot)
+delete_sealed(struct session *session, struct gr_slot *slot, struct family *family)
 {
     struct store *store = session->store;
     struct index_object object = slot_object(slot);
@@ -209,11 +251,6 @@ delete_sealed(struct session *session, struct gr_slot *slot)
     bool held;
 
     if (GR_FLAGS_PINS(object.flags) > 0) {
-        struct map_entry *pin = map_find(&session->pins, map_key_id(object.id));
-
-        if (pin != NULL) {
-            map_remove(&session->pins, pin);
-        }
         store->account.pinned -= footprint;
         slot_set_flags(slot, object.flags & ~(GR_MAX_PINS * ONE_PIN));
     }
@@ -225,7 +262,8 @@ delete_sealed(struct session *session, struct gr_slot *slot)
     held = session_holds(session, object.serial);
     event_note(store, session, GR_EVENT_DELETE, &object.id, object.data_size, held, 0);
     if (held) {
-        session->deleting[session->deleting_count++] = (struct deleting){object.id, object.serial, footprint, segment};
+        session->deleting[session->deleting_count++] =
+            (struct deleting){object.id, object.serial, footprint, segment, family};
         (void)atomic_fetch_add_explicit(&session->control->deleting, 1, memory_order_seq_cst);
         store->deleting_count++;
         segment_deleting(segment, &store->account, footprint);
@@ -235,24 +273,51 @@ delete_sealed(struct session *session, struct gr_slot *slot)
         index_remove(&session->index, slot);
         segment_died(segment, &store->account, footprint);
         segment_settle(store, segment);
+        contain_end(session, family);
     }
+}
+
+granary_err
+object_not_found(granary_id id)
+{
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(id, text);
+    return gr_fail(GRANARY_ENOENT, "object %s: not found", text);
 }
 
 granary_err
 object_delete(struct session *session, granary_id id)
 {
     struct gr_slot *slot = index_find(&session->index, id);
+    uint64_t flags = slot == NULL ? 0 : slot_flags(slot);
 
-    if (slot == NULL) {
+    if (slot == NULL || (flags & GR_FLAG_DROPPED) != 0) {
         return GRANARY_ENOENT;
     }
+    if (session->ledger.count == 0 || ledger_keepers(&session->ledger, id) == 0) {
+        return object_end(session, slot);
+    }
+    slot_set_flags(slot, flags | GR_FLAG_DROPPED);
+    return GRANARY_OK;
+}
+
+granary_err
+object_end(struct session *session, struct gr_slot *slot)
+{
+    struct index_object object = slot_object(slot);
+    struct family *family;
+
     if (!deleting_expect(session)) {
         return GRANARY_ENOMEM;
     }
+    hold_object_ends(session, object.id);
+    family = (object.flags & GR_FLAG_PARENT) != 0 ? contain_leave(session, object.id) : NULL;
     if (GR_WORD_STATE(slot_word(slot)) == GR_SLOT_SPILLED) {
         delete_spilled(session, slot);
+        contain_end(session, family);
     } else {
-        delete_sealed(session, slot);
+        delete_sealed(session, slot, family);
     }
     account_take(&session->store->account, GR_ACCOUNT_OBJECTS, 1);
     count(session, GR_COUNTER_deletes, 1);
@@ -276,6 +341,7 @@ session_recheck_deleting(struct session *session)
         index_remove(&session->index, index_find_serial(&session->index, object->id, object->serial));
         segment_deleted(object->segment, &store->account, object->footprint);
         segment_settle(store, object->segment);
+        contain_end(session, object->family);
     }
     store->deleting_count -= session->deleting_count - kept;
     session->deleting_count = kept;
@@ -354,6 +420,7 @@ object_restored(struct session *session, struct gr_slot *slot, struct segment *s
     segment_seal(segment, &store->account, footprint, (uint32_t)(slot - session->index.slots), object.serial);
     segment->clean += footprint;
     store->account.clean += footprint;
+    store->account.pinned += GR_FLAGS_PINS(object.flags) > 0 ? footprint : 0;
     victim_note(store, segment, slot);
     victim_tick(store, footprint);
     account_take(&store->account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
@@ -365,149 +432,29 @@ object_restored(struct session *session, struct gr_slot *slot, struct segment *s
     return true;
 }
 
-static struct map *
-pins_of(struct client *client, uint32_t scope)
+void
+object_pinned(struct session *session, struct gr_slot *slot)
 {
-    return scope == 0 ? &client->pins : &client->session->pins;
+    uint64_t flags = slot_flags(slot);
+
+    if (GR_FLAGS_PINS(flags) == 0 && GR_WORD_STATE(slot_word(slot)) != GR_SLOT_SPILLED) {
+        session->store->account.pinned += slot_footprint(slot);
+    }
+    slot_set_flags(slot, flags + ONE_PIN);
 }
 
-granary_err
-object_pin(struct client *client, struct gr_slot *slot, uint32_t scope)
+void
+object_unpinned(struct session *session, struct gr_slot *slot)
 {
-    struct index_object object = slot_object(slot);
-    struct map_entry *pin = map_add(pins_of(client, scope), map_key_id(object.id));
-
-    if (pin == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "no memory to pin an object");
-    }
-    if (pin->value.numbers[1] != object.serial) { /* of an earlier object with this id */
-        pin->value.numbers[0] = 0;
-        pin->value.numbers[1] = object.serial;
-    }
-    pin->value.numbers[0]++;
-    if (GR_FLAGS_PINS(object.flags) == 0) {
-        client->store->account.pinned += slot_footprint(slot);
-    }
-    slot_set_flags(slot, object.flags + ONE_PIN);
-    event_note(client->store, client->session, GR_EVENT_PIN, &object.id, 0, scope, client->number);
-    return GRANARY_OK;
-}
-
-static void
-take_pins(struct store *store, struct gr_slot *slot, uint64_t less)
-{
-    uint64_t flags = slot_flags(slot) - less * ONE_PIN;
+    uint64_t flags = slot_flags(slot) - ONE_PIN;
+    struct store *store = session->store;
 
     slot_set_flags(slot, flags);
-    if (GR_FLAGS_PINS(flags) == 0) {
+    if (GR_FLAGS_PINS(flags) == 0 && GR_WORD_STATE(slot_word(slot)) != GR_SLOT_SPILLED) {
         victim_note(store, segment_by_number(store, slot_where(slot)), slot);
         store->account.pinned -= slot_footprint(slot);
         store->serve_now = true;
     }
-}
-
-granary_err
-object_unpin(struct client *client, granary_id id, uint32_t scope)
-{
-    struct map *pins = pins_of(client, scope);
-    struct gr_slot *slot = index_find(&client->session->index, id);
-    struct map_entry *pin = map_find(pins, map_key_id(id));
-    char text[GRANARY_ID_TEXT + 1];
-
-    granary_id_format(id, text);
-    if (slot == NULL) {
-        return gr_fail(GRANARY_ENOENT, "object %s: not found", text);
-    }
-    if (pin == NULL || pin->value.numbers[1] != GR_WORD_SERIAL(slot_word(slot))) {
-        return gr_fail(GRANARY_ENOENT, "object %s: no pin of this %s", text, scope == 0 ? "client" : "session");
-    }
-    pin->value.numbers[0]--;
-    if (pin->value.numbers[0] == 0) {
-        map_remove(pins, pin);
-    }
-    take_pins(client->store, slot, 1);
-    event_note(client->store, client->session, GR_EVENT_UNPIN, &id, 0, scope, client->number);
-    return GRANARY_OK;
-}
-
-void
-client_drop_pins(struct client *client)
-{
-    struct map_entry *pin;
-    size_t position = 0;
-
-    while ((pin = map_next(&client->pins, &position)) != NULL) {
-        granary_id id = gr_id_from_words(pin->key.words[0], pin->key.words[1]);
-        struct gr_slot *slot = index_find(&client->session->index, id);
-
-        if (slot != NULL && GR_WORD_SERIAL(slot_word(slot)) == pin->value.numbers[1]) {
-            take_pins(client->store, slot, pin->value.numbers[0]);
-        }
-    }
-    map_free(&client->pins);
-}
-
-static void
-take_leases(struct session *session, uint64_t serial, uint64_t less)
-{
-    struct map_entry *total = map_find(&session->leases, map_key_number(serial));
-
-    total->value.numbers[0] -= less;
-    if (total->value.numbers[0] == 0) {
-        map_remove(&session->leases, total);
-        session->recheck_deleting = true;
-    }
-}
-
-granary_err
-object_lease(struct client *client, granary_id id, uint64_t serial)
-{
-    struct session *session = client->session;
-    struct gr_slot *slot = index_find(&session->index, id);
-    struct map_entry *mine, *total;
-
-    if (slot == NULL || slot_word(slot) != GR_WORD(serial, GR_SLOT_SEALED)) {
-        return gr_fail(GRANARY_ESTATE, "the object is not in memory any more under that serial");
-    }
-    total = map_add(&session->leases, map_key_number(serial));
-    mine = map_add(&client->leases, map_key_number(serial));
-    if (total == NULL || mine == NULL) {
-        if (total != NULL && total->value.numbers[0] == 0) {
-            map_remove(&session->leases, total);
-        }
-        return gr_fail(GRANARY_ENOMEM, "no memory to lease an object");
-    }
-    mine->value.numbers[0]++;
-    total->value.numbers[0]++;
-    return GRANARY_OK;
-}
-
-granary_err
-object_unlease(struct client *client, uint64_t serial)
-{
-    struct map_entry *mine = serial == 0 ? NULL : map_find(&client->leases, map_key_number(serial));
-
-    if (mine == NULL) {
-        return gr_fail(GRANARY_ENOENT, "no such lease");
-    }
-    mine->value.numbers[0]--;
-    if (mine->value.numbers[0] == 0) {
-        map_remove(&client->leases, mine);
-    }
-    take_leases(client->session, serial, 1);
-    return GRANARY_OK;
-}
-
-void
-client_drop_leases(struct client *client)
-{
-    struct map_entry *lease;
-    size_t position = 0;
-
-    while ((lease = map_next(&client->leases, &position)) != NULL) {
-        take_leases(client->session, lease->key.words[0], lease->value.numbers[0]);
-    }
-    map_free(&client->leases);
 }
 
 struct gr_slot *

@@ -22,8 +22,13 @@ struct ring_request {
 /* Publish what the client built. Errors: EINVAL the request is impossible · EEXIST · EFULL */
 granary_err object_seal(struct client *client, const struct ring_request *request);
 
-/* Errors: ENOENT · ENOMEM */
+/* Delete by id: an object that references, names or containers keep ends with them. Errors: ENOENT · ENOMEM */
 granary_err object_delete(struct session *session, granary_id id);
+/* Delete it now, whatever is said about it. */
+granary_err object_end(struct session *session, struct gr_slot *slot);
+
+/* "object ...: not found" as an error. */
+granary_err object_not_found(granary_id id);
 
 /* Whether anybody leases it. Only after slot_enter() is the answer "nobody" final. */
 bool session_holds(const struct session *session, uint64_t serial);
@@ -40,17 +45,9 @@ bool object_on_disk(struct session *session, struct gr_slot *slot, struct spill_
 /* A SPILLED object lies in a segment again; segment_expect() went before. False: out of memory, nothing changed. */
 bool object_restored(struct session *session, struct gr_slot *slot, struct segment *segment, uint64_t offset);
 
-/* Errors: ENOMEM */
-granary_err object_pin(struct client *client, struct gr_slot *slot, uint32_t scope);
-/* Errors: ENOENT no object, or no such pin */
-granary_err object_unpin(struct client *client, granary_id id, uint32_t scope);
-/* Give back what a client pinned and leased by count. */
-void client_drop_pins(struct client *client);
-void client_drop_leases(struct client *client);
-
-/* Leases counted by the store. Errors: ESTATE · ENOENT · ENOMEM */
-granary_err object_lease(struct client *client, granary_id id, uint64_t serial);
-granary_err object_unlease(struct client *client, uint64_t serial);
+/* One pin of the object more, or less; the ledger says whose. */
+void object_pinned(struct session *session, struct gr_slot *slot);
+void object_unpinned(struct session *session, struct gr_slot *slot);
 
 /* Bump the wait word of an id; flush_touched() wakes those who sleep on the bumped words. */
 void session_touch(struct session *session, granary_id id);

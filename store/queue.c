@@ -31,7 +31,7 @@ leases_of(const struct client *client)
             leases += GR_HAZARD_COUNT(atomic_load_explicit(&client->page->hazard[set][way], memory_order_relaxed)) > 0;
         }
     }
-    return leases + (unsigned)client->leases.count;
+    return leases + ledger_leases(&client->session->ledger, client->number);
 }
 
 static void

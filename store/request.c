@@ -14,6 +14,7 @@
 #include "store/memory.h"
 #include "store/object.h"
 #include "store/queue.h"
+#include "store/request_hold.h"
 #include "store/request_session.h"
 #include "store/restore.h"
 #include "store/session.h"
@@ -262,57 +263,6 @@ on_restore(struct client *client, const struct gr_frame_in *frame)
 }
 
 static granary_err
-on_lease(struct client *client, const struct gr_frame_in *frame)
-{
-    granary_id id;
-    struct gr_object_ref ref = ref_of(frame, &id);
-
-    return answer_plain(client, &frame->head, object_lease(client, id, ref.serial));
-}
-
-static granary_err
-on_unlease(struct client *client, const struct gr_frame_in *frame)
-{
-    granary_id id;
-    struct gr_object_ref ref = ref_of(frame, &id);
-
-    return answer_plain(client, &frame->head, object_unlease(client, ref.serial));
-}
-
-static granary_err
-on_pin(struct client *client, const struct gr_frame_in *frame)
-{
-    struct gr_slot *slot;
-    granary_id id;
-    struct gr_object_ref ref = ref_of(frame, &id);
-    granary_err err;
-
-    if (ref.scope > 1) {
-        return answer_plain(client, &frame->head, gr_fail(GRANARY_EINVAL, "no pin scope %u", ref.scope));
-    }
-    err = restore_request(client->session, id, &slot);
-    if (err == GRANARY_OK && slot == NULL) {
-        client->request = frame->head;
-        client->waits = CLIENT_WAITS_PIN;
-        client->pin_id = id;
-        client->pin_scope = ref.scope;
-        return GRANARY_OK;
-    }
-    return answer_plain(client, &frame->head, err != GRANARY_OK ? err : object_pin(client, slot, ref.scope));
-}
-
-static granary_err
-on_unpin(struct client *client, const struct gr_frame_in *frame)
-{
-    granary_id id;
-    struct gr_object_ref ref = ref_of(frame, &id);
-
-    return answer_plain(client, &frame->head,
-                        ref.scope > 1 ? gr_fail(GRANARY_EINVAL, "no pin scope %u", ref.scope)
-                                      : object_unpin(client, id, ref.scope));
-}
-
-static granary_err
 on_dead(struct client *client, const struct gr_frame_in *frame)
 {
     unsigned char gone[1024];
@@ -350,14 +300,21 @@ static const struct {
     [GR_STORE_RESTORE] = {on_restore, "RESTORE", sizeof(struct gr_object_ref)},
     [GR_STORE_LEASE] = {on_lease, "LEASE", sizeof(struct gr_object_ref)},
     [GR_STORE_UNLEASE] = {on_unlease, "UNLEASE", sizeof(struct gr_object_ref)},
-    [GR_STORE_PIN] = {on_pin, "PIN", sizeof(struct gr_object_ref)},
-    [GR_STORE_UNPIN] = {on_unpin, "UNPIN", sizeof(struct gr_object_ref)},
+    [GR_STORE_PIN] = {on_pin, "PIN", sizeof(struct gr_hold)},
+    [GR_STORE_UNPIN] = {on_unpin, "UNPIN", sizeof(struct gr_hold)},
     [GR_STORE_DEAD] = {on_dead, "DEAD", ANY_SIZE},
     [GR_STORE_PING] = {on_ping, "PING", 0},
     [GR_STORE_SESSION_CREATE] = {on_session_create, "SESSION_CREATE", sizeof(struct gr_session_request)},
     [GR_STORE_SESSION_HAS] = {on_session_has, "SESSION_HAS", sizeof(struct gr_session_request)},
     [GR_STORE_SESSION_DELETE] = {on_session_delete, "SESSION_DELETE", sizeof(struct gr_session_request)},
     [GR_STORE_SESSION_LIST] = {on_session_list, "SESSION_LIST", sizeof(struct gr_session_request)},
+    [GR_STORE_REF] = {on_ref, "REF", sizeof(struct gr_hold)},
+    [GR_STORE_UNREF] = {on_unref, "UNREF", sizeof(struct gr_hold)},
+    [GR_STORE_CONTAIN] = {on_contain, "CONTAIN", ANY_SIZE},
+    [GR_STORE_NAME_SET] = {on_name_set, "NAME_SET", sizeof(struct gr_name)},
+    [GR_STORE_NAME_GET] = {on_name_get, "NAME_GET", sizeof(struct gr_name)},
+    [GR_STORE_NAME_LIST] = {on_name_list, "NAME_LIST", sizeof(struct gr_name)},
+    [GR_STORE_HOLDS] = {on_holds, "HOLDS", sizeof(struct gr_holds)},
 };
 
 granary_err

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "store/client.h"
 #include "store/events.h"
+#include "store/hold.h"
 #include "store/memory.h"
 #include "store/object.h"
 #include "store/queue.h"
@@ -65,7 +66,7 @@ failure_tell(struct session *session, granary_id id, bool damaged)
 static bool
 is_pinned_for(const struct client *client, const struct restore *restore)
 {
-    return client->waits == CLIENT_WAITS_PIN && memcmp(&client->pin_id, &restore->id, sizeof restore->id) == 0;
+    return client->waits == CLIENT_WAITS_PIN && memcmp(client->pin.id, restore->id.bytes, sizeof restore->id) == 0;
 }
 
 /* Clients whose PIN waited for this object are answered. slot NULL: it failed, the error is set. */
@@ -73,6 +74,7 @@ static void
 answer_pins(struct restore *restore, struct gr_slot *slot, granary_err err)
 {
     struct session *session = restore->session;
+    struct gr_hold_reply reply;
     char message[512];
     struct list *node, *next;
 
@@ -84,8 +86,8 @@ answer_pins(struct restore *restore, struct gr_slot *slot, granary_err err)
             continue;
         }
         client->waits = CLIENT_READY;
-        if (slot != NULL && (err = object_pin(client, slot, client->pin_scope)) == GRANARY_OK) {
-            client_answer(client, &client->request, NULL, 0, NULL, 0);
+        if (slot != NULL && (err = hold_pin(client, slot, &client->pin, &reply.token)) == GRANARY_OK) {
+            client_answer(client, &client->request, &reply, sizeof reply, NULL, 0);
         } else {
             client_answer_error(client, &client->request, slot != NULL ? err : gr_fail(err, "%s", message));
         }

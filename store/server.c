@@ -13,6 +13,7 @@
 #include "store/client.h"
 #include "store/core.h"
 #include "store/events.h"
+#include "store/hold.h"
 #include "store/memory.h"
 #include "store/object.h"
 #include "store/session.h"
@@ -234,6 +235,9 @@ store_run(struct store *store)
             busy_ns = now_ns;
         }
         deleting = recheck_deleting(store, now_ns);
+        if (hold_turn(store)) {
+            busy_ns = now_ns;
+        }
         if (store->any_doomed) {
             drop_doomed(store);
         }

@@ -12,7 +12,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/futex.h"
+#include "store/contain.h"
 #include "store/events.h"
+#include "store/name.h"
 #include "store/restore.h"
 #include "store/shmfile.h"
 
@@ -134,9 +136,17 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
     list_init(&session->segments);
     list_init(&session->in_arenas);
     victim_session_init(session);
+    list_init(&session->families_pending);
+    list_init(&session->families_settling);
+    list_init(&session->families_ending);
+    session->names = (struct tree){&name_order, &session->ledger, 0};
     err = control_create(session);
     if (err == GRANARY_OK) {
         err = index_init(&session->index, store->instance.shm_prefix, session->number, &session->control->table);
+    }
+    if (err == GRANARY_OK) {
+        err =
+            ledger_create(&session->ledger, store->instance.shm_prefix, session->number, &store->root.shm->next_token);
     }
     if (err != GRANARY_OK) {
         session_destroy(session);
@@ -196,7 +206,8 @@ session_destroy(struct session *session)
         (void)munmap(session->control, sizeof *session->control);
         (void)shm_unlink(name);
     }
-    map_free(&session->pins);
+    contain_fini(session);
+    ledger_fini(&session->ledger);
     map_free(&session->leases);
     map_free(&session->on_disk);
     free(session->deleting);
@@ -207,7 +218,7 @@ void
 session_publish(struct session *session)
 {
     struct store *store = session->store;
-    uint64_t index_bytes = session->index.size * sizeof(struct gr_slot);
+    uint64_t index_bytes = session->index.size * sizeof(struct gr_slot) + ledger_bytes(&session->ledger);
 
     if (session->index_seen != index_bytes) {
         account_add(&store->account, GR_ACCOUNT_INDEX, index_bytes - session->index_seen);

@@ -100,6 +100,7 @@ _Static_assert(sizeof(struct gr_slot) == 64, "a slot is one cache line");
 #define GR_FLAG_COUNTED    0x10u /* it lives only as long as references or containers hold it */
 #define GR_FLAG_DROPPED    0x20u /* deleted by name; references or containers still hold it */
 #define GR_FLAG_REMOTE     0x40u /* a copy lies at the remote level */
+#define GR_FLAG_PARENT     0x80u /* it contains others: PENDING and CONTAINS records of its id are its own */
 #define GR_FLAG_COPIED     (GR_FLAG_ON_DISK | GR_FLAG_REMOTE) /* either: dropping the memory is free */
 #define GR_FLAG_MASK       0xffu
 
@@ -326,8 +327,12 @@ enum gr_ledger_kind {
     GR_LEDGER_CONTAINS = 3,  /* object `other` contains id */
     GR_LEDGER_NAME = 4,      /* text is the name of id; of two equal names the higher token counts */
     GR_LEDGER_LEASE = 5,     /* id, serial in other[0]: leased by client, counted by the store */
-    GR_LEDGER_PENDING = 6,   /* as CONTAINS, while `other` is not sealed yet; client is its creator */
+    /* as CONTAINS, while `other` is not sealed yet; client is its creator. It counts as CONTAINS as soon as `other` is
+     * sealed with GR_FLAG_PARENT, and is rewritten later */
+    GR_LEDGER_PENDING = 6,
 };
+
+#define GR_LEDGER_CREATOR 1u /* a REFERENCE of a counted object's creator, until somebody else holds it */
 
 #define GR_LEDGER_TEXT 56u
 
@@ -337,11 +342,12 @@ struct gr_ledger_record {
     uint64_t other[2];
     uint64_t since_ms;
     uint32_t client;
-    uint16_t scope; /* granary_pin_scope */
-    uint16_t flags;
+    uint16_t scope; /* of a PIN: granary_pin_scope; of a REFERENCE: 0 ends with its client, 1 does not */
+    uint16_t flags; /* GR_LEDGER_CREATOR */
     uint32_t pid;
     uint32_t reserved;
     char text[GR_LEDGER_TEXT];
+    uint64_t request; /* the client's number for it: asked for again, it is there already */
 };
 _Static_assert(sizeof(struct gr_ledger_record) == 128, "part of the layout");
 

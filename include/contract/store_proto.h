@@ -110,21 +110,22 @@ struct gr_map_reply {
 /* RESTORE, LEASE, UNLEASE, by id. */
 struct gr_object_ref {
     unsigned char id[16];
-    uint64_t serial; /* LEASE, UNLEASE */
-    uint32_t scope;  /* PIN, UNPIN, until they take struct gr_hold */
-    uint32_t reserved;
+    uint64_t serial;  /* LEASE */
+    uint64_t request; /* LEASE: the client's number for it, never 0; UNLEASE: that of its LEASE */
 };
 /*
  * RESTORE: answered at once: OK the object is in memory or on its way (then the id's wait word is bumped when it is
  * there, or has failed: ask again and the answer is the error). LEASE: a lease counted by the store, for a client whose
- * hazard set is full; ESTATE when the object is no longer SEALED with that serial. PIN is answered when the object is
- * in memory.
+ * hazard set is full; ESTATE when the object is no longer SEALED with that serial. UNLEASE: ENOENT when that lease has
+ * ended already.
  */
 
 /*
- * PIN, UNPIN, REF, UNREF: holds. The client chooses the request number (never 0): sent again after a restart of the
- * store, the same request is done once. The answer of PIN and REF is struct gr_hold_reply. UNPIN and UNREF: by token,
- * or token 0: one of this client's (or of no client) with that id, scope and text. ENOENT: there is none.
+ * PIN, UNPIN, REF, UNREF: holds. The client chooses the request number (never 0, never the same for two of PIN, REF,
+ * LEASE and NAME_SET): sent again after a restart of the store, the same request is done once. The answer of PIN and
+ * REF is struct gr_hold_reply; PIN is answered when the object is in memory. UNPIN and UNREF: by token (EPERM: it ends
+ * with another client), or token 0: one of this client's (scope 0) or of nobody's with that id and scope, and, UNREF,
+ * text. ENOENT: there is none.
  */
 struct gr_hold {
     unsigned char id[16];
@@ -138,13 +139,18 @@ struct gr_hold_reply {
     uint64_t token;
 };
 
-/* CONTAIN, before the parent is sealed by this client with GR_SEAL_PARENT: struct gr_contain, then count ids. */
+/*
+ * CONTAIN, before the parent is sealed by this client with GR_SEAL_PARENT: struct gr_contain, then count ids, all of
+ * which are noted or none. `first` is how many were noted before: a request that was done already is not done again.
+ * count 0: the parent will not be sealed, forget its ids. ENOENT: one of them does not exist. EEXIST: the parent does.
+ * EBUSY: another client is making it. EINVAL: it would contain itself, or `first` is not as many as were noted.
+ */
 struct gr_contain {
     unsigned char parent[16];
     uint32_t count; /* at most GR_CONTAIN_MOST; more: ask again */
-    uint32_t reserved;
+    uint32_t first;
 };
-#define GR_CONTAIN_MOST 4000u
+#define GR_CONTAIN_MOST 1000u
 
 /* ALIAS: EEXIST the alias is an object or another alias; EINVAL it would lead to itself. */
 struct gr_alias {

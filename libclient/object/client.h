@@ -106,7 +106,7 @@ struct ring {
 /* A lease the store counts, because the hazard set was full. */
 struct store_lease {
     granary_id id;
-    uint64_t serial;
+    uint64_t request; /* by which the store knows it */
     struct store_lease *next;
 };
 
@@ -179,7 +179,8 @@ struct granary_client {
     uint64_t capacity_bytes;
     struct gr_instance instance;
     char session[64];
-    bool existing; /* a session that is not there is not made */
+    bool existing;             /* a session that is not there is not made */
+    _Atomic uint64_t requests; /* numbers of requests given so far */
 
     pthread_mutex_t extension_lock;
     void *extension;
@@ -262,9 +263,32 @@ granary_err socket_ask(granary_client *client, enum gr_store_op op, const void *
                        struct gr_frame_in *ret_frame);
 /* The same for requests that have an object and whose answer carries nothing; takes and gives the ticket. */
 granary_err socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial,
-                              uint32_t scope, int64_t wait_ms);
+                              uint64_t request, int64_t wait_ms);
+/*
+ * One request whose answer has reply_size bytes (0: whatever it has does not matter); takes and gives the ticket.
+ * Errors: the store's · EUNREACHABLE · EPROTO the answer has another size
+ */
+granary_err socket_request(granary_client *client, enum gr_store_op op, const void *body, size_t size, void *ret_reply,
+                           size_t reply_size);
+/* The next number for a request that is to be done once: see struct gr_hold. */
+static inline uint64_t
+request_next(granary_client *client)
+{
+    return atomic_fetch_add_explicit(&client->requests, 1, memory_order_relaxed) + 1;
+}
 /* Give a lease the store counts back. Takes lease. Does not wait for anybody else's request. */
 void socket_unlease(granary_client *client, struct store_lease *lease);
+
+/* ---- hold.c ---- */
+
+/*
+ * Tell the store what an object will contain, before it is sealed with GR_SEAL_PARENT by this client. On failure
+ * nothing is noted. Errors: ENOENT one of them is not there · EEXIST the parent is · EBUSY another client makes it ·
+ * EINVAL it would contain itself · EFULL · EUNREACHABLE
+ */
+granary_err contain_send(granary_client *client, granary_id parent, const granary_id *ids, size_t count);
+/* The parent will not be sealed after all. */
+void contain_cancel(granary_client *client, granary_id parent);
 
 /* ---- segment.c ---- */
 

@@ -144,18 +144,19 @@ static granary_err
 lease_at_store(granary_client *client, granary_id id, struct lease *lease, enum lease_result *ret_result)
 {
     struct store_lease *counted = malloc(sizeof *counted);
+    uint64_t request = request_next(client);
     granary_err err;
 
     if (counted == NULL) {
         return gr_fail(GRANARY_ENOMEM, "object %s: out of memory", id_text(id));
     }
-    err = socket_ask_object(client, GR_STORE_LEASE, id, lease->serial, 0, EXISTS_WAIT_MS);
+    err = socket_ask_object(client, GR_STORE_LEASE, id, lease->serial, request, EXISTS_WAIT_MS);
     if (err != GRANARY_OK) {
         free(counted);
         *ret_result = LEASE_AGAIN;
         return err == GRANARY_ESTATE || err == GRANARY_ENOENT ? GRANARY_OK : err;
     }
-    *counted = (struct store_lease){.id = id, .serial = lease->serial};
+    *counted = (struct store_lease){.id = id, .request = request};
     lease->handle = (uint64_t)(uintptr_t)counted;
     *ret_result = LEASE_HELD;
     return GRANARY_OK;

@@ -230,10 +230,10 @@ socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32
 }
 
 granary_err
-socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial, uint32_t scope,
+socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial, uint64_t request,
                   int64_t wait_ms)
 {
-    struct gr_object_ref ref = {.serial = serial, .scope = scope};
+    struct gr_object_ref ref = {.serial = serial, .request = request};
     struct gr_frame_in frame = {.fd_count = 0};
     int64_t deadline_ns = gr_deadline_ns(wait_ms);
     granary_err err;
@@ -248,6 +248,28 @@ socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, ui
     return err;
 }
 
+granary_err
+socket_request(granary_client *client, enum gr_store_op op, const void *body, size_t size, void *ret_reply,
+               size_t reply_size)
+{
+    int64_t deadline_ns = gr_deadline_ns(REQUEST_TIMEOUT_MS);
+    struct gr_frame_in frame = {.fd_count = 0};
+    granary_err err;
+
+    if (!socket_take_until(client, deadline_ns)) {
+        return no_answer(client);
+    }
+    err = socket_ask(client, op, body, (uint32_t)size, gr_left_ms(deadline_ns), &frame);
+    if (err == GRANARY_OK && reply_size > 0 && frame.head.size != reply_size) {
+        err = gr_fail(GRANARY_EPROTO, "the store answered request %d with %u bytes", (int)op, frame.head.size);
+    } else if (err == GRANARY_OK && reply_size > 0) {
+        memcpy(ret_reply, frame.body, reply_size);
+    }
+    gr_frame_in_reset(&frame);
+    socket_give(client);
+    return err;
+}
+
 /* ---- giving the ticket, and what is told to the store then ---- */
 
 /* Tell the store of one lease that has ended. Does not look for a store that is gone. */
@@ -255,7 +277,7 @@ static granary_err
 unlease(granary_client *client, const struct store_lease *lease)
 {
     int64_t deadline_ns = gr_deadline_ns(UNLEASE_MS);
-    struct gr_object_ref ref = {.serial = lease->serial};
+    struct gr_object_ref ref = {.request = lease->request};
     struct gr_frame_in frame = {.fd_count = 0};
     granary_err err = client->link.greeting ? GRANARY_ETIMEDOUT : await_unanswered(client, gr_now_ns());
 

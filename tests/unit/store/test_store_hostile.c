@@ -332,7 +332,8 @@ nonsense_requests_are_answered_or_dropped(void **state)
     struct gr_frame_in frame;
     uint32_t numbers[3] = {0, 5, UINT32_MAX};
     struct gr_map map = {.kind = 9, .number = 1};
-    struct gr_object_ref ref = {.id = {1}, .serial = 5, .scope = 9};
+    struct gr_object_ref ref = {.id = {1}, .serial = 5, .request = 1};
+    struct gr_hold hold = {.id = {1}, .request = 2, .scope = 9};
     struct gr_room room = {.min_bytes = UINT64_MAX, .want_bytes = 1, .timeout_ms = -1};
 
     (void)state;
@@ -342,7 +343,7 @@ nonsense_requests_are_answered_or_dropped(void **state)
     assert_int_equal(raw_ask(&raw, GR_STORE_PING, NULL, 0, &frame), GRANARY_OK);
     assert_int_equal(raw_ask(&raw, GR_STORE_MAP, &map, sizeof map, &frame), GRANARY_ENOENT);
     assert_int_equal(raw_ask(&raw, GR_STORE_ROOM, &room, sizeof room, &frame), GRANARY_EFULL);
-    assert_int_equal(raw_ask(&raw, GR_STORE_PIN, &ref, sizeof ref, &frame), GRANARY_EINVAL);
+    assert_int_equal(raw_ask(&raw, GR_STORE_PIN, &hold, sizeof hold, &frame), GRANARY_EINVAL);
     assert_int_equal(raw_ask(&raw, GR_STORE_RESTORE, &ref, sizeof ref, &frame), GRANARY_ENOENT);
     assert_int_equal(raw_ask(&raw, GR_STORE_LEASE, &ref, sizeof ref, &frame), GRANARY_ESTATE);
     assert_int_equal(raw_ask(&raw, GR_STORE_UNLEASE, &ref, sizeof ref, &frame), GRANARY_ENOENT);
@@ -408,7 +409,7 @@ counted_leases_hold_objects(void **state)
     granary_client *client;
     granary_store_stat stat;
     granary_view view;
-    struct gr_object_ref ref = {.scope = 0};
+    struct gr_object_ref ref = {.request = 1};
 
     (void)state;
     live_start(&live, 16 * MIB, 0);
@@ -421,8 +422,12 @@ counted_leases_hold_objects(void **state)
     ref.serial = view.serial;
     granary_object_release(client, &view);
     assert_int_equal(raw_ask(&raw, GR_STORE_LEASE, &ref, sizeof ref, &frame), GRANARY_OK);
+    ref.request = 2;
+    assert_int_equal(raw_ask(&raw, GR_STORE_LEASE, &ref, sizeof ref, &frame), GRANARY_OK);
+    /* Sent again, as after a restart of the store, it is the same lease. */
     assert_int_equal(raw_ask(&raw, GR_STORE_LEASE, &ref, sizeof ref, &frame), GRANARY_OK);
     assert_int_equal(raw_ask(&raw, GR_STORE_UNLEASE, &ref, sizeof ref, &frame), GRANARY_OK);
+    assert_int_equal(raw_ask(&raw, GR_STORE_UNLEASE, &ref, sizeof ref, &frame), GRANARY_ENOENT);
     assert_int_equal(granary_object_delete(client, live_id(1), 0), GRANARY_OK);
     assert_int_equal(granary_store_stat_get(client, &stat), GRANARY_OK);
     assert_int_equal(stat.retiring_bytes, 1024);
