@@ -9,7 +9,7 @@ import re
 import sys
 
 # What implements include/granary is used through that, by linking.
-PUBLIC_API = {"client", "data", "object"}
+PUBLIC_API = {"client", "data", "inspect", "object"}
 GENERATED = {"schema"}  # granary.proto as C, made while building
 
 # header -> the only files that may include it
