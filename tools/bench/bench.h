@@ -61,10 +61,12 @@ void results_print(const struct results *results, bool json, FILE *out);
 
 struct bench_daemon {
     char directory[64];
+    const char *memory; /* NULL: the default */
     pid_t pid;
 };
-/* Start granary-store of $GRANARY_BIN or from beside this program in a fresh directory. False: said why on stderr. */
-bool bench_daemon_start(struct bench_daemon *daemon);
+/* Start granary-store of $GRANARY_BIN or from beside this program in a fresh directory. False: said why on stderr.
+ * memory: its budget, as --memory takes it, static; NULL: the default. */
+bool bench_daemon_start(struct bench_daemon *daemon, const char *memory);
 /* Kill it -9 and start it again in the same directory. */
 bool bench_daemon_restart(struct bench_daemon *daemon);
 void bench_daemon_stop(struct bench_daemon *daemon);

@@ -205,6 +205,7 @@ run_all(struct run *run, const char *directory)
     bench_put_pipelined(run);
     bench_create_seal(run);
     bench_put_large(run, memcpy_gib_s);
+    bench_stall(run);
     bench_scale(run);
 }
 
@@ -222,7 +223,7 @@ bench_store(int argc, char **argv)
         return 2;
     }
     run.scale = quick ? 10 : 1;
-    if (!bench_daemon_start(&daemon)) {
+    if (!bench_daemon_start(&daemon, NULL)) {
         return 3;
     }
     err = granary_connect(&(granary_connect_options){.instance = daemon.directory, .tag = "bench"}, &run.client);

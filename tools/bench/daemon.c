@@ -23,7 +23,7 @@ find_program(char path[static 512])
 }
 
 static void
-run_program(const char *directory, int ready_fd)
+run_program(const char *directory, const char *memory, int ready_fd)
 {
     char program[512];
     char spill[96];
@@ -34,7 +34,7 @@ run_program(const char *directory, int ready_fd)
     (void)snprintf(ready, sizeof ready, "%d", ready_fd);
     (void)setenv("GRANARY_LOG", "error", 0);
     (void)execl(program, "granary-store", "--instance", directory, "--spill-dir", spill, "--ready-fd", ready,
-                "--die-with-parent", (char *)NULL);
+                "--die-with-parent", memory == NULL ? (char *)NULL : "--memory", memory, (char *)NULL);
     perror(program);
     _exit(127);
 }
@@ -67,7 +67,7 @@ launch(struct bench_daemon *daemon)
     }
     if (daemon->pid == 0) {
         (void)close(ends[0]);
-        run_program(daemon->directory, ends[1]);
+        run_program(daemon->directory, daemon->memory, ends[1]);
     }
     (void)close(ends[1]);
     while (strchr(answer, '\n') == NULL && (n = read(ends[0], answer + size, sizeof answer - 1 - size)) > 0) {
@@ -84,9 +84,9 @@ launch(struct bench_daemon *daemon)
 }
 
 bool
-bench_daemon_start(struct bench_daemon *daemon)
+bench_daemon_start(struct bench_daemon *daemon, const char *memory)
 {
-    *daemon = (struct bench_daemon){.directory = "/tmp/granary-bench-XXXXXX"};
+    *daemon = (struct bench_daemon){.directory = "/tmp/granary-bench-XXXXXX", .memory = memory};
     if (mkdtemp(daemon->directory) == NULL) {
         perror("granary: bench");
         return false;

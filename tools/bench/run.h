@@ -27,6 +27,9 @@ void run_empty(struct run *run, uint64_t first, size_t count);
 /* Get and release at random among count objects; batch of them a sample, for the clock takes about as long as one. */
 void run_time_gets(struct run *run, uint64_t first, size_t count, size_t batch, size_t rounds, struct samples *samples);
 
+/* How long others wait while memory is full (bench_stall.c). */
+void bench_stall(struct run *run);
+
 /* How get, metadata and a restart grow with the number of objects (bench_scale.c). */
 void bench_scale(struct run *run);
 
