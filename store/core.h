@@ -78,6 +78,7 @@ struct session {
     struct map leases;   /* counted by the store: serial -> count */
     struct map on_disk;  /* serial of an object in memory -> file, offset of its copy */
     struct map restores; /* id -> struct restore */
+    struct map slices;   /* stamp -> struct slice: of an object */
     struct map failures; /* id -> struct failure: why an object did not come back */
     struct deleting *deleting;
     size_t deleting_count;
@@ -94,7 +95,7 @@ struct session {
     uint64_t account_seen;       /* account.changes when it was published here last */
 };
 
-enum client_wait { CLIENT_READY, CLIENT_WAITS_ROOM, CLIENT_WAITS_PIN };
+enum client_wait { CLIENT_READY, CLIENT_WAITS_ROOM, CLIENT_WAITS_PIN, CLIENT_WAITS_SLICE };
 
 struct client {
     struct source socket_source; /* owner: this */
@@ -130,9 +131,10 @@ struct client {
     uint64_t bypassed; /* bytes granted to later requests while this one waited */
     bool counted_wait;
     struct gr_hold pin;
+    granary_id slice_id; /* ... that it waits for */
 };
 
-/* An object on its way back into memory. */
+/* An object, or a slice of one, on its way back into memory. */
 struct restore {
     struct list in_queue; /* store->restores, until a job runs */
     uint64_t ticket;      /* place in line, among the requests for room */
@@ -144,10 +146,13 @@ struct restore {
     struct segment *segment;
     uint64_t footprint;
     int64_t deadline_ns;
-    struct job job;
+    bool slice;    /* a part: `id` is the slice's, object.id the object's */
+    bool prefetch; /* nobody waits for it */
+    uint64_t from; /* in the object's image */
     struct level_object object;
+    unsigned parts; /* jobs under way */
     struct level_cost cost;
-    granary_err err; /* of the job, and its message */
+    granary_err err; /* of the jobs, and its message */
     char message[512];
 };
 
@@ -161,8 +166,9 @@ struct failure {
 
 #define STORE_NO_GROUP UINT32_MAX
 
-struct spill; /* evict.c: one job that writes a file */
-struct punch; /* giveback.c */
+struct spill;   /* evict.c: one job that writes a file */
+struct punch;   /* giveback.c */
+struct reading; /* reading.c: one job that reads files */
 
 struct store {
     struct gr_instance instance;
@@ -221,8 +227,9 @@ struct store {
     struct depot depots[DEPOTS];
     struct map files; /* number -> struct spill_file */
     struct workers *workers;
-    struct spill *spill;  /* under way */
-    char disk_error[512]; /* why the last spill failed, when no level can be spilled to; "" when it did not */
+    struct spill *spill;   /* under way */
+    struct reading *batch; /* of small restores, not submitted yet */
+    char disk_error[512];  /* why the last spill failed, when no level can be spilled to; "" when it did not */
     int64_t disk_retry_ns;
 
     uint16_t touched[STORE_TOUCHED]; /* wait words bumped since the last wake */

@@ -177,7 +177,7 @@ spill_end(struct spill *spill)
         struct gr_slot *slot = index_find_serial(&segment->session->index, object->id, object->serial);
 
         if (slot != NULL && GR_WORD_STATE(slot_word(slot)) == GR_SLOT_SEALED &&
-            (slot_flags(slot) & GR_FLAG_COPIED) == 0 && !segment->spoiled) {
+            (slot_flags(slot) & GR_FLAG_CLEAN) == 0 && !segment->spoiled) {
             victim_note(store, segment, slot);
         }
         segment->busy--;

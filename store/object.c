@@ -10,6 +10,7 @@
 #include "store/events.h"
 #include "store/hold.h"
 #include "store/memory.h"
+#include "store/slice.h"
 
 #define ONE_PIN ((uint64_t)1 << GR_FLAGS_PINS_SHIFT)
 
@@ -254,7 +255,10 @@ delete_sealed(struct session *session, struct gr_slot *slot, struct family *fami
         store->account.pinned -= footprint;
         slot_set_flags(slot, object.flags & ~(GR_MAX_PINS * ONE_PIN));
     }
-    if (object.flags & GR_FLAG_COPIED) {
+    if (object.flags & GR_FLAG_SLICE) {
+        segment->clean -= footprint;
+        store->account.clean -= footprint;
+    } else if (object.flags & GR_FLAG_COPIED) {
         forget_copy(session, segment, object.serial, footprint);
         slot_set_flags(slot, 0);
     }
@@ -319,9 +323,52 @@ object_end(struct session *session, struct gr_slot *slot)
     } else {
         delete_sealed(session, slot, family);
     }
-    account_take(&session->store->account, GR_ACCOUNT_OBJECTS, 1);
+    if ((object.flags & GR_FLAG_SLICE) == 0) {
+        account_take(&session->store->account, GR_ACCOUNT_OBJECTS, 1);
+        slices_drop(session, object.stamp);
+    }
     count(session, GR_COUNTER_deletes, 1);
     return GRANARY_OK;
+}
+
+bool
+object_slice(struct session *session, granary_id id, struct segment *segment, uint64_t offset, uint64_t size,
+             uint64_t *ret_serial)
+{
+    struct store *store = session->store;
+    struct index_object object = {
+        .id = id,
+        .serial = root_serial(&store->root),
+        .offset = offset,
+        .data_size = size,
+        .where = segment->number,
+        .flags = GR_FLAG_SLICE | (uint64_t)victim_clock(store) << GR_FLAGS_AGE_SHIFT,
+        .stamp = root_stamp(&store->root, store->wall_ms),
+    };
+    struct gr_slot *slot;
+
+    if (index_insert(&session->index, &object, &slot) != GRANARY_OK) {
+        return false;
+    }
+    segment_seal(segment, &store->account, size, (uint32_t)(slot - session->index.slots), object.serial);
+    segment->clean += size;
+    store->account.clean += size;
+    victim_note(store, segment, slot);
+    victim_tick(store, size);
+    count(session, GR_COUNTER_slices, 1);
+    session_touch(session, id);
+    *ret_serial = object.serial;
+    return true;
+}
+
+void
+object_drop_slice(struct session *session, struct gr_slot *slot)
+{
+    /* Without memory to remember it while it is leased, it stays until it is evicted. */
+    if (deleting_expect(session)) {
+        hold_object_ends(session, slot_object(slot).id);
+        delete_sealed(session, slot, NULL);
+    }
 }
 
 void
@@ -363,12 +410,17 @@ object_evict(struct session *session, struct gr_slot *slot)
         count(session, GR_COUNTER_evict_blocked, 1);
         return false;
     }
+    segment->clean -= footprint;
+    store->account.clean -= footprint;
+    if (object.flags & GR_FLAG_SLICE) {
+        index_remove(&session->index, slot);
+        segment_died(segment, &store->account, footprint);
+        return true;
+    }
     object.where = (uint32_t)copy->value.numbers[0];
     object.offset = copy->value.numbers[1];
     map_remove(&session->on_disk, copy);
     slot_rewrite(slot, &object, GR_SLOT_SPILLED);
-    segment->clean -= footprint;
-    store->account.clean -= footprint;
     segment_died(segment, &store->account, footprint);
     account_add(&store->account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
     account_add(&store->account, GR_ACCOUNT_OBJECTS_SPILLED, 1);

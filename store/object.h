@@ -49,6 +49,13 @@ bool object_restored(struct session *session, struct gr_slot *slot, struct segme
 void object_pinned(struct session *session, struct gr_slot *slot);
 void object_unpinned(struct session *session, struct gr_slot *slot);
 
+/* A part of a spilled object lies in a segment: an object of its own; segment_expect() went before. False: there is no
+ * memory, or no room in the index. */
+bool object_slice(struct session *session, granary_id id, struct segment *segment, uint64_t offset, uint64_t size,
+                  uint64_t *ret_serial);
+/* It goes, now or with its last lease. */
+void object_drop_slice(struct session *session, struct gr_slot *slot);
+
 /* Bump the wait word of an id; flush_touched() wakes those who sleep on the bumped words. */
 void session_touch(struct session *session, granary_id id);
 void store_flush_touched(struct store *store);

@@ -19,6 +19,7 @@
 #include "store/restore.h"
 #include "store/session.h"
 #include "store/shmfile.h"
+#include "store/slice.h"
 
 /* A lease page of its own, mapped here and ready for the client. */
 static granary_err
@@ -282,6 +283,15 @@ on_dead(struct client *client, const struct gr_frame_in *frame)
 }
 
 static granary_err
+on_slice(struct client *client, const struct gr_frame_in *frame)
+{
+    struct gr_slice slice;
+
+    memcpy(&slice, frame->body, sizeof slice);
+    return slice_request(client, &frame->head, &slice);
+}
+
+static granary_err
 on_ping(struct client *client, const struct gr_frame_in *frame)
 {
     return answer_plain(client, &frame->head, GRANARY_OK);
@@ -303,6 +313,7 @@ static const struct {
     [GR_STORE_PIN] = {on_pin, "PIN", sizeof(struct gr_hold)},
     [GR_STORE_UNPIN] = {on_unpin, "UNPIN", sizeof(struct gr_hold)},
     [GR_STORE_DEAD] = {on_dead, "DEAD", ANY_SIZE},
+    [GR_STORE_SLICE] = {on_slice, "SLICE", sizeof(struct gr_slice)},
     [GR_STORE_PING] = {on_ping, "PING", 0},
     [GR_STORE_SESSION_CREATE] = {on_session_create, "SESSION_CREATE", sizeof(struct gr_session_request)},
     [GR_STORE_SESSION_HAS] = {on_session_has, "SESSION_HAS", sizeof(struct gr_session_request)},

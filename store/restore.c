@@ -13,6 +13,8 @@
 #include "store/memory.h"
 #include "store/object.h"
 #include "store/queue.h"
+#include "store/reading.h"
+#include "store/slice.h"
 
 #define RESTORE_TIMEOUT_MS 30000
 #define ARENA_LEAST        ((uint64_t)64 << 10) /* small objects share a segment of at least this size ... */
@@ -126,67 +128,117 @@ static void
 restore_failed(struct restore *restore, granary_err err)
 {
     struct session *session = restore->session;
-    struct gr_slot *slot = index_find_serial(&session->index, restore->id, restore->serial);
+    struct gr_slot *slot = index_find_serial(&session->index, restore->object.id, restore->serial);
     bool damaged = err == GRANARY_ECORRUPT;
 
     if (slot == NULL) { /* deleted meanwhile */
         err = gr_fail(GRANARY_ENOENT, "the object was deleted while it was brought back");
-    } else {
+    } else if (!restore->slice) {
         failure_note(session, restore->id, err, damaged);
         if (damaged) {
             slot_set_flags(slot, slot_flags(slot) | GR_FLAG_DAMAGED);
             gr_log_error("OBJECT-DAMAGED", "%s", granary_error_message());
         }
+    }
+    if (slot != NULL) {
         count(session, GR_COUNTER_restore_failed, 1);
-        event_note(session->store, session, GR_EVENT_RESTORE_FAILED, &restore->id, (uint32_t)-err, restore->file, 0);
+        event_note(session->store, session, GR_EVENT_RESTORE_FAILED, &restore->object.id, (uint32_t)-err, restore->file,
+                   0);
     }
-    answer_pins(restore, NULL, err);
-    session_touch(session, restore->id);
-    store_flush_touched(session->store);
-}
-
-static void
-restore_run(struct job *job)
-{
-    struct restore *restore = list_owner(job, struct restore, job);
-    const struct depot *depot = restore->depot;
-
-    restore->err =
-        depot->ops->read(depot->self, restore->file, &restore->object, 0, restore->footprint, &restore->cost);
-    if (restore->err != GRANARY_OK) {
-        (void)snprintf(restore->message, sizeof restore->message, "%s", granary_error_message());
+    if (restore->slice) {
+        slice_answer(restore, err);
+    } else {
+        answer_pins(restore, NULL, err);
+        session_touch(session, restore->id);
+        store_flush_touched(session->store);
     }
 }
 
 static void
-restore_done(struct job *job)
+restore_succeeded(struct restore *restore, struct gr_slot *slot)
 {
-    struct restore *restore = list_owner(job, struct restore, job);
+    if (restore->slice) {
+        slice_answer(restore, GRANARY_OK);
+    } else {
+        answer_pins(restore, slot, GRANARY_OK);
+    }
+    store_flush_touched(restore->session->store);
+}
+
+/* What was read is an object now; false: there is no memory to book it. */
+static bool
+book(struct restore *restore, struct gr_slot *slot)
+{
+    return segment_expect(restore->segment) &&
+           (restore->slice ? slice_book(restore)
+                           : object_restored(restore->session, slot, restore->segment, restore->object.offset));
+}
+
+void
+restore_finished(struct restore *restore)
+{
     struct session *session = restore->session;
     struct store *store = session->store;
     struct segment *segment = restore->segment;
-    struct gr_slot *slot = index_find_serial(&session->index, restore->id, restore->serial);
+    struct gr_slot *slot = index_find_serial(&session->index, restore->object.id, restore->serial);
     granary_err err = restore->err;
 
     count(session, GR_COUNTER_frames_read, restore->cost.frames);
     count(session, GR_COUNTER_frame_bytes, restore->cost.bytes);
-    if (err == GRANARY_OK && slot != NULL &&
-        (!segment_expect(segment) || !object_restored(session, slot, segment, restore->object.offset))) {
-        err = gr_fail(GRANARY_ENOMEM, "no memory to book a restored object");
-    } else if (err != GRANARY_OK) {
+    if (err != GRANARY_OK) {
         (void)gr_fail(err, "%s", restore->message);
+    } else if (slot == NULL) {
+        err = GRANARY_ENOENT;
+    } else if (!book(restore, slot)) {
+        err = gr_fail(GRANARY_ENOMEM, "no memory to book a restored object");
     }
-    if (err == GRANARY_OK && slot != NULL) {
-        answer_pins(restore, slot, GRANARY_OK);
-        store_flush_touched(store);
+    if (err == GRANARY_OK) {
+        restore_succeeded(restore, slot);
     } else {
         segment_waste(segment, &store->account, restore->footprint);
-        restore_failed(restore, err == GRANARY_OK ? GRANARY_ENOENT : err);
+        restore_failed(restore, err);
     }
     segment_filled(session, segment);
     file_release(store, restore->file, 0);
     restore_free(restore);
     store->serve_now = true;
+}
+
+/* Wait for memory under this id, unless it is on its way already. */
+static granary_err
+restore_enqueue(struct session *session, const struct gr_slot *slot, granary_id id, struct restore **ret_restore)
+{
+    struct index_object object = slot_object(slot);
+    struct map_entry *entry = map_add(&session->restores, map_key_id(id));
+    struct restore *restore = entry == NULL ? NULL : entry->value.pointer;
+
+    if (restore != NULL && restore->serial == object.serial) {
+        *ret_restore = restore;
+        return GRANARY_OK;
+    }
+    restore = entry == NULL ? NULL : calloc(1, sizeof *restore);
+    if (restore == NULL) {
+        if (entry != NULL && entry->value.pointer == NULL) {
+            map_remove(&session->restores, entry);
+        }
+        return gr_fail(GRANARY_ENOMEM, "no memory to bring an object back");
+    }
+    entry->value.pointer = restore;
+    restore->session = session;
+    restore->id = id;
+    restore->serial = object.serial;
+    restore->object.id = object.id;
+    restore->object.data_size = object.data_size;
+    restore->object.meta_size = object.meta_size;
+    restore->object.stamp = object.stamp;
+    restore->footprint = slot_footprint(slot);
+    restore->deadline_ns = gr_deadline_ns(RESTORE_TIMEOUT_MS);
+    restore->ticket = ++session->store->ticket;
+    list_init(&restore->in_queue);
+    list_append(&session->store->restores, &restore->in_queue);
+    session->store->serve_now = true;
+    *ret_restore = restore;
+    return GRANARY_OK;
 }
 
 granary_err
@@ -195,7 +247,6 @@ restore_request(struct session *session, granary_id id, struct gr_slot **ret_slo
     struct gr_slot *slot = index_find(&session->index, id);
     bool damaged;
     struct restore *restore;
-    struct map_entry *entry;
     granary_err err;
 
     if (slot == NULL) {
@@ -213,29 +264,21 @@ restore_request(struct session *session, granary_id id, struct gr_slot **ret_slo
     if ((err = failure_tell(session, id, damaged)) != GRANARY_OK) {
         return err;
     }
-    entry = map_add(&session->restores, map_key_id(id));
-    if (entry != NULL && entry->value.pointer != NULL &&
-        ((struct restore *)entry->value.pointer)->serial == GR_WORD_SERIAL(slot_word(slot))) {
-        return GRANARY_OK; /* on its way */
+    return restore_enqueue(session, slot, id, &restore);
+}
+
+granary_err
+restore_request_slice(struct session *session, const struct gr_slot *slot, granary_id id, uint64_t from, uint64_t size)
+{
+    struct restore *restore;
+    granary_err err = restore_enqueue(session, slot, id, &restore);
+
+    if (err == GRANARY_OK) {
+        restore->slice = true;
+        restore->from = from;
+        restore->footprint = size;
     }
-    restore = entry == NULL ? NULL : calloc(1, sizeof *restore);
-    if (restore == NULL) {
-        if (entry != NULL && entry->value.pointer == NULL) {
-            map_remove(&session->restores, entry);
-        }
-        return gr_fail(GRANARY_ENOMEM, "no memory to bring an object back");
-    }
-    entry->value.pointer = restore;
-    restore->session = session;
-    restore->id = id;
-    restore->serial = GR_WORD_SERIAL(slot_word(slot));
-    restore->footprint = slot_footprint(slot);
-    restore->deadline_ns = gr_deadline_ns(RESTORE_TIMEOUT_MS);
-    restore->ticket = ++session->store->ticket;
-    list_init(&restore->in_queue);
-    list_append(&session->store->restores, &restore->in_queue);
-    session->store->serve_now = true;
-    return GRANARY_OK;
+    return err;
 }
 
 static uint64_t
@@ -293,28 +336,28 @@ check_file(const struct restore *restore, const struct gr_slot *slot)
     if (file_find(restore->session->store, slot_where(slot)) != NULL) {
         return GRANARY_OK;
     }
-    granary_id_format(restore->id, text);
+    granary_id_format(restore->object.id, text);
     return gr_fail(GRANARY_ECORRUPT, "object %s: spill file %u is lost", text, slot_where(slot));
 }
 
-static void
+static granary_err
 restore_start(struct restore *restore, const struct gr_slot *slot)
 {
     struct index_object object = slot_object(slot);
     struct store *store = restore->session->store;
     struct spill_file *file = file_find(store, object.where);
 
-    file_hold(file, 0);
     restore->file = object.where;
     restore->depot = depot_of(store, file);
-    restore->object.id = object.id;
-    restore->object.data_size = object.data_size;
-    restore->object.meta_size = object.meta_size;
-    restore->object.stamp = object.stamp;
     restore->object.fd = restore->segment->fd;
     restore->object.place = object.offset;
-    restore->job = (struct job){.run = restore_run, .done = restore_done};
-    workers_submit(store->workers, WORKER_READ, &restore->job);
+    if (!reading_start(restore)) {
+        segment_waste(restore->segment, &store->account, restore->footprint);
+        segment_filled(restore->session, restore->segment);
+        return gr_fail(GRANARY_ENOMEM, "no memory to bring an object back");
+    }
+    file_hold(file, 0); /* it stays until the jobs have run, wherever the object goes */
+    return GRANARY_OK;
 }
 
 bool
@@ -324,7 +367,7 @@ restore_serve(struct store *store, int64_t now_ns)
 
     list_each (node, next, &store->restores) {
         struct restore *restore = list_owner(node, struct restore, in_queue);
-        struct gr_slot *slot = index_find_serial(&restore->session->index, restore->id, restore->serial);
+        struct gr_slot *slot = index_find_serial(&restore->session->index, restore->object.id, restore->serial);
         granary_err err = slot == NULL ? GRANARY_ENOENT : check_file(restore, slot);
         bool disk_failed = store->disk_error[0] != '\0' && now_ns < store->disk_retry_ns;
 
@@ -346,16 +389,17 @@ restore_serve(struct store *store, int64_t now_ns)
                           (unsigned long long)restore->footprint, restore->session->name);
         }
         if (err == GRANARY_EBUSY) {
+            reading_flush(store);
             return false;
         }
         list_remove(&restore->in_queue);
-        if (err == GRANARY_OK) {
-            restore_start(restore, slot);
-        } else {
+        err = err == GRANARY_OK ? restore_start(restore, slot) : err;
+        if (err != GRANARY_OK) {
             restore_failed(restore, err);
             restore_free(restore);
         }
     }
+    reading_flush(store);
     return true;
 }
 
@@ -386,6 +430,7 @@ restore_fini(struct session *session)
         }
     }
     map_free(&session->restores);
+    slices_fini(session);
     while ((entry = map_next(&session->failures, &position)) != NULL) {
         free(entry->value.pointer);
     }

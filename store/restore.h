@@ -10,6 +10,13 @@
  */
 granary_err restore_request(struct session *session, granary_id id, struct gr_slot **ret_slot);
 
+/* The same for a part of a spilled object, under an id of its own. OK: it is on its way. Errors: ENOMEM */
+granary_err
+restore_request_slice(struct session *session, const struct gr_slot *slot, granary_id id, uint64_t from, uint64_t size);
+
+/* All of its jobs have run. */
+void restore_finished(struct restore *restore);
+
 /* Start restores that wait for memory. False: the first in line still waits. */
 bool restore_serve(struct store *store, int64_t now_ns);
 

@@ -91,7 +91,7 @@ release_copies(struct session *session)
             account_take(account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
             file_release(session->store, object.where, 0);
         }
-        if (state == GR_SLOT_SPILLED || state == GR_SLOT_SEALED) {
+        if ((state == GR_SLOT_SPILLED || state == GR_SLOT_SEALED) && (object.flags & GR_FLAG_SLICE) == 0) {
             account_take(account, GR_ACCOUNT_OBJECTS, 1);
         }
         if (GR_FLAGS_PINS(object.flags) > 0 && state == GR_SLOT_SEALED) {

@@ -160,7 +160,7 @@ victim_segment_gone(struct store *store, struct segment *segment)
 static enum victim_kind
 kind_of(uint64_t flags)
 {
-    return (flags & (GR_FLAG_COPIED | GR_FLAG_SLICE)) != 0 ? VICTIM_CLEAN : VICTIM_DIRTY;
+    return (flags & GR_FLAG_CLEAN) != 0 ? VICTIM_CLEAN : VICTIM_DIRTY;
 }
 
 void

@@ -11,12 +11,14 @@
 #include "base/error.h"
 #include "base/fd.h"
 
+#define LANE_MOST 4u
+
 struct lane {
     struct workers *workers;
     struct list queue;
     pthread_cond_t filled;
-    pthread_t thread;
-    bool started;
+    pthread_t threads[LANE_MOST];
+    unsigned started;
 };
 
 struct workers {
@@ -56,11 +58,34 @@ lane_main(void *argument)
     return NULL;
 }
 
+/* Reading unpacks, so it can use every cpu; writing waits for the disk: one file is packed while another is flushed. */
+static unsigned
+lane_threads(enum worker_lane lane)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (lane == WORKER_GIVE) {
+        return 1;
+    }
+    return lane == WORKER_WRITE || cpus < 2 ? 2 : cpus < (long)LANE_MOST ? (unsigned)cpus : LANE_MOST;
+}
+
+/* At least one thread of the lane runs. */
+static bool
+lane_start(struct lane *lane, unsigned threads)
+{
+    while (lane->started < threads && pthread_create(&lane->threads[lane->started], NULL, lane_main, lane) == 0) {
+        lane->started++;
+    }
+    return lane->started > 0;
+}
+
 granary_err
 workers_start(struct workers **ret_workers)
 {
     struct workers *workers = calloc(1, sizeof *workers);
     sigset_t all, before;
+    bool started = true;
 
     if (workers == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for the workers");
@@ -77,17 +102,13 @@ workers_start(struct workers **ret_workers)
     (void)sigfillset(&all);
     (void)sigdelset(&all, SIGBUS);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (int i = 0; i < WORKER_LANES && workers->fd >= 0; i++) {
-        struct lane *lane = &workers->lanes[i];
-
-        lane->started = pthread_create(&lane->thread, NULL, lane_main, lane) == 0;
+    for (int i = 0; i < WORKER_LANES; i++) {
+        started = started && workers->fd >= 0 && lane_start(&workers->lanes[i], lane_threads((enum worker_lane)i));
     }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    for (int i = 0; i < WORKER_LANES; i++) {
-        if (!workers->lanes[i].started) {
-            workers_stop(workers);
-            return gr_fail(GRANARY_ENOMEM, "cannot start the worker threads");
-        }
+    if (!started) {
+        workers_stop(workers);
+        return gr_fail(GRANARY_ENOMEM, "cannot start the worker threads");
     }
     *ret_workers = workers;
     return GRANARY_OK;
@@ -102,12 +123,12 @@ workers_stop(struct workers *workers)
     (void)pthread_mutex_lock(&workers->lock);
     workers->stopping = true;
     for (int i = 0; i < WORKER_LANES; i++) {
-        (void)pthread_cond_signal(&workers->lanes[i].filled);
+        (void)pthread_cond_broadcast(&workers->lanes[i].filled);
     }
     (void)pthread_mutex_unlock(&workers->lock);
     for (int i = 0; i < WORKER_LANES; i++) {
-        if (workers->lanes[i].started) {
-            (void)pthread_join(workers->lanes[i].thread, NULL);
+        for (unsigned thread = 0; thread < workers->lanes[i].started; thread++) {
+            (void)pthread_join(workers->lanes[i].threads[thread], NULL);
         }
         (void)pthread_cond_destroy(&workers->lanes[i].filled);
     }
@@ -121,6 +142,12 @@ int
 workers_fd(const struct workers *workers)
 {
     return workers->fd;
+}
+
+unsigned
+workers_readers(const struct workers *workers)
+{
+    return workers->lanes[WORKER_READ].started;
 }
 
 void

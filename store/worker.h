@@ -13,7 +13,7 @@ struct job {
     void (*done)(struct job *job); /* in the loop, afterwards; frees the job */
 };
 
-/* Each has a thread of its own: writing (spills, removals) never delays reading (restores) or giving memory back. */
+/* Each has threads of its own: writing (spills, removals) never delays reading (restores) or giving memory back. */
 enum worker_lane { WORKER_READ, WORKER_WRITE, WORKER_GIVE, WORKER_LANES };
 
 struct workers;
@@ -25,7 +25,10 @@ void workers_stop(struct workers *workers);
 
 /* Readable when jobs are done. */
 int workers_fd(const struct workers *workers);
+/* Threads that read. */
+unsigned workers_readers(const struct workers *workers);
 
+/* Several jobs of a lane may run at once, and end in any order. */
 void workers_submit(struct workers *workers, enum worker_lane lane, struct job *job);
 
 /* Call done() of every job that has run. */

@@ -101,7 +101,8 @@ _Static_assert(sizeof(struct gr_slot) == 64, "a slot is one cache line");
 #define GR_FLAG_DROPPED    0x20u /* deleted by name; references or containers still hold it */
 #define GR_FLAG_REMOTE     0x40u /* a copy lies at the remote level */
 #define GR_FLAG_PARENT     0x80u /* it contains others: PENDING and CONTAINS records of its id are its own */
-#define GR_FLAG_COPIED     (GR_FLAG_ON_DISK | GR_FLAG_REMOTE) /* either: dropping the memory is free */
+#define GR_FLAG_COPIED     (GR_FLAG_ON_DISK | GR_FLAG_REMOTE) /* either */
+#define GR_FLAG_CLEAN      (GR_FLAG_COPIED | GR_FLAG_SLICE)   /* dropping the memory is free */
 #define GR_FLAG_MASK       0xffu
 
 /* The other parts of a slot's flags. */

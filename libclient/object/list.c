@@ -62,7 +62,7 @@ scan_table(const struct table *table, scan_fn *each, void *context, granary_err 
         if (state == GR_SLOT_MOVED) {
             return false;
         }
-        if (state != GR_SLOT_EMPTY && state != GR_SLOT_TOMB) {
+        if (state != GR_SLOT_EMPTY && state != GR_SLOT_TOMB && (copy.flags & GR_FLAG_SLICE) == 0) {
             granary_object_info info = info_of(&copy);
 
             *ret_err = each(context, &info);

@@ -1,0 +1,192 @@
+/* What happens to objects below memory: slices, moves, persistence, compaction. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "contract/shm.h"
+#include "live.h"
+#include "object/client.h"
+#include "wire/frame.h"
+
+#define KIB ((uint64_t)1 << 10)
+#define MIB ((uint64_t)1 << 20)
+
+static granary_store_stat
+stat_of(granary_client *client)
+{
+    granary_store_stat stat;
+
+    assert_int_equal(granary_store_stat_get(client, &stat), GRANARY_OK);
+    return stat;
+}
+
+/* 0: there is none. */
+static granary_object_state
+state_of(granary_client *client, granary_id id)
+{
+    granary_object_info *infos;
+    granary_object_state state = 0;
+    size_t count;
+
+    assert_int_equal(granary_object_list(client, &infos, &count), GRANARY_OK);
+    for (size_t i = 0; i < count; i++) {
+        state = memcmp(&infos[i].id, &id, sizeof id) == 0 ? infos[i].state : state;
+    }
+    free(infos);
+    return state;
+}
+
+/* Put others until this object has left memory. */
+static void
+push_out(granary_client *client, uint64_t n)
+{
+    for (uint64_t other = 1000000; state_of(client, live_id(n)) == GRANARY_OBJECT_SEALED; other++) {
+        assert_true(other < 1000200);
+        assert_int_equal(live_put(client, other, 256 * KIB), GRANARY_OK);
+    }
+    for (uint64_t other = 1000000; granary_object_delete(client, live_id(other), 0) == GRANARY_OK; other++) {
+    }
+}
+
+static granary_err
+ask_slice(granary_client *client, uint64_t n, uint64_t offset, uint64_t length, struct gr_slice_reply *ret_reply)
+{
+    struct gr_slice slice = {.offset = offset, .length = length};
+    struct gr_frame_in frame = {.fd_count = 0};
+    granary_id id = live_id(n);
+    granary_err err;
+
+    memcpy(slice.id, id.bytes, sizeof slice.id);
+    socket_take(client);
+    err = socket_ask(client, GR_STORE_SLICE, &slice, sizeof slice, 10000, &frame);
+    if (err == GRANARY_OK) {
+        memcpy(ret_reply, frame.body, sizeof *ret_reply);
+    }
+    gr_frame_in_reset(&frame);
+    socket_give(client);
+    return err;
+}
+
+/* The slice's bytes are the object's. */
+static void
+check_slice(granary_client *client, uint64_t n, size_t size, const struct gr_slice_reply *reply, granary_view *ret_view)
+{
+    char *whole = malloc(size);
+    uint64_t bytes = reply->offset + reply->length > size ? size - reply->offset : reply->length;
+    granary_view view;
+    granary_id id;
+
+    live_fill(whole, size, n);
+    memcpy(id.bytes, reply->id, sizeof id.bytes);
+    assert_int_equal(granary_object_get(client, id, 0, &view), GRANARY_OK);
+    assert_int_equal(view.data_size, reply->length);
+    assert_memory_equal(view.data, whole + reply->offset, bytes);
+    free(whole);
+    if (ret_view != NULL) {
+        *ret_view = view;
+    } else {
+        granary_object_release(client, &view);
+    }
+}
+
+static void
+a_slice_costs_its_frames(void **state)
+{
+    const size_t size = 3 * MIB + 100;
+    struct live live;
+    struct gr_slice_reply reply;
+    granary_client *client;
+    granary_store_stat before, after;
+
+    (void)state;
+    live_start(&live, 8 * MIB, 0);
+    client = live_connect(&live, NULL);
+    assert_int_equal(live_put(client, 1, size), GRANARY_OK);
+    assert_int_equal(ask_slice(client, 1, 0, 1, &reply), GRANARY_ESTATE);
+    push_out(client, 1);
+    before = stat_of(client);
+    for (uint64_t at = 0; at < size; at += 700000) {
+        uint64_t length = size - at < 1000 ? size - at : 1000;
+
+        assert_int_equal(ask_slice(client, 1, at, length, &reply), GRANARY_OK);
+        assert_true(reply.offset <= at && reply.offset + reply.length >= at + length);
+        assert_true(reply.length <= 2 * 256 * KIB);
+        check_slice(client, 1, size, &reply, NULL);
+        /* It is there: the second one is the same, and costs nothing. */
+        assert_int_equal(ask_slice(client, 1, at, length, &reply), GRANARY_OK);
+    }
+    after = stat_of(client);
+    assert_int_equal(after.slices - before.slices, 5);
+    assert_true(after.frames_read - before.frames_read <= 6);
+    assert_true(after.frame_bytes - before.frame_bytes < 6 * 264 * KIB);
+    assert_int_equal(after.restores, before.restores);
+    assert_int_equal(after.objects, 1);
+    assert_int_equal(state_of(client, live_id(1)), GRANARY_OBJECT_SPILLED);
+
+    assert_int_equal(ask_slice(client, 1, size + 100, 100, &reply), GRANARY_EINVAL);
+    assert_int_equal(ask_slice(client, 1, 0, UINT64_MAX, &reply), GRANARY_EINVAL);
+    assert_int_equal(ask_slice(client, 1, 5, 0, &reply), GRANARY_EINVAL);
+    assert_int_equal(ask_slice(client, 77, 0, 1, &reply), GRANARY_ENOENT);
+    assert_int_equal(live_verify(client, 1, size), GRANARY_OK);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* Slices leave memory before anything else, and without a byte written; they go with their object. */
+static void
+slices_go_first_and_with_their_object(void **state)
+{
+    struct live live;
+    struct gr_slice_reply reply, other;
+    granary_client *client;
+    granary_view view;
+    granary_id id;
+
+    (void)state;
+    live_start(&live, 8 * MIB, 0);
+    client = live_connect(&live, NULL);
+    assert_int_equal(live_put(client, 1, 4 * MIB), GRANARY_OK);
+    push_out(client, 1);
+    assert_int_equal(ask_slice(client, 1, MIB, MIB, &reply), GRANARY_OK);
+    assert_int_equal(reply.length, MIB);
+    memcpy(id.bytes, reply.id, sizeof id.bytes);
+    for (unsigned i = 2; i < 40 && granary_object_contains(client, id); i++) {
+        assert_int_equal(live_put(client, i, MIB), GRANARY_OK);
+    }
+    assert_false(granary_object_contains(client, id));
+
+    assert_int_equal(ask_slice(client, 1, MIB, MIB, &reply), GRANARY_OK);
+    check_slice(client, 1, 4 * MIB, &reply, &view);
+    assert_int_equal(ask_slice(client, 1, 0, 10, &other), GRANARY_OK);
+    assert_int_equal(granary_object_delete(client, live_id(1), 0), GRANARY_OK);
+    assert_false(granary_object_contains(client, id));
+    assert_int_equal(ask_slice(client, 1, MIB, MIB, &other), GRANARY_ENOENT);
+    assert_int_equal(*(const char *)view.data, *(const char *)view.data); /* still mapped */
+    granary_object_release(client, &view);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slice_costs_its_frames),
+        cmocka_unit_test(slices_go_first_and_with_their_object),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
