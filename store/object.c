@@ -260,7 +260,7 @@ delete_sealed(struct session *session, struct gr_slot *slot, struct family *fami
         store->account.clean -= footprint;
     } else if (object.flags & GR_FLAG_COPIED) {
         forget_copy(session, segment, object.serial, footprint);
-        slot_set_flags(slot, 0);
+        slot_set_flags(slot, slot_flags(slot) & ~(uint64_t)GR_FLAG_ON_DISK);
     }
     slot_enter(slot, GR_SLOT_DELETING);
     held = session_holds(session, object.serial);
@@ -482,6 +482,33 @@ object_restored(struct session *session, struct gr_slot *slot, struct segment *s
     event_note(store, session, GR_EVENT_RESTORE, &object.id, object.data_size, (uint32_t)copy->value.numbers[0], 0);
     session_touch(session, object.id);
     return true;
+}
+
+granary_err
+object_hint(struct session *session, granary_id id, int importance, int next_use)
+{
+    struct gr_slot *slot = index_find(&session->index, id);
+    char text[GRANARY_ID_TEXT + 1];
+    uint64_t flags;
+
+    if (slot == NULL) {
+        granary_id_format(id, text);
+        return gr_fail(GRANARY_ENOENT, "object %s: not found", text);
+    }
+    flags = slot_flags(slot);
+    if (importance >= 0) {
+        flags &= ~((uint64_t)0xff << GR_FLAGS_IMPORTANCE_SHIFT);
+        flags |= (uint64_t)importance << GR_FLAGS_IMPORTANCE_SHIFT;
+    }
+    if (next_use >= 0) {
+        flags &= ~((uint64_t)0xff << GR_FLAGS_NEXT_USE_SHIFT);
+        flags |= (uint64_t)next_use << GR_FLAGS_NEXT_USE_SHIFT;
+    }
+    slot_set_flags(slot, flags);
+    if (GR_WORD_STATE(slot_word(slot)) == GR_SLOT_SEALED) {
+        victim_note(session->store, segment_by_number(session->store, slot_where(slot)), slot);
+    }
+    return GRANARY_OK;
 }
 
 void

@@ -45,6 +45,9 @@ bool object_on_disk(struct session *session, struct gr_slot *slot, struct spill_
 /* A SPILLED object lies in a segment again; segment_expect() went before. False: out of memory, nothing changed. */
 bool object_restored(struct session *session, struct gr_slot *slot, struct segment *segment, uint64_t offset);
 
+/* What its creator or a user said of its future; -1 leaves a value as it is. Errors: ENOENT */
+granary_err object_hint(struct session *session, granary_id id, int importance, int next_use);
+
 /* One pin of the object more, or less; the ledger says whose. */
 void object_pinned(struct session *session, struct gr_slot *slot);
 void object_unpinned(struct session *session, struct gr_slot *slot);

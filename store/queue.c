@@ -333,6 +333,10 @@ queue_request(struct client *client, const struct gr_frame *request, const struc
                                   (unsigned long long)client->min_bytes, (unsigned long long)capacity));
         return;
     }
+    if (cap < client->min_bytes + client->min_bytes / 2) { /* who grows by pieces may ask ahead of its need */
+        cap =
+            client->min_bytes + client->min_bytes / 2 < capacity ? client->min_bytes + client->min_bytes / 2 : capacity;
+    }
     client->want_bytes = room->want_bytes > cap ? cap : room->want_bytes;
     if (client->want_bytes < client->min_bytes) {
         client->want_bytes = client->min_bytes;

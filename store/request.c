@@ -297,6 +297,21 @@ on_ping(struct client *client, const struct gr_frame_in *frame)
     return answer_plain(client, &frame->head, GRANARY_OK);
 }
 
+static granary_err
+on_hint(struct client *client, const struct gr_frame_in *frame)
+{
+    struct gr_hint hint;
+    granary_id id;
+
+    memcpy(&hint, frame->body, sizeof hint);
+    memcpy(id.bytes, hint.id, sizeof id.bytes);
+    if (hint.importance < -1 || hint.importance > 255 || hint.next_use < -1 || hint.next_use > 255) {
+        return answer_plain(client, &frame->head,
+                            gr_fail(GRANARY_EINVAL, "importance and next use are 0 to 255, or -1"));
+    }
+    return answer_plain(client, &frame->head, object_hint(client->session, id, hint.importance, hint.next_use));
+}
+
 #define ANY_SIZE UINT32_MAX
 
 static const struct {
@@ -315,6 +330,7 @@ static const struct {
     [GR_STORE_DEAD] = {on_dead, "DEAD", ANY_SIZE},
     [GR_STORE_SLICE] = {on_slice, "SLICE", sizeof(struct gr_slice)},
     [GR_STORE_PING] = {on_ping, "PING", 0},
+    [GR_STORE_HINT] = {on_hint, "HINT", sizeof(struct gr_hint)},
     [GR_STORE_SESSION_CREATE] = {on_session_create, "SESSION_CREATE", sizeof(struct gr_session_request)},
     [GR_STORE_SESSION_HAS] = {on_session_has, "SESSION_HAS", sizeof(struct gr_session_request)},
     [GR_STORE_SESSION_DELETE] = {on_session_delete, "SESSION_DELETE", sizeof(struct gr_session_request)},

@@ -22,6 +22,17 @@ id_of_bytes(const void *bytes, size_t size)
     return id;
 }
 
+void
+gr_hash128_format(const void *bytes, size_t size, char ret_text[33])
+{
+    XXH128_canonical_t canonical;
+
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes, size));
+    for (size_t i = 0; i < sizeof canonical.digest; i++) {
+        (void)snprintf(ret_text + 2 * i, 3, "%02x", canonical.digest[i]);
+    }
+}
+
 uint64_t
 gr_hash64(const void *bytes, size_t size)
 {

@@ -39,6 +39,9 @@ gr_id_is_zero(granary_id id)
 /* The id of output `output` of chunk operator `op` of a graph: known before anything runs. */
 granary_id gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output);
 
+/* XXH3-128 as text in its canonical form, as `xxh128sum` prints it. */
+void gr_hash128_format(const void *bytes, size_t size, char ret_text[33]);
+
 /* XXH3-64. */
 uint64_t gr_hash64(const void *bytes, size_t size);
 uint64_t gr_hash64_seeded(const void *bytes, size_t size, uint64_t seed);

@@ -32,6 +32,9 @@
 /* What exists is waited for so long at least, whatever the caller's timeout. */
 #define EXISTS_WAIT_MS 30000
 
+/* granary_buffer.state between create and seal or abort. */
+#define BUFFER_OPEN 0x6f70656eu
+
 /* ---- mappings (segment.c) ---- */
 
 /* An index table, mapped read-only. Old ones stay mapped until disconnect: another thread may be reading. */
@@ -375,19 +378,25 @@ granary_err ring_push(granary_client *client, const struct gr_ring_entry *entry,
                       bool report, uint64_t *ret_position);
 /* Fill an entry if that needs no waiting. */
 void ring_try_push(granary_client *client, const struct gr_ring_entry *entry);
+/* Nobody waits any more for those of these answers that did not come. */
+void ring_forget(granary_client *client, const struct ring_answer *answers, size_t count);
 /* Until the entry at position is answered; without the lock. Errors: the store's · EUNREACHABLE */
 granary_err ring_wait(granary_client *client, uint64_t position, struct ring_answer *answer);
 
 /* ---- room.c; with client->lock held ---- */
 
 /*
- * Take room for an object of footprint bytes. Gives the lock up while it asks the store.
- * Errors: EFULL · EUNREACHABLE · ENOMEM
+ * Take room for an object of footprint bytes; ahead: more that it may need later, if a room of its own can have it.
+ * Gives the lock up while it asks the store. Errors: EFULL · EUNREACHABLE · ENOMEM
  */
-granary_err room_carve(granary_client *client, uint64_t footprint, int64_t deadline_ns, struct room **ret_room,
-                       uint64_t *ret_offset);
+granary_err room_carve(granary_client *client, uint64_t footprint, uint64_t ahead, int64_t deadline_ns,
+                       struct room **ret_room, uint64_t *ret_offset);
+/* Let what was carved last end elsewhere. False: the room has no space, or no pages, for that. May give the lock up. */
+bool room_extend(granary_client *client, struct room *room, uint64_t end);
 /* An object of the room was sealed or aborted; retires the room when it was the last of one that is full. */
 void room_settle(granary_client *client, struct room *room);
+/* Give back what an unsealed object takes; without the lock. */
+void room_give(granary_client *client, const granary_buffer *buffer);
 /* In a strict session an object is sealed only when its writer can write it no more: forget the writable mapping. */
 void room_surrender(struct room *room);
 /* It need not be retired any more: the store has forgotten it, or granted it anew. */

@@ -1,4 +1,5 @@
 /* Get and release: leases as views. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -145,22 +146,30 @@ granary_object_get_many(granary_client *client, const granary_id *ids, size_t co
                         granary_view *ret_views, size_t *ret_failed)
 {
     granary_err err = gr_client_check(client);
+    granary_view *views;
     size_t at = 0;
 
-    if (err != GRANARY_OK) {
+    if (err != GRANARY_OK || count == 0) {
         return err;
     }
-    memset(ret_views, 0, count * sizeof *ret_views);
-    err = get_present(client, ids, count, ret_views, &at);
-    if (err == GRANARY_OK) {
-        err = get_missing(client, ids, count, timeout_ms, ret_views, &at);
+    /* The caller's views stay what they are until all are there. */
+    views = calloc(count, sizeof *views);
+    if (views == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "get %zu objects: out of memory", count);
     }
-    if (err != GRANARY_OK) {
-        granary_object_release_many(client, ret_views, count);
+    err = get_present(client, ids, count, views, &at);
+    if (err == GRANARY_OK) {
+        err = get_missing(client, ids, count, timeout_ms, views, &at);
+    }
+    if (err == GRANARY_OK) {
+        memcpy(ret_views, views, count * sizeof *views);
+    } else {
+        granary_object_release_many(client, views, count);
         if (ret_failed != NULL) {
             *ret_failed = at;
         }
     }
+    free(views);
     return err;
 }
 

@@ -6,8 +6,8 @@
 #include "base/id.h"
 #include "object/client.h"
 
-#define BUFFER_OPEN 0x6f70656eu /* granary_buffer.state between create and seal or abort */
-#define PUT_WAIT_MS 30000
+#define PUT_WAIT_MS     30000
+#define PERSIST_WAIT_MS 60000
 
 static granary_err
 create_check(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size)
@@ -47,7 +47,7 @@ granary_object_create(granary_client *client, granary_id id, uint64_t data_size,
         return err;
     }
     (void)pthread_mutex_lock(&client->lock);
-    err = room_carve(client, GR_FOOTPRINT(data_size, meta_size), gr_deadline_ns(timeout_ms), &room, &offset);
+    err = room_carve(client, GR_FOOTPRINT(data_size, meta_size), 0, gr_deadline_ns(timeout_ms), &room, &offset);
     (void)pthread_mutex_unlock(&client->lock);
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "object %s", id_text(id));
@@ -66,10 +66,72 @@ granary_object_create(granary_client *client, granary_id id, uint64_t data_size,
     return GRANARY_OK;
 }
 
+/* What is impossible is refused before anything is made. */
+static granary_err
+options_check(granary_id id, const granary_object_options *options)
+{
+    const granary_levels levels = GRANARY_LEVEL_GPU | GRANARY_LEVEL_MEMORY | GRANARY_LEVEL_DISK | GRANARY_LEVEL_REMOTE;
+
+    if (options->importance < 0 || options->importance > 255 || options->next_use < 0 || options->next_use > 255) {
+        return gr_fail(GRANARY_EINVAL, "object %s: importance and next use are 0 to 255", id_text(id));
+    }
+    if ((options->persist & ~levels) != 0) {
+        return gr_fail(GRANARY_EINVAL, "object %s: no such level: %u", id_text(id), options->persist & ~levels);
+    }
+    if (options->contains_count > 0 && options->contains == NULL) {
+        return gr_fail(GRANARY_EINVAL, "object %s: %zu contained objects, but no ids", id_text(id),
+                       options->contains_count);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+granary_object_create_with(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size,
+                           const granary_object_options *options, granary_buffer *ret_buffer)
+{
+    granary_buffer buffer;
+    granary_err err;
+
+    if (options == NULL) {
+        return granary_object_create(client, id, data_size, meta_size, PUT_WAIT_MS, ret_buffer);
+    }
+    err = options_check(id, options);
+    if (err == GRANARY_OK) {
+        err = granary_object_create(client, id, data_size, meta_size,
+                                    options->timeout_ms == 0 ? PUT_WAIT_MS : options->timeout_ms, &buffer);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    buffer.importance = (uint8_t)options->importance;
+    buffer.next_use = (uint8_t)options->next_use;
+    buffer.flags = options->counted ? GR_SEAL_COUNTED : 0;
+    buffer.persist = options->persist;
+    if (options->contains_count > 0) {
+        err = contain_send(client, id, options->contains, options->contains_count);
+        if (err != GRANARY_OK) {
+            granary_object_abort(client, &buffer);
+            return err;
+        }
+        buffer.flags |= GR_SEAL_PARENT;
+    }
+    *ret_buffer = buffer;
+    return GRANARY_OK;
+}
+
+/* Copies at the levels the object is to lie on, beside memory, where it is sealed. */
+static granary_err
+object_persist(granary_client *client, granary_id id, granary_levels levels)
+{
+    granary_err err = granary_object_move(client, id, levels, 0, PERSIST_WAIT_MS);
+
+    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "sealed, but not copied");
+}
+
 static granary_err
 object_seal(granary_client *client, granary_buffer *buffer, int flags)
 {
-    bool wait = (flags & GRANARY_NOWAIT) == 0;
+    bool wait = (flags & GRANARY_NOWAIT) == 0 || buffer->persist != 0;
     struct gr_ring_entry entry = {.op = GR_RING_SEAL};
     struct ring_answer answer = {.done = false};
     granary_err err = gr_client_check(client);
@@ -87,6 +149,9 @@ object_seal(granary_client *client, granary_buffer *buffer, int flags)
     entry.offset = buffer->offset;
     entry.data_size = buffer->data_size;
     entry.meta_size = (uint32_t)buffer->meta_size;
+    entry.importance = buffer->importance;
+    entry.next_use = buffer->next_use;
+    entry.flags = (uint8_t)buffer->flags;
     buffer->state = 0;
     (void)pthread_mutex_lock(&client->lock);
     room = room_of(client, buffer->segment);
@@ -107,7 +172,7 @@ object_seal(granary_client *client, granary_buffer *buffer, int flags)
         return gr_fail(err, "object %s: %s", id_text(buffer->id),
                        err == GRANARY_EEXIST ? "exists already" : granary_error_text(err));
     }
-    return err;
+    return err == GRANARY_OK && buffer->persist != 0 ? object_persist(client, buffer->id, buffer->persist) : err;
 }
 
 granary_err
@@ -119,31 +184,29 @@ granary_object_seal(granary_client *client, granary_buffer *buffer)
 void
 granary_object_abort(granary_client *client, granary_buffer *buffer)
 {
-    uint64_t footprint;
-    struct room *room;
-
     if (buffer == NULL || buffer->state != BUFFER_OPEN || !client_is_ours(client)) {
         return;
     }
     buffer->state = 0;
-    footprint = GR_FOOTPRINT(buffer->data_size, buffer->meta_size);
-    (void)pthread_mutex_lock(&client->lock);
-    room = room_of(client, buffer->segment);
-    if (room != NULL) {
-        if (room->used == buffer->offset + footprint) {
-            room->used = buffer->offset; /* the last one carved: its room is free at once */
-        }
-        room_settle(client, room);
+    room_give(client, buffer);
+    if ((buffer->flags & GR_SEAL_PARENT) != 0) {
+        contain_cancel(client, buffer->id);
     }
-    (void)pthread_mutex_unlock(&client->lock);
 }
 
 granary_err
 granary_object_put(granary_client *client, granary_id id, const void *data, uint64_t data_size, const void *meta,
                    uint64_t meta_size, int flags)
 {
+    return granary_object_put_with(client, id, data, data_size, meta, meta_size, NULL, flags);
+}
+
+granary_err
+granary_object_put_with(granary_client *client, granary_id id, const void *data, uint64_t data_size, const void *meta,
+                        uint64_t meta_size, const granary_object_options *options, int flags)
+{
     granary_buffer buffer;
-    granary_err err = granary_object_create(client, id, data_size, meta_size, PUT_WAIT_MS, &buffer);
+    granary_err err = granary_object_create_with(client, id, data_size, meta_size, options, &buffer);
 
     if (err != GRANARY_OK) {
         return err;

@@ -243,6 +243,18 @@ ring_wait(granary_client *client, uint64_t position, struct ring_answer *answer)
     return err;
 }
 
+void
+ring_forget(granary_client *client, const struct ring_answer *answers, size_t count)
+{
+    for (size_t i = 0; i < GR_RING_ENTRIES; i++) {
+        struct ring_answer *answer = client->ring.notes[i].answer;
+
+        if (answer >= answers && answer < answers + count) {
+            client->ring.notes[i].answer = NULL;
+        }
+    }
+}
+
 granary_err
 granary_flush(granary_client *client)
 {

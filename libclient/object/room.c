@@ -305,13 +305,21 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
     return err;
 }
 
+/* The largest room to be shared by objects. */
+static uint64_t
+shared_most(const granary_client *client)
+{
+    uint64_t most = client->capacity_bytes / 32;
+
+    return most > ROOM_LARGEST ? ROOM_LARGEST : most < ROOM_FIRST ? ROOM_FIRST : most;
+}
+
 static uint64_t
 room_want(granary_client *client, uint64_t footprint)
 {
-    uint64_t largest = client->capacity_bytes / 32;
+    uint64_t largest = shared_most(client);
     uint64_t want = client->room_want < ROOM_FIRST ? ROOM_FIRST : client->room_want;
 
-    largest = largest > ROOM_LARGEST ? ROOM_LARGEST : largest < ROOM_FIRST ? ROOM_FIRST : largest;
     want = want > largest ? largest : want;
     client->room_want = want * 2;
     return PAGE_UP(want < footprint ? footprint : want);
@@ -320,13 +328,13 @@ room_want(granary_client *client, uint64_t footprint)
 /* ---- carving; with the lock ---- */
 
 static granary_err
-carve_own(granary_client *client, uint64_t footprint, int64_t deadline_ns, struct room **ret_room)
+carve_own(granary_client *client, uint64_t footprint, uint64_t ahead, int64_t deadline_ns, struct room **ret_room)
 {
     struct room *room = NULL;
     granary_err err;
 
     (void)pthread_mutex_unlock(&client->lock);
-    err = room_request(client, footprint, PAGE_UP(footprint), true, deadline_ns, &room);
+    err = room_request(client, footprint, PAGE_UP(footprint + ahead), true, deadline_ns, &room);
     if (err == GRANARY_OK) {
         err = room_populate(room, footprint);
     }
@@ -361,8 +369,20 @@ carve_shared(granary_client *client, uint64_t footprint, int64_t deadline_ns, st
     return GRANARY_OK;
 }
 
+/* Pages for the next `more` bytes, and some to spare when those are few. */
+static granary_err
+room_back(struct room *room, uint64_t more)
+{
+    uint64_t end = room->used + (more < POPULATE_STEP ? POPULATE_STEP : more);
+
+    if (room->used + more <= room->populated) {
+        return GRANARY_OK;
+    }
+    return room_populate(room, end < room->size_bytes ? end : room->size_bytes);
+}
+
 granary_err
-room_carve(granary_client *client, uint64_t footprint, int64_t deadline_ns, struct room **ret_room,
+room_carve(granary_client *client, uint64_t footprint, uint64_t ahead, int64_t deadline_ns, struct room **ret_room,
            uint64_t *ret_offset)
 {
     struct room *room = NULL;
@@ -373,12 +393,13 @@ room_carve(granary_client *client, uint64_t footprint, int64_t deadline_ns, stru
                        "%llu bytes are more than the store's whole budget of %llu: start it with a larger one",
                        (unsigned long long)footprint, (unsigned long long)client->capacity_bytes);
     }
-    err = footprint >= ROOM_OWN || client_is_strict(client) ? carve_own(client, footprint, deadline_ns, &room)
-                                                            : carve_shared(client, footprint, deadline_ns, &room);
-    if (err == GRANARY_OK && room->used + footprint > room->populated) {
-        uint64_t end = room->used + (footprint < POPULATE_STEP ? POPULATE_STEP : footprint);
-
-        err = room_populate(room, end < room->size_bytes ? end : room->size_bytes);
+    if (footprint >= ROOM_OWN || client_is_strict(client) || (ahead > 0 && footprint + ahead > shared_most(client))) {
+        err = carve_own(client, footprint, ahead, deadline_ns, &room);
+    } else {
+        err = carve_shared(client, footprint, deadline_ns, &room);
+    }
+    if (err == GRANARY_OK) {
+        err = room_back(room, footprint);
     }
     if (err != GRANARY_OK) {
         return err;
@@ -388,4 +409,44 @@ room_carve(granary_client *client, uint64_t footprint, int64_t deadline_ns, stru
     room->used += footprint;
     room->outstanding++;
     return GRANARY_OK;
+}
+
+bool
+room_extend(granary_client *client, struct room *room, uint64_t end)
+{
+    bool shared = room->current;
+    granary_err err = GRANARY_OK;
+
+    if (end > room->size_bytes) {
+        return false;
+    }
+    if (end > room->used) {
+        /* In a room of its own nobody is in the way of an object: the pages may take their time. */
+        if (!shared) {
+            (void)pthread_mutex_unlock(&client->lock);
+        }
+        err = room_back(room, end - room->used);
+        if (!shared) {
+            (void)pthread_mutex_lock(&client->lock);
+        }
+    }
+    room->used = err == GRANARY_OK ? end : room->used;
+    return err == GRANARY_OK;
+}
+
+void
+room_give(granary_client *client, const granary_buffer *buffer)
+{
+    uint64_t end = buffer->offset + GR_FOOTPRINT(buffer->data_size, buffer->meta_size);
+    struct room *room;
+
+    (void)pthread_mutex_lock(&client->lock);
+    room = room_of(client, buffer->segment);
+    if (room != NULL) {
+        if (room->used == end) {
+            room->used = buffer->offset; /* the last one carved: its room is free at once */
+        }
+        room_settle(client, room);
+    }
+    (void)pthread_mutex_unlock(&client->lock);
 }
