@@ -488,12 +488,10 @@ granary_err
 object_hint(struct session *session, granary_id id, int importance, int next_use)
 {
     struct gr_slot *slot = index_find(&session->index, id);
-    char text[GRANARY_ID_TEXT + 1];
     uint64_t flags;
 
     if (slot == NULL) {
-        granary_id_format(id, text);
-        return gr_fail(GRANARY_ENOENT, "object %s: not found", text);
+        return object_not_found(id);
     }
     flags = slot_flags(slot);
     if (importance >= 0) {
