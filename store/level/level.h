@@ -17,59 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "granary/types.h"
-
-/* An object's image is its data, padded, then its metadata, padded: GR_FOOTPRINT bytes. So much of it is one frame,
- * which is compressed, read and unpacked as one. */
-#define LEVEL_FRAME ((uint64_t)256 << 10)
-
-/* One object on its way between shared memory and a level. */
-struct level_object {
-    granary_id id;
-    uint64_t serial; /* the store's own; not kept by the level */
-    uint64_t data_size;
-    uint32_t meta_size;
-    uint64_t stamp;  /* of its slot: what tells it from another with the same id */
-    int fd;          /* the shared memory it lies in, or goes to */
-    uint64_t offset; /* ... at this offset */
-    bool packed;     /* write: fd is another spill file, offset its place there: its frames are copied as they are */
-    bool unreadable; /* set by write: what fd has is not what it should be */
-    uint64_t place;  /* of its record in the file: set by write, used by read */
-};
-
-#define LEVEL_FILE_PERSISTENT 1u /* survives the machine's restart, and the store's orderly end */
-
-/* What a file says of itself. */
-struct level_file {
-    uint32_t number;
-    uint32_t flags; /* LEVEL_FILE_... */
-    char session[64];
-    uint64_t objects;
-    uint64_t bytes;
-    uint64_t created_ms;
-    /* Of a scan. ESTATE: it was never completed; EVERSION another release wrote it; ECORRUPT; EIO. The message tells.
-     */
-    granary_err err;
-    char path[600];
-};
-
-/* What a file's index says of one object. */
-struct level_record {
-    granary_id id;
-    uint64_t stamp;
-    uint64_t data_size;
-    uint32_t meta_size;
-    uint32_t frames;
-    uint64_t place;
-};
-
-/* Who is told what a scan finds. A function that fails ends the scan with its error. */
-struct level_visitor {
-    void *context;
-    /* A file; its records follow when file->err is OK. */
-    granary_err (*file)(void *context, const struct level_file *file);
-    granary_err (*record)(void *context, const struct level_file *file, const struct level_record *record);
-};
+#include "spill/spill.h"
 
 struct level_options {
     const char *dir; /* disk, remote: of this instance's own */
@@ -78,12 +26,6 @@ struct level_options {
 struct level_capacity {
     uint64_t total; /* bytes */
     uint64_t available;
-};
-
-/* What reading has cost; added to. */
-struct level_cost {
-    uint64_t frames;
-    uint64_t bytes;
 };
 
 #define LEVEL_SEEKABLE   1u /* a range is read without the rest */
@@ -153,9 +95,6 @@ extern const struct level_ops level_gpu;
 extern const struct level_ops level_memory;
 extern const struct level_ops level_disk;
 extern const struct level_ops level_remote;
-
-/* Scan a directory of spill files without any store; nothing is changed. ENOENT: there is none. */
-granary_err level_scan_directory(const char *dir, const struct level_visitor *visitor);
 
 /* The part of an image that [offset, offset + length) needs: whole frames. */
 static inline void

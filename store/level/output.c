@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "level/format.h"
+#include "spill/format.h"
 
 #define PIECE ((size_t)1 << 20)
 

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "contract/shm.h"
-#include "level/image.h"
 #include "level/spillfile.h"
+#include "spill/image.h"
 
 #define DIRECT_LEAST ((uint64_t)1 << 20) /* less is read through the page cache: its neighbours come with it */
 

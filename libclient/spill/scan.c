@@ -12,8 +12,8 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "contract/shm.h"
-#include "level/directory.h"
-#include "level/format.h"
+#include "spill/format.h"
+#include "spill/spill.h"
 
 static granary_err
 damaged(const struct level_file *file, const char *why)

@@ -1,4 +1,4 @@
-#include "level/image.h"
+#include "spill/image.h"
 
 #include <errno.h>
 #include <fcntl.h>

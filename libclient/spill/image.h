@@ -1,9 +1,9 @@
 /* An object's image as a spill file holds it: found, verified, and read frame by frame. */
-#ifndef LEVEL_IMAGE_H
-#define LEVEL_IMAGE_H
+#ifndef SPILL_IMAGE_H
+#define SPILL_IMAGE_H
 
-#include "level/format.h"
-#include "level/level.h"
+#include "spill/format.h"
+#include "spill/spill.h"
 
 struct image {
     int fd;           /* borrowed */

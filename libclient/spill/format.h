@@ -1,6 +1,6 @@
 /* The layout of a spill file, version 2: docs/formats.md has the same in prose. Native (little-endian) byte order. */
-#ifndef LEVEL_FORMAT_H
-#define LEVEL_FORMAT_H
+#ifndef SPILL_FORMAT_H
+#define SPILL_FORMAT_H
 
 #include <stdint.h>
 
