@@ -8,14 +8,19 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "granary/hold.h"
+
+#define TIMEOUT_MS 10000
 
 void
 live_init(struct live *live)
@@ -169,4 +174,37 @@ live_verify(granary_client *client, uint64_t n, size_t size)
     free(want);
     granary_object_release(client, &view);
     return GRANARY_OK;
+}
+
+size_t
+live_holds(granary_client *client, uint64_t n)
+{
+    granary_id id = live_id(n);
+    granary_hold *holds;
+    size_t count;
+
+    assert_int_equal(granary_holds(client, &id, &holds, &count), GRANARY_OK);
+    free(holds);
+    return count;
+}
+
+void
+live_await_holds(granary_client *client, uint64_t n, size_t count)
+{
+    int64_t end = gr_deadline_ns(TIMEOUT_MS);
+
+    while (live_holds(client, n) != count) {
+        assert_true(gr_now_ns() < end);
+    }
+}
+
+void
+live_await_gone(granary_client *client, uint64_t n)
+{
+    int64_t end = gr_deadline_ns(TIMEOUT_MS);
+
+    while (granary_object_contains(client, live_id(n))) {
+        assert_true(gr_now_ns() < end);
+        (void)sched_yield();
+    }
 }

@@ -41,4 +41,9 @@ void live_fill(void *bytes, size_t size, uint64_t n);
 granary_err live_put(granary_client *client, uint64_t n, size_t size);
 granary_err live_verify(granary_client *client, uint64_t n, size_t size);
 
+/* How much holds object n; until it is so much; until the object is gone: else the test fails. */
+size_t live_holds(granary_client *client, uint64_t n);
+void live_await_holds(granary_client *client, uint64_t n, size_t count);
+void live_await_gone(granary_client *client, uint64_t n);
+
 #endif

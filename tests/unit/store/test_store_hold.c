@@ -6,17 +6,14 @@
 
 #include <cmocka.h>
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "granary/hold.h"
 #include "live.h"
 
-#define MIB        ((uint64_t)1 << 20)
-#define TIMEOUT_MS 5000
+#define MIB ((uint64_t)1 << 20)
 
 static const granary_id none;
 
@@ -50,18 +47,6 @@ teardown(void **state)
     return 0;
 }
 
-static size_t
-holds_of(granary_client *client, uint64_t n)
-{
-    granary_id id = live_id(n);
-    granary_hold *holds;
-    size_t count;
-
-    assert_int_equal(granary_holds(client, &id, &holds, &count), GRANARY_OK);
-    free(holds);
-    return count;
-}
-
 static unsigned
 pins_of(granary_client *client, uint64_t n)
 {
@@ -69,28 +54,6 @@ pins_of(granary_client *client, uint64_t n)
 
     assert_int_equal(granary_object_info_get(client, live_id(n), &info), GRANARY_OK);
     return info.pins;
-}
-
-/* Until an object is gone, or the test has failed. */
-static void
-await_gone(granary_client *client, uint64_t n)
-{
-    int64_t end = gr_deadline_ns(TIMEOUT_MS);
-
-    while (granary_object_contains(client, live_id(n))) {
-        assert_true(gr_now_ns() < end);
-        (void)sched_yield();
-    }
-}
-
-static void
-await_holds(granary_client *client, uint64_t n, size_t count)
-{
-    int64_t end = gr_deadline_ns(TIMEOUT_MS);
-
-    while (holds_of(client, n) != count) {
-        assert_true(gr_now_ns() < end);
-    }
 }
 
 /* ---- pins ---- */
@@ -164,7 +127,7 @@ a_new_object_is_not_born_pinned(void **state)
     assert_int_equal(granary_object_delete(world->client, live_id(1), 0), GRANARY_OK);
     assert_int_equal(live_put(world->client, 1, 1000), GRANARY_OK);
     assert_int_equal(pins_of(world->client, 1), 0);
-    assert_int_equal(holds_of(world->client, 1), 0);
+    assert_int_equal(live_holds(world->client, 1), 0);
     assert_int_equal(granary_object_unpin(world->client, live_id(1), GRANARY_PIN_SESSION), GRANARY_ENOENT);
 }
 
@@ -183,7 +146,7 @@ pins_end_with_their_client(void **state)
     assert_int_equal(granary_object_pin(world->client, live_id(7), GRANARY_PIN_CLIENT), GRANARY_OK);
     granary_disconnect(third);
     for (uint64_t n = 1; n <= 600; n++) {
-        await_holds(world->client, n, n == 7 ? 2 : 0);
+        live_await_holds(world->client, n, n == 7 ? 2 : 0);
         assert_int_equal(pins_of(world->client, n), n == 7 ? 2 : 0);
     }
 }
@@ -246,7 +209,7 @@ references_keep_deleted_objects(void **state)
     assert_int_equal(granary_unreference(world->client, id, "graph 8"), GRANARY_OK);
     assert_false(granary_object_contains(world->other, id));
     assert_int_equal(live_put(world->other, 1, 1000), GRANARY_OK);
-    assert_int_equal(holds_of(world->other, 1), 0);
+    assert_int_equal(live_holds(world->other, 1), 0);
 }
 
 static void
@@ -263,7 +226,7 @@ impossible_references_are_refused(void **state)
     assert_int_equal(granary_reference(world->client, live_id(1), long_text, NULL), GRANARY_EINVAL);
     assert_int_equal(granary_reference(world->client, live_id(1), "\033[31m", NULL), GRANARY_EINVAL);
     assert_int_equal(granary_unreference(world->client, live_id(1), "o"), GRANARY_ENOENT);
-    assert_int_equal(holds_of(world->client, 1), 0);
+    assert_int_equal(live_holds(world->client, 1), 0);
 }
 
 /* A dead client's references end; what it had deleted goes then. A reference of an owner by name lasts. */
@@ -282,8 +245,8 @@ references_end_with_their_client(void **state)
     assert_int_equal(granary_object_delete(world->client, live_id(2), 0), GRANARY_OK);
     assert_true(granary_object_contains(world->client, live_id(1)));
     granary_disconnect(third);
-    await_gone(world->client, 1);
-    await_holds(world->client, 2, 1);
+    live_await_gone(world->client, 1);
+    live_await_holds(world->client, 2, 1);
     assert_int_equal(live_verify(world->client, 2, 1000), GRANARY_OK);
     assert_int_equal(granary_unreference(world->client, live_id(2), "it stays"), GRANARY_OK);
     assert_false(granary_object_contains(world->client, live_id(2)));
@@ -332,11 +295,11 @@ names_are_bound_in_one_step(void **state)
     assert_memory_equal(&previous, &(granary_id[]){live_id(1)}[0], sizeof id);
     assert_int_equal(granary_name_get(world->other, "model", &id), GRANARY_OK);
     assert_memory_equal(&id, &(granary_id[]){live_id(2)}[0], sizeof id);
-    assert_int_equal(holds_of(client, 1), 0);
-    assert_int_equal(holds_of(client, 2), 1);
+    assert_int_equal(live_holds(client, 1), 0);
+    assert_int_equal(live_holds(client, 2), 1);
     /* Bound to the same again, and dropped. */
     assert_int_equal(granary_name_set(client, "model", live_id(2), GRANARY_NAME_ANY, none, NULL), GRANARY_OK);
-    assert_int_equal(holds_of(client, 2), 1);
+    assert_int_equal(live_holds(client, 2), 1);
     assert_int_equal(granary_name_set(client, "model", none, GRANARY_NAME_ID, live_id(1), NULL), GRANARY_ESTATE);
     assert_int_equal(granary_name_set(client, "model", none, GRANARY_NAME_ANY, none, &previous), GRANARY_OK);
     assert_memory_equal(&previous, &(granary_id[]){live_id(2)}[0], sizeof id);
@@ -481,7 +444,7 @@ sessions_do_not_share_what_is_said(void **state)
     assert_int_equal(granary_name_get(elsewhere, "n", &id), GRANARY_ENOENT);
     assert_int_equal(granary_name_list(elsewhere, NULL, names, 2, &count), GRANARY_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(holds_of(elsewhere, 1), 0);
+    assert_int_equal(live_holds(elsewhere, 1), 0);
     assert_int_equal(granary_unpin(elsewhere, token), GRANARY_ENOENT);
     assert_int_equal(pins_of(elsewhere, 1), 0);
     granary_disconnect(elsewhere);
