@@ -92,6 +92,7 @@ struct session {
     bool events_unsaid;          /* noted since subscribers were woken last */
     int64_t idle_since_ns;       /* when its last client left */
     uint64_t index_seen;         /* bytes of its index and ledger in the account */
+    uint64_t splits_seen;        /* of its index, in the counter */
     uint64_t account_seen;       /* account.changes when it was published here last */
 };
 

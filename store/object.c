@@ -179,7 +179,7 @@ seal(struct client *client, const struct ring_request *request)
         contain_sealed(session, family);
     }
     segment_seal(segment, &store->account, GR_FOOTPRINT(request->data_size, (uint64_t)request->meta_size),
-                 (uint32_t)(slot - session->index.slots), object.serial);
+                 index_place_of(object.id, object.serial));
     victim_note(store, segment, slot);
     victim_tick(store, slot_footprint(slot));
     account_add(&store->account, GR_ACCOUNT_OBJECTS, 1);
@@ -350,7 +350,7 @@ object_slice(struct session *session, granary_id id, struct segment *segment, ui
     if (index_insert(&session->index, &object, &slot) != GRANARY_OK) {
         return false;
     }
-    segment_seal(segment, &store->account, size, (uint32_t)(slot - session->index.slots), object.serial);
+    segment_seal(segment, &store->account, size, index_place_of(id, object.serial));
     segment->clean += size;
     store->account.clean += size;
     victim_note(store, segment, slot);
@@ -469,7 +469,7 @@ object_restored(struct session *session, struct gr_slot *slot, struct segment *s
     object.flags &= ~((uint64_t)0xff << GR_FLAGS_AGE_SHIFT);
     object.flags |= (uint64_t)victim_clock(store) << GR_FLAGS_AGE_SHIFT;
     slot_rewrite(slot, &object, GR_SLOT_SEALED);
-    segment_seal(segment, &store->account, footprint, (uint32_t)(slot - session->index.slots), object.serial);
+    segment_seal(segment, &store->account, footprint, index_place_of(object.id, object.serial));
     segment->clean += footprint;
     store->account.clean += footprint;
     store->account.pinned += GR_FLAGS_PINS(object.flags) > 0 ? footprint : 0;
@@ -535,20 +535,9 @@ object_unpinned(struct session *session, struct gr_slot *slot)
 }
 
 struct gr_slot *
-segment_entry_slot(const struct segment *segment, const struct segment_entry *entry, unsigned states)
+segment_entry_slot(const struct segment *segment, const struct index_place *entry, unsigned states)
 {
-    const struct index *index = &segment->session->index;
-    struct gr_slot *slot;
-    uint64_t word;
+    struct gr_slot *slot = index_at(&segment->session->index, entry);
 
-    if (entry->slot >= index->size) { /* it was gone when the table was replaced */
-        return NULL;
-    }
-    slot = &index->slots[entry->slot];
-    word = slot_word(slot);
-    if ((1u << GR_WORD_STATE(word) & states) == 0 || (uint32_t)GR_WORD_SERIAL(word) != entry->serial_low ||
-        slot_where(slot) != segment->number) {
-        return NULL;
-    }
-    return slot;
+    return slot != NULL && (1u << slot_state(slot) & states) != 0 && slot_where(slot) == segment->number ? slot : NULL;
 }

@@ -64,6 +64,6 @@ void session_touch(struct session *session, granary_id id);
 void store_flush_touched(struct store *store);
 
 /* The slot an entry of a segment stands for, if it still does and is in one of these states (1 << state), or NULL. */
-struct gr_slot *segment_entry_slot(const struct segment *segment, const struct segment_entry *entry, unsigned states);
+struct gr_slot *segment_entry_slot(const struct segment *segment, const struct index_place *entry, unsigned states);
 
 #endif

@@ -186,9 +186,9 @@ mappable(struct client *client, const struct gr_map *map, const char **ret_kind)
     struct segment *segment;
 
     switch (map->kind) {
-    case GR_MAP_TABLE:
-        *ret_kind = "table";
-        return map->number == session->index.number ? session->index.size * sizeof(struct gr_slot) : 0;
+    case GR_MAP_INDEX:
+        *ret_kind = "index";
+        return map->number == 0 ? GR_INDEX_SPAN : 0;
     case GR_MAP_DATA:
         *ret_kind = "data";
         entry = map->number == 0 ? NULL : map_find(&client->store->segments, map_key_number(map->number));
@@ -223,7 +223,7 @@ on_map(struct client *client, const struct gr_frame_in *frame)
         return client_answer_error(client, &frame->head, gr_fail(GRANARY_ENOENT, "%s %u is gone", kind, map.number));
     }
     shmfile_name(name, client->store->instance.shm_prefix, session->number, kind,
-                 map.kind == GR_MAP_EVENTS ? SHMFILE_NO_NUMBER : map.number);
+                 map.number == 0 ? SHMFILE_NO_NUMBER : map.number);
     fd = shmfile_open_readonly(name, &err);
     if (fd < 0) {
         return client_answer_error(client, &frame->head, err);

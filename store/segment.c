@@ -202,7 +202,7 @@ segment_expect(struct segment *segment)
 {
     if (segment->entry_count == segment->entry_room) {
         uint32_t room = segment->entry_room == 0 ? 4 : segment->entry_room * 2;
-        struct segment_entry *more = realloc(segment->entries, room * sizeof *more);
+        struct index_place *more = realloc(segment->entries, room * sizeof *more);
 
         if (more == NULL) {
             return false;
@@ -214,12 +214,12 @@ segment_expect(struct segment *segment)
 }
 
 void
-segment_seal(struct segment *segment, struct account *account, uint64_t footprint, uint32_t slot, uint64_t serial)
+segment_seal(struct segment *segment, struct account *account, uint64_t footprint, struct index_place place)
 {
     assert(!segment->closed && segment->sealed_total + footprint <= segment->size);
     assert(segment->entry_count < segment->entry_room);
 
-    segment->entries[segment->entry_count++] = (struct segment_entry){slot, (uint32_t)serial};
+    segment->entries[segment->entry_count++] = place;
     segment->sealed_total += footprint;
     segment->live += footprint;
     account_move(account, segment->open_as, GR_ACCOUNT_SEALED, footprint);

@@ -18,6 +18,7 @@
 #define STORE_SEGMENT_H
 
 #include "store/account.h"
+#include "store/index.h"
 #include "store/list.h"
 #include "store/victim.h"
 
@@ -25,12 +26,6 @@
 
 struct session;
 struct client;
-
-/* An object that was sealed here: where its slot is, and what tells that the slot still is that object's. */
-struct segment_entry {
-    uint32_t slot;
-    uint32_t serial_low;
-};
 
 struct segment {
     struct list in_session;
@@ -54,9 +49,9 @@ struct segment {
     unsigned busy;
     bool closed;
     bool is_idle;
-    bool proven;  /* nobody can write it any more; it is never granted again */
-    bool spoiled; /* its writer truncated it: what it holds cannot be spilled */
-    struct segment_entry *entries;
+    bool proven;                 /* nobody can write it any more; it is never granted again */
+    bool spoiled;                /* its writer truncated it: what it holds cannot be spilled */
+    struct index_place *entries; /* objects that were sealed here; many may be gone */
     uint32_t entry_count;
     uint32_t entry_room;
 };
@@ -108,7 +103,7 @@ bool segment_prove(struct segment *segment, const char *prefix);
 /* Room in the list of entries for one more. False: out of memory. */
 bool segment_expect(struct segment *segment);
 /* An object was sealed; segment_expect() went before. */
-void segment_seal(struct segment *segment, struct account *account, uint64_t footprint, uint32_t slot, uint64_t serial);
+void segment_seal(struct segment *segment, struct account *account, uint64_t footprint, struct index_place place);
 /* Carved bytes that never became an object. */
 void segment_waste(struct segment *segment, struct account *account, uint64_t footprint);
 /* An object's bytes are dead: it was deleted, or evicted. */

@@ -20,25 +20,6 @@
 
 #define DEFAULT "default"
 
-/* The table was replaced: entries name places in it. */
-static void
-slots_moved(void *context, const uint32_t *new_place)
-{
-    struct session *session = context;
-    struct list *node, *next;
-
-    list_each (node, next, &session->segments) {
-        struct segment *segment = list_owner(node, struct segment, in_session);
-
-        for (uint32_t i = 0; i < segment->entry_count; i++) {
-            uint32_t *slot = &segment->entries[i].slot;
-
-            *slot = *slot >= session->index.size ? UINT32_MAX : new_place[*slot];
-        }
-    }
-    count(session, GR_COUNTER_table_growths, 1);
-}
-
 static granary_err
 control_create(struct session *session)
 {
@@ -142,7 +123,7 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
     session->names = (struct tree){&name_order, &session->ledger, 0};
     err = control_create(session);
     if (err == GRANARY_OK) {
-        err = index_init(&session->index, store->instance.shm_prefix, session->number, &session->control->table);
+        err = index_create(&session->index, store->instance.shm_prefix, session->number, &session->control->depth);
     }
     if (err == GRANARY_OK) {
         err =
@@ -152,8 +133,6 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
         session_destroy(session);
         return gr_fail_in(err, "session '%s'", name);
     }
-    session->index.moved = slots_moved;
-    session->index.context = session;
     list_append(&store->sessions, &session->in_store);
     store->session_count++;
     session_publish(session);
@@ -218,11 +197,15 @@ void
 session_publish(struct session *session)
 {
     struct store *store = session->store;
-    uint64_t index_bytes = session->index.size * sizeof(struct gr_slot) + ledger_bytes(&session->ledger);
+    uint64_t bytes = index_bytes(&session->index) + ledger_bytes(&session->ledger);
 
-    if (session->index_seen != index_bytes) {
-        account_add(&store->account, GR_ACCOUNT_INDEX, index_bytes - session->index_seen);
-        session->index_seen = index_bytes;
+    if (session->index_seen != bytes) {
+        account_add(&store->account, GR_ACCOUNT_INDEX, bytes - session->index_seen);
+        session->index_seen = bytes;
+    }
+    if (session->splits_seen != session->index.splits) {
+        count(session, GR_COUNTER_index_splits, session->index.splits - session->splits_seen);
+        session->splits_seen = session->index.splits;
     }
     if (session->account_seen == store->account.changes) {
         return;

@@ -12,9 +12,10 @@
  *   s<session>.data<n>    objects                one writer at a time (a client, or the store); read by everyone else
  *   s<session>.lease<n>   struct gr_lease_page   written by its client and the store
  *
- * Get (no message): load control->table (acquire); probe from hash(id): load word (acquire), load the fields (relaxed),
- * load word again: it must be the same. Publish the hazard in the own lease page with a seq_cst read-modify-write; load
- * word again (seq_cst): still the same -> leased; else take the hazard back and start again.
+ * Get (no message): load control->depth and the directory entry (acquire); probe the page from hash(id): load word
+ * (acquire), load the fields (relaxed). Publish the hazard in the own lease page with a seq_cst read-modify-write; load
+ * word again (seq_cst), and the directory entry: both still the same -> leased; else take the hazard back and start
+ * again.
  * Release: take the hazard back (release).
  * Retire (store): exchange word to RETIRING or DELETING (seq_cst); scan the hazard set of the serial in every lease
  * page of the session (seq_cst); nobody holds it -> the bytes may go. It is Dekker's pattern: at least one side sees
@@ -46,7 +47,7 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared
  * Life of a slot's word: serial << 8 | state
  *
  *   state      entered by              the bytes are       a get then               next
- *   EMPTY      table creation          -                   ends its probe           SEALED
+ *   EMPTY      page creation           -                   ends its probe           SEALED
  *   TOMB       object gone             -                   probes on                SEALED, EMPTY
  *   SEALED     seal, restore           in a data segment   leases                   RETIRING, DELETING, MOVED
  *   RETIRING   eviction tries          in a data segment   tries again              SEALED, SPILLED
@@ -127,8 +128,7 @@ _Static_assert(sizeof(struct gr_slot) == 64, "a slot is one cache line");
 #define GR_MAX_OBJECT ((uint64_t)1 << 46)
 #define GR_MAX_META   ((uint64_t)1 << 30)
 
-/* Open addressing, linear probing: first slot = id word 0 mixed by gr_slot_hash(), next = +1, modulo the table's size.
- */
+/* The hash of an id, from its two words. */
 static inline uint64_t
 gr_slot_hash(uint64_t id0, uint64_t id1)
 {
@@ -143,19 +143,20 @@ gr_slot_hash(uint64_t id0, uint64_t id1)
  * The index file: a directory of pages (extendible hashing), then what is known of each page, then the pages, which are
  * small open-addressing tables: home = hash >> 32, probing +1, modulo GR_PAGE_SLOTS, never beyond the page.
  *
- *   at GR_INDEX_DIRECTORY_AT   uint64_t[2^depth]              page generation << 32 | page; entry = hash & (2^depth -
- * 1) at GR_INDEX_RECORDS_AT     struct gr_page_record[pages] at GR_INDEX_PAGES_AT       struct
- * gr_slot[pages][GR_PAGE_SLOTS]
+ *   GR_INDEX_DIRECTORY_AT  uint64_t[2^depth]                      page generation << 32 | page
+ *   GR_INDEX_RECORDS_AT    struct gr_page_record[pages]
+ *   GR_INDEX_PAGES_AT      struct gr_slot[pages][GR_PAGE_SLOTS]
  *
  * The directory grows by doubling: the new upper half repeats the lower one before control->depth is raised, so both
  * depths are right. Clients map the whole GR_INDEX_SPAN once, read-only; what no directory entry leads to may have no
- * memory behind it. A page that is full is split in two new ones:
+ * memory behind it. A page that is full is split in two new ones (or, full of tombs, rebuilt as one):
  *
- *   fill both (BUILDING) -> directory entries to them -> the old one DEAD (from here on the split counts) -> its slots
- *   MOVED -> both LIVE -> the old page may be used again, with the next generation
+ *   fill them (BUILDING) -> directory entries to them -> the old one DEAD (from here on the split counts) -> its slots
+ *   MOVED -> the new ones LIVE -> the old one FREE: it may be used again, with the next generation
  *
- * A reader that found nothing, or MOVED, loads its directory entry again: another value -> it starts again.
- * After a crash: entries of a LIVE page lead back to it and BUILDING pages are dropped; else the split is completed.
+ * A reader that found nothing, or MOVED, loads depth and directory entry again: another value -> it starts again.
+ * After a crash: BUILDING pages whose old page is LIVE still are dropped (entries lead back, then their slots MOVED,
+ * for somebody may have leased through them); else the split is completed.
  */
 #define GR_PAGE_SLOTS_LOG2    11u
 #define GR_PAGE_SLOTS         (1u << GR_PAGE_SLOTS_LOG2)
@@ -167,12 +168,41 @@ gr_slot_hash(uint64_t id0, uint64_t id1)
 #define GR_INDEX_PAGES_AT     ((uint64_t)2 << 20)
 #define GR_INDEX_SPAN         (GR_INDEX_PAGES_AT + GR_INDEX_MAX_PAGES * GR_PAGE_BYTES)
 
+/*
+ * What leads a hash to its page: the directory's entry is the low `depth` bits of it. The lowest four are one of
+ * sixteen groups, the first twice as frequent as the last: pages then fill up one after another and not all at once,
+ * and the index is equally full whatever the number of objects.
+ */
+static inline uint32_t
+gr_index_prefix(uint64_t hash)
+{
+    uint32_t share = (uint32_t)(hash >> 56);
+    uint32_t group = share * (168 + (share * 88 >> 8)) >> 12;
+
+    return ((uint32_t)hash << 4 | group) & (GR_INDEX_MAX_PAGES - 1);
+}
+
+/* Where the probe begins in its page. */
+static inline uint32_t
+gr_page_home(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) & (GR_PAGE_SLOTS - 1);
+}
+
 enum gr_page_state { GR_PAGE_FREE = 0, GR_PAGE_BUILDING = 1, GR_PAGE_LIVE = 2, GR_PAGE_DEAD = 3 };
 
 struct gr_page_record {
     _Atomic uint64_t word;   /* generation << 32 | depth << 8 | gr_page_state */
-    _Atomic uint64_t prefix; /* the low `depth` bits of every hash in it */
+    _Atomic uint64_t prefix; /* the low `depth` bits of gr_index_prefix() of every hash in it */
 };
+_Static_assert(sizeof(struct gr_page_record) == 16, "part of the layout");
+
+#define GR_PAGE_WORD(generation, depth, state)                                                                         \
+    ((uint64_t)(generation) << 32 | (uint64_t)(depth) << 8 | (uint64_t)(state))
+#define GR_PAGE_STATE(word)      ((enum gr_page_state)((word)&0xff))
+#define GR_PAGE_DEPTH(word)      ((unsigned)((word) >> 8 & 0xff))
+#define GR_PAGE_GENERATION(word) ((uint32_t)((word) >> 32))
+#define GR_PAGE_OF_ENTRY(entry)  ((uint32_t)(entry) & (GR_INDEX_MAX_PAGES - 1))
 
 #define GR_WAIT_WORDS 1024u /* waiters for an id sleep on wait[hash % GR_WAIT_WORDS] */
 
@@ -212,10 +242,8 @@ struct gr_control {
     _Atomic uint64_t last_used_ms;
     _Atomic uint64_t uid; /* who created it */
 
-    /* table number << 8 | log2(slots); the table named so is complete */
-    _Alignas(64) _Atomic uint64_t table;
     /* of the index's directory: 2^depth entries */
-    _Atomic uint32_t depth;
+    _Alignas(64) _Atomic uint32_t depth;
     /* objects in DELETING: a release that sees it non-zero rings the doorbell */
     _Atomic uint32_t deleting;
     /* 1 while the store sleeps: whoever fills a ring then writes the doorbell (eventfd) */

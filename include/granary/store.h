@@ -341,7 +341,7 @@ typedef struct granary_store_stat {
     uint64_t room_failures;   /* requests for room that failed */
     uint64_t clients_lost;    /* clients that went away without saying so */
     uint64_t protocol_errors; /* clients dropped because they broke the protocol */
-    uint64_t table_growths;   /* index tables replaced */
+    uint64_t index_splits;    /* index pages split in two, or rebuilt without their tombs */
     uint64_t spill_files;     /* spill files written */
     uint64_t clean_drops;     /* objects dropped from memory for free, a copy being on disk already */
     uint64_t compactions;     /* half-dead spill files rewritten */

@@ -132,7 +132,7 @@ is_live(const struct slot_copy *slot)
 static bool
 is_reachable(const struct slot_copy *slots, uint64_t hash, uint32_t at)
 {
-    for (uint32_t probe = (uint32_t)(hash >> 32) % GR_PAGE_SLOTS; probe != at; probe = (probe + 1) % GR_PAGE_SLOTS) {
+    for (uint32_t probe = gr_page_home(hash); probe != at; probe = (probe + 1) % GR_PAGE_SLOTS) {
         if (GR_WORD_STATE(slots[probe].word) == GR_SLOT_EMPTY) {
             return false;
         }
@@ -158,7 +158,7 @@ check_slot(struct check *check, uint32_t session, const struct index_page *page,
                     state == GR_SLOT_MOVED ? "in a page that is in use" : "does not exist");
         return;
     }
-    if ((hash & (((uint64_t)1 << page->depth) - 1)) != page->prefix) {
+    if ((gr_index_prefix(hash) & ((1u << page->depth) - 1)) != page->prefix) {
         check_found(check, GRANARY_FINDING_DAMAGE, "slot-misplaced", session, slot->id, page->page,
                     "object %s: s%u.index, page %u, slot %u: its hash belongs to another page", id, session, page->page,
                     at);

@@ -249,7 +249,7 @@ granary_inspect_object(granary_inspector *inspector, uint32_t session, granary_i
     for (size_t i = 0; i < index.page_count && err == GRANARY_OK; i++) {
         const struct index_page *page = &index.pages[i];
 
-        if ((hash & (((uint64_t)1 << page->depth) - 1)) == page->prefix) {
+        if ((gr_index_prefix(hash) & ((1u << page->depth) - 1)) == page->prefix) {
             err = find_in_page(&index, page, words, &info, &found);
         }
     }

@@ -37,15 +37,6 @@
 
 /* ---- mappings (segment.c) ---- */
 
-/* An index table, mapped read-only. Old ones stay mapped until disconnect: another thread may be reading. */
-struct table {
-    uint64_t key; /* the value of control->table it belongs to */
-    const struct gr_slot *slots;
-    uint64_t mask; /* slots - 1 */
-    uint64_t size_bytes;
-    struct table *older;
-};
-
 struct room;
 
 /* What this process has mapped of one data segment. */
@@ -160,8 +151,8 @@ struct granary_client {
     /* read by every get */
     const struct gr_control *control;
     struct gr_lease_page *page;
-    _Atomic(struct table *) table; /* the newest that is mapped */
-    segment_leaf *segments;        /* SEGMENT_TOP of them, each NULL or SEGMENT_LEAF segments */
+    const char *index;      /* GR_INDEX_SPAN bytes */
+    segment_leaf *segments; /* SEGMENT_TOP of them, each NULL or SEGMENT_LEAF segments */
     uint32_t fork_generation;
     struct link link;
 
@@ -295,8 +286,8 @@ void contain_cancel(granary_client *client, granary_id parent);
 
 /* ---- segment.c ---- */
 
-/* The newest table: maps it when control->table has changed. Errors: EUNREACHABLE · EIO · ENOMEM */
-granary_err table_refresh(granary_client *client);
+/* Map the index, once for the life of the client. Errors: EUNREACHABLE · EPROTO · ENOMEM */
+granary_err index_map(granary_client *client);
 
 /* The read-only mapping of a data segment if there is one. */
 static inline const char *
@@ -321,31 +312,13 @@ void *segment_mmap(int fd, uint64_t size_bytes, int protection);
 /* Unmap everything. */
 void segment_fini(granary_client *client);
 
-/* ---- probe.c ---- */
-
-/* A slot's fields as one consistent reading. */
-struct slot_copy {
-    uint64_t word;
-    uint64_t id[2];
-    uint64_t offset;
-    uint64_t data_size;
-    uint64_t where_meta;
-    uint64_t flags;
-    uint64_t stamp;
-};
-/* Copy a slot. False: it changed meanwhile. */
-bool slot_read(const struct gr_slot *slot, struct slot_copy *ret_copy);
-/* What is known of an id: true and a consistent copy (SEALED, RETIRING or SPILLED), else false. Refreshes the table. */
-bool slot_find(granary_client *client, granary_id id, struct slot_copy *ret_copy);
-
 /* ---- lease.c ---- */
 
 enum lease_result {
     LEASE_HELD,
     LEASE_ABSENT,
     LEASE_SPILLED,
-    LEASE_AGAIN,    /* being evicted, or changed under the probe */
-    LEASE_TABLE,    /* the table was replaced: refresh */
+    LEASE_AGAIN,    /* being evicted or brought back, or changed under the probe */
     LEASE_SET_FULL, /* sealed, but no hazard is free: the store must count */
 };
 
@@ -359,8 +332,10 @@ struct lease {
     uint32_t meta_size;
 };
 
-/* One attempt: no lock, no system call, no waiting. */
+/* One attempt: no lock, no system call, no waiting. Aliases are followed. */
 enum lease_result lease_try(granary_client *client, granary_id id, struct lease *ret_lease);
+/* The same; *id is then what it stands for: whom to ask the store for, and whose wait word to sleep on. */
+enum lease_result lease_follow(granary_client *client, granary_id *id, struct lease *ret_lease);
 /* Until leased or the deadline. once: do not wait for an object that does not exist (ENOENT). Errors: as get */
 granary_err lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns, struct lease *ret_lease);
 /* End a lease. */

@@ -109,7 +109,7 @@ reach(granary_client *client, const char *instance, int timeout_ms)
     }
     switch (err) {
     case GRANARY_OK:
-        return table_refresh(client);
+        return index_map(client);
     case GRANARY_EUNREACHABLE:
         return gr_fail(err, "instance '%s': no store at %s: start one with `granary up`", client->instance.name,
                        client->instance.store_socket);

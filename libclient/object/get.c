@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
-#include "object/client.h"
+#include "object/probe.h"
 
 /* How far ahead get_many fetches index lines. */
 #define PREFETCH 8u
@@ -75,11 +75,14 @@ granary_object_release_many(granary_client *client, granary_view *views, size_t 
 static void
 prefetch(granary_client *client, granary_id id)
 {
-    const struct table *table = atomic_load_explicit(&client->table, memory_order_acquire);
     uint64_t words[2];
+    uint64_t hash;
+    struct probe probe;
 
     gr_id_words(id, words);
-    __builtin_prefetch(&table->slots[gr_slot_hash(words[0], words[1]) & table->mask]);
+    hash = gr_slot_hash(words[0], words[1]);
+    probe = probe_begin(client, gr_index_prefix(hash));
+    __builtin_prefetch(&probe.page[gr_page_home(hash)]);
 }
 
 /*
@@ -97,11 +100,13 @@ get_present(granary_client *client, const granary_id *ids, size_t count, granary
     }
     for (size_t i = 0; i < count; i++) {
         enum lease_result result;
+        granary_id id;
 
         if (i + PREFETCH < count) {
             prefetch(client, ids[i + PREFETCH]);
         }
-        result = lease_try(client, ids[i], &lease);
+        id = ids[i];
+        result = lease_follow(client, &id, &lease);
         if (result == LEASE_HELD) {
             err = view_make(client, ids[i], &lease, &views[i]);
             if (err != GRANARY_OK) {
@@ -110,7 +115,7 @@ get_present(granary_client *client, const granary_id *ids, size_t count, granary
             }
         } else if (result == LEASE_SPILLED) {
             /* An error here is met again, and reported, when this one is waited for. */
-            (void)socket_ask_object(client, GR_STORE_RESTORE, ids[i], 0, 0, EXISTS_WAIT_MS);
+            (void)socket_ask_object(client, GR_STORE_RESTORE, id, 0, 0, EXISTS_WAIT_MS);
         }
     }
     return GRANARY_OK;

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
-#include "object/client.h"
+#include "object/probe.h"
 
 #define COUNT_MAX 0xffffu
 /* So many looks at an object that is about to change go without a pause. */
@@ -74,9 +74,21 @@ lease_end(granary_client *client, uint64_t serial, uint64_t handle)
     }
 }
 
+/* Tell the store which objects are warm. The line stays shared as long as it says so already. */
+static inline void
+mark_used(struct gr_lease_page *page, uint64_t serial)
+{
+    _Atomic uint8_t *used = &page->used[serial % GR_USED_BYTES];
+
+    if (atomic_load_explicit(used, memory_order_relaxed) == 0) {
+        atomic_store_explicit(used, 1, memory_order_relaxed);
+    }
+}
+
 /* The slot holds the wanted object in memory: take a hazard and see that it still does. */
-static enum lease_result
-lease_slot(granary_client *client, const struct gr_slot *slot, uint64_t word, struct lease *ret_lease)
+static inline enum lease_result
+lease_slot(granary_client *client, const struct probe *probe, const struct gr_slot *slot, uint64_t word,
+           struct lease *ret_lease)
 {
     uint64_t where_meta;
     unsigned handle;
@@ -88,38 +100,51 @@ lease_slot(granary_client *client, const struct gr_slot *slot, uint64_t word, st
     ret_lease->segment = (uint32_t)(where_meta >> 32);
     ret_lease->meta_size = (uint32_t)where_meta;
     handle = hazard_take(client->page, ret_lease->serial);
-    /* The read-modify-write above keeps the fields' loads before it and this one behind it. */
-    if (atomic_load(&slot->word) != word) {
+    /*
+     * The read-modify-write above keeps the fields' loads before it and these behind it. The same word in a page that
+     * was another one meanwhile would prove nothing.
+     */
+    if (atomic_load(&slot->word) != word || probe_replaced(probe)) {
         if (handle != 0) {
             lease_end(client, ret_lease->serial, handle);
         }
         return LEASE_AGAIN;
     }
     ret_lease->handle = handle;
+    mark_used(client->page, ret_lease->serial);
     return handle == 0 ? LEASE_SET_FULL : LEASE_HELD;
 }
 
-enum lease_result
-lease_try(granary_client *client, granary_id id, struct lease *ret_lease)
+/* An alias' slot: where it leads, if it still does. */
+static bool
+alias_target(const struct probe *probe, const struct gr_slot *slot, uint64_t words[2])
 {
-    const struct table *table = atomic_load_explicit(&client->table, memory_order_acquire);
-    uint64_t words[2];
-    uint64_t at;
+    struct slot_copy copy;
 
-    if (table->key != atomic_load_explicit(&client->control->table, memory_order_acquire)) {
-        return LEASE_TABLE;
+    if (!slot_read(slot, &copy) || GR_WORD_STATE(copy.word) != GR_SLOT_ALIAS || copy.id[0] != words[0] ||
+        copy.id[1] != words[1] || probe_replaced(probe)) {
+        return false;
     }
-    gr_id_words(id, words);
-    at = gr_slot_hash(words[0], words[1]);
-    for (uint64_t n = 0; n <= table->mask; n++, at++) {
-        const struct gr_slot *slot = &table->slots[at & table->mask];
+    words[0] = copy.offset;
+    words[1] = copy.data_size;
+    return true;
+}
+
+/* One look at one id. *ret_alias: words are its target's now. */
+static inline enum lease_result
+lease_look(granary_client *client, uint64_t words[2], struct lease *ret_lease, bool *ret_alias)
+{
+    uint64_t hash = gr_slot_hash(words[0], words[1]);
+    uint32_t prefix = gr_index_prefix(hash);
+    struct probe probe = probe_begin(client, prefix);
+    uint32_t at = gr_page_home(hash);
+
+    for (uint32_t n = 0; n < GR_PAGE_SLOTS; n++, at++) {
+        const struct gr_slot *slot = &probe.page[at % GR_PAGE_SLOTS];
         uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
 
         if (GR_WORD_STATE(word) == GR_SLOT_EMPTY) {
-            return LEASE_ABSENT;
-        }
-        if (GR_WORD_STATE(word) == GR_SLOT_MOVED) {
-            return LEASE_TABLE;
+            break;
         }
         if (atomic_load_explicit(&slot->id[0], memory_order_relaxed) != words[0] ||
             atomic_load_explicit(&slot->id[1], memory_order_relaxed) != words[1]) {
@@ -127,16 +152,60 @@ lease_try(granary_client *client, granary_id id, struct lease *ret_lease)
         }
         switch (GR_WORD_STATE(word)) {
         case GR_SLOT_SEALED:
-            return lease_slot(client, slot, word, ret_lease);
+            return lease_slot(client, &probe, slot, word, ret_lease);
         case GR_SLOT_SPILLED:
             return LEASE_SPILLED;
         case GR_SLOT_RETIRING:
+        case GR_SLOT_BETWEEN:
+        case GR_SLOT_MOVED:
+            return LEASE_AGAIN;
+        case GR_SLOT_ALIAS:
+            *ret_alias = alias_target(&probe, slot, words);
             return LEASE_AGAIN;
         default: /* being deleted, or a tomb whose id was not wiped: a newer object of this id may lie further on */
             continue;
         }
     }
-    return LEASE_ABSENT;
+    return probe_stale(client, prefix, &probe) ? LEASE_AGAIN : LEASE_ABSENT;
+}
+
+/* words: of the id that is asked for; then of what it stands for. */
+static inline enum lease_result
+lease_words(granary_client *client, uint64_t words[2], struct lease *ret_lease)
+{
+    enum lease_result result;
+    bool alias = false;
+
+    result = lease_look(client, words, ret_lease, &alias);
+    for (unsigned hops = 0; alias; hops++) {
+        if (hops == ALIAS_HOPS) {
+            return LEASE_ABSENT;
+        }
+        alias = false;
+        result = lease_look(client, words, ret_lease, &alias);
+    }
+    return result;
+}
+
+enum lease_result
+lease_try(granary_client *client, granary_id id, struct lease *ret_lease)
+{
+    uint64_t words[2];
+
+    gr_id_words(id, words);
+    return lease_words(client, words, ret_lease);
+}
+
+enum lease_result
+lease_follow(granary_client *client, granary_id *id, struct lease *ret_lease)
+{
+    enum lease_result result;
+    uint64_t words[2];
+
+    gr_id_words(*id, words);
+    result = lease_words(client, words, ret_lease);
+    *id = gr_id_from_words(words[0], words[1]);
+    return result;
 }
 
 /* Let the store count a lease. LEASE_AGAIN: the object moved meanwhile. */
@@ -165,7 +234,7 @@ lease_at_store(granary_client *client, granary_id id, struct lease *lease, enum 
 /* ---- waiting ---- */
 
 struct waiting {
-    granary_id id;
+    granary_id id; /* what is waited for: at the end of the aliases, as far as they are there */
     bool once;     /* an object that does not exist is not waited for */
     bool extended; /* the deadline was moved for a restore */
     int64_t deadline_ns;
@@ -247,9 +316,6 @@ wait_step(granary_client *client, struct waiting *waiting, enum lease_result res
     granary_err err;
 
     switch (result) {
-    case LEASE_TABLE:
-        err = table_refresh(client);
-        return err == GRANARY_OK ? wait_spin(client, waiting) : err;
     case LEASE_SPILLED:
         return wait_restore(client, waiting);
     case LEASE_ABSENT:
@@ -263,26 +329,39 @@ wait_step(granary_client *client, struct waiting *waiting, enum lease_result res
     }
 }
 
-granary_err
-lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns, struct lease *ret_lease)
+static void
+wait_for(granary_client *client, struct waiting *waiting, granary_id id)
 {
-    struct waiting waiting = {.id = id, .once = once, .deadline_ns = deadline_ns};
-    enum lease_result result;
-    granary_err err;
     uint64_t words[2];
 
     gr_id_words(id, words);
-    waiting.word = &client->control->wait[gr_slot_hash(words[0], words[1]) % GR_WAIT_WORDS];
+    waiting->id = id;
+    waiting->word = &client->control->wait[gr_slot_hash(words[0], words[1]) % GR_WAIT_WORDS];
+}
+
+granary_err
+lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns, struct lease *ret_lease)
+{
+    struct waiting waiting = {.once = once, .deadline_ns = deadline_ns};
+    enum lease_result result;
+    granary_id target;
+    granary_err err;
+
+    wait_for(client, &waiting, id);
     /* Announced before the word is read: the store either sees the sleeper, or has bumped the word already. */
     atomic_fetch_add(&client->page->waiting, 1);
     do {
         err = GRANARY_OK;
         waiting.seen = atomic_load(waiting.word);
-        result = lease_try(client, id, ret_lease);
+        target = id;
+        result = lease_follow(client, &target, ret_lease);
         if (result == LEASE_SET_FULL) {
-            err = lease_at_store(client, id, ret_lease, &result);
+            err = lease_at_store(client, target, ret_lease, &result);
         }
-        if (err == GRANARY_OK && result != LEASE_HELD) {
+        if (result != LEASE_HELD && !gr_id_equal(target, waiting.id)) {
+            /* The word that was read belongs to another id: look once more. */
+            wait_for(client, &waiting, target);
+        } else if (err == GRANARY_OK && result != LEASE_HELD) {
             err = wait_step(client, &waiting, result);
         }
     } while (err == GRANARY_OK && result != LEASE_HELD);

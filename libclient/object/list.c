@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
-#include "object/client.h"
+#include "object/probe.h"
 
 static granary_object_state
 state_of(enum gr_slot_state state)
@@ -84,52 +84,38 @@ granary_object_info_get(granary_client *client, granary_id id, granary_object_in
     return GRANARY_OK;
 }
 
-/* ---- scans of the whole table ---- */
+/* ---- scans of the whole index ---- */
 
 /* Called for each object; an error ends the scan. */
 typedef granary_err scan_fn(void *context, const granary_object_info *info);
 
-/* Returns false when the table was replaced under the scan. */
-static bool
-scan_table(const struct table *table, scan_fn *each, void *context, granary_err *ret_err)
-{
-    for (uint64_t i = 0; i <= table->mask && *ret_err == GRANARY_OK; i++) {
-        struct slot_copy copy;
-        enum gr_slot_state state;
-
-        while (!slot_read(&table->slots[i], &copy)) {
-            gr_cpu_relax();
-        }
-        state = GR_WORD_STATE(copy.word);
-        if (state == GR_SLOT_MOVED) {
-            return false;
-        }
-        if (state != GR_SLOT_EMPTY && state != GR_SLOT_TOMB && (copy.flags & GR_FLAG_SLICE) == 0) {
-            granary_object_info info = info_of(&copy);
-
-            *ret_err = each(context, &info);
-        }
-    }
-    return true;
-}
-
-/* reset: called before each try, for a table that is replaced is scanned anew. */
 static granary_err
-scan(granary_client *client, scan_fn *each, void (*reset)(void *context), void *context)
+scan(granary_client *client, scan_fn *each, void *context)
 {
     granary_err err = gr_client_check(client);
-    bool whole = false;
+    struct slot_copy *copies;
+    uint32_t position = 0;
+    size_t count;
 
-    while (err == GRANARY_OK && !whole) {
-        const struct table *table = atomic_load_explicit(&client->table, memory_order_acquire);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    copies = malloc(GR_PAGE_SLOTS * sizeof *copies);
+    if (copies == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "look through the index: out of memory");
+    }
+    while (err == GRANARY_OK && position < GR_INDEX_MAX_PAGES) {
+        page_read(client, &position, copies, &count);
+        for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+            granary_object_info info;
 
-        reset(context);
-        whole = table->key == atomic_load_explicit(&client->control->table, memory_order_acquire) &&
-                scan_table(table, each, context, &err);
-        if (err == GRANARY_OK && !whole) {
-            err = table_refresh(client);
+            if ((copies[i].flags & GR_FLAG_SLICE) == 0) {
+                info = info_of(&copies[i]);
+                err = each(context, &info);
+            }
         }
     }
+    free(copies);
     return err;
 }
 
@@ -138,12 +124,6 @@ struct listing {
     size_t count;
     size_t room;
 };
-
-static void
-listing_reset(void *context)
-{
-    ((struct listing *)context)->count = 0;
-}
 
 static granary_err
 listing_add(void *context, const granary_object_info *info)
@@ -168,7 +148,7 @@ granary_err
 granary_object_list(granary_client *client, granary_object_info **ret_infos, size_t *ret_count)
 {
     struct listing listing = {.infos = NULL};
-    granary_err err = scan(client, listing_add, listing_reset, &listing);
+    granary_err err = scan(client, listing_add, &listing);
 
     if (err != GRANARY_OK || listing.count == 0) {
         free(listing.infos);
@@ -189,12 +169,6 @@ struct search {
     granary_id id;
     size_t found;
 };
-
-static void
-search_reset(void *context)
-{
-    ((struct search *)context)->found = 0;
-}
 
 static granary_err
 search_match(void *context, const granary_object_info *info)
@@ -250,7 +224,7 @@ granary_object_find(granary_client *client, const char *prefix, granary_id *ret_
     if (search.length == GRANARY_ID_TEXT) {
         return find_whole(client, search.prefix, ret_id);
     }
-    err = scan(client, search_match, search_reset, &search);
+    err = scan(client, search_match, &search);
     if (err != GRANARY_OK) {
         return err;
     }

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "object/client.h"
+#include "object/probe.h"
 
 #define LEVELS (GRANARY_LEVEL_GPU | GRANARY_LEVEL_MEMORY | GRANARY_LEVEL_DISK | GRANARY_LEVEL_REMOTE)
 /* The socket is lent to other threads this often while the store moves something. */

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
-#include "object/client.h"
+#include "object/probe.h"
 
 #define PUT_WAIT_MS     30000
 #define PERSIST_WAIT_MS 60000

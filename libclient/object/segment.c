@@ -1,5 +1,5 @@
 /*
- * Mappings: index tables and data segments.
+ * Mappings: the index and data segments.
  *
  * A data segment that is gone may be unmapped although other threads look objects up: they touch its bytes only under a
  * lease, and no segment with a lease is gone.
@@ -57,7 +57,7 @@ segment_mmap(int fd, uint64_t size_bytes, int protection)
     return base;
 }
 
-/* Ask for a table or data segment and map it read-only; with the ticket held. */
+/* Ask for the index or a data segment and map it read-only; with the ticket held. */
 static granary_err
 map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const char **ret_base, uint64_t *ret_size)
 {
@@ -85,53 +85,25 @@ map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const 
     return err;
 }
 
-/* ---- tables ---- */
-
-static granary_err
-table_map(granary_client *client, uint64_t key)
-{
-    uint64_t slots = (uint64_t)1 << (key & 0x3f);
-    struct table *table = calloc(1, sizeof *table);
-    const char *base;
-    granary_err err;
-
-    if (table == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "index table: out of memory");
-    }
-    err = map_asked(client, GR_MAP_TABLE, (uint32_t)(key >> 8), &base, &table->size_bytes);
-    if (err == GRANARY_OK && table->size_bytes < slots * sizeof(struct gr_slot)) {
-        (void)munmap((void *)(uintptr_t)base, table->size_bytes);
-        err = gr_fail(GRANARY_EPROTO, "the store's index table is smaller than it says");
-    }
-    if (err != GRANARY_OK) {
-        free(table);
-        return err;
-    }
-    table->key = key;
-    table->mask = slots - 1;
-    table->slots = (const struct gr_slot *)(const void *)base;
-    table->older = atomic_load_explicit(&client->table, memory_order_relaxed);
-    atomic_store_explicit(&client->table, table, memory_order_release);
-    return GRANARY_OK;
-}
+/* ---- the index ---- */
 
 granary_err
-table_refresh(granary_client *client)
+index_map(granary_client *client)
 {
+    const char *base;
+    uint64_t size;
     granary_err err;
 
     socket_take(client);
-    do {
-        uint64_t key = atomic_load_explicit(&client->control->table, memory_order_acquire);
-        struct table *table = atomic_load_explicit(&client->table, memory_order_relaxed);
-
-        /* ENOENT: it was replaced once more between the two. */
-        err = table != NULL && table->key == key ? GRANARY_OK : table_map(client, key);
-        if (err == GRANARY_ENOENT && atomic_load_explicit(&client->control->table, memory_order_acquire) == key) {
-            err = gr_fail(GRANARY_EPROTO, "the store does not have its own index table");
-        }
-    } while (err == GRANARY_ENOENT);
+    err = map_asked(client, GR_MAP_INDEX, 0, &base, &size);
     socket_give(client);
+    if (err == GRANARY_OK && size != GR_INDEX_SPAN) {
+        (void)munmap((void *)(uintptr_t)base, size);
+        err = gr_fail(GRANARY_EPROTO, "the store's index has %llu bytes", (unsigned long long)size);
+    }
+    if (err == GRANARY_OK) {
+        client->index = base;
+    }
     return err;
 }
 
@@ -310,14 +282,8 @@ segment_counted(granary_client *client)
 void
 segment_fini(granary_client *client)
 {
-    struct table *table = atomic_load_explicit(&client->table, memory_order_relaxed);
-
-    while (table != NULL) {
-        struct table *older = table->older;
-
-        (void)munmap((void *)(uintptr_t)table->slots, table->size_bytes);
-        free(table);
-        table = older;
+    if (client->index != NULL) {
+        (void)munmap((void *)(uintptr_t)client->index, GR_INDEX_SPAN);
     }
     for (uint32_t i = 0; client->segments != NULL && i << SEGMENT_LEAF_BITS < atomic_load(&client->segment_end); i++) {
         struct segment *leaf = atomic_load_explicit(&client->segments[i], memory_order_relaxed);

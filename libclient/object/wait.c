@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
-#include "object/client.h"
+#include "object/probe.h"
 
 struct wait {
     granary_client *client;

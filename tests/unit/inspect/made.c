@@ -165,8 +165,8 @@ made_slot(struct made *made, granary_id id)
 
     gr_id_words(id, words);
     hash = gr_slot_hash(words[0], words[1]);
-    page = (uint32_t)made_directory(made)[hash & 1];
-    for (uint64_t at = hash >> 32;; at++) {
+    page = (uint32_t)made_directory(made)[gr_index_prefix(hash) & 1];
+    for (uint32_t at = gr_page_home(hash);; at++) {
         struct gr_slot *slot =
             (struct gr_slot *)(void *)(made->index + GR_INDEX_PAGES_AT + page * GR_PAGE_BYTES) + at % GR_PAGE_SLOTS;
 

@@ -535,7 +535,7 @@ a_split_that_was_not_finished_is_no_damage(void **state)
         }
         for (size_t i = 0; i < GR_PAGE_SLOTS; i++) {
             uint64_t hash = gr_slot_hash(slots[i].id[0], slots[i].id[1]);
-            struct gr_slot *copy = &slots[(2 + (hash >> 1 & 1)) * GR_PAGE_SLOTS + (hash >> 32) % GR_PAGE_SLOTS];
+            struct gr_slot *copy = &slots[(2 + (gr_index_prefix(hash) >> 1 & 1)) * GR_PAGE_SLOTS + gr_page_home(hash)];
 
             while (slots[i].word != 0 && copy->word != 0) {
                 copy++; /* no home is at the end of a page here */

@@ -176,7 +176,7 @@ a_split_under_a_listing_hides_nothing(void **state)
         uint64_t hash = gr_slot_hash(slots[i].id[0], slots[i].id[1]);
 
         if (slots[i].word != 0) {
-            memcpy(&slots[(2 + (hash >> 1 & 1)) * GR_PAGE_SLOTS + i], &slots[i], sizeof slots[i]);
+            memcpy(&slots[(2 + (gr_index_prefix(hash) >> 1 & 1)) * GR_PAGE_SLOTS + i], &slots[i], sizeof slots[i]);
             slots[i].word = GR_WORD(GR_WORD_SERIAL(slots[i].word), GR_SLOT_MOVED);
         }
     }

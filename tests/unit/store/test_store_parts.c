@@ -105,9 +105,9 @@ segment_bytes_move_through_the_account(void **state)
     assert_int_equal(segment_create(&account, PREFIX, 1, 1, 65536, GR_ACCOUNT_WRITING, &record, &segment), GRANARY_OK);
     assert_int_equal(account.bytes[GR_ACCOUNT_WRITING], 65536);
     assert_true(segment_expect(segment));
-    segment_seal(segment, &account, 4096, 7, 1);
+    segment_seal(segment, &account, 4096, (struct index_place){7, 1});
     assert_true(segment_expect(segment));
-    segment_seal(segment, &account, 8192, 8, 2);
+    segment_seal(segment, &account, 8192, (struct index_place){8, 2});
     assert_int_equal(account.bytes[GR_ACCOUNT_SEALED], 12288);
     assert_int_equal(record.word, 1 << 8 | GR_SEGMENT_OPEN);
     assert_int_equal(record.sealed_total, 12288);

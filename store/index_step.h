@@ -1,0 +1,15 @@
+/*
+ * Where a store may die while it changes an index. A test that compiles these sources with INDEX_STEPS is called at
+ * each such place and looks at what a next store would find.
+ */
+#ifndef STORE_INDEX_STEP_H
+#define STORE_INDEX_STEP_H
+
+#ifdef INDEX_STEPS
+extern void (*index_step)(void);
+#define INDEX_STEP() index_step()
+#else
+#define INDEX_STEP() ((void)0)
+#endif
+
+#endif
