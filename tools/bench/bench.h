@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/types.h>
+
+#include "spawn/spawn.h"
 
 /* `granary bench store`: argv[0] is "store". Returns an exit status. */
 int bench_store(int argc, char **argv);
@@ -56,23 +57,6 @@ void results_add_value(struct results *results, const char *key, const char *uni
                        double value);
 /* One JSON object, key → {"p50", "p99", "unit"} or {"value", "unit"}; or a table for humans. */
 void results_print(const struct results *results, bool json, FILE *out);
-
-/* ---- a store of one's own ---- */
-
-struct bench_daemon {
-    char directory[64];
-    const char *memory; /* NULL: the default */
-    pid_t pid;
-};
-/* Start granary-store of $GRANARY_BIN or from beside this program in a fresh directory. False: said why on stderr.
- * memory: its budget, as --memory takes it, static; NULL: the default. */
-bool bench_daemon_start(struct bench_daemon *daemon, const char *memory);
-/* Kill it -9 and start it again in the same directory. */
-bool bench_daemon_restart(struct bench_daemon *daemon);
-void bench_daemon_stop(struct bench_daemon *daemon);
-
-/* rm -rf */
-void bench_remove_directory(const char *path);
 
 /* Monotonic. */
 int64_t bench_now_ns(void);

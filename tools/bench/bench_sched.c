@@ -256,7 +256,7 @@ bench_sched(int argc, char **argv)
     if (!run_granary("down", directory) && run.err == GRANARY_OK) {
         (void)fprintf(stderr, "granary: bench: the instance did not stop: see %s\n", directory);
     } else {
-        bench_remove_directory(directory);
+        spawn_remove_directory(directory);
     }
     if (run.err == GRANARY_OK) {
         results_print(&results, json, stdout);

@@ -157,10 +157,10 @@ bench_stall(struct run *run)
 {
     size_t objects = run->scale > 1 ? 1024 : 4096;
     struct run own = {.results = run->results, .scale = run->scale};
-    struct bench_daemon daemon;
+    struct spawned daemon;
     pid_t loader;
 
-    if (!bench_daemon_start(&daemon, BUDGET)) {
+    if (!spawn_start(&daemon, BUDGET)) {
         run->failed = true;
         return;
     }
@@ -174,6 +174,6 @@ bench_stall(struct run *run)
         measure(&own, loader, objects);
         granary_disconnect(own.client);
     }
-    bench_daemon_stop(&daemon);
+    (void)spawn_stop(&daemon);
     run->failed = run->failed || own.failed || loader < 0;
 }

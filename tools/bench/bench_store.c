@@ -214,7 +214,7 @@ bench_store(int argc, char **argv)
 {
     struct results results = {.count = 0};
     struct run run = {.results = &results};
-    struct bench_daemon daemon;
+    struct spawned daemon;
     bool quick;
     bool json;
     granary_err err;
@@ -223,7 +223,7 @@ bench_store(int argc, char **argv)
         return 2;
     }
     run.scale = quick ? 10 : 1;
-    if (!bench_daemon_start(&daemon, NULL)) {
+    if (!spawn_start(&daemon, NULL)) {
         return 3;
     }
     err = granary_connect(&(granary_connect_options){.instance = daemon.directory, .tag = "bench"}, &run.client);
@@ -232,7 +232,7 @@ bench_store(int argc, char **argv)
         run_all(&run, daemon.directory);
         granary_disconnect(run.client);
     }
-    bench_daemon_stop(&daemon);
+    (void)spawn_stop(&daemon);
     if (run.failed) {
         return err != GRANARY_OK ? granary_error_exit_status(err) : 1;
     }

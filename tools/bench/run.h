@@ -8,7 +8,7 @@
 /* A run: where it measures, how much of it, and where the figures go. */
 struct run {
     granary_client *client;
-    struct bench_daemon *daemon;
+    struct spawned *daemon;
     struct results *results;
     size_t scale; /* 10 for --quick: a tenth of the samples */
     bool failed;

@@ -6,6 +6,7 @@
 
 #include "bench/bench.h"
 #include "cli.h"
+#include "torture/torture.h"
 
 static const struct {
     const char *name;
@@ -61,6 +62,22 @@ command_bench(struct cli *cli, int argc, char **argv)
         return 0;
     }
     (void)fprintf(stderr, "granary: bench: which one? granary bench store|sched [--quick] [--json]\n");
+    return 2;
+}
+
+int
+command_torture(struct cli *cli, int argc, char **argv)
+{
+    (void)cli;
+    if (argc >= 2 && strcmp(argv[1], "store") == 0) {
+        return torture_store(argc - 1, argv + 1);
+    }
+    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        (void)printf("Usage: granary torture store [OPTION...]\n"
+                     "Torment a private store and its clients; `granary torture store --help` tells the options.\n");
+        return 0;
+    }
+    (void)fprintf(stderr, "granary: torture: what? granary torture store [OPTION...]\n");
     return 2;
 }
 

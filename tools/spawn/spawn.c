@@ -1,0 +1,144 @@
+#include "spawn/spawn.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+static void
+find_program(char path[static 512])
+{
+    const char *bin = getenv("GRANARY_BIN");
+    char self[400];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (bin == NULL && length > 0) {
+        self[length] = '\0';
+        *strrchr(self, '/') = '\0';
+        bin = self;
+    }
+    (void)snprintf(path, 512, "%s/granary-store", bin == NULL ? "." : bin);
+}
+
+static void
+run_program(const struct spawned *spawned, int ready_fd)
+{
+    const char *argv[16] = {"granary-store", "--instance", spawned->directory, "--die-with-parent"};
+    size_t argc = 4;
+    char program[512];
+    char spill[96];
+    char ready[16];
+
+    find_program(program);
+    (void)snprintf(spill, sizeof spill, "%s/spill", spawned->directory);
+    argv[argc++] = "--spill-dir";
+    argv[argc++] = spill;
+    if (ready_fd >= 0) {
+        (void)snprintf(ready, sizeof ready, "%d", ready_fd);
+        argv[argc++] = "--ready-fd";
+        argv[argc++] = ready;
+    }
+    if (spawned->memory != NULL) {
+        argv[argc++] = "--memory";
+        argv[argc++] = spawned->memory;
+    }
+    (void)setenv("GRANARY_LOG", "error", 0);
+    (void)execv(program, (char *const *)(uintptr_t)argv);
+    perror(program);
+    _exit(127);
+}
+
+void
+spawn_remove_directory(const char *path)
+{
+    gr_remove_tree(path);
+}
+
+bool
+spawn_blindly(struct spawned *spawned)
+{
+    spawned->pid = fork();
+    if (spawned->pid == 0) {
+        run_program(spawned, -1);
+    }
+    if (spawned->pid < 0) {
+        perror("granary-store");
+        spawned->pid = 0;
+    }
+    return spawned->pid > 0;
+}
+
+bool
+spawn_again(struct spawned *spawned)
+{
+    char answer[1200] = "";
+    size_t size = 0;
+    ssize_t n;
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0 || (spawned->pid = fork()) < 0) {
+        perror("granary-store");
+        return false;
+    }
+    if (spawned->pid == 0) {
+        int ready = dup(ends[1]); /* this one is inherited */
+
+        run_program(spawned, ready);
+    }
+    (void)close(ends[1]);
+    while (strchr(answer, '\n') == NULL && (n = read(ends[0], answer + size, sizeof answer - 1 - size)) > 0) {
+        size += (size_t)n;
+        answer[size] = '\0';
+    }
+    (void)close(ends[0]);
+    if (strcmp(answer, "READY\n") != 0) {
+        (void)fprintf(stderr, "granary: the store did not start: %s\n", answer);
+        spawn_kill(spawned);
+        return false;
+    }
+    return true;
+}
+
+bool
+spawn_start(struct spawned *spawned, const char *memory)
+{
+    *spawned = (struct spawned){.directory = "/tmp/granary-own-XXXXXX", .memory = memory};
+    if (mkdtemp(spawned->directory) == NULL) {
+        perror("granary");
+        return false;
+    }
+    if (!spawn_again(spawned)) {
+        spawn_remove_directory(spawned->directory);
+        return false;
+    }
+    return true;
+}
+
+void
+spawn_kill(struct spawned *spawned)
+{
+    if (spawned->pid > 0) {
+        (void)kill(spawned->pid, SIGKILL);
+        (void)waitpid(spawned->pid, NULL, 0);
+        spawned->pid = 0;
+    }
+}
+
+bool
+spawn_stop(struct spawned *spawned)
+{
+    int status = 1;
+
+    if (spawned->pid > 0) {
+        (void)kill(spawned->pid, SIGTERM);
+        (void)waitpid(spawned->pid, &status, 0);
+        spawned->pid = 0;
+    }
+    spawn_remove_directory(spawned->directory);
+    return status == 0;
+}

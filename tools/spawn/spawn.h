@@ -1,0 +1,37 @@
+/*
+ * A store of one's own: in a fresh directory, with this process for its parent. For what measures or torments stores.
+ */
+#ifndef SPAWN_SPAWN_H
+#define SPAWN_SPAWN_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct spawned {
+    char directory[64]; /* the instance; it spills there, too */
+    const char *memory; /* its budget as text; NULL: the default */
+    pid_t pid;          /* 0: none runs */
+};
+
+/*
+ * Start granary-store of $GRANARY_BIN, or from beside this program, in a fresh directory below /tmp, and wait until it
+ * is ready. It ends with this process. False: nothing is left, and why was said on stderr.
+ *
+ * memory  kept by pointer
+ */
+bool spawn_start(struct spawned *spawned, const char *memory);
+
+/* Kill it -9; everything stays as it lies. */
+void spawn_kill(struct spawned *spawned);
+/* Start the next one in the same directory. */
+bool spawn_again(struct spawned *spawned);
+/* The same without waiting until it is ready. */
+bool spawn_blindly(struct spawned *spawned);
+
+/* Stop it in good order and remove the directory. False: it did not end well. */
+bool spawn_stop(struct spawned *spawned);
+
+/* rm -rf */
+void spawn_remove_directory(const char *path);
+
+#endif

@@ -1,0 +1,11 @@
+/*
+ * granary torture: many clients do random things to a private store while clients and store are killed; then their
+ * histories are checked.
+ */
+#ifndef TORTURE_TORTURE_H
+#define TORTURE_TORTURE_H
+
+/* `granary torture store`: argv[0] is "store". Returns an exit status: 0 only when nothing at all was wrong. */
+int torture_store(int argc, char **argv);
+
+#endif
