@@ -75,11 +75,15 @@ struct session {
     struct list families_pending; /* their parents are not sealed yet */
     struct list families_settling;
     struct list families_ending;
-    struct map leases;   /* counted by the store: serial -> count */
-    struct map on_disk;  /* serial of an object in memory -> file, offset of its copy */
-    struct map restores; /* id -> struct restore */
-    struct map slices;   /* stamp -> struct slice: of an object */
-    struct map failures; /* id -> struct failure: why an object did not come back */
+    struct map leases;    /* counted by the store: serial -> count */
+    struct map on_disk;   /* serial of an object in memory -> file, offset of its copy */
+    struct map on_remote; /* stamp -> the same, of objects that have both: see copy.h */
+    struct map copying;   /* id -> struct copying: a copy on its way */
+    struct list moves;    /* that nobody waits for */
+    unsigned jobs;        /* of workers that know the session otherwise than by its segments */
+    struct map restores;  /* id -> struct restore */
+    struct map slices;    /* stamp -> struct slice: of an object */
+    struct map failures;  /* id -> struct failure: why an object did not come back */
     struct deleting *deleting;
     size_t deleting_count;
     size_t deleting_room;
@@ -96,7 +100,7 @@ struct session {
     uint64_t account_seen;       /* account.changes when it was published here last */
 };
 
-enum client_wait { CLIENT_READY, CLIENT_WAITS_ROOM, CLIENT_WAITS_PIN, CLIENT_WAITS_SLICE };
+enum client_wait { CLIENT_READY, CLIENT_WAITS_ROOM, CLIENT_WAITS_PIN, CLIENT_WAITS_SLICE, CLIENT_WAITS_MOVE };
 
 struct client {
     struct source socket_source; /* owner: this */
@@ -133,6 +137,7 @@ struct client {
     bool counted_wait;
     struct gr_hold pin;
     granary_id slice_id; /* ... that it waits for */
+    struct gr_move move;
 };
 
 /* An object, or a slice of one, on its way back into memory. */
@@ -241,6 +246,7 @@ struct store {
     int64_t background_ns;  /* not before: the last look found nothing to spill */
     int64_t tried_ns;       /* when the queues were last served in vain */
     uint64_t tried_changes; /* account.changes then */
+    int64_t moves_until_ns; /* when the first client that waits for a move is told that it takes longer */
     bool serve_now;
     bool holds_end; /* records of some ledger are to be worked off, see hold_turn() */
     bool any_doomed;

@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "store/barrier.h"
 #include "store/contain.h"
+#include "store/copy.h"
 #include "store/events.h"
 #include "store/hold.h"
 #include "store/memory.h"
@@ -239,6 +240,7 @@ delete_spilled(struct session *session, struct gr_slot *slot)
     account_take(account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
     account_take(account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
     file_release(session->store, object.where, GR_FOOTPRINT(object.data_size, (uint64_t)object.meta_size));
+    copy_forget_remote(session, &object);
     event_note(session->store, session, GR_EVENT_DELETE, &object.id, object.data_size, 0, 0);
 }
 
@@ -260,7 +262,8 @@ delete_sealed(struct session *session, struct gr_slot *slot, struct family *fami
         store->account.clean -= footprint;
     } else if (object.flags & GR_FLAG_COPIED) {
         forget_copy(session, segment, object.serial, footprint);
-        slot_set_flags(slot, slot_flags(slot) & ~(uint64_t)GR_FLAG_ON_DISK);
+        copy_forget_remote(session, &object);
+        slot_set_flags(slot, slot_flags(slot) & ~(uint64_t)(GR_FLAG_COPIED | GR_FLAG_PERSISTENT));
     }
     slot_enter(slot, GR_SLOT_DELETING);
     held = session_holds(session, object.serial);

@@ -12,6 +12,7 @@
 #include "store/events.h"
 #include "store/lease_region.h"
 #include "store/memory.h"
+#include "store/move.h"
 #include "store/object.h"
 #include "store/queue.h"
 #include "store/request_hold.h"
@@ -283,6 +284,15 @@ on_dead(struct client *client, const struct gr_frame_in *frame)
 }
 
 static granary_err
+on_move(struct client *client, const struct gr_frame_in *frame)
+{
+    struct gr_move move;
+
+    memcpy(&move, frame->body, sizeof move);
+    return move_request(client, &frame->head, &move);
+}
+
+static granary_err
 on_slice(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_slice slice;
@@ -328,6 +338,7 @@ static const struct {
     [GR_STORE_PIN] = {on_pin, "PIN", sizeof(struct gr_hold)},
     [GR_STORE_UNPIN] = {on_unpin, "UNPIN", sizeof(struct gr_hold)},
     [GR_STORE_DEAD] = {on_dead, "DEAD", ANY_SIZE},
+    [GR_STORE_MOVE] = {on_move, "MOVE", sizeof(struct gr_move)},
     [GR_STORE_SLICE] = {on_slice, "SLICE", sizeof(struct gr_slice)},
     [GR_STORE_PING] = {on_ping, "PING", 0},
     [GR_STORE_HINT] = {on_hint, "HINT", sizeof(struct gr_hint)},

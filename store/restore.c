@@ -11,6 +11,7 @@
 #include "store/events.h"
 #include "store/hold.h"
 #include "store/memory.h"
+#include "store/move.h"
 #include "store/object.h"
 #include "store/queue.h"
 #include "store/reading.h"
@@ -149,6 +150,7 @@ restore_failed(struct restore *restore, granary_err err)
         slice_answer(restore, err);
     } else {
         answer_pins(restore, NULL, err);
+        moves_wake(session, restore->id, err);
         session_touch(session, restore->id);
         store_flush_touched(session->store);
     }
@@ -161,6 +163,7 @@ restore_succeeded(struct restore *restore, struct gr_slot *slot)
         slice_answer(restore, GRANARY_OK);
     } else {
         answer_pins(restore, slot, GRANARY_OK);
+        moves_wake(restore->session, restore->id, GRANARY_OK);
     }
     store_flush_touched(restore->session->store);
 }

@@ -15,6 +15,7 @@
 #include "store/events.h"
 #include "store/hold.h"
 #include "store/memory.h"
+#include "store/move.h"
 #include "store/object.h"
 #include "store/session.h"
 #include "store/store.h"
@@ -206,6 +207,7 @@ sleep_until_event(struct store *store, bool deleting)
     unsigned entries;
 
     wake_ns = idle_ns < wake_ns ? idle_ns : wake_ns;
+    wake_ns = moves_next_ns(store) < wake_ns ? moves_next_ns(store) : wake_ns;
     set_sleeping(store, 1);
     entries = drain_all(store, now_ns);
     if (entries == 0) {
@@ -244,6 +246,7 @@ store_run(struct store *store)
         if (memory_turn(store, now_ns)) {
             busy_ns = now_ns;
         }
+        moves_turn(store, now_ns);
         teardown_turn(store, now_ns);
         events_wake(store);
         if (now_ns - busy_ns > SPIN_NS) {

@@ -115,6 +115,7 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
     list_init(&session->in_store);
     list_init(&session->clients);
     list_init(&session->segments);
+    list_init(&session->moves);
     list_init(&session->in_arenas);
     victim_session_init(session);
     list_init(&session->families_pending);
@@ -189,6 +190,8 @@ session_destroy(struct session *session)
     ledger_fini(&session->ledger);
     map_free(&session->leases);
     map_free(&session->on_disk);
+    map_free(&session->on_remote);
+    map_free(&session->copying);
     free(session->deleting);
     free(session);
 }

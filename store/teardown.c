@@ -9,6 +9,7 @@
 #include "store/client.h"
 #include "store/events.h"
 #include "store/memory.h"
+#include "store/move.h"
 #include "store/object.h"
 #include "store/reclaim.h"
 #include "store/session.h"
@@ -42,6 +43,7 @@ session_delete(struct session *session)
     event_note(store, session, GR_EVENT_SESSION_GONE, NULL, 0, 0, 0);
     store->session_count--;
     list_append(&store->dying, &session->in_store);
+    moves_forget(session);
     session_set_state(session, GR_CONTROL_CLOSED);
     list_each (node, next, &session->clients) {
         client_drop(list_owner(node, struct client, in_session), NULL);
@@ -61,6 +63,9 @@ is_busy(const struct session *session)
 {
     const struct list *node;
 
+    if (session->jobs > 0) {
+        return true;
+    }
     for (node = session->segments.next; node != &session->segments; node = node->next) {
         if (list_owner(node, struct segment, in_session)->busy > 0) {
             return true;
@@ -80,6 +85,10 @@ release_copies(struct session *session)
     size_t at = 0;
 
     while ((copy = map_next(&session->on_disk, &at)) != NULL) {
+        file_release(session->store, (uint32_t)copy->value.numbers[0], 0);
+    }
+    at = 0;
+    while ((copy = map_next(&session->on_remote, &at)) != NULL) {
         file_release(session->store, (uint32_t)copy->value.numbers[0], 0);
     }
     while ((slot = index_next(&session->index, &position)) != NULL) {

@@ -40,7 +40,8 @@ info_of(const struct slot_copy *copy)
 {
     enum gr_slot_state slot_state = GR_WORD_STATE(copy->word);
     granary_object_state state = state_of(slot_state);
-    bool on_disk = (copy->flags & GR_FLAG_ON_DISK) != 0 || state == GRANARY_OBJECT_SPILLED;
+    bool on_disk = (copy->flags & GR_FLAG_ON_DISK) != 0 ||
+                   (state == GRANARY_OBJECT_SPILLED && (copy->flags & GR_FLAG_REMOTE) == 0);
 
     if (state == GRANARY_OBJECT_ALIAS) {
         return alias_info(copy);
@@ -277,6 +278,7 @@ granary_store_stat_get(granary_client *client, granary_store_stat *ret_stat)
         .objects_spilled = account[GR_ACCOUNT_OBJECTS_SPILLED],
         .clients = account[GR_ACCOUNT_CLIENTS],
         .index_bytes = account[GR_ACCOUNT_INDEX],
+        .remote_bytes = account[GR_ACCOUNT_REMOTE],
 #define COUNTER(name, unit, summary)                                                                                   \
     .name = atomic_load_explicit(&control->counters[GR_COUNTER_##name], memory_order_relaxed),
 #include "contract/counters.def"

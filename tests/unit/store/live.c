@@ -29,6 +29,7 @@ live_init(struct live *live)
     assert_non_null(mkdtemp(live->dir));
     (void)snprintf(live->instance, sizeof live->instance, "%s/i", live->dir);
     (void)snprintf(live->spill, sizeof live->spill, "%s/spill", live->dir);
+    (void)snprintf(live->remote, sizeof live->remote, "%s/remote", live->dir);
     assert_int_equal(gr_instance_resolve(live->instance, &live->paths), GRANARY_OK);
 }
 
@@ -49,14 +50,24 @@ serve(void *store)
 void
 live_start(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes)
 {
+    live_start_levels(live, memory_bytes, disk_quota_bytes, 0);
+}
+
+void
+live_start_levels(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes, granary_levels levels)
+{
     struct store_options options = {.instance = live->instance,
                                     .memory_bytes = memory_bytes,
                                     .spill_dir = live->spill,
-                                    .disk_quota_bytes = disk_quota_bytes};
+                                    .disk_quota_bytes = disk_quota_bytes,
+                                    .levels = levels};
 
     (void)setenv("GRANARY_LOG", "error", 1); /* warnings are what these tests provoke */
     gr_log_init("store");
     live_init(live);
+    if ((levels & GRANARY_LEVEL_REMOTE) != 0) {
+        options.remote_dir = live->remote;
+    }
     options.stop_fd = live->stop_fd = eventfd(0, EFD_CLOEXEC);
     assert_int_equal(store_create(&options, &live->store), GRANARY_OK);
     assert_int_equal(pthread_create(&live->thread, NULL, serve, live->store), 0);
@@ -90,6 +101,7 @@ live_stop(struct live *live)
     gr_fd_close(&live->stop_fd);
     assert_int_not_equal(access(live->instance, F_OK), 0);
     assert_int_equal(entries_of(live->spill), 0);
+    assert_int_equal(entries_of(live->remote), 0);
     live_fini(live);
 }
 

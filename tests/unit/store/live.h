@@ -12,6 +12,7 @@ struct live {
     char dir[64]; /* holds the instance and the spill files */
     char instance[80];
     char spill[80];
+    char remote[80];
     struct gr_instance paths;
     struct store *store;
     pthread_t thread;
@@ -23,6 +24,8 @@ void live_init(struct live *live);
 void live_fini(struct live *live);
 
 void live_start(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes);
+/* With these levels; 0: as live_start(). */
+void live_start_levels(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes, granary_levels levels);
 /* Stop, audit the account, destroy: no shared memory, socket or spill file is left. */
 void live_stop(struct live *live);
 

@@ -180,12 +180,158 @@ slices_go_first_and_with_their_object(void **state)
     live_stop(&live);
 }
 
+#define ALL (GRANARY_LEVEL_MEMORY | GRANARY_LEVEL_DISK | GRANARY_LEVEL_REMOTE)
+
+static granary_object_info
+info_of(granary_client *client, uint64_t n)
+{
+    granary_object_info info;
+
+    assert_int_equal(granary_object_info_get(client, live_id(n), &info), GRANARY_OK);
+    return info;
+}
+
+static void
+check_levels(granary_client *client, uint64_t n, granary_levels levels, bool persistent)
+{
+    granary_object_info info = info_of(client, n);
+
+    assert_int_equal(info.levels, levels);
+    assert_int_equal(info.persistent, persistent);
+}
+
+static granary_err
+move(granary_client *client, uint64_t n, granary_levels to, granary_levels from)
+{
+    return granary_object_move(client, live_id(n), to, from, 10000);
+}
+
+/* Every set of levels an object can be at, reached from every other, with every byte in place. */
+static void
+objects_move_between_all_levels(void **state)
+{
+    static const granary_levels sets[] = {2, 4, 8, 6, 10, 12, 14};
+    const size_t size = 600 * KIB;
+    struct live live;
+    granary_client *client;
+    uint64_t n = 0;
+
+    (void)state;
+    live_start_levels(&live, 32 * MIB, 0, ALL);
+    client = live_connect(&live, NULL);
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        for (size_t j = 0; j < sizeof sets / sizeof sets[0]; j++) {
+            n++;
+            assert_int_equal(live_put(client, n, size), GRANARY_OK);
+            if (sets[i] != GRANARY_LEVEL_MEMORY) {
+                assert_int_equal(move(client, n, sets[i] & ~2u, ~sets[i] & 2u), GRANARY_OK);
+            }
+            check_levels(client, n, sets[i], (sets[i] & 4) != 0);
+            assert_int_equal(move(client, n, sets[j], ~sets[j] & 14u), GRANARY_OK);
+            check_levels(client, n, sets[j], (sets[j] & 4) != 0);
+            assert_int_equal(live_verify(client, n, size), GRANARY_OK);
+            assert_int_equal(granary_object_delete(client, live_id(n), 0), GRANARY_OK);
+        }
+    }
+    assert_int_equal(stat_of(client).disk_bytes, 0);
+    assert_int_equal(stat_of(client).remote_bytes, 0);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+static void
+moves_are_refused_for_a_reason(void **state)
+{
+    struct live live;
+    granary_client *client;
+    granary_view view;
+
+    (void)state;
+    live_start(&live, 8 * MIB, 0);
+    client = live_connect(&live, NULL);
+    assert_int_equal(live_put(client, 1, MIB), GRANARY_OK);
+    assert_int_equal(move(client, 2, 4, 0), GRANARY_ENOENT);
+    assert_int_equal(move(client, 1, GRANARY_LEVEL_REMOTE, 0), GRANARY_EUNSUPPORTED);
+    assert_non_null(strstr(granary_error_message(), "remote"));
+    assert_int_equal(move(client, 1, GRANARY_LEVEL_GPU, 0), GRANARY_EUNSUPPORTED);
+    assert_non_null(strstr(granary_error_message(), "GPU"));
+    assert_int_equal(move(client, 1, 2, 2), GRANARY_EINVAL);
+    assert_int_equal(move(client, 1, 0, 2 | 4), GRANARY_EINVAL);
+    assert_non_null(strstr(granary_error_message(), "nowhere"));
+
+    assert_int_equal(granary_object_get(client, live_id(1), 0, &view), GRANARY_OK);
+    assert_int_equal(move(client, 1, 0, GRANARY_LEVEL_MEMORY), GRANARY_EBUSY);
+    assert_int_equal(move(client, 1, GRANARY_LEVEL_DISK, 0), GRANARY_OK); /* a copy is no reason to wait */
+    check_levels(client, 1, 6, true);
+    granary_object_release(client, &view);
+    assert_int_equal(move(client, 1, 0, GRANARY_LEVEL_MEMORY), GRANARY_OK);
+    check_levels(client, 1, 4, true);
+    assert_int_equal(move(client, 1, 0, GRANARY_LEVEL_DISK), GRANARY_EINVAL);
+    assert_int_equal(move(client, 1, GRANARY_LEVEL_MEMORY, GRANARY_LEVEL_DISK), GRANARY_OK);
+    check_levels(client, 1, 2, false);
+    assert_int_equal(move(client, 1, 0, GRANARY_LEVEL_MEMORY), GRANARY_OK); /* spilled now, and not persistent */
+    check_levels(client, 1, 4, false);
+    assert_int_equal(live_verify(client, 1, MIB), GRANARY_OK);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* A move without a timeout is done by the store alone. */
+static void
+moves_go_on_in_the_background(void **state)
+{
+    struct live live;
+    granary_client *client;
+    granary_id id = live_id(1);
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    assert_int_equal(live_put(client, 1, 4 * MIB), GRANARY_OK);
+    assert_int_equal(granary_object_move(client, id, GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, 0), GRANARY_OK);
+    for (int64_t end = gr_now_ns() + 5000000000; info_of(client, 1).levels != GRANARY_LEVEL_DISK;) {
+        assert_true(gr_now_ns() < end);
+    }
+    assert_int_equal(granary_object_prefetch(client, &id, 1), GRANARY_OK);
+    for (int64_t end = gr_now_ns() + 5000000000; info_of(client, 1).levels != 6;) {
+        assert_true(gr_now_ns() < end);
+    }
+    assert_int_equal(stat_of(client).prefetches, 1);
+    assert_int_equal(live_verify(client, 1, 4 * MIB), GRANARY_OK);
+    assert_int_equal(granary_object_delete(client, id, 0), GRANARY_OK); /* or it would outlive the store */
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* When the disk is used up, the remote level takes what is left. */
+static void
+a_full_disk_spills_to_the_remote_level(void **state)
+{
+    struct live live;
+    granary_client *client;
+
+    (void)state;
+    live_start_levels(&live, 8 * MIB, 3 * MIB, ALL);
+    client = live_connect(&live, NULL);
+    for (unsigned i = 0; i < 40; i++) {
+        assert_int_equal(live_put(client, i, MIB), GRANARY_OK);
+    }
+    assert_true(stat_of(client).remote_bytes > 0);
+    assert_true(stat_of(client).disk_bytes <= 3 * MIB);
+    for (unsigned i = 0; i < 40; i++) {
+        assert_int_equal(live_verify(client, i, MIB), GRANARY_OK);
+    }
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slice_costs_its_frames),
-        cmocka_unit_test(slices_go_first_and_with_their_object),
+        cmocka_unit_test(a_slice_costs_its_frames),        cmocka_unit_test(slices_go_first_and_with_their_object),
+        cmocka_unit_test(objects_move_between_all_levels), cmocka_unit_test(moves_are_refused_for_a_reason),
+        cmocka_unit_test(moves_go_on_in_the_background),   cmocka_unit_test(a_full_disk_spills_to_the_remote_level),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
