@@ -259,6 +259,8 @@ wait_extend(struct waiting *waiting)
 static granary_err
 wait_sleep(granary_client *client, const struct waiting *waiting)
 {
+    const struct gr_control *control = client->control;
+    struct gr_futex words[2] = {{waiting->word, waiting->seen}, {&control->life, atomic_load(&control->life)}};
     int64_t now = gr_now_ns();
 
     if (!client_alive(client)) {
@@ -267,8 +269,8 @@ wait_sleep(granary_client *client, const struct waiting *waiting)
     if (now >= waiting->deadline_ns) {
         return gr_fail(GRANARY_ETIMEDOUT, "object %s: not there in time", id_text(waiting->id));
     }
-    gr_futex_wait(waiting->word, waiting->seen,
-                  waiting->deadline_ns - now > ALIVE_CHECK_NS ? now + ALIVE_CHECK_NS : waiting->deadline_ns);
+    gr_futex_wait_many(words, 2,
+                       waiting->deadline_ns - now > ALIVE_CHECK_NS ? now + ALIVE_CHECK_NS : waiting->deadline_ns);
     return GRANARY_OK;
 }
 

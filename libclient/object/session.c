@@ -6,33 +6,32 @@
 #include "granary/session.h"
 #include "object/client.h"
 
+/* With the ticket held. */
 static granary_err
 ask(granary_client *client, enum gr_store_op op, struct gr_session_request *request, const char *name,
     struct gr_frame_in *ret_frame)
 {
-    granary_err err = gr_client_check(client);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
     if (strlen(name) >= sizeof request->name) {
         return gr_fail(GRANARY_EINVAL, "session '%.32s...': longer than %zu characters", name,
                        sizeof request->name - 1);
     }
-    (void)strncpy(request->name, name, sizeof request->name - 1);
-    socket_take(client);
-    err = socket_ask(client, op, request, sizeof *request, REQUEST_TIMEOUT_MS, ret_frame);
-    socket_give(client);
-    return err;
+    memcpy(request->name, name, strlen(name) + 1);
+    return socket_ask(client, op, request, sizeof *request, REQUEST_TIMEOUT_MS, ret_frame);
 }
 
 static granary_err
 ask_plain(granary_client *client, enum gr_store_op op, struct gr_session_request *request, const char *name)
 {
     struct gr_frame_in frame = {.fd_count = 0};
-    granary_err err = ask(client, op, request, name, &frame);
+    granary_err err = gr_client_check(client);
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    socket_take(client);
+    err = ask(client, op, request, name, &frame);
     gr_frame_in_reset(&frame);
+    socket_give(client);
     return err;
 }
 
@@ -104,13 +103,17 @@ granary_session_list(granary_client *client, granary_session_info **ret_infos, s
     char after[64] = "";
     size_t count = 0;
     size_t page = 0;
-    granary_err err;
+    granary_err err = gr_client_check(client);
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
     do {
         struct gr_session_request request = {.flags = 0};
         struct gr_frame_in frame = {.fd_count = 0};
         granary_session_info *more;
 
+        socket_take(client); /* until the answer is copied */
         err = ask(client, GR_STORE_SESSION_LIST, &request, after, &frame);
         page = err == GRANARY_OK ? frame.head.size / sizeof(struct gr_session_info) : 0;
         more = realloc(infos, (count + page + 1) * sizeof *infos);
@@ -130,6 +133,7 @@ granary_session_list(granary_client *client, granary_session_info **ret_infos, s
             memcpy(after, infos[count - 1].name, sizeof after);
         }
         gr_frame_in_reset(&frame);
+        socket_give(client);
     } while (page > 0);
     if (err != GRANARY_OK) {
         free(infos);
