@@ -13,6 +13,7 @@ extern "C" {
 
 /* ---- writing ---- */
 
+/* To be used by one thread at a time, like the reader and the subscription below. */
 typedef struct granary_writer granary_writer;
 
 /* size_hint: bytes expected; 0 unknown. options may be NULL. Errors: as granary_object_create_with */
@@ -93,7 +94,7 @@ typedef struct granary_subscription granary_subscription;
 /*
  * Watch the session from now on. The store never waits for a subscriber: who is too slow is told so.
  *
- * kinds   sum of 1 << granary_event_kind; 0: all
+ * kinds   sum of 1 << granary_event_kind; 0: all. GRANARY_EVENT_LOST and _RESTART are always told
  * Errors  EUNREACHABLE · ENOMEM · EFULL
  */
 GRANARY_API granary_err granary_subscribe(granary_client *client, unsigned kinds,

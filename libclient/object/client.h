@@ -303,6 +303,9 @@ segment_base(const granary_client *client, uint32_t number)
  * Errors: ENOENT the segment is gone · EUNREACHABLE · ENOMEM · EPROTO
  */
 granary_err segment_map(granary_client *client, uint32_t number, uint64_t min_bytes, const char **ret_base);
+/* Map the session's ring of events, made when needed; the mapping is the caller's. Errors: EUNREACHABLE · ENOMEM ·
+ * EPROTO · EFULL */
+granary_err events_map(granary_client *client, const char **ret_base, uint64_t *ret_size);
 /* The entry of a segment, made when needed; NULL when out of memory. */
 struct segment *segment_entry(granary_client *client, uint32_t number);
 /* Unmap dead segments when there are many mappings. Takes the ticket: hold no lock. */
@@ -358,6 +361,14 @@ void ring_forget(granary_client *client, const struct ring_answer *answers, size
 /* Until the entry at position is answered; without the lock. Errors: the store's · EUNREACHABLE */
 granary_err ring_wait(granary_client *client, uint64_t position, struct ring_answer *answer);
 
+/* ---- put.c, resize.c ---- */
+
+/* Errors: EINVAL no object can be that large */
+granary_err size_check(granary_id id, uint64_t data_size, uint64_t meta_size);
+/* granary_buffer_resize() that changes the metadata's size too. Errors: the same */
+granary_err
+buffer_resize(granary_client *client, granary_buffer *buffer, uint64_t data_size, uint64_t meta_size, int timeout_ms);
+
 /* ---- room.c; with client->lock held ---- */
 
 /*
@@ -366,7 +377,10 @@ granary_err ring_wait(granary_client *client, uint64_t position, struct ring_ans
  */
 granary_err room_carve(granary_client *client, uint64_t footprint, uint64_t ahead, int64_t deadline_ns,
                        struct room **ret_room, uint64_t *ret_offset);
-/* Let what was carved last end elsewhere. False: the room has no space, or no pages, for that. May give the lock up. */
+/*
+ * Pages for the room up to end, which is where what was carved last is to end. May give the lock up. False: the room
+ * has no space for that, or /dev/shm has not.
+ */
 bool room_extend(granary_client *client, struct room *room, uint64_t end);
 /* An object of the room was sealed or aborted; retires the room when it was the last of one that is full. */
 void room_settle(granary_client *client, struct room *room);

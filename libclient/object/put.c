@@ -9,6 +9,16 @@
 #define PUT_WAIT_MS     30000
 #define PERSIST_WAIT_MS 60000
 
+granary_err
+size_check(granary_id id, uint64_t data_size, uint64_t meta_size)
+{
+    if (data_size > GR_MAX_OBJECT || meta_size > GR_MAX_META) {
+        return gr_fail(GRANARY_EINVAL, "object %s: more than %llu bytes of data or %llu of metadata", id_text(id),
+                       (unsigned long long)GR_MAX_OBJECT, (unsigned long long)GR_MAX_META);
+    }
+    return GRANARY_OK;
+}
+
 static granary_err
 create_check(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size)
 {
@@ -21,11 +31,7 @@ create_check(granary_client *client, granary_id id, uint64_t data_size, uint64_t
     if (gr_id_is_zero(id)) {
         return gr_fail(GRANARY_EINVAL, "object id: all zero names no object");
     }
-    if (data_size > GR_MAX_OBJECT || meta_size > GR_MAX_META) {
-        return gr_fail(GRANARY_EINVAL, "object %s: more than %llu bytes of data or %llu of metadata", id_text(id),
-                       (unsigned long long)GR_MAX_OBJECT, (unsigned long long)GR_MAX_META);
-    }
-    if ((err = link_check(client)) != GRANARY_OK) {
+    if ((err = size_check(id, data_size, meta_size)) != GRANARY_OK || (err = link_check(client)) != GRANARY_OK) {
         return err;
     }
     if (slot_find(client, id, &copy)) {

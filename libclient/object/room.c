@@ -415,22 +415,19 @@ bool
 room_extend(granary_client *client, struct room *room, uint64_t end)
 {
     bool shared = room->current;
-    granary_err err = GRANARY_OK;
+    granary_err err;
 
     if (end > room->size_bytes) {
         return false;
     }
-    if (end > room->used) {
-        /* In a room of its own nobody is in the way of an object: the pages may take their time. */
-        if (!shared) {
-            (void)pthread_mutex_unlock(&client->lock);
-        }
-        err = room_back(room, end - room->used);
-        if (!shared) {
-            (void)pthread_mutex_lock(&client->lock);
-        }
+    /* Where nothing else is carved nobody is in the way of an object: the pages may take their time. */
+    if (!shared) {
+        (void)pthread_mutex_unlock(&client->lock);
     }
-    room->used = err == GRANARY_OK ? end : room->used;
+    err = room_back(room, end - room->used);
+    if (!shared) {
+        (void)pthread_mutex_lock(&client->lock);
+    }
     return err == GRANARY_OK;
 }
 

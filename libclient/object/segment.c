@@ -182,6 +182,17 @@ segment_map(granary_client *client, uint32_t number, uint64_t min_bytes, const c
     return err;
 }
 
+granary_err
+events_map(granary_client *client, const char **ret_base, uint64_t *ret_size)
+{
+    granary_err err;
+
+    socket_take(client);
+    err = map_asked(client, GR_MAP_EVENTS, 0, ret_base, ret_size);
+    socket_give(client);
+    return err;
+}
+
 /* ---- unmapping ---- */
 
 /* Forget the mappings of a segment that is gone. A room that is still ours is never gone. */
