@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
-#include "object/client.h"
+#include "object/probe.h"
 
 /* A slice may be gone again before it is leased, when memory is short. */
 #define SLICE_TRIES 16

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "granary/stream.h"
-#include "object/client.h"
+#include "object/probe.h"
 
 #define WINDOW_BYTES ((uint64_t)8 << 20)
 
