@@ -131,6 +131,7 @@ struct client {
     enum client_wait waits;
     struct gr_frame request; /* the one that is answered late */
     uint64_t min_bytes, want_bytes;
+    uint64_t room_request;
     int64_t deadline_ns;
     uint64_t ticket;   /* place in line; 0: none */
     uint64_t bypassed; /* bytes granted to later requests while this one waited */

@@ -184,6 +184,28 @@ adopt(struct store *store, struct client *client, struct segment *segment)
     list_append(&store->open, &segment->in_order);
 }
 
+static uint64_t
+request_of(const struct memory_wish *wish)
+{
+    return wish->client == NULL ? 0 : wish->client->room_request;
+}
+
+struct segment *
+memory_granted(const struct client *client, uint64_t request)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &client->store->open) {
+        struct segment *segment = list_owner(node, struct segment, in_order);
+
+        if (segment->writer == client &&
+            atomic_load_explicit(&segment->record->request, memory_order_relaxed) == request) {
+            return segment;
+        }
+    }
+    return NULL;
+}
+
 static granary_err
 create_segment(struct store *store, const struct memory_wish *wish, uint64_t size, struct segment **ret_segment)
 {
@@ -211,6 +233,7 @@ create_segment(struct store *store, const struct memory_wish *wish, uint64_t siz
     segment->session = session;
     list_append(&session->segments, &segment->in_session);
     session_use(session, size, 0);
+    segment_set_request(segment, request_of(wish));
     adopt(store, wish->client, segment);
     *ret_segment = segment;
     return GRANARY_OK;
@@ -277,6 +300,7 @@ memory_grant(struct store *store, const struct memory_wish *wish, struct segment
     segment = find_warm(store, wish, min, want);
     if (segment != NULL) {
         set_idle(store, segment, false);
+        segment_set_request(segment, request_of(wish));
         segment_reopen(segment, &store->account, wish->client == NULL ? GR_ACCOUNT_RESERVED : GR_ACCOUNT_WRITING);
         adopt(store, wish->client, segment);
         *ret_segment = segment;

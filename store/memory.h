@@ -27,6 +27,9 @@ struct memory_wish {
 granary_err
 memory_grant(struct store *store, const struct memory_wish *wish, struct segment **ret_segment, uint64_t *ret_warm);
 
+/* What was granted to a request whose answer was lost with the last store: an open segment, or NULL. */
+struct segment *memory_granted(const struct client *client, uint64_t request);
+
 /* Bytes that can be granted now: free in the account, and in /dev/shm too. */
 uint64_t memory_free(const struct store *store);
 

@@ -127,6 +127,14 @@ room_fail_quota(struct client *client)
                       (unsigned long long)atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed)));
 }
 
+static void
+room_answer(struct client *client, const struct segment *segment, uint64_t warm)
+{
+    struct gr_room_reply reply = {.segment = segment->number, .size_bytes = segment->size, .warm_bytes = warm};
+
+    client_answer(client, &client->request, &reply, sizeof reply, &segment->fd, 1);
+}
+
 /* One request: granted and answered (OK), or why not. */
 static granary_err
 room_try(struct client *client)
@@ -135,7 +143,6 @@ room_try(struct client *client)
     const struct memory_wish wish = {
         .session = client->session, .client = client, .min_bytes = client->min_bytes, .want_bytes = client->want_bytes};
     struct segment *segment;
-    struct gr_room_reply reply;
     uint64_t warm;
     granary_err err;
 
@@ -151,8 +158,7 @@ room_try(struct client *client)
     if (warm > 0) {
         count(client->session, GR_COUNTER_rooms_warm, 1);
     }
-    reply = (struct gr_room_reply){.segment = segment->number, .size_bytes = segment->size, .warm_bytes = warm};
-    client_answer(client, &client->request, &reply, sizeof reply, &segment->fd, 1);
+    room_answer(client, segment, warm);
     return GRANARY_OK;
 }
 
@@ -323,7 +329,14 @@ queue_request(struct client *client, const struct gr_frame *request, const struc
     uint64_t capacity = store->account.bytes[GR_ACCOUNT_CAPACITY] / PAGE * PAGE;
     uint64_t cap = capacity / LARGEST_ROOM;
 
+    const struct segment *granted = room->request == 0 ? NULL : memory_granted(client, room->request);
+
     client->request = *request;
+    if (granted != NULL) {
+        room_answer(client, granted, 0);
+        return;
+    }
+    client->room_request = room->request;
     client->waits = CLIENT_WAITS_ROOM;
     client->min_bytes = room->min_bytes == 0 ? GR_ALIGN : room->min_bytes;
     if (client->min_bytes > capacity) {

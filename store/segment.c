@@ -29,6 +29,7 @@ record_init(const struct segment *segment, uint32_t session)
     atomic_store_explicit(&record->flags, 0, memory_order_relaxed);
     atomic_store_explicit(&record->resident, 0, memory_order_relaxed);
     record->node = 0;
+    atomic_store_explicit(&record->request, 0, memory_order_relaxed);
     record->since_ms = (uint64_t)gr_wall_ms();
     CRASH_POINT(segment_record_fields);
     segment_note(segment, GR_SEGMENT_OPEN);
@@ -63,6 +64,13 @@ segment_set_writer(struct segment *segment, struct client *writer, uint32_t numb
     segment->writer = writer;
     atomic_store_explicit(&segment->record->writer, number, memory_order_release);
     CRASH_POINT(segment_record_writer);
+}
+
+void
+segment_set_request(struct segment *segment, uint64_t request)
+{
+    atomic_store_explicit(&segment->record->request, request, memory_order_release);
+    CRASH_POINT(segment_record_request);
 }
 
 void

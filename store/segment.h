@@ -84,6 +84,8 @@ void segment_record_drop(struct gr_segment_record *record);
 /* Its record says so, for the next store. */
 void segment_note(const struct segment *segment, enum gr_segment_state state);
 /* writer NULL, number 0: the store, or nobody. */
+/* By which request it is granted: noted before it is open for its writer. */
+void segment_set_request(struct segment *segment, uint64_t request);
 void segment_set_writer(struct segment *segment, struct client *writer, uint32_t number);
 void segment_set_spoiled(struct segment *segment);
 

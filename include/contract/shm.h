@@ -313,7 +313,7 @@ struct gr_segment_record {
     uint32_t node;
     _Atomic uint64_t resident; /* bytes with memory behind them, when last looked at */
     uint64_t since_ms;
-    uint64_t reserved;
+    _Atomic uint64_t request; /* struct gr_room's, by which its writer got it */
 };
 _Static_assert(sizeof(struct gr_segment_record) == 64, "part of the layout");
 

@@ -278,8 +278,10 @@ static granary_err
 room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own, int64_t deadline_ns,
              struct room **ret_room)
 {
-    struct gr_room request = {
-        .min_bytes = own ? PAGE_UP(footprint) : footprint, .want_bytes = want, .node = cpu_node()};
+    struct gr_room request = {.min_bytes = own ? PAGE_UP(footprint) : footprint,
+                              .want_bytes = want,
+                              .node = cpu_node(),
+                              .request = request_next(client)};
     granary_err err;
 
     for (;;) {

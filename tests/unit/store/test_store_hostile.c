@@ -90,9 +90,9 @@ raw_hello(struct raw *raw)
 }
 
 static uint32_t
-raw_room(struct raw *raw, uint64_t bytes)
+raw_room_again(struct raw *raw, uint64_t bytes, uint64_t request)
 {
-    struct gr_room room = {.min_bytes = bytes, .want_bytes = bytes, .timeout_ms = 1000};
+    struct gr_room room = {.min_bytes = bytes, .want_bytes = bytes, .timeout_ms = 1000, .request = request};
     struct gr_room_reply reply;
     struct gr_frame_in frame;
 
@@ -101,6 +101,12 @@ raw_room(struct raw *raw, uint64_t bytes)
     assert_true(reply.size_bytes >= bytes);
     gr_frame_in_reset(&frame);
     return reply.segment;
+}
+
+static uint32_t
+raw_room(struct raw *raw, uint64_t bytes)
+{
+    return raw_room_again(raw, bytes, 0);
 }
 
 /* Push one entry and wait for its answer. */
@@ -272,6 +278,36 @@ last_words_count(void **state)
         assert_true(gr_now_ns() < end);
     }
     granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* The answer was lost, so the request comes again; but not for ever. */
+static void
+a_room_is_granted_once(void **state)
+{
+    struct gr_ring_entry retire = {.op = GR_RING_RETIRE};
+    struct live live;
+    struct raw raw;
+    struct raw other;
+    uint32_t room;
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    raw_open(&other, &live);
+    raw_hello(&other);
+    room = raw_room_again(&raw, 65536, 5);
+    assert_int_equal(raw_room_again(&raw, 65536, 5), room);
+    assert_int_not_equal(raw_room_again(&raw, 65536, 6), room);
+    assert_int_not_equal(raw_room_again(&other, 65536, 5), room);
+    assert_int_not_equal(raw_room(&raw, 65536), raw_room(&raw, 65536));
+    retire.segment = room;
+    assert_int_equal(raw_push(&raw, &retire), GRANARY_OK);
+    (void)raw_room_again(&raw, 65536, 5);
+    assert_int_equal(raw_push(&raw, &retire), GRANARY_OK); /* it was granted anew, for it was warm */
+    raw_close(&raw);
+    raw_close(&other);
     live_stop(&live);
 }
 
@@ -447,6 +483,7 @@ main(void)
         cmocka_unit_test(impossible_seals_are_refused),
         cmocka_unit_test(broken_pages_drop_their_client_only),
         cmocka_unit_test(last_words_count),
+        cmocka_unit_test(a_room_is_granted_once),
         cmocka_unit_test(babble_is_dropped),
         cmocka_unit_test(nonsense_requests_are_answered_or_dropped),
         cmocka_unit_test(other_versions_are_told),
