@@ -99,6 +99,7 @@ typedef struct granary_inspect_session_info {
     uint64_t epoch;
     uint32_t uid; /* who made it */
     bool strict;
+    bool shared; /* other users may use it */
     uint32_t clients;
     uint64_t quota_bytes; /* 0: none */
     uint64_t used_bytes;

@@ -16,6 +16,17 @@ kind_name(unsigned kind)
     return kind < sizeof names / sizeof names[0] ? names[kind] : "?";
 }
 
+/* Whether a record goes when its client does. */
+static bool
+ends_with_client(const struct ledger_copy *record)
+{
+    unsigned kind = LEDGER_KIND(record->word);
+
+    return record->client != 0 &&
+           (kind == GR_LEDGER_LEASE || kind == GR_LEDGER_PENDING ||
+            ((kind == GR_LEDGER_PIN || kind == GR_LEDGER_REFERENCE) && record->scope == GRANARY_PIN_CLIENT));
+}
+
 static void
 check_record(struct check *check, uint32_t session, const struct ledger_copy *record, const struct ledger_copy *before)
 {
@@ -47,7 +58,7 @@ check_record(struct check *check, uint32_t session, const struct ledger_copy *re
                     "object %s: s%u.ledger, token %llu: it is contained in object %s, which does not exist", id,
                     session, (unsigned long long)token, check_id(record->other, other));
     }
-    if (record->client != 0 && check_client(check, record->client) == NULL && check->info.epoch > 0) {
+    if (ends_with_client(record) && check_client(check, record->client) == NULL && check->info.epoch > 0) {
         check_found(check, check_torn(check), "hold-client", session, record->id, token,
                     "object %s: s%u.ledger, token %llu: a %s of client %u, which does not exist", id, session,
                     (unsigned long long)token, kind_name(kind), record->client);

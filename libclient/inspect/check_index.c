@@ -13,14 +13,15 @@ static bool
 record_fits(struct check *check, uint32_t session, const struct index *index, uint32_t page)
 {
     const struct page_copy *record = &index->records[page];
-    unsigned depth = PAGE_DEPTH(record->word);
+    unsigned depth = GR_PAGE_DEPTH(record->word);
 
-    if (PAGE_STATE(record->word) > GR_PAGE_DEAD) {
+    if (GR_PAGE_STATE(record->word) > GR_PAGE_DEAD) {
         check_found(check, GRANARY_FINDING_DAMAGE, "page-state", session, NULL, page,
-                    "s%u.index: page %u is in state %u, which does not exist", session, page, PAGE_STATE(record->word));
+                    "s%u.index: page %u is in state %u, which does not exist", session, page,
+                    GR_PAGE_STATE(record->word));
         return false;
     }
-    if (PAGE_STATE(record->word) != GR_PAGE_LIVE && PAGE_STATE(record->word) != GR_PAGE_BUILDING) {
+    if (GR_PAGE_STATE(record->word) != GR_PAGE_LIVE && GR_PAGE_STATE(record->word) != GR_PAGE_BUILDING) {
         return false;
     }
     if (depth > index->depth || record->prefix >= (uint64_t)1 << depth) {
@@ -39,7 +40,7 @@ claim(uint32_t *owners, const struct index *index, uint32_t page)
     uint64_t word = index->records[page].word;
     uint32_t other = NOBODY;
 
-    for (size_t i = index->records[page].prefix; i < (size_t)1 << index->depth; i += (size_t)1 << PAGE_DEPTH(word)) {
+    for (size_t i = index->records[page].prefix; i < (size_t)1 << index->depth; i += (size_t)1 << GR_PAGE_DEPTH(word)) {
         if (owners[i] != NOBODY) {
             other = owners[i];
         } else {
@@ -54,20 +55,20 @@ check_entry(struct check *check, uint32_t session, const struct index *index, si
 {
     uint64_t value = index->directory[entry];
     uint32_t page = (uint32_t)value;
-    unsigned state = page < GR_INDEX_MAX_PAGES ? PAGE_STATE(index->records[page].word) : GR_PAGE_FREE;
+    unsigned state = page < GR_INDEX_MAX_PAGES ? GR_PAGE_STATE(index->records[page].word) : GR_PAGE_FREE;
     /* A split that its store did not live to finish leaves entries that lead to the other side of it. */
     bool splitting = (state == GR_PAGE_BUILDING || state == GR_PAGE_DEAD) &&
-                     PAGE_GENERATION(index->records[page].word) == (uint32_t)(value >> 32);
+                     GR_PAGE_GENERATION(index->records[page].word) == (uint32_t)(value >> 32);
 
     if (owner == NOBODY) {
         check_found(check, GRANARY_FINDING_DAMAGE, "directory-hole", session, NULL, entry,
                     "s%u.index: entry %zu of the directory is covered by no page; it says page %u", session, entry,
                     page);
-    } else if (value != ((uint64_t)PAGE_GENERATION(index->records[owner].word) << 32 | owner)) {
-        check_found(check, splitting ? check_torn(check) : GRANARY_FINDING_DAMAGE, "directory-entry", session, NULL,
-                    entry,
-                    "s%u.index: entry %zu of the directory says page %u, generation %u; it is page %u's, generation %u",
-                    session, entry, page, (uint32_t)(value >> 32), owner, PAGE_GENERATION(index->records[owner].word));
+    } else if (value != ((uint64_t)GR_PAGE_GENERATION(index->records[owner].word) << 32 | owner)) {
+        check_found(
+            check, splitting ? check_torn(check) : GRANARY_FINDING_DAMAGE, "directory-entry", session, NULL, entry,
+            "s%u.index: entry %zu of the directory says page %u, generation %u; it is page %u's, generation %u",
+            session, entry, page, (uint32_t)(value >> 32), owner, GR_PAGE_GENERATION(index->records[owner].word));
     }
 }
 
@@ -86,7 +87,7 @@ check_directory(struct check *check, uint32_t session, const struct index *index
     for (uint32_t page = 0; page < GR_INDEX_MAX_PAGES; page++) {
         uint32_t other = NOBODY;
 
-        if (record_fits(check, session, index, page) && PAGE_STATE(index->records[page].word) == GR_PAGE_LIVE) {
+        if (record_fits(check, session, index, page) && GR_PAGE_STATE(index->records[page].word) == GR_PAGE_LIVE) {
             other = claim(owners, index, page);
         }
         if (other != NOBODY) {
@@ -99,8 +100,8 @@ check_directory(struct check *check, uint32_t session, const struct index *index
     for (uint32_t page = 0; page < GR_INDEX_MAX_PAGES; page++) {
         uint64_t word = index->records[page].word;
 
-        if (PAGE_STATE(word) == GR_PAGE_BUILDING && PAGE_DEPTH(word) <= index->depth &&
-            index->records[page].prefix < (uint64_t)1 << PAGE_DEPTH(word) &&
+        if (GR_PAGE_STATE(word) == GR_PAGE_BUILDING && GR_PAGE_DEPTH(word) <= index->depth &&
+            index->records[page].prefix < (uint64_t)1 << GR_PAGE_DEPTH(word) &&
             owners[index->records[page].prefix] == NOBODY) {
             (void)claim(owners, index, page);
         }

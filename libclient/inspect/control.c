@@ -161,6 +161,7 @@ describe_session(const granary_inspector *inspector, uint32_t number, granary_in
         .epoch = control.epoch,
         .uid = control.uid,
         .strict = (control.flags & GR_CONTROL_STRICT) != 0,
+        .shared = (control.flags & GR_CONTROL_SHARED) != 0,
         .quota_bytes = control.quota_bytes,
         .used_bytes = control.used_bytes,
         .idle_ms = control.idle_ms,

@@ -54,9 +54,9 @@ take_pages(struct index *index, bool *covered, unsigned state)
     for (uint32_t page = 0; page < GR_INDEX_MAX_PAGES; page++) {
         uint64_t word = index->records[page].word;
 
-        if (PAGE_STATE(word) == state && index->records[page].prefix < GR_INDEX_MAX_PAGES) {
-            take_page(index, covered, page, PAGE_GENERATION(word), (uint32_t)index->records[page].prefix,
-                      PAGE_DEPTH(word));
+        if (GR_PAGE_STATE(word) == state && index->records[page].prefix < GR_INDEX_MAX_PAGES) {
+            take_page(index, covered, page, GR_PAGE_GENERATION(word), (uint32_t)index->records[page].prefix,
+                      GR_PAGE_DEPTH(word));
         }
     }
 }

@@ -153,10 +153,6 @@ struct page_copy {
 };
 _Static_assert(sizeof(struct page_copy) == sizeof(struct gr_page_record), "read as they lie");
 
-#define PAGE_STATE(word)      ((unsigned)((word)&0xff))
-#define PAGE_DEPTH(word)      ((unsigned)((word) >> 8 & 0xff))
-#define PAGE_GENERATION(word) ((uint32_t)((word) >> 32))
-
 /* A page that counts: what its hashes have in common, and the generation it was made as. */
 struct index_page {
     uint32_t page;

@@ -372,7 +372,7 @@ hurt_hold_orphan(struct made *made)
 static void
 hurt_hold_client(struct made *made)
 {
-    made_record(made, GR_LEDGER_REFERENCE, made_id(1), "owner")->client = 55;
+    made_record(made, GR_LEDGER_REFERENCE, made_id(1), "")->client = 55;
 }
 
 static void

@@ -1,0 +1,176 @@
+#include "look.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+enum { KEY_COPY = 0x3000 };
+
+static const struct argp_option look_options[] = {
+    {"copy", KEY_COPY, "DIR", 0, "look at a copy of an instance, as `granary snapshot` makes it", 9},
+    {0},
+};
+
+static error_t
+parse_look(int key, char *arg, struct argp_state *state)
+{
+    struct look *look = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = look->cli;
+        return 0;
+    case KEY_COPY:
+        look->copy = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child look_children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+const struct argp look_argp = {.options = look_options, .parser = parse_look, .children = look_children};
+
+/* Whoever reads what follows must know that it may be old. */
+static void
+say_life(const granary_instance_info *info)
+{
+    switch (info->life) {
+    case GRANARY_STORE_STOPPED:
+        (void)fprintf(stderr,
+                      "granary: store: pid %u is stopped and answers nobody: what follows is from shared memory\n",
+                      info->pid);
+        break;
+    case GRANARY_STORE_DEAD:
+        (void)fprintf(stderr,
+                      "granary: store: pid %u is dead: what follows is what it left; the next store takes it over\n",
+                      info->pid);
+        break;
+    case GRANARY_STORE_REBOOTED:
+        (void)fprintf(stderr, "granary: store: the machine was restarted: what follows is of the time before\n");
+        break;
+    case GRANARY_STORE_ADOPTING:
+        (void)fprintf(stderr, "granary: store: pid %u is taking the instance over\n", info->pid);
+        break;
+    default:
+        break;
+    }
+}
+
+int
+look_open(struct look *look)
+{
+    granary_err err = look->copy != NULL ? granary_inspect_open_copy(look->copy, &look->inspector)
+                                         : granary_inspect_open(look->cli->instance, &look->inspector);
+
+    if (err != GRANARY_OK) {
+        return cli_fail_plain(err);
+    }
+    if (granary_inspect_instance(look->inspector, &look->info) == GRANARY_OK) {
+        say_life(&look->info);
+    }
+    return 0;
+}
+
+void
+look_close(struct look *look)
+{
+    granary_inspect_close(look->inspector);
+    look->inspector = NULL;
+}
+
+int
+look_session(struct look *look, bool *ret_there)
+{
+    const char *name = look->cli->session != NULL ? look->cli->session : "default";
+    granary_err err = granary_inspect_session_find(look->inspector, name, &look->session);
+
+    *ret_there = err == GRANARY_OK;
+    if (err == GRANARY_ENOENT && look->cli->session == NULL) {
+        return 0;
+    }
+    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+}
+
+int
+look_find(struct look *look, const char *text, granary_id *ret_id)
+{
+    bool there;
+    int status = look_session(look, &there);
+    granary_err err;
+
+    if (status != 0) {
+        return status;
+    }
+    err = there ? granary_inspect_object_find(look->inspector, look->session, text, ret_id)
+                : gr_fail(GRANARY_ENOENT, "object %s: not found", text);
+    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+}
+
+const char *
+look_time(int64_t ms, char buffer[32])
+{
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm local;
+
+    if (ms <= 0 || localtime_r(&seconds, &local) == NULL || strftime(buffer, 32, "%Y-%m-%d %H:%M:%S", &local) == 0) {
+        (void)snprintf(buffer, 32, "-");
+    }
+    return buffer;
+}
+
+const char *
+look_age(int64_t since_ms, char buffer[32])
+{
+    int64_t seconds = (gr_wall_ms() - since_ms) / 1000;
+
+    if (since_ms <= 0) {
+        (void)snprintf(buffer, 32, "-");
+    } else if (seconds < 120) {
+        (void)snprintf(buffer, 32, "%d s", (int)(seconds < 0 ? 0 : seconds));
+    } else if (seconds < 7200) {
+        (void)snprintf(buffer, 32, "%d min", (int)(seconds / 60));
+    } else if (seconds < 172800) {
+        (void)snprintf(buffer, 32, "%d h", (int)(seconds / 3600));
+    } else {
+        (void)snprintf(buffer, 32, "%lld d", (long long)(seconds / 86400));
+    }
+    return buffer;
+}
+
+const char *
+look_text(const char *text, char buffer[LOOK_TEXT])
+{
+    size_t at = 0;
+
+    for (; *text != '\0' && at + 5 < LOOK_TEXT; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c < ' ' || c == 0x7f) {
+            at += (size_t)snprintf(buffer + at, LOOK_TEXT - at, "\\x%02x", c);
+        } else {
+            buffer[at++] = *text;
+        }
+    }
+    buffer[at] = '\0';
+    return buffer;
+}
+
+const char *
+look_state(granary_object_state state)
+{
+    switch (state) {
+    case GRANARY_OBJECT_SEALED:
+        return "memory";
+    case GRANARY_OBJECT_SPILLED:
+        return "disk";
+    case GRANARY_OBJECT_DELETING:
+        return "deleting";
+    case GRANARY_OBJECT_ALIAS:
+        return "alias";
+    }
+    return "?";
+}

@@ -1,0 +1,50 @@
+/*
+ * What the commands share that look at an instance without its store: opening it, saying so when the store does not
+ * answer, and how times and names are shown.
+ */
+#ifndef CLI_LOOK_H
+#define CLI_LOOK_H
+
+#include "cli.h"
+#include "granary/inspect.h"
+
+struct look {
+    struct cli *cli;
+    const char *copy; /* --copy, or NULL */
+    granary_inspector *inspector;
+    granary_instance_info info; /* as it was when it was opened; all zero when the root is damaged */
+    uint32_t session;           /* look_session() */
+};
+
+/* --copy and what every command takes; input is the struct look *. */
+extern const struct argp look_argp;
+
+/* Returns the exit status; when it is not 0, the error is printed. Whoever opens it closes it. */
+int look_open(struct look *look);
+void look_close(struct look *look);
+
+/*
+ * Find the session that is meant: --session, else "default". A session that was not named need not be there yet:
+ * then *ret_there is false and the status 0.
+ */
+int look_session(struct look *look, bool *ret_there);
+
+/* As cli_find(), but without a store: a unique prefix of an object's id. Prints the error. Returns the exit status. */
+int look_find(struct look *look, const char *text, granary_id *ret_id);
+
+/* "2026-11-21 16:02:58"; "-" for 0. Returns buffer. */
+const char *look_time(int64_t ms, char buffer[32]);
+/* "3 s", "5 min", "2 h", "4 d" since a moment. Returns buffer. */
+const char *look_age(int64_t since_ms, char buffer[32]);
+
+/* Text that others chose, with what would command a terminal shown instead of sent. Returns buffer. */
+#define LOOK_TEXT 1024
+const char *look_text(const char *text, char buffer[LOOK_TEXT]);
+
+/* What `granary sessions` and `granary session list` print. */
+void look_print_sessions(const struct cli *cli, const granary_inspect_session_info *sessions, size_t count);
+
+/* "memory", "disk", "deleting", "alias". */
+const char *look_state(granary_object_state state);
+
+#endif
