@@ -173,9 +173,10 @@ struct failure {
 
 #define STORE_NO_GROUP UINT32_MAX
 
-struct spill;   /* evict.c: one job that writes a file */
-struct punch;   /* giveback.c */
-struct reading; /* reading.c: one job that reads files */
+struct spill;      /* evict.c: one job that writes a file */
+struct punch;      /* giveback.c */
+struct reading;    /* reading.c: one job that reads files */
+struct compaction; /* compact.c */
 
 struct store {
     struct gr_instance instance;
@@ -242,12 +243,14 @@ struct store {
     uint16_t touched[STORE_TOUCHED]; /* wait words bumped since the last wake */
     unsigned touched_count;
     struct session *touched_session;
-    int64_t wall_ms;        /* as of this turn of the loop */
-    bool cleaning;          /* between the water marks: spilling in the background */
-    int64_t background_ns;  /* not before: the last look found nothing to spill */
-    int64_t tried_ns;       /* when the queues were last served in vain */
-    uint64_t tried_changes; /* account.changes then */
-    int64_t moves_until_ns; /* when the first client that waits for a move is told that it takes longer */
+    int64_t wall_ms;               /* as of this turn of the loop */
+    bool cleaning;                 /* between the water marks: spilling in the background */
+    int64_t background_ns;         /* not before: the last look found nothing to spill */
+    int64_t tried_ns;              /* when the queues were last served in vain */
+    uint64_t tried_changes;        /* account.changes then */
+    struct compaction *compaction; /* under way */
+    int64_t compact_ns;            /* when files are looked at for being half dead; INT64_MAX: nothing has changed */
+    int64_t moves_until_ns;        /* when the first client that waits for a move is told that it takes longer */
     bool serve_now;
     bool holds_end; /* records of some ledger are to be worked off, see hold_turn() */
     bool any_doomed;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "store/compact.h"
 #include "store/core.h"
 
 #define RETRY_NS 1000000000
@@ -213,6 +214,9 @@ file_release(struct store *store, uint32_t number, uint64_t raw)
     struct depot *depot = depot_of(store, file);
 
     file->live -= raw;
+    if (raw > 0) {
+        compact_note(store);
+    }
     file->holders--;
     if (file->holders == 0) {
         depot->bytes -= file->bytes;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "store/barrier.h"
 #include "store/client.h"
+#include "store/compact.h"
 #include "store/core.h"
 #include "store/events.h"
 #include "store/hold.h"
@@ -208,6 +209,7 @@ sleep_until_event(struct store *store, bool deleting)
 
     wake_ns = idle_ns < wake_ns ? idle_ns : wake_ns;
     wake_ns = moves_next_ns(store) < wake_ns ? moves_next_ns(store) : wake_ns;
+    wake_ns = compact_next_ns(store) < wake_ns ? compact_next_ns(store) : wake_ns;
     set_sleeping(store, 1);
     entries = drain_all(store, now_ns);
     if (entries == 0) {
@@ -247,6 +249,7 @@ store_run(struct store *store)
             busy_ns = now_ns;
         }
         moves_turn(store, now_ns);
+        compact_turn(store, now_ns);
         teardown_turn(store, now_ns);
         events_wake(store);
         if (now_ns - busy_ns > SPIN_NS) {

@@ -151,6 +151,7 @@ store_alloc(void)
     if (store != NULL) {
         store->lock_fd = store->epoll_fd = store->listen_fd = store->doorbell_fd = store->spare_fd = -1;
         store->moves_until_ns = INT64_MAX;
+        store->compact_ns = INT64_MAX;
         list_init(&store->sessions);
         list_init(&store->dying);
         list_init(&store->clients);

@@ -120,14 +120,15 @@ read_index(int fd, struct level_file *file, struct spill_record **ret_index)
     return GRANARY_OK;
 }
 
+/* missing_too: the visitor is told of a file that is not there. */
 static granary_err
-scan_file(struct level_file *file, const struct level_visitor *visitor)
+scan_file(struct level_file *file, const struct level_visitor *visitor, bool missing_too)
 {
     struct spill_record *index = NULL;
     int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     granary_err err;
 
-    if (fd < 0 && errno == ENOENT) { /* gone since the directory was read */
+    if (fd < 0 && errno == ENOENT && !missing_too) {
         return GRANARY_OK;
     }
     file->err = fd < 0 ? gr_fail_errno("spill file %s", file->path) : read_index(fd, file, &index);
@@ -147,6 +148,15 @@ scan_file(struct level_file *file, const struct level_visitor *visitor)
     free(index);
     gr_fd_close(&fd);
     return err;
+}
+
+granary_err
+level_scan_file(const char *path, uint32_t number, const struct level_visitor *visitor)
+{
+    struct level_file file = {.number = number};
+
+    (void)snprintf(file.path, sizeof file.path, "%s", path);
+    return scan_file(&file, visitor, true);
 }
 
 /* "spill.N" or "spill.N.partial"; anything else is not ours. */
@@ -190,7 +200,7 @@ level_scan_directory(const char *dir, const struct level_visitor *visitor)
             file.err = gr_fail(GRANARY_ESTATE, "spill file %s was never completed", file.path);
             err = visitor->file(visitor->context, &file);
         } else {
-            err = scan_file(&file, visitor);
+            err = scan_file(&file, visitor, false); /* gone since the directory was read: fine */
         }
     }
     if (err == GRANARY_OK && errno != 0) {

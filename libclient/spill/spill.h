@@ -72,5 +72,7 @@ struct level_cost {
 
 /* Scan a directory of spill files without any store; nothing is changed. ENOENT: there is none. */
 granary_err level_scan_directory(const char *dir, const struct level_visitor *visitor);
+/* The same for one file; file->err tells when it is not there. */
+granary_err level_scan_file(const char *path, uint32_t number, const struct level_visitor *visitor);
 
 #endif

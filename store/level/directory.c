@@ -163,6 +163,15 @@ directory_scan(void *self, const struct level_visitor *visitor)
     return level_scan_directory(directory->path, visitor);
 }
 
+granary_err
+directory_records(void *self, uint32_t file, const struct level_visitor *visitor)
+{
+    char path[DIRECTORY_PATH];
+
+    path_of(self, file, path);
+    return level_scan_file(path, file, visitor);
+}
+
 static granary_err
 clear_file(void *context, const struct level_file *file)
 {

@@ -26,6 +26,7 @@ directory_info(void *self, uint32_t file, const struct level_object *object, str
 int directory_open_file(void *self, uint32_t file, granary_err *ret_err);
 void directory_remove(void *self, uint32_t file, bool persistent);
 granary_err directory_scan(void *self, const struct level_visitor *visitor);
+granary_err directory_records(void *self, uint32_t file, const struct level_visitor *visitor);
 void directory_clear(void *self);
 
 #endif

@@ -87,6 +87,9 @@ struct level_ops {
     /* Tell of every file, reading only headers and indexes. Errors: EIO the directory · ENOMEM · the visitor's */
     granary_err (*scan)(void *self, const struct level_visitor *visitor);
 
+    /* The same of one file. */
+    granary_err (*records)(void *self, uint32_t file, const struct level_visitor *visitor);
+
     /* Remove every file that is not complete and persistent. */
     void (*clear)(void *self);
 };

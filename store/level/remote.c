@@ -21,5 +21,6 @@ const struct level_ops level_remote = {
     .open_file = directory_open_file,
     .remove = directory_remove,
     .scan = directory_scan,
+    .records = directory_records,
     .clear = directory_clear,
 };

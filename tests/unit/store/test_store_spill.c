@@ -325,6 +325,82 @@ a_full_disk_spills_to_the_remote_level(void **state)
     live_stop(&live);
 }
 
+/* However objects are deleted, the disk holds no more than one and a half times what lives, soon after. */
+static void
+half_dead_files_are_rewritten(void **state)
+{
+    enum { OBJECTS = 400, KEEP = 7 };
+    const size_t size = 50 * KIB;
+    struct live live;
+    granary_client *client;
+    granary_store_stat stat;
+    uint64_t before;
+
+    (void)state;
+    live_start(&live, 4 * MIB, 0);
+    client = live_connect(&live, NULL);
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        assert_int_equal(live_put(client, i, size), GRANARY_OK);
+    }
+    before = stat_of(client).disk_bytes;
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        if (i % KEEP != 0) {
+            assert_int_equal(granary_object_delete(client, live_id(i), 0), GRANARY_OK);
+        }
+    }
+    for (int64_t end = gr_now_ns() + 10000000000;;) {
+        stat = stat_of(client);
+        if (stat.disk_bytes <= before / KEEP * 3 / 2 && stat.compactions > 0) {
+            break;
+        }
+        assert_true(gr_now_ns() < end);
+    }
+    for (unsigned i = 0; i < OBJECTS; i += KEEP) {
+        assert_int_equal(live_verify(client, i, size), GRANARY_OK);
+    }
+    for (unsigned i = 0; i < OBJECTS; i += KEEP) {
+        assert_int_equal(granary_object_delete(client, live_id(i), 0), GRANARY_OK);
+    }
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* Objects are brought back, deleted and put while their files are rewritten: nothing is lost or mixed up. */
+static void
+compaction_disturbs_nobody(void **state)
+{
+    enum { OBJECTS = 150 };
+    const size_t size = 40 * KIB;
+    struct live live;
+    granary_client *client;
+    bool there[OBJECTS] = {false};
+
+    (void)state;
+    srand(11);
+    live_start(&live, 2 * MIB, 0);
+    client = live_connect(&live, NULL);
+    for (unsigned round = 0; round < 3000; round++) {
+        unsigned i = (unsigned)rand() % OBJECTS;
+
+        if (!there[i]) {
+            assert_int_equal(live_put(client, i, size), GRANARY_OK);
+            there[i] = true;
+        } else if (rand() % 2 == 0) {
+            assert_int_equal(granary_object_delete(client, live_id(i), 0), GRANARY_OK);
+            there[i] = false;
+        } else {
+            assert_int_equal(live_verify(client, i, size), GRANARY_OK);
+        }
+    }
+    assert_int_equal(stat_of(client).restore_failed, 0);
+    assert_true(stat_of(client).compactions > 0);
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        assert_int_equal(live_verify(client, i, size), there[i] ? GRANARY_OK : GRANARY_ENOENT);
+    }
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
 int
 main(void)
 {
@@ -332,6 +408,7 @@ main(void)
         cmocka_unit_test(a_slice_costs_its_frames),        cmocka_unit_test(slices_go_first_and_with_their_object),
         cmocka_unit_test(objects_move_between_all_levels), cmocka_unit_test(moves_are_refused_for_a_reason),
         cmocka_unit_test(moves_go_on_in_the_background),   cmocka_unit_test(a_full_disk_spills_to_the_remote_level),
+        cmocka_unit_test(half_dead_files_are_rewritten),   cmocka_unit_test(compaction_disturbs_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
