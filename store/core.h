@@ -88,6 +88,12 @@ struct session {
     size_t deleting_count;
     size_t deleting_room;
     bool recheck_deleting;
+    /* Of supply.c: what it asked for last, when, and how many such segments are to be made ahead. */
+    struct list in_supply_asked;
+    uint64_t supply_bytes;
+    int64_t supply_ns;
+    unsigned supply_node;
+    unsigned supply_due;
     struct segment *arena;       /* where small objects are restored to */
     struct list in_arenas;       /* of the store, while it has one */
     uint64_t used_bytes;         /* of the account, by its segments; control has a copy */
@@ -132,6 +138,7 @@ struct client {
     struct gr_frame request; /* the one that is answered late */
     uint64_t min_bytes, want_bytes;
     uint64_t room_request;
+    unsigned node; /* NUMA */
     int64_t deadline_ns;
     uint64_t ticket;   /* place in line; 0: none */
     uint64_t bypassed; /* bytes granted to later requests while this one waited */
@@ -152,6 +159,7 @@ struct restore {
     const struct depot *depot;
     struct segment *segment;
     uint64_t footprint;
+    unsigned node; /* NUMA, where it was before */
     int64_t deadline_ns;
     bool slice;    /* a part: `id` is the slice's, object.id the object's */
     bool prefetch; /* nobody waits for it */
@@ -212,6 +220,13 @@ struct store {
     struct list torn;               /* closed segments with dead bytes worth giving back */
     struct list arenas;             /* sessions that have one */
     struct victims *victims;
+    struct list supply_asked;      /* sessions that asked for room lately */
+    struct list supply_offered;    /* segments that may get huge pages */
+    bool supplying;                /* a job runs */
+    _Atomic bool supply_hurry;     /* ... and is to end */
+    uint64_t supplied_bytes;       /* idle segments nobody used yet */
+    uint64_t calm_changes;         /* account.changes at calm_ns */
+    int64_t calm_ns;               /* from when on it is calm */
     struct list rooms;             /* clients that wait for room, first come first */
     uint64_t ticket;               /* the last one given */
     int64_t rooms_deadline_ns;     /* not later than the first deadline among them */

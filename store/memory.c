@@ -2,19 +2,22 @@
 
 #include <sys/statvfs.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/client.h"
 #include "store/giveback.h"
 #include "store/queue.h"
 #include "store/reclaim.h"
+#include "store/supply.h"
 
 #define PAGE        4096u
 #define PAGE_UP(n)  (((n) + PAGE - 1) / PAGE * PAGE)
-#define RETRY_NS    20000000 /* leases end without a message: look again */
-#define SCAN_NS     1000000  /* ... but not at every turn of a busy loop */
-#define WARM_LOOKS  256u     /* idle segments looked at for one request */
-#define BOUND_STEP  16u      /* idle segments beyond the bound given back in one turn */
-#define SMALL_SHARE 8u       /* a small request asks for at most this part of the reserve */
+#define RETRY_NS    20000000    /* leases end without a message: look again */
+#define SCAN_NS     1000000     /* ... but not at every turn of a busy loop */
+#define WARM_LOOKS  256u        /* idle segments looked at for one request */
+#define IDLE_NS     10000000000 /* idle memory goes back to the system after that */
+#define BOUND_STEP  16u         /* idle segments beyond the bound given back in one turn */
+#define SMALL_SHARE 8u          /* a small request asks for at most this part of the reserve */
 
 static uint64_t
 capacity_bytes(const struct store *store)
@@ -86,6 +89,7 @@ forget(struct store *store, struct segment *segment)
 
     set_idle(store, segment, false);
     victim_segment_gone(store, segment);
+    supply_taken(store, segment);
     session_use(segment->session, 0, segment->size - segment->punched);
     if (segment->writer != NULL && segment->writer->room == segment) {
         segment->writer->room = NULL;
@@ -107,12 +111,20 @@ memory_abandon(struct store *store, struct segment *segment)
     segment_destroy(segment, &store->account, store->instance.shm_prefix, segment->session->number);
 }
 
-/* What is kept warm at most: the oldest idle segments beyond it go back to the system. */
+/* When the oldest idle segment has been idle for too long; INT64_MAX: there is none. */
+static int64_t
+trim_ns(const struct store *store)
+{
+    return list_empty(&store->idle) ? INT64_MAX
+                                    : list_owner(store->idle.next, struct segment, in_order)->idle_ns + IDLE_NS;
+}
+
+/* What is kept warm, and how long: the oldest idle segments beyond it go back to the system. */
 static bool
-bound_pool(struct store *store)
+bound_pool(struct store *store, int64_t now_ns)
 {
     for (unsigned i = 0; i < BOUND_STEP; i++) {
-        if (store->account.idle <= capacity_bytes(store) / 2 || list_empty(&store->idle)) {
+        if (list_empty(&store->idle) || (store->account.idle <= capacity_bytes(store) / 2 && now_ns < trim_ns(store))) {
             return false;
         }
         memory_destroy(store, list_owner(store->idle.next, struct segment, in_order));
@@ -139,6 +151,7 @@ segment_settle(struct store *store, struct segment *segment)
         if (is_torn(segment)) {
             list_append(&store->torn, &segment->in_torn);
         }
+        supply_offer(store, segment);
         return;
     }
     store->serve_now = true;
@@ -148,30 +161,43 @@ segment_settle(struct store *store, struct segment *segment)
         return;
     }
     list_remove(&segment->in_torn);
+    segment->idle_ns = gr_now_ns();
     list_append(&store->idle, &segment->in_order);
     set_idle(store, segment, true);
 }
 
-/* Most recently freed first, of the right size, never written by somebody else who is still there. */
+/* How good a warm segment is for a wish; 0: not at all. */
+static unsigned
+suits(const struct memory_wish *wish, const struct segment *segment, uint64_t min, uint64_t want)
+{
+    uint64_t most = want > 2 * min ? want : 2 * min;
+
+    if (segment->session != wish->session || (segment->writer != NULL && segment->writer != wish->client) ||
+        segment->size < min || segment->size > most) {
+        return 0;
+    }
+    /* Of the right node; large enough; mapped by the writer already. */
+    return 1 + (segment->node == wish->node ? 4 : 0) + (segment->size >= want ? 2 : 0) +
+           (segment->writer == wish->client ? 1 : 0);
+}
+
+/* Most recently freed first among equals; never written by somebody else who is still there. */
 static struct segment *
 find_warm(struct store *store, const struct memory_wish *wish, uint64_t min, uint64_t want)
 {
-    uint64_t most = want > 2 * min ? want : 2 * min;
     struct segment *best = NULL;
+    unsigned best_suits = 0;
     unsigned looks = 0;
 
-    for (struct list *node = store->idle.prev; node != &store->idle && looks < WARM_LOOKS; node = node->prev, looks++) {
+    for (struct list *node = store->idle.prev; node != &store->idle && looks < WARM_LOOKS && best_suits < 8;
+         node = node->prev, looks++) {
         struct segment *segment = list_owner(node, struct segment, in_order);
+        unsigned suited = suits(wish, segment, min, want);
 
-        if (segment->session != wish->session || (segment->writer != NULL && segment->writer != wish->client) ||
-            segment->size < min || segment->size > most) {
-            continue;
-        }
-        if (segment->size >= want) {
-            return segment;
-        }
-        if (best == NULL || segment->size > best->size) {
+        if (suited > best_suits ||
+            (suited > 0 && suited == best_suits && segment->size < want && segment->size > best->size)) {
             best = segment;
+            best_suits = suited;
         }
     }
     return best;
@@ -235,8 +261,18 @@ create_segment(struct store *store, const struct memory_wish *wish, uint64_t siz
     session_use(session, size, 0);
     segment_set_request(segment, request_of(wish));
     adopt(store, wish->client, segment);
+    segment_set_node(segment, wish->node);
     *ret_segment = segment;
     return GRANARY_OK;
+}
+
+granary_err
+memory_prepare(struct store *store, struct session *session, unsigned node, uint64_t bytes,
+               struct segment **ret_segment)
+{
+    const struct memory_wish wish = {.session = session, .node = node};
+
+    return create_segment(store, &wish, PAGE_UP(bytes), ret_segment);
 }
 
 /* ---- grants ---- */
@@ -299,6 +335,10 @@ memory_grant(struct store *store, const struct memory_wish *wish, struct segment
 
     segment = find_warm(store, wish, min, want);
     if (segment != NULL) {
+        if (wish->client != NULL) {
+            supply_note(wish->session, wish->node, want, segment);
+        }
+        supply_taken(store, segment);
         set_idle(store, segment, false);
         segment_set_request(segment, request_of(wish));
         segment_reopen(segment, &store->account, wish->client == NULL ? GR_ACCOUNT_RESERVED : GR_ACCOUNT_WRITING);
@@ -317,6 +357,9 @@ memory_grant(struct store *store, const struct memory_wish *wish, struct segment
     }
     *ret_warm = 0;
     err = create_segment(store, wish, size, ret_segment);
+    if (err == GRANARY_OK && wish->client != NULL) {
+        supply_note(wish->session, wish->node, want, NULL);
+    }
     if (err == GRANARY_ENOMEM && !list_empty(&store->idle)) {
         /* Out of descriptors, or of memory: idle segments hold both. */
         store->starved = true;
@@ -371,13 +414,18 @@ memory_turn(struct store *store, int64_t now_ns)
         store->need = 0;
         store->quota_session = NULL;
     }
-    return bound_pool(store) | reclaim_turn(store, now_ns);
+    supply_turn(store, now_ns);
+    return bound_pool(store, now_ns) | reclaim_turn(store, now_ns);
 }
 
 int64_t
 memory_next_ns(const struct store *store, int64_t now_ns)
 {
     int64_t next_ns = reclaim_next_ns(store);
+    int64_t supply_ns = supply_next_ns(store);
+
+    next_ns = supply_ns < next_ns ? supply_ns : next_ns;
+    next_ns = trim_ns(store) < next_ns ? trim_ns(store) : next_ns;
 
     if (anybody_waits(store)) {
         int64_t serve_ns = store->serve_now ? now_ns : store->tried_ns + RETRY_NS;

@@ -17,6 +17,7 @@ struct memory_wish {
     struct client *client; /* NULL: the store itself */
     uint64_t min_bytes;
     uint64_t want_bytes; /* if it can be had at once */
+    unsigned node;
 };
 
 /*
@@ -29,6 +30,12 @@ memory_grant(struct store *store, const struct memory_wish *wish, struct segment
 
 /* What was granted to a request whose answer was lost with the last store: an open segment, or NULL. */
 struct segment *memory_granted(const struct client *client, uint64_t request);
+/*
+ * A segment of the store's own, for the supply of pages. It is open, and its writer is the store.
+ * Errors: ENOMEM · EFULL
+ */
+granary_err memory_prepare(struct store *store, struct session *session, unsigned node, uint64_t bytes,
+                           struct segment **ret_segment);
 
 /* Bytes that can be granted now: free in the account, and in /dev/shm too. */
 uint64_t memory_free(const struct store *store);

@@ -167,7 +167,7 @@ seal(struct client *client, const struct ring_request *request)
         .where = segment->number,
         .flags = (uint64_t)request->importance << GR_FLAGS_IMPORTANCE_SHIFT |
                  (uint64_t)request->next_use << GR_FLAGS_NEXT_USE_SHIFT |
-                 (uint64_t)victim_clock(store) << GR_FLAGS_AGE_SHIFT |
+                 (uint64_t)segment->node << GR_FLAGS_NODE_SHIFT | (uint64_t)victim_clock(store) << GR_FLAGS_AGE_SHIFT |
                  ((request->flags & GR_SEAL_COUNTED) != 0 ? GR_FLAG_COUNTED : 0) |
                  ((request->flags & GR_SEAL_PARENT) != 0 ? GR_FLAG_PARENT : 0),
         .stamp = root_stamp(&store->root, store->wall_ms),
@@ -469,8 +469,9 @@ object_restored(struct session *session, struct gr_slot *slot, struct segment *s
     object.serial = serial;
     object.where = segment->number;
     object.offset = offset;
-    object.flags &= ~((uint64_t)0xff << GR_FLAGS_AGE_SHIFT);
+    object.flags &= ~((uint64_t)0xff << GR_FLAGS_AGE_SHIFT | (uint64_t)0xff << GR_FLAGS_NODE_SHIFT);
     object.flags |= (uint64_t)victim_clock(store) << GR_FLAGS_AGE_SHIFT;
+    object.flags |= (uint64_t)segment->node << GR_FLAGS_NODE_SHIFT;
     slot_rewrite(slot, &object, GR_SLOT_SEALED);
     segment_seal(segment, &store->account, footprint, index_place_of(object.id, object.serial));
     segment->clean += footprint;

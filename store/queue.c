@@ -9,6 +9,7 @@
 #include "store/client.h"
 #include "store/events.h"
 #include "store/memory.h"
+#include "store/node.h"
 #include "store/reclaim.h"
 #include "store/restore.h"
 
@@ -130,7 +131,8 @@ room_fail_quota(struct client *client)
 static void
 room_answer(struct client *client, const struct segment *segment, uint64_t warm)
 {
-    struct gr_room_reply reply = {.segment = segment->number, .size_bytes = segment->size, .warm_bytes = warm};
+    struct gr_room_reply reply = {
+        .segment = segment->number, .node = segment->node, .size_bytes = segment->size, .warm_bytes = warm};
 
     client_answer(client, &client->request, &reply, sizeof reply, &segment->fd, 1);
 }
@@ -140,8 +142,11 @@ static granary_err
 room_try(struct client *client)
 {
     struct store *store = client->store;
-    const struct memory_wish wish = {
-        .session = client->session, .client = client, .min_bytes = client->min_bytes, .want_bytes = client->want_bytes};
+    const struct memory_wish wish = {.session = client->session,
+                                     .client = client,
+                                     .min_bytes = client->min_bytes,
+                                     .want_bytes = client->want_bytes,
+                                     .node = client->node};
     struct segment *segment;
     uint64_t warm;
     granary_err err;
@@ -354,6 +359,7 @@ queue_request(struct client *client, const struct gr_frame *request, const struc
     if (client->want_bytes < client->min_bytes) {
         client->want_bytes = client->min_bytes;
     }
+    client->node = node_of(room->node);
     client->deadline_ns = gr_deadline_ns(room->timeout_ms);
     if (room->again == 0 || client->ticket == 0) {
         client->ticket = ++store->ticket;

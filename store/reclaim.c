@@ -6,6 +6,7 @@
 #include "store/giveback.h"
 #include "store/memory.h"
 #include "store/object.h"
+#include "store/supply.h"
 
 #define LOOKS           128u     /* at objects in one turn: some 20 to 100 us */
 #define IDLE_STEP       16u      /* idle segments given back in one turn */
@@ -354,6 +355,7 @@ reclaim_forget(struct session *session)
     struct list *node, *next;
 
     spill_forget(store, session);
+    supply_forget(session);
     list_remove(&session->in_arenas);
     list_each (node, next, &session->segments) {
         struct segment *segment = list_owner(node, struct segment, in_session);

@@ -12,6 +12,7 @@
 #include "store/hold.h"
 #include "store/memory.h"
 #include "store/move.h"
+#include "store/node.h"
 #include "store/object.h"
 #include "store/queue.h"
 #include "store/reading.h"
@@ -235,6 +236,7 @@ restore_enqueue(struct session *session, const struct gr_slot *slot, granary_id 
     restore->object.meta_size = object.meta_size;
     restore->object.stamp = object.stamp;
     restore->footprint = slot_footprint(slot);
+    restore->node = node_of((int)GR_FLAGS_NODE(object.flags));
     restore->deadline_ns = gr_deadline_ns(RESTORE_TIMEOUT_MS);
     restore->ticket = ++session->store->ticket;
     list_init(&restore->in_queue);
@@ -307,7 +309,9 @@ restore_place(struct restore *restore)
 
     if (!small || segment == NULL || segment->size - segment->carved < restore->footprint) {
         err = memory_grant(
-            store, &(struct memory_wish){.session = session, .min_bytes = restore->footprint, .want_bytes = want},
+            store,
+            &(struct memory_wish){
+                .session = session, .min_bytes = restore->footprint, .want_bytes = want, .node = restore->node},
             &segment, &warm);
         if (err != GRANARY_OK) {
             return err;

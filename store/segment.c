@@ -11,6 +11,7 @@
 #include "base/crash.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "store/node.h"
 #include "store/session.h"
 #include "store/shmfile.h"
 
@@ -80,6 +81,21 @@ segment_set_spoiled(struct segment *segment)
     (void)atomic_fetch_or_explicit(&segment->record->flags, GR_SEGMENT_SPOILED, memory_order_release);
 }
 
+void
+segment_set_huge(struct segment *segment)
+{
+    segment->huge = true;
+    (void)atomic_fetch_or_explicit(&segment->record->flags, GR_SEGMENT_HUGE, memory_order_release);
+}
+
+void
+segment_set_node(struct segment *segment, unsigned node)
+{
+    segment->node = node;
+    segment->record->node = node;
+    node_bind_file(segment->fd, segment->size, node);
+}
+
 granary_err
 segment_create(struct account *account, const char *prefix, uint32_t session, uint32_t number, uint64_t size,
                enum gr_account open_as, struct gr_segment_record *record, struct segment **ret_segment)
@@ -97,6 +113,7 @@ segment_create(struct account *account, const char *prefix, uint32_t session, ui
     list_init(&segment->in_session);
     list_init(&segment->in_order);
     list_init(&segment->in_torn);
+    list_init(&segment->in_offered);
     victim_segment_init(segment);
     segment->number = number;
     segment->size = size;
@@ -127,6 +144,7 @@ segment_release(struct segment *segment, struct account *account)
     list_remove(&segment->in_session);
     list_remove(&segment->in_order);
     list_remove(&segment->in_torn);
+    list_remove(&segment->in_offered);
     free(segment->entries);
     free(segment);
     return fd;

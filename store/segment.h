@@ -29,8 +29,9 @@ struct client;
 
 struct segment {
     struct list in_session;
-    struct list in_order; /* of store->open, closed or idle (most recently freed last) */
-    struct list in_torn;  /* of store->torn: closed, with dead bytes worth giving back */
+    struct list in_order;   /* of store->open, closed or idle (most recently freed last) */
+    struct list in_torn;    /* of store->torn: closed, with dead bytes worth giving back */
+    struct list in_offered; /* of store->supply_offered */
     struct victim_place victim[VICTIM_KINDS];
     struct session *session;
     struct client *writer;
@@ -44,12 +45,17 @@ struct segment {
     uint64_t deleting;
     uint64_t punched;
     uint64_t torn;   /* died since holes were last looked for */
+    int64_t idle_ns; /* since when it is idle */
+    unsigned node;   /* NUMA */
     uint64_t carved; /* by the store, when it is the writer */
     enum gr_account open_as;
     unsigned busy;
     bool closed;
     bool is_idle;
     bool proven;                 /* nobody can write it any more; it is never granted again */
+    bool huge;                   /* collapsed to huge pages, as far as it goes */
+    bool supplied;               /* filled with pages ahead of demand, and not used yet */
+    bool offered;                /* for huge pages, once */
     bool spoiled;                /* its writer truncated it: what it holds cannot be spilled */
     struct index_place *entries; /* objects that were sealed here; many may be gone */
     uint32_t entry_count;
@@ -88,6 +94,9 @@ void segment_note(const struct segment *segment, enum gr_segment_state state);
 void segment_set_request(struct segment *segment, uint64_t request);
 void segment_set_writer(struct segment *segment, struct client *writer, uint32_t number);
 void segment_set_spoiled(struct segment *segment);
+void segment_set_huge(struct segment *segment);
+/* Its pages come from that NUMA node, if they can; before it has any. */
+void segment_set_node(struct segment *segment, unsigned node);
 
 /* An idle segment without holes starts over. */
 void segment_reopen(struct segment *segment, struct account *account, enum gr_account open_as);

@@ -117,6 +117,7 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
     list_init(&session->segments);
     list_init(&session->moves);
     list_init(&session->in_arenas);
+    list_init(&session->in_supply_asked);
     victim_session_init(session);
     list_init(&session->families_pending);
     list_init(&session->families_settling);

@@ -161,6 +161,8 @@ store_alloc(void)
         list_init(&store->closed);
         list_init(&store->idle);
         list_init(&store->torn);
+        list_init(&store->supply_asked);
+        list_init(&store->supply_offered);
         list_init(&store->arenas);
         store->rooms_deadline_ns = INT64_MAX;
         store->high_percent = 90;

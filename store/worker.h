@@ -14,7 +14,7 @@ struct job {
 };
 
 /* Each has threads of its own: writing (spills, removals) never delays reading (restores) or giving memory back. */
-enum worker_lane { WORKER_READ, WORKER_WRITE, WORKER_GIVE, WORKER_LANES };
+enum worker_lane { WORKER_READ, WORKER_WRITE, WORKER_GIVE, WORKER_SUPPLY, WORKER_LANES };
 
 struct workers;
 

@@ -66,6 +66,7 @@ struct room {
     uint64_t size_bytes; /* granted */
     uint64_t used;       /* carved */
     uint64_t populated;  /* bytes from the start that have pages: touching them is never a SIGBUS */
+    bool fresh;          /* mapped just now: whatever pages there are, touching them is a fault each */
     bool ours;           /* granted and not yet retired */
     bool current;        /* small objects are carved here */
     struct room *next;   /* in unretired */

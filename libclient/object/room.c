@@ -10,6 +10,7 @@
  * An idle room keeps its mapping: when the store grants the segment again, its pages are mapped already.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,28 @@ room_surrender(struct room *room)
     room->mapped_bytes = 0;
 }
 
+static granary_err
+full(void)
+{
+    return gr_fail(GRANARY_EFULL, "/dev/shm is full: free some of it, or start the store with a smaller memory budget");
+}
+
+/* Which pages touching it cannot fail on: what the store says, or all of them before Linux 5.14. */
+static granary_err
+room_allocate(struct room *room, uint64_t warm_bytes, int fd)
+{
+    room->populated = room->fresh ? 0 : warm_bytes < room->size_bytes ? warm_bytes : room->size_bytes;
+    room->fresh = false;
+    if (madvise(room->base, 0, MADV_POPULATE_WRITE) == 0 || room->populated == room->size_bytes) {
+        return GRANARY_OK;
+    }
+    if (posix_fallocate(fd, 0, (off_t)room->size_bytes) != 0) {
+        return full();
+    }
+    room->populated = room->size_bytes;
+    return GRANARY_OK;
+}
+
 /* Give pages to the first end bytes, so that writing them cannot fail. */
 static granary_err
 room_populate(struct room *room, uint64_t end)
@@ -137,9 +160,7 @@ room_populate(struct room *room, uint64_t end)
                 continue;
             }
             /* EFAULT: writing here would be a SIGBUS, for the file system gives no more pages. */
-            return errno == EINVAL ? gr_fail(GRANARY_EUNSUPPORTED, "room: needs Linux 5.14 or later")
-                                   : gr_fail(GRANARY_EFULL, "/dev/shm is full: free some of it, or start the store "
-                                                            "with a smaller memory budget");
+            return full();
         }
         from += step;
         room->populated = from;
@@ -179,6 +200,7 @@ room_map(granary_client *client, const struct gr_room_reply *reply, int fd, stru
     room->segment = reply->segment;
     room->base = base;
     room->mapped_bytes = reply->size_bytes;
+    room->fresh = true;
     *ret_room = room;
     return GRANARY_OK;
 }
@@ -204,7 +226,9 @@ room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_byt
     if (err == GRANARY_OK) {
         segment_entry(client, reply.segment)->room = room;
         room->size_bytes = reply.size_bytes;
-        room->populated = reply.warm_bytes < reply.size_bytes ? reply.warm_bytes : reply.size_bytes;
+        err = room_allocate(room, reply.warm_bytes, frame->fds[0]);
+    }
+    if (err == GRANARY_OK) {
         room->used = 0;
         room->outstanding = 0;
         room->ours = true;
@@ -219,7 +243,7 @@ room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_byt
             client->room = room;
         }
         *ret_room = room;
-    } else if (err == GRANARY_ENOMEM) {
+    } else if (err == GRANARY_ENOMEM || err == GRANARY_EFULL) {
         client->socket.unwanted = reply.segment;
     }
     (void)pthread_mutex_unlock(&client->lock);
