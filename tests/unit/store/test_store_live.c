@@ -414,7 +414,8 @@ killed_clients_leave_nothing(void **state)
         assert_int_equal(info.pins, 0);
     }
     assert_false(granary_object_contains(client, live_id(3)));
-    assert_true(live_shm_files(&live) <= files + 1); /* its room is warm memory for the next */
+    /* Its room is warm memory for the next, and up to four more were made ready for who asks like that. */
+    assert_true(live_shm_files(&live) <= files + 5);
     granary_disconnect(client);
     live_stop(&live);
 }
