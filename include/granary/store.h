@@ -278,7 +278,7 @@ typedef struct granary_object_filter {
     uint64_t least_size;   /* data and metadata, bytes */
     uint64_t most_size;    /* 0: any */
     bool pinned;
-    const char *owner; /* referenced by this owner, see granary/hold.h; one message per page; NULL */
+    const char *owner; /* referenced by this owner, see granary/hold.h; asks the store; NULL */
 } granary_object_filter;
 
 /*

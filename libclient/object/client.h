@@ -18,6 +18,7 @@
 #include "base/instance.h"
 #include "contract/shm.h"
 #include "contract/store_proto.h"
+#include "granary/hold.h"
 #include "granary/store.h"
 #include "object/object.h"
 #include "wire/frame.h"
@@ -282,6 +283,12 @@ void socket_unlease(granary_client *client, struct store_lease *lease);
  * EINVAL it would contain itself · EFULL · EUNREACHABLE
  */
 granary_err contain_send(granary_client *client, granary_id parent, const granary_id *ids, size_t count);
+/*
+ * One page of what keeps an object (request->id; all zero: of the whole session) behind request->after, which is moved
+ * on, added to the list, which the caller frees. *ret_more: there may be others.
+ */
+granary_err
+holds_page(granary_client *client, struct gr_holds *request, granary_hold **holds, size_t *count, bool *ret_more);
 /* The parent will not be sealed after all. */
 void contain_cancel(granary_client *client, granary_id parent);
 

@@ -184,8 +184,7 @@ hold_of(const struct gr_ledger_record *record)
     return hold;
 }
 
-/* One page behind *after, added to the list. *ret_more: there may be others. */
-static granary_err
+granary_err
 holds_page(granary_client *client, struct gr_holds *request, granary_hold **holds, size_t *count, bool *ret_more)
 {
     struct gr_ledger_record record;

@@ -69,6 +69,8 @@ bool slot_read(const struct gr_slot *slot, struct slot_copy *ret_copy);
  */
 bool slot_find(const granary_client *client, granary_id id, struct slot_copy *ret_copy);
 bool slot_look(const granary_client *client, granary_id id, struct slot_copy *ret_copy);
+/* What the public API tells of it. */
+granary_object_info info_of(const struct slot_copy *copy);
 /* Where an alias leads. */
 granary_id slot_target(const struct slot_copy *copy);
 
