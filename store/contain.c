@@ -79,20 +79,21 @@ family_pop(struct session *session, struct family *family)
     hold_keeper_gone(session, child);
 }
 
+/* The object that an id of the request means. */
 static granary_id
-id_at(const unsigned char *ids, uint32_t at)
+id_at(const struct session *session, const unsigned char *ids, uint32_t at)
 {
     granary_id id;
 
     memcpy(id.bytes, ids + (size_t)at * sizeof id.bytes, sizeof id.bytes);
-    return id;
+    return index_resolve(&session->index, id);
 }
 
 static granary_err
 check_children(const struct session *session, granary_id parent, const unsigned char *ids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        granary_id child = id_at(ids, i);
+        granary_id child = id_at(session, ids, i);
 
         if (gr_id_equal(child, parent)) {
             return gr_fail(GRANARY_EINVAL, "an object cannot contain itself");
@@ -116,7 +117,7 @@ add_children(struct client *client, struct family *family, const unsigned char *
         uint32_t number;
         granary_err err;
 
-        gr_id_words(id_at(ids, i), fields.id);
+        gr_id_words(id_at(session, ids, i), fields.id);
         err = ledger_add(&session->ledger, GR_LEDGER_PENDING, &fields, &number);
         if (err != GRANARY_OK) {
             while (family->count > before) {
@@ -141,7 +142,7 @@ contain_add(struct client *client, granary_id parent, uint32_t first, const unsi
     if (gr_id_is_zero(parent)) {
         return gr_fail(GRANARY_EINVAL, "object id: all zero names no object");
     }
-    if (index_find(&session->index, parent) != NULL) {
+    if (index_find(&session->index, parent) != NULL || index_find_alias(&session->index, parent) != NULL) {
         return gr_fail(GRANARY_EEXIST, "the object that is to contain others exists already");
     }
     if (family != NULL && family->client != client->number) {

@@ -71,6 +71,7 @@ struct session {
     struct list segments;
     struct ledger ledger;
     struct tree names;            /* of the ledger's records */
+    struct map aliases;           /* id -> those that lead to it, see alias.h */
     struct map families;          /* id of a parent -> struct family, see contain.h */
     struct list families_pending; /* their parents are not sealed yet */
     struct list families_settling;

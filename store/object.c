@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
+#include "store/alias.h"
 #include "store/barrier.h"
 #include "store/contain.h"
 #include "store/copy.h"
@@ -299,7 +300,10 @@ object_delete(struct session *session, granary_id id)
     struct gr_slot *slot = index_find(&session->index, id);
     uint64_t flags = slot == NULL ? 0 : slot_flags(slot);
 
-    if (slot == NULL || (flags & GR_FLAG_DROPPED) != 0) {
+    if (slot == NULL) {
+        return alias_remove(session, id) ? GRANARY_OK : GRANARY_ENOENT;
+    }
+    if ((flags & GR_FLAG_DROPPED) != 0) {
         return GRANARY_ENOENT;
     }
     if (session->ledger.count == 0 || ledger_keepers(&session->ledger, id) == 0) {

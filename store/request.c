@@ -254,6 +254,17 @@ ref_of(const struct gr_frame_in *frame, granary_id *ret_id)
     return ref;
 }
 
+/* The id of the object that a request means: an alias stands for it. */
+static void
+resolve(const struct client *client, unsigned char bytes[GRANARY_ID_BYTES])
+{
+    granary_id id;
+
+    memcpy(id.bytes, bytes, sizeof id.bytes);
+    id = index_resolve(&client->session->index, id);
+    memcpy(bytes, id.bytes, sizeof id.bytes);
+}
+
 static granary_err
 on_restore(struct client *client, const struct gr_frame_in *frame)
 {
@@ -289,6 +300,7 @@ on_move(struct client *client, const struct gr_frame_in *frame)
     struct gr_move move;
 
     memcpy(&move, frame->body, sizeof move);
+    resolve(client, move.id);
     return move_request(client, &frame->head, &move);
 }
 
@@ -298,6 +310,7 @@ on_slice(struct client *client, const struct gr_frame_in *frame)
     struct gr_slice slice;
 
     memcpy(&slice, frame->body, sizeof slice);
+    resolve(client, slice.id);
     return slice_request(client, &frame->head, &slice);
 }
 
@@ -314,6 +327,7 @@ on_hint(struct client *client, const struct gr_frame_in *frame)
     granary_id id;
 
     memcpy(&hint, frame->body, sizeof hint);
+    resolve(client, hint.id);
     memcpy(id.bytes, hint.id, sizeof id.bytes);
     if (hint.importance < -1 || hint.importance > 255 || hint.next_use < -1 || hint.next_use > 255) {
         return answer_plain(client, &frame->head,
@@ -349,6 +363,7 @@ static const struct {
     [GR_STORE_REF] = {on_ref, "REF", sizeof(struct gr_hold)},
     [GR_STORE_UNREF] = {on_unref, "UNREF", sizeof(struct gr_hold)},
     [GR_STORE_CONTAIN] = {on_contain, "CONTAIN", ANY_SIZE},
+    [GR_STORE_ALIAS] = {on_alias, "ALIAS", sizeof(struct gr_alias)},
     [GR_STORE_NAME_SET] = {on_name_set, "NAME_SET", sizeof(struct gr_name)},
     [GR_STORE_NAME_GET] = {on_name_get, "NAME_GET", sizeof(struct gr_name)},
     [GR_STORE_NAME_LIST] = {on_name_list, "NAME_LIST", sizeof(struct gr_name)},

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "granary/hold.h"
+#include "store/alias.h"
 #include "store/client.h"
 #include "store/contain.h"
 #include "store/hold.h"
@@ -51,11 +52,22 @@ on_unlease(struct client *client, const struct gr_frame_in *frame)
     return answer(client, frame, hold_unlease(client, ref.request), NULL, 0);
 }
 
-/* Errors: EINVAL: no such scope, or the text is none */
-static granary_err
-read_hold(const struct gr_frame_in *frame, uint32_t most_scope, struct gr_hold *ret_hold)
+/* The object that an id in a request means: an alias stands for it. */
+static granary_id
+object_from(const struct client *client, const unsigned char bytes[GRANARY_ID_BYTES])
 {
+    return index_resolve(&client->session->index, id_from(bytes));
+}
+
+/* What is held is the object, not an alias of it. Errors: EINVAL: no such scope, or the text is none */
+static granary_err
+read_hold(const struct client *client, const struct gr_frame_in *frame, uint32_t most_scope, struct gr_hold *ret_hold)
+{
+    granary_id id;
+
     memcpy(ret_hold, frame->body, sizeof *ret_hold);
+    id = object_from(client, ret_hold->id);
+    memcpy(ret_hold->id, id.bytes, sizeof ret_hold->id);
     return ret_hold->scope > most_scope ? gr_fail(GRANARY_EINVAL, "no scope %u", ret_hold->scope)
                                         : hold_check_text(ret_hold->text, "reason or owner");
 }
@@ -66,7 +78,7 @@ on_pin(struct client *client, const struct gr_frame_in *frame)
     struct gr_hold_reply reply = {0};
     struct gr_slot *slot = NULL;
     struct gr_hold hold;
-    granary_err err = read_hold(frame, GRANARY_PIN_SESSION, &hold);
+    granary_err err = read_hold(client, frame, GRANARY_PIN_SESSION, &hold);
 
     if (err == GRANARY_OK) {
         err = restore_request(client->session, id_from(hold.id), &slot);
@@ -87,7 +99,7 @@ granary_err
 on_unpin(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_hold hold;
-    granary_err err = read_hold(frame, GRANARY_PIN_SESSION, &hold);
+    granary_err err = read_hold(client, frame, GRANARY_PIN_SESSION, &hold);
 
     return answer(client, frame, err == GRANARY_OK ? hold_unpin(client, &hold) : err, NULL, 0);
 }
@@ -97,7 +109,7 @@ on_ref(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_hold_reply reply = {0};
     struct gr_hold hold;
-    granary_err err = read_hold(frame, 1, &hold);
+    granary_err err = read_hold(client, frame, 1, &hold);
 
     if (err == GRANARY_OK) {
         err = hold_reference(client, &hold, &reply.token);
@@ -109,7 +121,7 @@ granary_err
 on_unref(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_hold hold;
-    granary_err err = read_hold(frame, 1, &hold);
+    granary_err err = read_hold(client, frame, 1, &hold);
 
     return answer(client, frame, err == GRANARY_OK ? hold_unreference(client, &hold) : err, NULL, 0);
 }
@@ -137,13 +149,24 @@ on_contain(struct client *client, const struct gr_frame_in *frame)
 }
 
 granary_err
+on_alias(struct client *client, const struct gr_frame_in *frame)
+{
+    struct gr_alias alias;
+
+    memcpy(&alias, frame->body, sizeof alias);
+    return answer(client, frame, alias_add(client->session, id_from(alias.alias), id_from(alias.target)), NULL, 0);
+}
+
+granary_err
 on_name_set(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_name name;
-    granary_id previous;
+    granary_id id, previous;
     granary_err err;
 
     memcpy(&name, frame->body, sizeof name);
+    id = object_from(client, name.id);
+    memcpy(name.id, id.bytes, sizeof name.id);
     err = name_set(client, &name, &previous);
     if (err == GRANARY_OK) {
         memcpy(name.id, previous.bytes, sizeof name.id);
@@ -195,7 +218,7 @@ on_holds(struct client *client, const struct gr_frame_in *frame)
     memcpy(&holds, frame->body, sizeof holds);
     err = records == NULL ? gr_fail(GRANARY_ENOMEM, "no memory to list what holds objects") : GRANARY_OK;
     if (err == GRANARY_OK) {
-        count = hold_list(client->session, id_from(holds.id), holds.after, records, MOST_RECORDS);
+        count = hold_list(client->session, object_from(client, holds.id), holds.after, records, MOST_RECORDS);
     }
     err = answer(client, frame, err, records, count * sizeof *records);
     free(records);

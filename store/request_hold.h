@@ -1,4 +1,4 @@
-/* Requests about what is said about objects: pins, references, leases, containers, names. See request.h. */
+/* Requests about what is said about objects: pins, references, leases, containers, aliases, names. See request.h. */
 #ifndef STORE_REQUEST_HOLD_H
 #define STORE_REQUEST_HOLD_H
 
@@ -12,6 +12,7 @@ granary_err on_unpin(struct client *client, const struct gr_frame_in *frame);
 granary_err on_ref(struct client *client, const struct gr_frame_in *frame);
 granary_err on_unref(struct client *client, const struct gr_frame_in *frame);
 granary_err on_contain(struct client *client, const struct gr_frame_in *frame);
+granary_err on_alias(struct client *client, const struct gr_frame_in *frame);
 granary_err on_name_set(struct client *client, const struct gr_frame_in *frame);
 granary_err on_name_get(struct client *client, const struct gr_frame_in *frame);
 granary_err on_name_list(struct client *client, const struct gr_frame_in *frame);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/futex.h"
+#include "store/alias.h"
 #include "store/contain.h"
 #include "store/events.h"
 #include "store/name.h"
@@ -187,6 +188,7 @@ session_destroy(struct session *session)
         (void)munmap(session->control, sizeof *session->control);
         (void)shm_unlink(name);
     }
+    alias_fini(session);
     contain_fini(session);
     ledger_fini(&session->ledger);
     map_free(&session->leases);

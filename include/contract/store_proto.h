@@ -153,7 +153,7 @@ struct gr_contain {
 };
 #define GR_CONTAIN_MOST 1000u
 
-/* ALIAS: EEXIST the alias is an object or another alias; EINVAL it would lead to itself. */
+/* ALIAS: EEXIST the alias is an object, or an alias of another; EINVAL it would lead to itself. */
 struct gr_alias {
     unsigned char alias[16];
     unsigned char target[16];

@@ -53,8 +53,12 @@ GRANARY_API granary_err granary_reference(granary_client *client, granary_id id,
 /* Take one reference of that owner back; the object goes when it was the last and the object is counted or deleted. */
 GRANARY_API granary_err granary_unreference(granary_client *client, granary_id id, const char *owner);
 
-/* Let the ids stand for one another: get, contains and info of alias mean target, which may come later. Errors: EEXIST
- * · EINVAL it would lead to itself */
+/*
+ * Let an id stand for an object: get, contains and info of alias mean target, which may come later. Deleting the alias
+ * does not delete the target. That it stands for it already is fine.
+ *
+ * Errors  EEXIST it is an object, or an alias of another · EINVAL it would lead to itself
+ */
 GRANARY_API granary_err granary_alias(granary_client *client, granary_id alias, granary_id target);
 
 typedef enum granary_name_expect {

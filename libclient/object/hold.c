@@ -1,4 +1,4 @@
-/* Pins, references, containers, and what holds an object. */
+/* Pins, references, containers, aliases, and what holds an object. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +160,21 @@ contain_cancel(granary_client *client, granary_id parent)
 
     memcpy(contain.parent, parent.bytes, sizeof contain.parent);
     (void)socket_request(client, GR_STORE_CONTAIN, &contain, sizeof contain, NULL, 0);
+}
+
+granary_err
+granary_alias(granary_client *client, granary_id alias, granary_id target)
+{
+    struct gr_alias request;
+    granary_err err = gr_client_check(client);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    memcpy(request.alias, alias.bytes, sizeof request.alias);
+    memcpy(request.target, target.bytes, sizeof request.target);
+    err = socket_request(client, GR_STORE_ALIAS, &request, sizeof request, NULL, 0);
+    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "alias %s", id_text(alias));
 }
 
 static granary_hold

@@ -47,13 +47,23 @@ const struct argp cli_common_argp = {.options = common_options, .parser = parse_
 void
 cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
-    char name[64];
+    static char name[64]; /* argv[0] from now on */
 
     /* argp names the program by argv[0] in usage and errors. */
     (void)snprintf(name, sizeof name, "granary %s", argv[0]);
     argv[0] = name;
     argp_err_exit_status = 2;
     (void)argp_parse(argp, argc, argv, 0, NULL, input);
+}
+
+void
+cli_parse_arguments(const struct argp *argp, int least, int most, int argc, char **argv, void *input, const int *first)
+{
+    cli_parse(argp, argc, argv, input);
+    if (argc - *first < least || argc - *first > most) {
+        (void)fprintf(stderr, "granary: usage: %s [OPTION...] %s\n", argv[0], argp->args_doc);
+        exit(2);
+    }
 }
 
 /* Names in messages come from files: what would command a terminal is shown instead of sent. */
@@ -134,7 +144,8 @@ cli_format_size(uint64_t bytes, char buffer[32])
 int
 cli_find(granary_client *client, const char *text, granary_id *ret_id)
 {
-    granary_err err = granary_object_find(client, text, ret_id);
+    granary_err err = strncmp(text, "name:", 5) == 0 ? granary_name_get(client, text + 5, ret_id)
+                                                     : granary_object_find(client, text, ret_id);
 
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }

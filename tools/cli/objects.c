@@ -1,4 +1,4 @@
-/* granary put, get, ls, stat, rm, pin, unpin: objects. */
+/* granary put, get, ls, stat, rm: objects. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,17 +57,9 @@ parse(const struct argp_option *options, const char *usage, const char *doc, int
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {options, parse_objects, usage, doc, children, NULL, NULL};
-    char name[64];
 
     objects->first = argc;
-    (void)snprintf(name, sizeof name, "granary %s", argv[0]);
-    argv[0] = name;
-    argp_err_exit_status = 2;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, objects);
-    if (argc - objects->first < least || argc - objects->first > most) {
-        (void)fprintf(stderr, "granary: usage: %s [OPTION...] %s\n", argv[0], usage);
-        exit(2);
-    }
+    cli_parse_arguments(&argp, least, most, argc, argv, objects, &objects->first);
     return objects->first;
 }
 
@@ -212,7 +204,11 @@ command_get(struct cli *cli, int argc, char **argv)
 }
 
 static const char *const state_names[] = {
-    [GRANARY_OBJECT_SEALED] = "memory", [GRANARY_OBJECT_SPILLED] = "disk", [GRANARY_OBJECT_DELETING] = "deleting"};
+    [GRANARY_OBJECT_SEALED] = "memory",
+    [GRANARY_OBJECT_SPILLED] = "disk",
+    [GRANARY_OBJECT_DELETING] = "deleting",
+    [GRANARY_OBJECT_ALIAS] = "alias",
+};
 
 static void
 print_info_json(const granary_object_info *info)
@@ -426,33 +422,9 @@ act_rm(granary_client *client, granary_id id)
     return granary_object_delete(client, id, 0);
 }
 
-static granary_err
-act_pin(granary_client *client, granary_id id)
-{
-    return granary_object_pin(client, id, GRANARY_PIN_SESSION);
-}
-
-static granary_err
-act_unpin(granary_client *client, granary_id id)
-{
-    return granary_object_unpin(client, id, GRANARY_PIN_SESSION);
-}
-
 int
 command_rm(struct cli *cli, int argc, char **argv)
 {
     return for_each(cli, argc, argv, "Delete objects. Processes that have them mapped keep them until they let go.",
                     act_rm);
-}
-
-int
-command_pin(struct cli *cli, int argc, char **argv)
-{
-    return for_each(cli, argc, argv, "Keep objects in memory until they are unpinned. Pins count.", act_pin);
-}
-
-int
-command_unpin(struct cli *cli, int argc, char **argv)
-{
-    return for_each(cli, argc, argv, "Take one pin of each object back.", act_unpin);
 }
