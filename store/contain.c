@@ -290,6 +290,18 @@ contain_adopt(struct session *session, uint32_t number)
     return true;
 }
 
+/* The deleted object of that id that is still leased, and whose family nobody has, or NULL. */
+static struct deleting *
+deleting_of(const struct session *session, granary_id id)
+{
+    for (size_t i = 0; i < session->deleting_count; i++) {
+        if (session->deleting[i].family == NULL && gr_id_equal(session->deleting[i].id, id)) {
+            return &session->deleting[i];
+        }
+    }
+    return NULL;
+}
+
 void
 contain_adopted(struct session *session, bool (*lives)(const struct store *store, uint32_t client))
 {
@@ -298,9 +310,12 @@ contain_adopted(struct session *session, bool (*lives)(const struct store *store
     list_each (node, next, &session->families_pending) {
         struct family *family = list_owner(node, struct family, in_queue);
         struct gr_slot *slot = index_find(&session->index, family->parent);
+        struct deleting *deleting = deleting_of(session, family->parent);
 
         if (slot != NULL && (slot_flags(slot) & GR_FLAG_PARENT) != 0) {
             contain_sealed(session, family);
+        } else if (deleting != NULL) {
+            deleting->family = contain_leave(session, family->parent);
         } else if (family->client == 0 || !lives(session->store, family->client)) {
             contain_end(session, contain_leave(session, family->parent));
         }

@@ -5,10 +5,13 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/log.h"
+#include "store/alias.h"
 #include "store/contain.h"
 #include "store/events.h"
 #include "store/name.h"
 #include "store/object.h"
+#include "store/restore.h"
 
 /* Records that are worked off in one turn of the loop: a fraction of a millisecond. */
 #define SLICE 256u
@@ -483,6 +486,28 @@ adopt_record(struct session *session, uint32_t number, bool (*lives)(const struc
     }
 }
 
+/* What a store that died did not get to: objects that nobody keeps any more end, pinned ones come back. */
+static void
+adopt_slots(struct session *session)
+{
+    uint64_t position = 0;
+    struct gr_slot *slot;
+
+    while ((slot = index_next(&session->index, &position)) != NULL) {
+        uint64_t flags = slot_flags(slot);
+        granary_id id = slot_object(slot).id;
+
+        if ((1u << slot_state(slot) & INDEX_PRESENT) == 0) {
+            continue;
+        }
+        if ((flags & (GR_FLAG_DROPPED | GR_FLAG_COUNTED)) != 0) {
+            hold_keeper_gone(session, id);
+        } else if (GR_FLAGS_PINS(flags) > 0) {
+            (void)restore_request(session, id, &slot);
+        }
+    }
+}
+
 void
 hold_adopt(struct session *session, bool (*lives)(const struct store *store, uint32_t client))
 {
@@ -495,4 +520,8 @@ hold_adopt(struct session *session, bool (*lives)(const struct store *store, uin
         }
     }
     contain_adopted(session, lives);
+    if (alias_adopt(session) != GRANARY_OK) {
+        gr_log_warn("ALIASES-UNLED", "session=%s why=%s", session->name, granary_error_message());
+    }
+    adopt_slots(session);
 }

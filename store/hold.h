@@ -56,8 +56,9 @@ size_t hold_list(const struct session *session, granary_id id, uint64_t after, s
 bool hold_turn(struct store *store);
 
 /*
- * The ledger was adopted and the slots are in place, with no pins counted: drop what belongs to clients that are gone
- * (lives says) or is about objects that are not there, and count what is left.
+ * The ledger was adopted, the slots and session->deleting are in place, with no pins counted: drop what belongs to
+ * clients that are gone (lives says) or is about objects that are not there, count what is left, end objects that
+ * nobody keeps any more, and find the aliases again.
  */
 void hold_adopt(struct session *session, bool (*lives)(const struct store *store, uint32_t client));
 
