@@ -1,0 +1,488 @@
+/* granary ls, stat: objects and the account, from shared memory. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "json.h"
+#include "look.h"
+
+#define PAGE 4096 /* objects asked for at once */
+
+/* ---- one object ---- */
+
+static void
+print_info_json(struct json *json, const granary_object_info *info)
+{
+    char levels[64];
+
+    json_open(json, NULL, '{');
+    json_id(json, "id", info->id);
+    json_text(json, "state", look_state(info->state));
+    json_unsigned(json, "data_bytes", info->data_size);
+    json_unsigned(json, "meta_bytes", info->meta_size);
+    json_unsigned(json, "pins", info->pins);
+    json_bool(json, "on_disk", info->on_disk);
+    json_signed(json, "numa_node", info->numa_node);
+    json_signed(json, "sealed_at_ms", info->sealed_at_ms);
+    json_text(json, "levels", granary_levels_format(info->levels, levels, sizeof levels));
+    json_signed(json, "importance", info->importance);
+    json_signed(json, "next_use", info->next_use);
+    json_bool(json, "persistent", info->persistent);
+    json_bool(json, "counted", info->counted);
+    json_bool(json, "dropped", info->dropped);
+    json_bool(json, "damaged", info->damaged);
+    json_unsigned(json, "serial", info->serial);
+    if (info->state == GRANARY_OBJECT_ALIAS) {
+        json_id(json, "target", info->target);
+    } else {
+        json_unsigned(json, info->state == GRANARY_OBJECT_SPILLED ? "spill_file" : "segment", info->segment);
+        json_unsigned(json, "offset", info->offset);
+    }
+    json_close(json);
+}
+
+static void
+print_info(const granary_object_info *info)
+{
+    char text[GRANARY_ID_TEXT + 1];
+    char target[GRANARY_ID_TEXT + 1];
+    char levels[64];
+    char time[32];
+
+    granary_id_format(info->id, text);
+    (void)printf("id        %s\nwhere     %s\n", text, look_state(info->state));
+    if (info->state == GRANARY_OBJECT_ALIAS) {
+        granary_id_format(info->target, target);
+        (void)printf("target    %s\n", target);
+        return;
+    }
+    (void)printf("data      %" PRIu64 " bytes\nmetadata  %" PRIu64 " bytes\npins      %u\non disk   %s\nnode      %d\n"
+                 "sealed    %s\nlevels    %s\n%-9s %u, byte %" PRIu64 "\n",
+                 info->data_size, info->meta_size, info->pins, info->on_disk ? "yes" : "no", info->numa_node,
+                 look_time(info->sealed_at_ms, time), granary_levels_format(info->levels, levels, sizeof levels),
+                 info->state == GRANARY_OBJECT_SPILLED ? "file" : "segment", info->segment, info->offset);
+    if (info->importance != 0 || info->next_use != 0) {
+        (void)printf("weight    importance %d, next use %d\n", info->importance, info->next_use);
+    }
+    if (info->persistent || info->counted || info->dropped || info->damaged) {
+        (void)printf("flags    %s%s%s%s\n", info->persistent ? " persistent" : "", info->counted ? " counted" : "",
+                     info->dropped ? " dropped" : "", info->damaged ? " damaged" : "");
+    }
+}
+
+/* ---- ls ---- */
+
+struct ls {
+    struct look look;
+    granary_object_filter filter;
+    granary_object_info *infos;
+    size_t count;
+    size_t room;
+};
+
+enum { KEY_STATE = 0x6000, KEY_LEVEL, KEY_LEAST, KEY_MOST, KEY_PINNED, KEY_OWNER };
+
+static unsigned
+state_bit(const char *name)
+{
+    for (int state = GRANARY_OBJECT_SEALED; state <= GRANARY_OBJECT_ALIAS; state++) {
+        if (strcmp(name, look_state((granary_object_state)state)) == 0) {
+            return 1u << state;
+        }
+    }
+    return 0;
+}
+
+static error_t
+parse_ls(int key, char *arg, struct argp_state *state)
+{
+    struct ls *ls = state->input;
+    granary_levels levels;
+    unsigned bit;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &ls->look;
+        return 0;
+    case KEY_STATE:
+        bit = state_bit(arg);
+        if (bit == 0) {
+            argp_error(state, "--state: '%s' is none of memory, disk, deleting, alias", arg);
+        }
+        ls->filter.states |= bit;
+        return 0;
+    case KEY_LEVEL:
+        if (granary_levels_parse(arg, &levels) != GRANARY_OK) {
+            argp_error(state, "--level: %s", granary_error_message());
+        } else {
+            ls->filter.levels |= levels;
+        }
+        return 0;
+    case KEY_LEAST:
+    case KEY_MOST:
+        if (gr_size_parse(arg, key == KEY_LEAST ? &ls->filter.least_size : &ls->filter.most_size) != GRANARY_OK) {
+            argp_error(state, "%s", granary_error_message());
+        }
+        return 0;
+    case KEY_PINNED:
+        ls->filter.pinned = true;
+        return 0;
+    case KEY_OWNER:
+        ls->filter.owner = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (ls->filter.prefix != NULL) {
+            argp_usage(state);
+        }
+        ls->filter.prefix = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int
+oldest_first(const void *left, const void *right)
+{
+    const granary_object_info *a = left;
+    const granary_object_info *b = right;
+
+    if (a->sealed_at_ms != b->sealed_at_ms) {
+        return a->sealed_at_ms < b->sealed_at_ms ? -1 : 1;
+    }
+    return memcmp(a->id.bytes, b->id.bytes, sizeof a->id.bytes);
+}
+
+static granary_err
+collect(struct ls *ls)
+{
+    uint64_t cursor = 0;
+    granary_err err;
+
+    do {
+        size_t count = 0;
+
+        if (ls->count + PAGE > ls->room) {
+            size_t room = ls->room == 0 ? PAGE : ls->room * 2;
+            granary_object_info *more = realloc(ls->infos, room * sizeof *more);
+
+            if (more == NULL) {
+                return gr_fail(GRANARY_ENOMEM, "list of %zu objects: out of memory", room);
+            }
+            ls->infos = more;
+            ls->room = room;
+        }
+        err = granary_inspect_objects(ls->look.inspector, ls->look.session, &ls->filter, &cursor, PAGE,
+                                      ls->infos + ls->count, &count);
+        ls->count += err == GRANARY_OK ? count : 0;
+    } while (err == GRANARY_OK && cursor != 0);
+    return err;
+}
+
+static void
+print_list(const struct ls *ls)
+{
+    struct json json = {0};
+    char id[GRANARY_ID_TEXT + 1];
+    char sealed[32];
+
+    if (ls->look.cli->json) {
+        json_open(&json, NULL, '[');
+    } else {
+        (void)printf("%-32s  %12s  %-8s  %4s  %s\n", "id", "bytes", "where", "pins", "sealed");
+    }
+    for (size_t i = 0; i < ls->count; i++) {
+        const granary_object_info *info = &ls->infos[i];
+
+        if (i > 0 && memcmp(info, info - 1, sizeof *info) == 0) {
+            continue; /* a page was split while it was read */
+        }
+        if (ls->look.cli->json) {
+            print_info_json(&json, info);
+        } else {
+            granary_id_format(info->id, id);
+            (void)printf("%s  %12" PRIu64 "  %-8s  %4u  %s\n", id, info->data_size, look_state(info->state), info->pins,
+                         look_time(info->sealed_at_ms, sealed));
+        }
+    }
+    if (ls->look.cli->json) {
+        json_close(&json);
+    }
+}
+
+int
+command_ls(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"state", KEY_STATE, "STATE", 0, "only those in memory, disk, deleting or alias; may be given again", 0},
+        {"level", KEY_LEVEL, "LEVELS", 0, "only those with a copy at one of these levels", 0},
+        {"least", KEY_LEAST, "SIZE", 0, "only those of so many bytes or more", 0},
+        {"most", KEY_MOST, "SIZE", 0, "only those of so many bytes or less", 0},
+        {"pinned", KEY_PINNED, NULL, 0, "only those that are pinned", 0},
+        {"owner", KEY_OWNER, "TEXT", 0, "only those that this owner refers to", 0},
+        {0},
+    };
+    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options,  parse_ls, "[PREFIX]", "List the objects of the session, oldest first.",
+                                     children, NULL,     NULL};
+    struct ls ls = {.look = {.cli = cli}};
+    bool there = false;
+    granary_err err = GRANARY_OK;
+    int status;
+
+    cli_parse(&argp, argc, argv, &ls);
+    status = look_open(&ls.look);
+    if (status == 0) {
+        status = look_session(&ls.look, &there);
+    }
+    if (status == 0 && there) {
+        err = collect(&ls);
+    }
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "ls");
+    }
+    if (status == 0) {
+        if (ls.count > 0) {
+            qsort(ls.infos, ls.count, sizeof *ls.infos, oldest_first);
+        }
+        print_list(&ls);
+    }
+    free(ls.infos);
+    look_close(&ls.look);
+    return status;
+}
+
+/* ---- stat ---- */
+
+struct stat {
+    struct look look;
+    const char *text; /* of an object's id, or NULL */
+    bool nodes;
+};
+
+static error_t
+parse_stat(int key, char *arg, struct argp_state *state)
+{
+    struct stat *stat = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &stat->look;
+        return 0;
+    case 'n':
+        stat->nodes = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (stat->text != NULL) {
+            argp_usage(state);
+        }
+        stat->text = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void
+print_account(const struct look *look, const granary_store_stat *stat)
+{
+    enum { TIMES, BYTES };
+    const struct {
+        const char *name;
+        uint64_t value;
+        bool bytes;
+    } rows[] = {
+        {"capacity", stat->capacity_bytes, true},
+        {"free", stat->free_bytes, true},
+        {"reserved", stat->reserved_bytes, true},
+        {"writing", stat->writing_bytes, true},
+        {"sealed", stat->sealed_bytes, true},
+        {"retiring", stat->retiring_bytes, true},
+        {"pooled", stat->pooled_bytes, true},
+        {"spilled", stat->spilled_bytes, true},
+        {"disk", stat->disk_bytes, true},
+        {"remote", stat->remote_bytes, true},
+        {"index", stat->index_bytes, true},
+        {"objects", stat->objects, false},
+        {"objects_spilled", stat->objects_spilled, false},
+        {"clients", stat->clients, false},
+#define COUNTER(name, unit, summary) {#name, stat->name, (unit) == BYTES},
+#include "contract/counters.def"
+#undef COUNTER
+    };
+    struct json json = {0};
+    char name[64];
+    char size[32];
+
+    if (look->cli->json) {
+        json_open(&json, NULL, '{');
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (look->cli->json) {
+            (void)snprintf(name, sizeof name, "%s%s", rows[i].name, rows[i].bytes ? "_bytes" : "");
+            json_unsigned(&json, name, rows[i].value);
+        } else if (rows[i].bytes) {
+            (void)printf("%-16s %20" PRIu64 "  %s\n", rows[i].name, rows[i].value,
+                         cli_format_size(rows[i].value, size));
+        } else {
+            (void)printf("%-16s %20" PRIu64 "\n", rows[i].name, rows[i].value);
+        }
+    }
+    if (look->cli->json) {
+        json_text(&json, "store", granary_store_life_name(look->info.life));
+        json_unsigned(&json, "epoch", look->info.epoch);
+        json_close(&json);
+    }
+}
+
+/* What lies on a NUMA node. */
+struct node {
+    uint64_t segments;
+    uint64_t size;
+    uint64_t resident;
+    uint64_t objects;
+    uint64_t object_bytes;
+    uint64_t huge; /* segments */
+};
+
+#define NODES 256
+
+static void
+print_nodes(const struct look *look, const struct node nodes[NODES])
+{
+    struct json json = {0};
+
+    if (look->cli->json) {
+        json_open(&json, NULL, '[');
+    } else {
+        (void)printf("%4s  %8s  %16s  %16s  %10s  %16s  %6s\n", "node", "segments", "bytes", "resident", "objects",
+                     "live", "huge");
+    }
+    for (unsigned i = 0; i < NODES; i++) {
+        if (nodes[i].segments == 0) {
+            continue;
+        }
+        if (look->cli->json) {
+            json_open(&json, NULL, '{');
+            json_unsigned(&json, "node", i);
+            json_unsigned(&json, "segments", nodes[i].segments);
+            json_unsigned(&json, "size_bytes", nodes[i].size);
+            json_unsigned(&json, "resident_bytes", nodes[i].resident);
+            json_unsigned(&json, "objects", nodes[i].objects);
+            json_unsigned(&json, "object_bytes", nodes[i].object_bytes);
+            json_unsigned(&json, "huge_segments", nodes[i].huge);
+            json_close(&json);
+        } else {
+            (void)printf("%4u  %8" PRIu64 "  %16" PRIu64 "  %16" PRIu64 "  %10" PRIu64 "  %16" PRIu64 "  %6" PRIu64
+                         "\n",
+                         i, nodes[i].segments, nodes[i].size, nodes[i].resident, nodes[i].objects,
+                         nodes[i].object_bytes, nodes[i].huge);
+        }
+    }
+    if (look->cli->json) {
+        json_close(&json);
+    }
+}
+
+static int
+stat_nodes(struct look *look)
+{
+    struct node nodes[NODES] = {{0}};
+    granary_segment_info *segments = NULL;
+    size_t count = 0;
+    granary_err err = granary_inspect_segments(look->inspector, &segments, &count);
+
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "stat");
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct node *node = &nodes[segments[i].node < NODES ? segments[i].node : NODES - 1];
+
+        node->segments++;
+        node->size += segments[i].size_bytes;
+        node->resident += segments[i].resident_bytes;
+        node->objects += segments[i].objects;
+        node->object_bytes += segments[i].object_bytes;
+        node->huge += segments[i].huge;
+    }
+    free(segments);
+    print_nodes(look, nodes);
+    return 0;
+}
+
+/* Before there is a session, nothing is used and nothing was counted. */
+static int
+stat_account(struct look *look)
+{
+    granary_store_stat stat = {.capacity_bytes = look->info.capacity_bytes, .free_bytes = look->info.capacity_bytes};
+    granary_err err = GRANARY_OK;
+    bool there;
+    int status = look_session(look, &there);
+
+    if (status == 0 && there) {
+        err = granary_inspect_stat(look->inspector, look->session, &stat);
+    }
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "stat");
+    }
+    if (status == 0) {
+        print_account(look, &stat);
+    }
+    return status;
+}
+
+static int
+stat_object(struct look *look, const char *text)
+{
+    struct json json = {0};
+    granary_object_info info;
+    granary_id id;
+    granary_err err;
+    int status = look_find(look, text, &id);
+
+    if (status != 0) {
+        return status;
+    }
+    err = granary_inspect_object(look->inspector, look->session, id, &info);
+    if (err != GRANARY_OK) {
+        return cli_fail_plain(err);
+    }
+    if (look->cli->json) {
+        print_info_json(&json, &info);
+    } else {
+        print_info(&info);
+    }
+    return 0;
+}
+
+int
+command_stat(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"nodes", 'n', NULL, 0, "what lies on each NUMA node, and how much memory is behind it", 0}, {0}};
+    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options,
+                                     parse_stat,
+                                     "[ID]",
+                                     "Print the store's account and the session's counters, or what is known of one "
+                                     "object.",
+                                     children,
+                                     NULL,
+                                     NULL};
+    struct stat stat = {.look = {.cli = cli}};
+    int status;
+
+    cli_parse(&argp, argc, argv, &stat);
+    status = look_open(&stat.look);
+    if (status != 0) {
+        return status;
+    }
+    status = stat.nodes          ? stat_nodes(&stat.look)
+             : stat.text != NULL ? stat_object(&stat.look, stat.text)
+                                 : stat_account(&stat.look);
+    look_close(&stat.look);
+    return status;
+}
