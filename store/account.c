@@ -24,6 +24,18 @@ account_move(struct account *account, enum gr_account from, enum gr_account to, 
 }
 
 void
+account_resize(struct account *account, uint64_t capacity)
+{
+    uint64_t used = account->bytes[GR_ACCOUNT_CAPACITY] - account->bytes[GR_ACCOUNT_FREE];
+
+    assert(capacity >= used);
+
+    account->bytes[GR_ACCOUNT_CAPACITY] = capacity;
+    account->bytes[GR_ACCOUNT_FREE] = capacity - used;
+    account->changes++;
+}
+
+void
 account_add(struct account *account, enum gr_account which, uint64_t more)
 {
     assert(which > GR_ACCOUNT_POOLED);

@@ -31,6 +31,9 @@ void account_init(struct account *account, uint64_t capacity);
 /* Move bytes between two parts of the identity. */
 void account_move(struct account *account, enum gr_account from, enum gr_account to, uint64_t bytes);
 
+/* What is not in use is free, whatever there was before. capacity is at least what is in use. */
+void account_resize(struct account *account, uint64_t capacity);
+
 /* Change a number outside of the identity (spilled, disk, objects, ...). */
 void account_add(struct account *account, enum gr_account which, uint64_t more);
 void account_take(struct account *account, enum gr_account which, uint64_t less);

@@ -62,7 +62,27 @@ watch(struct store *store, int fd, struct source *source)
     return epoll_ctl(store->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-static void
+granary_err
+client_alloc(struct store *store, struct client **ret_client)
+{
+    struct client *client = calloc(1, sizeof *client);
+
+    if (client == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for one more client");
+    }
+    client->store = store;
+    client->fd = client->pidfd = -1;
+    client->socket_source = (struct source){SOURCE_CLIENT_SOCKET, client};
+    client->process_source = (struct source){SOURCE_CLIENT_PROCESS, client};
+    list_init(&client->in_store);
+    list_init(&client->in_session);
+    list_init(&client->in_queue);
+    list_init(&client->in_active);
+    *ret_client = client;
+    return GRANARY_OK;
+}
+
+void
 client_free(struct client *client)
 {
     gr_fd_close(&client->fd);
@@ -85,22 +105,15 @@ client_accept(struct store *store, int fd)
         return refuse(
             fd, gr_fail(GRANARY_EFULL, "the store has %u clients already, and takes no more", store->client_count));
     }
-    client = calloc(1, sizeof *client);
-    if (client == NULL) {
-        return refuse(fd, gr_fail(GRANARY_ENOMEM, "no memory for one more client"));
+    err = client_alloc(store, &client);
+    if (err != GRANARY_OK) {
+        return refuse(fd, err);
     }
-    client->store = store;
     client->fd = fd;
     client->pid = peer.pid;
     client->uid = peer.uid;
     client->pidfd = pidfd_of(fd, peer.pid);
-    client->socket_source = (struct source){SOURCE_CLIENT_SOCKET, client};
-    client->process_source = (struct source){SOURCE_CLIENT_PROCESS, client};
     client->reader = gr_frame_reader_create();
-    list_init(&client->in_store);
-    list_init(&client->in_session);
-    list_init(&client->in_queue);
-    list_init(&client->in_active);
     if (client->reader == NULL || watch(store, fd, &client->socket_source) < 0 ||
         (client->pidfd >= 0 && watch(store, client->pidfd, &client->process_source) < 0)) {
         client->fd = -1;
@@ -109,6 +122,103 @@ client_accept(struct store *store, int fd)
     }
     list_append(&store->clients, &client->in_store);
     store->client_count++;
+    return GRANARY_OK;
+}
+
+void
+client_join(struct client *client, struct session *session)
+{
+    struct store *store = client->store;
+
+    client->session = session;
+    list_append(&session->clients, &client->in_session);
+    session->client_count++;
+    session_used(session);
+    store->ring_count++;
+    store->account.changes++;
+}
+
+void
+client_join_orphan(struct client *client, struct session *session)
+{
+    list_append(&client->store->clients, &client->in_store);
+    client->store->orphan_count++;
+    client_join(client, session);
+}
+
+/* pid and start time: another process may have the pid by now. */
+static bool
+is_its_process(const struct client *client)
+{
+    return client->pid > 0 && gr_process_start_time(client->pid) == client->record->start_time;
+}
+
+static bool
+has_left(const struct client *client)
+{
+    return atomic_load_explicit(&client->page->leaving, memory_order_acquire) != 0;
+}
+
+bool
+client_watch_process(struct client *client)
+{
+    client->pidfd = client->pid > 0 ? gr_pidfd_open(client->pid) : -1;
+    if (has_left(client) || !is_its_process(client)) {
+        return false;
+    }
+    if (client->pidfd >= 0 && watch(client->store, client->pidfd, &client->process_source) < 0) {
+        gr_fd_close(&client->pidfd);
+    }
+    return true;
+}
+
+void
+clients_check_orphans(struct store *store)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &store->clients) {
+        struct client *client = list_owner(node, struct client, in_store);
+
+        if (client_is_orphan(client) && (has_left(client) || (client->pidfd < 0 && !is_its_process(client)))) {
+            client_drop(client, NULL);
+        }
+    }
+}
+
+struct client *
+client_find_orphan(const struct client *who, uint32_t number)
+{
+    const struct list *node;
+
+    for (node = who->store->clients.next; node != &who->store->clients; node = node->next) {
+        struct client *client = list_owner(node, struct client, in_store);
+
+        if (client_is_orphan(client) && client->number == number && client->pid == who->pid &&
+            client->uid == who->uid && is_its_process(client)) {
+            return client;
+        }
+    }
+    return NULL;
+}
+
+granary_err
+client_take_socket(struct client *orphan, struct client *from)
+{
+    struct store *store = orphan->store;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data = {.ptr = &orphan->socket_source}};
+
+    if (epoll_ctl(store->epoll_fd, EPOLL_CTL_MOD, from->fd, &event) < 0) {
+        return gr_fail_errno("watch a client that came back");
+    }
+    orphan->fd = from->fd;
+    orphan->reader = from->reader;
+    from->fd = -1;
+    from->reader = NULL;
+    from->gone = true;
+    gr_fd_close(&from->pidfd);
+    list_append(&store->gone, &from->in_store);
+    store->orphan_count--;
     return GRANARY_OK;
 }
 
@@ -169,7 +279,11 @@ client_drop(struct client *client, const char *why)
     list_remove(&client->in_queue);
     list_remove(&client->in_active);
     list_append(&store->gone, &client->in_store);
-    store->client_count--;
+    if (client->fd >= 0) {
+        store->client_count--;
+    } else {
+        store->orphan_count--;
+    }
     gr_fd_close(&client->fd);
     gr_fd_close(&client->pidfd);
 }

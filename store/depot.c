@@ -13,9 +13,9 @@
 
 static const struct level_ops *const depot_ops[DEPOTS] = {[DEPOT_DISK] = &level_disk, [DEPOT_REMOTE] = &level_remote};
 
-/* A directory of this instance's own, so that two instances never meet in one. */
+/* A directory of this instance's own, so that two instances never meet in one. left: the last store's; wins. */
 static granary_err
-depot_open(struct store *store, enum depot_name which, const char *dir, uint64_t quota)
+depot_open(struct store *store, enum depot_name which, const char *dir, const char *left, uint64_t quota)
 {
     struct depot *depot = &store->depots[which];
     const char *own = store->instance.spill_default;
@@ -27,11 +27,17 @@ depot_open(struct store *store, enum depot_name which, const char *dir, uint64_t
     if (length >= (int)sizeof depot->dir) {
         return gr_fail(GRANARY_EINVAL, "directory %s: path too long", dir);
     }
+    if (left != NULL && left[0] != '\0' && strcmp(left, depot->dir) != 0) {
+        gr_log_warn("DIRECTORY-KEPT", "objects of this instance lie in %s: it is used, not %s", left, depot->dir);
+        (void)snprintf(depot->dir, sizeof depot->dir, "%s", left);
+    }
     depot->quota = quota;
     err = depot_ops[which]->open(&(struct level_options){.dir = depot->dir}, &depot->self);
     if (err == GRANARY_OK) {
         depot->ops = depot_ops[which];
-        depot->ops->clear(depot->self);
+        if (store->root.fresh) {
+            depot->ops->clear(depot->self);
+        }
     }
     return err;
 }
@@ -40,6 +46,9 @@ granary_err
 depots_open(struct store *store, const struct store_options *options)
 {
     struct level_capacity room;
+    const struct gr_root *root = store->root.shm;
+    const char *left_disk = store->root.fresh ? "" : root->spill_dir;
+    const char *left_remote = store->root.fresh ? "" : root->remote_dir;
     granary_levels levels = options->levels;
     granary_err err = GRANARY_OK;
 
@@ -56,11 +65,12 @@ depots_open(struct store *store, const struct store_options *options)
     if (((levels & GRANARY_LEVEL_REMOTE) != 0) != (options->remote_dir != NULL)) {
         return gr_fail(GRANARY_EINVAL, "the level remote and --remote-dir go together: give both, or none");
     }
-    if ((levels & GRANARY_LEVEL_DISK) != 0) {
-        err = depot_open(store, DEPOT_DISK, options->spill_dir, options->disk_quota_bytes);
+    /* Where there are objects already is a level, whatever this store was told. */
+    if ((levels & GRANARY_LEVEL_DISK) != 0 || left_disk[0] != '\0') {
+        err = depot_open(store, DEPOT_DISK, options->spill_dir, left_disk, options->disk_quota_bytes);
     }
-    if (err == GRANARY_OK && (levels & GRANARY_LEVEL_REMOTE) != 0) {
-        err = depot_open(store, DEPOT_REMOTE, options->remote_dir, options->remote_quota_bytes);
+    if (err == GRANARY_OK && ((levels & GRANARY_LEVEL_REMOTE) != 0 || left_remote[0] != '\0')) {
+        err = depot_open(store, DEPOT_REMOTE, options->remote_dir, left_remote, options->remote_quota_bytes);
         err = err == GRANARY_OK ? err : gr_fail_in(err, "--remote-dir");
     }
     return err;
@@ -73,7 +83,9 @@ depots_close(struct store *store)
         struct depot *depot = &store->depots[i];
 
         if (depot->ops != NULL) {
-            depot->ops->clear(depot->self);
+            if (!store->root.detached) {
+                depot->ops->clear(depot->self);
+            }
             depot->ops->close(depot->self);
             depot->ops = NULL;
         }

@@ -41,7 +41,7 @@ struct spill_file {
 
 /* Make the levels of the options ready. Errors: EINVAL · EUNSUPPORTED · EPERM · EIO · ENOMEM */
 granary_err depots_open(struct store *store, const struct store_options *options);
-/* Files that are not persistent go. */
+/* Files that are not persistent go, unless the root is detached. */
 void depots_close(struct store *store);
 
 /* Where the next spill goes: the uppermost level that is there and did not just fail. NULL: none. */

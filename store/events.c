@@ -128,6 +128,18 @@ events_open_session(struct session *session)
     return err;
 }
 
+void
+events_adopt_session(struct session *session)
+{
+    char name[96];
+
+    name_of(session->store, session, name);
+    session->events = ring_adopt(name, session->number, GR_EVENTS_SESSION);
+    if (session->events != NULL) {
+        account_add(&session->store->account, GR_ACCOUNT_INDEX, ring_bytes(GR_EVENTS_SESSION));
+    }
+}
+
 uint64_t
 events_bytes(const struct session *session)
 {

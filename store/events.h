@@ -16,6 +16,8 @@ void events_close(struct store *store);
 /* The same for a session's ring; it may have one already. */
 granary_err events_open_session(struct session *session);
 void events_close_session(struct session *session);
+/* The ring that a store left for the session, if there is one. */
+void events_adopt_session(struct session *session);
 /* What a client maps of it; 0 when the session has none. */
 uint64_t events_bytes(const struct session *session);
 

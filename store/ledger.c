@@ -208,6 +208,12 @@ ledger_create(struct ledger *ledger, const char *prefix, uint32_t session, _Atom
 }
 
 void
+ledger_close(struct ledger *ledger)
+{
+    forget(ledger);
+}
+
+void
 ledger_fini(struct ledger *ledger)
 {
     if (ledger->name[0] != '\0') {

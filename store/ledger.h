@@ -65,7 +65,9 @@ granary_err ledger_create(struct ledger *ledger, const char *prefix, uint32_t se
 granary_err ledger_adopt(struct ledger *ledger, const char *prefix, uint32_t session, _Atomic uint64_t *next_token,
                          uint32_t *ret_dropped);
 
-/* Forget it, and unlink the file; a zero ledger is fine. */
+/* Forget it; the file stays. A zero ledger is fine, here and below. */
+void ledger_close(struct ledger *ledger);
+/* ... and unlink the file. */
 void ledger_fini(struct ledger *ledger);
 
 /*

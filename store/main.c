@@ -28,7 +28,8 @@ enum {
     OPT_REMOTE_QUOTA,
     OPT_GROUP,
     OPT_READY_FD,
-    OPT_DIE_WITH_PARENT
+    OPT_DIE_WITH_PARENT,
+    OPT_FRESH,
 };
 
 const char *argp_program_version = "granary-store " GRANARY_VERSION;
@@ -46,6 +47,8 @@ static const struct argp_option options[] = {
     {"group", OPT_GROUP, "GROUP", 0,
      "let members of this group connect too (default: only the user who runs the store)", 0},
     {"ready-fd", OPT_READY_FD, "N", 0, "write READY, or ERROR and why, to this descriptor", 0},
+    {"fresh", OPT_FRESH, NULL, 0,
+     "give up the objects that an earlier store of the instance left, instead of adopting them", 0},
     {"die-with-parent", OPT_DIE_WITH_PARENT, NULL, 0, "stop when the process that started this one ends", 0},
     {0},
 };
@@ -94,6 +97,9 @@ parse(int key, char *text, struct argp_state *state)
         if (*end != '\0' || arguments->ready_fd < 0) {
             argp_error(state, "'%s' is not a descriptor", text);
         }
+        return 0;
+    case OPT_FRESH:
+        arguments->options.fresh = true;
         return 0;
     case OPT_DIE_WITH_PARENT:
         arguments->die_with_parent = true;

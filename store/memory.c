@@ -275,6 +275,15 @@ memory_prepare(struct store *store, struct session *session, unsigned node, uint
     return create_segment(store, &wish, PAGE_UP(bytes), ret_segment);
 }
 
+void
+memory_adopt(struct store *store, struct segment *segment)
+{
+    segment_adopted(segment, &store->account);
+    session_use(segment->session, segment->size - segment->punched, 0);
+    list_append(segment->closed ? &store->closed : &store->open, &segment->in_order);
+    segment_settle(store, segment);
+}
+
 /* ---- grants ---- */
 
 /*
@@ -369,6 +378,14 @@ memory_grant(struct store *store, const struct memory_wish *wish, struct segment
 }
 
 void
+memory_close(struct store *store, struct segment *segment)
+{
+    segment_close(segment, &store->account);
+    list_append(&store->closed, &segment->in_order);
+    segment_settle(store, segment);
+}
+
+void
 memory_writer_gone(struct client *client)
 {
     struct store *store = client->store;
@@ -382,9 +399,7 @@ memory_writer_gone(struct client *client)
         }
         segment_set_writer(segment, NULL, 0);
         if (!segment->closed) {
-            segment_close(segment, &store->account);
-            list_append(&store->closed, &segment->in_order);
-            segment_settle(store, segment);
+            memory_close(store, segment);
         }
     }
     store->serve_now = true;

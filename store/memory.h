@@ -49,6 +49,9 @@ bool memory_turn(struct store *store, int64_t now_ns);
 /* Until when memory_turn() has nothing to do by itself; INT64_MAX: for ever. */
 int64_t memory_next_ns(const struct store *store, int64_t now_ns);
 
+/* Its writer will not touch it again: it goes to the list it belongs to. */
+void memory_close(struct store *store, struct segment *segment);
+
 /* The writer is gone: its segments are closed and anybody's. */
 void memory_writer_gone(struct client *client);
 
@@ -57,6 +60,9 @@ void memory_destroy(struct store *store, struct segment *segment);
 
 /* Forget a segment whose session goes; nobody's mapping of it breaks. It holds no object any more. */
 void memory_abandon(struct store *store, struct segment *segment);
+
+/* A segment that was another store's, with what is known to be in it: it goes to the list it belongs to. */
+void memory_adopt(struct store *store, struct segment *segment);
 
 /* Bytes of holes in a segment are free now. */
 void memory_punched(struct store *store, struct segment *segment, uint64_t bytes);

@@ -202,6 +202,20 @@ object_seal(struct client *client, const struct ring_request *request)
     return err;
 }
 
+bool
+object_is_sealed(struct client *client, const struct ring_request *request)
+{
+    struct gr_slot *slot = index_find(&client->session->index, request->id);
+    struct index_object object;
+
+    if (slot == NULL || GR_WORD_STATE(slot_word(slot)) != GR_SLOT_SEALED) {
+        return false;
+    }
+    object = slot_object(slot);
+    return object.where == request->segment && object.offset == request->offset &&
+           object.data_size == request->data_size && object.meta_size == request->meta_size;
+}
+
 /* The object in memory has no copy on disk any more. */
 static void
 forget_copy(struct session *session, struct segment *segment, uint64_t serial, uint64_t footprint)
@@ -228,6 +242,29 @@ deleting_expect(struct session *session)
         session->deleting = more;
         session->deleting_room = room;
     }
+    return true;
+}
+
+/* deleting_expect() went before. */
+static void
+deleting_add(struct session *session, const struct deleting *object)
+{
+    session->deleting[session->deleting_count++] = *object;
+    (void)atomic_fetch_add_explicit(&session->control->deleting, 1, memory_order_seq_cst);
+    session->store->deleting_count++;
+    /* A release that came before the count was up has told nobody. */
+    session->recheck_deleting = true;
+}
+
+bool
+object_adopt_deleting(struct session *session, struct gr_slot *slot, struct segment *segment)
+{
+    struct index_object object = slot_object(slot);
+
+    if (!deleting_expect(session)) {
+        return false;
+    }
+    deleting_add(session, &(struct deleting){object.id, object.serial, slot_footprint(slot), segment, NULL});
     return true;
 }
 
@@ -270,13 +307,8 @@ delete_sealed(struct session *session, struct gr_slot *slot, struct family *fami
     held = session_holds(session, object.serial);
     event_note(store, session, GR_EVENT_DELETE, &object.id, object.data_size, held, 0);
     if (held) {
-        session->deleting[session->deleting_count++] =
-            (struct deleting){object.id, object.serial, footprint, segment, family};
-        (void)atomic_fetch_add_explicit(&session->control->deleting, 1, memory_order_seq_cst);
-        store->deleting_count++;
+        deleting_add(session, &(struct deleting){object.id, object.serial, footprint, segment, family});
         segment_deleting(segment, &store->account, footprint);
-        /* A release that came before the count was up has told nobody. */
-        session->recheck_deleting = true;
     } else {
         index_remove(&session->index, slot);
         segment_died(segment, &store->account, footprint);

@@ -22,6 +22,9 @@ struct ring_request {
 /* Publish what the client built. Errors: EINVAL the request is impossible · EEXIST · EFULL */
 granary_err object_seal(struct client *client, const struct ring_request *request);
 
+/* Whether that has been done already: the object is there, at that place. */
+bool object_is_sealed(struct client *client, const struct ring_request *request);
+
 /* Delete by id: an object that references, names or containers keep ends with them. Errors: ENOENT · ENOMEM */
 granary_err object_delete(struct session *session, granary_id id);
 /* Delete it now, whatever is said about it. */
@@ -32,6 +35,9 @@ granary_err object_not_found(granary_id id);
 
 /* Whether anybody leases it. Only after slot_enter() is the answer "nobody" final. */
 bool session_holds(const struct session *session, uint64_t serial);
+
+/* A DELETING object that a store left behind. False: out of memory. */
+bool object_adopt_deleting(struct session *session, struct gr_slot *slot, struct segment *segment);
 
 /* Let go of deleted objects that nobody leases any more. */
 void session_recheck_deleting(struct session *session);

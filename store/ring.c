@@ -48,12 +48,19 @@ copy_entry(struct gr_ring_entry *entry)
     return request;
 }
 
+static struct segment *
+segment_of(const struct store *store, uint32_t number)
+{
+    struct map_entry *entry = number == 0 ? NULL : map_find(&store->segments, map_key_number(number));
+
+    return entry == NULL ? NULL : entry->value.pointer;
+}
+
 static granary_err
 retire_room(struct client *client, uint32_t number)
 {
     struct store *store = client->store;
-    struct map_entry *entry = number == 0 ? NULL : map_find(&store->segments, map_key_number(number));
-    struct segment *segment = entry == NULL ? NULL : entry->value.pointer;
+    struct segment *segment = segment_of(store, number);
 
     if (segment == NULL || segment->writer != client || segment->closed) {
         return GRANARY_EINVAL;
@@ -61,9 +68,7 @@ retire_room(struct client *client, uint32_t number)
     if (client->room == segment) {
         client->room = NULL;
     }
-    segment_close(segment, &store->account);
-    list_append(&store->closed, &segment->in_order);
-    segment_settle(store, segment);
+    memory_close(store, segment);
     return GRANARY_OK;
 }
 
@@ -85,20 +90,52 @@ handle(struct client *client, const struct ring_request *request)
     }
 }
 
+/* The same for an entry that the last store was executing when it died: what it did is not done again. */
+static granary_err
+handle_again(struct client *client, const struct ring_request *request)
+{
+    const struct segment *segment;
+    granary_err err;
+
+    switch (request->op) {
+    case GR_RING_SEAL:
+        return object_is_sealed(client, request) ? GRANARY_OK : object_seal(client, request);
+    case GR_RING_DELETE:
+        err = object_delete(client->session, request->id);
+        return err == GRANARY_ENOENT ? GRANARY_OK : err;
+    case GR_RING_RETIRE:
+        segment = segment_of(client->store, request->segment);
+        return segment == NULL || (segment->closed && segment->writer == client)
+                   ? GRANARY_OK
+                   : retire_room(client, request->segment);
+    default:
+        return handle(client, request);
+    }
+}
+
+bool
+ring_is_begun(const struct client *client)
+{
+    return atomic_load_explicit(&client->record->ring_begun, memory_order_relaxed) == ring_tail(client) + 1;
+}
+
 static void
 execute(struct client *client, uint64_t at)
 {
     struct gr_ring_entry *entry = &client->page->ring[at % GR_RING_ENTRIES];
     struct gr_client_record *record = client->record;
     struct ring_request request = copy_entry(entry);
+    bool again = ring_is_begun(client);
     granary_err err;
 
-    atomic_store_explicit(&record->ring_begun, at + 1, memory_order_release);
-    CRASH_POINT(ring_begun);
-    err = handle(client, &request);
-    CRASH_POINT(ring_executed);
-    atomic_store_explicit(&entry->status, GR_RING_DONE | (uint32_t)-err, memory_order_release);
-    CRASH_POINT(ring_status);
+    if (!again || (atomic_load_explicit(&entry->status, memory_order_relaxed) & GR_RING_DONE) == 0) {
+        atomic_store_explicit(&record->ring_begun, at + 1, memory_order_release);
+        CRASH_POINT(ring_begun);
+        err = again ? handle_again(client, &request) : handle(client, &request);
+        CRASH_POINT(ring_executed);
+        atomic_store_explicit(&entry->status, GR_RING_DONE | (uint32_t)-err, memory_order_release);
+        CRASH_POINT(ring_status);
+    }
     atomic_store_explicit(&record->ring_tail, at + 1, memory_order_release);
     CRASH_POINT(ring_tail);
 }

@@ -173,6 +173,7 @@ root_open(struct root *root, const struct gr_instance *instance, bool discard)
         root_close(root);
         return err;
     }
+    root->detached = !root->fresh;
     /* The rest of the last blocks is given up. */
     root->serial = atomic_load(&root->shm->serial_limit) - 1;
     root->stamp = atomic_load(&root->shm->stamp_limit);

@@ -1,6 +1,7 @@
 #include "store/segment.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -131,6 +132,65 @@ segment_create(struct account *account, const char *prefix, uint32_t session, ui
     account_move(account, GR_ACCOUNT_FREE, open_as, size);
     *ret_segment = segment;
     return GRANARY_OK;
+}
+
+granary_err
+segment_adopt(const char *prefix, struct gr_segment_record *record, struct segment **ret_segment)
+{
+    uint64_t word = atomic_load(&record->word);
+    struct segment *segment;
+    char name[96];
+    struct stat st;
+
+    segment = calloc(1, sizeof *segment);
+    if (segment == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a segment");
+    }
+    list_init(&segment->in_session);
+    list_init(&segment->in_order);
+    list_init(&segment->in_torn);
+    list_init(&segment->in_offered);
+    victim_segment_init(segment);
+    segment->number = (uint32_t)(word >> 8);
+    segment->size = record->size;
+    segment->sealed_total = atomic_load(&record->sealed_total);
+    segment->record = record;
+    segment->open_as = GR_ACCOUNT_WRITING;
+    segment->closed = (word & 0xff) != GR_SEGMENT_OPEN;
+    segment->spoiled = (atomic_load(&record->flags) & GR_SEGMENT_SPOILED) != 0;
+    segment->huge = (atomic_load(&record->flags) & GR_SEGMENT_HUGE) != 0;
+    segment->node = record->node;
+    shmfile_name(name, prefix, record->session, "data", segment->number);
+    segment->fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    if (segment->fd < 0 || fstat(segment->fd, &st) < 0 || (uint64_t)st.st_size < segment->size) {
+        granary_err err = segment->fd < 0 && errno != ENOENT ? gr_fail_errno("shared memory %s", name) : GRANARY_ENOENT;
+
+        gr_fd_close(&segment->fd);
+        free(segment);
+        return err;
+    }
+    *ret_segment = segment;
+    return GRANARY_OK;
+}
+
+void
+segment_adopted(struct segment *segment, struct account *account)
+{
+    uint64_t sealed = segment->live + segment->deleting;
+
+    /* The record may lack the last object, and nothing in it is more than the size. */
+    segment->sealed_total = segment->sealed_total < sealed          ? sealed
+                            : segment->sealed_total > segment->size ? segment->size
+                                                                    : segment->sealed_total;
+    account_move(account, GR_ACCOUNT_FREE, segment->open_as,
+                 segment->closed ? 0 : segment->size - segment->sealed_total);
+    account_move(account, GR_ACCOUNT_FREE, GR_ACCOUNT_SEALED, segment->live);
+    account_move(account, GR_ACCOUNT_FREE, GR_ACCOUNT_RETIRING, segment->deleting);
+    account_move(account, GR_ACCOUNT_FREE, GR_ACCOUNT_POOLED, segment_dead(segment));
+    segment->torn = segment->closed ? segment_dead(segment) : 0;
+    if (!segment->closed) {
+        note_sealed(segment);
+    }
 }
 
 int

@@ -79,6 +79,14 @@ granary_err
 segment_create(struct account *account, const char *prefix, uint32_t session, uint32_t number, uint64_t size,
                enum gr_account open_as, struct gr_segment_record *record, struct segment **ret_segment);
 
+/*
+ * One that a store left behind, in no list yet and with nothing in it; the account does not know of it until
+ * segment_adopted(). Errors: ENOENT its file is not what the record says · ENOMEM · EFULL out of descriptors
+ */
+granary_err segment_adopt(const char *prefix, struct gr_segment_record *record, struct segment **ret_segment);
+/* What was sealed in it is known now (live, deleting, punched). Its bytes are in the account from here on. */
+void segment_adopted(struct segment *segment, struct account *account);
+
 /* Unlink it and free it; its pages stay as long as somebody maps it. It holds no object. */
 void segment_destroy(struct segment *segment, struct account *account, const char *prefix, uint32_t session);
 

@@ -27,6 +27,7 @@
 #define PUBLISH_NS     1000000   /* ... and the account shown to sessions that did nothing themselves */
 #define ACTIVE_NS      5000000   /* a ring that was used lately is looked at in every turn */
 #define RECHECK_NS     100000000 /* deleted objects that are still leased */
+#define ORPHANS_NS     20000000  /* rings of clients that have not come back yet */
 #define FEW_RINGS      16u       /* so few are all looked at in every turn */
 #define ALL_RINGS_TURN 16u       /* otherwise all of them, every so many turns */
 #define EVENTS         64
@@ -215,6 +216,10 @@ sleep_until_event(struct store *store, bool deleting)
     if (entries == 0) {
         if (deleting && store->recheck_ns < wake_ns) {
             wake_ns = store->recheck_ns;
+        }
+        if (store->orphan_count > 0) { /* they ring the doorbell of a store that is gone */
+            clients_check_orphans(store);
+            wake_ns = now_ns + ORPHANS_NS < wake_ns ? now_ns + ORPHANS_NS : wake_ns;
         }
         publish_all(store);
         handle_events(store, store->any_doomed ? 0 : gr_left_ms(wake_ns));

@@ -1,10 +1,12 @@
 #include "store/session.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/futex.h"
+#include "base/log.h"
 #include "store/alias.h"
 #include "store/contain.h"
 #include "store/events.h"
@@ -101,18 +104,18 @@ session_check_user(const struct session *session, const struct client *client)
     return (session->control->flags & GR_CONTROL_SHARED) != 0 ? GRANARY_OK : session_check_owner(session, client);
 }
 
+/* Empty, in no list; nothing of it is in shared memory yet. */
 static granary_err
-session_create(struct store *store, const char *name, uid_t uid, struct session **ret_session)
+session_alloc(struct store *store, uint32_t number, struct session **ret_session)
 {
     struct session *session = calloc(1, sizeof *session);
-    granary_err err;
 
     if (session == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "no memory for session '%s'", name);
+        return gr_fail(GRANARY_ENOMEM, "no memory for a session");
     }
     session->store = store;
-    session->number = root_number(&store->root.shm->next_session);
-    (void)snprintf(session->name, sizeof session->name, "%s", name);
+    session->number = number;
+    session->ledger.fd = -1;
     list_init(&session->in_store);
     list_init(&session->clients);
     list_init(&session->segments);
@@ -124,28 +127,121 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
     list_init(&session->families_settling);
     list_init(&session->families_ending);
     session->names = (struct tree){&name_order, &session->ledger, 0};
-    err = control_create(session);
-    if (err == GRANARY_OK) {
-        err = index_create(&session->index, store->instance.shm_prefix, session->number, &session->control->depth);
-    }
-    if (err == GRANARY_OK) {
-        err =
-            ledger_create(&session->ledger, store->instance.shm_prefix, session->number, &store->root.shm->next_token);
-    }
+    *ret_session = session;
+    return GRANARY_OK;
+}
+
+static void
+session_enter(struct session *session)
+{
+    list_append(&session->store->sessions, &session->in_store);
+    session->store->session_count++;
+}
+
+static granary_err
+session_create(struct store *store, const char *name, uid_t uid, struct session **ret_session)
+{
+    const char *prefix = store->instance.shm_prefix;
+    uint32_t number = root_number(&store->root.shm->next_session);
+    struct session *session;
+    granary_err err = session_alloc(store, number, &session);
+
     if (err != GRANARY_OK) {
+        return err;
+    }
+    (void)snprintf(session->name, sizeof session->name, "%s", name);
+    if ((err = control_create(session)) != GRANARY_OK ||
+        (err = index_create(&session->index, prefix, number, &session->control->depth)) != GRANARY_OK ||
+        (err = ledger_create(&session->ledger, prefix, number, &store->root.shm->next_token)) != GRANARY_OK) {
         session_destroy(session);
         return gr_fail_in(err, "session '%s'", name);
     }
-    list_append(&store->sessions, &session->in_store);
-    store->session_count++;
+    session_enter(session);
     session_publish(session);
     atomic_store_explicit(&session->control->uid, uid, memory_order_relaxed);
     session_used(session);
     session_set_state(session, GR_CONTROL_SERVING);
     CRASH_POINT(session_before_magic);
     atomic_store_explicit(&session->control->magic, GR_CONTROL_MAGIC, memory_order_release);
+    CRASH_POINT(session_made);
     event_note(store, session, GR_EVENT_SESSION, NULL, 0, 0, 0);
     *ret_session = session;
+    return GRANARY_OK;
+}
+
+static granary_err
+control_adopt(struct session *session)
+{
+    struct store *store = session->store;
+    struct gr_control *control;
+    granary_err err = GRANARY_OK;
+    char name[96];
+    struct stat st;
+    void *bytes = MAP_FAILED;
+    int fd;
+
+    shmfile_name(name, store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
+    fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    if (fd < 0 || fstat(fd, &st) < 0 || (uint64_t)st.st_size < sizeof *control) {
+        err = GRANARY_ENOENT;
+    } else if ((bytes = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED) {
+        err = gr_fail_errno("shared memory %s: map", name);
+    }
+    gr_fd_close(&fd);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    control = bytes;
+    session->control = control;
+    if (atomic_load_explicit(&control->magic, memory_order_acquire) != GR_CONTROL_MAGIC ||
+        atomic_load(&control->state) == GR_CONTROL_CLOSED) {
+        return GRANARY_ENOENT;
+    }
+    if (control->version != GR_SHM_VERSION || control->session != session->number ||
+        memchr(control->session_name, '\0', sizeof control->session_name) == NULL) {
+        return gr_fail(GRANARY_ECORRUPT, "shared memory %s is not what it should be", name);
+    }
+    memcpy(session->name, control->session_name, sizeof session->name);
+    atomic_store(&control->epoch, atomic_load(&store->root.shm->epoch));
+    atomic_store(&control->store_pid, (uint32_t)getpid());
+    session_set_state(session, GR_CONTROL_ADOPTING);
+    return GRANARY_OK;
+}
+
+granary_err
+session_adopt(struct store *store, uint32_t number)
+{
+    const char *prefix = store->instance.shm_prefix;
+    struct session *session;
+    uint32_t dropped = 0;
+    char name[96];
+    granary_err err = session_alloc(store, number, &session);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if ((err = control_adopt(session)) != GRANARY_OK ||
+        (err = index_adopt(&session->index, prefix, number, &session->control->depth)) != GRANARY_OK) {
+        session_close(session);
+        return err;
+    }
+    err = ledger_adopt(&session->ledger, prefix, number, &store->root.shm->next_token, &dropped);
+    if (err == GRANARY_ENOENT || err == GRANARY_ECORRUPT) { /* objects are worth more than what was said about them */
+        gr_log_error("LEDGER-LOST", "session=%s why=%s", session->name, granary_error_message());
+        shmfile_name(name, prefix, number, "ledger", SHMFILE_NO_NUMBER);
+        (void)shm_unlink(name);
+        err = ledger_create(&session->ledger, prefix, number, &store->root.shm->next_token);
+    }
+    err = err == GRANARY_OK ? alias_adopt(session) : err;
+    if (err != GRANARY_OK) {
+        err = gr_fail_in(err, "session '%s'", session->name);
+        session_close(session);
+        return err;
+    }
+    atomic_store(&session->control->deleting, 0);
+    session_enter(session);
+    session_used(session);
+    events_adopt_session(session);
     return GRANARY_OK;
 }
 
@@ -171,32 +267,40 @@ session_get(struct store *store, const char *name, uid_t uid, struct session **r
 }
 
 void
-session_destroy(struct session *session)
+session_close(struct session *session)
 {
-    struct store *store = session->store;
-    char name[96];
-
     if (!list_empty(&session->in_store)) {
-        store->session_count--;
+        session->store->session_count--;
     }
     list_remove(&session->in_store);
     restore_fini(session);
-    events_close_session(session);
-    index_fini(&session->index);
+    index_close(&session->index);
     if (session->control != NULL) {
-        shmfile_name(name, store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
         (void)munmap(session->control, sizeof *session->control);
-        (void)shm_unlink(name);
     }
     alias_fini(session);
     contain_fini(session);
-    ledger_fini(&session->ledger);
+    ledger_close(&session->ledger);
     map_free(&session->leases);
     map_free(&session->on_disk);
     map_free(&session->on_remote);
     map_free(&session->copying);
     free(session->deleting);
     free(session);
+}
+
+void
+session_destroy(struct session *session)
+{
+    char name[96];
+
+    shmfile_name(name, session->store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
+    events_close_session(session);
+    index_fini(&session->index);
+    ledger_fini(&session->ledger);
+    CRASH_POINT(session_files_gone);
+    (void)shm_unlink(name);
+    session_close(session);
 }
 
 void

@@ -13,6 +13,12 @@ struct session *session_find(const struct store *store, const char *name);
  */
 granary_err session_get(struct store *store, const char *name, uid_t uid, struct session **ret_session);
 
+/*
+ * Take over the session of that number, which another store left; its index is as that store left it.
+ * Errors: ENOENT it was being made or deleted · ECORRUPT it makes no sense · EFULL · ENOMEM
+ */
+granary_err session_adopt(struct store *store, uint32_t number);
+
 /* Whether a client may use it: EPERM it is another user's, and not shared. */
 granary_err session_check_user(const struct session *session, const struct client *client);
 /* Whether a client may delete it: EPERM it is another user's. The store's own user may. */
@@ -24,6 +30,8 @@ void session_set_state(struct session *session, enum gr_control_state state);
 /* A client came, or left: its idle time begins when it has none. */
 void session_used(struct session *session);
 
+/* Free it; what is in shared memory stays. */
+void session_close(struct session *session);
 /* Unlink everything of it and free it. It has no clients. */
 void session_destroy(struct session *session);
 

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "store/admit.h"
+#include "store/adopt.h"
 #include "store/client.h"
 #include "store/core.h"
 #include "store/events.h"
@@ -61,7 +62,7 @@ give_lock_back(struct store *store)
 }
 
 static granary_err
-check_memory(uint64_t memory)
+check_memory(uint64_t memory, uint64_t there)
 {
     struct statvfs shm;
     uint64_t available;
@@ -72,7 +73,7 @@ check_memory(uint64_t memory)
     if (statvfs("/dev/shm", &shm) < 0) {
         return gr_fail_errno("/dev/shm");
     }
-    available = (uint64_t)shm.f_bavail * shm.f_frsize;
+    available = (uint64_t)shm.f_bavail * shm.f_frsize + there;
     if (memory > available) {
         return gr_fail(GRANARY_EFULL,
                        "a memory budget of %llu bytes does not fit /dev/shm, which has %llu bytes free: give a smaller "
@@ -126,21 +127,27 @@ open_doors(struct store *store)
     if (err != GRANARY_OK) {
         return err;
     }
-    store->listen_fd = gr_unix_listen(store->instance.store_socket, &err);
-    if (store->listen_fd < 0) {
-        return err;
-    }
-    err = admit_open(store);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (watch(store, store->listen_fd, &store->listen_source, SOURCE_LISTEN) < 0 ||
-        watch(store, store->doorbell_fd, &store->doorbell_source, SOURCE_DOORBELL) < 0 ||
+    if (watch(store, store->doorbell_fd, &store->doorbell_source, SOURCE_DOORBELL) < 0 ||
         watch(store, workers_fd(store->workers), &store->worker_source, SOURCE_WORKER) < 0 ||
         watch(store, store->stop_fd, &store->stop_source, SOURCE_STOP) < 0) {
         return gr_fail_errno("watch the store's descriptors");
     }
     return GRANARY_OK;
+}
+
+static granary_err
+listen_for_clients(struct store *store)
+{
+    granary_err err = GRANARY_OK;
+
+    store->listen_fd = gr_unix_listen(store->instance.store_socket, &err);
+    if (store->listen_fd < 0 || (err = admit_open(store)) != GRANARY_OK) {
+        return err;
+    }
+    if (watch(store, store->listen_fd, &store->listen_source, SOURCE_LISTEN) < 0) {
+        err = gr_fail_errno("watch the store's socket");
+    }
+    return err;
 }
 
 static struct store *
@@ -211,22 +218,28 @@ store_create(const struct store_options *options, struct store **ret_store)
         (err = take_lock(store)) != GRANARY_OK) {
         goto fail;
     }
-    if ((err = root_open(&store->root, &store->instance, true)) != GRANARY_OK) {
+    if ((err = root_open(&store->root, &store->instance, options->fresh)) != GRANARY_OK) {
         goto fail;
     }
-    memory = memory == 0 ? store_default_memory() : memory;
-    if ((err = check_memory(memory)) != GRANARY_OK || (err = depots_open(store, options)) != GRANARY_OK) {
+    if (memory == 0) {
+        memory = store->root.fresh ? store_default_memory() : store->root.shm->capacity;
+    }
+    if ((err = check_memory(memory, adopt_bytes(&store->instance))) != GRANARY_OK ||
+        (err = depots_open(store, options)) != GRANARY_OK) {
         goto fail;
     }
     raise_limits(store);
     account_init(&store->account, memory / 4096 * 4096);
     if ((err = victims_create(&store->victims)) != GRANARY_OK || (err = events_open(store)) != GRANARY_OK ||
         (err = lease_region_create(STORE_MAX_CLIENTS, &store->leases)) != GRANARY_OK ||
-        (err = open_doors(store)) != GRANARY_OK) {
+        (err = open_doors(store)) != GRANARY_OK || (err = adopt(store, memory / 4096 * 4096)) != GRANARY_OK ||
+        (err = listen_for_clients(store)) != GRANARY_OK) {
         goto fail;
     }
     describe(store);
+    store->root.detached = false;
     root_set_state(&store->root, GR_CONTROL_SERVING);
+    adopt_announce(store);
     event_note(store, NULL, GR_EVENT_START, NULL, atomic_load(&store->root.shm->epoch), (uint64_t)getpid(), 0);
     gr_log_info("STORE-READY", "instance=%s memory=%llu spill=%s epoch=%llu", store->instance.runtime,
                 (unsigned long long)memory, store->depots[DEPOT_DISK].dir,
@@ -262,13 +275,37 @@ destroy_state(struct store *store)
     map_free(&store->segments);
 }
 
-void
-store_destroy(struct store *store)
+/* Forget everything, and leave it as it lies: another store may be luckier with it. */
+static void
+abandon_state(struct store *store)
 {
-    if (store == NULL) {
-        return;
+    struct list *node, *next;
+    struct map_entry *entry;
+    size_t position = 0;
+
+    workers_stop(store->workers);
+    store->workers = NULL;
+    list_each (node, next, &store->clients) {
+        client_free(list_owner(node, struct client, in_store));
     }
-    store->stopping = true;
+    while ((entry = map_next(&store->segments, &position)) != NULL) {
+        struct segment *segment = entry->value.pointer;
+
+        gr_fd_close(&segment->fd);
+        free(segment->entries);
+        free(segment);
+    }
+    list_each (node, next, &store->sessions) {
+        session_close(list_owner(node, struct session, in_store));
+    }
+    files_forget(store);
+    map_free(&store->segments);
+}
+
+/* An orderly end: clients are told, and nothing stays but what is persistent. */
+static void
+end_state(struct store *store)
+{
     event_note(store, NULL, GR_EVENT_STOP, NULL, 0, 0, 0);
     if (store->root.shm != NULL) {
         root_set_state(&store->root, GR_CONTROL_CLOSED);
@@ -276,6 +313,20 @@ store_destroy(struct store *store)
     }
     destroy_state(store);
     events_close(store);
+}
+
+void
+store_destroy(struct store *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    store->stopping = true;
+    if (store->root.detached) {
+        abandon_state(store);
+    } else {
+        end_state(store);
+    }
     if (store->listen_fd >= 0) {
         (void)unlink(store->instance.store_socket);
     }

@@ -23,12 +23,13 @@ struct store_options {
     uint64_t remote_quota_bytes; /* 0: none */
     const char *group;           /* whose members may connect beside the store's own user; NULL: nobody */
     int stop_fd;                 /* readable: store_run() ends */
+    bool fresh;                  /* what an earlier store left is given up */
 };
 
 /*
  * Take the instance and be ready for clients: when this returns, they can connect.
  *
- * What a store that died left behind is removed.
+ * What a store that died left behind is adopted: sessions, objects and clients go on as they were.
  * Errors  EEXIST another store serves the instance · EFULL /dev/shm has less free than the budget (the message names
  *         the remedies) · EINVAL · EPERM · ENOMEM
  */

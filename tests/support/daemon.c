@@ -143,8 +143,8 @@ daemon_kill(struct daemon *daemon)
     }
 }
 
-int
-daemon_shm_files(const struct daemon *daemon)
+static int
+shm_files(const struct daemon *daemon, bool names)
 {
     struct gr_instance instance;
     struct dirent *entry;
@@ -155,10 +155,21 @@ daemon_shm_files(const struct daemon *daemon)
         return -1;
     }
     while ((entry = readdir(dir)) != NULL) {
-        count += strncmp(entry->d_name, instance.shm_prefix + 1, strlen(instance.shm_prefix + 1)) == 0;
+        bool ours = strncmp(entry->d_name, instance.shm_prefix + 1, strlen(instance.shm_prefix + 1)) == 0;
+
+        count += ours;
+        if (ours && names) {
+            (void)fprintf(stderr, "granary-store left %s in /dev/shm\n", entry->d_name);
+        }
     }
     (void)closedir(dir);
     return count;
+}
+
+int
+daemon_shm_files(const struct daemon *daemon)
+{
+    return shm_files(daemon, false);
 }
 
 bool
@@ -174,10 +185,7 @@ daemon_stop(struct daemon *daemon)
         if (!clean) {
             (void)fprintf(stderr, "granary-store ended with wait status %#x\n", (unsigned)status);
         }
-        if (daemon_shm_files(daemon) != 0) {
-            (void)fprintf(stderr, "granary-store left %d files in /dev/shm\n", daemon_shm_files(daemon));
-            clean = false;
-        }
+        clean = shm_files(daemon, true) == 0 && clean;
         daemon->pid = 0;
     }
     if (gr_instance_resolve(daemon->directory, &instance) == GRANARY_OK) {

@@ -182,7 +182,8 @@ a_dead_store_is_an_error_not_a_hang(void **state)
     assert_non_null(strstr(granary_error_message(), "granary up"));
     assert_true(daemon_restart(daemon, NULL));
     client = fixture_connect(state);
-    assert_ok(fixture_put(client, 1, 1000, 0));
+    fixture_check(client, 1, 1000);
+    fixture_check(client, 2, 1000);
     granary_disconnect(client);
 }
 
