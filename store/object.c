@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
@@ -434,6 +435,9 @@ session_recheck_deleting(struct session *session)
     atomic_store_explicit(&session->control->deleting, (uint32_t)kept, memory_order_seq_cst);
 }
 
+/* Who asked for a slice has so long to lease it. */
+#define SLICE_GRACE_MS 200
+
 bool
 object_evict(struct session *session, struct gr_slot *slot)
 {
@@ -443,6 +447,9 @@ object_evict(struct session *session, struct gr_slot *slot)
     struct map_entry *copy = map_find(&session->on_disk, map_key_number(object.serial));
     uint64_t footprint = slot_footprint(slot);
 
+    if ((object.flags & GR_FLAG_SLICE) != 0 && GR_STAMP_MS(object.stamp) + SLICE_GRACE_MS > gr_wall_ms()) {
+        return false;
+    }
     slot_enter(slot, GR_SLOT_RETIRING);
     if (session_holds(session, object.serial)) {
         slot_enter(slot, GR_SLOT_SEALED);
