@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "contract/shm.h"
+#include "granary/hold.h"
 #include "live.h"
 #include "wire/frame.h"
 
@@ -120,6 +121,7 @@ raw_push(struct raw *raw, const struct gr_ring_entry *entry)
 
     atomic_store(&place->status, 0);
     place->op = entry->op;
+    place->flags = entry->flags;
     memcpy(place->id, entry->id, sizeof place->id);
     place->segment = entry->segment;
     place->meta_size = entry->meta_size;
@@ -476,6 +478,195 @@ counted_leases_hold_objects(void **state)
     live_stop(&live);
 }
 
+static granary_err
+raw_hold(struct raw *raw, uint16_t op, const struct gr_hold *hold, uint64_t *ret_token)
+{
+    struct gr_frame_in frame;
+    granary_err err = raw_ask(raw, op, hold, sizeof *hold, &frame);
+    struct gr_hold_reply reply;
+
+    if (err == GRANARY_OK && frame.head.size == sizeof reply) {
+        memcpy(&reply, frame.body, sizeof reply);
+        *ret_token = reply.token;
+    }
+    return err;
+}
+
+/* Pins and references that make no sense are refused, and one that is sent again is done once. */
+static void
+hostile_holds_are_refused(void **state)
+{
+    struct live live;
+    struct raw raw;
+    granary_client *client;
+    granary_id id = live_id(1);
+    struct gr_hold good = {.request = 1, .scope = 1, .text = "x"};
+    struct gr_hold bad;
+    uint64_t first = 0, token = 0;
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    assert_int_equal(live_put(client, 1, 1000), GRANARY_OK);
+    assert_int_equal(live_put(client, 2, 1000), GRANARY_OK);
+    memcpy(good.id, id.bytes, sizeof good.id);
+    for (uint16_t op = GR_STORE_PIN; op != 0; op = op == GR_STORE_PIN ? GR_STORE_REF : 0) {
+        bad = good;
+        bad.request = 0;
+        assert_int_equal(raw_hold(&raw, op, &bad, &token), GRANARY_EINVAL);
+        bad = good;
+        bad.scope = 3;
+        assert_int_equal(raw_hold(&raw, op, &bad, &token), GRANARY_EINVAL);
+        bad = good;
+        memset(bad.text, 'x', sizeof bad.text);
+        assert_int_equal(raw_hold(&raw, op, &bad, &token), GRANARY_EINVAL);
+        bad.text[3] = '\n';
+        bad.text[55] = '\0';
+        assert_int_equal(raw_hold(&raw, op, &bad, &token), GRANARY_EINVAL);
+        bad = good;
+        memset(bad.id, 0, sizeof bad.id);
+        assert_int_equal(raw_hold(&raw, op, &bad, &token), GRANARY_ENOENT);
+    }
+    assert_int_equal(live_holds(client, 1), 0);
+    assert_int_equal(raw_hold(&raw, GR_STORE_PIN, &good, &first), GRANARY_OK);
+    assert_int_equal(raw_hold(&raw, GR_STORE_PIN, &good, &token), GRANARY_OK);
+    assert_int_equal(token, first);
+    assert_int_equal(live_holds(client, 1), 1);
+    /* The same number for something else. */
+    assert_int_equal(raw_hold(&raw, GR_STORE_REF, &good, &token), GRANARY_EINVAL);
+    bad = good;
+    bad.id[0] = 2;
+    assert_int_equal(raw_hold(&raw, GR_STORE_PIN, &bad, &token), GRANARY_EINVAL);
+    /* A token of another kind. */
+    bad = good;
+    bad.token = first;
+    assert_int_equal(raw_hold(&raw, GR_STORE_UNREF, &bad, &token), GRANARY_ENOENT);
+    bad.token = UINT64_MAX;
+    assert_int_equal(raw_hold(&raw, GR_STORE_UNPIN, &bad, &token), GRANARY_ENOENT);
+    bad.token = first;
+    assert_int_equal(raw_hold(&raw, GR_STORE_UNPIN, &bad, &token), GRANARY_OK);
+    assert_int_equal(live_holds(client, 1), 0);
+    raw_close(&raw);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+static granary_err
+raw_contain(struct raw *raw, uint64_t parent, uint32_t first, uint32_t count, uint64_t child, size_t size)
+{
+    char body[sizeof(struct gr_contain) + 4 * sizeof(granary_id)];
+    struct gr_contain contain = {.count = count, .first = first};
+    granary_id id = live_id(parent);
+    struct gr_frame_in frame;
+
+    memcpy(contain.parent, id.bytes, sizeof contain.parent);
+    memcpy(body, &contain, sizeof contain);
+    for (unsigned i = 0; i < 4; i++) {
+        id = live_id(child + i);
+        memcpy(body + sizeof contain + i * sizeof id, &id, sizeof id);
+    }
+    return raw_ask(raw, GR_STORE_CONTAIN, body, (uint32_t)size, &frame);
+}
+
+/* Families that were not noted, or are not what was noted. */
+static void
+hostile_families_are_refused(void **state)
+{
+    const size_t head = sizeof(struct gr_contain);
+    const size_t id = sizeof(granary_id);
+    struct live live;
+    struct raw raw;
+    struct gr_ring_entry entry;
+    granary_client *client;
+    uint32_t room;
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    for (uint64_t n = 1; n <= 4; n++) {
+        assert_int_equal(live_put(client, n, 100), GRANARY_OK);
+    }
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    room = raw_room(&raw, 65536);
+    entry = seal_of(10, room, 0, 64, 0);
+    entry.flags = GR_SEAL_PARENT;
+    assert_int_equal(raw_push(&raw, &entry), GRANARY_EINVAL);
+    assert_int_equal(raw_contain(&raw, 10, 1, 2, 1, head + 2 * id), GRANARY_EINVAL); /* nothing was noted before */
+    assert_int_equal(raw_contain(&raw, 10, 0, 2, 1, head + 2 * id), GRANARY_OK);
+    assert_int_equal(raw_contain(&raw, 10, 0, 2, 1, head + 2 * id), GRANARY_OK); /* sent again */
+    assert_int_equal(raw_contain(&raw, 10, 0, 1, 1, head + id), GRANARY_EINVAL); /* less than was noted */
+    assert_int_equal(raw_contain(&raw, 10, 1, 2, 2, head + 2 * id), GRANARY_OK); /* half of it was noted */
+    assert_int_equal(live_holds(client, 2), 1);
+    assert_int_equal(live_holds(client, 3), 1);
+    assert_int_equal(raw_push(&raw, &entry), GRANARY_OK);
+    assert_int_equal(raw_contain(&raw, 10, 3, 1, 4, head + id), GRANARY_EEXIST);
+    assert_int_equal(raw_contain(&raw, 10, 0, 0, 1, head), GRANARY_OK); /* too late to forget it */
+    assert_int_equal(live_holds(client, 3), 1);
+    /* Not what a request looks like. */
+    for (int kind = 0; kind < 3; kind++) {
+        struct raw other;
+
+        raw_open(&other, &live);
+        raw_hello(&other);
+        assert_int_equal(
+            raw_contain(&other, 11, 0, kind == 1 ? GR_CONTAIN_MOST + 1 : 1, 1, kind == 0 ? head - 1 : head + 2 * id),
+            GRANARY_EUNREACHABLE);
+        raw_close(&other);
+    }
+    raw_close(&raw);
+    assert_int_equal(live_holds(client, 1), 1);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
+/* Names without an end, and a binding that is sent again after another one came between. */
+static void
+hostile_names_are_refused(void **state)
+{
+    struct gr_name request = {.request = 7, .name = "n"};
+    granary_id id = live_id(1);
+    struct gr_frame_in frame;
+    struct live live;
+    struct raw raw;
+    granary_client *client;
+    granary_id bound;
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    assert_int_equal(live_put(client, 1, 100), GRANARY_OK);
+    assert_int_equal(live_put(client, 2, 100), GRANARY_OK);
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    memcpy(request.id, id.bytes, sizeof request.id);
+    for (uint16_t op = GR_STORE_NAME_SET; op <= GR_STORE_NAME_LIST; op++) {
+        struct gr_name bad = request;
+
+        memset(bad.name, 'n', sizeof bad.name);
+        assert_int_equal(raw_ask(&raw, op, &bad, sizeof bad, &frame), GRANARY_EINVAL);
+    }
+    request.expect = 3;
+    assert_int_equal(raw_ask(&raw, GR_STORE_NAME_SET, &request, sizeof request, &frame), GRANARY_EINVAL);
+    request.expect = GR_NAME_NEW;
+    request.request = 0;
+    assert_int_equal(raw_ask(&raw, GR_STORE_NAME_SET, &request, sizeof request, &frame), GRANARY_EINVAL);
+    request.request = 7;
+    assert_int_equal(raw_ask(&raw, GR_STORE_NAME_SET, &request, sizeof request, &frame), GRANARY_OK);
+    gr_frame_in_reset(&frame);
+    /* It was new the first time: so it is the second. */
+    assert_int_equal(raw_ask(&raw, GR_STORE_NAME_SET, &request, sizeof request, &frame), GRANARY_OK);
+    gr_frame_in_reset(&frame);
+    assert_int_equal(granary_name_get(client, "n", &bound), GRANARY_OK);
+    assert_memory_equal(&bound, &id, sizeof id);
+    assert_int_equal(live_holds(client, 1), 1);
+    raw_close(&raw);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
 int
 main(void)
 {
@@ -489,6 +680,9 @@ main(void)
         cmocka_unit_test(other_versions_are_told),
         cmocka_unit_test(deaf_clients_are_dropped),
         cmocka_unit_test(counted_leases_hold_objects),
+        cmocka_unit_test(hostile_holds_are_refused),
+        cmocka_unit_test(hostile_families_are_refused),
+        cmocka_unit_test(hostile_names_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
