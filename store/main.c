@@ -23,6 +23,8 @@ enum {
     OPT_MEMORY,
     OPT_SPILL_DIR,
     OPT_DISK_QUOTA,
+    OPT_HIGH_WATER,
+    OPT_LOW_WATER,
     OPT_LEVELS,
     OPT_REMOTE_DIR,
     OPT_REMOTE_QUOTA,
@@ -44,6 +46,9 @@ static const struct argp_option options[] = {
     {"remote-dir", OPT_REMOTE_DIR, "DIR", 0, "the remote level: a directory, such as a mounted share", 0},
     {"remote-quota", OPT_REMOTE_QUOTA, "SIZE", 0, "most bytes there (default: what it holds)", 0},
     {"disk-quota", OPT_DISK_QUOTA, "SIZE", 0, "most bytes of spill files (default: what the disk holds)", 0},
+    {"high-water", OPT_HIGH_WATER, "PERCENT", 0,
+     "of the budget in objects without a copy on disk: from here on they are written by themselves (default: 90)", 0},
+    {"low-water", OPT_LOW_WATER, "PERCENT", 0, "... and until here (default: 75)", 0},
     {"group", OPT_GROUP, "GROUP", 0,
      "let members of this group connect too (default: only the user who runs the store)", 0},
     {"ready-fd", OPT_READY_FD, "N", 0, "write READY, or ERROR and why, to this descriptor", 0},
@@ -59,6 +64,19 @@ parse_size(struct argp_state *state, const char *text, uint64_t *ret_bytes)
     if (gr_size_parse(text, ret_bytes) != GRANARY_OK) {
         argp_error(state, "%s", granary_error_message());
     }
+    return 0;
+}
+
+static error_t
+parse_percent(struct argp_state *state, const char *text, unsigned *ret_percent)
+{
+    char *end;
+    unsigned long percent = strtoul(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end != '\0' || percent < 1 || percent > 100) {
+        argp_error(state, "'%s' is not a percentage from 1 to 100", text);
+    }
+    *ret_percent = (unsigned)percent;
     return 0;
 }
 
@@ -89,6 +107,10 @@ parse(int key, char *text, struct argp_state *state)
         return parse_size(state, text, &arguments->options.remote_quota_bytes);
     case OPT_DISK_QUOTA:
         return parse_size(state, text, &arguments->options.disk_quota_bytes);
+    case OPT_HIGH_WATER:
+        return parse_percent(state, text, &arguments->options.high_percent);
+    case OPT_LOW_WATER:
+        return parse_percent(state, text, &arguments->options.low_percent);
     case OPT_GROUP:
         arguments->options.group = text;
         return 0;

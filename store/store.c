@@ -27,6 +27,8 @@
 #include "wire/frame.h"
 
 #define LEAST_MEMORY   ((uint64_t)1 << 20)
+#define HIGH_PERCENT   90u
+#define LOW_PERCENT    75u
 #define FDS_PER_CLIENT 4u /* socket, pidfd, and segments of its own */
 
 static void
@@ -172,8 +174,6 @@ store_alloc(void)
         list_init(&store->supply_offered);
         list_init(&store->arenas);
         store->rooms_deadline_ns = INT64_MAX;
-        store->high_percent = 90;
-        store->low_percent = 75;
         list_init(&store->rooms);
         list_init(&store->restores);
     }
@@ -190,6 +190,19 @@ describe(struct store *store)
     (void)snprintf(root->remote_dir, sizeof root->remote_dir, "%s", store->depots[DEPOT_REMOTE].dir);
     root->capacity = store->account.bytes[GR_ACCOUNT_CAPACITY];
     root->disk_quota = store->depots[DEPOT_DISK].quota;
+}
+
+static granary_err
+set_water_marks(struct store *store, const struct store_options *options)
+{
+    unsigned high = options->high_percent == 0 ? HIGH_PERCENT : options->high_percent;
+    unsigned fitting = high > LOW_PERCENT ? LOW_PERCENT : high - 1;
+
+    store->high_percent = high;
+    store->low_percent = options->low_percent == 0 ? fitting : options->low_percent;
+    return store->low_percent < high
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "--low-water %u: not below --high-water %u", store->low_percent, high);
 }
 
 granary_err
@@ -226,6 +239,9 @@ store_create(const struct store_options *options, struct store **ret_store)
     }
     if ((err = check_memory(memory, adopt_bytes(&store->instance))) != GRANARY_OK ||
         (err = depots_open(store, options)) != GRANARY_OK) {
+        goto fail;
+    }
+    if ((err = set_water_marks(store, options)) != GRANARY_OK) {
         goto fail;
     }
     raise_limits(store);

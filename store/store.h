@@ -22,6 +22,8 @@ struct store_options {
     const char *remote_dir;      /* as spill_dir, of the remote level; NULL: there is none */
     uint64_t remote_quota_bytes; /* 0: none */
     const char *group;           /* whose members may connect beside the store's own user; NULL: nobody */
+    unsigned high_percent;       /* of the budget without a copy: spilling begins by itself; 0: 90 */
+    unsigned low_percent;        /* ... and ends, below high_percent; 0: 75, or what fits */
     int stop_fd;                 /* readable: store_run() ends */
     bool fresh;                  /* what an earlier store left is given up */
 };

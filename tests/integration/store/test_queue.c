@@ -1,0 +1,282 @@
+/* Who waits for room stands in a fair line; a session keeps its quota; what is asked for again is made ahead. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fixture.h"
+#include "granary/session.h"
+
+#define MIB     ((uint64_t)1 << 20)
+#define WAITERS 4u
+#define PATIENT 5000 /* steps of a millisecond that a test waits for what must come */
+
+static void
+pause_ms(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static granary_client *
+connect_to(void **state, const char *session, const char *tag)
+{
+    const struct daemon *daemon = *state;
+    granary_connect_options options = {.instance = daemon->directory, .session = session, .tag = tag};
+    granary_client *client = NULL;
+
+    assert_ok(granary_connect(&options, &client));
+    return client;
+}
+
+static void
+put_pinned(granary_client *client, uint64_t first, uint64_t end)
+{
+    for (uint64_t n = first; n < end; n++) {
+        assert_ok(fixture_put(client, n, MIB, 0));
+        assert_ok(granary_object_pin(client, fixture_id(n), GRANARY_PIN_CLIENT));
+    }
+}
+
+static void
+unpin(granary_client *client, uint64_t first, uint64_t end)
+{
+    for (uint64_t n = first; n < end; n++) {
+        assert_ok(granary_object_unpin(client, fixture_id(n), GRANARY_PIN_CLIENT));
+    }
+}
+
+struct waiter {
+    pthread_t thread;
+    granary_client *client;
+    granary_buffer buffer;
+    uint64_t bytes;
+    uint64_t number;
+    atomic_uint *served;
+    unsigned place; /* when it was served, counted from 1 */
+    granary_err err;
+};
+
+static void *
+wait_for_room(void *argument)
+{
+    struct waiter *waiter = argument;
+
+    waiter->err =
+        granary_object_create(waiter->client, fixture_id(waiter->number), waiter->bytes, 0, 60000, &waiter->buffer);
+    waiter->place = atomic_fetch_add(waiter->served, 1) + 1;
+    return NULL;
+}
+
+/* One more waits when this returns. */
+static void
+start_waiter(void **state, struct waiter *waiter, atomic_uint *served, uint64_t number, uint64_t bytes)
+{
+    uint64_t before;
+
+    *waiter = (struct waiter){
+        .client = connect_to(state, NULL, "waiter"), .number = number, .bytes = bytes, .served = served};
+    before = fixture_stat(waiter->client).room_waits;
+    assert_int_equal(pthread_create(&waiter->thread, NULL, wait_for_room, waiter), 0);
+    for (int i = 0; fixture_stat(waiter->client).room_waits == before; i++) {
+        assert_true(i < PATIENT);
+        pause_ms();
+    }
+}
+
+static void
+end_waiter(struct waiter *waiter)
+{
+    (void)pthread_join(waiter->thread, NULL);
+    assert_ok(waiter->err);
+    granary_object_abort(waiter->client, &waiter->buffer);
+    granary_disconnect(waiter->client);
+}
+
+static void
+wait_until_served(atomic_uint *served, unsigned count)
+{
+    for (int i = 0; atomic_load(served) < count; i++) {
+        assert_true(i < PATIENT);
+        pause_ms();
+    }
+}
+
+/* Memory comes back in pieces that are enough for one at a time: they are served in the order in which they came. */
+static void
+first_come_first_served(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    struct waiter waiters[WAITERS];
+    atomic_uint served = 0;
+
+    put_pinned(client, 0, 60);
+    for (unsigned i = 0; i < WAITERS; i++) {
+        start_waiter(state, &waiters[i], &served, 1000 + i, 10 * MIB);
+    }
+    for (unsigned i = 0; i < WAITERS; i++) {
+        unpin(client, i * 12, i * 12 + 12);
+        wait_until_served(&served, i + 1);
+    }
+    for (unsigned i = 0; i < WAITERS; i++) {
+        end_waiter(&waiters[i]);
+        assert_int_equal(waiters[i].place, i + 1);
+    }
+    granary_disconnect(client);
+}
+
+/* While a huge request cannot be served, small ones are; and it is served in the end though they go on. */
+static void
+a_huge_request_holds_nobody_up_and_is_not_starved(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_client *small = fixture_connect(state);
+    struct waiter huge;
+    atomic_uint served = 0;
+    uint64_t n = 2000;
+
+    put_pinned(client, 0, 30);
+    start_waiter(state, &huge, &served, 1000, 50 * MIB);
+    for (; n < 2200; n++) {
+        assert_ok(fixture_put(small, n, 100000, 0));
+    }
+    assert_int_equal(atomic_load(&served), 0);
+    unpin(client, 0, 30);
+    for (; atomic_load(&served) == 0; n++) {
+        assert_true(n < 100000);
+        assert_ok(fixture_put(small, n, 100000, 0));
+    }
+    end_waiter(&huge);
+    granary_disconnect(small);
+    granary_disconnect(client);
+}
+
+/* The error of who waited in vain names the client that writes, and the one that reads. */
+static void
+the_error_says_who_holds_what(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_client *reader = connect_to(state, NULL, "the-reader");
+    granary_client *writer = connect_to(state, NULL, "the-writer");
+    granary_buffer writing, buffer;
+    granary_view view;
+
+    assert_ok(fixture_put(client, 1, 20 * MIB, 0));
+    assert_ok(granary_object_get(reader, fixture_id(1), 0, &view));
+    assert_ok(granary_object_create(writer, fixture_id(2), 20 * MIB, 0, 0, &writing));
+    assert_err(granary_object_create(client, fixture_id(3), 40 * MIB, 0, 100, &buffer), GRANARY_EFULL);
+    assert_non_null(strstr(granary_error_message(), "the-reader"));
+    assert_non_null(strstr(granary_error_message(), "the-writer"));
+    assert_non_null(strstr(granary_error_message(), "pid"));
+    granary_object_release(reader, &view);
+    granary_object_abort(writer, &writing);
+    granary_disconnect(writer);
+    granary_disconnect(reader);
+    granary_disconnect(client);
+}
+
+static uint64_t
+used_by(granary_client *client, const char *session)
+{
+    granary_session_info *infos = NULL;
+    uint64_t used = UINT64_MAX;
+    size_t count = 0;
+
+    assert_ok(granary_session_list(client, &infos, &count));
+    for (size_t i = 0; i < count; i++) {
+        used = strcmp(infos[i].name, session) == 0 ? infos[i].used_bytes : used;
+    }
+    free(infos);
+    return used;
+}
+
+/* A session with a quota puts four times as much: its own objects make room, and nobody else's. */
+static void
+a_session_keeps_its_quota(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    const granary_session_options options = {.quota_bytes = 16 * MIB};
+    granary_client *limited;
+    granary_buffer buffer;
+
+    assert_ok(granary_session_create(client, "limited", &options));
+    limited = connect_to(state, "limited", "limited");
+    for (uint64_t n = 0; n < 20; n++) {
+        assert_ok(fixture_put(client, n, MIB, 0));
+    }
+    for (uint64_t n = 0; n < 64; n++) {
+        assert_ok(fixture_put(limited, n, MIB, 0));
+        assert_true(used_by(client, "limited") <= 16 * MIB);
+    }
+    for (uint64_t n = 0; n < 64; n++) {
+        fixture_check(limited, n, MIB);
+        assert_true(used_by(client, "limited") <= 16 * MIB);
+    }
+    assert_int_equal(fixture_stat(client).evictions, 0);
+    assert_err(granary_object_create(limited, fixture_id(99), 17 * MIB, 0, 0, &buffer), GRANARY_EFULL);
+    assert_non_null(strstr(granary_error_message(), "limited"));
+    granary_disconnect(limited);
+    granary_disconnect(client);
+}
+
+/* What cannot be spilled counts: over quota is an error that says so, and nobody else waits for it. */
+static void
+over_quota_is_the_sessions_own_trouble(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    const granary_session_options options = {.quota_bytes = 8 * MIB};
+    granary_client *limited;
+    granary_buffer buffer;
+
+    assert_ok(granary_session_create(client, "limited", &options));
+    limited = connect_to(state, "limited", "limited");
+    put_pinned(limited, 0, 6);
+    assert_err(granary_object_create(limited, fixture_id(99), 5 * MIB, 0, 300, &buffer), GRANARY_EFULL);
+    assert_non_null(strstr(granary_error_message(), "quota"));
+    assert_ok(granary_object_create(client, fixture_id(99), 40 * MIB, 0, 0, &buffer));
+    granary_object_abort(client, &buffer);
+    unpin(limited, 0, 6);
+    assert_ok(granary_object_create(limited, fixture_id(99), 5 * MIB, 0, 5000, &buffer));
+    granary_object_abort(limited, &buffer);
+    granary_disconnect(limited);
+    granary_disconnect(client);
+}
+
+/* After a first cold room the next ones are warm although nothing was freed: pages came before they were asked for. */
+static void
+rooms_are_warm_before_they_are_asked_for(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_client *next;
+
+    assert_ok(fixture_put(client, 1, MIB, 0));
+    for (int i = 0; fixture_stat(client).pooled_bytes < MIB; i++) {
+        assert_true(i < PATIENT);
+        pause_ms();
+    }
+    next = fixture_connect(state);
+    assert_int_equal(fixture_stat(client).rooms_warm, 0);
+    assert_ok(fixture_put(next, 2, MIB / 2, 0));
+    assert_int_equal(fixture_stat(client).rooms_warm, 1);
+    fixture_check(next, 1, MIB);
+    fixture_check(client, 2, MIB / 2);
+    granary_disconnect(next);
+    granary_disconnect(client);
+}
+
+#define STORE_TEST(f) cmocka_unit_test_setup_teardown(f, fixture_start, fixture_stop)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(first_come_first_served),
+        STORE_TEST(a_huge_request_holds_nobody_up_and_is_not_starved),
+        STORE_TEST(the_error_says_who_holds_what),
+        STORE_TEST(a_session_keeps_its_quota),
+        STORE_TEST(over_quota_is_the_sessions_own_trouble),
+        STORE_TEST(rooms_are_warm_before_they_are_asked_for),
+    };
+
+    return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
+}
