@@ -252,7 +252,9 @@ make_room(struct store *store, uint64_t need, int64_t now_ns)
             break;
         }
     }
-    if (store->drop_ns > now_ns || have + store->account.clean + store->account.idle < need) {
+    /* What is being written, or made a hole, will be there soon. */
+    if (store->punching == 0 &&
+        (store->drop_ns > now_ns || have + store->account.clean + store->account.idle < need)) {
         more = spill_for(store, need, now_ns) || more;
     }
     return more;
@@ -264,7 +266,8 @@ clean_ahead(struct store *store, int64_t now_ns)
 {
     const struct account *account = &store->account;
     uint64_t capacity = account->bytes[GR_ACCOUNT_CAPACITY];
-    uint64_t dirty = capacity - account->bytes[GR_ACCOUNT_FREE] - account->idle - account->clean;
+    /* Rooms being written are, or soon will be. */
+    uint64_t dirty = account->bytes[GR_ACCOUNT_SEALED] - account->clean + account->bytes[GR_ACCOUNT_WRITING];
 
     if (dirty > PERCENT(capacity, store->high_percent)) {
         store->cleaning = true;
