@@ -253,8 +253,7 @@ make_room(struct store *store, uint64_t need, int64_t now_ns)
         }
     }
     /* What is being written, or made a hole, will be there soon. */
-    if (store->punching == 0 &&
-        (store->drop_ns > now_ns || have + store->account.clean + store->account.idle < need)) {
+    if (store->punching == 0 && (store->drop_ns > now_ns || have + store->account.clean + store->account.idle < need)) {
         more = spill_for(store, need, now_ns) || more;
     }
     return more;
