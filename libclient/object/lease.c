@@ -301,10 +301,13 @@ wait_spin(granary_client *client, struct waiting *waiting)
 static granary_err
 wait_restore(granary_client *client, struct waiting *waiting)
 {
+    int64_t left;
     granary_err err;
 
     wait_extend(waiting);
-    err = socket_ask_object(client, GR_STORE_RESTORE, waiting->id, 0, 0, gr_left_ms(waiting->deadline_ns));
+    left = gr_left_ms(waiting->deadline_ns);
+    err = socket_ask_object(client, GR_STORE_RESTORE, waiting->id, 0, 0,
+                            left >= 0 && left < REQUEST_LEAST_MS ? REQUEST_LEAST_MS : left);
     if (err == GRANARY_ENOENT) {
         return GRANARY_OK; /* deleted meanwhile: the next look tells */
     }

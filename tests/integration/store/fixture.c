@@ -7,11 +7,11 @@
 
 static struct daemon daemon_of_test;
 
+static const char *const arguments[] = {"--memory", "64M", NULL};
+
 int
 fixture_start(void **state)
 {
-    static const char *const arguments[] = {"--memory", "64M", NULL};
-
     *state = &daemon_of_test;
     return daemon_start(&daemon_of_test, arguments) ? 0 : -1;
 }
@@ -30,6 +30,13 @@ fixture_assert_err(granary_err got, granary_err want, const char *expression, co
                     granary_error_name(want));
         _fail(file, line);
     }
+}
+
+void
+fixture_restart(void **state)
+{
+    daemon_kill(*state);
+    assert_true(daemon_restart(*state, arguments));
 }
 
 granary_client *

@@ -17,6 +17,9 @@
 int fixture_start(void **state);
 int fixture_stop(void **state);
 
+/* Kill -9 the daemon and start the next one in its place. */
+void fixture_restart(void **state);
+
 /* Connect to the test's daemon; fails the test when that fails. */
 granary_client *fixture_connect(void **state);
 
