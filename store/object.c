@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
@@ -343,6 +344,7 @@ object_delete(struct session *session, granary_id id)
         return object_end(session, slot);
     }
     slot_set_flags(slot, flags | GR_FLAG_DROPPED);
+    CRASH_POINT(object_dropped);
     return GRANARY_OK;
 }
 
