@@ -81,9 +81,23 @@ struct ls {
     granary_object_info *infos;
     size_t count;
     size_t room;
+    uint64_t limit; /* 0: all, oldest first */
+    uint64_t cursor;
 };
 
-enum { KEY_STATE = 0x6000, KEY_LEVEL, KEY_LEAST, KEY_MOST, KEY_PINNED, KEY_OWNER };
+enum { KEY_STATE = 0x6000, KEY_LEVEL, KEY_LEAST, KEY_MOST, KEY_PINNED, KEY_OWNER, KEY_LIMIT, KEY_CURSOR };
+
+static uint64_t
+parse_count(struct argp_state *state, const char *option, const char *text)
+{
+    char *end;
+    uint64_t value = strtoull(text, &end, 10);
+
+    if (text[0] < '0' || text[0] > '9' || *end != '\0') {
+        argp_error(state, "%s: '%s' is no number", option, text);
+    }
+    return value;
+}
 
 static unsigned
 state_bit(const char *name)
@@ -133,6 +147,12 @@ parse_ls(int key, char *arg, struct argp_state *state)
     case KEY_OWNER:
         ls->filter.owner = arg;
         return 0;
+    case KEY_LIMIT:
+        ls->limit = parse_count(state, "--limit", arg);
+        return 0;
+    case KEY_CURSOR:
+        ls->cursor = parse_count(state, "--cursor", arg);
+        return 0;
     case ARGP_KEY_ARG:
         if (ls->filter.prefix != NULL) {
             argp_usage(state);
@@ -159,10 +179,10 @@ oldest_first(const void *left, const void *right)
 static granary_err
 collect(struct ls *ls)
 {
-    uint64_t cursor = 0;
     granary_err err;
 
     do {
+        uint64_t left = ls->limit == 0 ? PAGE : ls->limit - ls->count;
         size_t count = 0;
 
         if (ls->count + PAGE > ls->room) {
@@ -175,10 +195,10 @@ collect(struct ls *ls)
             ls->infos = more;
             ls->room = room;
         }
-        err = granary_inspect_objects(ls->look.inspector, ls->look.session, &ls->filter, &cursor, PAGE,
-                                      ls->infos + ls->count, &count);
+        err = granary_inspect_objects(ls->look.inspector, ls->look.session, &ls->filter, &ls->cursor,
+                                      left < PAGE ? (size_t)left : PAGE, ls->infos + ls->count, &count);
         ls->count += err == GRANARY_OK ? count : 0;
-    } while (err == GRANARY_OK && cursor != 0);
+    } while (err == GRANARY_OK && ls->cursor != 0 && (ls->limit == 0 || ls->count < ls->limit));
     return err;
 }
 
@@ -223,6 +243,8 @@ command_ls(struct cli *cli, int argc, char **argv)
         {"most", KEY_MOST, "SIZE", 0, "only those of so many bytes or less", 0},
         {"pinned", KEY_PINNED, NULL, 0, "only those that are pinned", 0},
         {"owner", KEY_OWNER, "TEXT", 0, "only those that this owner refers to", 0},
+        {"limit", KEY_LIMIT, "N", 0, "so many at a time, in no order; stderr tells the cursor of the next ones", 0},
+        {"cursor", KEY_CURSOR, "CURSOR", 0, "go on where a listing with --limit ended", 0},
         {0},
     };
     static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
@@ -245,10 +267,13 @@ command_ls(struct cli *cli, int argc, char **argv)
         status = cli_fail(err, "ls");
     }
     if (status == 0) {
-        if (ls.count > 0) {
+        if (ls.count > 0 && ls.limit == 0) {
             qsort(ls.infos, ls.count, sizeof *ls.infos, oldest_first);
         }
         print_list(&ls);
+        if (ls.cursor != 0) {
+            (void)fprintf(stderr, "granary: ls: there may be more: --cursor %" PRIu64 "\n", ls.cursor);
+        }
     }
     free(ls.infos);
     look_close(&ls.look);

@@ -1,212 +1,130 @@
-/* granary put, get, rm: objects. */
-#include <fcntl.h>
-#include <stdio.h>
+/* granary rm, move, prefetch: what is done to objects. */
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/buf.h"
+#include "arguments.h"
 #include "base/error.h"
-#include "base/fd.h"
-#include "cli.h"
-#include "data/print.h"
 
-enum { KEY_ID = 0x3000, KEY_NAME };
+/* The objects that are named; complains about those that are not there. Returns NULL when memory is short. */
+static granary_id *
+find_all(granary_client *client, char **names, int count, size_t *ret_found, int *status)
+{
+    granary_id *ids = calloc((size_t)count, sizeof *ids);
+    size_t found = 0;
 
-struct objects {
-    struct cli *cli;
-    const char *id;     /* put */
-    const char *name;   /* put */
-    const char *output; /* get */
-    int first;          /* position of the first argument that is no option */
+    if (ids == NULL) {
+        *status = cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "%d objects", count);
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        int one = cli_find(client, names[i], &ids[found]);
+
+        found += one == 0;
+        *status = *status == 0 ? one : *status;
+    }
+    *ret_found = found;
+    return ids;
+}
+
+/* Do something to all of the named objects that are there. Returns the first failure's status. */
+static int
+with_all(struct cli *cli, char **names, int count,
+         granary_err (*act)(granary_client *client, const granary_id *ids, size_t count))
+{
+    granary_client *client;
+    granary_id *ids = NULL;
+    size_t found = 0;
+    granary_err err;
+    int status = 0;
+
+    client = cli_connect(cli, &status);
+    if (client != NULL) {
+        ids = find_all(client, names, count, &found, &status);
+        err = ids == NULL ? GRANARY_OK : act(client, ids, found);
+        if (err != GRANARY_OK) {
+            int failed = cli_fail_plain(err);
+
+            status = status == 0 ? failed : status;
+        }
+    }
+    free(ids);
+    granary_disconnect(client);
+    return status;
+}
+
+static granary_err
+delete_all(granary_client *client, const granary_id *ids, size_t count)
+{
+    return granary_object_delete_many(client, ids, count, NULL);
+}
+
+int
+command_rm(struct cli *cli, int argc, char **argv)
+{
+    struct arguments arguments = {.cli = cli};
+    int first = arguments_read(NULL, arguments_parse, "ID...",
+                               "Delete objects. Processes that have them mapped keep them until they let go.", 1,
+                               ARGUMENTS_MANY, argc, argv, &arguments);
+
+    return with_all(cli, argv + first, argc - first, delete_all);
+}
+
+int
+command_prefetch(struct cli *cli, int argc, char **argv)
+{
+    struct arguments arguments = {.cli = cli};
+    int first = arguments_read(NULL, arguments_parse, "ID...",
+                               "Bring spilled objects back before they are needed. Does not wait for them.", 1,
+                               ARGUMENTS_MANY, argc, argv, &arguments);
+
+    return with_all(cli, argv + first, argc - first, granary_object_prefetch);
+}
+
+enum { KEY_TO = 0x3000, KEY_FROM, KEY_TIMEOUT };
+
+struct move {
+    struct arguments arguments;
+    granary_levels to, from;
+    int timeout_ms;
 };
 
 static error_t
-parse_objects(int key, char *arg, struct argp_state *state)
+parse_move(int key, char *arg, struct argp_state *state)
 {
-    struct objects *objects = state->input;
+    struct move *move = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = objects->cli;
+    case KEY_TO:
+        move->to = arguments_levels(state, arg);
         return 0;
-    case KEY_ID:
-        objects->id = arg;
+    case KEY_FROM:
+        move->from = arguments_levels(state, arg);
         return 0;
-    case KEY_NAME:
-        objects->name = arg;
+    case KEY_TIMEOUT:
+        move->timeout_ms = arguments_seconds(state, arg);
         return 0;
-    case 'o':
-        objects->output = arg;
-        return 0;
-    case ARGP_KEY_ARGS:
-        objects->first = state->next;
+    case ARGP_KEY_END:
+        if (move->to == 0 && move->from == 0) {
+            argp_error(state, "where to? --to LEVELS, --from LEVELS, or both");
+        }
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return arguments_key(key, state);
     }
-}
-
-/* Options first, then arguments: returns the position of the first argument; fewer than least are a usage error. */
-static int
-parse(const struct argp_option *options, const char *usage, const char *doc, int least, int most, int argc, char **argv,
-      struct objects *objects)
-{
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {options, parse_objects, usage, doc, children, NULL, NULL};
-
-    objects->first = argc;
-    cli_parse_arguments(&argp, least, most, argc, argv, objects, &objects->first);
-    return objects->first;
-}
-
-/* Read a descriptor of unknown length straight into memory. */
-static granary_err
-read_stream(int fd, struct gr_buf *bytes)
-{
-    for (;;) {
-        char *at = gr_buf_grow(bytes, 1 << 16);
-        ssize_t n;
-
-        if (at == NULL) {
-            return gr_fail(GRANARY_ENOMEM, "out of memory after %zu bytes", bytes->size);
-        }
-        n = read(fd, at, 1 << 16);
-        bytes->size -= (size_t)(1 << 16) - (size_t)(n < 0 ? 0 : n);
-        if (n < 0) {
-            return gr_fail_errno("read");
-        }
-        if (n == 0) {
-            return GRANARY_OK;
-        }
-    }
-}
-
-/* A regular file goes straight into shared memory; anything else is collected first. */
-static granary_err
-put_descriptor(granary_client *client, granary_id id, int fd)
-{
-    granary_buffer buffer;
-    struct gr_buf bytes = {0};
-    struct stat st;
-    granary_err err;
-
-    if (fstat(fd, &st) < 0) {
-        return gr_fail_errno("stat");
-    }
-    if (S_ISDIR(st.st_mode)) {
-        return gr_fail(GRANARY_EINVAL, "is a directory: name a file");
-    }
-    if (!S_ISREG(st.st_mode)) {
-        err = read_stream(fd, &bytes);
-        if (err == GRANARY_OK) {
-            err = granary_object_put(client, id, bytes.bytes, bytes.size, NULL, 0, 0);
-        }
-        gr_buf_free(&bytes);
-        return err;
-    }
-    err = granary_object_create(client, id, (uint64_t)st.st_size, 0, 30000, &buffer);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    err = gr_pread_all(fd, buffer.data, (size_t)st.st_size, 0);
-    if (err != GRANARY_OK) {
-        granary_object_abort(client, &buffer);
-        return err;
-    }
-    return granary_object_seal(client, &buffer);
 }
 
 int
-command_put(struct cli *cli, int argc, char **argv)
+command_move(struct cli *cli, int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"id", KEY_ID, "ID", 0, "32 hex digits; default: a fresh one", 0},
-        {"name", KEY_NAME, "NAME", 0, "take the id that belongs to this name in the session", 0},
-        {0},
-    };
-    struct objects objects = {.cli = cli};
-    int first =
-        parse(options, "FILE", "Put a file ('-': stdin) into the store and print its id.", 1, 1, argc, argv, &objects);
-    const char *path = argv[first];
-    char text[GRANARY_ID_TEXT + 1];
-    granary_id id = granary_id_random();
-    granary_client *client;
-    granary_err err = GRANARY_OK;
-    int status = 0;
-    int fd;
-
-    if (objects.id != NULL) {
-        err = granary_id_parse(objects.id, strlen(objects.id), &id);
-    } else if (objects.name != NULL) {
-        id = granary_id_from_name(cli->session, objects.name);
-    }
-    if (err != GRANARY_OK) {
-        return cli_fail(err, "put");
-    }
-    fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return cli_fail(gr_fail_errno("cannot be read"), "put %s", path);
-    }
-    client = cli_connect(cli, &status);
-    if (client != NULL) {
-        err = put_descriptor(client, id, fd);
-        if (err != GRANARY_OK) {
-            status = cli_fail(err, "put %s", path);
-        } else {
-            granary_id_format(id, text);
-            (void)printf(cli->json ? "{\"id\": \"%s\"}\n" : "%s\n", text);
-        }
-    }
-    granary_disconnect(client);
-    gr_fd_close(&fd);
-    return status;
-}
-
-int
-command_get(struct cli *cli, int argc, char **argv)
-{
-    static const struct argp_option options[] = {{"output", 'o', "FILE", 0, "write there instead of to stdout", 0},
-                                                 {0}};
-    struct objects objects = {.cli = cli, .output = "-"};
-    int first = parse(options, "ID", "Write an object's bytes. A unique beginning of the id is enough.", 1, 1, argc,
-                      argv, &objects);
-    granary_client *client;
-    granary_view view;
-    granary_id id;
-    granary_err err;
-    int status = 0;
-
-    if (strcmp(objects.output, "-") == 0 && isatty(STDOUT_FILENO)) {
-        (void)fprintf(stderr,
-                      "granary: get: an object's bytes are not for a terminal: redirect them, or use -o FILE\n");
-        return 2;
-    }
-    client = cli_connect(cli, &status);
-    if (client == NULL) {
-        return status;
-    }
-    status = cli_find(client, argv[first], &id);
-    if (status == 0) {
-        err = granary_object_get(client, id, 0, &view);
-        if (err != GRANARY_OK) {
-            status = cli_fail_plain(err);
-        } else {
-            status = cli_write_file(objects.output, view.data, view.data_size);
-            granary_object_release(client, &view);
-        }
-    }
-    granary_disconnect(client);
-    return status;
-}
-
-/* Do one thing to each of the named objects; goes on after a failure and returns the first one's status. */
-static int
-for_each(struct cli *cli, int argc, char **argv, const char *doc, granary_err (*act)(granary_client *, granary_id))
-{
-    struct objects objects = {.cli = cli};
-    int first = parse(NULL, "ID...", doc, 1, 1 << 20, argc, argv, &objects);
+        {"to", KEY_TO, "LEVELS", 0, "where copies are made: memory, disk, remote, or several: disk+remote", 0},
+        {"from", KEY_FROM, "LEVELS", 0, "where copies are dropped then", 0},
+        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "how long to wait for each; default 60; 0: do not wait", 0},
+        {0}};
+    struct move move = {.arguments = {.cli = cli}, .timeout_ms = 60000};
+    int first = arguments_read(options, parse_move, "ID...",
+                               "Move objects between levels: `--to disk` makes a copy that survives the machine's "
+                               "restart, `--from memory` spills now.",
+                               1, ARGUMENTS_MANY, argc, argv, &move.arguments);
     granary_client *client;
     int status = 0;
 
@@ -216,7 +134,7 @@ for_each(struct cli *cli, int argc, char **argv, const char *doc, granary_err (*
         int one = cli_find(client, argv[i], &id);
 
         if (one == 0) {
-            granary_err err = act(client, id);
+            granary_err err = granary_object_move(client, id, move.to, move.from, move.timeout_ms);
 
             one = err == GRANARY_OK ? 0 : cli_fail_plain(err);
         }
@@ -224,17 +142,4 @@ for_each(struct cli *cli, int argc, char **argv, const char *doc, granary_err (*
     }
     granary_disconnect(client);
     return status;
-}
-
-static granary_err
-act_rm(granary_client *client, granary_id id)
-{
-    return granary_object_delete(client, id, 0);
-}
-
-int
-command_rm(struct cli *cli, int argc, char **argv)
-{
-    return for_each(cli, argc, argv, "Delete objects. Processes that have them mapped keep them until they let go.",
-                    act_rm);
 }

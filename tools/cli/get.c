@@ -1,0 +1,222 @@
+/* granary get, cat, export, digest: bytes out of the store. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "granary/stream.h"
+
+enum { KEY_RANGE = 0x3000 };
+
+#define PIECE ((uint64_t)8 << 20)
+
+struct get {
+    struct arguments arguments;
+    const char *output;
+    uint64_t from, to; /* bytes; to UINT64_MAX: the end */
+};
+
+static error_t
+parse_get(int key, char *arg, struct argp_state *state)
+{
+    struct get *get = state->input;
+
+    switch (key) {
+    case 'o':
+        get->output = arg;
+        return 0;
+    case KEY_RANGE:
+        arguments_range(state, arg, &get->from, &get->to);
+        return 0;
+    default:
+        return arguments_key(key, state);
+    }
+}
+
+/* Where bytes go: a file, or stdout ("-"). */
+struct output {
+    const char *path;
+    int fd;
+    bool to_stdout;
+};
+
+static granary_err
+output_open(struct output *output, const char *path)
+{
+    output->path = path;
+    output->to_stdout = strcmp(path, "-") == 0;
+    output->fd = output->to_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return output->fd < 0 ? gr_fail_errno("%s: cannot be written", path) : GRANARY_OK;
+}
+
+/* err: of what was written. Returns the exit status, with the error printed. */
+static int
+output_close(struct output *output, granary_err err)
+{
+    if (output->to_stdout && err == GRANARY_EIO && errno == EPIPE) {
+        return 128 + SIGPIPE; /* the reader has seen enough, as in `... | head`: no reason for a message */
+    }
+    if (!output->to_stdout && close(output->fd) < 0 && err == GRANARY_OK) {
+        err = gr_fail_errno("close");
+    }
+    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+}
+
+/* Bytes from to to of an object; a spilled one is not brought back for that. */
+static granary_err
+copy_object(granary_client *client, granary_id id, uint64_t from, uint64_t to, int fd)
+{
+    uint64_t window = to - from < PIECE ? to - from : PIECE;
+    granary_reader *reader;
+    granary_err err = granary_reader_open(client, id, window, 0, &reader);
+    uint64_t size = 1;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    to = to == UINT64_MAX ? granary_reader_size(reader) : to;
+    if (to > granary_reader_size(reader)) {
+        err = gr_fail(GRANARY_EINVAL, "the object has %llu bytes", (unsigned long long)granary_reader_size(reader));
+    } else {
+        err = granary_reader_seek(reader, from);
+    }
+    while (err == GRANARY_OK && from < to && size > 0) {
+        const void *at;
+
+        err = granary_reader_next(reader, to - from, &at, &size);
+        if (err == GRANARY_OK) {
+            err = gr_write_all(fd, at, size);
+            from += size;
+        }
+    }
+    granary_reader_close(reader);
+    return err;
+}
+
+static int
+get_to(struct cli *cli, const char *text, const struct get *get,
+       granary_err (*copy)(granary_client *client, granary_id id, uint64_t from, uint64_t to, int fd))
+{
+    struct output output;
+    granary_client *client;
+    granary_id id;
+    granary_err err;
+    int status = 0;
+
+    client = cli_connect(cli, &status);
+    if (client == NULL) {
+        return status;
+    }
+    status = cli_find(client, text, &id);
+    if (status == 0) {
+        err = output_open(&output, get->output);
+        if (err != GRANARY_OK) {
+            status = cli_fail_plain(err);
+        } else {
+            status = output_close(&output, copy(client, id, get->from, get->to, output.fd));
+        }
+    }
+    granary_disconnect(client);
+    return status;
+}
+
+static int
+refuse_terminal(const struct get *get, const char *command)
+{
+    if (strcmp(get->output, "-") == 0 && isatty(STDOUT_FILENO)) {
+        (void)fprintf(stderr, "granary: %s: an object's bytes are not for a terminal: redirect them, or use -o FILE\n",
+                      command);
+        return 2;
+    }
+    return 0;
+}
+
+int
+command_get(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"output", 'o', "FILE", 0, "write there instead of to stdout", 0},
+        {"range", KEY_RANGE, "FROM:TO", 0, "these bytes only; of a spilled object no more is read than needed", 0},
+        {0}};
+    struct get get = {.arguments = {.cli = cli}, .output = "-", .to = UINT64_MAX};
+    int first =
+        arguments_read(options, parse_get, "ID", "Write an object's bytes. A unique beginning of the id is enough.", 1,
+                       1, argc, argv, &get.arguments);
+    int status = refuse_terminal(&get, "get");
+
+    return status != 0 ? status : get_to(cli, argv[first], &get, copy_object);
+}
+
+int
+command_cat(struct cli *cli, int argc, char **argv)
+{
+    struct get get = {.arguments = {.cli = cli}, .output = "-", .to = UINT64_MAX};
+    int first =
+        arguments_read(NULL, arguments_parse, "ID...", "Write the bytes of objects to stdout, one after another.", 1,
+                       ARGUMENTS_MANY, argc, argv, &get.arguments);
+    int status = 0;
+
+    for (int i = first; i < argc && status == 0; i++) {
+        status = get_to(cli, argv[i], &get, copy_object);
+    }
+    return status;
+}
+
+static granary_err
+export_object(granary_client *client, granary_id id, uint64_t from, uint64_t to, int fd)
+{
+    (void)from;
+    (void)to;
+    return granary_object_export(client, id, fd, 0);
+}
+
+int
+command_export(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {{"output", 'o', "FILE", 0, "write there instead of to stdout", 0},
+                                                 {0}};
+    struct get get = {.arguments = {.cli = cli}, .output = "-"};
+    int first = arguments_read(options, parse_get, "ID",
+                               "Write an object with its metadata and checksums, for `granary import`.", 1, 1, argc,
+                               argv, &get.arguments);
+    int status = refuse_terminal(&get, "export");
+
+    return status != 0 ? status : get_to(cli, argv[first], &get, export_object);
+}
+
+int
+command_digest(struct cli *cli, int argc, char **argv)
+{
+    struct arguments arguments = {.cli = cli};
+    int first = arguments_read(NULL, arguments_parse, "ID...", "Print the XXH3-128 of objects' data.", 1,
+                               ARGUMENTS_MANY, argc, argv, &arguments);
+    granary_client *client;
+    int status = 0;
+
+    client = cli_connect(cli, &status);
+    for (int i = first; client != NULL && i < argc; i++) {
+        char digest[33];
+        granary_id id;
+        int one = cli_find(client, argv[i], &id);
+
+        if (one == 0) {
+            granary_err err = granary_object_digest(client, id, 0, digest);
+
+            one = err == GRANARY_OK ? 0 : cli_fail_plain(err);
+        }
+        if (one == 0) {
+            char text[GRANARY_ID_TEXT + 1];
+
+            granary_id_format(id, text);
+            (void)printf(cli->json ? "{\"id\": \"%2$s\", \"xxh3_128\": \"%1$s\"}\n" : "%1$s  %2$s\n", digest, text);
+        }
+        status = status == 0 ? one : status;
+    }
+    granary_disconnect(client);
+    return status;
+}

@@ -1,0 +1,211 @@
+/* granary put, import: bytes into the store. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "granary/stream.h"
+
+enum { KEY_ID = 0x3000, KEY_NAME, KEY_IMPORTANCE, KEY_NEXT_USE, KEY_PERSIST };
+
+struct put {
+    struct arguments arguments;
+    granary_id id; /* all zero: not given */
+    bool has_id;
+    const char *name;
+    granary_object_options options;
+};
+
+static error_t
+parse_put(int key, char *arg, struct argp_state *state)
+{
+    struct put *put = state->input;
+
+    switch (key) {
+    case KEY_ID:
+        put->id = arguments_id(state, arg);
+        put->has_id = true;
+        return 0;
+    case KEY_NAME:
+        put->name = arg;
+        return 0;
+    case KEY_IMPORTANCE:
+        put->options.importance = (int)arguments_number(state, arg, 0, 255);
+        return 0;
+    case KEY_NEXT_USE:
+        put->options.next_use = (int)arguments_number(state, arg, 0, 255);
+        return 0;
+    case KEY_PERSIST:
+        put->options.persist = arg == NULL ? GRANARY_LEVEL_DISK : arguments_levels(state, arg);
+        return 0;
+    default:
+        return arguments_key(key, state);
+    }
+}
+
+/* A stream of unknown length: the object grows as it comes. */
+static granary_err
+put_stream(granary_client *client, granary_id id, int fd, const granary_object_options *options)
+{
+    char bytes[1 << 16];
+    granary_writer *writer;
+    granary_err err = granary_writer_open(client, id, 0, options, &writer);
+    ssize_t n = 1;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    while (err == GRANARY_OK && n > 0) {
+        n = read(fd, bytes, sizeof bytes);
+        if (n > 0) {
+            err = granary_writer_append(writer, bytes, (uint64_t)n);
+        } else if (n < 0 && errno == EINTR) {
+            n = 1;
+        } else if (n < 0) {
+            err = gr_fail_errno("read");
+        }
+    }
+    if (err != GRANARY_OK) {
+        granary_writer_abort(writer);
+        return err;
+    }
+    return granary_writer_seal(writer, NULL, 0);
+}
+
+/* A regular file goes straight into shared memory. */
+static granary_err
+put_file(granary_client *client, granary_id id, int fd, uint64_t size, const granary_object_options *options)
+{
+    granary_buffer buffer;
+    granary_err err = granary_object_create_with(client, id, size, 0, options, &buffer);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = gr_pread_all(fd, buffer.data, size, 0);
+    if (err != GRANARY_OK) {
+        granary_object_abort(client, &buffer);
+        return err;
+    }
+    return granary_object_seal(client, &buffer);
+}
+
+static granary_err
+put_descriptor(granary_client *client, granary_id id, int fd, const granary_object_options *options)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0) {
+        return gr_fail_errno("stat");
+    }
+    if (S_ISDIR(st.st_mode)) {
+        return gr_fail(GRANARY_EINVAL, "is a directory: name a file");
+    }
+    return S_ISREG(st.st_mode) ? put_file(client, id, fd, (uint64_t)st.st_size, options)
+                               : put_stream(client, id, fd, options);
+}
+
+static void
+print_id(const struct cli *cli, granary_id id)
+{
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(id, text);
+    (void)printf(cli->json ? "{\"id\": \"%s\"}\n" : "%s\n", text);
+}
+
+/* "-" is stdin. */
+static int
+open_input(const char *path)
+{
+    return strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int
+command_put(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"id", KEY_ID, "ID", 0, "32 hex digits; default: a fresh one", 0},
+        {"name", KEY_NAME, "NAME", 0, "take the id that belongs to this name in the session", 0},
+        {"importance", KEY_IMPORTANCE, "N", 0, "0 to 255: who is more important leaves memory later", 0},
+        {"next-use", KEY_NEXT_USE, "N", 0, "1 soonest to 255 never again; 0 unknown", 0},
+        {"persist", KEY_PERSIST, "LEVELS", OPTION_ARG_OPTIONAL,
+         "copy it to these levels too; default: disk, to survive the machine's restart", 0},
+        {0},
+    };
+    struct put put = {.arguments = {.cli = cli}};
+    int first = arguments_read(options, parse_put, "FILE", "Put a file ('-': stdin) into the store and print its id.",
+                               1, 1, argc, argv, &put.arguments);
+    const char *path = argv[first];
+    granary_id id = put.has_id ? put.id : granary_id_random();
+    granary_client *client;
+    granary_err err;
+    int status = 0;
+    int fd;
+
+    if (!put.has_id && put.name != NULL) {
+        id = granary_id_from_name(cli->session, put.name);
+    }
+    fd = open_input(path);
+    if (fd < 0) {
+        return cli_fail(gr_fail_errno("cannot be read"), "put %s", path);
+    }
+    client = cli_connect(cli, &status);
+    if (client != NULL) {
+        err = put_descriptor(client, id, fd, &put.options);
+        if (err != GRANARY_OK) {
+            status = cli_fail(err, "put %s", path);
+        } else {
+            print_id(cli, id);
+        }
+    }
+    granary_disconnect(client);
+    gr_fd_close(&fd);
+    return status;
+}
+
+int
+command_import(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"id", KEY_ID, "ID", 0, "32 hex digits; default: the id it had", 0},
+        {"name", KEY_NAME, "NAME", 0, "take the id that belongs to this name in the session", 0},
+        {0},
+    };
+    struct put put = {.arguments = {.cli = cli}};
+    int first = arguments_read(options, parse_put, "[FILE]",
+                               "Take one exported object from a file, or from stdin, and print its id.", 0, 1, argc,
+                               argv, &put.arguments);
+    const char *path = first < argc ? argv[first] : "-";
+    granary_client *client;
+    granary_id id;
+    granary_err err;
+    int status = 0;
+    int fd;
+
+    if (!put.has_id && put.name != NULL) {
+        put.id = granary_id_from_name(cli->session, put.name);
+        put.has_id = true;
+    }
+    fd = open_input(path);
+    if (fd < 0) {
+        return cli_fail(gr_fail_errno("cannot be read"), "import %s", path);
+    }
+    client = cli_connect(cli, &status);
+    if (client != NULL) {
+        err = granary_object_import(client, fd, put.has_id ? &put.id : NULL, &id);
+        if (err != GRANARY_OK) {
+            status = cli_fail_plain(err);
+        } else {
+            print_id(cli, id);
+        }
+    }
+    granary_disconnect(client);
+    gr_fd_close(&fd);
+    return status;
+}
