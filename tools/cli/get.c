@@ -1,6 +1,6 @@
 /* granary get, cat, export, digest: bytes out of the store. */
-#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,9 @@ output_open(struct output *output, const char *path)
 static int
 output_close(struct output *output, granary_err err)
 {
-    if (output->to_stdout && err == GRANARY_EIO && errno == EPIPE) {
+    struct pollfd pipe = {.fd = output->fd};
+
+    if (output->to_stdout && err != GRANARY_OK && poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR) != 0) {
         return 128 + SIGPIPE; /* the reader has seen enough, as in `... | head`: no reason for a message */
     }
     if (!output->to_stdout && close(output->fd) < 0 && err == GRANARY_OK) {
