@@ -13,6 +13,7 @@
 #include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "store/admit.h"
 #include "store/adopt.h"
@@ -190,6 +191,8 @@ describe(struct store *store)
     (void)snprintf(root->remote_dir, sizeof root->remote_dir, "%s", store->depots[DEPOT_REMOTE].dir);
     root->capacity = store->account.bytes[GR_ACCOUNT_CAPACITY];
     root->disk_quota = store->depots[DEPOT_DISK].quota;
+    root->group = store->group;
+    root->rung = (uint32_t)store->rung;
 }
 
 static granary_err
@@ -235,7 +238,7 @@ store_create(const struct store_options *options, struct store **ret_store)
         goto fail;
     }
     if (memory == 0) {
-        memory = store->root.fresh ? store_default_memory() : store->root.shm->capacity;
+        memory = store->root.fresh ? gr_memory_default() : store->root.shm->capacity;
     }
     if ((err = check_memory(memory, adopt_bytes(&store->instance))) != GRANARY_OK ||
         (err = depots_open(store, options)) != GRANARY_OK) {

@@ -46,7 +46,4 @@ void store_destroy(struct store *store);
 /* The account recomputed from every segment is the account, and it balances. For tests, between turns of the loop. */
 bool store_audit(const struct store *store);
 
-/* The budget when none is given. */
-uint64_t store_default_memory(void);
-
 #endif

@@ -78,10 +78,21 @@ expect 4 'session' granary ls --session nosuch
 
 tour serving
 
+# What the host lacks is no error of the test: only what is told of the instance is certain.
+granary doctor >"$work/out" || [ $? = 1 ] || fail "doctor: $(cat "$work/out")"
+for line in 'ok +store +pid .* serves' 'ok +mode +user' 'ok +fsck +2 objects' 'immutability +this instance is on rung [1-3]' \
+    ' memory +budget 64.0 MiB' ' futex_waitv ' ' (O_DIRECT|spill) '; do
+    grep -qE -- "$line" "$work/out" || fail "doctor: no '$line' in: $(cat "$work/out")"
+done
+granary doctor --json >"$work/json" || true
+printf '\0' >>"$work/json"
+check_json
+
 # Nobody answers: what is in shared memory is told all the same, and that it may be old.
 kill -STOP "$store"
 tour stopped
 expect 0 'is stopped and answers nobody' granary ls
+tells 1 'attention +store .* is stopped and answers nobody' granary doctor
 granary snapshot "$work/copy" 2>/dev/null
 kill -CONT "$store"
 expect 1 'exist' granary snapshot "$work/copy"
@@ -123,6 +134,7 @@ for pid in $pids; do
     tail -s 0.02 --pid="$pid" -f /dev/null
 done
 tour dead
+tells 1 'attention +store +it is dead' granary doctor
 expect 0 'is dead' granary events
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"

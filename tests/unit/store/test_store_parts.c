@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "store/account.h"
 #include "store/map.h"
 #include "store/segment.h"
@@ -166,8 +167,8 @@ static void
 default_budget_fits_the_machine(void **state)
 {
     (void)state;
-    assert_true(store_default_memory() > 0);
-    assert_int_equal(store_default_memory() % 4096, 0);
+    assert_true(gr_memory_default() > 0);
+    assert_int_equal(gr_memory_default() % 4096, 0);
 }
 
 int

@@ -1,6 +1,6 @@
-/* How much memory a store takes when nobody says, and sizes as people write them. */
+#include "base/limits.h"
+
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "store/store.h"
 
 /* The number in a file such as memory.max; UINT64_MAX when there is none ("max"). */
 static uint64_t
@@ -82,24 +81,49 @@ cgroup_limit(void)
     return least;
 }
 
-uint64_t
-store_default_memory(void)
+struct gr_memory_limits
+gr_memory_limits(void)
 {
-    uint64_t least = cgroup_limit();
+    struct gr_memory_limits limits = {
+        .cgroup = cgroup_limit(), .ram = UINT64_MAX, .shm = UINT64_MAX, .shm_free = UINT64_MAX};
     struct sysinfo info;
     struct statvfs shm;
-    uint64_t memory;
 
-    if (sysinfo(&info) == 0 && (uint64_t)info.totalram * info.mem_unit < least) {
-        least = (uint64_t)info.totalram * info.mem_unit;
+    if (sysinfo(&info) == 0) {
+        limits.ram = (uint64_t)info.totalram * info.mem_unit;
     }
-    if (statvfs("/dev/shm", &shm) == 0 && (uint64_t)shm.f_blocks * shm.f_frsize < least) {
-        least = (uint64_t)shm.f_blocks * shm.f_frsize;
+    if (statvfs("/dev/shm", &shm) == 0) {
+        limits.shm = (uint64_t)shm.f_blocks * shm.f_frsize;
+        limits.shm_free = (uint64_t)shm.f_bavail * shm.f_frsize;
     }
-    memory = least / 2;
+    return limits;
+}
+
+uint64_t
+gr_memory_least(const struct gr_memory_limits *limits, const char **ret_name)
+{
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } all[] = {{"cgroup", limits->cgroup}, {"RAM", limits->ram}, {"/dev/shm", limits->shm}};
+    size_t least = 0;
+
+    for (size_t i = 1; i < sizeof all / sizeof all[0]; i++) {
+        least = all[i].bytes < all[least].bytes ? i : least;
+    }
+    if (ret_name != NULL) {
+        *ret_name = all[least].name;
+    }
+    return all[least].bytes;
+}
+
+uint64_t
+gr_memory_default(void)
+{
+    struct gr_memory_limits limits = gr_memory_limits();
+    uint64_t memory = gr_memory_least(&limits, NULL) / 2;
+    uint64_t most = limits.shm_free / 10 * 9;
+
     /* Others use /dev/shm too: nobody asked for so much that it should fail because of them. */
-    if (statvfs("/dev/shm", &shm) == 0 && (uint64_t)shm.f_bavail * shm.f_frsize / 10 * 9 < memory) {
-        memory = (uint64_t)shm.f_bavail * shm.f_frsize / 10 * 9;
-    }
-    return memory / 4096 * 4096;
+    return (memory < most ? memory : most) / 4096 * 4096;
 }
