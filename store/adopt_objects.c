@@ -313,10 +313,6 @@ keep_sealed(struct adoption *adoption, const struct adopt_piece *piece)
     struct index_object object = slot_object(piece->slot);
     const struct adopt_copy *copies[DEPOTS];
 
-    if (!segment_expect(segment)) {
-        return no_memory();
-    }
-    segment->entries[segment->entry_count++] = index_place_of(object.id, object.serial);
     segment->live += piece->footprint;
     slot_set_flags(piece->slot, plain_flags(adoption->store, object.flags));
     CRASH_POINT(adopt_flags);
@@ -330,15 +326,22 @@ static granary_err
 keep(struct adoption *adoption, const struct adopt_piece *piece)
 {
     struct session *session = piece->segment->session;
+    struct segment *segment = piece->segment;
+    struct index_object object = slot_object(piece->slot);
 
+    /* Deleted or not: what is no entry's would be taken for a hole. */
+    if (!segment_expect(segment)) {
+        return no_memory();
+    }
+    segment->entries[segment->entry_count++] = index_place_of(object.id, object.serial);
     if (slot_state(piece->slot) != GR_SLOT_DELETING) {
         return keep_sealed(adoption, piece);
     }
     /* It stays for as long as somebody leases it, which is looked at when all leases are known. */
-    if (!object_adopt_deleting(session, piece->slot, piece->segment)) {
-        return gr_fail(GRANARY_ENOMEM, "no memory to adopt objects");
+    if (!object_adopt_deleting(session, piece->slot, segment)) {
+        return no_memory();
     }
-    piece->segment->deleting += piece->footprint;
+    segment->deleting += piece->footprint;
     return GRANARY_OK;
 }
 

@@ -111,6 +111,34 @@ what_is_spilled_comes_back_from_the_next_store(void **state)
 }
 
 static void
+what_is_deleted_and_leased_outlives_the_store(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_client *other = fixture_connect(state);
+    granary_view views[20];
+
+    for (uint64_t i = 0; i < 40; i++) {
+        assert_ok(fixture_put(client, i, 100000, 0));
+    }
+    for (uint64_t i = 0; i < 20; i++) {
+        assert_ok(granary_object_get(other, fixture_id(2 * i), 0, &views[i]));
+    }
+    for (uint64_t i = 0; i < 40; i++) {
+        assert_ok(granary_object_delete(client, fixture_id(i), 0));
+    }
+    fixture_restart(state);
+    for (uint64_t i = 100; i < 200; i++) { /* memory is needed, and found between the leased ones */
+        assert_ok(fixture_put(client, i, 1 << 20, 0));
+    }
+    for (uint64_t i = 0; i < 20; i++) {
+        assert_true(fixture_content_is(views[i].data, 2 * i, 100000));
+    }
+    granary_object_release_many(other, views, 20);
+    granary_disconnect(other);
+    leave_nothing(state, client);
+}
+
+static void
 leases_the_store_counts_outlive_it(void **state)
 {
     enum { LEASES = 200000 }; /* of one object: more than three hazards can count */
@@ -366,6 +394,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(every_call_goes_on_under_the_next_store),
         STORE_TEST(what_is_spilled_comes_back_from_the_next_store),
+        STORE_TEST(what_is_deleted_and_leased_outlives_the_store),
         STORE_TEST(leases_the_store_counts_outlive_it),
         STORE_TEST(puts_without_waiting_pass_through_deaths),
         STORE_TEST(threads_of_one_client_find_the_store_together),
