@@ -78,7 +78,7 @@ on_pin(struct client *client, const struct gr_frame_in *frame)
     struct gr_hold_reply reply = {0};
     struct gr_slot *slot = NULL;
     struct gr_hold hold;
-    granary_err err = read_hold(client, frame, GRANARY_PIN_SESSION, &hold);
+    granary_err err = read_hold(client, frame, GRANARY_PIN_PERSISTENT, &hold);
 
     if (err == GRANARY_OK) {
         err = restore_request(client->session, id_from(hold.id), &slot);
@@ -99,7 +99,7 @@ granary_err
 on_unpin(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_hold hold;
-    granary_err err = read_hold(client, frame, GRANARY_PIN_SESSION, &hold);
+    granary_err err = read_hold(client, frame, GRANARY_PIN_PERSISTENT, &hold);
 
     return answer(client, frame, err == GRANARY_OK ? hold_unpin(client, &hold) : err, NULL, 0);
 }

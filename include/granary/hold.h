@@ -22,12 +22,18 @@ extern "C" {
 #define GRANARY_TEXT_MAX 55
 
 typedef enum granary_pin_scope {
-    GRANARY_PIN_CLIENT = 0,     /* ends with this client */
-    GRANARY_PIN_SESSION = 1,    /* until it is unpinned or the session ends */
-    GRANARY_PIN_PERSISTENT = 2, /* the object is also persisted, and pinned again after the machine's restart */
+    GRANARY_PIN_CLIENT = 0,  /* ends with this client */
+    GRANARY_PIN_SESSION = 1, /* until it is unpinned or the session ends */
+    /* as SESSION, and the object is persisted first: after the machine's restart it is there, and can be pinned again
+     */
+    GRANARY_PIN_PERSISTENT = 2,
 } granary_pin_scope;
 
-/* Keep the object in memory (restoring it first if it is spilled). Pins count. Errors: ENOENT · EFULL · EUNREACHABLE */
+/*
+ * Keep the object in memory (restoring it first if it is spilled). Pins count.
+ *
+ * Errors  ENOENT · EFULL · EUNREACHABLE; GRANARY_PIN_PERSISTENT also EIO
+ */
 GRANARY_API granary_err granary_object_pin(granary_client *client, granary_id id, granary_pin_scope scope);
 
 /* Take one pin of that scope back. Errors: ENOENT no such object, or it has no such pin · EUNREACHABLE */

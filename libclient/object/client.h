@@ -27,6 +27,8 @@
 #define ALIVE_CHECK_NS 1000000000ll
 /* A request that is not answered for so long has failed. */
 #define REQUEST_TIMEOUT_MS 60000
+/* ... and for an object to be written to disk. */
+#define PERSIST_WAIT_MS 60000
 /* ... and one whose caller is in a hurry: answers take microseconds, unless the store is stopped. */
 #define REQUEST_LEAST_MS 2000
 

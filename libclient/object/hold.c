@@ -39,7 +39,7 @@ hold_ask(granary_client *client, enum gr_store_op op, granary_id id, struct gr_h
 static granary_err
 check_scope(granary_id id, granary_pin_scope scope)
 {
-    return scope == GRANARY_PIN_CLIENT || scope == GRANARY_PIN_SESSION
+    return scope == GRANARY_PIN_CLIENT || scope == GRANARY_PIN_SESSION || scope == GRANARY_PIN_PERSISTENT
                ? GRANARY_OK
                : gr_fail(GRANARY_EINVAL, "object %s: no such pin scope: %d", id_text(id), (int)scope);
 }
@@ -53,6 +53,10 @@ granary_pin(granary_client *client, granary_id id, granary_pin_scope scope, cons
 
     if (err != GRANARY_OK || (err = check_scope(id, scope)) != GRANARY_OK ||
         (err = text_copy(hold.text, reason, "reason")) != GRANARY_OK) {
+        return err;
+    }
+    if (scope == GRANARY_PIN_PERSISTENT &&
+        (err = granary_object_move(client, id, GRANARY_LEVEL_DISK, 0, PERSIST_WAIT_MS)) != GRANARY_OK) {
         return err;
     }
     /* Under a lease the object is in memory and stays: the store answers at once, and others may use the socket. */

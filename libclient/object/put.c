@@ -6,8 +6,7 @@
 #include "base/id.h"
 #include "object/probe.h"
 
-#define PUT_WAIT_MS     30000
-#define PERSIST_WAIT_MS 60000
+#define PUT_WAIT_MS 30000
 
 granary_err
 size_check(granary_id id, uint64_t data_size, uint64_t meta_size)

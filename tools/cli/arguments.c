@@ -37,13 +37,9 @@ arguments_read(const struct argp_option *options, argp_parser_t parser, const ch
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {options, parser, usage, doc, children, NULL, NULL};
-    char name[64];
 
     arguments->first = argc;
-    (void)snprintf(name, sizeof name, "granary %s", argv[0]);
-    argv[0] = name;
-    argp_err_exit_status = 2;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, arguments);
+    cli_parse(&argp, argc, argv, arguments);
     if (argc - arguments->first < least || argc - arguments->first > most) {
         (void)fprintf(stderr, "granary: usage: %s [OPTION...] %s\n", argv[0], usage);
         exit(2);

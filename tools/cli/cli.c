@@ -56,16 +56,6 @@ cli_parse(const struct argp *argp, int argc, char **argv, void *input)
     (void)argp_parse(argp, argc, argv, 0, NULL, input);
 }
 
-void
-cli_parse_arguments(const struct argp *argp, int least, int most, int argc, char **argv, void *input, const int *first)
-{
-    cli_parse(argp, argc, argv, input);
-    if (argc - *first < least || argc - *first > most) {
-        (void)fprintf(stderr, "granary: usage: %s [OPTION...] %s\n", argv[0], argp->args_doc);
-        exit(2);
-    }
-}
-
 /* Names in messages come from files: what would command a terminal is shown instead of sent. */
 static void
 add_escaped(const char *text, struct gr_buf *line)

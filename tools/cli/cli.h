@@ -28,14 +28,6 @@ extern const struct argp cli_common_argp;
 /* Parse with argp; usage errors exit with status 2. children_input reaches cli_common_argp as its input. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
-/*
- * The same for a command that takes least to most arguments: anything else is a usage error.
- *
- * first  where the parser of argp notes the position of the first argument (ARGP_KEY_ARGS: state->next); argc before
- */
-void
-cli_parse_arguments(const struct argp *argp, int least, int most, int argc, char **argv, void *input, const int *first);
-
 /* Print `granary: WHAT: message` of the calling thread's last error and return its exit status. */
 int cli_fail(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same for a message that names its thing already, as the library's about objects do. */

@@ -4,25 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "base/error.h"
-#include "cli.h"
 #include "granary/hold.h"
 #include "json.h"
 
 enum { KEY_SCOPE = 0x4000, KEY_REASON, KEY_TOKEN, KEY_OWNER, KEY_EXPECT, KEY_DROP };
 
-#define ANY_NUMBER (1 << 20)
 #define NAMES_PAGE 500u
 
 struct hold {
-    struct cli *cli;
+    struct arguments arguments;
     granary_pin_scope scope;
     const char *reason;
     bool tokens;
     const char *owner;
     const char *expect;
     bool drop;
-    int first; /* position of the first argument that is no option */
 };
 
 static error_t
@@ -31,9 +29,6 @@ parse_hold(int key, char *arg, struct argp_state *state)
     struct hold *hold = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = hold->cli;
-        return 0;
     case KEY_SCOPE:
         if (strcmp(arg, "session") != 0 && strcmp(arg, "persistent") != 0) {
             argp_error(state, "--scope %s: session or persistent", arg);
@@ -55,23 +50,9 @@ parse_hold(int key, char *arg, struct argp_state *state)
     case KEY_DROP:
         hold->drop = true;
         return 0;
-    case ARGP_KEY_ARGS:
-        hold->first = state->next;
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return arguments_key(key, state);
     }
-}
-
-static void
-parse(const struct argp_option *options, const char *usage, const char *doc, int least, int most, int argc, char **argv,
-      struct hold *hold)
-{
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {options, parse_hold, usage, doc, children, NULL, NULL};
-
-    hold->first = argc;
-    cli_parse_arguments(&argp, least, most, argc, argv, hold, &hold->first);
 }
 
 /* Do one thing to each argument; goes on after a failure and returns the first one's status. */
@@ -80,9 +61,9 @@ for_each(const struct hold *hold, int argc, char **argv,
          int (*act)(granary_client *client, const struct hold *hold, const char *argument))
 {
     int status = 0;
-    granary_client *client = cli_connect(hold->cli, &status);
+    granary_client *client = cli_connect(hold->arguments.cli, &status);
 
-    for (int i = hold->first; client != NULL && i < argc; i++) {
+    for (int i = hold->arguments.first; client != NULL && i < argc; i++) {
         int one = act(client, hold, argv[i]);
 
         status = status == 0 ? one : status;
@@ -107,7 +88,7 @@ pin(granary_client *client, const struct hold *hold, const char *argument)
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);
     }
-    if (hold->cli->json) {
+    if (hold->arguments.cli->json) {
         granary_id_format(id, text);
         (void)printf("{\"id\": \"%s\", \"token\": %" PRIu64 "}\n", text, token);
     }
@@ -146,10 +127,10 @@ command_pin(struct cli *cli, int argc, char **argv)
         {"reason", KEY_REASON, "TEXT", 0, "what for; listings show it", 0},
         {0},
     };
-    struct hold hold = {.cli = cli, .scope = GRANARY_PIN_SESSION};
+    struct hold hold = {.arguments = {.cli = cli}, .scope = GRANARY_PIN_SESSION};
 
-    parse(options, "ID...", "Keep objects in memory until they are unpinned. Pins count.", 1, ANY_NUMBER, argc, argv,
-          &hold);
+    (void)arguments_read(options, parse_hold, "ID...", "Keep objects in memory until they are unpinned. Pins count.", 1,
+                         ARGUMENTS_MANY, argc, argv, &hold.arguments);
     return for_each(&hold, argc, argv, pin);
 }
 
@@ -161,9 +142,10 @@ command_unpin(struct cli *cli, int argc, char **argv)
         {"token", KEY_TOKEN, NULL, 0, "the arguments are tokens of pins", 0},
         {0},
     };
-    struct hold hold = {.cli = cli, .scope = GRANARY_PIN_SESSION};
+    struct hold hold = {.arguments = {.cli = cli}, .scope = GRANARY_PIN_SESSION};
 
-    parse(options, "ID...", "Take one pin of each object back.", 1, ANY_NUMBER, argc, argv, &hold);
+    (void)arguments_read(options, parse_hold, "ID...", "Take one pin of each object back.", 1, ARGUMENTS_MANY, argc,
+                         argv, &hold.arguments);
     return for_each(&hold, argc, argv, unpin);
 }
 
@@ -200,9 +182,9 @@ for_each_of_owner(struct cli *cli, int argc, char **argv, const char *doc,
                   int (*act)(granary_client *client, const struct hold *hold, const char *argument))
 {
     static const struct argp_option options[] = {{"owner", KEY_OWNER, "OWNER", 0, "for whom: any text", 0}, {0}};
-    struct hold hold = {.cli = cli};
+    struct hold hold = {.arguments = {.cli = cli}};
 
-    parse(options, "ID...", doc, 1, ANY_NUMBER, argc, argv, &hold);
+    (void)arguments_read(options, parse_hold, "ID...", doc, 1, ARGUMENTS_MANY, argc, argv, &hold.arguments);
     if (hold.owner == NULL) {
         (void)fprintf(stderr, "granary: usage: %s --owner OWNER ID...\n", argv[0]);
         return 2;
@@ -263,25 +245,26 @@ command_name(struct cli *cli, int argc, char **argv)
         {"drop", KEY_DROP, NULL, 0, "it is no object's name any more", 0},
         {0},
     };
-    struct hold hold = {.cli = cli};
+    struct hold hold = {.arguments = {.cli = cli}};
     granary_client *client;
     granary_id id;
     granary_err err;
     int status = 0;
 
-    parse(options, "NAME [ID]",
-          "Bind a name to an object, in one step for everybody; without an ID, print the one it is bound to. Where "
-          "an ID is expected, name:NAME stands for it.",
-          1, 2, argc, argv, &hold);
-    if (hold.drop && argc - hold.first == 2) {
+    (void)arguments_read(
+        options, parse_hold, "NAME [ID]",
+        "Bind a name to an object, in one step for everybody; without an ID, print the one it is bound to. Where "
+        "an ID is expected, name:NAME stands for it.",
+        1, 2, argc, argv, &hold.arguments);
+    if (hold.drop && argc - hold.arguments.first == 2) {
         (void)fprintf(stderr, "granary: usage: %s --drop NAME\n", argv[0]);
         return 2;
     }
     client = cli_connect(cli, &status);
-    if (client != NULL && (hold.drop || argc - hold.first == 2)) {
-        status = set_name(client, &hold, argv[hold.first], hold.drop ? NULL : argv[hold.first + 1]);
+    if (client != NULL && (hold.drop || argc - hold.arguments.first == 2)) {
+        status = set_name(client, &hold, argv[hold.arguments.first], hold.drop ? NULL : argv[hold.arguments.first + 1]);
     } else if (client != NULL) {
-        err = granary_name_get(client, argv[hold.first], &id);
+        err = granary_name_get(client, argv[hold.arguments.first], &id);
         if (err == GRANARY_OK) {
             print_id(cli, id);
         } else {
@@ -311,7 +294,7 @@ print_name(const granary_name *name, struct json *json)
 int
 command_names(struct cli *cli, int argc, char **argv)
 {
-    struct hold hold = {.cli = cli};
+    struct hold hold = {.arguments = {.cli = cli}};
     struct json json = {0};
     granary_name *names = malloc(NAMES_PAGE * sizeof *names);
     granary_err err = names == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
@@ -320,7 +303,9 @@ command_names(struct cli *cli, int argc, char **argv)
     size_t shown = 0;
     int status = 0;
 
-    parse(NULL, "", "List names in the order of their bytes, with the ids they are bound to.", 0, 0, argc, argv, &hold);
+    (void)arguments_read(NULL, parse_hold, "",
+                         "List names in the order of their bytes, with the ids they are bound to.", 0, 0, argc, argv,
+                         &hold.arguments);
     client = cli_connect(cli, &status);
     if (client != NULL && cli->json) {
         json_open(&json, NULL, '[');
@@ -350,19 +335,20 @@ command_names(struct cli *cli, int argc, char **argv)
 int
 command_alias(struct cli *cli, int argc, char **argv)
 {
-    struct hold hold = {.cli = cli};
+    struct hold hold = {.arguments = {.cli = cli}};
     granary_client *client;
     granary_id alias, id;
     granary_err err;
     int status = 0;
 
-    parse(NULL, "ALIAS ID", "Let ALIAS (32 hex digits) stand for the object ID.", 2, 2, argc, argv, &hold);
-    err = granary_id_parse(argv[hold.first], strlen(argv[hold.first]), &alias);
+    (void)arguments_read(NULL, parse_hold, "ALIAS ID", "Let ALIAS (32 hex digits) stand for the object ID.", 2, 2, argc,
+                         argv, &hold.arguments);
+    err = granary_id_parse(argv[hold.arguments.first], strlen(argv[hold.arguments.first]), &alias);
     if (err != GRANARY_OK) {
         return cli_fail(err, "alias");
     }
     client = cli_connect(cli, &status);
-    if (client != NULL && (status = cli_find(client, argv[hold.first + 1], &id)) == 0) {
+    if (client != NULL && (status = cli_find(client, argv[hold.arguments.first + 1], &id)) == 0) {
         err = granary_alias(client, alias, id);
         status = err == GRANARY_OK ? 0 : cli_fail_plain(err);
     }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,13 +12,14 @@
 #include "base/fd.h"
 #include "granary/stream.h"
 
-enum { KEY_ID = 0x3000, KEY_NAME, KEY_IMPORTANCE, KEY_NEXT_USE, KEY_PERSIST };
+enum { KEY_ID = 0x3000, KEY_NAME, KEY_IMPORTANCE, KEY_NEXT_USE, KEY_PERSIST, KEY_CONTAINS };
 
 struct put {
     struct arguments arguments;
     granary_id id; /* all zero: not given */
     bool has_id;
     const char *name;
+    char *contains; /* ids, separated by commas */
     granary_object_options options;
 };
 
@@ -39,6 +41,9 @@ parse_put(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_NEXT_USE:
         put->options.next_use = (int)arguments_number(state, arg, 0, 255);
+        return 0;
+    case KEY_CONTAINS:
+        put->contains = arg;
         return 0;
     case KEY_PERSIST:
         put->options.persist = arg == NULL ? GRANARY_LEVEL_DISK : arguments_levels(state, arg);
@@ -126,6 +131,31 @@ open_input(const char *path)
     return strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* The ids that a text names, separated by commas; it is cut there. Prints the error. Returns the exit status. */
+static int
+find_contained(granary_client *client, char *text, granary_id **ret_ids, size_t *ret_count)
+{
+    char *rest = NULL;
+    size_t count = 1;
+    size_t found = 0;
+    int status = 0;
+    granary_id *ids;
+
+    for (const char *at = text; *at != '\0'; at++) {
+        count += *at == ',';
+    }
+    ids = calloc(count, sizeof *ids);
+    if (ids == NULL) {
+        return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "put");
+    }
+    for (char *one = strtok_r(text, ",", &rest); status == 0 && one != NULL; one = strtok_r(NULL, ",", &rest)) {
+        status = cli_find(client, one, &ids[found++]);
+    }
+    *ret_ids = ids;
+    *ret_count = found;
+    return status;
+}
+
 int
 command_put(struct cli *cli, int argc, char **argv)
 {
@@ -136,6 +166,7 @@ command_put(struct cli *cli, int argc, char **argv)
         {"next-use", KEY_NEXT_USE, "N", 0, "1 soonest to 255 never again; 0 unknown", 0},
         {"persist", KEY_PERSIST, "LEVELS", OPTION_ARG_OPTIONAL,
          "copy it to these levels too; default: disk, to survive the machine's restart", 0},
+        {"contains", KEY_CONTAINS, "ID,...", 0, "objects that live at least as long as this one", 0},
         {0},
     };
     struct put put = {.arguments = {.cli = cli}};
@@ -143,6 +174,7 @@ command_put(struct cli *cli, int argc, char **argv)
                                1, 1, argc, argv, &put.arguments);
     const char *path = argv[first];
     granary_id id = put.has_id ? put.id : granary_id_random();
+    granary_id *contained = NULL;
     granary_client *client;
     granary_err err;
     int status = 0;
@@ -156,7 +188,11 @@ command_put(struct cli *cli, int argc, char **argv)
         return cli_fail(gr_fail_errno("cannot be read"), "put %s", path);
     }
     client = cli_connect(cli, &status);
-    if (client != NULL) {
+    if (client != NULL && put.contains != NULL) {
+        status = find_contained(client, put.contains, &contained, &put.options.contains_count);
+        put.options.contains = contained;
+    }
+    if (client != NULL && status == 0) {
         err = put_descriptor(client, id, fd, &put.options);
         if (err != GRANARY_OK) {
             status = cli_fail(err, "put %s", path);
@@ -166,6 +202,7 @@ command_put(struct cli *cli, int argc, char **argv)
     }
     granary_disconnect(client);
     gr_fd_close(&fd);
+    free(contained);
     return status;
 }
 

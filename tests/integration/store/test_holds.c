@@ -118,6 +118,35 @@ pins_references_and_names_outlive_the_store(void **state)
     granary_disconnect(client);
 }
 
+/* A persistent pin writes the object to disk first. */
+static void
+persistent_pins_outlive_the_store(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_id id = fixture_id(1);
+    granary_hold *holds;
+    size_t count;
+
+    assert_ok(fixture_put(client, 1, 1000, 0));
+    assert_err(granary_object_pin(client, fixture_id(2), GRANARY_PIN_PERSISTENT), GRANARY_ENOENT);
+    assert_false(info_of(client, 1).persistent);
+    assert_ok(granary_object_pin(client, id, GRANARY_PIN_PERSISTENT));
+    assert_true(info_of(client, 1).persistent);
+    granary_disconnect(client);
+    restart(state);
+    client = fixture_connect(state);
+    assert_int_equal(info_of(client, 1).pins, 1);
+    assert_true(info_of(client, 1).persistent);
+    assert_ok(granary_holds(client, &id, &holds, &count));
+    assert_int_equal(count, 1);
+    assert_int_equal(holds[0].scope, GRANARY_PIN_PERSISTENT);
+    free(holds);
+    assert_err(granary_object_unpin(client, id, GRANARY_PIN_SESSION), GRANARY_ENOENT);
+    assert_ok(granary_object_unpin(client, id, GRANARY_PIN_PERSISTENT));
+    assert_int_equal(info_of(client, 1).pins, 0);
+    granary_disconnect(client);
+}
+
 static void
 families_and_counted_objects_outlive_the_store(void **state)
 {
@@ -282,6 +311,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pins_references_and_names_outlive_the_store, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(persistent_pins_outlive_the_store, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(families_and_counted_objects_outlive_the_store, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(aliases_outlive_the_store, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(counted_leases_outlive_the_store, fixture_start, fixture_stop),
