@@ -89,6 +89,8 @@ struct session {
     size_t deleting_count;
     size_t deleting_room;
     bool recheck_deleting;
+    struct list in_awake; /* of the store: see doze.h */
+    struct list in_shown; /* of the store: whom the account is shown to next */
     /* Of supply.c: what it asked for last, when, and how many such segments are to be made ahead. */
     struct list in_supply_asked;
     uint64_t supply_bytes;
@@ -208,6 +210,9 @@ struct store {
     struct list dying;     /* deleted sessions that a worker is still busy with */
     int64_t idle_check_ns; /* when sessions are looked at for having been idle too long */
     struct list clients;   /* all of them, before HELLO too */
+    struct list awake;     /* sessions whose clients ring no doorbell */
+    struct list shown;     /* sessions: who was shown the account longest ago comes first */
+    bool bell_rang;        /* some client's ring may have entries, and nobody knows whose */
     struct list active;    /* clients whose rings were used lately */
     struct list gone;
     uint32_t group;         /* gid that may connect too; STORE_NO_GROUP */

@@ -16,7 +16,8 @@
 #include "store/memory.h"
 #include "store/slice.h"
 
-#define ONE_PIN ((uint64_t)1 << GR_FLAGS_PINS_SHIFT)
+#define WAKE_WORTH 16u /* clients looked at cost as much as one futex woken */
+#define ONE_PIN    ((uint64_t)1 << GR_FLAGS_PINS_SHIFT)
 
 void
 session_touch(struct session *session, granary_id id)
@@ -44,17 +45,19 @@ void
 store_flush_touched(struct store *store)
 {
     struct session *session = store->touched_session;
-    struct list *node, *next;
+    const struct list *node;
     bool waiting = false;
 
     if (store->touched_count == 0) {
         return;
     }
     barrier_full();
-    list_each (node, next, &session->clients) {
+    /* With many clients, waking nobody is cheaper than looking at each of them. */
+    waiting = session->client_count > WAKE_WORTH * store->touched_count;
+    for (node = session->clients.next; node != &session->clients && !waiting; node = node->next) {
         struct client *client = list_owner(node, struct client, in_session);
 
-        waiting = waiting || atomic_load_explicit(&client->page->waiting, memory_order_seq_cst) != 0;
+        waiting = atomic_load_explicit(&client->page->waiting, memory_order_seq_cst) != 0;
     }
     for (unsigned i = 0; waiting && i < store->touched_count; i++) {
         gr_futex_wake(&session->control->wait[store->touched[i]]);

@@ -317,6 +317,7 @@ reclaim_turn(struct store *store, int64_t now_ns)
 {
     bool more;
 
+    victim_turn(store);
     if (store->starved) {
         store->starved = give_idle_back(store, UINT64_MAX);
     }

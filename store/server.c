@@ -13,6 +13,7 @@
 #include "store/client.h"
 #include "store/compact.h"
 #include "store/core.h"
+#include "store/doze.h"
 #include "store/events.h"
 #include "store/hold.h"
 #include "store/memory.h"
@@ -25,7 +26,7 @@
 #define SPIN_NS        10000     /* after the last ring entry, before the store sleeps: a client may need this cpu */
 #define EVENTS_NS      20000     /* how often sockets are looked at while rings are busy */
 #define PUBLISH_NS     1000000   /* ... and the account shown to sessions that did nothing themselves */
-#define ACTIVE_NS      5000000   /* a ring that was used lately is looked at in every turn */
+#define SHOW_NS        10000000  /* ... and to the rest of many sessions, when there is nothing else to do */
 #define RECHECK_NS     100000000 /* deleted objects that are still leased */
 #define ORPHANS_NS     20000000  /* rings of clients that have not come back yet */
 #define FEW_RINGS      16u       /* so few are all looked at in every turn */
@@ -69,6 +70,7 @@ handle_event(struct store *store, struct source *source)
         break;
     case SOURCE_DOORBELL:
         (void)!read(store->doorbell_fd, &rings, sizeof rings);
+        store->bell_rang = true;
         break;
     case SOURCE_WORKER:
         workers_reap(store->workers);
@@ -110,62 +112,6 @@ handle_events(struct store *store, int timeout_ms)
     }
 }
 
-/* Look at every ring. Returns how many entries were answered. */
-static unsigned
-drain_all(struct store *store, int64_t now_ns)
-{
-    unsigned entries = 0;
-    struct list *node, *next;
-
-    list_each (node, next, &store->clients) {
-        struct client *client = list_owner(node, struct client, in_store);
-        unsigned drained = client->session == NULL ? 0 : ring_drain(client, GR_RING_ENTRIES);
-
-        if (drained > 0 && !client->gone) {
-            client->active_ns = now_ns;
-            list_append(&store->active, &client->in_active);
-        }
-        entries += drained;
-    }
-    return entries;
-}
-
-/* Look at the rings that were used lately: with a thousand clients most are quiet. */
-static unsigned
-drain_active(struct store *store, int64_t now_ns)
-{
-    unsigned entries = 0;
-    struct list *node, *next;
-
-    list_each (node, next, &store->active) {
-        struct client *client = list_owner(node, struct client, in_active);
-        unsigned drained = ring_drain(client, GR_RING_ENTRIES);
-
-        if (drained > 0) {
-            client->active_ns = now_ns;
-        } else if (now_ns - client->active_ns > ACTIVE_NS) {
-            list_remove(&client->in_active);
-        }
-        entries += drained;
-    }
-    return entries;
-}
-
-static void
-set_sleeping(struct store *store, uint32_t sleeping)
-{
-    struct list *node, *next;
-
-    list_each (node, next, &store->sessions) {
-        struct session *session = list_owner(node, struct session, in_store);
-
-        if (session->client_count > 0) {
-            atomic_store_explicit(&session->control->store_sleeping, sleeping, memory_order_relaxed);
-        }
-    }
-    barrier_full();
-}
-
 /* True: some objects stay deleted and leased. */
 static bool
 recheck_deleting(struct store *store, int64_t now_ns)
@@ -189,16 +135,6 @@ recheck_deleting(struct store *store, int64_t now_ns)
     return store->deleting_count > 0;
 }
 
-static void
-publish_all(struct store *store)
-{
-    struct list *node, *next;
-
-    list_each (node, next, &store->sessions) {
-        session_publish(list_owner(node, struct session, in_store));
-    }
-}
-
 /* Nothing to do: tell the clients that rings need the doorbell now, look once more, and wait for an event. */
 static unsigned
 sleep_until_event(struct store *store, bool deleting)
@@ -211,8 +147,8 @@ sleep_until_event(struct store *store, bool deleting)
     wake_ns = idle_ns < wake_ns ? idle_ns : wake_ns;
     wake_ns = moves_next_ns(store) < wake_ns ? moves_next_ns(store) : wake_ns;
     wake_ns = compact_next_ns(store) < wake_ns ? compact_next_ns(store) : wake_ns;
-    set_sleeping(store, 1);
-    entries = drain_all(store, now_ns);
+    store->bell_rang = store->bell_rang || store->orphan_count > 0;
+    entries = doze_sleep(store, now_ns);
     if (entries == 0) {
         if (deleting && store->recheck_ns < wake_ns) {
             wake_ns = store->recheck_ns;
@@ -221,10 +157,11 @@ sleep_until_event(struct store *store, bool deleting)
             clients_check_orphans(store);
             wake_ns = now_ns + ORPHANS_NS < wake_ns ? now_ns + ORPHANS_NS : wake_ns;
         }
-        publish_all(store);
+        if (doze_publish(store)) {
+            wake_ns = now_ns + SHOW_NS < wake_ns ? now_ns + SHOW_NS : wake_ns;
+        }
         handle_events(store, store->any_doomed ? 0 : gr_left_ms(wake_ns));
     }
-    set_sleeping(store, 0);
     return entries;
 }
 
@@ -236,11 +173,11 @@ store_run(struct store *store)
     int64_t publish_ns = 0;
 
     for (uint64_t turn = 0; !store->stopping; turn++) {
-        bool all = store->ring_count <= FEW_RINGS || turn % ALL_RINGS_TURN == 0;
+        bool lately = store->ring_count > FEW_RINGS && turn % ALL_RINGS_TURN != 0;
         int64_t now_ns = gr_now_ns();
         bool deleting;
 
-        if ((all ? drain_all(store, now_ns) : drain_active(store, now_ns)) > 0) {
+        if ((store->bell_rang ? doze_drain_all(store, now_ns) : doze_drain_awake(store, now_ns, lately)) > 0) {
             busy_ns = now_ns;
         }
         deleting = recheck_deleting(store, now_ns);
@@ -263,7 +200,7 @@ store_run(struct store *store)
             }
         } else if (now_ns - events_ns > EVENTS_NS) {
             if (now_ns - publish_ns > PUBLISH_NS) {
-                publish_all(store);
+                (void)doze_publish(store);
                 publish_ns = now_ns;
             }
             handle_events(store, 0);

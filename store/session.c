@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "store/alias.h"
 #include "store/contain.h"
+#include "store/doze.h"
 #include "store/events.h"
 #include "store/name.h"
 #include "store/restore.h"
@@ -121,6 +122,8 @@ session_alloc(struct store *store, uint32_t number, struct session **ret_session
     list_init(&session->segments);
     list_init(&session->moves);
     list_init(&session->in_arenas);
+    list_init(&session->in_awake);
+    list_init(&session->in_shown);
     list_init(&session->in_supply_asked);
     victim_session_init(session);
     list_init(&session->families_pending);
@@ -135,6 +138,7 @@ static void
 session_enter(struct session *session)
 {
     list_append(&session->store->sessions, &session->in_store);
+    doze_session(session);
     session->store->session_count++;
 }
 
@@ -273,6 +277,8 @@ session_close(struct session *session)
         session->store->session_count--;
     }
     list_remove(&session->in_store);
+    list_remove(&session->in_awake);
+    list_remove(&session->in_shown);
     restore_fini(session);
     index_close(&session->index);
     if (session->control != NULL) {

@@ -171,6 +171,8 @@ store_alloc(void)
         list_init(&store->closed);
         list_init(&store->idle);
         list_init(&store->torn);
+        list_init(&store->awake);
+        list_init(&store->shown);
         list_init(&store->supply_asked);
         list_init(&store->supply_offered);
         list_init(&store->arenas);

@@ -14,7 +14,8 @@
 #define SPARE_LARGE     2     /* ... what is larger than ... */
 #define LARGE_SHARE     64u   /* ... the capacity divided by this */
 #define SPARED_MOST     4096u /* in one pass: when everything is in use, it is no reason */
-#define SAMPLED_CLIENTS 8u    /* at a time */
+#define CLIENTS_A_LOOK  32u
+#define SAMPLED_CLIENTS 8u /* at a time */
 
 /* One kind's segments by rank, and how far the hunt is. */
 struct ranks {
@@ -34,6 +35,7 @@ struct victims {
     struct ranks kinds[VICTIM_KINDS];
     uint64_t ticking; /* bytes since the last tick */
     uint8_t clock;
+    bool due; /* it is time to sample */
 };
 
 void
@@ -199,7 +201,7 @@ victim_tick(struct store *store, uint64_t bytes)
     if (victims->ticking >= tick) {
         victims->ticking = 0;
         victims->clock++;
-        victim_sample(store);
+        victims->due = true;
     }
 }
 
@@ -216,8 +218,8 @@ sample_client(struct client *client, uint8_t clock)
     }
 }
 
-void
-victim_sample(struct store *store)
+static void
+sample(struct store *store)
 {
     struct list *node, *next;
     unsigned sampled = 0;
@@ -233,6 +235,15 @@ victim_sample(struct store *store)
         if (++sampled == SAMPLED_CLIENTS || sampled == store->client_count) {
             return;
         }
+    }
+}
+
+void
+victim_turn(struct store *store)
+{
+    if (store->victims->due) {
+        store->victims->due = false;
+        sample(store);
     }
 }
 
@@ -269,12 +280,14 @@ scan(struct store *store, enum victim_kind kind, struct victim_hunt *hunt, struc
     while (place->cursor < segment->entry_count && result == SCAN_DONE) {
         struct gr_slot *slot;
         enum victim_verdict verdict = VICTIM_HELD;
-        unsigned rank;
+        unsigned rank, cost;
 
         if (*looks == 0) {
             return SCAN_LOOKS;
         }
-        (*looks)--;
+        /* Taking one means a look at each client's leases. */
+        cost = 1 + segment->session->client_count / CLIENTS_A_LOOK;
+        *looks -= cost < *looks ? cost : *looks;
         slot = segment_entry_slot(segment, &segment->entries[place->cursor++], 1u << GR_SLOT_SEALED);
         rank = slot == NULL || GR_FLAGS_PINS(slot_flags(slot)) > 0 || kind_of(slot_flags(slot)) != kind
                    ? VICTIM_NEVER
@@ -346,7 +359,7 @@ victim_hunt(struct store *store, enum victim_kind kind, struct victim_hunt *hunt
     struct ranks *ranks = &store->victims->kinds[kind];
 
     if (!ranks->running) {
-        victim_sample(store);
+        sample(store);
         pass_begin(ranks, first_rank(ranks, 0), false);
         ranks->running = ranks->rank != VICTIM_NEVER;
     } else if (first_rank(ranks, 0) < ranks->rank) { /* somebody less worthy came meanwhile */

@@ -54,8 +54,8 @@ void victim_note(struct store *store, struct segment *segment, const struct gr_s
 void victim_tick(struct store *store, uint64_t bytes);
 /* The clock, as a new object's age. */
 unsigned victim_clock(const struct store *store);
-/* Take note of what clients of the store leased since the last time; a few clients at each call. */
-void victim_sample(struct store *store);
+/* After a tick: take note of what some clients of the store leased since the last time. */
+void victim_turn(struct store *store);
 
 /* Importance and hint as a rank: 0 leaves first. VICTIM_NEVER: it stays. */
 #define VICTIM_RANKS 4096u

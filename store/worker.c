@@ -114,9 +114,25 @@ workers_start(struct workers **ret_workers)
     return GRANARY_OK;
 }
 
+static struct job *
+take_any(struct workers *workers)
+{
+    for (int i = 0; i < WORKER_LANES; i++) {
+        struct list *first = workers->lanes[i].queue.next;
+
+        if (first != &workers->lanes[i].queue) {
+            list_remove(first);
+            return list_owner(first, struct job, in_queue);
+        }
+    }
+    return NULL;
+}
+
 void
 workers_stop(struct workers *workers)
 {
+    struct job *job;
+
     if (workers == NULL) {
         return;
     }
@@ -133,6 +149,11 @@ workers_stop(struct workers *workers)
         (void)pthread_cond_destroy(&workers->lanes[i].filled);
     }
     workers_reap(workers);
+    /* What those that are done began in turn: there is no thread left but this one. */
+    while ((job = take_any(workers)) != NULL) {
+        job->run(job);
+        job->done(job);
+    }
     (void)pthread_mutex_destroy(&workers->lock);
     gr_fd_close(&workers->fd);
     free(workers);
