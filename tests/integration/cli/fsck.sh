@@ -1,0 +1,75 @@
+#!/bin/bash
+# fsck on an instance that spills: clean after kill -9 and after the next store took over; damage to copies is named.
+. "$(dirname "$0")/lib.sh"
+
+# finds PATTERN OPTION...: fsck of the copy says it is damaged, and how
+finds() {
+    local pattern=$1 status=0
+    shift
+    granary fsck --copy "$work/bad" "$@" >"$work/out" 2>"$work/err" || status=$?
+    [ "$status" = 8 ] || fail "fsck $*: exit status $status instead of 8: $(cat "$work/out" "$work/err")"
+    grep -qE -- "^damage +$pattern" "$work/out" || fail "fsck $*: no '$pattern' in: $(cat "$work/out")"
+}
+
+# spoil: a fresh copy of the copy
+spoil() {
+    rm -rf "$work/bad"
+    cp -r --sparse=always "$work/copy" "$work/bad"
+}
+
+# flip FILE OFFSET: one bit of one byte
+flip() {
+    python3 -c 'import sys
+with open(sys.argv[1], "r+b") as file:
+    file.seek(int(sys.argv[2])); byte = file.read(1); file.seek(int(sys.argv[2])); file.write(bytes([byte[0] ^ 4]))' "$1" "$2"
+}
+
+clean() {
+    granary fsck --verify "$@" >"$work/out" 2>"$work/err" || fail "fsck $*: $(cat "$work/out" "$work/err")"
+    grep -q "^clean: 10 objects" "$work/out" || fail "fsck $*: $(cat "$work/out")"
+}
+
+granary up --executors 1 --memory 16M >/dev/null
+remember_prefix
+for n in 0 1 2 3 4 5 6 7 8 9; do
+    head -c 2500000 /dev/urandom | granary put - >>"$work/ids"
+done
+clean
+[ "$(granary ls --state disk --json | grep -c '"id"')" -gt 2 ] || fail "nothing was spilled: $(granary ls)"
+
+store=$(grep -o '"store_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')
+kill -STOP "$store"
+granary snapshot "$work/copy" 2>/dev/null
+id=$(granary ls --state disk 2>/dev/null | tail -n 1 | cut -d ' ' -f 1)
+file=$(granary stat "$id" --json 2>/dev/null | grep -o '"spill_file": [0-9]*' | grep -o '[0-9]*$')
+kill -CONT "$store"
+clean --copy "$work/copy"
+
+spoil
+rm "$work/bad/spill/spill.$file"
+finds "spill-missing +object $id: is on disk, but spill file $file"
+spoil
+truncate -s 100000 "$work/bad/spill/spill.$file"
+finds "spill-file .*spill.$file"
+spoil
+flip "$work/bad/spill/spill.$file" 20
+finds "spill-file .*spill.$file: its header"
+spoil
+flip "$work/bad/spill/spill.$file" 300000
+granary fsck --copy "$work/bad" >/dev/null || fail "a flipped byte of a frame is seen only with --verify"
+finds "spill-bytes +object [0-9a-f]{32}: spill file .*spill.$file: byte [0-9]+: " --verify
+spoil
+cp "$work/bad/spill/spill.$file" "$work/bad/spill/spill.99999"
+finds "spill-file .*spill.99999: its header names another number"
+rm -rf "$work/bad"
+
+# The store is killed; the next one, which the supervisor starts, has everything.
+kill -9 "$store"
+tail -s 0.02 --pid="$store" -f /dev/null
+while read -r id; do
+    granary get "$id" -o "$work/object"
+    [ "$(stat -c %s "$work/object")" = 2500000 ] || fail "object $id after a restart"
+done <"$work/ids"
+clean
+granary down >/dev/null
+[ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
