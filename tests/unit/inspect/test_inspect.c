@@ -1,4 +1,5 @@
 /* What an inspector tells of an instance that was made by hand. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -400,6 +401,65 @@ a_snapshot_is_a_copy(void **state)
     assert_true((uint64_t)st.st_blocks * 512 < MADE_SEGMENT_BYTES / 2);
 }
 
+/* ---- while somebody writes ---- */
+
+struct writer {
+    struct gr_slot *slots[8];
+    _Atomic bool stop;
+};
+
+/* What a store does when it moves objects: the word says that fields change, then what they are. */
+static void *
+write_slots(void *context)
+{
+    struct writer *writer = context;
+
+    for (uint64_t serial = 100; !atomic_load(&writer->stop); serial++) {
+        struct gr_slot *slot = writer->slots[serial % 8];
+
+        atomic_store(&slot->word, GR_WORD(serial, GR_SLOT_BETWEEN));
+        atomic_store(&slot->offset, serial * 64);
+        atomic_store(&slot->data_size, serial);
+        atomic_store(&slot->where_meta, (uint64_t)MADE_SEGMENT << 32 | (serial & 0xffff));
+        atomic_store(&slot->word, GR_WORD(serial, GR_SLOT_SEALED));
+    }
+    return NULL;
+}
+
+/* An object that is told of as sealed is as it was sealed, whatever is written meanwhile. */
+static void
+what_is_told_is_of_one_moment(void **state)
+{
+    struct world *world = *state;
+    struct writer writer = {.stop = false};
+    granary_object_info infos[16];
+    pthread_t thread;
+    size_t sealed = 0;
+
+    for (uint64_t n = 0; n < 8; n++) {
+        writer.slots[n] = made_object(&world->made, n, 0, 0);
+        writer.slots[n]->word = GR_WORD(1, GR_SLOT_BETWEEN);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, write_slots, &writer), 0);
+    for (int round = 0; round < 100 || (sealed == 0 && round < 100000); round++) {
+        uint64_t cursor = 0;
+        size_t count;
+
+        assert_int_equal(granary_inspect_objects(world->inspector, 1, NULL, &cursor, 16, infos, &count), GRANARY_OK);
+        for (size_t i = 0; i < count; i++) {
+            if (infos[i].state == GRANARY_OBJECT_SEALED) {
+                assert_int_equal(infos[i].data_size, infos[i].serial);
+                assert_int_equal(infos[i].offset, infos[i].serial * 64);
+                assert_int_equal(infos[i].meta_size, infos[i].serial & 0xffff);
+                sealed++;
+            }
+        }
+    }
+    atomic_store(&writer.stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(sealed > 0);
+}
+
 static void
 nothing_there_is_said(void **state)
 {
@@ -433,6 +493,7 @@ main(void)
         WITH_WORLD(holds_come_from_the_ledger),
         WITH_WORLD(events_come_in_order),
         WITH_WORLD(a_snapshot_is_a_copy),
+        WITH_WORLD(what_is_told_is_of_one_moment),
         cmocka_unit_test(nothing_there_is_said),
     };
 
