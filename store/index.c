@@ -63,17 +63,30 @@ insert(struct index *index, const struct index_object *object, enum gr_slot_stat
     return GRANARY_OK;
 }
 
-granary_err
-index_insert(struct index *index, const struct index_object *object, struct gr_slot **ret_slot)
+static granary_err
+insert_object(struct index *index, const struct index_object *object, enum gr_slot_state state,
+              struct gr_slot **ret_slot)
 {
     granary_err err;
 
     if (find(index, object->id, INDEX_PRESENT | ALIASES) != NULL) {
         return GRANARY_EEXIST;
     }
-    err = insert(index, object, GR_SLOT_SEALED, ret_slot);
+    err = insert(index, object, state, ret_slot);
     index->objects += err == GRANARY_OK;
     return err;
+}
+
+granary_err
+index_insert(struct index *index, const struct index_object *object, struct gr_slot **ret_slot)
+{
+    return insert_object(index, object, GR_SLOT_SEALED, ret_slot);
+}
+
+granary_err
+index_insert_spilled(struct index *index, const struct index_object *object, struct gr_slot **ret_slot)
+{
+    return insert_object(index, object, GR_SLOT_SPILLED, ret_slot);
 }
 
 void

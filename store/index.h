@@ -70,6 +70,9 @@ struct gr_slot *index_find_serial(const struct index *index, granary_id id, uint
  */
 granary_err index_insert(struct index *index, const struct index_object *object, struct gr_slot **ret_slot);
 
+/* The same for an object that is SPILLED. */
+granary_err index_insert_spilled(struct index *index, const struct index_object *object, struct gr_slot **ret_slot);
+
 /* The next slot that holds something, in any state, from *position on, which starts at 0; NULL at the end. */
 struct gr_slot *index_next(const struct index *index, uint64_t *position);
 

@@ -180,7 +180,8 @@ root_open(struct root *root, const struct gr_instance *instance, bool discard)
     root->shm->store_start_time = gr_process_start_time(getpid());
     root->shm->started_ms = (uint64_t)gr_wall_ms();
     atomic_store(&root->shm->store_pid, (uint32_t)getpid());
-    root_set_state(root, GR_CONTROL_ADOPTING);
+    /* A fresh one counts from when it serves: if this store dies before, the next one begins again. */
+    root_set_state(root, root->fresh ? GR_CONTROL_CLOSED : GR_CONTROL_ADOPTING);
     atomic_fetch_add(&root->shm->epoch, 1);
     CRASH_POINT(root_epoch);
     return GRANARY_OK;
@@ -232,6 +233,12 @@ root_stamp(struct root *root, int64_t wall_ms)
         CRASH_POINT(root_stamps);
     }
     return root->stamp;
+}
+
+void
+root_stamp_beyond(struct root *root, uint64_t stamp)
+{
+    root->stamp = stamp > root->stamp ? stamp : root->stamp;
 }
 
 uint32_t

@@ -44,6 +44,8 @@ void root_close(struct root *root);
 uint64_t root_serial(struct root *root);
 /* A stamp of that time, or of the near future when that is what it takes. */
 uint64_t root_stamp(struct root *root, int64_t wall_ms);
+/* Whatever the clock says: no stamp at or below this one from now on. */
+void root_stamp_beyond(struct root *root, uint64_t stamp);
 /* One of the root's counters. 0: they are used up. */
 uint32_t root_number(_Atomic uint32_t *next);
 

@@ -22,6 +22,7 @@
 #include "store/events.h"
 #include "store/lease_region.h"
 #include "store/reclaim.h"
+#include "store/revive.h"
 #include "store/session.h"
 #include "store/store.h"
 #include "store/teardown.h"
@@ -254,7 +255,7 @@ store_create(const struct store_options *options, struct store **ret_store)
     if ((err = victims_create(&store->victims)) != GRANARY_OK || (err = events_open(store)) != GRANARY_OK ||
         (err = lease_region_create(STORE_MAX_CLIENTS, &store->leases)) != GRANARY_OK ||
         (err = open_doors(store)) != GRANARY_OK || (err = adopt(store, memory / 4096 * 4096)) != GRANARY_OK ||
-        (err = listen_for_clients(store)) != GRANARY_OK) {
+        (store->root.fresh && (err = revive(store)) != GRANARY_OK) || (err = listen_for_clients(store)) != GRANARY_OK) {
         goto fail;
     }
     describe(store);

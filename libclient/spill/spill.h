@@ -75,4 +75,7 @@ granary_err level_scan_directory(const char *dir, const struct level_visitor *vi
 /* The same for one file; file->err tells when it is not there. */
 granary_err level_scan_file(const char *path, uint32_t number, const struct level_visitor *visitor);
 
+/* Remove every file that is not complete and persistent, as far as it is of this release. */
+void level_clear_directory(const char *dir);
+
 #endif

@@ -172,32 +172,10 @@ directory_records(void *self, uint32_t file, const struct level_visitor *visitor
     return level_scan_file(path, file, visitor);
 }
 
-static granary_err
-clear_file(void *context, const struct level_file *file)
-{
-    bool known = file->err == GRANARY_OK || (file->err == GRANARY_ECORRUPT && file->session[0] != '\0');
-
-    (void)context;
-    /* What another release made, or what a failing device hides, is not ours to throw away. */
-    if (file->err == GRANARY_ESTATE || (known && (file->flags & LEVEL_FILE_PERSISTENT) == 0)) {
-        (void)unlink(file->path);
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-clear_record(void *context, const struct level_file *file, const struct level_record *record)
-{
-    (void)context;
-    (void)file;
-    (void)record;
-    return GRANARY_OK;
-}
-
 void
 directory_clear(void *self)
 {
-    const struct level_visitor visitor = {.file = clear_file, .record = clear_record};
+    const struct directory *directory = self;
 
-    (void)directory_scan(self, &visitor);
+    level_clear_directory(directory->path);
 }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "daemons.h"
+#include "spill/spill.h"
 
 /* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory.
  */
@@ -72,7 +73,8 @@ leftovers_sweep(const struct gr_instance *instance)
     char path[PATH_MAX];
 
     (void)gr_instance_sweep_shm(instance);
-    gr_remove_tree(instance->spill_default);
+    level_clear_directory(instance->spill_default);
+    (void)rmdir(instance->spill_default); /* stays when persistent objects are in it */
     for (size_t i = 0; i < sizeof runtime_files / sizeof runtime_files[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", instance->runtime, runtime_files[i]);
         gr_remove_tree(path);

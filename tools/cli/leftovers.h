@@ -23,8 +23,8 @@ granary_err leftovers_check_directory(const struct gr_instance *instance);
  */
 void leftovers_await(const struct gr_instance *instance);
 
-/* Remove the instance's shared memory, spill files, its files in the runtime directory and that if nothing is left, and
- * the directory above when it is ours. */
+/* Remove the instance's shared memory, spill files (but persistent ones), its files in the runtime directory and that
+ * if nothing is left, and the directory above when it is ours. */
 void leftovers_sweep(const struct gr_instance *instance);
 
 #endif

@@ -47,6 +47,33 @@ serve(void *store)
     return NULL;
 }
 
+static void
+start(struct live *live)
+{
+    live->options.stop_fd = live->stop_fd = eventfd(0, EFD_CLOEXEC);
+    assert_int_equal(store_create(&live->options, &live->store), GRANARY_OK);
+    assert_int_equal(pthread_create(&live->thread, NULL, serve, live->store), 0);
+}
+
+static void
+stop(struct live *live)
+{
+    const uint64_t one = 1;
+
+    assert_int_equal(write(live->stop_fd, &one, sizeof one), sizeof one);
+    (void)pthread_join(live->thread, NULL);
+    assert_true(store_audit(live->store));
+    store_destroy(live->store);
+    gr_fd_close(&live->stop_fd);
+}
+
+void
+live_restart(struct live *live)
+{
+    stop(live);
+    start(live);
+}
+
 void
 live_start(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes)
 {
@@ -56,21 +83,18 @@ live_start(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes)
 void
 live_start_levels(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes, granary_levels levels)
 {
-    struct store_options options = {.instance = live->instance,
-                                    .memory_bytes = memory_bytes,
-                                    .spill_dir = live->spill,
-                                    .disk_quota_bytes = disk_quota_bytes,
-                                    .levels = levels};
-
     (void)setenv("GRANARY_LOG", "error", 1); /* warnings are what these tests provoke */
     gr_log_init("store");
     live_init(live);
+    live->options = (struct store_options){.instance = live->instance,
+                                           .memory_bytes = memory_bytes,
+                                           .spill_dir = live->spill,
+                                           .disk_quota_bytes = disk_quota_bytes,
+                                           .levels = levels};
     if ((levels & GRANARY_LEVEL_REMOTE) != 0) {
-        options.remote_dir = live->remote;
+        live->options.remote_dir = live->remote;
     }
-    options.stop_fd = live->stop_fd = eventfd(0, EFD_CLOEXEC);
-    assert_int_equal(store_create(&options, &live->store), GRANARY_OK);
-    assert_int_equal(pthread_create(&live->thread, NULL, serve, live->store), 0);
+    start(live);
 }
 
 static int
@@ -92,13 +116,7 @@ entries_of(const char *path)
 void
 live_stop(struct live *live)
 {
-    const uint64_t one = 1;
-
-    assert_int_equal(write(live->stop_fd, &one, sizeof one), sizeof one);
-    (void)pthread_join(live->thread, NULL);
-    assert_true(store_audit(live->store));
-    store_destroy(live->store);
-    gr_fd_close(&live->stop_fd);
+    stop(live);
     assert_int_not_equal(access(live->instance, F_OK), 0);
     assert_int_equal(entries_of(live->spill), 0);
     assert_int_equal(entries_of(live->remote), 0);

@@ -14,6 +14,7 @@ struct live {
     char spill[80];
     char remote[80];
     struct gr_instance paths;
+    struct store_options options;
     struct store *store;
     pthread_t thread;
     int stop_fd;
@@ -26,6 +27,8 @@ void live_fini(struct live *live);
 void live_start(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes);
 /* With these levels; 0: as live_start(). */
 void live_start_levels(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes, granary_levels levels);
+/* Stop in order, and start another store in its place: what is persistent stays. */
+void live_restart(struct live *live);
 /* Stop, audit the account, destroy: no shared memory, socket or spill file is left. */
 void live_stop(struct live *live);
 

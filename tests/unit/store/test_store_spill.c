@@ -325,6 +325,67 @@ a_full_disk_spills_to_the_remote_level(void **state)
     live_stop(&live);
 }
 
+/* What is persistent comes back with its session when nothing of it is in memory any more; the rest does not. */
+static void
+persistent_objects_survive_a_restart(void **state)
+{
+    const size_t size = 700 * KIB;
+    struct live live;
+    granary_client *client, *other;
+    granary_object_info info;
+    int64_t sealed_at_ms;
+
+    (void)state;
+    live_start(&live, 8 * MIB, 0);
+    client = live_connect(&live, NULL);
+    other = live_connect(&live, "another");
+    for (uint64_t n = 1; n <= 4; n++) {
+        assert_int_equal(live_put(client, n, size), GRANARY_OK);
+    }
+    assert_int_equal(live_put(other, 9, 100), GRANARY_OK);
+    assert_int_equal(move(client, 1, GRANARY_LEVEL_DISK, 0), GRANARY_OK);
+    assert_int_equal(move(client, 2, GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY), GRANARY_OK);
+    assert_int_equal(move(client, 3, 0, GRANARY_LEVEL_MEMORY), GRANARY_OK); /* spilled, not persistent */
+    assert_int_equal(move(other, 9, GRANARY_LEVEL_DISK, 0), GRANARY_OK);
+    sealed_at_ms = info_of(client, 1).sealed_at_ms;
+    granary_disconnect(client);
+    granary_disconnect(other);
+
+    live_restart(&live);
+    client = live_connect(&live, NULL);
+    other = live_connect(&live, "another");
+    assert_int_equal(stat_of(client).objects, 3);
+    for (uint64_t n = 1; n <= 2; n++) {
+        check_levels(client, n, GRANARY_LEVEL_DISK, true);
+        assert_int_equal(live_verify(client, n, size), GRANARY_OK);
+    }
+    assert_int_equal(info_of(client, 1).sealed_at_ms, sealed_at_ms);
+    assert_int_equal(live_verify(client, 3, size), GRANARY_ENOENT);
+    assert_int_equal(live_verify(client, 4, size), GRANARY_ENOENT);
+    assert_int_equal(live_verify(other, 9, 100), GRANARY_OK);
+    assert_int_equal(live_verify(client, 9, 100), GRANARY_ENOENT);
+    /* New objects never take the old ones' files. */
+    assert_int_equal(live_put(client, 5, size), GRANARY_OK);
+    assert_int_equal(move(client, 5, GRANARY_LEVEL_DISK, 0), GRANARY_OK);
+    for (uint64_t n = 1; n <= 5; n += 4) {
+        assert_int_equal(granary_object_delete(client, live_id(n), 0), GRANARY_OK);
+    }
+    granary_disconnect(client);
+    granary_disconnect(other);
+
+    live_restart(&live);
+    client = live_connect(&live, NULL);
+    other = live_connect(&live, "another");
+    assert_int_equal(granary_object_info_get(client, live_id(1), &info), GRANARY_ENOENT);
+    assert_int_equal(granary_object_info_get(client, live_id(5), &info), GRANARY_ENOENT);
+    assert_int_equal(live_verify(client, 2, size), GRANARY_OK);
+    assert_int_equal(granary_object_delete(client, live_id(2), 0), GRANARY_OK);
+    assert_int_equal(granary_object_delete(other, live_id(9), 0), GRANARY_OK);
+    granary_disconnect(client);
+    granary_disconnect(other);
+    live_stop(&live);
+}
+
 /* However objects are deleted, the disk holds no more than one and a half times what lives, soon after. */
 static void
 half_dead_files_are_rewritten(void **state)
@@ -405,10 +466,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slice_costs_its_frames),        cmocka_unit_test(slices_go_first_and_with_their_object),
-        cmocka_unit_test(objects_move_between_all_levels), cmocka_unit_test(moves_are_refused_for_a_reason),
-        cmocka_unit_test(moves_go_on_in_the_background),   cmocka_unit_test(a_full_disk_spills_to_the_remote_level),
-        cmocka_unit_test(half_dead_files_are_rewritten),   cmocka_unit_test(compaction_disturbs_nobody),
+        cmocka_unit_test(a_slice_costs_its_frames),
+        cmocka_unit_test(slices_go_first_and_with_their_object),
+        cmocka_unit_test(objects_move_between_all_levels),
+        cmocka_unit_test(moves_are_refused_for_a_reason),
+        cmocka_unit_test(moves_go_on_in_the_background),
+        cmocka_unit_test(a_full_disk_spills_to_the_remote_level),
+        cmocka_unit_test(persistent_objects_survive_a_restart),
+        cmocka_unit_test(half_dead_files_are_rewritten),
+        cmocka_unit_test(compaction_disturbs_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
