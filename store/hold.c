@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -180,8 +181,46 @@ end_record(struct session *session, uint32_t number)
     }
 }
 
+void
+hold_note_end(struct client *client, uint64_t request, uint32_t number)
+{
+    const struct gr_ledger_record *record = number == 0 ? NULL : ledger_record(&client->session->ledger, number);
+    struct gr_client_record *note = client->record;
+
+    if (request == 0) {
+        return;
+    }
+    note->ended_token = record == NULL ? 0 : record_token(record);
+    note->ended_id[0] = record == NULL ? 0 : record->id[0];
+    note->ended_id[1] = record == NULL ? 0 : record->id[1];
+    atomic_store_explicit(&note->ended_request, request, memory_order_release);
+    CRASH_POINT(hold_end_noted);
+}
+
+bool
+hold_was_noted(const struct client *client, uint64_t request, uint32_t *ret_number, granary_id *ret_id)
+{
+    const struct gr_client_record *note = client->record;
+
+    if (request == 0 || atomic_load_explicit(&note->ended_request, memory_order_relaxed) != request) {
+        return false;
+    }
+    *ret_number = note->ended_token == 0 ? 0 : ledger_find_token(&client->session->ledger, note->ended_token);
+    *ret_id = gr_id_from_words(note->ended_id[0], note->ended_id[1]);
+    return true;
+}
+
+/* A request, sent again: what it was to end ends, if it has not. */
+static void
+end_noted(struct session *session, enum gr_ledger_kind kind, uint32_t number)
+{
+    if (number != 0 && record_kind(ledger_record(&session->ledger, number)) == kind) {
+        end_record(session, number);
+    }
+}
+
 static granary_err
-end_by_token(struct client *client, enum gr_ledger_kind kind, uint64_t token)
+end_by_token(struct client *client, enum gr_ledger_kind kind, uint64_t token, uint64_t request)
 {
     struct ledger *ledger = &client->session->ledger;
     uint32_t number = ledger_find_token(ledger, token);
@@ -195,6 +234,7 @@ end_by_token(struct client *client, enum gr_ledger_kind kind, uint64_t token)
         return gr_fail(GRANARY_EPERM, "%s %llu: belongs to client %u, and ends with it", what,
                        (unsigned long long)token, record->client);
     }
+    hold_note_end(client, request, number);
     end_record(client->session, number);
     return GRANARY_OK;
 }
@@ -213,12 +253,19 @@ end_hold(struct client *client, enum gr_ledger_kind kind, const struct gr_hold *
 {
     struct ledger *ledger = &client->session->ledger;
     char text[GRANARY_ID_TEXT + 1];
+    uint32_t number;
+    granary_id id;
 
+    if (hold_was_noted(client, hold->request, &number, &id)) {
+        end_noted(client->session, kind, number);
+        return GRANARY_OK;
+    }
     if (hold->token != 0) {
-        return end_by_token(client, kind, hold->token);
+        return end_by_token(client, kind, hold->token, hold->request);
     }
     for (uint32_t at = ledger_first_of(ledger, id_in(hold)); at != 0; at = ledger_note(ledger, at)->id_next) {
         if (is_meant(client, ledger_record(ledger, at), kind, hold)) {
+            hold_note_end(client, hold->request, at);
             end_record(client->session, at);
             return GRANARY_OK;
         }

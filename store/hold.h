@@ -14,7 +14,7 @@
 granary_err hold_check_text(const char text[GR_LEDGER_TEXT], const char *what);
 
 /*
- * Pins and references of the client. The same request is done once. EINVAL: the request is another one's.
+ * Pins and references of the client. The same request is done once. EINVAL: its number is another one's.
  *
  * Errors  hold_pin: EFULL the object has too many pins, or the ledger no room · ENOMEM; hold_unpin: ENOENT · EPERM;
  *         hold_reference: ENOENT no object · as hold_pin; hold_unreference: as hold_unpin
@@ -30,6 +30,15 @@ granary_err hold_unreference(struct client *client, const struct gr_hold *hold);
  */
 granary_err hold_lease(struct client *client, granary_id id, uint64_t serial, uint64_t request);
 granary_err hold_unlease(struct client *client, uint64_t request);
+
+/*
+ * A request of the client takes a record out: noted first, so that the same request, sent again after a restart, takes
+ * no other one. number 0: there is none.
+ */
+void hold_note_end(struct client *client, uint64_t request, uint32_t number);
+/* Whether that request was noted already. Then *ret_number is its record, 0 when it has gone, and *ret_id its object.
+ */
+bool hold_was_noted(const struct client *client, uint64_t request, uint32_t *ret_number, granary_id *ret_id);
 
 /* The creator's reference to a counted object, before it is sealed; and taken back when the seal fails. */
 granary_err hold_creator(struct client *client, granary_id id);

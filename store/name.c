@@ -96,14 +96,21 @@ bind(struct client *client, const struct gr_name *request, granary_id id, uint32
     return GRANARY_OK;
 }
 
-/* Whether the client sent this request before, and what the answer was. */
+/* Whether the client sent this request before, and what the answer was; what it had not got to is done. */
 static bool
-was_done(const struct client *client, const struct gr_name *request, granary_id *ret_previous)
+was_done(struct client *client, const struct gr_name *request, granary_id *ret_previous)
 {
     const struct ledger *ledger = &client->session->ledger;
     uint32_t done = ledger_find_request(ledger, client->number, request->request);
     const struct gr_ledger_record *record = done == 0 ? NULL : ledger_record(ledger, done);
+    uint32_t number;
 
+    if (hold_was_noted(client, request->request, &number, ret_previous)) {
+        if (number != 0 && record_kind(ledger_record(ledger, number)) == GR_LEDGER_NAME) {
+            unbind(client->session, number);
+        }
+        return true;
+    }
     if (record == NULL || record_kind(record) != GR_LEDGER_NAME ||
         strncmp(record->text, request->name, sizeof record->text) != 0) {
         return false;
@@ -145,8 +152,11 @@ name_set(struct client *client, const struct gr_name *request, granary_id *ret_p
             return object_not_found(id);
         }
         err = bind(client, request, id, bound);
-    } else if (bound != 0) {
-        unbind(session, bound);
+    } else {
+        hold_note_end(client, request->request, bound);
+        if (bound != 0) {
+            unbind(session, bound);
+        }
     }
     if (err == GRANARY_OK) {
         *ret_previous = now;

@@ -293,7 +293,10 @@ struct gr_client_record {
     uint64_t since_ms;
     char tag[32];
     _Atomic uint64_t ring_begun; /* ring_tail + 1 while that entry is executed: it may have been, or not */
-    uint64_t reserved1[4];
+    /* The last request that took a ledger record out, noted before it goes: sent again, it takes no other one. */
+    _Atomic uint64_t ended_request; /* its number; written last */
+    uint64_t ended_token;
+    uint64_t ended_id[2]; /* what the record was about */
 };
 _Static_assert(sizeof(struct gr_client_record) == 128, "part of the layout");
 

@@ -548,6 +548,17 @@ hostile_holds_are_refused(void **state)
     bad.token = first;
     assert_int_equal(raw_hold(&raw, GR_STORE_UNPIN, &bad, &token), GRANARY_OK);
     assert_int_equal(live_holds(client, 1), 0);
+    /* Of three pins, a request to take one back takes one, however often it is sent. */
+    for (good.request = 11; good.request <= 13; good.request++) {
+        assert_int_equal(raw_hold(&raw, GR_STORE_PIN, &good, &token), GRANARY_OK);
+    }
+    good.request = 14;
+    assert_int_equal(raw_hold(&raw, GR_STORE_UNPIN, &good, &token), GRANARY_OK);
+    assert_int_equal(raw_hold(&raw, GR_STORE_UNPIN, &good, &token), GRANARY_OK);
+    assert_int_equal(live_holds(client, 1), 2);
+    good.request = 15;
+    assert_int_equal(raw_hold(&raw, GR_STORE_UNPIN, &good, &token), GRANARY_OK);
+    assert_int_equal(live_holds(client, 1), 1);
     raw_close(&raw);
     granary_disconnect(client);
     live_stop(&live);
@@ -662,6 +673,21 @@ hostile_names_are_refused(void **state)
     assert_int_equal(granary_name_get(client, "n", &bound), GRANARY_OK);
     assert_memory_equal(&bound, &id, sizeof id);
     assert_int_equal(live_holds(client, 1), 1);
+    /* Dropped, bound by another, dropped again by the same request: the other's stays, and the answer is the same. */
+    request = (struct gr_name){.request = 8, .name = "n"};
+    for (int round = 0; round < 2; round++) {
+        struct gr_name reply;
+
+        assert_int_equal(raw_ask(&raw, GR_STORE_NAME_SET, &request, sizeof request, &frame), GRANARY_OK);
+        memcpy(&reply, frame.body, sizeof reply);
+        gr_frame_in_reset(&frame);
+        assert_memory_equal(reply.id, &id, sizeof id);
+        if (round == 0) {
+            assert_int_equal(granary_name_set(client, "n", live_id(2), GRANARY_NAME_NEW, (granary_id){{0}}, NULL),
+                             GRANARY_OK);
+        }
+    }
+    assert_int_equal(live_holds(client, 2), 1);
     raw_close(&raw);
     granary_disconnect(client);
     live_stop(&live);
