@@ -105,7 +105,8 @@ get_part(granary_client *client, granary_id id, const struct part *part, int tim
             if (err == GRANARY_OK) {
                 return GRANARY_OK;
             }
-            err = err == GRANARY_ESTATE ? GRANARY_OK : err;
+            /* Not spilled any more, or not the same object, or gone: the index knows which. */
+            err = err == GRANARY_ESTATE || err == GRANARY_ENOENT ? GRANARY_OK : err;
         }
     }
     if (err == GRANARY_OK) {

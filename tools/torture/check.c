@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define SHOWN     24u /* events before the impossible one; half as many behind it */
 #define OPEN_MOST 64u /* operations on one object under way at the same time, those without an end among them */
 
 struct event {
@@ -77,7 +78,7 @@ applies(const struct op *op, uint64_t *value)
         *value = 0;
         return there;
     default:
-        return op->outcome == OP_NO ? !there : *value == op->value;
+        return op->outcome == OP_NO ? !there : op->value == 0 ? there : *value == op->value;
     }
 }
 
@@ -182,18 +183,22 @@ outcome_name(const struct op *op)
     return names[op->outcome];
 }
 
-/* The last things that happened to the object, the impossible one at the end. */
+/* What happened to the object about the time of the event that is impossible, and what nobody knows the end of. */
 static void
-complain(FILE *out, uint32_t object, const struct event *events, size_t at, bool wide)
+complain(FILE *out, uint32_t object, const struct event *events, size_t count, size_t at, bool wide)
 {
+    static const char *const ways[] = {"", "batch", "part"};
+
     (void)fprintf(out, "object %u: %s\n", object,
-                  wide ? "too many operations at once to tell" : "the last of these cannot be true:");
-    for (size_t i = at < 24 ? 0 : at - 24; i <= at; i++) {
+                  wide ? "too many operations at once to tell" : "what is marked cannot be true:");
+    for (size_t i = 0; i < count; i++) {
         const struct op *op = events[i].op;
 
-        (void)fprintf(out, "  %" PRId64 ".%06" PRId64 " %-5s %-6s %-7s %" PRIx64 "\n", events[i].at_ns / 1000000000,
-                      events[i].at_ns / 1000 % 1000000, events[i].end ? "end" : "begin", kind_name(op),
-                      outcome_name(op), op->value);
+        if ((i + SHOWN >= at && i <= at + SHOWN / 2) || op->outcome == OP_UNKNOWN) {
+            (void)fprintf(out, "%s %" PRId64 ".%06" PRId64 " %-5s %-6s %-5s %-7s %" PRIx64 "\n", i == at ? "*" : " ",
+                          events[i].at_ns / 1000000000, events[i].at_ns / 1000 % 1000000,
+                          events[i].end ? "end" : "begin", kind_name(op), ways[op->way], outcome_name(op), op->value);
+        }
     }
 }
 
@@ -208,7 +213,7 @@ check_object(struct search *search, uint32_t object, const struct event *events,
     set_add(search, &search->now, (struct configuration){0, 0});
     for (size_t i = 0; i < count; i++) {
         if (!take_event(search, &events[i], &wide)) {
-            complain(complaints, object, events, i, wide);
+            complain(complaints, object, events, count, i, wide);
             return false;
         }
     }

@@ -40,7 +40,7 @@ history_destroy(struct history *history)
 }
 
 struct op *
-history_begin(struct history *history, enum op_kind kind, uint32_t object)
+history_begin(struct history *history, enum op_kind kind, enum op_way way, uint32_t object)
 {
     uint64_t count = atomic_load_explicit(&history->count, memory_order_relaxed);
     struct op *op = &history->ops[count];
@@ -49,6 +49,7 @@ history_begin(struct history *history, enum op_kind kind, uint32_t object)
         return NULL;
     }
     op->kind = (uint8_t)kind;
+    op->way = (uint8_t)way;
     op->object = object;
     op->began_ns = gr_now_ns();
     atomic_store_explicit(&history->count, count + 1, memory_order_release);

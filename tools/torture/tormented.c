@@ -90,11 +90,10 @@ fill(char *bytes, uint64_t size, uint32_t object, uint64_t value)
     memcpy(bytes, &word, size);
 }
 
+/* Whether bytes are what fill() goes on with from this word. */
 static bool
-is_whole(const char *bytes, uint64_t size, uint64_t value)
+follows(const char *bytes, uint64_t size, uint64_t word)
 {
-    uint64_t word = mixed(value);
-
     for (; size >= sizeof word; size -= sizeof word, bytes += sizeof word, word += 0x9e3779b97f4a7c15ull) {
         if (memcmp(bytes, &word, sizeof word) != 0) {
             return false;
@@ -123,7 +122,8 @@ verify(struct torment *torment, const granary_view *view, uint32_t object)
     if (whole) {
         memcpy(&content, view->data, sizeof content);
         whole = content.object == object &&
-                is_whole((const char *)view->data + sizeof content, view->data_size - sizeof content, content.value) &&
+                follows((const char *)view->data + sizeof content, view->data_size - sizeof content,
+                        mixed(content.value)) &&
                 (view->meta_size == 0 || memcmp(view->meta, &content.value, sizeof content.value) == 0);
     }
     atomic_fetch_add(&torment->verified, 1);
@@ -141,6 +141,8 @@ count_error(struct torment *torment, granary_err err, const char *what, uint32_t
 {
     if (err == GRANARY_EFULL) {
         atomic_fetch_add(&torment->full, 1);
+    } else if (err == GRANARY_ETIMEDOUT) {
+        atomic_fetch_add(&torment->late, 1);
     } else {
         complain(torment, what, object);
         atomic_fetch_add(err == GRANARY_ECORRUPT || err == GRANARY_EIO ? &torment->damaged : &torment->refused, 1);
@@ -217,7 +219,7 @@ prepare(struct tormented *self, uint32_t object, struct op *op, granary_buffer *
 static void
 do_put(struct tormented *self, uint32_t object)
 {
-    struct op *op = history_begin(self->history, OP_PUT, object);
+    struct op *op = history_begin(self->history, OP_PUT, OP_PLAIN, object);
     granary_buffer buffer;
     granary_err err;
 
@@ -254,7 +256,7 @@ do_put_batch(struct tormented *self)
         if (size > sizeof bytes) {
             continue;
         }
-        if ((op = history_begin(self->history, OP_PUT, object)) == NULL) {
+        if ((op = history_begin(self->history, OP_PUT, OP_BATCH, object)) == NULL) {
             break;
         }
         op->value = value = history_value(self->history, self->self, op);
@@ -282,7 +284,7 @@ do_put_batch(struct tormented *self)
 static void
 do_delete(struct tormented *self, uint32_t object)
 {
-    struct op *op = history_begin(self->history, OP_DELETE, object);
+    struct op *op = history_begin(self->history, OP_DELETE, OP_PLAIN, object);
     granary_err err;
 
     if (op == NULL) {
@@ -299,7 +301,7 @@ do_delete(struct tormented *self, uint32_t object)
 static bool
 get(struct torment *torment, granary_client *client, struct history *history, uint32_t object, struct held *ret_held)
 {
-    struct op *op = history_begin(history, OP_GET, object);
+    struct op *op = history_begin(history, OP_GET, OP_PLAIN, object);
     granary_err err;
 
     if (op == NULL) {
@@ -371,7 +373,7 @@ do_get_batch(struct tormented *self)
     for (size_t i = 0; i < BATCH; i++) {
         objects[i] = (uint32_t)(tormented_random(&self->seed) % self->torment->objects);
         ids[i] = object_id(objects[i]);
-        if ((ops[i] = history_begin(self->history, OP_GET, objects[i])) == NULL) {
+        if ((ops[i] = history_begin(self->history, OP_GET, OP_BATCH, objects[i])) == NULL) {
             return;
         }
     }
@@ -385,6 +387,66 @@ do_get_batch(struct tormented *self)
         granary_object_release_many(self->client, views, BATCH);
     } else if (err != GRANARY_ENOENT) {
         count_error(self->torment, err, "get_many", objects[failed]);
+    }
+}
+
+/* A part of an object: of a spilled one, little else is read. */
+static void
+do_get_range(struct tormented *self, uint32_t object)
+{
+    uint64_t words = (tormented_size(self->torment, object) - sizeof(struct content)) / sizeof(uint64_t);
+    uint64_t first = words == 0 ? 0 : tormented_random(&self->seed) % words;
+    uint64_t count = words == 0 ? 0 : 1 + tormented_random(&self->seed) % (words - first);
+    struct op *op = history_begin(self->history, OP_GET, OP_PART, object);
+    granary_view view;
+    uint64_t word;
+    granary_err err;
+
+    if (op == NULL) {
+        return;
+    }
+    err = granary_object_get_range(self->client, object_id(object), sizeof(struct content) + first * sizeof word,
+                                   count * sizeof word, 0, &view);
+    history_end(op, err == GRANARY_OK ? OP_YES : err == GRANARY_ENOENT ? OP_NO : OP_NOTHING, 0);
+    if (err != GRANARY_OK) {
+        if (err != GRANARY_ENOENT) {
+            count_error(self->torment, err, "get_range", object);
+        }
+        return;
+    }
+    /* Which put it is of, the part does not tell; but it must be of one only. */
+    memcpy(&word, view.data, count == 0 ? 0 : sizeof word);
+    if (view.data_size != count * sizeof word || !follows(view.data, view.data_size, word)) {
+        complain(self->torment, "damaged part", object);
+        atomic_fetch_add(&self->torment->damaged, 1);
+    }
+    atomic_fetch_add(&self->torment->verified, 1);
+    granary_object_release(self->client, &view);
+}
+
+/* Advice and moves, which change nothing that a get can see. */
+static void
+do_move(struct tormented *self, uint32_t object)
+{
+    granary_id id = object_id(object);
+    granary_err err;
+
+    switch (tormented_random(&self->seed) % 4) {
+    case 0:
+        err = granary_object_move(self->client, id, GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, ROOM_MS);
+        break;
+    case 1:
+        err = granary_object_move(self->client, id, GRANARY_LEVEL_DISK, 0, ROOM_MS);
+        break;
+    case 2:
+        err = granary_object_prefetch(self->client, &id, 1);
+        break;
+    default:
+        err = granary_object_hint(self->client, id, (int)(tormented_random(&self->seed) % 200), -1);
+        break;
+    }
+    if (err != GRANARY_OK && err != GRANARY_ENOENT && err != GRANARY_EBUSY && err != GRANARY_ETIMEDOUT) {
+        count_error(self->torment, err, "move", object);
     }
 }
 
@@ -429,8 +491,12 @@ tormented_run(struct torment *torment, unsigned number, uint64_t seed)
             do_put_batch(&self);
         } else if (dice < 42) {
             do_delete(&self, object);
-        } else if (dice < 92) {
+        } else if (dice < 87) {
             do_get(&self, object);
+        } else if (dice < 90) {
+            do_get_range(&self, object);
+        } else if (dice < 93) {
+            do_move(&self, object);
         } else if (dice < 95) {
             do_get_batch(&self);
         } else if (dice < 98) {

@@ -14,6 +14,7 @@ struct torment {
     _Atomic uint64_t verified; /* contents that were looked at, byte for byte */
     _Atomic uint64_t damaged;  /* ... and were not what was put */
     _Atomic uint64_t full;     /* calls that found no room: fine */
+    _Atomic uint64_t late;     /* calls that ended with ETIMEDOUT: nothing is lost, but somebody waited too long */
     _Atomic uint64_t refused;  /* calls that failed as none should */
     _Atomic uint64_t account_errors;
     uint32_t objects;

@@ -231,6 +231,7 @@ report(const struct run *run, bool clean)
     (void)printf("checksums verified %" PRIu64 "\n", atomic_load(&torment->verified));
     (void)printf("damaged            %" PRIu64 "\n", damaged);
     (void)printf("objects lost       %zu\n", run->lost);
+    (void)printf("calls timed out    %" PRIu64 "\n", atomic_load(&torment->late));
     (void)printf("calls failed       %" PRIu64 "\n", refused);
     (void)printf("account errors     %" PRIu64 "\n", account);
     return !run->broken && clean && run->lost == 0 && damaged + refused + account == 0 &&

@@ -27,7 +27,7 @@ wrong_objects(const struct line *lines, size_t count)
     assert_non_null(history);
     assert_non_null(nowhere);
     for (size_t i = 0; i < count; i++) {
-        struct op *op = history_begin(history, lines[i].kind, 0);
+        struct op *op = history_begin(history, lines[i].kind, OP_PLAIN, 0);
 
         assert_non_null(op);
         op->began_ns = lines[i].began;
