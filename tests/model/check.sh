@@ -1,0 +1,50 @@
+#!/bin/bash
+# check.sh MODEL: SPIN finds no error in the model, and the error in each control, from which one thing was left out.
+set -eu
+
+command -v spin >/dev/null || { echo "skipped: spin is not installed"; exit 77; }
+model=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# search DEFINES...: prints the number of errors SPIN found, and of states
+search() {
+    rm -f pan*
+    spin -a "$@" "$model" >spin.out 2>&1 || { cat spin.out >&2; return 1; }
+    # Most of the time is the compiler's: a control's error is found at once.
+    "${CC:-cc}" "$optimize" -w -DSAFETY -DMEMLIM=2000 -o pan pan.c
+    ./pan -m100000 >pan.out 2>&1 || { cat pan.out >&2; return 1; }
+    ! grep -qE 'max search depth too small|reached -DMEMLIM|out of memory' pan.out || { cat pan.out >&2; return 1; }
+    sed -n 's/.*errors: \([0-9]*\).*/\1/p; s/^ *\([0-9]*\) states, stored.*/\1/p' pan.out | xargs
+}
+
+failed=0
+
+# expect ERRORS DEFINES...
+expect() {
+    local expected=$1 optimize=-O$((1 - $1)) errors states
+    shift
+    read -r errors states < <(search "$@") || errors=none
+    echo "$* : $errors errors, ${states:-0} states"
+    if [ "$errors" != "$expected" ]; then
+        echo "FAILED: $expected errors were expected" >&2
+        failed=1
+    fi
+}
+
+expect 0 -DACTIVE=2 -DOPS=3 -DCRASHES=0 -DDO_EVICT
+expect 0 -DACTIVE=1 -DOPS=4 -DCRASHES=1 -DDO_EVICT -DDO_DELETE
+expect 0 -DACTIVE=1 -DOPS=4 -DCRASHES=0 -DDO_PAGES
+expect 0 -DACTIVE=1 -DOPS=2 -DCRASHES=1 -DDO_PAGES -DDO_EVICT
+
+expect 1 -DNOFENCE -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
+expect 1 -DNOSTOREFENCE -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
+expect 1 -DNOCHECK -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
+expect 1 -DEARLYFREE -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
+expect 1 -DREUSE -DACTIVE=1 -DOPS=2 -DCRASHES=0 -DDO_EVICT
+expect 1 -DNOBETWEEN -DACTIVE=1 -DOPS=1 -DCRASHES=1 -DDO_EVICT
+expect 1 -DNORECHECK -DACTIVE=1 -DOPS=4 -DCRASHES=0 -DDO_PAGES
+expect 1 -DNOMOVED -DACTIVE=1 -DOPS=2 -DCRASHES=0 -DDO_PAGES -DDO_EVICT
+expect 1 -DNOLOOK -DACTIVE=1 -DOPS=2 -DCRASHES=0 -DDO_PAGES
+exit $failed
