@@ -19,6 +19,23 @@
 /* So many looks at an object that is about to change go without a pause. */
 #define SPINS_BUSY 4096u
 
+/*
+ * A hazard is published by a sequentially consistent read-modify-write: the word behind it is loaded when the store can
+ * see the hazard, and not before. GRANARY_WEAK_FENCE leaves that out for a test that must notice.
+ */
+static inline bool
+hazard_set(_Atomic uint64_t *way, uint64_t *expected, uint64_t hazard)
+{
+#ifdef GRANARY_WEAK_FENCE
+    (void)expected; /* one thread to a lease page */
+    atomic_store_explicit(way, hazard, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    return true;
+#else
+    return atomic_compare_exchange_strong(way, expected, hazard);
+#endif
+}
+
 /* Take a hazard for a serial: its way + 1, or 0 when the set is full. */
 static unsigned
 hazard_take(struct gr_lease_page *page, uint64_t serial)
@@ -33,7 +50,7 @@ hazard_take(struct gr_lease_page *page, uint64_t serial)
             uint64_t hazard = atomic_load_explicit(&set[way], memory_order_relaxed);
 
             while (GR_HAZARD_SERIAL(hazard) == serial && GR_HAZARD_COUNT(hazard) < COUNT_MAX) {
-                if (atomic_compare_exchange_weak(&set[way], &hazard, hazard + 1)) {
+                if (hazard_set(&set[way], &hazard, hazard + 1)) {
                     return way + 1;
                 }
             }
@@ -44,7 +61,7 @@ hazard_take(struct gr_lease_page *page, uint64_t serial)
         if (empty == GR_HAZARD_WAYS) {
             return 0;
         }
-        if (atomic_compare_exchange_strong(&set[empty], &none, GR_HAZARD(serial, 1))) {
+        if (hazard_set(&set[empty], &none, GR_HAZARD(serial, 1))) {
             return empty + 1;
         }
     }
