@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "store/client.h"
 #include "store/giveback.h"
+#include "store/node.h"
 #include "store/queue.h"
 #include "store/reclaim.h"
 #include "store/supply.h"
@@ -166,33 +167,33 @@ segment_settle(struct store *store, struct segment *segment)
     set_idle(store, segment, true);
 }
 
-/* How good a warm segment is for a wish; 0: not at all. */
+/* How good a warm segment is for a wish; 0: not at all. Fresh memory of the right node is better than warm memory of
+ * another one, while there is any. */
 static unsigned
-suits(const struct memory_wish *wish, const struct segment *segment, uint64_t min, uint64_t want)
+suits(const struct memory_wish *wish, const struct segment *segment, uint64_t min, uint64_t want, bool any_node)
 {
     uint64_t most = want > 2 * min ? want : 2 * min;
 
     if (segment->session != wish->session || (segment->writer != NULL && segment->writer != wish->client) ||
-        segment->size < min || segment->size > most) {
+        segment->size < min || segment->size > most || (segment->node != wish->node && !any_node)) {
         return 0;
     }
-    /* Of the right node; large enough; mapped by the writer already. */
-    return 1 + (segment->node == wish->node ? 4 : 0) + (segment->size >= want ? 2 : 0) +
-           (segment->writer == wish->client ? 1 : 0);
+    /* Large enough; mapped by the writer already. */
+    return 1 + (segment->size >= want ? 2 : 0) + (segment->writer == wish->client ? 1 : 0);
 }
 
 /* Most recently freed first among equals; never written by somebody else who is still there. */
 static struct segment *
-find_warm(struct store *store, const struct memory_wish *wish, uint64_t min, uint64_t want)
+find_warm(struct store *store, const struct memory_wish *wish, uint64_t min, uint64_t want, bool any_node)
 {
     struct segment *best = NULL;
     unsigned best_suits = 0;
     unsigned looks = 0;
 
-    for (struct list *node = store->idle.prev; node != &store->idle && looks < WARM_LOOKS && best_suits < 8;
+    for (struct list *node = store->idle.prev; node != &store->idle && looks < WARM_LOOKS && best_suits < 4;
          node = node->prev, looks++) {
         struct segment *segment = list_owner(node, struct segment, in_order);
-        unsigned suited = suits(wish, segment, min, want);
+        unsigned suited = suits(wish, segment, min, want, any_node);
 
         if (suited > best_suits ||
             (suited > 0 && suited == best_suits && segment->size < want && segment->size > best->size)) {
@@ -333,36 +334,43 @@ fit_quota(const struct session *session, uint64_t min, uint64_t *want)
     return GRANARY_OK;
 }
 
+static void
+grant_warm(struct store *store, const struct memory_wish *wish, uint64_t want, struct segment *segment)
+{
+    if (wish->client != NULL) {
+        supply_note(wish->session, wish->node, want, segment);
+    }
+    supply_taken(store, segment);
+    set_idle(store, segment, false);
+    segment_set_request(segment, request_of(wish));
+    segment_reopen(segment, &store->account, wish->client == NULL ? GR_ACCOUNT_RESERVED : GR_ACCOUNT_WRITING);
+    adopt(store, wish->client, segment);
+}
+
 granary_err
 memory_grant(struct store *store, const struct memory_wish *wish, struct segment **ret_segment, uint64_t *ret_warm)
 {
     uint64_t min = PAGE_UP(wish->min_bytes);
     uint64_t want = wish->want_bytes > min ? PAGE_UP(wish->want_bytes) : min;
-    struct segment *segment;
-    granary_err err;
-    uint64_t size;
+    struct segment *segment = find_warm(store, wish, min, want, false);
+    granary_err err = GRANARY_OK;
+    uint64_t size = 0;
 
-    segment = find_warm(store, wish, min, want);
-    if (segment != NULL) {
-        if (wish->client != NULL) {
-            supply_note(wish->session, wish->node, want, segment);
+    if (segment == NULL) {
+        err = fit_quota(wish->session, min, &want);
+        size = err == GRANARY_OK ? grantable(store, min, want) : 0;
+    }
+    if (segment == NULL && size == 0) {
+        segment = node_count() == 1 ? NULL : find_warm(store, wish, min, want, true);
+        if (segment == NULL) {
+            return err == GRANARY_OK ? GRANARY_EBUSY : err;
         }
-        supply_taken(store, segment);
-        set_idle(store, segment, false);
-        segment_set_request(segment, request_of(wish));
-        segment_reopen(segment, &store->account, wish->client == NULL ? GR_ACCOUNT_RESERVED : GR_ACCOUNT_WRITING);
-        adopt(store, wish->client, segment);
+    }
+    if (segment != NULL) {
+        grant_warm(store, wish, want, segment);
         *ret_segment = segment;
         *ret_warm = segment_warm_bytes(segment);
         return GRANARY_OK;
-    }
-    err = fit_quota(wish->session, min, &want);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    size = grantable(store, min, want);
-    if (size == 0) {
-        return GRANARY_EBUSY;
     }
     *ret_warm = 0;
     err = create_segment(store, wish, size, ret_segment);
