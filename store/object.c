@@ -308,7 +308,9 @@ delete_sealed(struct session *session, struct gr_slot *slot, struct family *fami
         copy_forget_remote(session, &object);
         slot_set_flags(slot, slot_flags(slot) & ~(uint64_t)(GR_FLAG_COPIED | GR_FLAG_PERSISTENT));
     }
+    CRASH_POINT(object_before_deleting);
     slot_enter(slot, GR_SLOT_DELETING);
+    CRASH_POINT(object_deleting);
     held = session_holds(session, object.serial);
     event_note(store, session, GR_EVENT_DELETE, &object.id, object.data_size, held, 0);
     if (held) {
@@ -456,6 +458,7 @@ object_evict(struct session *session, struct gr_slot *slot)
         return false;
     }
     slot_enter(slot, GR_SLOT_RETIRING);
+    CRASH_POINT(object_retiring);
     if (session_holds(session, object.serial)) {
         slot_enter(slot, GR_SLOT_SEALED);
         count(session, GR_COUNTER_evict_blocked, 1);

@@ -16,13 +16,13 @@
 #define MOST_ARGUMENTS 24
 
 static bool
-find_program(char path[static 512])
+find_program(const struct daemon *daemon, char path[static 512])
 {
     const char *bin = getenv("GRANARY_BIN");
     char self[400];
     ssize_t length;
 
-    if (bin != NULL) {
+    if (bin != NULL && daemon->program == NULL) {
         (void)snprintf(path, 512, "%s/granary-store", bin);
         return access(path, X_OK) == 0;
     }
@@ -32,7 +32,11 @@ find_program(char path[static 512])
     }
     self[length] = '\0';
     *strrchr(self, '/') = '\0';
-    (void)snprintf(path, 512, "%s/../bin/granary-store", self);
+    if (daemon->program != NULL) {
+        (void)snprintf(path, 512, "%s/%.64s", self, daemon->program);
+    } else {
+        (void)snprintf(path, 512, "%s/../bin/granary-store", self);
+    }
     return access(path, X_OK) == 0;
 }
 
@@ -63,7 +67,7 @@ run_program(const struct daemon *daemon, const char *const *arguments, int ready
     char ready[16];
     size_t count = 3;
 
-    (void)snprintf(spill, sizeof spill, "%s/spill", directory);
+    (void)snprintf(spill, sizeof spill, "%s/spill", daemon->directory);
     (void)snprintf(ready, sizeof ready, "%d", ready_fd);
     argv[count++] = "--ready-fd";
     argv[count++] = ready;
@@ -73,7 +77,7 @@ run_program(const struct daemon *daemon, const char *const *arguments, int ready
     while (arguments != NULL && *arguments != NULL && count < MOST_ARGUMENTS - 1) {
         argv[count++] = *arguments++;
     }
-    if (find_program(program)) {
+    if (find_program(daemon, program)) {
         (void)setenv("GRANARY_LOG", getenv("GRANARY_LOG") == NULL ? "error" : getenv("GRANARY_LOG"), 1);
         become(daemon->user, program);
         (void)execv(program, (char *const *)(uintptr_t)argv);

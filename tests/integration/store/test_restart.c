@@ -1,0 +1,284 @@
+/* The store is killed and started again, over and over: who reads notices nothing, who writes waits a moment. */
+#include "fixture.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define OBJECT_BYTES 200000
+
+enum { RESTARTS = 100 };
+
+static const char *const memory[] = {"--memory", "64M", NULL};
+
+static void
+restart(struct daemon *daemon)
+{
+    daemon_kill(daemon);
+    assert_true(daemon_restart(daemon, memory));
+}
+
+/* Until nothing deleted is leased, and that many clients are there: the store has no word for that to wait on. */
+static void
+settle(granary_client *client, uint64_t clients)
+{
+    int64_t deadline_ns = gr_now_ns() + 5000000000;
+    granary_store_stat stat = fixture_stat(client);
+
+    while ((stat.retiring_bytes > 0 || stat.clients != clients) && gr_now_ns() < deadline_ns) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        stat = fixture_stat(client);
+    }
+    assert_int_equal(stat.retiring_bytes, 0);
+    assert_int_equal(stat.clients, clients);
+}
+
+/* What a reader and the test tell each other. */
+struct shared {
+    atomic_ulong rounds;
+    atomic_bool stop;
+};
+
+/* Reads one view for ever, and gets it again each time; needs no store. */
+static void
+read_on(const struct daemon *daemon, struct shared *shared)
+{
+    granary_connect_options options = {.instance = daemon->directory, .reconnect_ms = -1};
+    granary_client *client;
+    granary_view kept, view;
+    int64_t longest_ns = 0;
+
+    assert_ok(granary_connect(&options, &client));
+    assert_ok(granary_object_get(client, fixture_id(1), 10000, &kept));
+    while (!atomic_load(&shared->stop)) {
+        int64_t start_ns = gr_now_ns();
+
+        assert_ok(granary_object_get(client, fixture_id(2), 0, &view));
+        longest_ns = gr_now_ns() - start_ns > longest_ns ? gr_now_ns() - start_ns : longest_ns;
+        assert_true(fixture_content_is(view.data, 2, OBJECT_BYTES));
+        granary_object_release(client, &view);
+        assert_true(fixture_content_is(kept.data, 1, OBJECT_BYTES));
+        atomic_fetch_add(&shared->rounds, 1);
+    }
+    /* Whatever a busy machine does to a process: the wait for another store would be longer. */
+    assert_true(longest_ns < 2000000000);
+    granary_object_release(client, &kept);
+    granary_disconnect(client);
+}
+
+static void
+a_reader_is_not_disturbed(void **state)
+{
+    struct daemon *daemon = *state;
+    struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    granary_client *client = fixture_connect(state);
+    pid_t reader;
+
+    assert_true(shared != MAP_FAILED);
+    assert_ok(fixture_put(client, 1, OBJECT_BYTES, 0));
+    assert_ok(fixture_put(client, 2, OBJECT_BYTES, 0));
+    granary_disconnect(client);
+    reader = fork();
+    if (reader == 0) {
+        read_on(daemon, shared);
+        _exit(0);
+    }
+    while (atomic_load(&shared->rounds) == 0) {
+        assert_int_equal(waitpid(reader, NULL, WNOHANG), 0);
+    }
+    for (int i = 0; i < RESTARTS; i++) {
+        unsigned long seen = atomic_load(&shared->rounds);
+
+        daemon_kill(daemon);
+        while (atomic_load(&shared->rounds) == seen) { /* without any store */
+            assert_int_equal(waitpid(reader, NULL, WNOHANG), 0);
+        }
+        assert_true(daemon_restart(daemon, memory));
+    }
+    atomic_store(&shared->stop, true);
+    assert_int_equal(fixture_wait(reader), 0);
+    (void)munmap(shared, sizeof *shared);
+}
+
+/* The same client goes on: its number, its rooms, its leases; what it put and deleted is so, once. */
+static void
+a_client_goes_on(void **state)
+{
+    struct daemon *daemon = *state;
+    granary_client *client = fixture_connect(state);
+    granary_buffer buffer;
+    granary_view view;
+
+    assert_ok(fixture_put(client, 1000, 5000, 0));
+    assert_ok(granary_object_get(client, fixture_id(1000), 0, &view));
+    for (uint64_t n = 0; n < 20; n++) {
+        assert_ok(granary_object_create(client, fixture_id(n), 10000, 0, 10000, &buffer));
+        fixture_fill(buffer.data, n, 10000);
+        restart(daemon);
+        assert_ok(granary_object_seal(client, &buffer));
+        assert_err(fixture_put(client, n, 10000, 0), GRANARY_EEXIST);
+        if (n > 0) {
+            assert_ok(granary_object_delete(client, fixture_id(n - 1), 0));
+            assert_err(granary_object_delete(client, fixture_id(n - 1), 0), GRANARY_ENOENT);
+        }
+        assert_true(fixture_content_is(view.data, 1000, 5000));
+    }
+    fixture_check(client, 19, 10000);
+    assert_int_equal(fixture_stat(client).clients, 1);
+    assert_int_equal(fixture_stat(client).reconnects, 20);
+    assert_int_equal(fixture_stat(client).objects, 2);
+    granary_object_release(client, &view);
+    granary_disconnect(client);
+}
+
+/* A lease keeps a deleted object's bytes through the restart, and gives them back when it ends. */
+static void
+a_deleted_object_waits_for_its_reader(void **state)
+{
+    struct daemon *daemon = *state;
+    granary_client *client = fixture_connect(state);
+    granary_view view;
+
+    assert_ok(fixture_put(client, 1, 1 << 20, 0));
+    assert_ok(granary_object_get(client, fixture_id(1), 0, &view));
+    assert_ok(granary_object_delete(client, fixture_id(1), 0));
+    restart(daemon);
+    assert_false(granary_object_contains(client, fixture_id(1)));
+    assert_ok(fixture_put(client, 1, 1000, 0)); /* its id is free */
+    assert_true(fixture_stat(client).retiring_bytes > 0);
+    assert_true(fixture_content_is(view.data, 1, 1 << 20));
+    granary_object_release(client, &view);
+    settle(client, 1);
+    fixture_check(client, 1, 1000);
+    granary_disconnect(client);
+}
+
+/* Clients that died, or left, while there was no store: what they had goes back. */
+static void
+clients_that_went_meanwhile_are_forgotten(void **state)
+{
+    struct daemon *daemon = *state;
+    granary_client *client = fixture_connect(state);
+    granary_client *leaver = fixture_connect(state);
+    granary_buffer buffer;
+    granary_view view;
+    int ready[2];
+    char byte;
+    pid_t child;
+
+    assert_ok(fixture_put(client, 1, 1000, 0));
+    assert_int_equal(pipe(ready), 0);
+    child = fork();
+    if (child == 0) {
+        granary_client *own = fixture_connect(state);
+
+        assert_ok(granary_object_get(own, fixture_id(1), 0, &view));
+        assert_ok(granary_object_create(own, fixture_id(2), 100000, 0, 10000, &buffer));
+        (void)!write(ready[1], "r", 1);
+        for (;;) {
+            (void)pause();
+        }
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_ok(granary_object_get(leaver, fixture_id(1), 0, &view));
+    daemon_kill(daemon);
+    (void)kill(child, SIGKILL);
+    (void)fixture_wait(child);
+    granary_object_release(leaver, &view);
+    granary_disconnect(leaver);
+    assert_true(daemon_restart(daemon, memory));
+    assert_ok(granary_object_delete(client, fixture_id(1), 0));
+    settle(client, 1);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    granary_disconnect(client);
+}
+
+/* A smaller budget than what is there is raised to that. */
+static void
+the_budget_is_at_least_what_is_there(void **state)
+{
+    static const char *const less[] = {"--memory", "1M", NULL};
+    struct daemon *daemon = *state;
+    granary_client *client = fixture_connect(state);
+
+    for (uint64_t n = 0; n < 10; n++) {
+        assert_ok(fixture_put(client, n, 1 << 20, 0));
+    }
+    daemon_kill(daemon);
+    assert_true(daemon_restart(daemon, less));
+    for (uint64_t n = 0; n < 10; n++) {
+        fixture_check(client, n, 1 << 20);
+    }
+    assert_true(fixture_stat(client).capacity_bytes >= 10 << 20);
+    granary_disconnect(client);
+}
+
+/* --fresh gives up what is there; its clients are told to connect anew. */
+static void
+a_fresh_start_is_asked_for(void **state)
+{
+    static const char *const fresh[] = {"--memory", "64M", "--fresh", NULL};
+    struct daemon *daemon = *state;
+    granary_client *client = fixture_connect(state);
+    granary_client *after;
+
+    assert_ok(fixture_put(client, 1, 1000, 0));
+    daemon_kill(daemon);
+    assert_true(daemon_restart(daemon, fresh));
+    after = fixture_connect(state);
+    assert_false(granary_object_contains(after, fixture_id(1)));
+    assert_ok(fixture_put(after, 1, 1000, 0));
+    granary_disconnect(after);
+    assert_err(fixture_put(client, 2, 1000, 0), GRANARY_EUNREACHABLE);
+    granary_disconnect(client);
+}
+
+/* 10^5 objects; says how long it took. */
+static void
+many_objects_come_back_at_once(void **state)
+{
+    enum { MANY = 100000 };
+    struct daemon *daemon = *state;
+    granary_client *client = fixture_connect(state);
+    int64_t start_ns;
+
+    for (uint64_t n = 0; n < MANY; n++) {
+        char bytes[64];
+
+        fixture_fill(bytes, n, sizeof bytes);
+        assert_ok(granary_object_put(client, fixture_id(n), bytes, sizeof bytes, NULL, 0, GRANARY_NOWAIT));
+    }
+    assert_ok(granary_flush(client));
+    daemon_kill(daemon);
+    start_ns = gr_now_ns();
+    assert_true(daemon_restart(daemon, memory));
+    print_message("restart_100k_ms %lld\n", (long long)((gr_now_ns() - start_ns) / 1000000));
+    assert_int_equal(fixture_stat(client).objects, MANY);
+    fixture_check(client, 0, 64);
+    fixture_check(client, MANY - 1, 64);
+    granary_disconnect(client);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_reader_is_not_disturbed, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_client_goes_on, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_deleted_object_waits_for_its_reader, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(clients_that_went_meanwhile_are_forgotten, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(the_budget_is_at_least_what_is_there, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_fresh_start_is_asked_for, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(many_objects_come_back_at_once, fixture_start, fixture_stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
