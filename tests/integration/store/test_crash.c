@@ -3,7 +3,7 @@
  * them under a scenario, another one adopts what is there, and what was promised is compared. For n = 1, 2, ... until
  * the scenario, and the orderly stop after it, are through without a crash.
  *
- *   test_crash objects|spills|holds|adoption [FIRST [LAST]]
+ *   test_crash objects|one_spill|spills|holds|adoption [FIRST [LAST]]
  */
 #include "fixture.h"
 
@@ -140,6 +140,13 @@ objects(struct world *world)
     }
     world->third_put = fixture_put(world->third, OTHER_SESSION, 3000, 0) == GRANARY_OK;
     return world->third_put;
+}
+
+static bool
+one_spill(struct world *world)
+{
+    return went(connect_to(world, NULL, &world->client), "connect") && put(world, world->client, 0, 50000) &&
+           spill(world->client, 0) && hold(world, world->client, 0) && delete (world, world->client, 0);
 }
 
 static bool
@@ -423,10 +430,7 @@ static const struct {
     const char *name;
     bool (*scenario)(struct world *world);
 } scenarios[] = {
-    {"objects", objects},
-    {"spills", spills},
-    {"holds", holds},
-    {"adoption", NULL},
+    {"objects", objects}, {"one_spill", one_spill}, {"spills", spills}, {"holds", holds}, {"adoption", NULL},
 };
 
 static size_t chosen;
@@ -481,6 +485,6 @@ main(int argc, char **argv)
             return cmocka_run_group_tests(one, NULL, NULL);
         }
     }
-    (void)fprintf(stderr, "usage: test_crash objects|spills|holds|adoption [FIRST [LAST]]\n");
+    (void)fprintf(stderr, "usage: test_crash objects|one_spill|spills|holds|adoption [FIRST [LAST]]\n");
     return 2;
 }
