@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "inspect/inspector.h"
 
-#define STABLE_TRIES 16
+#define STABLE_TRIES 64
 
 void
 file_name(char ret_name[96], uint32_t session, const char *kind, uint32_t number)

@@ -114,7 +114,8 @@ void
 made_init(struct made *made)
 {
     *made = (struct made){.next_serial = 1};
-    (void)snprintf(made->dir, sizeof made->dir, "/tmp/granary-made-XXXXXX");
+    /* Where an instance's files are; a disk would be slow for so many that live so short. */
+    (void)snprintf(made->dir, sizeof made->dir, "/dev/shm/granary-made-XXXXXX");
     if (mkdtemp(made->dir) == NULL) {
         abort();
     }

@@ -12,7 +12,7 @@
 #include "base/id.h"
 #include "made.h"
 
-#define ROUNDS 150
+#define ROUNDS 100
 
 static uint64_t seed = 0x5eed;
 
