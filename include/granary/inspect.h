@@ -133,6 +133,7 @@ GRANARY_API granary_err granary_inspect_stat(granary_inspector *inspector, uint3
  * cursor     *cursor is 0 for the first page and is moved on; 0 again when it was the last
  * most       entries in ret_infos
  * ret_count  how many were filled; may be 0 on a page that is not the last
+ * Parts of spilled objects that were brought back are left out, as granary_object_list() does.
  * An object that exists all the while comes at least once; twice when the index changes its shape meanwhile.
  */
 GRANARY_API granary_err granary_inspect_objects(granary_inspector *inspector, uint32_t session,
@@ -277,8 +278,8 @@ typedef struct granary_finding {
 /* What was looked at. */
 typedef struct granary_check_summary {
     uint64_t sessions;
-    uint64_t pages; /* of indexes */
-    uint64_t objects;
+    uint64_t pages;   /* of indexes */
+    uint64_t objects; /* without aliases, and without parts of objects */
     uint64_t segments;
     uint64_t clients;
     uint64_t holds; /* records of ledgers */

@@ -210,7 +210,11 @@ look(struct check *check)
     for (size_t i = 0; i < check->session_count && check->err == GRANARY_OK; i++) {
         check_index(check, check->sessions[i]);
     }
-    check->summary.objects = check->object_count;
+    for (size_t i = 0; i < check->object_count; i++) {
+        const struct slot_copy *slot = &check->objects[i].slot;
+
+        check->summary.objects += GR_WORD_STATE(slot->word) != GR_SLOT_ALIAS && (slot->flags & GR_FLAG_SLICE) == 0;
+    }
     check_memory(check);
     for (size_t i = 0; i < check->session_count && check->err == GRANARY_OK; i++) {
         check_holds(check, check->sessions[i]);

@@ -213,7 +213,7 @@ sums_of(const struct check *check)
         case GR_SLOT_SEALED:
         case GR_SLOT_RETIRING:
             sums.sealed += footprint;
-            sums.objects++;
+            sums.objects += (slot->flags & GR_FLAG_SLICE) == 0; /* a part of an object is none */
             break;
         case GR_SLOT_DELETING:
             sums.retiring += footprint;

@@ -117,6 +117,10 @@ describe(const struct ledger_copy *record, granary_hold *ret_hold)
         ret_hold->container = gr_id_from_words(record->other[0], record->other[1]);
     }
     copy_text(ret_hold->text, sizeof ret_hold->text, record->text, sizeof record->text);
+    /* A counted object would go at once, were it not for its creator. */
+    if (kind == GR_LEDGER_REFERENCE && (record->flags & GR_LEDGER_CREATOR) != 0) {
+        (void)snprintf(ret_hold->text, sizeof ret_hold->text, "its creator");
+    }
     return true;
 }
 

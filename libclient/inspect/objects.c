@@ -149,7 +149,9 @@ list_page(const struct slot_copy *slots, const struct filter *filter, uint32_t *
     size_t count = 0;
 
     for (; *slot < GR_PAGE_SLOTS && count < most; (*slot)++) {
-        if (slot_describe(&slots[*slot], &infos[count]) && filter_passes(filter, &infos[count])) {
+        bool part = (slots[*slot].flags & GR_FLAG_SLICE) != 0; /* of an object: the store's own */
+
+        if (!part && slot_describe(&slots[*slot], &infos[count]) && filter_passes(filter, &infos[count])) {
             count++;
         }
     }

@@ -12,13 +12,15 @@
 #include "json.h"
 #include "look.h"
 
-#define BATCH 1024
+#define BATCH      1024
+#define ALIAS_HOPS 8
 
 struct why {
     struct look look;
     const char *text; /* what was asked for */
     struct json json;
     bool begun;
+    unsigned hops; /* from alias to alias */
 };
 
 /* ---- printing facts ---- */
@@ -334,6 +336,41 @@ tell_life(struct why *why, const granary_object_info *info)
     }
 }
 
+/* What it holds itself. */
+static void
+tell_contents(struct why *why, granary_id id)
+{
+    granary_hold *holds = NULL;
+    size_t count = 0;
+    size_t contained = 0;
+
+    if (granary_inspect_holds(why->look.inspector, why->look.session, NULL, &holds, &count) != GRANARY_OK) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        contained += holds[i].kind == GRANARY_HOLD_CONTAINER && memcmp(&holds[i].container, &id, sizeof id) == 0;
+    }
+    free(holds);
+    if (contained > 0) {
+        fact(why, "contains", "it contains %zu object%s, which live as long as it does", contained, plural(contained));
+    }
+}
+
+static void tell_object(struct why *why, const granary_object_info *info);
+
+/* An alias may stand for another one, but never in a circle, unless somebody wrote nonsense. */
+static void
+tell_target(struct why *why, granary_id target)
+{
+    granary_object_info info;
+
+    if (granary_inspect_object(why->look.inspector, why->look.session, target, &info) != GRANARY_OK) {
+        fact(why, "no-target", "the object it stands for is not there");
+    } else if (why->hops++ < ALIAS_HOPS) {
+        tell_object(why, &info);
+    }
+}
+
 static void
 tell_object(struct why *why, const granary_object_info *info)
 {
@@ -349,6 +386,7 @@ tell_object(struct why *why, const granary_object_info *info)
         granary_id_format(info->target, target);
         fact(why, "alias", "object %s stands for object %s", id, target);
         (void)tell_holds(why, info->id);
+        tell_target(why, info->target);
         return;
     }
     read_record(why, id, why->look.session, &record);
@@ -356,6 +394,7 @@ tell_object(struct why *why, const granary_object_info *info)
          cli_format_size(info->data_size, size), info->meta_size, look_time(info->sealed_at_ms, time),
          look_age(info->sealed_at_ms, age));
     tell_life(why, info);
+    tell_contents(why, info->id);
     switch (info->state) {
     case GRANARY_OBJECT_SEALED:
         tell_memory(why, info);

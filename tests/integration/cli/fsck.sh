@@ -37,6 +37,12 @@ done
 clean
 [ "$(granary ls --state disk --json | grep -c '"id"')" -gt 2 ] || fail "nothing was spilled: $(granary ls)"
 
+# A part of a spilled object is brought back as something of the store's own.
+id=$(granary ls --state disk | tail -n 1 | cut -d ' ' -f 1)
+granary get "$id" --range 1000000:1001000 -o "$work/part"
+clean
+[ "$(granary ls --json | grep -c '"id"')" = 10 ] || fail "parts are listed"
+
 store=$(grep -o '"store_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')
 kill -STOP "$store"
 granary snapshot "$work/copy" 2>/dev/null

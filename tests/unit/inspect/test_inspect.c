@@ -218,6 +218,7 @@ filters_choose(void **state)
     made_object(&world->made, 3, 300, 0);
     slot->flags = (uint64_t)2 << GR_FLAGS_PINS_SHIFT | GR_FLAG_ON_DISK;
     (void)made_record(&world->made, GR_LEDGER_REFERENCE, made_id(3), "owner");
+    made_object(&world->made, 4, 400, 0)->flags = GR_FLAG_SLICE;
 
     assert_int_equal(granary_inspect_objects(world->inspector, 1, &filter, &cursor, 8, infos, &count), GRANARY_OK);
     assert_int_equal(count, 2);
