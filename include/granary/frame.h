@@ -47,6 +47,22 @@ typedef struct granary_frame granary_frame;
  *            ECORRUPT · ENOMEM
  */
 GRANARY_API granary_err granary_frame_open(const granary_view *view, granary_frame **ret_frame);
+
+#define GRANARY_ROWS_REST (-1)
+
+/*
+ * Some rows of some columns of a frame object, as a copy. Of a spilled object only what holds them is read, so that a
+ * few rows cost little whatever its size; an Arrow file that granary did not write is brought back whole.
+ *
+ * from, rows      EINVAL when they reach beyond the frame; rows GRANARY_ROWS_REST: up to its end
+ * names           of the columns, in the order that is wanted, each once; NULL: all
+ * timeout_ms      as of granary_object_get()
+ * ret_frame       to be closed with granary_frame_close()
+ * Errors          as granary_object_get() and granary_frame_open() · ENOENT names a column that is not there
+ */
+GRANARY_API granary_err granary_frame_read_rows(granary_client *client, granary_id id, int64_t from, int64_t rows,
+                                                const char *const *names, size_t count, int timeout_ms,
+                                                granary_frame **ret_frame);
 GRANARY_API void granary_frame_close(granary_frame *frame);
 GRANARY_API int64_t granary_frame_rows(const granary_frame *frame);
 GRANARY_API size_t granary_frame_columns(const granary_frame *frame);

@@ -269,53 +269,65 @@ column_read(const void *data, uint64_t data_size, int64_t rows, const char *name
     return GRANARY_OK;
 }
 
-/* The name of an entry, or NULL when it is not one NUL-terminated text right behind the name before it. */
-static const char *
-name_of(const char *names, uint32_t names_size, const struct gr_directory_column *entry, uint32_t *names_at)
+granary_err
+gr_directory_open(const void *meta, uint64_t meta_size, uint64_t data_size, struct gr_directory_reader *ret_reader)
 {
-    const char *name = names + *names_at;
+    struct gr_directory_reader reader = {.meta = meta};
+    struct gr_directory *head = &reader.head;
 
-    if (entry->name_offset != *names_at || entry->name_length >= names_size - *names_at ||
-        memchr(name, '\0', (size_t)entry->name_length + 1) != name + entry->name_length) {
-        return NULL;
+    if (meta_size < sizeof *head) {
+        return gr_fail(GRANARY_ECORRUPT, "column directory: %llu bytes are too few", (unsigned long long)meta_size);
     }
-    *names_at += entry->name_length + 1;
-    return name;
+    memcpy(head, meta, sizeof *head);
+    if (!gr_directory_is(meta, meta_size) || head->entry_size != sizeof(struct gr_directory_column) || head->rows < 0 ||
+        head->rows > ROWS_MAX || head->data_size != data_size ||
+        meta_size - sizeof *head != (uint64_t)head->columns * sizeof(struct gr_directory_column) + head->names_size) {
+        return gr_fail(GRANARY_ECORRUPT, "column directory: its header does not fit the object");
+    }
+    *ret_reader = reader;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_directory_next(struct gr_directory_reader *reader, const char **ret_name, struct gr_directory_column *ret_entry)
+{
+    const struct gr_directory *head = &reader->head;
+    const char *names = (const char *)reader->meta + sizeof *head + (size_t)head->columns * sizeof *ret_entry;
+    const char *name = names + reader->names_at;
+
+    gr_directory_get(reader->meta, reader->next, ret_entry);
+    /* One NUL-terminated text right behind the name before it. */
+    if (ret_entry->name_offset != reader->names_at || ret_entry->name_length >= head->names_size - reader->names_at ||
+        memchr(name, '\0', (size_t)ret_entry->name_length + 1) != name + ret_entry->name_length) {
+        return gr_fail(GRANARY_ECORRUPT, "column directory: the name of column %u is damaged", reader->next);
+    }
+    reader->names_at += ret_entry->name_length + 1;
+    reader->next++;
+    *ret_name = name;
+    return GRANARY_OK;
 }
 
 granary_err
 gr_directory_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame)
 {
+    struct gr_directory_reader reader;
     granary_frame *frame;
-    struct gr_directory head;
-    const char *names;
-    uint32_t names_at = 0;
-    granary_err err = GRANARY_OK;
+    granary_err err = gr_directory_open(meta, meta_size, data_size, &reader);
 
-    if (meta_size < sizeof head) {
-        return gr_fail(GRANARY_ECORRUPT, "column directory: %llu bytes are too few", (unsigned long long)meta_size);
+    if (err != GRANARY_OK) {
+        return err;
     }
-    memcpy(&head, meta, sizeof head);
-    if (!gr_directory_is(meta, meta_size) || head.entry_size != sizeof(struct gr_directory_column) || head.rows < 0 ||
-        head.rows > ROWS_MAX || head.data_size != data_size ||
-        meta_size - sizeof head != (uint64_t)head.columns * sizeof(struct gr_directory_column) + head.names_size) {
-        return gr_fail(GRANARY_ECORRUPT, "column directory: its header does not fit the object");
-    }
-    names = (const char *)meta + sizeof head + (size_t)head.columns * sizeof(struct gr_directory_column);
-    frame = gr_frame_create(head.columns, head.rows);
+    frame = gr_frame_create(reader.head.columns, reader.head.rows);
     if (frame == NULL) {
         return gr_fail(GRANARY_ENOMEM, "frame: out of memory");
     }
-    for (size_t i = 0; err == GRANARY_OK && i < head.columns; i++) {
+    for (size_t i = 0; err == GRANARY_OK && i < reader.head.columns; i++) {
         struct gr_directory_column entry;
         const char *name;
         granary_column column;
 
-        gr_directory_get(meta, i, &entry);
-        name = name_of(names, head.names_size, &entry, &names_at);
-        err = name == NULL ? gr_fail(GRANARY_ECORRUPT, "column directory: the name of column %zu is damaged", i)
-                           : column_read(data, data_size, head.rows, name, &entry, &column);
-        if (err == GRANARY_OK) {
+        if ((err = gr_directory_next(&reader, &name, &entry)) == GRANARY_OK &&
+            (err = column_read(data, data_size, reader.head.rows, name, &entry, &column)) == GRANARY_OK) {
             err = gr_frame_set_borrowed(frame, i, name, &column);
         }
     }

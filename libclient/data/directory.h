@@ -64,6 +64,20 @@ bool gr_directory_is(const void *meta, uint64_t meta_size);
 /* Entry of a column in a directory that gr_directory_read() has accepted. */
 void gr_directory_get(const void *meta, size_t position, struct gr_directory_column *ret_column);
 
+/* The columns of a directory one after another, without a look at the data. */
+struct gr_directory_reader {
+    const void *meta;
+    struct gr_directory head;
+    uint32_t next; /* position; below head.columns when there is one more */
+    uint32_t names_at;
+};
+/* Errors: ECORRUPT the directory does not fit an object with data_size bytes of data */
+granary_err
+gr_directory_open(const void *meta, uint64_t meta_size, uint64_t data_size, struct gr_directory_reader *ret_reader);
+/* The next column, of which only the name is checked. name: within meta. Errors: ECORRUPT */
+granary_err
+gr_directory_next(struct gr_directory_reader *reader, const char **ret_name, struct gr_directory_column *ret_entry);
+
 /*
  * The frame a directory describes, borrowing data. Every bound is checked; the order of a string column's offsets is
  * not (that would touch every row), only its first and last.

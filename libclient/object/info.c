@@ -80,3 +80,15 @@ granary_object_info_get(granary_client *client, granary_id id, granary_object_in
     *ret_info = info_of(&copy);
     return GRANARY_OK;
 }
+
+granary_err
+gr_client_stamp(granary_client *client, granary_id id, uint64_t *ret_stamp)
+{
+    struct slot_copy copy;
+
+    if (!slot_find(client, id, &copy)) {
+        return gr_fail(GRANARY_ENOENT, "object %s: not found", id_text(id));
+    }
+    *ret_stamp = copy.stamp;
+    return GRANARY_OK;
+}

@@ -3,22 +3,26 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "arguments.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "data/arrow.h"
 #include "granary/stream.h"
 
-enum { KEY_RANGE = 0x3000 };
+enum { KEY_RANGE = 0x3000, KEY_ROWS, KEY_COLUMNS };
 
 #define PIECE ((uint64_t)8 << 20)
 
 struct get {
     struct arguments arguments;
     const char *output;
-    uint64_t from, to; /* bytes; to UINT64_MAX: the end */
+    uint64_t from, to; /* bytes, or rows; to UINT64_MAX: the end */
+    bool rows;         /* of a frame */
+    char *columns;     /* names with commas between; NULL: all */
 };
 
 static error_t
@@ -31,7 +35,13 @@ parse_get(int key, char *arg, struct argp_state *state)
         get->output = arg;
         return 0;
     case KEY_RANGE:
+    case KEY_ROWS:
         arguments_range(state, arg, &get->from, &get->to);
+        get->rows = get->rows || key == KEY_ROWS;
+        return 0;
+    case KEY_COLUMNS:
+        get->columns = arg;
+        get->rows = true;
         return 0;
     default:
         return arguments_key(key, state);
@@ -69,10 +79,78 @@ output_close(struct output *output, granary_err err)
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 
+/* The names in "a,b,c", which is taken apart; to be freed. NULL, 0 for all columns. Errors: ENOMEM */
+static granary_err
+split_names(char *text, const char ***ret_names, size_t *ret_count)
+{
+    const char **names = text == NULL ? NULL : calloc(strlen(text) + 1, sizeof *names);
+    size_t count = 0;
+
+    if (text != NULL && names == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "columns: out of memory");
+    }
+    for (char *name = text; name != NULL; count++) {
+        names[count] = strsep(&name, ",");
+    }
+    *ret_names = names;
+    *ret_count = count;
+    return GRANARY_OK;
+}
+
+/* A frame as an Arrow file. */
+static granary_err
+write_frame(const granary_frame *frame, int fd)
+{
+    uint64_t data_size, meta_size;
+    void *meta = NULL;
+    void *data = NULL;
+    granary_err err = gr_arrow_measure(frame, &data_size, &meta_size);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    data = gr_data_alloc(data_size);
+    meta = gr_data_alloc(meta_size);
+    if (data == NULL || meta == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "frame: out of memory");
+    } else {
+        gr_arrow_write(frame, data, meta);
+        err = gr_write_all(fd, data, data_size);
+    }
+    free(data);
+    free(meta);
+    return err;
+}
+
+/* Rows of a frame; a spilled one is not brought back for that. */
+static granary_err
+copy_rows(granary_client *client, granary_id id, const struct get *get, int fd)
+{
+    uint64_t count = get->to == UINT64_MAX ? UINT64_MAX : get->to - get->from;
+    const char **names = NULL;
+    size_t names_count = 0;
+    granary_frame *frame = NULL;
+    granary_err err = split_names(get->columns, &names, &names_count);
+
+    if (err == GRANARY_OK) {
+        err = granary_frame_read_rows(client, id, get->from > INT64_MAX ? -1 : (int64_t)get->from,
+                                      count > INT64_MAX ? GRANARY_ROWS_REST : (int64_t)count, names, names_count, 0,
+                                      &frame);
+    }
+    if (err == GRANARY_OK) {
+        err = write_frame(frame, fd);
+    }
+    granary_frame_close(frame);
+    free(names);
+    return err;
+}
+
 /* Bytes from to to of an object; a spilled one is not brought back for that. */
 static granary_err
-copy_object(granary_client *client, granary_id id, uint64_t from, uint64_t to, int fd)
+copy_object(granary_client *client, granary_id id, const struct get *get, int fd)
 {
+    uint64_t from = get->from;
+    uint64_t to = get->to;
     uint64_t window = to - from < PIECE ? to - from : PIECE;
     granary_reader *reader;
     granary_err err = granary_reader_open(client, id, window, 0, &reader);
@@ -102,7 +180,7 @@ copy_object(granary_client *client, granary_id id, uint64_t from, uint64_t to, i
 
 static int
 get_to(struct cli *cli, const char *text, const struct get *get,
-       granary_err (*copy)(granary_client *client, granary_id id, uint64_t from, uint64_t to, int fd))
+       granary_err (*copy)(granary_client *client, granary_id id, const struct get *get, int fd))
 {
     struct output output;
     granary_client *client;
@@ -120,7 +198,7 @@ get_to(struct cli *cli, const char *text, const struct get *get,
         if (err != GRANARY_OK) {
             status = cli_fail_plain(err);
         } else {
-            status = output_close(&output, copy(client, id, get->from, get->to, output.fd));
+            status = output_close(&output, copy(client, id, get, output.fd));
         }
     }
     granary_disconnect(client);
@@ -144,6 +222,8 @@ command_get(struct cli *cli, int argc, char **argv)
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "write there instead of to stdout", 0},
         {"range", KEY_RANGE, "FROM:TO", 0, "these bytes only; of a spilled object no more is read than needed", 0},
+        {"rows", KEY_ROWS, "FROM:TO", 0, "these rows of a frame, as an Arrow file", 0},
+        {"columns", KEY_COLUMNS, "NAME,...", 0, "these columns of a frame, as an Arrow file", 0},
         {0}};
     struct get get = {.arguments = {.cli = cli}, .output = "-", .to = UINT64_MAX};
     int first =
@@ -151,7 +231,7 @@ command_get(struct cli *cli, int argc, char **argv)
                        1, argc, argv, &get.arguments);
     int status = refuse_terminal(&get, "get");
 
-    return status != 0 ? status : get_to(cli, argv[first], &get, copy_object);
+    return status != 0 ? status : get_to(cli, argv[first], &get, get.rows ? copy_rows : copy_object);
 }
 
 int
@@ -170,10 +250,9 @@ command_cat(struct cli *cli, int argc, char **argv)
 }
 
 static granary_err
-export_object(granary_client *client, granary_id id, uint64_t from, uint64_t to, int fd)
+export_object(granary_client *client, granary_id id, const struct get *get, int fd)
 {
-    (void)from;
-    (void)to;
+    (void)get;
     return granary_object_export(client, id, fd, 0);
 }
 

@@ -79,6 +79,16 @@ granary stat "$(id 5)" | grep -q '^flags.* persistent' || fail "persisted"
 expect 2 'where to' granary move "$(id 1)"
 expect 4 'not found' granary move --to disk "$(id 9)"
 
+# Rows and columns of a frame, as an Arrow file of their own.
+granary run --discard --arrow "$work/whole.arrow" libclient/examples/birdstrikes.json >/dev/null
+granary put --id "$(id 6)" "$work/whole.arrow" >/dev/null
+granary get --rows 0:2 "$(id 6)" -o "$work/rows.arrow"
+[ "$(head -c 6 "$work/rows.arrow")" = ARROW1 ] || fail "rows are an Arrow file"
+[ "$(stat -c %s "$work/rows.arrow")" -lt "$(stat -c %s "$work/whole.arrow")" ] || fail "two rows are less than all"
+granary get --rows 0: "$(id 6)" | cmp - "$work/whole.arrow" || fail "all rows"
+expect 4 "no column 'nowhere'" granary get --columns nowhere "$(id 6)" -o "$work/rows.arrow"
+expect 2 'the frame has' granary get --rows 5:1000000 "$(id 6)" -o "$work/rows.arrow"
+
 # Waiting.
 (sleep 0.2 && granary put --id "$(id 33)" "$work/part" >/dev/null) &
 [ "$(granary wait --any "$(id 33)" "$(id 34)")" = "$(id 33)" ] || fail "any"
