@@ -30,6 +30,9 @@ void run_time_gets(struct run *run, uint64_t first, size_t count, size_t batch, 
 /* How long others wait while memory is full (bench_stall.c). */
 void bench_stall(struct run *run);
 
+/* How fast objects leave memory and come back (bench_spill.c); directory: on the disk they go to. */
+void bench_spill(struct run *run, const char *directory);
+
 /* How get, metadata and a restart grow with the number of objects (bench_scale.c). */
 void bench_scale(struct run *run);
 
