@@ -18,7 +18,7 @@ BEHIND = {
     "sqlite3.h": r"sched/state/state_sqlite\.c",
     "lz4.h": r"store/level/(read|write)\.c|tools/bench/bench_spill\.c",
     "jansson.h": r"libclient/graph/json/json_\w+\.c",
-    "numa.h": r"executor/topology\.c",
+    "numa.h": r"executor/topology\.c|store/node\.c",
     "cblas.h": r"executor/kernel/tensor_matmul\.c",
 }
 
