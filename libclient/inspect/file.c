@@ -18,6 +18,7 @@
 #include "inspect/inspector.h"
 
 #define STABLE_TRIES 64
+#define HOLES_LEAST  ((size_t)256 << 10)
 
 void
 file_name(char ret_name[96], uint32_t session, const char *kind, uint32_t number)
@@ -90,8 +91,8 @@ file_read(const struct file *file, uint64_t at, void *bytes, size_t size)
     return GRANARY_OK;
 }
 
-granary_err
-file_read_records(const struct file *file, uint64_t at, void *records, size_t record_size, size_t count)
+static granary_err
+read_records(const struct file *file, uint64_t at, void *records, size_t record_size, size_t count)
 {
     size_t size = record_size * count;
     char *again = malloc(size == 0 ? 1 : size);
@@ -118,6 +119,47 @@ file_read_records(const struct file *file, uint64_t at, void *records, size_t re
     }
     free(again);
     return err;
+}
+
+/* Large tables are mostly holes, which need not be read. */
+granary_err
+file_read_records(const struct file *file, uint64_t at, void *records, size_t record_size, size_t count)
+{
+    uint64_t end = at + record_size * count;
+    uint64_t next = at;
+    struct stat st;
+
+    if (record_size * count < HOLES_LEAST || fstat(file->fd, &st) < 0 || (uint64_t)st.st_size < end) {
+        return read_records(file, at, records, record_size, count);
+    }
+    (void)memset(records, 0, record_size * count);
+    while (next < end) {
+        off_t data = lseek(file->fd, (off_t)next, SEEK_DATA);
+        off_t hole = data < 0 ? -1 : lseek(file->fd, data, SEEK_HOLE);
+        uint64_t from;
+        uint64_t to;
+        granary_err err;
+
+        if (data < 0 && errno == ENXIO) {
+            break; /* the rest is a hole */
+        }
+        if (data < 0 || hole < 0) {
+            return read_records(file, at, records, record_size, count);
+        }
+        if ((uint64_t)data >= end) {
+            break;
+        }
+        from = ((uint64_t)data - at) / record_size;
+        to = ((uint64_t)hole < end ? (uint64_t)hole : end) - at;
+        to = (to + record_size - 1) / record_size;
+        err = read_records(file, at + from * record_size, (char *)records + from * record_size, record_size,
+                           (size_t)(to - from));
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        next = at + to * record_size;
+    }
+    return GRANARY_OK;
 }
 
 /* ---- names ---- */
