@@ -146,6 +146,7 @@ give_idle_back(struct store *store, uint64_t need)
 {
     struct list *node, *next;
     unsigned looked = 0;
+    unsigned given = 0;
 
     list_each (node, next, &store->idle) {
         struct segment *segment = list_owner(node, struct segment, in_order);
@@ -153,11 +154,12 @@ give_idle_back(struct store *store, uint64_t need)
         if (in_hand(store) >= need) {
             return false;
         }
-        if (++looked > IDLE_STEP) {
-            return true;
+        if (++looked > LOOKS || given == IDLE_STEP) {
+            return given > 0;
         }
         if (reclaim_may_take(store, segment)) {
             memory_destroy(store, segment);
+            given++;
         }
     }
     return false;
