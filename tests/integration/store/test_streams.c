@@ -531,6 +531,27 @@ who_is_too_slow_is_told_so(void **state)
     granary_disconnect(client);
 }
 
+static void
+a_restart_is_told(void **state)
+{
+    static const char *const arguments[] = {"--memory", "64M", NULL};
+    granary_client *client = fixture_connect(state);
+    granary_subscription *subscription;
+    granary_event event;
+
+    assert_ok(granary_subscribe(client, 1u << GRANARY_EVENT_SEAL, &subscription));
+    assert_ok(fixture_put(client, 1, 10, 0));
+    daemon_kill(*state);
+    expect_event(subscription, GRANARY_EVENT_SEAL, 1, 10); /* what it noted before it died */
+    assert_true(daemon_restart(*state, arguments));
+    assert_ok(granary_subscription_next(subscription, 10000, &event));
+    assert_int_equal(event.kind, GRANARY_EVENT_RESTART);
+    assert_ok(fixture_put(client, 2, 20, 0));
+    expect_event(subscription, GRANARY_EVENT_SEAL, 2, 20);
+    granary_unsubscribe(subscription);
+    granary_disconnect(client);
+}
+
 /* A subscriber that sleeps and is stopped: nobody else notices. */
 static void
 a_stopped_subscriber_holds_nobody_up(void **state)
@@ -573,12 +594,19 @@ main(void)
 {
 #define STORE_TEST(f) cmocka_unit_test_setup_teardown(f, fixture_start, fixture_stop)
     const struct CMUnitTest tests[] = {
-        STORE_TEST(what_is_appended_is_the_object), STORE_TEST(a_writer_fails_and_goes_on),
-        STORE_TEST(parts_are_got_without_the_rest), STORE_TEST(what_is_read_is_the_object),
-        STORE_TEST(an_export_is_imported),          STORE_TEST(a_pipe_will_do),
-        STORE_TEST(every_damage_is_found),          STORE_TEST(what_happens_is_told_in_order),
-        STORE_TEST(spills_and_restores_are_told),   STORE_TEST(sleepers_are_woken),
-        STORE_TEST(who_is_too_slow_is_told_so),     STORE_TEST(a_stopped_subscriber_holds_nobody_up),
+        STORE_TEST(what_is_appended_is_the_object),
+        STORE_TEST(a_writer_fails_and_goes_on),
+        STORE_TEST(parts_are_got_without_the_rest),
+        STORE_TEST(what_is_read_is_the_object),
+        STORE_TEST(an_export_is_imported),
+        STORE_TEST(a_pipe_will_do),
+        STORE_TEST(every_damage_is_found),
+        STORE_TEST(what_happens_is_told_in_order),
+        STORE_TEST(spills_and_restores_are_told),
+        STORE_TEST(sleepers_are_woken),
+        STORE_TEST(who_is_too_slow_is_told_so),
+        STORE_TEST(a_restart_is_told),
+        STORE_TEST(a_stopped_subscriber_holds_nobody_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
