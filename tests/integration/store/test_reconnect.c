@@ -110,6 +110,53 @@ what_is_spilled_comes_back_from_the_next_store(void **state)
     granary_disconnect(client);
 }
 
+struct reader {
+    const granary_view *view;
+    uint64_t size;
+    _Atomic bool stop;
+    _Atomic uint64_t rounds;
+    _Atomic uint64_t damaged;
+};
+
+static void *
+read_over_and_over(void *context)
+{
+    struct reader *reader = context;
+
+    while (!atomic_load(&reader->stop)) {
+        if (!fixture_content_is(reader->view->data, 1, reader->size)) {
+            atomic_fetch_add(&reader->damaged, 1);
+        }
+        atomic_fetch_add(&reader->rounds, 1);
+    }
+    return NULL;
+}
+
+static void
+a_reader_notices_nothing(void **state)
+{
+    enum { RESTARTS = 30 };
+    granary_client *client = fixture_connect(state);
+    granary_view view;
+    struct reader reader = {.view = &view, .size = 1 << 20};
+    pthread_t thread;
+
+    assert_ok(fixture_put(client, 1, reader.size, 0));
+    assert_ok(granary_object_get(client, fixture_id(1), 0, &view));
+    assert_int_equal(pthread_create(&thread, NULL, read_over_and_over, &reader), 0);
+    for (int i = 0; i < RESTARTS; i++) {
+        fixture_restart(state);
+    }
+    for (uint64_t rounds = atomic_load(&reader.rounds); atomic_load(&reader.rounds) < rounds + 2;) {
+        nap(1);
+    }
+    atomic_store(&reader.stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&reader.damaged), 0);
+    granary_object_release(client, &view);
+    leave_nothing(state, client);
+}
+
 static void
 what_is_deleted_and_leased_outlives_the_store(void **state)
 {
@@ -394,6 +441,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(every_call_goes_on_under_the_next_store),
         STORE_TEST(what_is_spilled_comes_back_from_the_next_store),
+        STORE_TEST(a_reader_notices_nothing),
         STORE_TEST(what_is_deleted_and_leased_outlives_the_store),
         STORE_TEST(leases_the_store_counts_outlive_it),
         STORE_TEST(puts_without_waiting_pass_through_deaths),
