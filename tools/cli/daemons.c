@@ -132,6 +132,9 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
     case DAEMON_STORE:
         argc = add(argv, argc, "--memory", memory);
         argc = add(argv, argc, "--spill-dir", options->spill_dir);
+        argc = add(argv, argc, "--disk-quota", options->disk_quota);
+        argc = add(argv, argc, "--remote-dir", options->remote_dir);
+        argc = add(argv, argc, "--levels", options->levels);
         break;
     case DAEMON_SCHED:
         argc = add(argv, argc, "--memory", memory);

@@ -10,7 +10,7 @@
 #include "daemons.h"
 #include "supervisor.h"
 
-enum { KEY_MEMORY = 0x2000, KEY_SPILL_DIR, KEY_STATE, KEY_CHUNK_BYTES };
+enum { KEY_MEMORY = 0x2000, KEY_SPILL_DIR, KEY_DISK_QUOTA, KEY_REMOTE_DIR, KEY_LEVELS, KEY_STATE, KEY_CHUNK_BYTES };
 
 struct up {
     struct cli *cli;
@@ -21,6 +21,10 @@ static const struct argp_option up_options[] = {
     {"executors", 'e', "N", 0, "executor processes; default: one a cpu", 0},
     {"memory", KEY_MEMORY, "SIZE", 0, "budget for objects in memory; default: half of what the machine allows", 0},
     {"spill-dir", KEY_SPILL_DIR, "DIR", 0, "where objects go when memory is full; default: below /var/tmp", 0},
+    {"disk-quota", KEY_DISK_QUOTA, "SIZE", 0, "most bytes of files there; default: what the disk holds", 0},
+    {"remote-dir", KEY_REMOTE_DIR, "DIR", 0, "the remote level: a directory, such as a mounted share; default: none",
+     0},
+    {"levels", KEY_LEVELS, "SET", 0, "levels to use, such as 'memory|disk'; default: all that are there", 0},
     {"state", KEY_STATE, "memory|sqlite", 0, "where the scheduler keeps graphs; default: sqlite", 0},
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
     {0},
@@ -39,6 +43,7 @@ static error_t
 parse_up(int key, char *arg, struct argp_state *state)
 {
     struct up *up = state->input;
+    granary_levels levels;
     uint64_t bytes;
     char *end;
 
@@ -62,6 +67,21 @@ parse_up(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SPILL_DIR:
         up->options.spill_dir = arg;
+        return 0;
+    case KEY_DISK_QUOTA:
+        if (gr_size_parse(arg, &bytes) != GRANARY_OK) {
+            argp_error(state, "--disk-quota: %s", granary_error_message());
+        }
+        up->options.disk_quota = arg;
+        return 0;
+    case KEY_REMOTE_DIR:
+        up->options.remote_dir = arg;
+        return 0;
+    case KEY_LEVELS:
+        if (granary_levels_parse(arg, &levels) != GRANARY_OK) {
+            argp_error(state, "%s", granary_error_message());
+        }
+        up->options.levels = arg;
         return 0;
     case KEY_STATE:
         if (strcmp(arg, "memory") != 0 && strcmp(arg, "sqlite") != 0) {
