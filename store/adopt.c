@@ -123,20 +123,16 @@ sweep_stray(void *context, const char *text)
 {
     struct adoption *adoption = context;
     const struct store *store = adoption->store;
-    struct session *session = NULL;
+    const struct session *session;
     bool known = true;
     struct file_name name;
     char full[96];
-    const struct list *node, *in;
+    const struct list *in;
 
     if (!parse_name(text, &name)) {
         return GRANARY_OK;
     }
-    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
-        struct session *one = list_owner(node, struct session, in_store);
-
-        session = one->number == name.session ? one : session;
-    }
+    session = session_by_number(store, name.session);
     if (session == NULL) {
         known = false;
     } else if (strcmp(name.kind, "data") == 0) {

@@ -16,22 +16,8 @@
 #include "store/adopt_parts.h"
 #include "store/client.h"
 #include "store/lease_region.h"
+#include "store/session.h"
 #include "store/shmfile.h"
-
-static struct session *
-session_by_number(struct store *store, uint32_t number)
-{
-    struct list *node, *next;
-
-    list_each (node, next, &store->sessions) {
-        struct session *session = list_owner(node, struct session, in_store);
-
-        if (session->number == number) {
-            return session;
-        }
-    }
-    return NULL;
-}
 
 /* The page, if the file is what its client was given. Errors: ENOENT it is not · ENOMEM */
 static granary_err

@@ -13,6 +13,7 @@
 #include "store/copy.h"
 #include "store/memory.h"
 #include "store/object.h"
+#include "store/session.h"
 #include "store/victim.h"
 
 static struct client *
@@ -25,21 +26,6 @@ client_by_number(const struct session *session, uint32_t number)
 
         if (client->number == number) {
             return client;
-        }
-    }
-    return NULL;
-}
-
-static struct session *
-session_by_number(const struct store *store, uint32_t number)
-{
-    const struct list *node;
-
-    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
-        struct session *session = list_owner(node, struct session, in_store);
-
-        if (session->number == number) {
-            return session;
         }
     }
     return NULL;

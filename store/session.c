@@ -68,6 +68,21 @@ session_find(const struct store *store, const char *name)
     return NULL;
 }
 
+struct session *
+session_by_number(const struct store *store, uint32_t number)
+{
+    const struct list *node;
+
+    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
+        struct session *session = list_owner(node, struct session, in_store);
+
+        if (session->number == number) {
+            return session;
+        }
+    }
+    return NULL;
+}
+
 void
 session_set_state(struct session *session, enum gr_control_state state)
 {

@@ -7,6 +7,9 @@
 /* The session of that name ("" is "default"), or NULL. */
 struct session *session_find(const struct store *store, const char *name);
 
+/* The session of that number, or NULL. */
+struct session *session_by_number(const struct store *store, uint32_t number);
+
 /*
  * The session of that name ("" is "default"), made for user uid if need be.
  * Errors: EINVAL the name · EFULL too many · ENOMEM · EPERM it is another user's
