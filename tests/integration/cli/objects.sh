@@ -112,5 +112,7 @@ expect 2 'no kind' granary watch --kinds birth
 expect 4 'not found' granary rm "$(id 16)" "$(id 9)" "$(id 17)"
 expect 4 'not found' granary stat "$(id 17)"
 
+# What is persistent would outlive the instance.
+granary rm "$(id 1)" "$(id 5)"
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left: $(leftovers)"
