@@ -440,7 +440,7 @@ compaction_disturbs_nobody(void **state)
     srand(11);
     live_start(&live, 2 * MIB, 0);
     client = live_connect(&live, NULL);
-    for (unsigned round = 0; round < 3000; round++) {
+    for (unsigned round = 0; round < 1500; round++) {
         unsigned i = (unsigned)rand() % OBJECTS;
 
         if (!there[i]) {
