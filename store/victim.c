@@ -24,6 +24,7 @@ struct ranks {
     uint64_t words_filled;
     uint32_t pass;
     unsigned rank;   /* that the pass is over */
+    unsigned fresh;  /* the lowest that something came to since the hunt began; VICTIM_NEVER: none */
     unsigned spared; /* in this pass */
     unsigned taken;
     bool merciless;
@@ -178,6 +179,7 @@ victim_note(struct store *store, struct segment *segment, const struct gr_slot *
     }
     if (!place->listed || rank < place->rank) {
         enlist(ranks, place, rank);
+        ranks->fresh = rank < ranks->fresh ? rank : ranks->fresh;
     } else if (rank < place->next_rank) {
         place->next_rank = (uint16_t)rank;
     }
@@ -362,8 +364,12 @@ victim_hunt(struct store *store, enum victim_kind kind, struct victim_hunt *hunt
         sample(store);
         pass_begin(ranks, first_rank(ranks, 0), false);
         ranks->running = ranks->rank != VICTIM_NEVER;
-    } else if (first_rank(ranks, 0) < ranks->rank) { /* somebody less worthy came meanwhile */
-        pass_begin(ranks, first_rank(ranks, 0), false);
+        ranks->fresh = VICTIM_NEVER;
+    } else if (ranks->fresh < ranks->rank) {
+        /* Somebody less worthy came meanwhile. Those who were looked at and stayed do not count: a hunt that went back
+         * to them each time would never end. */
+        pass_begin(ranks, ranks->fresh, false);
+        ranks->fresh = VICTIM_NEVER;
     }
     while (ranks->running) {
         struct segment *segment = pass_next(ranks, kind);

@@ -2,8 +2,9 @@
  * Requests to the store. One is in progress at a time, and threads take their turn by ticket, so that a long wait for
  * room cannot starve a reader that needs a mapping.
  *
- * A request whose answer is lost because the store died is sent to the next one. That is harmless: what counts
- * something carries a number by which the store knows it again, and the rest may be done twice.
+ * A request whose answer is lost because the store died is sent to the next one. What adds something carries a number
+ * by which the store knows it again, what takes something away by its token finds it gone, and the rest may be done
+ * twice. (One of several equal holds that is taken back without its token is the exception: two may go.)
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -192,6 +193,15 @@ no_answer(const granary_client *client)
                    client->instance.name);
 }
 
+/* Whether a refusal means that the store that died had done it, and only the answer was lost. */
+static bool
+done_before(enum gr_store_op op, int32_t err)
+{
+    return op == GR_STORE_UNPIN || op == GR_STORE_UNREF || op == GR_STORE_SESSION_DELETE ? err == GRANARY_ENOENT
+           : op == GR_STORE_SESSION_CREATE                                               ? err == GRANARY_EEXIST
+                                                                                         : false;
+}
+
 granary_err
 socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t wait_ms,
            struct gr_frame_in *ret_frame)
@@ -199,6 +209,7 @@ socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32
     int64_t deadline_ns = gr_deadline_ns(wait_ms);
     struct gr_frame_in frame = {.fd_count = 0};
     granary_err err = link_check(client);
+    bool lost = false;
 
     while (err == GRANARY_OK) {
         err = link_is_stale(client) || client->link.greeting ? link_hold(client, deadline_ns) : GRANARY_OK;
@@ -208,6 +219,7 @@ socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32
         err = await_unanswered(client, deadline_ns);
         if (err == GRANARY_OK) {
             err = exchange(client, op, body, size, deadline_ns, &frame);
+            lost = lost || err == GRANARY_EUNREACHABLE;
         }
         if (err != GRANARY_EUNREACHABLE) {
             break;
@@ -219,6 +231,10 @@ socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32
     }
     if (err == GRANARY_EPROTO) {
         return link_broken(client, err);
+    }
+    if (err == GRANARY_OK && lost && done_before(op, frame.head.err)) {
+        frame.head.err = GRANARY_OK;
+        frame.head.size = 0;
     }
     if (err == GRANARY_OK && frame.head.err != GRANARY_OK) {
         err = gr_fail((granary_err)frame.head.err, "%.*s", (int)frame.head.size, (const char *)frame.body);
