@@ -1,4 +1,4 @@
-/* How things grow: gets among 10 to 10^7 objects, and the metadata they take.
+/* How things grow: gets among 10 to 10^7 objects, the metadata they take, and how long a store that was killed is away.
  */
 #include "bench/run.h"
 
@@ -25,6 +25,34 @@ metadata(struct run *run, const char *key, const char *note)
     }
 }
 
+/* kill -9 and start: from the kill until a client's put is answered again, and every object is there. */
+static void
+restart(struct run *run, size_t count)
+{
+    struct samples samples = {.values = NULL};
+
+    for (int i = 0; i < 5 && !run->failed; i++) {
+        int64_t began = bench_now_ns();
+
+        spawn_kill(run->daemon);
+        if (!spawn_again(run->daemon)) {
+            run->failed = true;
+            break;
+        }
+        (void)run_good(run,
+                       granary_object_put(run->client, run_id(((uint64_t)6 << 32) + (uint64_t)i), "x", 1, NULL, 0, 0));
+        samples_add(&samples, (double)(bench_now_ns() - began) / 1e6);
+        for (size_t n = 0; n < count && !run->failed; n++) {
+            if (!granary_object_contains(run->client, run_id(FIRST + n))) {
+                (void)fprintf(stderr, "granary: bench: an object is missing after a restart\n");
+                run->failed = true;
+            }
+        }
+    }
+    results_add(run->results, "restart_1e5_ms", "ms", NULL,
+                "store killed -9 with 10^5 objects until it answers a put; all are there", &samples);
+}
+
 void
 bench_scale(struct run *run)
 {
@@ -34,6 +62,7 @@ bench_scale(struct run *run)
     gets_among(run, 10, "get_1e1_ns", "lmdb_get_1e1_ns");
     run_fill(run, FIRST + 10, 99990, 64);
     gets_among(run, 100000, "get_1e5_ns", NULL);
+    restart(run, 100000);
     began = bench_now_ns();
     run_fill(run, FIRST + 100000, 900000, 64);
     results_add_value(run->results, "put_64_pipelined_per_s", "1/s", NULL, "10^6 puts of 64 bytes and a flush",
