@@ -120,13 +120,19 @@ add(const char **argv, size_t argc, const char *option, const char *value)
 /* The child's side of daemon_start(). */
 static void
 become_daemon(const struct daemon *daemon, const struct supervisor_options *options, const char *memory,
-              const char *path, int ready_fd)
+              const char *path, int ready_fd, pid_t supervisor)
 {
-    const char *argv[ARGUMENTS_MAX] = {path, "--ready-fd=3", "--die-with-parent"};
-    size_t argc = add(argv, 3, "--instance", options->instance.runtime);
+    bool in_order = daemon->kind != DAEMON_STORE || options->die_with_parent;
+    const char *argv[ARGUMENTS_MAX] = {path, "--ready-fd=3"};
+    size_t argc = add(argv, 2, "--instance", options->instance.runtime);
     char executors[16];
     sigset_t none;
 
+    if (in_order) {
+        argv[argc++] = "--die-with-parent";
+    } else if (gr_daemon_follow(supervisor, SIGKILL) != GRANARY_OK) {
+        _exit(1); /* a store that stops in order takes its objects along: the next one is to adopt them */
+    }
     redirect(daemon, options->instance.runtime, ready_fd);
     switch (daemon->kind) {
     case DAEMON_STORE:
@@ -197,6 +203,7 @@ daemon_start(struct daemon *daemon, const struct supervisor_options *options, co
              const struct daemon *needs)
 {
     char path[PATH_MAX];
+    pid_t supervisor;
     int ready[2];
     int needs_fd;
     granary_err err = program_path(daemon->program, path);
@@ -207,9 +214,10 @@ daemon_start(struct daemon *daemon, const struct supervisor_options *options, co
     if (pipe2(ready, O_CLOEXEC) < 0) {
         return gr_fail_errno("pipe");
     }
+    supervisor = getpid();
     daemon->pid = fork();
     if (daemon->pid == 0) {
-        become_daemon(daemon, options, memory, path, ready[1]);
+        become_daemon(daemon, options, memory, path, ready[1], supervisor);
     }
     gr_fd_close(&ready[1]);
     if (daemon->pid < 0) {
@@ -248,4 +256,14 @@ daemon_stop(struct daemon *daemon)
     (void)waitpid(daemon->pid, NULL, 0);
     gr_fd_close(&poller.fd);
     daemon->pid = 0;
+}
+
+void
+daemon_kill(struct daemon *daemon)
+{
+    if (daemon->pid > 0) {
+        (void)kill(daemon->pid, SIGKILL);
+        (void)waitpid(daemon->pid, NULL, 0);
+        daemon->pid = 0;
+    }
 }

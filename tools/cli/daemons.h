@@ -32,7 +32,8 @@ void daemons_init(struct daemon daemons[static DAEMONS]);
 void daemons_recall(const struct gr_instance *instance, struct daemon ret_daemons[static DAEMONS]);
 
 /*
- * Start a daemon and wait until it is ready. It ends when this process does.
+ * Start a daemon and wait until it is ready. It ends when this process does: in order, but for the store, which is
+ * killed so that the next one finds its objects (of a private instance it ends in order, too).
  *
  * memory  SIZE as text: the store's budget; NULL: the default
  * needs   a running one without which this does not become ready; NULL: none
@@ -44,5 +45,8 @@ granary_err daemon_start(struct daemon *daemon, const struct supervisor_options 
 
 /* Stop a daemon and wait until it is gone: SIGTERM, then SIGKILL when it takes too long. Fine when none runs. */
 void daemon_stop(struct daemon *daemon);
+
+/* End a daemon without its having a say. Fine when none runs. */
+void daemon_kill(struct daemon *daemon);
 
 #endif

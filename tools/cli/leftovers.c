@@ -67,6 +67,15 @@ remove_shared_parent(const char *runtime)
     }
 }
 
+bool
+leftovers_found(const struct gr_instance *instance)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "/dev/shm%sroot", instance->shm_prefix);
+    return access(path, F_OK) == 0;
+}
+
 void
 leftovers_sweep(const struct gr_instance *instance)
 {

@@ -5,6 +5,8 @@
 #ifndef CLI_LEFTOVERS_H
 #define CLI_LEFTOVERS_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "base/instance.h"
 
@@ -22,6 +24,9 @@ granary_err leftovers_check_directory(const struct gr_instance *instance);
  * take a moment; who takes too long is killed.
  */
 void leftovers_await(const struct gr_instance *instance);
+
+/* Whether there is shared memory that a store can adopt, or refuse to. */
+bool leftovers_found(const struct gr_instance *instance);
 
 /* Remove the instance's shared memory, spill files (but persistent ones), its files in the runtime directory and that
  * if nothing is left, and the directory above when it is ours. */

@@ -32,6 +32,7 @@ struct supervisor {
     struct daemon daemons[DAEMONS]; /* in starting order; stopped in reverse */
     char memory[32];                /* the store's budget in bytes, once it is up: the scheduler plans with it */
     int64_t started_ms;
+    bool found; /* what another one left when it was killed: the store adopts it */
 };
 
 static granary_err
@@ -50,6 +51,23 @@ stop_all(struct supervisor *self)
         daemon_stop(&self->daemons[i]);
     }
     leftovers_sweep(&self->options->instance);
+}
+
+/*
+ * The instance cannot go on, and nobody asked for its end. An orderly stop would take the objects along; so the store
+ * is killed, and what it has waits for `granary up`, or for `granary down`. Of a private instance nobody would come.
+ */
+static void
+give_up(struct supervisor *self)
+{
+    if (self->options->die_with_parent) {
+        stop_all(self);
+        return;
+    }
+    for (int i = DAEMONS - 1; i > DAEMON_STORE; i--) {
+        daemon_stop(&self->daemons[i]);
+    }
+    daemon_kill(&self->daemons[DAEMON_STORE]);
 }
 
 static granary_err
@@ -181,9 +199,11 @@ replace_daemon(struct supervisor *self, struct daemon *daemon)
     gr_log_error("DAEMON-DIED", "daemon=%s pid=%d", daemon->name, (int)daemon->pid);
     daemon->pid = 0;
     if (dies_at_once(daemon)) {
-        gr_log_error("DAEMON-DIES",
-                     "the %s ended %d times within a second of its start: the instance ends: see %s/log/%s.log",
-                     daemon->name, daemon->quick_deaths, self->options->instance.runtime, daemon->name);
+        gr_log_error(
+            "DAEMON-DIES",
+            "the %s ended %d times within a second of its start: the instance ends: see %s/log/%s.log; `granary up` "
+            "tries again with the same objects, `granary down` gives them up",
+            daemon->name, daemon->quick_deaths, self->options->instance.runtime, daemon->name);
         return false;
     }
     err = daemon->kind == DAEMON_STORE ? store_again(self) : sched_again(self);
@@ -196,7 +216,8 @@ replace_daemon(struct supervisor *self, struct daemon *daemon)
     return true;
 }
 
-static void
+/* Until a signal asks for the end. False: a daemon is gone for good. */
+static bool
 supervise(struct supervisor *self)
 {
     for (;;) {
@@ -208,15 +229,15 @@ supervise(struct supervisor *self)
             if (errno == EINTR) {
                 continue;
             }
-            return;
+            return true;
         }
         if (info.ssi_signo != SIGCHLD) {
-            return;
+            return true;
         }
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
             for (int i = 0; i < DAEMONS; i++) {
                 if (self->daemons[i].pid == pid && !replace_daemon(self, &self->daemons[i])) {
-                    return;
+                    return false;
                 }
             }
         }
@@ -257,7 +278,11 @@ supervisor_main(struct supervisor *self, int report_fd)
 
         /* What follows may fail, too, and must not hide why. */
         (void)snprintf(message, sizeof message, "%s", granary_error_message());
-        stop_all(self);
+        if (self->found) {
+            give_up(self);
+        } else {
+            stop_all(self);
+        }
         code = err;
         (void)gr_write_all(report_fd, &code, sizeof code);
         (void)gr_write_all(report_fd, message, strlen(message));
@@ -273,7 +298,10 @@ supervisor_main(struct supervisor *self, int report_fd)
     code = 0;
     (void)gr_write_all(report_fd, &code, sizeof code);
     (void)close(report_fd);
-    supervise(self);
+    if (!supervise(self)) {
+        give_up(self);
+        _exit(granary_error_exit_status(GRANARY_EFAILED));
+    }
     stop_all(self);
     _exit(0);
 }
@@ -330,9 +358,9 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     if (err != GRANARY_OK) {
         return err;
     }
-    /* Nobody holds the lock: whatever shared memory bears the instance's name belongs to a dead one. */
+    /* Nobody holds the lock: whatever shared memory bears the instance's name was left by a dead one. */
     leftovers_await(&options->instance);
-    (void)gr_instance_sweep_shm(&options->instance);
+    self.found = leftovers_found(&options->instance);
 
     if (pipe2(report, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
         err = gr_fail_errno("cannot start the supervisor");

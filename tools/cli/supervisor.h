@@ -3,8 +3,8 @@
  * and cleans up.
  *
  * It holds <runtime>/lock (flock) while it lives; the kernel lets go of it whatever happens, so "locked" means "up".
- * Its children end when it ends. What a killed instance left behind is removed by the next `granary up` or `granary
- * down` there.
+ * Its children end when it ends. What a killed instance left behind is adopted by the next `granary up`, or removed
+ * by `granary down`.
  */
 #ifndef CLI_SUPERVISOR_H
 #define CLI_SUPERVISOR_H

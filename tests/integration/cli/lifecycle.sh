@@ -40,13 +40,29 @@ granary down >/dev/null
 [ "$(find "$work/i" -type f)" = "$work/i/sub/thesis" ] || fail "down removed what is not the instance's, or left its own"
 rm -r "$work/i"
 
-# Every process killed at once.
+# Every process killed at once: the next store adopts what they left, also with another budget.
 granary up --executors 2 >/dev/null
-granary put $birds >/dev/null
+kept=$(granary put $birds)
+granary pin "$kept" >/dev/null
 remember_prefix
 kill_everything
-granary up --executors 1 >/dev/null || fail "up after a crash"
-[ "$(granary ls --json)" = "[]" ] || fail "objects of a dead instance"
+granary up --executors 1 --memory 64M >/dev/null || fail "up after a crash"
+granary get "$kept" | cmp - $birds || fail "an object of a killed instance"
+granary pins | grep -q "$kept" || fail "the pin of an object of a killed instance"
+granary fsck >/dev/null || fail "fsck after a crash"
+
+# What a store of another release left is refused, not taken away, until somebody says so. The version is the second
+# word of the root.
+kill_everything
+root=/dev/shm/$(tail -n 1 "$work/prefixes")root
+printf '\377' | dd of="$root" bs=1 seek=8 conv=notrunc status=none
+expect 1 'version .*granary down' granary up --executors 1
+[ -e "$root" ] || fail "a refused start took the objects away"
+granary down >/dev/null || fail "down after a refused start"
+[ -z "$(leftovers)" ] || fail "left behind after a refused start: $(leftovers)"
+granary up --executors 1 >/dev/null || fail "up after what was refused is gone"
+remember_prefix
+[ "$(granary ls --json)" = "[]" ] || fail "objects of an instance that was given up"
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind after a crash: $(leftovers)"
 
@@ -57,13 +73,15 @@ kill_everything
 granary down >/dev/null || fail "down after a crash"
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
 
-# The supervisor alone is killed: its daemons follow, and the next one waits for them.
+# The supervisor alone is killed: its daemons follow, and the next one waits for them, and has the objects.
 granary up --executors 1 >/dev/null
 remember_prefix
+kept=$(granary put $birds)
 supervisor=$(grep -o '"supervisor_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')
 kill -9 "$supervisor"
 tail -s 0.02 --pid="$supervisor" -f /dev/null
 granary up --executors 1 >/dev/null || fail "up after the supervisor's death"
+granary get "$kept" | cmp - $birds || fail "an object after the supervisor's death"
 granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "run after the supervisor's death"
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
