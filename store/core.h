@@ -246,6 +246,7 @@ struct store {
     uint64_t returning;            /* pooled bytes that a worker is giving back */
     unsigned punching;             /* holes being made */
     struct punch *punch;           /* giveback.c: looks for holes */
+    uint32_t hunt_file;            /* spill files from here on were written for who waits */
     bool with_open;                /* copies in open segments are dropped too: nothing else is left */
     bool spill_open;               /* ... and objects in them are spilled */
     int64_t drop_ns;               /* not before: nothing that has a copy can be dropped */

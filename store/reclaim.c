@@ -92,10 +92,14 @@ drop_take(struct victim_hunt *hunt, struct segment *segment, struct gr_slot *slo
     struct drop *drop = list_owner(hunt, struct drop, hunt);
     uint64_t footprint = slot_footprint(slot);
     uint64_t offset = slot_object(slot).offset;
+    bool slice = (slot_flags(slot) & GR_FLAG_SLICE) != 0;
 
     if (!object_evict(segment->session, slot)) {
         drop->store->blocked_bytes += footprint;
         return VICTIM_HELD;
+    }
+    if (!slice && slot_where(slot) < drop->store->hunt_file) {
+        count(segment->session, GR_COUNTER_clean_drops, 1);
     }
     if (!segment->closed) {
         note_range(drop, offset, offset + footprint);
@@ -327,6 +331,7 @@ reclaim_turn(struct store *store, int64_t now_ns)
         more = make_room(store, store->need > 0 ? store->need : store->quota_need, now_ns);
     } else {
         store->with_open = store->spill_open = false;
+        store->hunt_file = atomic_load_explicit(&store->root.shm->next_file, memory_order_relaxed);
         more = drop_ahead(store, now_ns);
     }
     return clean_ahead(store, now_ns) || more;

@@ -41,7 +41,8 @@ typedef struct granary_connect_options {
  * options     may be NULL; read before the call returns
  * ret_client  to be closed with granary_disconnect()
  * Blocks      up to timeout_ms
- * Errors      EUNREACHABLE no instance there · EVERSION · EPERM · EFULL too many clients · EINVAL · ENOMEM
+ * Errors      EUNREACHABLE no instance there · ENOENT no such session, with `existing` · EVERSION · EPERM · EFULL too
+ * many clients · EINVAL · ENOMEM
  */
 GRANARY_API granary_err granary_connect(const granary_connect_options *options, granary_client **ret_client);
 
@@ -343,7 +344,7 @@ typedef struct granary_store_stat {
     uint64_t protocol_errors; /* clients dropped because they broke the protocol */
     uint64_t index_splits;    /* index pages split in two, or rebuilt without their tombs */
     uint64_t spill_files;     /* spill files written */
-    uint64_t clean_drops;     /* objects dropped from memory for free, a copy being on disk already */
+    uint64_t clean_drops;     /* objects dropped from memory for free: their copy was there before room was needed */
     uint64_t compactions;     /* half-dead spill files rewritten */
     uint64_t prefetches;      /* objects brought back before somebody asked for them */
     uint64_t frames_read;     /* frames of spilled objects read and unpacked */

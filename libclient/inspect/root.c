@@ -143,7 +143,10 @@ root_open(const struct granary_inspector *inspector, struct file *ret_file)
     granary_err err = file_open(inspector, "root", &file);
 
     if (err == GRANARY_ENOENT) {
-        return gr_fail(GRANARY_EUNREACHABLE, "%s: no instance is there: start one with `granary up`", inspector->about);
+        return gr_fail(GRANARY_EUNREACHABLE,
+                       inspector->copy ? "%s: no copy of an instance is there"
+                                       : "%s: no instance is there: start one with `granary up`",
+                       inspector->about);
     }
     if (err == GRANARY_OK) {
         err = file_read(&file, offsetof(struct gr_root, magic), &magic, sizeof magic);

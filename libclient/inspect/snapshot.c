@@ -128,7 +128,9 @@ granary_inspect_snapshot(granary_inspector *inspector, const char *directory)
         err = files_list(inspector, &entries, &count);
     }
     if (err == GRANARY_OK && mkdir(directory, 0700) < 0) {
-        err = gr_fail_errno("%s", directory);
+        err = errno == EEXIST
+                  ? gr_fail(GRANARY_EEXIST, "%s: exists already: name a directory that is to be made", directory)
+                  : gr_fail_errno("%s", directory);
     }
     if (err == GRANARY_OK && ((from = open(inspector->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
                               (to = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)) {

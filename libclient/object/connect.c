@@ -114,7 +114,8 @@ reach(granary_client *client, const char *instance, int timeout_ms)
         return gr_fail(err, "instance '%s': no store at %s: start one with `granary up`", client->instance.name,
                        client->instance.store_socket);
     case GRANARY_ETIMEDOUT:
-        return gr_fail(GRANARY_EUNREACHABLE, "instance '%s': the store does not answer: see its log",
+        return gr_fail(GRANARY_EUNREACHABLE,
+                       "instance '%s': the store does not answer: see `granary top --once`, and its log",
                        client->instance.name);
     default:
         return gr_fail_in(err, "instance '%s'", client->instance.name);

@@ -130,7 +130,10 @@ object_persist(granary_client *client, granary_id id, granary_levels levels)
 {
     granary_err err = granary_object_move(client, id, levels, 0, PERSIST_WAIT_MS);
 
-    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "sealed, but not copied");
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(id, text);
+    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "object %s: sealed in memory, but not copied", text);
 }
 
 static granary_err

@@ -158,7 +158,8 @@ segment_map(granary_client *client, uint32_t number, uint64_t min_bytes, const c
         return gr_fail(GRANARY_ENOMEM, "segment %u: out of memory", number);
     }
     if (!socket_take_until(client, gr_deadline_ns(EXISTS_WAIT_MS))) {
-        return gr_fail(GRANARY_EUNREACHABLE, "segment %u: the store does not answer: see its log", number);
+        return gr_fail(GRANARY_EUNREACHABLE,
+                       "segment %u: the store does not answer: see `granary top --once`, and its log", number);
     }
     if (!mapped_enough(client, segment, min_bytes, &base)) {
         err = base != NULL ? gr_fail(GRANARY_EPROTO, "segment %u: an object reaches beyond its end", number)

@@ -189,7 +189,8 @@ await_unanswered(granary_client *client, int64_t deadline_ns)
 static granary_err
 no_answer(const granary_client *client)
 {
-    return gr_fail(GRANARY_EUNREACHABLE, "instance '%s': the store does not answer: see its log",
+    return gr_fail(GRANARY_EUNREACHABLE,
+                   "instance '%s': the store does not answer: see `granary top --once`, and its log",
                    client->instance.name);
 }
 

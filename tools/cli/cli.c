@@ -103,10 +103,11 @@ cli_fail_plain(granary_err err)
     return fail(err, NULL);
 }
 
-granary_client *
-cli_connect(struct cli *cli, int *ret_status)
+static granary_client *
+connect_to(const struct cli *cli, bool existing, int *ret_status)
 {
-    granary_connect_options options = {.instance = cli->instance, .session = cli->session, .tag = "granary"};
+    granary_connect_options options = {
+        .instance = cli->instance, .session = cli->session, .tag = "granary", .existing = existing};
     granary_client *client = NULL;
     granary_err err = granary_connect(&options, &client);
 
@@ -114,6 +115,18 @@ cli_connect(struct cli *cli, int *ret_status)
         *ret_status = cli_fail(err, "connect");
     }
     return client;
+}
+
+granary_client *
+cli_connect(struct cli *cli, int *ret_status)
+{
+    return connect_to(cli, false, ret_status);
+}
+
+granary_client *
+cli_connect_existing(struct cli *cli, int *ret_status)
+{
+    return connect_to(cli, cli->session != NULL, ret_status);
 }
 
 const char *

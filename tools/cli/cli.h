@@ -35,6 +35,8 @@ int cli_fail_plain(granary_err err);
 
 /* Connect to the instance's store. On failure the error is printed and NULL returned with *ret_status set. */
 granary_client *cli_connect(struct cli *cli, int *ret_status);
+/* The same for what works on objects that are there: a session that is named and not there is an error, not made. */
+granary_client *cli_connect_existing(struct cli *cli, int *ret_status);
 
 /* 1536 as "1.5 KiB". Returns buffer. */
 const char *cli_format_size(uint64_t bytes, char buffer[32]);

@@ -161,7 +161,8 @@ copy_object(granary_client *client, granary_id id, const struct get *get, int fd
     }
     to = to == UINT64_MAX ? granary_reader_size(reader) : to;
     if (to > granary_reader_size(reader)) {
-        err = gr_fail(GRANARY_EINVAL, "the object has %llu bytes", (unsigned long long)granary_reader_size(reader));
+        err = gr_fail(GRANARY_EINVAL, "--range: byte %llu is asked for, but the object has %llu bytes",
+                      (unsigned long long)to, (unsigned long long)granary_reader_size(reader));
     } else {
         err = granary_reader_seek(reader, from);
     }
@@ -188,7 +189,7 @@ get_to(struct cli *cli, const char *text, const struct get *get,
     granary_err err;
     int status = 0;
 
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     if (client == NULL) {
         return status;
     }
@@ -279,7 +280,7 @@ command_digest(struct cli *cli, int argc, char **argv)
     granary_client *client;
     int status = 0;
 
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     for (int i = first; client != NULL && i < argc; i++) {
         char digest[33];
         granary_id id;

@@ -61,7 +61,7 @@ for_each(const struct hold *hold, int argc, char **argv,
          int (*act)(granary_client *client, const struct hold *hold, const char *argument))
 {
     int status = 0;
-    granary_client *client = cli_connect(hold->arguments.cli, &status);
+    granary_client *client = cli_connect_existing(hold->arguments.cli, &status);
 
     for (int i = hold->arguments.first; client != NULL && i < argc; i++) {
         int one = act(client, hold, argv[i]);
@@ -260,7 +260,7 @@ command_name(struct cli *cli, int argc, char **argv)
         (void)fprintf(stderr, "granary: usage: %s --drop NAME\n", argv[0]);
         return 2;
     }
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     if (client != NULL && (hold.drop || argc - hold.arguments.first == 2)) {
         status = set_name(client, &hold, argv[hold.arguments.first], hold.drop ? NULL : argv[hold.arguments.first + 1]);
     } else if (client != NULL) {
@@ -306,7 +306,7 @@ command_names(struct cli *cli, int argc, char **argv)
     (void)arguments_read(NULL, parse_hold, "",
                          "List names in the order of their bytes, with the ids they are bound to.", 0, 0, argc, argv,
                          &hold.arguments);
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     if (client != NULL && cli->json) {
         json_open(&json, NULL, '[');
     }
@@ -347,7 +347,7 @@ command_alias(struct cli *cli, int argc, char **argv)
     if (err != GRANARY_OK) {
         return cli_fail(err, "alias");
     }
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     if (client != NULL && (status = cli_find(client, argv[hold.arguments.first + 1], &id)) == 0) {
         err = granary_alias(client, alias, id);
         status = err == GRANARY_OK ? 0 : cli_fail_plain(err);

@@ -306,6 +306,11 @@ parse_stat(int key, char *arg, struct argp_state *state)
         }
         stat->text = arg;
         return 0;
+    case ARGP_KEY_END:
+        if (stat->nodes && stat->text != NULL) {
+            argp_error(state, "--nodes tells of the whole instance: leave out '%s'", stat->text);
+        }
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }

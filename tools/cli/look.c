@@ -1,6 +1,7 @@
 #include "look.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -95,6 +96,25 @@ look_session(struct look *look, bool *ret_there)
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 
+/* An object by the name that is bound to it. */
+static granary_err
+find_name(struct look *look, const char *name, granary_id *ret_id)
+{
+    granary_hold *holds = NULL;
+    size_t count = 0;
+    granary_err err = granary_inspect_holds(look->inspector, look->session, NULL, &holds, &count);
+    bool found = false;
+
+    for (size_t i = 0; i < count; i++) {
+        if (holds[i].kind == GRANARY_HOLD_NAME && strcmp(holds[i].text, name) == 0) {
+            *ret_id = holds[i].id;
+            found = true;
+        }
+    }
+    free(holds);
+    return found || err != GRANARY_OK ? err : gr_fail(GRANARY_ENOENT, "name '%s': not found", name);
+}
+
 int
 look_find(struct look *look, const char *text, granary_id *ret_id)
 {
@@ -105,8 +125,13 @@ look_find(struct look *look, const char *text, granary_id *ret_id)
     if (status != 0) {
         return status;
     }
-    err = there ? granary_inspect_object_find(look->inspector, look->session, text, ret_id)
-                : gr_fail(GRANARY_ENOENT, "object %s: not found", text);
+    if (!there) {
+        err = gr_fail(GRANARY_ENOENT, "object %s: not found", text);
+    } else if (strncmp(text, "name:", 5) == 0) {
+        err = find_name(look, text + 5, ret_id);
+    } else {
+        err = granary_inspect_object_find(look->inspector, look->session, text, ret_id);
+    }
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 

@@ -36,7 +36,7 @@ with_all(struct cli *cli, char **names, int count,
     granary_err err;
     int status = 0;
 
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     if (client != NULL) {
         ids = find_all(client, names, count, &found, &status);
         err = ids == NULL ? GRANARY_OK : act(client, ids, found);
@@ -128,7 +128,7 @@ command_move(struct cli *cli, int argc, char **argv)
     granary_client *client;
     int status = 0;
 
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     for (int i = first; client != NULL && i < argc; i++) {
         granary_id id;
         int one = cli_find(client, argv[i], &id);
@@ -136,7 +136,7 @@ command_move(struct cli *cli, int argc, char **argv)
         if (one == 0) {
             granary_err err = granary_object_move(client, id, move.to, move.from, move.timeout_ms);
 
-            one = err == GRANARY_OK ? 0 : cli_fail_plain(err);
+            one = err == GRANARY_OK ? 0 : cli_fail(err, "move %s", argv[i]);
         }
         status = status == 0 ? one : status;
     }

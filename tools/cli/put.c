@@ -48,6 +48,11 @@ parse_put(int key, char *arg, struct argp_state *state)
     case KEY_PERSIST:
         put->options.persist = arg == NULL ? GRANARY_LEVEL_DISK : arguments_levels(state, arg);
         return 0;
+    case ARGP_KEY_END:
+        if (put->has_id && put->name != NULL) {
+            argp_error(state, "--id and --name: one or the other");
+        }
+        return arguments_key(key, state);
     default:
         return arguments_key(key, state);
     }

@@ -438,6 +438,25 @@ out:
     return err;
 }
 
+/* A store that was started by hand is not ours to stop, and its shared memory not ours to remove. */
+static granary_err
+sweep(const struct gr_instance *instance)
+{
+    char path[PATH_MAX];
+    int fd = -1;
+
+    (void)snprintf(path, sizeof path, "%s/store.lock", instance->runtime);
+    if (gr_daemon_lock(path, false, &fd, NULL) == GRANARY_EBUSY) {
+        return gr_fail(GRANARY_EBUSY,
+                       "a store that was started by hand serves %s: stop that process; `granary top --once` tells its "
+                       "pid",
+                       instance->runtime);
+    }
+    leftovers_sweep(instance); /* with the lock held, where there is one: no store starts meanwhile */
+    gr_fd_close(&fd);
+    return GRANARY_OK;
+}
+
 granary_err
 supervisor_stop(const struct gr_instance *instance, bool *ret_stale)
 {
@@ -456,16 +475,17 @@ supervisor_stop(const struct gr_instance *instance, bool *ret_stale)
         }
         /* When it was killed rather than stopped, its daemons end by themselves, and we clean up. */
         (void)lock_take(instance, false, &fd, NULL);
-    } else if (err != GRANARY_OK && gr_instance_sweep_shm(instance) == 0) {
+    } else if (err != GRANARY_OK && !leftovers_found(instance)) {
         return gr_fail(GRANARY_EUNREACHABLE, "no instance is up at %s", instance->runtime);
     }
-    if (fd >= 0) {
+    err = GRANARY_OK;
+    if (fd >= 0 || stale) {
         leftovers_await(instance);
-        leftovers_sweep(instance);
+        err = sweep(instance);
         gr_fd_close(&fd);
     }
     if (ret_stale != NULL) {
         *ret_stale = stale;
     }
-    return GRANARY_OK;
+    return err;
 }

@@ -42,7 +42,7 @@ pid_t supervisor_running(const struct gr_instance *instance);
  * Stop an instance and wait until it is gone; one that was killed is cleaned up instead.
  *
  * ret_stale  set when there was only something to clean up; may be NULL
- * Errors     EUNREACHABLE nothing is there · ETIMEDOUT · EPERM
+ * Errors     EUNREACHABLE nothing is there · EBUSY a store without a supervisor serves there · ETIMEDOUT · EPERM
  */
 granary_err supervisor_stop(const struct gr_instance *instance, bool *ret_stale);
 

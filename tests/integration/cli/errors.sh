@@ -43,6 +43,15 @@ expect 2 'hex' granary rm zzz
 expect 4 'no-such-file' granary put no-such-file
 expect 2 'directory' granary put /tmp
 
+# A session that is named by mistake is not made; what contradicts itself is not half done.
+expect 4 'session.*nowhere' granary get --session nowhere 00112233445566778899aabbccddeeff
+granary session has nowhere >/dev/null && fail "a session that was named by mistake is there"
+expect 2 'id and --name' granary put --id 00112233445566778899aabbccddeeff --name x $birds
+expect 2 'nodes.*0011' granary stat --nodes 0011
+expect 2 'object [0-9a-f]{32}: sealed.*GPU' granary put --persist=gpu --name x $birds
+expect 2 'range.*99999999' granary get --range 0:99999999 "$(granary put $birds)" -o "$work/x"
+granary snapshot "$work/snap" && expect 1 'to be made' granary snapshot "$work/snap"
+
 printf '' >"$work/empty.csv"
 expect 2 "'a'.*empty" granary run "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/empty.csv\"}")"
 printf 'a,b\n' >"$work/header.csv"

@@ -104,7 +104,7 @@ truncate -s 4096 "$work"/copy/s1.data*
 tells 8 "segment-file .*$pinned.*was truncated" granary fsck --copy "$work/copy"
 printf 'garbage' >"$work/copy/root"
 tells 8 '^damage *root' granary fsck --copy "$work/copy"
-expect 3 'no instance' granary fsck --copy "$work"
+expect 3 'no copy' granary fsck --copy "$work"
 
 # Sessions.
 granary session create other --quota 8M

@@ -105,6 +105,22 @@ timeout 20 granary run --discard --csv libclient/examples/damaging.json | grep -
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
 
+# A store that was started by hand is no instance of `granary up`: down leaves it alone, and cleans up when it is dead.
+granary-store --instance "$work/i" --memory 8M >/dev/null 2>&1 &
+store=$!
+for _ in $(seq 200); do
+    granary put --name kept $birds >/dev/null 2>&1 && break
+    read -r -t 0.05 <> <(:) || true
+done
+granary name kept "$(granary ls --json | grep -o '[0-9a-f]\{32\}')"
+expect 1 'started by hand' granary down
+granary get name:kept | cmp - $birds || fail "down took a living store's objects away"
+kill -9 $store
+wait $store 2>/dev/null || true
+granary stat name:kept 2>/dev/null | grep -q 1223329 || fail "stat by name of a dead store"
+granary down >/dev/null || fail "down after a killed store"
+[ ! -e "$work/i" ] || fail "left behind of a killed store: $(ls "$work/i")"
+
 # A private instance lives as long as its run.
 unset GRANARY_INSTANCE
 export XDG_RUNTIME_DIR=$work

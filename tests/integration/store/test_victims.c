@@ -39,6 +39,28 @@ spilled_of(granary_client *client, uint64_t first, uint64_t end)
     return spilled;
 }
 
+/* What has a copy already goes first, and costs nothing. */
+static void
+copies_leave_for_free(void **state)
+{
+    const granary_object_options persistent = {.persist = GRANARY_LEVEL_DISK};
+    granary_client *client = fixture_connect(state);
+    granary_buffer buffer;
+
+    for (uint64_t n = 0; n < 8; n++) {
+        assert_ok(granary_object_create_with(client, fixture_id(n), MIB, 0, &persistent, &buffer));
+        fixture_fill(buffer.data, n, MIB);
+        assert_ok(granary_object_seal(client, &buffer));
+    }
+    assert_int_equal(fixture_stat(client).clean_drops, 0);
+    for (uint64_t n = 8; n < BUDGET + 4; n++) {
+        put(client, n, 0, 0);
+    }
+    assert_true(spilled_of(client, 0, 8) + spilled_of(client, 1, 8) >= 4);
+    assert_in_range(fixture_stat(client).clean_drops, 4, fixture_stat(client).evictions);
+    granary_disconnect(client);
+}
+
 /* Even ones matter less, odd ones more; room is made for a few more, and only even ones go. */
 static void
 the_less_important_leaves_first(void **state)
@@ -185,6 +207,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORE_TEST(copies_leave_for_free),
         STORE_TEST(the_less_important_leaves_first),
         STORE_TEST(the_more_important_leaves_at_last),
         STORE_TEST(importance_255_stays),
