@@ -153,6 +153,15 @@ cli_find(granary_client *client, const char *text, granary_id *ret_id)
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 
+void
+cli_print_id(const struct cli *cli, granary_id id)
+{
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(id, text);
+    (void)printf(cli->json ? "{\"id\": \"%s\"}\n" : "%s\n", text);
+}
+
 int
 cli_write_file(const char *path, const void *bytes, size_t size)
 {

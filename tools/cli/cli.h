@@ -44,6 +44,9 @@ const char *cli_format_size(uint64_t bytes, char buffer[32]);
 /* An id from a unique prefix of its hex digits, or from "name:NAME". Prints the error. Returns the exit status. */
 int cli_find(granary_client *client, const char *text, granary_id *ret_id);
 
+/* An id on a line of its own; with --json, an object with it. */
+void cli_print_id(const struct cli *cli, granary_id id);
+
 /* Write to stdout or a file; a failing stdout ends in an error message. */
 int cli_write_file(const char *path, const void *bytes, size_t size);
 

@@ -183,9 +183,10 @@ static void
 tell_rung(struct doctor *doctor)
 {
     static const char *const rungs[] = {
-        "0: the library maps sealed objects read-only", "1: clients hold read-only descriptors",
-        "2: the store runs under a user of its own",    "3: descriptors come through a detached read-only mount",
-        "4: a seal proves that no writer is left",
+        "0: the library maps read-only",
+        "1: clients hold descriptors that are open for reading only",
+        "2: the store runs as its own user",
+        "3: descriptors come through a detached read-only mount of /dev/shm",
     };
     const granary_instance_info *info = &doctor->look.info;
     int rung = doctor->look.inspector != NULL && info->epoch != 0 ? info->rung : can_mount() ? 3 : 1;
@@ -198,7 +199,7 @@ tell_rung(struct doctor *doctor)
                             "mount, CAP_SYS_ADMIN, when it starts (rung 3); strict sessions prove more at each seal";
 
     doctor_tell(doctor, rung >= 2 ? DOCTOR_OK : DOCTOR_LESS, "immutability", fix, "%s %s", whose,
-                rungs[rung >= 0 && rung < 5 ? rung : 0]);
+                rungs[rung >= 0 && rung <= 3 ? rung : 0]);
 }
 
 static void

@@ -205,15 +205,6 @@ command_unref(struct cli *cli, int argc, char **argv)
     return for_each_of_owner(cli, argc, argv, "Take one reference of the owner to each object back.", unref);
 }
 
-static void
-print_id(const struct cli *cli, granary_id id)
-{
-    char text[GRANARY_ID_TEXT + 1];
-
-    granary_id_format(id, text);
-    (void)printf(cli->json ? "{\"id\": \"%s\"}\n" : "%s\n", text);
-}
-
 /* Bind or drop. */
 static int
 set_name(granary_client *client, const struct hold *hold, const char *name, const char *argument)
@@ -266,7 +257,7 @@ command_name(struct cli *cli, int argc, char **argv)
     } else if (client != NULL) {
         err = granary_name_get(client, argv[hold.arguments.first], &id);
         if (err == GRANARY_OK) {
-            print_id(cli, id);
+            cli_print_id(cli, id);
         } else {
             status = cli_fail_plain(err);
         }

@@ -120,15 +120,6 @@ put_descriptor(granary_client *client, granary_id id, int fd, const granary_obje
                                : put_stream(client, id, fd, options);
 }
 
-static void
-print_id(const struct cli *cli, granary_id id)
-{
-    char text[GRANARY_ID_TEXT + 1];
-
-    granary_id_format(id, text);
-    (void)printf(cli->json ? "{\"id\": \"%s\"}\n" : "%s\n", text);
-}
-
 /* "-" is stdin. */
 static int
 open_input(const char *path)
@@ -202,7 +193,7 @@ command_put(struct cli *cli, int argc, char **argv)
         if (err != GRANARY_OK) {
             status = cli_fail(err, "put %s", path);
         } else {
-            print_id(cli, id);
+            cli_print_id(cli, id);
         }
     }
     granary_disconnect(client);
@@ -244,7 +235,7 @@ command_import(struct cli *cli, int argc, char **argv)
         if (err != GRANARY_OK) {
             status = cli_fail_plain(err);
         } else {
-            print_id(cli, id);
+            cli_print_id(cli, id);
         }
     }
     granary_disconnect(client);
