@@ -33,7 +33,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define GR_SHM_VERSION   2u
+#define GR_SHM_VERSION   3u
 #define GR_CONTROL_MAGIC 0x6c72746e6f637267ull /* "grcontrl" */
 #define GR_LEASE_MAGIC   0x6573616e656c7267ull
 #define GR_ROOT_MAGIC    0x746f6f72726e6167ull
@@ -128,11 +128,17 @@ _Static_assert(sizeof(struct gr_slot) == 64, "a slot is one cache line");
 #define GR_MAX_OBJECT ((uint64_t)1 << 46)
 #define GR_MAX_META   ((uint64_t)1 << 30)
 
-/* The hash of an id, from its two words. */
+/*
+ * The hash of an id, from its two words. People make ids of counters, of either byte order, in either word or in both,
+ * and of counters that they have multiplied: so the words are multiplied with each other, all bits of the product
+ * count, and neither word is multiplied by a constant that others like.
+ */
 static inline uint64_t
 gr_slot_hash(uint64_t id0, uint64_t id1)
 {
-    uint64_t h = id0 ^ (id1 * 0x9e3779b97f4a7c15ull);
+    __extension__ unsigned __int128 product =
+        (unsigned __int128)(id0 ^ 0xa0761d6478bd642full) * (id1 ^ 0xe7037ed1a0b428dbull);
+    uint64_t h = (uint64_t)product ^ (uint64_t)(product >> 64);
 
     h ^= h >> 32;
     h *= 0xd6e8feb86659fd93ull;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/order.h"
 #include "inspect/check.h"
 
 static int
@@ -15,34 +16,6 @@ static uint32_t
 where_of(const struct check_object *object)
 {
     return (uint32_t)(object->slot.where_meta >> 32);
-}
-
-static int
-by_place(const void *left, const void *right)
-{
-    const struct check_object *a = *(const struct check_object *const *)left;
-    const struct check_object *b = *(const struct check_object *const *)right;
-    int order = compare(where_of(a), where_of(b));
-
-    return order != 0 ? order : compare(a->slot.offset, b->slot.offset);
-}
-
-static int
-by_serial(const void *left, const void *right)
-{
-    const struct check_object *a = *(const struct check_object *const *)left;
-    const struct check_object *b = *(const struct check_object *const *)right;
-
-    return compare(GR_WORD_SERIAL(a->slot.word), GR_WORD_SERIAL(b->slot.word));
-}
-
-static int
-by_stamp(const void *left, const void *right)
-{
-    const struct check_object *a = *(const struct check_object *const *)left;
-    const struct check_object *b = *(const struct check_object *const *)right;
-
-    return compare(a->slot.stamp, b->slot.stamp);
 }
 
 static int
@@ -79,14 +52,22 @@ check_find(const struct check *check, uint32_t session, const uint64_t id[2], si
     return found;
 }
 
+static void
+order(struct check *check, struct gr_ordered *some, size_t count)
+{
+    if (!gr_order(some, count) && check->err == GRANARY_OK) {
+        check->err = gr_fail(GRANARY_ENOMEM, "no memory to check %zu objects", count);
+    }
+}
+
 /* ---- where ---- */
 
+/* segment, file: where the object should be; NULL when there is none. before: the object that may reach into it. */
 static void
-check_place(struct check *check, const struct check_object *object, const struct check_object *before)
+check_place(struct check *check, const struct check_object *object, const struct segment_copy *segment,
+            const struct file_entry *file, const struct check_object *before)
 {
     const struct slot_copy *slot = &object->slot;
-    const struct segment_copy *segment = check_segment(check, where_of(object));
-    const struct file_entry *file = check_file(check, object->session, "data", where_of(object));
     uint64_t footprint = 0;
     uint64_t previous = 0;
     char other[GRANARY_ID_TEXT + 1];
@@ -135,56 +116,79 @@ end_of(const struct check_object *object)
     return object->slot.offset > UINT64_MAX - footprint ? UINT64_MAX : object->slot.offset + footprint;
 }
 
+/* Those in memory, by segment and offset. */
 static void
-check_places(struct check *check, const struct check_object **some)
+check_places(struct check *check, struct gr_ordered *some)
 {
     const struct check_object *before = NULL; /* of those in the same segment, the one that reaches farthest */
+    const struct check_object *last = NULL;
+    const struct segment_copy *segment = NULL;
+    const struct file_entry *file = NULL;
     size_t count = 0;
 
     for (size_t i = 0; i < check->object_count; i++) {
         if (check_in_memory(&check->objects[i].slot)) {
-            some[count++] = &check->objects[i];
+            some[count++] = (struct gr_ordered){.key = check->objects[i].slot.offset, .item = &check->objects[i]};
         }
     }
-    qsort(some, count, sizeof *some, by_place);
+    order(check, some, count);
     for (size_t i = 0; i < count; i++) {
-        check_place(check, some[i], before);
-        if (before == NULL || where_of(before) != where_of(some[i]) || end_of(some[i]) > end_of(before)) {
-            before = some[i];
+        some[i].key = where_of(some[i].item);
+    }
+    order(check, some, count);
+    for (size_t i = 0; i < count && check->err == GRANARY_OK; i++) {
+        const struct check_object *object = some[i].item;
+
+        if (last == NULL || where_of(last) != where_of(object) || last->session != object->session) {
+            segment = check_segment(check, where_of(object));
+            file = check_file(check, object->session, "data", where_of(object));
         }
+        check_place(check, object, segment, file, before);
+        if (before == NULL || where_of(before) != where_of(object) || end_of(object) > end_of(before)) {
+            before = object;
+        }
+        last = object;
     }
 }
 
 /* ---- what identifies ---- */
 
+static uint64_t
+serial_of(const struct check_object *object)
+{
+    return GR_WORD_SERIAL(object->slot.word);
+}
+
+static uint64_t
+stamp_of(const struct check_object *object)
+{
+    return object->slot.stamp;
+}
+
 static void
-check_unique(struct check *check, const struct check_object **some)
+check_unique(struct check *check, struct gr_ordered *some, const char *code, const char *what,
+             uint64_t (*number_of)(const struct check_object *object))
 {
     char id[GRANARY_ID_TEXT + 1];
     char other[GRANARY_ID_TEXT + 1];
     size_t count = 0;
 
     for (size_t i = 0; i < check->object_count; i++) {
-        if (GR_WORD_STATE(check->objects[i].slot.word) != GR_SLOT_ALIAS) {
-            some[count++] = &check->objects[i];
+        const struct check_object *object = &check->objects[i];
+
+        if (GR_WORD_STATE(object->slot.word) != GR_SLOT_ALIAS) {
+            some[count++] = (struct gr_ordered){.key = number_of(object), .item = object};
         }
     }
-    qsort(some, count, sizeof *some, by_serial);
+    order(check, some, count);
     for (size_t i = 1; i < count; i++) {
-        if (by_serial(&some[i - 1], &some[i]) == 0) {
-            check_found(check, GRANARY_FINDING_DAMAGE, "serial-twice", some[i]->session, some[i]->slot.id,
-                        GR_WORD_SERIAL(some[i]->slot.word), "objects %s and %s have the same serial, %llu",
-                        check_id(some[i - 1]->slot.id, other), check_id(some[i]->slot.id, id),
-                        (unsigned long long)GR_WORD_SERIAL(some[i]->slot.word));
-        }
-    }
-    qsort(some, count, sizeof *some, by_stamp);
-    for (size_t i = 1; i < count; i++) {
-        if (by_stamp(&some[i - 1], &some[i]) == 0) {
-            check_found(check, GRANARY_FINDING_DAMAGE, "stamp-twice", some[i]->session, some[i]->slot.id,
-                        some[i]->slot.stamp, "objects %s and %s have the same stamp, %llu",
-                        check_id(some[i - 1]->slot.id, other), check_id(some[i]->slot.id, id),
-                        (unsigned long long)some[i]->slot.stamp);
+        if (some[i - 1].key == some[i].key) {
+            const struct check_object *first = some[i - 1].item;
+            const struct check_object *second = some[i].item;
+
+            check_found(check, GRANARY_FINDING_DAMAGE, code, second->session, second->slot.id, some[i].key,
+                        "objects %s and %s have the same %s, %llu", check_id(first->slot.id, other),
+                        check_id(second->slot.id, id), what, (unsigned long long)some[i].key);
         }
     }
 }
@@ -274,20 +278,53 @@ check_account(struct check *check)
     }
 }
 
+/* ---- by id ---- */
+
+/* Lay the objects out by session and id, for check_find(). */
+static void
+sort_objects(struct check *check, struct gr_ordered *some)
+{
+    struct check_object *sorted = malloc((check->object_count + 1) * sizeof *sorted);
+
+    if (sorted == NULL) {
+        check->err = gr_fail(GRANARY_ENOMEM, "no memory to check %zu objects", check->object_count);
+        return;
+    }
+    for (size_t i = 0; i < check->object_count; i++) {
+        const struct check_object *object = &check->objects[i];
+
+        some[i] = (struct gr_ordered){.key = gr_order_of_bytes(object->slot.id[1]), .item = object};
+    }
+    order(check, some, check->object_count);
+    for (size_t i = 0; i < check->object_count; i++) {
+        some[i].key = gr_order_of_bytes(((const struct check_object *)some[i].item)->slot.id[0]);
+    }
+    order(check, some, check->object_count);
+    for (size_t i = 0; i < check->object_count; i++) {
+        some[i].key = ((const struct check_object *)some[i].item)->session;
+    }
+    order(check, some, check->object_count);
+    for (size_t i = 0; i < check->object_count; i++) {
+        sorted[i] = *(const struct check_object *)some[i].item;
+    }
+    free(check->objects);
+    check->objects = sorted;
+    check->object_room = check->object_count;
+}
+
 void
 check_memory(struct check *check)
 {
-    const struct check_object **some = malloc((check->object_count + 1) * sizeof(struct check_object *));
+    struct gr_ordered *some = malloc((check->object_count + 1) * sizeof *some);
 
     if (some == NULL) {
         check->err = gr_fail(GRANARY_ENOMEM, "no memory to check %zu objects", check->object_count);
         return;
     }
-    if (check->object_count > 0) {
-        qsort(check->objects, check->object_count, sizeof *check->objects, by_id);
-    }
+    sort_objects(check, some);
     check_places(check, some);
-    check_unique(check, some);
+    check_unique(check, some, "serial-twice", "serial", serial_of);
+    check_unique(check, some, "stamp-twice", "stamp", stamp_of);
     check_account(check);
     free(some);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/id.h"
+#include "base/order.h"
 #include "base/size.h"
 #include "json.h"
 #include "look.h"
@@ -164,18 +166,6 @@ parse_ls(int key, char *arg, struct argp_state *state)
     }
 }
 
-static int
-oldest_first(const void *left, const void *right)
-{
-    const granary_object_info *a = left;
-    const granary_object_info *b = right;
-
-    if (a->sealed_at_ms != b->sealed_at_ms) {
-        return a->sealed_at_ms < b->sealed_at_ms ? -1 : 1;
-    }
-    return memcmp(a->id.bytes, b->id.bytes, sizeof a->id.bytes);
-}
-
 static granary_err
 collect(struct ls *ls)
 {
@@ -202,8 +192,32 @@ collect(struct ls *ls)
     return err;
 }
 
+/* Oldest first, and by id within a millisecond; as they came when only some were asked for. */
+static granary_err
+order_list(const struct ls *ls, struct gr_ordered **ret_list)
+{
+    struct gr_ordered *list = malloc((ls->count + 1) * sizeof *list);
+    bool good = list != NULL;
+
+    for (size_t i = 0; i < ls->count && good; i++) {
+        list[i].item = &ls->infos[i];
+    }
+    for (int key = 2; key >= 0 && good && ls->limit == 0; key--) {
+        for (size_t i = 0; i < ls->count; i++) {
+            const granary_object_info *info = list[i].item;
+            uint64_t words[2];
+
+            gr_id_words(info->id, words);
+            list[i].key = key == 0 ? (uint64_t)info->sealed_at_ms : gr_order_of_bytes(words[key - 1]);
+        }
+        good = gr_order(list, ls->count);
+    }
+    *ret_list = list;
+    return good ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "list of %zu objects: out of memory", ls->count);
+}
+
 static void
-print_list(const struct ls *ls)
+print_list(const struct ls *ls, const struct gr_ordered *list)
 {
     struct json json = {0};
     char id[GRANARY_ID_TEXT + 1];
@@ -215,9 +229,9 @@ print_list(const struct ls *ls)
         (void)printf("%-32s  %12s  %-8s  %4s  %s\n", "id", "bytes", "where", "pins", "sealed");
     }
     for (size_t i = 0; i < ls->count; i++) {
-        const granary_object_info *info = &ls->infos[i];
+        const granary_object_info *info = list[i].item;
 
-        if (i > 0 && memcmp(info, info - 1, sizeof *info) == 0) {
+        if (i > 0 && memcmp(info, list[i - 1].item, sizeof *info) == 0) {
             continue; /* a page was split while it was read */
         }
         if (ls->look.cli->json) {
@@ -251,6 +265,7 @@ command_ls(struct cli *cli, int argc, char **argv)
     static const struct argp argp = {options,  parse_ls, "[PREFIX]", "List the objects of the session, oldest first.",
                                      children, NULL,     NULL};
     struct ls ls = {.look = {.cli = cli}};
+    struct gr_ordered *list = NULL;
     bool there = false;
     granary_err err = GRANARY_OK;
     int status;
@@ -263,18 +278,19 @@ command_ls(struct cli *cli, int argc, char **argv)
     if (status == 0 && there) {
         err = collect(&ls);
     }
+    if (err == GRANARY_OK) {
+        err = order_list(&ls, &list);
+    }
     if (err != GRANARY_OK) {
         status = cli_fail(err, "ls");
     }
     if (status == 0) {
-        if (ls.count > 0 && ls.limit == 0) {
-            qsort(ls.infos, ls.count, sizeof *ls.infos, oldest_first);
-        }
-        print_list(&ls);
+        print_list(&ls, list);
         if (ls.cursor != 0) {
             (void)fprintf(stderr, "granary: ls: there may be more: --cursor %" PRIu64 "\n", ls.cursor);
         }
     }
+    free(list);
     free(ls.infos);
     look_close(&ls.look);
     return status;

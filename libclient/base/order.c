@@ -1,0 +1,67 @@
+/* Radix sort, the lowest digit first. Digits that are the same everywhere cost nothing but a look. */
+#include "base/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGIT_BITS 8u
+#define DIGITS     (64u / DIGIT_BITS)
+#define VALUES     ((size_t)1 << DIGIT_BITS)
+
+static size_t
+digit_of(uint64_t key, unsigned digit)
+{
+    return key >> (digit * DIGIT_BITS) & (VALUES - 1);
+}
+
+/* Move everything from one array to the other, in the order of one digit. counts: of each value. */
+static void
+distribute(const struct gr_ordered *from, struct gr_ordered *to, size_t count, unsigned digit,
+           const size_t counts[VALUES])
+{
+    size_t places[VALUES];
+    size_t place = 0;
+
+    for (size_t value = 0; value < VALUES; value++) {
+        places[value] = place;
+        place += counts[value];
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[places[digit_of(from[i].key, digit)]++] = from[i];
+    }
+}
+
+bool
+gr_order(struct gr_ordered *items, size_t count)
+{
+    size_t(*counts)[VALUES] = calloc(DIGITS, sizeof *counts);
+    struct gr_ordered *other = malloc((count + 1) * sizeof *other);
+    struct gr_ordered *from = items;
+    struct gr_ordered *to = other;
+
+    if (counts == NULL || other == NULL) {
+        free(counts);
+        free(other);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (unsigned digit = 0; digit < DIGITS; digit++) {
+            counts[digit][digit_of(items[i].key, digit)]++;
+        }
+    }
+    for (unsigned digit = 0; digit < DIGITS && count > 0; digit++) {
+        if (counts[digit][digit_of(items[0].key, digit)] < count) {
+            struct gr_ordered *swap = from;
+
+            distribute(from, to, count, digit, counts[digit]);
+            from = to;
+            to = swap;
+        }
+    }
+    if (from != items) {
+        memcpy(items, from, count * sizeof *items);
+    }
+    free(counts);
+    free(other);
+    return true;
+}
