@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/order.h"
 #include "inspect/check.h"
 
 #define NOBODY UINT32_MAX
@@ -218,6 +219,18 @@ check_twice(struct check *check, uint32_t session, const struct index_page *page
     }
 }
 
+static bool
+room_for_object(struct check *check)
+{
+    size_t room = check->object_room;
+    bool good = array_grow((void **)&check->objects, &check->object_room, check->object_count, sizeof *check->objects);
+
+    if (check->object_room != room) {
+        gr_order_expect(check->objects, check->object_room * sizeof *check->objects);
+    }
+    return good;
+}
+
 static void
 check_page(struct check *check, uint32_t session, const struct index_page *page, const struct slot_copy *slots)
 {
@@ -231,7 +244,7 @@ check_page(struct check *check, uint32_t session, const struct index_page *page,
         if (state == GR_SLOT_MOVED || state > GR_SLOT_ALIAS) {
             continue;
         }
-        if (!array_grow((void **)&check->objects, &check->object_room, check->object_count, sizeof *check->objects)) {
+        if (!room_for_object(check)) {
             check->err = gr_fail(GRANARY_ENOMEM, "no memory to check %zu objects", check->object_count);
             return;
         }

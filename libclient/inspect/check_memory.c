@@ -128,12 +128,9 @@ check_places(struct check *check, struct gr_ordered *some)
 
     for (size_t i = 0; i < check->object_count; i++) {
         if (check_in_memory(&check->objects[i].slot)) {
-            some[count++] = (struct gr_ordered){.key = check->objects[i].slot.offset, .item = &check->objects[i]};
+            some[count++] = (struct gr_ordered){.keys = {where_of(&check->objects[i]), check->objects[i].slot.offset},
+                                                .item = &check->objects[i]};
         }
-    }
-    order(check, some, count);
-    for (size_t i = 0; i < count; i++) {
-        some[i].key = where_of(some[i].item);
     }
     order(check, some, count);
     for (size_t i = 0; i < count && check->err == GRANARY_OK; i++) {
@@ -177,18 +174,18 @@ check_unique(struct check *check, struct gr_ordered *some, const char *code, con
         const struct check_object *object = &check->objects[i];
 
         if (GR_WORD_STATE(object->slot.word) != GR_SLOT_ALIAS) {
-            some[count++] = (struct gr_ordered){.key = number_of(object), .item = object};
+            some[count++] = (struct gr_ordered){.keys = {number_of(object)}, .item = object};
         }
     }
     order(check, some, count);
     for (size_t i = 1; i < count; i++) {
-        if (some[i - 1].key == some[i].key) {
+        if (some[i - 1].keys[0] == some[i].keys[0]) {
             const struct check_object *first = some[i - 1].item;
             const struct check_object *second = some[i].item;
 
-            check_found(check, GRANARY_FINDING_DAMAGE, code, second->session, second->slot.id, some[i].key,
+            check_found(check, GRANARY_FINDING_DAMAGE, code, second->session, second->slot.id, some[i].keys[0],
                         "objects %s and %s have the same %s, %llu", check_id(first->slot.id, other),
-                        check_id(second->slot.id, id), what, (unsigned long long)some[i].key);
+                        check_id(second->slot.id, id), what, (unsigned long long)some[i].keys[0]);
         }
     }
 }
@@ -290,18 +287,13 @@ sort_objects(struct check *check, struct gr_ordered *some)
         check->err = gr_fail(GRANARY_ENOMEM, "no memory to check %zu objects", check->object_count);
         return;
     }
+    gr_order_expect(sorted, check->object_count * sizeof *sorted);
     for (size_t i = 0; i < check->object_count; i++) {
         const struct check_object *object = &check->objects[i];
 
-        some[i] = (struct gr_ordered){.key = gr_order_of_bytes(object->slot.id[1]), .item = object};
-    }
-    order(check, some, check->object_count);
-    for (size_t i = 0; i < check->object_count; i++) {
-        some[i].key = gr_order_of_bytes(((const struct check_object *)some[i].item)->slot.id[0]);
-    }
-    order(check, some, check->object_count);
-    for (size_t i = 0; i < check->object_count; i++) {
-        some[i].key = ((const struct check_object *)some[i].item)->session;
+        some[i] = (struct gr_ordered){
+            .keys = {object->session, gr_order_of_bytes(object->slot.id[0]), gr_order_of_bytes(object->slot.id[1])},
+            .item = object};
     }
     order(check, some, check->object_count);
     for (size_t i = 0; i < check->object_count; i++) {

@@ -184,6 +184,7 @@ collect(struct ls *ls)
             }
             ls->infos = more;
             ls->room = room;
+            gr_order_expect(more, room * sizeof *more);
         }
         err = granary_inspect_objects(ls->look.inspector, ls->look.session, &ls->filter, &ls->cursor,
                                       left < PAGE ? (size_t)left : PAGE, ls->infos + ls->count, &count);
@@ -200,18 +201,15 @@ order_list(const struct ls *ls, struct gr_ordered **ret_list)
     bool good = list != NULL;
 
     for (size_t i = 0; i < ls->count && good; i++) {
-        list[i].item = &ls->infos[i];
-    }
-    for (int key = 2; key >= 0 && good && ls->limit == 0; key--) {
-        for (size_t i = 0; i < ls->count; i++) {
-            const granary_object_info *info = list[i].item;
-            uint64_t words[2];
+        const granary_object_info *info = &ls->infos[i];
+        uint64_t words[2];
 
-            gr_id_words(info->id, words);
-            list[i].key = key == 0 ? (uint64_t)info->sealed_at_ms : gr_order_of_bytes(words[key - 1]);
-        }
-        good = gr_order(list, ls->count);
+        gr_id_words(info->id, words);
+        list[i] = (struct gr_ordered){
+            .keys = {(uint64_t)info->sealed_at_ms, gr_order_of_bytes(words[0]), gr_order_of_bytes(words[1])},
+            .item = info};
     }
+    good = good && (ls->limit != 0 || gr_order(list, ls->count));
     *ret_list = list;
     return good ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "list of %zu objects: out of memory", ls->count);
 }
