@@ -22,7 +22,8 @@ struct get {
     const char *output;
     uint64_t from, to; /* bytes, or rows; to UINT64_MAX: the end */
     bool rows;         /* of a frame */
-    char *columns;     /* names with commas between; NULL: all */
+    bool bytes;
+    char *columns; /* names with commas between; NULL: all */
 };
 
 static error_t
@@ -37,12 +38,17 @@ parse_get(int key, char *arg, struct argp_state *state)
     case KEY_RANGE:
     case KEY_ROWS:
         arguments_range(state, arg, &get->from, &get->to);
-        get->rows = get->rows || key == KEY_ROWS;
+        *(key == KEY_ROWS ? &get->rows : &get->bytes) = true;
         return 0;
     case KEY_COLUMNS:
         get->columns = arg;
         get->rows = true;
         return 0;
+    case ARGP_KEY_END:
+        if (get->rows && get->bytes) {
+            argp_error(state, "--range is of bytes, --rows and --columns are of a frame: one or the other");
+        }
+        return arguments_key(key, state);
     default:
         return arguments_key(key, state);
     }

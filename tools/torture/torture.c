@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/size.h"
 #include "spawn/spawn.h"
 #include "torture/check.h"
@@ -336,9 +337,12 @@ torture_store(int argc, char **argv)
     static const struct argp parser = {
         list, parse, NULL, "Torment a private store and its clients; exit status 1 if anything was lost or wrong.",
         NULL, NULL,  NULL};
+    static char name[] = "granary torture store";
     struct run run = {.options = {.seconds = 10, .seed = 1, .memory = 16 << 20, .clients = 8}};
     bool clean;
 
+    argv[0] = name;
+    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&parser, argc, argv, 0, NULL, &run.options);
     (void)printf("torture store: seed %" PRIu64 "\n", run.options.seed);
     (void)fflush(stdout); /* before processes are forked that would say it again */

@@ -46,6 +46,8 @@ expect 2 'directory' granary put /tmp
 # A session that is named by mistake is not made; what contradicts itself is not half done.
 expect 4 'session.*nowhere' granary get --session nowhere 00112233445566778899aabbccddeeff
 granary session has nowhere >/dev/null && fail "a session that was named by mistake is there"
+expect 2 'range.*rows' granary get --range 0:1 --rows 0:1 0011
+expect 2 'granary torture store: ' granary torture store --seconds x
 expect 2 'id and --name' granary put --id 00112233445566778899aabbccddeeff --name x $birds
 expect 2 'nodes.*0011' granary stat --nodes 0011
 expect 2 'object [0-9a-f]{32}: sealed.*GPU' granary put --persist=gpu --name x $birds
