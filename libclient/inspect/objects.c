@@ -5,32 +5,17 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/id_search.h"
 #include "inspect/inspector.h"
 
 /* ---- filters ---- */
 
 struct filter {
-    char prefix[GRANARY_ID_TEXT + 1]; /* lower case */
-    size_t prefix_length;
+    struct gr_id_search search;          /* for the beginning of the id only */
     const granary_object_filter *filter; /* NULL: everything */
     granary_id *owned;                   /* what the owner refers to, sorted; NULL when there is no owner to ask for */
     size_t owned_count;
 };
-
-static granary_err
-prefix_parse(const char *text, char ret_prefix[GRANARY_ID_TEXT + 1], size_t *ret_length)
-{
-    size_t length = strlen(text);
-
-    if (length > GRANARY_ID_TEXT || strspn(text, "0123456789abcdefABCDEF") != length) {
-        return gr_fail(GRANARY_EINVAL, "object id '%.40s': at most %d hex digits are expected", text, GRANARY_ID_TEXT);
-    }
-    for (size_t i = 0; i < length; i++) {
-        ret_prefix[i] = (char)(text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
-    }
-    *ret_length = length;
-    return GRANARY_OK;
-}
 
 static int
 by_id(const void *left, const void *right)
@@ -74,7 +59,7 @@ filter_init(const granary_inspector *inspector, uint32_t session, const granary_
 
     *filter = (struct filter){.filter = asked};
     if (asked != NULL && asked->prefix != NULL) {
-        err = prefix_parse(asked->prefix, filter->prefix, &filter->prefix_length);
+        err = gr_id_search_begin(asked->prefix, &filter->search);
     }
     if (err == GRANARY_OK && asked != NULL && asked->owner != NULL) {
         err = filter_owned(inspector, session, asked->owner, filter);
@@ -93,7 +78,7 @@ filter_passes(const struct filter *filter, const granary_object_info *info)
         return true;
     }
     granary_id_format(info->id, text);
-    return strncmp(text, filter->prefix, filter->prefix_length) == 0 &&
+    return memcmp(text, filter->search.prefix, filter->search.length) == 0 &&
            (asked->states == 0 || (asked->states & 1u << info->state) != 0) &&
            (asked->levels == 0 || (asked->levels & info->levels) != 0) && size >= asked->least_size &&
            (asked->most_size == 0 || size <= asked->most_size) && (!asked->pinned || info->pins > 0) &&
@@ -267,28 +252,13 @@ granary_inspect_object(granary_inspector *inspector, uint32_t session, granary_i
     return GRANARY_OK;
 }
 
-struct search {
-    char prefix[GRANARY_ID_TEXT + 1];
-    size_t length;
-    granary_id id;
-    size_t found;
-};
-
 static granary_err
 search_match(void *context, const struct slot_copy *slot)
 {
-    struct search *search = context;
     granary_object_info info;
-    char text[GRANARY_ID_TEXT + 1];
 
-    if (!slot_describe(slot, &info)) {
-        return GRANARY_OK;
-    }
-    granary_id_format(info.id, text);
-    if (memcmp(text, search->prefix, search->length) == 0 &&
-        (search->found == 0 || !gr_id_equal(search->id, info.id))) {
-        search->id = info.id;
-        search->found++;
+    if (slot_describe(slot, &info)) {
+        gr_id_search_look(context, info.id);
     }
     return GRANARY_OK;
 }
@@ -296,9 +266,9 @@ search_match(void *context, const struct slot_copy *slot)
 granary_err
 granary_inspect_object_find(granary_inspector *inspector, uint32_t session, const char *prefix, granary_id *ret_id)
 {
-    struct search search = {.found = 0};
+    struct gr_id_search search;
     granary_object_info info;
-    granary_err err = prefix_parse(prefix, search.prefix, &search.length);
+    granary_err err = gr_id_search_begin(prefix, &search);
 
     if (err != GRANARY_OK) {
         return err;
@@ -312,16 +282,5 @@ granary_inspect_object_find(granary_inspector *inspector, uint32_t session, cons
     } else {
         err = index_walk(inspector, session, search_match, &search);
     }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (search.found == 0) {
-        return gr_fail(GRANARY_ENOENT, "object %s: no object's id starts so", search.prefix);
-    }
-    if (search.found > 1) {
-        return gr_fail(GRANARY_EINVAL, "object %s: %zu objects' ids start so: give more digits", search.prefix,
-                       search.found);
-    }
-    *ret_id = search.id;
-    return GRANARY_OK;
+    return err == GRANARY_OK ? gr_id_search_end(&search, ret_id) : err;
 }

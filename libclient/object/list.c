@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
+#include "base/id_search.h"
 #include "object/probe.h"
 
 /* ---- scans of the whole index ---- */
@@ -86,27 +87,11 @@ granary_object_list(granary_client *client, granary_object_info **ret_infos, siz
 
 /* ---- find ---- */
 
-struct search {
-    char prefix[GRANARY_ID_TEXT + 1]; /* lower case */
-    size_t length;
-    granary_id id;
-    size_t found;
-};
-
 static granary_err
 search_match(void *context, const granary_object_info *info)
 {
-    struct search *search = context;
-    char text[GRANARY_ID_TEXT + 1];
-
-    if (info->state == GRANARY_OBJECT_DELETING) {
-        return GRANARY_OK;
-    }
-    granary_id_format(info->id, text);
-    if (memcmp(text, search->prefix, search->length) == 0 &&
-        (search->found == 0 || !gr_id_equal(search->id, info->id))) {
-        search->id = info->id;
-        search->found++;
+    if (info->state != GRANARY_OBJECT_DELETING) {
+        gr_id_search_look(context, info->id);
     }
     return GRANARY_OK;
 }
@@ -134,32 +119,20 @@ find_whole(granary_client *client, const char *text, granary_id *ret_id)
 granary_err
 granary_object_find(granary_client *client, const char *prefix, granary_id *ret_id)
 {
-    struct search search = {.length = strlen(prefix)};
-    granary_err err;
+    struct gr_id_search search;
+    granary_err err = gr_id_search_begin(prefix, &search);
 
-    if (search.length == 0 || search.length > GRANARY_ID_TEXT ||
-        strspn(prefix, "0123456789abcdefABCDEF") != search.length) {
-        return gr_fail(GRANARY_EINVAL, "object id '%.40s': 1 to %d hex digits are expected", prefix, GRANARY_ID_TEXT);
+    if (err == GRANARY_OK && search.length == 0) {
+        err = gr_fail(GRANARY_EINVAL, "object id '': at least one hex digit is expected");
     }
-    for (size_t i = 0; i < search.length; i++) {
-        search.prefix[i] = (char)(prefix[i] >= 'A' && prefix[i] <= 'F' ? prefix[i] - 'A' + 'a' : prefix[i]);
+    if (err != GRANARY_OK) {
+        return err;
     }
     if (search.length == GRANARY_ID_TEXT) {
         return find_whole(client, search.prefix, ret_id);
     }
     err = scan(client, search_match, &search);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (search.found == 0) {
-        return gr_fail(GRANARY_ENOENT, "object %s: no object's id starts so", search.prefix);
-    }
-    if (search.found > 1) {
-        return gr_fail(GRANARY_EINVAL, "object %s: %zu objects' ids start so: give more digits", search.prefix,
-                       search.found);
-    }
-    *ret_id = search.id;
-    return GRANARY_OK;
+    return err == GRANARY_OK ? gr_id_search_end(&search, ret_id) : err;
 }
 
 /* ---- the account ---- */
