@@ -124,7 +124,8 @@ spill_run(struct job *job)
     }
 }
 
-/* The file is there: whoever still is what it was when it was written has a copy now. */
+/* The file is there: whoever still is what it was when it was written, and has not been moved down meanwhile, has a
+ * copy now. */
 static void
 spill_book(struct spill *spill)
 {
@@ -142,7 +143,7 @@ spill_book(struct spill *spill)
         struct gr_slot *slot = index_find_serial(&spill->session->index, object->id, object->serial);
 
         if (slot != NULL && GR_WORD_STATE(slot_word(slot)) == GR_SLOT_SEALED &&
-            object_on_disk(spill->session, slot, file, object->place)) {
+            (slot_flags(slot) & GR_FLAG_CLEAN) == 0 && object_on_disk(spill->session, slot, file, object->place)) {
             count(spill->session, GR_COUNTER_spills, 1);
             event_note(store, spill->session, GR_EVENT_SPILL, &object->id, object->data_size, file->number, 0);
             count(spill->session, GR_COUNTER_spill_raw, object->data_size + object->meta_size);
