@@ -97,22 +97,38 @@ adopt_bytes(const struct gr_instance *instance)
     return sum.bytes;
 }
 
+/* Files of its own that are meant to outlive everything else must go with it. */
+static granary_err
+note_ended(struct adoption *adoption, const char *name)
+{
+    char(*more)[64] = realloc(adoption->ended, (adoption->ended_count + 1) * sizeof *more);
+
+    if (more == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory to finish the deletion of session '%s'", name);
+    }
+    adoption->ended = more;
+    (void)snprintf(more[adoption->ended_count++], sizeof *more, "%s", name);
+    gr_log_info("SESSION-DELETED", "session=%s: begun by the last store", name);
+    return GRANARY_OK;
+}
+
 static granary_err
 adopt_session(void *context, const char *text)
 {
     struct adoption *adoption = context;
     struct file_name name;
+    char ended[64];
     granary_err err;
 
     if (!parse_name(text, &name) || strcmp(name.kind, "control") != 0) {
         return GRANARY_OK;
     }
-    err = session_adopt(adoption->store, name.session);
+    err = session_adopt(adoption->store, name.session, ended);
     if (err == GRANARY_ENOENT || err == GRANARY_ECORRUPT) { /* its files go with the strays */
         if (err == GRANARY_ECORRUPT) {
             gr_log_error("SESSION-LOST", "session=%u why=%s", name.session, granary_error_message());
         }
-        err = GRANARY_OK;
+        err = ended[0] == '\0' ? GRANARY_OK : note_ended(adoption, ended);
     }
     return err;
 }
@@ -260,6 +276,7 @@ adopt(struct store *store, uint64_t capacity)
 out:
     free(adoption.copies);
     free(adoption.pieces);
+    free(adoption.ended);
     return err;
 }
 

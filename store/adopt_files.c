@@ -16,6 +16,18 @@ is_foreign(const struct level_file *file)
     return file->err == GRANARY_EVERSION || file->err == GRANARY_EIO || file->number == 0;
 }
 
+/* The last store died while it deleted the session of that name. */
+static bool
+was_ended(const struct adoption *adoption, const char *name)
+{
+    for (size_t i = 0; i < adoption->ended_count; i++) {
+        if (strcmp(adoption->ended[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static granary_err
 on_file(void *context, const struct level_file *file)
 {
@@ -31,7 +43,8 @@ on_file(void *context, const struct level_file *file)
         gr_log_warn("SPILL-FILE-FOREIGN", "file=%s why=%s", file->path, granary_error_message());
         return GRANARY_OK;
     }
-    if (file->err == GRANARY_OK && session == NULL && (file->flags & LEVEL_FILE_PERSISTENT) != 0) {
+    if (file->err == GRANARY_OK && session == NULL && (file->flags & LEVEL_FILE_PERSISTENT) != 0 &&
+        !was_ended(adoption, file->session)) {
         return GRANARY_OK; /* of an earlier life of the machine */
     }
     if (file->err != GRANARY_OK || session == NULL) { /* never completed, damaged, or of a session that was deleted */

@@ -30,6 +30,8 @@ struct adoption {
     size_t copy_count, copy_room;
     struct adopt_piece *pieces;
     size_t piece_count, piece_room;
+    char (*ended)[64]; /* sessions whose deletion was not finished */
+    size_t ended_count;
     bool tight; /* segments are more than the memory budget */
     uint64_t lost, damaged;
 };

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "store/copy.h"
 #include "store/events.h"
+#include "store/session.h"
 
 #define LOOK_NS   50000000   /* after a file lost an object, so that many are seen at once */
 #define RETRY_NS  1000000000 /* after one that failed */
@@ -289,7 +290,7 @@ indexes_read(struct job *job)
     struct compaction *compaction = list_owner(job, struct compaction, job);
     struct session *session = compaction->session;
     struct store *store = session->store;
-    bool ends = store->stopping || atomic_load(&session->control->state) == GR_CONTROL_CLOSED;
+    bool ends = store->stopping || session_is_closed(session);
 
     if (compaction->err != GRANARY_OK) {
         compaction_failed(compaction);

@@ -137,6 +137,7 @@ depot_flag(const struct spill_file *file)
 /* What a removal in a worker needs to know. */
 struct removal {
     struct job job;
+    struct session *session;
     const struct depot *depot;
     uint32_t number;
     bool persistent;
@@ -153,21 +154,29 @@ removal_run(struct job *job)
 static void
 removal_done(struct job *job)
 {
-    free(list_owner(job, struct removal, job));
+    struct removal *removal = list_owner(job, struct removal, job);
+
+    removal->session->jobs--;
+    free(removal);
 }
 
-/* Unlinking a large file takes a while: not in the loop, if it can be helped. */
+/* Unlinking a large file takes a while: not in the loop, if it can be helped. The session is not gone before it is. */
 static void
-remove_file(struct store *store, const struct depot *depot, uint32_t number, bool persistent)
+remove_file(struct session *session, const struct depot *depot, uint32_t number, bool persistent)
 {
+    struct store *store = session->store;
     struct removal *removal = store->workers == NULL ? NULL : calloc(1, sizeof *removal);
 
     if (removal == NULL) {
         depot->ops->remove(depot->self, number, persistent);
         return;
     }
-    *removal = (struct removal){
-        .job = {.run = removal_run, .done = removal_done}, .depot = depot, .number = number, .persistent = persistent};
+    *removal = (struct removal){.job = {.run = removal_run, .done = removal_done},
+                                .session = session,
+                                .depot = depot,
+                                .number = number,
+                                .persistent = persistent};
+    session->jobs++;
     workers_submit(store->workers, WORKER_WRITE, &removal->job);
 }
 
@@ -186,7 +195,7 @@ file_add(struct store *store, struct depot *depot, struct session *session, cons
 
     if (entry == NULL) {
         free(file);
-        remove_file(store, depot, made->number, (made->flags & LEVEL_FILE_PERSISTENT) != 0);
+        remove_file(session, depot, made->number, (made->flags & LEVEL_FILE_PERSISTENT) != 0);
         return NULL;
     }
     *file = (struct spill_file){
@@ -234,7 +243,7 @@ file_release(struct store *store, uint32_t number, uint64_t raw)
         depot->bytes -= file->bytes;
         account_take(&store->account, account_part(file->depot), file->bytes);
         map_remove(&store->files, entry);
-        remove_file(store, depot, number, (file->flags & LEVEL_FILE_PERSISTENT) != 0);
+        remove_file(file->session, depot, number, (file->flags & LEVEL_FILE_PERSISTENT) != 0);
         free(file);
     }
 }

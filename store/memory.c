@@ -9,6 +9,7 @@
 #include "store/node.h"
 #include "store/queue.h"
 #include "store/reclaim.h"
+#include "store/session.h"
 #include "store/supply.h"
 
 #define PAGE        4096u
@@ -146,6 +147,9 @@ void
 segment_settle(struct store *store, struct segment *segment)
 {
     if (!segment->closed || segment->busy > 0 || segment->is_idle) {
+        return;
+    }
+    if (session_is_closed(segment->session)) { /* its pages are its readers', who are no clients any more */
         return;
     }
     if (segment->live > 0 || segment->deleting > 0) {

@@ -423,11 +423,9 @@ restore_need(const struct store *store)
 }
 
 void
-restore_fini(struct session *session)
+restore_forget(struct session *session)
 {
     struct list *node, *next;
-    struct map_entry *entry;
-    size_t position = 0;
 
     list_each (node, next, &session->store->restores) {
         struct restore *restore = list_owner(node, struct restore, in_queue);
@@ -436,6 +434,15 @@ restore_fini(struct session *session)
             restore_free(restore);
         }
     }
+}
+
+void
+restore_fini(struct session *session)
+{
+    struct map_entry *entry;
+    size_t position = 0;
+
+    restore_forget(session);
     map_free(&session->restores);
     slices_fini(session);
     while ((entry = map_next(&session->failures, &position)) != NULL) {

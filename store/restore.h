@@ -26,6 +26,9 @@ uint64_t restore_ticket(const struct store *store);
 /* The bytes the first in line waits for; 0: nobody does. */
 uint64_t restore_need(const struct store *store);
 
+/* What waits for memory in a session that is being deleted, and was not begun, is not brought back. */
+void restore_forget(struct session *session);
+
 /* Forget what waits and what failed in a session that ends. */
 void restore_fini(struct session *session);
 

@@ -212,8 +212,7 @@ control_adopt(struct session *session)
     }
     control = bytes;
     session->control = control;
-    if (atomic_load_explicit(&control->magic, memory_order_acquire) != GR_CONTROL_MAGIC ||
-        atomic_load(&control->state) == GR_CONTROL_CLOSED) {
+    if (atomic_load_explicit(&control->magic, memory_order_acquire) != GR_CONTROL_MAGIC) {
         return GRANARY_ENOENT;
     }
     if (control->version != GR_SHM_VERSION || control->session != session->number ||
@@ -221,6 +220,9 @@ control_adopt(struct session *session)
         return gr_fail(GRANARY_ECORRUPT, "shared memory %s is not what it should be", name);
     }
     memcpy(session->name, control->session_name, sizeof session->name);
+    if (session_is_closed(session)) {
+        return GRANARY_ENOENT;
+    }
     atomic_store(&control->epoch, atomic_load(&store->root.shm->epoch));
     atomic_store(&control->store_pid, (uint32_t)getpid());
     session_set_state(session, GR_CONTROL_ADOPTING);
@@ -228,7 +230,7 @@ control_adopt(struct session *session)
 }
 
 granary_err
-session_adopt(struct store *store, uint32_t number)
+session_adopt(struct store *store, uint32_t number, char ret_ended[64])
 {
     const char *prefix = store->instance.shm_prefix;
     struct session *session;
@@ -236,10 +238,15 @@ session_adopt(struct store *store, uint32_t number)
     char name[96];
     granary_err err = session_alloc(store, number, &session);
 
+    ret_ended[0] = '\0';
     if (err != GRANARY_OK) {
         return err;
     }
-    if ((err = control_adopt(session)) != GRANARY_OK ||
+    err = control_adopt(session);
+    if (err == GRANARY_ENOENT) {
+        (void)snprintf(ret_ended, 64, "%s", session->name);
+    }
+    if (err != GRANARY_OK ||
         (err = index_adopt(&session->index, prefix, number, &session->control->depth)) != GRANARY_OK) {
         session_close(session);
         return err;

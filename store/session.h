@@ -18,9 +18,11 @@ granary_err session_get(struct store *store, const char *name, uid_t uid, struct
 
 /*
  * Take over the session of that number, which another store left; its index is as that store left it.
- * Errors: ENOENT it was being made or deleted · ECORRUPT it makes no sense · EFULL · ENOMEM
+ *
+ * ret_ended  the name of one that was being deleted, else ""
+ * Errors     ENOENT it was being made or deleted · ECORRUPT it makes no sense · EFULL · ENOMEM
  */
-granary_err session_adopt(struct store *store, uint32_t number);
+granary_err session_adopt(struct store *store, uint32_t number, char ret_ended[64]);
 
 /* Whether a client may use it: EPERM it is another user's, and not shared. */
 granary_err session_check_user(const struct session *session, const struct client *client);
@@ -29,6 +31,13 @@ granary_err session_check_owner(const struct session *session, const struct clie
 
 /* Tell its clients, those that sleep until the store is back too. */
 void session_set_state(struct session *session, enum gr_control_state state);
+
+/* It was deleted; what is left of it only waits for workers. */
+static inline bool
+session_is_closed(const struct session *session)
+{
+    return atomic_load_explicit(&session->control->state, memory_order_relaxed) == GR_CONTROL_CLOSED;
+}
 
 /* A client came, or left: its idle time begins when it has none. */
 void session_used(struct session *session);

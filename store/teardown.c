@@ -12,6 +12,7 @@
 #include "store/move.h"
 #include "store/object.h"
 #include "store/reclaim.h"
+#include "store/restore.h"
 #include "store/session.h"
 
 void
@@ -48,6 +49,7 @@ session_delete(struct session *session)
     list_each (node, next, &session->clients) {
         client_drop(list_owner(node, struct client, in_session), NULL);
     }
+    restore_forget(session);
     reclaim_forget(session);
     list_each (node, next, &session->segments) {
         struct segment *segment = list_owner(node, struct segment, in_session);
@@ -74,7 +76,7 @@ is_busy(const struct session *session)
     return false;
 }
 
-/* Copies on disk go with the objects, but for those that were meant to outlive everything but this. */
+/* Copies on disk go with the objects, also those that were meant to outlive everything but this. */
 static void
 release_copies(struct session *session)
 {
@@ -115,7 +117,6 @@ finish(struct session *session)
     struct store *store = session->store;
 
     store->deleting_count -= session->deleting_count;
-    release_copies(session);
     session_destroy_segments(session);
     account_take(&store->account, GR_ACCOUNT_INDEX, session->index_seen);
     list_remove(&session->in_store);
@@ -140,6 +141,11 @@ teardown_turn(struct store *store, int64_t now_ns)
     list_each (node, next, &store->dying) {
         struct session *session = list_owner(node, struct session, in_store);
 
+        if (!is_busy(session) && !session->copies_released) {
+            session->copies_released = true;
+            release_copies(session);
+        }
+        /* The control page tells the next store that this was not finished: it goes when the files are gone. */
         if (!is_busy(session)) {
             finish(session);
         }

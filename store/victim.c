@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "store/core.h"
 #include "store/object.h"
+#include "store/session.h"
 
 #define WORDS           (VICTIM_RANKS / 64)
 #define USE_LEVELS      16u
@@ -174,7 +175,7 @@ victim_note(struct store *store, struct segment *segment, const struct gr_slot *
     struct victim_place *place = &segment->victim[kind_of(flags)];
     unsigned rank = victim_rank(flags);
 
-    if (rank == VICTIM_NEVER || GR_FLAGS_PINS(flags) > 0) {
+    if (rank == VICTIM_NEVER || GR_FLAGS_PINS(flags) > 0 || session_is_closed(segment->session)) {
         return;
     }
     if (!place->listed || rank < place->rank) {

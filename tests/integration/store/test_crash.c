@@ -3,11 +3,12 @@
  * them under a scenario, another one adopts what is there, and what was promised is compared. For n = 1, 2, ... until
  * the scenario, and the orderly stop after it, are through without a crash.
  *
- *   test_crash objects|one_spill|spills|holds|adoption [FIRST [LAST]]
+ *   test_crash objects|one_spill|spills|holds|ending|adoption [FIRST [LAST]]
  */
 #include "fixture.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "granary/inspect.h"
+#include "granary/session.h"
 
 enum { OBJECTS = 24, HELD = 4, OTHER_SESSION = 1000, WORKERS = 8, LEAST_POINTS = 20 };
 
@@ -38,6 +40,8 @@ struct world {
     bool referenced;
     bool third_put;
     bool crowded; /* there is more than memory holds */
+    bool ending;  /* the session "ended", with a persistent object, is being deleted */
+    bool ended;   /* ... and that was answered */
 };
 
 /* What a call that may not have come to its end makes of a step. */
@@ -200,6 +204,35 @@ holds(struct world *world)
     /* It stays: its owner has it still. */
     return went(granary_object_delete(world->client, fixture_id(1), 0), "delete") &&
            went(granary_alias(world->client, fixture_id(20), fixture_id(0)), "alias");
+}
+
+/* A session is deleted, with what was meant to outlive the store. */
+static bool
+ending(struct world *world)
+{
+    const granary_id nothing = {{0}};
+    granary_id id = fixture_id(OTHER_SESSION);
+    granary_store_stat stat;
+    granary_err err;
+
+    if (!went(connect_to(world, NULL, &world->client), "connect") || !put(world, world->client, 0, 1000) ||
+        !went(connect_to(world, "ended", &world->third), "connect") ||
+        !went(fixture_put(world->third, OTHER_SESSION, 3000, 0), "put") ||
+        !went(granary_object_move(world->third, id, GRANARY_LEVEL_DISK, 0, 10000), "persist") ||
+        !went(granary_object_pin(world->third, id, GRANARY_PIN_SESSION), "pin") ||
+        !went(granary_name_set(world->third, "name", id, GRANARY_NAME_NEW, nothing, NULL), "name")) {
+        return false;
+    }
+    world->ending = true;
+    if (!went(granary_session_delete(world->client, "ended", false), "delete session")) {
+        return false;
+    }
+    world->ended = true;
+    do {
+        err = granary_store_stat_get(world->client, &stat);
+    } while (err == GRANARY_OK && stat.disk_bytes > 0);
+    return went(granary_session_create(world->client, "fresh", NULL), "create session") &&
+           put(world, world->client, 1, 1000);
 }
 
 /* ---- what must be true of an instance that was adopted ---- */
@@ -379,6 +412,42 @@ stop_crasher(struct daemon *daemon)
     return WIFEXITED(status);
 }
 
+static bool
+is_there(const struct world *world)
+{
+    granary_client *client;
+    bool there = false;
+
+    assert_ok(connect_to(world, NULL, &client));
+    assert_ok(granary_session_has(client, "ended", &there));
+    granary_disconnect(client);
+    return there;
+}
+
+/* The session is there as it was, or gone for ever: also for a store that has nothing but the disk. */
+static void
+check_ended(struct world *world)
+{
+    granary_client *client;
+
+    if (!world->ending) {
+        return;
+    }
+    if (is_there(world)) {
+        assert_false(world->ended);
+        assert_ok(connect_to(world, "ended", &client));
+        fixture_check(client, OTHER_SESSION, 3000);
+        granary_disconnect(client);
+        assert_ok(connect_to(world, NULL, &client));
+        assert_ok(granary_session_delete(client, "ended", false));
+        granary_disconnect(client);
+        return;
+    }
+    assert_true(stop_crasher(&world->daemon));
+    assert_true(daemon_restart(&world->daemon, memory));
+    assert_false(is_there(world));
+}
+
 /* True: no crash any more. */
 static bool
 one_crash(bool (*scenario)(struct world *world), long at)
@@ -397,6 +466,7 @@ one_crash(bool (*scenario)(struct world *world), long at)
         assert_true(daemon_restart(&world.daemon, memory));
         if (!stopping) { /* an orderly stop gives everything up, however far it came */
             check_adopted(&world);
+            check_ended(&world);
         }
     }
     leave(&world);
@@ -430,7 +500,8 @@ static const struct {
     const char *name;
     bool (*scenario)(struct world *world);
 } scenarios[] = {
-    {"objects", objects}, {"one_spill", one_spill}, {"spills", spills}, {"holds", holds}, {"adoption", NULL},
+    {"objects", objects}, {"one_spill", one_spill}, {"spills", spills},
+    {"holds", holds},     {"ending", ending},       {"adoption", NULL},
 };
 
 static size_t chosen;
@@ -485,6 +556,6 @@ main(int argc, char **argv)
             return cmocka_run_group_tests(one, NULL, NULL);
         }
     }
-    (void)fprintf(stderr, "usage: test_crash objects|one_spill|spills|holds|adoption [FIRST [LAST]]\n");
+    (void)fprintf(stderr, "usage: test_crash objects|one_spill|spills|holds|ending|adoption [FIRST [LAST]]\n");
     return 2;
 }

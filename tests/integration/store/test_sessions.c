@@ -8,6 +8,7 @@
 
 #include "fixture.h"
 #include "granary/session.h"
+#include "granary/stream.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -111,6 +112,78 @@ a_deleted_session_takes_its_objects_and_spares_its_readers(void **state)
     granary_disconnect(client);
 }
 
+/* Every way in which an object can be kept, and all that can be under way, ends with its session. */
+static void
+a_deleted_session_leaves_nothing_and_does_not_come_back(void **state)
+{
+    struct daemon *daemon = *state;
+    granary_client *client = fixture_connect(state);
+    granary_client *other = connect_to(state, "rich", false, GRANARY_OK);
+    granary_client *reader = connect_to(state, "rich", false, GRANARY_OK);
+    const granary_id nothing = {{0}};
+    granary_subscription *subscription;
+    granary_store_stat before = fixture_stat(client);
+    granary_store_stat stat;
+    granary_event event;
+    granary_err err;
+    granary_id ids[4];
+    granary_view view, part;
+    bool there = true;
+
+    assert_ok(granary_subscribe(reader, ~0u, &subscription));
+    for (unsigned i = 1; i <= 8; i++) {
+        assert_ok(fixture_put(other, i, 7 * MIB, 0));
+    }
+    assert_ok(granary_object_move(other, fixture_id(1), GRANARY_LEVEL_DISK, 0, 10000));
+    assert_ok(granary_object_move(other, fixture_id(2), GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, 10000));
+    assert_ok(granary_object_move(other, fixture_id(3), 0, GRANARY_LEVEL_MEMORY, 10000));
+    assert_ok(granary_object_pin(other, fixture_id(4), GRANARY_PIN_SESSION));
+    assert_ok(granary_object_pin(other, fixture_id(5), GRANARY_PIN_PERSISTENT));
+    assert_ok(granary_name_set(other, "name", fixture_id(4), GRANARY_NAME_NEW, nothing, NULL));
+    assert_ok(granary_alias(other, fixture_id(100), fixture_id(4)));
+    assert_ok(granary_reference(other, fixture_id(6), "owner", NULL));
+    assert_ok(granary_object_delete(other, fixture_id(6), 0));
+    assert_ok(granary_object_get_range(other, fixture_id(2), 1000, 1000, 10000, &part));
+    /* Deleted, and leased by somebody who never learns of the session's end. */
+    assert_ok(granary_object_get(reader, fixture_id(7), 1000, &view));
+    assert_ok(granary_object_delete(other, fixture_id(7), 0));
+    for (unsigned i = 0; i < 4; i++) {
+        ids[i] = fixture_id(i + 1);
+    }
+    assert_ok(granary_object_prefetch(other, ids, 4));
+    (void)granary_object_move(other, fixture_id(8), GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, 0);
+    assert_ok(granary_session_delete(client, "rich", false));
+    do {
+        stat = fixture_stat(client);
+    } while (stat.objects + stat.sealed_bytes + stat.retiring_bytes + stat.disk_bytes + stat.spilled_bytes > 0);
+    assert_int_equal(stat.objects_spilled, 0);
+    assert_true(stat.index_bytes < before.index_bytes);
+    for (unsigned i = 1; i <= 12; i++) { /* the memory is used again, by others */
+        assert_ok(fixture_put(client, i, 7 * MIB, 0));
+    }
+    assert_true(fixture_content_is(view.data, 7, 7 * MIB));
+    do {
+        err = granary_subscription_next(subscription, 1000, &event);
+    } while (err == GRANARY_OK);
+    assert_int_equal(err, GRANARY_EUNREACHABLE);
+    granary_unsubscribe(subscription);
+    granary_object_release(reader, &view);
+    granary_object_release(other, &part);
+    granary_disconnect(reader);
+    granary_disconnect(other);
+    granary_disconnect(client);
+
+    assert_int_equal(kill(daemon->pid, SIGTERM), 0);
+    assert_int_equal(fixture_wait(daemon->pid), 0);
+    daemon->pid = 0;
+    assert_true(daemon_restart(daemon, NULL));
+    client = fixture_connect(state);
+    assert_ok(granary_session_has(client, "rich", &there));
+    assert_false(there);
+    assert_int_equal(fixture_stat(client).disk_bytes, 0);
+    granary_disconnect(client);
+}
+
 static void
 a_session_nobody_uses_is_deleted(void **state)
 {
@@ -210,6 +283,8 @@ main(void)
         cmocka_unit_test_setup_teardown(create_has_and_delete_mean_what_they_say, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_listing_shows_each_session_in_order, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_deleted_session_takes_its_objects_and_spares_its_readers, fixture_start,
+                                        fixture_stop),
+        cmocka_unit_test_setup_teardown(a_deleted_session_leaves_nothing_and_does_not_come_back, fixture_start,
                                         fixture_stop),
         cmocka_unit_test_setup_teardown(a_session_nobody_uses_is_deleted, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_strict_session_takes_the_pen_away, fixture_start, fixture_stop),
