@@ -82,7 +82,7 @@ struct session {
     struct map copying;   /* id -> struct copying: a copy on its way */
     struct list moves;    /* that nobody waits for */
     unsigned jobs;        /* of workers that know the session otherwise than by its segments */
-    bool copies_released; /* it is being deleted, and its files are being removed */
+    bool given_back;      /* it is being deleted, and its files are being removed */
     struct map restores;  /* id -> struct restore */
     struct map slices;    /* stamp -> struct slice: of an object */
     struct map failures;  /* id -> struct failure: why an object did not come back */

@@ -111,17 +111,27 @@ release_copies(struct session *session)
     }
 }
 
+/* Its memory and files go: no worker needs them. */
+static void
+give_back(struct session *session)
+{
+    struct store *store = session->store;
+
+    session->given_back = true;
+    store->deleting_count -= session->deleting_count;
+    release_copies(session);
+    session_destroy_segments(session);
+    store->serve_now = true;
+}
+
 static void
 finish(struct session *session)
 {
     struct store *store = session->store;
 
-    store->deleting_count -= session->deleting_count;
-    session_destroy_segments(session);
     account_take(&store->account, GR_ACCOUNT_INDEX, session->index_seen);
     list_remove(&session->in_store);
     session_destroy(session);
-    store->serve_now = true;
 }
 
 /* When a session without clients is idle for too long; INT64_MAX: never. */
@@ -141,9 +151,8 @@ teardown_turn(struct store *store, int64_t now_ns)
     list_each (node, next, &store->dying) {
         struct session *session = list_owner(node, struct session, in_store);
 
-        if (!is_busy(session) && !session->copies_released) {
-            session->copies_released = true;
-            release_copies(session);
+        if (!is_busy(session) && !session->given_back) {
+            give_back(session);
         }
         /* The control page tells the next store that this was not finished: it goes when the files are gone. */
         if (!is_busy(session)) {
