@@ -221,6 +221,7 @@ report(const struct run *run, bool clean)
     uint64_t damaged = atomic_load(&torment->damaged);
     uint64_t refused = atomic_load(&torment->refused);
     uint64_t account = atomic_load(&torment->account_errors);
+    uint64_t late = atomic_load(&torment->late);
 
     (void)printf("operations         %" PRIu64 " by %u clients on %u objects\n", atomic_load(&torment->operations),
                  run->options.clients, torment->objects);
@@ -232,10 +233,10 @@ report(const struct run *run, bool clean)
     (void)printf("checksums verified %" PRIu64 "\n", atomic_load(&torment->verified));
     (void)printf("damaged            %" PRIu64 "\n", damaged);
     (void)printf("objects lost       %zu\n", run->lost);
-    (void)printf("calls timed out    %" PRIu64 "\n", atomic_load(&torment->late));
+    (void)printf("calls timed out    %" PRIu64 "\n", late);
     (void)printf("calls failed       %" PRIu64 "\n", refused);
     (void)printf("account errors     %" PRIu64 "\n", account);
-    return !run->broken && clean && run->lost == 0 && damaged + refused + account == 0 &&
+    return !run->broken && clean && run->lost == 0 && damaged + refused + late + account == 0 &&
                    atomic_load(&torment->verified) > 0
                ? 0
                : 1;
