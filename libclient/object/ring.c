@@ -15,6 +15,8 @@
 /* How long a thread looks at the tail: with the cpu to itself, then lending it to others, before it sleeps. */
 #define SPIN_NS  4000
 #define YIELD_NS 20000
+/* An answer is a matter of microseconds: one that is so late may mean that the store is dead. */
+#define DEAD_CHECK_NS 50000000
 
 static uint64_t
 ring_tail(const granary_client *client)
@@ -67,7 +69,7 @@ ring_await(granary_client *client, uint64_t end)
             break;
         }
         if (client_alive(client)) {
-            gr_futex_wait_many(words, 2, gr_now_ns() + ALIVE_CHECK_NS);
+            gr_futex_wait_many(words, 2, gr_now_ns() + DEAD_CHECK_NS);
         } else {
             err = link_restore(client, INT64_MAX);
         }
