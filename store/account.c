@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "store/barrier.h"
+#include "base/barrier.h"
 
 void
 account_init(struct account *account, uint64_t capacity)

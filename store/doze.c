@@ -1,6 +1,6 @@
 #include "store/doze.h"
 
-#include "store/barrier.h"
+#include "base/barrier.h"
 #include "store/client.h"
 #include "store/session.h"
 

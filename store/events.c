@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/barrier.h"
 #include "base/fd.h"
 #include "base/futex.h"
 #include "base/id.h"
-#include "store/barrier.h"
 #include "store/shmfile.h"
 
 static uint64_t

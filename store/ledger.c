@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/barrier.h"
 #include "base/clock.h"
 #include "base/crash.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
-#include "store/barrier.h"
 #include "store/shmfile.h"
 
 #define WORD(token, kind) ((uint64_t)(token) << 8 | (uint64_t)(kind))

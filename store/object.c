@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
+#include "base/barrier.h"
 #include "base/clock.h"
 #include "base/crash.h"
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
 #include "store/alias.h"
-#include "store/barrier.h"
 #include "store/contain.h"
 #include "store/copy.h"
 #include "store/events.h"

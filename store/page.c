@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "store/barrier.h"
+#include "base/barrier.h"
 #include "store/index_step.h"
 
 #define MASK (GR_PAGE_SLOTS - 1)

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/barrier.h"
 #include "base/crash.h"
 #include "base/futex.h"
-#include "store/barrier.h"
 #include "store/client.h"
 #include "store/memory.h"
 #include "store/object.h"

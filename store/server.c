@@ -5,11 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/barrier.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/futex.h"
 #include "base/log.h"
-#include "store/barrier.h"
 #include "store/client.h"
 #include "store/compact.h"
 #include "store/core.h"

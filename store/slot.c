@@ -1,7 +1,7 @@
 #include "store/slot.h"
 
+#include "base/barrier.h"
 #include "base/id.h"
-#include "store/barrier.h"
 #include "store/index_step.h"
 
 struct slot_key

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/barrier.h"
 #include "base/error.h"
 #include "inspect/inspector.h"
 
@@ -23,7 +24,7 @@ read_account(const struct file *file, struct control_copy *copy)
     _Static_assert(offsetof(struct gr_control, account) == AT + sizeof(uint64_t), "read in one piece");
     for (int tries = 0; tries < ACCOUNT_TRIES && err == GRANARY_OK && !copy->account_settled; tries++) {
         err = file_read(file, AT, &one, sizeof one);
-        atomic_thread_fence(memory_order_seq_cst);
+        barrier_full();
         if (err == GRANARY_OK) {
             err = file_read(file, AT, &two, sizeof two);
         }

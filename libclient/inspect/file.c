@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/barrier.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "inspect/inspector.h"
@@ -103,7 +104,7 @@ read_records(const struct file *file, uint64_t at, void *records, size_t record_
         return gr_fail(GRANARY_ENOMEM, "%s: no memory for %zu bytes", file->name, size);
     }
     err = file_read(file, at, first, size);
-    atomic_thread_fence(memory_order_seq_cst);
+    barrier_full();
     if (err == GRANARY_OK) {
         err = file_read(file, at, again, size);
     }
@@ -113,7 +114,7 @@ read_records(const struct file *file, uint64_t at, void *records, size_t record_
 
         for (int tries = 0; err == GRANARY_OK && tries < STABLE_TRIES && memcmp(one, two, record_size) != 0; tries++) {
             memcpy(one, two, record_size);
-            atomic_thread_fence(memory_order_seq_cst);
+            barrier_full();
             err = file_read(file, at + i * record_size, two, record_size);
         }
     }

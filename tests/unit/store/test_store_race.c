@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/barrier.h"
 #include "lease_reader.h"
-#include "store/barrier.h"
 #include "store/core.h"
 #include "store/index_parts.h"
 #include "store/object.h"

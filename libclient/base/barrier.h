@@ -1,14 +1,14 @@
 /* Stand-alone fences, in a form the thread sanitizer accepts (it knows operations on words only). */
-#ifndef STORE_BARRIER_H
-#define STORE_BARRIER_H
+#ifndef BASE_BARRIER_H
+#define BASE_BARRIER_H
 
 #include <stdatomic.h>
 
 #if defined(__SANITIZE_THREAD__)
-#define STORE_NO_FENCES 1
+#define GR_NO_FENCES 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define STORE_NO_FENCES 1
+#define GR_NO_FENCES 1
 #endif
 #endif
 
@@ -16,7 +16,7 @@
 static inline void
 barrier_full(void)
 {
-#ifdef STORE_NO_FENCES
+#ifdef GR_NO_FENCES
     static _Atomic unsigned word;
 
     atomic_fetch_add_explicit(&word, 1, memory_order_seq_cst);
@@ -29,7 +29,7 @@ barrier_full(void)
 static inline void
 barrier_release(void)
 {
-#ifdef STORE_NO_FENCES
+#ifdef GR_NO_FENCES
     barrier_full();
 #else
     atomic_thread_fence(memory_order_release);
