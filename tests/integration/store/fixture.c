@@ -138,14 +138,14 @@ fixture_settle(granary_client *client, uint64_t clients)
     granary_store_stat stat = fixture_stat(client);
 
     /* The store is told of a death by the kernel and has no word to wait for: look every millisecond. */
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 60000; i++) {
         if (stat.writing_bytes == 0 && stat.retiring_bytes == 0 && stat.clients == clients) {
             return;
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         stat = fixture_stat(client);
     }
-    print_error("writing %llu retiring %llu clients %llu after 5 s\n", (unsigned long long)stat.writing_bytes,
+    print_error("writing %llu retiring %llu clients %llu after a minute\n", (unsigned long long)stat.writing_bytes,
                 (unsigned long long)stat.retiring_bytes, (unsigned long long)stat.clients);
     fail();
 }

@@ -39,7 +39,7 @@ void fixture_check(granary_client *client, uint64_t n, uint64_t size);
 /* The account: all parts add up to the capacity. Fails the test when they do not. */
 granary_store_stat fixture_stat(granary_client *client);
 
-/* Wait up to 5 s until nobody writes and nothing is retiring, and clients connected are left. */
+/* Wait up to a minute until nobody writes and nothing is retiring, and clients connected are left. */
 void fixture_settle(granary_client *client, uint64_t clients);
 
 /* Wait for a child; its exit status, or 128 + the signal that ended it. */
