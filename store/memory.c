@@ -428,6 +428,8 @@ anybody_waits(const struct store *store)
 bool
 memory_turn(struct store *store, int64_t now_ns)
 {
+    bool pooled, reclaimed; /* each has its turn, whatever the other says */
+
     if (anybody_waits(store)) {
         bool changed = store->account.changes != store->tried_changes && now_ns >= store->tried_ns + SCAN_NS;
 
@@ -442,7 +444,9 @@ memory_turn(struct store *store, int64_t now_ns)
         store->quota_session = NULL;
     }
     supply_turn(store, now_ns);
-    return bound_pool(store, now_ns) | reclaim_turn(store, now_ns);
+    pooled = bound_pool(store, now_ns);
+    reclaimed = reclaim_turn(store, now_ns);
+    return pooled || reclaimed;
 }
 
 int64_t

@@ -352,6 +352,22 @@ drop_background(struct background *background)
     free(background);
 }
 
+/* Who wants an object somewhere undoes what was asked for before: to take it from there in the background. */
+static void
+supersede(struct session *session, const struct gr_move *move)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &session->moves) {
+        struct background *background = list_owner(node, struct background, in_session);
+        const struct gr_move *other = &background->move;
+
+        if (memcmp(other->id, move->id, sizeof move->id) == 0 && (other->from & move->to) != 0) {
+            drop_background(background);
+        }
+    }
+}
+
 granary_err
 move_request(struct client *client, const struct gr_frame *request, const struct gr_move *move)
 {
@@ -361,7 +377,10 @@ move_request(struct client *client, const struct gr_frame *request, const struct
     bool waits = false;
     granary_err err = check_levels(store, move);
 
-    err = err == GRANARY_OK ? step(session, move, &waits) : err;
+    if (err == GRANARY_OK) {
+        supersede(session, move);
+        err = step(session, move, &waits);
+    }
     if (err == GRANARY_OK && waits && in_background) {
         count(session, GR_COUNTER_prefetches, (move->to & GRANARY_LEVEL_MEMORY) != 0);
         /* A restore goes on by itself. */
