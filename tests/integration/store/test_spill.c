@@ -32,9 +32,9 @@ four_times_the_budget_comes_back_byte_for_byte(void **state)
     for (uint64_t i = 0; i < 256; i++) {
         assert_ok(granary_object_delete(client, fixture_id(i), 0));
     }
-    stat = fixture_stat(client);
-    assert_int_equal(stat.objects, 0);
-    assert_int_equal(stat.disk_bytes, 0);
+    do { /* a file that was being written goes when it is */
+        stat = fixture_stat(client);
+    } while (stat.objects > 0 || stat.disk_bytes > 0);
     granary_disconnect(other);
     granary_disconnect(client);
 }
