@@ -143,6 +143,20 @@ void graph_check_end(struct manager *manager, struct task_graph *graph);
 /* Note the objects of a result, to delete them with the graph. false: out of memory */
 bool graph_kept_add(struct task_graph *graph, const Granary__Result *result);
 
+/* task_executors.c */
+struct executor *executor_find(struct manager *manager, uint32_t number); /* NULL: none of that number */
+/* It has reported on the token granted as `order`: what it was told to free before it got that is gone. */
+void frees_done(struct executor *executor, uint64_t order);
+
+/* task_outcome.c */
+/* The graph fails because of a subtask. node: as the executor named it, or "". */
+void fail_graph(struct manager *manager, struct task_graph *graph, uint32_t number, const char *node, granary_err err,
+                const char *message);
+/* It ended through no fault of its own: again, but not for ever. what: such as "executors died running" */
+void run_elsewhere(struct manager *manager, struct task_graph *graph, uint32_t number, const char *what,
+                   granary_err err, const char *message);
+void unpark_all(struct manager *manager);
+
 /* task_reply.c */
 struct action *action_add(struct manager *manager, enum action_kind kind); /* NULL: out of memory, logged */
 void reply_error(struct manager *manager, uint64_t ticket, granary_err err, const char *message);

@@ -1,0 +1,105 @@
+/* Executors come and go; what each was told to free. */
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "sched/task_private.h"
+
+struct executor *
+executor_find(struct manager *manager, uint32_t number)
+{
+    for (size_t i = 0; i < manager->executor_count; i++) {
+        if (manager->executors[i].number == number) {
+            return &manager->executors[i];
+        }
+    }
+    return NULL;
+}
+
+void
+manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, int64_t pid)
+{
+    if (manager->executor_count == manager->executor_room) {
+        size_t room = manager->executor_room * 2 + 8;
+        struct executor *grown = reallocarray(manager->executors, room, sizeof *grown);
+
+        if (grown == NULL) {
+            gr_log_error("OUT-OF-MEMORY", "executor=%u is not used", number);
+            return;
+        }
+        manager->executors = grown;
+        manager->executor_room = room;
+    }
+    if (!reservations_join(manager->reservations, number, node)) {
+        gr_log_error("OUT-OF-MEMORY", "executor=%u is not used", number);
+        return;
+    }
+    manager->executors[manager->executor_count++] = (struct executor){.number = number, .node = node, .pid = pid};
+}
+
+static void
+free_order_drop(struct executor *executor)
+{
+    struct free_order *order = executor->free_orders;
+
+    executor->free_orders = order->next;
+    order->session->orders--;
+    gr_buf_free(&order->frees);
+    free(order);
+}
+
+/* It has reported on the token: what it was told to free before it got that is gone. */
+void
+frees_done(struct executor *executor, uint64_t order)
+{
+    while (executor->free_orders != NULL && executor->free_orders->order < order) {
+        free_order_drop(executor);
+    }
+}
+
+/* It is dead: somebody else is to free what it may not have freed. An object that is gone already does no harm. */
+static void
+frees_reclaim(struct executor *executor)
+{
+    while (executor->free_orders != NULL) {
+        struct free_order *order = executor->free_orders;
+
+        gr_buf_add(&order->session->frees, order->frees.bytes, order->frees.size);
+        free_order_drop(executor);
+    }
+}
+
+void
+executor_fini(struct executor *executor)
+{
+    while (executor->free_orders != NULL) {
+        free_order_drop(executor);
+    }
+}
+
+static void
+subtask_orphaned(void *context, uint64_t wire_number, bool first)
+{
+    struct manager *manager = context;
+    struct task_graph *graph = graph_of_number(manager, wire_number);
+    struct subtask *subtask = execution_graph_subtask(graph->execution, (uint32_t)wire_number);
+
+    subtask->suspect = true;
+    subtask->deaths += first;
+    run_elsewhere(manager, graph, (uint32_t)wire_number, "executors died running", GRANARY_ELOST, "");
+    graph_release(manager, graph);
+}
+
+void
+manager_executor_died(struct manager *manager, uint32_t number)
+{
+    struct executor *executor = executor_find(manager, number);
+
+    if (executor != NULL) {
+        frees_reclaim(executor);
+        *executor = manager->executors[--manager->executor_count];
+        reservations_leave(manager->reservations, number, subtask_orphaned, manager);
+        if (manager->parked > 0 && reservations_granted(manager->reservations) == 0) {
+            unpark_all(manager);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+/* What became of a subtask, and what follows for its graph. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "sched/task_private.h"
+
+#define DEATHS_MAX 3 /* executors that may die running a subtask */
+#define ROOMS_MAX  5 /* times there may be no room for what it makes */
+
+/* The name of the node a subtask comes from: of its last operator. To be freed; NULL: out of memory. */
+static char *
+node_of(const struct subtask *subtask)
+{
+    Granary__Subtask *message = granary__subtask__unpack(NULL, subtask->packed_size, subtask->packed);
+    char *name = NULL;
+
+    if (message != NULL) {
+        name = message->n_ops > 0 ? strdup(message->ops[message->n_ops - 1]->node) : NULL;
+        granary__subtask__free_unpacked(message, NULL);
+    }
+    return name;
+}
+
+void
+fail_graph(struct manager *manager, struct task_graph *graph, uint32_t number, const char *node, granary_err err,
+           const char *message)
+{
+    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    char *name = node[0] != '\0' ? strdup(node) : node_of(subtask);
+
+    if (strncmp(message, "node '", strlen("node '")) != 0) {
+        (void)gr_fail(err, "node '%s': %s", name != NULL ? name : "?",
+                      message[0] != '\0' ? message : granary_error_text(err));
+        message = granary_error_message();
+    }
+    free(name);
+    if (subtask->state == SUBTASK_RUNNING) {
+        execution_graph_fail(graph->execution, number);
+    }
+    graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, message);
+}
+
+void
+unpark_all(struct manager *manager)
+{
+    for (uint32_t serial = 1; manager->parked > 0 && serial < manager->serial_count; serial++) {
+        struct task_graph *graph = manager->by_serial[serial];
+
+        if (graph != NULL && graph->execution != NULL && execution_graph_counts(graph->execution)->parked > 0) {
+            manager->parked -= execution_graph_counts(graph->execution)->parked;
+            execution_graph_unpark_all(graph->execution);
+            graph_wake(manager, graph);
+        }
+    }
+}
+
+static void
+subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done,
+                  int32_t node)
+{
+    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    struct kind *kind = kind_of_subtask(graph, subtask->kind);
+    bool feeds = subtask->feeds && graph->state == GRANARY_GRAPH_RUNNING;
+    granary_err err = GRANARY_OK;
+
+    if (kind != NULL) {
+        uint64_t weight = ++kind->samples < 8 ? kind->samples : 8;
+
+        kind->mean_ns = (kind->mean_ns * (weight - 1) + done->nanoseconds) / weight;
+    }
+    subtask->feeds = false;
+    execution_graph_succeed(graph->execution, number, done, node);
+    frees_collect(manager, graph);
+    manager->subtasks_done++;
+    if (graph->state != GRANARY_GRAPH_RUNNING) {
+        return;
+    }
+    if (feeds) {
+        err = gr_plan_feed(graph->plan, number, done);
+        if (err == GRANARY_OK) {
+            err = graph_advance(manager, graph);
+        }
+    }
+    if (err != GRANARY_OK) {
+        graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, granary_error_message());
+        return;
+    }
+    if (execution_graph_counts(graph->execution)->ready > 0) {
+        graph_wake(manager, graph);
+    }
+    graph_check_end(manager, graph);
+}
+
+static void
+no_room(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
+{
+    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+
+    /* Each try waited for room. Twice with nothing else at work is enough: only others' leases and pins are left. */
+    subtask->rooms += reservations_granted(manager->reservations) == 0 ? (ROOMS_MAX + 1) / 2 : 1;
+    if (subtask->rooms > ROOMS_MAX) {
+        fail_graph(manager, graph, number, done->node, GRANARY_EFULL, done->message);
+        return;
+    }
+    execution_graph_park(graph->execution, number);
+    manager->parked += subtask->state == SUBTASK_PARKED;
+}
+
+void
+run_elsewhere(struct manager *manager, struct task_graph *graph, uint32_t number, const char *what, granary_err err,
+              const char *message)
+{
+    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    char text[640];
+
+    if (graph->state == GRANARY_GRAPH_RUNNING && subtask->deaths >= DEATHS_MAX) {
+        (void)snprintf(text, sizeof text, "%u %s it%s%s", subtask->deaths, what, message[0] != '\0' ? ": " : "",
+                       message);
+        fail_graph(manager, graph, number, "", err, text);
+        return;
+    }
+    execution_graph_requeue(graph->execution, number);
+    if (graph->state == GRANARY_GRAPH_RUNNING) {
+        graph_wake(manager, graph);
+    }
+}
+
+static void
+inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
+{
+    granary_err err = execution_graph_lose(graph->execution, number, done->lost, done->n_lost);
+
+    if (err != GRANARY_OK) {
+        char text[256];
+
+        (void)snprintf(text, sizeof text, "%s", granary_error_message());
+        fail_graph(manager, graph, number, done->node, err, text);
+    } else if (graph->state == GRANARY_GRAPH_RUNNING) {
+        graph_wake(manager, graph);
+    }
+}
+
+static void
+subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done,
+              struct executor *executor)
+{
+    granary_err err = done->err > 0 || strcmp(granary_error_name((granary_err)done->err), "E?") == 0
+                          ? GRANARY_EFAILED
+                          : (granary_err)done->err;
+
+    executor->done += err == GRANARY_OK;
+    executor->failures += err != GRANARY_OK;
+    if (err == GRANARY_OK) {
+        subtask_succeeded(manager, graph, number, done, executor->node);
+        return;
+    }
+    if (graph->state != GRANARY_GRAPH_RUNNING) {
+        execution_graph_requeue(graph->execution, number); /* it is cancelled instead */
+        return;
+    }
+    switch (err) {
+    case GRANARY_EFULL:
+        no_room(manager, graph, number, done);
+        break;
+    case GRANARY_ENOENT:
+        if (done->n_lost > 0) {
+            inputs_lost(manager, graph, number, done);
+        } else {
+            fail_graph(manager, graph, number, done->node, err, done->message);
+        }
+        break;
+    case GRANARY_EUNREACHABLE:
+    case GRANARY_ELOST:
+    case GRANARY_ECANCELLED:
+        execution_graph_subtask(graph->execution, number)->deaths++;
+        run_elsewhere(manager, graph, number, "executors could not run", err, done->message);
+        break;
+    default:
+        fail_graph(manager, graph, number, done->node, err, done->message);
+        break;
+    }
+}
+
+void
+manager_done(struct manager *manager, uint32_t executor_number, const Granary__Done *done)
+{
+    struct executor *executor = executor_find(manager, executor_number);
+    struct task_graph *graph = graph_of_number(manager, done->number);
+    uint32_t number = (uint32_t)done->number;
+    struct subtask *subtask =
+        graph == NULL || graph->execution == NULL ? NULL : execution_graph_subtask(graph->execution, number);
+
+    if (executor == NULL || subtask == NULL || subtask->state != SUBTASK_RUNNING || subtask->attempt != done->attempt ||
+        reservations_holder(manager->reservations, subtask->token) != executor_number) {
+        gr_log_debug("STALE-REPORT", "executor=%u subtask=%llu attempt=%u", executor_number,
+                     (unsigned long long)done->number, done->attempt);
+        return;
+    }
+    frees_done(executor, reservations_order(manager->reservations, subtask->token));
+    (void)reservations_settle(manager->reservations, subtask->token, done->number);
+    subtask_ended(manager, graph, number, done, executor);
+    graph_release(manager, graph);
+    /* What has ended may have made room. When nothing runs any more, waiting longer would not help. */
+    if (manager->parked > 0 && (done->err == GRANARY_OK || reservations_granted(manager->reservations) == 0)) {
+        unpark_all(manager);
+    }
+}
