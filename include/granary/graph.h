@@ -59,6 +59,9 @@ GRANARY_API void granary_graph_target(granary_graph *graph, granary_node node);
 typedef struct granary_graph_options {
     const char *key;     /* names the submission; the same key again is the same graph. NULL: a fresh one */
     int64_t chunk_bytes; /* wished size of a chunk; 0: automatic */
+    int priority;        /* graphs of a higher one go first; 0 is everybody's */
+    int64_t timeout_ms;  /* it fails with ETIMEDOUT when it has not ended so long after it was accepted; 0: none */
+    bool keep_going;     /* a subtask that fails gives error objects; what does not need them still runs */
 } granary_graph_options;
 
 #define GRANARY_KEY_MAX 64
@@ -102,8 +105,28 @@ typedef struct granary_graph_status {
 GRANARY_API granary_err granary_graph_wait(granary_client *client, const char *key, int timeout_ms,
                                            granary_graph_status *ret_status);
 
+/* What stopping gave back. */
+typedef struct granary_receipt {
+    uint64_t dropped;       /* subtasks that had not started */
+    uint64_t stopped;       /* ... that ended when asked */
+    uint64_t killed;        /* ... whose executor was killed */
+    uint64_t freed_objects; /* of those made so far */
+    uint64_t freed_bytes;
+} granary_receipt;
+
 /* Ask a running graph to stop; its wait then returns ECANCELLED. Errors: ENOENT · EUNREACHABLE */
 GRANARY_API granary_err granary_graph_stop(granary_client *client, const char *key);
+
+/*
+ * Stop a graph and return when nothing of it runs and its memory is back. Of a graph that has ended: nothing to do.
+ *
+ * kill_after_ms  user functions are asked to stop; executors of those that have not then are killed (and replaced).
+ *                0: at once; GRANARY_FOREVER: never
+ * ret_receipt    may be NULL
+ * Errors         ENOENT · EUNREACHABLE
+ */
+GRANARY_API granary_err granary_graph_cancel(granary_client *client, const char *key, int kill_after_ms,
+                                             granary_receipt *ret_receipt);
 
 /* Forget a graph and delete its results. A running one is stopped first. Errors: ENOENT · EUNREACHABLE */
 GRANARY_API granary_err granary_graph_delete(granary_client *client, const char *key);

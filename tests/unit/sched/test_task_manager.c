@@ -48,7 +48,7 @@ take_order(struct rig *rig, const struct action *action)
     size_t length;
 
     assert_non_null(order);
-    assert_int_equal(order->version, 1);
+    assert_int_equal(order->version, GRANARY__VERSION__PROTOCOL);
     rig->messages += order->n_run > 0;
     for (size_t i = 0; i < order->n_run; i++) {
         struct given *given = &rig->given[rig->count++];

@@ -1,0 +1,72 @@
+/*
+ * granary: what the scheduler knows, as tables: executors, schedulers, bands, graphs, subtasks, chunks, functions ...
+ * include/contract/subjects.def lists the subjects and their fields; docs/operations.md explains them.
+ */
+#ifndef GRANARY_INFO_H
+#define GRANARY_INFO_H
+
+#include "granary/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct granary_query {
+    const char *subject;     /* "executors", "graphs", ... */
+    const char *const *keys; /* which rows; NULL: all */
+    size_t key_count;
+    const char *const *fields; /* which columns, in this order; NULL: all */
+    size_t field_count;
+    uint64_t cursor;     /* 0: the first page; then granary_table_cursor() of the page before */
+    uint32_t limit;      /* rows of a page; 0: 1000 */
+    bool ignore_missing; /* keys that are not there are left out, instead of ENOENT */
+    /* Wait until the subject's version is higher than this, so that no change is missed between two calls; 0: at once.
+     */
+    uint64_t since_version;
+    int timeout_ms; /* for that; GRANARY_FOREVER */
+} granary_query;
+
+typedef struct granary_table granary_table;
+
+/*
+ * Errors  EINVAL an unknown subject or field (the message names those there are) · ENOENT a key is not there (it names
+ *         which) · ETIMEDOUT nothing changed · EUNREACHABLE
+ */
+GRANARY_API granary_err granary_info(granary_client *client, const granary_query *query, granary_table **ret_table);
+GRANARY_API void granary_table_free(granary_table *table);
+
+GRANARY_API size_t granary_table_rows(const granary_table *table);
+GRANARY_API size_t granary_table_fields(const granary_table *table);
+GRANARY_API const char *granary_table_field(const granary_table *table, size_t field); /* its name */
+GRANARY_API uint64_t granary_table_cursor(const granary_table *table);                 /* 0: no further page */
+GRANARY_API uint64_t granary_table_version(const granary_table *table);
+
+typedef enum granary_cell_kind { GRANARY_CELL_INT = 1, GRANARY_CELL_REAL = 2, GRANARY_CELL_TEXT = 3 } granary_cell_kind;
+/* A cell; the pointer is valid as long as the table. Out of range: an empty text. */
+typedef struct granary_cell_value {
+    granary_cell_kind kind;
+    int64_t integer;
+    double real;
+    const char *text;
+} granary_cell_value;
+GRANARY_API granary_cell_value granary_table_cell(const granary_table *table, size_t row, size_t field);
+/* By name; what is missing gives 0, "" */
+GRANARY_API int64_t granary_table_int(const granary_table *table, size_t row, const char *field);
+GRANARY_API double granary_table_real(const granary_table *table, size_t row, const char *field);
+GRANARY_API const char *granary_table_text(const granary_table *table, size_t row, const char *field);
+
+/* Rows of a subject, by its keys or all: how many executors, schedulers, ... there are. Errors: as granary_info() */
+GRANARY_API granary_err granary_count(granary_client *client, const char *subject, uint64_t *ret_count);
+
+/*
+ * Why something waits, as text: what it waits for, who holds that, since when; a line for each link of the chain.
+ *
+ * subject   a graph's key, KEY/SUBTASK, or an object's id
+ * ret_text  to be freed with free()
+ */
+GRANARY_API granary_err granary_why(granary_client *client, const char *subject, char **ret_text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
