@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -123,6 +124,7 @@ serve(struct arguments *arguments)
         err = take_lock(&instance, &lock_fd);
     }
     if (err == GRANARY_OK) {
+        arguments->manager.unix_offset_ns = gr_wall_ms() * 1000000 - gr_now_ns();
         err = server_create(&instance, state_find(arguments->state), &arguments->manager, &server);
     }
     if (err == GRANARY_OK) {

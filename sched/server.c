@@ -432,7 +432,7 @@ server_run(struct server *server, int stop_fd)
             }
         }
         manager_expire(server->manager, gr_now_ns());
-        manager_dispatch(server->manager);
+        manager_dispatch(server->manager, gr_now_ns());
         (void)manager_actions(server->manager, &left);
         if (left > 0) {
             perform(server);

@@ -241,12 +241,13 @@ fail_if_inputs_exceed_memory(struct manager *manager, struct task_graph *graph, 
 }
 
 void
-manager_dispatch(struct manager *manager)
+manager_dispatch(struct manager *manager, int64_t now_ns)
 {
     size_t refused = 0;
     size_t free_executors;
     bool failed = false;
 
+    manager->now_ns = now_ns;
     frees_send(manager);
     /* Round robin: a session sends a message of one of its graphs, then it is another session's turn. */
     while (refused < manager->runnable_graphs) {

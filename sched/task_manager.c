@@ -315,6 +315,7 @@ manager_deadline(const struct manager *manager)
 void
 manager_expire(struct manager *manager, int64_t now_ns)
 {
+    manager->now_ns = now_ns;
     for (size_t i = 0; i < manager->waiter_count;) {
         const struct waiter waiter = manager->waiters[i];
 

@@ -28,8 +28,9 @@
 struct manager;
 
 struct manager_options {
-    uint64_t memory_bytes; /* the store's budget; 0: unknown */
-    int64_t chunk_bytes;   /* for submissions that leave it open; 0: automatic */
+    uint64_t memory_bytes;  /* the store's budget; 0: unknown */
+    int64_t chunk_bytes;    /* for submissions that leave it open; 0: automatic */
+    int64_t unix_offset_ns; /* Unix time minus the clock of the events */
 };
 
 /* NULL: out of memory. */
@@ -48,7 +49,7 @@ void manager_done(struct manager *manager, uint32_t executor, const Granary__Don
 void manager_expire(struct manager *manager, int64_t now_ns);
 int64_t manager_deadline(const struct manager *manager); /* when expire is due; INT64_MAX: never */
 /* Give ready subtasks to executors; after the events of a turn. */
-void manager_dispatch(struct manager *manager);
+void manager_dispatch(struct manager *manager, int64_t now_ns);
 /* What a submission keeps could not be kept: forget the graph. */
 void manager_reject(struct manager *manager, const char *key);
 

@@ -93,6 +93,7 @@ struct executor {
 
 struct manager {
     struct manager_options options;
+    int64_t now_ns; /* of the last event that told */
     struct reservations *reservations;
     LIST_HEAD(, task_graph) buckets[KEY_BUCKETS];
     struct task_graph **by_serial; /* [0] unused; NULL: gone */

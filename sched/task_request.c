@@ -172,6 +172,7 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
 {
     struct task_graph *graph;
 
+    manager->now_ns = now_ns;
     switch (request->body_case) {
     case GRANARY__REQUEST__BODY_SUBMIT:
         graph_submit(manager, ticket, request->submit);

@@ -86,7 +86,7 @@ turn(struct rig *rig)
     struct action *actions;
     size_t count;
 
-    manager_dispatch(rig->manager);
+    manager_dispatch(rig->manager, 0);
     actions = manager_actions(rig->manager, &count);
     for (size_t i = 0; i < count; i++) {
         size_t length = strlen(rig->kept);
