@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "executor/pool.h"
-#include "executor/worker.h"
+#include "executor/slot.h"
 
 const char *argp_program_version = "granary-executor " GRANARY_VERSION;
 
@@ -108,7 +108,7 @@ without_blas_threads(char **argv)
 }
 
 static granary_err
-run(const struct arguments *arguments)
+run(const struct arguments *arguments, bool *ret_replace)
 {
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -126,13 +126,15 @@ run(const struct arguments *arguments)
             .die_with_parent = arguments->die_with_parent,
         });
     }
-    return worker_run(&(struct worker_options){
-        .instance = arguments->instance,
-        .slot = (int)arguments->slot,
-        .node = (int)arguments->node,
-        .parent = (int)arguments->parent,
-        .ready_fd = (int)arguments->ready_fd,
-    });
+    return slot_run(
+        &(struct slot_options){
+            .instance = arguments->instance,
+            .slot = (int)arguments->slot,
+            .node = (int)arguments->node,
+            .parent = (int)arguments->parent,
+            .ready_fd = (int)arguments->ready_fd,
+        },
+        ret_replace);
 }
 
 int
@@ -144,15 +146,17 @@ main(int argc, char **argv)
         .doc = "Run the subtasks of a granary instance.\vgranary up starts it; nobody else needs to.",
     };
     struct arguments arguments = {.ready_fd = -1, .slot = -1};
+    bool replace = false;
     granary_err err;
 
     without_blas_threads(argv);
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&argp, argc, argv, ARGP_NO_ARGS, NULL, &arguments);
     gr_log_init(arguments.pool ? "pool" : "executor");
-    err = run(&arguments);
+    err = run(&arguments, &replace);
     if (err != GRANARY_OK) {
         gr_log_error("LEAVE", "%s", granary_error_message());
+        return granary_error_exit_status(err);
     }
-    return granary_error_exit_status(err);
+    return replace ? SLOT_REPLACE : 0;
 }

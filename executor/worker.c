@@ -1,22 +1,17 @@
 #include "executor/worker.h"
 
-#include <fcntl.h>
-#include <malloc.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
+#include "executor/endpoint.h"
 #include "executor/sessions.h"
 #include "executor/subtask.h"
-#include "executor/topology.h"
 #include "message/zmq.h"
 
 /* Answers are collected up to this number and age; one that took longer than LONG_NS is sent at once. */
@@ -28,19 +23,12 @@
 /* How long a registration may stay unanswered before it is sent again. */
 #define REGISTER_NS 5000000000
 
-/* Which scheduler is there: a new one binds a new socket file. */
-struct endpoint {
-    ino_t ino;
-    struct timespec changed;
-};
-
 struct worker {
-    const struct worker_options *options;
+    struct worker_options options;
     struct gr_instance instance;
     struct sessions sessions;
     struct gr_zmq_context *zmq;
     struct gr_zmq_socket *socket;
-    int ready_fd;
     uint32_t number; /* the scheduler's for us; 0: not registered */
     struct endpoint endpoint;
     int64_t registered_ns; /* when registration was sent */
@@ -50,6 +38,8 @@ struct worker {
     Granary__Done *answers[ANSWERS_MAX];
     size_t answer_count;
     int64_t answered_ns; /* when answers were sent last */
+    bool drain;          /* leave when the queue is empty */
+    bool replace;        /* ... and have another process take the place */
     bool die;
 };
 
@@ -103,23 +93,11 @@ register_anew(struct worker *worker)
     }
     registration.pid = getpid();
     registration.start_time = gr_process_start_time(getpid());
-    registration.node = worker->options->node;
-    registration.slot = (uint32_t)worker->options->slot;
+    registration.node = worker->options.node;
+    registration.slot = (uint32_t)worker->options.slot;
     message.version = GRANARY__VERSION__PROTOCOL;
     message.register_ = &registration;
     return send_message(worker, &message);
-}
-
-static bool
-look_at_endpoint(const struct worker *worker, struct endpoint *ret_endpoint)
-{
-    struct stat stat_;
-
-    if (stat(worker->instance.pool_socket, &stat_) < 0) {
-        return false;
-    }
-    *ret_endpoint = (struct endpoint){.ino = stat_.st_ino, .changed = stat_.st_ctim};
-    return true;
 }
 
 /* Register again when another scheduler has come, or the registration was lost with the one before. */
@@ -127,7 +105,6 @@ static granary_err
 look_after_scheduler(struct worker *worker)
 {
     int64_t now = gr_now_ns();
-    struct endpoint endpoint = {0};
 
     if (worker->number == 0) {
         return now - worker->registered_ns > REGISTER_NS ? register_anew(worker) : GRANARY_OK;
@@ -136,10 +113,8 @@ look_after_scheduler(struct worker *worker)
         return GRANARY_OK;
     }
     worker->looked_ns = now;
-    if (look_at_endpoint(worker, &endpoint) &&
-        (endpoint.ino != worker->endpoint.ino || endpoint.changed.tv_sec != worker->endpoint.changed.tv_sec ||
-         endpoint.changed.tv_nsec != worker->endpoint.changed.tv_nsec)) {
-        gr_log_info("SCHEDULER-CHANGED", "slot=%d: registering again", worker->options->slot);
+    if (endpoint_changed(worker->instance.pool_socket, &worker->endpoint)) {
+        gr_log_info("SCHEDULER-CHANGED", "slot=%d: registering again", worker->options.slot);
         return register_anew(worker);
     }
     return GRANARY_OK;
@@ -255,9 +230,11 @@ handle(struct worker *worker, Granary__ToExecutor *message)
     if (message->registered != 0) {
         worker->number = message->registered;
         worker->looked_ns = gr_now_ns();
-        (void)look_at_endpoint(worker, &worker->endpoint);
-        gr_log_debug("REGISTERED", "slot=%d number=%u", worker->options->slot, worker->number);
-        gr_daemon_say_ready(&worker->ready_fd);
+        (void)endpoint_look(worker->instance.pool_socket, &worker->endpoint);
+        gr_log_debug("REGISTERED", "slot=%d number=%u", worker->options.slot, worker->number);
+        if (worker->options.registered != NULL) {
+            worker->options.registered(worker->options.context);
+        }
     }
     for (size_t i = 0; err == GRANARY_OK && i < message->n_run; i++) {
         err = enqueue(worker, message->run[i]);
@@ -271,6 +248,8 @@ handle(struct worker *worker, Granary__ToExecutor *message)
     if (err == GRANARY_OK && message->n_free > 0) {
         err = free_objects(worker, message);
     }
+    worker->replace = worker->replace || (message->drain && message->replace);
+    worker->drain = worker->drain || message->drain;
     worker->die = worker->die || message->die;
     return err;
 }
@@ -286,7 +265,7 @@ receive_all(struct worker *worker)
 
         gr_zmq_message_free(&message);
         if (unpacked == NULL) {
-            gr_log_warn("SCHEDULER-PROTOCOL", "slot=%d: a message that cannot be read", worker->options->slot);
+            gr_log_warn("SCHEDULER-PROTOCOL", "slot=%d: a message that cannot be read", worker->options.slot);
             continue;
         }
         err = handle(worker, unpacked);
@@ -343,10 +322,10 @@ run_next(struct worker *worker)
     return add_answer(worker, done);
 }
 
-static granary_err
-work(struct worker *worker)
+granary_err
+worker_run(struct worker *worker)
 {
-    granary_err err = register_anew(worker);
+    granary_err err = GRANARY_OK;
 
     while (err == GRANARY_OK && !worker->die) {
         err = receive_all(worker);
@@ -358,6 +337,9 @@ work(struct worker *worker)
             continue;
         }
         err = send_answers(worker);
+        if (err == GRANARY_OK && worker->drain) {
+            break;
+        }
         if (err == GRANARY_OK) {
             (void)gr_zmq_wait(&worker->socket, 1, NULL, NULL, 0, LOOK_MS);
         }
@@ -365,54 +347,54 @@ work(struct worker *worker)
     return err;
 }
 
-/* Before memory is touched and threads start. */
-static granary_err
-settle(const struct worker_options *options)
+bool
+worker_wants_replacement(const struct worker *worker)
 {
-    granary_err err = options->parent == 0 ? GRANARY_OK : gr_daemon_follow(options->parent, SIGKILL);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (options->ready_fd >= 0) {
-        (void)fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC);
-    }
-    (void)signal(SIGPIPE, SIG_IGN);
-    topology_pin(options->node);
-    /* Chunks come and go: keep their pages warm instead of asking the kernel for fresh ones each time. */
-    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    (void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    return GRANARY_OK;
+    return worker->replace && !worker->die;
 }
 
-granary_err
-worker_run(const struct worker_options *options)
-{
-    struct worker worker = {.options = options, .ready_fd = options->ready_fd};
-    granary_client *client;
-    granary_err err = settle(options);
+/* ---- beginning and end ---- */
 
-    sessions_init(&worker.sessions, options->instance, options->slot);
-    if (err == GRANARY_OK) {
-        err = gr_instance_resolve(options->instance, &worker.instance);
+granary_err
+worker_create(const struct worker_options *options, struct worker **ret_worker)
+{
+    struct worker *worker = calloc(1, sizeof *worker);
+    granary_client *client;
+    granary_err err;
+
+    if (worker == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a worker");
     }
+    worker->options = *options;
+    sessions_init(&worker->sessions, options->instance, options->slot);
+    err = gr_instance_resolve(options->instance, &worker->instance);
     if (err == GRANARY_OK) {
-        err = sessions_client(&worker.sessions, NULL, &client);
+        err = sessions_client(&worker->sessions, NULL, &client);
     }
-    if (err == GRANARY_OK && (worker.zmq = gr_zmq_context_create(1)) == NULL) {
+    if (err == GRANARY_OK && (worker->zmq = gr_zmq_context_create(1)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "no ZeroMQ context");
     }
     if (err == GRANARY_OK) {
-        err = work(&worker);
+        err = register_anew(worker);
     }
     if (err != GRANARY_OK) {
-        gr_daemon_say_error(&worker.ready_fd, err);
+        worker_destroy(worker);
+        return err;
     }
-    gr_fd_close(&worker.ready_fd);
-    drop_work(&worker);
-    free(worker.queue);
-    gr_zmq_close(worker.socket);
-    gr_zmq_context_destroy(worker.zmq);
-    sessions_fini(&worker.sessions);
-    return err;
+    *ret_worker = worker;
+    return GRANARY_OK;
+}
+
+void
+worker_destroy(struct worker *worker)
+{
+    if (worker == NULL) {
+        return;
+    }
+    drop_work(worker);
+    free(worker->queue);
+    gr_zmq_close(worker->socket);
+    gr_zmq_context_destroy(worker->zmq);
+    sessions_fini(&worker->sessions);
+    free(worker);
 }

@@ -1,24 +1,45 @@
 /*
- * The process of one slot: takes subtasks from the scheduler, runs them one after the other, answers. It keeps
- * nothing that somebody else could miss: it may be killed at any moment.
+ * A worker takes subtasks from the scheduler, runs them one after the other, and answers. It is the inside of a slot's
+ * process, which is given work as long as it lives, or is embedded in another program, which asks for it (pull). It
+ * belongs to one thread at a time and changes nothing of the process around it.
  */
 #ifndef EXECUTOR_WORKER_H
 #define EXECUTOR_WORKER_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "granary/types.h"
 
+struct worker;
+
 struct worker_options {
-    const char *instance; /* as for gr_instance_resolve() */
-    int slot;
-    int node;     /* NUMA node to live on */
-    int parent;   /* pid of the pool; dies with it. 0: none */
-    int ready_fd; /* where to say READY once the scheduler knows us; -1: nowhere */
+    const char *instance;              /* as for gr_instance_resolve() */
+    int slot;                          /* of the pool; -1: none */
+    int node;                          /* NUMA node it lives on */
+    bool pull;                         /* embedded in another program: gets only what worker_poll() asks for */
+    void (*registered)(void *context); /* called when the scheduler knows it, again for each scheduler; may be NULL */
+    void *context;
 };
 
 /*
- * Work until the scheduler says die. Takes ready_fd.
- * Errors: EUNREACHABLE the store is gone or was never there · EVERSION the scheduler speaks another version · ENOMEM
+ * Connect to store and scheduler; the scheduler need not be there yet.
+ *
+ * options  copied, but for what it points to
+ * Errors   EUNREACHABLE no store · ENOMEM · as gr_instance_resolve()
  */
-granary_err worker_run(const struct worker_options *options);
+granary_err worker_create(const struct worker_options *options, struct worker **ret_worker);
+
+/* What it has and has not run goes back to the scheduler. NULL is fine. */
+void worker_destroy(struct worker *worker);
+
+/*
+ * Work until the scheduler says die, or that it is to be drained and it has nothing any more.
+ * Errors: EUNREACHABLE the store is gone · EVERSION the scheduler speaks another version · ENOMEM
+ */
+granary_err worker_run(struct worker *worker);
+
+/* After worker_run(): another process is to take its place. */
+bool worker_wants_replacement(const struct worker *worker);
 
 #endif
