@@ -26,16 +26,16 @@ varint(unsigned char *bytes, uint64_t value)
     return size;
 }
 
-static void
-add_varint(struct gr_buf *message, int field, uint64_t value)
+void
+pack_varint(struct gr_buf *message, int field, uint64_t value)
 {
     unsigned char bytes[1 + VARINT_MAX] = {TAG(field, VARINT)};
 
     gr_buf_add(message, bytes, 1 + varint(bytes + 1, value));
 }
 
-static void
-add_bytes(struct gr_buf *message, int field, const void *content, size_t size)
+void
+pack_bytes(struct gr_buf *message, int field, const void *content, size_t size)
 {
     unsigned char bytes[1 + VARINT_MAX] = {TAG(field, BYTES)};
 
@@ -46,7 +46,7 @@ add_bytes(struct gr_buf *message, int field, const void *content, size_t size)
 void
 pack_begin(struct gr_buf *message)
 {
-    add_varint(message, TO_VERSION, GRANARY__VERSION__PROTOCOL);
+    pack_varint(message, TO_VERSION, GRANARY__VERSION__PROTOCOL);
 }
 
 void
@@ -74,31 +74,31 @@ pack_run(struct gr_buf *message, uint64_t number, uint32_t attempt, const uint8_
 void
 pack_free(struct gr_buf *message, granary_id id)
 {
-    add_bytes(message, TO_FREE, id.bytes, sizeof id.bytes);
+    pack_bytes(message, TO_FREE, id.bytes, sizeof id.bytes);
 }
 
 void
 pack_free_session(struct gr_buf *message, const char *session)
 {
-    add_bytes(message, TO_FREE_SESSION, session, strlen(session));
+    pack_bytes(message, TO_FREE_SESSION, session, strlen(session));
 }
 
 void
 pack_cancel(struct gr_buf *message, const uint64_t *numbers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        add_varint(message, TO_CANCEL, numbers[i]); /* unpacked repeated: every reader takes both forms */
+        pack_varint(message, TO_CANCEL, numbers[i]); /* unpacked repeated: every reader takes both forms */
     }
 }
 
 void
 pack_registered(struct gr_buf *message, uint32_t number)
 {
-    add_varint(message, TO_REGISTERED, number);
+    pack_varint(message, TO_REGISTERED, number);
 }
 
 void
 pack_reply_seq(struct gr_buf *message, uint64_t seq)
 {
-    add_varint(message, REPLY_SEQ, seq);
+    pack_varint(message, REPLY_SEQ, seq);
 }

@@ -1,12 +1,17 @@
 /*
- * ToExecutor messages, written by hand in protobuf's encoding: a subtask was packed once, when it was planned, and is
- * copied with its number and attempt in front. A buffer holds one message; its fields may come in any order.
+ * Messages, ToExecutor above all, written by hand in protobuf's encoding: a subtask was packed once, when it was
+ * planned, and is copied with its number and attempt in front. A buffer holds one message; its fields may come in any
+ * order.
  */
 #ifndef SCHED_PACK_H
 #define SCHED_PACK_H
 
 #include "base/buf.h"
 #include "granary/types.h"
+
+/* One field of any message; signed numbers (sint64) are to be given zigzag. */
+void pack_varint(struct gr_buf *message, int field, uint64_t value);
+void pack_bytes(struct gr_buf *message, int field, const void *content, size_t size);
 
 void pack_begin(struct gr_buf *message); /* version */
 void pack_run(struct gr_buf *message, uint64_t number, uint32_t attempt, const uint8_t *packed, size_t size);

@@ -1,0 +1,134 @@
+#include "base/executor_page.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/id.h"
+
+#define TRIES 100
+
+const char *
+gr_executor_phase_name(enum gr_executor_phase phase)
+{
+    static const char *const names[] = {"idle", "lease", "run", "store"};
+
+    return (unsigned)phase < sizeof names / sizeof names[0] ? names[phase] : "?";
+}
+
+static void
+copy_page(const struct gr_executor_page *page, struct gr_executor_state *state)
+{
+    *state = (struct gr_executor_state){
+        .pid = page->pid,
+        .start_time = page->start_time,
+        .node = page->node,
+        .slot = page->slot,
+        .phase = (enum gr_executor_phase)atomic_load(&page->phase),
+        .subtask = atomic_load(&page->subtask),
+        .attempt = atomic_load(&page->attempt),
+        .since_ns = atomic_load(&page->since_ns),
+        .waits_for = gr_id_from_words(atomic_load(&page->waits_for[0]), atomic_load(&page->waits_for[1])),
+        .waits_since_ns = atomic_load(&page->waits_since_ns),
+        .progress = (double)atomic_load(&page->progress) / 1e9,
+        .beats = atomic_load(&page->beats),
+        .done = atomic_load(&page->done),
+    };
+    memcpy(state->log, page->log, sizeof state->log);
+    state->log[sizeof state->log - 1] = '\0';
+    state->progress = state->progress > 1 ? 1 : state->progress;
+}
+
+granary_err
+gr_executor_page_read(const char *runtime, int64_t pid, struct gr_executor_state *ret_state)
+{
+    struct gr_executor_page first;
+    struct gr_executor_page second;
+    char path[160];
+    granary_err err = GRANARY_OK;
+    bool still = false;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/%s/%lld", runtime, GR_EXECUTOR_PAGES, (long long)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        return gr_fail_errno("%s", path);
+    }
+    /* Read, not mapped: a file that somebody truncates is a short read and no SIGBUS. */
+    for (int i = 0; i < TRIES && err == GRANARY_OK && !still; i++) {
+        err = gr_pread_all(fd, &first, sizeof first, 0);
+        if (err == GRANARY_OK && first.magic != GR_EXECUTOR_PAGE_MAGIC) {
+            err = gr_fail(GRANARY_ECORRUPT, "%s: no executor's page", path);
+        } else if (err == GRANARY_OK && first.version != GR_EXECUTOR_PAGE_VERSION) {
+            err = gr_fail(GRANARY_EVERSION, "%s: a page of version %u, this granary reads %u", path, first.version,
+                          GR_EXECUTOR_PAGE_VERSION);
+        }
+        if (err == GRANARY_OK) {
+            err = gr_pread_all(fd, &second, sizeof second, 0);
+        }
+        still = err == GRANARY_OK && first.turn % 2 == 0 && first.turn == second.turn;
+    }
+    if (err == GRANARY_OK && !still) {
+        err = gr_fail(GRANARY_ECORRUPT, "%s: its executor stopped in the middle of writing it", path);
+    }
+    if (err == GRANARY_OK) {
+        copy_page(&first, ret_state);
+    }
+    gr_fd_close(&fd);
+    return err;
+}
+
+static int
+by_pid(const void *left, const void *right)
+{
+    const struct gr_executor_state *a = left;
+    const struct gr_executor_state *b = right;
+
+    return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+granary_err
+gr_executor_pages_read(const char *runtime, struct gr_executor_state **ret_states, size_t *ret_count)
+{
+    struct gr_executor_state *states = NULL;
+    struct dirent *entry;
+    size_t count = 0;
+    size_t room = 0;
+    char path[160];
+    DIR *folder;
+
+    (void)snprintf(path, sizeof path, "%s/%s", runtime, GR_EXECUTOR_PAGES);
+    folder = opendir(path);
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        char *end;
+        long long pid = strtoll(entry->d_name, &end, 10);
+
+        if (count == room) {
+            struct gr_executor_state *grown = reallocarray(states, room * 2 + 16, sizeof *grown);
+
+            if (grown == NULL) {
+                (void)closedir(folder);
+                free(states);
+                return gr_fail(GRANARY_ENOMEM, "out of memory");
+            }
+            states = grown;
+            room = room * 2 + 16;
+        }
+        if (pid > 0 && *end == '\0' && gr_executor_page_read(runtime, pid, &states[count]) == GRANARY_OK) {
+            count++;
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    if (count > 0) {
+        qsort(states, count, sizeof *states, by_pid);
+    }
+    *ret_states = states;
+    *ret_count = count;
+    return GRANARY_OK;
+}
