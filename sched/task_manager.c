@@ -507,14 +507,20 @@ plan_keeps(const void *plan, granary_id id)
 granary_err
 graph_advance(struct manager *manager, struct task_graph *graph)
 {
-    struct gr_plan_batch batch = {0};
-    granary_err err = gr_plan_advance(graph->plan, &batch);
+    granary_err err;
+    bool more;
 
-    if (err == GRANARY_OK && batch.count > 0) {
-        err = execution_graph_add(graph->execution, batch.subtasks, batch.count, plan_keeps, graph->plan);
-        graph_wake(manager, graph);
-    }
-    gr_plan_batch_free(&batch);
+    do {
+        struct gr_plan_batch batch = {0};
+
+        err = gr_plan_advance(graph->plan, &batch);
+        if (err == GRANARY_OK && batch.count > 0) {
+            err = execution_graph_add(graph->execution, batch.subtasks, batch.count, plan_keeps, graph->plan);
+            graph_wake(manager, graph);
+        }
+        more = batch.more;
+        gr_plan_batch_free(&batch);
+    } while (err == GRANARY_OK && more);
     return err;
 }
 

@@ -6,11 +6,17 @@
 #include "base/id.h"
 #include "plan/state.h"
 
+/* Subtasks of one batch: as messages, before they are packed, they take half a kilobyte each. */
+#define SLICE 8192
+
 /* One emission at work. */
 struct emission {
     struct gr_plan *plan;
     const struct gr_chunks *chunks;
     uint32_t from;
+    bool feeds;
+    uint64_t first; /* number of the first subtask */
+    uint32_t done;  /* subtasks handed out */
     struct gr_fused fused;
     uint64_t *first_output; /* by operator, counted from `from`: where its outputs begin in exported */
     bool *exported;         /* by output: it becomes an object */
@@ -56,13 +62,16 @@ emission_init(struct emission *e)
     return e->exported == NULL ? no_memory() : GRANARY_OK;
 }
 
-static void
-emission_fini(struct emission *e)
+void
+plan_emission_destroy(struct emission *e)
 {
-    free(e->first_output);
-    free(e->exported);
-    free(e->local);
-    gr_fused_free(&e->fused);
+    if (e != NULL) {
+        free(e->first_output);
+        free(e->exported);
+        free(e->local);
+        gr_fused_free(&e->fused);
+        free(e);
+    }
 }
 
 static void
@@ -236,7 +245,7 @@ set_after(const struct emission *e, const struct gr_chunk *chunk, struct gr_plan
         return no_memory();
     }
     for (uint32_t k = 0; k < chunk->input_count; k++) {
-        to->after[k] = e->plan->numbers + e->fused.of[inputs[k].op];
+        to->after[k] = e->first + e->fused.of[inputs[k].op];
     }
     if (chunk->input_count > 1) {
         qsort(to->after, chunk->input_count, sizeof *to->after, compare_numbers);
@@ -281,7 +290,7 @@ make_subtask(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
     }
     granary__subtask__init(subtask);
     to->subtask = subtask;
-    subtask->number = e->plan->numbers + s;
+    subtask->number = e->first + s;
     subtask->session = strdup(e->plan->session);
     subtask->ops = calloc(count, sizeof *subtask->ops);
     if (subtask->session == NULL || subtask->ops == NULL) {
@@ -299,27 +308,34 @@ make_subtask(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
     return chunk->op == GR_CHUNK_null ? set_after(e, chunk, to) : GRANARY_OK;
 }
 
-static granary_err
-make_subtasks(struct emission *e, bool feeds, struct gr_plan_batch *batch)
+granary_err
+plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch)
 {
-    struct gr_plan_subtask *all =
-        realloc(batch->subtasks, (batch->count + e->fused.count + 1) * sizeof *batch->subtasks);
+    struct emission *e = plan->emission;
+    uint32_t left = e->fused.count - e->done;
+    uint32_t last = e->done + (left < SLICE ? left : SLICE);
+    struct gr_plan_subtask *all = realloc(batch->subtasks, (batch->count + SLICE) * sizeof *batch->subtasks);
     granary_err err = GRANARY_OK;
 
     if (all == NULL) {
         return no_memory();
     }
     batch->subtasks = all;
-    for (uint32_t s = 0; s < e->fused.count && err == GRANARY_OK; s++) {
+    for (; e->done < last && err == GRANARY_OK; e->done++) {
         struct gr_plan_subtask *to = &all[batch->count++];
 
-        *to = (struct gr_plan_subtask){.feeds = feeds};
-        err = make_subtask(e, s, to);
+        *to = (struct gr_plan_subtask){.feeds = e->feeds};
+        err = make_subtask(e, e->done, to);
         if (err == GRANARY_OK) {
-            plan_explain_subtask(e->plan, to);
+            plan_explain_subtask(plan, to);
         }
     }
-    e->plan->numbers += e->fused.count;
+    plan->numbers = e->first + last;
+    batch->more = e->done < e->fused.count;
+    if (err != GRANARY_OK || !batch->more) {
+        plan_emission_destroy(e);
+        plan->emission = NULL;
+    }
     return err;
 }
 
@@ -327,21 +343,28 @@ granary_err
 plan_emit(struct gr_plan *plan, uint32_t from, const struct gr_piece *roots, size_t root_count, bool keep, bool feeds,
           struct gr_plan_batch *batch)
 {
-    struct emission e = {.plan = plan, .chunks = &plan->chunks, .from = from};
-    granary_err err = gr_fuse(&plan->chunks, from, roots, root_count, &e.fused);
+    struct emission *e = calloc(1, sizeof *e);
+    granary_err err = e == NULL ? no_memory() : gr_fuse(&plan->chunks, from, roots, root_count, &e->fused);
 
     if (err == GRANARY_OK) {
-        err = emission_init(&e);
+        *e = (struct emission){.plan = plan,
+                               .chunks = &plan->chunks,
+                               .from = from,
+                               .feeds = feeds,
+                               .first = plan->numbers,
+                               .fused = e->fused};
+        err = emission_init(e);
     }
     if (err == GRANARY_OK) {
-        mark_exported(&e);
-        err = keep ? keep_roots(&e, roots, root_count) : GRANARY_OK;
+        mark_exported(e);
+        err = keep ? keep_roots(e, roots, root_count) : GRANARY_OK;
     }
-    if (err == GRANARY_OK) {
-        err = make_subtasks(&e, feeds, batch);
+    if (err != GRANARY_OK) {
+        plan_emission_destroy(e);
+        return err;
     }
-    emission_fini(&e);
-    return err;
+    plan->emission = e;
+    return plan_emit_more(plan, batch);
 }
 
 void

@@ -130,6 +130,7 @@ gr_plan_destroy(struct gr_plan *plan)
     if (plan->tiled != NULL) {
         gr_tiled_free(plan->tiled, plan->steps->count);
     }
+    plan_emission_destroy(plan->emission);
     gr_steps_destroy(plan->steps);
     gr_chunks_free(&plan->chunks);
     for (size_t i = 0; plan->csvs != NULL && i < plan->graph->count; i++) {
@@ -187,6 +188,9 @@ ask_file(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
             roots[job].op = first + (uint32_t)job;
         }
         err = plan_emit(plan, first, roots, csv->jobs, false, true, batch);
+        while (err == GRANARY_OK && plan->emission != NULL) {
+            err = plan_emit_more(plan, batch);
+        }
         plan->asked[node] = true;
         plan->unasked--;
     }
@@ -333,7 +337,9 @@ gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch)
     struct gr_plan_batch batch = {0};
     granary_err err = GRANARY_OK;
 
-    if (plan->unready > 0) {
+    if (plan->emission != NULL) {
+        err = plan_emit_more(plan, &batch);
+    } else if (plan->unready > 0) {
         err = ask_files(plan, &batch);
     } else if (!plan->complete) {
         err = plan_all(plan, &batch);
@@ -349,5 +355,5 @@ gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch)
 bool
 gr_plan_complete(const struct gr_plan *plan)
 {
-    return plan->complete;
+    return plan->complete && plan->emission == NULL;
 }

@@ -43,9 +43,11 @@ struct gr_plan_subtask {
 struct gr_plan_batch {
     struct gr_plan_subtask *subtasks;
     size_t count;
+    bool more; /* call gr_plan_advance() again at once */
 };
-/* *gives* the batch, to be freed with gr_plan_batch_free() (set .subtask NULL for those taken over). An object of a
- * batch that is not a target's is needed by subtasks of the same batch only: free it when its last consumer is done. */
+/* *gives* the batch, to be freed with gr_plan_batch_free() (set .subtask NULL for those taken over). An object
+ * that is not a target's is needed by subtasks of the same batch, and of those behind it while there is `more`, only:
+ * free it when its last consumer is done. */
 granary_err gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch);
 void gr_plan_batch_free(struct gr_plan_batch *batch);
 

@@ -25,6 +25,8 @@ struct question {
     size_t job;
 };
 
+struct emission;
+
 struct gr_plan {
     struct gr_graph *graph;
     char *session;
@@ -40,10 +42,11 @@ struct gr_plan {
     size_t question_room;
 
     struct gr_chunks chunks;
-    struct gr_steps *steps; /* NULL: sources are not known yet; else all is tiled */
-    struct gr_tiled *tiled; /* by step */
-    struct id_set kept;     /* the targets' objects */
-    uint64_t numbers;       /* subtasks handed out */
+    struct gr_steps *steps;    /* NULL: sources are not known yet; else all is tiled */
+    struct gr_tiled *tiled;    /* by step */
+    struct id_set kept;        /* the targets' objects */
+    uint64_t numbers;          /* subtasks handed out */
+    struct emission *emission; /* subtasks that are fused and still to be handed out; NULL: none */
     bool complete;
 
     /* for explain */
@@ -54,7 +57,8 @@ struct gr_plan {
 };
 
 /*
- * Fuse the operators from `from` on that the roots need, and append the subtasks to the batch.
+ * Fuse the operators from `from` on that the roots need, and append the first of the subtasks to the batch; while there
+ * is plan->emission, plan_emit_more() appends more. One emission at a time.
  *
  * keep     the roots' outputs become objects that stay
  * feeds    the subtasks have answers
@@ -62,6 +66,9 @@ struct gr_plan {
  */
 granary_err plan_emit(struct gr_plan *plan, uint32_t from, const struct gr_piece *roots, size_t root_count, bool keep,
                       bool feeds, struct gr_plan_batch *batch);
+
+granary_err plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch);
+void plan_emission_destroy(struct emission *emission);
 
 /* Note a subtask for explain. */
 void plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask);

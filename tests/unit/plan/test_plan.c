@@ -86,7 +86,7 @@ columns_nobody_needs_are_not_read(void **state)
     assert_int_equal(world_plan(world, MAIN_JOB), GRANARY_OK);
     world->options.chunk_bytes = 0;
     while (!gr_plan_complete(world->plan)) {
-        assert_int_equal(gr_plan_advance(world->plan, &batch), GRANARY_OK);
+        assert_int_equal(world_advance(world, &batch), GRANARY_OK);
         for (size_t i = 0; i < batch.count; i++) {
             const Granary__ChunkOp *op = batch.subtasks[i].subtask->ops[0];
 
@@ -277,7 +277,7 @@ plan_nulls(struct world *world, size_t count, size_t inputs_each, size_t *ret_af
 
     *ret_afters = 0;
     assert_int_equal(gr_plan_create(graph, &world->options, &world->plan), GRANARY_OK);
-    assert_int_equal(gr_plan_advance(world->plan, &batch), GRANARY_OK);
+    assert_int_equal(world_advance(world, &batch), GRANARY_OK);
     assert_int_equal(batch.count, count);
     assert_true(gr_plan_complete(world->plan));
     for (size_t i = 0; i < count; i++) {

@@ -188,11 +188,11 @@ strange_answers_fail_the_graph(void **state)
     world_file(world, "t.csv", "a,b\n1,2\n");
     world->options.chunk_bytes = 4;
     assert_int_equal(world_plan(world, READ("t.csv")), GRANARY_OK);
-    assert_int_equal(gr_plan_advance(world->plan, &batch), GRANARY_OK);
+    assert_int_equal(world_advance(world, &batch), GRANARY_OK);
     assert_int_equal(batch.count, 2);
     assert_true(batch.subtasks[0].feeds);
     gr_plan_batch_free(&batch);
-    assert_int_equal(gr_plan_advance(world->plan, &batch), GRANARY_OK); /* nothing new before answers */
+    assert_int_equal(world_advance(world, &batch), GRANARY_OK); /* nothing new before answers */
     assert_int_equal(batch.count, 0);
     gr_plan_batch_free(&batch);
     assert_int_equal(gr_plan_feed(world->plan, 2, &done), GRANARY_EINVAL); /* not asked */

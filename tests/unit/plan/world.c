@@ -277,6 +277,32 @@ world_plan(struct world *world, const char *json)
 }
 
 granary_err
+world_advance(struct world *world, struct gr_plan_batch *ret_batch)
+{
+    struct gr_plan_batch all = {0};
+    granary_err err;
+
+    do {
+        struct gr_plan_batch batch;
+
+        err = gr_plan_advance(world->plan, &batch);
+        if (err != GRANARY_OK) {
+            gr_plan_batch_free(&all);
+            return err;
+        }
+        all.subtasks = realloc(all.subtasks, (all.count + batch.count + 1) * sizeof *all.subtasks);
+        assert_non_null(all.subtasks);
+        for (size_t i = 0; i < batch.count; i++) {
+            all.subtasks[all.count++] = batch.subtasks[i];
+        }
+        all.more = batch.more;
+        free(batch.subtasks);
+    } while (all.more);
+    *ret_batch = all;
+    return GRANARY_OK;
+}
+
+granary_err
 world_run(struct world *world)
 {
     granary_err err = GRANARY_OK;
@@ -285,7 +311,7 @@ world_run(struct world *world)
         struct gr_plan_batch batch;
         size_t first = world->object_count;
 
-        err = gr_plan_advance(world->plan, &batch);
+        err = world_advance(world, &batch);
         if (err != GRANARY_OK) {
             return err;
         }

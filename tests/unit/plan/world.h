@@ -49,6 +49,9 @@ int world_teardown(void **state);
 void world_file(const struct world *world, const char *name, const char *text);
 /* Create the plan of a JSON graph. */
 granary_err world_plan(struct world *world, const char *json);
+/* gr_plan_advance() until there is no more for now. */
+granary_err world_advance(struct world *world, struct gr_plan_batch *ret_batch);
+
 /* Run it to its end. */
 granary_err world_run(struct world *world);
 /* Both, and they must succeed. */
