@@ -61,7 +61,7 @@ void results_print(const struct results *results, bool json, FILE *out);
 /* Monotonic. */
 int64_t bench_now_ns(void);
 
-/* ---- peers (peers.c, redis.c): each adds its line, or none when it is not there ---- */
+/* ---- peers (peers.c, pools.c, redis.c): each adds its line, or none when it is not there ---- */
 
 void bench_unix_rtt(struct results *results, size_t rounds);
 void bench_futex_rtt(struct results *results, size_t rounds);
@@ -70,5 +70,7 @@ double bench_memcpy(struct results *results, size_t bytes, size_t rounds);
 /* directory: where it may put its files. objects of 64 bytes, random gets; key: static. */
 void bench_lmdb(struct results *results, const char *directory, const char *key, size_t objects);
 void bench_redis(struct results *results, const char *directory, size_t rounds);
+/* Dask, ProcessPoolExecutor and StarPU. */
+void bench_pools(struct results *results, bool quick);
 
 #endif

@@ -1,8 +1,10 @@
 /* `granary bench sched`: subtasks that do nothing, through client, scheduler and executors; and a raw round trip
  * beside. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +63,7 @@ run_granary(const char *command, const char *directory)
 
 /* ---- figures ---- */
 
+/* Null subtasks: each a node of its own; in a chain each waits for the one before. */
 static granary_graph *
 null_graph(size_t count, bool chain)
 {
@@ -76,6 +79,30 @@ null_graph(size_t count, bool chain)
             granary_graph_target(graph, last);
         }
     }
+    return graph;
+}
+
+/* A tree of nulls: leaves, and above them nodes that wait for two each, up to one. */
+static granary_graph *
+tree_graph(size_t leaves)
+{
+    granary_graph *graph = granary_graph_create();
+    granary_node *level = calloc(leaves, sizeof *level);
+    size_t made = 0;
+
+    for (size_t width = leaves; graph != NULL && level != NULL && width > 0; width = width == 1 ? 0 : width / 2) {
+        for (size_t i = 0; i < width; i++) {
+            granary_node below[2] = {level[2 * i % leaves], level[(2 * i + 1) % leaves]};
+            char name[32];
+
+            (void)snprintf(name, sizeof name, "n%zu", made++);
+            level[i] = granary_graph_add(graph, name, "null", below, width == leaves ? 0 : 2);
+        }
+    }
+    if (graph != NULL && level != NULL) {
+        granary_graph_target(graph, level[0]);
+    }
+    free(level);
     return graph;
 }
 
@@ -112,6 +139,72 @@ bench_null(struct run *run)
     granary_graph_destroy(graph);
 }
 
+/* A line of /proc/PID/status in bytes; 0: it cannot be read. */
+static double
+process_bytes(pid_t pid, const char *field)
+{
+    char path[64];
+    char line[256];
+    double kib = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, field, strlen(field)) == 0) {
+            kib = strtod(line + strlen(field) + 1, NULL);
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kib * 1024;
+}
+
+static pid_t
+scheduler_pid(const char *directory)
+{
+    char path[128];
+    char text[64] = "";
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/sched.lock", directory);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        (void)!fgets(text, sizeof text, file);
+        (void)fclose(file);
+    }
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+/* 10^6 described one by one: time beside that of 10^5, and what the scheduler needs for each. */
+static void
+bench_million(struct run *run, const char *directory)
+{
+    const size_t count = 1000000;
+    pid_t pid = scheduler_pid(directory);
+    granary_graph *small = null_graph(count / 10, false);
+    granary_graph *large = null_graph(count, false);
+    struct samples shorts = {.count = 0};
+    double before;
+    double took;
+
+    for (int i = 0; i < 3 && run->err == GRANARY_OK; i++) {
+        samples_add(&shorts, time_graph(run, small));
+    }
+    before = process_bytes(pid, "VmRSS:");
+    took = time_graph(run, large);
+    results_add_value(run->results, "null_million_per_s", "1/s", "null_per_s", "10^6 null subtasks in one graph",
+                      (double)count * 1e9 / took);
+    results_add_value(run->results, "null_million_linear", "ratio", NULL, "its time, beside ten times that of 10^5",
+                      took / 10 / samples_quantile(&shorts, 0.5));
+    results_add_value(run->results, "sched_bytes_per_subtask", "B", NULL, "memory the scheduler took for it, each",
+                      (process_bytes(pid, "VmHWM:") - before) / (double)count);
+    samples_free(&shorts);
+    granary_graph_destroy(small);
+    granary_graph_destroy(large);
+}
+
 static void
 bench_submit_result(struct run *run)
 {
@@ -137,6 +230,88 @@ bench_chain(struct run *run)
     }
     results_add(run->results, "chain_us", "us", "zmq_rtt_us", "a subtask of a chain of 1000", &samples);
     granary_graph_destroy(graph);
+}
+
+static void
+bench_tree(struct run *run)
+{
+    granary_graph *graph = tree_graph(1024);
+    struct samples samples = {.count = 0};
+
+    for (size_t i = 0; i < 100 / run->scale && run->err == GRANARY_OK; i++) {
+        samples_add(&samples, time_graph(run, graph) / 1e6);
+    }
+    results_add(run->results, "tree_ms", "ms", NULL, "a tree of 1024 leaves, 2047 null subtasks", &samples);
+    granary_graph_destroy(graph);
+}
+
+#define RESULT_BYTES 100000000u
+
+/* Make objects as told by the pipe, and note the moment before each seal. */
+static void
+serve_objects(const char *directory, int told, _Atomic int64_t *sealing_ns)
+{
+    granary_client *client;
+    granary_id id;
+
+    if (granary_connect(&(granary_connect_options){.instance = directory, .tag = "bench maker"}, &client) !=
+        GRANARY_OK) {
+        _exit(1);
+    }
+    while (read(told, &id, sizeof id) == (ssize_t)sizeof id) {
+        granary_buffer buffer;
+
+        if (granary_object_create(client, id, RESULT_BYTES, 0, 10000, &buffer) != GRANARY_OK) {
+            _exit(1);
+        }
+        memset(buffer.data, 1, RESULT_BYTES);
+        atomic_store(sealing_ns, bench_now_ns());
+        if (granary_object_seal(client, &buffer) != GRANARY_OK) {
+            _exit(1);
+        }
+    }
+    _exit(0);
+}
+
+/* A process waits for 100 MB that another one makes: from before the seal until it has read the first and last byte. */
+static void
+bench_result(struct run *run, const char *directory)
+{
+    _Atomic int64_t *sealing_ns =
+        mmap(NULL, sizeof *sealing_ns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct samples samples = {.count = 0};
+    int pipe_fds[2];
+    pid_t child;
+
+    if (sealing_ns == MAP_FAILED || pipe(pipe_fds) < 0 || (child = fork()) < 0) {
+        return;
+    }
+    if (child == 0) {
+        (void)close(pipe_fds[1]);
+        serve_objects(directory, pipe_fds[0], sealing_ns);
+    }
+    (void)close(pipe_fds[0]);
+    for (size_t i = 0; i < 20 && run->err == GRANARY_OK; i++) {
+        granary_id id = granary_id_random();
+        granary_view view;
+
+        if (write(pipe_fds[1], &id, sizeof id) == (ssize_t)sizeof id &&
+            good(run, granary_object_get(run->client, id, 20000, &view))) {
+            const volatile unsigned char *bytes = view.data;
+            unsigned sum = bytes[0] + bytes[view.data_size - 1];
+
+            if (i >= 2 && sum == 2) { /* the first map segments */
+                samples_add(&samples, (double)(bench_now_ns() - atomic_load(sealing_ns)) / 1e3);
+            }
+            granary_object_release(run->client, &view);
+            (void)good(run, granary_object_delete(run->client, id, 0));
+        }
+    }
+    (void)close(pipe_fds[1]);
+    (void)waitpid(child, NULL, 0);
+    (void)munmap((void *)sealing_ns, sizeof *sealing_ns);
+    results_add(run->results, "result_100mb_us", "us", "futex_rtt_ns",
+                "100 MB seen by a waiting process, after its seal", &samples);
 }
 
 /* Echo until killed. */
@@ -221,6 +396,17 @@ pool_ready(struct run *run)
     return run->err == GRANARY_OK;
 }
 
+/* From a moment to the end of a first graph, in ns. */
+static double
+time_first(struct run *run, int64_t began)
+{
+    granary_graph *graph = null_graph(1, false);
+
+    (void)time_graph(run, graph);
+    granary_graph_destroy(graph);
+    return (double)(bench_now_ns() - began);
+}
+
 static void
 run_all(struct run *run, const char *directory)
 {
@@ -228,7 +414,13 @@ run_all(struct run *run, const char *directory)
         bench_null(run);
         bench_submit_result(run);
         bench_chain(run);
+        bench_tree(run);
+        bench_result(run, directory);
+        if (run->scale == 1) {
+            bench_million(run, directory);
+        }
         bench_zmq(run, directory);
+        bench_futex_rtt(run->results, 20000 / run->scale);
     }
 }
 
@@ -238,6 +430,7 @@ bench_sched(int argc, char **argv)
     struct results results = {.count = 0};
     struct run run = {.results = &results};
     char directory[] = "/tmp/granary-bench-XXXXXX";
+    int64_t began;
     bool quick;
     bool json;
 
@@ -245,11 +438,15 @@ bench_sched(int argc, char **argv)
         return 2;
     }
     run.scale = quick ? 10 : 1;
+    began = bench_now_ns();
     if (mkdtemp(directory) == NULL || !run_granary("up", directory)) {
         (void)fprintf(stderr, "granary: bench: the instance did not start\n");
         run.err = GRANARY_EUNREACHABLE;
     } else if (good(&run,
                     granary_connect(&(granary_connect_options){.instance = directory, .tag = "bench"}, &run.client))) {
+        (void)pool_ready(&run);
+        results_add_value(&results, "up_ms", "ms", NULL, "from `granary up` to the first answer",
+                          (time_first(&run, began)) / 1e6);
         run_all(&run, directory);
         granary_disconnect(run.client);
     }
@@ -259,6 +456,8 @@ bench_sched(int argc, char **argv)
         spawn_remove_directory(directory);
     }
     if (run.err == GRANARY_OK) {
+        /* After the instance is gone: they get the machine for themselves, as it did. */
+        bench_pools(&results, quick);
         results_print(&results, json, stdout);
     }
     return granary_error_exit_status(run.err);

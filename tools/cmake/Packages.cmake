@@ -10,7 +10,9 @@ pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(numa REQUIRED IMPORTED_TARGET numa)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(cmocka IMPORTED_TARGET cmocka)
-pkg_check_modules(lmdb IMPORTED_TARGET lmdb) # only a peer to measure against
+# Only peers to measure against:
+pkg_check_modules(lmdb IMPORTED_TARGET lmdb)
+pkg_check_modules(starpu IMPORTED_TARGET starpu-1.3)
 find_program(PROTOC_C protoc-c REQUIRED)
 if(GRANARY_TESTS AND NOT cmocka_FOUND)
   message(FATAL_ERROR "cmocka is missing: install it (tools/packages.sh) or configure with -DGRANARY_TESTS=OFF")
