@@ -45,16 +45,17 @@ enum subtask_state {
 struct subtask {
     const uint8_t *packed; /* Granary__Subtask without number and attempt */
     uint32_t packed_size;
-    uint32_t attempt;   /* of the run under way, or of the last; from 1 */
-    uint32_t kind;      /* of its operators: those of one kind take about as long */
-    uint32_t deaths;    /* * executors that died running it */
-    uint32_t rooms;     /* * times there was no room for its output */
-    uint32_t losses;    /* times it ran into a lost input */
-    uint32_t token;     /* * reservation it runs under */
-    uint8_t state;      /* enum subtask_state */
-    bool feeds;         /* * its report is to be given to the planner; cleared when that was done */
-    bool suspect;       /* * it was on an executor that died: to be run alone */
-    uint64_t out_bytes; /* estimate of its outputs */
+    uint32_t attempt;    /* of the run under way, or of the last; from 1 */
+    uint32_t kind;       /* of its operators: those of one kind take about as long */
+    uint32_t deaths;     /* * executors that died running it */
+    uint32_t rooms;      /* * times there was no room for its output */
+    uint32_t losses;     /* times it ran into a lost input */
+    uint32_t token;      /* * reservation it runs under */
+    uint32_t charged_us; /* * executor time its session was charged for the run under way */
+    uint8_t state;       /* enum subtask_state */
+    bool feeds;          /* * its report is to be given to the planner; cleared when that was done */
+    bool suspect;        /* * it was on an executor that died: to be run alone */
+    uint64_t out_bytes;  /* estimate of its outputs */
     /* private */
     uint32_t priority;
     uint32_t missing; /* WAITING, READY: inputs not present and subtasks before it not done */

@@ -128,6 +128,16 @@ take_graph(void *manager, const struct state_entry *entry)
 }
 
 static granary_err
+take_session(void *manager, const struct state_entry *entry)
+{
+    char name[STATE_KEY_MAX + 1];
+
+    (void)key_text(entry, name);
+    manager_restore_session(manager, name, entry->value, entry->value_size);
+    return GRANARY_OK;
+}
+
+static granary_err
 take_end(void *manager, const struct state_entry *entry)
 {
     char key[STATE_KEY_MAX + 1];
@@ -155,7 +165,10 @@ keeper_restore(struct keeper *keeper, struct manager *manager)
     static const struct {
         const char *space;
         state_visit *take;
-    } spaces[] = {{MANAGER_GRAPHS, take_graph}, {MANAGER_ENDS, take_end}, {MANAGER_RESULTS, take_result}};
+    } spaces[] = {{MANAGER_SESSIONS, take_session},
+                  {MANAGER_GRAPHS, take_graph},
+                  {MANAGER_ENDS, take_end},
+                  {MANAGER_RESULTS, take_result}};
     granary_err err = GRANARY_OK;
     size_t started;
 

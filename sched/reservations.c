@@ -18,6 +18,7 @@ struct holder {
     uint32_t number;
     int32_t node;
     uint32_t in_flight;
+    bool held;                            /* nothing is queued behind what it has */
     uint32_t tokens[RESERVATIONS_CREDIT]; /* the one at work first */
 };
 
@@ -92,6 +93,50 @@ reservations_join(struct reservations *reservations, uint32_t number, int32_t no
     return true;
 }
 
+/* Whether it could take a message now. */
+static bool
+holder_is_free(const struct reservations *reservations, const struct holder *holder, bool idle_only)
+{
+    return holder->in_flight == 0 || (!idle_only && !holder->held && holder->in_flight < RESERVATIONS_CREDIT &&
+                                      !reservations->tokens[holder->tokens[0]].alone);
+}
+
+bool
+reservations_any_free(const struct reservations *reservations)
+{
+    for (size_t i = 0; i < reservations->holder_count; i++) {
+        if (holder_is_free(reservations, &reservations->holders[i], false)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+reservations_hold(struct reservations *reservations)
+{
+    struct holder *least = NULL;
+
+    for (size_t i = 0; i < reservations->holder_count; i++) {
+        struct holder *holder = &reservations->holders[i];
+
+        if (!holder->held && (least == NULL || holder->in_flight < least->in_flight)) {
+            least = holder;
+        }
+    }
+    if (least != NULL) {
+        least->held = true;
+    }
+}
+
+void
+reservations_unhold(struct reservations *reservations)
+{
+    for (size_t i = 0; i < reservations->holder_count; i++) {
+        reservations->holders[i].held = false;
+    }
+}
+
 const struct gr_place_candidate *
 reservations_candidates(struct reservations *reservations, bool idle_only, size_t *ret_count)
 {
@@ -99,12 +144,8 @@ reservations_candidates(struct reservations *reservations, bool idle_only, size_
 
     for (size_t i = 0; i < reservations->holder_count; i++) {
         const struct holder *holder = &reservations->holders[i];
-        bool fits = holder->in_flight == 0;
 
-        if (!fits && !idle_only && holder->in_flight < RESERVATIONS_CREDIT) {
-            fits = !reservations->tokens[holder->tokens[0]].alone;
-        }
-        if (fits) {
+        if (holder_is_free(reservations, holder, idle_only)) {
             reservations->candidates[count++] =
                 (struct gr_place_candidate){holder->number, holder->node, holder->in_flight};
         }

@@ -34,6 +34,16 @@ bool reservations_join(struct reservations *reservations, uint32_t number, int32
 const struct gr_place_candidate *
 reservations_candidates(struct reservations *reservations, bool idle_only, size_t *ret_count);
 
+/*
+ * Somebody whose turn it is needs an idle executor and there is none: nothing more is queued on the one that will be
+ * idle first, until unhold.
+ */
+void reservations_hold(struct reservations *reservations);
+void reservations_unhold(struct reservations *reservations); /* all of them */
+
+/* Whether anybody could take a message now. */
+bool reservations_any_free(const struct reservations *reservations);
+
 /* Whether bytes more fit beside what is granted and `more` that is about to be. */
 bool reservations_fit(const struct reservations *reservations, uint64_t more, uint64_t bytes);
 

@@ -431,6 +431,7 @@ server_run(struct server *server, int stop_fd)
                 link_gone(server, link);
             }
         }
+        manager_set_unix_offset(server->manager, gr_wall_ms() * 1000000 - gr_now_ns());
         manager_expire(server->manager, gr_now_ns());
         manager_dispatch(server->manager, gr_now_ns());
         (void)manager_actions(server->manager, &left);

@@ -91,6 +91,16 @@ share_of(const struct manager *manager, const struct task_graph *graph, const st
     return share > 0 ? (uint32_t)share : 1;
 }
 
+/* How long it takes, as far as is known. */
+static uint64_t
+time_of(const struct manager *manager, struct task_graph *graph, const struct subtask *subtask)
+{
+    const struct kind *kind = kind_of_subtask(graph, subtask->kind);
+
+    (void)manager;
+    return kind == NULL || kind->samples == 0 ? MESSAGE_NS : kind->mean_ns;
+}
+
 static bool
 message_send(struct manager *manager, struct message *message, uint32_t executor, bool alone)
 {
@@ -114,6 +124,7 @@ message_send(struct manager *manager, struct message *message, uint32_t executor
         struct subtask *subtask = execution_graph_subtask(execution, (uint32_t)message->numbers[i]);
 
         subtask->token = token;
+        order_charge(manager, message->graph, subtask, time_of(manager, message->graph, subtask));
         pack_run(&action->bytes, message->numbers[i], subtask->attempt, subtask->packed, subtask->packed_size);
     }
     return true;
@@ -138,6 +149,7 @@ give(struct manager *manager, struct task_graph *graph, uint32_t number)
     uint32_t executor;
 
     if (count == 0) {
+        reservations_hold(manager->reservations);
         return false;
     }
     execution_graph_inputs(execution, number, note_input, &inputs);
@@ -211,7 +223,7 @@ frees_send(struct manager *manager)
         if (least != NULL && session->frees.size > 0) {
             frees_order(manager, least, session);
         }
-        if (session->graphs == 0 && session->orders == 0 && session->frees.size == 0) {
+        if (session_is_idle(session)) {
             LIST_REMOVE(session, link);
             session_destroy(session);
         }
@@ -243,36 +255,26 @@ fail_if_inputs_exceed_memory(struct manager *manager, struct task_graph *graph, 
 void
 manager_dispatch(struct manager *manager, int64_t now_ns)
 {
-    size_t refused = 0;
-    size_t free_executors;
+    struct task_graph *graph;
     bool failed = false;
 
     manager->now_ns = now_ns;
     frees_send(manager);
-    /* Round robin: a session sends a message of one of its graphs, then it is another session's turn. */
-    while (refused < manager->runnable_graphs) {
-        struct session *session = TAILQ_FIRST(&manager->runnable);
-        struct task_graph *graph = TAILQ_FIRST(&session->runnable);
+    while (reservations_any_free(manager->reservations) && (graph = order_next(manager)) != NULL) {
         uint32_t number = execution_graph_peek(graph->execution);
 
-        (void)reservations_candidates(manager->reservations, false, &free_executors);
-        if (free_executors == 0) {
-            break;
-        }
         if (number == SUBTASK_NONE) {
             graph_sleep(manager, graph);
-            continue;
-        }
-        if (fail_if_inputs_exceed_memory(manager, graph, number)) {
+        } else if (fail_if_inputs_exceed_memory(manager, graph, number)) {
             failed = true;
-            continue;
+        } else if (give(manager, graph, number)) {
+            order_served(manager, graph);
+        } else {
+            order_refused(manager, graph);
         }
-        refused = give(manager, graph, number) ? 0 : refused + 1;
-        TAILQ_REMOVE(&session->runnable, graph, runnable_link);
-        TAILQ_INSERT_TAIL(&session->runnable, graph, runnable_link);
-        TAILQ_REMOVE(&manager->runnable, session, runnable_link);
-        TAILQ_INSERT_TAIL(&manager->runnable, session, runnable_link);
     }
+    order_resume(manager);
+    reservations_unhold(manager->reservations);
     if (failed) { /* what those graphs leave to free */
         frees_send(manager);
     }

@@ -85,6 +85,9 @@ subtask_orphaned(void *context, uint64_t wire_number, bool first)
 
     subtask->suspect = true;
     subtask->deaths += first;
+    if (!first) {
+        order_settle(manager, graph, subtask, 0);
+    }
     run_elsewhere(manager, graph, (uint32_t)wire_number, "executors died running", GRANARY_ELOST, "");
     graph_release(manager, graph);
 }

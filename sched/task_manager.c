@@ -24,7 +24,7 @@ manager_create(const struct manager_options *options)
         return NULL;
     }
     manager->options = *options;
-    TAILQ_INIT(&manager->runnable);
+    TAILQ_INIT(&manager->deadlines);
     manager->serial_count = 1; /* 0 names no graph */
     manager->reservations = reservations_create(options->memory_bytes);
     if (manager->reservations == NULL) {
@@ -54,14 +54,6 @@ graph_destroy(struct task_graph *graph)
 }
 
 void
-session_destroy(struct session *session)
-{
-    gr_buf_free(&session->frees);
-    free(session->name);
-    free(session);
-}
-
-void
 manager_destroy(struct manager *manager)
 {
     if (manager == NULL) {
@@ -69,6 +61,7 @@ manager_destroy(struct manager *manager)
     }
     for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
         if (manager->by_serial[serial] != NULL) {
+            order_detach(manager, manager->by_serial[serial]);
             graph_destroy(manager->by_serial[serial]);
         }
     }
@@ -82,6 +75,7 @@ manager_destroy(struct manager *manager)
         session_destroy(session);
     }
     manager_actions_done(manager, manager->action_count);
+    order_fini(&manager->order);
     reservations_destroy(manager->reservations);
     free(manager->by_serial);
     free(manager->waiters);
@@ -118,27 +112,6 @@ graph_of_number(struct manager *manager, uint64_t wire_number)
     uint64_t serial = wire_number >> 32;
 
     return serial < manager->serial_count ? manager->by_serial[serial] : NULL;
-}
-
-static struct session *
-session_get(struct manager *manager, const char *name)
-{
-    struct session *session;
-
-    LIST_FOREACH(session, &manager->sessions, link)
-    {
-        if (strcmp(session->name, name) == 0) {
-            return session;
-        }
-    }
-    session = calloc(1, sizeof *session);
-    if (session == NULL || (session->name = strdup(name)) == NULL) {
-        free(session);
-        return NULL;
-    }
-    TAILQ_INIT(&session->runnable);
-    LIST_INSERT_HEAD(&manager->sessions, session, link);
-    return session;
 }
 
 /* ---- one graph ---- */
@@ -185,41 +158,10 @@ graph_create(struct manager *manager, const char *key, const char *session)
 }
 
 void
-graph_sleep(struct manager *manager, struct task_graph *graph)
-{
-    struct session *session = graph->session;
-
-    if (graph->is_runnable) {
-        TAILQ_REMOVE(&session->runnable, graph, runnable_link);
-        graph->is_runnable = false;
-        manager->runnable_graphs--;
-    }
-    if (session->is_runnable && TAILQ_EMPTY(&session->runnable)) {
-        TAILQ_REMOVE(&manager->runnable, session, runnable_link);
-        session->is_runnable = false;
-    }
-}
-
-void
-graph_wake(struct manager *manager, struct task_graph *graph)
-{
-    struct session *session = graph->session;
-
-    if (!graph->is_runnable) {
-        TAILQ_INSERT_TAIL(&session->runnable, graph, runnable_link);
-        graph->is_runnable = true;
-        manager->runnable_graphs++;
-    }
-    if (!session->is_runnable) {
-        TAILQ_INSERT_TAIL(&manager->runnable, session, runnable_link);
-        session->is_runnable = true;
-    }
-}
-
-void
 graph_drop(struct manager *manager, struct task_graph *graph)
 {
-    graph_sleep(manager, graph);
+    deadline_clear(manager, graph);
+    order_detach(manager, graph);
     LIST_REMOVE(graph, bucket_link);
     manager->by_serial[graph->serial] = NULL;
     graph->session->graphs--;
@@ -301,10 +243,16 @@ waiters_answer(struct manager *manager, const struct task_graph *graph, bool gon
     }
 }
 
+void
+manager_set_unix_offset(struct manager *manager, int64_t unix_offset_ns)
+{
+    manager->options.unix_offset_ns = unix_offset_ns;
+}
+
 int64_t
 manager_deadline(const struct manager *manager)
 {
-    int64_t deadline = INT64_MAX;
+    int64_t deadline = deadline_next_ns(manager);
 
     for (size_t i = 0; i < manager->waiter_count; i++) {
         deadline = manager->waiters[i].deadline_ns < deadline ? manager->waiters[i].deadline_ns : deadline;
@@ -316,6 +264,7 @@ void
 manager_expire(struct manager *manager, int64_t now_ns)
 {
     manager->now_ns = now_ns;
+    deadline_expire(manager);
     for (size_t i = 0; i < manager->waiter_count;) {
         const struct waiter waiter = manager->waiters[i];
 
@@ -441,6 +390,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
     graph->err = err;
     graph->message = message == NULL ? NULL : strdup(message);
     graph_sleep(manager, graph);
+    deadline_clear(manager, graph);
     for (size_t i = 0; state == GRANARY_GRAPH_SUCCEEDED && i < graph->target_count; i++) {
         if (!target_settle(graph, i)) {
             graph->state = GRANARY_GRAPH_FAILED;
@@ -539,11 +489,15 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
 
     options.slots = options.slots > 0 ? options.slots : 1;
     submit->graph = NULL;
-    if (message == NULL) {
+    deadline_set(manager, graph, submit->deadline_ms);
+    err = order_attach(manager, graph, submit->priority);
+    if (err == GRANARY_OK && message == NULL) {
         err = gr_graph_from_json(submit->json, strlen(submit->json), &message);
     }
     if (err == GRANARY_OK) {
         err = gr_plan_create(message, &options, &graph->plan);
+    } else if (message != NULL) {
+        granary__graph__free_unpacked(message, NULL);
     }
     if (err == GRANARY_OK) {
         err = note_targets(graph);

@@ -45,8 +45,10 @@ void manager_request(struct manager *manager, uint64_t ticket, Granary__Request 
 void manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, int64_t pid);
 void manager_executor_died(struct manager *manager, uint32_t number);
 void manager_done(struct manager *manager, uint32_t executor, const Granary__Done *done);
-/* Waits whose time is over are answered. */
+/* Waits whose time is over are answered, graphs past their deadline fail. */
 void manager_expire(struct manager *manager, int64_t now_ns);
+/* The wall clock may have been set. */
+void manager_set_unix_offset(struct manager *manager, int64_t unix_offset_ns);
 int64_t manager_deadline(const struct manager *manager); /* when expire is due; INT64_MAX: never */
 /* Give ready subtasks to executors; after the events of a turn. */
 void manager_dispatch(struct manager *manager, int64_t now_ns);
@@ -62,9 +64,10 @@ enum action_kind {
     ACTION_FORGET, /* entry (space, entry_key), if there is one */
 };
 
-#define MANAGER_GRAPHS  "graphs"  /* key -> Submit; its key is the one object ids come from */
-#define MANAGER_ENDS    "ends"    /* key -> GraphStatus of a graph that has ended */
-#define MANAGER_RESULTS "results" /* key NUL target -> Result */
+#define MANAGER_GRAPHS   "graphs"   /* key -> Submit; its key is the one object ids come from */
+#define MANAGER_ENDS     "ends"     /* key -> GraphStatus of a graph that has ended */
+#define MANAGER_RESULTS  "results"  /* key NUL target -> Result */
+#define MANAGER_SESSIONS "sessions" /* name -> SessionSet of one that is not as others */
 
 struct action {
     enum action_kind kind;
@@ -82,12 +85,13 @@ struct action *manager_actions(struct manager *manager, size_t *ret_count);
 /* The first count actions are done: a turn is over. */
 void manager_actions_done(struct manager *manager, size_t count);
 
-/* ---- start with what an earlier scheduler kept: all graphs, then ends and results, then start ---- */
+/* ---- start with what an earlier scheduler kept: sessions, graphs, then ends and results, then start ---- */
 
 void manager_restore_graph(struct manager *manager, const char *key, const void *submit, size_t size);
 void manager_restore_end(struct manager *manager, const char *key, const void *status, size_t size);
 void
 manager_restore_result(struct manager *manager, const char *key, const char *target, const void *result, size_t size);
+void manager_restore_session(struct manager *manager, const char *name, const void *set, size_t size);
 /* Run those that have not ended. Returns how many. */
 size_t manager_restore_start(struct manager *manager);
 

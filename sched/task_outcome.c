@@ -201,6 +201,7 @@ manager_done(struct manager *manager, uint32_t executor_number, const Granary__D
     }
     frees_done(executor, reservations_order(manager->reservations, subtask->token));
     (void)reservations_settle(manager->reservations, subtask->token, done->number);
+    order_settle(manager, graph, subtask, done->nanoseconds);
     subtask_ended(manager, graph, number, done, executor);
     graph_release(manager, graph);
     /* What has ended may have made room. When nothing runs any more, waiting longer would not help. */

@@ -9,6 +9,7 @@
 #include "sched/execution_graph.h"
 #include "sched/reservations.h"
 #include "sched/task_manager.h"
+#include "sched/task_order.h"
 
 #define KEY_BUCKETS  4096
 #define DELETED_KEYS 256
@@ -28,9 +29,12 @@ struct target {
 
 struct session {
     LIST_ENTRY(session) link;
-    TAILQ_ENTRY(session) runnable_link;
-    TAILQ_HEAD(graph_queue, task_graph) runnable; /* graphs that may have ready subtasks */
-    bool is_runnable;
+    LIST_ENTRY(session) backlogged_link;
+    LIST_HEAD(, lane) lanes;
+    uint32_t runnable;   /* graphs in them that may have ready subtasks; some: it is backlogged */
+    uint32_t weight;     /* its share beside other sessions */
+    uint64_t virtual_ns; /* executor time used, by weight */
+    uint64_t served;     /* order.served when it was served last */
     struct gr_buf frees; /* fields `free` of a ToExecutor, packed */
     uint32_t graphs;     /* of this session, ended ones included */
     uint32_t orders;     /* free_orders that name it */
@@ -39,15 +43,19 @@ struct session {
 
 struct task_graph {
     LIST_ENTRY(task_graph) bucket_link;
-    TAILQ_ENTRY(task_graph) runnable_link;
+    TAILQ_ENTRY(task_graph) runnable_link; /* of the lane */
+    TAILQ_ENTRY(task_graph) deadline_link; /* while it runs and has a deadline */
+    struct lane *lane;                     /* from the start of its planning on */
     bool is_runnable;
-    bool deleting; /* gone as soon as nothing of it runs */
-    bool restored; /* of an earlier scheduler, ended: there is no plan */
+    bool has_deadline; /* it is among the manager's */
+    bool deleting;     /* gone as soon as nothing of it runs */
+    bool restored;     /* of an earlier scheduler, ended: there is no plan */
     uint32_t serial;
     uint64_t turn; /* in which it was submitted: until that ends, it is not kept */
     char key[GRANARY_KEY_MAX];
     char id_key[GRANARY_KEY_MAX + 16]; /* object ids come from it */
     struct session *session;
+    int64_t deadline_ms;     /* since the Unix epoch; 0: none */
     Granary__Submit *submit; /* only between restore and start */
     granary_graph_state state;
     granary_err err;
@@ -99,8 +107,8 @@ struct manager {
     struct task_graph **by_serial; /* [0] unused; NULL: gone */
     uint32_t serial_count, serial_room;
     LIST_HEAD(, session) sessions;
-    TAILQ_HEAD(, session) runnable;
-    size_t runnable_graphs;
+    struct order order;
+    TAILQ_HEAD(deadlines, task_graph) deadlines; /* running graphs that have one, the next one first */
     struct waiter *waiters;
     size_t waiter_count, waiter_room;
     struct executor *executors;
@@ -121,8 +129,6 @@ struct manager {
 struct task_graph *graph_find(struct manager *manager, const char *key);
 struct task_graph *graph_of_number(struct manager *manager, uint64_t wire_number);
 struct kind *kind_of_subtask(struct task_graph *graph, uint32_t kind);
-void graph_wake(struct manager *manager, struct task_graph *graph);  /* it may have ready subtasks */
-void graph_sleep(struct manager *manager, struct task_graph *graph); /* it has none */
 /* End it: SUCCEEDED, FAILED or CANCELLED, with an error and its message. */
 void graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state state, granary_err err,
                const char *message);
@@ -131,7 +137,6 @@ void graph_drop(struct manager *manager, struct task_graph *graph);    /* forget
 void graph_release(struct manager *manager, struct task_graph *graph); /* when nothing of it runs any more */
 void frees_collect(struct manager *manager, struct task_graph *graph);
 bool waiter_add(struct manager *manager, struct waiter waiter);
-void session_destroy(struct session *session);
 void executor_fini(struct executor *executor);
 /* A running graph of that key, known to the manager; NULL: out of memory. */
 struct task_graph *graph_create(struct manager *manager, const char *key, const char *session);
@@ -143,6 +148,22 @@ granary_err graph_advance(struct manager *manager, struct task_graph *graph);
 void graph_check_end(struct manager *manager, struct task_graph *graph);
 /* Note the objects of a result, to delete them with the graph. false: out of memory */
 bool graph_kept_add(struct task_graph *graph, const Granary__Result *result);
+
+/* task_order.c */
+void graph_wake(struct manager *manager, struct task_graph *graph);  /* it may have ready subtasks */
+void graph_sleep(struct manager *manager, struct task_graph *graph); /* it has none */
+
+/* task_deadline.c */
+void deadline_set(struct manager *manager, struct task_graph *graph, int64_t deadline_ms); /* 0: none */
+void deadline_clear(struct manager *manager, struct task_graph *graph);
+int64_t deadline_next_ns(const struct manager *manager); /* INT64_MAX: none */
+void deadline_expire(struct manager *manager);           /* those that are past */
+
+/* task_session.c */
+struct session *session_get(struct manager *manager, const char *name); /* NULL: out of memory */
+bool session_is_idle(const struct session *session);
+void session_destroy(struct session *session);
+void request_session(struct manager *manager, uint64_t ticket, const Granary__SessionSet *request);
 
 /* task_executors.c */
 struct executor *executor_find(struct manager *manager, uint32_t number); /* NULL: none of that number */

@@ -210,6 +210,9 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
             reply_result(manager, ticket, graph, request->result->target);
         }
         return;
+    case GRANARY__REQUEST__BODY_SESSION:
+        request_session(manager, ticket, request->session);
+        return;
     default:
         reply_error(manager, ticket, GRANARY_EPROTO, "the scheduler does not know this request");
         return;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "client/builder.h"
 #include "client/call.h"
@@ -58,7 +59,13 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
     if (err == GRANARY_OK) {
         submit->key = key;
         submit->session = borrow(gr_client_session(client));
-        submit->chunk_bytes = options == NULL ? 0 : options->chunk_bytes;
+        if (options != NULL) {
+            submit->chunk_bytes = options->chunk_bytes;
+            submit->priority = options->priority;
+            submit->keep_going = options->keep_going;
+            /* A moment, not a duration: however often it is sent, and whoever runs it in the end. */
+            submit->deadline_ms = options->timeout_ms > 0 ? gr_wall_ms() + options->timeout_ms : 0;
+        }
         submit->directory = directory;
         request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
         request.submit = submit;

@@ -1,6 +1,7 @@
 /* granary run: a graph from a JSON file to printed targets. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,20 @@
 
 #define GRAPH_FILE_MAX ((size_t)256 << 20)
 #define OUTPUTS_MAX    64
+#define PATIENCE_MS    5000
 
-enum { KEY_CSV = 0x4000, KEY_ARROW, KEY_NPY, KEY_EXPLAIN, KEY_CHUNK_BYTES, KEY_MEMORY, KEY_TIMEOUT, KEY_DISCARD };
+enum {
+    KEY_CSV = 0x4000,
+    KEY_ARROW,
+    KEY_NPY,
+    KEY_EXPLAIN,
+    KEY_CHUNK_BYTES,
+    KEY_MEMORY,
+    KEY_TIMEOUT,
+    KEY_DISCARD,
+    KEY_PRIORITY,
+    KEY_KEEP_GOING
+};
 
 struct run {
     struct cli *cli;
@@ -33,6 +46,8 @@ struct run {
     bool discard;
     int64_t chunk_bytes;
     int timeout_ms;
+    int priority;
+    bool keep_going;
     const char *single_file; /* --arrow, --npy: of the only target */
     enum output_format single_format;
     struct {
@@ -52,7 +67,9 @@ static const struct argp_option run_options[] = {
      0},
     {"explain", KEY_EXPLAIN, NULL, 0, "show the graph before and after optimisation, its chunks and subtasks", 0},
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "give up and stop the graph after this long", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "the graph fails when it has not ended after this long", 0},
+    {"priority", KEY_PRIORITY, "N", 0, "graphs of a higher one go first; default: 0", 0},
+    {"keep-going", KEY_KEEP_GOING, NULL, 0, "when a subtask fails, still run what does not need it", 0},
     {"discard", KEY_DISCARD, NULL, 0, "delete the results from the store when they are printed", 0},
     {"executors", 'e', "N", 0, "of the private instance, when none is up", 1},
     {"memory", KEY_MEMORY, "SIZE", 0, "of the private instance, when none is up", 1},
@@ -132,9 +149,18 @@ parse_run(int key, char *arg, struct argp_state *state)
             argp_error(state, "--executors: '%s' is no number from 1 to 1024", arg);
         }
         return 0;
+    case KEY_PRIORITY:
+        run->priority = (int)strtol(arg, &end, 10);
+        if (end == arg || *end != '\0') {
+            argp_error(state, "--priority: '%s' is no number", arg);
+        }
+        return 0;
+    case KEY_KEEP_GOING:
+        run->keep_going = true;
+        return 0;
     case KEY_TIMEOUT:
         run->timeout_ms = (int)(strtod(arg, &end) * 1000);
-        if (end == arg || *end != '\0' || run->timeout_ms <= 0) {
+        if (end == arg || *end != '\0' || run->timeout_ms <= 0 || run->timeout_ms > INT_MAX - PATIENCE_MS) {
             argp_error(state, "--timeout: '%s' is no positive number of seconds", arg);
         }
         return 0;
@@ -268,7 +294,8 @@ wait_for(struct run *run, granary_client *client, const char *key)
 {
     bool bar = isatty(STDERR_FILENO) != 0;
     int64_t started = gr_now_ns();
-    int64_t deadline = gr_deadline_ns(run->timeout_ms > 0 ? run->timeout_ms : -1);
+    /* The scheduler ends it in time, and says how far it was; this is for one that does not answer. */
+    int64_t deadline = gr_deadline_ns(run->timeout_ms > 0 ? run->timeout_ms + PATIENCE_MS : -1);
     granary_graph_status status = {0};
     granary_err err;
 
@@ -280,11 +307,11 @@ wait_for(struct run *run, granary_client *client, const char *key)
         if (bar) {
             draw_progress(&status, started);
         }
-    } while (err == GRANARY_ETIMEDOUT && gr_now_ns() < deadline);
+    } while (err == GRANARY_ETIMEDOUT && status.state == GRANARY_GRAPH_RUNNING && gr_now_ns() < deadline);
     if (bar) {
         (void)fprintf(stderr, "\r%79s\r", "");
     }
-    if (err == GRANARY_ETIMEDOUT) {
+    if (err == GRANARY_ETIMEDOUT && status.state == GRANARY_GRAPH_RUNNING) {
         (void)granary_graph_delete(client, key);
         err =
             gr_fail(GRANARY_ETIMEDOUT, "not done after %.1f s: stopped (%" PRIu64 " of %" PRIu64 " subtasks were done)",
@@ -398,7 +425,10 @@ check_outputs(const struct run *run, const struct gr_graph *graph)
 static int
 run_graph(struct run *run, granary_client *client, const char *text, size_t size, const struct gr_graph *graph)
 {
-    granary_graph_options options = {.chunk_bytes = run->chunk_bytes};
+    granary_graph_options options = {.chunk_bytes = run->chunk_bytes,
+                                     .priority = run->priority,
+                                     .timeout_ms = run->timeout_ms,
+                                     .keep_going = run->keep_going};
     char key[GRANARY_KEY_MAX];
     char *plan = NULL;
     int status;

@@ -1,0 +1,381 @@
+/* Whose turn it is: priorities, shares of sessions, deadlines; and which of the ready subtasks fit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "build.h"
+#include "granary/graph.h"
+#include "sched/task_manager.h"
+
+#define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
+
+/* A subtask an executor was given and has not answered. */
+struct given {
+    uint32_t executor;
+    uint64_t number;
+    uint32_t attempt;
+    char session[16];
+    char node[16];
+    Granary__Output output;
+    uint8_t id[16];
+};
+
+struct rig {
+    struct manager *manager;
+    struct given given[2048];
+    size_t count;
+    char order[4096]; /* "session:node " of everything given */
+    granary_err err;  /* of the last reply */
+    char message[512];
+    struct gr_buf kept; /* the last entry of space sessions */
+    bool forgot;
+    int64_t now_ns;
+};
+
+static void
+take(struct rig *rig, const struct action *action)
+{
+    Granary__ToExecutor *order =
+        granary__to_executor__unpack(NULL, action->bytes.size, (const uint8_t *)action->bytes.bytes);
+
+    for (size_t i = 0; i < order->n_run; i++) {
+        const Granary__Subtask *run = order->run[i];
+        struct given *given = &rig->given[rig->count++];
+        size_t length = strlen(rig->order);
+
+        assert_true(rig->count < sizeof rig->given / sizeof rig->given[0]);
+        *given = (struct given){.executor = action->executor, .number = run->number, .attempt = run->attempt};
+        (void)snprintf(given->session, sizeof given->session, "%s", run->session);
+        (void)snprintf(given->node, sizeof given->node, "%s", run->ops[0]->node);
+        (void)snprintf(rig->order + length, sizeof rig->order - length, "%s:%s ", run->session, run->ops[0]->node);
+        granary__output__init(&given->output);
+        if (run->ops[0]->n_outputs > 0) {
+            memcpy(given->id, run->ops[0]->outputs[0].data, sizeof given->id);
+            given->output.bytes = 100;
+        }
+    }
+    granary__to_executor__free_unpacked(order, NULL);
+}
+
+static void
+turn(struct rig *rig)
+{
+    struct action *actions;
+    size_t count;
+
+    manager_dispatch(rig->manager, rig->now_ns);
+    actions = manager_actions(rig->manager, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct action *action = &actions[i];
+
+        if (action->kind == ACTION_SEND) {
+            take(rig, action);
+        } else if (action->kind == ACTION_REPLY) {
+            Granary__Reply *reply =
+                granary__reply__unpack(NULL, action->bytes.size, (const uint8_t *)action->bytes.bytes);
+
+            rig->err = (granary_err)reply->err;
+            (void)snprintf(rig->message, sizeof rig->message, "%s", reply->message);
+            granary__reply__free_unpacked(reply, NULL);
+        } else if (strcmp(action->space, MANAGER_SESSIONS) == 0) {
+            rig->forgot = action->kind == ACTION_FORGET;
+            rig->kept.size = 0;
+            gr_buf_add(&rig->kept, action->bytes.bytes, action->bytes.size);
+        }
+    }
+    manager_actions_done(rig->manager, count);
+}
+
+static struct rig *
+rig_create(uint32_t executors)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+
+    rig->manager = manager_create(&(struct manager_options){.memory_bytes = 1000});
+    for (uint32_t i = 1; i <= executors; i++) {
+        manager_executor_joined(rig->manager, i, 0, 1000 + i);
+    }
+    return rig;
+}
+
+static void
+rig_destroy(struct rig *rig)
+{
+    manager_destroy(rig->manager);
+    gr_buf_free(&rig->kept);
+    free(rig);
+}
+
+struct wish {
+    const char *session;
+    int32_t priority;
+    int64_t deadline_ms;
+};
+
+static granary_err
+submit(struct rig *rig, const char *key, struct wish wish, const char *const *lines, size_t count)
+{
+    Granary__Request message = GRANARY__REQUEST__INIT;
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
+
+    body.key = (char *)(uintptr_t)key;
+    body.session = (char *)(uintptr_t)wish.session;
+    body.priority = wish.priority;
+    body.deadline_ms = wish.deadline_ms;
+    body.graph = build_graph(lines, count);
+    message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
+    message.submit = &body;
+    manager_request(rig->manager, 1, &message, 0);
+    turn(rig);
+    return rig->err;
+}
+
+/* count subtasks "n0", "n1" ... that wait for nothing */
+static void
+submit_many(struct rig *rig, const char *key, struct wish wish, size_t count)
+{
+    char(*texts)[24] = calloc(count, sizeof *texts);
+    const char **lines = calloc(count, sizeof *lines);
+
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "!n%zu make", i);
+        lines[i] = texts[i];
+    }
+    assert_int_equal(submit(rig, key, wish, lines, count), GRANARY_OK);
+    free(texts);
+    free(lines);
+}
+
+static granary_err
+ask(struct rig *rig, Granary__Request__BodyCase which, void *body)
+{
+    Granary__Request message = GRANARY__REQUEST__INIT;
+
+    message.body_case = which;
+    message.wait = body;
+    rig->err = 1;
+    manager_request(rig->manager, 1, &message, 0);
+    turn(rig);
+    return rig->err;
+}
+
+static granary_err
+wait_once(struct rig *rig, const char *key)
+{
+    Granary__GraphWait body = GRANARY__GRAPH_WAIT__INIT;
+
+    body.key = (char *)(uintptr_t)key;
+    return ask(rig, GRANARY__REQUEST__BODY_WAIT, &body);
+}
+
+static granary_err
+set_weight(struct rig *rig, const char *session, uint32_t weight)
+{
+    Granary__SessionSet body = GRANARY__SESSION_SET__INIT;
+
+    body.session = (char *)(uintptr_t)session;
+    body.weight = weight;
+    return ask(rig, GRANARY__REQUEST__BODY_SESSION, &body);
+}
+
+/* The oldest subtask given succeeds after so long. */
+static void
+succeed(struct rig *rig, uint64_t nanoseconds)
+{
+    struct given given = rig->given[0];
+    Granary__Done done = GRANARY__DONE__INIT;
+    Granary__Output *outputs[] = {&given.output};
+
+    assert_true(rig->count > 0);
+    memmove(rig->given, rig->given + 1, --rig->count * sizeof rig->given[0]);
+    given.output.id = (ProtobufCBinaryData){.len = sizeof given.id, .data = given.id};
+    done.number = given.number;
+    done.attempt = given.attempt;
+    done.nanoseconds = nanoseconds;
+    done.n_outputs = 1;
+    done.outputs = outputs;
+    manager_done(rig->manager, given.executor, &done);
+    turn(rig);
+}
+
+static void
+pass(struct rig *rig, int64_t now_ns)
+{
+    rig->now_ns = now_ns;
+    manager_expire(rig->manager, now_ns);
+    turn(rig);
+}
+
+/* ---- */
+
+static void
+priority_goes_first(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    submit_many(rig, "low", (struct wish){"a", -1, 0}, 2);
+    submit_many(rig, "usual", (struct wish){"a", 0, 0}, 2);
+    submit_many(rig, "high", (struct wish){"b", 7, 0}, 2);
+    for (int i = 0; i < 6; i++) {
+        succeed(rig, 20000000);
+    }
+    assert_string_equal(rig->order, "a:n0 b:n0 b:n1 a:n0 a:n1 a:n1 ");
+    assert_int_equal(wait_once(rig, "low"), GRANARY_OK);
+    rig_destroy(rig);
+}
+
+/* Give `count` subtasks, and tell how many of them were of session a. */
+static size_t
+of_a(struct rig *rig, size_t count, uint64_t a_ns, uint64_t b_ns)
+{
+    size_t mine = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bool is_a = strcmp(rig->given[0].session, "a") == 0;
+
+        mine += is_a;
+        succeed(rig, is_a ? a_ns : b_ns);
+    }
+    return mine;
+}
+
+static void
+sessions_share_time_not_turns(void **state)
+{
+    struct rig *rig = rig_create(1);
+    size_t mine;
+
+    (void)state;
+    submit_many(rig, "ka", (struct wish){"a", 0, 0}, 400);
+    submit_many(rig, "kb", (struct wish){"b", 0, 0}, 400);
+    /* b's take three times as long, so that a gets three of four. */
+    mine = of_a(rig, 100, 20000000, 60000000);
+    assert_in_range(mine, 73, 77);
+    rig_destroy(rig);
+}
+
+static void
+weights_are_shares(void **state)
+{
+    struct rig *rig = rig_create(1);
+    size_t mine;
+
+    (void)state;
+    assert_int_equal(set_weight(rig, "a", 0), GRANARY_EINVAL);
+    assert_int_equal(set_weight(rig, "a", 1001), GRANARY_EINVAL);
+    assert_int_equal(set_weight(rig, "a", 300), GRANARY_OK);
+    assert_true(rig->kept.size > 0);
+    submit_many(rig, "ka", (struct wish){"a", 0, 0}, 400);
+    submit_many(rig, "kb", (struct wish){"b", 0, 0}, 400);
+    mine = of_a(rig, 100, 20000000, 20000000);
+    assert_in_range(mine, 73, 77);
+    rig_destroy(rig);
+}
+
+static void
+weights_are_kept(void **state)
+{
+    struct rig *rig = rig_create(1);
+    struct rig *next = rig_create(1);
+    size_t mine;
+
+    (void)state;
+    assert_int_equal(set_weight(rig, "a", 300), GRANARY_OK);
+    manager_restore_session(next->manager, "a", rig->kept.bytes, rig->kept.size);
+    manager_restore_session(next->manager, "b", "\xff", 1);
+    submit_many(next, "ka", (struct wish){"a", 0, 0}, 400);
+    submit_many(next, "kb", (struct wish){"b", 0, 0}, 400);
+    mine = of_a(next, 100, 20000000, 20000000);
+    assert_in_range(mine, 73, 77);
+    assert_int_equal(set_weight(next, "a", 100), GRANARY_OK);
+    assert_true(next->forgot);
+    rig_destroy(rig);
+    rig_destroy(next);
+}
+
+static void
+idle_time_is_not_saved(void **state)
+{
+    struct rig *rig = rig_create(1);
+    size_t mine;
+
+    (void)state;
+    submit_many(rig, "first", (struct wish){"a", 0, 0}, 1);
+    submit_many(rig, "kb", (struct wish){"b", 0, 0}, 400);
+    (void)of_a(rig, 101, 20000000, 20000000); /* a has used 1, b 100 */
+    submit_many(rig, "ka", (struct wish){"a", 0, 0}, 400);
+    mine = of_a(rig, 100, 20000000, 20000000);
+    assert_in_range(mine, 48, 52);
+    rig_destroy(rig);
+}
+
+static void
+a_tiny_graph_waits_for_a_message_or_two(void **state)
+{
+    struct rig *rig = rig_create(1);
+    size_t before;
+
+    (void)state;
+    submit_many(rig, "big", (struct wish){"a", 0, 0}, 1000);
+    for (int i = 0; i < 100; i++) {
+        succeed(rig, 100000);
+    }
+    rig->order[0] = '\0';
+    before = rig->count;
+    submit_many(rig, "tiny", (struct wish){"b", 0, 0}, 1);
+    for (size_t i = 0; i < before + 10 && strstr(rig->order, "b:") == NULL; i++) {
+        succeed(rig, 100000);
+    }
+    assert_memory_equal(rig->order, "b:n0 ", 5); /* the next message after those on their way */
+    rig_destroy(rig);
+}
+
+static void
+graphs_past_their_deadline_fail(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    submit_many(rig, "late", (struct wish){"a", 0, 5000}, 3);
+    submit_many(rig, "soon", (struct wish){"a", 0, 2000}, 1);
+    submit_many(rig, "free", (struct wish){"a", 0, 0}, 1);
+    pass(rig, 1999000000);
+    assert_int_equal(manager_deadline(rig->manager), 2000000000);
+    succeed(rig, 20000000);
+    pass(rig, 2000000000);
+    assert_int_equal(wait_once(rig, "soon"), GRANARY_ETIMEDOUT);
+    assert_non_null(strstr(rig->message, "graph 'soon'"));
+    /* The wall clock was set. */
+    manager_set_unix_offset(rig->manager, 3000000000);
+    pass(rig, 2000000001);
+    assert_int_equal(wait_once(rig, "late"), GRANARY_ETIMEDOUT);
+    assert_non_null(strstr(rig->message, "1 of 3 subtasks had succeeded"));
+    assert_int_equal(manager_deadline(rig->manager), INT64_MAX);
+    while (rig->count > 0) {
+        succeed(rig, 1000);
+    }
+    assert_int_equal(wait_once(rig, "free"), GRANARY_OK);
+    rig_destroy(rig);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(priority_goes_first),
+        cmocka_unit_test(sessions_share_time_not_turns),
+        cmocka_unit_test(weights_are_shares),
+        cmocka_unit_test(weights_are_kept),
+        cmocka_unit_test(idle_time_is_not_saved),
+        cmocka_unit_test(a_tiny_graph_waits_for_a_message_or_two),
+        cmocka_unit_test(graphs_past_their_deadline_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
