@@ -64,7 +64,7 @@ parse(int key, char *text, struct argp_state *state)
         arguments->instance = text;
         return 0;
     case 'n':
-        arguments->executors = parse_number(state, "executors", text, 1, 1024);
+        arguments->executors = parse_number(state, "executors", text, 0, POOL_SLOTS_MAX);
         return 0;
     case OPTION_READY:
         arguments->ready_fd = parse_number(state, "ready-fd", text, 0, INT_MAX);
@@ -82,7 +82,7 @@ parse(int key, char *text, struct argp_state *state)
         arguments->parent = parse_number(state, "parent", text, 1, INT_MAX);
         return 0;
     case ARGP_KEY_END:
-        if (arguments->pool ? arguments->executors < 1 : arguments->slot < 0) {
+        if (arguments->pool ? arguments->executors < 0 : arguments->slot < 0) {
             argp_error(state, "either --pool with --executors, or --slot");
         }
         return 0;
@@ -145,7 +145,7 @@ main(int argc, char **argv)
         .parser = parse,
         .doc = "Run the subtasks of a granary instance.\vgranary up starts it; nobody else needs to.",
     };
-    struct arguments arguments = {.ready_fd = -1, .slot = -1};
+    struct arguments arguments = {.executors = -1, .ready_fd = -1, .slot = -1};
     bool replace = false;
     granary_err err;
 

@@ -2,13 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,196 +13,161 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "executor/pool_link.h"
+#include "executor/pool_slot.h"
 #include "executor/topology.h"
 
-/* So many executors in a row that die before they are ready give the slot up; between them are growing pauses. */
-#define POOL_DEATHS_MAX 10
-#define PAUSE_MAX_MS    1000
 /* How long executors may take to leave before they are killed. */
 #define LEAVE_MS 2000
-
-enum slot_state { SLOT_STARTING, SLOT_RUNNING, SLOT_WAITING, SLOT_EMPTY, SLOT_LOST, SLOT_STATES };
-
-static const bool may_enter[SLOT_STATES][SLOT_STATES] = {
-    /* from           to */
-    [SLOT_STARTING] = {[SLOT_RUNNING] = true, [SLOT_WAITING] = true, [SLOT_EMPTY] = true, [SLOT_LOST] = true},
-    [SLOT_RUNNING] = {[SLOT_WAITING] = true, [SLOT_EMPTY] = true},
-    [SLOT_WAITING] = {[SLOT_STARTING] = true},
-};
-
-struct slot {
-    enum slot_state state;
-    pid_t pid; /* 0: none */
-    int node;
-    int ready_fd;                  /* its executor's pipe, until it is ready; -1 */
-    int64_t start_again_ns;        /* WAITING */
-    int deaths;                    /* before being ready, in a row */
-    char said[GR_DAEMON_LINE_MAX]; /* so far, through the pipe */
-    size_t said_size;
-};
+/* How often it looks whether the scheduler is still the one it knows. */
+#define LOOK_MS 1000
 
 struct pool {
     const struct pool_options *options;
+    struct slot_command command;
     struct slot *slots;
-    struct pollfd *polls; /* one a slot, and the signals */
+    int slot_count, slot_room;
+    int *fds; /* to wait for: one a slot, and the signals */
+    bool *ready;
+    struct pool_link *link;
+    int nodes[TOPOLOGY_NODES_MAX]; /* where slots may be */
+    size_t node_count;
     int signal_fd;
     int ready_fd;
-    sigset_t old_mask;
     bool stopping;
 };
 
-static void
-slot_enter(struct slot *slot, enum slot_state next)
+/* ---- slots ---- */
+
+static granary_err
+room_for(struct pool *pool, int count)
 {
-    if (!may_enter[slot->state][next]) {
-        abort(); /* our own mistake */
+    struct slot *slots = realloc(pool->slots, (size_t)(count + 1) * sizeof *slots);
+    int *fds;
+    bool *ready;
+
+    pool->slots = slots != NULL ? slots : pool->slots;
+    fds = realloc(pool->fds, (size_t)(count + 1) * sizeof *fds);
+    pool->fds = fds != NULL ? fds : pool->fds;
+    ready = realloc(pool->ready, (size_t)(count + 1) * sizeof *ready);
+    pool->ready = ready != NULL ? ready : pool->ready;
+    if (slots == NULL || fds == NULL || ready == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "%d executors: out of memory", count);
     }
-    slot->state = next;
+    pool->slot_room = count;
+    return GRANARY_OK;
 }
 
-/* ---- starting ---- */
-
-/* In the child, between fork and exec. */
-static void
-become_executor(const struct pool *pool, const struct slot *slot, pid_t parent, int ready_fd)
+static uint32_t
+slots_on(const struct pool *pool, int node)
 {
-    char number[16], node[16], pid[16], ready[16];
-    const char *args[] = {pool->options->program, "--slot", number, "--node", node, "--parent", pid,
-                          "--ready-fd",           ready,    NULL,   NULL,     NULL};
+    uint32_t count = 0;
 
-    (void)snprintf(number, sizeof number, "%d", (int)(slot - pool->slots));
-    (void)snprintf(node, sizeof node, "%d", slot->node);
-    (void)snprintf(pid, sizeof pid, "%d", (int)parent);
-    (void)snprintf(ready, sizeof ready, "%d", ready_fd);
-    if (pool->options->instance != NULL) {
-        args[9] = "--instance";
-        args[10] = pool->options->instance;
+    for (int i = 0; i < pool->slot_count; i++) {
+        count += slot_in_use(&pool->slots[i]) && pool->slots[i].node == node;
     }
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)sigprocmask(SIG_SETMASK, &pool->old_mask, NULL);
-    (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* whatever somebody left open */
-    (void)fcntl(ready_fd, F_SETFD, 0);
-    if (getppid() == parent) { /* else it died before it could be our death signal */
-        (void)execv(pool->options->program, (char *const *)(uintptr_t)args);
-    }
-    _exit(127);
+    return count;
 }
 
-static void slot_died(struct pool *pool, struct slot *slot, int status);
-
-static void
-slot_start(struct pool *pool, struct slot *slot)
+/* Where fewest slots are. */
+static int
+emptiest_node(const struct pool *pool)
 {
-    int pipe_fds[2] = {-1, -1};
-    pid_t parent = getpid();
-    pid_t pid = pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0 ? -1 : fork();
+    int best = pool->nodes[0];
 
-    if (pid == 0) {
-        become_executor(pool, slot, parent, pipe_fds[1]);
+    for (size_t i = 1; i < pool->node_count; i++) {
+        best = slots_on(pool, pool->nodes[i]) < slots_on(pool, best) ? pool->nodes[i] : best;
     }
-    slot->said_size = 0;
-    gr_fd_close(&pipe_fds[1]);
-    if (pid < 0) {
-        gr_log_error("POOL-START", "slot=%d: %s", (int)(slot - pool->slots), strerror(errno));
-        gr_fd_close(&pipe_fds[0]);
-        slot_died(pool, slot, -1);
-        return;
-    }
-    slot->pid = pid;
-    slot->ready_fd = pipe_fds[0];
+    return best;
 }
 
-/* ---- deaths ---- */
+static bool
+may_be_on(const struct pool *pool, int node)
+{
+    for (size_t i = 0; i < pool->node_count; i++) {
+        if (pool->nodes[i] == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One slot more: one that was given up, or a new one. node: -1 where fewest are. */
+static granary_err
+slot_add(struct pool *pool, int node)
+{
+    granary_err err;
+
+    node = may_be_on(pool, node) ? node : emptiest_node(pool);
+    for (int i = 0; i < pool->slot_count; i++) {
+        if (!slot_in_use(&pool->slots[i])) {
+            slot_revive(&pool->slots[i], node);
+            return GRANARY_OK;
+        }
+    }
+    if (pool->slot_count == POOL_SLOTS_MAX) {
+        return gr_fail(GRANARY_EFULL, "a pool has at most %d executors", POOL_SLOTS_MAX);
+    }
+    if (pool->slot_count == pool->slot_room) {
+        err = room_for(pool, pool->slot_room * 2 + 8);
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    slot_init(&pool->slots[pool->slot_count], pool->slot_count, node);
+    pool->slot_count++;
+    return GRANARY_OK;
+}
 
 static void
-slot_died(struct pool *pool, struct slot *slot, int status)
+tell_slots(struct pool *pool)
 {
-    int number = (int)(slot - pool->slots);
-    int64_t now = gr_now_ns();
-    int64_t pause_ms;
-    int pid = (int)slot->pid;
+    uint32_t of_node[TOPOLOGY_NODES_MAX] = {0};
+    uint32_t slots = 0;
+    size_t nodes = 0;
 
-    slot->pid = 0;
-    gr_fd_close(&slot->ready_fd);
-    if (pool->stopping) {
-        return;
+    for (int i = 0; i < pool->slot_count; i++) {
+        const struct slot *slot = &pool->slots[i];
+
+        if (slot_in_use(slot)) {
+            slots++;
+            of_node[slot->node]++;
+            nodes = (size_t)slot->node < nodes ? nodes : (size_t)slot->node + 1;
+        }
     }
-    if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        gr_log_info("EXECUTOR-LEFT", "slot=%d pid=%d", number, pid);
-        slot_enter(slot, SLOT_EMPTY);
-        return;
-    }
-    /* One that worked may be killed as often as somebody likes. */
-    slot->deaths = slot->state == SLOT_STARTING ? slot->deaths + 1 : 0;
-    if (status >= 0) {
-        gr_log_warn("EXECUTOR-DIED", "slot=%d pid=%d %s=%d", number, pid, WIFSIGNALED(status) ? "signal" : "exit",
-                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    }
-    if (slot->deaths >= POOL_DEATHS_MAX) {
-        gr_log_error("SLOT-LOST", "slot=%d: %d executors in a row died before they were ready; it stays empty", number,
-                     slot->deaths);
-        slot_enter(slot, SLOT_LOST);
-        return;
-    }
-    /* The first is replaced at once, then 20, 40, 80 ... ms later. */
-    pause_ms = slot->deaths < 2 ? 0 : (int64_t)10 << (slot->deaths - 1);
-    slot->start_again_ns = now + (pause_ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause_ms) * 1000000;
-    slot_enter(slot, SLOT_WAITING);
+    pool_link_slots(pool->link, slots, of_node, nodes);
 }
 
 static void
 reap(struct pool *pool)
 {
-    for (int i = 0; i < pool->options->executors; i++) {
+    for (int i = 0; i < pool->slot_count; i++) {
         struct slot *slot = &pool->slots[i];
         int status;
 
-        if (slot->pid > 0 && waitpid(slot->pid, &status, WNOHANG) == slot->pid) {
-            slot_died(pool, slot, status);
+        if (slot->pid <= 0 || waitpid(slot->pid, &status, WNOHANG) != slot->pid) {
+            continue;
+        }
+        pool_link_death(pool->link, slot->pid, slot->start_time, status);
+        if (pool->stopping) {
+            slot->pid = 0;
+        } else {
+            slot_died(slot, status);
         }
     }
-}
-
-/* ---- what executors say ---- */
-
-/* Read a slot's pipe. Errors: what the executor said, when it said ERROR. */
-static granary_err
-slot_listen(struct slot *slot)
-{
-    ssize_t size = read(slot->ready_fd, slot->said + slot->said_size, sizeof slot->said - 1 - slot->said_size);
-    granary_err err = GRANARY_OK;
-    const char *why;
-
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
-        return GRANARY_OK;
-    }
-    slot->said_size += size > 0 ? (size_t)size : 0;
-    slot->said[slot->said_size] = '\0';
-    if (size > 0 && strchr(slot->said, '\n') == NULL && slot->said_size < sizeof slot->said - 1) {
-        return GRANARY_OK;
-    }
-    gr_fd_close(&slot->ready_fd); /* its death, if it is that, is told by SIGCHLD */
-    if (!gr_daemon_heard(slot->said, &err, &why)) {
-        return GRANARY_OK;
-    }
-    if (err != GRANARY_OK) {
-        return gr_fail(err, "%s", why);
-    }
-    slot_enter(slot, SLOT_RUNNING);
-    return GRANARY_OK;
 }
 
 /* READY once every slot runs. */
 static void
 tell_ready(struct pool *pool)
 {
-    for (int i = 0; i < pool->options->executors; i++) {
+    for (int i = 0; i < pool->slot_count; i++) {
         if (pool->slots[i].state != SLOT_RUNNING) {
             return;
         }
     }
     if (pool->ready_fd >= 0) {
-        gr_log_info("POOL-READY", "executors=%d", pool->options->executors);
+        gr_log_info("POOL-READY", "executors=%d", pool->slot_count);
         gr_daemon_say_ready(&pool->ready_fd);
     }
 }
@@ -224,41 +184,76 @@ take_signals(struct pool *pool)
     }
 }
 
-/* Wait for signals and pipes, at most until deadline_ns. */
+static void
+take_orders(struct pool *pool)
+{
+    Granary__ToExecutor *message;
+
+    while ((message = pool_link_next(pool->link)) != NULL) {
+        const Granary__PoolOrder *order = message->pool;
+
+        if (order->verb == GRANARY__POOL_ORDER__VERB__ADD) {
+            granary_err err = GRANARY_OK;
+
+            gr_log_info("POOL-ADD", "count=%u node=%d", order->count, order->node);
+            for (uint32_t i = 0; err == GRANARY_OK && i < order->count; i++) {
+                err = slot_add(pool, order->node);
+            }
+            if (err != GRANARY_OK) {
+                gr_log_error("POOL-ADD", "%s", granary_error_message());
+            }
+        }
+        granary__to_executor__free_unpacked(message, NULL);
+    }
+}
+
+/* Wait for signals, pipes and the scheduler, at most until deadline_ns. */
 static void
 wait_for_events(struct pool *pool, int64_t deadline_ns)
 {
-    int count = pool->options->executors;
+    struct gr_zmq_socket *const socket = pool_link_socket(pool->link);
+    int64_t look_ns = gr_deadline_ns(LOOK_MS);
 
-    for (int i = 0; i < count; i++) {
-        pool->polls[i] = (struct pollfd){.fd = pool->slots[i].ready_fd, .events = POLLIN};
+    for (int i = 0; i < pool->slot_count; i++) {
+        pool->fds[i] = pool->slots[i].ready_fd;
     }
-    pool->polls[count] = (struct pollfd){.fd = pool->signal_fd, .events = POLLIN};
-    (void)poll(pool->polls, (nfds_t)count + 1, gr_left_ms(deadline_ns));
+    pool->fds[pool->slot_count] = pool->signal_fd;
+    (void)gr_zmq_wait(&socket, socket != NULL, pool->fds, pool->ready, (size_t)pool->slot_count + 1,
+                      gr_left_ms(look_ns < deadline_ns ? look_ns : deadline_ns));
     take_signals(pool);
 }
 
-/* Start what waits for it. Returns when the next one is due; *ret_alive: how many slots are not given up. */
+/* Start what waits for it. Returns when the next one is due; *ret_lost: how many slots are given up. */
 static int64_t
-start_due(struct pool *pool, int *ret_alive)
+start_due(struct pool *pool, int *ret_lost)
 {
     int64_t now = gr_now_ns();
     int64_t next = INT64_MAX;
 
-    *ret_alive = 0;
-    for (int i = 0; i < pool->options->executors; i++) {
+    *ret_lost = 0;
+    for (int i = 0; i < pool->slot_count; i++) {
         struct slot *slot = &pool->slots[i];
 
         if (slot->state == SLOT_WAITING && slot->start_again_ns <= now) {
-            slot_enter(slot, SLOT_STARTING);
-            slot_start(pool, slot);
+            slot_start(slot, &pool->command);
         }
         if (slot->state == SLOT_WAITING && slot->start_again_ns < next) {
             next = slot->start_again_ns;
         }
-        *ret_alive += slot->state != SLOT_LOST;
+        *ret_lost += slot->state == SLOT_LOST;
     }
     return next;
+}
+
+static bool
+any_in_use(const struct pool *pool)
+{
+    for (int i = 0; i < pool->slot_count; i++) {
+        if (slot_in_use(&pool->slots[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static granary_err
@@ -267,18 +262,20 @@ run(struct pool *pool)
     granary_err err = GRANARY_OK;
 
     while (!pool->stopping) {
-        int alive;
-        int64_t next = start_due(pool, &alive);
+        int lost;
+        int64_t next = start_due(pool, &lost);
 
-        if (alive == 0 || (alive < pool->options->executors && pool->ready_fd >= 0)) {
+        if (lost > 0 && (!any_in_use(pool) || pool->ready_fd >= 0)) {
             return gr_fail(GRANARY_EFAILED, "executors die before they are ready, %d in a row; the log above says why",
-                           POOL_DEATHS_MAX);
+                           SLOT_DEATHS_MAX);
         }
+        tell_slots(pool);
+        tell_ready(pool);
         wait_for_events(pool, next);
-        for (int i = 0; i < pool->options->executors; i++) {
+        for (int i = 0; i < pool->slot_count; i++) {
             struct slot *slot = &pool->slots[i];
 
-            if (slot->ready_fd >= 0 && pool->polls[i].fd == slot->ready_fd && pool->polls[i].revents != 0) {
+            if (slot->ready_fd >= 0 && pool->ready[i]) {
                 err = slot_listen(slot);
                 if (err != GRANARY_OK && pool->ready_fd >= 0) {
                     return err; /* whoever starts us wants to know why it does not work */
@@ -286,15 +283,18 @@ run(struct pool *pool)
             }
         }
         reap(pool);
-        tell_ready(pool);
+        take_orders(pool);
+        pool_link_look(pool->link);
     }
     return GRANARY_OK;
 }
 
+/* ---- beginning and end ---- */
+
 static void
 signal_all(const struct pool *pool, int signal)
 {
-    for (int i = 0; i < pool->options->executors; i++) {
+    for (int i = 0; i < pool->slot_count; i++) {
         if (pool->slots[i].pid > 0) {
             (void)kill(pool->slots[i].pid, signal);
         }
@@ -304,7 +304,7 @@ signal_all(const struct pool *pool, int signal)
 static bool
 any_alive(const struct pool *pool)
 {
-    for (int i = 0; i < pool->options->executors; i++) {
+    for (int i = 0; i < pool->slot_count; i++) {
         if (pool->slots[i].pid > 0) {
             return true;
         }
@@ -327,7 +327,7 @@ stop_all(struct pool *pool)
         }
     }
     signal_all(pool, SIGKILL);
-    for (int i = 0; i < pool->options->executors; i++) {
+    for (int i = 0; i < pool->slot_count; i++) {
         if (pool->slots[i].pid > 0) {
             while (waitpid(pool->slots[i].pid, NULL, 0) < 0 && errno == EINTR) {
             }
@@ -339,28 +339,28 @@ stop_all(struct pool *pool)
 static granary_err
 pool_init(struct pool *pool, const struct pool_options *options)
 {
-    int nodes[TOPOLOGY_NODES_MAX];
-    size_t node_count = topology_nodes(nodes);
     sigset_t mask;
+    granary_err err;
 
-    *pool = (struct pool){.options = options, .signal_fd = -1, .ready_fd = options->ready_fd};
-    pool->slots = calloc((size_t)options->executors, sizeof *pool->slots);
-    pool->polls = calloc((size_t)options->executors + 1, sizeof *pool->polls);
-    if (pool->slots == NULL || pool->polls == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "%d executors: out of memory", options->executors);
-    }
-    for (int i = 0; i < options->executors; i++) {
-        pool->slots[i] = (struct slot){.state = SLOT_WAITING, .node = nodes[(size_t)i % node_count], .ready_fd = -1};
-    }
+    *pool = (struct pool){.options = options,
+                          .command = {.program = options->program, .instance = options->instance},
+                          .signal_fd = -1,
+                          .ready_fd = options->ready_fd};
+    pool->node_count = topology_nodes(pool->nodes);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, no death could be told */
     (void)sigemptyset(&mask);
     (void)sigaddset(&mask, SIGTERM);
     (void)sigaddset(&mask, SIGINT);
     (void)sigaddset(&mask, SIGCHLD);
-    (void)sigprocmask(SIG_BLOCK, &mask, &pool->old_mask);
+    /* Before ZeroMQ starts its thread, which inherits it. */
+    (void)sigprocmask(SIG_BLOCK, &mask, &pool->command.mask);
     pool->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    return pool->signal_fd < 0 ? gr_fail_errno("signalfd") : GRANARY_OK;
+    err = pool->signal_fd < 0 ? gr_fail_errno("signalfd") : room_for(pool, options->executors);
+    for (int i = 0; err == GRANARY_OK && i < options->executors; i++) {
+        err = slot_add(pool, -1);
+    }
+    return err == GRANARY_OK ? pool_link_open(options->instance, &pool->link) : err;
 }
 
 granary_err
@@ -383,12 +383,14 @@ pool_run(const struct pool_options *options)
     if (err != GRANARY_OK) {
         gr_daemon_say_error(&pool.ready_fd, err);
     }
-    if (pool.slots != NULL) {
+    if (pool.link != NULL) {
         stop_all(&pool);
     }
+    pool_link_close(pool.link);
     gr_fd_close(&pool.ready_fd);
     gr_fd_close(&pool.signal_fd);
     free(pool.slots);
-    free(pool.polls);
+    free(pool.fds);
+    free(pool.ready);
     return err;
 }

@@ -38,9 +38,8 @@ struct worker {
     Granary__Done *answers[ANSWERS_MAX];
     size_t answer_count;
     int64_t answered_ns; /* when answers were sent last */
-    bool drain;          /* leave when the queue is empty */
-    bool replace;        /* ... and have another process take the place */
     bool die;
+    bool replace; /* ... and have another process take the place */
 };
 
 /* ---- to the scheduler ---- */
@@ -248,9 +247,8 @@ handle(struct worker *worker, Granary__ToExecutor *message)
     if (err == GRANARY_OK && message->n_free > 0) {
         err = free_objects(worker, message);
     }
-    worker->replace = worker->replace || (message->drain && message->replace);
-    worker->drain = worker->drain || message->drain;
     worker->die = worker->die || message->die;
+    worker->replace = worker->replace || (message->die && message->replace);
     return err;
 }
 
@@ -337,9 +335,6 @@ worker_run(struct worker *worker)
             continue;
         }
         err = send_answers(worker);
-        if (err == GRANARY_OK && worker->drain) {
-            break;
-        }
         if (err == GRANARY_OK) {
             (void)gr_zmq_wait(&worker->socket, 1, NULL, NULL, 0, LOOK_MS);
         }
@@ -350,7 +345,7 @@ worker_run(struct worker *worker)
 bool
 worker_wants_replacement(const struct worker *worker)
 {
-    return worker->replace && !worker->die;
+    return worker->replace;
 }
 
 /* ---- beginning and end ---- */

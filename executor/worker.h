@@ -34,7 +34,7 @@ granary_err worker_create(const struct worker_options *options, struct worker **
 void worker_destroy(struct worker *worker);
 
 /*
- * Work until the scheduler says die, or that it is to be drained and it has nothing any more.
+ * Work until the scheduler says die.
  * Errors: EUNREACHABLE the store is gone · EVERSION the scheduler speaks another version · ENOMEM
  */
 granary_err worker_run(struct worker *worker);

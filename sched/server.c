@@ -1,5 +1,6 @@
 #include "sched/server.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "sched/pack.h"
 
 #define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */
+/* An executor's end is known at once; how it came about the pool tells, for which we wait so long. */
+#define REASON_NS 200000000
 
 struct executor_link {
     uint32_t number;
@@ -22,6 +25,8 @@ struct executor_link {
     int64_t pid;
     uint64_t start_time;
     int pidfd;
+    bool pull;
+    int64_t gone_ns; /* its process has ended: until when we wait to be told why; 0: it lives */
 };
 
 /* A client's request that is not answered yet: its position is the ticket. */
@@ -38,6 +43,7 @@ struct server {
     struct gr_zmq_context *context;
     struct gr_zmq_socket *clients;
     struct gr_zmq_socket *pool;
+    struct gr_zmq_peer supervisor; /* of the executors; size 0: none has said anything */
     struct keeper keeper;
     struct executor_link *links;
     size_t link_count, link_room;
@@ -170,6 +176,59 @@ link_gone(struct server *server, struct executor_link *link)
     manager_executor_died(server->manager, number);
 }
 
+/* Its process has ended. One of the pool's is waited for no longer than it takes to be told why. */
+static void
+link_ended(struct server *server, struct executor_link *link)
+{
+    if (server->supervisor.size > 0 && !link->pull) {
+        link->gone_ns = gr_deadline_ns(REASON_NS / 1000000);
+    } else {
+        link_gone(server, link);
+    }
+}
+
+static void
+links_expire(struct server *server, int64_t now_ns)
+{
+    for (size_t i = server->link_count; i > 0; i--) {
+        if (server->links[i - 1].gone_ns != 0 && server->links[i - 1].gone_ns <= now_ns) {
+            link_gone(server, &server->links[i - 1]);
+        }
+    }
+}
+
+/* When links_expire() is due. */
+static int64_t
+links_deadline(const struct server *server)
+{
+    int64_t deadline_ns = INT64_MAX;
+
+    for (size_t i = 0; i < server->link_count; i++) {
+        int64_t gone_ns = server->links[i].gone_ns;
+
+        deadline_ns = gone_ns != 0 && gone_ns < deadline_ns ? gone_ns : deadline_ns;
+    }
+    return deadline_ns;
+}
+
+static void
+supervisor_says(struct server *server, const struct gr_zmq_peer *peer, const Granary__Pool *pool)
+{
+    if (server->supervisor.size != peer->size || memcmp(server->supervisor.bytes, peer->bytes, peer->size) != 0) {
+        gr_log_info("POOL", "pid=%lld slots=%u", (long long)pool->pid, pool->slots);
+        server->supervisor = *peer;
+    }
+    for (size_t i = 0; i < pool->n_deaths; i++) {
+        const Granary__Death *death = pool->deaths[i];
+        struct executor_link *link = link_of_process(server, death->pid, death->start_time);
+
+        if (link != NULL) {
+            manager_executor_death(server->manager, link->number, death->signal, death->status);
+            link_gone(server, link);
+        }
+    }
+}
+
 static void
 tell_number(struct server *server, const struct executor_link *link)
 {
@@ -241,7 +300,8 @@ executor_registers(struct server *server, const struct gr_zmq_peer *peer, const 
                                    .peer = *peer,
                                    .pid = message->pid,
                                    .start_time = message->start_time,
-                                   .pidfd = pidfd};
+                                   .pidfd = pidfd,
+                                   .pull = message->pull};
     gr_log_info("EXECUTOR", "executor=%u pid=%lld node=%d slot=%u", link->number, (long long)link->pid, message->node,
                 message->slot);
     tell_number(server, link);
@@ -261,6 +321,10 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
     }
     if (report->register_ != NULL) {
         executor_registers(server, &message->peer, report->register_);
+    }
+    if (report->pool != NULL) {
+        supervisor_says(server, &message->peer, report->pool);
+        return;
     }
     link = link_of_peer(server, &message->peer);
     if (link == NULL) {
@@ -287,6 +351,16 @@ send_to_executor(struct server *server, const struct action *action)
         gr_log_warn("EXECUTOR-SEND", "executor=%u: %s", link->number, granary_error_message());
         /* What was sent is unknown; its process is of no use to us any more. */
         link_gone(server, link);
+    }
+}
+
+static void
+kill_executor(struct server *server, const struct action *action)
+{
+    const struct executor_link *link = link_of_number(server, action->executor);
+
+    if (link != NULL && gr_pidfd_kill(link->pidfd) < 0) {
+        gr_log_warn("EXECUTOR-KILL", "executor=%u pid=%lld: %s", link->number, (long long)link->pid, strerror(errno));
     }
 }
 
@@ -327,6 +401,8 @@ send_all(struct server *server, size_t count)
 
             send_to_executor(server, &send);
             actions = manager_actions(server->manager, &(size_t){0}); /* a dead executor may have added some */
+        } else if (actions[i].kind == ACTION_KILL) {
+            kill_executor(server, &actions[i]);
         }
     }
     for (size_t i = 0; i < count; i++) {
@@ -408,11 +484,12 @@ server_run(struct server *server, int stop_fd)
         int64_t deadline_ns = manager_deadline(server->manager);
         int timeout_ms;
 
+        deadline_ns = links_deadline(server) < deadline_ns ? links_deadline(server) : deadline_ns;
         deadline_ns = server->keeper.commit_at_ns < deadline_ns ? server->keeper.commit_at_ns : deadline_ns;
         timeout_ms = busy ? 0 : gr_left_ms(deadline_ns);
         server->fds[0] = stop_fd;
         for (size_t i = 0; i < links; i++) {
-            server->fds[1 + i] = server->links[i].pidfd;
+            server->fds[1 + i] = server->links[i].gone_ns != 0 ? -1 : server->links[i].pidfd;
         }
         memset(server->ready, 0, (1 + links) * sizeof *server->ready);
         (void)gr_zmq_wait(sockets, 2, server->fds, server->ready, 1 + links, timeout_ms);
@@ -427,11 +504,12 @@ server_run(struct server *server, int stop_fd)
             for (size_t k = 0; server->ready[i] && k < server->link_count; k++) {
                 link = server->links[k].pidfd == server->fds[i] ? &server->links[k] : link;
             }
-            if (link != NULL) {
-                link_gone(server, link);
+            if (link != NULL && link->gone_ns == 0) {
+                link_ended(server, link);
             }
         }
         manager_set_unix_offset(server->manager, gr_wall_ms() * 1000000 - gr_now_ns());
+        links_expire(server, gr_now_ns());
         manager_expire(server->manager, gr_now_ns());
         manager_dispatch(server->manager, gr_now_ns());
         (void)manager_actions(server->manager, &left);

@@ -93,6 +93,18 @@ subtask_orphaned(void *context, uint64_t wire_number, bool first)
 }
 
 void
+manager_executor_death(struct manager *manager, uint32_t number, int32_t signal, int32_t status)
+{
+    struct executor *executor = executor_find(manager, number);
+
+    if (executor != NULL) {
+        executor->death_told = true;
+        executor->signal = signal;
+        executor->status = status;
+    }
+}
+
+void
 manager_executor_died(struct manager *manager, uint32_t number)
 {
     struct executor *executor = executor_find(manager, number);

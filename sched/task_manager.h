@@ -44,6 +44,9 @@ void manager_request(struct manager *manager, uint64_t ticket, Granary__Request 
 /* number: from 1, never used before. */
 void manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, int64_t pid);
 void manager_executor_died(struct manager *manager, uint32_t number);
+/* Why its process ended, as the pool says; before manager_executor_died(), and not always. signal 0: it left by itself.
+ */
+void manager_executor_death(struct manager *manager, uint32_t number, int32_t signal, int32_t status);
 void manager_done(struct manager *manager, uint32_t executor, const Granary__Done *done);
 /* Waits whose time is over are answered, graphs past their deadline fail. */
 void manager_expire(struct manager *manager, int64_t now_ns);
@@ -62,6 +65,7 @@ enum action_kind {
     ACTION_REPLY,  /* bytes, a Reply without seq, to ticket */
     ACTION_KEEP,   /* entry (space, entry_key) with value bytes */
     ACTION_FORGET, /* entry (space, entry_key), if there is one */
+    ACTION_KILL,   /* the process of executor, at once */
 };
 
 #define MANAGER_GRAPHS   "graphs"   /* key -> Submit; its key is the one object ids come from */

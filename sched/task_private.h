@@ -97,6 +97,9 @@ struct executor {
     int64_t pid;
     uint64_t done;
     uint64_t failures;
+    bool death_told; /* the pool has said how its process ended: */
+    int32_t signal;  /* ... 0: it left by itself, with ... */
+    int32_t status;
 };
 
 struct manager {

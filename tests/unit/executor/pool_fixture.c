@@ -62,8 +62,8 @@ pool_said(int ready_fd, char line[1200])
     }
 }
 
-void
-pool_send(struct pool_test *test, size_t executor, Granary__ToExecutor *message)
+static void
+send_to(struct pool_test *test, const struct gr_zmq_peer *peer, Granary__ToExecutor *message)
 {
     size_t size;
     uint8_t *bytes;
@@ -73,8 +73,24 @@ pool_send(struct pool_test *test, size_t executor, Granary__ToExecutor *message)
     bytes = malloc(size + 1);
     assert_non_null(bytes);
     (void)granary__to_executor__pack(message, bytes);
-    assert_int_equal(gr_zmq_send(test->router, &test->executors[executor].peer, bytes, size), GRANARY_OK);
+    assert_int_equal(gr_zmq_send(test->router, peer, bytes, size), GRANARY_OK);
     free(bytes);
+}
+
+void
+pool_send(struct pool_test *test, size_t executor, Granary__ToExecutor *message)
+{
+    send_to(test, &test->executors[executor].peer, message);
+}
+
+void
+pool_order(struct pool_test *test, Granary__PoolOrder *order, uint64_t epoch)
+{
+    Granary__ToExecutor message = GRANARY__TO_EXECUTOR__INIT;
+
+    message.pool = order;
+    message.epoch = epoch;
+    send_to(test, &test->supervisor, &message);
 }
 
 static void
@@ -91,6 +107,22 @@ take_registration(struct pool_test *test, const struct gr_zmq_peer *peer, const 
 }
 
 static void
+take_pool(struct pool_test *test, const struct gr_zmq_peer *peer, const Granary__Pool *pool)
+{
+    test->supervisor = *peer;
+    test->slots = pool->slots;
+    memset(test->slots_of_node, 0, sizeof test->slots_of_node);
+    for (size_t i = 0; i < pool->n_slots_of_node && i < 16; i++) {
+        test->slots_of_node[i] = pool->slots_of_node[i];
+    }
+    for (size_t i = 0; i < pool->n_deaths; i++) {
+        assert_true(test->death_count < sizeof test->deaths / sizeof test->deaths[0]);
+        test->deaths[test->death_count++] =
+            (struct test_death){(pid_t)pool->deaths[i]->pid, pool->deaths[i]->signal, pool->deaths[i]->status};
+    }
+}
+
+static void
 take_message(struct pool_test *test, const struct gr_zmq_message *message)
 {
     Granary__FromExecutor *unpacked = granary__from_executor__unpack(NULL, message->size, message->bytes);
@@ -99,6 +131,9 @@ take_message(struct pool_test *test, const struct gr_zmq_message *message)
     assert_int_equal(unpacked->version, GRANARY__VERSION__PROTOCOL);
     if (unpacked->register_ != NULL) {
         take_registration(test, &message->peer, unpacked->register_);
+    }
+    if (unpacked->pool != NULL) {
+        take_pool(test, &message->peer, unpacked->pool);
     }
     test->messages += unpacked->n_done > 0;
     for (size_t i = 0; i < unpacked->n_done; i++) {
@@ -121,6 +156,26 @@ receive(struct pool_test *test, int64_t deadline)
     while (gr_zmq_receive(test->router, &message)) {
         take_message(test, &message);
         gr_zmq_message_free(&message);
+    }
+}
+
+void
+pool_await_deaths(struct pool_test *test, size_t count)
+{
+    int64_t deadline = gr_deadline_ns(PATIENCE_MS);
+
+    while (test->death_count < count) {
+        receive(test, deadline);
+    }
+}
+
+void
+pool_await_slots(struct pool_test *test, uint32_t slots)
+{
+    int64_t deadline = gr_deadline_ns(PATIENCE_MS);
+
+    while (test->slots != slots) {
+        receive(test, deadline);
     }
 }
 

@@ -15,6 +15,12 @@ struct test_executor {
     uint32_t slot;
 };
 
+struct test_death {
+    pid_t pid;
+    int signal;
+    int status;
+};
+
 struct pool_test {
     struct daemon store;
     struct gr_instance instance;
@@ -28,7 +34,12 @@ struct pool_test {
     Granary__Done *done[4096]; /* received, not yet taken */
     size_t done_count;
     size_t messages; /* with answers */
-    bool refuse;     /* answer registrations in another version */
+    struct gr_zmq_peer supervisor;
+    uint32_t slots; /* as the pool said last */
+    uint32_t slots_of_node[16];
+    struct test_death deaths[64]; /* told by the pool, again when it was told again */
+    size_t death_count;
+    bool refuse; /* answer registrations in another version */
 };
 
 /* Everything is up and `executors` are registered. Fails the test otherwise. */
@@ -45,6 +56,10 @@ void pool_said(int ready_fd, char line[1200]);
 size_t pool_next_registration(struct pool_test *test);
 /* The next answer, whoever it is from; to be freed. Waits; fails the test after 20 s. */
 Granary__Done *pool_next_done(struct pool_test *test);
+/* Wait until the pool has told of so many deaths, or so many slots. */
+void pool_await_deaths(struct pool_test *test, size_t count);
+void pool_await_slots(struct pool_test *test, uint32_t slots);
+void pool_order(struct pool_test *test, Granary__PoolOrder *order, uint64_t epoch);
 void pool_send(struct pool_test *test, size_t executor, Granary__ToExecutor *message);
 /* Send one subtask of these operators, which are freed. */
 void pool_run(struct pool_test *test, size_t executor, uint64_t number, Granary__ChunkOp **ops, size_t count);

@@ -113,6 +113,85 @@ executors_register_with_a_new_scheduler(void **state)
     pool_test_stop(&test);
 }
 
+/* How each process ended; all of it again to a scheduler that comes later. */
+static void
+the_pool_tells_of_each_death(void **state)
+{
+    Granary__ToExecutor message = GRANARY__TO_EXECUTOR__INIT;
+    granary_err err;
+
+    (void)state;
+    pool_test_start(&test, 2);
+    pool_await_slots(&test, 2);
+    assert_int_equal(kill(test.executors[0].pid, SIGABRT), 0);
+    pool_await_deaths(&test, 1);
+    assert_int_equal(test.deaths[0].pid, test.executors[0].pid);
+    assert_int_equal(test.deaths[0].signal, SIGABRT);
+    (void)pool_next_registration(&test);
+    message.die = true;
+    pool_send(&test, 1, &message);
+    pool_await_deaths(&test, 2);
+    assert_int_equal(test.deaths[1].pid, test.executors[1].pid);
+    assert_int_equal(test.deaths[1].signal, 0);
+    assert_int_equal(test.deaths[1].status, 0);
+    pool_await_slots(&test, 1); /* that slot is gone */
+    gr_zmq_close(test.router);
+    test.router = gr_zmq_router(test.zmq, test.instance.pool_socket, &err);
+    assert_non_null(test.router);
+    test.slots = 0;
+    pool_await_deaths(&test, 4);
+    assert_int_equal(test.deaths[2].pid, test.executors[0].pid);
+    assert_int_equal(test.deaths[3].pid, test.executors[1].pid);
+    assert_int_equal(test.slots, 1);
+    (void)pool_next_registration(&test);
+    test.count = 3; /* the last one is the same process */
+    pool_test_stop(&test);
+}
+
+/* Slots come and go; an executor told to make room for another one is replaced; an older scheduler is not obeyed. */
+static void
+slots_are_added_and_executors_replaced(void **state)
+{
+    Granary__ToExecutor message = GRANARY__TO_EXECUTOR__INIT;
+    Granary__PoolOrder add = GRANARY__POOL_ORDER__INIT;
+    size_t next;
+
+    (void)state;
+    pool_test_start(&test, 1);
+    pool_await_slots(&test, 1);
+    add.verb = GRANARY__POOL_ORDER__VERB__ADD;
+    add.count = 2;
+    add.node = -1;
+    pool_order(&test, &add, 5);
+    pool_await_slots(&test, 3);
+    (void)pool_next_registration(&test);
+    (void)pool_next_registration(&test);
+    pool_order(&test, &add, 4); /* of one that was replaced */
+    message.die = true;
+    message.replace = true;
+    pool_send(&test, 1, &message);
+    next = pool_next_registration(&test);
+    assert_int_equal(test.executors[next].slot, test.executors[1].slot);
+    assert_int_equal(test.deaths[0].status, 75);
+    message.replace = false;
+    pool_send(&test, next, &message);
+    pool_await_slots(&test, 2);
+    add.count = 1;
+    pool_order(&test, &add, 5); /* takes the place that became free */
+    assert_int_equal(test.executors[pool_next_registration(&test)].slot, test.executors[next].slot);
+    assert_int_equal(test.slots, 3);
+    pool_test_stop(&test);
+}
+
+static void
+a_pool_of_nobody_is_ready(void **state)
+{
+    (void)state;
+    pool_test_start(&test, 0);
+    pool_await_slots(&test, 0);
+    pool_test_stop(&test);
+}
+
 /* Executors that never become ready are given up, with pauses between them, and then the pool is. */
 static void
 another_version_is_refused_and_given_up(void **state)
@@ -193,6 +272,9 @@ main(void)
         cmocka_unit_test(a_stopped_executor_is_no_obstacle),
         cmocka_unit_test(told_to_die_it_leaves_and_stays_away),
         cmocka_unit_test(executors_register_with_a_new_scheduler),
+        cmocka_unit_test(the_pool_tells_of_each_death),
+        cmocka_unit_test(slots_are_added_and_executors_replaced),
+        cmocka_unit_test(a_pool_of_nobody_is_ready),
         cmocka_unit_test(another_version_is_refused_and_given_up),
         cmocka_unit_test(without_a_store_the_pool_says_why),
         cmocka_unit_test(the_pool_leaves_with_its_parent),

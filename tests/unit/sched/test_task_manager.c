@@ -95,6 +95,9 @@ turn(struct rig *rig)
         case ACTION_SEND:
             take_order(rig, &actions[i]);
             break;
+        case ACTION_KILL:
+            fail_msg("nobody asked for that");
+            break;
         case ACTION_KEEP:
         case ACTION_FORGET:
             (void)snprintf(rig->kept + length, sizeof rig->kept - length, "%c%s/%.*s ",
