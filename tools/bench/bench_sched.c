@@ -32,35 +32,6 @@ good(struct run *run, granary_err err)
     return run->err == GRANARY_OK;
 }
 
-/* ---- an instance of one's own ---- */
-
-/* Run `granary COMMAND --instance directory ...` and wait for it; what it prints is not wanted. */
-static bool
-run_granary(const char *command, const char *directory)
-{
-    const char *bin = getenv("GRANARY_BIN");
-    char program[512] = "/proc/self/exe";
-    int status = -1;
-    pid_t child = fork();
-
-    if (child == 0) {
-        if (bin != NULL) {
-            (void)snprintf(program, sizeof program, "%s/granary", bin);
-        }
-        if (freopen("/dev/null", "w", stdout) == NULL) {
-            _exit(127);
-        }
-        if (strcmp(command, "up") == 0) {
-            (void)execl(program, "granary", command, "--instance", directory, "--executors", EXECUTORS, (char *)NULL);
-        } else {
-            (void)execl(program, "granary", command, "--instance", directory, (char *)NULL);
-        }
-        perror(program);
-        _exit(127);
-    }
-    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 /* ---- figures ---- */
 
 /* Null subtasks: each a node of its own; in a chain each waits for the one before. */
@@ -439,7 +410,8 @@ bench_sched(int argc, char **argv)
     }
     run.scale = quick ? 10 : 1;
     began = bench_now_ns();
-    if (mkdtemp(directory) == NULL || !run_granary("up", directory)) {
+    if (mkdtemp(directory) == NULL ||
+        !spawn_granary((const char *const[]){"up", "--instance", directory, "--executors", EXECUTORS, NULL})) {
         (void)fprintf(stderr, "granary: bench: the instance did not start\n");
         run.err = GRANARY_EUNREACHABLE;
     } else if (good(&run,
@@ -450,7 +422,7 @@ bench_sched(int argc, char **argv)
         run_all(&run, directory);
         granary_disconnect(run.client);
     }
-    if (!run_granary("down", directory) && run.err == GRANARY_OK) {
+    if (!spawn_granary((const char *const[]){"down", "--instance", directory, NULL}) && run.err == GRANARY_OK) {
         (void)fprintf(stderr, "granary: bench: the instance did not stop: see %s\n", directory);
     } else {
         spawn_remove_directory(directory);

@@ -1,5 +1,6 @@
 /*
- * A store of one's own: in a fresh directory, with this process for its parent. For what measures or torments stores.
+ * A store of one's own: in a fresh directory, with this process for its parent; and commands of granary. For what
+ * measures or torments.
  */
 #ifndef SPAWN_SPAWN_H
 #define SPAWN_SPAWN_H
@@ -30,6 +31,14 @@ bool spawn_blindly(struct spawned *spawned);
 
 /* Stop it in good order and remove the directory. False: it did not end well. */
 bool spawn_stop(struct spawned *spawned);
+
+/*
+ * Run `granary ARGUMENT...` (of $GRANARY_BIN, or this program) and wait for it; what it prints to stdout is not wanted.
+ *
+ * arguments  ended by NULL
+ * Returns    whether its exit status was 0
+ */
+bool spawn_granary(const char *const *arguments);
 
 /* rm -rf */
 void spawn_remove_directory(const char *path);

@@ -1,11 +1,14 @@
 /*
- * granary torture: many clients do random things to a private store while clients and store are killed; then their
- * histories are checked.
+ * granary torture store: many clients do random things to a private store while clients and store are killed; then
+ * their histories are checked. granary torture sched: random graphs while executors, schedulers and the store are
+ * killed; their results are those of a calm run.
  */
 #ifndef TORTURE_TORTURE_H
 #define TORTURE_TORTURE_H
 
 /* `granary torture store`: argv[0] is "store". Returns an exit status: 0 only when nothing at all was wrong. */
 int torture_store(int argc, char **argv);
+/* `granary torture sched`. */
+int torture_sched(int argc, char **argv);
 
 #endif
