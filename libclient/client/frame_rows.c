@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "client/read.h"
 #include "data/directory.h"
 #include "granary/frame.h"
 #include "object/object.h"
@@ -208,8 +209,8 @@ check_names(const granary_frame *frame, const char *const *names)
 
 /* The columns that are wanted, by the object's directory. */
 static granary_err
-read_frame(struct rows *rows, const granary_view *meta, const char *const *names, size_t count,
-           granary_frame **ret_frame)
+read_directory(struct rows *rows, const granary_view *meta, const char *const *names, size_t count,
+               granary_frame **ret_frame)
 {
     struct gr_directory_reader reader;
     granary_err err = gr_directory_open(meta->data, meta->data_size, rows->data_size, &reader);
@@ -307,6 +308,30 @@ get_directory(struct rows *rows, granary_view *ret_meta)
 }
 
 granary_err
+frame_object_rows(granary_client *client, granary_id id, int timeout_ms, int64_t *ret_rows)
+{
+    struct rows rows = {.client = client, .id = id, .timeout_ms = timeout_ms};
+    struct gr_directory_reader reader;
+    granary_frame *frame = NULL;
+    granary_view view;
+    granary_err err = get_directory(&rows, &view);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (view.lease != 0) {
+        err = gr_directory_open(view.data, view.data_size, rows.data_size, &reader);
+        *ret_rows = err == GRANARY_OK ? reader.head.rows : *ret_rows;
+    } else if ((err = granary_object_get(client, id, timeout_ms, &view)) == GRANARY_OK) {
+        err = granary_frame_open(&view, &frame);
+        *ret_rows = err == GRANARY_OK ? frame->rows : *ret_rows;
+    }
+    gr_frame_destroy(frame);
+    granary_object_release(client, &view);
+    return err;
+}
+
+granary_err
 granary_frame_read_rows(granary_client *client, granary_id id, int64_t from, int64_t rows_count,
                         const char *const *names, size_t count, int timeout_ms, granary_frame **ret_frame)
 {
@@ -326,7 +351,8 @@ granary_frame_read_rows(granary_client *client, granary_id id, int64_t from, int
         (err = get_directory(&rows, &meta)) != GRANARY_OK) {
         return err;
     }
-    err = meta.lease == 0 ? read_whole(&rows, names, count, &frame) : read_frame(&rows, &meta, names, count, &frame);
+    err =
+        meta.lease == 0 ? read_whole(&rows, names, count, &frame) : read_directory(&rows, &meta, names, count, &frame);
     granary_object_release(client, &meta);
     /* All of it is of one object, and not of another one that got its id meanwhile. */
     if (err == GRANARY_OK && (gr_client_stamp(client, id, &after) != GRANARY_OK || after != before)) {

@@ -293,9 +293,9 @@ read_header(struct text *text, granary_tensor *tensor)
 }
 
 granary_err
-gr_npy_read(const void *data, uint64_t data_size, granary_tensor *ret_tensor)
+gr_npy_head(const void *head, uint64_t head_size, uint64_t data_size, granary_tensor *ret_tensor, uint64_t *ret_values)
 {
-    const unsigned char *bytes = data;
+    const unsigned char *bytes = head;
     granary_tensor tensor = {.dims = 0};
     uint64_t prefix = NPY_PREFIX;
     uint64_t length;
@@ -303,7 +303,7 @@ gr_npy_read(const void *data, uint64_t data_size, granary_tensor *ret_tensor)
     struct text text;
     granary_err err;
 
-    if (data_size < NPY_PREFIX || memcmp(bytes, NPY_MAGIC, 6) != 0) {
+    if (head_size < NPY_PREFIX || memcmp(bytes, NPY_MAGIC, 6) != 0) {
         return gr_fail(GRANARY_ETYPE, "not an NPY file: it does not begin with \\x93NUMPY");
     }
     if (bytes[6] < 1 || bytes[6] > 3) {
@@ -312,9 +312,9 @@ gr_npy_read(const void *data, uint64_t data_size, granary_tensor *ret_tensor)
     length = bytes[8] | (uint64_t)bytes[9] << 8;
     if (bytes[6] > 1) { /* later versions have four bytes of length */
         prefix += 2;
-        length |= data_size < prefix ? 0 : (uint64_t)bytes[10] << 16 | (uint64_t)bytes[11] << 24;
+        length |= head_size < prefix ? 0 : (uint64_t)bytes[10] << 16 | (uint64_t)bytes[11] << 24;
     }
-    if (data_size < prefix || length > data_size - prefix) {
+    if (head_size < prefix || length > head_size - prefix) {
         return fail_header();
     }
     text.at = (const char *)bytes + prefix;
@@ -323,19 +323,33 @@ gr_npy_read(const void *data, uint64_t data_size, granary_tensor *ret_tensor)
     if (err != GRANARY_OK) {
         return err;
     }
-    tensor.values = bytes + prefix + length;
     if (!shape_bytes(tensor.dtype, tensor.dims, tensor.shape, &need) || need > data_size - prefix - length) {
         return gr_fail(GRANARY_ECORRUPT, "NPY file: %llu bytes of data are too few for its shape",
                        (unsigned long long)(data_size - prefix - length));
     }
-    if ((uintptr_t)tensor.values % element_size(tensor.dtype) != 0) {
+    if ((prefix + length) % element_size(tensor.dtype) != 0) {
         return gr_fail(GRANARY_EUNSUPPORTED,
                        "NPY file: its data begin at byte %llu, which is not aligned; save it "
                        "again with a current NumPy",
                        (unsigned long long)(prefix + length));
     }
     *ret_tensor = tensor;
+    *ret_values = prefix + length;
     return GRANARY_OK;
+}
+
+granary_err
+gr_npy_read(const void *data, uint64_t data_size, granary_tensor *ret_tensor)
+{
+    granary_tensor tensor;
+    uint64_t values;
+    granary_err err = gr_npy_head(data, data_size, data_size, &tensor, &values);
+
+    if (err == GRANARY_OK) {
+        tensor.values = (const char *)data + values;
+        *ret_tensor = tensor;
+    }
+    return err;
 }
 
 granary_err

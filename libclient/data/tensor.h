@@ -19,6 +19,10 @@ void gr_tensor_free(struct gr_tensor *tensor);
  * '<f8'. */
 uint64_t gr_npy_measure(const granary_tensor *tensor);
 void gr_npy_write(const granary_tensor *tensor, void *data);
+/* The same from the file's first bytes, which must hold all of its header: ret_tensor without values, and where they
+ * begin. data_size: of the whole file. */
+granary_err
+gr_npy_head(const void *head, uint64_t head_size, uint64_t data_size, granary_tensor *ret_tensor, uint64_t *ret_values);
 /* Read in place. Errors: ETYPE no NPY file · EUNSUPPORTED dtype, Fortran order · ECORRUPT */
 granary_err gr_npy_read(const void *data, uint64_t data_size, granary_tensor *ret_tensor);
 

@@ -17,6 +17,10 @@ const char *gr_client_session(const granary_client *client);
 /* What identifies an object for ever, also when its id is used again (contract/shm.h). Errors: ENOENT */
 granary_err gr_client_stamp(granary_client *client, granary_id id, uint64_t *ret_stamp);
 
+/* Whether the instance's flight recorder still knows that an object of this id was deleted; another user's is not read.
+ */
+bool gr_client_was_deleted(granary_client *client, granary_id id);
+
 /* EFORKED, with its message, when the handle was opened by a parent process; else OK. No system call. */
 granary_err gr_client_check(const granary_client *client);
 

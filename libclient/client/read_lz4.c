@@ -1,0 +1,278 @@
+/*
+ * Bytes for readers that take LZ4 frames (the format of `lz4`, as in lz4_Frame_format.md), in independent blocks of at
+ * most 256 KiB. So are the frames of a spill file: the blocks of one that is spilled are copied as they are, but for
+ * the last one when the object's metadata begin in it.
+ */
+#include <lz4.h>
+#include <lz4frame.h>
+
+#include <endian.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "client/read.h"
+#include "contract/shm.h"
+#include "data/arrow.h"
+#include "data/tensor.h"
+#include "object/object.h"
+#include "spill/image.h"
+
+#define BLOCK_RAW 0x80000000u /* of a block's size: its bytes are not compressed */
+
+static LZ4F_preferences_t
+preferences(uint64_t raw_size)
+{
+    return (LZ4F_preferences_t){
+        .frameInfo = {.blockSizeID = LZ4F_max256KB, .blockMode = LZ4F_blockIndependent, .contentSize = raw_size}};
+}
+
+/* ---- files of what was selected ---- */
+
+static granary_err
+frame_file(const granary_frame *frame, void **ret_data, uint64_t *ret_size)
+{
+    uint64_t data_size, meta_size;
+    granary_err err = gr_arrow_measure(frame, &data_size, &meta_size);
+    void *data, *meta;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    data = gr_data_alloc(data_size);
+    meta = gr_data_alloc(meta_size);
+    if (data == NULL || meta == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "Arrow file of %llu bytes: out of memory", (unsigned long long)data_size);
+        free(data);
+    } else {
+        gr_arrow_write(frame, data, meta);
+        *ret_data = data;
+        *ret_size = data_size;
+    }
+    free(meta);
+    return err;
+}
+
+static granary_err
+tensor_file(const granary_tensor *tensor, void **ret_data, uint64_t *ret_size)
+{
+    uint64_t size = gr_npy_measure(tensor);
+    void *data = gr_data_alloc(size);
+
+    if (data == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "NPY file of %llu bytes: out of memory", (unsigned long long)size);
+    }
+    gr_npy_write(tensor, data);
+    *ret_data = data;
+    *ret_size = size;
+    return GRANARY_OK;
+}
+
+granary_err
+read_as_file(granary_client *client, granary_chunk *chunk)
+{
+    void *data = NULL;
+    uint64_t size = 0;
+    granary_err err = GRANARY_OK;
+
+    if (chunk->data != NULL) {
+        return GRANARY_OK;
+    }
+    err = chunk->kind == GRANARY_CHUNK_FRAME ? frame_file(chunk->frame, &data, &size)
+                                             : tensor_file(&chunk->tensor, &data, &size);
+    if (err == GRANARY_OK) {
+        read_drop(client, chunk);
+        chunk->owned = data;
+        chunk->data = data;
+        chunk->data_size = size;
+    }
+    return err;
+}
+
+granary_err
+read_encode_lz4(granary_client *client, granary_chunk *chunk)
+{
+    const LZ4F_preferences_t prefs = preferences(chunk->data_size);
+    uint64_t raw_size = chunk->data_size;
+    size_t room = LZ4F_compressFrameBound(raw_size, &prefs);
+    void *packed = malloc(room);
+    size_t size;
+
+    if (packed == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "LZ4 frame of %llu bytes: out of memory", (unsigned long long)raw_size);
+    }
+    size = LZ4F_compressFrame(packed, room, chunk->data, raw_size, &prefs);
+    if (LZ4F_isError(size)) {
+        free(packed);
+        return gr_fail(GRANARY_ENOMEM, "LZ4 frame of %llu bytes: %s", (unsigned long long)raw_size,
+                       LZ4F_getErrorName(size));
+    }
+    read_drop(client, chunk);
+    chunk->owned = packed;
+    chunk->data = packed;
+    chunk->data_size = size;
+    chunk->raw_size = raw_size;
+    return GRANARY_OK;
+}
+
+/* ---- from a spill file ---- */
+
+/* An LZ4 frame that is put together of blocks. */
+struct blocks {
+    char *bytes;
+    size_t size;
+    uint64_t data_size; /* of the object */
+    char *scratch;      /* LEVEL_FRAME bytes for the last block, and as many for it packed anew */
+};
+
+static void
+add_block(struct blocks *blocks, const char *stored, uint32_t size, bool raw)
+{
+    uint32_t head = htole32(size | (raw ? BLOCK_RAW : 0));
+
+    memcpy(blocks->bytes + blocks->size, &head, sizeof head);
+    memcpy(blocks->bytes + blocks->size + sizeof head, stored, size);
+    blocks->size += sizeof head + size;
+}
+
+/* A block of which only the first bytes are the object's data. */
+static granary_err
+add_part(struct blocks *blocks, const struct image *image, uint32_t frame, const char *stored, int tail)
+{
+    uint32_t entry = image->table[frame].stored;
+    int whole = (int)image_frame_size(image, frame);
+    char *packed = blocks->scratch + LEVEL_FRAME;
+    const char *raw = stored;
+    int size;
+
+    if ((entry & FRAME_RAW) == 0) {
+        if (LZ4_decompress_safe(stored, blocks->scratch, (int)FRAME_SIZE(entry), whole) != whole) {
+            return image_damaged(image, image->record.at, "a frame cannot be unpacked");
+        }
+        raw = blocks->scratch;
+    }
+    size = LZ4_compress_default(raw, packed, tail, tail - 1);
+    if (size > 0) {
+        add_block(blocks, packed, (uint32_t)size, false);
+    } else {
+        add_block(blocks, raw, (uint32_t)tail, true);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+add_frame(void *context, const struct image *image, uint32_t frame, const char *stored)
+{
+    struct blocks *blocks = context;
+    uint64_t left = blocks->data_size - frame * LEVEL_FRAME;
+    uint32_t entry = image->table[frame].stored;
+
+    if (left < image_frame_size(image, frame)) {
+        return add_part(blocks, image, frame, stored, (int)left);
+    }
+    add_block(blocks, stored, FRAME_SIZE(entry), (entry & FRAME_RAW) != 0);
+    return GRANARY_OK;
+}
+
+/* Room for the frames that hold data, each with a head; before them the frame's header, behind them its end. */
+static granary_err
+read_blocks(const struct image *image, uint64_t data_size, struct blocks *blocks)
+{
+    const LZ4F_preferences_t prefs = preferences(data_size);
+    uint32_t count = image_frames(data_size);
+    size_t room = LZ4F_HEADER_SIZE_MAX + sizeof(uint32_t);
+    LZ4F_cctx *context = NULL;
+    granary_err err = GRANARY_OK;
+    size_t head;
+
+    for (uint32_t i = 0; i < count; i++) {
+        room += sizeof(uint32_t) + LEVEL_FRAME * (i + 1 == count) + FRAME_SIZE(image->table[i].stored);
+    }
+    blocks->data_size = data_size;
+    blocks->bytes = malloc(room);
+    blocks->scratch = malloc(2 * LEVEL_FRAME);
+    if (blocks->bytes == NULL || blocks->scratch == NULL ||
+        LZ4F_isError(LZ4F_createCompressionContext(&context, LZ4F_VERSION))) {
+        return gr_fail(GRANARY_ENOMEM, "LZ4 frame: out of memory");
+    }
+    head = LZ4F_compressBegin(context, blocks->bytes, room, &prefs);
+    (void)LZ4F_freeCompressionContext(context);
+    if (LZ4F_isError(head)) {
+        return gr_fail(GRANARY_EFAILED, "LZ4 frame: %s", LZ4F_getErrorName(head));
+    }
+    blocks->size = head;
+    err = image_read(image, 0, count, add_frame, blocks, NULL);
+    if (err == GRANARY_OK) {
+        memset(blocks->bytes + blocks->size, 0, sizeof(uint32_t)); /* the end mark */
+        blocks->size += sizeof(uint32_t);
+    }
+    return err;
+}
+
+/* The spill file of that number; -1: not to be had. The instance's root tells where they are. */
+static int
+open_spill_file(const granary_client *client, uint32_t number, char *path, size_t path_size)
+{
+    char root[64];
+    char directory[sizeof((struct gr_root *)0)->spill_dir] = "";
+    ssize_t got = -1;
+    int fd;
+
+    (void)snprintf(root, sizeof root, "%sroot", gr_client_instance(client)->shm_prefix);
+    fd = shm_open(root, O_RDONLY | O_CLOEXEC, 0);
+    if (fd >= 0) {
+        got = pread(fd, directory, sizeof directory, offsetof(struct gr_root, spill_dir));
+        gr_fd_close(&fd);
+    }
+    if (got != (ssize_t)sizeof directory || directory[0] == '\0' || memchr(directory, '\0', sizeof directory) == NULL) {
+        return -1;
+    }
+    (void)snprintf(path, path_size, "%s/spill.%u", directory, number);
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+bool
+read_spilled_lz4(const struct reading *reading, granary_chunk *chunk)
+{
+    struct blocks blocks = {.bytes = NULL};
+    struct level_object object = {.id = reading->id};
+    struct image image = {.fd = -1};
+    granary_object_info info;
+    char path[600];
+    int fd = -1;
+    granary_err err;
+
+    if (granary_object_info_get(reading->client, reading->id, &info) != GRANARY_OK ||
+        info.state != GRANARY_OBJECT_SPILLED || info.data_size == 0 ||
+        gr_client_stamp(reading->client, reading->id, &object.stamp) != GRANARY_OK) {
+        return false;
+    }
+    object.data_size = info.data_size;
+    object.meta_size = (uint32_t)info.meta_size;
+    fd = open_spill_file(reading->client, info.segment, path, sizeof path);
+    if (fd < 0) {
+        return false;
+    }
+    err = image_open(&image, fd, path, &object, info.offset);
+    if (err == GRANARY_OK) {
+        err = read_blocks(&image, info.data_size, &blocks);
+    }
+    image_close(&image);
+    gr_fd_close(&fd);
+    free(blocks.scratch);
+    if (err != GRANARY_OK) {
+        free(blocks.bytes);
+        return false;
+    }
+    chunk->owned = blocks.bytes;
+    chunk->data = blocks.bytes;
+    chunk->data_size = blocks.size;
+    chunk->raw_size = info.data_size;
+    chunk->passed_through = true;
+    return true;
+}
