@@ -105,7 +105,7 @@ add_outputs(struct execution_graph *graph, uint32_t number, const Granary__Subta
 }
 
 static granary_err
-add_inputs(struct execution_graph *graph, uint32_t number, const Granary__Subtask *message)
+add_inputs(struct execution_graph *graph, uint32_t number, const Granary__Subtask *message, bool external)
 {
     struct subtask *subtask = &graph->subtasks.items[number];
 
@@ -120,6 +120,14 @@ add_inputs(struct execution_graph *graph, uint32_t number, const Granary__Subtas
                 continue;
             }
             position = object_find(graph, id_of(operand->object));
+            if (position == NONE && external) {
+                position = object_add(graph, id_of(operand->object), NONE, true);
+                if (position == NONE) {
+                    return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+                }
+                graph->objects.items[position].state = OBJECT_PRESENT;
+                graph->objects.items[position].node = -1;
+            }
             if (position == NONE) {
                 return gr_fail(GRANARY_EFAILED, "node '%s': the plan reads an object that nobody makes",
                                message->ops[i]->node);
@@ -201,7 +209,7 @@ execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         uint32_t number = first + (uint32_t)i;
 
-        err = add_inputs(graph, number, subtasks[i].subtask);
+        err = add_inputs(graph, number, subtasks[i].subtask, subtasks[i].external);
         if (err == GRANARY_OK) {
             err = add_before(graph, number, subtasks[i].after, subtasks[i].after_count);
         }

@@ -158,8 +158,13 @@ execution_graph_lose(struct execution_graph *graph, uint32_t number, const Proto
     bool news = false;
 
     for (size_t i = 0; i < lost_count && !graph->cancelled; i++) {
-        if (object_find(graph, id_of(lost[i])) == NONE) {
-            return gr_fail(GRANARY_ENOENT, "an input is gone, and this graph does not make it");
+        uint32_t position = object_find(graph, id_of(lost[i]));
+
+        if (position == NONE || graph->objects.items[position].producer == NONE) {
+            char text[GRANARY_ID_TEXT + 1];
+
+            granary_id_format(id_of(lost[i]), text);
+            return gr_fail(GRANARY_ENOENT, "input %s is not there (any more), and this graph does not make it", text);
         }
     }
     graph->counts.retries++;

@@ -16,7 +16,7 @@
  *
  * Life of an object: MISSING until its producer succeeds, then PRESENT; FREED when its last consumer has succeeded,
  * unless it is kept. A lost object is MISSING again and its producer runs again, and so do the producers of what that
- * needs.
+ * needs. An object that was there before the graph is PRESENT and kept from the beginning; lost, it is an error.
  */
 #ifndef SCHED_EXECUTION_GRAPH_H
 #define SCHED_EXECUTION_GRAPH_H

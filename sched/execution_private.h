@@ -13,7 +13,7 @@ enum object_state { OBJECT_MISSING, OBJECT_PRESENT, OBJECT_FREED };
 
 struct object {
     granary_id id;
-    uint32_t producer;       /* subtask */
+    uint32_t producer;       /* subtask; NONE: it was there before the graph */
     uint32_t consumers;      /* edges */
     uint32_t consumers_left; /* inputs, not yet done with, that name it */
     int32_t node;            /* NUMA node it lies on, while PRESENT */

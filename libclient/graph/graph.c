@@ -20,11 +20,12 @@ out_of_memory(void)
 struct work {
     Granary__Graph *message;
     size_t count;
-    size_t *by_name;  /* positions, ordered by name */
-    int *ops;         /* by position */
-    size_t **inputs;  /* by position: positions */
-    size_t *order;    /* positions, inputs first */
-    size_t *place_of; /* by position: place in order */
+    size_t *by_name;        /* positions, ordered by name */
+    int *ops;               /* by position */
+    enum gr_yields *yields; /* by position */
+    size_t **inputs;        /* by position: positions */
+    size_t *order;          /* positions, inputs first */
+    size_t *place_of;       /* by position: place in order */
 };
 
 static void
@@ -35,6 +36,7 @@ work_free(struct work *work)
     }
     free(work->by_name);
     free(work->ops);
+    free(work->yields);
     free(work->inputs);
     free(work->order);
     free(work->place_of);
@@ -47,11 +49,12 @@ work_alloc(struct work *work)
 
     work->by_name = calloc(count, sizeof *work->by_name);
     work->ops = calloc(count, sizeof *work->ops);
+    work->yields = calloc(count, sizeof *work->yields);
     work->inputs = calloc(count, sizeof *work->inputs);
     work->order = calloc(count, sizeof *work->order);
     work->place_of = calloc(count, sizeof *work->place_of);
-    return work->by_name == NULL || work->ops == NULL || work->inputs == NULL || work->order == NULL ||
-                   work->place_of == NULL
+    return work->by_name == NULL || work->ops == NULL || work->yields == NULL || work->inputs == NULL ||
+                   work->order == NULL || work->place_of == NULL
                ? out_of_memory()
                : GRANARY_OK;
 }
@@ -173,18 +176,11 @@ find_op(const Granary__Node *node, int *ret_op)
         node, gr_fail(GRANARY_ENOENT, "there is no operator '%.60s'%s", node->op, gr_nearest_hint(&nearest, hint)));
 }
 
-static const char *
-yields_text(enum gr_yields yields)
-{
-    return yields == GR_YIELDS_FRAME ? "a frame" : yields == GR_YIELDS_TENSOR ? "a tensor" : "nothing";
-}
-
-/* Find the inputs of a node; they must yield what its operator works on. ops of all nodes are known. */
+/* Find the inputs of a node. */
 static granary_err
 resolve_inputs(struct work *work, size_t position)
 {
     const Granary__Node *node = work->message->nodes[position];
-    const struct gr_op_info *info = gr_op_info((enum gr_tile_op)work->ops[position]);
 
     work->inputs[position] = calloc(node->n_inputs + 1, sizeof **work->inputs);
     if (work->inputs[position] == NULL) {
@@ -192,16 +188,9 @@ resolve_inputs(struct work *work, size_t position)
     }
     for (size_t i = 0; i < node->n_inputs; i++) {
         size_t input = find_node(work, node->inputs[i]);
-        const struct gr_op_info *from;
 
         if (input == SIZE_MAX) {
             return no_node(work, node->inputs[i]);
-        }
-        from = gr_op_info((enum gr_tile_op)work->ops[input]);
-        if (info->yields != GR_YIELDS_NONE && from->yields != info->yields) {
-            return gr_fail(GRANARY_ETYPE, "it works on %s, but its input '%.100s' (%s) yields %s",
-                           info->yields == GR_YIELDS_FRAME ? "frames" : "tensors", node->inputs[i], from->name,
-                           yields_text(from->yields));
         }
         work->inputs[position][i] = input;
     }
@@ -314,6 +303,61 @@ order_nodes(struct work *work)
     return err;
 }
 
+/* ---- what flows ---- */
+
+static const char *
+yields_text(enum gr_yields yields)
+{
+    static const char *const texts[] = {
+        [GR_YIELDS_NONE] = "nothing",
+        [GR_YIELDS_FRAME] = "a frame",
+        [GR_YIELDS_TENSOR] = "a tensor",
+        [GR_YIELDS_OBJECTS] = "objects",
+    };
+
+    return texts[yields];
+}
+
+/* The inputs of a node must yield what its operator works on. */
+static granary_err
+check_kind(struct work *work, size_t position)
+{
+    const Granary__Node *node = work->message->nodes[position];
+    const struct gr_op_info *info = gr_op_info((enum gr_tile_op)work->ops[position]);
+    const size_t *inputs = work->inputs[position];
+
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const char *op = work->message->nodes[inputs[i]]->op;
+        enum gr_yields from = work->yields[inputs[i]];
+
+        if ((info->yields == GR_YIELDS_FRAME || info->yields == GR_YIELDS_TENSOR) && from != info->yields) {
+            return gr_fail(GRANARY_ETYPE, "it works on %s, but its input '%.100s' (%s) yields %s",
+                           info->yields == GR_YIELDS_FRAME ? "frames" : "tensors", node->inputs[i], op,
+                           yields_text(from));
+        }
+        if (info->yields != GR_YIELDS_NONE && from == GR_YIELDS_NONE) {
+            return gr_fail(GRANARY_ETYPE, "it needs something to work on, but its input '%.100s' (%s) yields nothing",
+                           node->inputs[i], op);
+        }
+    }
+    work->yields[position] = info->yields == GR_YIELDS_SAME ? work->yields[inputs[0]] : info->yields;
+    return GRANARY_OK;
+}
+
+static granary_err
+check_kinds(struct work *work)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t place = 0; place < work->count && err == GRANARY_OK; place++) {
+        err = check_kind(work, work->order[place]);
+        if (err != GRANARY_OK) {
+            err = node_fail(work->message->nodes[work->order[place]], err);
+        }
+    }
+    return err;
+}
+
 /* ---- targets ---- */
 
 /* Without targets: the nodes nobody reads. */
@@ -372,6 +416,10 @@ resolve_targets(struct work *work, struct gr_graph *graph)
         if (position == SIZE_MAX) {
             return gr_fail_in(no_node(work, message->targets[i]), "target '%.100s'", message->targets[i]);
         }
+        if (work->ops[position] == GR_TILE_object) {
+            return node_fail(work->message->nodes[position],
+                             gr_fail(GRANARY_EINVAL, "its objects are there already: it cannot be a target"));
+        }
         graph->targets[i] = work->place_of[position];
     }
     return GRANARY_OK;
@@ -394,6 +442,7 @@ fill_nodes(struct work *work, struct gr_graph *graph)
 
         node->node = work->message->nodes[position];
         node->op = work->ops[position];
+        node->yields = work->yields[position];
         node->input_count = node->node->n_inputs;
         node->inputs = work->inputs[position];
         for (size_t i = 0; i < node->input_count; i++) {
@@ -413,7 +462,8 @@ build(struct work *work, struct gr_graph *graph)
         return gr_fail(GRANARY_EINVAL, "the graph has no nodes");
     }
     if ((err = work_alloc(work)) != GRANARY_OK || (err = order_names(work)) != GRANARY_OK ||
-        (err = check_nodes(work)) != GRANARY_OK || (err = order_nodes(work)) != GRANARY_OK) {
+        (err = check_nodes(work)) != GRANARY_OK || (err = order_nodes(work)) != GRANARY_OK ||
+        (err = check_kinds(work)) != GRANARY_OK) {
         return err;
     }
     if (work->message->n_targets == 0 && (err = choose_targets(work)) != GRANARY_OK) {

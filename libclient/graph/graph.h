@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "graph/ops.h"
 #include "graph/schema.h"
 #include "schema/granary.pb-c.h"
 
@@ -36,8 +37,8 @@ Granary__Attr *gr_attr_copy(const Granary__Attr *attr);
 /* ---- the check before anything runs ---- */
 
 /* What a node yields. */
-struct gr_node_type {
-    bool known; /* false: it depends on a file that was not read yet */
+struct gr_node_type { /* of frames and tensors */
+    bool known;       /* false: it depends on a file that was not read yet */
     bool is_tensor;
     struct gr_schema schema; /* frames */
     granary_dtype dtype;     /* tensors */
@@ -55,7 +56,8 @@ struct gr_graph {
 };
 struct gr_graph_node {
     const Granary__Node *node; /* borrowed from message */
-    int op;                    /* enum gr_tile_op, see graph/ops.h */
+    int op;                    /* enum gr_tile_op */
+    enum gr_yields yields;     /* never SAME */
     size_t input_count;
     size_t *inputs; /* positions in nodes, smaller than its own */
     struct gr_node_type type;

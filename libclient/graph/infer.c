@@ -10,10 +10,10 @@ infer_node(struct gr_graph *graph, struct gr_graph_node *node)
     const struct gr_node_type *inputs[2];
     struct gr_node_type type = {0};
     granary_err err = GRANARY_OK;
-    enum gr_yields yields = gr_op_info((enum gr_tile_op)node->op)->yields;
 
-    /* A file's schema comes from the caller; null yields nothing that has a type. */
-    if (node->type.known || node->op == GR_TILE_read_csv || yields == GR_YIELDS_NONE) {
+    /* A file's schema comes from the caller; only frames and tensors have a type. */
+    if (node->type.known || node->op == GR_TILE_read_csv ||
+        (node->yields != GR_YIELDS_FRAME && node->yields != GR_YIELDS_TENSOR)) {
         return GRANARY_OK;
     }
     for (size_t i = 0; i < node->input_count; i++) {
@@ -22,13 +22,13 @@ infer_node(struct gr_graph *graph, struct gr_graph_node *node)
             return GRANARY_OK;
         }
     }
-    err = yields == GR_YIELDS_FRAME ? infer_frame(node, inputs, &type) : infer_tensor(node, inputs, &type);
+    err = node->yields == GR_YIELDS_FRAME ? infer_frame(node, inputs, &type) : infer_tensor(node, inputs, &type);
     if (err != GRANARY_OK) {
         gr_schema_free(&type.schema);
         return node_fail(node->node, err);
     }
     type.known = true;
-    type.is_tensor = yields == GR_YIELDS_TENSOR;
+    type.is_tensor = node->yields == GR_YIELDS_TENSOR;
     node->type = type;
     return GRANARY_OK;
 }

@@ -6,6 +6,7 @@
 #include "graph/expr.h"
 #include "graph/join.h"
 #include "graph/node.h"
+#include "graph/user.h"
 
 static const Granary__Attr *
 find(const struct gr_graph_node *node, const char *name)
@@ -173,6 +174,8 @@ infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *
         return gr_schema_copy(input, &type->schema);
     case GR_TILE_join:
         return infer_join(node, input, &inputs[1]->schema, &type->schema);
+    case GR_TILE_map_chunk:
+        return user_infer_frame(node, input, &type->schema);
     default:
         assert(!"an operator that yields a frame has no rule");
         return gr_fail(GRANARY_EUNSUPPORTED, "its columns cannot be told");

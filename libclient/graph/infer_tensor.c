@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "graph/node.h"
+#include "graph/user.h"
 
 enum { DIMS_MAX = 8 };
 
@@ -320,6 +321,8 @@ infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const 
         return infer_reduce(node, inputs[0], type);
     case GR_TILE_matmul:
         return infer_matmul(inputs, type);
+    case GR_TILE_map_chunk:
+        return user_infer_tensor(node, inputs[0], type);
     default:
         assert(!"an operator that yields a tensor has no rule");
         return gr_fail(GRANARY_EUNSUPPORTED, "its shape cannot be told");

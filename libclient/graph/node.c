@@ -11,6 +11,7 @@
 #include "graph/expr.h"
 #include "graph/join.h"
 #include "graph/nearest.h"
+#include "graph/user.h"
 
 granary_err
 node_fail(const Granary__Node *node, granary_err err)
@@ -447,14 +448,32 @@ check_nothing(const Granary__Node *node)
 
 /* One an operator. */
 static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
-    [GR_TILE_read_csv] = check_read_csv, [GR_TILE_select] = check_select,   [GR_TILE_filter] = check_filter,
-    [GR_TILE_assign] = check_assign,     [GR_TILE_groupby] = check_groupby, [GR_TILE_sort] = check_sort,
-    [GR_TILE_head] = check_head,         [GR_TILE_join] = check_join,       [GR_TILE_random] = check_random,
-    [GR_TILE_arange] = check_arange,     [GR_TILE_add] = check_binary,      [GR_TILE_subtract] = check_binary,
-    [GR_TILE_multiply] = check_binary,   [GR_TILE_divide] = check_binary,   [GR_TILE_negative] = check_nothing,
-    [GR_TILE_sqrt] = check_nothing,      [GR_TILE_exp] = check_nothing,     [GR_TILE_log] = check_nothing,
-    [GR_TILE_sum] = check_nothing,       [GR_TILE_mean] = check_nothing,    [GR_TILE_matmul] = check_nothing,
-    [GR_TILE_null] = check_nothing,
+    [GR_TILE_read_csv] = check_read_csv,
+    [GR_TILE_select] = check_select,
+    [GR_TILE_filter] = check_filter,
+    [GR_TILE_assign] = check_assign,
+    [GR_TILE_groupby] = check_groupby,
+    [GR_TILE_sort] = check_sort,
+    [GR_TILE_head] = check_head,
+    [GR_TILE_join] = check_join,
+    [GR_TILE_random] = check_random,
+    [GR_TILE_arange] = check_arange,
+    [GR_TILE_add] = check_binary,
+    [GR_TILE_subtract] = check_binary,
+    [GR_TILE_multiply] = check_binary,
+    [GR_TILE_divide] = check_binary,
+    [GR_TILE_negative] = check_nothing,
+    [GR_TILE_sqrt] = check_nothing,
+    [GR_TILE_exp] = check_nothing,
+    [GR_TILE_log] = check_nothing,
+    [GR_TILE_sum] = check_nothing,
+    [GR_TILE_mean] = check_nothing,
+    [GR_TILE_matmul] = check_nothing,
+    [GR_TILE_object] = user_check_object,
+    [GR_TILE_map_chunk] = user_check_map_chunk,
+    [GR_TILE_call] = user_check_call,
+    [GR_TILE_exec] = user_check_exec,
+    [GR_TILE_null] = user_check_null,
 };
 
 static granary_err

@@ -14,11 +14,12 @@ enum gr_tile_op {
     GR_TILE_COUNT
 };
 
-enum gr_yields { GR_YIELDS_NONE, GR_YIELDS_FRAME, GR_YIELDS_TENSOR };
+/* OBJECTS: any bytes. SAME: as its input, so only of an operator, never of a node of a checked graph. */
+enum gr_yields { GR_YIELDS_NONE, GR_YIELDS_FRAME, GR_YIELDS_TENSOR, GR_YIELDS_OBJECTS, GR_YIELDS_SAME };
 
 struct gr_op_info {
     const char *name;
-    enum gr_yields yields; /* its inputs are of the same kind; NONE takes any */
+    enum gr_yields yields; /* of FRAME and TENSOR the inputs are of the same kind; the others take any */
     int min_inputs;
     int max_inputs;
     const char *summary;

@@ -58,12 +58,22 @@ colour_of_inputs(const struct fusing *f, const struct gr_chunk *chunk)
     for (uint32_t k = 0; k < chunk->input_count; k++) {
         uint32_t theirs = f->colour[inputs[k].op];
 
-        if ((colour != GR_FUSE_NONE && theirs != colour) || f->readers[inputs[k].op] > READERS_MAX) {
+        if (theirs == GR_FUSE_NONE || (colour != GR_FUSE_NONE && theirs != colour) ||
+            f->readers[inputs[k].op] > READERS_MAX ||
+            gr_chunk_op_is_user((enum gr_chunk_op)chunk_of(f, inputs[k].op)->op)) {
             return GR_FUSE_NONE;
         }
         colour = theirs;
     }
     return colour;
+}
+
+static void
+take_colour(struct fusing *f, uint32_t op, uint32_t colour)
+{
+    f->colour[op] = colour;
+    f->colour_ops[colour]++;
+    f->colour_bytes[colour] += chunk_of(f, op)->bytes;
 }
 
 static void
@@ -73,19 +83,21 @@ colour_ops(struct fusing *f)
         const struct gr_chunk *chunk = chunk_of(f, op);
         uint32_t colour = GR_FUSE_NONE;
 
-        if (!f->live[op]) {
+        if (!f->live[op] || chunk->op == GR_CHUNK_object) {
             continue;
         }
-        if (chunk->op != GR_CHUNK_null) {
+        if (chunk->joins && op > f->from && f->live[op - 1]) { /* it reads what that reads: no cycle */
+            take_colour(f, op, f->colour[op - 1]);
+            continue;
+        }
+        if (chunk->op != GR_CHUNK_null && !gr_chunk_op_is_user((enum gr_chunk_op)chunk->op)) {
             colour = colour_of_inputs(f, chunk);
         }
         if (colour == GR_FUSE_NONE || f->colour_ops[colour] >= OPS_MAX ||
             f->colour_bytes[colour] + chunk->bytes > BYTES_MAX) {
             colour = f->colours++;
         }
-        f->colour[op] = colour;
-        f->colour_ops[colour]++;
-        f->colour_bytes[colour] += chunk->bytes;
+        take_colour(f, op, colour);
     }
 }
 
@@ -101,7 +113,7 @@ list_ops(struct fusing *f)
     }
     f->first[f->colours] = at;
     for (uint32_t op = f->from; op < f->chunks->count; op++) {
-        if (f->live[op]) {
+        if (f->colour[op] != GR_FUSE_NONE) {
             f->ops[f->first[f->colour[op]]++] = op;
         }
     }
@@ -129,7 +141,7 @@ next_input(const struct fusing *f, struct visit *visit)
         while (visit->input < chunk->input_count) {
             uint32_t colour = f->colour[inputs[visit->input++].op];
 
-            if (colour != visit->colour && f->number[colour] == GR_FUSE_NONE) {
+            if (colour != GR_FUSE_NONE && colour != visit->colour && f->number[colour] == GR_FUSE_NONE) {
                 return colour;
             }
         }

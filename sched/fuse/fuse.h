@@ -7,6 +7,9 @@
  * whole fan-out would run one after the other. A value read both inside and outside stays inside and becomes an object,
  * too: the outside waits for the end of the subtask, which costs less than another subtask for each such reader.
  *
+ * User code is a subtask of its own, or shares one with others of its array that read the same; nothing is fused into
+ * it. Objects that are there already have no subtask.
+ *
  * Subtasks come in depth-first order from the roots: the inputs of each, in order, then itself. It is a topological
  * order, and one in which what was made is used up soon; it gives numbers and priorities.
  */
@@ -19,7 +22,7 @@
 
 struct gr_fused {
     uint32_t count;  /* subtasks */
-    uint32_t *of;    /* by operator: its subtask, GR_FUSE_NONE when no root needs it */
+    uint32_t *of;    /* by operator: its subtask; GR_FUSE_NONE when no root needs it, or it is there already */
     uint32_t *first; /* by subtask: where its operators begin in ops; count + 1 entries */
     uint32_t *ops;   /* operators by subtask, in order */
 };

@@ -21,7 +21,7 @@ no_memory(void)
 static bool
 is_frame(const struct gr_step *step)
 {
-    return !step->type->is_tensor && step->op != GR_TILE_null;
+    return step->yields == GR_YIELDS_FRAME;
 }
 
 /* ---- what each step then yields ---- */
@@ -228,6 +228,9 @@ settle(struct pruning *p, size_t i)
         return err;
     case GR_TILE_assign:
         return settle_assign(p, i);
+    case GR_TILE_map_chunk: /* the function makes what was declared, whoever reads it */
+        memset(step->present, true, own->count * sizeof(bool));
+        return GRANARY_OK;
     case GR_TILE_join:
         return settle_join(p, i);
     default:
@@ -276,6 +279,19 @@ need_one(bool *needed, size_t count)
     }
 }
 
+/* User code is given frames as they are. */
+static void
+need_all(struct pruning *p, const struct gr_step *step)
+{
+    for (size_t k = 0; k < step->input_count && step->yields == GR_YIELDS_OBJECTS; k++) {
+        const struct gr_step *input = &p->steps->steps[step->inputs[k]];
+
+        if (is_frame(input)) {
+            memset(p->needed[step->inputs[k]], true, input->type->schema.count * sizeof(bool));
+        }
+    }
+}
+
 static granary_err
 collect_needs(struct pruning *p)
 {
@@ -285,6 +301,9 @@ collect_needs(struct pruning *p)
         const struct gr_step *step = &p->steps->steps[i];
 
         if (step->dead || !is_frame(step)) {
+            if (!step->dead) {
+                need_all(p, step);
+            }
             continue;
         }
         need_one(p->needed[i], step->type->schema.count);

@@ -18,6 +18,7 @@
 struct gr_step {
     const Granary__Node *origin; /* whose name messages tell; its attributes, unless own_attrs is set */
     enum gr_tile_op op;
+    enum gr_yields yields;
     bool dead;
     bool is_target;
     const char *name; /* the user's, of the node at this place: what a target is called */

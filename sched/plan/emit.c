@@ -112,7 +112,7 @@ keep_roots(struct emission *e, const struct gr_piece *roots, size_t root_count)
 static bool
 set_id(const struct emission *e, struct gr_piece piece, ProtobufCBinaryData *ret_bytes)
 {
-    granary_id id = gr_id_of_chunk(e->plan->id_key, piece.op, piece.output);
+    granary_id id = plan_object(e->plan, piece);
 
     ret_bytes->data = malloc(sizeof id.bytes);
     if (ret_bytes->data == NULL) {
@@ -194,11 +194,18 @@ set_attrs(const struct emission *e, const struct gr_chunk *chunk, Granary__Chunk
     return op->attrs != NULL;
 }
 
-/* The node an operator came from; those added for files before there are steps carry the node's position, too. */
-static const char *
-node_name(const struct gr_plan *plan, uint32_t step)
+granary_id
+plan_object(const struct gr_plan *plan, struct gr_piece piece)
 {
-    return plan->steps != NULL ? plan->steps->steps[step].origin->name : plan->graph->nodes[step].node->name;
+    return plan->chunks.chunks[piece.op].op == GR_CHUNK_object ? gr_chunk_object(&plan->chunks, piece)
+                                                               : gr_id_of_chunk(plan->id_key, piece.op, piece.output);
+}
+
+/* Those added for files before there are steps carry the node's position, too. */
+const Granary__Node *
+plan_node(const struct gr_plan *plan, uint32_t step)
+{
+    return plan->steps != NULL ? plan->steps->steps[step].origin : plan->graph->nodes[step].node;
 }
 
 static Granary__ChunkOp *
@@ -212,7 +219,7 @@ make_op(const struct emission *e, uint32_t subtask, uint32_t number)
     }
     granary__chunk_op__init(op);
     op->op = strdup(gr_chunk_op_name((enum gr_chunk_op)chunk->op));
-    op->node = strdup(node_name(e->plan, chunk->step));
+    op->node = strdup(plan_node(e->plan, chunk->step)->name);
     if (op->op == NULL || op->node == NULL || !set_inputs(e, subtask, chunk, op) ||
         !set_outputs(e, number, chunk, op) || !set_attrs(e, chunk, op)) {
         granary__chunk_op__free_unpacked(op, NULL);
@@ -235,6 +242,7 @@ static granary_err
 set_after(const struct emission *e, const struct gr_chunk *chunk, struct gr_plan_subtask *to)
 {
     const struct gr_piece *inputs = gr_chunk_inputs(e->chunks, chunk);
+    size_t count = 0;
     size_t kept = 0;
 
     if (chunk->input_count == 0) {
@@ -245,12 +253,14 @@ set_after(const struct emission *e, const struct gr_chunk *chunk, struct gr_plan
         return no_memory();
     }
     for (uint32_t k = 0; k < chunk->input_count; k++) {
-        to->after[k] = e->first + e->fused.of[inputs[k].op];
+        if (e->fused.of[inputs[k].op] != GR_FUSE_NONE) { /* else it is there already */
+            to->after[count++] = e->first + e->fused.of[inputs[k].op];
+        }
     }
-    if (chunk->input_count > 1) {
-        qsort(to->after, chunk->input_count, sizeof *to->after, compare_numbers);
+    if (count > 1) {
+        qsort(to->after, count, sizeof *to->after, compare_numbers);
     }
-    for (uint32_t k = 0; k < chunk->input_count; k++) {
+    for (size_t k = 0; k < count; k++) {
         if (k == 0 || to->after[k] != to->after[kept - 1]) {
             to->after[kept++] = to->after[k];
         }
@@ -275,6 +285,23 @@ estimate_bytes(const struct emission *e, uint32_t subtask)
         }
     }
     return memory > 0 && bytes > memory / 4 ? memory / 4 : bytes;
+}
+
+/* Whether a subtask reads objects that were there before. */
+static bool
+reads_external(const struct emission *e, uint32_t subtask)
+{
+    for (uint32_t at = e->fused.first[subtask]; at < e->fused.first[subtask + 1]; at++) {
+        const struct gr_chunk *chunk = &e->chunks->chunks[e->fused.ops[at]];
+        const struct gr_piece *inputs = gr_chunk_inputs(e->chunks, chunk);
+
+        for (uint32_t k = 0; k < chunk->input_count && chunk->op != GR_CHUNK_null; k++) {
+            if (e->chunks->chunks[inputs[k].op].op == GR_CHUNK_object) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 static granary_err
@@ -303,6 +330,10 @@ make_subtask(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
         }
         subtask->n_ops++;
     }
+    if (gr_chunk_op_is_user((enum gr_chunk_op)chunk->op) && !plan_emit_user(e->plan, chunk, subtask)) {
+        return no_memory();
+    }
+    to->external = reads_external(e, s);
     to->priority = UINT32_MAX - (uint32_t)subtask->number; /* numbers are depth-first: what comes first goes first */
     to->out_bytes = estimate_bytes(e, s);
     return chunk->op == GR_CHUNK_null ? set_after(e, chunk, to) : GRANARY_OK;

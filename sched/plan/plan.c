@@ -106,7 +106,17 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
     }
     plan->tile_options = (struct gr_tile_options){options->chunk_bytes, options->memory_bytes};
     plan->session = strdup(options->session == NULL ? "" : options->session);
-    err = plan->session == NULL ? no_memory() : gr_graph_infer(plan->graph);
+    plan->key = strdup(options->graph != NULL ? options->graph : options->key != NULL ? options->key : "");
+    plan->directory = strdup(options->directory == NULL ? "" : options->directory);
+    if (plan->session == NULL || plan->key == NULL || plan->directory == NULL) {
+        err = no_memory();
+    }
+    if (err == GRANARY_OK) {
+        err = plan_bind_functions(plan, options);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_graph_infer(plan->graph);
+    }
     if (err == GRANARY_OK) {
         err = open_files(plan, options);
     }
@@ -136,6 +146,7 @@ gr_plan_destroy(struct gr_plan *plan)
     for (size_t i = 0; plan->csvs != NULL && i < plan->graph->count; i++) {
         gr_csv_destroy(plan->csvs[i]);
     }
+    plan_free_functions(plan);
     free(plan->csvs);
     free(plan->asked);
     free(plan->questions);
@@ -145,6 +156,8 @@ gr_plan_destroy(struct gr_plan *plan)
     gr_buf_free(&plan->subtasks);
     gr_graph_destroy(plan->graph);
     free(plan->session);
+    free(plan->key);
+    free(plan->directory);
     free(plan->id_key);
     free(plan);
 }
@@ -318,7 +331,7 @@ plan_all(struct gr_plan *plan, struct gr_plan_batch *batch)
         err = gr_optimize(plan->steps);
     }
     if (err == GRANARY_OK) {
-        err = gr_tile(plan->steps, plan->csvs, &plan->tile_options, &plan->chunks, &plan->tiled);
+        err = gr_tile(plan->steps, plan->csvs, plan->functions, &plan->tile_options, &plan->chunks, &plan->tiled);
     }
     if (err == GRANARY_OK) {
         err = collect_roots(plan, &roots, &root_count);

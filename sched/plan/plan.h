@@ -12,21 +12,28 @@
 
 #include "base/buf.h"
 #include "granary/types.h"
+#include "graph/function.h"
 #include "schema/granary.pb-c.h"
 
 struct gr_plan;
 
+/* The function that a node's text means. Errors: ENOENT none of that name · EINVAL; without the node's name */
+typedef granary_err gr_plan_find_function(void *context, const char *text, struct gr_function *ret_function);
+
 struct gr_plan_options {
-    const char *key; /* of the graph: object ids come from it (gr_id_of_chunk) */
+    const char *key;   /* object ids come from it (gr_id_of_chunk) */
+    const char *graph; /* the graph's own key, for user code; NULL: the same */
     const char *session;
-    const char *directory; /* relative file names start here */
-    int64_t chunk_bytes;   /* 0: automatic */
-    int slots;             /* executors there are, for automatic sizes; results do not depend on it */
-    uint64_t memory_bytes; /* the store's budget, 0: unknown; chunks are kept small beside it */
+    const char *directory;                /* relative file names start here */
+    int64_t chunk_bytes;                  /* 0: automatic */
+    int slots;                            /* executors there are, for automatic sizes; results do not depend on it */
+    uint64_t memory_bytes;                /* the store's budget, 0: unknown; chunks are kept small beside it */
+    gr_plan_find_function *find_function; /* NULL: there are none */
+    void *functions;                      /* its context */
 };
 
 /* *takes* graph, on success or not. Errors: what gr_graph_create() and gr_graph_infer() give; missing, unreadable
- * files: ENOENT, EPERM ... */
+ * files and functions: ENOENT, EPERM ... */
 granary_err gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, struct gr_plan **ret_plan);
 void gr_plan_destroy(struct gr_plan *plan);
 
@@ -39,6 +46,7 @@ struct gr_plan_subtask {
     uint32_t priority;  /* depth-first: higher runs first among ready ones */
     uint64_t out_bytes; /* estimate of what it will put into the store */
     bool feeds;         /* its Done is to be given to gr_plan_feed() */
+    bool external;      /* some of its inputs were objects before the graph was */
 };
 struct gr_plan_batch {
     struct gr_plan_subtask *subtasks;
@@ -56,6 +64,9 @@ granary_err gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__D
 
 /* Nothing more will come: when all subtasks handed out are done, the graph has succeeded. */
 bool gr_plan_complete(const struct gr_plan *plan);
+
+/* Whether a node of the graph runs a function of that library. */
+bool gr_plan_uses(const struct gr_plan *plan, const char *library, const char *version);
 
 /* Whether an object belongs to a target's result. */
 bool gr_plan_keeps(const struct gr_plan *plan, granary_id id);

@@ -34,7 +34,7 @@ set_chunks(const struct gr_plan *plan, const struct gr_tiled *tiled, Granary__Re
 {
     result->chunks = calloc(tiled->count + 1, sizeof *result->chunks);
     for (size_t i = 0; result->chunks != NULL && i < tiled->count; i++) {
-        granary_id id = gr_id_of_chunk(plan->id_key, tiled->pieces[i].op, tiled->pieces[i].output);
+        granary_id id = plan_object(plan, tiled->pieces[i]);
         Granary__Chunk *chunk;
 
         if (plan->chunks.chunks[tiled->pieces[i].op].outputs == 0) {

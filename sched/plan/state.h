@@ -30,8 +30,12 @@ struct emission;
 struct gr_plan {
     struct gr_graph *graph;
     char *session;
+    char *key; /* the graph's */
+    char *directory;
     char *id_key; /* object ids come from it: the graph's key, and a digest of what decides how the work is cut */
     struct gr_tile_options tile_options;
+
+    struct gr_function **functions; /* by node: what each map_chunk and call runs; NULL: none */
 
     struct gr_csv **csvs;       /* by node; NULL: no read_csv, or no target needs it */
     bool *asked;                /* by node: the operators of the file's stage were handed out */
@@ -69,6 +73,19 @@ granary_err plan_emit(struct gr_plan *plan, uint32_t from, const struct gr_piece
 
 granary_err plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch);
 void plan_emission_destroy(struct emission *emission);
+
+/* The object that an operator's output is. */
+granary_id plan_object(const struct gr_plan *plan, struct gr_piece piece);
+
+/* The node that an operator came from. */
+const Granary__Node *plan_node(const struct gr_plan *plan, uint32_t step);
+
+/* functions.c: look up what the nodes run. Errors: ENOENT, EINVAL; the message names the node */
+granary_err plan_bind_functions(struct gr_plan *plan, const struct gr_plan_options *options);
+void plan_free_functions(struct gr_plan *plan);
+
+/* emit_user.c: what a subtask with user code carries beside its operators. false: no memory */
+bool plan_emit_user(const struct gr_plan *plan, const struct gr_chunk *chunk, Granary__Subtask *subtask);
 
 /* Note a subtask for explain. */
 void plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask);

@@ -9,9 +9,11 @@ const char *
 gr_chunk_op_name(enum gr_chunk_op op)
 {
     static const char *const names[] = {
-#define CHUNK_OP(name) #name,
+#define CHUNK_OP(name)      #name,
+#define CHUNK_USER_OP(name) #name,
 #include "contract/chunk_ops.def"
 #undef CHUNK_OP
+        "object",
     };
 
     return names[op];
@@ -141,6 +143,7 @@ gr_chunks_add(struct gr_chunks *chunks, const struct gr_chunk_spec *spec)
         memcpy(chunks->inputs + chunks->input_count, spec->inputs, spec->input_count * sizeof *spec->inputs);
     }
     chunks->chunks[chunks->count] = (struct gr_chunk){.op = (uint8_t)spec->op,
+                                                      .joins = spec->joins,
                                                       .step = spec->step,
                                                       .outputs = spec->outputs,
                                                       .attrs = {spec->shared, spec->own},
@@ -149,4 +152,14 @@ gr_chunks_add(struct gr_chunks *chunks, const struct gr_chunk_spec *spec)
                                                       .bytes = spec->bytes};
     chunks->input_count += spec->input_count;
     return (struct gr_piece){.op = chunks->count++, .output = 0};
+}
+
+granary_id
+gr_chunk_object(const struct gr_chunks *chunks, struct gr_piece piece)
+{
+    const char *text = chunks->sets[chunks->chunks[piece.op].attrs[0]].attrs[0]->strings[piece.output];
+    granary_id id = {{0}};
+
+    (void)granary_id_parse(text, strlen(text), &id); /* who added it has looked */
+    return id;
 }

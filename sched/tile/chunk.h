@@ -16,13 +16,22 @@
 #include "schema/granary.pb-c.h"
 
 enum gr_chunk_op {
-#define CHUNK_OP(name) GR_CHUNK_##name,
+#define CHUNK_OP(name)      GR_CHUNK_##name,
+#define CHUNK_USER_OP(name) GR_CHUNK_##name,
 #include "contract/chunk_ops.def"
 #undef CHUNK_OP
+    GR_CHUNK_object, /* nothing to run: its outputs are objects that are there, named by the attribute "ids" */
     GR_CHUNK_COUNT
 };
 
 const char *gr_chunk_op_name(enum gr_chunk_op op);
+
+/* Whether it runs user code: a subtask has nothing but that, or none of it. */
+static inline bool
+gr_chunk_op_is_user(enum gr_chunk_op op)
+{
+    return op == GR_CHUNK_call || op == GR_CHUNK_exec;
+}
 
 /* Output `output` of operator `op`. For null, which has none, it means "after". */
 struct gr_piece {
@@ -35,6 +44,7 @@ typedef uint32_t gr_attrs;
 
 struct gr_chunk {
     uint8_t op;        /* enum gr_chunk_op */
+    bool joins;        /* user code: of the same subtask as the operator before it */
     uint32_t step;     /* of gr_steps */
     uint32_t outputs;  /* how many */
     gr_attrs attrs[2]; /* shared, its own */
@@ -74,6 +84,7 @@ void gr_attrs_add(struct gr_chunks *chunks, gr_attrs set, Granary__Attr *attr);
 
 struct gr_chunk_spec {
     enum gr_chunk_op op;
+    bool joins;
     uint32_t step;
     gr_attrs shared;
     gr_attrs own;
@@ -84,6 +95,9 @@ struct gr_chunk_spec {
 };
 /* Add an operator; returns its first output. */
 struct gr_piece gr_chunks_add(struct gr_chunks *chunks, const struct gr_chunk_spec *spec);
+
+/* The object behind an output of GR_CHUNK_object. */
+granary_id gr_chunk_object(const struct gr_chunks *chunks, struct gr_piece piece);
 
 static inline const struct gr_piece *
 gr_chunk_inputs(const struct gr_chunks *chunks, const struct gr_chunk *chunk)

@@ -170,46 +170,11 @@ tiling_input(struct tiling *t, size_t i, size_t k)
     return narrow_input(t, i, k) == GRANARY_OK ? &t->scratch[k] : NULL;
 }
 
-/* Nothing but "after": one operator for the step, which reads no bytes. */
 granary_err
-tile_null(struct tiling *t, size_t i)
+gr_tile(const struct gr_steps *steps, struct gr_csv *const *csvs, struct gr_function *const *functions,
+        const struct gr_tile_options *options, struct gr_chunks *chunks, struct gr_tiled **ret_tiled)
 {
-    const struct gr_step *step = &t->steps->steps[i];
-    struct gr_tiled *out = &t->tiled[i];
-    struct gr_piece few[16];
-    struct gr_piece *after = few;
-    size_t count = 0;
-    size_t all = 0;
-    struct gr_chunk_spec spec = {.op = GR_CHUNK_null, .step = (uint32_t)i};
-
-    for (size_t k = 0; k < step->input_count; k++) {
-        all += t->tiled[step->inputs[k]].count;
-    }
-    if (all > sizeof few / sizeof few[0] && (after = malloc(all * sizeof *after)) == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    for (size_t k = 0; k < step->input_count; k++) {
-        const struct gr_tiled *input = &t->tiled[step->inputs[k]];
-
-        memcpy(after + count, input->pieces, input->count * sizeof *after);
-        count += input->count;
-    }
-    spec.inputs = after;
-    spec.input_count = count;
-    out->one = gr_chunks_add(t->chunks, &spec);
-    out->pieces = &out->one;
-    out->count = 1;
-    if (after != few) {
-        free(after);
-    }
-    return GRANARY_OK;
-}
-
-granary_err
-gr_tile(const struct gr_steps *steps, struct gr_csv *const *csvs, const struct gr_tile_options *options,
-        struct gr_chunks *chunks, struct gr_tiled **ret_tiled)
-{
-    struct tiling t = {.steps = steps, .csvs = csvs, .options = options, .chunks = chunks};
+    struct tiling t = {.steps = steps, .csvs = csvs, .functions = functions, .options = options, .chunks = chunks};
     granary_err err = GRANARY_OK;
 
     t.tiled = calloc(steps->count + 1, sizeof *t.tiled);

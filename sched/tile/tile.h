@@ -6,6 +6,7 @@
 #ifndef TILE_TILE_H
 #define TILE_TILE_H
 
+#include "graph/function.h"
 #include "optimize/steps.h"
 #include "tile/chunk.h"
 #include "tile/csv.h"
@@ -37,11 +38,12 @@ struct gr_tile_options {
  * Tile all live steps into chunks.
  *
  * csvs       by step: the READY file of each read_csv
+ * functions  by step: what each map_chunk and call runs
  * ret_tiled  by step; to be given to gr_tiled_free() with steps->count
  * Errors     ENOMEM · EINVAL too many chunks; the message names the node
  */
-granary_err gr_tile(const struct gr_steps *steps, struct gr_csv *const *csvs, const struct gr_tile_options *options,
-                    struct gr_chunks *chunks, struct gr_tiled **ret_tiled);
+granary_err gr_tile(const struct gr_steps *steps, struct gr_csv *const *csvs, struct gr_function *const *functions,
+                    const struct gr_tile_options *options, struct gr_chunks *chunks, struct gr_tiled **ret_tiled);
 void gr_tiled_free(struct gr_tiled *tiled, size_t count);
 
 #endif

@@ -1,4 +1,5 @@
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,29 +143,58 @@ read_list(const char *name, const json_t *list, Granary__Attr **ret_attr)
     return attr == NULL ? out_of_memory() : GRANARY_OK;
 }
 
+/* The text of an entry, or NULL: it is none. What users' functions and programs are given may be numbers, too. */
+static const char *
+entry_text(const char *name, const json_t *value, char ret_room[32])
+{
+    if (json_is_string(value)) {
+        return json_string_value(value);
+    }
+    if (strcmp(name, "params") != 0 && strcmp(name, "resources") != 0) {
+        return NULL;
+    }
+    switch (json_typeof(value)) {
+    case JSON_INTEGER:
+        (void)snprintf(ret_room, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        return ret_room;
+    case JSON_REAL:
+        (void)snprintf(ret_room, 32, "%.17g", json_real_value(value));
+        return ret_room;
+    case JSON_TRUE:
+        return "true";
+    case JSON_FALSE:
+        return "false";
+    default:
+        return NULL;
+    }
+}
+
 static granary_err
 read_map(const char *name, json_t *map, Granary__Attr **ret_attr)
 {
     size_t count = json_object_size(map);
     char **keys = calloc(count + 1, sizeof *keys);
     char **values = calloc(count + 1, sizeof *values);
-    granary_err err = keys == NULL || values == NULL ? out_of_memory() : GRANARY_OK;
+    char(*rooms)[32] = calloc(count + 1, sizeof *rooms);
+    granary_err err = keys == NULL || values == NULL || rooms == NULL ? out_of_memory() : GRANARY_OK;
     size_t i = 0;
     const char *key;
     json_t *value;
 
     json_object_foreach(map, key, value)
     {
+        const char *text = err == GRANARY_OK ? entry_text(name, value, rooms[i]) : NULL;
+
         if (err != GRANARY_OK) {
             break;
         }
-        if (!json_is_string(value)) {
+        if (text == NULL) {
             err = gr_fail(GRANARY_EINVAL, "parameter '%.60s', entry '%.100s' needs a string, not %s", name, key,
                           type_text(value));
             break;
         }
         keys[i] = (char *)(uintptr_t)key; /* only read */
-        values[i++] = (char *)(uintptr_t)json_string_value(value);
+        values[i++] = (char *)(uintptr_t)text;
     }
     if (err == GRANARY_OK) {
         *ret_attr = gr_attr_new_map(name, keys, values, count);
@@ -172,6 +202,7 @@ read_map(const char *name, json_t *map, Granary__Attr **ret_attr)
     }
     free(keys);
     free(values);
+    free(rooms);
     return err;
 }
 

@@ -1,0 +1,213 @@
+#include "graph/user.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/function.h"
+
+#define DTYPES "bool, int64, float64, string, date, timestamp"
+
+static const Granary__Attr *
+find(const Granary__Node *node, const char *name)
+{
+    return gr_attr_find(node->attrs, node->n_attrs, name);
+}
+
+static int64_t
+int_of(const Granary__Node *node, const char *name, int64_t fallback)
+{
+    return gr_attr_int(node->attrs, node->n_attrs, name, fallback);
+}
+
+static granary_err
+check_range(const Granary__Node *node, const char *name, int64_t least, int64_t most)
+{
+    int64_t value = int_of(node, name, least);
+
+    return value >= least && value <= most ? GRANARY_OK
+                                           : gr_fail(GRANARY_EINVAL, "parameter '%s' is %lld; it can be %lld to %lld",
+                                                     name, (long long)value, (long long)least, (long long)most);
+}
+
+bool
+gr_amount_parse(const char *text, uint64_t *ret_amount)
+{
+    unsigned long long value;
+    char *end;
+
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value == 0 || value > INT64_MAX) {
+        return false;
+    }
+    *ret_amount = value;
+    return true;
+}
+
+/* What every operator with user code may be given. */
+static granary_err
+check_limits(const Granary__Node *node)
+{
+    const Granary__Attr *resources = find(node, "resources");
+    granary_err err;
+
+    if ((err = check_range(node, "retries", 0, 1000)) != GRANARY_OK ||
+        (err = check_range(node, "timeout_ms", 0, INT64_MAX / 2000000)) != GRANARY_OK ||
+        (err = check_range(node, "memory", 0, INT64_MAX)) != GRANARY_OK) {
+        return err;
+    }
+    for (size_t i = 0; resources != NULL && i < resources->n_keys; i++) {
+        uint64_t amount;
+
+        if (resources->keys[i][0] == '\0' || !gr_amount_parse(resources->strings[i], &amount)) {
+            return gr_fail(GRANARY_EINVAL, "parameter 'resources', '%.60s': '%.40s' is no whole number above 0",
+                           resources->keys[i], resources->strings[i]);
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_function(const Granary__Node *node)
+{
+    struct gr_function_name name;
+    granary_err err = gr_function_parse(gr_attr_string(node->attrs, node->n_attrs, "function", ""), &name);
+
+    return err == GRANARY_OK ? check_limits(node) : gr_fail_in(err, "parameter 'function'");
+}
+
+static granary_err
+check_array(const Granary__Node *node)
+{
+    granary_err err = check_range(node, "count", 1, GR_CALLS_MAX);
+
+    return err == GRANARY_OK ? check_range(node, "block", 1, GR_BLOCK_MAX) : err;
+}
+
+/* ---- the operators ---- */
+
+static bool
+is_id_text(const char *text)
+{
+    size_t digits = strspn(text, "0123456789abcdefABCDEF");
+
+    return strncmp(text, "name:", 5) == 0 ? text[5] != '\0'
+                                          : digits > 0 && digits <= GRANARY_ID_TEXT && text[digits] == '\0';
+}
+
+granary_err
+user_check_object(const Granary__Node *node)
+{
+    const Granary__Attr *ids = find(node, "ids");
+
+    if (ids->n_strings == 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'ids' names no object");
+    }
+    for (size_t i = 0; i < ids->n_strings; i++) {
+        if (!is_id_text(ids->strings[i])) {
+            return gr_fail(GRANARY_EINVAL,
+                           "parameter 'ids': '%.100s' is no id: write up to 32 hex digits, or name:NAME",
+                           ids->strings[i]);
+        }
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+user_check_map_chunk(const Granary__Node *node)
+{
+    const Granary__Attr *columns = find(node, "columns");
+    granary_err err = check_function(node);
+
+    if (err == GRANARY_OK && gr_attr_bool(node->attrs, node->n_attrs, "only", false) &&
+        (columns == NULL || columns->n_keys == 0)) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'only' needs 'columns': which ones the result has");
+    }
+    for (size_t i = 0; err == GRANARY_OK && columns != NULL && i < columns->n_keys; i++) {
+        granary_dtype dtype;
+
+        if (columns->keys[i][0] == '\0') {
+            err = gr_fail(GRANARY_EINVAL, "parameter 'columns' has an empty column name");
+        } else if (!gr_csv_dtype_parse(columns->strings[i], &dtype)) {
+            err = gr_fail(GRANARY_EINVAL, "parameter 'columns', column '%s': no dtype '%.40s'; there are: " DTYPES,
+                          columns->keys[i], columns->strings[i]);
+        }
+    }
+    return err;
+}
+
+granary_err
+user_check_call(const Granary__Node *node)
+{
+    granary_err err = check_function(node);
+
+    if (err == GRANARY_OK) {
+        err = check_array(node);
+    }
+    return err == GRANARY_OK ? check_range(node, "outputs", 1, GR_CALLS_MAX / int_of(node, "count", 1)) : err;
+}
+
+granary_err
+user_check_exec(const Granary__Node *node)
+{
+    const Granary__Attr *command = find(node, "command");
+    granary_err err = check_limits(node);
+
+    if (err == GRANARY_OK && (command->n_strings == 0 || command->strings[0][0] == '\0')) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'command' names no program");
+    }
+    return err == GRANARY_OK ? check_array(node) : err;
+}
+
+granary_err
+user_check_null(const Granary__Node *node)
+{
+    return check_range(node, "count", 1, GR_ARRAY_MAX);
+}
+
+/* ---- types ---- */
+
+granary_err
+user_infer_frame(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    const Granary__Attr *columns = find(node->node, "columns");
+    bool only = gr_attr_bool(node->node->attrs, node->node->n_attrs, "only", false);
+    granary_err err = only ? GRANARY_OK : gr_schema_copy(input, schema);
+
+    if (find(node->node, "dtype") != NULL) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'dtype' is for tensors, its input is a frame: use 'columns'");
+    }
+    for (size_t i = 0; columns != NULL && i < columns->n_keys && err == GRANARY_OK; i++) {
+        int at = gr_schema_find(schema, columns->keys[i]);
+        granary_dtype dtype = GRANARY_NULLTYPE;
+
+        (void)gr_csv_dtype_parse(columns->strings[i], &dtype);
+        if (at >= 0) {
+            schema->fields[at].dtype = dtype;
+        } else {
+            err = gr_schema_add(schema, columns->keys[i], dtype);
+        }
+    }
+    return err;
+}
+
+granary_err
+user_infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+{
+    const char *dtype = gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", NULL);
+
+    if (find(node->node, "columns") != NULL) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'columns' is for frames, its input is a tensor");
+    }
+    type->dims = input->dims;
+    memcpy(type->shape, input->shape, sizeof type->shape);
+    type->dtype = input->dtype;
+    if (dtype != NULL && (!gr_csv_dtype_parse(dtype, &type->dtype) ||
+                          (type->dtype != GRANARY_INT64 && type->dtype != GRANARY_FLOAT64))) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'dtype': no dtype '%.40s' of tensors; there are: int64, float64",
+                       dtype);
+    }
+    return GRANARY_OK;
+}

@@ -1,0 +1,88 @@
+/* Which functions the nodes of a graph run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/graph.h"
+#include "plan/state.h"
+
+/* What the node says, beside what the function declares. */
+static granary_err
+check_outputs(const Granary__Node *node, enum gr_tile_op op, const struct gr_function *function)
+{
+    int64_t outputs = gr_attr_int(node->attrs, node->n_attrs, "outputs", function->outputs);
+
+    if (op == GR_TILE_map_chunk && function->outputs != 1) {
+        return gr_fail(GRANARY_EINVAL, "function %s makes %u outputs, but one is needed for each chunk",
+                       function->name.name, function->outputs);
+    }
+    if (outputs != function->outputs) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'outputs' is %lld, but function %s makes %u", (long long)outputs,
+                       function->name.name, function->outputs);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+bind_node(struct gr_plan *plan, size_t i, const struct gr_plan_options *options)
+{
+    const Granary__Node *node = plan->graph->nodes[i].node;
+    const char *text = gr_attr_string(node->attrs, node->n_attrs, "function", "");
+    struct gr_function *function = calloc(1, sizeof *function);
+    granary_err err = GRANARY_OK;
+
+    plan->functions[i] = function;
+    if (function == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+    } else if (options->find_function == NULL) {
+        err = gr_fail(GRANARY_ENOENT, "function '%.200s': no functions can be used here", text);
+    } else {
+        err = options->find_function(options->functions, text, function);
+    }
+    if (err == GRANARY_OK) {
+        err = check_outputs(node, (enum gr_tile_op)plan->graph->nodes[i].op, function);
+    }
+    return err == GRANARY_OK ? err : gr_fail_in(err, "node '%.100s' (%.40s)", node->name, node->op);
+}
+
+granary_err
+plan_bind_functions(struct gr_plan *plan, const struct gr_plan_options *options)
+{
+    granary_err err = GRANARY_OK;
+
+    plan->functions = calloc(plan->graph->count + 1, sizeof(struct gr_function *));
+    if (plan->functions == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "planning a graph: out of memory");
+    }
+    for (size_t i = 0; i < plan->graph->count && err == GRANARY_OK; i++) {
+        int op = plan->graph->nodes[i].op;
+
+        if (op == GR_TILE_call || op == GR_TILE_map_chunk) {
+            err = bind_node(plan, i, options);
+        }
+    }
+    return err;
+}
+
+void
+plan_free_functions(struct gr_plan *plan)
+{
+    for (size_t i = 0; plan->functions != NULL && i < plan->graph->count; i++) {
+        free(plan->functions[i]);
+    }
+    free(plan->functions);
+}
+
+bool
+gr_plan_uses(const struct gr_plan *plan, const char *library, const char *version)
+{
+    for (size_t i = 0; i < plan->graph->count; i++) {
+        const struct gr_function *function = plan->functions[i];
+
+        if (function != NULL && strcmp(function->name.library, library) == 0 &&
+            strcmp(function->name.version, version) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
