@@ -240,6 +240,28 @@ a_plan_that_contradicts_itself_is_refused(void **state)
     execution_graph_destroy(NULL);
 }
 
+/* An object that was there before the graph is not waited for, never freed, and not made again when it is lost. */
+static void
+objects_from_before_are_there(void **state)
+{
+    struct execution_graph *graph = execution_graph_create();
+    struct gr_plan_batch batch = build_batch(0, LINES("A < x", "B < x A"));
+
+    (void)state;
+    batch.subtasks[0].external = batch.subtasks[1].external = true;
+    assert_int_equal(execution_graph_add(graph, batch.subtasks, batch.count, keeps, NULL), GRANARY_OK);
+    build_batch_free(&batch);
+    run(graph, 0);
+    assert_freed(graph, "");
+    assert_int_equal(take(graph), 1);
+    assert_int_equal(lose(graph, 1, "x"), GRANARY_ENOENT);
+    assert_non_null(strstr(granary_error_message(), "is not there (any more), and this graph does not make it"));
+    execution_graph_cancel(graph);
+    execution_graph_fail(graph, 1);
+    assert_freed(graph, "A B");
+    execution_graph_destroy(graph);
+}
+
 /* A chain a -> b -> c -> D; b, and with it a, is gone when c wants to read it: both are made again, and freed again. */
 static void
 lineage_goes_back_as_far_as_needed(void **state)
@@ -517,6 +539,7 @@ main(void)
         cmocka_unit_test(null_subtasks_wait_for_those_before),
         cmocka_unit_test(later_batches),
         cmocka_unit_test(a_plan_that_contradicts_itself_is_refused),
+        cmocka_unit_test(objects_from_before_are_there),
         cmocka_unit_test(lineage_goes_back_as_far_as_needed),
         cmocka_unit_test(all_readers_of_a_lost_object_wait),
         cmocka_unit_test(losses_have_an_end),
