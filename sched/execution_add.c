@@ -54,6 +54,54 @@ keep_packed(struct execution_graph *graph, struct subtask *subtask, Granary__Sub
     return true;
 }
 
+/* The operators that run what a user wrote. */
+static bool
+is_user_code(const Granary__ChunkOp *op)
+{
+    return strcmp(op->op, "call") == 0 || strcmp(op->op, "map_chunk") == 0 || strcmp(op->op, "exec") == 0;
+}
+
+/* Which function it is: the same in every subtask of a graph that calls it. */
+static uint64_t
+function_of(const Granary__ChunkOp *op)
+{
+    static const char *const names[] = {"library", "version", "function", "command"};
+    uint64_t hash = gr_hash64(op->op, strlen(op->op));
+
+    for (size_t i = 0; i < op->n_attrs; i++) {
+        const Granary__Attr *attr = op->attrs[i];
+
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+            if (strcmp(attr->name, names[k]) == 0 && attr->n_strings > 0) {
+                hash = hash * 0x9e3779b97f4a7c15ull ^ gr_hash64(attr->strings[0], strlen(attr->strings[0]));
+            }
+        }
+    }
+    return hash;
+}
+
+static bool
+note_user_code(struct execution_graph *graph, struct subtask *subtask, const Granary__Subtask *message)
+{
+    size_t first = 0;
+
+    while (first < message->n_ops && !is_user_code(message->ops[first])) {
+        first++;
+    }
+    if (first == message->n_ops) {
+        return true;
+    }
+    if (!GROW(user_codes, 1)) {
+        return false;
+    }
+    subtask->user_code = graph->user_codes.count++;
+    graph->user_codes.items[subtask->user_code] = (struct user_code){.timeout_ms = message->timeout_ms,
+                                                                     .memory_bytes = message->memory_bytes,
+                                                                     .retries = message->retries,
+                                                                     .function = function_of(message->ops[first])};
+    return true;
+}
+
 static bool
 link_add(struct execution_graph *graph, uint32_t target)
 {
@@ -197,11 +245,13 @@ execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask 
                                                          .feeds = added->feeds,
                                                          .out_bytes = added->out_bytes,
                                                          .priority = added->priority,
+                                                         .user_code = NONE,
                                                          .dependents = NONE};
         graph->subtasks.count++;
         graph->counts.total++;
         graph->waiting++;
-        err = keep_packed(graph, &graph->subtasks.items[number], added->subtask)
+        err = keep_packed(graph, &graph->subtasks.items[number], added->subtask) &&
+                      note_user_code(graph, &graph->subtasks.items[number], added->subtask)
                   ? add_outputs(graph, number, added->subtask, keeps, context)
                   : gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }

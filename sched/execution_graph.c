@@ -48,6 +48,12 @@ execution_graph_create(void)
 }
 
 void
+execution_graph_count_watched(struct execution_graph *graph, uint64_t *counter)
+{
+    graph->watched = counter;
+}
+
+void
 execution_graph_destroy(struct execution_graph *graph)
 {
     if (graph == NULL) {
@@ -61,6 +67,7 @@ execution_graph_destroy(struct execution_graph *graph)
     }
     free(graph->subtasks.items);
     free(graph->objects.items);
+    free(graph->user_codes.items);
     free(graph->edges.items);
     free(graph->links.items);
     free(graph->heap.items);
@@ -146,6 +153,10 @@ subtask_enter(struct execution_graph *graph, uint32_t number, enum subtask_state
     counter = counter_of(graph, next);
     if (counter != NULL) {
         *counter += 1;
+    }
+    if (graph->watched != NULL && subtask->user_code != NONE) {
+        *graph->watched += next == SUBTASK_RUNNING;
+        *graph->watched -= subtask->state == SUBTASK_RUNNING;
     }
     subtask->state = (uint8_t)next;
     if (next == SUBTASK_READY) {
@@ -278,6 +289,14 @@ struct subtask *
 execution_graph_subtask(struct execution_graph *graph, uint32_t number)
 {
     return number < graph->subtasks.count ? &graph->subtasks.items[number] : NULL;
+}
+
+struct user_code *
+execution_graph_user_code(struct execution_graph *graph, uint32_t number)
+{
+    uint32_t position = graph->subtasks.items[number].user_code;
+
+    return position == NONE ? NULL : &graph->user_codes.items[position];
 }
 
 const struct execution_graph_counts *

@@ -41,6 +41,15 @@ enum subtask_state {
 
 #define SUBTASK_NONE UINT32_MAX
 
+/* Of a subtask that runs user code: what it may take, and how often it may fail. */
+struct user_code {
+    int64_t timeout_ms;    /* at work; 0: any time */
+    uint64_t memory_bytes; /* private memory; 0: what the instance allows */
+    uint32_t retries;      /* times it may be tried again after failing by itself */
+    uint32_t failures;     /* * times it did */
+    uint64_t function;     /* which one: hash of library, version and name */
+};
+
 /* A subtask; fields up to "private" may be read by others, and those marked * written. */
 struct subtask {
     const uint8_t *packed; /* Granary__Subtask without number and attempt */
@@ -57,6 +66,7 @@ struct subtask {
     bool suspect;        /* * it was on an executor that died: to be run alone */
     uint64_t out_bytes;  /* estimate of its outputs */
     /* private */
+    uint32_t user_code; /* position; SUBTASK_NONE: it runs none */
     uint32_t priority;
     uint32_t missing; /* WAITING, READY: inputs not present and subtasks before it not done */
     uint32_t first_input, input_count;
@@ -72,6 +82,9 @@ struct execution_graph;
 struct execution_graph *execution_graph_create(void);
 void execution_graph_destroy(struct execution_graph *graph);
 
+/* Count running subtasks with user code there, too; before any are added. */
+void execution_graph_count_watched(struct execution_graph *graph, uint64_t *counter);
+
 /* Whether an object is a target's, to be kept to the end. */
 typedef bool execution_graph_keeps(const void *context, granary_id id);
 
@@ -81,6 +94,9 @@ granary_err execution_graph_add(struct execution_graph *graph, const struct gr_p
                                 execution_graph_keeps *keeps, const void *context);
 
 struct subtask *execution_graph_subtask(struct execution_graph *graph, uint32_t number); /* NULL: none of that number */
+
+/* What it runs of user code; NULL: operators only. Valid until subtasks are added. */
+struct user_code *execution_graph_user_code(struct execution_graph *graph, uint32_t number);
 
 struct execution_graph_counts {
     uint64_t total, ready, running, parked, succeeded;

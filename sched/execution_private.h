@@ -43,6 +43,7 @@ struct block {
 struct execution_graph {
     VECTOR(struct subtask) subtasks;
     VECTOR(struct object) objects;
+    VECTOR(struct user_code) user_codes; /* of the subtasks that run some */
     VECTOR(struct edge) edges;
     VECTOR(uint32_t) links; /* objects of inputs and outputs, subtasks before: subtask.first_... */
     VECTOR(uint64_t) heap;  /* ready: inverted priority << 32 | number; may hold some that are ready no more */
@@ -55,6 +56,7 @@ struct execution_graph {
     uint8_t *block_next;
     struct execution_graph_counts counts;
     uint64_t waiting;
+    uint64_t *watched; /* running ones with user code, of several graphs; NULL: nobody counts */
     bool freed_taken;
     bool cancelled;
     bool failed_memory;

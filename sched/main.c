@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/size.h"
 #include "sched/server.h"
@@ -18,7 +19,7 @@
 
 const char *argp_program_version = "granary-sched " GRANARY_VERSION;
 
-enum { KEY_READY_FD = 256, KEY_DIE_WITH_PARENT, KEY_MEMORY, KEY_CHUNK_BYTES };
+enum { KEY_READY_FD = 256, KEY_DIE_WITH_PARENT, KEY_MEMORY, KEY_CHUNK_BYTES, KEY_TASK_MEMORY };
 
 struct arguments {
     const char *instance;
@@ -35,6 +36,8 @@ static const struct argp_option options[] = {
     {"die-with-parent", KEY_DIE_WITH_PARENT, NULL, 0, "stop when the parent process ends", 0},
     {"memory", KEY_MEMORY, "SIZE", 0, "the store's memory budget", 0},
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of a chunk (default: automatic)", 0},
+    {"task-memory", KEY_TASK_MEMORY, "SIZE", 0,
+     "private memory a subtask with user code may use (default: half of what this process may have)", 0},
     {0},
 };
 
@@ -66,11 +69,14 @@ parse(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_MEMORY:
     case KEY_CHUNK_BYTES:
+    case KEY_TASK_MEMORY:
         if (gr_size_parse(value, &bytes) != GRANARY_OK) {
             argp_error(state, "%s", granary_error_message());
         }
         if (key == KEY_MEMORY) {
             arguments->manager.memory_bytes = bytes;
+        } else if (key == KEY_TASK_MEMORY) {
+            arguments->manager.task_memory_bytes = bytes;
         } else {
             arguments->manager.chunk_bytes = (int64_t)bytes;
         }
@@ -147,8 +153,10 @@ main(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, NULL, "The scheduler of a granary instance.", NULL, NULL, NULL};
     struct arguments arguments = {.state = "sqlite", .ready_fd = -1};
+    struct gr_memory_limits limits = gr_memory_limits();
     granary_err err;
 
+    arguments.manager.task_memory_bytes = (limits.cgroup < limits.ram ? limits.cgroup : limits.ram) / 2;
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     gr_log_init("sched");

@@ -232,6 +232,23 @@ reservations_last_order(const struct reservations *reservations)
     return reservations->last_order;
 }
 
+uint64_t
+reservations_first(const struct reservations *reservations, uint32_t executor)
+{
+    const struct holder *holder = holder_find(reservations, executor);
+
+    for (uint32_t i = 0; holder != NULL && i < holder->in_flight; i++) {
+        const struct token *token = &reservations->tokens[holder->tokens[i]];
+
+        for (uint32_t k = 0; k < token->count; k++) {
+            if (token->numbers[k] != 0) {
+                return token->numbers[k];
+            }
+        }
+    }
+    return 0;
+}
+
 static void
 token_return(struct reservations *reservations, uint32_t position)
 {

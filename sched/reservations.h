@@ -63,6 +63,9 @@ uint32_t reservations_holder(const struct reservations *reservations, uint32_t t
 uint64_t reservations_order(const struct reservations *reservations, uint32_t token);
 uint64_t reservations_last_order(const struct reservations *reservations);
 
+/* The first subtask of an executor that is not settled: unless it says otherwise, it is at work. 0: it has none. */
+uint64_t reservations_first(const struct reservations *reservations, uint32_t executor);
+
 /* One subtask of the token's message is over. The last one returns the token: true. */
 bool reservations_settle(struct reservations *reservations, uint32_t token, uint64_t number);
 

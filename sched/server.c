@@ -14,10 +14,14 @@
 #include "sched/arena.h"
 #include "sched/keeper.h"
 #include "sched/pack.h"
+#include "sched/watch.h"
 
 #define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */
 /* An executor's end is known at once; how it came about the pool tells, for which we wait so long. */
 #define REASON_NS 200000000
+/* How often executors are looked at, while something with limits runs or is to be given up. */
+#define WATCH_NS 20000000
+#define LOG_END  2048 /* bytes of what a dead subtask printed that are told */
 
 struct executor_link {
     uint32_t number;
@@ -45,6 +49,7 @@ struct server {
     struct gr_zmq_socket *pool;
     struct gr_zmq_peer supervisor; /* of the executors; size 0: none has said anything */
     struct keeper keeper;
+    int64_t watch_at_ns; /* when executors are to be looked at; INT64_MAX: never */
     struct executor_link *links;
     size_t link_count, link_room;
     uint32_t last_number;
@@ -168,9 +173,21 @@ link_of_process(struct server *server, int64_t pid, uint64_t start_time)
 static void
 link_gone(struct server *server, struct executor_link *link)
 {
+    const char *runtime = server->instance.runtime;
     uint32_t number = link->number;
+    struct gr_executor_state page;
+    char logs[160];
+    char text[LOG_END];
 
     gr_log_warn("EXECUTOR-GONE", "executor=%u pid=%lld", number, (long long)link->pid);
+    if (watch_read(runtime, link->pid, link->start_time, &page)) {
+        (void)snprintf(logs, sizeof logs, "%s/" GR_LOGS, server->instance.spill_default);
+        manager_executor_was_at(server->manager, number, page.subtask, page.attempt,
+                                watch_log_end(logs, page.log, text, sizeof text) > 0 ? text : NULL);
+    }
+    if (gr_process_start_time((pid_t)link->pid) != link->start_time) {
+        watch_forget(runtime, link->pid);
+    }
     gr_fd_close(&link->pidfd);
     *link = server->links[--server->link_count];
     manager_executor_died(server->manager, number);
@@ -226,6 +243,44 @@ supervisor_says(struct server *server, const struct gr_zmq_peer *peer, const Gra
             manager_executor_death(server->manager, link->number, death->signal, death->status);
             link_gone(server, link);
         }
+    }
+}
+
+/* ---- watching them ---- */
+
+static void
+watch_all(struct server *server, int64_t now_ns)
+{
+    for (size_t i = 0; i < server->link_count; i++) {
+        struct executor_link *link = &server->links[i];
+        struct manager_seen seen = {.running_ns = -1};
+        struct gr_executor_state page;
+
+        if (link->gone_ns != 0) {
+            continue;
+        }
+        if (watch_read(server->instance.runtime, link->pid, link->start_time, &page)) {
+            if (page.subtask == 0) {
+                continue; /* idle, or between two */
+            }
+            seen.subtask = page.subtask;
+            seen.attempt = page.attempt;
+            seen.running_ns = now_ns - page.since_ns;
+        }
+        seen.private_bytes = watch_private_bytes(link->pid);
+        manager_watch(server->manager, link->number, &seen, now_ns);
+    }
+}
+
+/* After the events of a turn. */
+static void
+watch_when_due(struct server *server, int64_t now_ns)
+{
+    if (!manager_watching(server->manager)) {
+        server->watch_at_ns = INT64_MAX;
+    } else if (server->watch_at_ns == INT64_MAX || server->watch_at_ns <= now_ns) {
+        watch_all(server, now_ns);
+        server->watch_at_ns = now_ns + WATCH_NS;
     }
 }
 
@@ -354,12 +409,18 @@ send_to_executor(struct server *server, const struct action *action)
     }
 }
 
+/* Ask its user code to stop, or end it. */
 static void
-kill_executor(struct server *server, const struct action *action)
+give_up(struct server *server, const struct action *action)
 {
     const struct executor_link *link = link_of_number(server, action->executor);
 
-    if (link != NULL && gr_pidfd_kill(link->pidfd) < 0) {
+    if (link == NULL || link->gone_ns != 0) {
+        return; /* it has died since */
+    }
+    if (action->kind == ACTION_CANCEL) {
+        watch_cancel(server->instance.runtime, link->pid, link->start_time, action->subtask);
+    } else if (gr_pidfd_kill(link->pidfd) < 0) {
         gr_log_warn("EXECUTOR-KILL", "executor=%u pid=%lld: %s", link->number, (long long)link->pid, strerror(errno));
     }
 }
@@ -401,8 +462,8 @@ send_all(struct server *server, size_t count)
 
             send_to_executor(server, &send);
             actions = manager_actions(server->manager, &(size_t){0}); /* a dead executor may have added some */
-        } else if (actions[i].kind == ACTION_KILL) {
-            kill_executor(server, &actions[i]);
+        } else if (actions[i].kind == ACTION_CANCEL || actions[i].kind == ACTION_KILL) {
+            give_up(server, &actions[i]);
         }
     }
     for (size_t i = 0; i < count; i++) {
@@ -485,6 +546,7 @@ server_run(struct server *server, int stop_fd)
         int timeout_ms;
 
         deadline_ns = links_deadline(server) < deadline_ns ? links_deadline(server) : deadline_ns;
+        deadline_ns = server->watch_at_ns < deadline_ns ? server->watch_at_ns : deadline_ns;
         deadline_ns = server->keeper.commit_at_ns < deadline_ns ? server->keeper.commit_at_ns : deadline_ns;
         timeout_ms = busy ? 0 : gr_left_ms(deadline_ns);
         server->fds[0] = stop_fd;
@@ -510,6 +572,7 @@ server_run(struct server *server, int stop_fd)
         }
         manager_set_unix_offset(server->manager, gr_wall_ms() * 1000000 - gr_now_ns());
         links_expire(server, gr_now_ns());
+        watch_when_due(server, gr_now_ns());
         manager_expire(server->manager, gr_now_ns());
         manager_dispatch(server->manager, gr_now_ns());
         (void)manager_actions(server->manager, &left);
@@ -539,6 +602,7 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
     }
     server->instance = *instance;
     server->pending_free = UINT64_MAX;
+    server->watch_at_ns = INT64_MAX;
     server->manager = manager_create(options);
     server->arena = arena_create();
     server->context = gr_zmq_context_create(1);

@@ -1,5 +1,6 @@
 /* Executors come and go; what each was told to free. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "sched/task_private.h"
@@ -74,21 +75,55 @@ executor_fini(struct executor *executor)
     while (executor->free_orders != NULL) {
         free_order_drop(executor);
     }
+    verdict_clear(executor);
+    free(executor->last_log);
 }
+
+/* What was at work when it died: the first it had not reported, unless its page says otherwise. */
+static uint64_t
+culprit_of(struct manager *manager, const struct executor *executor)
+{
+    uint64_t said = executor->last_subtask;
+    struct task_graph *graph = graph_of_number(manager, said);
+    const struct subtask *subtask =
+        graph == NULL || graph->execution == NULL ? NULL : execution_graph_subtask(graph->execution, (uint32_t)said);
+
+    if (said != 0 && subtask != NULL && subtask->state == SUBTASK_RUNNING &&
+        subtask->attempt == executor->last_attempt &&
+        reservations_holder(manager->reservations, subtask->token) == executor->number) {
+        return said;
+    }
+    return reservations_first(manager->reservations, executor->number);
+}
+
+/* An executor that is gone, and the subtask it died at. */
+struct orphaning {
+    struct manager *manager;
+    struct executor executor;
+    uint64_t culprit;
+};
 
 static void
 subtask_orphaned(void *context, uint64_t wire_number, bool first)
 {
-    struct manager *manager = context;
+    const struct orphaning *orphaning = context;
+    struct manager *manager = orphaning->manager;
     struct task_graph *graph = graph_of_number(manager, wire_number);
-    struct subtask *subtask = execution_graph_subtask(graph->execution, (uint32_t)wire_number);
+    uint32_t number = (uint32_t)wire_number;
+    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    const struct verdict *verdict = &orphaning->executor.verdict;
 
-    subtask->suspect = true;
-    subtask->deaths += first;
-    if (!first) {
+    (void)first;
+    if (wire_number != orphaning->culprit) {
+        /* Unless we killed it for another's sake, it may be at fault, too: from now on it runs alone. */
+        subtask->suspect = subtask->suspect || !verdict->killed;
         order_settle(manager, graph, subtask, 0);
+        run_elsewhere(manager, graph, number, "executors died running it", GRANARY_ELOST, "");
+    } else if (verdict_is_of(&orphaning->executor, wire_number, subtask->attempt)) {
+        failed_by_itself(manager, graph, number, "", verdict->err, verdict->message != NULL ? verdict->message : "");
+    } else {
+        executor_died_at(manager, graph, number, &orphaning->executor);
     }
-    run_elsewhere(manager, graph, (uint32_t)wire_number, "executors died running", GRANARY_ELOST, "");
     graph_release(manager, graph);
 }
 
@@ -105,16 +140,32 @@ manager_executor_death(struct manager *manager, uint32_t number, int32_t signal,
 }
 
 void
-manager_executor_died(struct manager *manager, uint32_t number)
+manager_executor_was_at(struct manager *manager, uint32_t number, uint64_t subtask, uint32_t attempt, const char *log)
 {
     struct executor *executor = executor_find(manager, number);
 
     if (executor != NULL) {
+        executor->last_subtask = subtask;
+        executor->last_attempt = attempt;
+        free(executor->last_log);
+        executor->last_log = log == NULL ? NULL : strdup(log);
+    }
+}
+
+void
+manager_executor_died(struct manager *manager, uint32_t number)
+{
+    struct executor *executor = executor_find(manager, number);
+    struct orphaning orphaning;
+
+    if (executor != NULL) {
         frees_reclaim(executor);
+        orphaning = (struct orphaning){manager, *executor, culprit_of(manager, executor)};
         *executor = manager->executors[--manager->executor_count];
-        reservations_leave(manager->reservations, number, subtask_orphaned, manager);
+        reservations_leave(manager->reservations, number, subtask_orphaned, &orphaning);
         if (manager->parked > 0 && reservations_granted(manager->reservations) == 0) {
             unpark_all(manager);
         }
+        executor_fini(&orphaning.executor);
     }
 }

@@ -49,6 +49,7 @@ graph_destroy(struct task_graph *graph)
     free(graph->targets);
     free(graph->kept);
     free(graph->kinds);
+    free(graph->poisons);
     free(graph->message);
     free(graph);
 }
@@ -153,6 +154,7 @@ graph_create(struct manager *manager, const char *key, const char *session)
     (void)snprintf(graph->key, sizeof graph->key, "%s", key);
     (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", key);
     graph->state = GRANARY_GRAPH_RUNNING;
+    graph->kill_ns = INT64_MAX;
     graph_link(manager, graph);
     return graph;
 }
@@ -358,6 +360,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
         graph->counts = *execution_graph_counts(graph->execution);
         execution_graph_destroy(graph->execution);
         graph->execution = NULL;
+        manager->stopping--;
     }
     if (graph->deleting && graph->execution == NULL) {
         for (size_t i = 0; i < graph->kept_count; i++) {
@@ -391,6 +394,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
     graph->message = message == NULL ? NULL : strdup(message);
     graph_sleep(manager, graph);
     deadline_clear(manager, graph);
+    manager->stopping += graph->execution != NULL;
     for (size_t i = 0; state == GRANARY_GRAPH_SUCCEEDED && i < graph->target_count; i++) {
         if (!target_settle(graph, i)) {
             graph->state = GRANARY_GRAPH_FAILED;
@@ -504,8 +508,11 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
     }
     if (err == GRANARY_OK) {
         graph->execution = execution_graph_create();
-        err = graph->execution == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory")
-                                       : graph_advance(manager, graph);
+        err = graph->execution == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory") : GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        execution_graph_count_watched(graph->execution, &manager->watched);
+        err = graph_advance(manager, graph);
     }
     return err;
 }

@@ -28,9 +28,10 @@
 struct manager;
 
 struct manager_options {
-    uint64_t memory_bytes;  /* the store's budget; 0: unknown */
-    int64_t chunk_bytes;    /* for submissions that leave it open; 0: automatic */
-    int64_t unix_offset_ns; /* Unix time minus the clock of the events */
+    uint64_t memory_bytes;      /* the store's budget; 0: unknown */
+    int64_t chunk_bytes;        /* for submissions that leave it open; 0: automatic */
+    int64_t unix_offset_ns;     /* Unix time minus the clock of the events */
+    uint64_t task_memory_bytes; /* private memory a subtask with user code may use; 0: any */
 };
 
 /* NULL: out of memory. */
@@ -47,7 +48,23 @@ void manager_executor_died(struct manager *manager, uint32_t number);
 /* Why its process ended, as the pool says; before manager_executor_died(), and not always. signal 0: it left by itself.
  */
 void manager_executor_death(struct manager *manager, uint32_t number, int32_t signal, int32_t status);
+/* What it was at, as its page says; before manager_executor_died(). log: the end of what that printed, or NULL. */
+void
+manager_executor_was_at(struct manager *manager, uint32_t number, uint64_t subtask, uint32_t attempt, const char *log);
 void manager_done(struct manager *manager, uint32_t executor, const Granary__Done *done);
+/*
+ * What an executor is doing, for limits and for what is to be given up. While manager_watching(), it is to be told of
+ * each executor every few hundredths of a second.
+ */
+struct manager_seen {
+    uint64_t subtask; /* wire number of what is at work; 0: unknown */
+    uint32_t attempt;
+    int64_t running_ns;     /* so long; -1: unknown */
+    uint64_t private_bytes; /* memory of the process alone; 0: unknown */
+};
+void manager_watch(struct manager *manager, uint32_t executor, const struct manager_seen *seen, int64_t now_ns);
+/* Something that has limits runs, or something is to be given up. */
+bool manager_watching(const struct manager *manager);
 /* Waits whose time is over are answered, graphs past their deadline fail. */
 void manager_expire(struct manager *manager, int64_t now_ns);
 /* The wall clock may have been set. */
@@ -64,8 +81,9 @@ enum action_kind {
     ACTION_SEND,   /* bytes, a ToExecutor, to executor */
     ACTION_REPLY,  /* bytes, a Reply without seq, to ticket */
     ACTION_KEEP,   /* entry (space, entry_key) with value bytes */
+    ACTION_CANCEL, /* put subtask into the cancel word of executor's page */
+    ACTION_KILL,   /* the process of executor, at once; its death is then an event */
     ACTION_FORGET, /* entry (space, entry_key), if there is one */
-    ACTION_KILL,   /* the process of executor, at once */
 };
 
 #define MANAGER_GRAPHS   "graphs"   /* key -> Submit; its key is the one object ids come from */
@@ -77,6 +95,7 @@ struct action {
     enum action_kind kind;
     uint32_t executor;
     uint64_t ticket;
+    uint64_t subtask; /* CANCEL: wire number */
     const char *space;
     struct gr_buf entry_key;
     struct gr_buf bytes;

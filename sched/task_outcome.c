@@ -7,9 +7,6 @@
 #include "base/log.h"
 #include "sched/task_private.h"
 
-#define DEATHS_MAX 3 /* executors that may die running a subtask */
-#define ROOMS_MAX  5 /* times there may be no room for what it makes */
-
 /* The name of the node a subtask comes from: of its last operator. To be freed; NULL: out of memory. */
 static char *
 node_of(const struct subtask *subtask)
@@ -72,6 +69,7 @@ subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t nu
         kind->mean_ns = (kind->mean_ns * (weight - 1) + done->nanoseconds) / weight;
     }
     subtask->feeds = false;
+    function_succeeded(graph, number);
     execution_graph_succeed(graph->execution, number, done, node);
     frees_collect(manager, graph);
     manager->subtasks_done++;
@@ -95,55 +93,6 @@ subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t nu
 }
 
 static void
-no_room(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
-{
-    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
-
-    /* Each try waited for room. Twice with nothing else at work is enough: only others' leases and pins are left. */
-    subtask->rooms += reservations_granted(manager->reservations) == 0 ? (ROOMS_MAX + 1) / 2 : 1;
-    if (subtask->rooms > ROOMS_MAX) {
-        fail_graph(manager, graph, number, done->node, GRANARY_EFULL, done->message);
-        return;
-    }
-    execution_graph_park(graph->execution, number);
-    manager->parked += subtask->state == SUBTASK_PARKED;
-}
-
-void
-run_elsewhere(struct manager *manager, struct task_graph *graph, uint32_t number, const char *what, granary_err err,
-              const char *message)
-{
-    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
-    char text[640];
-
-    if (graph->state == GRANARY_GRAPH_RUNNING && subtask->deaths >= DEATHS_MAX) {
-        (void)snprintf(text, sizeof text, "%u %s it%s%s", subtask->deaths, what, message[0] != '\0' ? ": " : "",
-                       message);
-        fail_graph(manager, graph, number, "", err, text);
-        return;
-    }
-    execution_graph_requeue(graph->execution, number);
-    if (graph->state == GRANARY_GRAPH_RUNNING) {
-        graph_wake(manager, graph);
-    }
-}
-
-static void
-inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
-{
-    granary_err err = execution_graph_lose(graph->execution, number, done->lost, done->n_lost);
-
-    if (err != GRANARY_OK) {
-        char text[256];
-
-        (void)snprintf(text, sizeof text, "%s", granary_error_message());
-        fail_graph(manager, graph, number, done->node, err, text);
-    } else if (graph->state == GRANARY_GRAPH_RUNNING) {
-        graph_wake(manager, graph);
-    }
-}
-
-static void
 subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done,
               struct executor *executor)
 {
@@ -161,6 +110,15 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
         execution_graph_requeue(graph->execution, number); /* it is cancelled instead */
         return;
     }
+    if (verdict_is_of(executor, done->number, done->attempt)) {
+        failed_by_itself(manager, graph, number, done->node, executor->verdict.err,
+                         executor->verdict.message != NULL ? executor->verdict.message : "");
+        return;
+    }
+    if (done->user_failed) {
+        failed_by_itself(manager, graph, number, done->node, err, done->message);
+        return;
+    }
     switch (err) {
     case GRANARY_EFULL:
         no_room(manager, graph, number, done);
@@ -176,7 +134,7 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
     case GRANARY_ELOST:
     case GRANARY_ECANCELLED:
         execution_graph_subtask(graph->execution, number)->deaths++;
-        run_elsewhere(manager, graph, number, "executors could not run", err, done->message);
+        run_elsewhere(manager, graph, number, "executors could not run it", err, done->message);
         break;
     default:
         fail_graph(manager, graph, number, done->node, err, done->message);

@@ -21,6 +21,13 @@ struct kind {
     uint64_t mean_ns; /* exponential, the last eight weigh most */
 };
 
+/* How often executors died of a function, in subtasks that differ, since it succeeded last. */
+struct poison {
+    uint64_t function;
+    uint32_t deaths;
+    uint32_t last; /* subtask */
+};
+
 struct target {
     char *name;
     uint8_t *packed; /* Result, once the graph has succeeded */
@@ -65,6 +72,9 @@ struct task_graph {
     struct execution_graph_counts counts; /* when execution is gone */
     struct kind *kinds;
     size_t kind_count;
+    struct poison *poisons;
+    size_t poison_count;
+    int64_t kill_ns; /* it has ended: executors that still run it are killed then */
     struct target *targets;
     size_t target_count;
     granary_id *kept; /* objects of the targets */
@@ -90,7 +100,18 @@ struct free_order {
     struct gr_buf frees;
 };
 
+/* Why the subtask at work at an executor is to be given up. */
+struct verdict {
+    uint64_t subtask; /* wire number; 0: there is none */
+    uint32_t attempt;
+    granary_err err;
+    int64_t kill_ns; /* unless it ends by then, its executor is killed; INT64_MAX: not */
+    bool killed;
+    char *message;
+};
+
 struct executor {
+    struct verdict verdict;
     struct free_order *free_orders; /* the oldest first */
     uint32_t number;
     int32_t node;
@@ -100,6 +121,9 @@ struct executor {
     bool death_told; /* the pool has said how its process ended: */
     int32_t signal;  /* ... 0: it left by itself, with ... */
     int32_t status;
+    uint64_t last_subtask; /* what it was at when its process ended, as its page says; 0: unknown */
+    uint32_t last_attempt;
+    char *last_log; /* the end of what that printed; NULL: nothing */
 };
 
 struct manager {
@@ -121,6 +145,8 @@ struct manager {
     uint64_t turn; /* of the actions being collected */
     uint64_t subtasks_done;
     uint64_t parked;                             /* subtasks, of all graphs */
+    uint64_t watched;                            /* running subtasks with user code, of all graphs */
+    uint64_t stopping;                           /* graphs that have ended and of which something still runs */
     char deleted[DELETED_KEYS][GRANARY_KEY_MAX]; /* the last ones: a ring */
     size_t deleted_count;
 };
@@ -177,10 +203,29 @@ void frees_done(struct executor *executor, uint64_t order);
 /* The graph fails because of a subtask. node: as the executor named it, or "". */
 void fail_graph(struct manager *manager, struct task_graph *graph, uint32_t number, const char *node, granary_err err,
                 const char *message);
-/* It ended through no fault of its own: again, but not for ever. what: such as "executors died running" */
+void unpark_all(struct manager *manager);
+
+/* task_retry.c: runs that did not succeed */
+/* It ended through no fault of its own: again, but not for ever. what: such as "executors could not run it" */
 void run_elsewhere(struct manager *manager, struct task_graph *graph, uint32_t number, const char *what,
                    granary_err err, const char *message);
-void unpark_all(struct manager *manager);
+/* There was no room for what it makes: later, but not for ever. */
+void no_room(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done);
+/* Its inputs are gone: when they are made again. */
+void inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done);
+/* It failed by itself, or was given up: again when it has retries left, else for good. */
+void failed_by_itself(struct manager *manager, struct task_graph *graph, uint32_t number, const char *node,
+                      granary_err err, const char *message);
+/* Its executor died at it. */
+void
+executor_died_at(struct manager *manager, struct task_graph *graph, uint32_t number, const struct executor *executor);
+/* What it runs, for messages: "function 'LIBRARY:NAME'", "command 'NAME'" or "it". */
+void subtask_describe(struct task_graph *graph, uint32_t number, char *text, size_t size);
+void function_succeeded(struct task_graph *graph, uint32_t number);
+
+/* task_watch.c */
+bool verdict_is_of(const struct executor *executor, uint64_t wire_number, uint32_t attempt);
+void verdict_clear(struct executor *executor);
 
 /* task_reply.c */
 struct action *action_add(struct manager *manager, enum action_kind kind); /* NULL: out of memory, logged */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/graph.h"
+
 granary_id
 build_id(const char *text)
 {
@@ -87,6 +89,18 @@ build_batch_free(struct gr_plan_batch *batch)
     free(batch->subtasks);
 }
 
+/* "key=value": a number, else a text. */
+static void
+add_attr(Granary__Node *node, char *word, char *value)
+{
+    char *end;
+    long long number = strtoll(value + 1, &end, 10);
+
+    *value++ = '\0';
+    node->attrs = reallocarray(node->attrs, node->n_attrs + 1, sizeof *node->attrs);
+    node->attrs[node->n_attrs++] = *end == '\0' ? gr_attr_new_int(word, number) : gr_attr_new_string(word, value);
+}
+
 Granary__Graph *
 build_graph(const char *const *lines, size_t count)
 {
@@ -109,6 +123,12 @@ build_graph(const char *const *lines, size_t count)
         node->name = strdup(name);
         node->op = strdup(strtok_r(NULL, " ", &rest));
         for (char *word = strtok_r(NULL, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+            char *value = strchr(word, '=');
+
+            if (value != NULL) {
+                add_attr(node, word, value);
+                continue;
+            }
             node->inputs = reallocarray(node->inputs, node->n_inputs + 1, sizeof *node->inputs);
             node->inputs[node->n_inputs++] = strdup(word);
         }

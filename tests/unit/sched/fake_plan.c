@@ -103,6 +103,13 @@ fill(const struct gr_plan *plan, size_t position, struct gr_plan_subtask *subtas
     op->op = strdup(node->op);
     op->node = strdup(node->name);
     subtask->priority = (uint32_t)gr_attr_int(node->attrs, node->n_attrs, "priority", 0);
+    subtask->subtask->timeout_ms = gr_attr_int(node->attrs, node->n_attrs, "timeout_ms", 0);
+    subtask->subtask->memory_bytes = (uint64_t)gr_attr_int(node->attrs, node->n_attrs, "memory", 0);
+    subtask->subtask->retries = (uint32_t)gr_attr_int(node->attrs, node->n_attrs, "retries", 0);
+    op->attrs = calloc(node->n_attrs + 1, sizeof *op->attrs);
+    for (size_t i = 0; i < node->n_attrs; i++) {
+        op->attrs[op->n_attrs++] = gr_attr_copy(node->attrs[i]);
+    }
     subtask->out_bytes = (uint64_t)gr_attr_int(node->attrs, node->n_attrs, "out_bytes", 0);
     if (strcmp(node->op, "null") == 0) {
         subtask->after = calloc(node->n_inputs + 1, sizeof *subtask->after);

@@ -1,0 +1,59 @@
+/*
+ * The scheduler's core on a planner of its own (fake_plan.h), and executors that do what a test says: requests, reports
+ * and deaths in, messages out.
+ */
+#ifndef MANAGER_RIG_H
+#define MANAGER_RIG_H
+
+#include <stdbool.h>
+
+#include "fake_plan.h"
+#include "granary/graph.h"
+#include "sched/task_manager.h"
+
+#define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
+
+/* A subtask an executor was given and has not answered. */
+struct given {
+    uint32_t executor;
+    uint64_t number;
+    uint32_t attempt;
+    char node[32];
+    granary_id output;
+};
+
+struct rig {
+    struct manager *manager;
+    struct given given[4096];
+    size_t count;
+    char freed[4096];     /* objects freed, hex, each followed by a space */
+    char kept[1024];      /* "+space/key " and "-space/key " */
+    char cancelled[256];  /* nodes told to executors as cancelled: "executor:count " */
+    char replied[1024];   /* tickets answered: "ticket=error " */
+    Granary__Reply *last; /* reply */
+    char asked[1024];     /* page words written and executors killed: "cancel EXECUTOR:SUBTASK ", "kill EXECUTOR " */
+    size_t messages;      /* with subtasks */
+    uint64_t ticket;
+    uint64_t nanoseconds; /* a subtask takes */
+    bool user_failed;     /* the next report says so */
+};
+
+/* End a turn: do what the manager asks for. */
+void turn(struct rig *rig);
+struct rig *rig_create(uint32_t executors);
+void rig_destroy(struct rig *rig);
+/* Each request has its own ticket, from 1. */
+granary_err request(struct rig *rig, Granary__Request *message, int64_t now_ns);
+granary_err submit(struct rig *rig, const char *key, const char *const *lines, size_t count);
+granary_err wait_for(struct rig *rig, const char *key, int64_t timeout_ms, int64_t now_ns);
+granary_err refer(struct rig *rig, Granary__Request__BodyCase which, const char *key, const char *target);
+struct given *given_to(struct rig *rig, const char *node);
+/* The executor reports on what it was given first of that node; err OK reports its output with 10 rows and 100 bytes.
+ * lost_of: a node whose output was gone. */
+void report(struct rig *rig, const char *node, granary_err err, const char *message, const char *lost_of);
+void succeed(struct rig *rig, const char *node);
+void succeed_all(struct rig *rig);
+bool freed(const struct rig *rig, const char *key, uint64_t number);
+granary_graph_state state_of(struct rig *rig, const char *key);
+
+#endif
