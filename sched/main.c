@@ -120,6 +120,7 @@ serve(struct arguments *arguments)
     int stop_fd = gr_daemon_open_stop(); /* before ZeroMQ starts its thread, which inherits it */
     granary_err err = stop_fd < 0 ? gr_fail_errno("signals") : gr_instance_resolve(arguments->instance, &instance);
 
+    (void)gr_daemon_raise_files();
     if (err == GRANARY_OK && arguments->die_with_parent) {
         err = gr_daemon_follow(parent, SIGTERM);
     }

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -92,17 +91,10 @@ check_memory(uint64_t memory, uint64_t there)
 static void
 raise_limits(struct store *store)
 {
-    struct rlimit files;
-    rlim_t most = 1024;
+    size_t most = gr_daemon_raise_files();
 
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &files);
-        (void)getrlimit(RLIMIT_NOFILE, &files);
-        most = files.rlim_cur;
-    }
     store->max_clients = STORE_MAX_CLIENTS;
-    if (most != RLIM_INFINITY && most / FDS_PER_CLIENT < store->max_clients) {
+    if (most / FDS_PER_CLIENT < store->max_clients) {
         store->max_clients = most < 64 ? 8 : (unsigned)(most / FDS_PER_CLIENT);
     }
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,6 +81,22 @@ gr_daemon_heard(char *line, granary_err *ret_err, const char **ret_message)
     *ret_err = error_of_exit_status(status);
     *ret_message = message + (*message == ' ');
     return true;
+}
+
+/* ---- its limits ---- */
+
+size_t
+gr_daemon_raise_files(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0) {
+        return 1024;
+    }
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    return files.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)files.rlim_cur;
 }
 
 /* ---- its end ---- */

@@ -37,6 +37,9 @@ bool gr_daemon_heard(char *line, granary_err *ret_err, const char **ret_message)
  */
 int gr_daemon_open_stop(void);
 
+/* As many descriptors as the process may have, for a client takes some. Returns how many; SIZE_MAX: no limit. */
+size_t gr_daemon_raise_files(void);
+
 /*
  * Have the kernel send a signal when the parent process ends.
  *

@@ -1,0 +1,359 @@
+/*
+ * Messages as a broken or hostile client or executor might send them, from a seed: made by walking the schema, so that
+ * every message and field comes, with values that are plausible, extreme or random; then sometimes flipped, cut or
+ * stretched. The scheduler must go on serving an honest client with an honest executor.
+ *
+ * GRANARY_MUTANTS=1000000 GRANARY_SEED=7 build/.../test_sched_mutants is the long form.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "rig.h"
+
+#define MUTANTS_CI 100000u
+#define ROUND      1000u /* messages of one process, which then ends */
+#define DEPTH_MAX  6
+#define LAST_SEQ   0xfeedfacecafeull
+
+static uint64_t
+draw(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+static uint64_t
+below(uint64_t *seed, uint64_t limit)
+{
+    return draw(seed) % limit;
+}
+
+/* ---- a message by its descriptor, in protobuf's encoding ---- */
+
+static void
+put_varint(struct gr_buf *out, uint64_t value)
+{
+    uint8_t bytes[10];
+    size_t count = 0;
+
+    do {
+        bytes[count] = (uint8_t)(value & 0x7f);
+        value >>= 7;
+        bytes[count++] |= value > 0 ? 0x80 : 0;
+    } while (value > 0);
+    gr_buf_add(out, bytes, count);
+}
+
+static uint64_t
+number(uint64_t *seed)
+{
+    static const uint64_t edges[] = {0, 63, 64, 4096, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX, (uint64_t)1 << 32};
+
+    switch (below(seed, 4)) {
+    case 0:
+        return edges[below(seed, sizeof edges / sizeof edges[0])];
+    case 1:
+        return draw(seed);
+    default:
+        return below(seed, 4);
+    }
+}
+
+static void
+put_text(uint64_t *seed, struct gr_buf *out)
+{
+    static const char *const words[] = {
+        "",     "null",        "k0",    "k1",        "a",      "b",       "call",  "random",
+        "exec", "read_csv",    "shape", "count",     "path",   "columns", "where", "a:0",
+        "sum",  "object:0123", "lib:f", "subtasks",  "graphs", "bands",   "k0/0",  "/dev/null",
+        "map",  "map_chunk",   "ids",   "executors", "state",  "input",   "../..", "\xff\xfe"};
+    const char *word = words[below(seed, sizeof words / sizeof words[0])];
+
+    put_varint(out, strlen(word));
+    gr_buf_add(out, word, strlen(word));
+}
+
+static void
+put_bytes(uint64_t *seed, struct gr_buf *out)
+{
+    uint8_t bytes[40];
+    size_t size = below(seed, 3) > 0 ? 16 : below(seed, sizeof bytes);
+
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)below(seed, 3);
+    }
+    put_varint(out, size);
+    gr_buf_add(out, bytes, size);
+}
+
+static void put_message(uint64_t *seed, const ProtobufCMessageDescriptor *descriptor, int depth, struct gr_buf *out);
+
+static void
+put_field(uint64_t *seed, const ProtobufCFieldDescriptor *field, int depth, struct gr_buf *out)
+{
+    struct gr_buf inner = {0};
+    uint64_t value = number(seed);
+
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_DOUBLE:
+        put_varint(out, field->id << 3 | 1);
+        gr_buf_add(out, &value, sizeof value);
+        break;
+    case PROTOBUF_C_TYPE_STRING:
+        put_varint(out, field->id << 3 | 2);
+        put_text(seed, out);
+        break;
+    case PROTOBUF_C_TYPE_BYTES:
+        put_varint(out, field->id << 3 | 2);
+        put_bytes(seed, out);
+        break;
+    case PROTOBUF_C_TYPE_MESSAGE:
+        put_message(seed, field->descriptor, depth + 1, &inner);
+        put_varint(out, field->id << 3 | 2);
+        put_varint(out, inner.size);
+        gr_buf_add(out, inner.bytes, inner.size);
+        gr_buf_free(&inner);
+        break;
+    default: /* integers, bools and enums; most enum values are small */
+        put_varint(out, field->id << 3);
+        put_varint(out, field->type == PROTOBUF_C_TYPE_ENUM ? below(seed, 12) : value);
+        break;
+    }
+}
+
+static void
+put_message(uint64_t *seed, const ProtobufCMessageDescriptor *descriptor, int depth, struct gr_buf *out)
+{
+    for (unsigned i = 0; i < descriptor->n_fields && depth < DEPTH_MAX; i++) {
+        const ProtobufCFieldDescriptor *field = &descriptor->fields[i];
+        uint64_t times = field->label == PROTOBUF_C_LABEL_REPEATED ? below(seed, 4) : below(seed, 3) > 0;
+
+        if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) {
+            times = below(seed, descriptor->n_fields) < 2;
+        }
+        while (times-- > 0) {
+            put_field(seed, field, depth, out);
+        }
+    }
+}
+
+/* Fields may come twice, and the last counts: the version the other side speaks, most of the time. */
+static void
+make_mutant(uint64_t *seed, const ProtobufCMessageDescriptor *descriptor, struct gr_buf *out)
+{
+    out->size = 0;
+    put_message(seed, descriptor, 0, out);
+    if (below(seed, 20) > 0) {
+        put_varint(out, 1 << 3);
+        put_varint(out, GRANARY__VERSION__PROTOCOL);
+    }
+    switch (below(seed, 8)) {
+    case 0:
+        for (uint64_t flips = 1 + below(seed, 8); out->size > 0 && flips > 0; flips--) {
+            ((uint8_t *)out->bytes)[below(seed, out->size)] ^= (uint8_t)draw(seed);
+        }
+        break;
+    case 1:
+        out->size -= below(seed, out->size + 1);
+        break;
+    case 2:
+        put_bytes(seed, out);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- those who send them ---- */
+
+/* A registration that is believed: what comes behind it is an executor's. */
+static void
+register_honestly(struct gr_zmq_socket *socket)
+{
+    Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
+    Granary__Register registration = GRANARY__REGISTER__INIT;
+    uint8_t bytes[256];
+
+    registration.pid = getpid();
+    registration.start_time = gr_process_start_time(getpid());
+    message.version = GRANARY__VERSION__PROTOCOL;
+    message.register_ = &registration;
+    (void)gr_zmq_send(socket, NULL, bytes, granary__from_executor__pack(&message, bytes));
+}
+
+static void
+receive_all(struct gr_zmq_socket *socket)
+{
+    struct gr_zmq_message message;
+
+    while (gr_zmq_receive(socket, &message)) {
+        gr_zmq_message_free(&message);
+    }
+}
+
+/* A request that is answered at once: messages of one socket are read in order. */
+static void
+send_last(struct gr_zmq_socket *socket)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__ClusterInfo cluster = GRANARY__CLUSTER_INFO__INIT;
+    uint8_t bytes[64];
+
+    request.version = GRANARY__VERSION__PROTOCOL;
+    request.seq = LAST_SEQ;
+    request.body_case = GRANARY__REQUEST__BODY_CLUSTER;
+    request.cluster = &cluster;
+    while (gr_zmq_send(socket, NULL, bytes, granary__request__pack(&request, bytes)) == GRANARY_EBUSY) {
+        receive_all(socket);
+    }
+}
+
+/* Wait for the answer to send_last(), or to a registration. false: none comes */
+static bool
+await_last(struct gr_zmq_socket *socket, bool is_pool)
+{
+    struct gr_zmq_message message;
+    bool last = false;
+
+    while (!last && gr_zmq_wait(&socket, 1, NULL, NULL, 0, 60000)) {
+        while (!last && gr_zmq_receive(socket, &message)) {
+            Granary__ToExecutor *order =
+                is_pool ? granary__to_executor__unpack(NULL, message.size, message.bytes) : NULL;
+            Granary__Reply *reply = is_pool ? NULL : granary__reply__unpack(NULL, message.size, message.bytes);
+
+            last = is_pool ? order != NULL && order->registered != 0 : reply != NULL && reply->seq == LAST_SEQ;
+            if (order != NULL) {
+                granary__to_executor__free_unpacked(order, NULL);
+            }
+            if (reply != NULL) {
+                granary__reply__free_unpacked(reply, NULL);
+            }
+            gr_zmq_message_free(&message);
+        }
+    }
+    return last;
+}
+
+/* In a process of its own: when it ends, its executor has died. */
+static void
+send_mutants(const struct gr_instance *instance, uint64_t seed, uint64_t count)
+{
+    struct gr_zmq_context *context = gr_zmq_context_create(1);
+    granary_err err = GRANARY_OK;
+    struct gr_zmq_socket *client = gr_zmq_dealer(context, instance->sched_socket, &err);
+    struct gr_zmq_socket *pool = gr_zmq_dealer(context, instance->pool_socket, &err);
+    struct gr_buf bytes = {0};
+
+    if (client == NULL || pool == NULL) {
+        _exit(1);
+    }
+    if (below(&seed, 2) == 0) {
+        register_honestly(pool);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        bool to_pool = below(&seed, 3) == 0;
+
+        make_mutant(&seed, to_pool ? &granary__from_executor__descriptor : &granary__request__descriptor, &bytes);
+        while (gr_zmq_send(to_pool ? pool : client, NULL, bytes.bytes, bytes.size) == GRANARY_EBUSY) {
+            receive_all(client);
+            receive_all(pool);
+        }
+        if (i % 64 == 0) {
+            receive_all(client);
+            receive_all(pool);
+        }
+    }
+    gr_buf_free(&bytes);
+    send_last(client);
+    if (!await_last(client, false)) {
+        _exit(2);
+    }
+    receive_all(pool);
+    register_honestly(pool);
+    if (!await_last(pool, true)) {
+        _exit(3);
+    }
+    gr_zmq_close(client);
+    gr_zmq_close(pool);
+    gr_zmq_context_destroy(context);
+    _exit(0);
+}
+
+static void
+honest_work_is_done(struct rig *rig, uint64_t round)
+{
+    static const char *const lines[] = {"x", "y x"};
+    char key[32];
+
+    (void)snprintf(key, sizeof key, "honest-%llu", (unsigned long long)round);
+    assert_int_equal(rig_submit(rig, key, lines, 2), GRANARY_OK);
+    assert_int_equal(rig_wait(rig, key, NULL), GRANARY_OK);
+    assert_int_equal(rig_ref(rig, GRANARY__REQUEST__BODY_DELETE, key), GRANARY_OK);
+}
+
+static uint64_t
+setting(const char *name, uint64_t fallback)
+{
+    const char *text = getenv(name);
+
+    return text == NULL ? fallback : strtoull(text, NULL, 10);
+}
+
+static void
+the_scheduler_outlives_a_storm_of_mutants(void **state)
+{
+    uint64_t seed = setting("GRANARY_SEED", 1) * 0x9e3779b97f4a7c15ull | 1;
+    uint64_t count = setting("GRANARY_MUTANTS", MUTANTS_CI);
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    assert_true(rig_start(&rig, "memory"));
+    rig_executor_start(&rig, 0);
+    for (uint64_t sent = 0; sent < count; sent += ROUND) {
+        uint64_t round_seed = draw(&seed);
+        pid_t parent = getpid();
+        pid_t child = fork();
+        int status = 1;
+
+        assert_true(child >= 0);
+        if (child == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() == parent) {
+                send_mutants(&rig.instance, round_seed, ROUND);
+            }
+            _exit(1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        honest_work_is_done(&rig, sent);
+    }
+    assert_int_equal(rig_stop(&rig, SIGTERM), 0);
+    rig_fini(&rig);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_scheduler_outlives_a_storm_of_mutants),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
