@@ -15,7 +15,8 @@
 #include "rig.h"
 
 #define CLIENTS  1000
-#define CONTEXTS 4 /* each for so many sockets as ZeroMQ allows one */
+#define EACH     16 /* sockets a context allows */
+#define CONTEXTS ((CLIENTS + EACH - 1) / EACH)
 
 static void
 send_request(struct gr_zmq_socket *socket, Granary__Request *request, uint64_t seq)
@@ -89,7 +90,7 @@ open_clients(const struct rig *rig, struct gr_zmq_context **contexts, struct gr_
     for (int i = 0; i < CLIENTS; i++) {
         granary_err err = GRANARY_OK;
 
-        sockets[i] = gr_zmq_dealer(contexts[i % CONTEXTS], rig->instance.sched_socket, &err);
+        sockets[i] = gr_zmq_dealer(contexts[i / EACH], rig->instance.sched_socket, &err);
         assert_int_equal(err, GRANARY_OK);
     }
 }
