@@ -77,6 +77,18 @@ tree_graph(size_t leaves)
     return graph;
 }
 
+/* One node that stands for count null subtasks. */
+static granary_graph *
+array_graph(size_t count)
+{
+    granary_graph *graph = granary_graph_create();
+    granary_node node = granary_graph_add(graph, "array", "null", NULL, 0);
+
+    granary_node_set_int(graph, node, "count", (int64_t)count);
+    granary_graph_target(graph, node);
+    return graph;
+}
+
 /* From submission until all is known to be done, in ns; the graph is deleted afterwards. */
 static double
 time_graph(struct run *run, const granary_graph *graph)
@@ -105,6 +117,22 @@ bench_null(struct run *run)
         samples_add(&samples, time_graph(run, graph));
     }
     results_add_value(run->results, "null_per_s", "1/s", NULL, "null subtasks, submit to all done, 2 executors",
+                      (double)count * 1e9 / samples_quantile(&samples, 0.5));
+    samples_free(&samples);
+    granary_graph_destroy(graph);
+}
+
+static void
+bench_array(struct run *run)
+{
+    size_t count = 1000000;
+    granary_graph *graph = array_graph(count);
+    struct samples samples = {.count = 0};
+
+    for (int i = 0; i < 5 && run->err == GRANARY_OK; i++) {
+        samples_add(&samples, time_graph(run, graph));
+    }
+    results_add_value(run->results, "null_array_per_s", "1/s", "null_per_s", "the same as one array of 10^6",
                       (double)count * 1e9 / samples_quantile(&samples, 0.5));
     samples_free(&samples);
     granary_graph_destroy(graph);
@@ -383,6 +411,7 @@ run_all(struct run *run, const char *directory)
 {
     if (pool_ready(run)) {
         bench_null(run);
+        bench_array(run);
         bench_submit_result(run);
         bench_chain(run);
         bench_tree(run);
