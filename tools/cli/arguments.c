@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/size.h"
 
 error_t
@@ -128,4 +129,21 @@ arguments_seconds(struct argp_state *state, const char *text)
         argp_error(state, "'%s' is no number of seconds", text);
     }
     return seconds < 0 ? GRANARY_FOREVER : (int)(seconds * 1000);
+}
+
+granary_err
+arguments_names(char *text, const char ***ret_names, size_t *ret_count)
+{
+    const char **names = text == NULL ? NULL : calloc(strlen(text) + 1, sizeof *names);
+    size_t count = 0;
+
+    if (text != NULL && names == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "%s: out of memory", text);
+    }
+    for (char *name = text; name != NULL; count++) {
+        names[count] = strsep(&name, ",");
+    }
+    *ret_names = names;
+    *ret_count = count;
+    return GRANARY_OK;
 }

@@ -33,5 +33,7 @@ granary_id arguments_id(struct argp_state *state, const char *text);
 void arguments_range(struct argp_state *state, const char *text, uint64_t *from, uint64_t *to);
 /* Seconds, maybe with a fraction, as milliseconds; negative: GRANARY_FOREVER. */
 int arguments_seconds(struct argp_state *state, const char *text);
+/* The names in "a,b,c", which is taken apart; the array is to be freed. NULL gives NULL, 0. Errors: ENOMEM */
+granary_err arguments_names(char *text, const char ***ret_names, size_t *ret_count);
 
 #endif

@@ -41,7 +41,15 @@ granary_client *cli_connect_existing(struct cli *cli, int *ret_status);
 /* 1536 as "1.5 KiB". Returns buffer. */
 const char *cli_format_size(uint64_t bytes, char buffer[32]);
 
-/* An id from a unique prefix of its hex digits, or from "name:NAME". Prints the error. Returns the exit status. */
+/* The ending of a noun after a number. */
+static inline const char *
+cli_plural(uint64_t number)
+{
+    return number == 1 ? "" : "s";
+}
+
+/* An id from a unique prefix of its hex digits, or from "name:NAME": what NAME is bound to, else the object that
+ * `put --name` gave its id. Prints the error. Returns the exit status. */
 int cli_find(granary_client *client, const char *text, granary_id *ret_id);
 
 /* An id on a line of its own; with --json, an object with it. */

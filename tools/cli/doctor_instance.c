@@ -76,8 +76,9 @@ tell_health(struct doctor *doctor)
                     "%" PRIu64 " damages, the first: %s", summary.damages, first);
     } else {
         doctor_tell(doctor, DOCTOR_OK, "fsck", NULL,
-                    "%" PRIu64 " objects in %" PRIu64 " segments and %" PRIu64 " spill files fit together",
-                    summary.objects, summary.segments, summary.spill_files);
+                    "%" PRIu64 " object%s in %" PRIu64 " segment%s and %" PRIu64 " spill file%s fit together",
+                    summary.objects, cli_plural(summary.objects), summary.segments, cli_plural(summary.segments),
+                    summary.spill_files, cli_plural(summary.spill_files));
     }
 }
 

@@ -167,14 +167,17 @@ print_summary(struct fsck *fsck, const granary_check_summary *summary)
         json_close(&fsck->json);
         return;
     }
-    (void)printf("%s: %" PRIu64 " objects in %" PRIu64 " sessions, %" PRIu64 " segments, %" PRIu64
-                 " spill files, %" PRIu64 " holds, %" PRIu64 " leases",
-                 summary->damages == 0 ? "clean" : "DAMAGED", summary->objects, summary->sessions, summary->segments,
-                 summary->spill_files, summary->holds, summary->leases);
+    (void)printf("%s: %" PRIu64 " object%s in %" PRIu64 " session%s, %" PRIu64 " segment%s, %" PRIu64
+                 " spill file%s, %" PRIu64 " hold%s, %" PRIu64 " lease%s",
+                 summary->damages == 0 ? "clean" : "DAMAGED", summary->objects, cli_plural(summary->objects),
+                 summary->sessions, cli_plural(summary->sessions), summary->segments, cli_plural(summary->segments),
+                 summary->spill_files, cli_plural(summary->spill_files), summary->holds, cli_plural(summary->holds),
+                 summary->leases, cli_plural(summary->leases));
     if ((fsck->flags & GRANARY_CHECK_VERIFY) != 0) {
         (void)printf(", %" PRIu64 " bytes verified", summary->verified_bytes);
     }
-    (void)printf("; %" PRIu64 " damages, %" PRIu64 " notes\n", summary->damages, summary->notes);
+    (void)printf("; %" PRIu64 " damage%s, %" PRIu64 " note%s\n", summary->damages, cli_plural(summary->damages),
+                 summary->notes, cli_plural(summary->notes));
 }
 
 int

@@ -82,25 +82,7 @@ output_close(struct output *output, granary_err err)
     if (!output->to_stdout && close(output->fd) < 0 && err == GRANARY_OK) {
         err = gr_fail_errno("close");
     }
-    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
-}
-
-/* The names in "a,b,c", which is taken apart; to be freed. NULL, 0 for all columns. Errors: ENOMEM */
-static granary_err
-split_names(char *text, const char ***ret_names, size_t *ret_count)
-{
-    const char **names = text == NULL ? NULL : calloc(strlen(text) + 1, sizeof *names);
-    size_t count = 0;
-
-    if (text != NULL && names == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "columns: out of memory");
-    }
-    for (char *name = text; name != NULL; count++) {
-        names[count] = strsep(&name, ",");
-    }
-    *ret_names = names;
-    *ret_count = count;
-    return GRANARY_OK;
+    return err == GRANARY_OK ? 0 : cli_fail(err, "%s", output->to_stdout ? "stdout" : output->path);
 }
 
 /* A frame as an Arrow file. */
@@ -136,7 +118,7 @@ copy_rows(granary_client *client, granary_id id, const struct get *get, int fd)
     const char **names = NULL;
     size_t names_count = 0;
     granary_frame *frame = NULL;
-    granary_err err = split_names(get->columns, &names, &names_count);
+    granary_err err = arguments_names(get->columns, &names, &names_count);
 
     if (err == GRANARY_OK) {
         err = granary_frame_read_rows(client, id, get->from > INT64_MAX ? -1 : (int64_t)get->from,

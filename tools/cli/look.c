@@ -96,12 +96,13 @@ look_session(struct look *look, bool *ret_there)
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 
-/* An object by the name that is bound to it. */
+/* An object by the name that is bound to it, or that its id was made of (`put --name`). */
 static granary_err
 find_name(struct look *look, const char *name, granary_id *ret_id)
 {
     granary_hold *holds = NULL;
     size_t count = 0;
+    char text[GRANARY_ID_TEXT + 1];
     granary_err err = granary_inspect_holds(look->inspector, look->session, NULL, &holds, &count);
     bool found = false;
 
@@ -112,7 +113,13 @@ find_name(struct look *look, const char *name, granary_id *ret_id)
         }
     }
     free(holds);
-    return found || err != GRANARY_OK ? err : gr_fail(GRANARY_ENOENT, "name '%s': not found", name);
+    if (found || err != GRANARY_OK) {
+        return err;
+    }
+    granary_id_format(granary_id_from_name(look->cli->session, name), text);
+    return granary_inspect_object_find(look->inspector, look->session, text, ret_id) == GRANARY_OK
+               ? GRANARY_OK
+               : gr_fail(GRANARY_ENOENT, "name '%s': not found", name);
 }
 
 int

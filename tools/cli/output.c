@@ -58,8 +58,8 @@ append_arrow(const granary_frame *frame, struct gr_buf *out)
     return err;
 }
 
-static granary_err
-append_frame(const granary_frame *frame, enum output_format format, struct gr_buf *out)
+granary_err
+output_add_frame(const granary_frame *frame, enum output_format format, struct gr_buf *out)
 {
     switch (format) {
     case OUTPUT_TABLE:
@@ -79,8 +79,8 @@ append_frame(const granary_frame *frame, enum output_format format, struct gr_bu
     return gr_fail(GRANARY_ETYPE, "a frame is no NPY file: use CSV, JSON or Arrow");
 }
 
-static granary_err
-append_tensor(const granary_tensor *tensor, enum output_format format, struct gr_buf *out)
+granary_err
+output_add_tensor(const granary_tensor *tensor, enum output_format format, struct gr_buf *out)
 {
     void *data;
 
@@ -139,7 +139,7 @@ output_frame(granary_client *client, const granary_result *result, enum output_f
         err = gr_frame_concat((const granary_frame *const *)frames, result->chunk_count, &all);
     }
     if (err == GRANARY_OK) {
-        err = append_frame(all != NULL ? all : frames[0], format, out);
+        err = output_add_frame(all != NULL ? all : frames[0], format, out);
     }
     gr_frame_destroy(all);
     for (size_t i = 0; frames != NULL && i < result->chunk_count; i++) {
@@ -206,7 +206,7 @@ output_tensor(granary_client *client, const granary_result *result, enum output_
         granary_object_release(client, &view);
     }
     if (err == GRANARY_OK) {
-        err = append_tensor(&whole.view, format, out);
+        err = output_add_tensor(&whole.view, format, out);
     }
     gr_tensor_free(&whole);
     return err;

@@ -10,6 +10,10 @@ enum output_format { OUTPUT_TABLE, OUTPUT_CSV, OUTPUT_JSON, OUTPUT_ARROW, OUTPUT
 /* The format a file name asks for by its ending (.csv .json .arrow .npy .txt). Errors: EINVAL */
 granary_err output_format_of(const char *path, enum output_format *ret_format);
 
+/* Append a frame or a tensor to out. Errors: ETYPE it cannot be had in that format */
+granary_err output_add_frame(const granary_frame *frame, enum output_format format, struct gr_buf *out);
+granary_err output_add_tensor(const granary_tensor *tensor, enum output_format format, struct gr_buf *out);
+
 /*
  * Append a target's result to out.
  *

@@ -97,8 +97,23 @@ add_leased_bytes(granary_inspector *inspector, struct screen *screen)
     free(leases);
 }
 
+/* Of the sessions only one, by name. */
+static void
+keep_session(struct screen *screen, const char *name)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < screen->session_count; i++) {
+        if (strcmp(screen->sessions[i].name, name) == 0) {
+            screen->sessions[kept++] = screen->sessions[i];
+        }
+    }
+    screen->session_count = kept;
+}
+
+/* session: NULL: all. */
 static granary_err
-gather(granary_inspector *inspector, struct screen *screen)
+gather(granary_inspector *inspector, const char *session, struct screen *screen)
 {
     granary_err err = granary_inspect_instance(inspector, &screen->info);
 
@@ -111,6 +126,9 @@ gather(granary_inspector *inspector, struct screen *screen)
     }
     if (err != GRANARY_OK) {
         return err;
+    }
+    if (session != NULL) {
+        keep_session(screen, session);
     }
     screen->stats = calloc(screen->session_count + 1, sizeof *screen->stats);
     screen->leased_bytes = calloc(screen->client_count + 1, sizeof *screen->leased_bytes);
@@ -417,7 +435,7 @@ static granary_err
 show(struct top *top, struct screen *before, bool terminal)
 {
     struct screen screen = {.at_ns = 0};
-    granary_err err = gather(top->look.inspector, &screen);
+    granary_err err = gather(top->look.inspector, top->look.cli->session, &screen);
 
     if (err != GRANARY_OK) {
         screen_fini(&screen);
@@ -453,12 +471,15 @@ command_top(struct cli *cli, int argc, char **argv)
     struct top top = {.look = {.cli = cli}, .interval_ms = 1000};
     struct sigaction action = {.sa_handler = stop};
     struct screen before = {.at_ns = 0};
-    bool terminal;
+    bool terminal, there;
     int status;
     granary_err err;
 
     cli_parse(&argp, argc, argv, &top);
     status = look_open(&top.look);
+    if (status == 0 && cli->session != NULL && (status = look_session(&top.look, &there)) != 0) {
+        look_close(&top.look);
+    }
     if (status != 0) {
         return status;
     }

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "granary/frame.h"
 #include "granary/graph.h"
+#include "granary/read.h"
 
 struct fixture {
     char directory[64];
@@ -386,6 +387,55 @@ a_fork_is_told(void **state)
     assert_int_equal(granary_graph_wait(f->client, key, 20000, NULL), GRANARY_OK);
 }
 
+/* Chunks of a target by number: not ready, ready, none of that number, deleted, and of a graph that was stopped. */
+static void
+chunks_of_a_graph_are_read(void **state)
+{
+    struct fixture *f = *state;
+    const granary_selection last = {.kind = GRANARY_SELECT_ELEMENTS, .dims = {{-1, 0, 0}}, .dim_count = 1};
+    granary_chunk_request requests[4] = {{.graph = "a", .target = "numbers", .chunk = 3, .select = last},
+                                         {.graph = "a", .target = "numbers", .chunk = 10, .select = last},
+                                         {.graph = "b", .target = "numbers", .select = last},
+                                         {.graph = "a", .target = "numbers", .chunk = 9, .select = last}};
+    granary_chunk chunks[4];
+    char key[GRANARY_KEY_MAX];
+    granary_id gone;
+
+    signal_executors(f, SIGSTOP);
+    submit_sum(f, 10000, "a", key);
+    assert_int_equal(granary_chunk_read_many(f->client, requests, 1, NULL, chunks), GRANARY_ESTATE);
+    assert_int_equal(chunks[0].state, GRANARY_CHUNK_NOT_READY);
+    granary_chunk_release(f->client, chunks, 1);
+    assert_int_equal(granary_chunk_read_many(f->client, requests, 1, &(granary_read_options){.timeout_ms = 30}, chunks),
+                     GRANARY_ETIMEDOUT);
+    assert_int_equal(chunks[0].state, GRANARY_CHUNK_NOT_READY);
+    granary_chunk_release(f->client, chunks, 1);
+    signal_executors(f, SIGCONT);
+
+    assert_int_equal(
+        granary_chunk_read_many(f->client, requests, 4, &(granary_read_options){.timeout_ms = 20000}, chunks),
+        GRANARY_EINVAL);
+    assert_int_equal(*(const int64_t *)chunks[0].tensor.values, 3999);
+    assert_int_equal(chunks[1].err, GRANARY_EINVAL);
+    assert_int_equal(chunks[2].state, GRANARY_CHUNK_MISSING);
+    assert_int_equal(*(const int64_t *)chunks[3].tensor.values, 9999);
+    gone = chunks[3].id;
+    granary_chunk_release(f->client, chunks, 4);
+
+    assert_int_equal(granary_object_delete(f->client, gone, 0), GRANARY_OK);
+    assert_int_equal(granary_chunk_read_many(f->client, &requests[3], 1, NULL, chunks), GRANARY_ENOENT);
+    assert_int_equal(chunks[0].state, GRANARY_CHUNK_DELETED);
+    granary_chunk_release(f->client, chunks, 1);
+
+    signal_executors(f, SIGSTOP);
+    submit_sum(f, 10000, "b", key);
+    assert_int_equal(granary_graph_stop(f->client, "b"), GRANARY_OK);
+    assert_int_equal(granary_chunk_read_many(f->client, &requests[2], 1, NULL, chunks), GRANARY_ECANCELLED);
+    assert_int_equal(chunks[0].state, GRANARY_CHUNK_FAILED);
+    granary_chunk_release(f->client, chunks, 1);
+    signal_executors(f, SIGCONT);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -400,6 +450,7 @@ main(void)
         TEST(a_killed_scheduler_is_replaced),
         TEST(a_scheduler_that_is_gone_is_unreachable),
         TEST(a_fork_is_told),
+        TEST(chunks_of_a_graph_are_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

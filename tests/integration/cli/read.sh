@@ -1,0 +1,61 @@
+#!/bin/bash
+# Parts of chunks from the command line: of objects, of names, of graphs' results; in memory and spilled.
+. "$(dirname "$0")/lib.sh"
+
+granary up --executors 1 --memory 64M >/dev/null
+remember_prefix
+
+cat >"$work/graph.json" <<'JSON'
+{"nodes": {"birds": {"op": "read_csv", "path": "libclient/examples/data/birdstrikes.csv"},
+           "few": {"op": "head", "input": "birds", "rows": 100},
+           "square": {"op": "arange", "start": 0, "stop": 1000, "shape": [10, 100]}},
+ "targets": ["few", "square"]}
+JSON
+granary run "$work/graph.json" --json >/dev/null 2>"$work/told" || fail "the graph: $(cat "$work/told")"
+few=$(sed -n 's/.*target few is object //p' "$work/told")
+square=$(sed -n 's/.*target square is object //p' "$work/told")
+
+check() {
+    [ "$(granary read "$few" --rows 3 --cols 'Cost Total $,Airport Name' --csv | head -n 1)" = 'Cost Total $,Airport Name' ] || fail "columns"
+    [ "$(granary read "$few" --rows 2:50:7 --csv | wc -l)" = 8 ] || fail "rows with a step"
+    cmp <(granary read "$few" --rows=-1,0 --csv) <(granary read "$few" --csv | awk 'NR == 1; NR == 2 {second = $0}; NR == 101 {print; print second}') || fail "positions"
+    [ "$(granary read "$square" --index=-1,::40 --json | grep -o '"values":.*')" = '"values":[900,940,980]}}' ] ||
+        fail "elements: $(granary read "$square" --index=-1,::40 --json)"
+    [ "$(granary read "$square" --bytes 1:6)" = NUMPY ] || fail "bytes"
+}
+check
+granary move --from memory "$few" "$square"
+check
+granary read "$few" --rows 1:3 -o "$work/two.arrow"
+head -c 6 "$work/two.arrow" | grep -q ARROW1 || fail "an Arrow file"
+granary read "$square" --accept lz4 -o "$work/square.lz4" 2>"$work/err"
+grep -q 'lz4: .* bytes, 8128 when unpacked' "$work/err" || fail "$(cat "$work/err")"
+[ "$(od -An -tx1 -N4 "$work/square.lz4" | tr -d ' ')" = 04224d18 ] || fail "an LZ4 frame"
+expect 2 'gzip' granary read "$few" --accept gzip -o "$work/none"
+expect 2 'is no slice' granary read "$few" --rows x
+expect 2 'one of them' granary read "$few" --rows 1 --bytes 1
+expect 2 'row 100: the frame has 100|position 100' granary read "$few" --rows 100
+expect 4 'starts so' granary read ffff
+
+# A graph that is not there; an object that is deleted, among others.
+expect 4 'no graph|not found' granary read "nosuchgraph/few"
+granary rm "$few"
+status=0
+granary read "$square" "$few" "$square" --bytes 1:6 >"$work/out" 2>"$work/err" || status=$?
+[ $status = 4 ] && [ "$(cat "$work/out")" = NUMPYNUMPY ] || fail "one that is missing: $status $(cat "$work/err")"
+
+# An object whose id was made of a name is found by it, unless the name is bound.
+granary put --name strikes "$birds" >/dev/null
+granary get name:strikes | cmp - "$birds" || fail "name: of put --name"
+granary stat name:strikes >/dev/null
+[ "$(granary read name:strikes --bytes 0:7)" = Airport ] || fail "read name:"
+expect 4 "name 'nosuch'" granary get name:nosuch
+granary name strikes "$square"
+granary get name:strikes | head -c 6 | grep -q NUMPY || fail "a bound name comes first"
+
+# What cannot be written is named; a session that is not there is said to be so.
+expect 5 '^granary: /dev/full: ' granary get name:strikes -o /dev/full
+expect 4 'nosuch' granary top --once --session nosuch
+granary top --once --session default >/dev/null
+granary down >/dev/null
+[ -z "$(leftovers)" ] || fail "left: $(leftovers)"

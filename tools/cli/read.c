@@ -1,0 +1,356 @@
+/* granary read: parts of chunks, printed or as bytes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "base/error.h"
+#include "data/print.h"
+#include "output.h"
+
+enum { KEY_ROWS = 0x3000, KEY_INDEX, KEY_BYTES, KEY_COLUMNS, KEY_ACCEPT, KEY_CSV, KEY_TIMEOUT };
+
+struct read {
+    struct arguments arguments;
+    granary_selection select;
+    granary_read_options options;
+    const char *output; /* file; NULL: stdout */
+    enum output_format format;
+    char *columns; /* names with commas between */
+    char *accept;
+    size_t printed;
+};
+
+/* ---- options ---- */
+
+/* A number at *text, which moves on; GRANARY_OMITTED when there is none. */
+static int64_t
+read_number(struct argp_state *state, const char **text)
+{
+    char *end;
+    long long value = strtoll(*text, &end, 10);
+
+    if (end == *text) {
+        return GRANARY_OMITTED;
+    }
+    if (value == INT64_MIN || value == INT64_MAX) {
+        argp_error(state, "'%s' is too large", *text);
+    }
+    *text = end;
+    return value;
+}
+
+/* "3", "A:B", "A:B:STEP", any of them left out, up to a comma or the end. */
+static granary_slice
+read_slice(struct argp_state *state, const char **text)
+{
+    const char *at = *text;
+    granary_slice slice = {.start = read_number(state, &at), .stop = GRANARY_OMITTED, .step = 0};
+
+    if (*at == ':') {
+        at++;
+        slice.stop = read_number(state, &at);
+        slice.step = 1;
+        if (*at == ':') {
+            at++;
+            slice.step = read_number(state, &at);
+            slice.step = slice.step == GRANARY_OMITTED ? 1 : slice.step;
+            if (slice.step == 0) {
+                argp_error(state, "'%s': a step cannot be 0", *text);
+            }
+        }
+    } else if (slice.start == GRANARY_OMITTED) {
+        at = "?";
+    }
+    if (*at != '\0' && *at != ',') {
+        argp_error(state, "'%s' is no slice: a position or FROM:TO:STEP is expected", *text);
+    }
+    *text = at;
+    return slice;
+}
+
+static void
+select_once(struct argp_state *state, granary_selection *select, granary_selection_kind kind)
+{
+    if (select->kind != GRANARY_SELECT_ALL) {
+        argp_error(state, "--rows, --index or --bytes: one of them");
+    }
+    select->kind = kind;
+}
+
+/* A slice, or positions with commas between. */
+static void
+parse_rows(struct argp_state *state, const char *text, granary_selection *select)
+{
+    int64_t *indices;
+
+    select_once(state, select, strchr(text, ',') == NULL ? GRANARY_SELECT_ROWS : GRANARY_SELECT_INDICES);
+    if (select->kind == GRANARY_SELECT_ROWS) {
+        select->rows = read_slice(state, &text);
+        return;
+    }
+    indices = calloc(strlen(text), sizeof *indices);
+    select->indices = indices;
+    for (; indices != NULL; text++) {
+        granary_slice row = read_slice(state, &text);
+
+        if (row.step != 0) {
+            argp_error(state, "--rows: positions or one slice, not both");
+        }
+        indices[select->index_count++] = row.start;
+        if (*text == '\0') {
+            break;
+        }
+    }
+}
+
+static void
+parse_index(struct argp_state *state, const char *text, granary_selection *select)
+{
+    select_once(state, select, GRANARY_SELECT_ELEMENTS);
+    for (;; text++) {
+        if (select->dim_count == (int)(sizeof select->dims / sizeof select->dims[0])) {
+            argp_error(state, "--index: at most %d dimensions", select->dim_count);
+            return;
+        }
+        select->dims[select->dim_count++] = read_slice(state, &text);
+        if (*text == '\0') {
+            return;
+        }
+    }
+}
+
+static error_t
+parse_read(int key, char *arg, struct argp_state *state)
+{
+    struct read *read = state->input;
+    const char *text = arg;
+
+    switch (key) {
+    case 'o':
+        read->output = arg;
+        return 0;
+    case KEY_ROWS:
+        parse_rows(state, arg, &read->select);
+        return 0;
+    case KEY_INDEX:
+        parse_index(state, arg, &read->select);
+        return 0;
+    case KEY_BYTES:
+        select_once(state, &read->select, GRANARY_SELECT_BYTES);
+        read->select.rows = read_slice(state, &text);
+        return 0;
+    case KEY_COLUMNS:
+        read->columns = arg;
+        return 0;
+    case KEY_ACCEPT:
+        read->accept = arg;
+        return 0;
+    case KEY_CSV:
+        read->format = OUTPUT_CSV;
+        return 0;
+    case KEY_TIMEOUT:
+        read->options.timeout_ms = arguments_seconds(state, arg);
+        return 0;
+    default:
+        return arguments_key(key, state);
+    }
+}
+
+/* ---- printing ---- */
+
+/* What a chunk has, in the format that is wanted. */
+static granary_err
+append_chunk(const granary_chunk *chunk, enum output_format format, struct gr_buf *out)
+{
+    if (chunk->data != NULL) {
+        gr_buf_add(out, chunk->data, chunk->data_size);
+        return GRANARY_OK;
+    }
+    return chunk->kind == GRANARY_CHUNK_FRAME ? output_add_frame(chunk->frame, format, out)
+                                              : output_add_tensor(&chunk->tensor, format, out);
+}
+
+/* {"id": .., "kind": .., "value": ..}; bytes are not for JSON: their number. */
+static granary_err
+append_json(const granary_chunk *chunk, struct gr_buf *out)
+{
+    static const char *const kinds[] = {"bytes", "frame", "tensor"};
+    char id[GRANARY_ID_TEXT + 1];
+    granary_err err = GRANARY_OK;
+
+    granary_id_format(chunk->id, id);
+    gr_buf_addf(out, "{\"id\": \"%s\", \"kind\": \"%s\", ", id, kinds[chunk->kind - 1]);
+    if (chunk->data != NULL) {
+        gr_buf_addf(out,
+                    "\"codec\": \"%s\", \"bytes\": %" PRIu64 ", \"raw_bytes\": %" PRIu64 ", \"xxh3_64\": \"%016" PRIx64
+                    "\"",
+                    chunk->codec, chunk->data_size, chunk->raw_size, chunk->checksum);
+    } else {
+        gr_buf_addf(out, "\"value\": ");
+        err = append_chunk(chunk, OUTPUT_JSON, out);
+        if (out->size > 0 && out->bytes[out->size - 1] == '\n') {
+            out->size--;
+        }
+    }
+    gr_buf_addf(out, "}\n");
+    return err;
+}
+
+static int
+print_chunk(struct read *read, const granary_chunk *chunk, const char *name)
+{
+    bool json = read->output == NULL && read->arguments.cli->json;
+    struct gr_buf out = {0};
+    granary_err err;
+    int status;
+
+    if (read->output == NULL && !json && chunk->data != NULL && isatty(STDOUT_FILENO)) {
+        (void)fprintf(stderr, "granary: read: bytes are not for a terminal: redirect them, or use -o FILE\n");
+        return 2;
+    }
+    err = json ? append_json(chunk, &out) : append_chunk(chunk, read->format, &out);
+    if (err == GRANARY_OK && !gr_buf_ok(&out)) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory for the output");
+    }
+    status = err != GRANARY_OK ? cli_fail(err, "read %s", name)
+                               : cli_write_file(read->output == NULL ? "-" : read->output, out.bytes, out.size);
+    if (status == 0 && chunk->data != NULL && chunk->codec[0] != 'n') {
+        (void)fprintf(stderr,
+                      "granary: read: %s: %" PRIu64 " bytes, %" PRIu64 " when unpacked, XXH3-64 %016" PRIx64 "\n",
+                      chunk->codec, chunk->data_size, chunk->raw_size, chunk->checksum);
+    }
+    gr_buf_free(&out);
+    return status;
+}
+
+/* ---- which chunks ---- */
+
+static int
+read_request(struct read *read, granary_client *client, const granary_chunk_request *request, const char *name)
+{
+    granary_chunk chunk;
+    granary_err err = granary_chunk_read_many(client, request, 1, &read->options, &chunk);
+    int status;
+
+    status = err == GRANARY_OK ? print_chunk(read, &chunk, name) : cli_fail(err, "read %s", name);
+    granary_chunk_release(client, &chunk, 1);
+    return status;
+}
+
+/* KEY/TARGET: all chunks; KEY/TARGET[N]: that one. */
+static int
+read_target(struct read *read, granary_client *client, char *text)
+{
+    char *target = strrchr(text, '/');
+    char *bracket = strchr(target, '[');
+    granary_chunk_request request = {.graph = text, .target = target + 1, .select = read->select};
+    granary_result result = {0};
+    uint64_t end = 1;
+    int status = 0;
+    granary_err err;
+
+    if (bracket != NULL) {
+        char *rest;
+
+        request.chunk = strtoull(bracket + 1, &rest, 10);
+        if (rest == bracket + 1 || strcmp(rest, "]") != 0) {
+            (void)fprintf(stderr, "granary: read: %s: GRAPH/TARGET[NUMBER] is expected\n", text);
+            return 2;
+        }
+        end = request.chunk + 1;
+        *bracket = '\0';
+    }
+    *target = '\0';
+    if (bracket == NULL) {
+        err = granary_graph_wait(client, text, read->options.timeout_ms, NULL);
+        if (err == GRANARY_OK) {
+            err = granary_graph_result(client, text, request.target, &result);
+        }
+        if (err != GRANARY_OK) {
+            return cli_fail(err, "read %s/%s", text, request.target);
+        }
+        end = result.chunk_count;
+        granary_result_free(&result);
+    }
+    for (; request.chunk < end && status == 0; request.chunk++) {
+        status = read_request(read, client, &request, text);
+    }
+    return status;
+}
+
+static int
+read_all(struct read *read, granary_client *client, char **names, int count)
+{
+    int status = 0;
+
+    for (int i = 0; i < count; i++) {
+        granary_chunk_request request = {.select = read->select};
+        int one;
+
+        if (strncmp(names[i], "name:", 5) != 0 && strchr(names[i], '/') != NULL) {
+            one = read_target(read, client, names[i]);
+        } else {
+            one = cli_find(client, names[i], &request.id);
+            one = one == 0 ? read_request(read, client, &request, names[i]) : one;
+        }
+        status = status == 0 ? one : status;
+    }
+    return status;
+}
+
+static granary_err
+prepare(struct read *read)
+{
+    const char **names;
+    granary_err err = arguments_names(read->columns, &names, &read->select.column_count);
+
+    read->select.columns = names;
+    if (err == GRANARY_OK) {
+        err = arguments_names(read->accept, &names, &read->options.accept_count);
+        read->options.accept = names;
+    }
+    read->options.checksum = read->accept != NULL || read->arguments.cli->json;
+    if (err == GRANARY_OK && read->output != NULL && read->accept == NULL &&
+        output_format_of(read->output, &read->format) != GRANARY_OK) {
+        read->options.as_file = true; /* an ending that says nothing: the bytes of an Arrow or NPY file */
+    }
+    return err;
+}
+
+int
+command_read(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"rows", KEY_ROWS, "FROM:TO:STEP", 0, "rows of a frame; or one, or several with commas: 3,-1,7", 0},
+        {"index", KEY_INDEX, "SLICE,...", 0, "of each dimension of a tensor, as in NumPy: 0:5,::2,-1", 0},
+        {"bytes", KEY_BYTES, "FROM:TO", 0, "bytes of an object", 0},
+        {"cols", KEY_COLUMNS, "NAME,...", 0, "columns of a frame", 0},
+        {"accept", KEY_ACCEPT, "CODEC,...", 0, "how bytes may come, the best first: none, lz4", 0},
+        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "how long to wait for what is not there yet; default 0", 0},
+        {"csv", KEY_CSV, NULL, 0, "frames as CSV", 0},
+        {"output", 'o', "FILE", 0, "write there; .csv .json .arrow .npy .txt tell the format", 0},
+        {0}};
+    struct read read = {.arguments = {.cli = cli}, .format = OUTPUT_TABLE};
+    int first = arguments_read(options, parse_read, "ID|name:NAME|GRAPH/TARGET[[N]]...",
+                               "Print parts of objects and of chunks of graphs' results. Of what is spilled no more is "
+                               "read than needed.",
+                               1, ARGUMENTS_MANY, argc, argv, &read.arguments);
+    granary_client *client;
+    int status = 0;
+    granary_err err = prepare(&read);
+
+    client = err == GRANARY_OK ? cli_connect_existing(cli, &status) : NULL;
+    if (client != NULL) {
+        status = read_all(&read, client, argv + first, argc - first);
+    } else if (err != GRANARY_OK) {
+        status = cli_fail(err, "read");
+    }
+    granary_disconnect(client);
+    free((void *)(uintptr_t)read.select.columns);
+    free((void *)(uintptr_t)read.select.indices);
+    free((void *)(uintptr_t)read.options.accept);
+    return status;
+}
