@@ -334,6 +334,16 @@ execution_graph_object(const struct execution_graph *graph, granary_id id, int64
     return true;
 }
 
+int32_t
+execution_graph_object_node(const struct execution_graph *graph, granary_id id)
+{
+    uint32_t position = object_find(graph, id);
+
+    return position == NONE || graph->objects.items[position].state != OBJECT_PRESENT
+               ? -1
+               : graph->objects.items[position].node;
+}
+
 void
 execution_graph_inputs(const struct execution_graph *graph, uint32_t number,
                        void (*visit)(void *context, int32_t node, uint64_t bytes), void *context)

@@ -60,11 +60,13 @@ struct subtask {
     uint32_t rooms;      /* * times there was no room for its output */
     uint32_t losses;     /* times it ran into a lost input */
     uint32_t token;      /* * reservation it runs under */
+    uint32_t record;     /* * place of its last run among the manager's records */
     uint32_t charged_us; /* * executor time its session was charged for the run under way */
     uint8_t state;       /* enum subtask_state */
     bool feeds;          /* * its report is to be given to the planner; cleared when that was done */
     bool suspect;        /* * it was on an executor that died: to be run alone */
     uint64_t out_bytes;  /* estimate of its outputs */
+    int64_t sent_ns;     /* * when it was given to an executor last */
     /* private */
     uint32_t user_code; /* position; SUBTASK_NONE: it runs none */
     uint32_t priority;
@@ -137,6 +139,8 @@ bool execution_graph_idle(const struct execution_graph *graph);
 /* Ids of objects nobody needs any more since the last call: *ret_ids is valid until the next event. */
 size_t execution_graph_freed(struct execution_graph *graph, const granary_id **ret_ids);
 
+/* The NUMA node an object lies on; -1: it is not there */
+int32_t execution_graph_object_node(const struct execution_graph *graph, granary_id id);
 /* Rows and bytes of a present object. false: it is not there */
 bool execution_graph_object(const struct execution_graph *graph, granary_id id, int64_t *ret_rows, uint64_t *ret_bytes);
 

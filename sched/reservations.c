@@ -346,6 +346,18 @@ reservations_in_flight(const struct reservations *reservations, uint32_t executo
 }
 
 uint32_t
+reservations_queued(const struct reservations *reservations, uint32_t executor)
+{
+    const struct holder *holder = holder_find(reservations, executor);
+    uint32_t queued = 0;
+
+    for (uint32_t i = 0; holder != NULL && i < holder->in_flight; i++) {
+        queued += reservations->tokens[holder->tokens[i]].left;
+    }
+    return queued;
+}
+
+uint32_t
 reservations_granted(const struct reservations *reservations)
 {
     return reservations->granted;

@@ -84,6 +84,8 @@ void reservations_of_graph(const struct reservations *reservations, uint32_t ser
 
 /* Messages in flight on an executor; 0 for one that is unknown. */
 uint32_t reservations_in_flight(const struct reservations *reservations, uint32_t executor);
+/* Subtasks of those that were not reported yet. */
+uint32_t reservations_queued(const struct reservations *reservations, uint32_t executor);
 /* Messages in flight in all. */
 uint32_t reservations_granted(const struct reservations *reservations);
 uint64_t reservations_bytes(const struct reservations *reservations);

@@ -558,6 +558,7 @@ server_run(struct server *server, int stop_fd)
         if (server->ready[0]) {
             return;
         }
+        manager_expire(server->manager, gr_now_ns()); /* what has arrived meanwhile happened after that */
         busy = receive_all(server);
         /* From the last: link_gone() puts the last one into the gap. New links were added behind these. */
         for (size_t i = links; i > 0; i--) {
@@ -573,7 +574,6 @@ server_run(struct server *server, int stop_fd)
         manager_set_unix_offset(server->manager, gr_wall_ms() * 1000000 - gr_now_ns());
         links_expire(server, gr_now_ns());
         watch_when_due(server, gr_now_ns());
-        manager_expire(server->manager, gr_now_ns());
         manager_dispatch(server->manager, gr_now_ns());
         (void)manager_actions(server->manager, &left);
         if (left > 0) {
@@ -594,6 +594,7 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
               struct server **ret_server)
 {
     struct server *server = calloc(1, sizeof *server);
+    struct manager_options own;
     char path[256];
     granary_err err = GRANARY_OK;
 
@@ -603,7 +604,9 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
     server->instance = *instance;
     server->pending_free = UINT64_MAX;
     server->watch_at_ns = INT64_MAX;
-    server->manager = manager_create(options);
+    own = *options;
+    own.host = host_of_machine(&server->instance);
+    server->manager = manager_create(&own);
     server->arena = arena_create();
     server->context = gr_zmq_context_create(1);
     if (server->manager == NULL || server->arena == NULL || server->context == NULL || !links_room(server)) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sched/info.h"
 #include "sched/pack.h"
 #include "sched/task_private.h"
 
@@ -124,6 +125,7 @@ message_send(struct manager *manager, struct message *message, uint32_t executor
         struct subtask *subtask = execution_graph_subtask(execution, (uint32_t)message->numbers[i]);
 
         subtask->token = token;
+        subtask->sent_ns = manager->now_ns;
         order_charge(manager, message->graph, subtask, time_of(manager, message->graph, subtask));
         pack_run(&action->bytes, message->numbers[i], subtask->attempt, subtask->packed, subtask->packed_size);
     }
@@ -269,6 +271,7 @@ manager_dispatch(struct manager *manager, int64_t now_ns)
             failed = true;
         } else if (give(manager, graph, number)) {
             order_served(manager, graph);
+            info_changed(manager, INFO_WORK);
         } else {
             order_refused(manager, graph);
         }
@@ -278,4 +281,5 @@ manager_dispatch(struct manager *manager, int64_t now_ns)
     if (failed) { /* what those graphs leave to free */
         frees_send(manager);
     }
+    info_turn(manager);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "sched/info.h"
 #include "sched/task_private.h"
 
 struct executor *
@@ -34,6 +35,7 @@ manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, 
         gr_log_error("OUT-OF-MEMORY", "executor=%u is not used", number);
         return;
     }
+    info_changed(manager, INFO_POOL);
     manager->executors[manager->executor_count++] = (struct executor){.number = number, .node = node, .pid = pid};
 }
 
@@ -114,6 +116,9 @@ subtask_orphaned(void *context, uint64_t wire_number, bool first)
     const struct verdict *verdict = &orphaning->executor.verdict;
 
     (void)first;
+    if (wire_number == orphaning->culprit) {
+        record_lost(manager, graph, number, &orphaning->executor);
+    }
     if (wire_number != orphaning->culprit) {
         /* Unless we killed it for another's sake, it may be at fault, too: from now on it runs alone. */
         subtask->suspect = subtask->suspect || !verdict->killed;
@@ -159,6 +164,7 @@ manager_executor_died(struct manager *manager, uint32_t number)
     struct orphaning orphaning;
 
     if (executor != NULL) {
+        info_changed(manager, INFO_WORK);
         frees_reclaim(executor);
         orphaning = (struct orphaning){manager, *executor, culprit_of(manager, executor)};
         *executor = manager->executors[--manager->executor_count];

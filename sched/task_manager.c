@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "graph_json/json.h"
+#include "sched/info.h"
 #include "sched/pack.h"
 #include "sched/task_private.h"
 
@@ -25,9 +26,12 @@ manager_create(const struct manager_options *options)
     }
     manager->options = *options;
     TAILQ_INIT(&manager->deadlines);
+    TAILQ_INIT(&manager->past);
     manager->serial_count = 1; /* 0 names no graph */
+    manager->info = info_create(options->unix_offset_ns / 1000000);
+    manager->records = records_create();
     manager->reservations = reservations_create(options->memory_bytes);
-    if (manager->reservations == NULL) {
+    if (manager->reservations == NULL || manager->info == NULL || manager->records == NULL) {
         manager_destroy(manager);
         return NULL;
     }
@@ -63,6 +67,7 @@ manager_destroy(struct manager *manager)
     for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
         if (manager->by_serial[serial] != NULL) {
             order_detach(manager, manager->by_serial[serial]);
+            past_forget(manager, manager->by_serial[serial]);
             graph_destroy(manager->by_serial[serial]);
         }
     }
@@ -76,6 +81,8 @@ manager_destroy(struct manager *manager)
         session_destroy(session);
     }
     manager_actions_done(manager, manager->action_count);
+    info_destroy(manager->info);
+    records_destroy(manager->records);
     order_fini(&manager->order);
     reservations_destroy(manager->reservations);
     free(manager->by_serial);
@@ -164,6 +171,8 @@ graph_drop(struct manager *manager, struct task_graph *graph)
 {
     deadline_clear(manager, graph);
     order_detach(manager, graph);
+    past_forget(manager, graph);
+    info_changed(manager, INFO_WORK);
     LIST_REMOVE(graph, bucket_link);
     manager->by_serial[graph->serial] = NULL;
     graph->session->graphs--;
@@ -255,7 +264,9 @@ int64_t
 manager_deadline(const struct manager *manager)
 {
     int64_t deadline = deadline_next_ns(manager);
+    int64_t info = info_deadline(manager);
 
+    deadline = info < deadline ? info : deadline;
     for (size_t i = 0; i < manager->waiter_count; i++) {
         deadline = manager->waiters[i].deadline_ns < deadline ? manager->waiters[i].deadline_ns : deadline;
     }
@@ -267,6 +278,7 @@ manager_expire(struct manager *manager, int64_t now_ns)
 {
     manager->now_ns = now_ns;
     deadline_expire(manager);
+    info_expire(manager, now_ns);
     for (size_t i = 0; i < manager->waiter_count;) {
         const struct waiter waiter = manager->waiters[i];
 
@@ -358,7 +370,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
     if (graph->execution != NULL && graph->state != GRANARY_GRAPH_RUNNING && execution_graph_idle(graph->execution)) {
         frees_collect(manager, graph);
         graph->counts = *execution_graph_counts(graph->execution);
-        execution_graph_destroy(graph->execution);
+        past_keep(manager, graph, graph->execution);
         graph->execution = NULL;
         manager->stopping--;
     }
@@ -392,6 +404,9 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
     graph->state = state;
     graph->err = err;
     graph->message = message == NULL ? NULL : strdup(message);
+    graph->ended_ms = info_unix_ms(manager, manager->now_ns);
+    graph->session->ended_ns = manager->now_ns;
+    info_changed(manager, INFO_WORK);
     graph_sleep(manager, graph);
     deadline_clear(manager, graph);
     manager->stopping += graph->execution != NULL;
@@ -499,6 +514,7 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
         err = gr_graph_from_json(submit->json, strlen(submit->json), &message);
     }
     if (err == GRANARY_OK) {
+        graph->level = message->level;
         err = gr_plan_create(message, &options, &graph->plan);
     } else if (message != NULL) {
         granary__graph__free_unpacked(message, NULL);

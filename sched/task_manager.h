@@ -23,6 +23,7 @@
 
 #include "base/buf.h"
 #include "granary/types.h"
+#include "sched/host.h"
 #include "schema/granary.pb-c.h"
 
 struct manager;
@@ -32,6 +33,7 @@ struct manager_options {
     int64_t chunk_bytes;        /* for submissions that leave it open; 0: automatic */
     int64_t unix_offset_ns;     /* Unix time minus the clock of the events */
     uint64_t task_memory_bytes; /* private memory a subtask with user code may use; 0: any */
+    struct manager_host host;
 };
 
 /* NULL: out of memory. */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "sched/info.h"
 #include "sched/task_private.h"
 
 /* The name of the node a subtask comes from: of its last operator. To be freed; NULL: out of memory. */
@@ -102,6 +103,8 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
 
     executor->done += err == GRANARY_OK;
     executor->failures += err != GRANARY_OK;
+    record_done(manager, graph, number, executor, done, err);
+    info_changed(manager, INFO_WORK);
     if (err == GRANARY_OK) {
         subtask_succeeded(manager, graph, number, done, executor->node);
         return;

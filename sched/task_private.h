@@ -7,6 +7,7 @@
 #include "granary/graph.h"
 #include "plan/plan.h"
 #include "sched/execution_graph.h"
+#include "sched/records.h"
 #include "sched/reservations.h"
 #include "sched/task_manager.h"
 #include "sched/task_order.h"
@@ -45,6 +46,9 @@ struct session {
     struct gr_buf frees; /* fields `free` of a ToExecutor, packed */
     uint32_t graphs;     /* of this session, ended ones included */
     uint32_t orders;     /* free_orders that name it */
+    uint64_t serial;     /* the how many-th one of the manager's, from 1 */
+    int64_t ended_ns;    /* when a graph of it ended last */
+    uint64_t used_ns;    /* time of executors it has had */
     char *name;
 };
 
@@ -52,6 +56,7 @@ struct task_graph {
     LIST_ENTRY(task_graph) bucket_link;
     TAILQ_ENTRY(task_graph) runnable_link; /* of the lane */
     TAILQ_ENTRY(task_graph) deadline_link; /* while it runs and has a deadline */
+    TAILQ_ENTRY(task_graph) past_link;     /* while it has a past */
     struct lane *lane;                     /* from the start of its planning on */
     bool is_runnable;
     bool has_deadline; /* it is among the manager's */
@@ -62,13 +67,18 @@ struct task_graph {
     char key[GRANARY_KEY_MAX];
     char id_key[GRANARY_KEY_MAX + 16]; /* object ids come from it */
     struct session *session;
-    int64_t deadline_ms;     /* since the Unix epoch; 0: none */
+    Granary__Graph__Level level;
+    double progress;         /* the most that was told */
+    int64_t submitted_ms;    /* since the Unix epoch */
+    int64_t ended_ms;        /* ... 0: it runs */
+    int64_t deadline_ms;     /* ... 0: none */
     Granary__Submit *submit; /* only between restore and start */
     granary_graph_state state;
     granary_err err;
     char *message;
     struct gr_plan *plan;
     struct execution_graph *execution;    /* until nothing of it runs any more */
+    struct execution_graph *past;         /* what it was then, to be told of; NULL: forgotten */
     struct execution_graph_counts counts; /* when execution is gone */
     struct kind *kinds;
     size_t kind_count;
@@ -138,6 +148,11 @@ struct manager {
     TAILQ_HEAD(deadlines, task_graph) deadlines; /* running graphs that have one, the next one first */
     struct waiter *waiters;
     size_t waiter_count, waiter_room;
+    struct info *info;
+    struct records *records;            /* of runs that have ended */
+    TAILQ_HEAD(pasts, task_graph) past; /* ended graphs with one, the oldest first */
+    uint64_t past_subtasks;             /* theirs */
+    uint64_t session_serials;
     struct executor *executors;
     size_t executor_count, executor_room;
     struct action *actions;
@@ -199,6 +214,25 @@ struct executor *executor_find(struct manager *manager, uint32_t number); /* NUL
 /* It has reported on the token granted as `order`: what it was told to free before it got that is gone. */
 void frees_done(struct executor *executor, uint64_t order);
 
+/* info_subtasks.c */
+/* A run is over: note when it was, and what came of it. */
+void record_done(struct manager *manager, struct task_graph *graph, uint32_t number, const struct executor *executor,
+                 const Granary__Done *done, granary_err err);
+/* It was lost with its executor. */
+void record_lost(struct manager *manager, struct task_graph *graph, uint32_t number, const struct executor *executor);
+/* The last run that has ended; NULL: none, or it was too long ago. */
+const struct record *record_of(const struct manager *manager, const struct task_graph *graph, uint32_t number);
+/* When it could run, as far as is known. */
+int64_t ready_since(const struct manager *manager, const struct task_graph *graph, uint32_t number);
+/* Keep what an ended graph was, as long as there is room for it; takes execution. */
+void past_keep(struct manager *manager, struct task_graph *graph, struct execution_graph *execution);
+void past_forget(struct manager *manager, struct task_graph *graph);
+const char *subtask_state_name(enum subtask_state state);
+/* Append the node it comes from, and its operators, separated by commas. */
+void subtask_says(const struct subtask *subtask, struct gr_buf *ret_node, struct gr_buf *ret_ops);
+/* A subtask's number; SUBTASK_NONE: it is none of the graph's. */
+uint32_t subtask_number(const struct task_graph *graph, const char *text);
+
 /* task_outcome.c */
 /* The graph fails because of a subtask. node: as the executor named it, or "". */
 void fail_graph(struct manager *manager, struct task_graph *graph, uint32_t number, const char *node, granary_err err,
@@ -238,6 +272,7 @@ void reply_explain(struct manager *manager, uint64_t ticket, const struct task_g
 void reply_result(struct manager *manager, uint64_t ticket, const struct task_graph *graph, const char *target);
 void reply_cluster(struct manager *manager, uint64_t ticket);
 void graph_status(const struct task_graph *graph, Granary__GraphStatus *ret_status); /* strings are borrowed */
+double graph_progress(struct task_graph *graph);                                     /* 0 to 1, never falls */
 void keep_message(struct manager *manager, const char *space, const void *key, size_t key_size,
                   const ProtobufCMessage *message);
 void forget(struct manager *manager, const char *space, const void *key, size_t key_size);

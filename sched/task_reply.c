@@ -143,9 +143,27 @@ graph_status(const struct task_graph *graph, Granary__GraphStatus *ret_status)
     ret_status->subtasks_done = counts->succeeded;
     ret_status->retries = counts->retries;
     ret_status->err = graph->err;
+    ret_status->ended_ms = graph->ended_ms;
     if (graph->message != NULL) {
         ret_status->message = graph->message;
     }
+}
+
+double
+graph_progress(struct task_graph *graph)
+{
+    const struct execution_graph_counts *counts =
+        graph->execution != NULL ? execution_graph_counts(graph->execution) : &graph->counts;
+    double part = counts->total == 0 ? 0 : (double)counts->succeeded / (double)counts->total;
+
+    /* More subtasks may become known, and lost ones run again: what was told once stays. */
+    if (graph->state == GRANARY_GRAPH_SUCCEEDED) {
+        part = 1;
+    } else if (graph->plan == NULL || !gr_plan_complete(graph->plan)) {
+        part /= 2;
+    }
+    graph->progress = part > graph->progress ? part : graph->progress;
+    return graph->progress;
 }
 
 void

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "sched/info.h"
 #include "sched/task_private.h"
 
 /* ---- submission ---- */
@@ -71,6 +72,9 @@ graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit)
         (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u", key, graph->serial);
     }
     submit->key = graph->id_key;
+    submit->submitted_ms = info_unix_ms(manager, manager->now_ns);
+    graph->submitted_ms = submit->submitted_ms;
+    info_changed(manager, INFO_WORK);
     keep_message(manager, MANAGER_GRAPHS, key, strlen(key), &submit->base);
     submit->key = given;
     err = graph_plan(manager, graph, submit);
@@ -209,6 +213,9 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
         if (graph != NULL) {
             reply_result(manager, ticket, graph, request->result->target);
         }
+        return;
+    case GRANARY__REQUEST__BODY_INFO:
+        info_request(manager, ticket, request->info, now_ns);
         return;
     case GRANARY__REQUEST__BODY_SESSION:
         request_session(manager, ticket, request->session);

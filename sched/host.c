@@ -1,0 +1,114 @@
+#include "sched/host.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+static int64_t
+started_ms(pid_t pid)
+{
+    uint64_t ticks = gr_process_start_time(pid);
+    struct timespec boot;
+
+    if (ticks == 0) {
+        return 0;
+    }
+    (void)clock_gettime(CLOCK_BOOTTIME, &boot);
+    return gr_wall_ms() - ((int64_t)boot.tv_sec * 1000 + boot.tv_nsec / 1000000) +
+           (int64_t)(ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static bool
+process(void *context, int64_t pid, struct host_process *ret_process)
+{
+    const struct gr_instance *instance = context;
+    char path[64];
+    char *text = NULL;
+    size_t size;
+    unsigned long long pages;
+
+    *ret_process = (struct host_process){.started_ms = started_ms((pid_t)pid)};
+    if (ret_process->started_ms == 0) {
+        return false;
+    }
+    (void)snprintf(path, sizeof path, "/proc/%lld/statm", (long long)pid);
+    if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK && sscanf(text, "%*u %llu", &pages) == 1) {
+        ret_process->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    }
+    free(text);
+    ret_process->has_page = gr_executor_page_read(instance->runtime, pid, &ret_process->page) == GRANARY_OK &&
+                            ret_process->page.start_time == gr_process_start_time((pid_t)pid);
+    return true;
+}
+
+/* A line of a file below a NUMA node's folder; "" when it cannot be read. */
+static void
+node_text(int32_t node, const char *file, char *ret_text, size_t size)
+{
+    char path[96];
+    char *text = NULL;
+    size_t length;
+
+    ret_text[0] = '\0';
+    (void)snprintf(path, sizeof path, "/sys/devices/system/node/node%d/%s", node, file);
+    if (gr_file_read(path, 65536, &text, &length) == GRANARY_OK) {
+        (void)snprintf(ret_text, size, "%.*s", (int)strcspn(text, "\n"), text);
+    }
+    free(text);
+}
+
+/* A number of KiB behind a word of a node's meminfo. */
+static uint64_t
+node_memory(const char *meminfo, const char *word)
+{
+    const char *at = strstr(meminfo, word);
+    unsigned long long kib;
+
+    return at != NULL && sscanf(at + strlen(word), " %llu", &kib) == 1 ? kib * 1024 : 0;
+}
+
+static bool
+node(void *context, int32_t number, struct host_node *ret_node)
+{
+    char path[96];
+    char *text = NULL;
+    size_t size;
+
+    (void)context;
+    *ret_node = (struct host_node){.memory_bytes = 0};
+    node_text(number, "cpulist", ret_node->cpus, sizeof ret_node->cpus);
+    node_text(number, "distance", ret_node->distances, sizeof ret_node->distances);
+    (void)snprintf(path, sizeof path, "/sys/devices/system/node/node%d/meminfo", number);
+    if (gr_file_read(path, 65536, &text, &size) == GRANARY_OK) {
+        ret_node->memory_bytes = node_memory(text, "MemTotal:");
+        ret_node->free_bytes = node_memory(text, "MemFree:");
+    }
+    free(text);
+    return ret_node->cpus[0] != '\0' || ret_node->memory_bytes > 0;
+}
+
+static bool
+scheduler(void *context, size_t position, struct host_scheduler *ret_scheduler)
+{
+    pid_t pid = getpid();
+
+    (void)context;
+    if (position > 0) {
+        return false;
+    }
+    *ret_scheduler = (struct host_scheduler){.pid = pid, .active = true, .started_ms = started_ms(pid)};
+    (void)snprintf(ret_scheduler->id, sizeof ret_scheduler->id, "%d-%llu", (int)pid,
+                   (unsigned long long)gr_process_start_time(pid));
+    return true;
+}
+
+struct manager_host
+host_of_machine(struct gr_instance *instance)
+{
+    return (struct manager_host){.context = instance, .process = process, .node = node, .scheduler = scheduler};
+}

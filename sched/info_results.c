@@ -1,0 +1,239 @@
+/* Results as tables: the targets of graphs, and their chunks. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/info.h"
+#include "sched/task_private.h"
+
+/* Chunks have positions TARGET << CHUNK_SHIFT | chunk above that of their graph's. */
+#define CHUNK_SHIFT 20
+
+/* Where a target lies, as far as it is known. To be freed; NULL: nothing is known yet. */
+static Granary__Result *
+result_of(const struct task_graph *graph, size_t position)
+{
+    const struct target *target = &graph->targets[position];
+    Granary__Result *result = NULL;
+
+    if (target->packed != NULL) {
+        result = granary__result__unpack(NULL, target->packed_size, target->packed);
+        for (size_t i = 0; result != NULL && i < result->n_chunks; i++) {
+            result->chunks[i]->there = true;
+        }
+        return result;
+    }
+    if (graph->plan == NULL || gr_plan_target_result(graph->plan, position, &result) != GRANARY_OK) {
+        return NULL;
+    }
+    for (size_t i = 0; i < result->n_chunks && graph->execution != NULL; i++) {
+        Granary__Chunk *chunk = result->chunks[i];
+        granary_id id = {{0}};
+
+        if (chunk->id.len == sizeof id.bytes) {
+            memcpy(id.bytes, chunk->id.data, sizeof id.bytes);
+            chunk->there = execution_graph_object(graph->execution, id, &chunk->rows, &chunk->bytes);
+        }
+    }
+    return result;
+}
+
+/* ---- chunks ---- */
+
+static void
+chunk_row(struct table *table, const struct task_graph *graph, const char *target, const Granary__Result *result,
+          size_t index, uint64_t position)
+{
+    const Granary__Chunk *chunk = result->chunks[index];
+    struct execution_graph *execution = graph->execution != NULL ? graph->execution : graph->past;
+    char text[GRANARY_ID_TEXT + 1] = "";
+    size_t places[16] = {0};
+    struct gr_buf at = {0};
+    granary_id id = {{0}};
+    int32_t node = -1;
+
+    if (!table_begin(table, position)) {
+        return;
+    }
+    if (chunk->id.len == sizeof id.bytes) {
+        memcpy(id.bytes, chunk->id.data, sizeof id.bytes);
+        granary_id_format(id, text);
+    }
+    table_text(table, FIELD_chunks_id, text);
+    table_text(table, FIELD_chunks_graph, graph->key);
+    table_text(table, FIELD_chunks_target, target);
+    if (result->n_splits > 0 && result->n_splits <= sizeof places / sizeof places[0]) {
+        size_t rest = index;
+
+        for (size_t d = result->n_splits; d-- > 0;) {
+            size_t split = result->splits[d] > 0 ? (size_t)result->splits[d] : 1;
+
+            places[d] = rest % split;
+            rest /= split;
+        }
+        for (size_t d = 0; d < result->n_splits; d++) {
+            gr_buf_addf(&at, "%s%zu", d > 0 ? "," : "", places[d]);
+        }
+    } else {
+        gr_buf_addf(&at, "%zu", index);
+    }
+    table_text(table, FIELD_chunks_index, gr_buf_ok(&at) ? at.bytes : "");
+    gr_buf_free(&at);
+    table_int(table, FIELD_chunks_rows, result->is_tensor ? -1 : chunk->rows);
+    table_int(table, FIELD_chunks_bytes, (int64_t)chunk->bytes);
+    table_int(table, FIELD_chunks_there, chunk->there);
+    if (execution != NULL) {
+        node = execution_graph_object_node(execution, id);
+    }
+    table_int(table, FIELD_chunks_band, node);
+    table_end(table);
+}
+
+static void
+chunks_of_target(struct table *table, const struct task_graph *graph, size_t target, uint64_t base)
+{
+    Granary__Result *result = result_of(graph, target);
+
+    base += (uint64_t)target << CHUNK_SHIFT;
+    for (size_t i = table_start(table, base); result != NULL && i < result->n_chunks && !table_full(table); i++) {
+        chunk_row(table, graph, graph->targets[target].name, result, i, base + i + 1);
+    }
+    if (result != NULL) {
+        granary__result__free_unpacked(result, NULL);
+    }
+}
+
+/* KEY or KEY/TARGET. */
+static bool
+chunks_named(struct manager *manager, struct table *table, const char *key, uint64_t base)
+{
+    const char *target;
+    const struct task_graph *graph = info_graph(manager, key, &target);
+    bool found = graph != NULL && target[0] == '\0';
+
+    for (size_t i = 0; graph != NULL && i < graph->target_count; i++) {
+        if (target[0] == '\0' || strcmp(graph->targets[i].name, target) == 0) {
+            chunks_of_target(table, graph, i, base);
+            found = true;
+        }
+    }
+    return found;
+}
+
+static void
+all_chunks(struct manager *manager, struct table *table)
+{
+    uint64_t serial = table_start(table, 0) >> 32;
+
+    for (serial = serial > 0 ? serial : 1; serial < manager->serial_count && !table_full(table); serial++) {
+        const struct task_graph *graph = manager->by_serial[serial];
+
+        for (size_t i = 0; graph != NULL && i < graph->target_count; i++) {
+            chunks_of_target(table, graph, i, serial << 32);
+        }
+    }
+}
+
+const struct info_walk info_walk_chunks = {all_chunks, chunks_named};
+
+/* ---- tileables ---- */
+
+static void
+tell_shape(struct table *table, const Granary__Result *result)
+{
+    struct gr_buf shape = {0};
+    struct gr_buf splits = {0};
+    uint64_t bytes = 0;
+    int64_t rows = 0;
+    bool complete = true;
+
+    for (size_t i = 0; i < result->n_chunks; i++) {
+        const Granary__Chunk *chunk = result->chunks[i];
+
+        complete = complete && chunk->there;
+        bytes += chunk->bytes;
+        rows += chunk->there ? chunk->rows : 0;
+        if (!result->is_tensor && chunk->there) {
+            gr_buf_addf(&splits, "%s%" PRId64, i > 0 ? "," : "", chunk->rows);
+        } else if (!result->is_tensor) {
+            gr_buf_addf(&splits, "%s?", i > 0 ? "," : "");
+        }
+    }
+    for (size_t d = 0; d < result->n_shape; d++) {
+        gr_buf_addf(&shape, "%s%" PRId64, d > 0 ? "," : "", result->shape[d]);
+    }
+    for (size_t d = 0; result->is_tensor && d < result->n_splits; d++) {
+        gr_buf_addf(&splits, "%s%" PRId64, d > 0 ? "," : "", result->splits[d]);
+    }
+    if (!result->is_tensor && complete) {
+        gr_buf_addf(&shape, "%" PRId64, rows);
+    } else if (!result->is_tensor) {
+        gr_buf_addf(&shape, "?");
+    }
+    table_text(table, FIELD_tileables_shape, shape.size > 0 && gr_buf_ok(&shape) ? shape.bytes : "");
+    table_text(table, FIELD_tileables_nsplits, splits.size > 0 && gr_buf_ok(&splits) ? splits.bytes : "");
+    table_int(table, FIELD_tileables_chunks, (int64_t)result->n_chunks);
+    table_int(table, FIELD_tileables_bytes, (int64_t)bytes);
+    table_int(table, FIELD_tileables_complete, complete);
+    gr_buf_free(&shape);
+    gr_buf_free(&splits);
+}
+
+static void
+tileable_row(struct table *table, const struct task_graph *graph, size_t target, uint64_t position)
+{
+    struct gr_buf dtypes = {0};
+    Granary__Result *result;
+
+    if (!table_begin(table, position)) {
+        return;
+    }
+    result = result_of(graph, target);
+    table_textf(table, FIELD_tileables_key, "%s/%s", graph->key, graph->targets[target].name);
+    table_text(table, FIELD_tileables_kind, result == NULL ? "" : result->is_tensor ? "tensor" : "frame");
+    if (graph->plan != NULL) {
+        gr_plan_target_dtypes(graph->plan, target, &dtypes);
+        table_text(table, FIELD_tileables_dtypes, dtypes.size > 0 && gr_buf_ok(&dtypes) ? dtypes.bytes : "");
+        gr_buf_free(&dtypes);
+    }
+    if (result != NULL) {
+        tell_shape(table, result);
+        granary__result__free_unpacked(result, NULL);
+    } else {
+        table_text(table, FIELD_tileables_shape, "?");
+    }
+    table_end(table);
+}
+
+static bool
+tileables_named(struct manager *manager, struct table *table, const char *key, uint64_t base)
+{
+    const char *target;
+    const struct task_graph *graph = info_graph(manager, key, &target);
+    bool found = graph != NULL && target[0] == '\0';
+
+    for (size_t i = 0; graph != NULL && i < graph->target_count; i++) {
+        if (target[0] == '\0' || strcmp(graph->targets[i].name, target) == 0) {
+            tileable_row(table, graph, i, base + i + 1);
+            found = true;
+        }
+    }
+    return found;
+}
+
+static void
+all_tileables(struct manager *manager, struct table *table)
+{
+    uint64_t serial = table_start(table, 0) >> 32;
+
+    for (serial = serial > 0 ? serial : 1; serial < manager->serial_count && !table_full(table); serial++) {
+        const struct task_graph *graph = manager->by_serial[serial];
+
+        for (size_t i = 0; graph != NULL && i < graph->target_count; i++) {
+            tileable_row(table, graph, i, (serial << 32) + i + 1);
+        }
+    }
+}
+
+const struct info_walk info_walk_tileables = {all_tileables, tileables_named};

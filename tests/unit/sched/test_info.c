@@ -1,0 +1,540 @@
+/* What the scheduler tells of itself: tables with fields, keys and pages, and waiting for one to change. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/id.h"
+#include "build.h"
+#include "fake_plan.h"
+#include "granary/graph.h"
+#include "sched/records.h"
+#include "sched/task_manager.h"
+
+#define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const int64_t unix_ns = 1000000000000000; /* the clock's 0 */
+
+struct given {
+    uint32_t executor;
+    uint64_t number;
+    uint32_t attempt;
+    granary_id output;
+};
+
+/* A manager, what its executors were given, and the last answer. */
+struct rig {
+    struct manager *manager;
+    struct given given[256];
+    size_t count;
+    uint64_t ticket;
+    uint64_t answered; /* ticket of `reply` */
+    Granary__Reply *reply;
+    int64_t now_ns;
+};
+
+static bool
+process_of(void *context, int64_t pid, struct host_process *ret_process)
+{
+    (void)context;
+    *ret_process = (struct host_process){.rss_bytes = 4096, .started_ms = 5, .has_page = pid == 1001};
+    ret_process->page = (struct gr_executor_state){
+        .pid = pid, .slot = 7, .phase = GR_PHASE_LEASE, .subtask = 1ull << 32, .since_ns = 2000000, .progress = 0.5};
+    return true;
+}
+
+static void
+turn(struct rig *rig)
+{
+    struct action *actions;
+    size_t count;
+
+    manager_dispatch(rig->manager, rig->now_ns);
+    actions = manager_actions(rig->manager, &count);
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *bytes = (const uint8_t *)actions[i].bytes.bytes;
+
+        if (actions[i].kind == ACTION_SEND) {
+            Granary__ToExecutor *order = granary__to_executor__unpack(NULL, actions[i].bytes.size, bytes);
+
+            for (size_t k = 0; k < order->n_run; k++) {
+                struct given *given = &rig->given[rig->count++];
+
+                *given = (struct given){actions[i].executor, order->run[k]->number, order->run[k]->attempt, {{0}}};
+                if (order->run[k]->ops[0]->n_outputs > 0) {
+                    memcpy(given->output.bytes, order->run[k]->ops[0]->outputs[0].data, 16);
+                }
+            }
+            granary__to_executor__free_unpacked(order, NULL);
+        } else if (actions[i].kind == ACTION_REPLY) {
+            if (rig->reply != NULL) {
+                granary__reply__free_unpacked(rig->reply, NULL);
+            }
+            rig->answered = actions[i].ticket;
+            rig->reply = granary__reply__unpack(NULL, actions[i].bytes.size, bytes);
+            assert_non_null(rig->reply);
+        }
+    }
+    manager_actions_done(rig->manager, count);
+}
+
+static struct rig *
+rig_create(uint32_t executors)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+    const struct manager_options options = {
+        .memory_bytes = 1000, .unix_offset_ns = unix_ns, .host = {.process = process_of}};
+
+    rig->manager = manager_create(&options);
+    for (uint32_t i = 1; i <= executors; i++) {
+        manager_executor_joined(rig->manager, i, (int32_t)(i % 2), 1000 + i);
+    }
+    rig->now_ns = 1000000;
+    return rig;
+}
+
+static void
+rig_destroy(struct rig *rig)
+{
+    if (rig->reply != NULL) {
+        granary__reply__free_unpacked(rig->reply, NULL);
+    }
+    manager_destroy(rig->manager);
+    free(rig);
+}
+
+static void
+submit(struct rig *rig, const char *key, const char *const *lines, size_t count)
+{
+    Granary__Request message = GRANARY__REQUEST__INIT;
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
+
+    body.key = (char *)(uintptr_t)key;
+    body.session = (char *)(uintptr_t) "s";
+    body.graph = build_graph(lines, count);
+    message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
+    message.submit = &body;
+    manager_request(rig->manager, ++rig->ticket, &message, rig->now_ns);
+    turn(rig);
+    assert_int_equal(rig->reply->err, GRANARY_OK);
+}
+
+/* The first that was given is over; it took 10 of the clock's ms. */
+static void
+report(struct rig *rig, granary_err err)
+{
+    struct given given = rig->given[0];
+    Granary__Done done = GRANARY__DONE__INIT;
+    Granary__Output output = GRANARY__OUTPUT__INIT;
+    Granary__Output *outputs[] = {&output};
+
+    assert_true(rig->count > 0);
+    memmove(rig->given, rig->given + 1, --rig->count * sizeof given);
+    done.number = given.number;
+    done.attempt = given.attempt;
+    done.err = err;
+    done.message = (char *)(uintptr_t)(err == GRANARY_OK ? "" : "as told");
+    done.started_ns = rig->now_ns + 1000000;
+    done.nanoseconds = 10000000;
+    done.lease_ns = 1000;
+    done.in_bytes = 7;
+    output.id = (ProtobufCBinaryData){.len = 16, .data = given.output.bytes};
+    output.rows = 10;
+    output.bytes = 100;
+    done.n_outputs = err == GRANARY_OK;
+    done.outputs = outputs;
+    rig->now_ns += 11000000;
+    manager_done(rig->manager, given.executor, &done);
+    turn(rig);
+}
+
+static const Granary__Table *
+ask(struct rig *rig, const char *subject, const char *const *keys, const char *const *fields, Granary__Info *more)
+{
+    Granary__Request message = GRANARY__REQUEST__INIT;
+    Granary__Info query = GRANARY__INFO__INIT;
+
+    query = more != NULL ? *more : query;
+    query.subject = (char *)(uintptr_t)subject;
+    query.keys = (char **)(uintptr_t)keys;
+    query.fields = (char **)(uintptr_t)fields;
+    for (; keys != NULL && keys[query.n_keys] != NULL; query.n_keys++) {
+    }
+    for (; fields != NULL && fields[query.n_fields] != NULL; query.n_fields++) {
+    }
+    message.body_case = GRANARY__REQUEST__BODY_INFO;
+    message.info = &query;
+    manager_request(rig->manager, ++rig->ticket, &message, rig->now_ns);
+    turn(rig);
+    return rig->answered == rig->ticket ? rig->reply->table : NULL;
+}
+
+static const Granary__Cell *
+cell(const Granary__Table *table, size_t row, const char *field)
+{
+    size_t at = 0;
+
+    assert_non_null(table);
+    assert_true(row < table->n_rows);
+    while (at < table->n_fields && strcmp(table->fields[at], field) != 0) {
+        at++;
+    }
+    assert_true(at < table->n_fields);
+    assert_int_equal(table->rows[row]->n_cells, table->n_fields);
+    return table->rows[row]->cells[at];
+}
+
+static const char *
+text(const Granary__Table *table, size_t row, const char *field)
+{
+    assert_int_equal(cell(table, row, field)->value_case, GRANARY__CELL__VALUE_TEXT);
+    return cell(table, row, field)->text;
+}
+
+static int64_t
+number(const Granary__Table *table, size_t row, const char *field)
+{
+    assert_int_equal(cell(table, row, field)->value_case, GRANARY__CELL__VALUE_INT);
+    return cell(table, row, field)->int_;
+}
+
+/* ---- */
+
+static void
+a_graph_is_told_from_submission_to_its_end(void **state)
+{
+    struct rig *rig = rig_create(1);
+    const Granary__Table *table;
+
+    (void)state;
+    submit(rig, "k", LINES("a make", "!b make a"));
+    table = ask(rig, "graphs", NULL, NULL, NULL);
+    assert_int_equal(table->n_rows, 1);
+    assert_int_equal(table->cursor, 0);
+    assert_string_equal(text(table, 0, "key"), "k");
+    assert_string_equal(text(table, 0, "session"), "s");
+    assert_string_equal(text(table, 0, "state"), "running");
+    assert_string_equal(text(table, 0, "targets"), "b");
+    assert_int_equal(number(table, 0, "submitted_ms"), unix_ns / 1000000 + 1);
+    assert_int_equal(number(table, 0, "running"), 1);
+    assert_int_equal(number(table, 0, "ended_ms"), 0);
+    report(rig, GRANARY_OK);
+    table = ask(rig, "graphs", WORDS("k"), NULL, NULL);
+    assert_true(cell(table, 0, "progress")->real == 0.5);
+    report(rig, GRANARY_OK);
+    table = ask(rig, "graphs", WORDS("k"), NULL, NULL);
+    assert_string_equal(text(table, 0, "state"), "succeeded");
+    assert_int_equal(number(table, 0, "done"), 2);
+    assert_true(cell(table, 0, "progress")->real == 1);
+    assert_true(number(table, 0, "ended_ms") >= unix_ns / 1000000 + 12);
+    rig_destroy(rig);
+}
+
+static void
+fields_and_keys_are_chosen_and_checked(void **state)
+{
+    struct rig *rig = rig_create(3);
+    Granary__Info lenient = GRANARY__INFO__INIT;
+    const Granary__Table *table;
+
+    (void)state;
+    table = ask(rig, "executors", WORDS("3", "1"), WORDS("pid", "number"), NULL);
+    assert_int_equal(table->n_fields, 2);
+    assert_string_equal(table->fields[0], "pid");
+    assert_int_equal(table->n_rows, 2);
+    assert_int_equal(number(table, 0, "pid"), 1003);
+    assert_int_equal(number(table, 1, "number"), 1);
+
+    assert_null(ask(rig, "executors", NULL, WORDS("colour"), NULL));
+    assert_int_equal(rig->reply->err, GRANARY_EINVAL);
+    assert_non_null(strstr(rig->reply->message, "no field 'colour': there are number, pid, state"));
+    assert_null(ask(rig, "ghosts", NULL, NULL, NULL));
+    assert_int_equal(rig->reply->err, GRANARY_EINVAL);
+    assert_non_null(strstr(rig->reply->message, "no subject 'ghosts': there are schedulers, executors"));
+
+    assert_null(ask(rig, "executors", WORDS("1", "9", "x"), NULL, NULL));
+    assert_int_equal(rig->reply->err, GRANARY_ENOENT);
+    assert_string_equal(rig->reply->message, "executors: not found: '9', 'x'");
+    lenient.ignore_missing = true;
+    table = ask(rig, "executors", WORDS("9", "2"), NULL, &lenient);
+    assert_int_equal(table->n_rows, 1);
+    assert_int_equal(number(table, 0, "number"), 2);
+    rig_destroy(rig);
+}
+
+/* Pages follow one another without a gap, whatever their size, also when rows come and go between them. */
+static void
+pages_give_every_row_once(void **state)
+{
+    struct rig *rig = rig_create(1);
+    char key[16];
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(key, sizeof key, "k%d", i);
+        submit(rig, key, LINES("!a make", "!b make", "!c make"));
+    }
+    for (uint32_t limit = 1; limit <= 31; limit++) {
+        Granary__Info page = GRANARY__INFO__INIT;
+        size_t rows = 0;
+        char last[64] = "";
+
+        page.limit = limit;
+        do {
+            const Granary__Table *table = ask(rig, "subtasks", NULL, WORDS("subtask", "node"), &page);
+
+            assert_true(table->n_rows <= limit);
+            for (size_t i = 0; i < table->n_rows; i++) {
+                assert_true(strcmp(last, text(table, i, "subtask")) < 0);
+                (void)snprintf(last, sizeof last, "%s", text(table, i, "subtask"));
+            }
+            rows += table->n_rows;
+            page.cursor = table->cursor;
+        } while (page.cursor != 0);
+        assert_int_equal(rows, 30);
+    }
+    {
+        Granary__Info page = GRANARY__INFO__INIT;
+        const Granary__Table *table;
+
+        page.limit = 4;
+        table = ask(rig, "subtasks", WORDS("k3", "k1/2", "k0"), WORDS("subtask"), &page);
+        assert_string_equal(text(table, 3, "subtask"), "k1/2");
+        page.cursor = table->cursor;
+        table = ask(rig, "subtasks", WORDS("k3", "k1/2", "k0"), WORDS("subtask"), &page);
+        assert_int_equal(table->n_rows, 3);
+        assert_string_equal(text(table, 0, "subtask"), "k0/0");
+        assert_int_equal(table->cursor, 0);
+    }
+    rig_destroy(rig);
+}
+
+static void
+a_subtask_is_told_with_its_moments(void **state)
+{
+    struct rig *rig = rig_create(1);
+    const Granary__Table *table;
+
+    (void)state;
+    submit(rig, "k", LINES("a make", "!b make a"));
+    table = ask(rig, "subtasks", WORDS("k"), NULL, NULL);
+    assert_string_equal(text(table, 0, "subtask"), "k/0");
+    assert_string_equal(text(table, 0, "node"), "a");
+    assert_string_equal(text(table, 0, "ops"), "make");
+    assert_string_equal(text(table, 0, "state"), "running");
+    assert_int_equal(number(table, 0, "executor"), 1);
+    assert_int_equal(number(table, 0, "started_ns"), 2000000); /* as the page says */
+    assert_int_equal(number(table, 0, "sent_ns"), 1000000);
+    assert_string_equal(text(table, 1, "state"), "waiting");
+    assert_int_equal(number(table, 1, "ready_ns"), 0);
+    report(rig, GRANARY_OK);
+    table = ask(rig, "subtasks", WORDS("k"), NULL, NULL);
+    assert_string_equal(text(table, 0, "state"), "succeeded");
+    assert_int_equal(number(table, 0, "ended_ns"), 12000000);
+    assert_int_equal(number(table, 0, "out_bytes"), 100);
+    assert_int_equal(number(table, 0, "in_bytes"), 7);
+    assert_int_equal(number(table, 1, "ready_ns"), 12000000); /* when its input was made */
+    assert_int_equal(number(table, 1, "sent_ns"), 12000000);
+    rig_destroy(rig);
+}
+
+/* All attempts are told, those of executors that died and of graphs that have failed too, until the graph is gone. */
+static void
+runs_are_told_after_the_graph_has_ended(void **state)
+{
+    struct rig *rig = rig_create(2);
+    const Granary__Table *table;
+    uint32_t first;
+
+    (void)state;
+    submit(rig, "k", LINES("!a make"));
+    first = rig->given[0].executor;
+    rig->count = 0;
+    manager_executor_died(rig->manager, first);
+    turn(rig);
+    assert_int_equal(rig->count, 1);
+    report(rig, GRANARY_EFAILED);
+    table = ask(rig, "runs", WORDS("k"), NULL, NULL);
+    assert_int_equal(table->n_rows, 2);
+    assert_string_equal(text(table, 0, "run"), "k/0.1");
+    assert_string_equal(text(table, 0, "error"), "ELOST");
+    assert_int_equal(number(table, 0, "executor"), first);
+    assert_string_equal(text(table, 1, "run"), "k/0.2");
+    assert_string_equal(text(table, 1, "error"), "EFAILED");
+    assert_string_equal(text(table, 1, "message"), "as told");
+    assert_string_equal(text(table, 1, "node"), "a");
+    table = ask(rig, "subtasks", WORDS("k/0"), NULL, NULL);
+    assert_string_equal(text(table, 0, "state"), "failed");
+    assert_string_equal(text(table, 0, "error"), "EFAILED: as told");
+    rig_destroy(rig);
+}
+
+static void
+executors_and_bands_are_told(void **state)
+{
+    struct rig *rig = rig_create(3);
+    const Granary__Table *table;
+
+    (void)state;
+    submit(rig, "k", LINES("!a make"));
+    table = ask(rig, "executors", NULL, NULL, NULL);
+    assert_int_equal(table->n_rows, 3);
+    assert_string_equal(text(table, 0, "phase"), "lease");
+    assert_string_equal(text(table, 0, "graph"), "k");
+    assert_int_equal(number(table, 0, "slot"), 7);
+    assert_int_equal(number(table, 0, "rss_bytes"), 4096);
+    assert_int_equal(number(table, 0, "since_ms"), unix_ns / 1000000 + 2);
+    assert_int_equal(number(table, 2, "slot"), -1);
+    assert_int_equal(number(table, 0, "queued") + number(table, 1, "queued") + number(table, 2, "queued"), 1);
+    table = ask(rig, "bands", NULL, NULL, NULL);
+    assert_int_equal(table->n_rows, 2);
+    assert_int_equal(number(table, 0, "executors"), 1);
+    assert_int_equal(number(table, 1, "executors"), 2);
+    assert_null(ask(rig, "bands", WORDS("5"), NULL, NULL));
+    assert_int_equal(rig->reply->err, GRANARY_ENOENT);
+    table = ask(rig, "sessions", WORDS("s"), NULL, NULL);
+    assert_int_equal(number(table, 0, "graphs"), 1);
+    assert_int_equal(number(table, 0, "running"), 1);
+    rig_destroy(rig);
+}
+
+static void
+results_are_told_chunk_by_chunk(void **state)
+{
+    struct rig *rig = rig_create(1);
+    char id[GRANARY_ID_TEXT + 1];
+    const Granary__Table *table;
+
+    (void)state;
+    submit(rig, "a/b", LINES("!x make", "!y make")); /* a key with a slash */
+    report(rig, GRANARY_OK);
+    table = ask(rig, "chunks", WORDS("a/b"), NULL, NULL);
+    assert_int_equal(table->n_rows, 2);
+    granary_id_format(fake_plan_object("a/b", 0), id);
+    assert_string_equal(text(table, 0, "id"), id);
+    assert_string_equal(text(table, 0, "target"), "x");
+    assert_int_equal(number(table, 0, "there"), 1);
+    assert_int_equal(number(table, 0, "rows"), 10);
+    assert_int_equal(number(table, 0, "band"), 1);
+    assert_int_equal(number(table, 1, "there"), 0);
+    table = ask(rig, "tileables", WORDS("a/b/x", "a/b/y"), NULL, NULL);
+    assert_int_equal(table->n_rows, 2);
+    assert_string_equal(text(table, 0, "key"), "a/b/x");
+    assert_string_equal(text(table, 0, "dtypes"), "a:INT64");
+    assert_string_equal(text(table, 0, "shape"), "10");
+    assert_int_equal(number(table, 0, "complete"), 1);
+    assert_string_equal(text(table, 1, "shape"), "?");
+    assert_int_equal(number(table, 1, "complete"), 0);
+    report(rig, GRANARY_OK);
+    table = ask(rig, "chunks", WORDS("a/b/y"), NULL, NULL);
+    assert_int_equal(table->n_rows, 1);
+    assert_int_equal(number(table, 0, "bytes"), 100);
+    assert_null(ask(rig, "tileables", WORDS("a/b/z"), NULL, NULL));
+    assert_int_equal(rig->reply->err, GRANARY_ENOENT);
+    rig_destroy(rig);
+}
+
+/* Between an answer and the next question nothing is missed; what does not change is not answered before its time. */
+static void
+a_change_is_waited_for(void **state)
+{
+    struct rig *rig = rig_create(1);
+    Granary__Info since = GRANARY__INFO__INIT;
+    const Granary__Table *table;
+    uint64_t waiting;
+
+    (void)state;
+    table = ask(rig, "executors", NULL, NULL, NULL);
+    since.since_version = table->version;
+    since.timeout_ms = 50;
+    assert_null(ask(rig, "executors", NULL, NULL, &since));
+    waiting = rig->ticket;
+    assert_int_equal(manager_deadline(rig->manager), rig->now_ns + 50000000);
+    manager_executor_joined(rig->manager, 8, 0, 4242);
+    turn(rig);
+    assert_int_equal(rig->answered, waiting);
+    assert_int_equal(rig->reply->table->n_rows, 2);
+    assert_true(rig->reply->table->version > since.since_version);
+    /* With the old version again: there was a change since, so the answer comes at once. */
+    assert_non_null(ask(rig, "executors", NULL, NULL, &since));
+
+    since.since_version = rig->reply->table->version;
+    assert_null(ask(rig, "executors", NULL, NULL, &since));
+    waiting = rig->ticket;
+    rig->now_ns += 60000000;
+    manager_expire(rig->manager, rig->now_ns);
+    turn(rig);
+    assert_int_equal(rig->answered, waiting);
+    assert_int_equal(rig->reply->err, GRANARY_ETIMEDOUT);
+    assert_int_equal(manager_deadline(rig->manager), INT64_MAX);
+    /* One that still waits is let go with the manager. */
+    assert_null(ask(rig, "executors", NULL, NULL, &since));
+    rig_destroy(rig);
+}
+
+/* A later scheduler's versions are above an earlier one's, so nobody waits for a number that never comes. */
+static void
+versions_outlive_a_scheduler(void **state)
+{
+    struct rig *rig = rig_create(1);
+    struct manager_options later = {.unix_offset_ns = unix_ns + 1000000};
+    Granary__Info since = GRANARY__INFO__INIT;
+    const Granary__Table *table;
+
+    (void)state;
+    table = ask(rig, "executors", NULL, NULL, NULL);
+    since.since_version = table->version;
+    since.timeout_ms = 1000;
+    manager_destroy(rig->manager);
+    rig->manager = manager_create(&later);
+    assert_non_null(ask(rig, "executors", NULL, NULL, &since));
+    rig_destroy(rig);
+}
+
+/* The last ones are kept, and found by their place as long as they are there. */
+static void
+records_are_a_ring(void **state)
+{
+    struct records *records = records_create();
+    uint32_t first = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i <= RECORDS; i++) {
+        struct record record = {.number = i + 1, .texts = record_texts(i % 2 == 0 ? "log" : "", "why")};
+        uint32_t place = records_add(records, &record);
+
+        first = i == 0 ? place : first;
+        assert_non_null(records_get(records, place, i + 1));
+        assert_string_equal(record_log(records_get(records, place, i + 1)), i % 2 == 0 ? "log" : "");
+        assert_string_equal(record_message(records_get(records, place, i + 1)), "why");
+    }
+    assert_null(records_get(records, first, 1));
+    assert_null(records_get(records, RECORD_NONE, 1));
+    assert_int_equal(records_first(records), 1);
+    assert_int_equal(records_end(records), RECORDS + 1);
+    records_destroy(records);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_graph_is_told_from_submission_to_its_end),
+        cmocka_unit_test(fields_and_keys_are_chosen_and_checked),
+        cmocka_unit_test(pages_give_every_row_once),
+        cmocka_unit_test(a_subtask_is_told_with_its_moments),
+        cmocka_unit_test(runs_are_told_after_the_graph_has_ended),
+        cmocka_unit_test(executors_and_bands_are_told),
+        cmocka_unit_test(results_are_told_chunk_by_chunk),
+        cmocka_unit_test(a_change_is_waited_for),
+        cmocka_unit_test(versions_outlive_a_scheduler),
+        cmocka_unit_test(records_are_a_ring),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
