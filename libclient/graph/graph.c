@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/id.h"
 #include "graph/nearest.h"
 #include "graph/node.h"
 #include "graph/ops.h"
@@ -20,7 +21,8 @@ out_of_memory(void)
 struct work {
     Granary__Graph *message;
     size_t count;
-    size_t *by_name;        /* positions, ordered by name */
+    size_t *by_name;        /* positions by the hash of their name, open addressing; SIZE_MAX: free */
+    size_t names_mask;      /* of by_name */
     int *ops;               /* by position */
     enum gr_yields *yields; /* by position */
     size_t **inputs;        /* by position: positions */
@@ -47,12 +49,19 @@ work_alloc(struct work *work)
 {
     size_t count = work->count;
 
-    work->by_name = calloc(count, sizeof *work->by_name);
+    work->names_mask = 1;
+    while (work->names_mask < count * 2) {
+        work->names_mask = work->names_mask * 2 + 1;
+    }
+    work->by_name = malloc((work->names_mask + 1) * sizeof *work->by_name);
     work->ops = calloc(count, sizeof *work->ops);
     work->yields = calloc(count, sizeof *work->yields);
     work->inputs = calloc(count, sizeof *work->inputs);
     work->order = calloc(count, sizeof *work->order);
     work->place_of = calloc(count, sizeof *work->place_of);
+    if (work->by_name != NULL) {
+        memset(work->by_name, 0xff, (work->names_mask + 1) * sizeof *work->by_name);
+    }
     return work->by_name == NULL || work->ops == NULL || work->yields == NULL || work->inputs == NULL ||
                    work->order == NULL || work->place_of == NULL
                ? out_of_memory()
@@ -61,15 +70,16 @@ work_alloc(struct work *work)
 
 /* ---- names ---- */
 
-static int
-compare_names(const void *a, const void *b, void *context)
+/* Where a name is, or where it would be put. */
+static size_t
+name_slot(const struct work *work, const char *name)
 {
-    const Granary__Graph *message = context;
-    size_t left = *(const size_t *)a;
-    size_t right = *(const size_t *)b;
-    int order = strcmp(message->nodes[left]->name, message->nodes[right]->name);
+    size_t slot = gr_hash64(name, strlen(name)) & work->names_mask;
 
-    return order != 0 ? order : left < right ? -1 : 1;
+    while (work->by_name[slot] != SIZE_MAX && strcmp(work->message->nodes[work->by_name[slot]]->name, name) != 0) {
+        slot = (slot + 1) & work->names_mask;
+    }
+    return slot;
 }
 
 static bool
@@ -97,23 +107,21 @@ check_name(const Granary__Node *node, size_t position)
 }
 
 static granary_err
-order_names(struct work *work)
+enter_names(struct work *work)
 {
     for (size_t i = 0; i < work->count; i++) {
-        granary_err err = check_name(work->message->nodes[i], i);
+        const Granary__Node *node = work->message->nodes[i];
+        granary_err err = check_name(node, i);
+        size_t slot;
 
         if (err != GRANARY_OK) {
             return err;
         }
-        work->by_name[i] = i;
-    }
-    qsort_r(work->by_name, work->count, sizeof *work->by_name, compare_names, work->message);
-    for (size_t i = 1; i < work->count; i++) {
-        const Granary__Node *node = work->message->nodes[work->by_name[i]];
-
-        if (strcmp(node->name, work->message->nodes[work->by_name[i - 1]]->name) == 0) {
+        slot = name_slot(work, node->name);
+        if (work->by_name[slot] != SIZE_MAX) {
             return node_fail(node, gr_fail(GRANARY_EINVAL, "an earlier node has the same name"));
         }
+        work->by_name[slot] = i;
     }
     return GRANARY_OK;
 }
@@ -122,23 +130,7 @@ order_names(struct work *work)
 static size_t
 find_node(const struct work *work, const char *name)
 {
-    size_t low = 0;
-    size_t high = work->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(name, work->message->nodes[work->by_name[middle]]->name);
-
-        if (order == 0) {
-            return work->by_name[middle];
-        }
-        if (order < 0) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return SIZE_MAX;
+    return work->by_name[name_slot(work, name)];
 }
 
 static granary_err
@@ -461,7 +453,7 @@ build(struct work *work, struct gr_graph *graph)
     if (work->count == 0) {
         return gr_fail(GRANARY_EINVAL, "the graph has no nodes");
     }
-    if ((err = work_alloc(work)) != GRANARY_OK || (err = order_names(work)) != GRANARY_OK ||
+    if ((err = work_alloc(work)) != GRANARY_OK || (err = enter_names(work)) != GRANARY_OK ||
         (err = check_nodes(work)) != GRANARY_OK || (err = order_nodes(work)) != GRANARY_OK ||
         (err = check_kinds(work)) != GRANARY_OK) {
         return err;
