@@ -1,12 +1,21 @@
 #include "sched/pack.h"
 
+#include <assert.h>
 #include <string.h>
-
-#include "schema/granary.pb-c.h"
 
 enum wire_type { VARINT = 0, BYTES = 2 };
 /* Numbers of the fields, as in granary.proto. */
-enum { TO_VERSION = 1, TO_RUN = 2, TO_FREE = 3, TO_FREE_SESSION = 4, TO_CANCEL = 5, TO_REGISTERED = 7 };
+enum {
+    TO_VERSION = 1,
+    TO_RUN = 2,
+    TO_FREE = 3,
+    TO_FREE_SESSION = 4,
+    TO_CANCEL = 5,
+    TO_DIE = 6,
+    TO_REGISTERED = 7,
+    TO_POOL = 13,
+    TO_REPLACE = 14
+};
 enum { SUBTASK_NUMBER = 1, SUBTASK_ATTEMPT = 2 };
 enum { REPLY_SEQ = 2 };
 
@@ -89,6 +98,26 @@ pack_cancel(struct gr_buf *message, const uint64_t *numbers, size_t count)
     for (size_t i = 0; i < count; i++) {
         pack_varint(message, TO_CANCEL, numbers[i]); /* unpacked repeated: every reader takes both forms */
     }
+}
+
+void
+pack_dismissal(struct gr_buf *message, bool replace)
+{
+    pack_varint(message, TO_DIE, 1);
+    if (replace) {
+        pack_varint(message, TO_REPLACE, 1);
+    }
+}
+
+void
+pack_pool_order(struct gr_buf *message, const Granary__PoolOrder *order)
+{
+    uint8_t bytes[64]; /* an order to the pool names no executors */
+    size_t size = granary__pool_order__get_packed_size(order);
+
+    assert(size <= sizeof bytes);
+    (void)granary__pool_order__pack(order, bytes);
+    pack_bytes(message, TO_POOL, bytes, size);
 }
 
 void

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "granary/types.h"
+#include "schema/granary.pb-c.h"
 
 /* One field of any message; signed numbers (sint64) are to be given zigzag. */
 void pack_varint(struct gr_buf *message, int field, uint64_t value);
@@ -18,6 +19,8 @@ void pack_run(struct gr_buf *message, uint64_t number, uint32_t attempt, const u
 void pack_free(struct gr_buf *message, granary_id id);
 void pack_free_session(struct gr_buf *message, const char *session);
 void pack_cancel(struct gr_buf *message, const uint64_t *numbers, size_t count);
+void pack_dismissal(struct gr_buf *message, bool replace);
+void pack_pool_order(struct gr_buf *message, const Granary__PoolOrder *order);
 void pack_registered(struct gr_buf *message, uint32_t number);
 
 /* The sequence number of a packed Reply. */

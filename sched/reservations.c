@@ -19,6 +19,8 @@ struct holder {
     int32_t node;
     uint32_t in_flight;
     bool held;                            /* nothing is queued behind what it has */
+    uint64_t given;                       /* subtasks since it joined */
+    uint64_t limit;                       /* ... it may be given; UINT64_MAX: any number */
     uint32_t tokens[RESERVATIONS_CREDIT]; /* the one at work first */
 };
 
@@ -89,16 +91,43 @@ reservations_join(struct reservations *reservations, uint32_t number, int32_t no
         reservations->candidates = candidates;
         reservations->holder_room = room;
     }
-    reservations->holders[reservations->holder_count++] = (struct holder){.number = number, .node = node};
+    reservations->holders[reservations->holder_count++] =
+        (struct holder){.number = number, .node = node, .limit = UINT64_MAX};
     return true;
+}
+
+void
+reservations_limit(struct reservations *reservations, uint32_t executor, uint64_t subtasks)
+{
+    struct holder *holder = holder_find(reservations, executor);
+
+    if (holder != NULL) {
+        holder->limit = subtasks;
+    }
+}
+
+void
+reservations_close(struct reservations *reservations, uint32_t executor)
+{
+    reservations_limit(reservations, executor, 0);
+}
+
+/* The most subtasks a message to it may have. */
+static uint32_t
+room_of(const struct holder *holder)
+{
+    uint64_t left = holder->limit > holder->given ? holder->limit - holder->given : 0;
+
+    return left < RESERVATIONS_BATCH ? (uint32_t)left : RESERVATIONS_BATCH;
 }
 
 /* Whether it could take a message now. */
 static bool
 holder_is_free(const struct reservations *reservations, const struct holder *holder, bool idle_only)
 {
-    return holder->in_flight == 0 || (!idle_only && !holder->held && holder->in_flight < RESERVATIONS_CREDIT &&
-                                      !reservations->tokens[holder->tokens[0]].alone);
+    return room_of(holder) > 0 &&
+           (holder->in_flight == 0 || (!idle_only && !holder->held && holder->in_flight < RESERVATIONS_CREDIT &&
+                                       !reservations->tokens[holder->tokens[0]].alone));
 }
 
 bool
@@ -120,7 +149,7 @@ reservations_hold(struct reservations *reservations)
     for (size_t i = 0; i < reservations->holder_count; i++) {
         struct holder *holder = &reservations->holders[i];
 
-        if (!holder->held && (least == NULL || holder->in_flight < least->in_flight)) {
+        if (!holder->held && room_of(holder) > 0 && (least == NULL || holder->in_flight < least->in_flight)) {
             least = holder;
         }
     }
@@ -193,7 +222,7 @@ reservations_grant(struct reservations *reservations, uint32_t executor, const u
     uint32_t position = token_new(reservations);
     struct token *token;
 
-    assert(holder != NULL && holder->in_flight < RESERVATIONS_CREDIT && count > 0 && count <= RESERVATIONS_BATCH);
+    assert(holder != NULL && holder->in_flight < RESERVATIONS_CREDIT && count > 0 && count <= room_of(holder));
     if (position == RESERVATION_NONE) {
         return RESERVATION_NONE;
     }
@@ -209,6 +238,7 @@ reservations_grant(struct reservations *reservations, uint32_t executor, const u
         token->numbers[i] = numbers[i];
     }
     holder->tokens[holder->in_flight++] = position;
+    holder->given += count;
     reservations->bytes += bytes;
     reservations->granted++;
     return position;
@@ -355,6 +385,14 @@ reservations_queued(const struct reservations *reservations, uint32_t executor)
         queued += reservations->tokens[holder->tokens[i]].left;
     }
     return queued;
+}
+
+uint32_t
+reservations_room(const struct reservations *reservations, uint32_t executor)
+{
+    const struct holder *holder = holder_find(reservations, executor);
+
+    return holder == NULL ? 0 : room_of(holder);
 }
 
 uint32_t

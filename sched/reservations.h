@@ -30,6 +30,17 @@ void reservations_destroy(struct reservations *reservations);
 /* An executor with all its credit. number: from 1, never used before. false: out of memory */
 bool reservations_join(struct reservations *reservations, uint32_t number, int32_t node);
 
+/*
+ * One that asks for its work: it is given so many subtasks in all, counted from its joining; at first none. May become
+ * less: what it has stays with it.
+ */
+void reservations_limit(struct reservations *reservations, uint32_t executor, uint64_t subtasks);
+/* It gets nothing more. */
+void reservations_close(struct reservations *reservations, uint32_t executor);
+
+/* The most subtasks a message to it may have now. */
+uint32_t reservations_room(const struct reservations *reservations, uint32_t executor);
+
 /* Who could take a message now. idle_only: those with nothing in flight. Valid until the next call. */
 const struct gr_place_candidate *
 reservations_candidates(struct reservations *reservations, bool idle_only, size_t *ret_count);

@@ -22,12 +22,14 @@
 /* How often executors are looked at, while something with limits runs or is to be given up. */
 #define WATCH_NS 20000000
 #define LOG_END  2048 /* bytes of what a dead subtask printed that are told */
+#define SLOT_ANY UINT32_MAX
 
 struct executor_link {
     uint32_t number;
     struct gr_zmq_peer peer;
     int64_t pid;
     uint64_t start_time;
+    uint32_t slot; /* or, of those embedded in one program, which of them */
     int pidfd;
     bool pull;
     int64_t gone_ns; /* its process has ended: until when we wait to be told why; 0: it lives */
@@ -160,10 +162,12 @@ link_of_number(struct server *server, uint32_t number)
 }
 
 static struct executor_link *
-link_of_process(struct server *server, int64_t pid, uint64_t start_time)
+link_of_process(struct server *server, int64_t pid, uint64_t start_time, uint32_t slot)
 {
     for (size_t i = 0; i < server->link_count; i++) {
-        if (server->links[i].pid == pid && server->links[i].start_time == start_time) {
+        const struct executor_link *link = &server->links[i];
+
+        if (link->pid == pid && link->start_time == start_time && (slot == SLOT_ANY || link->slot == slot)) {
             return &server->links[i];
         }
     }
@@ -235,9 +239,10 @@ supervisor_says(struct server *server, const struct gr_zmq_peer *peer, const Gra
         gr_log_info("POOL", "pid=%lld slots=%u", (long long)pool->pid, pool->slots);
         server->supervisor = *peer;
     }
+    manager_pool_slots(server->manager, pool->slots);
     for (size_t i = 0; i < pool->n_deaths; i++) {
         const Granary__Death *death = pool->deaths[i];
-        struct executor_link *link = link_of_process(server, death->pid, death->start_time);
+        struct executor_link *link = link_of_process(server, death->pid, death->start_time, SLOT_ANY);
 
         if (link != NULL) {
             manager_executor_death(server->manager, link->number, death->signal, death->status);
@@ -328,13 +333,13 @@ executor_registers(struct server *server, const struct gr_zmq_peer *peer, const 
     int pidfd;
 
     if (link != NULL) {
-        if (link->pid == message->pid && link->start_time == message->start_time) {
+        if (link->pid == message->pid && link->start_time == message->start_time && link->slot == message->slot) {
             tell_number(server, link); /* asked twice */
             return;
         }
         link_gone(server, link);
     }
-    link = link_of_process(server, message->pid, message->start_time);
+    link = link_of_process(server, message->pid, message->start_time, message->slot);
     if (link != NULL) {
         link_gone(server, link); /* it has connected anew: what it had is not answered any more */
     }
@@ -355,12 +360,35 @@ executor_registers(struct server *server, const struct gr_zmq_peer *peer, const 
                                    .peer = *peer,
                                    .pid = message->pid,
                                    .start_time = message->start_time,
+                                   .slot = message->slot,
                                    .pidfd = pidfd,
                                    .pull = message->pull};
     gr_log_info("EXECUTOR", "executor=%u pid=%lld node=%d slot=%u", link->number, (long long)link->pid, message->node,
                 message->slot);
     tell_number(server, link);
     manager_executor_joined(server->manager, link->number, message->node, message->pid);
+    if (message->pull) {
+        manager_executor_pulls(server->manager, link->number, 0);
+    }
+}
+
+/* It leaves: no process need end for that. It is told that this was heard. */
+static void
+embedded_leaves(struct server *server, struct executor_link *link)
+{
+    struct gr_buf bytes = {0};
+    uint32_t number = link->number;
+
+    gr_log_info("EXECUTOR-LEFT", "executor=%u pid=%lld", number, (long long)link->pid);
+    pack_begin(&bytes);
+    pack_dismissal(&bytes, false);
+    if (gr_buf_ok(&bytes)) {
+        (void)gr_zmq_send(server->pool, &link->peer, bytes.bytes, bytes.size);
+    }
+    gr_buf_free(&bytes);
+    gr_fd_close(&link->pidfd);
+    *link = server->links[--server->link_count];
+    manager_executor_left(server->manager, number);
 }
 
 static void
@@ -368,7 +396,7 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
 {
     Granary__FromExecutor *report =
         granary__from_executor__unpack(arena_allocator(server->arena), message->size, message->bytes);
-    const struct executor_link *link;
+    struct executor_link *link;
 
     if (report == NULL || report->version != GRANARY__VERSION__PROTOCOL) {
         gr_log_warn("EXECUTOR-PROTOCOL", "bytes=%zu version=%u", message->size, report == NULL ? 0 : report->version);
@@ -389,6 +417,13 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
     for (size_t i = 0; i < report->n_done; i++) {
         manager_done(server->manager, link->number, report->done[i]);
     }
+    if (link->pull && report->draining) {
+        embedded_leaves(server, link);
+    } else if (report->draining) {
+        manager_executor_drain(server->manager, link->number, true);
+    } else if (link->pull && report->want > 0) {
+        manager_executor_pulls(server->manager, link->number, report->want - 1);
+    }
 }
 
 /* ---- actions ---- */
@@ -398,6 +433,10 @@ send_to_executor(struct server *server, const struct action *action)
 {
     struct executor_link *link = link_of_number(server, action->executor);
 
+    if (action->executor == EXECUTOR_POOL && gr_buf_ok(&action->bytes) &&
+        gr_zmq_send(server->pool, &server->supervisor, action->bytes.bytes, action->bytes.size) != GRANARY_OK) {
+        gr_log_warn("POOL-SEND", "%s", granary_error_message()); /* the order will be answered as late */
+    }
     if (link == NULL) {
         return; /* it has died since */
     }

@@ -39,7 +39,7 @@ note_input(void *context, int32_t node, uint64_t bytes)
 struct message {
     struct task_graph *graph;
     uint64_t numbers[RESERVATIONS_BATCH];
-    uint32_t count;
+    uint32_t count, most;
     uint64_t bytes;
 };
 
@@ -72,7 +72,7 @@ message_fill_chain(struct message *message, uint32_t number, uint64_t bytes, boo
 
     execution_graph_take(execution, number);
     message_add(message, number, bytes);
-    while (chains && message->count < RESERVATIONS_BATCH &&
+    while (chains && message->count < message->most &&
            (number = execution_graph_take_follower(execution, number, kind)) != SUBTASK_NONE) {
         message_add(message, number, demand_of(message->graph, number));
     }
@@ -160,10 +160,11 @@ give(struct manager *manager, struct task_graph *graph, uint32_t number)
         return false;
     }
     executor = candidates[gr_place_choose(candidates, count, inputs.items, inputs.count)].executor;
+    message.most = reservations_room(manager->reservations, executor);
     if (several) {
         share = share_of(manager, graph, kind);
     }
-    for (uint32_t taken = 0; taken < share && message.count < RESERVATIONS_BATCH; taken++) {
+    for (uint32_t taken = 0; taken < share && message.count < message.most; taken++) {
         message_fill_chain(&message, number, bytes, several);
         number = taken + 1 < share ? execution_graph_peek(execution) : SUBTASK_NONE;
         subtask = number == SUBTASK_NONE ? NULL : execution_graph_subtask(execution, number);
@@ -205,6 +206,18 @@ frees_order(struct manager *manager, struct executor *executor, struct session *
     pack_free_session(&action->bytes, session->name);
 }
 
+/* One that has less to do than another, and always takes what it is sent, is the better one to free things. */
+static bool
+is_better_to_free(const struct manager *manager, const struct executor *executor, const struct executor *other)
+{
+    bool waits = executor->pull || executor->draining;
+    bool other_waits = other->pull || other->draining;
+
+    return waits != other_waits ? other_waits
+                                : reservations_in_flight(manager->reservations, executor->number) <
+                                      reservations_in_flight(manager->reservations, other->number);
+}
+
 static void
 frees_send(struct manager *manager)
 {
@@ -214,8 +227,7 @@ frees_send(struct manager *manager)
     for (size_t i = 0; i < manager->executor_count; i++) {
         struct executor *executor = &manager->executors[i];
 
-        if (least == NULL || reservations_in_flight(manager->reservations, executor->number) <
-                                 reservations_in_flight(manager->reservations, least->number)) {
+        if (least == NULL || is_better_to_free(manager, executor, least)) {
             least = executor;
         }
     }
@@ -261,6 +273,7 @@ manager_dispatch(struct manager *manager, int64_t now_ns)
     bool failed = false;
 
     manager->now_ns = now_ns;
+    pool_settle(manager);
     frees_send(manager);
     while (reservations_any_free(manager->reservations) && (graph = order_next(manager)) != NULL) {
         uint32_t number = execution_graph_peek(graph->execution);

@@ -119,9 +119,9 @@ subtask_orphaned(void *context, uint64_t wire_number, bool first)
     if (wire_number == orphaning->culprit) {
         record_lost(manager, graph, number, &orphaning->executor);
     }
-    if (wire_number != orphaning->culprit) {
+    if (wire_number != orphaning->culprit || orphaning->executor.blameless) {
         /* Unless we killed it for another's sake, it may be at fault, too: from now on it runs alone. */
-        subtask->suspect = subtask->suspect || !verdict->killed;
+        subtask->suspect = subtask->suspect || !(verdict->killed || orphaning->executor.blameless);
         order_settle(manager, graph, subtask, 0);
         run_elsewhere(manager, graph, number, "executors died running it", GRANARY_ELOST, "");
     } else if (verdict_is_of(&orphaning->executor, wire_number, subtask->attempt)) {
@@ -173,5 +173,16 @@ manager_executor_died(struct manager *manager, uint32_t number)
             unpark_all(manager);
         }
         executor_fini(&orphaning.executor);
+    }
+}
+
+void
+manager_executor_left(struct manager *manager, uint32_t number)
+{
+    struct executor *executor = executor_find(manager, number);
+
+    if (executor != NULL) {
+        executor->blameless = true;
+        manager_executor_died(manager, number);
     }
 }

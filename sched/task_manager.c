@@ -83,6 +83,7 @@ manager_destroy(struct manager *manager)
     manager_actions_done(manager, manager->action_count);
     info_destroy(manager->info);
     records_destroy(manager->records);
+    pool_fini(manager);
     order_fini(&manager->order);
     reservations_destroy(manager->reservations);
     free(manager->by_serial);
@@ -119,7 +120,7 @@ graph_of_number(struct manager *manager, uint64_t wire_number)
 {
     uint64_t serial = wire_number >> 32;
 
-    return serial < manager->serial_count ? manager->by_serial[serial] : NULL;
+    return serial > 0 && serial < manager->serial_count ? manager->by_serial[serial] : NULL;
 }
 
 /* ---- one graph ---- */
@@ -265,7 +266,9 @@ manager_deadline(const struct manager *manager)
 {
     int64_t deadline = deadline_next_ns(manager);
     int64_t info = info_deadline(manager);
+    int64_t pool_ns = pool_deadline_ns(manager);
 
+    deadline = pool_ns < deadline ? pool_ns : deadline;
     deadline = info < deadline ? info : deadline;
     for (size_t i = 0; i < manager->waiter_count; i++) {
         deadline = manager->waiters[i].deadline_ns < deadline ? manager->waiters[i].deadline_ns : deadline;
@@ -279,6 +282,7 @@ manager_expire(struct manager *manager, int64_t now_ns)
     manager->now_ns = now_ns;
     deadline_expire(manager);
     info_expire(manager, now_ns);
+    pool_expire(manager, now_ns);
     for (size_t i = 0; i < manager->waiter_count;) {
         const struct waiter waiter = manager->waiters[i];
 

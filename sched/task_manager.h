@@ -47,6 +47,15 @@ void manager_request(struct manager *manager, uint64_t ticket, Granary__Request 
 /* number: from 1, never used before. */
 void manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, int64_t pid);
 void manager_executor_died(struct manager *manager, uint32_t number);
+/* It asks for its work: it may have been given so many subtasks in all; before the first call, none. */
+void manager_executor_pulls(struct manager *manager, uint32_t number, uint64_t subtasks);
+/* It gets nothing more; when it has nothing left it is told to leave, and with `replace` to let another take its place.
+ */
+void manager_executor_drain(struct manager *manager, uint32_t number, bool replace);
+/* It has gone by its own wish: what it had goes back, and is not blamed for that. */
+void manager_executor_left(struct manager *manager, uint32_t number);
+/* What the pool's supervisor says: how many slots have or will have a process. */
+void manager_pool_slots(struct manager *manager, uint32_t slots);
 /* Why its process ended, as the pool says; before manager_executor_died(), and not always. signal 0: it left by itself.
  */
 void manager_executor_death(struct manager *manager, uint32_t number, int32_t signal, int32_t status);
@@ -80,7 +89,7 @@ void manager_reject(struct manager *manager, const char *key);
 /* ---- actions ---- */
 
 enum action_kind {
-    ACTION_SEND,   /* bytes, a ToExecutor, to executor */
+    ACTION_SEND,   /* bytes, a ToExecutor, to executor; EXECUTOR_POOL: to the supervisor */
     ACTION_REPLY,  /* bytes, a Reply without seq, to ticket */
     ACTION_KEEP,   /* entry (space, entry_key) with value bytes */
     ACTION_CANCEL, /* put subtask into the cancel word of executor's page */
@@ -92,6 +101,8 @@ enum action_kind {
 #define MANAGER_ENDS     "ends"     /* key -> GraphStatus of a graph that has ended */
 #define MANAGER_RESULTS  "results"  /* key NUL target -> Result */
 #define MANAGER_SESSIONS "sessions" /* name -> SessionSet of one that is not as others */
+
+#define EXECUTOR_POOL 0
 
 struct action {
     enum action_kind kind;

@@ -128,12 +128,35 @@ struct executor {
     int64_t pid;
     uint64_t done;
     uint64_t failures;
+    bool pull;       /* embedded in another program: gets what it asks for */
+    bool draining;   /* gets nothing more, and is told to leave when it has nothing left */
+    bool replace;    /* ... and another process is to take its place */
+    bool dismissed;  /* ... was told */
+    bool blameless;  /* it is killed because somebody wanted that */
     bool death_told; /* the pool has said how its process ended: */
     int32_t signal;  /* ... 0: it left by itself, with ... */
     int32_t status;
     uint64_t last_subtask; /* what it was at when its process ended, as its page says; 0: unknown */
     uint32_t last_attempt;
     char *last_log; /* the end of what that printed; NULL: nothing */
+};
+
+/* An order to the pool that is answered when it is done. */
+struct pool_order {
+    LIST_ENTRY(pool_order) link;
+    uint64_t ticket;
+    int64_t deadline_ns;
+    Granary__PoolOrder__Verb verb;
+    size_t count;
+    uint32_t executors[]; /* numbers */
+};
+
+/* The pool's supervisor, as the scheduler knows it. */
+struct pool {
+    bool there;
+    uint32_t slots;  /* that have or will have a process */
+    uint32_t adding; /* ordered, and not among slots yet */
+    LIST_HEAD(, pool_order) orders;
 };
 
 struct manager {
@@ -153,6 +176,7 @@ struct manager {
     TAILQ_HEAD(pasts, task_graph) past; /* ended graphs with one, the oldest first */
     uint64_t past_subtasks;             /* theirs */
     uint64_t session_serials;
+    struct pool pool;
     struct executor *executors;
     size_t executor_count, executor_room;
     struct action *actions;
@@ -208,6 +232,13 @@ struct session *session_get(struct manager *manager, const char *name); /* NULL:
 bool session_is_idle(const struct session *session);
 void session_destroy(struct session *session);
 void request_session(struct manager *manager, uint64_t ticket, const Granary__SessionSet *request);
+
+/* task_pool.c */
+void request_pool(struct manager *manager, uint64_t ticket, const Granary__PoolOrder *order, int64_t now_ns);
+void pool_settle(struct manager *manager); /* once a turn: who leaves, and which orders are done */
+int64_t pool_deadline_ns(const struct manager *manager);
+void pool_expire(struct manager *manager, int64_t now_ns);
+void pool_fini(struct manager *manager);
 
 /* task_executors.c */
 struct executor *executor_find(struct manager *manager, uint32_t number); /* NULL: none of that number */

@@ -184,6 +184,9 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
     case GRANARY__REQUEST__BODY_CLUSTER:
         reply_cluster(manager, ticket);
         return;
+    case GRANARY__REQUEST__BODY_POOL:
+        request_pool(manager, ticket, request->pool, now_ns);
+        return;
     case GRANARY__REQUEST__BODY_WAIT:
         graph = named(manager, ticket, request->wait->key);
         if (graph != NULL) {

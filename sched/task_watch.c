@@ -42,7 +42,8 @@ ask_to_stop(struct manager *manager, struct executor *executor)
 static void
 kill_executor(struct manager *manager, struct executor *executor)
 {
-    struct action *action = action_add(manager, ACTION_KILL);
+    /* A program that embeds a worker is not ours to end: it is waited for. */
+    struct action *action = executor->pull ? NULL : action_add(manager, ACTION_KILL);
 
     if (action != NULL) {
         action->executor = executor->number;

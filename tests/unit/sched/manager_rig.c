@@ -24,6 +24,16 @@ take_order(struct rig *rig, const struct action *action)
     assert_non_null(order);
     assert_int_equal(order->version, GRANARY__VERSION__PROTOCOL);
     rig->messages += order->n_run > 0;
+    if (order->die) {
+        length = strlen(rig->dismissed);
+        (void)snprintf(rig->dismissed + length, sizeof rig->dismissed - length, "%u%s ", action->executor,
+                       order->replace ? "+" : "");
+    }
+    if (order->pool != NULL) {
+        assert_int_equal(action->executor, EXECUTOR_POOL);
+        assert_int_equal(order->pool->verb, GRANARY__POOL_ORDER__VERB__ADD);
+        rig->added += order->pool->count;
+    }
     for (size_t i = 0; i < order->n_run; i++) {
         struct given *given = &rig->given[rig->count++];
 

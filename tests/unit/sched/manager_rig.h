@@ -32,6 +32,8 @@ struct rig {
     char replied[1024];   /* tickets answered: "ticket=error " */
     Granary__Reply *last; /* reply */
     char asked[1024];     /* page words written and executors killed: "cancel EXECUTOR:SUBTASK ", "kill EXECUTOR " */
+    char dismissed[256];  /* told to leave: "EXECUTOR ", or "EXECUTOR+ " when to be replaced */
+    uint32_t added;       /* slots the pool was asked for */
     size_t messages;      /* with subtasks */
     uint64_t ticket;
     uint64_t nanoseconds; /* a subtask takes */
