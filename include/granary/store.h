@@ -146,6 +146,27 @@ GRANARY_API granary_err granary_object_put_with(granary_client *client, granary_
                                                 uint64_t data_size, const void *meta, uint64_t meta_size,
                                                 const granary_object_options *options, int flags);
 
+/*
+ * Store an error under an id, where others expect an object: every get of it fails with this error and message, also
+ * those that wait for it by now. It can be listed, waited for and deleted as any object.
+ *
+ * err      not OK
+ * message  what happened, for humans; borrowed; NULL: none. At most 64 KiB of it are kept
+ * Errors   EINVAL · EEXIST something is sealed under this id · as granary_object_put()
+ */
+GRANARY_API granary_err granary_object_put_error(granary_client *client, granary_id id, granary_err err,
+                                                 const char *message);
+
+/*
+ * Whether an object is an error, and which.
+ *
+ * ret_err  the error
+ * text     receives its message, cut to size - 1 bytes, and a NUL; may be NULL when size is 0
+ * Errors   ESTATE it is an ordinary object · ENOENT · as granary_object_get()
+ */
+GRANARY_API granary_err granary_object_error(granary_client *client, granary_id id, granary_err *ret_err, char *text,
+                                             size_t size);
+
 /* Wait until the store has taken everything this client sent with GRANARY_NOWAIT; the first error among it. */
 GRANARY_API granary_err granary_flush(granary_client *client);
 
@@ -157,7 +178,8 @@ GRANARY_API granary_err granary_flush(granary_client *client);
  * timeout_ms  0: do not wait for an object that does not exist yet; GRANARY_FOREVER. A spilled object is waited for
  *             with a timeout of at least 30 s, for it exists
  * ret_view    to be given to granary_object_release()
- * Errors      ENOENT (timeout 0) · ETIMEDOUT · EFULL no room to bring it back · ECORRUPT · EIO · EUNREACHABLE
+ * Errors      ENOENT (timeout 0) · ETIMEDOUT · EFULL no room to bring it back · ECORRUPT · EIO · EUNREACHABLE · of an
+ *             object that is an error, that error and its message: see granary_object_put_error()
  */
 GRANARY_API granary_err granary_object_get(granary_client *client, granary_id id, int timeout_ms,
                                            granary_view *ret_view);

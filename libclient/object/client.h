@@ -354,6 +354,13 @@ granary_err lease_wait(granary_client *client, granary_id id, bool once, int64_t
 /* End a lease. */
 void lease_end(granary_client *client, uint64_t serial, uint64_t handle);
 
+/* ---- get.c, failure.c ---- */
+
+/* Lease an object that is there, also one that is an error. Errors: as get */
+granary_err view_get_any(granary_client *client, granary_id id, granary_view *ret_view);
+/* The error a view is, as the failure of who got it; OK: it is an ordinary object. */
+granary_err failure_of_view(const granary_view *view);
+
 /* ---- ring.c; all but ring_wait() and granary_flush() with client->lock held ---- */
 
 /* Wake the store, whatever it does. Needs no lock. */

@@ -12,7 +12,7 @@
 
 /* Turn a lease into addresses. On failure the lease is ended. */
 static inline granary_err
-view_make(granary_client *client, granary_id id, const struct lease *lease, granary_view *ret_view)
+view_map(granary_client *client, granary_id id, const struct lease *lease, granary_view *ret_view)
 {
     const char *base = segment_base(client, lease->segment);
 
@@ -34,6 +34,33 @@ view_make(granary_client *client, granary_id id, const struct lease *lease, gran
     ret_view->serial = lease->serial;
     ret_view->lease = lease->handle;
     return GRANARY_OK;
+}
+
+/* The same, of an object that may be an error: that is then the failure. */
+static inline granary_err
+view_make(granary_client *client, granary_id id, const struct lease *lease, granary_view *ret_view)
+{
+    granary_err err = view_map(client, id, lease, ret_view);
+
+    if (__builtin_expect(lease->data_size == 0, 0) && err == GRANARY_OK) {
+        err = failure_of_view(ret_view);
+        if (err != GRANARY_OK) {
+            granary_object_release(client, ret_view);
+        }
+    }
+    return err;
+}
+
+granary_err
+view_get_any(granary_client *client, granary_id id, granary_view *ret_view)
+{
+    struct lease lease;
+    granary_err err = gr_client_check(client);
+
+    if (err == GRANARY_OK) {
+        err = lease_wait(client, id, true, gr_deadline_ns(0), &lease);
+    }
+    return err == GRANARY_OK ? view_map(client, id, &lease, ret_view) : err;
 }
 
 granary_err

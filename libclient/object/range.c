@@ -96,7 +96,7 @@ get_part(granary_client *client, granary_id id, const struct part *part, int tim
         struct slot_copy copy;
 
         if (!slot_find(client, id, &copy) || GR_WORD_STATE(copy.word) != GR_SLOT_SPILLED ||
-            copy.data_size + (uint32_t)copy.where_meta == 0) {
+            copy.data_size == 0) { /* nothing to cut, and it may be an error */
             break;
         }
         err = part_check(part, id, copy.data_size, (uint32_t)copy.where_meta);

@@ -8,17 +8,19 @@
 #include "base/id.h"
 #include "base/order.h"
 #include "base/size.h"
+#include "failure.h"
 #include "json.h"
-#include "look.h"
 
 #define PAGE 4096 /* objects asked for at once */
 
 /* ---- one object ---- */
 
 static void
-print_info_json(struct json *json, const granary_object_info *info)
+print_info_json(struct json *json, struct failures *failures, const struct look *look, const granary_object_info *info)
 {
     char levels[64];
+    char message[LOOK_TEXT];
+    granary_err err;
 
     json_open(json, NULL, '{');
     json_id(json, "id", info->id);
@@ -43,12 +45,19 @@ print_info_json(struct json *json, const granary_object_info *info)
         json_unsigned(json, info->state == GRANARY_OBJECT_SPILLED ? "spill_file" : "segment", info->segment);
         json_unsigned(json, "offset", info->offset);
     }
+    if (failures_read(failures, look, info, &err, message)) {
+        json_text(json, "error", granary_error_name(err));
+        json_text(json, "message", message);
+    }
     json_close(json);
 }
 
 static void
-print_info(const granary_object_info *info)
+print_info(struct failures *failures, const struct look *look, const granary_object_info *info)
 {
+    char message[LOOK_TEXT];
+    char shown[LOOK_TEXT];
+    granary_err err;
     char text[GRANARY_ID_TEXT + 1];
     char target[GRANARY_ID_TEXT + 1];
     char levels[64];
@@ -72,6 +81,9 @@ print_info(const granary_object_info *info)
     if (info->persistent || info->counted || info->dropped || info->damaged) {
         (void)printf("flags    %s%s%s%s\n", info->persistent ? " persistent" : "", info->counted ? " counted" : "",
                      info->dropped ? " dropped" : "", info->damaged ? " damaged" : "");
+    }
+    if (failures_read(failures, look, info, &err, message)) {
+        (void)printf("error     %s: %s\n", granary_error_name(err), look_text(message, shown));
     }
 }
 
@@ -217,9 +229,13 @@ order_list(const struct ls *ls, struct gr_ordered **ret_list)
 static void
 print_list(const struct ls *ls, const struct gr_ordered *list)
 {
+    struct failures failures = {.tried = false};
     struct json json = {0};
     char id[GRANARY_ID_TEXT + 1];
     char sealed[32];
+    char message[LOOK_TEXT];
+    char shown[LOOK_TEXT];
+    granary_err err;
 
     if (ls->look.cli->json) {
         json_open(&json, NULL, '[');
@@ -233,13 +249,18 @@ print_list(const struct ls *ls, const struct gr_ordered *list)
             continue; /* a page was split while it was read */
         }
         if (ls->look.cli->json) {
-            print_info_json(&json, info);
+            print_info_json(&json, &failures, &ls->look, info);
         } else {
+            bool failed = failures_read(&failures, &ls->look, info, &err, message);
+
             granary_id_format(info->id, id);
-            (void)printf("%s  %12" PRIu64 "  %-8s  %4u  %s\n", id, info->data_size, look_state(info->state), info->pins,
-                         look_time(info->sealed_at_ms, sealed));
+            (void)printf("%s  %12" PRIu64 "  %-8s  %4u  %s%s%s%s%s\n", id, info->data_size, look_state(info->state),
+                         info->pins, look_time(info->sealed_at_ms, sealed), failed ? "  " : "",
+                         failed ? granary_error_name(err) : "", failed ? ": " : "",
+                         failed ? look_text(message, shown) : "");
         }
     }
+    failures_close(&failures);
     if (ls->look.cli->json) {
         json_close(&json);
     }
@@ -481,6 +502,7 @@ stat_account(struct look *look)
 static int
 stat_object(struct look *look, const char *text)
 {
+    struct failures failures = {.tried = false};
     struct json json = {0};
     granary_object_info info;
     granary_id id;
@@ -495,10 +517,11 @@ stat_object(struct look *look, const char *text)
         return cli_fail_plain(err);
     }
     if (look->cli->json) {
-        print_info_json(&json, &info);
+        print_info_json(&json, &failures, look, &info);
     } else {
-        print_info(&info);
+        print_info(&failures, look, &info);
     }
+    failures_close(&failures);
     return 0;
 }
 

@@ -1,0 +1,18 @@
+/* Objects that are errors, for listings. */
+#ifndef CLI_FAILURE_H
+#define CLI_FAILURE_H
+
+#include "look.h"
+
+/* A connection to the store, made when the first object that may be an error is met; all zero to begin with. */
+struct failures {
+    granary_client *client;
+    bool tried;
+};
+
+/* What an object failed with. false: it is no error, or its store does not answer. */
+bool failures_read(struct failures *failures, const struct look *look, const granary_object_info *info,
+                   granary_err *ret_err, char text[LOOK_TEXT]);
+void failures_close(struct failures *failures);
+
+#endif
