@@ -44,7 +44,8 @@ granary_object_prefetch(granary_client *client, const granary_id *ids, size_t co
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         struct slot_copy copy;
 
-        if (!slot_find(client, ids[i], &copy) || GR_WORD_STATE(copy.word) != GR_SLOT_SPILLED) {
+        /* One that leaves memory at this moment is asked for as well: the store sees it when it has left. */
+        if (!slot_find(client, ids[i], &copy) || GR_WORD_STATE(copy.word) == GR_SLOT_SEALED) {
             continue;
         }
         memcpy(move.id, ids[i].bytes, sizeof move.id);

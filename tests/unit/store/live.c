@@ -22,6 +22,52 @@
 
 #define TIMEOUT_MS 10000
 
+/* Instances that were not stopped yet: copies, for the stack of a test that fails is gone. */
+#define ABANDONED_MAX 64
+
+static struct abandoned {
+    struct gr_instance paths;
+    char dir[64];
+} abandoned[ABANDONED_MAX];
+
+static void
+sweep(void)
+{
+    for (size_t i = 0; i < ABANDONED_MAX; i++) {
+        if (abandoned[i].dir[0] != '\0') {
+            (void)gr_instance_sweep_shm(&abandoned[i].paths);
+            gr_remove_tree(abandoned[i].dir);
+        }
+    }
+}
+
+static void
+remember(const struct live *live)
+{
+    static bool registered;
+    size_t i = 0;
+
+    if (!registered) {
+        registered = atexit(sweep) == 0;
+    }
+    while (i < ABANDONED_MAX && abandoned[i].dir[0] != '\0') {
+        i++;
+    }
+    assert_true(i < ABANDONED_MAX);
+    abandoned[i].paths = live->paths;
+    memcpy(abandoned[i].dir, live->dir, sizeof live->dir);
+}
+
+static void
+forget(const struct live *live)
+{
+    for (size_t i = 0; i < ABANDONED_MAX; i++) {
+        if (strcmp(abandoned[i].dir, live->dir) == 0) {
+            abandoned[i].dir[0] = '\0';
+        }
+    }
+}
+
 void
 live_init(struct live *live)
 {
@@ -31,6 +77,7 @@ live_init(struct live *live)
     (void)snprintf(live->spill, sizeof live->spill, "%s/spill", live->dir);
     (void)snprintf(live->remote, sizeof live->remote, "%s/remote", live->dir);
     assert_int_equal(gr_instance_resolve(live->instance, &live->paths), GRANARY_OK);
+    remember(live);
 }
 
 void
@@ -38,6 +85,7 @@ live_fini(struct live *live)
 {
     assert_int_equal(live_shm_files(live), 0);
     gr_remove_tree(live->dir);
+    forget(live);
 }
 
 static void *
@@ -121,6 +169,30 @@ live_stop(struct live *live)
     assert_int_equal(entries_of(live->spill), 0);
     assert_int_equal(entries_of(live->remote), 0);
     live_fini(live);
+}
+
+int
+live_world_setup(void **state, uint64_t memory_bytes)
+{
+    struct live_world *world = calloc(1, sizeof *world);
+
+    live_start(&world->live, memory_bytes, 0);
+    world->client = live_connect(&world->live, NULL);
+    world->other = live_connect(&world->live, NULL);
+    *state = world;
+    return 0;
+}
+
+int
+live_world_teardown(void **state)
+{
+    struct live_world *world = *state;
+
+    granary_disconnect(world->client);
+    granary_disconnect(world->other);
+    live_stop(&world->live);
+    free(world);
+    return 0;
 }
 
 granary_client *

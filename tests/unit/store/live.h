@@ -1,4 +1,7 @@
-/* A whole store in a thread of the test, on a private instance; stopping it checks that nothing is left behind. */
+/*
+ * A whole store in a thread of the test, on a private instance; stopping it checks that nothing is left behind. What a
+ * failed test did not stop is swept away when the program ends.
+ */
 #ifndef TESTS_STORE_LIVE_H
 #define TESTS_STORE_LIVE_H
 
@@ -31,6 +34,18 @@ void live_start_levels(struct live *live, uint64_t memory_bytes, uint64_t disk_q
 void live_restart(struct live *live);
 /* Stop, audit the account, destroy: no shared memory, socket or spill file is left. */
 void live_stop(struct live *live);
+
+/*
+ * A store with two clients, for tests that begin with that: setup is a function that calls live_world_setup(), teardown
+ * is live_world_teardown(); *state is the world.
+ */
+struct live_world {
+    struct live live;
+    granary_client *client;
+    granary_client *other;
+};
+int live_world_setup(void **state, uint64_t memory_bytes);
+int live_world_teardown(void **state);
 
 granary_client *live_connect(const struct live *live, const char *session);
 

@@ -15,34 +15,10 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-struct world {
-    struct live live;
-    granary_client *client;
-    granary_client *other;
-};
-
 static int
 setup(void **state)
 {
-    struct world *world = calloc(1, sizeof *world);
-
-    live_start(&world->live, 64 * MIB, 0);
-    world->client = live_connect(&world->live, NULL);
-    world->other = live_connect(&world->live, NULL);
-    *state = world;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    struct world *world = *state;
-
-    granary_disconnect(world->client);
-    granary_disconnect(world->other);
-    live_stop(&world->live);
-    free(world);
-    return 0;
+    return live_world_setup(state, 64 * MIB);
 }
 
 /* Object n, which contains the objects first .. first + count - 1. */
@@ -92,7 +68,7 @@ await_objects(granary_client *client, uint64_t objects)
 static void
 children_live_while_their_parent_does(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_id id = live_id(1);
     granary_hold *holds;
     size_t count;
@@ -122,7 +98,7 @@ children_live_while_their_parent_does(void **state)
 static void
 leased_parents_hold_their_children(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_view view;
 
     assert_int_equal(live_put(world->client, 1, 1000), GRANARY_OK);
@@ -142,7 +118,7 @@ leased_parents_hold_their_children(void **state)
 static void
 impossible_families_are_refused(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_object_options no_ids = {.contains_count = 3};
     granary_object_options one = {.contains = (granary_id[]){live_id(1)}, .contains_count = 1};
     granary_buffer buffer, theirs;
@@ -174,7 +150,7 @@ static void
 large_families_are_noted_whole_or_not_at_all(void **state)
 {
     enum { CHILDREN = 5000 };
-    struct world *world = *state;
+    struct live_world *world = *state;
 
     for (uint64_t n = 1; n <= CHILDREN; n++) {
         assert_int_equal(granary_object_put(world->client, live_id(n), &n, sizeof n, NULL, 0, GRANARY_NOWAIT),
@@ -198,7 +174,7 @@ large_families_are_noted_whole_or_not_at_all(void **state)
 static void
 unsealed_families_end_with_their_client(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_client *third = live_connect(&world->live, NULL);
     granary_object_options one = {.contains = (granary_id[]){live_id(1)}, .contains_count = 1};
     granary_buffer buffer;
@@ -220,7 +196,7 @@ static void
 deep_families_end_without_recursion(void **state)
 {
     enum { DEEP = 100000 };
-    struct world *world = *state;
+    struct live_world *world = *state;
     int64_t slowest_ns = 0;
     uint64_t looks = 0;
 
@@ -252,7 +228,7 @@ deep_families_end_without_recursion(void **state)
 static void
 counted_objects_end_with_their_last_hold(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_object_info info;
 
     assert_int_equal(put_counted(world->client, 1), GRANARY_OK);
@@ -277,7 +253,7 @@ counted_objects_end_with_their_last_hold(void **state)
 static void
 counted_objects_nobody_held_end_with_their_creator(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_client *third = live_connect(&world->live, NULL);
 
     assert_int_equal(put_counted(third, 1), GRANARY_OK);
@@ -301,7 +277,7 @@ counted_objects_nobody_held_end_with_their_creator(void **state)
 static void
 counted_children_survive_a_parent_that_is_not_made(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_object_options one = {.contains = (granary_id[]){live_id(1)}, .contains_count = 1};
     granary_buffer buffer;
 
@@ -316,15 +292,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(children_live_while_their_parent_does, setup, teardown),
-        cmocka_unit_test_setup_teardown(leased_parents_hold_their_children, setup, teardown),
-        cmocka_unit_test_setup_teardown(impossible_families_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(large_families_are_noted_whole_or_not_at_all, setup, teardown),
-        cmocka_unit_test_setup_teardown(unsealed_families_end_with_their_client, setup, teardown),
-        cmocka_unit_test_setup_teardown(deep_families_end_without_recursion, setup, teardown),
-        cmocka_unit_test_setup_teardown(counted_objects_end_with_their_last_hold, setup, teardown),
-        cmocka_unit_test_setup_teardown(counted_objects_nobody_held_end_with_their_creator, setup, teardown),
-        cmocka_unit_test_setup_teardown(counted_children_survive_a_parent_that_is_not_made, setup, teardown),
+        cmocka_unit_test_setup_teardown(children_live_while_their_parent_does, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(leased_parents_hold_their_children, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(impossible_families_are_refused, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(large_families_are_noted_whole_or_not_at_all, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(unsealed_families_end_with_their_client, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(deep_families_end_without_recursion, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(counted_objects_end_with_their_last_hold, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(counted_objects_nobody_held_end_with_their_creator, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(counted_children_survive_a_parent_that_is_not_made, setup, live_world_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,34 +17,10 @@
 
 static const granary_id none;
 
-struct world {
-    struct live live;
-    granary_client *client;
-    granary_client *other;
-};
-
 static int
 setup(void **state)
 {
-    struct world *world = calloc(1, sizeof *world);
-
-    live_start(&world->live, 16 * MIB, 0);
-    world->client = live_connect(&world->live, NULL);
-    world->other = live_connect(&world->live, NULL);
-    *state = world;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    struct world *world = *state;
-
-    granary_disconnect(world->client);
-    granary_disconnect(world->other);
-    live_stop(&world->live);
-    free(world);
-    return 0;
+    return live_world_setup(state, 16 * MIB);
 }
 
 static unsigned
@@ -61,7 +37,7 @@ pins_of(granary_client *client, uint64_t n)
 static void
 pins_have_tokens_and_say_why(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_id id = live_id(1);
     granary_hold *holds;
     uint64_t mine, session;
@@ -100,7 +76,7 @@ pins_have_tokens_and_say_why(void **state)
 static void
 impossible_pins_are_refused(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     char long_text[100];
     uint64_t token;
 
@@ -119,7 +95,7 @@ impossible_pins_are_refused(void **state)
 static void
 a_new_object_is_not_born_pinned(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
 
     assert_int_equal(live_put(world->client, 1, 1000), GRANARY_OK);
     assert_int_equal(granary_object_pin(world->client, live_id(1), GRANARY_PIN_CLIENT), GRANARY_OK);
@@ -135,7 +111,7 @@ a_new_object_is_not_born_pinned(void **state)
 static void
 pins_end_with_their_client(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_client *third = live_connect(&world->live, NULL);
 
     for (uint64_t n = 1; n <= 600; n++) {
@@ -155,7 +131,7 @@ pins_end_with_their_client(void **state)
 static void
 pinned_objects_stay_in_memory(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_object_info info;
     granary_store_stat stat;
 
@@ -179,7 +155,7 @@ pinned_objects_stay_in_memory(void **state)
 static void
 references_keep_deleted_objects(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_object_info info;
     granary_hold *holds;
     granary_id id = live_id(1);
@@ -215,7 +191,7 @@ references_keep_deleted_objects(void **state)
 static void
 impossible_references_are_refused(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     char long_text[100];
 
     memset(long_text, 'x', sizeof long_text);
@@ -233,7 +209,7 @@ impossible_references_are_refused(void **state)
 static void
 references_end_with_their_client(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_client *third = live_connect(&world->live, NULL);
 
     assert_int_equal(live_put(third, 1, 1000), GRANARY_OK);
@@ -256,7 +232,7 @@ references_end_with_their_client(void **state)
 static void
 leases_outlast_references(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_store_stat stat;
     granary_view view;
 
@@ -276,7 +252,7 @@ leases_outlast_references(void **state)
 static void
 names_are_bound_in_one_step(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_client *client = world->client;
     granary_id id, previous;
 
@@ -311,7 +287,7 @@ names_are_bound_in_one_step(void **state)
 static void
 names_keep_their_objects(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_client *third = live_connect(&world->live, NULL);
 
     assert_int_equal(live_put(third, 1, 1000), GRANARY_OK);
@@ -330,7 +306,7 @@ names_keep_their_objects(void **state)
 static void
 impossible_names_are_refused(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     char long_name[57];
     granary_id id;
 
@@ -359,7 +335,7 @@ static void
 names_are_listed_in_the_order_of_their_bytes(void **state)
 {
     enum { NAMES = 2000 };
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_name *names = calloc(NAMES + 10, sizeof *names);
     size_t count;
 
@@ -397,7 +373,7 @@ static void
 holds_are_listed_in_pages(void **state)
 {
     enum { HOLDS = 1500 };
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_id id = live_id(1);
     granary_hold *holds;
     size_t count;
@@ -430,7 +406,7 @@ holds_are_listed_in_pages(void **state)
 static void
 sessions_do_not_share_what_is_said(void **state)
 {
-    struct world *world = *state;
+    struct live_world *world = *state;
     granary_client *elsewhere = live_connect(&world->live, "elsewhere");
     granary_name names[2];
     uint64_t token;
@@ -454,21 +430,21 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pins_have_tokens_and_say_why, setup, teardown),
-        cmocka_unit_test_setup_teardown(impossible_pins_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_new_object_is_not_born_pinned, setup, teardown),
-        cmocka_unit_test_setup_teardown(pins_end_with_their_client, setup, teardown),
-        cmocka_unit_test_setup_teardown(pinned_objects_stay_in_memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(references_keep_deleted_objects, setup, teardown),
-        cmocka_unit_test_setup_teardown(impossible_references_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(references_end_with_their_client, setup, teardown),
-        cmocka_unit_test_setup_teardown(leases_outlast_references, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_are_bound_in_one_step, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_keep_their_objects, setup, teardown),
-        cmocka_unit_test_setup_teardown(impossible_names_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_are_listed_in_the_order_of_their_bytes, setup, teardown),
-        cmocka_unit_test_setup_teardown(holds_are_listed_in_pages, setup, teardown),
-        cmocka_unit_test_setup_teardown(sessions_do_not_share_what_is_said, setup, teardown),
+        cmocka_unit_test_setup_teardown(pins_have_tokens_and_say_why, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(impossible_pins_are_refused, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(a_new_object_is_not_born_pinned, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(pins_end_with_their_client, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(pinned_objects_stay_in_memory, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(references_keep_deleted_objects, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(impossible_references_are_refused, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(references_end_with_their_client, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(leases_outlast_references, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(names_are_bound_in_one_step, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(names_keep_their_objects, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(impossible_names_are_refused, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(names_are_listed_in_the_order_of_their_bytes, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(holds_are_listed_in_pages, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(sessions_do_not_share_what_is_said, setup, live_world_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
