@@ -112,9 +112,9 @@ executor_row(struct manager *manager, struct table *table, const struct executor
     queued = reservations_queued(manager->reservations, executor->number);
     table_int(table, FIELD_executors_number, executor->number);
     table_int(table, FIELD_executors_pid, executor->pid);
-    table_text(table, FIELD_executors_state, queued > 0 ? "busy" : "idle");
+    table_text(table, FIELD_executors_state, executor->draining ? "draining" : queued > 0 ? "busy" : "idle");
     table_int(table, FIELD_executors_node, executor->node);
-    table_text(table, FIELD_executors_mode, "push");
+    table_text(table, FIELD_executors_mode, executor->pull ? "pull" : "push");
     tell_work(manager, table, executor, &process);
     table_int(table, FIELD_executors_queued, queued);
     table_int(table, FIELD_executors_done, (int64_t)executor->done);

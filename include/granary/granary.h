@@ -11,6 +11,7 @@
 #include "granary/graph.h"
 #include "granary/hold.h"
 #include "granary/info.h"
+#include "granary/pool.h"
 #include "granary/read.h"
 #include "granary/session.h"
 #include "granary/store.h"

@@ -82,6 +82,13 @@ json_signed(struct json *json, const char *key, int64_t value)
 }
 
 void
+json_real(struct json *json, const char *key, double value)
+{
+    begin(json, key);
+    (void)printf("%.9g", value);
+}
+
+void
 json_bool(struct json *json, const char *key, bool value)
 {
     begin(json, key);

@@ -53,8 +53,8 @@ parse_up(int key, char *arg, struct argp_state *state)
         return 0;
     case 'e':
         up->options.executors = (int)strtol(arg, &end, 10);
-        if (end == arg || *end != '\0' || up->options.executors < 1 || up->options.executors > 1024) {
-            argp_error(state, "--executors: '%s' is no number from 1 to 1024", arg);
+        if (end == arg || *end != '\0' || up->options.executors < 0 || up->options.executors > 1024) {
+            argp_error(state, "--executors: '%s' is no number from 0 to 1024", arg);
         }
         return 0;
     case KEY_MEMORY:

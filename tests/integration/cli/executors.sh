@@ -1,0 +1,47 @@
+# Executors come and go while a graph runs, and none of its work is lost.
+. "$(dirname "$0")/lib.sh"
+
+numbers() { granary executors --json | sed -n 's/.*"number": \([0-9]*\).*/\1/p'; }
+count() { numbers | wc -l; }
+
+granary up --executors 0 --memory 64M >/dev/null
+remember_prefix
+[ "$(count)" = 0 ] || fail "executors where none were asked for"
+cat >"$work/g.json" <<'J'
+{"nodes": [{"name": "a", "op": "arange", "stop": 2000000, "chunk": 20000}, {"name": "s", "op": "sum", "inputs": ["a"]}], "targets": ["s"]}
+J
+granary run "$work/g.json" >"$work/sum" &
+run=$!
+
+# one graph, begun by nobody, through all the changes
+granary executors add 2
+[ "$(count)" = 2 ] || fail "2 were added: $(granary executors)"
+granary executors kill --timeout 20 $(numbers | head -1)
+[ "$(count)" = 2 ] || fail "a killed one is replaced"
+first=$(numbers | head -1)
+granary executors drain --timeout 20 "$first"
+[ "$(count)" = 1 ] || fail "a drained one is gone"
+before=$(numbers)
+granary executors recycle --timeout 20
+[ "$(count)" = 1 ] && [ "$(numbers)" != "$before" ] || fail "a recycled one is another one"
+granary executors add --node 0 1
+granary executors | grep -q ' push ' || fail "$(granary executors)"
+wait $run || fail "the graph failed: $(cat "$work/sum")"
+grep -q 1999999000000 "$work/sum" || fail "wrong sum: $(cat "$work/sum")"
+
+expect 4 "executor $first: not found: .granary executors. lists them" granary executors drain "$first"
+expect 2 "at most 1024" granary executors add 1024
+expect 2 "'x' is no number" granary executors kill x
+expect 2 "add N, drain NUMBER" granary executors kill
+expect 2 "add N, drain NUMBER" granary executors frobnicate 1
+
+# One that is stopped cannot finish: the answer names it when the time is over.
+victim=$(numbers | tail -1)
+pid=$(granary executors --json | sed -n "s/.*\"number\": $victim, \"pid\": \([0-9]*\).*/\1/p")
+kill -STOP "$pid"
+expect 6 "executor $victim has not left" granary executors drain --timeout 0.3 "$victim"
+granary executors | grep -q draining || fail "$(granary executors)"
+granary executors kill --timeout 20 "$victim"
+kill -0 "$pid" 2>/dev/null && fail "$pid still runs"
+granary down >/dev/null
+[ -z "$(leftovers)" ] || fail "left: $(leftovers)"
