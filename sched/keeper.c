@@ -118,6 +118,13 @@ key_text(const struct state_entry *entry, char text[static STATE_KEY_MAX + 1])
 }
 
 static granary_err
+take_library(void *manager, const struct state_entry *entry)
+{
+    manager_restore_library(manager, entry->value, entry->value_size);
+    return GRANARY_OK;
+}
+
+static granary_err
 take_graph(void *manager, const struct state_entry *entry)
 {
     char key[STATE_KEY_MAX + 1];
@@ -166,6 +173,7 @@ keeper_restore(struct keeper *keeper, struct manager *manager)
         const char *space;
         state_visit *take;
     } spaces[] = {{MANAGER_SESSIONS, take_session},
+                  {MANAGER_FUNCTIONS, take_library},
                   {MANAGER_GRAPHS, take_graph},
                   {MANAGER_ENDS, take_end},
                   {MANAGER_RESULTS, take_result}};

@@ -13,6 +13,7 @@ enum {
     TO_CANCEL = 5,
     TO_DIE = 6,
     TO_REGISTERED = 7,
+    TO_EXPORTS = 10,
     TO_POOL = 13,
     TO_REPLACE = 14
 };
@@ -106,6 +107,20 @@ pack_dismissal(struct gr_buf *message, bool replace)
     pack_varint(message, TO_DIE, 1);
     if (replace) {
         pack_varint(message, TO_REPLACE, 1);
+    }
+}
+
+void
+pack_export(struct gr_buf *message, const Granary__Library *library)
+{
+    size_t size = granary__library__get_packed_size(library);
+    unsigned char head[1 + VARINT_MAX] = {TAG(TO_EXPORTS, BYTES)};
+    size_t head_size = 1 + varint(head + 1, size);
+    char *room = gr_buf_grow(message, head_size + size);
+
+    if (room != NULL) {
+        memcpy(room, head, head_size);
+        (void)granary__library__pack(library, (uint8_t *)room + head_size);
     }
 }
 

@@ -21,6 +21,7 @@ void pack_free_session(struct gr_buf *message, const char *session);
 void pack_cancel(struct gr_buf *message, const uint64_t *numbers, size_t count);
 void pack_dismissal(struct gr_buf *message, bool replace);
 void pack_pool_order(struct gr_buf *message, const Granary__PoolOrder *order);
+void pack_export(struct gr_buf *message, const Granary__Library *library);
 void pack_registered(struct gr_buf *message, uint32_t number);
 
 /* The sequence number of a packed Reply. */

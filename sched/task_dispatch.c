@@ -121,6 +121,7 @@ message_send(struct manager *manager, struct message *message, uint32_t executor
     }
     action->executor = executor;
     pack_begin(&action->bytes);
+    exports_send(manager, executor, message->graph, &action->bytes);
     for (uint32_t i = 0; i < message->count; i++) {
         struct subtask *subtask = execution_graph_subtask(execution, (uint32_t)message->numbers[i]);
 

@@ -78,6 +78,7 @@ executor_fini(struct executor *executor)
         free_order_drop(executor);
     }
     verdict_clear(executor);
+    free(executor->marks);
     free(executor->last_log);
 }
 

@@ -30,8 +30,10 @@ manager_create(const struct manager_options *options)
     manager->serial_count = 1; /* 0 names no graph */
     manager->info = info_create(options->unix_offset_ns / 1000000);
     manager->records = records_create();
+    manager->exports = exports_create();
     manager->reservations = reservations_create(options->memory_bytes);
-    if (manager->reservations == NULL || manager->info == NULL || manager->records == NULL) {
+    if (manager->reservations == NULL || manager->info == NULL || manager->records == NULL ||
+        manager->exports == NULL) {
         manager_destroy(manager);
         return NULL;
     }
@@ -86,6 +88,7 @@ manager_destroy(struct manager *manager)
     pool_fini(manager);
     order_fini(&manager->order);
     reservations_destroy(manager->reservations);
+    exports_destroy(manager->exports);
     free(manager->by_serial);
     free(manager->waiters);
     free(manager->executors);
@@ -377,6 +380,9 @@ graph_release(struct manager *manager, struct task_graph *graph)
         past_keep(manager, graph, graph->execution);
         graph->execution = NULL;
         manager->stopping--;
+        if (graph->exports > 0) {
+            exports_sweep(manager, graph->session->name);
+        }
     }
     if (graph->deleting && graph->execution == NULL) {
         for (size_t i = 0; i < graph->kept_count; i++) {
@@ -501,7 +507,11 @@ granary_err
 graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *submit)
 {
     Granary__Graph *message = submit->graph;
+    struct function_scope functions = {.manager = manager, .session = graph->session->name};
     struct gr_plan_options options = {.key = graph->id_key,
+                                      .graph = graph->key,
+                                      .find_function = manager_find_function,
+                                      .functions = &functions,
                                       .session = graph->session->name,
                                       .directory = submit->directory,
                                       .chunk_bytes =
@@ -524,6 +534,7 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
         granary__graph__free_unpacked(message, NULL);
     }
     if (err == GRANARY_OK) {
+        graph->exports = gr_plan_exports(graph->plan);
         err = note_targets(graph);
     }
     if (err == GRANARY_OK) {

@@ -97,10 +97,11 @@ enum action_kind {
     ACTION_FORGET, /* entry (space, entry_key), if there is one */
 };
 
-#define MANAGER_GRAPHS   "graphs"   /* key -> Submit; its key is the one object ids come from */
-#define MANAGER_ENDS     "ends"     /* key -> GraphStatus of a graph that has ended */
-#define MANAGER_RESULTS  "results"  /* key NUL target -> Result */
-#define MANAGER_SESSIONS "sessions" /* name -> SessionSet of one that is not as others */
+#define MANAGER_FUNCTIONS "functions" /* session NUL name NUL version -> Library */
+#define MANAGER_GRAPHS    "graphs"    /* key -> Submit; its key is the one object ids come from */
+#define MANAGER_ENDS      "ends"      /* key -> GraphStatus of a graph that has ended */
+#define MANAGER_RESULTS   "results"   /* key NUL target -> Result */
+#define MANAGER_SESSIONS  "sessions"  /* name -> SessionSet of one that is not as others */
 
 #define EXECUTOR_POOL 0
 
@@ -123,6 +124,7 @@ void manager_actions_done(struct manager *manager, size_t count);
 
 /* ---- start with what an earlier scheduler kept: sessions, graphs, then ends and results, then start ---- */
 
+void manager_restore_library(struct manager *manager, const void *library, size_t size);
 void manager_restore_graph(struct manager *manager, const char *key, const void *submit, size_t size);
 void manager_restore_end(struct manager *manager, const char *key, const void *status, size_t size);
 void

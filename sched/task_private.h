@@ -7,6 +7,7 @@
 #include "granary/graph.h"
 #include "plan/plan.h"
 #include "sched/execution_graph.h"
+#include "sched/exports.h"
 #include "sched/records.h"
 #include "sched/reservations.h"
 #include "sched/task_manager.h"
@@ -77,6 +78,7 @@ struct task_graph {
     granary_err err;
     char *message;
     struct gr_plan *plan;
+    uint64_t exports;                     /* of its session that its functions need; 0: it has none */
     struct execution_graph *execution;    /* until nothing of it runs any more */
     struct execution_graph *past;         /* what it was then, to be told of; NULL: forgotten */
     struct execution_graph_counts counts; /* when execution is gone */
@@ -122,6 +124,8 @@ struct verdict {
 
 struct executor {
     struct verdict verdict;
+    struct export_mark *marks; /* by session: what it was sent of its exports */
+    size_t mark_count;
     struct free_order *free_orders; /* the oldest first */
     uint32_t number;
     int32_t node;
@@ -163,6 +167,7 @@ struct manager {
     struct manager_options options;
     int64_t now_ns; /* of the last event that told */
     struct reservations *reservations;
+    struct exports *exports;
     LIST_HEAD(, task_graph) buckets[KEY_BUCKETS];
     struct task_graph **by_serial; /* [0] unused; NULL: gone */
     uint32_t serial_count, serial_room;
@@ -292,7 +297,25 @@ void function_succeeded(struct task_graph *graph, uint32_t number);
 bool verdict_is_of(const struct executor *executor, uint64_t wire_number, uint32_t attempt);
 void verdict_clear(struct executor *executor);
 
+/* task_exports.c */
+void request_export(struct manager *manager, uint64_t ticket, Granary__Library *library);
+void request_unexport(struct manager *manager, uint64_t ticket, const Granary__Unexport *unexport);
+/* Unexported libraries of the session that no graph needs any more go. */
+void exports_sweep(struct manager *manager, const char *session);
+/* The functions that nodes name are those there are now, by version. Errors: ENOENT, EINVAL; the message names the node
+ */
+granary_err graph_bind(struct manager *manager, const char *session, const Granary__Graph *message);
+/* Where a planner looks functions up. */
+struct function_scope {
+    struct manager *manager;
+    const char *session;
+};
+granary_err manager_find_function(void *scope, const char *text, struct gr_function *ret_function);
+/* Put into a message to an executor what it needs ahead of the graph's subtasks. */
+void exports_send(struct manager *manager, uint32_t executor, const struct task_graph *graph, struct gr_buf *message);
+
 /* task_reply.c */
+void reply_library(struct manager *manager, uint64_t ticket, const Granary__Library *library); /* when it is durable */
 struct action *action_add(struct manager *manager, enum action_kind kind); /* NULL: out of memory, logged */
 void reply_error(struct manager *manager, uint64_t ticket, granary_err err, const char *message);
 void reply_ok(struct manager *manager, uint64_t ticket);

@@ -116,6 +116,19 @@ reply_ok(struct manager *manager, uint64_t ticket)
 }
 
 void
+reply_library(struct manager *manager, uint64_t ticket, const Granary__Library *library)
+{
+    Granary__Reply answer = GRANARY__REPLY__INIT;
+    struct action *action;
+
+    answer.library = (Granary__Library *)(uintptr_t)library; /* packing only reads it */
+    action = reply(manager, ticket, &answer);
+    if (action != NULL) {
+        action->when_durable = true;
+    }
+}
+
+void
 reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new)
 {
     Granary__Reply answer = GRANARY__REPLY__INIT;

@@ -1,9 +1,11 @@
 /* The requests of clients. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/id.h"
+#include "graph_json/json.h"
 #include "sched/info.h"
 #include "sched/task_private.h"
 
@@ -35,6 +37,22 @@ deleted_lately(const struct manager *manager, const char *key)
         }
     }
     return false;
+}
+
+/* A submission as it is kept: the graph itself, and the functions it names bound to the versions there are now. */
+static granary_err
+submit_bind(struct manager *manager, const struct task_graph *graph, Granary__Submit *submit)
+{
+    granary_err err = GRANARY_OK;
+
+    if (submit->graph == NULL) {
+        err = gr_graph_from_json(submit->json, strlen(submit->json), &submit->graph);
+        if (err == GRANARY_OK && submit->json != protobuf_c_empty_string) {
+            free(submit->json);
+            submit->json = (char *)(uintptr_t)protobuf_c_empty_string;
+        }
+    }
+    return err == GRANARY_OK ? graph_bind(manager, graph->session->name, submit->graph) : err;
 }
 
 static void
@@ -70,6 +88,12 @@ graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit)
     }
     if (deleted_lately(manager, key)) {
         (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u", key, graph->serial);
+    }
+    err = submit_bind(manager, graph, submit);
+    if (err != GRANARY_OK) {
+        reply_error(manager, ticket, err, granary_error_message());
+        graph_drop(manager, graph);
+        return;
     }
     submit->key = graph->id_key;
     submit->submitted_ms = info_unix_ms(manager, manager->now_ns);
@@ -178,6 +202,12 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
 
     manager->now_ns = now_ns;
     switch (request->body_case) {
+    case GRANARY__REQUEST__BODY_EXPORT:
+        request_export(manager, ticket, request->export);
+        return;
+    case GRANARY__REQUEST__BODY_UNEXPORT:
+        request_unexport(manager, ticket, request->unexport);
+        return;
     case GRANARY__REQUEST__BODY_SUBMIT:
         graph_submit(manager, ticket, request->submit);
         return;

@@ -80,6 +80,7 @@ manager_restore_start(struct manager *manager)
 {
     uint32_t count = manager->serial_count;
     size_t started = 0;
+    const struct session *session;
 
     for (uint32_t serial = 1; serial < count; serial++) {
         struct task_graph *graph = manager->by_serial[serial];
@@ -100,6 +101,10 @@ manager_restore_start(struct manager *manager)
             }
         }
         granary__submit__free_unpacked(submit, NULL);
+    }
+    LIST_FOREACH(session, &manager->sessions, link)
+    {
+        exports_sweep(manager, session->name);
     }
     return started;
 }

@@ -7,7 +7,7 @@
 
 #include "granary/types.h"
 
-#define GR_LIBRARY_MAX  64 /* bytes with the NUL */
+#define GR_LIBRARY_MAX  48 /* bytes with the NUL: "export:NAME" is an owner of references */
 #define GR_VERSION_MAX  33
 #define GR_FUNCTION_MAX 128
 

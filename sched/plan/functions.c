@@ -73,6 +73,19 @@ plan_free_functions(struct gr_plan *plan)
     free(plan->functions);
 }
 
+uint64_t
+gr_plan_exports(const struct gr_plan *plan)
+{
+    uint64_t sequence = 0;
+
+    for (size_t i = 0; i < plan->graph->count; i++) {
+        const struct gr_function *function = plan->functions[i];
+
+        sequence = function != NULL && function->sequence > sequence ? function->sequence : sequence;
+    }
+    return sequence;
+}
+
 bool
 gr_plan_uses(const struct gr_plan *plan, const char *library, const char *version)
 {

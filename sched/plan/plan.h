@@ -65,6 +65,8 @@ granary_err gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__D
 /* Nothing more will come: when all subtasks handed out are done, the graph has succeeded. */
 bool gr_plan_complete(const struct gr_plan *plan);
 
+/* The session's exports its functions need, by sequence; 0: it has none. */
+uint64_t gr_plan_exports(const struct gr_plan *plan);
 /* Whether a node of the graph runs a function of that library. */
 bool gr_plan_uses(const struct gr_plan *plan, const char *library, const char *version);
 

@@ -16,6 +16,7 @@ struct gr_plan {
     char *session;
     size_t handed; /* nodes */
     size_t bound;  /* nodes that may be handed out by now */
+    struct gr_function function;
 };
 
 granary_id
@@ -58,12 +59,37 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
             return err;
         }
     }
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const char *function = gr_attr_string(graph->nodes[i]->attrs, graph->nodes[i]->n_attrs, "function", NULL);
+        granary_err err = GRANARY_OK;
+
+        if (function != NULL) {
+            err = options->find_function(options->functions, function, &plan->function);
+        }
+        if (err != GRANARY_OK) {
+            granary__graph__free_unpacked(graph, NULL);
+            free(plan);
+            return err;
+        }
+    }
     plan->graph = graph;
     plan->key = strdup(options->key);
     plan->session = strdup(options->session);
     plan->bound = next_bound(plan, 0);
     *ret_plan = plan;
     return GRANARY_OK;
+}
+
+uint64_t
+gr_plan_exports(const struct gr_plan *plan)
+{
+    return plan->function.sequence;
+}
+
+bool
+gr_plan_uses(const struct gr_plan *plan, const char *library, const char *version)
+{
+    return strcmp(plan->function.name.library, library) == 0 && strcmp(plan->function.name.version, version) == 0;
 }
 
 void

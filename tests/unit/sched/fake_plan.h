@@ -6,6 +6,8 @@
  *   op "feeds"  as make, and its report makes the planner hand out the nodes behind it (those before it come first)
  *   op "bad"    cannot be planned: EINVAL
  *
+ * A node with a parameter "function" runs that; a graph has one such node at most.
+ *
  * Attributes: priority, out_bytes (ints).
  */
 #ifndef FAKE_PLAN_H

@@ -34,6 +34,11 @@ take_order(struct rig *rig, const struct action *action)
         assert_int_equal(order->pool->verb, GRANARY__POOL_ORDER__VERB__ADD);
         rig->added += order->pool->count;
     }
+    for (size_t i = 0; i < order->n_exports; i++) {
+        length = strlen(rig->exported);
+        (void)snprintf(rig->exported + length, sizeof rig->exported - length, "%u:%s.%u ", action->executor,
+                       order->exports[i]->name, (unsigned)order->exports[i]->sequence);
+    }
     for (size_t i = 0; i < order->n_run; i++) {
         struct given *given = &rig->given[rig->count++];
 

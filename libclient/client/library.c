@@ -1,0 +1,137 @@
+/* The messages of exports, and the references that keep the files. */
+#include "client/library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "client/call.h"
+#include "granary/call.h"
+#include "granary/hold.h"
+#include "object/object.h"
+
+typedef char owner_text[GRANARY_TEXT_MAX + 1];
+
+/* A protobuf string is not const, but packing only reads it. */
+static char *
+borrow(const char *text)
+{
+    return (char *)(uintptr_t)text;
+}
+
+static granary_err
+owner_of(const char *name, owner_text ret_owner)
+{
+    int length = snprintf(ret_owner, sizeof(owner_text), "export:%s", name);
+
+    return length > 0 && (size_t)length < sizeof(owner_text)
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "library '%.100s': its name is longer than %zu bytes", name,
+                         sizeof(owner_text) - strlen("export:") - 1);
+}
+
+static granary_id
+object_of(const Granary__Library *library)
+{
+    granary_id id = {{0}};
+
+    if (library->object.len == sizeof id.bytes) {
+        memcpy(id.bytes, library->object.data, sizeof id.bytes);
+    }
+    return id;
+}
+
+/* The scheduler has that file already. */
+static void
+give_up(granary_client *client, granary_id id, const char *owner)
+{
+    (void)granary_unreference(client, id, owner);
+    (void)granary_object_delete(client, id, 0);
+}
+
+granary_err
+gr_export_send(granary_client *client, Granary__Library *library)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__Reply *reply = NULL;
+    granary_id id = object_of(library);
+    owner_text owner;
+    granary_err err = owner_of(library->name, owner);
+
+    if (err == GRANARY_OK) {
+        err = granary_reference(client, id, owner, NULL); /* first: what is known to others is kept */
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    library->session = borrow(gr_client_session(client));
+    request.body_case = GRANARY__REQUEST__BODY_EXPORT;
+    request.export = library;
+    err = call(client, &request, CALL_TIMEOUT_MS, &reply);
+    library->session = borrow(protobuf_c_empty_string);
+    if (err == GRANARY_OK && reply->library == NULL) {
+        err = gr_fail(GRANARY_EPROTO, "the scheduler's answer has no library");
+    }
+    if (err == GRANARY_OK && !gr_id_equal(object_of(reply->library), id)) {
+        give_up(client, id, owner);
+    } else if (err != GRANARY_OK && err != GRANARY_EUNREACHABLE && err != GRANARY_ETIMEDOUT) {
+        (void)granary_unreference(client, id, owner); /* refused; else it may have been accepted */
+    }
+    if (reply != NULL) {
+        granary__reply__free_unpacked(reply, NULL);
+    }
+    return err;
+}
+
+/* Every object that was kept for a library of that name. */
+static granary_err
+unreference_all(granary_client *client, const char *owner)
+{
+    granary_hold *holds = NULL;
+    size_t count = 0;
+    granary_err err = granary_holds(client, NULL, &holds, &count);
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        if (holds[i].kind == GRANARY_HOLD_REFERENCE && strcmp(holds[i].text, owner) == 0) {
+            err = granary_unreference(client, holds[i].id, owner);
+            err = err == GRANARY_ENOENT ? GRANARY_OK : err;
+        }
+    }
+    free(holds);
+    return err;
+}
+
+granary_err
+granary_unexport(granary_client *client, const char *name, const char *version)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__Unexport unexport = GRANARY__UNEXPORT__INIT;
+    Granary__Reply *reply = NULL;
+    owner_text owner;
+    granary_err err = gr_client_check(client);
+
+    if (err == GRANARY_OK) {
+        err = name == NULL ? gr_fail(GRANARY_EINVAL, "library: NULL") : owner_of(name, owner);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    unexport.session = borrow(gr_client_session(client));
+    unexport.name = borrow(name);
+    unexport.version = borrow(version == NULL ? "" : version);
+    request.body_case = GRANARY__REQUEST__BODY_UNEXPORT;
+    request.unexport = &unexport;
+    err = call(client, &request, CALL_TIMEOUT_MS, &reply);
+    if (err == GRANARY_OK && version == NULL) {
+        err = unreference_all(client, owner);
+    } else if (err == GRANARY_OK && reply->library != NULL) {
+        err = granary_unreference(client, object_of(reply->library), owner);
+        err = err == GRANARY_ENOENT ? GRANARY_OK : err;
+    }
+    if (reply != NULL) {
+        granary__reply__free_unpacked(reply, NULL);
+    }
+    return err;
+}
