@@ -63,7 +63,7 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
         const char *function = gr_attr_string(graph->nodes[i]->attrs, graph->nodes[i]->n_attrs, "function", NULL);
         granary_err err = GRANARY_OK;
 
-        if (function != NULL) {
+        if (function != NULL && strcmp(graph->nodes[i]->op, "call") == 0) {
             err = options->find_function(options->functions, function, &plan->function);
         }
         if (err != GRANARY_OK) {
@@ -126,7 +126,7 @@ fill(const struct gr_plan *plan, size_t position, struct gr_plan_subtask *subtas
     subtask->subtask->n_ops = 1;
     subtask->subtask->ops = malloc(sizeof op);
     subtask->subtask->ops[0] = op;
-    op->op = strdup(node->op);
+    op->op = strdup(strcmp(node->op, "user") == 0 ? "call" : node->op);
     op->node = strdup(node->name);
     subtask->priority = (uint32_t)gr_attr_int(node->attrs, node->n_attrs, "priority", 0);
     subtask->subtask->timeout_ms = gr_attr_int(node->attrs, node->n_attrs, "timeout_ms", 0);

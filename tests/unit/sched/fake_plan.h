@@ -5,8 +5,8 @@
  *   op "make"   makes one object, from the objects of its inputs
  *   op "feeds"  as make, and its report makes the planner hand out the nodes behind it (those before it come first)
  *   op "bad"    cannot be planned: EINVAL
- *
- * A node with a parameter "function" runs that; a graph has one such node at most.
+ *   op "call"   as make; runs its parameter "function", which is looked up. A graph has one at most
+ *   op "user"   as make; its subtask is a call of what its parameters say, whether or not that is exported
  *
  * Attributes: priority, out_bytes (ints).
  */

@@ -91,23 +91,23 @@ exports_are_kept_and_sent_once(void **state)
     assert_int_equal(submit(rig, "k", LINES("a make", "!b make")), GRANARY_OK);
     assert_string_equal(rig->exported, ""); /* nothing of it needs them */
     succeed_all(rig);
-    assert_int_equal(submit(rig, "l", LINES("!a make function=f", "!b make", "!c make")), GRANARY_OK);
+    assert_int_equal(submit(rig, "l", LINES("!a call function=f", "!b make", "!c make")), GRANARY_OK);
     succeed_all(rig);
     assert_string_equal(rig->exported, "1:a.1 2:a.1 ");
     rig->exported[0] = '\0';
     assert_int_equal(export(rig, "b", V1), GRANARY_OK);
-    assert_int_equal(submit(rig, "m", LINES("!a make function=a:f", "!b make")), GRANARY_OK);
+    assert_int_equal(submit(rig, "m", LINES("!a call function=a:f", "!b make")), GRANARY_OK);
     succeed_all(rig);
     assert_string_equal(rig->exported, "");
-    assert_int_equal(submit(rig, "n", LINES("!a make function=f", "!b make")), GRANARY_EINVAL); /* ambiguous */
-    assert_int_equal(submit(rig, "n", LINES("!a make function=b:f", "!b make")), GRANARY_OK);
+    assert_int_equal(submit(rig, "n", LINES("!a call function=f", "!b make")), GRANARY_EINVAL); /* ambiguous */
+    assert_int_equal(submit(rig, "n", LINES("!a call function=b:f", "!b make")), GRANARY_OK);
     succeed_all(rig);
     assert_string_equal(rig->exported, "1:b.2 2:b.2 ");
     rig->exported[0] = '\0';
     manager_executor_died(rig->manager, 1);
     manager_executor_died(rig->manager, 2);
     manager_executor_joined(rig->manager, 3, 0, 1003);
-    assert_int_equal(submit(rig, "o", LINES("!a make function=a:f")), GRANARY_OK);
+    assert_int_equal(submit(rig, "o", LINES("!a call function=a:f")), GRANARY_OK);
     succeed_all(rig);
     assert_string_equal(rig->exported, "3:a.1 3:b.2 "); /* late: everything in order */
     rig_destroy(rig);

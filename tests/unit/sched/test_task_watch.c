@@ -67,7 +67,7 @@ too_long_is_asked_then_killed(void **state)
 
     (void)state;
     assert_false(manager_watching(rig->manager));
-    assert_int_equal(submit(rig, "k", LINES("!a call library=lib function=f timeout_ms=1000")), GRANARY_OK);
+    assert_int_equal(submit(rig, "k", LINES("!a user library=lib function=f timeout_ms=1000")), GRANARY_OK);
     assert_true(manager_watching(rig->manager));
     see(rig, "a", SECOND, 0, 0);
     assert_string_equal(rig->asked, "");
@@ -92,7 +92,7 @@ who_stops_when_asked_is_not_killed(void **state)
     struct rig *rig = rig_create(1);
 
     (void)state;
-    assert_int_equal(submit(rig, "k", LINES("!a call function=f timeout_ms=1000 retries=1")), GRANARY_OK);
+    assert_int_equal(submit(rig, "k", LINES("!a user function=f timeout_ms=1000 retries=1")), GRANARY_OK);
     see(rig, "a", 2 * SECOND, 0, 0);
     report(rig, "a", GRANARY_ECANCELLED, "stopped", NULL);
     assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_RUNNING); /* it has a retry left */
@@ -112,7 +112,7 @@ too_much_memory_is_killed_at_once(void **state)
     struct rig *rig = rig_create(1);
 
     (void)state;
-    assert_int_equal(submit(rig, "k", LINES("!a call function=f memory=1048576")), GRANARY_OK);
+    assert_int_equal(submit(rig, "k", LINES("!a user function=f memory=1048576")), GRANARY_OK);
     see(rig, "a", 1, MIB, 0);
     assert_string_equal(rig->asked, "");
     see(rig, "a", 1, 5 * MIB / 2, 0);
@@ -132,7 +132,7 @@ only_what_runs_is_judged(void **state)
     struct manager_seen seen = {.running_ns = 5 * SECOND};
 
     (void)state;
-    assert_int_equal(submit(rig, "k", LINES("a call function=f timeout_ms=1", "!b make a")), GRANARY_OK);
+    assert_int_equal(submit(rig, "k", LINES("a user function=f timeout_ms=1", "!b make a")), GRANARY_OK);
     seen.subtask = given_to(rig, "a")->number;
     seen.attempt = 7;
     manager_watch(rig->manager, 1, &seen, 0);
@@ -156,7 +156,7 @@ failing_by_itself(void **state)
     struct rig *rig = rig_create(1);
 
     (void)state;
-    assert_int_equal(submit(rig, "k", LINES("!a call function=f retries=2")), GRANARY_OK);
+    assert_int_equal(submit(rig, "k", LINES("!a user function=f retries=2")), GRANARY_OK);
     for (uint32_t attempt = 1; attempt <= 3; attempt++) {
         assert_int_equal(given_to(rig, "a")->attempt, attempt);
         rig->user_failed = true;
@@ -209,8 +209,8 @@ a_poisonous_function_is_named(void **state)
         struct rig *rig = rig_create(4);
 
         assert_int_equal(submit(rig, "k",
-                                LINES("a call library=l function=f", "b call library=l function=f",
-                                      "c call library=l function=f", "d call library=l function=f")),
+                                LINES("a user library=l function=f", "b user library=l function=f",
+                                      "c user library=l function=f", "d user library=l function=f")),
                          GRANARY_OK);
         death.signal = variant == 1 ? SIGKILL : SIGSEGV;
         for (size_t i = 0; i < 3; i++) {
