@@ -19,8 +19,10 @@ struct cli {
 };
 
 #define COMMAND(name, usage, summary) int command_##name(struct cli *cli, int argc, char **argv);
+#define GROUP(title)
 #include "commands.def"
 #undef COMMAND
+#undef GROUP
 
 /* Options every command takes (--instance, --session, --json), to be named in .children; input is the struct cli *. */
 extern const struct argp cli_common_argp;

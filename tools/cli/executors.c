@@ -1,94 +1,21 @@
 /* granary executors: who they are; more of them, fewer, other ones. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arguments.h"
+#include "executor_list.h"
 #include "granary/pool.h"
-#include "json.h"
 
-enum { KEY_NODE = 0x5000, KEY_TIMEOUT };
+enum { KEY_NODE = 0x5000, KEY_TIMEOUT, KEY_PAGES };
 
 struct executors {
-    struct arguments arguments;
+    struct table_view view;
+    bool pages;
     int node;
     int timeout_ms;
+    int first; /* argument that is no option */
 };
-
-/* ---- the list ---- */
-
-static void
-print_executor(const granary_table *table, size_t row)
-{
-    const char *graph = granary_table_text(table, row, "graph");
-
-    (void)printf("%6" PRId64 " %8" PRId64 " %-9s %4" PRId64 " %4" PRId64 " %-4s %8" PRId64 " %8" PRId64,
-                 granary_table_int(table, row, "number"), granary_table_int(table, row, "pid"),
-                 granary_table_text(table, row, "state"), granary_table_int(table, row, "slot"),
-                 granary_table_int(table, row, "node"), granary_table_text(table, row, "mode"),
-                 granary_table_int(table, row, "done"), granary_table_int(table, row, "failures"));
-    if (graph[0] != '\0') {
-        (void)printf("  %s/%" PRId64 " (%s)", graph, granary_table_int(table, row, "subtask"),
-                     granary_table_text(table, row, "phase"));
-    }
-    (void)printf("\n");
-}
-
-static void
-print_executor_json(struct json *json, const granary_table *table, size_t row)
-{
-    json_open(json, NULL, '{');
-    for (size_t i = 0; i < granary_table_fields(table); i++) {
-        const char *field = granary_table_field(table, i);
-        granary_cell_value cell = granary_table_cell(table, row, i);
-
-        if (cell.kind == GRANARY_CELL_INT) {
-            json_signed(json, field, cell.integer);
-        } else if (cell.kind == GRANARY_CELL_REAL) {
-            json_real(json, field, cell.real);
-        } else {
-            json_text(json, field, cell.text);
-        }
-    }
-    json_close(json);
-}
-
-static granary_err
-list_executors(granary_client *client, bool as_json)
-{
-    struct json json = {0};
-    granary_query query = {.subject = "executors"};
-    granary_err err;
-
-    if (as_json) {
-        json_open(&json, NULL, '[');
-    } else {
-        (void)printf("%6s %8s %-9s %4s %4s %-4s %8s %8s  %s\n", "NUMBER", "PID", "STATE", "SLOT", "NODE", "MODE",
-                     "DONE", "FAILURES", "RUNS");
-    }
-    do {
-        granary_table *table;
-
-        err = granary_info(client, &query, &table);
-        if (err != GRANARY_OK) {
-            return err;
-        }
-        for (size_t row = 0; row < granary_table_rows(table); row++) {
-            if (as_json) {
-                print_executor_json(&json, table, row);
-            } else {
-                print_executor(table, row);
-            }
-        }
-        query.cursor = granary_table_cursor(table);
-        granary_table_free(table);
-    } while (query.cursor != 0);
-    if (as_json) {
-        json_close(&json);
-    }
-    return GRANARY_OK;
-}
 
 /* ---- orders ---- */
 
@@ -98,6 +25,15 @@ parse(int key, char *arg, struct argp_state *state)
     struct executors *self = state->input;
 
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &self->view;
+        return 0;
+    case KEY_PAGES:
+        self->pages = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        self->first = state->next;
+        return 0;
     case KEY_NODE:
         self->node = (int)arguments_number(state, arg, 0, 1023);
         return 0;
@@ -105,7 +41,7 @@ parse(int key, char *arg, struct argp_state *state)
         self->timeout_ms = arguments_seconds(state, arg);
         return 0;
     default:
-        return arguments_key(key, state);
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -172,26 +108,32 @@ command_executors(struct cli *cli, int argc, char **argv)
         {"node", KEY_NODE, "NODE", 0, "add: NUMA node to be on; default: where fewest are", 0},
         {"timeout", KEY_TIMEOUT, "SECONDS", 0,
          "how long to wait until it is done (status 6 when it takes longer); default: as long as it takes", 0},
+        {"pages", KEY_PAGES, NULL, 0, "list what their pages tell, without asking the scheduler", 0},
         {0}};
-    struct executors self = {.arguments = {.cli = cli}, .node = -1, .timeout_ms = GRANARY_FOREVER};
-    int first = arguments_read(options, parse, "[add N | drain NUMBER... | kill NUMBER... | recycle [NUMBER...]]",
-                               "List executors; start more; let some finish their work and leave; kill some; replace "
-                               "some, or all, by new processes once they have finished their work.",
-                               0, ARGUMENTS_MANY, argc, argv, &self.arguments);
+    static const struct argp_child children[] = {{&table_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        options,
+        parse,
+        "[NUMBER...]\nadd N\ndrain NUMBER...\nkill NUMBER...\nrecycle [NUMBER...]",
+        "List executors; start more; let some finish their work and leave; kill some; replace some, or all, by new "
+        "processes once they have finished their work. When no scheduler answers, the list is what their pages tell.",
+        children,
+        NULL,
+        NULL};
+    struct executors self = {.view = {.cli = cli}, .node = -1, .timeout_ms = GRANARY_FOREVER, .first = argc};
     granary_client *client;
-    granary_err err;
     int status = 0;
 
+    cli_parse(&argp, argc, argv, &self);
+    if (self.first == argc || (argv[self.first][0] >= '0' && argv[self.first][0] <= '9')) {
+        self.view.keys = (const char *const *)(argv + self.first);
+        self.view.key_count = (size_t)(argc - self.first);
+        return executor_list(&self.view, self.pages);
+    }
     client = cli_connect(cli, &status);
-    if (client == NULL) {
-        return status;
+    if (client != NULL) {
+        status = order(&self, client, argv[self.first], argv + self.first + 1, (size_t)(argc - self.first - 1));
+        granary_disconnect(client);
     }
-    if (first < argc) {
-        status = order(&self, client, argv[first], argv + first + 1, (size_t)(argc - first - 1));
-    } else {
-        err = list_executors(client, cli->json);
-        status = err == GRANARY_OK ? 0 : cli_fail(err, "executors");
-    }
-    granary_disconnect(client);
     return status;
 }

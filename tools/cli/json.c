@@ -85,7 +85,7 @@ void
 json_real(struct json *json, const char *key, double value)
 {
     begin(json, key);
-    (void)printf("%.9g", value);
+    (void)printf("%.9g", value == value && value < 1e300 && value > -1e300 ? value : 0.0); /* JSON has no others */
 }
 
 void

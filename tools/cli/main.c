@@ -9,23 +9,29 @@
 #include "torture/torture.h"
 
 static const struct {
-    const char *name;
+    const char *name; /* NULL: the title of the group that follows */
     int (*run)(struct cli *cli, int argc, char **argv);
     const char *usage;
     const char *summary;
 } commands[] = {
 #define COMMAND(name, usage, summary) {#name, command_##name, usage, summary},
+#define GROUP(title)                  {NULL, NULL, NULL, title},
 #include "commands.def"
 #undef COMMAND
+#undef GROUP
 };
 
 static void
 print_help(FILE *out)
 {
     (void)fprintf(out, "Usage: granary COMMAND [OPTION...] [ARGUMENT...]\n"
-                       "Shared-memory objects and analytics for the processes of one machine.\n\n");
+                       "Shared-memory objects and analytics for the processes of one machine.\n");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        (void)fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        if (commands[i].name == NULL) {
+            (void)fprintf(out, "\n%s\n", commands[i].summary);
+        } else {
+            (void)fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+        }
     }
     (void)fprintf(out, "\n`granary COMMAND --help` tells the options of a command.\n"
                        "Exit status: 0 ok, 1 the work failed, 2 usage, 3 nothing reachable, 4 not found, 5 full,\n"
@@ -100,7 +106,7 @@ main(int argc, char **argv)
         argv[1] = version;
     }
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) {
+        if (commands[i].name != NULL && strcmp(argv[1], commands[i].name) == 0) {
             int status = commands[i].run(&cli, argc - 1, argv + 1);
 
             errno = 0;

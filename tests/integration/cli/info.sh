@@ -1,0 +1,82 @@
+#!/bin/bash
+# What the command line tells of graphs, subtasks and executors, while the scheduler answers and when it does not.
+. "$(dirname "$0")/lib.sh"
+
+# says PATTERN COMMAND...: it works, and prints a line that matches
+says() {
+    local pattern=$1
+    shift
+    "$@" >"$work/out" 2>"$work/err" || fail "'$*': exit status $?: $(cat "$work/out" "$work/err")"
+    grep -qE -- "$pattern" "$work/out" || fail "'$*': no '$pattern' in: $(cat "$work/out")"
+}
+
+# value FIELD COMMAND...: that of the first row, as JSON tells it
+value() {
+    local field=$1
+    shift
+    "$@" --json | python3 -c "import json, sys; print(json.load(sys.stdin)[0]['$field'])"
+}
+
+# wait_until COMMAND...: until it works; 20 s at most
+wait_until() {
+    for _ in $(seq 400); do
+        "$@" >/dev/null 2>&1 && return
+        sleep 0.05
+    done
+    fail "'$*' never worked"
+}
+
+granary up --executors 2 --memory 64M >/dev/null
+remember_prefix
+granary run libclient/examples/birdstrikes.json >/dev/null 2>&1
+key=$(value key granary graphs)
+
+says "^$key +default +succeeded +100%" granary graphs
+says "^$key/0 +strikes +csv_split +succeeded +1" granary tasks "$key"
+says "^$key/6 " granary tasks "$key/6"
+says "^$key/0\.1 " granary info runs "$key"
+[ "$(granary tasks "$key" --state failed --json)" = "[]" ] || fail "a subtask has failed"
+[ "$(value done granary graph "$key")" = "$(granary tasks "$key" --json | grep -c '"succeeded"')" ] || fail "subtasks done are not those that are told"
+says "^$key/costliest +frame +Wildlife Species:string" granary meta "$key"
+id=$(value id granary meta --chunks "$key/costliest")
+says "^where +memory" granary stat "$id"
+says '^== |optimi' granary graph "$key" --level chunk
+says "^$key/6 " granary graph "$key" --level subtask
+says '^ +1 +[0-9]+ +idle +push' granary executors
+says '^number +pid' granary executors 1 2 --fields number,pid
+says '^ +0 +[0-9]' granary bands
+says ' active ' granary info schedulers
+says '^default ' granary info sessions
+for subject in schedulers executors bands graphs subtasks runs chunks tileables functions sessions; do
+    granary info $subject --json | python3 -c 'import json, sys; json.load(sys.stdin)' || fail "$subject is no JSON"
+done
+
+expect 2 "no subject 'ghosts': there are schedulers, executors" granary info ghosts
+expect 2 "executors have no field 'colour': there are number, pid" granary executors --fields colour
+expect 4 "graphs: not found: 'nosuch'" granary graphs nosuch "$key"
+expect 4 "subtasks: not found: '$key/99'" granary tasks "$key/99"
+expect 2 'usage' granary info
+
+# What changes is told as it happens: an executor that dies is replaced by another number.
+granary executors --watch --json --fields number >"$work/watched" &
+watcher=$!
+wait_until test -s "$work/watched"
+kill -9 "$(value pid granary executors 1)"
+wait_until granary executors 3
+wait_until grep -q '"number": *3' "$work/watched"
+kill $watcher
+wait $watcher || true
+
+# A scheduler that is stopped answers nobody: the executors' own pages do.
+scheduler=$(cut -d' ' -f1 "$work/i/sched.lock")
+kill -STOP "$scheduler"
+wait_until grep -q ' T ' "/proc/$scheduler/stat"
+granary executors >"$work/out" 2>"$work/err"
+grep -q 'the scheduler is stopped' "$work/err" || fail "nobody says that the scheduler is stopped: $(cat "$work/err")"
+grep -q '^ *pid ' "$work/out" || fail "no pages: $(cat "$work/out")"
+kill -CONT "$scheduler"
+says '^ +2 ' granary executors
+granary down
+expect 3 'not running' granary executors
+expect 3 'no store at' granary graphs
+[ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
