@@ -1,6 +1,7 @@
 #include "executor/topology.h"
 
 #include <numa.h>
+#include <sched.h>
 #include <stdbool.h>
 
 /* Whether this process may run on some cpu of the node. */
@@ -37,6 +38,14 @@ topology_nodes(int ret_nodes[TOPOLOGY_NODES_MAX])
         ret_nodes[count++] = 0;
     }
     return count;
+}
+
+int
+topology_here(void)
+{
+    int node = numa_available() >= 0 ? numa_node_of_cpu(sched_getcpu()) : 0;
+
+    return node < 0 ? 0 : node;
 }
 
 void

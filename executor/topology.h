@@ -9,6 +9,9 @@
 /* Numbers of the nodes with cpus this process may run on, ascending; at least one. Returns how many. */
 size_t topology_nodes(int ret_nodes[TOPOLOGY_NODES_MAX]);
 
+/* The node on which the calling thread is now. */
+int topology_here(void);
+
 /*
  * Run on a node's cpus and take memory from it first. Call it before memory is touched. With one node only it does
  * nothing, so that a cpu set somebody gave us (taskset) stays.

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,6 +23,8 @@
 #define LOOK_MS 1000
 /* How long a registration may stay unanswered before it is sent again. */
 #define REGISTER_NS 5000000000
+/* How long one that leaves waits to be told that this was heard. */
+#define LEAVE_MS 1000
 
 struct worker {
     struct worker_options options;
@@ -38,6 +41,10 @@ struct worker {
     Granary__Done *answers[ANSWERS_MAX];
     size_t answer_count;
     int64_t answered_ns; /* when answers were sent last */
+    uint64_t received;   /* subtasks since it registered */
+    uint64_t wanted;     /* of them, what the scheduler was told that it may send in all; pull only */
+    bool standing;       /* what was asked for stays asked for between two polls */
+    int poll_fd;         /* epoll: of the socket; -1 */
     bool die;
     bool replace; /* ... and have another process take the place */
 };
@@ -74,6 +81,17 @@ drop_work(struct worker *worker)
     worker->answer_count = 0;
 }
 
+/* A descriptor that was closed has left the set by itself. */
+static void
+watch_socket(const struct worker *worker)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (worker->poll_fd >= 0) {
+        (void)epoll_ctl(worker->poll_fd, EPOLL_CTL_ADD, gr_zmq_fd(worker->socket), &event);
+    }
+}
+
 /* Begin anew with whoever is the scheduler: what an earlier one wanted means nothing to it. */
 static granary_err
 register_anew(struct worker *worker)
@@ -85,15 +103,19 @@ register_anew(struct worker *worker)
     drop_work(worker);
     gr_zmq_close(worker->socket);
     worker->number = 0;
+    worker->received = 0;
+    worker->wanted = 0;
     worker->registered_ns = gr_now_ns();
     worker->socket = gr_zmq_dealer(worker->zmq, worker->instance.pool_socket, &err);
     if (worker->socket == NULL) {
         return err;
     }
+    watch_socket(worker);
     registration.pid = getpid();
     registration.start_time = gr_process_start_time(getpid());
     registration.node = worker->options.node;
     registration.slot = (uint32_t)worker->options.slot;
+    registration.pull = worker->options.pull;
     message.version = GRANARY__VERSION__PROTOCOL;
     message.register_ = &registration;
     return send_message(worker, &message);
@@ -239,6 +261,7 @@ handle(struct worker *worker, Granary__ToExecutor *message)
         err = enqueue(worker, message->run[i]);
         if (err == GRANARY_OK) {
             message->run[i] = NULL; /* the queue owns it */
+            worker->received++;
         }
     }
     for (size_t i = 0; err == GRANARY_OK && i < message->n_cancel; i++) {
@@ -342,6 +365,106 @@ worker_run(struct worker *worker)
     return err;
 }
 
+/* ---- asking for work ---- */
+
+/* Tell the scheduler that it may send `more` subtasks, beside those that have arrived. */
+static granary_err
+ask(struct worker *worker, uint64_t more)
+{
+    Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
+
+    if (worker->number == 0 || worker->received + more == worker->wanted) {
+        return GRANARY_OK;
+    }
+    worker->wanted = worker->received + more;
+    message.version = GRANARY__VERSION__PROTOCOL;
+    message.want = worker->wanted + 1;
+    return send_message(worker, &message);
+}
+
+granary_err
+worker_poll(struct worker *worker, int timeout_ms, uint32_t max, uint32_t *ret_ran)
+{
+    int64_t deadline = gr_deadline_ns(timeout_ms);
+    granary_err err = GRANARY_OK;
+    uint32_t ran = 0;
+
+    for (;;) {
+        size_t queued;
+
+        err = receive_all(worker);
+        if (err == GRANARY_OK) {
+            err = look_after_scheduler(worker);
+        }
+        if (err == GRANARY_OK && worker->die) {
+            err = gr_fail(GRANARY_ESTATE, "this worker was drained: it gets nothing more; destroy it");
+        }
+        queued = worker->count;
+        if (err == GRANARY_OK && ran < max && max - ran > queued) {
+            err = ask(worker, max - ran - queued);
+        }
+        if (err != GRANARY_OK || ran == max) {
+            break;
+        }
+        if (queued > 0) {
+            err = run_next(worker);
+            ran += worker->count < queued;
+            continue;
+        }
+        if (ran > 0 || gr_now_ns() >= deadline) {
+            break;
+        }
+        (void)gr_zmq_wait(&worker->socket, 1, NULL, NULL, 0,
+                          gr_left_ms(deadline) < LOOK_MS && timeout_ms >= 0 ? gr_left_ms(deadline) : LOOK_MS);
+    }
+    if (err == GRANARY_OK && !worker->standing) {
+        err = ask(worker, 0);
+    }
+    if (err == GRANARY_OK) {
+        err = send_answers(worker);
+    }
+    *ret_ran = ran;
+    return err;
+}
+
+granary_err
+worker_fd(struct worker *worker, int *ret_fd)
+{
+    if (worker->poll_fd < 0) {
+        worker->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+        if (worker->poll_fd < 0) {
+            return gr_fail_errno("epoll");
+        }
+        watch_socket(worker);
+    }
+    worker->standing = true;
+    *ret_fd = worker->poll_fd;
+    return GRANARY_OK;
+}
+
+/* Say that it leaves, and wait a moment until that was heard: closing the socket drops what was not sent. */
+static void
+leave(struct worker *worker)
+{
+    Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
+    int64_t deadline = gr_deadline_ns(LEAVE_MS);
+
+    message.version = GRANARY__VERSION__PROTOCOL;
+    message.draining = true;
+    message.done = worker->answers;
+    message.n_done = worker->answer_count;
+    if (worker->number == 0 || worker->options.pull == false || send_message(worker, &message) != GRANARY_OK) {
+        return;
+    }
+    worker->die = false;
+    while (!worker->die && gr_now_ns() < deadline) {
+        (void)gr_zmq_wait(&worker->socket, 1, NULL, NULL, 0, gr_left_ms(deadline));
+        if (receive_all(worker) != GRANARY_OK) {
+            return;
+        }
+    }
+}
+
 bool
 worker_wants_replacement(const struct worker *worker)
 {
@@ -361,6 +484,7 @@ worker_create(const struct worker_options *options, struct worker **ret_worker)
         return gr_fail(GRANARY_ENOMEM, "no memory for a worker");
     }
     worker->options = *options;
+    worker->poll_fd = -1;
     sessions_init(&worker->sessions, options->instance, options->slot);
     err = gr_instance_resolve(options->instance, &worker->instance);
     if (err == GRANARY_OK) {
@@ -386,8 +510,10 @@ worker_destroy(struct worker *worker)
     if (worker == NULL) {
         return;
     }
+    leave(worker);
     drop_work(worker);
     free(worker->queue);
+    gr_fd_close(&worker->poll_fd);
     gr_zmq_close(worker->socket);
     gr_zmq_context_destroy(worker->zmq);
     sessions_fini(&worker->sessions);

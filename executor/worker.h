@@ -39,6 +39,21 @@ void worker_destroy(struct worker *worker);
  */
 granary_err worker_run(struct worker *worker);
 
+/*
+ * Of one that pulls: take up to max subtasks and run them in this thread.
+ *
+ * timeout_ms  for the first; GRANARY_FOREVER
+ * ret_ran     how many; set on an error, too
+ * Errors      as worker_run() · ESTATE it was drained
+ */
+granary_err worker_poll(struct worker *worker, int timeout_ms, uint32_t max, uint32_t *ret_ran);
+
+/*
+ * A descriptor that becomes readable when there is something to poll for; it is the worker's. From now on what a poll
+ * asked for and did not get stays asked for.
+ */
+granary_err worker_fd(struct worker *worker, int *ret_fd);
+
 /* After worker_run(): another process is to take its place. */
 bool worker_wants_replacement(const struct worker *worker);
 

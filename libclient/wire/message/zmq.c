@@ -125,6 +125,16 @@ gr_zmq_close(struct gr_zmq_socket *socket)
     }
 }
 
+int
+gr_zmq_fd(const struct gr_zmq_socket *socket)
+{
+    int fd = -1;
+    size_t size = sizeof fd;
+
+    (void)zmq_getsockopt(socket->zmq, ZMQ_FD, &fd, &size);
+    return fd;
+}
+
 granary_err
 gr_zmq_send(struct gr_zmq_socket *socket, const struct gr_zmq_peer *peer, const void *bytes, size_t size)
 {

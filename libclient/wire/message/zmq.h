@@ -23,6 +23,12 @@ struct gr_zmq_socket *gr_zmq_router(struct gr_zmq_context *context, const char *
 struct gr_zmq_socket *gr_zmq_dealer(struct gr_zmq_context *context, const char *path, granary_err *ret_err);
 void gr_zmq_close(struct gr_zmq_socket *socket);
 
+/*
+ * A descriptor that becomes readable when something may have arrived; edge-triggered: gr_zmq_receive() until it gives
+ * nothing, then wait again. It belongs to the socket.
+ */
+int gr_zmq_fd(const struct gr_zmq_socket *socket);
+
 #define GR_ZMQ_PEER_MAX 32
 /* Names a peer of a ROUTER. */
 struct gr_zmq_peer {
