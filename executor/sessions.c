@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "object/object.h"
 
 struct session {
     char *name;
@@ -30,15 +31,37 @@ sessions_fini(struct sessions *sessions)
     sessions->count = 0;
 }
 
+void
+sessions_drop_ended(struct sessions *sessions)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sessions->count; i++) {
+        struct session *entry = &sessions->entries[i];
+
+        if (gr_client_is_over(entry->client)) {
+            granary_disconnect(entry->client);
+            free(entry->name);
+        } else {
+            sessions->entries[kept++] = *entry;
+        }
+    }
+    sessions->count = kept;
+}
+
 granary_err
 sessions_client(struct sessions *sessions, const char *session, granary_client **ret_client)
 {
     const char *name = session == NULL || session[0] == '\0' ? "default" : session;
-    granary_connect_options options = {.instance = sessions->instance, .session = name, .tag = sessions->tag};
+    granary_connect_options options = {.instance = sessions->instance,
+                                       .session = name,
+                                       .tag = sessions->tag,
+                                       .existing = strcmp(name, "default") != 0};
     struct session *entries;
     struct session entry;
     granary_err err;
 
+    sessions_drop_ended(sessions);
     for (size_t i = 0; i < sessions->count; i++) {
         if (strcmp(sessions->entries[i].name, name) == 0) {
             *ret_client = sessions->entries[i].client;

@@ -14,7 +14,13 @@ struct sessions {
 void sessions_init(struct sessions *sessions, const char *instance, int slot);
 void sessions_fini(struct sessions *sessions);
 
-/* The connection for a session ("" is the default one), borrowed. Errors: as granary_connect() */
+/*
+ * The connection for a session ("" is the default one), borrowed until the next call of these. A session that was
+ * deleted is not made anew, but for the default one. Errors: ENOENT there is no such session · as granary_connect()
+ */
 granary_err sessions_client(struct sessions *sessions, const char *session, granary_client **ret_client);
+
+/* Let go of sessions that were deleted: what is mapped of them costs memory until then. */
+void sessions_drop_ended(struct sessions *sessions);
 
 #endif

@@ -14,6 +14,7 @@
 #include "executor/sessions.h"
 #include "executor/subtask.h"
 #include "message/zmq.h"
+#include "object/object.h"
 
 /* Answers are collected up to this number and age; one that took longer than LONG_NS is sent at once. */
 #define ANSWERS_MAX 64
@@ -225,13 +226,17 @@ free_objects(struct worker *worker, const Granary__ToExecutor *message)
     granary_client *client;
     granary_err err = sessions_client(&worker->sessions, message->free_session, &client);
 
+    if (err == GRANARY_ENOENT) {
+        return GRANARY_OK; /* they went with their session */
+    }
     for (size_t i = 0; err == GRANARY_OK && i < message->n_free; i++) {
         granary_id id;
 
         if (message->free[i].len == sizeof id.bytes) {
             memcpy(id.bytes, message->free[i].data, sizeof id.bytes);
             /* Whether it was still there does not matter: nobody wants it. */
-            if (granary_object_delete(client, id, GRANARY_NOWAIT) == GRANARY_EUNREACHABLE) {
+            if (granary_object_delete(client, id, GRANARY_NOWAIT) == GRANARY_EUNREACHABLE &&
+                !gr_client_is_over(client)) {
                 err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
             }
         }
@@ -303,12 +308,36 @@ is_short(const Granary__Subtask *subtask)
     return subtask->n_ops == 1 && strcmp(subtask->ops[0]->op, "null") == 0;
 }
 
+/* Errors: EUNREACHABLE the store is gone · ENOMEM. That the session is not there, or ended meanwhile, is an answer. */
+static granary_err
+run_in_session(struct worker *worker, const Granary__Subtask *subtask, Granary__Done **ret_done)
+{
+    granary_client *client;
+    granary_err err = sessions_client(&worker->sessions, subtask->session, &client);
+
+    if (err == GRANARY_OK) {
+        err = subtask_run(client, subtask, ret_done);
+        if (err != GRANARY_EUNREACHABLE || !gr_client_is_over(client)) {
+            return err;
+        }
+        /* The session has ended, or the store with all of them: who asks again is told. */
+        err = sessions_client(&worker->sessions, subtask->session, &client);
+        if (err == GRANARY_OK || err == GRANARY_ENOENT) {
+            err = gr_fail(GRANARY_ENOENT, "session '%s': it was deleted", subtask->session);
+        }
+    }
+    if (err == GRANARY_EUNREACHABLE) {
+        return err;
+    }
+    *ret_done = subtask_answer(subtask, err, granary_error_message()); /* such as too many clients: others are served */
+    return *ret_done == NULL ? gr_fail(GRANARY_ENOMEM, "no memory for an answer") : GRANARY_OK;
+}
+
 static granary_err
 run_next(struct worker *worker)
 {
     Granary__Subtask *subtask = worker->queue[worker->first];
     Granary__Done *done = NULL;
-    granary_client *client;
     granary_err err = GRANARY_OK;
     int64_t now;
 
@@ -324,13 +353,7 @@ run_next(struct worker *worker)
     if (worker->count == 0) {
         worker->first = 0;
     }
-    err = sessions_client(&worker->sessions, subtask->session, &client);
-    if (err == GRANARY_OK) {
-        err = subtask_run(client, subtask, &done);
-    } else if (err != GRANARY_EUNREACHABLE) { /* such as too many clients: others can still be served */
-        done = subtask_answer(subtask, err, granary_error_message());
-        err = done == NULL ? gr_fail(GRANARY_ENOMEM, "no memory for an answer") : GRANARY_OK;
-    }
+    err = run_in_session(worker, subtask, &done);
     granary__subtask__free_unpacked(subtask, NULL);
     if (err != GRANARY_OK) {
         return err;
@@ -359,6 +382,7 @@ worker_run(struct worker *worker)
         }
         err = send_answers(worker);
         if (err == GRANARY_OK) {
+            sessions_drop_ended(&worker->sessions);
             (void)gr_zmq_wait(&worker->socket, 1, NULL, NULL, 0, LOOK_MS);
         }
     }

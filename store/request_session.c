@@ -30,6 +30,39 @@ answer(struct client *client, const struct gr_frame_in *frame, granary_err err)
     return GRANARY_OK;
 }
 
+static uint32_t
+flags_of(const struct gr_session_request *request)
+{
+    return ((request->flags & GR_SESSION_STRICT) != 0 ? GR_CONTROL_STRICT : 0) |
+           ((request->flags & GR_SESSION_SHARED) != 0 ? GR_CONTROL_SHARED : 0);
+}
+
+static uint64_t
+idle_of(const struct gr_session_request *request)
+{
+    return request->idle_ms < IDLE_MOST_MS ? request->idle_ms : IDLE_MOST_MS;
+}
+
+/* One that is there is fine when it is what was asked for. */
+static granary_err
+check_same(const struct session *session, const struct gr_session_request *request)
+{
+    const struct gr_control *control = session->control;
+    const char *what = NULL;
+
+    if (((control->flags ^ flags_of(request)) & GR_CONTROL_STRICT) != 0) {
+        what = "strict";
+    } else if (((control->flags ^ flags_of(request)) & GR_CONTROL_SHARED) != 0) {
+        what = "shared";
+    } else if (atomic_load_explicit(&control->quota_bytes, memory_order_relaxed) != request->quota_bytes) {
+        what = "quota";
+    } else if (atomic_load_explicit(&control->idle_ms, memory_order_relaxed) != idle_of(request)) {
+        what = "idle time";
+    }
+    return what == NULL ? GRANARY_OK
+                        : gr_fail(GRANARY_EEXIST, "session '%s': exists with other settings (%s)", session->name, what);
+}
+
 static granary_err
 create(struct client *client, const struct gr_session_request *request)
 {
@@ -40,17 +73,16 @@ create(struct client *client, const struct gr_session_request *request)
         if ((request->flags & GR_SESSION_IF_NOT_EXIST) == 0) {
             return gr_fail(GRANARY_EEXIST, "session '%s': exists already", session->name);
         }
-        return session_check_user(session, client);
+        err = session_check_user(session, client);
+        return err == GRANARY_OK ? check_same(session, request) : err;
     }
     err = session_get(client->store, request->name, client->uid, &session);
     if (err != GRANARY_OK) {
         return err;
     }
-    session->control->flags = ((request->flags & GR_SESSION_STRICT) != 0 ? GR_CONTROL_STRICT : 0) |
-                              ((request->flags & GR_SESSION_SHARED) != 0 ? GR_CONTROL_SHARED : 0);
+    session->control->flags = flags_of(request);
     atomic_store_explicit(&session->control->quota_bytes, request->quota_bytes, memory_order_relaxed);
-    atomic_store_explicit(&session->control->idle_ms, request->idle_ms < IDLE_MOST_MS ? request->idle_ms : IDLE_MOST_MS,
-                          memory_order_relaxed);
+    atomic_store_explicit(&session->control->idle_ms, idle_of(request), memory_order_relaxed);
     session_used(session);
     return GRANARY_OK;
 }

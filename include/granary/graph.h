@@ -131,6 +131,14 @@ GRANARY_API granary_err granary_graph_cancel(granary_client *client, const char 
 /* Forget a graph and delete its results. A running one is stopped first. Errors: ENOENT · EUNREACHABLE */
 GRANARY_API granary_err granary_graph_delete(granary_client *client, const char *key);
 
+/*
+ * Forget every graph of a session, as granary_graph_delete() does: what is to be done before the session is deleted.
+ *
+ * ret_count  how many there were; may be NULL
+ * Errors     EUNREACHABLE · ENOMEM
+ */
+GRANARY_API granary_err granary_graph_delete_all(granary_client *client, const char *session, uint64_t *ret_count);
+
 /* The plan as text: before and after optimisation, chunks, subtasks. *ret_text is to be freed. Errors: ENOENT */
 GRANARY_API granary_err granary_graph_explain(granary_client *client, const char *key, char **ret_text);
 

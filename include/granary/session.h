@@ -16,11 +16,12 @@ typedef struct granary_session_options {
     int64_t idle_ms;      /* deleted when it had no client for so long; 0: never */
     bool strict;          /* an object is sealed only when no writable mapping of it is left */
     bool shared;          /* other users whom the instance admits may use it; else only the one who makes it */
-    bool if_not_exist;    /* an existing one is fine, and keeps its settings */
+    bool if_not_exist;    /* an existing one with these settings is fine */
 } granary_session_options;
 
-/* Any client of the instance may call these, whatever its own session. options may be NULL. Errors: EEXIST · EFULL ·
- * EINVAL · EUNSUPPORTED strict, on a host that cannot · EPERM it is another user's */
+/* Any client of the instance may call these, whatever its own session. options may be NULL. To test and to make it is
+ * one step of the store. Errors: EEXIST it is there (with if_not_exist: with other settings, which the message names) ·
+ * EFULL · EINVAL · EUNSUPPORTED strict, on a host that cannot · EPERM it is another user's */
 GRANARY_API granary_err granary_session_create(granary_client *client, const char *name,
                                                const granary_session_options *options);
 
@@ -28,7 +29,8 @@ GRANARY_API granary_err granary_session_has(granary_client *client, const char *
 
 /*
  * Delete a session with everything in it. Its clients' calls fail with EUNREACHABLE from now on; memory they have
- * mapped stays readable until they let go of it.
+ * mapped stays readable until they let go of it. Subtasks of graphs fail with ENOENT, and their graphs with them;
+ * granary_graph_delete_all() stops them first, and has the scheduler forget them.
  *
  * Errors  ENOENT (unless if_exist) · EBUSY it is the caller's own · EPERM it is another user's
  */

@@ -9,6 +9,7 @@
 #include "client/builder.h"
 #include "client/call.h"
 #include "granary/graph.h"
+#include "granary/info.h"
 #include "object/object.h"
 
 #define DIMS_MAX 8
@@ -49,6 +50,10 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
     char *directory = getcwd(NULL, 0);
     granary_err err = directory == NULL ? gr_fail_errno("current directory") : GRANARY_OK;
 
+    if (err == GRANARY_OK && gr_client_is_over(client)) {
+        err = gr_fail(GRANARY_EUNREACHABLE, "session '%s': it was deleted, or its store has stopped",
+                      gr_client_session(client));
+    }
     if (err == GRANARY_OK && options != NULL && options->key != NULL) {
         err = check_key(options->key);
         (void)snprintf(key, sizeof key, "%s", options->key);
@@ -192,6 +197,49 @@ granary_graph_delete(granary_client *client, const char *key)
     granary_err err = call_ref(client, GRANARY__REQUEST__BODY_DELETE, key, "", &reply);
 
     reply_free(reply);
+    return err;
+}
+
+/* Keys of the session's graphs from a page; *cursor moves on. */
+static granary_err
+delete_page(granary_client *client, const char *session, uint64_t *cursor, uint64_t *deleted)
+{
+    static const char *const fields[] = {"key", "session"};
+    const granary_query query = {.subject = "graphs", .fields = fields, .field_count = 2, .cursor = *cursor};
+    granary_table *table;
+    granary_err err = granary_info(client, &query, &table);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (size_t row = 0; err == GRANARY_OK && row < granary_table_rows(table); row++) {
+        if (strcmp(granary_table_text(table, row, "session"), session) == 0) {
+            err = granary_graph_delete(client, granary_table_text(table, row, "key"));
+            *deleted += err == GRANARY_OK;
+            err = err == GRANARY_ENOENT ? GRANARY_OK : err; /* somebody else was faster */
+        }
+    }
+    *cursor = granary_table_cursor(table);
+    granary_table_free(table);
+    return err;
+}
+
+granary_err
+granary_graph_delete_all(granary_client *client, const char *session, uint64_t *ret_count)
+{
+    uint64_t deleted = 0;
+    uint64_t cursor = 0;
+    granary_err err;
+
+    if (session == NULL) {
+        return gr_fail(GRANARY_EINVAL, "session: NULL");
+    }
+    do {
+        err = delete_page(client, session, &cursor, &deleted);
+    } while (err == GRANARY_OK && cursor != 0);
+    if (err == GRANARY_OK && ret_count != NULL) {
+        *ret_count = deleted;
+    }
     return err;
 }
 

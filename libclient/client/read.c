@@ -310,7 +310,13 @@ read_object(const struct batch *batch, const granary_selection *select, granary_
     reading.data_size = info.data_size;
     reading.meta_size = info.meta_size;
     reading.in_memory = info.state == GRANARY_OBJECT_SEALED;
-    err = find_kind(&reading, &chunk->kind);
+    if (info.data_size == 0) { /* it may be an error, stored in the place of an object */
+        err = granary_object_get(batch->client, chunk->id, reading.timeout_ms, &chunk->view);
+        granary_object_release(batch->client, &chunk->view);
+    }
+    if (err == GRANARY_OK) {
+        err = find_kind(&reading, &chunk->kind);
+    }
     if (err == GRANARY_OK) {
         err = check_kind(select, chunk->kind);
     }

@@ -30,6 +30,13 @@
 
 /* ---- what is wrong with it, from any thread ---- */
 
+bool
+gr_client_is_over(const granary_client *client)
+{
+    return atomic_load_explicit(&client->link.dead, memory_order_acquire) ||
+           atomic_load_explicit(&client->control->state, memory_order_acquire) == GR_CONTROL_CLOSED;
+}
+
 granary_err
 link_check(granary_client *client)
 {

@@ -14,6 +14,9 @@ const struct gr_instance *gr_client_instance(const granary_client *client);
 /* The session's name. Borrowed; valid until granary_disconnect(). */
 const char *gr_client_session(const granary_client *client);
 
+/* Whether the client is of no use any more: its session was deleted, or its store stopped for good. One load or two. */
+bool gr_client_is_over(const granary_client *client);
+
 /* What identifies an object for ever, also when its id is used again (contract/shm.h). Errors: ENOENT */
 granary_err gr_client_stamp(granary_client *client, granary_id id, uint64_t *ret_stamp);
 

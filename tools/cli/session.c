@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "cli.h"
 #include "granary/session.h"
+#include "object/object.h"
 
 enum { KEY_QUOTA = 0x5000, KEY_IDLE, KEY_STRICT, KEY_SHARED, KEY_IF_NOT_EXIST, KEY_IF_EXIST };
 
@@ -99,11 +100,20 @@ session_has(struct session *session, granary_client *client)
     return there ? 0 : granary_error_exit_status(GRANARY_ENOENT);
 }
 
+/* Its graphs first, so that nothing of them runs into the end of the session. A store alone has none. */
 static int
 session_delete(struct session *session, granary_client *client)
 {
-    granary_err err = granary_session_delete(client, session->name, session->if_exist);
+    bool there = false;
+    granary_err err = granary_session_has(client, session->name, &there);
 
+    if (err == GRANARY_OK && there && strcmp(session->name, gr_client_session(client)) != 0) {
+        err = granary_graph_delete_all(client, session->name, NULL);
+        err = err == GRANARY_EUNREACHABLE ? GRANARY_OK : err;
+    }
+    if (err == GRANARY_OK) {
+        err = granary_session_delete(client, session->name, session->if_exist);
+    }
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 
@@ -120,7 +130,7 @@ command_session(struct cli *cli, int argc, char **argv)
         {"idle", KEY_IDLE, "SECONDS", 0, "create: it is deleted when it had no client for so long; default: never", 0},
         {"strict", KEY_STRICT, NULL, 0, "create: an object is sealed only when nobody can write it any more", 0},
         {"shared", KEY_SHARED, NULL, 0, "create: other users whom the instance admits may use it", 0},
-        {"if-not-exist", KEY_IF_NOT_EXIST, NULL, 0, "create: one that is there is fine, and keeps its settings", 0},
+        {"if-not-exist", KEY_IF_NOT_EXIST, NULL, 0, "create: one that is there with these settings is fine", 0},
         {"if-exist", KEY_IF_EXIST, NULL, 0, "delete: one that is not there is fine", 0},
         {0},
     };

@@ -108,7 +108,8 @@ expect 3 'no copy' granary fsck --copy "$work"
 
 # Sessions.
 granary session create other --quota 8M
-granary session create other --if-not-exist
+granary session create other --quota 8M --if-not-exist
+expect 1 'other settings .quota.' granary session create other --if-not-exist
 expect 1 'exist' granary session create other
 says 'yes' granary session has other
 says 'other +serving +[0-9]+ .*8.0 MiB' granary session list

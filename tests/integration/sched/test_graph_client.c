@@ -18,6 +18,7 @@
 #include "granary/frame.h"
 #include "granary/graph.h"
 #include "granary/read.h"
+#include "granary/session.h"
 
 struct fixture {
     char directory[64];
@@ -436,6 +437,71 @@ chunks_of_a_graph_are_read(void **state)
     signal_executors(f, SIGCONT);
 }
 
+/* A sum in a session of its own, while no executor runs. Returns the session's client. */
+static granary_client *
+submit_in_doomed(struct fixture *f, char key[GRANARY_KEY_MAX])
+{
+    granary_client *client = NULL;
+    granary_graph *graph = sum_graph(10000);
+
+    assert_int_equal(
+        granary_connect(&(granary_connect_options){.instance = f->directory, .session = "doomed"}, &client),
+        GRANARY_OK);
+    assert_int_equal(granary_graph_submit(client, graph, NULL, key), GRANARY_OK);
+    granary_graph_destroy(graph);
+    return client;
+}
+
+/* Graphs of a session that is deleted fail and say why; no executor dies of it, and nobody makes it anew. */
+static void
+a_deleted_session_fails_its_graphs(void **state)
+{
+    struct fixture *f = *state;
+    granary_executor_info *before, *after;
+    size_t count, count_after;
+    char key[GRANARY_KEY_MAX], last[GRANARY_KEY_MAX];
+    granary_client *client;
+    granary_graph *graph = sum_graph(10000);
+    uint64_t deleted = 0;
+    bool there = true;
+
+    assert_int_equal(granary_executor_list(f->client, &before, &count), GRANARY_OK);
+    client = submit_in_doomed(f, key); /* executors have connections to it now */
+    assert_int_equal(granary_graph_wait(client, key, 20000, NULL), GRANARY_OK);
+    signal_executors(f, SIGSTOP);
+    assert_int_equal(granary_graph_submit(client, graph, NULL, last), GRANARY_OK);
+    assert_int_equal(granary_session_delete(f->client, "doomed", false), GRANARY_OK);
+    signal_executors(f, SIGCONT);
+    assert_int_equal(granary_graph_wait(f->client, last, 20000, NULL), GRANARY_ENOENT);
+    assert_non_null(strstr(granary_error_message(), "doomed"));
+    assert_int_equal(granary_graph_submit(client, graph, NULL, last), GRANARY_EUNREACHABLE);
+    granary_disconnect(client);
+    assert_int_equal(granary_graph_delete(f->client, key), GRANARY_OK); /* its objects are gone already */
+    submit_sum(f, 10000, NULL, last);
+    assert_int_equal(granary_graph_wait(f->client, last, 20000, NULL), GRANARY_OK);
+    assert_int_equal(granary_session_has(f->client, "doomed", &there), GRANARY_OK);
+    assert_false(there);
+    assert_int_equal(granary_executor_list(f->client, &after, &count_after), GRANARY_OK);
+    assert_int_equal(count_after, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(after[i].pid, before[i].pid);
+    }
+    free(before);
+    free(after);
+
+    /* Its graphs first: they are forgotten, and those of others stay. */
+    signal_executors(f, SIGSTOP);
+    client = submit_in_doomed(f, key);
+    signal_executors(f, SIGCONT);
+    assert_int_equal(granary_graph_delete_all(f->client, "doomed", &deleted), GRANARY_OK);
+    assert_true(deleted >= 1);
+    assert_int_equal(granary_session_delete(f->client, "doomed", false), GRANARY_OK);
+    assert_int_equal(granary_graph_wait(f->client, key, 0, NULL), GRANARY_ENOENT);
+    assert_int_equal(granary_graph_wait(f->client, last, 0, NULL), GRANARY_OK);
+    granary_disconnect(client);
+    granary_graph_destroy(graph);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -451,6 +517,7 @@ main(void)
         TEST(a_scheduler_that_is_gone_is_unreachable),
         TEST(a_fork_is_told),
         TEST(chunks_of_a_graph_are_read),
+        TEST(a_deleted_session_fails_its_graphs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

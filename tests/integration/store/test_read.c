@@ -559,6 +559,15 @@ one_missing_does_not_spoil_the_rest(void **state)
                GRANARY_ETIMEDOUT);
     assert_int_equal(chunks[0].state, GRANARY_CHUNK_MISSING);
     granary_chunk_release(client, chunks, 1);
+
+    /* An error in the place of an object is the error of who reads it, spilled as well. */
+    assert_ok(granary_object_put_error(client, fixture_id(50), GRANARY_ETYPE, "no number"));
+    refuse_part(client, 50, (granary_selection){.kind = GRANARY_SELECT_ALL}, GRANARY_ETYPE);
+    spill(client, 50);
+    refuse_part(client, 50, (granary_selection){.kind = GRANARY_SELECT_BYTES, .rows = ALL}, GRANARY_ETYPE);
+    assert_non_null(strstr(granary_error_message(), "no number"));
+    assert_ok(granary_object_put(client, fixture_id(51), NULL, 0, NULL, 0, 0));
+    granary_chunk_release(client, (granary_chunk[]){read_part(client, 51, (granary_selection){.kind = 0}, NULL)}, 1);
     granary_disconnect(client);
 }
 

@@ -35,7 +35,14 @@ create_has_and_delete_mean_what_they_say(void **state)
     assert_null(connect_to(state, "a", true, GRANARY_ENOENT));
     assert_ok(granary_session_create(client, "a", NULL));
     assert_int_equal(granary_session_create(client, "a", NULL), GRANARY_EEXIST);
+    assert_int_equal(granary_session_create(client, "a", &lenient), GRANARY_EEXIST); /* with another quota */
+    assert_non_null(strstr(granary_error_message(), "quota"));
+    lenient.quota_bytes = 0;
     assert_ok(granary_session_create(client, "a", &lenient));
+    lenient.idle_ms = 5000;
+    assert_int_equal(granary_session_create(client, "a", &lenient), GRANARY_EEXIST);
+    assert_ok(granary_session_create(client, "b", &lenient));
+    assert_ok(granary_session_create(client, "b", &lenient));
     assert_ok(granary_session_has(client, "a", &there));
     assert_true(there);
     granary_disconnect(connect_to(state, "a", true, GRANARY_OK));

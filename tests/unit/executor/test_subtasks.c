@@ -384,6 +384,7 @@ sessions_are_apart(void **state)
     granary_client *other;
 
     (void)state;
+    assert_int_equal(granary_connect(&options, &other), GRANARY_OK);
     subtask.number = 70;
     subtask.session = session;
     subtask.ops = &op;
@@ -391,10 +392,14 @@ sessions_are_apart(void **state)
     message.run = &run;
     message.n_run = 1;
     pool_send(&test, 0, &message);
-    granary__chunk_op__free_unpacked(op, NULL);
     expect_done(70, GRANARY_OK);
+    /* One that is not there is not made. */
+    (void)memcpy(session, "nosuc", sizeof session);
+    subtask.number = 71;
+    pool_send(&test, 0, &message);
+    granary__chunk_op__free_unpacked(op, NULL);
+    expect_done(71, GRANARY_ENOENT);
     assert_false(granary_object_contains(client, id));
-    assert_int_equal(granary_connect(&options, &other), GRANARY_OK);
     assert_true(granary_object_contains(other, id));
     granary_disconnect(other);
 }
