@@ -45,6 +45,7 @@ keep_packed(struct execution_graph *graph, struct subtask *subtask, Granary__Sub
         graph->block_left = block_size;
     }
     (void)granary__subtask__pack(message, graph->block_next);
+    graph->digest = gr_hash64_seeded(graph->block_next, size, graph->digest);
     message->number = number;
     message->attempt = attempt;
     subtask->packed = graph->block_next;

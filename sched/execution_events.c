@@ -39,9 +39,6 @@ object_appears(struct execution_graph *graph, struct object *object, int32_t nod
 void
 execution_graph_succeed(struct execution_graph *graph, uint32_t number, const Granary__Done *done, int32_t node)
 {
-    struct subtask *subtask = &graph->subtasks.items[number];
-
-    subtask_enter(graph, number, SUBTASK_SUCCEEDED);
     for (size_t i = 0; i < done->n_outputs; i++) {
         uint32_t position = object_find(graph, id_of(done->outputs[i]->id));
 
@@ -50,6 +47,15 @@ execution_graph_succeed(struct execution_graph *graph, uint32_t number, const Gr
             graph->objects.items[position].bytes = done->outputs[i]->bytes;
         }
     }
+    execution_graph_succeeded(graph, number, node);
+}
+
+void
+execution_graph_succeeded(struct execution_graph *graph, uint32_t number, int32_t node)
+{
+    struct subtask *subtask = &graph->subtasks.items[number];
+
+    subtask_enter(graph, number, SUBTASK_SUCCEEDED);
     for (uint32_t i = 0; i < subtask->output_count; i++) {
         object_appears(graph, &graph->objects.items[graph->links.items[subtask->first_output + i]], node);
     }
@@ -149,6 +155,18 @@ object_vanishes(struct execution_graph *graph, uint32_t position)
         }
     }
     resurrect(graph, position);
+}
+
+bool
+execution_graph_vanish(struct execution_graph *graph, uint32_t position)
+{
+    if (position >= graph->objects.count) {
+        return false;
+    }
+    if (graph->objects.items[position].state == OBJECT_PRESENT) {
+        object_vanishes(graph, position);
+    }
+    return true;
 }
 
 granary_err

@@ -322,6 +322,46 @@ execution_graph_freed(struct execution_graph *graph, const granary_id **ret_ids)
 }
 
 bool
+execution_graph_output(const struct execution_graph *graph, uint32_t number, uint32_t i, int64_t *ret_rows,
+                       uint64_t *ret_bytes, int32_t *ret_node)
+{
+    const struct subtask *subtask = &graph->subtasks.items[number];
+    const struct object *object;
+
+    if (i >= subtask->output_count) {
+        return false;
+    }
+    object = &graph->objects.items[graph->links.items[subtask->first_output + i]];
+    *ret_rows = object->rows;
+    *ret_bytes = object->bytes;
+    if (ret_node != NULL) {
+        *ret_node = object->node;
+    }
+    return true;
+}
+
+void
+execution_graph_output_set(struct execution_graph *graph, uint32_t number, uint32_t i, int64_t rows, uint64_t bytes)
+{
+    struct object *object = &graph->objects.items[graph->links.items[graph->subtasks.items[number].first_output + i]];
+
+    object->rows = rows;
+    object->bytes = bytes;
+}
+
+uint32_t
+execution_graph_position(const struct execution_graph *graph, ProtobufCBinaryData id)
+{
+    return object_find(graph, id_of(id));
+}
+
+uint64_t
+execution_graph_digest(const struct execution_graph *graph)
+{
+    return graph->digest;
+}
+
+bool
 execution_graph_object(const struct execution_graph *graph, granary_id id, int64_t *ret_rows, uint64_t *ret_bytes)
 {
     uint32_t position = object_find(graph, id);
@@ -380,6 +420,19 @@ execution_graph_take(struct execution_graph *graph, uint32_t number)
 {
     subtask_enter(graph, number, SUBTASK_RUNNING);
     graph->subtasks.items[number].attempt++;
+}
+
+bool
+execution_graph_claim(struct execution_graph *graph, uint32_t number, uint32_t attempt)
+{
+    struct subtask *subtask = execution_graph_subtask(graph, number);
+
+    if (subtask == NULL || (subtask->state != SUBTASK_READY && subtask->state != SUBTASK_WAITING)) {
+        return false;
+    }
+    subtask_enter(graph, number, SUBTASK_RUNNING);
+    subtask->attempt = attempt;
+    return true;
 }
 
 static bool

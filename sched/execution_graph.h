@@ -8,7 +8,7 @@
  *   state      entered by                              next
  *   WAITING    add, lose, requeue: an input is missing READY, RUNNING (behind what it waits for), CANCELLED
  *   READY      its last input came                     RUNNING, WAITING (an input was lost), CANCELLED
- *   RUNNING    take, take_follower                     SUCCEEDED, READY, WAITING, PARKED, FAILED, CANCELLED
+ *   RUNNING    take, take_follower, claim                  SUCCEEDED, READY, WAITING, PARKED, FAILED, CANCELLED
  *   PARKED     park: there was no room for its output  READY, WAITING, CANCELLED
  *   SUCCEEDED  succeed                                 WAITING, READY (an output was lost and is needed)
  *   FAILED     fail                                    -
@@ -64,6 +64,8 @@ struct subtask {
     uint32_t charged_us; /* * executor time its session was charged for the run under way */
     uint8_t state;       /* enum subtask_state */
     bool feeds;          /* * its report is to be given to the planner; cleared when that was done */
+    bool fed;            /* * that was done */
+    bool tried;          /* * a run ended otherwise than in success */
     bool suspect;        /* * it was on an executor that died: to be run alone */
     uint64_t out_bytes;  /* estimate of its outputs */
     int64_t sent_ns;     /* * when it was given to an executor last */
@@ -113,12 +115,17 @@ void execution_graph_take(struct execution_graph *graph, uint32_t number);
 /* Take a subtask that waits for this running one only, to be run behind it by the same executor. SUBTASK_NONE: none. */
 uint32_t execution_graph_take_follower(struct execution_graph *graph, uint32_t number, uint32_t kind);
 
+/* It turns out that an executor has it, or has run it, as this attempt: READY or WAITING -> RUNNING. false: neither */
+bool execution_graph_claim(struct execution_graph *graph, uint32_t number, uint32_t attempt);
+
 /* Bytes of its inputs by the NUMA node they lie on: calls visit for each present input. */
 void execution_graph_inputs(const struct execution_graph *graph, uint32_t number,
                             void (*visit)(void *context, int32_t node, uint64_t bytes), void *context);
 
 /* The events of a running subtask. */
 void execution_graph_succeed(struct execution_graph *graph, uint32_t number, const Granary__Done *done, int32_t node);
+/* The same, its outputs' rows and bytes being known. */
+void execution_graph_succeeded(struct execution_graph *graph, uint32_t number, int32_t node);
 void execution_graph_fail(struct execution_graph *graph, uint32_t number);
 void execution_graph_requeue(struct execution_graph *graph, uint32_t number); /* its executor died */
 void execution_graph_park(struct execution_graph *graph, uint32_t number);
@@ -129,6 +136,9 @@ void execution_graph_unpark_all(struct execution_graph *graph);
  */
 granary_err execution_graph_lose(struct execution_graph *graph, uint32_t number, const ProtobufCBinaryData *lost,
                                  size_t lost_count);
+
+/* An object is found to be gone: as lose. false: there is no such place. */
+bool execution_graph_vanish(struct execution_graph *graph, uint32_t position);
 
 /* Nothing more starts, and every object is freed, those of subtasks still running when they end. */
 void execution_graph_cancel(struct execution_graph *graph);
@@ -141,6 +151,19 @@ size_t execution_graph_freed(struct execution_graph *graph, const granary_id **r
 
 /* The NUMA node an object lies on; -1: it is not there */
 int32_t execution_graph_object_node(const struct execution_graph *graph, granary_id id);
+
+/* Output i of a subtask: rows, bytes and NUMA node (may be NULL). false: it has not so many */
+bool execution_graph_output(const struct execution_graph *graph, uint32_t number, uint32_t i, int64_t *ret_rows,
+                            uint64_t *ret_bytes, int32_t *ret_node);
+void
+execution_graph_output_set(struct execution_graph *graph, uint32_t number, uint32_t i, int64_t rows, uint64_t bytes);
+
+/* An object's place among all; SUBTASK_NONE: it is not the graph's. */
+uint32_t execution_graph_position(const struct execution_graph *graph, ProtobufCBinaryData id);
+
+/* Of all subtasks there are: the same subtasks in the same order give the same. */
+uint64_t execution_graph_digest(const struct execution_graph *graph);
+
 /* Rows and bytes of a present object. false: it is not there */
 bool execution_graph_object(const struct execution_graph *graph, granary_id id, int64_t *ret_rows, uint64_t *ret_bytes);
 

@@ -57,6 +57,7 @@ struct execution_graph {
     struct execution_graph_counts counts;
     uint64_t waiting;
     uint64_t *watched; /* running ones with user code, of several graphs; NULL: nobody counts */
+    uint64_t digest;
     bool freed_taken;
     bool cancelled;
     bool failed_memory;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -10,100 +11,201 @@
 
 /* How long a change that nobody waits for, such as the end of a graph, may stay undurable. */
 #define COMMIT_DELAY_NS 20000000
+/* How long after a commit that failed the next is tried, when nobody waits for one. */
+#define RETRY_NS 1000000000
+
+#define LOCK_NAME "scheduler"
 
 granary_err
 keeper_open(struct keeper *keeper, const struct state_ops *state, const char *path)
 {
+    char owner[64];
+    granary_err err;
+
     *keeper = (struct keeper){.state = state, .self = calloc(1, state->self_size), .commit_at_ns = INT64_MAX};
-    return keeper->self == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory") : state->open(keeper->self, path);
+    if (keeper->self == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    (void)snprintf(owner, sizeof owner, "process %d", (int)getpid());
+    err = state->open(keeper->self, path);
+    return err == GRANARY_OK ? state_lock(state, keeper->self, LOCK_NAME, owner, &keeper->epoch) : err;
 }
 
 /* ---- keeping ---- */
 
-/* Apply one change to the state. */
 static granary_err
-change(struct keeper *keeper, const struct action *action)
+apply(const struct keeper *keeper, const struct action *change)
 {
+    const void *key = change->entry_key.bytes;
+    size_t key_size = change->entry_key.size;
     granary_err err;
 
-    if (!gr_buf_ok(&action->bytes) || !gr_buf_ok(&action->entry_key)) {
-        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
-    }
-    if (action->kind == ACTION_FORGET) {
-        err = keeper->state->delete (keeper->self, action->space, action->entry_key.bytes, action->entry_key.size);
+    switch (change->kind) {
+    case ACTION_FORGET:
+        err = keeper->state->delete (keeper->self, change->space, key, key_size);
         return err == GRANARY_ENOENT ? GRANARY_OK : err;
+    case ACTION_FORGET_ALL:
+        return keeper->state->delete_all(keeper->self, change->space, key, key_size);
+    default:
+        return keeper->state->put(keeper->self,
+                                  &(struct state_put){.space = change->space,
+                                                      .key = key,
+                                                      .key_size = key_size,
+                                                      .value = change->bytes.bytes,
+                                                      .value_size = change->bytes.size,
+                                                      .expected = STATE_ANY},
+                                  NULL);
     }
-    return keeper->state->put(keeper->self,
-                              &(struct state_put){.space = action->space,
-                                                  .key = action->entry_key.bytes,
-                                                  .key_size = action->entry_key.size,
-                                                  .value = action->bytes.bytes,
-                                                  .value_size = action->bytes.size,
-                                                  .expected = STATE_ANY},
-                              NULL);
 }
 
-/* An earlier failure of the turn is passed on: what it changed so far is dropped. */
+/* In the transaction, so that nobody takes the lock between this and the commit. */
 static granary_err
-commit(struct keeper *keeper, granary_err err)
+check_fence(struct keeper *keeper)
 {
-    char why[512];
+    uint64_t fence = 0;
+    granary_err err = state_fence(keeper->state, keeper->self, LOCK_NAME, &fence);
 
-    keeper->commit_at_ns = INT64_MAX;
-    if (err != GRANARY_OK) {
-        /* The commit drops the half-done turn; the reason is the first error. */
-        (void)snprintf(why, sizeof why, "%s", granary_error_message());
-        (void)keeper->state->commit(keeper->self);
-        (void)gr_fail(err, "%s", why);
-    } else {
-        err = keeper->state->commit(keeper->self);
-    }
-    if (err != GRANARY_OK) {
-        gr_log_error("STATE", "%s", granary_error_message());
+    if (err == GRANARY_OK && fence != keeper->epoch) {
+        keeper->fenced = true;
+        err = gr_fail(GRANARY_ESTATE, "state: another scheduler is active (epoch %llu, this one has %llu): it stops",
+                      (unsigned long long)fence, (unsigned long long)keeper->epoch);
     }
     return err;
 }
 
-granary_err
-keeper_commit(struct keeper *keeper)
+static void
+changes_drop(struct keeper *keeper)
 {
-    return commit(keeper, GRANARY_OK);
+    for (size_t i = 0; i < keeper->change_count; i++) {
+        gr_buf_free(&keeper->changes[i].entry_key);
+        gr_buf_free(&keeper->changes[i].bytes);
+    }
+    keeper->change_count = 0;
+}
+
+/* The half-done transaction goes; the changes stay, to be tried again. */
+static void
+commit_failed(struct keeper *keeper, granary_err err)
+{
+    char why[512];
+
+    (void)snprintf(why, sizeof why, "%s", granary_error_message());
+    if (!keeper->fenced) {
+        (void)keeper->state->rollback(keeper->self);
+        keeper->commit_at_ns = gr_now_ns() + RETRY_NS;
+    }
+    if (!keeper->failing) {
+        gr_log_error("STATE", "%s; submissions are refused until it works again", why);
+    }
+    keeper->failing = true;
+    (void)gr_fail(err, "%s", why);
 }
 
 granary_err
-keeper_keep(struct keeper *keeper, const struct action *actions, size_t count)
+keeper_commit(struct keeper *keeper, bool durable)
 {
     granary_err err = GRANARY_OK;
-    bool changed = false;
+
+    if (keeper->fenced) {
+        return gr_fail(GRANARY_ESTATE, "state: another scheduler is active");
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < keeper->change_count; i++) {
+        err = apply(keeper, &keeper->changes[i]);
+        if (err ==
+            GRANARY_EINVAL) { /* a key or value that no state takes: trying it for ever would keep nothing else */
+            gr_log_error("STATE-ENTRY", "%s: it is not kept", granary_error_message());
+            err = GRANARY_OK;
+        }
+    }
+    if (err == GRANARY_OK && keeper->change_count > 0) {
+        err = check_fence(keeper);
+    }
+    if (err == GRANARY_OK) {
+        err = keeper->state->commit(keeper->self, durable);
+    }
+    if (err != GRANARY_OK) {
+        commit_failed(keeper, err);
+        return err;
+    }
+    if (keeper->failing) {
+        gr_log_info("STATE", "it can be written again, and is complete");
+        keeper->failing = false;
+    }
+    changes_drop(keeper);
+    keeper->commit_at_ns = INT64_MAX;
+    return GRANARY_OK;
+}
+
+/* Takes its buffers. */
+static granary_err
+change_add(struct keeper *keeper, struct action *action)
+{
+    if (!gr_buf_ok(&action->bytes) || !gr_buf_ok(&action->entry_key)) {
+        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    if (keeper->change_count == keeper->change_room) {
+        size_t room = keeper->change_room * 2 + 64;
+        struct action *grown = reallocarray(keeper->changes, room, sizeof *grown);
+
+        if (grown == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+        }
+        keeper->changes = grown;
+        keeper->change_room = room;
+    }
+    keeper->changes[keeper->change_count++] = *action;
+    action->bytes = action->entry_key = (struct gr_buf){0};
+    return GRANARY_OK;
+}
+
+granary_err
+keeper_keep(struct keeper *keeper, struct action *actions, size_t count)
+{
+    granary_err err = GRANARY_OK;
     bool awaited = false;
 
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
-        awaited = awaited || (actions[i].kind == ACTION_REPLY && actions[i].when_durable);
-        if (actions[i].kind == ACTION_KEEP || actions[i].kind == ACTION_FORGET) {
-            err = change(keeper, &actions[i]);
-            changed = true;
+        switch (actions[i].kind) {
+        case ACTION_REPLY:
+            awaited = awaited || actions[i].when_durable;
+            break;
+        case ACTION_KEEP:
+        case ACTION_FORGET:
+        case ACTION_FORGET_ALL:
+            err = change_add(keeper, &actions[i]);
+            break;
+        default:
+            break;
         }
     }
-    if (err != GRANARY_OK || awaited) {
-        return commit(keeper, err);
-    }
-    if (changed && keeper->commit_at_ns == INT64_MAX) {
+    if (err == GRANARY_OK && awaited) {
+        err = keeper_commit(keeper, true);
+    } else if (keeper->change_count > 0 && keeper->commit_at_ns == INT64_MAX) {
         keeper->commit_at_ns = gr_now_ns() + COMMIT_DELAY_NS;
     }
-    return GRANARY_OK;
+    return err;
+}
+
+bool
+keeper_idle(const struct keeper *keeper)
+{
+    return keeper->change_count == 0;
 }
 
 void
 keeper_close(struct keeper *keeper)
 {
     if (keeper->self != NULL) {
-        if (keeper->commit_at_ns != INT64_MAX) {
-            (void)keeper_commit(keeper);
+        if (keeper->change_count > 0) {
+            (void)keeper_commit(keeper, true);
         }
         keeper->state->close(keeper->self);
         free(keeper->self);
         keeper->self = NULL;
     }
+    changes_drop(keeper);
+    free(keeper->changes);
+    keeper->changes = NULL;
 }
 
 /* ---- after a restart ---- */
@@ -166,23 +268,64 @@ take_result(void *manager, const struct state_entry *entry)
     return GRANARY_OK;
 }
 
+static granary_err
+take_meta(void *manager, const struct state_entry *entry)
+{
+    char key[STATE_KEY_MAX + 1];
+
+    (void)key_text(entry, key);
+    manager_restore_meta(manager, key, entry->value, entry->value_size);
+    return GRANARY_OK;
+}
+
+static granary_err
+take_events(void *manager, const struct state_entry *entry)
+{
+    manager_restore_events(manager, entry->key, entry->key_size, entry->value, entry->value_size);
+    return GRANARY_OK;
+}
+
+static granary_err
+take_frees(void *manager, const struct state_entry *entry)
+{
+    manager_restore_frees(manager, entry->key, entry->key_size, entry->value, entry->value_size);
+    return GRANARY_OK;
+}
+
+static granary_err
+take_executor(void *links, const struct state_entry *entry)
+{
+    char key[STATE_KEY_MAX + 1];
+    long long pid;
+    unsigned long long start_time;
+    unsigned slot;
+
+    (void)key_text(entry, key);
+    if (sscanf(key, "%lld.%llu.%u", &pid, &start_time, &slot) == 3) {
+        links_expect(links, pid, start_time, slot);
+    }
+    return GRANARY_OK;
+}
+
 granary_err
-keeper_restore(struct keeper *keeper, struct manager *manager)
+keeper_restore(struct keeper *keeper, struct manager *manager, struct links *links)
 {
     static const struct {
         const char *space;
         state_visit *take;
-    } spaces[] = {{MANAGER_SESSIONS, take_session},
-                  {MANAGER_FUNCTIONS, take_library},
-                  {MANAGER_GRAPHS, take_graph},
-                  {MANAGER_ENDS, take_end},
-                  {MANAGER_RESULTS, take_result}};
+    } spaces[] = {{MANAGER_METAS, take_meta},    {MANAGER_SESSIONS, take_session}, {MANAGER_FUNCTIONS, take_library},
+                  {MANAGER_GRAPHS, take_graph},  {MANAGER_ENDS, take_end},         {MANAGER_RESULTS, take_result},
+                  {MANAGER_EVENTS, take_events}, {MANAGER_FREES, take_frees}};
     granary_err err = GRANARY_OK;
     size_t started;
 
     for (size_t i = 0; err == GRANARY_OK && i < sizeof spaces / sizeof spaces[0]; i++) {
         err =
             keeper->state->scan(keeper->self, &(struct state_range){.space = spaces[i].space}, spaces[i].take, manager);
+    }
+    if (err == GRANARY_OK) {
+        err =
+            keeper->state->scan(keeper->self, &(struct state_range){.space = MANAGER_EXECUTORS}, take_executor, links);
     }
     if (err == GRANARY_OK) {
         started = manager_restore_start(manager);

@@ -137,7 +137,7 @@ serve(struct arguments *arguments)
     if (err == GRANARY_OK) {
         gr_log_info("READY", "instance=%s state=%s", instance.name, arguments->state);
         gr_daemon_say_ready(&arguments->ready_fd);
-        server_run(server, stop_fd);
+        err = server_run(server, stop_fd);
         gr_log_info("STOP", "instance=%s", instance.name);
     }
     server_destroy(server);

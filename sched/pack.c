@@ -13,9 +13,12 @@ enum {
     TO_CANCEL = 5,
     TO_DIE = 6,
     TO_REGISTERED = 7,
+    TO_EPOCH = 8,
+    TO_ACKNOWLEDGED = 9,
     TO_EXPORTS = 10,
     TO_POOL = 13,
-    TO_REPLACE = 14
+    TO_REPLACE = 14,
+    TO_FREE_ORDER = 15
 };
 enum { SUBTASK_NUMBER = 1, SUBTASK_ATTEMPT = 2 };
 enum { REPLY_SEQ = 2 };
@@ -88,8 +91,9 @@ pack_free(struct gr_buf *message, granary_id id)
 }
 
 void
-pack_free_session(struct gr_buf *message, const char *session)
+pack_free_session(struct gr_buf *message, const char *session, uint64_t order)
 {
+    pack_varint(message, TO_FREE_ORDER, order);
     pack_bytes(message, TO_FREE_SESSION, session, strlen(session));
 }
 
@@ -139,6 +143,18 @@ void
 pack_registered(struct gr_buf *message, uint32_t number)
 {
     pack_varint(message, TO_REGISTERED, number);
+}
+
+void
+pack_acknowledged(struct gr_buf *message, uint64_t sequence)
+{
+    pack_varint(message, TO_ACKNOWLEDGED, sequence);
+}
+
+void
+pack_epoch(struct gr_buf *message, uint64_t epoch)
+{
+    pack_varint(message, TO_EPOCH, epoch);
 }
 
 void

@@ -17,12 +17,14 @@ void pack_bytes(struct gr_buf *message, int field, const void *content, size_t s
 void pack_begin(struct gr_buf *message); /* version */
 void pack_run(struct gr_buf *message, uint64_t number, uint32_t attempt, const uint8_t *packed, size_t size);
 void pack_free(struct gr_buf *message, granary_id id);
-void pack_free_session(struct gr_buf *message, const char *session);
+void pack_free_session(struct gr_buf *message, const char *session, uint64_t order);
 void pack_cancel(struct gr_buf *message, const uint64_t *numbers, size_t count);
 void pack_dismissal(struct gr_buf *message, bool replace);
 void pack_pool_order(struct gr_buf *message, const Granary__PoolOrder *order);
 void pack_export(struct gr_buf *message, const Granary__Library *library);
 void pack_registered(struct gr_buf *message, uint32_t number);
+void pack_acknowledged(struct gr_buf *message, uint64_t sequence);
+void pack_epoch(struct gr_buf *message, uint64_t epoch);
 
 /* The sequence number of a packed Reply. */
 void pack_reply_seq(struct gr_buf *message, uint64_t seq);

@@ -25,7 +25,10 @@ granary_err server_create(const struct gr_instance *instance, const struct state
 /* Removes the sockets. */
 void server_destroy(struct server *server);
 
-/* Run until stop_fd is readable. */
-void server_run(struct server *server, int stop_fd);
+/*
+ * Run until stop_fd is readable.
+ * Errors: ESTATE another scheduler has taken over: it finds what this one has kept, and nothing later · ENOMEM
+ */
+granary_err server_run(struct server *server, int stop_fd);
 
 #endif

@@ -47,7 +47,7 @@ struct message {
  * What a subtask keeps in memory while it runs: its inputs, which it leases all at once, and its outputs. Were inputs
  * not counted, two subtasks could each hold half of what both wait for.
  */
-static uint64_t
+uint64_t
 demand_of(const struct task_graph *graph, uint32_t number)
 {
     struct inputs inputs = {.count = 0};
@@ -180,72 +180,6 @@ give(struct manager *manager, struct task_graph *graph, uint32_t number)
     return message_send(manager, &message, executor, alone);
 }
 
-/* Tell an executor to free what a session has to free. It is remembered until it is known to be done. */
-static void
-frees_order(struct manager *manager, struct executor *executor, struct session *session)
-{
-    struct free_order *order = calloc(1, sizeof *order);
-    struct action *action = order == NULL ? NULL : action_add(manager, ACTION_SEND);
-    struct free_order **last = &executor->free_orders;
-
-    if (action == NULL) {
-        free(order); /* out of memory: next turn */
-        return;
-    }
-    order->order = reservations_last_order(manager->reservations);
-    order->session = session;
-    order->frees = session->frees;
-    session->frees = (struct gr_buf){0};
-    session->orders++;
-    while (*last != NULL) {
-        last = &(*last)->next;
-    }
-    *last = order;
-    action->executor = executor->number;
-    pack_begin(&action->bytes);
-    gr_buf_add(&action->bytes, order->frees.bytes, order->frees.size);
-    pack_free_session(&action->bytes, session->name);
-}
-
-/* One that has less to do than another, and always takes what it is sent, is the better one to free things. */
-static bool
-is_better_to_free(const struct manager *manager, const struct executor *executor, const struct executor *other)
-{
-    bool waits = executor->pull || executor->draining;
-    bool other_waits = other->pull || other->draining;
-
-    return waits != other_waits ? other_waits
-                                : reservations_in_flight(manager->reservations, executor->number) <
-                                      reservations_in_flight(manager->reservations, other->number);
-}
-
-static void
-frees_send(struct manager *manager)
-{
-    struct session *session = LIST_FIRST(&manager->sessions);
-    struct executor *least = NULL;
-
-    for (size_t i = 0; i < manager->executor_count; i++) {
-        struct executor *executor = &manager->executors[i];
-
-        if (least == NULL || is_better_to_free(manager, executor, least)) {
-            least = executor;
-        }
-    }
-    while (session != NULL) {
-        struct session *next = LIST_NEXT(session, link);
-
-        if (least != NULL && session->frees.size > 0) {
-            frees_order(manager, least, session);
-        }
-        if (session_is_idle(session)) {
-            LIST_REMOVE(session, link);
-            session_destroy(session);
-        }
-        session = next;
-    }
-}
-
 /* Inputs are leased all at once: more than memory holds can never be, and trying would take minutes to find out. */
 static bool
 fail_if_inputs_exceed_memory(struct manager *manager, struct task_graph *graph, uint32_t number)
@@ -295,5 +229,6 @@ manager_dispatch(struct manager *manager, int64_t now_ns)
     if (failed) { /* what those graphs leave to free */
         frees_send(manager);
     }
+    events_keep(manager);
     info_turn(manager);
 }

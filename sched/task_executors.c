@@ -1,4 +1,4 @@
-/* Executors come and go; what each was told to free. */
+/* Executors come and go. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,44 +39,10 @@ manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, 
     manager->executors[manager->executor_count++] = (struct executor){.number = number, .node = node, .pid = pid};
 }
 
-static void
-free_order_drop(struct executor *executor)
-{
-    struct free_order *order = executor->free_orders;
-
-    executor->free_orders = order->next;
-    order->session->orders--;
-    gr_buf_free(&order->frees);
-    free(order);
-}
-
-/* It has reported on the token: what it was told to free before it got that is gone. */
-void
-frees_done(struct executor *executor, uint64_t order)
-{
-    while (executor->free_orders != NULL && executor->free_orders->order < order) {
-        free_order_drop(executor);
-    }
-}
-
-/* It is dead: somebody else is to free what it may not have freed. An object that is gone already does no harm. */
-static void
-frees_reclaim(struct executor *executor)
-{
-    while (executor->free_orders != NULL) {
-        struct free_order *order = executor->free_orders;
-
-        gr_buf_add(&order->session->frees, order->frees.bytes, order->frees.size);
-        free_order_drop(executor);
-    }
-}
-
 void
 executor_fini(struct executor *executor)
 {
-    while (executor->free_orders != NULL) {
-        free_order_drop(executor);
-    }
+    frees_drop(executor->free_orders);
     verdict_clear(executor);
     free(executor->marks);
     free(executor->last_log);
@@ -166,7 +132,7 @@ manager_executor_died(struct manager *manager, uint32_t number)
 
     if (executor != NULL) {
         info_changed(manager, INFO_WORK);
-        frees_reclaim(executor);
+        frees_reclaim(manager, executor);
         orphaning = (struct orphaning){manager, *executor, culprit_of(manager, executor)};
         *executor = manager->executors[--manager->executor_count];
         reservations_leave(manager->reservations, number, subtask_orphaned, &orphaning);

@@ -31,6 +31,7 @@ manager_create(const struct manager_options *options)
     manager->info = info_create(options->unix_offset_ns / 1000000);
     manager->records = records_create();
     manager->exports = exports_create();
+    TAILQ_INIT(&manager->eventful);
     manager->reservations = reservations_create(options->memory_bytes);
     if (manager->reservations == NULL || manager->info == NULL || manager->records == NULL ||
         manager->exports == NULL) {
@@ -41,18 +42,37 @@ manager_create(const struct manager_options *options)
 }
 
 static void
-graph_destroy(struct task_graph *graph)
+plan_destroy(struct task_graph *graph)
 {
     gr_plan_destroy(graph->plan);
+    graph->plan = NULL;
     execution_graph_destroy(graph->execution);
+    graph->execution = NULL;
     for (size_t i = 0; i < graph->target_count; i++) {
         free(graph->targets[i].name);
         free(graph->targets[i].packed);
     }
+    free(graph->targets);
+    graph->targets = NULL;
+    graph->target_count = 0;
+}
+
+void
+graph_unplan(struct manager *manager, struct task_graph *graph)
+{
+    deadline_clear(manager, graph);
+    order_detach(manager, graph);
+    plan_destroy(graph);
+}
+
+static void
+graph_destroy(struct task_graph *graph)
+{
+    event_log_free(&graph->log);
+    plan_destroy(graph);
     if (graph->submit != NULL) {
         granary__submit__free_unpacked(graph->submit, NULL);
     }
-    free(graph->targets);
     free(graph->kept);
     free(graph->kinds);
     free(graph->poisons);
@@ -76,6 +96,7 @@ manager_destroy(struct manager *manager)
     for (size_t i = 0; i < manager->executor_count; i++) {
         executor_fini(&manager->executors[i]);
     }
+    frees_drop(manager->free_orders);
     while (!LIST_EMPTY(&manager->sessions)) {
         struct session *session = LIST_FIRST(&manager->sessions);
 
@@ -129,29 +150,42 @@ graph_of_number(struct manager *manager, uint64_t wire_number)
 /* ---- one graph ---- */
 
 static void
-graph_link(struct manager *manager, struct task_graph *graph)
+graph_link(struct manager *manager, struct task_graph *graph, uint32_t serial)
 {
     LIST_INSERT_HEAD(&manager->buckets[bucket_of(graph->key)], graph, bucket_link);
-    graph->serial = manager->serial_count++;
-    manager->by_serial[graph->serial] = graph;
+    graph->serial = serial;
+    manager->by_serial[serial] = graph;
     graph->session->graphs++;
 }
 
-struct task_graph *
-graph_create(struct manager *manager, const char *key, const char *session)
+bool
+serial_reserve(struct manager *manager, uint32_t serial)
 {
-    struct task_graph *graph;
-
-    if (manager->serial_count == manager->serial_room || manager->by_serial == NULL) {
-        uint32_t room = manager->serial_room * 2 + 64;
+    if (serial == 0 || serial > SERIAL_MAX || (serial < manager->serial_count && manager->by_serial[serial] != NULL)) {
+        return false;
+    }
+    if (serial >= manager->serial_room) {
+        uint32_t room = serial * 2 + 64;
         struct task_graph **grown = reallocarray(manager->by_serial, room, sizeof(struct task_graph *));
 
         if (grown == NULL) {
-            return NULL;
+            return false;
         }
+        memset(grown + manager->serial_room, 0, (room - manager->serial_room) * sizeof(struct task_graph *));
         manager->by_serial = grown;
         manager->serial_room = room;
-        manager->by_serial[0] = NULL;
+    }
+    manager->serial_count = serial < manager->serial_count ? manager->serial_count : serial + 1;
+    return true;
+}
+
+struct task_graph *
+graph_create(struct manager *manager, const char *key, const char *session, uint32_t serial)
+{
+    struct task_graph *graph;
+
+    if (!serial_reserve(manager, serial)) {
+        return NULL;
     }
     graph = calloc(1, sizeof *graph);
     if (graph == NULL) {
@@ -166,7 +200,7 @@ graph_create(struct manager *manager, const char *key, const char *session)
     (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", key);
     graph->state = GRANARY_GRAPH_RUNNING;
     graph->kill_ns = INT64_MAX;
-    graph_link(manager, graph);
+    graph_link(manager, graph, serial);
     return graph;
 }
 
@@ -177,6 +211,7 @@ graph_drop(struct manager *manager, struct task_graph *graph)
     order_detach(manager, graph);
     past_forget(manager, graph);
     info_changed(manager, INFO_WORK);
+    events_forget(manager, graph);
     LIST_REMOVE(graph, bucket_link);
     manager->by_serial[graph->serial] = NULL;
     graph->session->graphs--;
@@ -200,18 +235,6 @@ kind_of_subtask(struct task_graph *graph, uint32_t kind)
     graph->kinds = grown;
     graph->kinds[graph->kind_count] = (struct kind){.kind = kind};
     return &graph->kinds[graph->kind_count++];
-}
-
-void
-frees_collect(struct manager *manager, struct task_graph *graph)
-{
-    const granary_id *ids;
-    size_t count = execution_graph_freed(graph->execution, &ids);
-
-    (void)manager;
-    for (size_t i = 0; i < count; i++) {
-        pack_free(&graph->session->frees, ids[i]);
-    }
 }
 
 /* ---- waiting ---- */
@@ -432,6 +455,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
         frees_collect(manager, graph);
         reservations_of_graph(manager->reservations, graph->serial, cancel_running, manager);
     }
+    events_forget(manager, graph);
     keep_end(manager, graph);
     waiters_answer(manager, graph, false);
     graph_release(manager, graph);
@@ -487,6 +511,7 @@ granary_err
 graph_advance(struct manager *manager, struct task_graph *graph)
 {
     granary_err err;
+    uint64_t before = execution_graph_counts(graph->execution)->total;
     bool more;
 
     do {
@@ -500,6 +525,9 @@ graph_advance(struct manager *manager, struct task_graph *graph)
         more = batch.more;
         gr_plan_batch_free(&batch);
     } while (err == GRANARY_OK && more);
+    if (err == GRANARY_OK && execution_graph_counts(graph->execution)->total > before && !graph->replays) {
+        event_log_planned(&graph->log, graph->execution, gr_plan_digest(graph->plan));
+    }
     return err;
 }
 
@@ -514,13 +542,11 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
                                       .functions = &functions,
                                       .session = graph->session->name,
                                       .directory = submit->directory,
-                                      .chunk_bytes =
-                                          submit->chunk_bytes > 0 ? submit->chunk_bytes : manager->options.chunk_bytes,
-                                      .slots = (int)reservations_executors(manager->reservations),
-                                      .memory_bytes = manager->options.memory_bytes};
+                                      .chunk_bytes = submit->chunk_bytes,
+                                      .slots = (int)submit->slots,
+                                      .memory_bytes = submit->memory_bytes};
     granary_err err = GRANARY_OK;
 
-    options.slots = options.slots > 0 ? options.slots : 1;
     submit->graph = NULL;
     deadline_set(manager, graph, submit->deadline_ms);
     err = order_attach(manager, graph, submit->priority);

@@ -76,6 +76,18 @@ struct manager_seen {
 void manager_watch(struct manager *manager, uint32_t executor, const struct manager_seen *seen, int64_t now_ns);
 /* Something that has limits runs, or something is to be given up. */
 bool manager_watching(const struct manager *manager);
+/* It has done this free_order, and those it was given before. */
+void manager_freed(struct manager *manager, uint32_t executor, uint64_t free_order);
+/*
+ * Executors outlive schedulers. One that joins tells what it has at hand; what is not this scheduler's it is told to
+ * cancel. Subtasks of graphs that were restored are not given to anybody before claims_end: all have joined that were
+ * known, or none more is waited for.
+ */
+void manager_executor_claims(struct manager *manager, uint32_t executor, const Granary__Register *message);
+void manager_claims_end(struct manager *manager);
+/* Note that there is an executor, for the next scheduler to wait for; or that there is not. */
+void manager_keep_executor(struct manager *manager, int64_t pid, uint64_t start_time, uint32_t slot);
+void manager_forget_executor(struct manager *manager, int64_t pid, uint64_t start_time, uint32_t slot);
 /* Waits whose time is over are answered, graphs past their deadline fail. */
 void manager_expire(struct manager *manager, int64_t now_ns);
 /* The wall clock may have been set. */
@@ -89,18 +101,25 @@ void manager_reject(struct manager *manager, const char *key);
 /* ---- actions ---- */
 
 enum action_kind {
-    ACTION_SEND,   /* bytes, a ToExecutor, to executor; EXECUTOR_POOL: to the supervisor */
-    ACTION_REPLY,  /* bytes, a Reply without seq, to ticket */
-    ACTION_KEEP,   /* entry (space, entry_key) with value bytes */
-    ACTION_CANCEL, /* put subtask into the cancel word of executor's page */
-    ACTION_KILL,   /* the process of executor, at once; its death is then an event */
-    ACTION_FORGET, /* entry (space, entry_key), if there is one */
+    ACTION_SEND,       /* bytes, a ToExecutor, to executor; EXECUTOR_POOL: to the supervisor */
+    ACTION_REPLY,      /* bytes, a Reply without seq, to ticket */
+    ACTION_KEEP,       /* entry (space, entry_key) with value bytes */
+    ACTION_CANCEL,     /* put subtask into the cancel word of executor's page */
+    ACTION_KILL,       /* the process of executor, at once; its death is then an event */
+    ACTION_FORGET,     /* entry (space, entry_key), if there is one */
+    ACTION_FORGET_ALL, /* entries of space whose keys begin with entry_key */
 };
 
 #define MANAGER_FUNCTIONS "functions" /* session NUL name NUL version -> Library */
 #define MANAGER_GRAPHS    "graphs"    /* key -> Submit; its key is the one object ids come from */
 #define MANAGER_ENDS      "ends"      /* key -> GraphStatus of a graph that has ended */
 #define MANAGER_RESULTS   "results"   /* key NUL target -> Result */
+#define MANAGER_EVENTS                                                                                                 \
+    "events" /* serial (4 bytes), number (8) -> record of event_log.h; of graphs that have not ended */
+#define MANAGER_FREES                                                                                                  \
+    "frees" /* number (8 bytes) -> session, NUL, fields `free` of a ToExecutor: not known to be done */
+#define MANAGER_EXECUTORS "executors" /* PID.START_TIME.SLOT -> nothing: executors that are known */
+#define MANAGER_METAS     "metas"     /* "serials" -> graphs' serials below this may have been used */
 #define MANAGER_SESSIONS  "sessions"  /* name -> SessionSet of one that is not as others */
 
 #define EXECUTOR_POOL 0
@@ -122,7 +141,13 @@ struct action *manager_actions(struct manager *manager, size_t *ret_count);
 /* The first count actions are done: a turn is over. */
 void manager_actions_done(struct manager *manager, size_t count);
 
-/* ---- start with what an earlier scheduler kept: sessions, graphs, then ends and results, then start ---- */
+/* ---- start with what an earlier scheduler kept: metas, sessions, graphs, ends, results, events, frees, then start
+ * ---- */
+
+void manager_restore_meta(struct manager *manager, const char *key, const void *value, size_t size);
+/* In the order of their keys. */
+void manager_restore_events(struct manager *manager, const void *key, size_t key_size, const void *record, size_t size);
+void manager_restore_frees(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size);
 
 void manager_restore_library(struct manager *manager, const void *library, size_t size);
 void manager_restore_graph(struct manager *manager, const char *key, const void *submit, size_t size);

@@ -208,7 +208,7 @@ graph_wake(struct manager *manager, struct task_graph *graph)
 {
     struct lane *lane = graph->lane;
 
-    if (graph->is_runnable) {
+    if (graph->is_runnable || graph->awaits_claims) {
         return;
     }
     if (lane->session->runnable++ == 0) {

@@ -77,6 +77,8 @@ subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t nu
     if (graph->state != GRANARY_GRAPH_RUNNING) {
         return;
     }
+    event_log_succeeded(&graph->log, graph->execution, number, node, feeds ? done : NULL);
+    events_touch(manager, graph);
     if (feeds) {
         err = gr_plan_feed(graph->plan, number, done);
         if (err == GRANARY_OK) {
@@ -145,6 +147,17 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
     }
 }
 
+/*
+ * An earlier scheduler gave it, and this one has not given it to anybody: an attempt that is in no log. It becomes
+ * RUNNING, under no token.
+ */
+static bool
+given_earlier(struct task_graph *graph, uint32_t number, const struct subtask *subtask, uint32_t attempt)
+{
+    return graph->resumed && graph->state == GRANARY_GRAPH_RUNNING && attempt > subtask->attempt &&
+           execution_graph_claim(graph->execution, number, attempt);
+}
+
 void
 manager_done(struct manager *manager, uint32_t executor_number, const Granary__Done *done)
 {
@@ -153,15 +166,19 @@ manager_done(struct manager *manager, uint32_t executor_number, const Granary__D
     uint32_t number = (uint32_t)done->number;
     struct subtask *subtask =
         graph == NULL || graph->execution == NULL ? NULL : execution_graph_subtask(graph->execution, number);
+    bool earlier = subtask != NULL && given_earlier(graph, number, subtask, done->attempt);
 
-    if (executor == NULL || subtask == NULL || subtask->state != SUBTASK_RUNNING || subtask->attempt != done->attempt ||
-        reservations_holder(manager->reservations, subtask->token) != executor_number) {
+    if (executor == NULL || subtask == NULL ||
+        (!earlier && (subtask->state != SUBTASK_RUNNING || subtask->attempt != done->attempt ||
+                      reservations_holder(manager->reservations, subtask->token) != executor_number))) {
         gr_log_debug("STALE-REPORT", "executor=%u subtask=%llu attempt=%u", executor_number,
                      (unsigned long long)done->number, done->attempt);
         return;
     }
-    frees_done(executor, reservations_order(manager->reservations, subtask->token));
-    (void)reservations_settle(manager->reservations, subtask->token, done->number);
+    if (!earlier) {
+        frees_done(manager, executor, reservations_order(manager->reservations, subtask->token));
+        (void)reservations_settle(manager->reservations, subtask->token, done->number);
+    }
     order_settle(manager, graph, subtask, done->nanoseconds);
     subtask_ended(manager, graph, number, done, executor);
     graph_release(manager, graph);

@@ -6,6 +6,7 @@
 
 #include "granary/graph.h"
 #include "plan/plan.h"
+#include "sched/event_log.h"
 #include "sched/execution_graph.h"
 #include "sched/exports.h"
 #include "sched/records.h"
@@ -15,6 +16,7 @@
 
 #define KEY_BUCKETS  4096
 #define DELETED_KEYS 256
+#define SERIAL_MAX   (1u << 28)
 
 /* How long subtasks of a kind take. */
 struct kind {
@@ -59,6 +61,14 @@ struct task_graph {
     TAILQ_ENTRY(task_graph) deadline_link; /* while it runs and has a deadline */
     TAILQ_ENTRY(task_graph) past_link;     /* while it has a past */
     struct lane *lane;                     /* from the start of its planning on */
+    TAILQ_ENTRY(task_graph) eventful_link; /* while its log has something new */
+    struct event_log log;                  /* while it runs */
+    bool has_events;                       /* it is among the manager's eventful */
+    bool replays;                          /* its log is being applied */
+    struct gr_buf *records;                /* the log's, between restore and start */
+    size_t record_count;
+    bool resumed;       /* of an earlier scheduler: what that gave to executors counts */
+    bool awaits_claims; /* of an earlier scheduler: executors may have its subtasks */
     bool is_runnable;
     bool has_deadline; /* it is among the manager's */
     bool deleting;     /* gone as soon as nothing of it runs */
@@ -102,12 +112,13 @@ struct waiter {
 };
 
 /*
- * Objects an executor was told to free. It works in order: when it reports on a message it was sent later, they are
- * gone. When it dies before, somebody else is told.
+ * Objects an executor was told to free. It works in order: when it says so, or reports on a message it was sent later,
+ * they are gone. When it dies before, somebody else is told; when the scheduler does, the next one tells.
  */
 struct free_order {
     struct free_order *next;
-    uint64_t order; /* of the last token granted before it was sent */
+    uint64_t number;      /* of all there were, whichever scheduler gave it */
+    uint64_t token_order; /* of the last token granted before it was sent */
     struct session *session;
     struct gr_buf frees;
 };
@@ -171,6 +182,11 @@ struct manager {
     LIST_HEAD(, task_graph) buckets[KEY_BUCKETS];
     struct task_graph **by_serial; /* [0] unused; NULL: gone */
     uint32_t serial_count, serial_room;
+    uint32_t serial_limit;          /* serials below it are noted as used */
+    struct free_order *free_orders; /* nobody is told yet, the oldest first */
+    uint64_t last_free_order;
+    bool frees_restored;                       /* of earlier graphs, perhaps of keys that come again */
+    TAILQ_HEAD(eventful, task_graph) eventful; /* graphs whose logs have something new */
     LIST_HEAD(, session) sessions;
     struct order order;
     TAILQ_HEAD(deadlines, task_graph) deadlines; /* running graphs that have one, the next one first */
@@ -208,11 +224,12 @@ void graph_end(struct manager *manager, struct task_graph *graph, granary_graph_
 void graph_delete(struct manager *manager, struct task_graph *graph);
 void graph_drop(struct manager *manager, struct task_graph *graph);    /* forget it without a word to anybody */
 void graph_release(struct manager *manager, struct task_graph *graph); /* when nothing of it runs any more */
-void frees_collect(struct manager *manager, struct task_graph *graph);
 bool waiter_add(struct manager *manager, struct waiter waiter);
-void executor_fini(struct executor *executor);
-/* A running graph of that key, known to the manager; NULL: out of memory. */
-struct task_graph *graph_create(struct manager *manager, const char *key, const char *session);
+/* A running graph of that key, known to the manager; NULL: out of memory, or another graph has the serial. */
+struct task_graph *graph_create(struct manager *manager, const char *key, const char *session, uint32_t serial);
+/* Make it one of the serials there are. false: it is taken, or there is no memory */
+bool serial_reserve(struct manager *manager, uint32_t serial);
+void graph_unplan(struct manager *manager, struct task_graph *graph); /* as if it had not been planned */
 /* Plan it and take its first subtasks; takes submit->graph. Errors: the planner's */
 granary_err graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *submit);
 /* Take the subtasks the planner can make by now. Errors: the planner's; the graph is then to be failed */
@@ -246,9 +263,27 @@ void pool_expire(struct manager *manager, int64_t now_ns);
 void pool_fini(struct manager *manager);
 
 /* task_executors.c */
+void executor_fini(struct executor *executor);
 struct executor *executor_find(struct manager *manager, uint32_t number); /* NULL: none of that number */
-/* It has reported on the token granted as `order`: what it was told to free before it got that is gone. */
-void frees_done(struct executor *executor, uint64_t order);
+
+/* task_frees.c */
+void frees_collect(struct manager *manager, struct task_graph *graph);
+void frees_send(struct manager *manager); /* somebody is told of everything there is to free */
+/* It has reported on the token granted as token_order: what it was told to free before it got that is gone. */
+void frees_done(struct manager *manager, struct executor *executor, uint64_t token_order);
+/* It is dead: somebody else is to free what it may not have freed. An object that is gone already does no harm. */
+void frees_reclaim(struct manager *manager, struct executor *executor);
+void frees_drop(struct free_order *orders); /* forget them */
+
+/* task_keep.c */
+void serials_note(struct manager *manager);                            /* one is about to be used */
+void events_touch(struct manager *manager, struct task_graph *graph);  /* its log has something new */
+void events_forget(struct manager *manager, struct task_graph *graph); /* nobody needs its log any more */
+void events_keep(struct manager *manager);                             /* what is new in any log */
+
+/* task_dispatch.c */
+/* What a subtask keeps in memory while it runs. */
+uint64_t demand_of(const struct task_graph *graph, uint32_t number);
 
 /* info_subtasks.c */
 /* A run is over: note when it was, and what came of it. */

@@ -55,6 +55,19 @@ submit_bind(struct manager *manager, const struct task_graph *graph, Granary__Su
     return err == GRANARY_OK ? graph_bind(manager, graph->session->name, submit->graph) : err;
 }
 
+/* What decides how the work is cut is settled once: another scheduler plans the graph in the same way. */
+static void
+settle_facts(const struct manager *manager, const struct task_graph *graph, Granary__Submit *submit)
+{
+    uint32_t executors = reservations_executors(manager->reservations);
+
+    submit->serial = graph->serial;
+    submit->slots = executors > 0 ? executors : 1;
+    submit->memory_bytes = manager->options.memory_bytes;
+    submit->chunk_bytes = submit->chunk_bytes > 0 ? submit->chunk_bytes : manager->options.chunk_bytes;
+    submit->submitted_ms = (manager->now_ns + manager->options.unix_offset_ns) / 1000000;
+}
+
 static void
 graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit)
 {
@@ -81,12 +94,13 @@ graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit)
         }
         return;
     }
-    graph = graph_create(manager, key, submit->session[0] != '\0' ? submit->session : "default");
+    serials_note(manager);
+    graph = graph_create(manager, key, submit->session[0] != '\0' ? submit->session : "default", manager->serial_count);
     if (graph == NULL) {
         reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
         return;
     }
-    if (deleted_lately(manager, key)) {
+    if (deleted_lately(manager, key) || manager->frees_restored) {
         (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u", key, graph->serial);
     }
     err = submit_bind(manager, graph, submit);
@@ -95,6 +109,7 @@ graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit)
         graph_drop(manager, graph);
         return;
     }
+    settle_facts(manager, graph, submit);
     submit->key = graph->id_key;
     submit->submitted_ms = info_unix_ms(manager, manager->now_ns);
     graph->submitted_ms = submit->submitted_ms;

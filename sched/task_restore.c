@@ -1,4 +1,7 @@
-/* Graphs an earlier scheduler kept: ended ones are known again, the others run again under the same object ids. */
+/*
+ * Graphs an earlier scheduler kept. Ended ones are known again. The others are planned again, in the same way, and what
+ * their logs tell is applied to that: what is done is not done again.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +17,7 @@ manager_restore_graph(struct manager *manager, const char *key, const void *subm
     struct task_graph *graph = NULL;
 
     if (message != NULL && strlen(key) < GRANARY_KEY_MAX && graph_find(manager, key) == NULL) {
-        graph = graph_create(manager, key, message->session[0] != '\0' ? message->session : "default");
+        graph = graph_create(manager, key, message->session[0] != '\0' ? message->session : "default", message->serial);
     }
     if (graph == NULL) {
         gr_log_warn("STATE-ENTRY", "graph=%.80s the entry cannot be read, and was passed over", key);
@@ -75,12 +78,137 @@ manager_restore_result(struct manager *manager, const char *key, const char *tar
     }
 }
 
+void
+manager_restore_events(struct manager *manager, const void *key, size_t key_size, const void *record, size_t size)
+{
+    const unsigned char *bytes = key;
+    struct task_graph *graph;
+    struct gr_buf *grown;
+    uint64_t serial = 0;
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < key_size && i < 12; i++) {
+        uint64_t *part = i < 4 ? &serial : &number;
+
+        *part = *part << 8 | bytes[i];
+    }
+    graph = key_size == 12 && serial < manager->serial_count ? manager->by_serial[serial] : NULL;
+    if (graph == NULL || graph->restored) {
+        return;
+    }
+    grown = reallocarray(graph->records, graph->record_count + 1, sizeof *grown);
+    if (grown == NULL) {
+        gr_log_error("OUT-OF-MEMORY", "graph=%.80s: some of it will run again", graph->key);
+        return;
+    }
+    graph->records = grown;
+    grown[graph->record_count] = (struct gr_buf){0};
+    gr_buf_add(&grown[graph->record_count++], record, size);
+    graph->log.records = number + 1;
+}
+
+static uint64_t
+replay_digest(void *context)
+{
+    const struct task_graph *graph = context;
+
+    return gr_plan_digest(graph->plan);
+}
+
+struct replay {
+    struct manager *manager;
+    struct task_graph *graph;
+};
+
+static granary_err
+replay_feed(void *context, uint32_t number, const Granary__Done *done)
+{
+    const struct replay *replay = context;
+    granary_err err = gr_plan_feed(replay->graph->plan, number, done);
+
+    return err == GRANARY_OK ? graph_advance(replay->manager, replay->graph) : err;
+}
+
+/* Apply its log. Errors: ESTATE it does not fit */
+static granary_err
+replay_log(struct manager *manager, struct task_graph *graph)
+{
+    struct replay context = {.manager = manager, .graph = graph};
+    const granary_id *ids;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < graph->record_count; i++) {
+        const struct gr_buf *record = &graph->records[i];
+        const struct event_log_replay replay = {
+            .execution = graph->execution, .context = &context, .digest = replay_digest, .feed = replay_feed};
+
+        err = gr_buf_ok(record) ? event_log_apply(&graph->log, &replay, record->bytes, record->size)
+                                : gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    (void)execution_graph_freed(graph->execution, &ids); /* orders for that were kept with it */
+    return err;
+}
+
+static void
+records_drop(struct task_graph *graph)
+{
+    for (size_t i = 0; i < graph->record_count; i++) {
+        gr_buf_free(&graph->records[i]);
+    }
+    free(graph->records);
+    graph->records = NULL;
+    graph->record_count = 0;
+}
+
+/* Back to where it was: planned again, and what its log tells applied; or from the beginning, if that does not fit. */
+static granary_err
+graph_resume(struct manager *manager, struct task_graph *graph, Granary__Submit *submit)
+{
+    size_t size = granary__submit__get_packed_size(submit);
+    uint8_t *packed = graph->record_count == 0 ? NULL : malloc(size + 1);
+    Granary__Submit *again;
+    granary_err err;
+
+    graph->resumed = true;
+    graph->awaits_claims = true;
+    graph->replays = packed != NULL;
+    if (packed != NULL) {
+        (void)granary__submit__pack(submit, packed);
+    }
+    err = graph_plan(manager, graph, submit);
+    if (packed == NULL) {
+        goto out;
+    }
+    if (err == GRANARY_OK) {
+        err = replay_log(manager, graph);
+    }
+    graph->replays = false;
+    if (err == GRANARY_OK) {
+        goto out;
+    }
+    gr_log_warn("EVENTS-DROPPED", "graph=%.80s: %s: it runs from its beginning", graph->key, granary_error_message());
+    events_forget(manager, graph);
+    graph_unplan(manager, graph);
+    again = granary__submit__unpack(NULL, size, packed);
+    err = again == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory") : graph_plan(manager, graph, again);
+    if (again != NULL) {
+        granary__submit__free_unpacked(again, NULL);
+    }
+out:
+    free(packed);
+    return err;
+}
+
 size_t
 manager_restore_start(struct manager *manager)
 {
     uint32_t count = manager->serial_count;
     size_t started = 0;
     const struct session *session;
+
+    if (manager->serial_limit > count) { /* those between may have been used */
+        (void)serial_reserve(manager, manager->serial_limit - 1);
+    }
 
     for (uint32_t serial = 1; serial < count; serial++) {
         struct task_graph *graph = manager->by_serial[serial];
@@ -92,7 +220,7 @@ manager_restore_start(struct manager *manager)
         }
         graph->submit = NULL;
         if (!graph->restored) {
-            err = graph_plan(manager, graph, submit);
+            err = graph_resume(manager, graph, submit);
             started++;
             if (err != GRANARY_OK) {
                 graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, granary_error_message());
@@ -100,6 +228,7 @@ manager_restore_start(struct manager *manager)
                 graph_check_end(manager, graph);
             }
         }
+        records_drop(graph);
         granary__submit__free_unpacked(submit, NULL);
     }
     LIST_FOREACH(session, &manager->sessions, link)

@@ -11,6 +11,16 @@
 #define DEATHS_MAX 3 /* executors that may die running a subtask, or a function in subtasks that differ */
 #define ROOMS_MAX  5 /* times there may be no room for what it makes */
 
+/* What is counted of it is for the next scheduler to know, too. */
+static void
+note_try(struct manager *manager, struct task_graph *graph, uint32_t number)
+{
+    if (graph->state == GRANARY_GRAPH_RUNNING) {
+        event_log_tried(&graph->log, graph->execution, number);
+        events_touch(manager, graph);
+    }
+}
+
 void
 no_room(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
 {
@@ -22,6 +32,7 @@ no_room(struct manager *manager, struct task_graph *graph, uint32_t number, cons
         fail_graph(manager, graph, number, done->node, GRANARY_EFULL, done->message);
         return;
     }
+    note_try(manager, graph, number);
     execution_graph_park(graph->execution, number);
     manager->parked += subtask->state == SUBTASK_PARKED;
 }
@@ -29,6 +40,7 @@ no_room(struct manager *manager, struct task_graph *graph, uint32_t number, cons
 static void
 run_again(struct manager *manager, struct task_graph *graph, uint32_t number)
 {
+    note_try(manager, graph, number);
     execution_graph_requeue(graph->execution, number);
     if (graph->state == GRANARY_GRAPH_RUNNING) {
         graph_wake(manager, graph);
@@ -61,6 +73,8 @@ inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, 
         (void)snprintf(text, sizeof text, "%s", granary_error_message());
         fail_graph(manager, graph, number, done->node, err, text);
     } else if (graph->state == GRANARY_GRAPH_RUNNING) {
+        event_log_lost(&graph->log, graph->execution, done->lost, done->n_lost);
+        note_try(manager, graph, number);
         graph_wake(manager, graph);
     }
 }

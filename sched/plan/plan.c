@@ -365,6 +365,12 @@ gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch)
     return GRANARY_OK;
 }
 
+uint64_t
+gr_plan_digest(const struct gr_plan *plan)
+{
+    return gr_hash64(plan->id_key, strlen(plan->id_key));
+}
+
 bool
 gr_plan_complete(const struct gr_plan *plan)
 {

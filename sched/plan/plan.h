@@ -62,6 +62,9 @@ void gr_plan_batch_free(struct gr_plan_batch *batch);
 /* Errors: the graph fails (unknown column in a file, ragged rows, ...): the message names node, file, line. */
 granary_err gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done);
 
+/* Of what decides how the work is cut, files included: a plan with another one is of no use to who began with this. */
+uint64_t gr_plan_digest(const struct gr_plan *plan);
+
 /* Nothing more will come: when all subtasks handed out are done, the graph has succeeded. */
 bool gr_plan_complete(const struct gr_plan *plan);
 

@@ -17,6 +17,45 @@ state_find(const char *name)
     return NULL;
 }
 
+/* A lock is an entry of its own space: its version is the fence, and it is never deleted. */
+#define LOCKS "locks"
+
+granary_err
+state_lock(const struct state_ops *ops, void *self, const char *name, const char *owner, uint64_t *ret_fence)
+{
+    uint64_t fence = 0;
+    granary_err err = ops->put(self,
+                               &(struct state_put){.space = LOCKS,
+                                                   .key = name,
+                                                   .key_size = strlen(name),
+                                                   .value = owner,
+                                                   .value_size = strlen(owner),
+                                                   .expected = STATE_ANY},
+                               &fence);
+
+    if (err == GRANARY_OK) {
+        err = ops->commit(self, true);
+    }
+    if (err == GRANARY_OK) {
+        *ret_fence = fence;
+    }
+    return err;
+}
+
+granary_err
+state_fence(const struct state_ops *ops, void *self, const char *name, uint64_t *ret_fence)
+{
+    struct gr_buf owner = {0};
+    granary_err err = ops->get(self, LOCKS, name, strlen(name), &owner, ret_fence);
+
+    gr_buf_free(&owner);
+    if (err == GRANARY_ENOENT) {
+        *ret_fence = 0;
+        return GRANARY_OK;
+    }
+    return err;
+}
+
 granary_err
 state_check(const char *space, const void *key, size_t key_size)
 {

@@ -2,8 +2,11 @@
  * What a scheduler keeps across restarts: entries (space, key) -> value with a version. One scheduler at a time uses a
  * state; one thread. docs/formats.md, "scheduler state", describes the file.
  *
- * Changes are visible to later calls at once and durable when commit() has returned OK, all of a turn together. When
+ * Changes are visible to later calls at once and kept when commit() has returned OK, all of a turn together. When
  * commit() fails, every change since the commit before is undone.
+ *
+ * Who writes holds the lock of a name: state_lock() makes one its owner and gives a fence, a number higher than all
+ * before; who finds another fence at state_fence() has been replaced and must not commit.
  *
  * Errors common to all: EFULL disk full · EPERM read-only · ECORRUPT damaged, the message says what to do · EIO
  */
@@ -74,9 +77,16 @@ struct state_ops {
                       const void *new_key, size_t new_key_size);
     /* Errors: ENOENT */
     granary_err (*delete)(void *self, const char *space, const void *key, size_t key_size);
+    /* Every entry whose key begins with the prefix (1 to STATE_KEY_MAX bytes); that there is none is fine. */
+    granary_err (*delete_all)(void *self, const char *space, const void *prefix, size_t prefix_size);
 
-    /* Durable when this returns OK. Free when nothing changed. */
-    granary_err (*commit)(void *self);
+    /*
+     * Kept when this returns OK, whatever becomes of this process; durable: and of the machine's power, with all that
+     * was committed before. Free when nothing changed.
+     */
+    granary_err (*commit)(void *self, bool durable);
+    /* Undo what was not committed. A backend that cannot fail half-way may leave it: doing it again does no harm. */
+    void (*rollback)(void *self);
 };
 
 extern const struct state_ops state_memory; /* ends with the process; path is ignored */
@@ -84,6 +94,19 @@ extern const struct state_ops state_sqlite;
 
 /* The backend of that name, or NULL. */
 const struct state_ops *state_find(const char *name);
+
+/*
+ * Become the owner of a lock, from whoever has it; durable on return. The caller knows otherwise that the owner before
+ * is gone or is to stop (a file lock tells).
+ *
+ * owner      text, for people
+ * ret_fence  higher than any given before for this name
+ * Errors     the backend's
+ */
+granary_err
+state_lock(const struct state_ops *ops, void *self, const char *name, const char *owner, uint64_t *ret_fence);
+/* The fence given last, 0 when none was. Errors: the backend's */
+granary_err state_fence(const struct state_ops *ops, void *self, const char *name, uint64_t *ret_fence);
 
 /* EINVAL with a message when a name cannot be used. */
 granary_err state_check(const char *space, const void *key, size_t key_size);

@@ -330,10 +330,40 @@ memory_mv(void *self, const char *space, const void *key, size_t key_size, const
 }
 
 static granary_err
-memory_commit(void *self)
+memory_delete_all(void *self, const char *space, const void *prefix, size_t prefix_size)
+{
+    struct memory *memory = self;
+    granary_err err = state_check(space, prefix, prefix_size);
+    bool found;
+    size_t first;
+    size_t end;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    first = end = locate(memory, space, prefix, prefix_size, &found);
+    while (end < memory->count && strcmp(memory->entries[end]->space, space) == 0 &&
+           memory->entries[end]->key_size >= prefix_size &&
+           memcmp(memory->entries[end]->bytes, prefix, prefix_size) == 0) {
+        free(memory->entries[end++]);
+    }
+    memmove(memory->entries + first, memory->entries + end, (memory->count - end) * sizeof(struct entry *));
+    memory->count -= end - first;
+    return GRANARY_OK;
+}
+
+static granary_err
+memory_commit(void *self, bool durable)
 {
     (void)self;
+    (void)durable;
     return GRANARY_OK;
+}
+
+static void
+memory_rollback(void *self)
+{
+    (void)self;
 }
 
 const struct state_ops state_memory = {
@@ -348,5 +378,7 @@ const struct state_ops state_memory = {
     .put_txn = memory_put_txn,
     .mv = memory_mv,
     .delete = memory_delete,
+    .delete_all = memory_delete_all,
     .commit = memory_commit,
+    .rollback = memory_rollback,
 };

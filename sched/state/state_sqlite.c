@@ -1,6 +1,7 @@
 /*
- * State in an SQLite file. A turn's changes are one transaction, begun by the first of them and ended by commit(): with
- * WAL and synchronous=FULL that costs one fsync a turn.
+ * State in an SQLite file. A turn's changes are one transaction, begun by the first of them and ended by commit(). With
+ * WAL and synchronous=NORMAL that outlives this process and costs no fsync; a durable commit then syncs the log itself,
+ * as synchronous=FULL would after every commit.
  */
 #include "state/state.h"
 
@@ -12,9 +13,9 @@
 #include "base/error.h"
 
 #define APPLICATION_ID 0x6772616e /* "gran" */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
-enum statement { GET, SCAN, SCAN_KEYS, PUT, MV, DELETE, STATEMENTS };
+enum statement { GET, SCAN, SCAN_KEYS, PUT, MV, DELETE, DELETE_ALL, STATEMENTS };
 
 static const char *const statement_text[STATEMENTS] = {
     [GET] = "SELECT value, version FROM entry WHERE space = ?1 AND key = ?2",
@@ -24,13 +25,15 @@ static const char *const statement_text[STATEMENTS] = {
              "ON CONFLICT (space, key) DO UPDATE SET version = version + 1, value = excluded.value"),
     [MV] = "UPDATE entry SET space = ?3, key = ?4, version = version + 1 WHERE space = ?1 AND key = ?2",
     [DELETE] = "DELETE FROM entry WHERE space = ?1 AND key = ?2",
+    [DELETE_ALL] = "DELETE FROM entry WHERE space = ?1 AND key >= ?2 AND key < ?3",
 };
 
 struct sqlite {
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENTS];
     char *path;
-    bool in_turn; /* a transaction is open */
+    bool in_turn;  /* a transaction is open */
+    bool unsynced; /* something was committed that a power cut would take */
 };
 
 static granary_err
@@ -165,7 +168,7 @@ sqlite_open(void *handle, const char *path)
         return gr_fail(GRANARY_EPERM, "state %s: read-only: make the file and its directory writable for this user",
                        path);
     }
-    err = execute(self, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000");
+    err = execute(self, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000");
     if (err == GRANARY_OK) {
         err = check_schema(self);
     }
@@ -402,20 +405,78 @@ sqlite_delete(void *handle, const char *space, const void *key, size_t key_size)
 }
 
 static granary_err
-sqlite_commit(void *handle)
+sqlite_delete_all(void *handle, const char *space, const void *prefix, size_t prefix_size)
+{
+    struct sqlite *self = handle;
+    unsigned char behind[STATE_KEY_MAX + 1]; /* the least that is more than every key with the prefix */
+    size_t behind_size = prefix_size;
+    sqlite3_stmt *statement;
+    granary_err err = state_check(space, prefix, prefix_size);
+
+    if (err == GRANARY_OK) {
+        err = turn_begin(self);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    memcpy(behind, prefix, prefix_size);
+    while (behind_size > 0 && behind[behind_size - 1] == 0xff) {
+        behind_size--;
+    }
+    if (behind_size > 0) {
+        behind[behind_size - 1]++;
+    } else {
+        memset(behind, 0xff, sizeof behind);
+        behind_size = sizeof behind;
+    }
+    statement = bind_key(self, DELETE_ALL, space, prefix, prefix_size);
+    (void)sqlite3_bind_blob(statement, 3, behind, (int)behind_size, SQLITE_STATIC);
+    return statement_run(self, statement);
+}
+
+/* What was committed is on the disk when this returns OK. */
+static granary_err
+sync_log(struct sqlite *self)
+{
+    sqlite3_file *log = NULL;
+    int code = sqlite3_file_control(self->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, (void *)&log);
+
+    if (code == SQLITE_OK && log != NULL && log->pMethods != NULL) {
+        code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+    }
+    if (code != SQLITE_OK) {
+        return gr_fail(GRANARY_EIO, "state %s: its log cannot be synced (%s): check the disk", self->path,
+                       sqlite3_errstr(code));
+    }
+    self->unsynced = false;
+    return GRANARY_OK;
+}
+
+static void
+sqlite_rollback(void *handle)
+{
+    struct sqlite *self = handle;
+
+    if (self->in_turn) {
+        /* Some failures have ended the transaction by themselves; then there is nothing to roll back. */
+        (void)sqlite3_exec(self->db, "ROLLBACK", NULL, NULL, NULL);
+        self->in_turn = false;
+    }
+}
+
+static granary_err
+sqlite_commit(void *handle, bool durable)
 {
     struct sqlite *self = handle;
     granary_err err = GRANARY_OK;
 
     if (self->in_turn) {
         err = execute(self, "COMMIT"); /* an error, too, when the transaction has ended by itself */
-        self->in_turn = false;
-        if (err != GRANARY_OK) {
-            /* Some failures end the transaction by themselves; then there is nothing to roll back. */
-            (void)sqlite3_exec(self->db, "ROLLBACK", NULL, NULL, NULL);
-        }
+        self->unsynced = self->unsynced || err == GRANARY_OK;
+        self->in_turn = err != GRANARY_OK;
+        sqlite_rollback(self);
     }
-    return err;
+    return err == GRANARY_OK && durable && self->unsynced ? sync_log(self) : err;
 }
 
 const struct state_ops state_sqlite = {
@@ -430,5 +491,6 @@ const struct state_ops state_sqlite = {
     .put_txn = sqlite_put_txn,
     .mv = sqlite_mv,
     .delete = sqlite_delete,
+    .delete_all = sqlite_delete_all,
     .commit = sqlite_commit,
 };

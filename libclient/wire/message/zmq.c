@@ -67,6 +67,7 @@ socket_open(struct gr_zmq_context *context, int type, const char *path, granary_
     int high_water = HIGH_WATER;
     int zero = 0;
     int one = 1;
+    int soon_ms = 10; /* a peer that is being replaced is back at once */
     int uid = (int)geteuid();
     int64_t max_size = (int64_t)1 << 30;
     char endpoint[PATH_MAX];
@@ -96,7 +97,8 @@ socket_open(struct gr_zmq_context *context, int type, const char *path, granary_
             gr_zmq_close(socket);
             return NULL;
         }
-    } else if (zmq_connect(socket->zmq, endpoint) < 0) {
+    } else if (zmq_setsockopt(socket->zmq, ZMQ_RECONNECT_IVL, &soon_ms, sizeof soon_ms) < 0 ||
+               zmq_connect(socket->zmq, endpoint) < 0) {
         *ret_err = fail_zmq(path);
         gr_zmq_close(socket);
         return NULL;
@@ -147,6 +149,16 @@ gr_zmq_send(struct gr_zmq_socket *socket, const struct gr_zmq_peer *peer, const 
     return GRANARY_OK;
 }
 
+/* libzmq notes the credentials of an ipc peer behind its address: "...:uid:gid:pid". */
+static int64_t
+pid_of(zmq_msg_t *part)
+{
+    const char *address = zmq_msg_gets(part, "Peer-Address");
+    const char *pid = address == NULL ? NULL : strrchr(address, ':');
+
+    return pid == NULL ? 0 : strtoll(pid + 1, NULL, 10);
+}
+
 bool
 gr_zmq_receive(struct gr_zmq_socket *socket, struct gr_zmq_message *ret_message)
 {
@@ -179,6 +191,7 @@ gr_zmq_receive(struct gr_zmq_socket *socket, struct gr_zmq_message *ret_message)
         }
         /* Exactly one frame behind the envelope; anything else is not ours. */
         if (good && parts == (socket->is_router ? 2u : 1u)) {
+            ret_message->pid = socket->is_router ? pid_of(part) : 0;
             ret_message->bytes = zmq_msg_data(part);
             ret_message->size = zmq_msg_size(part);
             return true;

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "granary/types.h"
 
@@ -45,6 +46,7 @@ granary_err gr_zmq_send(struct gr_zmq_socket *socket, const struct gr_zmq_peer *
 /* A received message; its bytes are valid until gr_zmq_message_free(). */
 struct gr_zmq_message {
     struct gr_zmq_peer peer; /* ROUTER only */
+    int64_t pid;             /* ROUTER only: the process that connected, as the kernel says; 0: it does not */
     const void *bytes;
     size_t size;
     _Alignas(16) unsigned char private_[64];

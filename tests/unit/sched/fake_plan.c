@@ -92,6 +92,12 @@ gr_plan_uses(const struct gr_plan *plan, const char *library, const char *versio
     return strcmp(plan->function.name.library, library) == 0 && strcmp(plan->function.name.version, version) == 0;
 }
 
+uint64_t
+gr_plan_digest(const struct gr_plan *plan)
+{
+    return gr_hash64(plan->key, strlen(plan->key));
+}
+
 void
 gr_plan_destroy(struct gr_plan *plan)
 {

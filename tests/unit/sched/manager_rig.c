@@ -68,6 +68,15 @@ take_order(struct rig *rig, const struct action *action)
     granary__to_executor__free_unpacked(order, NULL);
 }
 
+/* What is kept for a scheduler's death is looked at by test_resume; the others look at what users asked to be kept. */
+static bool
+tells(const char *space)
+{
+    return strcmp(space, MANAGER_GRAPHS) == 0 || strcmp(space, MANAGER_ENDS) == 0 ||
+           strcmp(space, MANAGER_RESULTS) == 0 || strcmp(space, MANAGER_SESSIONS) == 0 ||
+           strcmp(space, MANAGER_FUNCTIONS) == 0;
+}
+
 void
 turn(struct rig *rig)
 {
@@ -94,9 +103,14 @@ turn(struct rig *rig)
             break;
         case ACTION_KEEP:
         case ACTION_FORGET:
+            if (!tells(actions[i].space)) {
+                break;
+            }
             (void)snprintf(rig->kept + length, sizeof rig->kept - length, "%c%s/%.*s ",
                            actions[i].kind == ACTION_KEEP ? '+' : '-', actions[i].space, (int)actions[i].entry_key.size,
                            actions[i].entry_key.bytes);
+            break;
+        case ACTION_FORGET_ALL:
             break;
         case ACTION_REPLY:
             if (rig->last != NULL) {

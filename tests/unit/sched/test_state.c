@@ -139,7 +139,7 @@ put_checks_the_version(void **state)
     assert_entry(f, "graphs", "a", "", 3);
     assert_absent(f, "graphs", "A");
     assert_absent(f, "metas", "a");
-    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
     assert_entry(f, "graphs", "a", "", 3);
 }
 
@@ -244,7 +244,7 @@ put_txn_is_all_or_nothing(void **state)
     assert_entry(f, "graphs", "b", "1", 1);
     assert_absent(f, "graphs", "new");
     assert_int_equal(f->ops->put_txn(f->self, NULL, 0), GRANARY_OK);
-    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
     assert_entry(f, "graphs", "a", "3", 3);
 }
 
@@ -283,7 +283,7 @@ many_entries(void **state)
         (void)snprintf(key, sizeof key, "%d", (i * 7919) % 1000);
         assert_int_equal(put(f, "many", key, key, STATE_ABSENT, NULL), GRANARY_OK);
     }
-    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
     for (int i = 0; i < 1000; i += 37) {
         (void)snprintf(key, sizeof key, "%d", i);
         assert_entry(f, "many", key, key, 1);
@@ -301,7 +301,7 @@ committed_is_kept_and_the_rest_is_not(void **state)
     struct stat info;
 
     assert_int_equal(put(f, "graphs", "a", "1", STATE_ANY, NULL), GRANARY_OK);
-    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
     assert_int_equal(put(f, "graphs", "a", "2", STATE_ANY, NULL), GRANARY_OK);
     assert_int_equal(f->ops->delete (f->self, "graphs", "a", 1), GRANARY_OK);
     fixture_close(f);
@@ -340,7 +340,7 @@ other_schema_is_refused_with_a_remedy(void **state)
     fixture_close(f);
     write_at(f->path, 60, "\0\0\0\7", 4);
     assert_int_equal(open_again(f), GRANARY_EVERSION);
-    assert_non_null(strstr(granary_error_message(), "schema version 7, but this granary reads 1"));
+    assert_non_null(strstr(granary_error_message(), "schema version 7, but this granary reads 2"));
     assert_non_null(strstr(granary_error_message(), "move the file away"));
     fixture_close(f);
     write_at(f->path, 60, "\0\0\0\1", 4);
@@ -394,24 +394,70 @@ full_disk_loses_nothing(void **state)
 
     memset(large, 'x', 4000000);
     assert_int_equal(put(f, "graphs", "a", "1", STATE_ANY, NULL), GRANARY_OK);
-    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = (struct rlimit){.rlim_cur = 1000000, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     granary_err err = put(f, "graphs", "b", large, STATE_ANY, NULL);
     if (err == GRANARY_OK) {
-        err = f->ops->commit(f->self);
+        err = f->ops->commit(f->self, true);
     } else {
-        (void)f->ops->commit(f->self);
+        (void)f->ops->commit(f->self, true);
     }
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_true(err == GRANARY_EFULL || err == GRANARY_EIO);
     assert_absent(f, "graphs", "b");
     assert_entry(f, "graphs", "a", "1", 1);
     assert_int_equal(put(f, "graphs", "c", "2", STATE_ANY, NULL), GRANARY_OK);
-    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
     assert_entry(f, "graphs", "c", "2", 1);
     free(large);
+}
+
+/* All with a prefix, none beside it, bytes of 0xff included. */
+static void
+delete_all_takes_a_prefix(void **state)
+{
+    struct fixture *f = *state;
+
+    for (const char *const *key = (const char *const[]){"a", "ab", "ab\xff", "ab\xff\xff", "abc", "ac", "b", NULL};
+         *key != NULL; key++) {
+        assert_int_equal(put(f, "events", *key, "1", STATE_ANY, NULL), GRANARY_OK);
+    }
+    assert_int_equal(put(f, "graphs", "ab", "1", STATE_ANY, NULL), GRANARY_OK);
+    assert_int_equal(f->ops->delete_all(f->self, "events", "ab\xff", 3), GRANARY_OK);
+    assert_absent(f, "events", "ab\xff");
+    assert_absent(f, "events", "ab\xff\xff");
+    assert_entry(f, "events", "abc", "1", 1);
+    assert_int_equal(f->ops->delete_all(f->self, "events", "ab", 2), GRANARY_OK);
+    assert_absent(f, "events", "ab");
+    assert_absent(f, "events", "abc");
+    assert_int_equal(f->ops->delete_all(f->self, "events", "\xff", 1), GRANARY_OK);
+    assert_int_equal(f->ops->delete_all(f->self, "events", "", 0), GRANARY_EINVAL);
+    assert_entry(f, "events", "a", "1", 1);
+    assert_entry(f, "events", "ac", "1", 1);
+    assert_entry(f, "events", "b", "1", 1);
+    assert_entry(f, "graphs", "ab", "1", 1);
+    assert_int_equal(f->ops->commit(f->self, false), GRANARY_OK);
+    assert_entry(f, "events", "b", "1", 1);
+}
+
+/* Fences of a name only grow, whoever takes it. */
+static void
+locks_have_fences(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t fence = 77;
+
+    assert_int_equal(state_fence(f->ops, f->self, "scheduler", &fence), GRANARY_OK);
+    assert_int_equal(fence, 0);
+    assert_int_equal(state_lock(f->ops, f->self, "scheduler", "process 1", &fence), GRANARY_OK);
+    assert_int_equal(fence, 1);
+    assert_int_equal(state_lock(f->ops, f->self, "scheduler", "process 2", &fence), GRANARY_OK);
+    assert_int_equal(fence, 2);
+    assert_int_equal(state_lock(f->ops, f->self, "other", "process 2", &fence), GRANARY_OK);
+    assert_int_equal(state_fence(f->ops, f->self, "scheduler", &fence), GRANARY_OK);
+    assert_int_equal(fence, 2);
 }
 
 static void
@@ -439,6 +485,8 @@ main(void)
         BOTH(put_txn_is_all_or_nothing),
         BOTH(mv_and_delete),
         BOTH(many_entries),
+        BOTH(delete_all_takes_a_prefix),
+        BOTH(locks_have_fences),
         FILE_ONLY(committed_is_kept_and_the_rest_is_not),
         FILE_ONLY(other_schema_is_refused_with_a_remedy),
         FILE_ONLY(damage_is_told),

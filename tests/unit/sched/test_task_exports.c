@@ -192,6 +192,7 @@ a_restart_binds_the_same_version(void **state)
     restore_library(rig, V2, 4, false);
     manager_restore_library(rig->manager, "garbage", 7); /* passed over */
     submission.key = (char *)(uintptr_t) "k";
+    submission.serial = 1;
     submission.session = (char *)(uintptr_t) "s";
     submission.graph = build_graph(LINES("!a call function=a@" V1 ":f"));
     bytes = packed(&submission.base, &size);
@@ -200,6 +201,7 @@ a_restart_binds_the_same_version(void **state)
     granary__graph__free_unpacked(submission.graph, NULL);
     assert_int_equal(manager_restore_start(rig->manager), 1);
     manager_executor_joined(rig->manager, 1, 0, 1001);
+    manager_claims_end(rig->manager);
     turn(rig);
     assert_string_equal(rig->exported, "1:a.3 1:a.4 ");
     assert_string_equal(rig->freed, "");
