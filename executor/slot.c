@@ -4,12 +4,25 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "executor/topology.h"
 #include "executor/worker.h"
+
+/* When the machine is out of memory it is rather user code that goes than the store. */
+static void
+prefer_as_victim(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)!write(fd, "500", 3);
+        (void)close(fd);
+    }
+}
 
 /* Before memory is touched and threads start. */
 static granary_err
@@ -25,6 +38,7 @@ settle(const struct slot_options *options)
     }
     (void)signal(SIGPIPE, SIG_IGN);
     topology_pin(options->node);
+    prefer_as_victim();
     /* Chunks come and go: keep their pages warm instead of asking the kernel for fresh ones each time. */
     (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
     (void)mallopt(M_TRIM_THRESHOLD, 256 << 20);

@@ -7,10 +7,8 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "data/arrow.h"
-#include "kernel/kernel.h"
-
-/* How long a result waits for room in a full store before the subtask fails, to be tried again. */
-#define ROOM_MS 60000
+#include "executor/answer.h"
+#include "executor/call.h"
 
 /* An object the subtask reads. */
 struct input {
@@ -19,6 +17,7 @@ struct input {
 };
 
 struct run {
+    struct host *host;
     granary_client *client;
     const Granary__Subtask *subtask;
     Granary__Done *done;
@@ -27,7 +26,10 @@ struct run {
     size_t input_count;
     bool leased;
     struct gr_value **values; /* values[op][output] */
-    size_t answers_room;
+    granary_view *kept;       /* results of user code that later operators read, leased */
+    size_t kept_count;
+    struct gr_buf tail; /* what user code printed before it failed */
+    int64_t store_ns;
     bool store_lost;
 };
 
@@ -52,69 +54,6 @@ store_failed(struct run *run, granary_err err)
 {
     run->store_lost = run->store_lost || err == GRANARY_EUNREACHABLE;
     return err;
-}
-
-/* ---- answers ---- */
-
-static bool
-append_bytes(ProtobufCBinaryData **list, size_t *count, const void *bytes, size_t size)
-{
-    ProtobufCBinaryData *grown = realloc(*list, (*count + 1) * sizeof *grown);
-    uint8_t *copy;
-
-    if (grown == NULL) {
-        return false;
-    }
-    *list = grown;
-    copy = malloc(size + 1);
-    if (copy == NULL) {
-        return false;
-    }
-    memcpy(copy, bytes, size);
-    grown[(*count)++] = (ProtobufCBinaryData){.data = copy, .len = size};
-    return true;
-}
-
-Granary__Done *
-subtask_answer(const Granary__Subtask *subtask, granary_err err, const char *message)
-{
-    Granary__Done *done = malloc(sizeof *done);
-
-    if (done == NULL) {
-        return NULL;
-    }
-    granary__done__init(done);
-    done->number = subtask->number;
-    done->attempt = subtask->attempt;
-    done->err = err;
-    if (message[0] != '\0' && (done->message = strdup(message)) == NULL) {
-        granary__done__free_unpacked(done, NULL);
-        return NULL;
-    }
-    return done;
-}
-
-/* The subtask failed in op (NULL: before any): the answer says so, and gives no outputs. */
-static granary_err
-answer_failure(struct run *run, granary_err err, const Granary__ChunkOp *op)
-{
-    Granary__Done *done;
-
-    if (op != NULL && op->node[0] != '\0') {
-        err = gr_fail_in(err, "node '%s' (%s)", op->node, op->op);
-    }
-    done = subtask_answer(run->subtask, err, granary_error_message());
-    if (done == NULL || (op != NULL && op->node[0] != '\0' && (done->node = strdup(op->node)) == NULL)) {
-        granary__done__free_unpacked(done, NULL);
-        return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
-    }
-    done->lost = run->done->lost;
-    done->n_lost = run->done->n_lost;
-    run->done->lost = NULL;
-    run->done->n_lost = 0;
-    granary__done__free_unpacked(run->done, NULL);
-    run->done = done;
-    return GRANARY_OK;
 }
 
 /* ---- inputs ---- */
@@ -183,7 +122,7 @@ inputs_failed(struct run *run, granary_err err, size_t failed)
     }
     for (size_t i = 0; i < run->input_count; i++) {
         if ((i == failed || !granary_object_contains(run->client, run->inputs[i].id)) &&
-            !append_bytes(&run->done->lost, &run->done->n_lost, run->inputs[i].id.bytes, GRANARY_ID_BYTES)) {
+            !answer_add_bytes(&run->done->lost, &run->done->n_lost, run->inputs[i].id.bytes, GRANARY_ID_BYTES)) {
             return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
         }
     }
@@ -220,6 +159,9 @@ lease_inputs(struct run *run)
     err = granary_object_get_many(run->client, ids, run->input_count, 0, run->views, &failed);
     free(ids);
     run->leased = err == GRANARY_OK;
+    for (size_t i = 0; i < run->input_count && run->leased; i++) {
+        run->done->in_bytes += run->views[i].data_size;
+    }
     return run->leased ? GRANARY_OK : inputs_failed(run, err, failed);
 }
 
@@ -289,51 +231,19 @@ seal_value(struct run *run, const struct gr_value *value, granary_id id, uint64_
     return err == GRANARY_EEXIST ? GRANARY_OK : store_failed(run, err);
 }
 
+/* sealed: those that are objects already; NULL: none */
 static granary_err
-add_output(struct run *run, const struct gr_value *value, const ProtobufCBinaryData *id, uint64_t size)
+keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values, const bool *sealed)
 {
-    Granary__Done *done = run->done;
-    Granary__Output *output = malloc(sizeof *output);
-    Granary__Output **grown = realloc(done->outputs, (done->n_outputs + 1) * sizeof *grown);
-
-    if (grown != NULL) {
-        done->outputs = grown;
-    }
-    if (output == NULL || grown == NULL) {
-        free(output);
-        return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
-    }
-    granary__output__init(output);
-    grown[done->n_outputs++] = output; /* freed with done from here on */
-    output->bytes = size;
-    output->rows = value->kind == GR_VALUE_FRAME ? value->frame->rows : -1;
-    output->id.data = malloc(id->len);
-    if (value->kind == GR_VALUE_TENSOR && value->tensor.view.dims > 0) {
-        output->shape = malloc((size_t)value->tensor.view.dims * sizeof *output->shape);
-        if (output->shape != NULL) {
-            output->n_shape = (size_t)value->tensor.view.dims;
-            memcpy(output->shape, value->tensor.view.shape, output->n_shape * sizeof *output->shape);
-        }
-    }
-    if (output->id.data == NULL ||
-        (value->kind == GR_VALUE_TENSOR && output->n_shape != (size_t)value->tensor.view.dims)) {
-        return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
-    }
-    memcpy(output->id.data, id->data, id->len);
-    output->id.len = id->len;
-    return GRANARY_OK;
-}
-
-static granary_err
-keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values)
-{
+    int64_t start = gr_now_ns();
     granary_err err = GRANARY_OK;
 
+    page_phase(&run->host->page, GR_PHASE_STORE);
     for (size_t i = 0; err == GRANARY_OK && i < op->n_outputs; i++) {
         uint64_t meta_size;
         uint64_t size;
 
-        if (op->outputs[i].len == 0) {
+        if (op->outputs[i].len == 0 || (sealed != NULL && sealed[i])) {
             continue;
         }
         size = measure(&values[i], &meta_size, &err);
@@ -341,9 +251,10 @@ keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value 
             err = seal_value(run, &values[i], id_of(&op->outputs[i]), size, meta_size);
         }
         if (err == GRANARY_OK) {
-            err = add_output(run, &values[i], &op->outputs[i], size);
+            err = answer_add_output(run->done, &values[i], &op->outputs[i], size);
         }
     }
+    run->store_ns += gr_now_ns() - start;
     return err;
 }
 
@@ -369,10 +280,113 @@ run_kernel(struct run *run, const Granary__ChunkOp *op, struct gr_value *inputs,
     }
     err = kernel(&call);
     if (err == GRANARY_OK && answer.size > 0 &&
-        !append_bytes(&run->done->inlines, &run->done->n_inlines, answer.bytes, answer.size)) {
+        !answer_add_bytes(&run->done->inlines, &run->done->n_inlines, answer.bytes, answer.size)) {
         err = gr_fail(GRANARY_ENOMEM, "no memory for an answer");
     }
     gr_buf_free(&answer);
+    return err;
+}
+
+static bool
+is_user_code(const Granary__ChunkOp *op)
+{
+    return strcmp(op->op, "call") == 0 || strcmp(op->op, "exec") == 0;
+}
+
+/* Whether an operator behind this one reads its output. */
+static bool
+is_read_later(const struct run *run, size_t position, size_t output)
+{
+    for (size_t o = position + 1; o < run->subtask->n_ops; o++) {
+        const Granary__ChunkOp *op = run->subtask->ops[o];
+
+        for (size_t i = 0; i < op->n_inputs; i++) {
+            if (!is_object(op->inputs[i]) && op->inputs[i]->op == position && op->inputs[i]->output == output) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What was sealed where it was made is read as any other object. */
+static granary_err
+read_back(struct run *run, const Granary__ChunkOp *op, size_t output, struct gr_value *ret_value)
+{
+    granary_view *kept = realloc(run->kept, (run->kept_count + 1) * sizeof *kept);
+    granary_view *view;
+    granary_err err;
+
+    if (kept == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a result");
+    }
+    run->kept = kept;
+    view = &kept[run->kept_count];
+    err = granary_object_get(run->client, id_of(&op->outputs[output]), 0, view);
+    if (err == GRANARY_OK) {
+        run->kept_count++;
+        value_of_bytes(view->data, view->data_size, view->meta, view->meta_size, ret_value);
+    }
+    return store_failed(run, err);
+}
+
+/* Operands are bytes for user code, whatever they contain. */
+static void
+find_operands(const struct run *run, const Granary__ChunkOp *op, struct operand *operands)
+{
+    for (size_t i = 0; i < op->n_inputs; i++) {
+        const Granary__Operand *operand = op->inputs[i];
+
+        if (is_object(operand)) {
+            operands[i].view = &run->views[find_input(run, id_of(&operand->object))];
+        } else {
+            operands[i].value = &run->values[operand->op][operand->output];
+        }
+    }
+}
+
+static granary_err
+run_user_code(struct run *run, size_t position)
+{
+    const Granary__ChunkOp *op = run->subtask->ops[position];
+    struct operand *operands = calloc(op->n_inputs + 1, sizeof *operands);
+    struct gr_value *outputs = calloc(op->n_outputs + 1, sizeof *outputs);
+    bool *sealed = calloc(op->n_outputs + 1, sizeof *sealed);
+    struct user_op user = {.host = run->host,
+                           .client = run->client,
+                           .subtask = run->subtask,
+                           .op = op,
+                           .inputs = operands,
+                           .outputs = outputs,
+                           .sealed = sealed,
+                           .done = run->done,
+                           .tail = &run->tail};
+    granary_err err = GRANARY_OK;
+
+    run->values[position] = outputs;
+    if (operands == NULL || outputs == NULL || sealed == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", op->n_inputs);
+        goto end;
+    }
+    find_operands(run, op, operands);
+    page_phase(&run->host->page, GR_PHASE_RUN);
+    err = strcmp(op->op, "exec") == 0 ? exec_run(&user) : call_run(&user);
+    run->store_ns += user.store_ns;
+    if (err == GRANARY_OK) {
+        err = keep_outputs(run, op, outputs, sealed);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < op->n_outputs; i++) {
+        if (sealed[i] && is_read_later(run, position, i)) {
+            err = read_back(run, op, i, &outputs[i]);
+        }
+    }
+    if (!run->done->user_failed) {
+        err = store_failed(run, err);
+    }
+
+end:
+    free(operands);
+    free(sealed);
     return err;
 }
 
@@ -395,6 +409,7 @@ run_op(struct run *run, size_t position)
     struct gr_value *outputs = calloc(op->n_outputs + 1, sizeof *outputs);
     granary_err err = GRANARY_OK;
 
+    page_phase(&run->host->page, GR_PHASE_RUN);
     run->values[position] = outputs;
     if (inputs == NULL || outputs == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", op->n_inputs);
@@ -420,7 +435,7 @@ run_op(struct run *run, size_t position)
         if (position + 1 == run->subtask->n_ops && are_owned(outputs, op->n_outputs)) {
             release_inputs(run);
         }
-        err = keep_outputs(run, op, outputs);
+        err = keep_outputs(run, op, outputs, NULL);
     }
     free(inputs);
     return err;
@@ -441,46 +456,54 @@ run_fini(struct run *run)
         gr_value_free(&run->inputs[i].value);
     }
     release_inputs(run);
+    granary_object_release_many(run->client, run->kept, run->kept_count);
+    gr_buf_free(&run->tail);
+    free(run->kept);
     free(run->inputs);
     free(run->views);
 }
 
 granary_err
-subtask_run(granary_client *client, const Granary__Subtask *subtask, Granary__Done **ret_done)
+subtask_run(struct host *host, granary_client *client, const Granary__Subtask *subtask, Granary__Done **ret_done)
 {
-    struct run run = {.client = client, .subtask = subtask};
+    struct run run = {.host = host, .client = client, .subtask = subtask};
     const Granary__ChunkOp *op = subtask->n_ops > 0 ? subtask->ops[0] : NULL;
     int64_t start = gr_now_ns();
     granary_err err;
 
-    run.done = subtask_answer(subtask, GRANARY_OK, "");
+    page_begin(&host->page, subtask->number, subtask->attempt, start);
+    run.done = answer_create(subtask, GRANARY_OK, "");
     run.values = calloc(subtask->n_ops + 1, sizeof *run.values);
     if (run.done == NULL || run.values == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "no memory for a subtask of %zu operators", subtask->n_ops);
         goto end;
     }
     err = collect_inputs(&run);
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK && run.input_count > 0) {
         err = lease_inputs(&run);
+        run.done->lease_ns = (uint64_t)(gr_now_ns() - start);
     }
     for (size_t o = 0; err == GRANARY_OK && o < subtask->n_ops; o++) {
         op = subtask->ops[o];
-        err = run_op(&run, o);
+        err = is_user_code(op) ? run_user_code(&run, o) : run_op(&run, o);
     }
     if (run.store_lost) {
         err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
     } else if (err != GRANARY_OK) {
-        err = answer_failure(&run, err, op);
+        err = answer_fail(run.done, err, op, &run.tail);
     }
 
 end:
     run_fini(&run);
+    page_end(&host->page);
     if (err != GRANARY_OK) {
         if (run.done != NULL) {
             granary__done__free_unpacked(run.done, NULL);
         }
         return err;
     }
+    run.done->started_ns = start;
+    run.done->store_ns = (uint64_t)run.store_ns;
     run.done->nanoseconds = (uint64_t)(gr_now_ns() - start);
     *ret_done = run.done;
     return GRANARY_OK;

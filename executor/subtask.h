@@ -2,6 +2,7 @@
 #ifndef EXECUTOR_SUBTASK_H
 #define EXECUTOR_SUBTASK_H
 
+#include "executor/host.h"
 #include "granary/store.h"
 #include "schema/granary.pb-c.h"
 
@@ -12,9 +13,7 @@
  * ret_done  *gives* the answer: granary__done__free_unpacked()
  * Errors    EUNREACHABLE the store is gone: this process has nothing to live for · ENOMEM no room for the answer
  */
-granary_err subtask_run(granary_client *client, const Granary__Subtask *subtask, Granary__Done **ret_done);
-
-/* An answer without outputs, for a subtask that was not run; message is copied. NULL: out of memory. */
-Granary__Done *subtask_answer(const Granary__Subtask *subtask, granary_err err, const char *message);
+granary_err
+subtask_run(struct host *host, granary_client *client, const Granary__Subtask *subtask, Granary__Done **ret_done);
 
 #endif

@@ -10,7 +10,9 @@
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
+#include "executor/answer.h"
 #include "executor/endpoint.h"
+#include "executor/host.h"
 #include "executor/sessions.h"
 #include "executor/subtask.h"
 #include "message/zmq.h"
@@ -31,6 +33,7 @@ struct worker {
     struct worker_options options;
     struct gr_instance instance;
     struct sessions sessions;
+    struct host host;
     struct gr_zmq_context *zmq;
     struct gr_zmq_socket *socket;
     uint32_t number; /* the scheduler's for us; 0: not registered */
@@ -48,6 +51,7 @@ struct worker {
     int poll_fd;         /* epoll: of the socket; -1 */
     bool die;
     bool replace; /* ... and have another process take the place */
+    bool leaving; /* by itself: takes nothing more, what is queued is run */
 };
 
 /* ---- to the scheduler ---- */
@@ -154,6 +158,7 @@ send_answers(struct worker *worker)
     message.version = GRANARY__VERSION__PROTOCOL;
     message.n_done = worker->answer_count;
     message.done = worker->answers;
+    message.draining = worker->leaving;
     err = send_message(worker, &message);
     while (err == GRANARY_EBUSY) { /* the scheduler is far behind: no use in running ahead */
         (void)usleep(10000);
@@ -206,7 +211,7 @@ cancel(struct worker *worker, uint64_t number)
 
     for (size_t i = 0; i < worker->count; i++) {
         if (queue[i]->number == number) {
-            Granary__Done *done = subtask_answer(queue[i], GRANARY_ECANCELLED, "cancelled before it started");
+            Granary__Done *done = answer_create(queue[i], GRANARY_ECANCELLED, "cancelled before it started");
 
             if (done == NULL) {
                 return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
@@ -255,12 +260,17 @@ handle(struct worker *worker, Granary__ToExecutor *message)
     }
     if (message->registered != 0) {
         worker->number = message->registered;
+        worker->host.number = message->registered;
         worker->looked_ns = gr_now_ns();
         (void)endpoint_look(worker->instance.pool_socket, &worker->endpoint);
         gr_log_debug("REGISTERED", "slot=%d number=%u", worker->options.slot, worker->number);
         if (worker->options.registered != NULL) {
             worker->options.registered(worker->options.context);
         }
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_exports; i++) {
+        err = libraries_add(&worker->host.libraries, message->exports[i]);
+        message->exports[i] = NULL; /* the host owns it */
     }
     for (size_t i = 0; err == GRANARY_OK && i < message->n_run; i++) {
         err = enqueue(worker, message->run[i]);
@@ -316,7 +326,7 @@ run_in_session(struct worker *worker, const Granary__Subtask *subtask, Granary__
     granary_err err = sessions_client(&worker->sessions, subtask->session, &client);
 
     if (err == GRANARY_OK) {
-        err = subtask_run(client, subtask, ret_done);
+        err = subtask_run(&worker->host, client, subtask, ret_done);
         if (err != GRANARY_EUNREACHABLE || !gr_client_is_over(client)) {
             return err;
         }
@@ -329,7 +339,7 @@ run_in_session(struct worker *worker, const Granary__Subtask *subtask, Granary__
     if (err == GRANARY_EUNREACHABLE) {
         return err;
     }
-    *ret_done = subtask_answer(subtask, err, granary_error_message()); /* such as too many clients: others are served */
+    *ret_done = answer_create(subtask, err, granary_error_message()); /* such as too many clients: others are served */
     return *ret_done == NULL ? gr_fail(GRANARY_ENOMEM, "no memory for an answer") : GRANARY_OK;
 }
 
@@ -358,6 +368,11 @@ run_next(struct worker *worker)
     if (err != GRANARY_OK) {
         return err;
     }
+    if (worker->host.worn_out && !worker->leaving) {
+        worker->leaving = true;
+        err = add_answer(worker, done);
+        return err == GRANARY_OK ? send_answers(worker) : err;
+    }
     now = gr_now_ns();
     if (done->nanoseconds > LONG_NS || now - worker->answered_ns > ANSWERS_NS) {
         err = add_answer(worker, done);
@@ -381,7 +396,10 @@ worker_run(struct worker *worker)
             continue;
         }
         err = send_answers(worker);
-        if (err == GRANARY_OK) {
+        if (worker->leaving) {
+            worker->die = true;
+            worker->replace = true;
+        } else if (err == GRANARY_OK) {
             sessions_drop_ended(&worker->sessions);
             (void)gr_zmq_wait(&worker->socket, 1, NULL, NULL, 0, LOOK_MS);
         }
@@ -514,6 +532,9 @@ worker_create(const struct worker_options *options, struct worker **ret_worker)
     if (err == GRANARY_OK) {
         err = sessions_client(&worker->sessions, NULL, &client);
     }
+    if (err == GRANARY_OK) {
+        err = host_create(&worker->host, options->instance, options->node, options->slot, options->pull);
+    }
     if (err == GRANARY_OK && (worker->zmq = gr_zmq_context_create(1)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "no ZeroMQ context");
     }
@@ -540,6 +561,7 @@ worker_destroy(struct worker *worker)
     gr_fd_close(&worker->poll_fd);
     gr_zmq_close(worker->socket);
     gr_zmq_context_destroy(worker->zmq);
+    host_destroy(&worker->host);
     sessions_fini(&worker->sessions);
     free(worker);
 }

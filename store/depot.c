@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/log.h"
+#include "contract/executor_page.h"
 #include "store/compact.h"
 #include "store/core.h"
 
@@ -76,6 +78,16 @@ depots_open(struct store *store, const struct store_options *options)
     return err;
 }
 
+/* What user code printed goes with the instance. */
+static void
+remove_logs(const struct depot *depot)
+{
+    char path[sizeof depot->dir + sizeof GR_LOGS];
+
+    (void)snprintf(path, sizeof path, "%s/" GR_LOGS, depot->dir);
+    gr_remove_tree(path);
+}
+
 void
 depots_close(struct store *store)
 {
@@ -85,6 +97,7 @@ depots_close(struct store *store)
         if (depot->ops != NULL) {
             if (!store->root.detached) {
                 depot->ops->clear(depot->self);
+                remove_logs(depot);
             }
             depot->ops->close(depot->self);
             depot->ops = NULL;

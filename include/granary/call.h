@@ -75,15 +75,16 @@ typedef struct granary_reusable_info {
 /* Declare a function and begin its definition; fields of granary_function_info may be given. */
 #define GRANARY_FUNCTION(function, ...)                                                                                \
     static granary_err function(granary_call *call);                                                                   \
-    GRANARY_EXPORTED extern const granary_function_info granary_function_##function;                                   \
-    const granary_function_info granary_function_##function = {                                                        \
+    extern const granary_function_info granary_function_##function;                                                    \
+    GRANARY_EXPORTED const granary_function_info granary_function_##function = {                                       \
         .abi = GRANARY_CALL_ABI, .name = #function, .run = function, __VA_ARGS__};                                     \
     static granary_err function(granary_call *call)
 
 /* Declare a reusable variable; fields of granary_reusable_info follow: .init = ... */
 #define GRANARY_REUSABLE(variable, ...)                                                                                \
-    GRANARY_EXPORTED extern const granary_reusable_info granary_reusable_##variable;                                   \
-    const granary_reusable_info granary_reusable_##variable = {.abi = GRANARY_CALL_ABI, .name = #variable, __VA_ARGS__}
+    extern const granary_reusable_info granary_reusable_##variable;                                                    \
+    GRANARY_EXPORTED const granary_reusable_info granary_reusable_##variable = {                                       \
+        .abi = GRANARY_CALL_ABI, .name = #variable, __VA_ARGS__}
 
 /* ---- inputs ---- */
 

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "contract/executor_page.h"
+#include "contract/shm.h"
 
 /* sun_path holds 108 bytes with its NUL; "/store.sock" is the longest name put below the directory. */
 #define RUNTIME_MAX (108 - (int)sizeof "/store.sock")
@@ -116,6 +119,45 @@ gr_instance_supervised(const struct gr_instance *instance)
     }
     free(text);
     return pid > 0 && kill((pid_t)pid, 0) == 0;
+}
+
+void
+gr_instance_logs(const struct gr_instance *instance, char ret_path[GR_LOGS_MAX])
+{
+    const char *own = strrchr(instance->spill_default, '/'); /* the last part is the same wherever it spills to */
+    char dir[sizeof((struct gr_root *)0)->spill_dir] = "";
+    char name[sizeof instance->shm_prefix + 8];
+    const char *last;
+    int fd;
+
+    (void)snprintf(name, sizeof name, "%sroot", instance->shm_prefix);
+    fd = shm_open(name, O_RDONLY | O_CLOEXEC, 0);
+    if (fd >= 0 && gr_pread_all(fd, dir, sizeof dir, offsetof(struct gr_root, spill_dir)) != GRANARY_OK) {
+        dir[0] = '\0';
+    }
+    gr_fd_close(&fd);
+    dir[sizeof dir - 1] = '\0';
+    last = strrchr(dir, '/');
+    if (last == NULL || strcmp(last, own) != 0) {
+        (void)snprintf(dir, sizeof dir, "%s", instance->spill_default);
+    }
+    (void)snprintf(ret_path, GR_LOGS_MAX, "%s/" GR_LOGS, dir);
+}
+
+void
+gr_log_folder(const char *graph_key, char ret_folder[GR_LOG_FOLDER_MAX])
+{
+    size_t length = strlen(graph_key);
+    bool plain = length > 0 && length < GR_LOG_FOLDER_MAX && graph_key[0] != '.';
+
+    for (size_t i = 0; i < length && plain; i++) {
+        plain = isalnum((unsigned char)graph_key[i]) || strchr("._-", graph_key[i]) != NULL;
+    }
+    if (plain) {
+        memcpy(ret_folder, graph_key, length + 1);
+    } else {
+        gr_hash128_format(graph_key, length, ret_folder);
+    }
 }
 
 int

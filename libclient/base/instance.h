@@ -9,6 +9,8 @@
  *   <runtime>/instance.json what `granary status` tells of it
  *   <runtime>/log/          supervisor.log, store.log, sched.log, pool.log
  *   <runtime>/state.db      the scheduler's state
+ *   <runtime>/executors/    one page an executor (contract/executor_page.h)
+ *   <spill directory>/logs/ what user code printed, see gr_instance_logs()
  *   shared memory           names begin with shm_prefix
  */
 #ifndef BASE_INSTANCE_H
@@ -38,6 +40,16 @@ granary_err gr_instance_resolve(const char *name, struct gr_instance *ret_instan
 
 /* Whether a supervisor watches over the instance, who starts a daemon again when it dies. */
 bool gr_instance_supervised(const struct gr_instance *instance);
+
+#define GR_LOGS_MAX 528 /* a path, and its NUL */
+
+/* Where what user code prints is kept: below the directory the store spills to. Nothing needs to exist. */
+void gr_instance_logs(const struct gr_instance *instance, char ret_path[GR_LOGS_MAX]);
+
+#define GR_LOG_FOLDER_MAX 33
+
+/* The folder of a graph's files below the logs: its key, or a hash of one that is no good name for a folder. */
+void gr_log_folder(const char *graph_key, char ret_folder[GR_LOG_FOLDER_MAX]);
 
 /* Unlink every shared-memory object whose name begins with the instance's prefix. Returns how many there were. */
 int gr_instance_sweep_shm(const struct gr_instance *instance);

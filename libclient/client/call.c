@@ -372,6 +372,20 @@ judge(const struct line *line, const struct pending *call)
                                           : gr_fail((granary_err)call->reply->err, "%s", call->reply->message);
 }
 
+/* Inside a subtask a wait for a graph could be one for itself: its slot would wait for work that waits for a slot. */
+static granary_err
+check_wait(const Granary__Request *request)
+{
+    bool waits = (request->body_case == GRANARY__REQUEST__BODY_WAIT && request->wait->timeout_ms != 0) ||
+                 (request->body_case == GRANARY__REQUEST__BODY_INFO && request->info->timeout_ms != 0) ||
+                 (request->body_case == GRANARY__REQUEST__BODY_STOP && request->stop->wait);
+
+    return waits && gr_client_in_call() != NULL
+               ? gr_fail(GRANARY_ESTATE, "a function must not wait for a graph: it would hold its slot meanwhile; "
+                                         "let the subtask go on as that graph with granary_call_go_on()")
+               : GRANARY_OK;
+}
+
 granary_err
 call(granary_client *client, Granary__Request *request, int timeout_ms, Granary__Reply **ret_reply)
 {
@@ -380,6 +394,9 @@ call(granary_client *client, Granary__Request *request, int timeout_ms, Granary_
     granary_err err = gr_client_check(client);
 
     *ret_reply = NULL;
+    if (err == GRANARY_OK) {
+        err = check_wait(request);
+    }
     if (err == GRANARY_OK) {
         err = gr_client_extension(client, line_create, line_destroy, &extension);
     }

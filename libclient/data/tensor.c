@@ -59,20 +59,32 @@ shape_bytes(granary_dtype dtype, int dims, const int64_t *shape, uint64_t *ret_b
     return true;
 }
 
-granary_err
-gr_tensor_alloc(granary_dtype dtype, int dims, const int64_t *shape, struct gr_tensor *ret_tensor)
+/* Errors: EINVAL */
+static granary_err
+set_shape(granary_tensor *tensor, int dims, const int64_t *shape)
 {
-    struct gr_tensor tensor = {.view = {.dtype = dtype, .dims = dims}};
-    uint64_t bytes;
-
     if (dims < 0 || dims > DIMS_MAX) {
         return gr_fail(GRANARY_EINVAL, "tensor: %d dimensions, at most %d are possible", dims, DIMS_MAX);
     }
     for (int i = 0; i < dims; i++) {
-        tensor.view.shape[i] = shape[i];
+        tensor->shape[i] = shape[i];
         if (shape[i] < 0) {
             return gr_fail(GRANARY_EINVAL, "tensor: dimension %d has %lld elements", i, (long long)shape[i]);
         }
+    }
+    tensor->dims = dims;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_tensor_alloc(granary_dtype dtype, int dims, const int64_t *shape, struct gr_tensor *ret_tensor)
+{
+    struct gr_tensor tensor = {.view = {.dtype = dtype}};
+    granary_err err = set_shape(&tensor.view, dims, shape);
+    uint64_t bytes;
+
+    if (err != GRANARY_OK) {
+        return err;
     }
     if (!shape_bytes(dtype, dims, shape, &bytes) || (tensor.owned = gr_data_alloc(bytes)) == NULL) {
         return gr_fail(GRANARY_ENOMEM, "tensor of %d dimensions: out of memory", dims);
@@ -127,16 +139,48 @@ gr_npy_measure(const granary_tensor *tensor)
     return npy_header(tensor, header) + (uint64_t)gr_tensor_elements(tensor) * element_size(tensor->dtype);
 }
 
-void
-gr_npy_write(const granary_tensor *tensor, void *data)
+granary_err
+gr_npy_plan(granary_dtype dtype, int dims, const int64_t *shape, granary_tensor *ret_tensor)
+{
+    granary_tensor tensor = {.dtype = dtype};
+    granary_err err = set_shape(&tensor, dims, shape);
+    bool known = false;
+    uint64_t bytes;
+
+    for (size_t i = 0; i < NPY_TYPES; i++) {
+        known = known || npy_types[i].dtype == dtype;
+    }
+    if (err == GRANARY_OK && !known) {
+        err = gr_fail(GRANARY_EINVAL, "tensor: of bool, int32, int64, float32 or float64, not of %s",
+                      granary_dtype_name(dtype));
+    }
+    if (err == GRANARY_OK && !shape_bytes(dtype, dims, shape, &bytes)) {
+        err = gr_fail(GRANARY_EFULL, "tensor of %d dimensions: larger than any memory", dims);
+    }
+    if (err == GRANARY_OK) {
+        *ret_tensor = tensor;
+    }
+    return err;
+}
+
+void *
+gr_npy_begin(const granary_tensor *tensor, void *data)
 {
     char header[HEADER_MAX];
     size_t head = npy_header(tensor, header);
-    size_t size = (size_t)gr_tensor_elements(tensor) * element_size(tensor->dtype);
 
     memcpy(data, header, head);
+    return (char *)data + head;
+}
+
+void
+gr_npy_write(const granary_tensor *tensor, void *data)
+{
+    size_t size = (size_t)gr_tensor_elements(tensor) * element_size(tensor->dtype);
+    void *values = gr_npy_begin(tensor, data);
+
     if (size > 0) {
-        memcpy((char *)data + head, tensor->values, size);
+        memcpy(values, tensor->values, size);
     }
 }
 

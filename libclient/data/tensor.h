@@ -23,6 +23,10 @@ void gr_npy_write(const granary_tensor *tensor, void *data);
  * begin. data_size: of the whole file. */
 granary_err
 gr_npy_head(const void *head, uint64_t head_size, uint64_t data_size, granary_tensor *ret_tensor, uint64_t *ret_values);
+/* A tensor without values, to be measured. Errors: EINVAL dimensions, or a dtype NPY files are not made of · EFULL */
+granary_err gr_npy_plan(granary_dtype dtype, int dims, const int64_t *shape, granary_tensor *ret_tensor);
+/* Write what stands before the values of a tensor that was measured. Returns where they go. */
+void *gr_npy_begin(const granary_tensor *tensor, void *data);
 /* Read in place. Errors: ETYPE no NPY file · EUNSUPPORTED dtype, Fortran order · ECORRUPT */
 granary_err gr_npy_read(const void *data, uint64_t data_size, granary_tensor *ret_tensor);
 

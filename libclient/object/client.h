@@ -202,6 +202,9 @@ client_is_strict(const granary_client *client)
     return (client->control->flags & GR_CONTROL_STRICT) != 0;
 }
 
+/* Tell whom it may concern that this thread waits for an object; NULL: no longer. See gr_client_set_in_call(). */
+void client_waits(const granary_id *id);
+
 /* An id as text for a message, in the thread's own buffer: valid until the thread's next call. */
 const char *id_text(granary_id id);
 

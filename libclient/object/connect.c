@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "object/client.h"
+#include "object/object.h"
 
 #define RETRY_MS     10
 #define RECONNECT_MS 10000
@@ -45,6 +46,28 @@ gr_client_check(const granary_client *client)
     return client_is_ours(client)
                ? GRANARY_OK
                : gr_fail(GRANARY_EFORKED, "this client was opened before fork(): connect again in the child");
+}
+
+static _Thread_local const struct gr_in_call *client_in_call;
+
+void
+gr_client_set_in_call(const struct gr_in_call *in_call)
+{
+    client_in_call = in_call;
+}
+
+const struct gr_in_call *
+gr_client_in_call(void)
+{
+    return client_in_call;
+}
+
+void
+client_waits(const granary_id *id)
+{
+    if (client_in_call != NULL) {
+        client_in_call->waits(client_in_call->context, id);
+    }
 }
 
 static void

@@ -370,6 +370,9 @@ lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns
     granary_err err;
 
     wait_for(client, &waiting, id);
+    if (!once) {
+        client_waits(&id);
+    }
     /* Announced before the word is read: the store either sees the sleeper, or has bumped the word already. */
     atomic_fetch_add(&client->page->waiting, 1);
     do {
@@ -388,5 +391,8 @@ lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns
         }
     } while (err == GRANARY_OK && result != LEASE_HELD);
     atomic_fetch_sub(&client->page->waiting, 1);
+    if (!once) {
+        client_waits(NULL);
+    }
     return err;
 }

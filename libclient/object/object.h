@@ -28,6 +28,19 @@ bool gr_client_was_deleted(granary_client *client, granary_id id);
 granary_err gr_client_check(const granary_client *client);
 
 /*
+ * What the calling thread is inside of: an executor sets it around user code. NULL: it is inside of nothing.
+ *
+ * waits  called when the thread begins to wait for an object that is not there, and with NULL when it waits no more
+ */
+struct gr_in_call {
+    void (*waits)(void *context, const granary_id *id);
+    void *context;
+};
+/* Borrowed until it is set to NULL. */
+void gr_client_set_in_call(const struct gr_in_call *in_call);
+const struct gr_in_call *gr_client_in_call(void);
+
+/*
  * What the room above hangs on a client: made by create() at the first call, handed out by every call, and destroyed by
  * granary_disconnect() before the connection closes. One kind per client.
  *

@@ -86,6 +86,18 @@ sleep_until(const struct wait *wait, int64_t deadline_ns)
     gr_futex_wait_many(futexes, count, deadline_ns);
 }
 
+/* Whoever looks on is told of the first that is missing. */
+static void
+tell_missing(const struct wait *wait)
+{
+    size_t i = 0;
+
+    while (i < wait->count && wait->there[i]) {
+        i++;
+    }
+    client_waits(i < wait->count ? &wait->ids[i] : NULL);
+}
+
 /* Errors: ETIMEDOUT · EUNREACHABLE */
 static granary_err
 wait_until(struct wait *wait, size_t least, int64_t deadline_ns)
@@ -113,6 +125,7 @@ wait_until(struct wait *wait, size_t least, int64_t deadline_ns)
             return err;
         }
         whole_ns = whole ? now_ns + ALIVE_CHECK_NS : whole_ns;
+        tell_missing(wait);
         sleep_until(wait, deadline_ns < whole_ns ? deadline_ns : whole_ns);
     }
 }
@@ -147,6 +160,7 @@ granary_object_wait(granary_client *client, const granary_id *ids, size_t count,
     /* Announced before the words are read: the store either sees the sleeper, or has bumped them already. */
     atomic_fetch_add(&client->page->waiting, 1);
     err = wait_until(wait, least, gr_deadline_ns(timeout_ms));
+    client_waits(NULL);
     atomic_fetch_sub(&client->page->waiting, 1);
     if (ret_there != NULL) {
         memcpy(ret_there, wait->there, count * sizeof *wait->there);

@@ -13,14 +13,15 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "contract/executor_page.h"
 #include "daemons.h"
 #include "spill/spill.h"
 
 /* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory.
  */
-static const char *const runtime_files[] = {"store.sock", "sched.sock",   "pool.sock",    "instance.json",
-                                            "log",        "state.db-shm", "state.db-wal", "state.db",
-                                            "store.lock", "sched.lock",   LEFTOVERS_LOCK};
+static const char *const runtime_files[] = {"store.sock", "sched.sock",   "pool.sock",       "instance.json",
+                                            "log",        "state.db-shm", "state.db-wal",    "state.db",
+                                            "store.lock", "sched.lock",   GR_EXECUTOR_PAGES, LEFTOVERS_LOCK};
 
 granary_err
 leftovers_check_directory(const struct gr_instance *instance)
@@ -81,6 +82,8 @@ leftovers_sweep(const struct gr_instance *instance)
 {
     char path[PATH_MAX];
 
+    gr_instance_logs(instance, path);
+    gr_remove_tree(path);
     (void)gr_instance_sweep_shm(instance);
     level_clear_directory(instance->spill_default);
     (void)rmdir(instance->spill_default); /* stays when persistent objects are in it */

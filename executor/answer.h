@@ -1,0 +1,32 @@
+/* The answer to a subtask, as it grows. */
+#ifndef EXECUTOR_ANSWER_H
+#define EXECUTOR_ANSWER_H
+
+#include <stdbool.h>
+
+#include "kernel/kernel.h"
+#include "schema/granary.pb-c.h"
+
+/* An answer without outputs; message is copied. NULL: out of memory. */
+Granary__Done *answer_create(const Granary__Subtask *subtask, granary_err err, const char *message);
+
+/* Bytes added to a list of the answer; false: out of memory. */
+bool answer_add_bytes(ProtobufCBinaryData **list, size_t *count, const void *bytes, size_t size);
+
+/* A text of the answer, copied, instead of what it was; false: out of memory. */
+bool answer_set_text(char **text, const char *value);
+
+/* An output that became an object, of size bytes. Errors: ENOMEM */
+granary_err
+answer_add_output(Granary__Done *done, const struct gr_value *value, const ProtobufCBinaryData *id, uint64_t size);
+
+/*
+ * It failed after all, in an operator (NULL: before any): err with the thread's message, and no outputs. What was found
+ * out about its inputs and its log stays.
+ *
+ * tail    what user code printed last, told behind the message; may be NULL or empty
+ * Errors  ENOMEM
+ */
+granary_err answer_fail(Granary__Done *done, granary_err err, const Granary__ChunkOp *op, const struct gr_buf *tail);
+
+#endif

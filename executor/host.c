@@ -1,0 +1,44 @@
+#include "executor/host.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+granary_err
+host_create(struct host *host, const char *instance, int node, int slot, bool embedded)
+{
+    granary_err err;
+    cpu_set_t cpus;
+
+    *host = (struct host){.guard = {.directory = -1}, .embedded = embedded, .node = node, .cpus = 1};
+    libraries_init(&host->libraries);
+    CPU_ZERO(&cpus);
+    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
+        host->cpus = CPU_COUNT(&cpus);
+    }
+    err = gr_instance_resolve(instance, &host->instance);
+    if (err == GRANARY_OK) {
+        capture_init(&host->capture, &host->instance);
+    }
+    if (err == GRANARY_OK && !embedded) {
+        /* What was printed before a crash should be in the file. */
+        (void)setvbuf(stdout, NULL, _IOLBF, 0);
+        err = guard_create(&host->guard);
+    }
+    return err == GRANARY_OK ? page_create(&host->page, &host->instance, node, slot) : err;
+}
+
+void
+host_destroy(struct host *host)
+{
+    if (host->cpus == 0) { /* it was never made */
+        return;
+    }
+    reusables_fini(&host->reusables);
+    libraries_fini(&host->libraries);
+    if (!host->embedded) {
+        guard_destroy(&host->guard);
+    }
+    page_destroy(&host->page);
+}

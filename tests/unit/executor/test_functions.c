@@ -1,0 +1,712 @@
+/* Functions of libraries and programs in a real executor on a real store: results, errors, faults. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "contract/executor_page.h"
+#include "data/arrow.h"
+#include "unit/executor/function_fixture.h"
+
+static struct function_test test;
+static char good[33];
+
+static int
+start(void **state)
+{
+    (void)state;
+    (void)function_test_start(&test);
+    function_export(&test, "good", "good", good);
+    return 0;
+}
+
+static int
+stop(void **state)
+{
+    (void)state;
+    return function_test_stop(&test);
+}
+
+/* A new executor is told of everything again. */
+static void
+export_again(void)
+{
+    function_export(&test, "good", "good", good);
+}
+
+static Granary__ChunkOp *
+call_good(const char *function)
+{
+    return call_new("good", good, function);
+}
+
+static granary_frame *
+get_frame(granary_id id, granary_view *ret_view)
+{
+    granary_frame *frame;
+
+    assert_int_equal(granary_object_get(test.client, id, 0, ret_view), GRANARY_OK);
+    assert_int_equal(gr_arrow_read(ret_view->data, ret_view->data_size, ret_view->meta, ret_view->meta_size, &frame),
+                     GRANARY_OK);
+    return frame;
+}
+
+/* ---- frames, tensors, bytes ---- */
+
+/* A new column by a function and by an operator of granary's own gives the same bytes. */
+static void
+a_new_column_is_as_a_kernel_makes_it(void **state)
+{
+    static char name[] = "half", text[] = "`fare` / 2";
+    const granary_id fares = function_fares(&test);
+    granary_id ids[2] = {granary_id_random(), granary_id_random()};
+    Granary__ChunkOp *ops[2] = {call_good("halve"), op_new("assign")};
+    granary_view views[2];
+    Granary__Done *done;
+
+    (void)state;
+    op_attr(ops[1], gr_attr_new_map("columns", (char *[]){name}, (char *[]){text}, 1));
+    for (int i = 0; i < 2; i++) {
+        op_input(ops[i], fares);
+        op_output(ops[i], &ids[i]);
+    }
+    done = function_run(&test, ops, 2, GRANARY_OK);
+    assert_int_equal(done->n_outputs, 2);
+    assert_int_equal(done->outputs[0]->rows, 3);
+    assert_true(done->in_bytes > 0 && done->started_ns > 0 && done->peak_bytes > 0);
+    assert_true(done->lease_ns + done->store_ns <= done->nanoseconds);
+    assert_string_equal(done->log, "");
+    granary__done__free_unpacked(done, NULL);
+    assert_null(function_log(&test));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(granary_object_get(test.client, ids[i], 0, &views[i]), GRANARY_OK);
+    }
+    assert_int_equal(views[0].data_size, views[1].data_size);
+    assert_memory_equal(views[0].data, views[1].data, views[1].data_size);
+    assert_int_equal(views[0].meta_size, views[1].meta_size);
+    assert_memory_equal(views[0].meta, views[1].meta, views[1].meta_size);
+    granary_object_release_many(test.client, views, 2);
+}
+
+static void
+columns_are_replaced_and_rows_chosen(void **state)
+{
+    static const int64_t fares_want[] = {2, 8};
+    granary_id id = granary_id_random();
+    Granary__ChunkOp *op = call_good("reshape");
+    granary_frame *frame;
+    granary_view view;
+    const granary_column *names;
+
+    (void)state;
+    op_input(op, function_fares(&test));
+    call_params(op, "least", "2.0", NULL);
+    op_output(op, &id);
+    granary__done__free_unpacked(function_run(&test, &op, 1, GRANARY_OK), NULL);
+    frame = get_frame(id, &view);
+    assert_int_equal(frame->rows, 2);
+    assert_int_equal(frame->count, 2);
+    assert_string_equal(frame->columns[0].view.name, "fare");
+    assert_int_equal(frame->columns[0].view.dtype, GRANARY_INT64);
+    assert_memory_equal(frame->columns[0].view.values, fares_want, sizeof fares_want);
+    names = &frame->columns[1].view;
+    assert_string_equal(names->name, "name");
+    assert_int_equal(names->offsets[2], 3);
+    assert_memory_equal(names->values,
+                        "\xc3\xa9"
+                        "c",
+                        3);
+    gr_frame_destroy(frame);
+    granary_object_release(test.client, &view);
+}
+
+/* Frames come and go between operators of one subtask without becoming objects. */
+static void
+functions_stand_among_operators(void **state)
+{
+    static char name[] = "half";
+    char *const names[] = {name};
+    static const double want[] = {0.5, 1.25, 4};
+    granary_id id = granary_id_random();
+    Granary__ChunkOp *ops[4] = {op_new("concat"), call_good("halve"), op_new("select"), call_good("sizes")};
+    Granary__Done *done;
+    granary_frame *frame;
+    granary_view view;
+
+    (void)state;
+    op_input(ops[0], function_fares(&test));
+    op_output(ops[0], NULL);
+    op_input_local(ops[1], 0, 0);
+    op_output(ops[1], NULL);
+    op_attr(ops[2], gr_attr_new_strings("columns", names, 1));
+    op_input_local(ops[2], 1, 0);
+    op_output(ops[2], &id);
+    op_input_local(ops[3], 2, 0);
+    op_output(ops[3], NULL);
+    done = function_run(&test, ops, 4, GRANARY_OK);
+    assert_int_equal(done->n_outputs, 1);
+    granary__done__free_unpacked(done, NULL);
+    frame = get_frame(id, &view);
+    assert_memory_equal(frame->columns[0].view.values, want, sizeof want);
+    gr_frame_destroy(frame);
+    granary_object_release(test.client, &view);
+}
+
+/* ... and what a function sealed is read by a later operator. */
+static void
+outputs_are_told_with_their_shape(void **state)
+{
+    granary_id ids[2] = {granary_id_random(), granary_id_random()};
+    Granary__ChunkOp *ops[2] = {call_good("from_nothing"), op_new("map")};
+    granary_id doubled = granary_id_random();
+    granary_tensor tensor;
+    Granary__Done *done;
+    granary_view view;
+
+    (void)state;
+    op_output(ops[0], &ids[0]);
+    op_output(ops[0], &ids[1]);
+    op_attr(ops[1], gr_attr_new_string("function", "add"));
+    op_input_local(ops[1], 0, 1);
+    op_input_local(ops[1], 0, 1);
+    op_output(ops[1], &doubled);
+    done = function_run(&test, ops, 2, GRANARY_OK);
+    assert_int_equal(done->n_outputs, 3);
+    assert_int_equal(done->outputs[0]->n_shape + done->outputs[1]->n_shape, 2); /* in whatever order they were sealed */
+    granary__done__free_unpacked(done, NULL);
+    assert_int_equal(granary_object_get(test.client, doubled, 0, &view), GRANARY_OK);
+    assert_int_equal(gr_npy_read(view.data, view.data_size, &tensor), GRANARY_OK);
+    assert_int_equal(tensor.dims, 2);
+    assert_int_equal(tensor.shape[1], 3);
+    assert_true(((const double *)tensor.values)[5] == 10);
+    granary_object_release(test.client, &view);
+}
+
+static void
+an_earlier_attempt_does_not_matter(void **state)
+{
+    granary_id ids[2] = {granary_id_random(), granary_id_random()};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        Granary__ChunkOp *op = call_good("from_nothing");
+        Granary__Done *done;
+
+        op_output(op, &ids[0]);
+        op_output(op, &ids[1]);
+        done = function_run(&test, &op, 1, GRANARY_OK);
+        assert_int_equal(done->n_outputs, 2);
+        granary__done__free_unpacked(done, NULL);
+    }
+}
+
+static void
+columns_the_graph_promises_are_checked(void **state)
+{
+    static char fare[] = "fare", half[] = "half", integers[] = "int64", reals[] = "float64";
+    char *names[] = {fare, half};
+    Granary__ChunkOp *op = call_good("halve");
+    granary_id id = granary_id_random();
+
+    (void)state;
+    op_input(op, function_fares(&test));
+    op_attr(op, gr_attr_new_map("columns", names, (char *[]){reals, integers}, 2));
+    op_output(op, &id);
+    function_expect_failure(&test, op, GRANARY_ETYPE, true, "column 'half' of float64; the graph says int64");
+    assert_false(granary_object_contains(test.client, id));
+    op = call_good("halve");
+    op_input(op, function_fares(&test));
+    op_attr(op, gr_attr_new_map("columns", names, (char *[]){reals}, 1));
+    op_output(op, &id);
+    function_expect_failure(&test, op, GRANARY_ETYPE, true, "gives 2 columns; the graph says 1");
+}
+
+static void
+context_and_parameters_are_told(void **state)
+{
+    Granary__ChunkOp *op = call_good("describe");
+    char want[128];
+
+    (void)state;
+    op_attr(op, gr_attr_new_int("index", 3));
+    op_attr(op, gr_attr_new_int("count", 9));
+    call_params(op, "n", "42", NULL);
+    (void)snprintf(want, sizeof want, "1 default graph node describe %u 1 3/9 42 fallback", (unsigned)test.number + 1);
+    function_expect(&test, op, want);
+    op = call_good("describe");
+    call_params(op, "n", "4x", NULL);
+    op_output(op, &(granary_id){.bytes = {3}});
+    function_expect_failure(&test, op, GRANARY_EINVAL, true, "parameter 'n' is '4x'");
+}
+
+static void
+versions_live_side_by_side(void **state)
+{
+    static const char *const files[] = {"good", "good_2", "good_linked"};
+    char versions[3][33];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        function_export(&test, "good", files[i], versions[i]);
+    }
+    for (int i = 0; i < 6; i++) {
+        Granary__ChunkOp *op = call_new("good", versions[i % 3], "from_nothing");
+        granary_id ids[2] = {granary_id_random(), granary_id_random()};
+        granary_frame *frame;
+        granary_view view;
+
+        op_output(op, &ids[0]);
+        op_output(op, &ids[1]);
+        granary__done__free_unpacked(function_run(&test, &op, 1, GRANARY_OK), NULL);
+        frame = get_frame(ids[0], &view);
+        assert_int_equal(((const int64_t *)frame->columns[0].view.values)[1], i % 3 + 1);
+        gr_frame_destroy(frame);
+        granary_object_release(test.client, &view);
+    }
+}
+
+/* ---- failures ---- */
+
+static void
+failures_say_what_and_what_was_printed_last(void **state)
+{
+    Granary__ChunkOp *op = call_good("fails");
+    Granary__Done *done;
+    char *log;
+
+    (void)state;
+    op_output(op, &(granary_id){.bytes = {1}});
+    done = function_run(&test, &op, 1, GRANARY_EBUSY);
+    assert_string_equal(done->message, "node 'node' (call): gave up after 3\nlast output:\nit is printed\nand told\n");
+    assert_true(done->user_failed);
+    assert_int_equal(done->log_bytes, strlen("it is printed\nand told\n"));
+    log = function_log(&test);
+    assert_string_equal(log, "it is printed\nand told\n");
+    free(log);
+    granary__done__free_unpacked(done, NULL);
+
+    op = call_good("returns");
+    call_params(op, "err", "-7", NULL);
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_expect_failure(&test, op, GRANARY_EPERM, true, "function 'returns' returned EPERM");
+    op = call_good("returns");
+    call_params(op, "err", "12", NULL);
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_expect_failure(&test, op, GRANARY_EFAILED, true, "function 'returns' returned 12");
+    op = call_good("gives_nothing");
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_expect_failure(&test, op, GRANARY_EFAILED, true, "gave no output 0");
+    op = call_good("halve");
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_expect_failure(&test, op, GRANARY_EINVAL, true, "takes 1 to 1 inputs, not 0");
+    op = call_good("sizes");
+    function_expect_failure(&test, op, GRANARY_EINVAL, true, "has 1 outputs, not 0");
+}
+
+static void
+libraries_that_cannot_be_used_are_told(void **state)
+{
+    char version[33];
+    size_t size;
+    char *bytes = function_file("bad", &size);
+
+    (void)state;
+    function_export_bytes(&test, "bad", bytes, size, version);
+    function_expect_failure(&test, call_new("bad", version, "missing"), GRANARY_ENOENT, true,
+                            "library 'bad' has no function 'missing'");
+    function_expect_failure(&test, call_new("bad", version, "plain"), GRANARY_EINVAL, true,
+                            "does not declare it: define it with GRANARY_FUNCTION(plain)");
+    function_expect_failure(&test, call_new("bad", version, "future"), GRANARY_EVERSION, true, "version 99");
+    function_expect_failure(&test, call_new("bad", good, "fine"), GRANARY_ENOENT, false, "not exported");
+
+    ((Elf64_Ehdr *)(uintptr_t)bytes)->e_machine = EM_68K;
+    function_export_bytes(&test, "bad", bytes, size, version);
+    function_expect_failure(&test, call_new("bad", version, "fine"), GRANARY_EINVAL, true, "cannot be loaded");
+    function_export_bytes(&test, "bad", bytes, 100, version);
+    function_expect_failure(&test, call_new("bad", version, "fine"), GRANARY_EINVAL, true, "cannot be loaded");
+    free(bytes);
+    function_export(&test, "bad", "bad_symbol", version);
+    function_expect_failure(&test, call_new("bad", version, "fine"), GRANARY_EINVAL, true, "nobody_has_this");
+}
+
+static void
+long_output_is_cut(void **state)
+{
+    Granary__ChunkOp *op = call_good("talks");
+    Granary__Done *done;
+    char *log;
+
+    (void)state;
+    call_params(op, "bytes", "20000000", NULL);
+    op_output(op, &(granary_id){.bytes = {1}});
+    done = function_run(&test, &op, 1, GRANARY_EINVAL); /* it asks for its output wrongly */
+    assert_true(done->log_bytes <= 16 << 20);
+    assert_non_null(strstr(done->message, "the rest is not kept"));
+    granary__done__free_unpacked(done, NULL);
+    log = function_log(&test);
+    assert_non_null(log);
+    free(log);
+}
+
+static void
+what_a_function_disturbs_is_put_back(void **state)
+{
+    char want[256];
+
+    (void)state;
+    function_expect(&test, call_good("disturbs"), "");
+    (void)snprintf(want, sizeof want, "%s default ignored open umask 1", test.pool.store.directory);
+    function_expect(&test, call_good("looks"), want);
+}
+
+/* ---- reusable variables ---- */
+
+static void
+reusable_variables_are_kept_and_put_in_order(void **state)
+{
+    Granary__ChunkOp *op;
+
+    (void)state;
+    function_expect(&test, call_good("counts"), "1 0 1");
+    function_expect(&test, call_good("counts"), "1 1 2");
+    op = call_good("counts");
+    call_params(op, "spoil", "yes", NULL);
+    function_expect(&test, op, "2 0 1");
+    function_expect(&test, call_good("counts"), "2 1 2");
+    op = call_good("asks");
+    call_params(op, "which", "never", NULL);
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_expect_failure(&test, op, GRANARY_EFAILED, true, "no such host");
+    op = call_good("asks");
+    call_params(op, "which", "nothing", NULL);
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_expect_failure(&test, op, GRANARY_EFAILED, true, "declares no reusable variable 'nothing'");
+}
+
+/* ---- what is seen from outside ---- */
+
+static struct gr_executor_page *
+map_page(void)
+{
+    char path[256];
+    struct gr_executor_page *page;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/" GR_EXECUTOR_PAGES "/%d", test.pool.instance.runtime,
+                   (int)test.pool.executors[test.executor].pid);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    page = mmap(NULL, GR_EXECUTOR_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(page != MAP_FAILED);
+    (void)close(fd);
+    assert_int_equal(page->magic, GR_EXECUTOR_PAGE_MAGIC);
+    return page;
+}
+
+/* Until a word of the page has that value. */
+static void
+await(_Atomic uint64_t *word, uint64_t value)
+{
+    for (int64_t deadline = gr_deadline_ns(20000); atomic_load(word) != value; (void)usleep(500)) {
+        assert_true(gr_now_ns() < deadline);
+    }
+}
+
+static void
+the_page_tells_and_cancels(void **state)
+{
+    struct gr_executor_page *page = map_page();
+    Granary__ChunkOp *op = call_good("until_cancelled");
+    Granary__Done *done;
+    uint64_t number;
+
+    (void)state;
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_send(&test, &op, 1, 0);
+    await(&page->progress, 250000000);
+    number = atomic_load(&page->subtask);
+    assert_int_equal((uint32_t)number, test.number);
+    assert_int_equal(atomic_load(&page->phase), GR_PHASE_RUN);
+    assert_true(strncmp(page->log, "graph/", 6) == 0);
+    atomic_store(&page->cancel, number);
+    done = function_done(&test, GRANARY_ECANCELLED);
+    assert_false(done->user_failed);
+    granary__done__free_unpacked(done, NULL);
+    await(&page->subtask, 0);
+    assert_int_equal(atomic_load(&page->phase), GR_PHASE_IDLE);
+    (void)munmap(page, GR_EXECUTOR_PAGE_SIZE);
+}
+
+static void
+the_page_tells_what_is_waited_for(void **state)
+{
+    struct gr_executor_page *page = map_page();
+    Granary__ChunkOp *op = call_good("waits");
+    granary_id id = granary_id_random();
+    char text[33];
+    uint64_t words[2];
+    granary_id out = granary_id_random();
+
+    (void)state;
+    granary_id_format(id, text);
+    gr_id_words(id, words);
+    call_params(op, "id", text, NULL);
+    op_output(op, &out);
+    function_send(&test, &op, 1, 0);
+    await(&page->waits_for[0], words[0]);
+    await(&page->waits_for[1], words[1]);
+    assert_int_equal(granary_object_put(test.client, id, "here", 4, NULL, 0, 0), GRANARY_OK);
+    granary__done__free_unpacked(function_done(&test, GRANARY_OK), NULL);
+    assert_int_equal(atomic_load(&page->waits_for[0]), 0);
+    (void)munmap(page, GR_EXECUTOR_PAGE_SIZE);
+}
+
+static void
+a_subtask_does_not_wait_for_a_graph(void **state)
+{
+    Granary__ChunkOp *op = call_good("waits_for_graph");
+
+    (void)state;
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_expect_failure(&test, op, GRANARY_ESTATE, true, "granary_call_go_on()");
+}
+
+static void
+a_subtask_goes_on_as_a_graph(void **state)
+{
+    Granary__ChunkOp *op = call_good("goes_on");
+    Granary__Done *done;
+
+    (void)state;
+    op_output(op, &(granary_id){.bytes = {1}});
+    done = function_run(&test, &op, 1, GRANARY_OK);
+    assert_non_null(done->go_on);
+    assert_int_equal(done->go_on->n_nodes, 1);
+    assert_int_equal(done->n_go_on_targets, 1);
+    assert_string_equal(done->go_on_targets[0], "numbers");
+    assert_int_equal(done->n_outputs, 0);
+    granary__done__free_unpacked(done, NULL);
+    op = call_good("goes_on");
+    call_params(op, "twice", "yes", NULL);
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_expect_failure(&test, op, GRANARY_EINVAL, true, "as many targets, not 2");
+}
+
+/* ---- faults that cost the process ---- */
+
+static void
+a_write_over_an_input_is_a_crash_that_says_so(void **state)
+{
+    Granary__ChunkOp *op = call_good("overwrites");
+    granary_id fares = function_fares(&test); /* made by the executor itself, in its own room */
+    granary_view view;
+    char *log;
+
+    (void)state;
+    op_input(op, fares);
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_expect_death(&test, op, SIGSEGV, 0);
+    log = function_log(&test);
+    assert_non_null(strstr(log, "function 'overwrites' wrote over its input 0, which is read-only: SIGSEGV"));
+    free(log);
+    assert_int_equal(granary_object_get(test.client, fares, 0, &view), GRANARY_OK);
+    assert_memory_equal(view.data, "ARROW1", 6);
+    granary_object_release(test.client, &view);
+    export_again();
+}
+
+static void
+crashes_leave_their_last_words(void **state)
+{
+    static const struct {
+        const char *how, *said;
+        int signal, status;
+    } deaths[] = {{"crash", "crashed: SIGSEGV at address 0x10", SIGSEGV, 0},
+                  {"abort", "aborted: SIGABRT", SIGABRT, 0},
+                  {"stack", "crashed: SIGSEGV", SIGSEGV, 0},
+                  {"exit", "called exit()", 0, 75}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++) {
+        Granary__ChunkOp *op = call_good("dies");
+        char *log;
+
+        call_params(op, "how", deaths[i].how, NULL);
+        op_output(op, &(granary_id){.bytes = {1}});
+        function_expect_death(&test, op, deaths[i].signal, deaths[i].status);
+        log = function_log(&test);
+        assert_non_null(log);
+        assert_true(strncmp(log, "last words", 10) == 0);
+        assert_non_null(strstr(log, deaths[i].said));
+        free(log);
+        export_again();
+    }
+}
+
+static void
+an_executor_leaves_after_as_many_calls_as_a_function_says(void **state)
+{
+    size_t deaths = test.pool.death_count;
+    pid_t pid = test.pool.executors[test.executor].pid;
+    granary_id id = granary_id_random();
+    Granary__ChunkOp *op = call_good("once");
+
+    (void)state;
+    op_output(op, &id);
+    granary__done__free_unpacked(function_run(&test, &op, 1, GRANARY_OK), NULL);
+    pool_await_deaths(&test.pool, deaths + 1);
+    assert_int_equal(test.pool.deaths[deaths].status, 75);
+    assert_int_equal(test.pool.deaths[deaths].pid, pid);
+    test.executor = pool_next_registration(&test.pool);
+    export_again();
+    function_expect(&test, call_good("disturbs"), "");
+}
+
+/* ---- programs ---- */
+
+static void
+put_text(granary_id id, const char *text)
+{
+    assert_int_equal(granary_object_put(test.client, id, text, strlen(text), NULL, 0, 0), GRANARY_OK);
+}
+
+static void
+a_program_reads_its_inputs_and_gives_its_output(void **state)
+{
+    granary_id first = granary_id_random(), second = granary_id_random();
+    Granary__ChunkOp *op = exec_new("cat; cat <&4; cat <&3; echo x >&4 || true; cat /dev/fd/4");
+    char want[256];
+
+    (void)state;
+    put_text(first, "one\n");
+    put_text(second, "two\n");
+    op_input(op, first);
+    op_input(op, second);
+    function_expect(&test, op, "one\ntwo\none\ntwo\n");
+    op =
+        exec_new("echo $GRANARY_SESSION $GRANARY_GRAPH $GRANARY_INDEX $GRANARY_COUNT $GRANARY_ATTEMPT $word; pwd; cat");
+    op_attr(op, gr_attr_new_int("index", 1));
+    op_attr(op, gr_attr_new_int("count", 2));
+    call_params(op, "word", "hello there", NULL);
+    (void)snprintf(want, sizeof want, "default graph 1 2 1 hello there\n%s\n", test.pool.store.directory);
+    function_expect(&test, op, want);
+}
+
+static void
+a_large_output_grows(void **state)
+{
+    Granary__ChunkOp *op = exec_new("head -c 3000000 /dev/zero");
+    granary_id id = granary_id_random();
+    Granary__Done *done;
+
+    (void)state;
+    op_output(op, &id);
+    done = function_run(&test, &op, 1, GRANARY_OK);
+    assert_int_equal(done->outputs[0]->bytes, 3000000);
+    granary__done__free_unpacked(done, NULL);
+}
+
+static void
+a_program_that_fails_says_how(void **state)
+{
+    Granary__ChunkOp *op = exec_new("echo result; echo why >&2; exit 3");
+    granary_id id = granary_id_random();
+    char program[] = "no-such-program-here";
+    char *missing[] = {program};
+    Granary__Done *done;
+
+    (void)state;
+    op_output(op, &id);
+    done = function_run(&test, &op, 1, GRANARY_EFAILED);
+    assert_string_equal(done->message,
+                        "node 'node' (exec): program 'sh' ended with exit status 3\nlast output:\nwhy\n");
+    assert_true(done->user_failed);
+    granary__done__free_unpacked(done, NULL);
+    assert_false(granary_object_contains(test.client, id));
+    op = exec_new("kill -9 $$");
+    op_output(op, &id);
+    function_expect_failure(&test, op, GRANARY_EFAILED, true, "ended by signal 9");
+    op = op_new("exec");
+    op->node = strdup("node");
+    op_attr(op, gr_attr_new_strings("command", missing, 1));
+    op_output(op, &id);
+    function_expect_failure(&test, op, GRANARY_ENOENT, true, "program 'no-such-program-here': not found");
+    op = op_new("exec");
+    op->node = strdup("node");
+    op_output(op, &id);
+    function_expect_failure(&test, op, GRANARY_EINVAL, true, "no command");
+}
+
+/* The whole process group goes, whatever of it holds the pipes open. */
+static void
+a_program_is_stopped_in_time(void **state)
+{
+    struct gr_executor_page *page = map_page();
+    Granary__ChunkOp *op = exec_new("sleep 100 & echo $!; wait");
+    granary_id id = granary_id_random();
+    Granary__Done *done;
+
+    (void)state;
+    op_output(op, &id);
+    function_send(&test, &op, 1, 100);
+    done = function_done(&test, GRANARY_ETIMEDOUT);
+    granary__done__free_unpacked(done, NULL);
+    op = exec_new("sleep 100");
+    op_output(op, &id);
+    function_send(&test, &op, 1, 0);
+    await(&page->subtask, ((uint64_t)1 << 32) | test.number);
+    atomic_store(&page->cancel, ((uint64_t)1 << 32) | test.number);
+    granary__done__free_unpacked(function_done(&test, GRANARY_ECANCELLED), NULL);
+    /* One it leaves behind does not hold its result up. */
+    op = exec_new("sleep 100 & echo done");
+    function_expect(&test, op, "done\n");
+    (void)munmap(page, GR_EXECUTOR_PAGE_SIZE);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_column_is_as_a_kernel_makes_it),
+        cmocka_unit_test(columns_are_replaced_and_rows_chosen),
+        cmocka_unit_test(functions_stand_among_operators),
+        cmocka_unit_test(outputs_are_told_with_their_shape),
+        cmocka_unit_test(an_earlier_attempt_does_not_matter),
+        cmocka_unit_test(columns_the_graph_promises_are_checked),
+        cmocka_unit_test(context_and_parameters_are_told),
+        cmocka_unit_test(versions_live_side_by_side),
+        cmocka_unit_test(failures_say_what_and_what_was_printed_last),
+        cmocka_unit_test(libraries_that_cannot_be_used_are_told),
+        cmocka_unit_test(long_output_is_cut),
+        cmocka_unit_test(what_a_function_disturbs_is_put_back),
+        cmocka_unit_test(reusable_variables_are_kept_and_put_in_order),
+        cmocka_unit_test(the_page_tells_and_cancels),
+        cmocka_unit_test(the_page_tells_what_is_waited_for),
+        cmocka_unit_test(a_subtask_does_not_wait_for_a_graph),
+        cmocka_unit_test(a_subtask_goes_on_as_a_graph),
+        cmocka_unit_test(a_program_reads_its_inputs_and_gives_its_output),
+        cmocka_unit_test(a_large_output_grows),
+        cmocka_unit_test(a_program_that_fails_says_how),
+        cmocka_unit_test(a_program_is_stopped_in_time),
+        cmocka_unit_test(a_write_over_an_input_is_a_crash_that_says_so),
+        cmocka_unit_test(crashes_leave_their_last_words),
+        cmocka_unit_test(an_executor_leaves_after_as_many_calls_as_a_function_says),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}
