@@ -25,6 +25,14 @@ typedef int32_t granary_node;
 GRANARY_API granary_graph *granary_graph_create(void);
 GRANARY_API void granary_graph_destroy(granary_graph *graph);
 
+typedef enum granary_graph_level {
+    GRANARY_LEVEL_TILEABLE = 0, /* nodes are operators on whole frames, tensors and lists of objects, which are cut */
+    GRANARY_LEVEL_CHUNK = 1,    /* nodes are operators on chunks; docs/graph-format.md lists them, too */
+} granary_graph_level;
+
+/* What the graph's nodes are; TILEABLE unless told otherwise, before the graph is submitted. */
+GRANARY_API void granary_graph_set_level(granary_graph *graph, granary_graph_level level);
+
 /*
  * Add a node.
  *
@@ -35,6 +43,16 @@ GRANARY_API void granary_graph_destroy(granary_graph *graph);
  */
 GRANARY_API granary_node granary_graph_add(granary_graph *graph, const char *name, const char *op,
                                            const granary_node *inputs, size_t count);
+
+/* Add an input to a node, behind those it has: a node added before. */
+GRANARY_API void granary_node_add_input(granary_graph *graph, granary_node node, granary_node from);
+
+/*
+ * Add an input to a node of a chunk graph, behind those it has: output `output` (from 0) of a node added before, or an
+ * object, which must be there when the node runs.
+ */
+GRANARY_API void granary_node_add_output(granary_graph *graph, granary_node node, granary_node from, unsigned output);
+GRANARY_API void granary_node_add_object(granary_graph *graph, granary_node node, granary_id object);
 
 /* Parameters of a node. Strings are copied. A key set twice keeps the last value. */
 GRANARY_API void granary_node_set_int(granary_graph *graph, granary_node node, const char *key, int64_t value);
@@ -71,12 +89,13 @@ typedef struct granary_graph_options {
  *
  * options  may be NULL
  * ret_key  the submission's key, NUL-terminated
- * Errors   EINVAL the message names the node · ENOENT an unknown operator, node or file · ETYPE · EUNREACHABLE.
+ * Errors   EINVAL the message names the node · ENOENT an unknown operator, node, function, object or file · ETYPE ·
+ *          EUNREACHABLE.
  *          What depends on the content of files is told by granary_graph_wait()
  */
 GRANARY_API granary_err granary_graph_submit(granary_client *client, const granary_graph *graph,
                                              const granary_graph_options *options, char ret_key[GRANARY_KEY_MAX]);
-/* The same from JSON text. Errors in the text carry line and column. */
+/* The same from JSON text, in which objects stand by their whole ids. Errors in the text carry line and column. */
 GRANARY_API granary_err granary_graph_submit_json(granary_client *client, const char *json, size_t length,
                                                   const granary_graph_options *options, char ret_key[GRANARY_KEY_MAX]);
 

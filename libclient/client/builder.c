@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "graph/graph.h"
 
@@ -165,6 +166,65 @@ find_node(granary_graph *graph, granary_node node, const char *key)
         return NULL;
     }
     return graph->message.nodes[node];
+}
+
+void
+granary_graph_set_level(granary_graph *graph, granary_graph_level level)
+{
+    if (level == GRANARY_LEVEL_CHUNK) {
+        graph->message.level = GRANARY__GRAPH__LEVEL__CHUNK;
+    } else if (level == GRANARY_LEVEL_TILEABLE) {
+        graph->message.level = GRANARY__GRAPH__LEVEL__TILEABLE;
+    } else {
+        keep_error(graph, gr_fail(GRANARY_EINVAL, "level %d: there is none of that number", (int)level));
+    }
+}
+
+static void
+add_input(granary_graph *graph, granary_node node, const char *text)
+{
+    if (node < 0 || (size_t)node >= graph->message.n_nodes) {
+        keep_error(graph, gr_fail(GRANARY_EINVAL, "input %.100s is given to no node of this graph", text));
+    } else if (!add_string(&graph->message.nodes[node]->inputs, &graph->message.nodes[node]->n_inputs, text)) {
+        keep_no_memory(graph);
+    }
+}
+
+void
+granary_node_add_input(granary_graph *graph, granary_node node, granary_node from)
+{
+    if (from < 0 || (size_t)from >= graph->message.n_nodes) {
+        keep_error(graph, gr_fail(GRANARY_EINVAL, "an input is no node of this graph"));
+    } else {
+        add_input(graph, node, graph->message.nodes[from]->name);
+    }
+}
+
+void
+granary_node_add_output(granary_graph *graph, granary_node node, granary_node from, unsigned output)
+{
+    struct gr_buf text = {0};
+
+    if (from < 0 || (size_t)from >= graph->message.n_nodes) {
+        keep_error(graph, gr_fail(GRANARY_EINVAL, "an input is an output of no node of this graph"));
+        return;
+    }
+    gr_buf_addf(&text, "%s:%u", graph->message.nodes[from]->name, output);
+    if (gr_buf_ok(&text)) {
+        add_input(graph, node, text.bytes);
+    } else {
+        keep_no_memory(graph);
+    }
+    gr_buf_free(&text);
+}
+
+void
+granary_node_add_object(granary_graph *graph, granary_node node, granary_id object)
+{
+    char text[7 + GRANARY_ID_TEXT + 1] = "object:";
+
+    granary_id_format(object, text + 7);
+    add_input(graph, node, text);
 }
 
 void

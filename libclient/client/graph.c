@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "client/builder.h"
 #include "client/call.h"
+#include "client/resolve.h"
 #include "granary/graph.h"
 #include "granary/info.h"
 #include "object/object.h"
@@ -96,6 +97,12 @@ granary_graph_submit(granary_client *client, const granary_graph *graph, const g
 
     if (err == GRANARY_OK) {
         err = gr_builder_finish(graph, &submit.graph);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_resolve_objects(client, submit.graph);
+        if (err != GRANARY_OK) {
+            granary__graph__free_unpacked(submit.graph, NULL);
+        }
     }
     if (err == GRANARY_OK) {
         err = submit_message(client, &submit, options, ret_key);

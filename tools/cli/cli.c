@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "object/object.h"
+#include "client/resolve.h"
 
 enum { KEY_SESSION = 0x1000, KEY_JSON };
 
@@ -145,27 +145,10 @@ cli_format_size(uint64_t bytes, char buffer[32])
     return buffer;
 }
 
-/* What a name is bound to, or else the object whose id was made of the name (`put --name`). */
-static granary_err
-find_name(granary_client *client, const char *name, granary_id *ret_id)
-{
-    granary_id id;
-    granary_err err = granary_name_get(client, name, &id);
-
-    if (err == GRANARY_ENOENT) {
-        id = granary_id_from_name(gr_client_session(client), name);
-        err = granary_object_contains(client, id) ? GRANARY_OK : err;
-    }
-    if (err == GRANARY_OK) {
-        *ret_id = id;
-    }
-    return err;
-}
-
 int
 cli_find(granary_client *client, const char *text, granary_id *ret_id)
 {
-    granary_err err = strncmp(text, "name:", 5) == 0 ? find_name(client, text + 5, ret_id)
+    granary_err err = strncmp(text, "name:", 5) == 0 ? gr_resolve_name(client, text + 5, ret_id)
                                                      : granary_object_find(client, text, ret_id);
 
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);

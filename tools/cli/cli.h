@@ -54,6 +54,9 @@ cli_plural(uint64_t number)
  * `put --name` gave its id. Prints the error. Returns the exit status. */
 int cli_find(granary_client *client, const char *text, granary_id *ret_id);
 
+/* Put a file into the store under a fresh id. Errors: as for files, and granary_object_create() */
+granary_err cli_put(granary_client *client, const char *path, granary_id *ret_id);
+
 /* An id on a line of its own; with --json, an object with it. */
 void cli_print_id(const struct cli *cli, granary_id id);
 

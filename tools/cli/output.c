@@ -8,6 +8,8 @@
 #include "data/print.h"
 
 /* A table on a terminal shows the ends of a long result; files and --csv get all. */
+#define ARROW_MAGIC     "ARROW1"
+#define NPY_MAGIC       "\x93NUMPY"
 #define TABLE_ROWS      60
 #define TENSOR_ELEMENTS 1000
 /* For an object that is there, but perhaps on disk. */
@@ -103,6 +105,12 @@ output_add_tensor(const granary_tensor *tensor, enum output_format format, struc
         break;
     }
     return gr_fail(GRANARY_ETYPE, "a tensor is no table: use JSON or NPY");
+}
+
+static bool
+is_frame_file(const granary_view *view)
+{
+    return view->data_size > sizeof ARROW_MAGIC && memcmp(view->data, ARROW_MAGIC, sizeof ARROW_MAGIC - 1) == 0;
 }
 
 /* One chunk as a frame of our own: chunks are leased one at a time, for all of them may be more than fits memory. */
@@ -212,17 +220,93 @@ output_tensor(granary_client *client, const granary_result *result, enum output_
     return err;
 }
 
+/* An object of user code: printed as what it is, when it is a frame or a tensor; else its bytes. */
+static granary_err
+output_object(const granary_view *view, enum output_format format, struct gr_buf *out)
+{
+    granary_frame *frame;
+    granary_tensor tensor;
+    granary_err err;
+
+    if (is_frame_file(view)) {
+        err = granary_frame_open(view, &frame);
+        if (err == GRANARY_OK) {
+            err = output_add_frame(frame, format, out);
+            granary_frame_close(frame);
+        }
+        return err;
+    }
+    if (view->data_size > sizeof NPY_MAGIC && memcmp(view->data, NPY_MAGIC, sizeof NPY_MAGIC - 1) == 0) {
+        err = granary_tensor_open(view, &tensor);
+        return err == GRANARY_OK ? output_add_tensor(&tensor, format, out) : err;
+    }
+    if (format == OUTPUT_ARROW || format == OUTPUT_NPY) {
+        return gr_fail(GRANARY_ETYPE, "it is neither a frame nor a tensor: `granary get` writes its bytes");
+    }
+    if (format == OUTPUT_JSON) {
+        gr_print_json_string(view->data, view->data_size, out);
+    } else {
+        gr_buf_add(out, view->data, view->data_size);
+    }
+    return GRANARY_OK;
+}
+
+/* The objects one after another; as JSON, a list. */
+static granary_err
+output_objects(granary_client *client, const granary_result *result, enum output_format format, struct gr_buf *out)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
+        granary_view view;
+
+        err = granary_object_get(client, result->chunks[i], GET_TIMEOUT_MS, &view);
+        if (err == GRANARY_OK) {
+            if (format == OUTPUT_JSON) {
+                gr_buf_addf(out, i == 0 ? "[" : ", ");
+            }
+            err = output_object(&view, format, out);
+            granary_object_release(client, &view);
+        }
+        if (format == OUTPUT_JSON && i + 1 == result->chunk_count) {
+            gr_buf_addf(out, "]");
+        }
+    }
+    return err;
+}
+
+/* Whether a result that is no tensor is a frame. */
+static granary_err
+has_frames(granary_client *client, const granary_result *result, bool *ret_frames)
+{
+    granary_view view;
+    granary_err err = result->chunk_count == 0 ? gr_fail(GRANARY_ENOENT, "it has no chunks")
+                                               : granary_object_get(client, result->chunks[0], GET_TIMEOUT_MS, &view);
+
+    if (err == GRANARY_OK) {
+        *ret_frames = is_frame_file(&view);
+        granary_object_release(client, &view);
+    }
+    return err;
+}
+
 granary_err
 output_result(granary_client *client, const char *key, const char *target, enum output_format format,
               struct gr_buf *out)
 {
     granary_result result = {0};
+    bool frames = false;
     granary_err err = granary_graph_result(client, key, target, &result);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    err = result.is_tensor ? output_tensor(client, &result, format, out) : output_frame(client, &result, format, out);
+    err = result.is_tensor ? GRANARY_OK : has_frames(client, &result, &frames);
+    if (err == GRANARY_OK) {
+        err = result.is_tensor ? output_tensor(client, &result, format, out)
+              : frames         ? output_frame(client, &result, format, out)
+                               : output_objects(client, &result, format, out);
+    }
     if (err == GRANARY_OK && !gr_buf_ok(out)) {
         err = gr_fail(GRANARY_ENOMEM, "out of memory for the result");
     }

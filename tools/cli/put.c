@@ -127,6 +127,21 @@ open_input(const char *path)
     return strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 }
 
+granary_err
+cli_put(granary_client *client, const char *path, granary_id *ret_id)
+{
+    static const granary_object_options options;
+    granary_id id = granary_id_random();
+    int fd = open_input(path);
+    granary_err err = fd < 0 ? gr_fail_errno("%s", path) : put_descriptor(client, id, fd, &options);
+
+    gr_fd_close(&fd);
+    if (err == GRANARY_OK) {
+        *ret_id = id;
+    }
+    return err;
+}
+
 /* The ids that a text names, separated by commas; it is cut there. Prints the error. Returns the exit status. */
 static int
 find_contained(granary_client *client, char *text, granary_id **ret_ids, size_t *ret_count)

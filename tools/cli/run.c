@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/size.h"
 #include "cli.h"
+#include "client/resolve.h"
 #include "data/print.h"
 #include "graph/graph.h"
 #include "graph_json/json.h"
@@ -422,6 +423,23 @@ check_outputs(const struct run *run, const struct gr_graph *graph)
     return err;
 }
 
+/* The text of a graph that names objects, with whole ids; nothing when it names none. */
+static granary_err
+resolve(granary_client *client, const struct gr_graph *graph, struct gr_buf *out)
+{
+    bool any = false;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < graph->count && !any; i++) {
+        any = graph->nodes[i].op == GR_TILE_object;
+    }
+    if (any) {
+        err = gr_resolve_objects(client, graph->message);
+        err = err == GRANARY_OK ? gr_graph_to_json(graph->message, out) : err;
+    }
+    return err;
+}
+
 static int
 run_graph(struct run *run, granary_client *client, const char *text, size_t size, const struct gr_graph *graph)
 {
@@ -432,8 +450,14 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     char key[GRANARY_KEY_MAX];
     char *plan = NULL;
     int status;
-    granary_err err = granary_graph_submit_json(client, text, size, &options, key);
+    struct gr_buf resolved = {0};
+    granary_err err = resolve(client, graph, &resolved);
 
+    if (err == GRANARY_OK) {
+        err = resolved.size > 0 ? granary_graph_submit_json(client, resolved.bytes, resolved.size, &options, key)
+                                : granary_graph_submit_json(client, text, size, &options, key);
+    }
+    gr_buf_free(&resolved);
     if (err != GRANARY_OK) {
         return cli_fail(err, "%s", run->graph);
     }

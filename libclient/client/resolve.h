@@ -1,0 +1,24 @@
+/* Objects that a graph names before it is submitted. */
+#ifndef CLIENT_RESOLVE_H
+#define CLIENT_RESOLVE_H
+
+#include "granary/granary.h"
+#include "schema/granary.pb-c.h"
+
+/*
+ * Replace what a graph names as objects ("name:NAME", beginnings of ids) by whole ids, in place: the parameter `ids` of
+ * object nodes, and of chunk graphs the inputs "object:...". The scheduler cannot look into the store.
+ *
+ * Errors  ENOENT · EINVAL; the message names the node
+ */
+granary_err gr_resolve_objects(granary_client *client, Granary__Graph *graph);
+
+/* What a name is bound to, or else the object whose id was made of the name (granary_id_from_name()). Errors: ENOENT */
+granary_err gr_resolve_name(granary_client *client, const char *name, granary_id *ret_id);
+
+/* An id from 32 hex digits, there or not; from the beginning of one that is there; or "name:NAME". Errors: ENOENT,
+ * EINVAL
+ */
+granary_err gr_resolve_id(granary_client *client, const char *text, granary_id *ret_id);
+
+#endif
