@@ -314,6 +314,8 @@ watch_all(struct links *links, int64_t now_ns)
             seen.subtask = page.subtask;
             seen.attempt = page.attempt;
             seen.running_ns = now_ns - page.since_ns;
+            seen.waits_for = page.waits_for;
+            seen.waits_since_ns = page.waits_since_ns;
         }
         seen.private_bytes = watch_private_bytes(link->pid);
         manager_watch(links->manager, link->number, &seen, now_ns);
@@ -327,6 +329,7 @@ links_watch(struct links *links, int64_t now_ns)
         links->watch_at_ns = INT64_MAX;
     } else if (links->watch_at_ns == INT64_MAX || links->watch_at_ns <= now_ns) {
         watch_all(links, now_ns);
+        manager_watched(links->manager, now_ns);
         links->watch_at_ns = now_ns + WATCH_NS;
     }
 }

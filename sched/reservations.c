@@ -367,6 +367,24 @@ reservations_of_graph(const struct reservations *reservations, uint32_t serial,
     }
 }
 
+void
+reservations_visit(const struct reservations *reservations,
+                   void (*visit)(void *context, uint32_t executor, uint64_t bytes, uint64_t first, uint32_t left),
+                   void *context)
+{
+    for (uint32_t i = 0; i < reservations->token_count; i++) {
+        const struct token *token = &reservations->tokens[i];
+        uint32_t at = 0;
+
+        while (token->executor != 0 && at < token->count && token->numbers[at] == 0) {
+            at++;
+        }
+        if (token->executor != 0 && at < token->count) {
+            visit(context, token->executor, token->bytes, token->numbers[at], token->left);
+        }
+    }
+}
+
 uint32_t
 reservations_in_flight(const struct reservations *reservations, uint32_t executor)
 {

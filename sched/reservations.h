@@ -93,6 +93,11 @@ void reservations_of_graph(const struct reservations *reservations, uint32_t ser
                            void (*visit)(void *context, uint32_t executor, const uint64_t *numbers, size_t count),
                            void *context);
 
+/* For each token: whose it is, what it holds, and its first subtask that is not settled. */
+void reservations_visit(const struct reservations *reservations,
+                        void (*visit)(void *context, uint32_t executor, uint64_t bytes, uint64_t first, uint32_t left),
+                        void *context);
+
 /* Messages in flight on an executor; 0 for one that is unknown. */
 uint32_t reservations_in_flight(const struct reservations *reservations, uint32_t executor);
 /* Subtasks of those that were not reported yet. */

@@ -72,8 +72,12 @@ struct manager_seen {
     uint32_t attempt;
     int64_t running_ns;     /* so long; -1: unknown */
     uint64_t private_bytes; /* memory of the process alone; 0: unknown */
+    granary_id waits_for;   /* the object user code waits for; zero: it does not */
+    int64_t waits_since_ns;
 };
 void manager_watch(struct manager *manager, uint32_t executor, const struct manager_seen *seen, int64_t now_ns);
+/* All were told of: waits of user code that can never end are ended. */
+void manager_watched(struct manager *manager, int64_t now_ns);
 /* Something that has limits runs, or something is to be given up. */
 bool manager_watching(const struct manager *manager);
 /* It has done this free_order, and those it was given before. */

@@ -13,6 +13,7 @@
 #include "sched/reservations.h"
 #include "sched/task_manager.h"
 #include "sched/task_order.h"
+#include "sched/waits.h"
 
 #define KEY_BUCKETS  4096
 #define DELETED_KEYS 256
@@ -135,6 +136,7 @@ struct verdict {
 
 struct executor {
     struct verdict verdict;
+    struct wait wait;          /* of user code at work, as its page told last */
     struct export_mark *marks; /* by session: what it was sent of its exports */
     size_t mark_count;
     struct free_order *free_orders; /* the oldest first */
@@ -331,6 +333,10 @@ void function_succeeded(struct task_graph *graph, uint32_t number);
 /* task_watch.c */
 bool verdict_is_of(const struct executor *executor, uint64_t wire_number, uint32_t attempt);
 void verdict_clear(struct executor *executor);
+/* What is at work there is asked to stop, and its executor killed if it does not: it then fails with err and the
+ * thread's message. */
+void subtask_give_up(struct manager *manager, struct executor *executor, uint64_t wire_number, uint32_t attempt,
+                     granary_err err, int64_t now_ns);
 
 /* task_exports.c */
 void request_export(struct manager *manager, uint64_t ticket, Granary__Library *library);
@@ -358,6 +364,7 @@ void reply_accepted(struct manager *manager, uint64_t ticket, const char *key, b
 /* err: ETIMEDOUT, or OK for a graph that has ended */
 void reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *graph, granary_err err);
 void reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph *graph);
+void reply_why(struct manager *manager, uint64_t ticket, const char *subject);
 void reply_result(struct manager *manager, uint64_t ticket, const struct task_graph *graph, const char *target);
 void reply_cluster(struct manager *manager, uint64_t ticket);
 void graph_status(const struct task_graph *graph, Granary__GraphStatus *ret_status); /* strings are borrowed */

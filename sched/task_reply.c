@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "sched/task_private.h"
+#include "sched/why.h"
 
 struct action *
 action_add(struct manager *manager, enum action_kind kind)
@@ -219,6 +220,25 @@ reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph 
         (void)reply(manager, ticket, &answer);
     } else {
         reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    gr_buf_free(&text);
+}
+
+void
+reply_why(struct manager *manager, uint64_t ticket, const char *subject)
+{
+    Granary__Reply answer = GRANARY__REPLY__INIT;
+    struct gr_buf text = {0};
+    granary_err err = why_tell(manager, subject, &text);
+
+    if (err == GRANARY_OK && !gr_buf_ok(&text)) {
+        err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    if (err == GRANARY_OK) {
+        answer.text = text.bytes != NULL ? text.bytes : (char *)(uintptr_t) "";
+        (void)reply(manager, ticket, &answer);
+    } else {
+        reply_error(manager, ticket, err, granary_error_message());
     }
     gr_buf_free(&text);
 }

@@ -265,6 +265,9 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
     case GRANARY__REQUEST__BODY_INFO:
         info_request(manager, ticket, request->info, now_ns);
         return;
+    case GRANARY__REQUEST__BODY_WHY:
+        reply_why(manager, ticket, request->why->subject);
+        return;
     case GRANARY__REQUEST__BODY_SESSION:
         request_session(manager, ticket, request->session);
         return;

@@ -9,6 +9,12 @@
 /* A function that is asked to stop has this long, before its executor is killed. */
 #define GRACE_NS 2000000000
 
+void
+manager_watched(struct manager *manager, int64_t now_ns)
+{
+    waits_break(manager, now_ns);
+}
+
 bool
 manager_watching(const struct manager *manager)
 {
@@ -62,6 +68,17 @@ judge(struct executor *executor, uint64_t wire_number, uint32_t attempt, granary
                                          .message = strdup(granary_error_message())};
 }
 
+void
+subtask_give_up(struct manager *manager, struct executor *executor, uint64_t wire_number, uint32_t attempt,
+                granary_err err, int64_t now_ns)
+{
+    if (!verdict_is_of(executor, wire_number, attempt)) {
+        verdict_clear(executor);
+        judge(executor, wire_number, attempt, err, now_ns + GRACE_NS);
+        ask_to_stop(manager, executor);
+    }
+}
+
 static void
 judge_limits(struct manager *manager, struct executor *executor, struct task_graph *graph, uint64_t wire_number,
              const struct manager_seen *seen, int64_t now_ns)
@@ -83,8 +100,7 @@ judge_limits(struct manager *manager, struct executor *executor, struct task_gra
         subtask_describe(graph, number, what, sizeof what);
         (void)gr_fail(GRANARY_ETIMEDOUT, "%s ran %.3g s, its limit is %.3g s", what, (double)seen->running_ns / 1e9,
                       (double)code->timeout_ms / 1e3);
-        judge(executor, wire_number, attempt, GRANARY_ETIMEDOUT, now_ns + GRACE_NS);
-        ask_to_stop(manager, executor);
+        subtask_give_up(manager, executor, wire_number, attempt, GRANARY_ETIMEDOUT, now_ns);
     }
 }
 
@@ -104,6 +120,8 @@ manager_watch(struct manager *manager, uint32_t executor_number, const struct ma
         reservations_holder(manager->reservations, subtask->token) != executor_number) {
         return; /* between two subtasks, or its report is on the way */
     }
+    executor->wait =
+        (struct wait){executor_number, wire_number, subtask->attempt, seen->waits_for, seen->waits_since_ns};
     if (!verdict_is_of(executor, wire_number, subtask->attempt)) {
         verdict_clear(executor);
         if (graph->state == GRANARY_GRAPH_RUNNING) {

@@ -10,148 +10,12 @@
 
 #include "base/id.h"
 #include "build.h"
+#include "drive.h"
 #include "fake_plan.h"
 #include "granary/graph.h"
 #include "sched/records.h"
-#include "sched/task_manager.h"
 
-#define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-static const int64_t unix_ns = 1000000000000000; /* the clock's 0 */
-
-struct given {
-    uint32_t executor;
-    uint64_t number;
-    uint32_t attempt;
-    granary_id output;
-};
-
-/* A manager, what its executors were given, and the last answer. */
-struct rig {
-    struct manager *manager;
-    struct given given[256];
-    size_t count;
-    uint64_t ticket;
-    uint64_t answered; /* ticket of `reply` */
-    Granary__Reply *reply;
-    int64_t now_ns;
-};
-
-static bool
-process_of(void *context, int64_t pid, struct host_process *ret_process)
-{
-    (void)context;
-    *ret_process = (struct host_process){.rss_bytes = 4096, .started_ms = 5, .has_page = pid == 1001};
-    ret_process->page = (struct gr_executor_state){
-        .pid = pid, .slot = 7, .phase = GR_PHASE_LEASE, .subtask = 1ull << 32, .since_ns = 2000000, .progress = 0.5};
-    return true;
-}
-
-static void
-turn(struct rig *rig)
-{
-    struct action *actions;
-    size_t count;
-
-    manager_dispatch(rig->manager, rig->now_ns);
-    actions = manager_actions(rig->manager, &count);
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *bytes = (const uint8_t *)actions[i].bytes.bytes;
-
-        if (actions[i].kind == ACTION_SEND) {
-            Granary__ToExecutor *order = granary__to_executor__unpack(NULL, actions[i].bytes.size, bytes);
-
-            for (size_t k = 0; k < order->n_run; k++) {
-                struct given *given = &rig->given[rig->count++];
-
-                *given = (struct given){actions[i].executor, order->run[k]->number, order->run[k]->attempt, {{0}}};
-                if (order->run[k]->ops[0]->n_outputs > 0) {
-                    memcpy(given->output.bytes, order->run[k]->ops[0]->outputs[0].data, 16);
-                }
-            }
-            granary__to_executor__free_unpacked(order, NULL);
-        } else if (actions[i].kind == ACTION_REPLY) {
-            if (rig->reply != NULL) {
-                granary__reply__free_unpacked(rig->reply, NULL);
-            }
-            rig->answered = actions[i].ticket;
-            rig->reply = granary__reply__unpack(NULL, actions[i].bytes.size, bytes);
-            assert_non_null(rig->reply);
-        }
-    }
-    manager_actions_done(rig->manager, count);
-}
-
-static struct rig *
-rig_create(uint32_t executors)
-{
-    struct rig *rig = calloc(1, sizeof *rig);
-    const struct manager_options options = {
-        .memory_bytes = 1000, .unix_offset_ns = unix_ns, .host = {.process = process_of}};
-
-    rig->manager = manager_create(&options);
-    for (uint32_t i = 1; i <= executors; i++) {
-        manager_executor_joined(rig->manager, i, (int32_t)(i % 2), 1000 + i);
-    }
-    rig->now_ns = 1000000;
-    return rig;
-}
-
-static void
-rig_destroy(struct rig *rig)
-{
-    if (rig->reply != NULL) {
-        granary__reply__free_unpacked(rig->reply, NULL);
-    }
-    manager_destroy(rig->manager);
-    free(rig);
-}
-
-static void
-submit(struct rig *rig, const char *key, const char *const *lines, size_t count)
-{
-    Granary__Request message = GRANARY__REQUEST__INIT;
-    Granary__Submit body = GRANARY__SUBMIT__INIT;
-
-    body.key = (char *)(uintptr_t)key;
-    body.session = (char *)(uintptr_t) "s";
-    body.graph = build_graph(lines, count);
-    message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
-    message.submit = &body;
-    manager_request(rig->manager, ++rig->ticket, &message, rig->now_ns);
-    turn(rig);
-    assert_int_equal(rig->reply->err, GRANARY_OK);
-}
-
-/* The first that was given is over; it took 10 of the clock's ms. */
-static void
-report(struct rig *rig, granary_err err)
-{
-    struct given given = rig->given[0];
-    Granary__Done done = GRANARY__DONE__INIT;
-    Granary__Output output = GRANARY__OUTPUT__INIT;
-    Granary__Output *outputs[] = {&output};
-
-    assert_true(rig->count > 0);
-    memmove(rig->given, rig->given + 1, --rig->count * sizeof given);
-    done.number = given.number;
-    done.attempt = given.attempt;
-    done.err = err;
-    done.message = (char *)(uintptr_t)(err == GRANARY_OK ? "" : "as told");
-    done.started_ns = rig->now_ns + 1000000;
-    done.nanoseconds = 10000000;
-    done.lease_ns = 1000;
-    done.in_bytes = 7;
-    output.id = (ProtobufCBinaryData){.len = 16, .data = given.output.bytes};
-    output.rows = 10;
-    output.bytes = 100;
-    done.n_outputs = err == GRANARY_OK;
-    done.outputs = outputs;
-    rig->now_ns += 11000000;
-    manager_done(rig->manager, given.executor, &done);
-    turn(rig);
-}
 
 static const Granary__Table *
 ask(struct rig *rig, const char *subject, const char *const *keys, const char *const *fields, Granary__Info *more)
@@ -170,7 +34,7 @@ ask(struct rig *rig, const char *subject, const char *const *keys, const char *c
     message.body_case = GRANARY__REQUEST__BODY_INFO;
     message.info = &query;
     manager_request(rig->manager, ++rig->ticket, &message, rig->now_ns);
-    turn(rig);
+    rig_turn(rig);
     return rig->answered == rig->ticket ? rig->reply->table : NULL;
 }
 
@@ -203,16 +67,24 @@ number(const Granary__Table *table, size_t row, const char *field)
     return cell(table, row, field)->int_;
 }
 
+/* The page of executor 1, at the first subtask of the first graph. */
+static void
+has_page(struct rig *rig)
+{
+    rig->page = (struct gr_executor_state){
+        .pid = 1001, .slot = 7, .phase = GR_PHASE_LEASE, .subtask = 1ull << 32, .since_ns = 2000000, .progress = 0.5};
+}
+
 /* ---- */
 
 static void
 a_graph_is_told_from_submission_to_its_end(void **state)
 {
-    struct rig *rig = rig_create(1);
+    struct rig *rig = rig_create(1, 1000);
     const Granary__Table *table;
 
     (void)state;
-    submit(rig, "k", LINES("a make", "!b make a"));
+    rig_submit(rig, "k", LINES("a make", "!b make a"));
     table = ask(rig, "graphs", NULL, NULL, NULL);
     assert_int_equal(table->n_rows, 1);
     assert_int_equal(table->cursor, 0);
@@ -220,25 +92,25 @@ a_graph_is_told_from_submission_to_its_end(void **state)
     assert_string_equal(text(table, 0, "session"), "s");
     assert_string_equal(text(table, 0, "state"), "running");
     assert_string_equal(text(table, 0, "targets"), "b");
-    assert_int_equal(number(table, 0, "submitted_ms"), unix_ns / 1000000 + 1);
+    assert_int_equal(number(table, 0, "submitted_ms"), DRIVE_UNIX_NS / 1000000 + 1);
     assert_int_equal(number(table, 0, "running"), 1);
     assert_int_equal(number(table, 0, "ended_ms"), 0);
-    report(rig, GRANARY_OK);
+    rig_report(rig, GRANARY_OK);
     table = ask(rig, "graphs", WORDS("k"), NULL, NULL);
     assert_true(cell(table, 0, "progress")->real == 0.5);
-    report(rig, GRANARY_OK);
+    rig_report(rig, GRANARY_OK);
     table = ask(rig, "graphs", WORDS("k"), NULL, NULL);
     assert_string_equal(text(table, 0, "state"), "succeeded");
     assert_int_equal(number(table, 0, "done"), 2);
     assert_true(cell(table, 0, "progress")->real == 1);
-    assert_true(number(table, 0, "ended_ms") >= unix_ns / 1000000 + 12);
+    assert_true(number(table, 0, "ended_ms") >= DRIVE_UNIX_NS / 1000000 + 12);
     rig_destroy(rig);
 }
 
 static void
 fields_and_keys_are_chosen_and_checked(void **state)
 {
-    struct rig *rig = rig_create(3);
+    struct rig *rig = rig_create(3, 1000);
     Granary__Info lenient = GRANARY__INFO__INIT;
     const Granary__Table *table;
 
@@ -271,13 +143,13 @@ fields_and_keys_are_chosen_and_checked(void **state)
 static void
 pages_give_every_row_once(void **state)
 {
-    struct rig *rig = rig_create(1);
+    struct rig *rig = rig_create(1, 1000);
     char key[16];
 
     (void)state;
     for (int i = 0; i < 10; i++) {
         (void)snprintf(key, sizeof key, "k%d", i);
-        submit(rig, key, LINES("!a make", "!b make", "!c make"));
+        rig_submit(rig, key, LINES("!a make", "!b make", "!c make"));
     }
     for (uint32_t limit = 1; limit <= 31; limit++) {
         Granary__Info page = GRANARY__INFO__INIT;
@@ -317,11 +189,12 @@ pages_give_every_row_once(void **state)
 static void
 a_subtask_is_told_with_its_moments(void **state)
 {
-    struct rig *rig = rig_create(1);
+    struct rig *rig = rig_create(1, 1000);
     const Granary__Table *table;
 
     (void)state;
-    submit(rig, "k", LINES("a make", "!b make a"));
+    has_page(rig);
+    rig_submit(rig, "k", LINES("a make", "!b make a"));
     table = ask(rig, "subtasks", WORDS("k"), NULL, NULL);
     assert_string_equal(text(table, 0, "subtask"), "k/0");
     assert_string_equal(text(table, 0, "node"), "a");
@@ -332,7 +205,7 @@ a_subtask_is_told_with_its_moments(void **state)
     assert_int_equal(number(table, 0, "sent_ns"), 1000000);
     assert_string_equal(text(table, 1, "state"), "waiting");
     assert_int_equal(number(table, 1, "ready_ns"), 0);
-    report(rig, GRANARY_OK);
+    rig_report(rig, GRANARY_OK);
     table = ask(rig, "subtasks", WORDS("k"), NULL, NULL);
     assert_string_equal(text(table, 0, "state"), "succeeded");
     assert_int_equal(number(table, 0, "ended_ns"), 12000000);
@@ -347,18 +220,18 @@ a_subtask_is_told_with_its_moments(void **state)
 static void
 runs_are_told_after_the_graph_has_ended(void **state)
 {
-    struct rig *rig = rig_create(2);
+    struct rig *rig = rig_create(2, 1000);
     const Granary__Table *table;
     uint32_t first;
 
     (void)state;
-    submit(rig, "k", LINES("!a make"));
+    rig_submit(rig, "k", LINES("!a make"));
     first = rig->given[0].executor;
     rig->count = 0;
     manager_executor_died(rig->manager, first);
-    turn(rig);
+    rig_turn(rig);
     assert_int_equal(rig->count, 1);
-    report(rig, GRANARY_EFAILED);
+    rig_report(rig, GRANARY_EFAILED);
     table = ask(rig, "runs", WORDS("k"), NULL, NULL);
     assert_int_equal(table->n_rows, 2);
     assert_string_equal(text(table, 0, "run"), "k/0.1");
@@ -377,18 +250,19 @@ runs_are_told_after_the_graph_has_ended(void **state)
 static void
 executors_and_bands_are_told(void **state)
 {
-    struct rig *rig = rig_create(3);
+    struct rig *rig = rig_create(3, 1000);
     const Granary__Table *table;
 
     (void)state;
-    submit(rig, "k", LINES("!a make"));
+    has_page(rig);
+    rig_submit(rig, "k", LINES("!a make"));
     table = ask(rig, "executors", NULL, NULL, NULL);
     assert_int_equal(table->n_rows, 3);
     assert_string_equal(text(table, 0, "phase"), "lease");
     assert_string_equal(text(table, 0, "graph"), "k");
     assert_int_equal(number(table, 0, "slot"), 7);
     assert_int_equal(number(table, 0, "rss_bytes"), 4096);
-    assert_int_equal(number(table, 0, "since_ms"), unix_ns / 1000000 + 2);
+    assert_int_equal(number(table, 0, "since_ms"), DRIVE_UNIX_NS / 1000000 + 2);
     assert_int_equal(number(table, 2, "slot"), -1);
     assert_int_equal(number(table, 0, "queued") + number(table, 1, "queued") + number(table, 2, "queued"), 1);
     table = ask(rig, "bands", NULL, NULL, NULL);
@@ -406,13 +280,13 @@ executors_and_bands_are_told(void **state)
 static void
 results_are_told_chunk_by_chunk(void **state)
 {
-    struct rig *rig = rig_create(1);
+    struct rig *rig = rig_create(1, 1000);
     char id[GRANARY_ID_TEXT + 1];
     const Granary__Table *table;
 
     (void)state;
-    submit(rig, "a/b", LINES("!x make", "!y make")); /* a key with a slash */
-    report(rig, GRANARY_OK);
+    rig_submit(rig, "a/b", LINES("!x make", "!y make")); /* a key with a slash */
+    rig_report(rig, GRANARY_OK);
     table = ask(rig, "chunks", WORDS("a/b"), NULL, NULL);
     assert_int_equal(table->n_rows, 2);
     granary_id_format(fake_plan_object("a/b", 0), id);
@@ -430,7 +304,7 @@ results_are_told_chunk_by_chunk(void **state)
     assert_int_equal(number(table, 0, "complete"), 1);
     assert_string_equal(text(table, 1, "shape"), "?");
     assert_int_equal(number(table, 1, "complete"), 0);
-    report(rig, GRANARY_OK);
+    rig_report(rig, GRANARY_OK);
     table = ask(rig, "chunks", WORDS("a/b/y"), NULL, NULL);
     assert_int_equal(table->n_rows, 1);
     assert_int_equal(number(table, 0, "bytes"), 100);
@@ -443,7 +317,7 @@ results_are_told_chunk_by_chunk(void **state)
 static void
 a_change_is_waited_for(void **state)
 {
-    struct rig *rig = rig_create(1);
+    struct rig *rig = rig_create(1, 1000);
     Granary__Info since = GRANARY__INFO__INIT;
     const Granary__Table *table;
     uint64_t waiting;
@@ -456,7 +330,7 @@ a_change_is_waited_for(void **state)
     waiting = rig->ticket;
     assert_int_equal(manager_deadline(rig->manager), rig->now_ns + 50000000);
     manager_executor_joined(rig->manager, 8, 0, 4242);
-    turn(rig);
+    rig_turn(rig);
     assert_int_equal(rig->answered, waiting);
     assert_int_equal(rig->reply->table->n_rows, 2);
     assert_true(rig->reply->table->version > since.since_version);
@@ -468,7 +342,7 @@ a_change_is_waited_for(void **state)
     waiting = rig->ticket;
     rig->now_ns += 60000000;
     manager_expire(rig->manager, rig->now_ns);
-    turn(rig);
+    rig_turn(rig);
     assert_int_equal(rig->answered, waiting);
     assert_int_equal(rig->reply->err, GRANARY_ETIMEDOUT);
     assert_int_equal(manager_deadline(rig->manager), INT64_MAX);
@@ -481,8 +355,8 @@ a_change_is_waited_for(void **state)
 static void
 versions_outlive_a_scheduler(void **state)
 {
-    struct rig *rig = rig_create(1);
-    struct manager_options later = {.unix_offset_ns = unix_ns + 1000000};
+    struct rig *rig = rig_create(1, 1000);
+    struct manager_options later = {.unix_offset_ns = DRIVE_UNIX_NS + 1000000};
     Granary__Info since = GRANARY__INFO__INIT;
     const Granary__Table *table;
 
