@@ -104,6 +104,7 @@ struct session {
     uint8_t seen[GR_USED_BYTES]; /* victim.h's clock when an object of that serial % GR_USED_BYTES was last seen used */
     struct gr_events *events;    /* NULL until somebody subscribes */
     bool events_unsaid;          /* noted since subscribers were woken last */
+    bool has_counters;           /* the table of counters was made */
     int64_t idle_since_ns;       /* when its last client left */
     uint64_t index_seen;         /* bytes of its index and ledger in the account */
     uint64_t splits_seen;        /* of its index, in the counter */

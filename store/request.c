@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "store/client.h"
+#include "store/counters.h"
 #include "store/events.h"
 #include "store/hello.h"
 #include "store/memory.h"
@@ -32,7 +33,7 @@ on_room(struct client *client, const struct gr_frame_in *frame)
     return GRANARY_OK;
 }
 
-/* The bytes of what a client may map to read, and the name of its file; 0 when there is no such thing. */
+/* The bytes of what a client may map, and the name of its file; 0 when there is no such thing. */
 static uint64_t
 mappable(struct client *client, const struct gr_map *map, const char **ret_kind)
 {
@@ -52,6 +53,9 @@ mappable(struct client *client, const struct gr_map *map, const char **ret_kind)
     case GR_MAP_EVENTS:
         *ret_kind = "events";
         return map->number == 0 ? events_bytes(session) : 0;
+    case GR_MAP_COUNTERS:
+        *ret_kind = "counters";
+        return map->number == 0 ? counters_bytes(session) : 0;
     default:
         *ret_kind = "mapping";
         return 0;
@@ -70,7 +74,10 @@ on_map(struct client *client, const struct gr_frame_in *frame)
     int fd;
 
     memcpy(&map, frame->body, sizeof map);
-    if (map.kind == GR_MAP_EVENTS && (err = events_open_session(session)) != GRANARY_OK) {
+    err = map.kind == GR_MAP_EVENTS     ? events_open_session(session)
+          : map.kind == GR_MAP_COUNTERS ? counters_open(session)
+                                        : GRANARY_OK;
+    if (err != GRANARY_OK) {
         return client_answer_error(client, &frame->head, err);
     }
     reply.size_bytes = mappable(client, &map, &kind);
@@ -79,7 +86,7 @@ on_map(struct client *client, const struct gr_frame_in *frame)
     }
     shmfile_name(name, client->store->instance.shm_prefix, session->number, kind,
                  map.number == 0 ? SHMFILE_NO_NUMBER : map.number);
-    fd = shmfile_open_readonly(name, &err);
+    fd = map.kind == GR_MAP_COUNTERS ? counters_descriptor(session, &err) : shmfile_open_readonly(name, &err);
     if (fd < 0) {
         return client_answer_error(client, &frame->head, err);
     }

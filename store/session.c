@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "store/alias.h"
 #include "store/contain.h"
+#include "store/counters.h"
 #include "store/doze.h"
 #include "store/events.h"
 #include "store/name.h"
@@ -268,6 +269,7 @@ session_adopt(struct store *store, uint32_t number, char ret_ended[64])
     session_enter(session);
     session_used(session);
     events_adopt_session(session);
+    counters_adopt(session);
     return GRANARY_OK;
 }
 
@@ -324,6 +326,7 @@ session_destroy(struct session *session)
 
     shmfile_name(name, session->store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
     events_close_session(session);
+    counters_close(session);
     index_fini(&session->index);
     ledger_fini(&session->ledger);
     CRASH_POINT(session_files_gone);

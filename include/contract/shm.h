@@ -9,6 +9,7 @@
  *   s<session>.index      the index              written by the store only, read by the session's clients
  *   s<session>.ledger     struct gr_ledger       written and read by the store only: pins, references, names, ...
  *   s<session>.events     struct gr_events       written by the store only, read by clients that subscribed
+ *   s<session>.counters   struct gr_counters     written and read by the session's clients
  *   s<session>.data<n>    objects                one writer at a time (a client, or the store); read by everyone else
  *   s<session>.lease<n>   struct gr_lease_page   written by its client and the store
  *
@@ -429,6 +430,42 @@ struct gr_events {
 };
 #define GR_EVENTS_INSTANCE 32768u
 #define GR_EVENTS_SESSION  4096u
+
+/* ---- counters: named numbers of a session, made when a client first asks for one. Its clients write them; a spoilt
+ * one harms nobody but who uses it. All zero is an empty table ----
+ *
+ * A name's cell is the first from its hash on, wrapping around, that is free or has it. Who finds a free one takes it
+ * by exchanging `hash`; then the name is written, by whoever comes first: all write the same, so that one who dies on
+ * the way leaves work for the next. A cell is never given back.
+ *
+ * Who changes a value looks at `waiting` behind that, and bumps and wakes `changes` if it is not 0; who waits counts
+ * itself there, reads `changes`, and then the value (sequentially consistent all of it). Who dies waiting costs the
+ * others a system call.
+ */
+
+#define GR_COUNTERS_MAGIC 0x7372746e756f6367ull
+#define GR_COUNTERS       1024u /* a power of two */
+#define GR_COUNTER_NAME   96u   /* with its NUL */
+
+struct gr_counter_cell {
+    _Atomic uint64_t hash; /* XXH3-64 of the name, | 1; 0: free */
+    _Atomic int64_t value;
+    _Atomic uint32_t changes; /* futex */
+    _Atomic uint32_t waiting;
+    _Atomic uint32_t named; /* the name is complete */
+    uint32_t reserved;
+    _Atomic uint64_t name[GR_COUNTER_NAME / 8]; /* its bytes, padded with zeros */
+};
+_Static_assert(sizeof(struct gr_counter_cell) == 128, "part of the layout");
+
+struct gr_counters {
+    _Atomic uint64_t magic;
+    _Atomic uint32_t version;
+    _Atomic uint32_t session;
+    uint64_t reserved[14];
+    struct gr_counter_cell cells[GR_COUNTERS];
+};
+_Static_assert(sizeof(struct gr_counters) == 128 * (GR_COUNTERS + 1), "part of the layout");
 
 /* ---- the lease page ---- */
 

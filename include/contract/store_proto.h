@@ -99,7 +99,7 @@ struct gr_room_reply {
  * MAP: something to read. One descriptor, read-only. ENOENT: it is gone, look the object up again. EVENTS: the
  * session's ring of events, which begins with the first who asks.
  */
-enum gr_map_kind { GR_MAP_DATA = 2, GR_MAP_INDEX = 3, GR_MAP_EVENTS = 4 };
+enum gr_map_kind { GR_MAP_DATA = 2, GR_MAP_INDEX = 3, GR_MAP_EVENTS = 4, GR_MAP_COUNTERS = 5 };
 struct gr_map {
     uint32_t kind;
     uint32_t number;

@@ -55,6 +55,53 @@ typedef struct granary_session_info {
 GRANARY_API granary_err granary_session_list(granary_client *client, granary_session_info **ret_infos,
                                              size_t *ret_count);
 
+/*
+ * ---- counters ----
+ *
+ * Numbers of a session, by name, that its processes share: a user function may count rows, hand out positions, or wait
+ * until others are done. They live in shared memory as long as the session, whatever becomes of the store and of those
+ * who use them. Nothing below but open and list asks the store.
+ */
+
+typedef struct granary_counter granary_counter;
+
+/*
+ * The counter of that name; made, and 0, when the session has none. Two of one name are the same counter.
+ *
+ * name         1 to 95 bytes without control characters
+ * ret_counter  to be closed before granary_disconnect(); may be used by any number of threads
+ * Errors       EINVAL · EFULL a session has at most 1024 · EUNREACHABLE · ENOMEM
+ */
+GRANARY_API granary_err granary_counter_open(granary_client *client, const char *name, granary_counter **ret_counter);
+/* The counter stays. NULL is fine. */
+GRANARY_API void granary_counter_close(granary_counter *counter);
+
+/* Add delta, which may be negative, in one step with those of others. Returns the new value; it wraps around. */
+GRANARY_API int64_t granary_counter_add(granary_counter *counter, int64_t delta);
+GRANARY_API int64_t granary_counter_get(const granary_counter *counter);
+/* Set it to value if it is *expected. Returns false, with the value it has in *expected, if it is not. */
+GRANARY_API bool granary_counter_set_if(granary_counter *counter, int64_t *expected, int64_t value);
+
+/*
+ * Sleep until the value is at least `least`.
+ *
+ * timeout_ms  0: look once; GRANARY_FOREVER
+ * ret_value   what it was then; may be NULL
+ * Errors      ETIMEDOUT · EUNREACHABLE the session was deleted · EFORKED
+ */
+GRANARY_API granary_err granary_counter_wait(granary_counter *counter, int64_t least, int timeout_ms,
+                                             int64_t *ret_value);
+
+typedef struct granary_counter_info {
+    char name[96];
+    int64_t value;
+    uint32_t waiting; /* threads that wait; those of processes that were killed meanwhile may be among them */
+} granary_counter_info;
+
+/* Every counter of the session, in no order. ret_infos is to be freed with free(). Errors: EUNREACHABLE · ENOMEM */
+GRANARY_API granary_err granary_counter_list(granary_client *client, granary_counter_info **ret_infos,
+                                             size_t *ret_count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -53,7 +53,8 @@ struct file_entry {
     char name[96]; /* without the prefix */
     uint32_t session;
     uint32_t number;
-    char kind[16]; /* "root", "events", "control", "index", "ledger", "data", "lease", ...; "" for another's file */
+    char kind[16]; /* "root", "events", "control", "index", "ledger", "counters", "data", "lease", ...; "" for another's
+                      file */
     uint64_t size;
     uint64_t resident;
 };

@@ -180,6 +180,8 @@ struct granary_client {
     bool existing;             /* a session that is not there is not made */
     _Atomic uint64_t requests; /* numbers of requests given so far */
 
+    _Atomic(struct gr_counters *) counters; /* NULL until the first is opened */
+
     pthread_mutex_t extension_lock;
     void *extension;
     void (*extension_destroy)(void *);
@@ -319,6 +321,8 @@ granary_err segment_map(granary_client *client, uint32_t number, uint64_t min_by
 /* Map the session's ring of events, made when needed; the mapping is the caller's. Errors: EUNREACHABLE · ENOMEM ·
  * EPROTO · EFULL */
 granary_err events_map(granary_client *client, const char **ret_base, uint64_t *ret_size);
+/* The session's table of counters, made when needed, to be written; it stays mapped. Errors: as events_map() */
+granary_err counters_map(granary_client *client, struct gr_counters **ret_counters);
 /* The entry of a segment, made when needed; NULL when out of memory. */
 struct segment *segment_entry(granary_client *client, uint32_t number);
 /* Unmap dead segments when there are many mappings. Takes the ticket: hold no lock. */

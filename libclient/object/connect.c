@@ -77,6 +77,9 @@ client_destroy(granary_client *client)
     if (client->control != NULL) {
         (void)munmap((void *)(uintptr_t)client->control, sizeof *client->control);
     }
+    if (atomic_load(&client->counters) != NULL) {
+        (void)munmap(atomic_load(&client->counters), sizeof(struct gr_counters));
+    }
     if (client->page != NULL) {
         (void)munmap(client->page, sizeof *client->page);
     }

@@ -57,10 +57,11 @@ segment_mmap(int fd, uint64_t size_bytes, int protection)
     return base;
 }
 
-/* Ask for the index or a data segment and map it read-only; with the ticket held. */
+/* Ask for a file of the session and map it; with the ticket held. */
 static granary_err
 map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const char **ret_base, uint64_t *ret_size)
 {
+    int protection = kind == GR_MAP_COUNTERS ? PROT_READ | PROT_WRITE : PROT_READ;
     struct gr_map request = {.kind = (uint32_t)kind, .number = number};
     struct gr_frame_in frame = {.fd_count = 0};
     struct gr_map_reply reply = {0};
@@ -74,7 +75,7 @@ map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const 
         err = gr_fail(GRANARY_EPROTO, "the store's answer to a map request is malformed");
     } else {
         memcpy(&reply, frame.body, sizeof reply);
-        base = segment_mmap(frame.fds[0], reply.size_bytes, PROT_READ);
+        base = segment_mmap(frame.fds[0], reply.size_bytes, protection);
         err = base == NULL ? gr_fail_in(GRANARY_ENOMEM, "segment %u", number) : GRANARY_OK;
     }
     gr_frame_in_reset(&frame);
@@ -191,6 +192,33 @@ events_map(granary_client *client, const char **ret_base, uint64_t *ret_size)
     socket_take(client);
     err = map_asked(client, GR_MAP_EVENTS, 0, ret_base, ret_size);
     socket_give(client);
+    return err;
+}
+
+granary_err
+counters_map(granary_client *client, struct gr_counters **ret_counters)
+{
+    struct gr_counters *counters;
+    granary_err err = GRANARY_OK;
+    const char *base;
+    uint64_t size;
+
+    socket_take(client);
+    counters = atomic_load(&client->counters);
+    if (counters == NULL) {
+        err = map_asked(client, GR_MAP_COUNTERS, 0, &base, &size);
+        if (err == GRANARY_OK && size != sizeof *counters) {
+            (void)munmap((void *)(uintptr_t)base, size);
+            err = gr_fail(GRANARY_EPROTO, "the store's counters have %llu bytes", (unsigned long long)size);
+        } else if (err == GRANARY_OK) {
+            counters = (void *)(uintptr_t)base;
+            atomic_store(&client->counters, counters);
+        }
+    }
+    socket_give(client);
+    if (err == GRANARY_OK) {
+        *ret_counters = counters;
+    }
     return err;
 }
 

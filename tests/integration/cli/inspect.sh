@@ -116,6 +116,14 @@ says 'other +serving +[0-9]+ .*8.0 MiB' granary session list
 says '"name": "other"' granary session list --json
 id=$(granary put --session other $birds)
 says 'object' granary why "$id"
+says '^5$' granary counter --session other rows add 5
+says '^4$' granary counter --session other rows add -1
+says '^9$' granary counter --session other rows set 9
+says '^9$' granary counter --session other rows wait 9
+expect 6 'is 9, less than 10' granary counter --session other --timeout 0.02 rows wait 10
+expect 2 'with a number' granary counter rows add
+says '^ +9  rows$' granary counters --session other
+says '"name": "rows", "value": 9' granary counters --session other --json
 granary session delete other
 tells 4 'no' granary session has other
 expect 4 'other' granary session delete other
