@@ -181,37 +181,106 @@ run_function(granary_call *call, struct function *function)
 
 /* ---- outputs ---- */
 
-/* The columns the graph promises to whoever reads this frame. */
+/* Position of a name in a mapping; its size when it is not there. */
+static size_t
+find_key(const Granary__Attr *map, const char *name)
+{
+    size_t i = 0;
+
+    while (i < map->n_keys && strcmp(map->keys[i], name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* The columns the graph promises to whoever reads this frame, in that order; those of the input it does not go. */
 static granary_err
-check_columns(const granary_call *call, const struct gr_value *value)
+keep_columns(const granary_call *call, const Granary__Attr *columns, granary_frame **frame)
+{
+    const char *function = call->context.function;
+    granary_frame *kept = gr_frame_create(columns->n_keys, (*frame)->rows);
+    granary_err err = kept == NULL ? gr_fail(GRANARY_ENOMEM, "a frame: out of memory") : GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < columns->n_keys && i < columns->n_strings; i++) {
+        const char *name = columns->keys[i];
+        int at = gr_frame_find(*frame, name);
+        const char *dtype = at < 0 ? "" : granary_dtype_name((*frame)->columns[at].view.dtype);
+
+        if (at < 0) {
+            err = gr_fail(GRANARY_ETYPE, "function '%s' gives no column '%s'; the graph says that it does", function,
+                          name);
+        } else if (strcmp(dtype, columns->strings[i]) != 0) {
+            err = gr_fail(GRANARY_ETYPE, "function '%s' gives column '%s' of %s; the graph says %s", function, name,
+                          dtype, columns->strings[i]);
+        } else {
+            err = gr_frame_move(kept, i, *frame, (size_t)at);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(kept);
+        return err;
+    }
+    gr_frame_destroy(*frame);
+    *frame = kept;
+    return GRANARY_OK;
+}
+
+/* A frame made column by column. */
+static granary_err
+finish_frame(granary_call *call, struct gr_value *ret_value)
 {
     const Granary__ChunkOp *op = call->op->op;
     const Granary__Attr *columns = gr_attr_find(op->attrs, op->n_attrs, "columns");
+    granary_err err;
+
+    for (size_t i = 0; columns != NULL && i < call->column_count; i++) {
+        if (find_key(columns, call->columns[i].name) == columns->n_keys) {
+            return gr_fail(GRANARY_ETYPE,
+                           "function '%s' gives column '%s', which the graph does not tell of: name it "
+                           "in the node's columns",
+                           call->context.function, call->columns[i].name);
+        }
+    }
+    err = call_frame_finish(call, ret_value);
+    return err == GRANARY_OK && columns != NULL ? keep_columns(call, columns, &ret_value->frame) : err;
+}
+
+/* An output of bytes, which must be what the graph says. */
+static granary_err
+check_promise(const granary_call *call, const struct gr_value *value)
+{
+    const Granary__ChunkOp *op = call->op->op;
+    const Granary__Attr *columns = gr_attr_find(op->attrs, op->n_attrs, "columns");
+    const Granary__Attr *shape = gr_attr_find(op->attrs, op->n_attrs, "shape");
+    const char *dtype = gr_attr_string(op->attrs, op->n_attrs, "dtype", NULL);
+    const granary_tensor *tensor = &value->tensor.view;
     const char *function = call->context.function;
 
-    if (columns == NULL || columns->n_keys == 0) {
-        return GRANARY_OK;
-    }
-    if (value->kind != GR_VALUE_FRAME) {
-        return gr_fail(GRANARY_ETYPE, "function '%s' gives no frame; the graph says that it does (columns)", function);
-    }
-    for (size_t i = 0; i < columns->n_keys && i < columns->n_strings; i++) {
-        const granary_column *column = i < value->frame->count ? &value->frame->columns[i].view : NULL;
+    if (columns != NULL) {
+        bool same = value->kind == GR_VALUE_FRAME && value->frame->count == columns->n_keys;
 
-        if (column == NULL || strcmp(column->name, columns->keys[i]) != 0) {
-            return gr_fail(GRANARY_ETYPE, "function '%s' gives %s%s%s as column %zu; the graph says '%s'", function,
-                           column == NULL ? "nothing" : "'", column == NULL ? "" : column->name,
-                           column == NULL ? "" : "'", i, columns->keys[i]);
+        for (size_t i = 0; same && i < columns->n_keys; i++) {
+            same = strcmp(value->frame->columns[i].view.name, columns->keys[i]) == 0 &&
+                   strcmp(granary_dtype_name(value->frame->columns[i].view.dtype), columns->strings[i]) == 0;
         }
-        if (strcmp(granary_dtype_name(column->dtype), columns->strings[i]) != 0) {
-            return gr_fail(GRANARY_ETYPE, "function '%s' gives column '%s' of %s; the graph says %s", function,
-                           column->name, granary_dtype_name(column->dtype), columns->strings[i]);
+        if (!same) {
+            return gr_fail(GRANARY_ETYPE, "function '%s' gives no frame of the columns the graph tells of", function);
         }
     }
-    return value->frame->count == columns->n_keys
-               ? GRANARY_OK
-               : gr_fail(GRANARY_ETYPE, "function '%s' gives %zu columns; the graph says %zu", function,
-                         value->frame->count, columns->n_keys);
+    if (shape != NULL || dtype != NULL) {
+        bool same = value->kind == GR_VALUE_TENSOR &&
+                    (dtype == NULL || strcmp(granary_dtype_name(tensor->dtype), dtype) == 0) &&
+                    (shape == NULL || (size_t)tensor->dims == shape->n_ints);
+
+        for (int i = 0; same && shape != NULL && i < tensor->dims; i++) {
+            same = tensor->shape[i] == shape->ints[i];
+        }
+        if (!same) {
+            return gr_fail(GRANARY_ETYPE, "function '%s' gives no tensor of the shape and dtype the graph tells of",
+                           function);
+        }
+    }
+    return GRANARY_OK;
 }
 
 /* The outputs as the function left them; a promise it broke is its failure. */
@@ -228,12 +297,11 @@ check_outputs(granary_call *call)
         }
     }
     if (call->frame_begun) {
-        err = call_frame_finish(call, &call->op->outputs[0]);
-        return err == GRANARY_OK ? check_columns(call, &call->op->outputs[0]) : err;
+        return finish_frame(call, &call->op->outputs[0]);
     }
     if (call->op->op->n_outputs > 0) {
         value_of_bytes(output_data(&call->outputs[0]), call->outputs[0].size, NULL, 0, &value);
-        err = check_columns(call, &value);
+        err = check_promise(call, &value);
         gr_value_free(&value);
     }
     return err;

@@ -117,15 +117,18 @@ watch_set(struct capture *capture)
 
 /* ---- begin and end ---- */
 
-/* The file, its folders made when they are not there; -1: no file, no name. */
+/* The file, its folders made when they are not there; -1: no file, no name. Operators of a subtask share one. */
 static int
 open_file(struct capture *capture, const char *folder, uint32_t subtask, uint32_t attempt)
 {
-    const int flags = O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
     char path[sizeof capture->logs + sizeof capture->name + 1];
+    char name[sizeof capture->name];
+    int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
     int fd;
 
-    (void)snprintf(capture->name, sizeof capture->name, "%.32s/%u.%u.log", folder, subtask, attempt);
+    (void)snprintf(name, sizeof name, "%.32s/%u.%u.log", folder, subtask, attempt);
+    flags |= strcmp(name, capture->name) == 0 ? 0 : O_TRUNC;
+    memcpy(capture->name, name, sizeof capture->name);
     (void)snprintf(path, sizeof path, "%s/%s", capture->logs, capture->name);
     fd = open(path, flags, 0600);
     if (fd < 0 && errno == ENOENT) {

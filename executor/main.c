@@ -11,10 +11,11 @@
 #include "base/log.h"
 #include "executor/pool.h"
 #include "executor/slot.h"
+#include "executor/try.h"
 
 const char *argp_program_version = "granary-executor " GRANARY_VERSION;
 
-enum { OPTION_READY = 256, OPTION_DIE, OPTION_SLOT, OPTION_NODE, OPTION_PARENT };
+enum { OPTION_READY = 256, OPTION_DIE, OPTION_SLOT, OPTION_NODE, OPTION_PARENT, OPTION_TRY, OPTION_ANSWER };
 
 struct arguments {
     bool pool;
@@ -25,6 +26,8 @@ struct arguments {
     long slot;
     long node;
     long parent;
+    const char *library;
+    long answer_fd;
 };
 
 static const struct argp_option options[] = {
@@ -36,6 +39,8 @@ static const struct argp_option options[] = {
     {"slot", OPTION_SLOT, "NUMBER", 0, "Be the executor of this slot", 1},
     {"node", OPTION_NODE, "NUMBER", 0, "NUMA node to run on", 1},
     {"parent", OPTION_PARENT, "PID", 0, "The pool: without it there is no reason to live", 1},
+    {"try-library", OPTION_TRY, "FILE", 0, "Load a library on trial and answer what it declares", 2},
+    {"answer-fd", OPTION_ANSWER, "FD", 0, "Where to answer; standard output", 2},
     {0},
 };
 
@@ -81,7 +86,16 @@ parse(int key, char *text, struct argp_state *state)
     case OPTION_PARENT:
         arguments->parent = parse_number(state, "parent", text, 1, INT_MAX);
         return 0;
+    case OPTION_TRY:
+        arguments->library = text;
+        return 0;
+    case OPTION_ANSWER:
+        arguments->answer_fd = parse_number(state, "answer-fd", text, 0, INT_MAX);
+        return 0;
     case ARGP_KEY_END:
+        if (arguments->library != NULL) {
+            return 0;
+        }
         if (arguments->pool ? arguments->executors < 0 : arguments->slot < 0) {
             argp_error(state, "either --pool with --executors, or --slot");
         }
@@ -145,7 +159,7 @@ main(int argc, char **argv)
         .parser = parse,
         .doc = "Run the subtasks of a granary instance.\vgranary up starts it; nobody else needs to.",
     };
-    struct arguments arguments = {.executors = -1, .ready_fd = -1, .slot = -1};
+    struct arguments arguments = {.executors = -1, .ready_fd = -1, .slot = -1, .answer_fd = STDOUT_FILENO};
     bool replace = false;
     granary_err err;
 
@@ -153,6 +167,10 @@ main(int argc, char **argv)
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&argp, argc, argv, ARGP_NO_ARGS, NULL, &arguments);
     gr_log_init(arguments.pool ? "pool" : "executor");
+    if (arguments.library != NULL) {
+        err = try_library(arguments.library, (int)arguments.answer_fd);
+        _exit(granary_error_exit_status(err));
+    }
     err = run(&arguments, &replace);
     if (err != GRANARY_OK) {
         gr_log_error("LEAVE", "%s", granary_error_message());

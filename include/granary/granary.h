@@ -7,6 +7,7 @@
 #ifndef GRANARY_GRANARY_H
 #define GRANARY_GRANARY_H
 
+#include "granary/call.h"
 #include "granary/frame.h"
 #include "granary/graph.h"
 #include "granary/hold.h"

@@ -105,6 +105,15 @@ gr_frame_set_borrowed(granary_frame *frame, size_t position, const char *name, c
     return gr_frame_set(frame, position, name, &borrowed);
 }
 
+granary_err
+gr_frame_move(granary_frame *frame, size_t position, granary_frame *from, size_t from_position)
+{
+    struct gr_column column = from->columns[from_position];
+
+    from->columns[from_position] = (struct gr_column){.view = {.name = column.view.name}};
+    return gr_frame_set(frame, position, column.view.name, &column);
+}
+
 int
 gr_frame_find(const granary_frame *frame, const char *name)
 {

@@ -58,6 +58,8 @@ granary_err gr_frame_set(granary_frame *frame, size_t position, const char *name
 /* Put a column of another frame in, borrowed: that frame must outlive this one. Errors: ENOMEM */
 granary_err
 gr_frame_set_borrowed(granary_frame *frame, size_t position, const char *name, const granary_column *column);
+/* *Takes* a column out of another frame, of which its name alone is left there. Errors: ENOMEM */
+granary_err gr_frame_move(granary_frame *frame, size_t position, granary_frame *from, size_t from_position);
 /* Position of a column, or -1. */
 int gr_frame_find(const granary_frame *frame, const char *name);
 

@@ -219,21 +219,78 @@ static void
 columns_the_graph_promises_are_checked(void **state)
 {
     static char fare[] = "fare", half[] = "half", integers[] = "int64", reals[] = "float64";
-    char *names[] = {fare, half};
-    Granary__ChunkOp *op = call_good("halve");
+    const granary_id fares = function_fares(&test);
     granary_id id = granary_id_random();
+    granary_frame *frame;
+    granary_view view;
+    const struct {
+        char *names[2], *dtypes[2];
+        size_t count;
+        const char *said; /* NULL: it is what was promised */
+    } promises[] = {
+        {{fare, half}, {reals, integers}, 2, "column 'half' of float64; the graph says int64"},
+        {{fare, NULL}, {reals, NULL}, 1, "gives column 'half', which the graph does not tell of"},
+        {{half, integers}, {reals, reals}, 2, "gives no column 'int64'"},
+        {{half, NULL}, {reals, NULL}, 1, NULL},
+    };
 
     (void)state;
-    op_input(op, function_fares(&test));
-    op_attr(op, gr_attr_new_map("columns", names, (char *[]){reals, integers}, 2));
-    op_output(op, &id);
-    function_expect_failure(&test, op, GRANARY_ETYPE, true, "column 'half' of float64; the graph says int64");
-    assert_false(granary_object_contains(test.client, id));
-    op = call_good("halve");
-    op_input(op, function_fares(&test));
-    op_attr(op, gr_attr_new_map("columns", names, (char *[]){reals}, 1));
-    op_output(op, &id);
-    function_expect_failure(&test, op, GRANARY_ETYPE, true, "gives 2 columns; the graph says 1");
+    for (size_t i = 0; i < sizeof promises / sizeof promises[0]; i++) {
+        Granary__ChunkOp *op = call_good("halve");
+
+        op_input(op, fares);
+        op_attr(op, gr_attr_new_map("columns", promises[i].names, promises[i].dtypes, promises[i].count));
+        op_output(op, &id);
+        if (promises[i].said != NULL) {
+            function_expect_failure(&test, op, GRANARY_ETYPE, true, promises[i].said);
+            assert_false(granary_object_contains(test.client, id));
+        } else {
+            granary__done__free_unpacked(function_run(&test, &op, 1, GRANARY_OK), NULL);
+        }
+    }
+    frame = get_frame(id, &view);
+    assert_int_equal(frame->count, 1);
+    assert_true(((const double *)frame->columns[0].view.values)[2] == 4);
+    gr_frame_destroy(frame);
+    granary_object_release(test.client, &view);
+}
+
+static void
+tensors_the_graph_promises_are_checked(void **state)
+{
+    static const int64_t shape[] = {2, 3}, other[] = {3, 2};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        Granary__ChunkOp *op = call_good("tensor");
+        granary_id id = granary_id_random();
+
+        op_attr(op, gr_attr_new_ints("shape", i == 0 ? shape : other, 2));
+        op_attr(op, gr_attr_new_string("dtype", "float64"));
+        op_output(op, &id);
+        if (i == 0) {
+            granary__done__free_unpacked(function_run(&test, &op, 1, GRANARY_OK), NULL);
+        } else {
+            function_expect_failure(&test, op, GRANARY_ETYPE, true, "no tensor of the shape and dtype");
+        }
+    }
+}
+
+/* Calls of an array that follow one another in a subtask. */
+static void
+operators_of_a_subtask_share_a_log(void **state)
+{
+    Granary__ChunkOp *ops[3] = {exec_new("echo one"), exec_new("true"), exec_new("echo two >&2")};
+    Granary__Done *done;
+    char *log;
+
+    (void)state;
+    done = function_run(&test, ops, 3, GRANARY_OK);
+    assert_int_equal(done->log_bytes, 8);
+    granary__done__free_unpacked(done, NULL);
+    log = function_log(&test);
+    assert_string_equal(log, "one\ntwo\n");
+    free(log);
 }
 
 static void
@@ -688,6 +745,8 @@ main(void)
         cmocka_unit_test(outputs_are_told_with_their_shape),
         cmocka_unit_test(an_earlier_attempt_does_not_matter),
         cmocka_unit_test(columns_the_graph_promises_are_checked),
+        cmocka_unit_test(tensors_the_graph_promises_are_checked),
+        cmocka_unit_test(operators_of_a_subtask_share_a_log),
         cmocka_unit_test(context_and_parameters_are_told),
         cmocka_unit_test(versions_live_side_by_side),
         cmocka_unit_test(failures_say_what_and_what_was_printed_last),

@@ -70,6 +70,13 @@ GRANARY_FUNCTION(from_nothing, .outputs = 2)
     return err;
 }
 
+GRANARY_FUNCTION(tensor)
+{
+    void *values;
+
+    return granary_call_output_tensor(call, 0, GRANARY_FLOAT64, 2, (const int64_t[]){2, 3}, &values);
+}
+
 /* Text of what the call knows. */
 GRANARY_FUNCTION(describe)
 {

@@ -1,0 +1,168 @@
+/* Libraries exported to a whole instance, and graphs that call their functions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "granary/granary.h"
+
+static char directory[] = "/tmp/granary-exports-XXXXXX";
+static granary_client *client;
+
+static int
+run_granary(const char *command)
+{
+    const char *bin = getenv("GRANARY_BIN");
+    char line[400];
+
+    (void)snprintf(line, sizeof line, "GRANARY_LOG=error %s/granary %s --instance %s >/dev/null 2>&1",
+                   bin != NULL ? bin : "bin", command, directory);
+    return system(line);
+}
+
+static int
+start(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    assert_int_equal(run_granary("up --executors 2 --memory 128M"), 0);
+    assert_int_equal(granary_connect(&(granary_connect_options){.instance = directory}, &client), GRANARY_OK);
+    return 0;
+}
+
+static int
+stop(void **state)
+{
+    (void)state;
+    granary_disconnect(client);
+    assert_int_equal(run_granary("down"), 0);
+    assert_int_not_equal(access(directory, F_OK), 0);
+    return 0;
+}
+
+static const char *
+library(const char *name)
+{
+    static char path[512];
+
+    (void)snprintf(path, sizeof path, LIBRARIES "/lib%s.so", name);
+    return path;
+}
+
+static void
+refuse(const char *path, const char *name, granary_err err, const char *why)
+{
+    char version[33] = "untouched";
+
+    assert_int_equal(granary_export(client, path, name, version), err);
+    if (strstr(granary_error_message(), why) == NULL) {
+        fail_msg("'%s' is not in '%s'", why, granary_error_message());
+    }
+    assert_string_equal(version, "untouched");
+}
+
+static void
+libraries_that_would_not_work_are_refused(void **state)
+{
+    char *bytes;
+    size_t size;
+    char path[] = "/tmp/granary-exports-file-XXXXXX";
+    int fd;
+
+    (void)state;
+    refuse("/nowhere/at/all.so", NULL, GRANARY_ENOENT, "/nowhere/at/all.so");
+    refuse("/bin/sh", "sh", GRANARY_EINVAL, "declares no function");
+    refuse(library("none"), NULL, GRANARY_EINVAL, "declares no function");
+    refuse(library("bad"), NULL, GRANARY_EINVAL, "function 'future' is made for version 99");
+    refuse(library("bad_symbol"), NULL, GRANARY_EINVAL, "nobody_has_this");
+    refuse(library("bad_constructor"), NULL, GRANARY_EINVAL, "loading it crashes: signal 11");
+    refuse(library("good"), "a/b", GRANARY_EINVAL, "its name needs");
+
+    assert_int_equal(gr_file_read(library("good"), 64 << 20, &bytes, &size), GRANARY_OK);
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(gr_write_all(fd, bytes, size / 2), GRANARY_OK);
+    (void)close(fd);
+    refuse(path, "half", GRANARY_EINVAL, "cut short");
+    (void)unlink(path);
+    free(bytes);
+}
+
+/* The text that target's only chunk contains. */
+static void
+expect_text(const char *key, const char *target, const char *text)
+{
+    granary_result result;
+    granary_view view;
+
+    assert_int_equal(granary_graph_result(client, key, target, &result), GRANARY_OK);
+    assert_int_equal(result.chunk_count, 1);
+    assert_int_equal(granary_object_get(client, result.chunks[0], 0, &view), GRANARY_OK);
+    assert_int_equal(view.data_size, strlen(text));
+    assert_memory_equal(view.data, text, strlen(text));
+    granary_object_release(client, &view);
+    granary_result_free(&result);
+}
+
+static granary_err
+submit_and_wait(const char *json, char key[GRANARY_KEY_MAX])
+{
+    granary_err err = granary_graph_submit_json(client, json, strlen(json), NULL, key);
+
+    return err == GRANARY_OK ? granary_graph_wait(client, key, 30000, NULL) : err;
+}
+
+static void
+functions_are_called_by_graphs(void **state)
+{
+    char version[33], again[33];
+    char key[GRANARY_KEY_MAX];
+
+    (void)state;
+    assert_int_equal(granary_export(client, library("good"), NULL, version), GRANARY_OK);
+    assert_int_equal(granary_export(client, library("good"), NULL, again), GRANARY_OK);
+    assert_string_equal(version, again);
+    assert_int_equal(submit_and_wait("{\"nodes\": {\"c\": {\"op\": \"call\", \"function\": \"counts\"}}}", key),
+                     GRANARY_OK);
+    expect_text(key, "c", "1 0 1");
+    assert_int_equal(
+        submit_and_wait("{\"nodes\": {\"t\": {\"op\": \"arange\", \"stop\": 10},"
+                        "\"x\": {\"op\": \"exec\", \"command\": [\"sh\", \"-c\", \"head -c 6 | tail -c 5\"],"
+                        " \"input\": \"t\"}}, \"targets\": [\"x\"]}",
+                        key),
+        GRANARY_OK);
+    expect_text(key, "x", "NUMPY");
+}
+
+static void
+failures_are_told_with_what_was_printed(void **state)
+{
+    char key[GRANARY_KEY_MAX];
+
+    (void)state;
+    assert_int_equal(granary_export(client, library("good"), NULL, NULL), GRANARY_OK);
+    assert_int_equal(submit_and_wait("{\"nodes\": {\"c\": {\"op\": \"call\", \"function\": \"fails\"}}}", key),
+                     GRANARY_EBUSY);
+    assert_non_null(strstr(granary_error_message(), "gave up after 3"));
+    assert_non_null(strstr(granary_error_message(), "it is printed"));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(libraries_that_would_not_work_are_refused),
+        cmocka_unit_test(functions_are_called_by_graphs),
+        cmocka_unit_test(failures_are_told_with_what_was_printed),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}
