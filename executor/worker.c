@@ -1,11 +1,14 @@
 #include "executor/worker.h"
 
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
@@ -13,6 +16,7 @@
 #include "executor/answer.h"
 #include "executor/endpoint.h"
 #include "executor/host.h"
+#include "executor/reports.h"
 #include "executor/sessions.h"
 #include "executor/subtask.h"
 #include "message/zmq.h"
@@ -25,7 +29,11 @@
 /* How often an idle executor looks whether the scheduler is still the one it registered with. */
 #define LOOK_MS 1000
 /* How long a registration may stay unanswered before it is sent again. */
-#define REGISTER_NS 5000000000
+#define REGISTER_NS 1000000000
+/* How often one whose scheduler has ended looks for the next one. */
+#define SUCCESSOR_MS 5
+/* With more reports than this that no scheduler has kept yet, nothing more is run. */
+#define REPORTS_MAX 65536
 /* How long one that leaves waits to be told that this was heard. */
 #define LEAVE_MS 1000
 
@@ -38,12 +46,17 @@ struct worker {
     struct gr_zmq_socket *socket;
     uint32_t number; /* the scheduler's for us; 0: not registered */
     struct endpoint endpoint;
-    int64_t registered_ns; /* when registration was sent */
-    int64_t looked_ns;
+    int64_t registered_ns;    /* when registration was sent */
+    int64_t looked_ns;        /* at its socket */
+    int64_t sought_ns;        /* for its process */
     Granary__Subtask **queue; /* queue[first .. first + count), in order */
     size_t first, count, room;
-    Granary__Done *answers[ANSWERS_MAX];
-    size_t answer_count;
+    struct reports reports;
+    uint64_t epoch;      /* the highest seen: no scheduler with a lower one is obeyed */
+    uint64_t freed;      /* the last order to free objects that was done */
+    bool freed_unsaid;   /* the scheduler does not know yet */
+    int scheduler;       /* pidfd: readable when the scheduler has ended; -1: none is known */
+    bool orphaned;       /* it has */
     int64_t answered_ns; /* when answers were sent last */
     uint64_t received;   /* subtasks since it registered */
     uint64_t wanted;     /* of them, what the scheduler was told that it may send in all; pull only */
@@ -73,17 +86,13 @@ send_message(struct worker *worker, const Granary__FromExecutor *message)
 }
 
 static void
-drop_work(struct worker *worker)
+drop_queue(struct worker *worker)
 {
     for (size_t i = 0; i < worker->count; i++) {
         granary__subtask__free_unpacked(worker->queue[worker->first + i], NULL);
     }
-    for (size_t i = 0; i < worker->answer_count; i++) {
-        granary__done__free_unpacked(worker->answers[i], NULL);
-    }
     worker->first = 0;
     worker->count = 0;
-    worker->answer_count = 0;
 }
 
 /* A descriptor that was closed has left the set by itself. */
@@ -97,41 +106,98 @@ watch_socket(const struct worker *worker)
     }
 }
 
-/* Begin anew with whoever is the scheduler: what an earlier one wanted means nothing to it. */
+/* The process that is the scheduler now, if any. */
+static bool
+find_scheduler(struct worker *worker)
+{
+    char path[160];
+
+    gr_fd_close(&worker->scheduler);
+    (void)snprintf(path, sizeof path, "%s/sched.lock", worker->instance.runtime);
+    worker->scheduler = gr_daemon_holder_open(path);
+    return worker->scheduler >= 0;
+}
+
+/*
+ * Tell whoever is the scheduler what is at hand and what became of the rest: what an earlier one gave goes on, if this
+ * one knows of it.
+ */
 static granary_err
 register_anew(struct worker *worker)
 {
     Granary__Register registration = GRANARY__REGISTER__INIT;
     Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
+    uint64_t *numbers = NULL;
+    uint32_t *attempts = NULL;
     granary_err err = GRANARY_OK;
 
-    drop_work(worker);
     gr_zmq_close(worker->socket);
     worker->number = 0;
     worker->received = 0;
     worker->wanted = 0;
+    worker->freed_unsaid = false; /* it names orders of its own */
+    worker->orphaned = false;
     worker->registered_ns = gr_now_ns();
+    if (worker->options.pull) {
+        drop_queue(worker); /* it was asked for of another */
+    }
+    (void)find_scheduler(worker);
     worker->socket = gr_zmq_dealer(worker->zmq, worker->instance.pool_socket, &err);
     if (worker->socket == NULL) {
         return err;
     }
     watch_socket(worker);
+    numbers = calloc(worker->count + 1, sizeof *numbers);
+    attempts = calloc(worker->count + 1, sizeof *attempts);
+    if (numbers == NULL || attempts == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "no memory to register");
+        goto out;
+    }
+    for (size_t i = 0; i < worker->count; i++) {
+        numbers[i] = worker->queue[worker->first + i]->number;
+        attempts[i] = worker->queue[worker->first + i]->attempt;
+    }
     registration.pid = getpid();
     registration.start_time = gr_process_start_time(getpid());
     registration.node = worker->options.node;
     registration.slot = (uint32_t)worker->options.slot;
     registration.pull = worker->options.pull;
+    registration.epoch = worker->epoch;
+    registration.queued = numbers;
+    registration.attempts = attempts;
+    registration.n_queued = registration.n_attempts = worker->count;
     message.version = GRANARY__VERSION__PROTOCOL;
     message.register_ = &registration;
-    return send_message(worker, &message);
+    message.draining = worker->leaving;
+    err = reports_fill(&worker->reports, true, &message);
+    if (err == GRANARY_OK) {
+        err = send_message(worker, &message);
+    }
+out:
+    free(numbers);
+    free(attempts);
+    return err;
 }
 
 /* Register again when another scheduler has come, or the registration was lost with the one before. */
 static granary_err
 look_after_scheduler(struct worker *worker)
 {
+    struct pollfd scheduler = {.fd = worker->scheduler, .events = POLLIN};
     int64_t now = gr_now_ns();
 
+    if (worker->scheduler >= 0 && poll(&scheduler, 1, 0) > 0) {
+        gr_fd_close(&worker->scheduler);
+        worker->orphaned = true;
+        worker->sought_ns = 0;
+    }
+    if (worker->scheduler < 0 && now - worker->sought_ns >= (int64_t)SUCCESSOR_MS * 1000000) {
+        worker->sought_ns = now;
+        if (find_scheduler(worker) && worker->orphaned) {
+            gr_log_info("SCHEDULER-CHANGED", "slot=%d: registering again", worker->options.slot);
+            return register_anew(worker);
+        }
+    }
     if (worker->number == 0) {
         return now - worker->registered_ns > REGISTER_NS ? register_anew(worker) : GRANARY_OK;
     }
@@ -146,37 +212,54 @@ look_after_scheduler(struct worker *worker)
     return GRANARY_OK;
 }
 
+/* Wait for messages, or the scheduler's end. */
+static void
+wait_for_messages(const struct worker *worker, int timeout_ms)
+{
+    int look_ms = worker->orphaned ? SUCCESSOR_MS : LOOK_MS;
+    bool ended;
+
+    (void)gr_zmq_wait(&worker->socket, 1, &worker->scheduler, &ended, worker->scheduler >= 0,
+                      timeout_ms >= 0 && timeout_ms < look_ms ? timeout_ms : look_ms);
+}
+
 static granary_err
 send_answers(struct worker *worker)
 {
     Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
     granary_err err = look_after_scheduler(worker);
 
-    if (err != GRANARY_OK || worker->answer_count == 0) {
+    /* Without a scheduler they stay: the next one is told when it is registered with. */
+    if (err != GRANARY_OK || worker->orphaned || (worker->reports.unsent == 0 && !worker->freed_unsaid)) {
         return err;
     }
     message.version = GRANARY__VERSION__PROTOCOL;
-    message.n_done = worker->answer_count;
-    message.done = worker->answers;
     message.draining = worker->leaving;
-    err = send_message(worker, &message);
-    while (err == GRANARY_EBUSY) { /* the scheduler is far behind: no use in running ahead */
-        (void)usleep(10000);
+    message.freed = worker->freed_unsaid ? worker->freed : 0;
+    err = reports_fill(&worker->reports, false, &message);
+    if (err == GRANARY_OK) {
         err = send_message(worker, &message);
     }
-    for (size_t i = 0; i < worker->answer_count; i++) {
-        granary__done__free_unpacked(worker->answers[i], NULL);
+    while (err == GRANARY_EBUSY) { /* the scheduler is far behind: no use in running ahead */
+        (void)usleep(10000);
+        err = look_after_scheduler(worker);
+        if (err != GRANARY_OK || worker->orphaned || worker->number == 0) {
+            return err; /* the next one is told with the registration */
+        }
+        err = send_message(worker, &message);
     }
-    worker->answer_count = 0;
+    worker->freed_unsaid = false;
     worker->answered_ns = gr_now_ns();
     return err;
 }
 
+/* Takes done. */
 static granary_err
 add_answer(struct worker *worker, Granary__Done *done)
 {
-    worker->answers[worker->answer_count++] = done;
-    return worker->answer_count == ANSWERS_MAX ? send_answers(worker) : GRANARY_OK;
+    granary_err err = reports_add(&worker->reports, done);
+
+    return err == GRANARY_OK && worker->reports.unsent >= ANSWERS_MAX ? send_answers(worker) : err;
 }
 
 /* ---- from the scheduler ---- */
@@ -258,6 +341,13 @@ handle(struct worker *worker, Granary__ToExecutor *message)
         return gr_fail(GRANARY_EVERSION, "the scheduler speaks version %u, this executor %d; restart the instance",
                        message->version, (int)GRANARY__VERSION__PROTOCOL);
     }
+    if (message->epoch < worker->epoch) {
+        gr_log_warn("SCHEDULER-OLD", "slot=%d: epoch=%llu after %llu: it is not obeyed", worker->options.slot,
+                    (unsigned long long)message->epoch, (unsigned long long)worker->epoch);
+        return GRANARY_OK;
+    }
+    worker->epoch = message->epoch;
+    reports_acknowledged(&worker->reports, message->acknowledged);
     if (message->registered != 0) {
         worker->number = message->registered;
         worker->host.number = message->registered;
@@ -284,6 +374,8 @@ handle(struct worker *worker, Granary__ToExecutor *message)
     }
     if (err == GRANARY_OK && message->n_free > 0) {
         err = free_objects(worker, message);
+        worker->freed = message->free_order;
+        worker->freed_unsaid = true;
     }
     worker->die = worker->die || message->die;
     worker->replace = worker->replace || (message->die && message->replace);
@@ -352,7 +444,7 @@ run_next(struct worker *worker)
     int64_t now;
 
     /* Nobody waits for answers behind a subtask that may take long. */
-    if (worker->answer_count > 0 && !is_short(subtask)) {
+    if (worker->reports.unsent > 0 && !is_short(subtask)) {
         err = send_answers(worker);
         if (err != GRANARY_OK || worker->count == 0) { /* another scheduler: its work comes */
             return err;
@@ -381,6 +473,23 @@ run_next(struct worker *worker)
     return add_answer(worker, done);
 }
 
+/* What it has done is to be known before it leaves; but not for ever. */
+static granary_err
+await_acknowledged(struct worker *worker)
+{
+    int64_t deadline = gr_deadline_ns(LEAVE_MS);
+    granary_err err = send_answers(worker);
+
+    while (err == GRANARY_OK && worker->reports.count > 0 && gr_now_ns() < deadline) {
+        wait_for_messages(worker, gr_left_ms(deadline));
+        err = receive_all(worker);
+        if (err == GRANARY_OK) {
+            err = send_answers(worker);
+        }
+    }
+    return err;
+}
+
 granary_err
 worker_run(struct worker *worker)
 {
@@ -391,7 +500,7 @@ worker_run(struct worker *worker)
         if (err != GRANARY_OK || worker->die) {
             break;
         }
-        if (worker->count > 0) {
+        if (worker->count > 0 && worker->reports.count < REPORTS_MAX) {
             err = run_next(worker);
             continue;
         }
@@ -401,8 +510,11 @@ worker_run(struct worker *worker)
             worker->replace = true;
         } else if (err == GRANARY_OK) {
             sessions_drop_ended(&worker->sessions);
-            (void)gr_zmq_wait(&worker->socket, 1, NULL, NULL, 0, LOOK_MS);
+            wait_for_messages(worker, -1);
         }
+    }
+    if (err == GRANARY_OK) {
+        err = await_acknowledged(worker);
     }
     return err;
 }
@@ -456,8 +568,7 @@ worker_poll(struct worker *worker, int timeout_ms, uint32_t max, uint32_t *ret_r
         if (ran > 0 || gr_now_ns() >= deadline) {
             break;
         }
-        (void)gr_zmq_wait(&worker->socket, 1, NULL, NULL, 0,
-                          gr_left_ms(deadline) < LOOK_MS && timeout_ms >= 0 ? gr_left_ms(deadline) : LOOK_MS);
+        wait_for_messages(worker, timeout_ms < 0 ? -1 : gr_left_ms(deadline));
     }
     if (err == GRANARY_OK && !worker->standing) {
         err = ask(worker, 0);
@@ -493,9 +604,8 @@ leave(struct worker *worker)
 
     message.version = GRANARY__VERSION__PROTOCOL;
     message.draining = true;
-    message.done = worker->answers;
-    message.n_done = worker->answer_count;
-    if (worker->number == 0 || worker->options.pull == false || send_message(worker, &message) != GRANARY_OK) {
+    if (worker->number == 0 || !worker->options.pull || reports_fill(&worker->reports, false, &message) != GRANARY_OK ||
+        send_message(worker, &message) != GRANARY_OK) {
         return;
     }
     worker->die = false;
@@ -527,6 +637,7 @@ worker_create(const struct worker_options *options, struct worker **ret_worker)
     }
     worker->options = *options;
     worker->poll_fd = -1;
+    worker->scheduler = -1;
     sessions_init(&worker->sessions, options->instance, options->slot);
     err = gr_instance_resolve(options->instance, &worker->instance);
     if (err == GRANARY_OK) {
@@ -556,8 +667,10 @@ worker_destroy(struct worker *worker)
         return;
     }
     leave(worker);
-    drop_work(worker);
+    drop_queue(worker);
+    reports_fini(&worker->reports);
     free(worker->queue);
+    gr_fd_close(&worker->scheduler);
     gr_fd_close(&worker->poll_fd);
     gr_zmq_close(worker->socket);
     gr_zmq_context_destroy(worker->zmq);

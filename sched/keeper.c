@@ -28,7 +28,8 @@ keeper_open(struct keeper *keeper, const struct state_ops *state, const char *pa
     }
     (void)snprintf(owner, sizeof owner, "process %d", (int)getpid());
     err = state->open(keeper->self, path);
-    return err == GRANARY_OK ? state_lock(state, keeper->self, LOCK_NAME, owner, &keeper->epoch) : err;
+    return err == GRANARY_OK ? state_lock(state, keeper->self, LOCK_NAME, owner, (uint64_t)gr_wall_ms(), &keeper->epoch)
+                             : err;
 }
 
 /* ---- keeping ---- */
@@ -58,9 +59,8 @@ apply(const struct keeper *keeper, const struct action *change)
     }
 }
 
-/* In the transaction, so that nobody takes the lock between this and the commit. */
-static granary_err
-check_fence(struct keeper *keeper)
+granary_err
+keeper_check(struct keeper *keeper)
 {
     uint64_t fence = 0;
     granary_err err = state_fence(keeper->state, keeper->self, LOCK_NAME, &fence);
@@ -118,7 +118,7 @@ keeper_commit(struct keeper *keeper, bool durable)
         }
     }
     if (err == GRANARY_OK && keeper->change_count > 0) {
-        err = check_fence(keeper);
+        err = keeper_check(keeper); /* in the transaction: nobody takes the lock between this and the commit */
     }
     if (err == GRANARY_OK) {
         err = keeper->state->commit(keeper->self, durable);

@@ -19,7 +19,7 @@
 struct keeper {
     const struct state_ops *state;
     void *self;             /* the state's; NULL: not open */
-    uint64_t epoch;         /* from 1 */
+    uint64_t epoch;         /* higher than any before */
     struct action *changes; /* not committed yet, in order */
     size_t change_count, change_room;
     int64_t commit_at_ns; /* they wait to be committed; INT64_MAX: there are none */
@@ -45,6 +45,9 @@ granary_err keeper_keep(struct keeper *keeper, struct action *actions, size_t co
 /* Everything taken so far is kept when this returns OK. Errors: the state's, logged; it is to be tried again by
  * commit_at_ns · ESTATE fenced */
 granary_err keeper_commit(struct keeper *keeper, bool durable);
+
+/* Whether this is still the last scheduler to be active. Errors: ESTATE it is not: fenced · the state's */
+granary_err keeper_check(struct keeper *keeper);
 
 /* Whether everything taken so far is kept. */
 bool keeper_idle(const struct keeper *keeper);

@@ -40,7 +40,7 @@ struct links {
     struct gr_zmq_socket *socket;
     int64_t watch_at_ns;           /* when executors are to be looked at; INT64_MAX: never */
     struct gr_zmq_peer supervisor; /* of the executors; size 0: none has said anything */
-    uint64_t epoch;
+    uint64_t epoch, epoch_seen;
     struct link *items;
     size_t count, room;
     uint32_t last_number;
@@ -193,6 +193,12 @@ links_expect(struct links *links, int64_t pid, uint64_t start_time, uint32_t slo
     if (link_add(links, pid, start_time, slot) == NULL) {
         manager_forget_executor(links->manager, pid, start_time, slot);
     }
+}
+
+uint64_t
+links_epoch_seen(const struct links *links)
+{
+    return links->epoch_seen;
 }
 
 size_t
@@ -405,6 +411,7 @@ link_register(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_
                     (unsigned long long)message->start_time);
         return NULL;
     }
+    links->epoch_seen = message->epoch > links->epoch_seen ? message->epoch : links->epoch_seen;
     link->number = ++links->last_number;
     link->peer = *peer;
     link->pull = message->pull;

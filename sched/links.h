@@ -26,6 +26,9 @@ void links_expect(struct links *links, int64_t pid, uint64_t start_time, uint32_
 /* How many of them live and have not registered yet. */
 size_t links_expected(const struct links *links);
 
+/* The highest epoch that executors say they have seen. */
+uint64_t links_epoch_seen(const struct links *links);
+
 /* A message that came by the socket. */
 void links_message(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_pid,
                    const Granary__FromExecutor *report);

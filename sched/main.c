@@ -138,6 +138,11 @@ serve(struct arguments *arguments)
         gr_log_info("READY", "instance=%s state=%s", instance.name, arguments->state);
         gr_daemon_say_ready(&arguments->ready_fd);
         err = server_run(server, stop_fd);
+        if (err == GRANARY_ESTATE) {
+            /* Another one is active: what is here is his, the sockets' names too, which closing them would remove. */
+            gr_log_error("FENCED", "%s", granary_error_message());
+            _exit(granary_error_exit_status(err));
+        }
         gr_log_info("STOP", "instance=%s", instance.name);
     }
     server_destroy(server);

@@ -41,6 +41,7 @@ struct server {
     int *fds;              /* for the wait: stop, then one an executor */
     bool *ready;
     size_t fd_room;
+    uint64_t epoch_checked;  /* the highest an executor told of that was looked into */
     int64_t claims_until_ns; /* executors of an earlier scheduler are waited for; INT64_MAX: no more */
 };
 
@@ -285,6 +286,18 @@ close_claims(struct server *server)
     manager_claims_end(server->manager);
 }
 
+/* An executor says that a later scheduler was active. The state knows. */
+static void
+check_epoch(struct server *server)
+{
+    if (links_epoch_seen(server->links) > server->epoch_checked) {
+        server->epoch_checked = links_epoch_seen(server->links);
+        if (server->epoch_checked > server->keeper.epoch) {
+            (void)keeper_check(&server->keeper);
+        }
+    }
+}
+
 static int
 wait_ms(const struct server *server)
 {
@@ -324,6 +337,7 @@ server_run(struct server *server, int stop_fd)
         }
         manager_set_unix_offset(server->manager, gr_wall_ms() * 1000000 - gr_now_ns());
         links_expire(server->links, gr_now_ns());
+        check_epoch(server);
         close_claims(server);
         links_watch(server->links, gr_now_ns());
         manager_dispatch(server->manager, gr_now_ns());

@@ -181,3 +181,26 @@ gr_daemon_lock_write(int fd, const char *text)
     }
     return GRANARY_OK;
 }
+
+int
+gr_daemon_holder_open(const char *path)
+{
+    char *text = NULL;
+    size_t size;
+    long pid = 0;
+    unsigned long long started = 0;
+    int fd;
+
+    if (gr_file_read(path, 4096, &text, &size) != GRANARY_OK) {
+        return -1;
+    }
+    if (sscanf(text, "%ld %llu", &pid, &started) != 2 || pid <= 0) {
+        pid = 0;
+    }
+    free(text);
+    fd = pid == 0 ? -1 : gr_pidfd_open((pid_t)pid);
+    if (fd >= 0 && gr_process_start_time((pid_t)pid) != started) {
+        gr_fd_close(&fd);
+    }
+    return fd;
+}

@@ -60,4 +60,10 @@ granary_err gr_daemon_lock(const char *path, bool create, int *ret_fd, pid_t *re
 /* Replace what a lock file says. Errors: errno's */
 granary_err gr_daemon_lock_write(int fd, const char *text);
 
+/*
+ * A pidfd of the process that a lock file names by pid and start time ("PID START\n"), -1 when none does or it has
+ * ended. It becomes readable when that process ends.
+ */
+int gr_daemon_holder_open(const char *path);
+
 #endif

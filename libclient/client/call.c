@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
@@ -63,25 +64,9 @@ static int
 scheduler_open(const struct gr_instance *instance)
 {
     char path[160];
-    char *text = NULL;
-    size_t size;
-    long pid = 0;
-    unsigned long long started = 0;
-    int fd;
 
     (void)snprintf(path, sizeof path, "%s/sched.lock", instance->runtime);
-    if (gr_file_read(path, 4096, &text, &size) != GRANARY_OK) {
-        return -1;
-    }
-    if (sscanf(text, "%ld %llu", &pid, &started) != 2 || pid <= 0) {
-        pid = 0;
-    }
-    free(text);
-    fd = pid == 0 ? -1 : gr_pidfd_open((pid_t)pid);
-    if (fd >= 0 && gr_process_start_time((pid_t)pid) != started) {
-        gr_fd_close(&fd);
-    }
-    return fd;
+    return gr_daemon_holder_open(path);
 }
 
 static bool

@@ -1,5 +1,6 @@
 #include "state/state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -17,42 +18,54 @@ state_find(const char *name)
     return NULL;
 }
 
-/* A lock is an entry of its own space: its version is the fence, and it is never deleted. */
+/* A lock is an entry of its own space, "FENCE OWNER". */
 #define LOCKS "locks"
 
 granary_err
-state_lock(const struct state_ops *ops, void *self, const char *name, const char *owner, uint64_t *ret_fence)
+state_fence(const struct state_ops *ops, void *self, const char *name, uint64_t *ret_fence)
 {
-    uint64_t fence = 0;
-    granary_err err = ops->put(self,
-                               &(struct state_put){.space = LOCKS,
-                                                   .key = name,
-                                                   .key_size = strlen(name),
-                                                   .value = owner,
-                                                   .value_size = strlen(owner),
-                                                   .expected = STATE_ANY},
-                               &fence);
+    struct gr_buf value = {0};
+    granary_err err = ops->get(self, LOCKS, name, strlen(name), &value, NULL);
 
+    if (err == GRANARY_OK) {
+        *ret_fence = strtoull(value.bytes, NULL, 10);
+    } else if (err == GRANARY_ENOENT) {
+        *ret_fence = 0;
+        err = GRANARY_OK;
+    }
+    gr_buf_free(&value);
+    return err;
+}
+
+granary_err
+state_lock(const struct state_ops *ops, void *self, const char *name, const char *owner, uint64_t at_least,
+           uint64_t *ret_fence)
+{
+    struct gr_buf value = {0};
+    uint64_t fence = 0;
+    granary_err err = state_fence(ops, self, name, &fence);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    fence = fence + 1 > at_least ? fence + 1 : at_least;
+    gr_buf_addf(&value, "%llu %s", (unsigned long long)fence, owner);
+    err = gr_buf_ok(&value) ? ops->put(self,
+                                       &(struct state_put){.space = LOCKS,
+                                                           .key = name,
+                                                           .key_size = strlen(name),
+                                                           .value = value.bytes,
+                                                           .value_size = value.size,
+                                                           .expected = STATE_ANY},
+                                       NULL)
+                            : gr_fail(GRANARY_ENOMEM, "state: out of memory");
     if (err == GRANARY_OK) {
         err = ops->commit(self, true);
     }
     if (err == GRANARY_OK) {
         *ret_fence = fence;
     }
-    return err;
-}
-
-granary_err
-state_fence(const struct state_ops *ops, void *self, const char *name, uint64_t *ret_fence)
-{
-    struct gr_buf owner = {0};
-    granary_err err = ops->get(self, LOCKS, name, strlen(name), &owner, ret_fence);
-
-    gr_buf_free(&owner);
-    if (err == GRANARY_ENOENT) {
-        *ret_fence = 0;
-        return GRANARY_OK;
-    }
+    gr_buf_free(&value);
     return err;
 }
 

@@ -100,11 +100,12 @@ const struct state_ops *state_find(const char *name);
  * is gone or is to stop (a file lock tells).
  *
  * owner      text, for people
+ * at_least   the fence is no lower: a clock here keeps fences growing when a state is lost
  * ret_fence  higher than any given before for this name
  * Errors     the backend's
  */
-granary_err
-state_lock(const struct state_ops *ops, void *self, const char *name, const char *owner, uint64_t *ret_fence);
+granary_err state_lock(const struct state_ops *ops, void *self, const char *name, const char *owner, uint64_t at_least,
+                       uint64_t *ret_fence);
 /* The fence given last, 0 when none was. Errors: the backend's */
 granary_err state_fence(const struct state_ops *ops, void *self, const char *name, uint64_t *ret_fence);
 

@@ -451,13 +451,15 @@ locks_have_fences(void **state)
 
     assert_int_equal(state_fence(f->ops, f->self, "scheduler", &fence), GRANARY_OK);
     assert_int_equal(fence, 0);
-    assert_int_equal(state_lock(f->ops, f->self, "scheduler", "process 1", &fence), GRANARY_OK);
+    assert_int_equal(state_lock(f->ops, f->self, "scheduler", "process 1", 0, &fence), GRANARY_OK);
     assert_int_equal(fence, 1);
-    assert_int_equal(state_lock(f->ops, f->self, "scheduler", "process 2", &fence), GRANARY_OK);
-    assert_int_equal(fence, 2);
-    assert_int_equal(state_lock(f->ops, f->self, "other", "process 2", &fence), GRANARY_OK);
+    assert_int_equal(state_lock(f->ops, f->self, "scheduler", "process 2", 1000, &fence), GRANARY_OK);
+    assert_int_equal(fence, 1000);
+    assert_int_equal(state_lock(f->ops, f->self, "scheduler", "process 3", 5, &fence), GRANARY_OK);
+    assert_int_equal(fence, 1001);
+    assert_int_equal(state_lock(f->ops, f->self, "other", "process 2", 0, &fence), GRANARY_OK);
     assert_int_equal(state_fence(f->ops, f->self, "scheduler", &fence), GRANARY_OK);
-    assert_int_equal(fence, 2);
+    assert_int_equal(fence, 1001);
 }
 
 static void
