@@ -27,24 +27,34 @@ struct batch {
 static const char *const codecs[] = {"none", "lz4"};
 #define CODECS (sizeof codecs / sizeof codecs[0])
 
+/* NULL: it is not known here. */
+static const char *
+find_codec(const char *name)
+{
+    for (size_t i = 0; i < CODECS; i++) {
+        if (strcmp(name, codecs[i]) == 0) {
+            return codecs[i];
+        }
+    }
+    return NULL;
+}
+
 /* The first one of the reader's that is known. Errors: EUNSUPPORTED names both lists */
 static granary_err
 choose_codec(const granary_read_options *options, const char **ret_codec)
 {
+    const char *codec = options->accept == NULL ? codecs[0] : NULL;
     struct gr_buf text = {0};
     granary_err err;
 
-    if (options->accept == NULL) {
-        *ret_codec = codecs[0];
+    for (size_t i = 0; codec == NULL && i < options->accept_count; i++) {
+        codec = find_codec(options->accept[i]);
+    }
+    if (codec != NULL) {
+        *ret_codec = codec;
         return GRANARY_OK;
     }
     for (size_t i = 0; i < options->accept_count; i++) {
-        for (size_t c = 0; c < CODECS; c++) {
-            if (strcmp(options->accept[i], codecs[c]) == 0) {
-                *ret_codec = codecs[c];
-                return GRANARY_OK;
-            }
-        }
         gr_buf_addf(&text, "%s%s", i == 0 ? "" : ", ", options->accept[i]);
     }
     err = gr_fail(GRANARY_EUNSUPPORTED, "the reader accepts %s, but there are none, lz4 only: accept one of these",

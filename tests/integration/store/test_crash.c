@@ -38,6 +38,7 @@ struct world {
     bool named, maybe_named; /* the name "name" is bound to object 0 */
     bool pinned;             /* object 0 has a pin that outlives its client */
     bool referenced;
+    bool counted; /* the counter "counter" is 5 */
     bool third_put;
     bool crowded; /* there is more than memory holds */
     bool ending;  /* the session "ended", with a persistent object, is being deleted */
@@ -174,10 +175,25 @@ spills(struct world *world)
     return get(world->client, 2, 1 << 20) && delete (world, world->client, 3);
 }
 
+/* The counter is made, or found; with `add` in it. */
+static bool
+count(granary_client *client, int64_t add, int64_t *ret_value)
+{
+    granary_counter *counter = NULL;
+
+    if (!went(granary_counter_open(client, "counter", &counter), "counter")) {
+        return false;
+    }
+    *ret_value = granary_counter_add(counter, add);
+    granary_counter_close(counter);
+    return true;
+}
+
 static bool
 holds(struct world *world)
 {
     const granary_id nothing = {{0}};
+    int64_t counted;
     granary_err err;
 
     if (!went(connect_to(world, NULL, &world->client), "connect") || !put(world, world->client, 0, 1000) ||
@@ -201,6 +217,10 @@ holds(struct world *world)
         return false;
     }
     world->referenced = true;
+    world->counted = count(world->client, 5, &counted);
+    if (!world->counted) {
+        return false;
+    }
     /* It stays: its owner has it still. */
     return went(granary_object_delete(world->client, fixture_id(1), 0), "delete") &&
            went(granary_alias(world->client, fixture_id(20), fixture_id(0)), "alias");
@@ -213,11 +233,12 @@ ending(struct world *world)
     const granary_id nothing = {{0}};
     granary_id id = fixture_id(OTHER_SESSION);
     granary_store_stat stat;
+    int64_t counted;
     granary_err err;
     bool there;
 
     if (!went(connect_to(world, NULL, &world->client), "connect") || !put(world, world->client, 0, 1000) ||
-        !went(connect_to(world, "ended", &world->third), "connect") ||
+        !went(connect_to(world, "ended", &world->third), "connect") || !count(world->third, 1, &counted) ||
         !went(fixture_put(world->third, OTHER_SESSION, 3000, 0), "put") ||
         !went(granary_object_move(world->third, id, GRANARY_LEVEL_DISK, 0, 10000), "persist") ||
         !went(granary_object_pin(world->third, id, GRANARY_PIN_SESSION), "pin") ||
@@ -316,6 +337,7 @@ count_holds(granary_client *client, uint64_t n, granary_hold_kind kind)
 static void
 check_holds(granary_client *client, const struct world *world)
 {
+    int64_t counted = -1;
     granary_id id;
     granary_err err = granary_name_get(client, "name", &id);
 
@@ -332,6 +354,8 @@ check_holds(granary_client *client, const struct world *world)
     if (world->referenced) {
         assert_int_equal(count_holds(client, 1, GRANARY_HOLD_REFERENCE), 1);
     }
+    assert_true(count(client, 0, &counted));
+    assert_true(counted == (world->counted ? 5 : 0));
 }
 
 /* The next store's clients find what was promised, and go on. */
