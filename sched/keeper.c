@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "sched/syncer.h"
 
 /* How long a change that nobody waits for, such as the end of a graph, may stay undurable. */
 #define COMMIT_DELAY_NS 20000000
@@ -22,14 +23,21 @@ keeper_open(struct keeper *keeper, const struct state_ops *state, const char *pa
     char owner[64];
     granary_err err;
 
-    *keeper = (struct keeper){.state = state, .self = calloc(1, state->self_size), .commit_at_ns = INT64_MAX};
+    *keeper = (struct keeper){
+        .state = state, .self = calloc(1, state->self_size), .commit_at_ns = INT64_MAX, .sync_at_ns = INT64_MAX};
     if (keeper->self == NULL) {
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     (void)snprintf(owner, sizeof owner, "process %d", (int)getpid());
     err = state->open(keeper->self, path);
-    return err == GRANARY_OK ? state_lock(state, keeper->self, LOCK_NAME, owner, (uint64_t)gr_wall_ms(), &keeper->epoch)
-                             : err;
+    if (err == GRANARY_OK) {
+        err = state_lock(state, keeper->self, LOCK_NAME, owner, (uint64_t)gr_wall_ms(), &keeper->epoch);
+    }
+    if (err == GRANARY_OK && state->sync != NULL) {
+        keeper->syncer = syncer_create(state->sync, keeper->self);
+        err = keeper->syncer == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: no thread") : GRANARY_OK;
+    }
+    return err;
 }
 
 /* ---- keeping ---- */
@@ -101,8 +109,9 @@ commit_failed(struct keeper *keeper, granary_err err)
     (void)gr_fail(err, "%s", why);
 }
 
-granary_err
-keeper_commit(struct keeper *keeper, bool durable)
+/* Everything taken so far is kept when this returns OK; else it is to be tried again by commit_at_ns, unless fenced. */
+static granary_err
+commit(struct keeper *keeper)
 {
     granary_err err = GRANARY_OK;
 
@@ -121,7 +130,7 @@ keeper_commit(struct keeper *keeper, bool durable)
         err = keeper_check(keeper); /* in the transaction: nobody takes the lock between this and the commit */
     }
     if (err == GRANARY_OK) {
-        err = keeper->state->commit(keeper->self, durable);
+        err = keeper->state->commit(keeper->self);
     }
     if (err != GRANARY_OK) {
         commit_failed(keeper, err);
@@ -133,7 +142,17 @@ keeper_commit(struct keeper *keeper, bool durable)
     }
     changes_drop(keeper);
     keeper->commit_at_ns = INT64_MAX;
+    if (keeper->syncer != NULL && keeper->sync_at_ns == INT64_MAX) {
+        keeper->sync_at_ns = gr_now_ns() + COMMIT_DELAY_NS;
+    }
     return GRANARY_OK;
+}
+
+static uint64_t
+ask_sync(struct keeper *keeper)
+{
+    keeper->sync_at_ns = INT64_MAX;
+    return keeper->syncer == NULL ? 0 : syncer_ask(keeper->syncer);
 }
 
 /* Takes its buffers. */
@@ -159,15 +178,20 @@ change_add(struct keeper *keeper, struct action *action)
 }
 
 granary_err
-keeper_keep(struct keeper *keeper, struct action *actions, size_t count)
+keeper_keep(struct keeper *keeper, struct action *actions, size_t count, uint64_t *ret_number)
 {
     granary_err err = GRANARY_OK;
     bool awaited = false;
+    bool durable = false;
 
+    *ret_number = 0;
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         switch (actions[i].kind) {
         case ACTION_REPLY:
-            awaited = awaited || actions[i].when_durable;
+            durable = durable || actions[i].when_durable;
+            break;
+        case ACTION_ACCEPT:
+            awaited = true;
             break;
         case ACTION_KEEP:
         case ACTION_FORGET:
@@ -178,12 +202,44 @@ keeper_keep(struct keeper *keeper, struct action *actions, size_t count)
             break;
         }
     }
-    if (err == GRANARY_OK && awaited) {
-        err = keeper_commit(keeper, true);
+    if (err == GRANARY_OK && (awaited || durable)) {
+        err = commit(keeper);
     } else if (keeper->change_count > 0 && keeper->commit_at_ns == INT64_MAX) {
         keeper->commit_at_ns = gr_now_ns() + COMMIT_DELAY_NS;
     }
+    if (err == GRANARY_OK && durable) {
+        *ret_number = ask_sync(keeper);
+    }
     return err;
+}
+
+int64_t
+keeper_deadline(const struct keeper *keeper)
+{
+    return keeper->commit_at_ns < keeper->sync_at_ns ? keeper->commit_at_ns : keeper->sync_at_ns;
+}
+
+void
+keeper_expire(struct keeper *keeper, int64_t now_ns)
+{
+    if (keeper->commit_at_ns <= now_ns) {
+        (void)commit(keeper);
+    }
+    if (keeper->sync_at_ns <= now_ns) {
+        (void)ask_sync(keeper);
+    }
+}
+
+int
+keeper_fd(const struct keeper *keeper)
+{
+    return keeper->syncer == NULL ? -1 : syncer_fd(keeper->syncer);
+}
+
+uint64_t
+keeper_synced(struct keeper *keeper, granary_err *ret_err, char ret_message[256])
+{
+    return syncer_done(keeper->syncer, ret_err, ret_message);
 }
 
 bool
@@ -196,8 +252,13 @@ void
 keeper_close(struct keeper *keeper)
 {
     if (keeper->self != NULL) {
+        syncer_destroy(keeper->syncer);
+        keeper->syncer = NULL;
         if (keeper->change_count > 0) {
-            (void)keeper_commit(keeper, true);
+            (void)commit(keeper);
+        }
+        if (keeper->epoch > 0 && keeper->state->sync != NULL) {
+            (void)keeper->state->sync(keeper->self);
         }
         keeper->state->close(keeper->self);
         free(keeper->self);

@@ -1,7 +1,9 @@
 /*
  * What the scheduler keeps across restarts: the manager's KEEP and FORGET actions become changes of the state. They are
- * collected and committed together: at once and durably when somebody waits for that, else a little later, safe then
- * from the end of this process. Until it is known to be kept, nothing is acknowledged to executors: they tell it again.
+ * collected and committed together: at once when somebody waits for that, else a little later, safe then from the end
+ * of this process. A thread makes them safe from the end of the machine's power, too, and a reply that promises that
+ * waits for it; the loop does not. Until it is known to be kept, nothing is acknowledged to executors: they tell it
+ * again.
  *
  * When the state cannot be written, the changes wait: what was accepted goes on, what is new is refused by whoever
  * waits for the commit, and each later commit tries all of them again.
@@ -19,10 +21,12 @@
 struct keeper {
     const struct state_ops *state;
     void *self;             /* the state's; NULL: not open */
+    struct syncer *syncer;  /* NULL: there is nothing to sync */
     uint64_t epoch;         /* higher than any before */
     struct action *changes; /* not committed yet, in order */
     size_t change_count, change_room;
     int64_t commit_at_ns; /* they wait to be committed; INT64_MAX: there are none */
+    int64_t sync_at_ns;   /* what was committed waits to be synced */
     bool failing;         /* the last commit failed */
     bool fenced;          /* there is a scheduler with a higher epoch: stop */
 };
@@ -35,16 +39,23 @@ granary_err keeper_open(struct keeper *keeper, const struct state_ops *state, co
 granary_err keeper_restore(struct keeper *keeper, struct manager *manager, struct links *links);
 
 /*
- * Take a turn's changes, in order; their bytes are moved. When a reply among the actions waits for it, everything is
- * durable on return; else it is kept by commit_at_ns, if keeper_commit() is then called.
+ * Take a turn's changes, in order; their bytes are moved. When an action waits for that, they are committed on return,
+ * else soon, by keeper_expire().
  *
- * Errors  ENOMEM, the state's, logged: nothing of this turn is kept yet; who was to be told so must be told otherwise
+ * ret_number  what to wait for (keeper_synced()) before replies are sent that say something is durable; 0: nothing
+ * Errors      ENOMEM, the state's, logged: nothing of this turn is kept yet; who was to be told so must be told
+ * otherwise
  */
-granary_err keeper_keep(struct keeper *keeper, struct action *actions, size_t count);
+granary_err keeper_keep(struct keeper *keeper, struct action *actions, size_t count, uint64_t *ret_number);
 
-/* Everything taken so far is kept when this returns OK. Errors: the state's, logged; it is to be tried again by
- * commit_at_ns · ESTATE fenced */
-granary_err keeper_commit(struct keeper *keeper, bool durable);
+/* When keeper_expire() is due; INT64_MAX: never. It commits and syncs what has waited long enough. */
+int64_t keeper_deadline(const struct keeper *keeper);
+void keeper_expire(struct keeper *keeper, int64_t now_ns);
+
+/* Readable when something was synced; -1: there is nothing to wait for. */
+int keeper_fd(const struct keeper *keeper);
+/* Up to which number everything is durable, or was tried: *ret_err, and its message. */
+uint64_t keeper_synced(struct keeper *keeper, granary_err *ret_err, char ret_message[256]);
 
 /* Whether this is still the last scheduler to be active. Errors: ESTATE it is not: fenced · the state's */
 granary_err keeper_check(struct keeper *keeper);

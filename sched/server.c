@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "message/zmq.h"
+#include "sched/answers.h"
 #include "sched/arena.h"
 #include "sched/keeper.h"
 #include "sched/links.h"
@@ -18,13 +19,6 @@
 #define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */
 /* How long executors that an earlier scheduler knew, and that live, may take to say what they have at hand. */
 #define CLAIMS_MS 2000
-
-/* A client's request that is not answered yet: its position is the ticket. */
-struct pending {
-    struct gr_zmq_peer peer;
-    uint64_t seq;
-    uint64_t next_free;
-};
 
 struct server {
     struct gr_instance instance;
@@ -35,10 +29,8 @@ struct server {
     struct gr_zmq_socket *pool;
     struct keeper keeper;
     struct links *links;
-    struct pending *pending;
-    uint64_t pending_count, pending_room;
-    uint64_t pending_free; /* list; UINT64_MAX: empty */
-    int *fds;              /* for the wait: stop, then one an executor */
+    struct answers *answers;
+    int *fds; /* for the wait: stop, the keeper's, then one an executor */
     bool *ready;
     size_t fd_room;
     uint64_t epoch_checked;  /* the highest an executor told of that was looked into */
@@ -46,52 +38,6 @@ struct server {
 };
 
 /* ---- clients ---- */
-
-static bool
-ticket_new(struct server *server, const struct gr_zmq_peer *peer, uint64_t seq, uint64_t *ret_ticket)
-{
-    uint64_t ticket = server->pending_free;
-
-    if (ticket != UINT64_MAX) {
-        server->pending_free = server->pending[ticket].next_free;
-    } else {
-        if (server->pending_count == server->pending_room) {
-            uint64_t room = server->pending_room * 2 + 64;
-            struct pending *grown = reallocarray(server->pending, room, sizeof *grown);
-
-            if (grown == NULL) {
-                return false;
-            }
-            server->pending = grown;
-            server->pending_room = room;
-        }
-        ticket = server->pending_count++;
-    }
-    server->pending[ticket].peer = *peer;
-    server->pending[ticket].seq = seq;
-    *ret_ticket = ticket;
-    return true;
-}
-
-/* Answer what cannot even become a request. */
-static void
-refuse(struct server *server, const struct gr_zmq_peer *peer, uint64_t seq, granary_err err, const char *message)
-{
-    Granary__Reply reply = GRANARY__REPLY__INIT;
-    struct gr_buf bytes = {0};
-    void *room;
-
-    reply.version = GRANARY__VERSION__PROTOCOL;
-    reply.seq = seq;
-    reply.err = err;
-    reply.message = (char *)(uintptr_t)message;
-    room = gr_buf_grow(&bytes, granary__reply__get_packed_size(&reply));
-    if (room != NULL) {
-        (void)granary__reply__pack(&reply, room);
-        (void)gr_zmq_send(server->clients, peer, bytes.bytes, bytes.size);
-    }
-    gr_buf_free(&bytes);
-}
 
 static void
 client_message(struct server *server, const struct gr_zmq_message *message)
@@ -102,16 +48,17 @@ client_message(struct server *server, const struct gr_zmq_message *message)
 
     if (request == NULL) {
         gr_log_warn("CLIENT-PROTOCOL", "bytes=%zu not a request", message->size);
-        refuse(server, &message->peer, 0, GRANARY_EPROTO, "the scheduler cannot read this request");
+        answers_refuse_peer(server->answers, &message->peer, 0, GRANARY_EPROTO,
+                            "the scheduler cannot read this request");
         return;
     }
     if (request->version != GRANARY__VERSION__PROTOCOL) {
         gr_log_warn("CLIENT-VERSION", "version=%u", request->version);
         (void)snprintf(text, sizeof text, "the client speaks version %u, the scheduler %u: use one granary for both",
                        request->version, (unsigned)GRANARY__VERSION__PROTOCOL);
-        refuse(server, &message->peer, request->seq, GRANARY_EVERSION, text);
-    } else if (!ticket_new(server, &message->peer, request->seq, &ticket)) {
-        refuse(server, &message->peer, request->seq, GRANARY_ENOMEM, "scheduler: out of memory");
+        answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_EVERSION, text);
+    } else if (!answers_ticket(server->answers, &message->peer, request->seq, &ticket)) {
+        answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_ENOMEM, "scheduler: out of memory");
     } else {
         manager_request(server->manager, ticket, request, gr_now_ns());
     }
@@ -133,31 +80,6 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
 
 /* ---- actions ---- */
 
-static void
-answer(struct server *server, struct action *action)
-{
-    struct pending *pending = &server->pending[action->ticket];
-
-    pack_reply_seq(&action->bytes, pending->seq);
-    if (gr_buf_ok(&action->bytes)) {
-        /* A client that is gone needs no answer. */
-        (void)gr_zmq_send(server->clients, &pending->peer, action->bytes.bytes, action->bytes.size);
-    }
-    pending->next_free = server->pending_free;
-    server->pending_free = action->ticket;
-}
-
-/* The submission could not be made durable: say so instead. */
-static void
-answer_refusal(struct server *server, const struct action *action, granary_err err, const char *why)
-{
-    struct pending *pending = &server->pending[action->ticket];
-
-    refuse(server, &pending->peer, pending->seq, err, why);
-    pending->next_free = server->pending_free;
-    server->pending_free = action->ticket;
-}
-
 /* Send what need not wait for the disk. Returns the actions, which may have moved. */
 static struct action *
 send_all(struct server *server, size_t count)
@@ -178,10 +100,29 @@ send_all(struct server *server, size_t count)
     }
     for (size_t i = 0; i < count; i++) {
         if (actions[i].kind == ACTION_REPLY && !actions[i].when_durable) {
-            answer(server, &actions[i]);
+            answers_send(server->answers, actions[i].ticket, &actions[i].bytes);
         }
     }
     return actions;
+}
+
+/* The replies that wait for the disk: err is what became of the commit, number what is to be synced. */
+static void
+hold_replies(struct server *server, struct action *actions, size_t count, granary_err err, const char *why,
+             uint64_t number)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (actions[i].kind != ACTION_REPLY || !actions[i].when_durable) {
+            continue;
+        }
+        if (err != GRANARY_OK) {
+            answers_refuse(server->answers, actions[i].ticket, err, why);
+        } else if (number == 0) {
+            answers_send(server->answers, actions[i].ticket, &actions[i].bytes);
+        } else {
+            (void)answers_hold(server->answers, actions[i].ticket, &actions[i].bytes, actions[i].accepted, number);
+        }
+    }
 }
 
 static void
@@ -191,26 +132,20 @@ perform(struct server *server)
     size_t rejected_count = 0;
     struct action *actions;
     char why[512] = "";
+    uint64_t number;
     granary_err err;
     size_t count;
 
     (void)manager_actions(server->manager, &count);
     actions = send_all(server, count);
-    err = keeper_keep(&server->keeper, actions, count);
+    err = keeper_keep(&server->keeper, actions, count, &number);
     if (err != GRANARY_OK) {
         (void)snprintf(why, sizeof why, "%s", granary_error_message());
         rejected = calloc(count + 1, sizeof *rejected);
     }
-    for (size_t i = 0; i < count; i++) {
-        if (actions[i].kind != ACTION_REPLY || !actions[i].when_durable) {
-            continue;
-        }
-        if (err == GRANARY_OK) {
-            answer(server, &actions[i]);
-            continue;
-        }
-        answer_refusal(server, &actions[i], err, why);
-        if (rejected != NULL && actions[i].accepted[0] != '\0') {
+    hold_replies(server, actions, count, err, why, number);
+    for (size_t i = 0; rejected != NULL && i < count; i++) {
+        if (actions[i].accepted[0] != '\0') {
             memcpy(rejected[rejected_count++], actions[i].accepted, sizeof *rejected);
         }
     }
@@ -222,6 +157,20 @@ perform(struct server *server)
         manager_reject(server->manager, rejected[i]);
     }
     free(rejected);
+}
+
+/* Replies that waited for the disk. */
+static void
+release_replies(struct server *server)
+{
+    char why[256];
+    granary_err err;
+    uint64_t number = keeper_synced(&server->keeper, &err, why);
+
+    if (err != GRANARY_OK) {
+        gr_log_error("STATE-SYNC", "%s", why);
+    }
+    answers_release(server->answers, number, err, why, server->manager);
 }
 
 /* ---- the loop ---- */
@@ -246,11 +195,11 @@ receive_all(struct server *server)
     return any;
 }
 
-/* The descriptors of a wait: stop, then the executors'. Returns how many; 0: no memory. */
+/* The descriptors of a wait: stop, the keeper's, then the executors'. Returns how many; 0: no memory. */
 static size_t
 collect_fds(struct server *server, int stop_fd)
 {
-    size_t count = 1 + links_fds(server->links, NULL, 0);
+    size_t count = 2 + links_fds(server->links, NULL, 0);
 
     if (count > server->fd_room) {
         size_t room = count * 2 + 8;
@@ -265,7 +214,8 @@ collect_fds(struct server *server, int stop_fd)
         server->fd_room = room;
     }
     server->fds[0] = stop_fd;
-    (void)links_fds(server->links, server->fds + 1, server->fd_room - 1);
+    server->fds[1] = keeper_fd(&server->keeper);
+    (void)links_fds(server->links, server->fds + 2, server->fd_room - 2);
     memset(server->ready, 0, count * sizeof *server->ready);
     return count;
 }
@@ -302,7 +252,7 @@ static int
 wait_ms(const struct server *server)
 {
     const int64_t moments[] = {manager_deadline(server->manager), links_deadline(server->links),
-                               server->keeper.commit_at_ns, server->claims_until_ns};
+                               keeper_deadline(&server->keeper), server->claims_until_ns};
     int64_t deadline_ns = INT64_MAX;
 
     for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++) {
@@ -330,7 +280,10 @@ server_run(struct server *server, int stop_fd)
         }
         manager_expire(server->manager, gr_now_ns()); /* what has arrived meanwhile happened after that */
         busy = receive_all(server);
-        for (size_t i = 1; i < fd_count; i++) {
+        if (server->ready[1]) {
+            release_replies(server);
+        }
+        for (size_t i = 2; i < fd_count; i++) {
             if (server->ready[i]) {
                 links_process_ended(server->links, server->fds[i]);
             }
@@ -347,8 +300,11 @@ server_run(struct server *server, int stop_fd)
             (void)manager_actions(server->manager, &left);
             busy = busy || left > 0;
         }
-        if (server->keeper.commit_at_ns <= gr_now_ns() && keeper_commit(&server->keeper, false) == GRANARY_OK) {
-            links_acknowledge(server->links);
+        if (keeper_deadline(&server->keeper) <= gr_now_ns()) {
+            keeper_expire(&server->keeper, gr_now_ns());
+            if (keeper_idle(&server->keeper)) {
+                links_acknowledge(server->links);
+            }
         }
     }
     return gr_fail(GRANARY_ESTATE, "another scheduler has taken over: this one, of epoch %llu, stops",
@@ -370,13 +326,13 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     server->instance = *instance;
-    server->pending_free = UINT64_MAX;
     own = *options;
     own.host = host_of_machine(&server->instance);
     server->manager = manager_create(&own);
+    server->answers = answers_create();
     server->arena = arena_create();
     server->context = gr_zmq_context_create(1);
-    if (server->manager == NULL || server->arena == NULL || server->context == NULL) {
+    if (server->manager == NULL || server->answers == NULL || server->arena == NULL || server->context == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     if (err == GRANARY_OK) {
@@ -400,6 +356,7 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
     if (err == GRANARY_OK) {
         links_open(server->links, server->pool);
         server->clients = gr_zmq_router(server->context, instance->sched_socket, &err);
+        answers_open(server->answers, server->clients);
     }
     if (err != GRANARY_OK) {
         server_destroy(server);
@@ -428,7 +385,7 @@ server_destroy(struct server *server)
     links_destroy(server->links);
     manager_destroy(server->manager);
     arena_destroy(server->arena);
-    free(server->pending);
+    answers_destroy(server->answers);
     free(server->fds);
     free(server->ready);
     free(server);

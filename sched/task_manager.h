@@ -107,6 +107,7 @@ void manager_reject(struct manager *manager, const char *key);
 enum action_kind {
     ACTION_SEND,       /* bytes, a ToExecutor, to executor; EXECUTOR_POOL: to the supervisor */
     ACTION_REPLY,      /* bytes, a Reply without seq, to ticket */
+    ACTION_ACCEPT,     /* the graph `accepted` is to be kept now; else it is to be rejected */
     ACTION_KEEP,       /* entry (space, entry_key) with value bytes */
     ACTION_CANCEL,     /* put subtask into the cancel word of executor's page */
     ACTION_KILL,       /* the process of executor, at once; its death is then an event */
@@ -137,7 +138,7 @@ struct action {
     struct gr_buf entry_key;
     struct gr_buf bytes;
     bool when_durable; /* REPLY: to be sent only when what is kept before it is durable */
-    char accepted[64]; /* REPLY: key of the graph this accepts, or "" */
+    char accepted[64]; /* REPLY, ACCEPT: key of the graph this accepts, or "" */
 };
 
 /* The actions not done yet, in order. The array moves when an event comes; what it points to belongs to the manager. */

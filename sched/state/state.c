@@ -60,7 +60,10 @@ state_lock(const struct state_ops *ops, void *self, const char *name, const char
                                        NULL)
                             : gr_fail(GRANARY_ENOMEM, "state: out of memory");
     if (err == GRANARY_OK) {
-        err = ops->commit(self, true);
+        err = ops->commit(self);
+    }
+    if (err == GRANARY_OK && ops->sync != NULL) {
+        err = ops->sync(self);
     }
     if (err == GRANARY_OK) {
         *ret_fence = fence;

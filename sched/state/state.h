@@ -80,11 +80,14 @@ struct state_ops {
     /* Every entry whose key begins with the prefix (1 to STATE_KEY_MAX bytes); that there is none is fine. */
     granary_err (*delete_all)(void *self, const char *space, const void *prefix, size_t prefix_size);
 
+    /* Kept when this returns OK, whatever becomes of this process. Free when nothing changed. */
+    granary_err (*commit)(void *self);
     /*
-     * Kept when this returns OK, whatever becomes of this process; durable: and of the machine's power, with all that
-     * was committed before. Free when nothing changed.
+     * What was committed before this was called is kept when it returns OK, whatever becomes of the machine's power.
+     * Unlike the others it may be called by another thread meanwhile, one at a time. NULL: there is nothing to wait
+     * for.
      */
-    granary_err (*commit)(void *self, bool durable);
+    granary_err (*sync)(void *self);
     /* Undo what was not committed. A backend that cannot fail half-way may leave it: doing it again does no harm. */
     void (*rollback)(void *self);
 };

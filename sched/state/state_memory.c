@@ -353,10 +353,9 @@ memory_delete_all(void *self, const char *space, const void *prefix, size_t pref
 }
 
 static granary_err
-memory_commit(void *self, bool durable)
+memory_commit(void *self)
 {
     (void)self;
-    (void)durable;
     return GRANARY_OK;
 }
 

@@ -1,16 +1,21 @@
 /*
  * State in an SQLite file. A turn's changes are one transaction, begun by the first of them and ended by commit(). With
- * WAL and synchronous=NORMAL that outlives this process and costs no fsync; a durable commit then syncs the log itself,
- * as synchronous=FULL would after every commit.
+ * WAL and synchronous=NORMAL that outlives this process and costs no fsync; sync() then syncs the log itself, as
+ * synchronous=FULL would after every commit.
  */
 #include "state/state.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 #define APPLICATION_ID 0x6772616e /* "gran" */
 #define SCHEMA_VERSION 2
@@ -32,8 +37,8 @@ struct sqlite {
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENTS];
     char *path;
-    bool in_turn;  /* a transaction is open */
-    bool unsynced; /* something was committed that a power cut would take */
+    bool in_turn; /* a transaction is open */
+    int log_fd;   /* the syncing thread's; -1: not open */
 };
 
 static granary_err
@@ -143,6 +148,9 @@ sqlite_close(void *handle)
         (void)sqlite3_finalize(self->statements[i]);
     }
     (void)sqlite3_close(self->db); /* rolls back what is open */
+    if (self->path != NULL) {
+        gr_fd_close(&self->log_fd);
+    }
     free(self->path);
     *self = (struct sqlite){0};
 }
@@ -154,6 +162,7 @@ sqlite_open(void *handle, const char *path)
     granary_err err;
     int code;
 
+    self->log_fd = -1;
     self->path = strdup(path);
     if (self->path == NULL) {
         return gr_fail(GRANARY_ENOMEM, "state: out of memory");
@@ -434,21 +443,21 @@ sqlite_delete_all(void *handle, const char *space, const void *prefix, size_t pr
     return statement_run(self, statement);
 }
 
-/* What was committed is on the disk when this returns OK. */
+/* The log by a descriptor of our own: SQLite's connection belongs to another thread. */
 static granary_err
-sync_log(struct sqlite *self)
+sqlite_sync(void *handle)
 {
-    sqlite3_file *log = NULL;
-    int code = sqlite3_file_control(self->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, (void *)&log);
+    struct sqlite *self = handle;
 
-    if (code == SQLITE_OK && log != NULL && log->pMethods != NULL) {
-        code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+    if (self->log_fd < 0) {
+        char path[PATH_MAX];
+
+        (void)snprintf(path, sizeof path, "%s-wal", self->path);
+        self->log_fd = open(path, O_RDONLY | O_CLOEXEC);
     }
-    if (code != SQLITE_OK) {
-        return gr_fail(GRANARY_EIO, "state %s: its log cannot be synced (%s): check the disk", self->path,
-                       sqlite3_errstr(code));
+    if (self->log_fd < 0 || fdatasync(self->log_fd) < 0) {
+        return gr_fail_errno("state %s: its log cannot be synced: check the disk", self->path);
     }
-    self->unsynced = false;
     return GRANARY_OK;
 }
 
@@ -465,18 +474,17 @@ sqlite_rollback(void *handle)
 }
 
 static granary_err
-sqlite_commit(void *handle, bool durable)
+sqlite_commit(void *handle)
 {
     struct sqlite *self = handle;
     granary_err err = GRANARY_OK;
 
     if (self->in_turn) {
         err = execute(self, "COMMIT"); /* an error, too, when the transaction has ended by itself */
-        self->unsynced = self->unsynced || err == GRANARY_OK;
         self->in_turn = err != GRANARY_OK;
         sqlite_rollback(self);
     }
-    return err == GRANARY_OK && durable && self->unsynced ? sync_log(self) : err;
+    return err;
 }
 
 const struct state_ops state_sqlite = {
@@ -493,4 +501,6 @@ const struct state_ops state_sqlite = {
     .delete = sqlite_delete,
     .delete_all = sqlite_delete_all,
     .commit = sqlite_commit,
+    .sync = sqlite_sync,
+    .rollback = sqlite_rollback,
 };

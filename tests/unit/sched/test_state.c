@@ -139,7 +139,7 @@ put_checks_the_version(void **state)
     assert_entry(f, "graphs", "a", "", 3);
     assert_absent(f, "graphs", "A");
     assert_absent(f, "metas", "a");
-    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
     assert_entry(f, "graphs", "a", "", 3);
 }
 
@@ -244,7 +244,7 @@ put_txn_is_all_or_nothing(void **state)
     assert_entry(f, "graphs", "b", "1", 1);
     assert_absent(f, "graphs", "new");
     assert_int_equal(f->ops->put_txn(f->self, NULL, 0), GRANARY_OK);
-    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
     assert_entry(f, "graphs", "a", "3", 3);
 }
 
@@ -283,7 +283,7 @@ many_entries(void **state)
         (void)snprintf(key, sizeof key, "%d", (i * 7919) % 1000);
         assert_int_equal(put(f, "many", key, key, STATE_ABSENT, NULL), GRANARY_OK);
     }
-    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
     for (int i = 0; i < 1000; i += 37) {
         (void)snprintf(key, sizeof key, "%d", i);
         assert_entry(f, "many", key, key, 1);
@@ -301,7 +301,7 @@ committed_is_kept_and_the_rest_is_not(void **state)
     struct stat info;
 
     assert_int_equal(put(f, "graphs", "a", "1", STATE_ANY, NULL), GRANARY_OK);
-    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
     assert_int_equal(put(f, "graphs", "a", "2", STATE_ANY, NULL), GRANARY_OK);
     assert_int_equal(f->ops->delete (f->self, "graphs", "a", 1), GRANARY_OK);
     fixture_close(f);
@@ -394,22 +394,22 @@ full_disk_loses_nothing(void **state)
 
     memset(large, 'x', 4000000);
     assert_int_equal(put(f, "graphs", "a", "1", STATE_ANY, NULL), GRANARY_OK);
-    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = (struct rlimit){.rlim_cur = 1000000, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     granary_err err = put(f, "graphs", "b", large, STATE_ANY, NULL);
     if (err == GRANARY_OK) {
-        err = f->ops->commit(f->self, true);
+        err = f->ops->commit(f->self);
     } else {
-        (void)f->ops->commit(f->self, true);
+        (void)f->ops->commit(f->self);
     }
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_true(err == GRANARY_EFULL || err == GRANARY_EIO);
     assert_absent(f, "graphs", "b");
     assert_entry(f, "graphs", "a", "1", 1);
     assert_int_equal(put(f, "graphs", "c", "2", STATE_ANY, NULL), GRANARY_OK);
-    assert_int_equal(f->ops->commit(f->self, true), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
     assert_entry(f, "graphs", "c", "2", 1);
     free(large);
 }
@@ -438,7 +438,7 @@ delete_all_takes_a_prefix(void **state)
     assert_entry(f, "events", "ac", "1", 1);
     assert_entry(f, "events", "b", "1", 1);
     assert_entry(f, "graphs", "ab", "1", 1);
-    assert_int_equal(f->ops->commit(f->self, false), GRANARY_OK);
+    assert_int_equal(f->ops->commit(f->self), GRANARY_OK);
     assert_entry(f, "events", "b", "1", 1);
 }
 
