@@ -69,17 +69,41 @@ settle_facts(const struct manager *manager, const struct task_graph *graph, Gran
 }
 
 static void
-graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit)
+request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *graph, int64_t timeout_ms,
+             int64_t now_ns)
+{
+    struct waiter waiter = {.ticket = ticket, .serial = graph->serial, .deadline_ns = INT64_MAX};
+
+    if (graph->state != GRANARY_GRAPH_RUNNING) {
+        reply_status(manager, ticket, graph, GRANARY_OK);
+        return;
+    }
+    if (timeout_ms == 0) {
+        reply_status(manager, ticket, graph, GRANARY_ETIMEDOUT);
+        return;
+    }
+    if (timeout_ms > 0 && timeout_ms < INT64_MAX / 4000000) {
+        waiter.deadline_ns = now_ns + timeout_ms * 1000000;
+    }
+    if (!waiter_add(manager, waiter)) {
+        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+}
+
+static void
+graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit, int64_t now_ns)
 {
     char key[GRANARY_KEY_MAX];
     struct task_graph *graph;
     granary_err err = check_key(submit->key);
     char *given = submit->key;
+    int64_t wait_ms = submit->wait_ms;
 
     if (err != GRANARY_OK) {
         reply_error(manager, ticket, err, granary_error_message());
         return;
     }
+    submit->wait_ms = 0; /* of this request, not of the graph */
     (void)snprintf(key, sizeof key, "%s", submit->key);
     if (key[0] == '\0') {
         granary_id_format(granary_id_random(), key);
@@ -89,6 +113,8 @@ graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit)
         if (graph->deleting) {
             (void)gr_fail(GRANARY_EBUSY, "graph '%s': it is being deleted: submit it again when that is done", key);
             reply_error(manager, ticket, GRANARY_EBUSY, granary_error_message());
+        } else if (wait_ms != 0) {
+            request_wait(manager, ticket, graph, wait_ms, now_ns);
         } else {
             reply_accepted(manager, ticket, key, graph->turn == manager->turn);
         }
@@ -124,7 +150,16 @@ graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit)
         return;
     }
     graph->turn = manager->turn;
-    reply_accepted(manager, ticket, key, true);
+    if (wait_ms == 0) {
+        reply_accepted(manager, ticket, key, true);
+    } else {
+        struct action *action = action_add(manager, ACTION_ACCEPT);
+
+        if (action != NULL) {
+            memcpy(action->accepted, key, strlen(key) + 1);
+        }
+        request_wait(manager, ticket, graph, wait_ms, now_ns);
+    }
     graph_check_end(manager, graph);
 }
 
@@ -142,28 +177,6 @@ manager_reject(struct manager *manager, const char *key)
 }
 
 /* ---- requests ---- */
-
-static void
-request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *graph, int64_t timeout_ms,
-             int64_t now_ns)
-{
-    struct waiter waiter = {.ticket = ticket, .serial = graph->serial, .deadline_ns = INT64_MAX};
-
-    if (graph->state != GRANARY_GRAPH_RUNNING) {
-        reply_status(manager, ticket, graph, GRANARY_OK);
-        return;
-    }
-    if (timeout_ms == 0) {
-        reply_status(manager, ticket, graph, GRANARY_ETIMEDOUT);
-        return;
-    }
-    if (timeout_ms > 0 && timeout_ms < INT64_MAX / 4000000) {
-        waiter.deadline_ns = now_ns + timeout_ms * 1000000;
-    }
-    if (!waiter_add(manager, waiter)) {
-        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
-    }
-}
 
 static void
 request_delete(struct manager *manager, uint64_t ticket, struct task_graph *graph)
@@ -224,7 +237,7 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
         request_unexport(manager, ticket, request->unexport);
         return;
     case GRANARY__REQUEST__BODY_SUBMIT:
-        graph_submit(manager, ticket, request->submit);
+        graph_submit(manager, ticket, request->submit, now_ns);
         return;
     case GRANARY__REQUEST__BODY_CLUSTER:
         reply_cluster(manager, ticket);

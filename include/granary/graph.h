@@ -124,6 +124,18 @@ typedef struct granary_graph_status {
 GRANARY_API granary_err granary_graph_wait(granary_client *client, const char *key, int timeout_ms,
                                            granary_graph_status *ret_status);
 
+/*
+ * Submit a graph and wait until it has ended: both in one message, the quickest way to a result.
+ *
+ * timeout_ms  for the wait; GRANARY_FOREVER; not 0
+ * ret_key     filled whenever it was sent: on ETIMEDOUT the graph runs on, and can be waited for
+ * ret_status  may be NULL
+ * Errors      as granary_graph_submit() and granary_graph_wait() · EINVAL timeout_ms is 0
+ */
+GRANARY_API granary_err granary_graph_run(granary_client *client, const granary_graph *graph,
+                                          const granary_graph_options *options, int timeout_ms,
+                                          char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status);
+
 /* What stopping gave back. */
 typedef struct granary_receipt {
     uint64_t dropped;       /* subtasks that had not started */

@@ -362,6 +362,7 @@ static granary_err
 check_wait(const Granary__Request *request)
 {
     bool waits = (request->body_case == GRANARY__REQUEST__BODY_WAIT && request->wait->timeout_ms != 0) ||
+                 (request->body_case == GRANARY__REQUEST__BODY_SUBMIT && request->submit->wait_ms != 0) ||
                  (request->body_case == GRANARY__REQUEST__BODY_INFO && request->info->timeout_ms != 0) ||
                  (request->body_case == GRANARY__REQUEST__BODY_STOP && request->stop->wait);
 

@@ -40,10 +40,31 @@ check_key(const char *key)
 
 /* ---- submission ---- */
 
-/* submit has the graph, or the text. */
+/* How long an answer may take that waits for a graph. */
+static int
+patience_ms(int timeout_ms)
+{
+    if (timeout_ms < 0) {
+        return GRANARY_FOREVER;
+    }
+    return timeout_ms > INT32_MAX - CALL_TIMEOUT_MS ? INT32_MAX : timeout_ms + CALL_TIMEOUT_MS;
+}
+
+static void
+take_status(const Granary__Reply *reply, granary_graph_status *ret_status)
+{
+    if (reply != NULL && reply->status != NULL && ret_status != NULL) {
+        ret_status->state = (granary_graph_state)reply->status->state;
+        ret_status->subtasks_total = reply->status->subtasks_total;
+        ret_status->subtasks_done = reply->status->subtasks_done;
+        ret_status->retries = reply->status->retries;
+    }
+}
+
+/* submit has the graph, or the text, and how long to wait for its end: 0: not at all. */
 static granary_err
 submit_message(granary_client *client, Granary__Submit *submit, const granary_graph_options *options,
-               char ret_key[GRANARY_KEY_MAX])
+               char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status)
 {
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__Reply *reply = NULL;
@@ -75,26 +96,26 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
         submit->directory = directory;
         request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
         request.submit = submit;
-        err = call(client, &request, CALL_TIMEOUT_MS, &reply);
-    }
-    if (err == GRANARY_OK && strlen(reply->key) >= GRANARY_KEY_MAX) {
-        err = gr_fail(GRANARY_EPROTO, "the scheduler answers with a key that is too long");
-    }
-    if (err == GRANARY_OK) {
-        memcpy(ret_key, reply->key, strlen(reply->key) + 1);
+        err =
+            call(client, &request, submit->wait_ms == 0 ? CALL_TIMEOUT_MS : patience_ms((int)submit->wait_ms), &reply);
+        take_status(reply, ret_status);
+        if (err == GRANARY_OK || submit->wait_ms != 0) {
+            memcpy(ret_key, key, strlen(key) + 1);
+        }
     }
     reply_free(reply);
     free(directory);
     return err;
 }
 
-granary_err
-granary_graph_submit(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
-                     char ret_key[GRANARY_KEY_MAX])
+static granary_err
+submit_graph(granary_client *client, const granary_graph *graph, const granary_graph_options *options, int wait_ms,
+             char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status)
 {
     Granary__Submit submit = GRANARY__SUBMIT__INIT;
     granary_err err = gr_client_check(client);
 
+    submit.wait_ms = wait_ms < 0 ? -1 : wait_ms;
     if (err == GRANARY_OK) {
         err = gr_builder_finish(graph, &submit.graph);
     }
@@ -105,10 +126,17 @@ granary_graph_submit(granary_client *client, const granary_graph *graph, const g
         }
     }
     if (err == GRANARY_OK) {
-        err = submit_message(client, &submit, options, ret_key);
+        err = submit_message(client, &submit, options, ret_key, ret_status);
         granary__graph__free_unpacked(submit.graph, NULL);
     }
     return err;
+}
+
+granary_err
+granary_graph_submit(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
+                     char ret_key[GRANARY_KEY_MAX])
+{
+    return submit_graph(client, graph, options, 0, ret_key, NULL);
 }
 
 granary_err
@@ -130,7 +158,7 @@ granary_graph_submit_json(granary_client *client, const char *json, size_t lengt
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     submit.json = text;
-    err = submit_message(client, &submit, options, ret_key);
+    err = submit_message(client, &submit, options, ret_key, NULL);
     free(text);
     return err;
 }
@@ -143,28 +171,28 @@ granary_graph_wait(granary_client *client, const char *key, int timeout_ms, gran
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__GraphWait wait = GRANARY__GRAPH_WAIT__INIT;
     Granary__Reply *reply = NULL;
-    int patience_ms = GRANARY_FOREVER;
     granary_err err = check_key(key);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    if (timeout_ms >= 0) {
-        patience_ms = timeout_ms > INT32_MAX - CALL_TIMEOUT_MS ? INT32_MAX : timeout_ms + CALL_TIMEOUT_MS;
-    }
     wait.key = borrow(key);
     wait.timeout_ms = timeout_ms < 0 ? -1 : timeout_ms;
     request.body_case = GRANARY__REQUEST__BODY_WAIT;
     request.wait = &wait;
-    err = call(client, &request, patience_ms, &reply);
-    if (reply != NULL && reply->status != NULL && ret_status != NULL) {
-        ret_status->state = (granary_graph_state)reply->status->state;
-        ret_status->subtasks_total = reply->status->subtasks_total;
-        ret_status->subtasks_done = reply->status->subtasks_done;
-        ret_status->retries = reply->status->retries;
-    }
+    err = call(client, &request, patience_ms(timeout_ms), &reply);
+    take_status(reply, ret_status);
     reply_free(reply);
     return err;
+}
+
+granary_err
+granary_graph_run(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
+                  int timeout_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status)
+{
+    granary_err err = timeout_ms == 0 ? gr_fail(GRANARY_EINVAL, "graph: a timeout of 0 waits for nothing") : GRANARY_OK;
+
+    return err == GRANARY_OK ? submit_graph(client, graph, options, timeout_ms, ret_key, ret_status) : err;
 }
 
 /* A request that names a graph. */

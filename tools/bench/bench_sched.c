@@ -97,8 +97,7 @@ time_graph(struct run *run, const granary_graph *graph)
     int64_t start = bench_now_ns();
     int64_t end;
 
-    if (!good(run, granary_graph_submit(run->client, graph, NULL, key)) ||
-        !good(run, granary_graph_wait(run->client, key, 60000, NULL))) {
+    if (!good(run, granary_graph_run(run->client, graph, NULL, 60000, key, NULL))) {
         return 0;
     }
     end = bench_now_ns();

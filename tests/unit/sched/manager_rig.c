@@ -111,6 +111,7 @@ turn(struct rig *rig)
                            actions[i].entry_key.bytes);
             break;
         case ACTION_FORGET_ALL:
+        case ACTION_ACCEPT:
             break;
         case ACTION_REPLY:
             if (rig->last != NULL) {
@@ -162,6 +163,12 @@ request(struct rig *rig, Granary__Request *message, int64_t now_ns)
 granary_err
 submit(struct rig *rig, const char *key, const char *const *lines, size_t count)
 {
+    return run(rig, key, lines, count, 0);
+}
+
+granary_err
+run(struct rig *rig, const char *key, const char *const *lines, size_t count, int64_t wait_ms)
+{
     Granary__Request message = GRANARY__REQUEST__INIT;
     Granary__Submit body = GRANARY__SUBMIT__INIT;
     granary_err err;
@@ -169,6 +176,7 @@ submit(struct rig *rig, const char *key, const char *const *lines, size_t count)
     body.key = (char *)(uintptr_t)key;
     body.session = (char *)(uintptr_t) "s";
     body.graph = build_graph(lines, count);
+    body.wait_ms = wait_ms;
     message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
     message.submit = &body;
     err = request(rig, &message, 0);

@@ -57,6 +57,34 @@ a_graph_from_submission_to_deletion(void **state)
     rig_destroy(rig);
 }
 
+/* One answer, at the end; sent again, it is still one graph. */
+static void
+a_submission_may_wait_for_its_end(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    (void)run(rig, "k", LINES("!a make"), -1);
+    assert_string_equal(rig->kept, "+graphs/k ");
+    (void)run(rig, "k", LINES("!a make"), 5);
+    assert_string_equal(rig->replied, "");
+    manager_expire(rig->manager, 6000000);
+    turn(rig);
+    assert_string_equal(rig->replied, "2=ETIMEDOUT ");
+    succeed(rig, "a");
+    assert_string_equal(rig->replied, "2=ETIMEDOUT 1=OK ");
+    assert_int_equal(rig->last->status->state, GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(run(rig, "k", LINES("!a make"), -1), GRANARY_OK);
+    assert_int_equal(rig->count, 0);
+
+    /* What cannot be kept is not run to its end. */
+    (void)run(rig, "l", LINES("!b make"), -1);
+    manager_reject(rig->manager, "l");
+    turn(rig);
+    assert_non_null(strstr(rig->replied, "4=ECANCELLED "));
+    rig_destroy(rig);
+}
+
 static void
 the_same_key_is_the_same_graph(void **state)
 {
@@ -563,6 +591,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_graph_from_submission_to_deletion),
+        cmocka_unit_test(a_submission_may_wait_for_its_end),
         cmocka_unit_test(the_same_key_is_the_same_graph),
         cmocka_unit_test(bad_submissions_leave_nothing),
         cmocka_unit_test(waits_time_out),
