@@ -106,3 +106,18 @@ gr_function_format(const struct gr_function_name *name, char ret_text[GR_FUNCTIO
 {
     (void)snprintf(ret_text, GR_FUNCTION_TEXT_MAX, "%s@%s:%s", name->library, name->version, name->name);
 }
+
+granary_err
+gr_function_check_inputs(const struct gr_function *function, size_t count)
+{
+    if (count >= function->inputs_min && (function->inputs_max == 0 || count <= function->inputs_max)) {
+        return GRANARY_OK;
+    }
+    if (function->inputs_max == function->inputs_min) {
+        return gr_fail(GRANARY_EINVAL, "function %s takes %u inputs, but is given %zu chunks", function->name.name,
+                       function->inputs_min, count);
+    }
+    return gr_fail(GRANARY_EINVAL, "function %s takes %s%u inputs, but is given %zu chunks", function->name.name,
+                   count < function->inputs_min ? "at least " : "at most ",
+                   count < function->inputs_min ? function->inputs_min : function->inputs_max, count);
+}

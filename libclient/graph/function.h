@@ -36,6 +36,9 @@ struct gr_function {
     uint64_t sequence;   /* in the session's order of exports */
 };
 
+/* Whether it can be called with so many inputs. Errors: EINVAL */
+granary_err gr_function_check_inputs(const struct gr_function *function, size_t count);
+
 #define GR_FUNCTION_TEXT_MAX (GR_LIBRARY_MAX + GR_VERSION_MAX + GR_FUNCTION_MAX)
 /* 'LIBRARY@VERSION:NAME' */
 void gr_function_format(const struct gr_function_name *name, char ret_text[GR_FUNCTION_TEXT_MAX]);

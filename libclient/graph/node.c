@@ -150,13 +150,11 @@ adopt_kind(Granary__Attr *attr, enum gr_param_kind want)
 }
 
 static granary_err
-no_parameter(enum gr_tile_op op, const char *name)
+no_parameter(const struct gr_param_info *params, size_t count, int op, const char *name)
 {
     struct gr_nearest nearest = {.name = name};
     struct gr_buf known = {0};
     char hint[GR_HINT_MAX];
-    size_t count;
-    const struct gr_param_info *params = gr_param_info(&count);
 
     for (size_t i = 0; i < count; i++) {
         if (params[i].op == op) {
@@ -173,15 +171,18 @@ no_parameter(enum gr_tile_op op, const char *name)
 }
 
 static granary_err
-check_attr(enum gr_tile_op op, Granary__Attr *attr)
+check_attr(const struct gr_param_info *params, size_t count, int op, Granary__Attr *attr)
 {
-    const struct gr_param_info *param = gr_param_find(op, attr->name);
+    const struct gr_param_info *param = NULL;
     Granary__Attr__Kind kind = attr->kind;
     const char *repeated = NULL;
     granary_err err;
 
+    for (size_t i = 0; i < count && param == NULL; i++) {
+        param = params[i].op == op && strcmp(params[i].name, attr->name) == 0 ? &params[i] : NULL;
+    }
     if (param == NULL) {
-        return no_parameter(op, attr->name);
+        return no_parameter(params, count, op, attr->name);
     }
     if (!is_well_formed(attr) || !adopt_kind(attr, param->kind)) {
         return gr_fail(GRANARY_EINVAL, "parameter '%s' needs %s, not %s", param->name, gr_param_kind_text(param->kind),
@@ -194,19 +195,16 @@ check_attr(enum gr_tile_op op, Granary__Attr *attr)
     return repeated != NULL ? gr_fail(GRANARY_EINVAL, "parameter '%s' has '%s' twice", param->name, repeated) : err;
 }
 
-static granary_err
-check_attrs(Granary__Node *node, enum gr_tile_op op)
+granary_err
+node_check_attrs(Granary__Node *node, const struct gr_param_info *params, size_t count, int op)
 {
-    size_t count;
-    const struct gr_param_info *params = gr_param_info(&count);
-
     for (size_t i = 0; i < node->n_attrs; i++) {
         granary_err err;
 
         if (find(node, node->attrs[i]->name) != node->attrs[i]) {
             return gr_fail(GRANARY_EINVAL, "parameter '%.60s' is given twice", node->attrs[i]->name);
         }
-        if ((err = check_attr(op, node->attrs[i])) != GRANARY_OK) {
+        if ((err = check_attr(params, count, op, node->attrs[i])) != GRANARY_OK) {
             return err;
         }
     }
@@ -498,10 +496,12 @@ check_inputs(const Granary__Node *node, enum gr_tile_op op)
 granary_err
 node_check(Granary__Node *node, enum gr_tile_op op)
 {
+    size_t count;
+    const struct gr_param_info *params = gr_param_info(&count);
     granary_err err = check_inputs(node, op);
 
     if (err == GRANARY_OK) {
-        err = check_attrs(node, op);
+        err = node_check_attrs(node, params, count, (int)op);
     }
     return err == GRANARY_OK ? checks[op](node) : err;
 }

@@ -14,6 +14,9 @@ granary_err node_fail(const Granary__Node *node, granary_err err);
  */
 granary_err node_check(Granary__Node *node, enum gr_tile_op op);
 
+/* The attributes by themselves, against a list of parameters of which those of `op` count. Errors: as node_check() */
+granary_err node_check_attrs(Granary__Node *node, const struct gr_param_info *params, size_t count, int op);
+
 /* A string that a list has twice, or NULL. Errors: ENOMEM */
 granary_err find_repeated(char *const *strings, size_t count, const char **ret_string);
 

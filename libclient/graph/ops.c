@@ -60,7 +60,7 @@ const struct gr_param_info *
 gr_param_find(enum gr_tile_op op, const char *name)
 {
     for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
-        if (params[i].op == op && strcmp(params[i].name, name) == 0) {
+        if (params[i].op == (int)op && strcmp(params[i].name, name) == 0) {
             return &params[i];
         }
     }

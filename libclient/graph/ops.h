@@ -42,7 +42,7 @@ enum gr_param_kind {
 };
 
 struct gr_param_info {
-    enum gr_tile_op op;
+    int op; /* enum gr_tile_op, or enum gr_chunk_op */
     const char *name;
     enum gr_param_kind kind;
     bool required;

@@ -88,8 +88,8 @@ check_array(const Granary__Node *node)
 
 /* ---- the operators ---- */
 
-static bool
-is_id_text(const char *text)
+bool
+gr_id_text_good(const char *text)
 {
     size_t digits = strspn(text, "0123456789abcdefABCDEF");
 
@@ -106,7 +106,7 @@ user_check_object(const Granary__Node *node)
         return gr_fail(GRANARY_EINVAL, "parameter 'ids' names no object");
     }
     for (size_t i = 0; i < ids->n_strings; i++) {
-        if (!is_id_text(ids->strings[i])) {
+        if (!gr_id_text_good(ids->strings[i])) {
             return gr_fail(GRANARY_EINVAL,
                            "parameter 'ids': '%.100s' is no id: write up to 32 hex digits, or name:NAME",
                            ids->strings[i]);

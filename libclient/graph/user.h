@@ -20,6 +20,9 @@ granary_err user_infer_frame(const struct gr_graph_node *node, const struct gr_s
 granary_err
 user_infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type);
 
+/* Whether a text may name an object: up to 32 hex digits, or "name:NAME". */
+bool gr_id_text_good(const char *text);
+
 /* An amount of a resource: a whole number, 1 or more. */
 bool gr_amount_parse(const char *text, uint64_t *ret_amount);
 

@@ -205,7 +205,7 @@ plan_object(const struct gr_plan *plan, struct gr_piece piece)
 const Granary__Node *
 plan_node(const struct gr_plan *plan, uint32_t step)
 {
-    return plan->steps != NULL ? plan->steps->steps[step].origin : plan->graph->nodes[step].node;
+    return plan->steps != NULL ? plan->steps->steps[step].origin : plan_graph_node(plan, step);
 }
 
 static Granary__ChunkOp *

@@ -85,11 +85,36 @@ plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask
 }
 
 static void
+print_chunk_graph(const struct gr_chunk_graph *graph, struct gr_buf *out)
+{
+    bool *is_target = calloc(graph->count + 1, sizeof *is_target);
+
+    for (size_t t = 0; is_target != NULL && t < graph->target_count; t++) {
+        is_target[graph->targets[t]] = true;
+    }
+    for (size_t i = 0; is_target != NULL && i < graph->count && i < NODES_SHOWN; i++) {
+        const Granary__Node *node = graph->nodes[i].node;
+
+        gr_buf_addf(out, "  %s%s = %s(", node->name, is_target[i] ? " *" : "", node->op);
+        for (size_t k = 0; k < node->n_inputs && k < IDS_SHOWN; k++) {
+            gr_buf_addf(out, "%s%s", k > 0 ? ", " : "", node->inputs[k]);
+        }
+        gr_buf_addf(out, "%s)\n", node->n_inputs > IDS_SHOWN ? ", ..." : "");
+    }
+    if (graph->count > NODES_SHOWN) {
+        gr_buf_addf(out, "  ... and %zu more\n", graph->count - NODES_SHOWN);
+    }
+    free(is_target);
+}
+
+static void
 print_graph(const struct gr_plan *plan, struct gr_buf *out)
 {
     struct gr_steps *steps;
 
-    if (plan->steps != NULL) {
+    if (plan->chunk_graph != NULL) {
+        print_chunk_graph(plan->chunk_graph, out);
+    } else if (plan->steps != NULL) {
         gr_buf_add(out, plan->before.bytes, plan->before.size);
     } else if (gr_steps_create(plan->graph, NULL, &steps) == GRANARY_OK) {
         gr_steps_print(steps, NODES_SHOWN, out);
@@ -102,7 +127,7 @@ print_files(const struct gr_plan *plan, struct gr_buf *out)
 {
     static const char *const stages[] = {"being cut at records", "being looked at for types", "known"};
 
-    for (size_t i = 0; i < plan->graph->count; i++) {
+    for (size_t i = 0; i < plan->node_count; i++) {
         const struct gr_csv *csv = plan->csvs == NULL ? NULL : plan->csvs[i];
 
         if (csv != NULL) {

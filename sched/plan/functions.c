@@ -8,11 +8,11 @@
 
 /* What the node says, beside what the function declares. */
 static granary_err
-check_outputs(const Granary__Node *node, enum gr_tile_op op, const struct gr_function *function)
+check_outputs(const Granary__Node *node, bool is_map, const struct gr_function *function)
 {
     int64_t outputs = gr_attr_int(node->attrs, node->n_attrs, "outputs", function->outputs);
 
-    if (op == GR_TILE_map_chunk && function->outputs != 1) {
+    if (is_map && function->outputs != 1) {
         return gr_fail(GRANARY_EINVAL, "function %s makes %u outputs, but one is needed for each chunk",
                        function->name.name, function->outputs);
     }
@@ -26,7 +26,7 @@ check_outputs(const Granary__Node *node, enum gr_tile_op op, const struct gr_fun
 static granary_err
 bind_node(struct gr_plan *plan, size_t i, const struct gr_plan_options *options)
 {
-    const Granary__Node *node = plan->graph->nodes[i].node;
+    const Granary__Node *node = plan_graph_node(plan, i);
     const char *text = gr_attr_string(node->attrs, node->n_attrs, "function", "");
     struct gr_function *function = calloc(1, sizeof *function);
     granary_err err = GRANARY_OK;
@@ -40,7 +40,7 @@ bind_node(struct gr_plan *plan, size_t i, const struct gr_plan_options *options)
         err = options->find_function(options->functions, text, function);
     }
     if (err == GRANARY_OK) {
-        err = check_outputs(node, (enum gr_tile_op)plan->graph->nodes[i].op, function);
+        err = check_outputs(node, strcmp(node->op, "map_chunk") == 0, function);
     }
     return err == GRANARY_OK ? err : gr_fail_in(err, "node '%.100s' (%.40s)", node->name, node->op);
 }
@@ -50,14 +50,14 @@ plan_bind_functions(struct gr_plan *plan, const struct gr_plan_options *options)
 {
     granary_err err = GRANARY_OK;
 
-    plan->functions = calloc(plan->graph->count + 1, sizeof(struct gr_function *));
+    plan->functions = calloc(plan->node_count + 1, sizeof(struct gr_function *));
     if (plan->functions == NULL) {
         return gr_fail(GRANARY_ENOMEM, "planning a graph: out of memory");
     }
-    for (size_t i = 0; i < plan->graph->count && err == GRANARY_OK; i++) {
-        int op = plan->graph->nodes[i].op;
+    for (size_t i = 0; i < plan->node_count && err == GRANARY_OK; i++) {
+        const char *op = plan_graph_node(plan, i)->op;
 
-        if (op == GR_TILE_call || op == GR_TILE_map_chunk) {
+        if (strcmp(op, "call") == 0 || strcmp(op, "map_chunk") == 0) {
             err = bind_node(plan, i, options);
         }
     }
@@ -67,7 +67,7 @@ plan_bind_functions(struct gr_plan *plan, const struct gr_plan_options *options)
 void
 plan_free_functions(struct gr_plan *plan)
 {
-    for (size_t i = 0; plan->functions != NULL && i < plan->graph->count; i++) {
+    for (size_t i = 0; plan->functions != NULL && i < plan->node_count; i++) {
         free(plan->functions[i]);
     }
     free(plan->functions);
@@ -78,7 +78,7 @@ gr_plan_exports(const struct gr_plan *plan)
 {
     uint64_t sequence = 0;
 
-    for (size_t i = 0; i < plan->graph->count; i++) {
+    for (size_t i = 0; i < plan->node_count; i++) {
         const struct gr_function *function = plan->functions[i];
 
         sequence = function != NULL && function->sequence > sequence ? function->sequence : sequence;
@@ -89,7 +89,7 @@ gr_plan_exports(const struct gr_plan *plan)
 bool
 gr_plan_uses(const struct gr_plan *plan, const char *library, const char *version)
 {
-    for (size_t i = 0; i < plan->graph->count; i++) {
+    for (size_t i = 0; i < plan->node_count; i++) {
         const struct gr_function *function = plan->functions[i];
 
         if (function != NULL && strcmp(function->name.library, library) == 0 &&

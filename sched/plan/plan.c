@@ -76,7 +76,7 @@ make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
     granary_err err = GRANARY_OK;
 
     gr_buf_addf(&facts, "%s %" PRId64 " %" PRIu64, GRANARY_VERSION, options->chunk_bytes, options->memory_bytes);
-    for (size_t i = 0; i < plan->graph->count; i++) {
+    for (size_t i = 0; plan->csvs != NULL && i < plan->node_count; i++) {
         const struct gr_csv *csv = plan->csvs[i];
 
         if (csv != NULL) {
@@ -93,11 +93,41 @@ make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
     return err;
 }
 
+/* Check the graph, of either level; takes it on success. */
+static granary_err
+take_graph(struct gr_plan *plan, Granary__Graph *graph)
+{
+    granary_err err;
+
+    if (graph->level == GRANARY__GRAPH__LEVEL__CHUNK) {
+        err = gr_chunk_graph_create(graph, &plan->chunk_graph);
+        if (err == GRANARY_OK) {
+            plan->node_count = plan->chunk_graph->count;
+            plan->target_count = plan->chunk_graph->target_count;
+            plan->targets = plan->chunk_graph->targets;
+        }
+        return err;
+    }
+    err = gr_graph_create(graph, &plan->graph);
+    if (err == GRANARY_OK) {
+        plan->node_count = plan->graph->count;
+        plan->target_count = plan->graph->target_count;
+        plan->targets = plan->graph->targets;
+    }
+    return err;
+}
+
+const Granary__Node *
+plan_graph_node(const struct gr_plan *plan, size_t i)
+{
+    return plan->chunk_graph != NULL ? plan->chunk_graph->nodes[i].node : plan->graph->nodes[i].node;
+}
+
 granary_err
 gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, struct gr_plan **ret_plan)
 {
     struct gr_plan *plan = calloc(1, sizeof *plan);
-    granary_err err = plan == NULL ? no_memory() : gr_graph_create(graph, &plan->graph);
+    granary_err err = plan == NULL ? no_memory() : take_graph(plan, graph);
 
     if (err != GRANARY_OK) {
         granary__graph__free_unpacked(graph, NULL);
@@ -115,9 +145,9 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
         err = plan_bind_functions(plan, options);
     }
     if (err == GRANARY_OK) {
-        err = gr_graph_infer(plan->graph);
+        err = plan->graph == NULL ? plan_settle_chunks(plan) : gr_graph_infer(plan->graph);
     }
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK && plan->graph != NULL) {
         err = open_files(plan, options);
     }
     if (err == GRANARY_OK) {
@@ -138,12 +168,12 @@ gr_plan_destroy(struct gr_plan *plan)
         return;
     }
     if (plan->tiled != NULL) {
-        gr_tiled_free(plan->tiled, plan->steps->count);
+        gr_tiled_free(plan->tiled, plan->node_count);
     }
     plan_emission_destroy(plan->emission);
     gr_steps_destroy(plan->steps);
     gr_chunks_free(&plan->chunks);
-    for (size_t i = 0; plan->csvs != NULL && i < plan->graph->count; i++) {
+    for (size_t i = 0; plan->csvs != NULL && i < plan->node_count; i++) {
         gr_csv_destroy(plan->csvs[i]);
     }
     plan_free_functions(plan);
@@ -155,6 +185,7 @@ gr_plan_destroy(struct gr_plan *plan)
     gr_buf_free(&plan->fired);
     gr_buf_free(&plan->subtasks);
     gr_graph_destroy(plan->graph);
+    gr_chunk_graph_destroy(plan->chunk_graph);
     free(plan->session);
     free(plan->key);
     free(plan->directory);
@@ -293,12 +324,11 @@ infer_types(struct gr_plan *plan)
 static granary_err
 collect_roots(const struct gr_plan *plan, struct gr_piece **ret_roots, size_t *ret_count)
 {
-    const struct gr_graph *graph = plan->graph;
     struct gr_piece *roots;
     size_t count = 0;
 
-    for (size_t t = 0; t < graph->target_count; t++) {
-        count += plan->tiled[graph->targets[t]].count;
+    for (size_t t = 0; t < plan->target_count; t++) {
+        count += plan->tiled[plan->targets[t]].count;
     }
     roots = malloc((count + 1) * sizeof *roots);
     if (roots == NULL) {
@@ -306,8 +336,8 @@ collect_roots(const struct gr_plan *plan, struct gr_piece **ret_roots, size_t *r
     }
     *ret_roots = roots;
     *ret_count = count;
-    for (size_t t = 0; t < graph->target_count; t++) {
-        const struct gr_tiled *tiled = &plan->tiled[graph->targets[t]];
+    for (size_t t = 0; t < plan->target_count; t++) {
+        const struct gr_tiled *tiled = &plan->tiled[plan->targets[t]];
 
         memcpy(roots, tiled->pieces, tiled->count * sizeof *roots);
         roots += tiled->count;
@@ -315,13 +345,11 @@ collect_roots(const struct gr_plan *plan, struct gr_piece **ret_roots, size_t *r
     return GRANARY_OK;
 }
 
+/* Everything as chunk operators. */
 static granary_err
-plan_all(struct gr_plan *plan, struct gr_plan_batch *batch)
+cut_all(struct gr_plan *plan)
 {
-    uint32_t from = plan->chunks.count;
-    struct gr_piece *roots = NULL;
-    size_t root_count = 0;
-    granary_err err = plan->steps != NULL ? gr_fail(GRANARY_ESTATE, "the plan has failed before") : infer_types(plan);
+    granary_err err = infer_types(plan);
 
     if (err == GRANARY_OK) {
         err = gr_steps_create(plan->graph, &plan->fired, &plan->steps);
@@ -332,6 +360,21 @@ plan_all(struct gr_plan *plan, struct gr_plan_batch *batch)
     }
     if (err == GRANARY_OK) {
         err = gr_tile(plan->steps, plan->csvs, plan->functions, &plan->tile_options, &plan->chunks, &plan->tiled);
+    }
+    return err;
+}
+
+static granary_err
+plan_all(struct gr_plan *plan, struct gr_plan_batch *batch)
+{
+    uint32_t from = plan->chunks.count;
+    struct gr_piece *roots = NULL;
+    size_t root_count = 0;
+    granary_err err =
+        plan->steps != NULL || plan->tiled != NULL ? gr_fail(GRANARY_ESTATE, "the plan has failed before") : GRANARY_OK;
+
+    if (err == GRANARY_OK) {
+        err = plan->chunk_graph != NULL ? plan_chunks(plan) : cut_all(plan);
     }
     if (err == GRANARY_OK) {
         err = collect_roots(plan, &roots, &root_count);

@@ -59,19 +59,20 @@ set_chunks(const struct gr_plan *plan, const struct gr_tiled *tiled, Granary__Re
 size_t
 gr_plan_target_count(const struct gr_plan *plan)
 {
-    return plan->graph->target_count;
+    return plan->target_count;
 }
 
 const char *
 gr_plan_target_name(const struct gr_plan *plan, size_t target)
 {
-    return plan->graph->nodes[plan->graph->targets[target]].node->name;
+    return plan_graph_node(plan, plan->targets[target])->name;
 }
 
 void
 gr_plan_target_dtypes(const struct gr_plan *plan, size_t target, struct gr_buf *out)
 {
-    const struct gr_node_type *type = &plan->graph->nodes[plan->graph->targets[target]].type;
+    const struct gr_node_type nothing = {.known = false};
+    const struct gr_node_type *type = plan->graph == NULL ? &nothing : &plan->graph->nodes[plan->targets[target]].type;
 
     if (type->known && type->is_tensor) {
         gr_buf_addf(out, "%s", granary_dtype_name(type->dtype));
@@ -99,7 +100,7 @@ gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     granary__result__init(result);
-    tiled = &plan->tiled[plan->graph->targets[target]];
+    tiled = &plan->tiled[plan->targets[target]];
     err = set_chunks(plan, tiled, result);
     if (err == GRANARY_OK && tiled->grid != NULL) {
         err = set_grid(tiled->grid, result);

@@ -3,6 +3,7 @@
 #define PLAN_STATE_H
 
 #include "fuse/fuse.h"
+#include "graph/chunk_graph.h"
 #include "optimize/steps.h"
 #include "plan/plan.h"
 #include "tile/tile.h"
@@ -28,7 +29,11 @@ struct question {
 struct emission;
 
 struct gr_plan {
-    struct gr_graph *graph;
+    struct gr_graph *graph;             /* of tileables */
+    struct gr_chunk_graph *chunk_graph; /* instead */
+    size_t node_count;                  /* of the one or the other, and its targets */
+    size_t target_count;
+    const size_t *targets;
     char *session;
     char *key; /* the graph's */
     char *directory;
@@ -46,8 +51,8 @@ struct gr_plan {
     size_t question_room;
 
     struct gr_chunks chunks;
-    struct gr_steps *steps;    /* NULL: sources are not known yet; else all is tiled */
-    struct gr_tiled *tiled;    /* by step */
+    struct gr_steps *steps;    /* NULL: sources are not known yet, or it is a chunk graph; else all is tiled */
+    struct gr_tiled *tiled;    /* by step; of a chunk graph, by node */
     struct id_set kept;        /* the targets' objects */
     uint64_t numbers;          /* subtasks handed out */
     struct emission *emission; /* subtasks that are fused and still to be handed out; NULL: none */
@@ -77,6 +82,13 @@ void plan_emission_destroy(struct emission *emission);
 /* The object that an operator's output is. */
 granary_id plan_object(const struct gr_plan *plan, struct gr_piece piece);
 
+/* chunk_graph.c: when its functions are bound: outputs and inputs. Errors: EINVAL */
+granary_err plan_settle_chunks(struct gr_plan *plan);
+/* Its nodes as chunk operators, and as pieces in plan->tiled. Errors: EINVAL too many, ENOMEM */
+granary_err plan_chunks(struct gr_plan *plan);
+
+/* Node i of the graph. */
+const Granary__Node *plan_graph_node(const struct gr_plan *plan, size_t i);
 /* The node that an operator came from. */
 const Granary__Node *plan_node(const struct gr_plan *plan, uint32_t step);
 

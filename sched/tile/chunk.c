@@ -5,20 +5,6 @@
 
 #include "base/error.h"
 
-const char *
-gr_chunk_op_name(enum gr_chunk_op op)
-{
-    static const char *const names[] = {
-#define CHUNK_OP(name)      #name,
-#define CHUNK_USER_OP(name) #name,
-#include "contract/chunk_ops.def"
-#undef CHUNK_OP
-        "object",
-    };
-
-    return names[op];
-}
-
 void
 gr_chunks_free(struct gr_chunks *chunks)
 {

@@ -13,25 +13,8 @@
 #include <stdint.h>
 
 #include "granary/types.h"
+#include "graph/chunk_ops.h"
 #include "schema/granary.pb-c.h"
-
-enum gr_chunk_op {
-#define CHUNK_OP(name)      GR_CHUNK_##name,
-#define CHUNK_USER_OP(name) GR_CHUNK_##name,
-#include "contract/chunk_ops.def"
-#undef CHUNK_OP
-    GR_CHUNK_object, /* nothing to run: its outputs are objects that are there, named by the attribute "ids" */
-    GR_CHUNK_COUNT
-};
-
-const char *gr_chunk_op_name(enum gr_chunk_op op);
-
-/* Whether it runs user code: a subtask has nothing but that, or none of it. */
-static inline bool
-gr_chunk_op_is_user(enum gr_chunk_op op)
-{
-    return op == GR_CHUNK_call || op == GR_CHUNK_exec;
-}
 
 /* Output `output` of operator `op`. For null, which has none, it means "after". */
 struct gr_piece {

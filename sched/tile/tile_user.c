@@ -112,21 +112,6 @@ function_attrs(struct tiling *t, size_t i)
     return attrs;
 }
 
-static granary_err
-check_inputs(const struct gr_function *function, size_t count)
-{
-    if (count >= function->inputs_min && (function->inputs_max == 0 || count <= function->inputs_max)) {
-        return GRANARY_OK;
-    }
-    if (function->inputs_max == function->inputs_min) {
-        return gr_fail(GRANARY_EINVAL, "function %s takes %u inputs, but is given %zu chunks", function->name.name,
-                       function->inputs_min, count);
-    }
-    return gr_fail(GRANARY_EINVAL, "function %s takes %s%u inputs, but is given %zu chunks", function->name.name,
-                   count < function->inputs_min ? "at least " : "at most ",
-                   count < function->inputs_min ? function->inputs_min : function->inputs_max, count);
-}
-
 /* An array of operators that all read the same. */
 static granary_err
 tile_array(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, uint32_t outputs,
@@ -166,7 +151,7 @@ tile_call(struct tiling *t, size_t i)
     granary_err err = gather_inputs(t, i, &inputs, &count);
 
     if (err == GRANARY_OK) {
-        err = check_inputs(t->functions[i], count);
+        err = gr_function_check_inputs(t->functions[i], count);
     }
     if (err == GRANARY_OK) {
         err = tile_array(t, i, GR_CHUNK_call, function_attrs(t, i), t->functions[i]->outputs, inputs, count);
@@ -229,7 +214,7 @@ tile_map_chunk(struct tiling *t, size_t i)
     const struct gr_tiled *in = tiling_input(t, i, 0);
     gr_attrs shared = function_attrs(t, i);
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = in == NULL ? out_of_memory() : check_inputs(t->functions[i], 1);
+    granary_err err = in == NULL ? out_of_memory() : gr_function_check_inputs(t->functions[i], 1);
 
     if (err == GRANARY_OK && step->yields == GR_YIELDS_FRAME) {
         err = add_columns(t, &step->type->schema, shared);

@@ -17,7 +17,7 @@
 #include "cli.h"
 #include "client/resolve.h"
 #include "data/print.h"
-#include "graph/graph.h"
+#include "graph/chunk_graph.h"
 #include "graph_json/json.h"
 #include "output.h"
 #include "supervisor.h"
@@ -179,6 +179,13 @@ parse_run(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* A graph that was checked, of either level. */
+struct parsed {
+    struct gr_graph *tileables;
+    struct gr_chunk_graph *chunks;
+    Granary__Graph *message; /* of one of them; its targets are all there are */
+};
+
 static granary_err
 read_graph(const char *path, char **ret_text, size_t *ret_size)
 {
@@ -187,24 +194,28 @@ read_graph(const char *path, char **ret_text, size_t *ret_size)
 
 /* Checked here as well, so that a graph that cannot run is refused before anything is started. */
 static granary_err
-parse_graph(const char *text, size_t size, struct gr_graph **ret_graph)
+parse_graph(const char *text, size_t size, struct parsed *ret_parsed)
 {
     Granary__Graph *message = NULL;
     granary_err err = gr_graph_from_json(text, size, &message);
 
     if (err == GRANARY_OK) {
-        err = gr_graph_create(message, ret_graph);
+        err = message->level == GRANARY__GRAPH__LEVEL__CHUNK ? gr_chunk_graph_create(message, &ret_parsed->chunks)
+                                                             : gr_graph_create(message, &ret_parsed->tileables);
         if (err != GRANARY_OK) {
             granary__graph__free_unpacked(message, NULL);
+        } else {
+            ret_parsed->message = message;
         }
     }
     return err;
 }
 
-static const char *
-target_name(const struct gr_graph *graph, size_t i)
+static void
+parsed_free(struct parsed *parsed)
 {
-    return graph->nodes[graph->targets[i]].node->name;
+    gr_graph_destroy(parsed->tileables);
+    gr_chunk_graph_destroy(parsed->chunks);
 }
 
 /* An instance for this run alone, in a directory of its own; it ends with this process, whatever happens to it. */
@@ -356,13 +367,13 @@ output_path_of(const struct run *run, const char *target, enum output_format *re
 }
 
 static int
-print_targets(struct run *run, granary_client *client, const char *key, const struct gr_graph *graph)
+print_targets(struct run *run, granary_client *client, const char *key, const Granary__Graph *graph)
 {
     size_t printed = 0;
     int status = 0;
 
-    for (size_t i = 0; i < graph->target_count && status == 0; i++) {
-        const char *target = target_name(graph, i);
+    for (size_t i = 0; i < graph->n_targets && status == 0; i++) {
+        const char *target = graph->targets[i];
         enum output_format format;
         struct gr_buf out = {0};
         granary_err err;
@@ -376,7 +387,7 @@ print_targets(struct run *run, granary_client *client, const char *key, const st
             gr_buf_addf(&out, printed == 0 ? "{" : ",\n ");
             gr_print_json_string(target, strlen(target), &out);
             gr_buf_addf(&out, ": ");
-        } else if (path == NULL && graph->target_count > 1) {
+        } else if (path == NULL && graph->n_targets > 1) {
             gr_buf_addf(&out, format == OUTPUT_TABLE ? "%s%s\n" : "%s# %s\n", printed == 0 ? "" : "\n", target);
         }
         if (err == GRANARY_OK) {
@@ -401,47 +412,47 @@ print_targets(struct run *run, granary_client *client, const char *key, const st
 
 /* Every -o names a target there is, and --arrow or --npy go with one. Said before anything runs. */
 static granary_err
-check_outputs(const struct run *run, const struct gr_graph *graph)
+check_outputs(const struct run *run, const Granary__Graph *graph)
 {
     enum output_format format;
     granary_err err = GRANARY_OK;
 
-    if (run->single_file != NULL && graph->target_count != 1) {
+    if (run->single_file != NULL && graph->n_targets != 1) {
         return gr_fail(GRANARY_EINVAL, "--arrow and --npy take a graph with one target, this has %zu: use -o NAME=FILE",
-                       graph->target_count);
+                       graph->n_targets);
     }
     for (size_t i = 0; i < run->output_count && err == GRANARY_OK; i++) {
         size_t t = 0;
 
-        while (t < graph->target_count && strcmp(target_name(graph, t), run->outputs[i].target) != 0) {
+        while (t < graph->n_targets && strcmp(graph->targets[t], run->outputs[i].target) != 0) {
             t++;
         }
-        err = t == graph->target_count ? gr_fail(GRANARY_ENOENT, "-o %s=%s: the graph has no target of that name",
-                                                 run->outputs[i].target, run->outputs[i].path)
-                                       : output_format_of(run->outputs[i].path, &format);
+        err = t == graph->n_targets ? gr_fail(GRANARY_ENOENT, "-o %s=%s: the graph has no target of that name",
+                                              run->outputs[i].target, run->outputs[i].path)
+                                    : output_format_of(run->outputs[i].path, &format);
     }
     return err;
 }
 
 /* The text of a graph that names objects, with whole ids; nothing when it names none. */
 static granary_err
-resolve(granary_client *client, const struct gr_graph *graph, struct gr_buf *out)
+resolve(granary_client *client, Granary__Graph *graph, struct gr_buf *out)
 {
-    bool any = false;
+    bool any = graph->level == GRANARY__GRAPH__LEVEL__CHUNK;
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < graph->count && !any; i++) {
-        any = graph->nodes[i].op == GR_TILE_object;
+    for (size_t i = 0; i < graph->n_nodes && !any; i++) {
+        any = strcmp(graph->nodes[i]->op, "object") == 0;
     }
     if (any) {
-        err = gr_resolve_objects(client, graph->message);
-        err = err == GRANARY_OK ? gr_graph_to_json(graph->message, out) : err;
+        err = gr_resolve_objects(client, graph);
+        err = err == GRANARY_OK ? gr_graph_to_json(graph, out) : err;
     }
     return err;
 }
 
 static int
-run_graph(struct run *run, granary_client *client, const char *text, size_t size, const struct gr_graph *graph)
+run_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph)
 {
     granary_graph_options options = {.chunk_bytes = run->chunk_bytes,
                                      .priority = run->priority,
@@ -476,8 +487,8 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     if (run->discard || run->explain || run->private_pid > 0) {
         (void)granary_graph_delete(client, key);
     } else {
-        for (size_t i = 0; i < graph->target_count; i++) {
-            tell_ids(client, key, target_name(graph, i));
+        for (size_t i = 0; i < graph->n_targets; i++) {
+            tell_ids(client, key, graph->targets[i]);
         }
     }
     return status;
@@ -498,7 +509,7 @@ command_run(struct cli *cli, int argc, char **argv)
         NULL,
         NULL};
     struct run run = {.cli = cli, .format = OUTPUT_TABLE};
-    struct gr_graph *graph = NULL;
+    struct parsed parsed = {0};
     granary_client *client = NULL;
     char *text = NULL;
     size_t size = 0;
@@ -511,8 +522,8 @@ command_run(struct cli *cli, int argc, char **argv)
     }
     err = read_graph(run.graph, &text, &size);
     if (err == GRANARY_OK) {
-        err = parse_graph(text, size, &graph);
-        err = err == GRANARY_OK ? check_outputs(&run, graph) : gr_fail_in(err, "%s", run.graph);
+        err = parse_graph(text, size, &parsed);
+        err = err == GRANARY_OK ? check_outputs(&run, parsed.message) : gr_fail_in(err, "%s", run.graph);
     }
     if (err == GRANARY_OK) {
         err = choose_instance(&run);
@@ -523,12 +534,12 @@ command_run(struct cli *cli, int argc, char **argv)
     }
     client = cli_connect(cli, &status);
     if (client != NULL) {
-        status = run_graph(&run, client, text, size, graph);
+        status = run_graph(&run, client, text, size, parsed.message);
     }
 out:
     granary_disconnect(client);
     stop_private(&run);
-    gr_graph_destroy(graph);
+    parsed_free(&parsed);
     free(text);
     return status;
 }

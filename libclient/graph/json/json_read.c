@@ -256,7 +256,7 @@ no_member(const char *name, const struct members *members, int op)
         gr_nearest_offer(&nearest, members->names[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        if (op >= 0 && params[i].op == (enum gr_tile_op)op) {
+        if (op >= 0 && params[i].op == op) {
             gr_nearest_offer(&nearest, params[i].name);
         }
     }
@@ -292,7 +292,7 @@ read_names(const char *member, const json_t *value, char ***ret_names, size_t *r
 }
 
 static granary_err
-read_op(const json_t *object, Granary__Node *node, int *ret_op)
+read_op(const json_t *object, Granary__Graph__Level level, Granary__Node *node, int *ret_op)
 {
     const json_t *op = json_object_get(object, "op");
     char *copy;
@@ -308,8 +308,8 @@ read_op(const json_t *object, Granary__Node *node, int *ret_op)
         return out_of_memory();
     }
     node->op = copy;
-    /* An unknown one has no parameters to compare with; the check of the graph tells it. */
-    *ret_op = gr_op_find(node->op);
+    /* An unknown one has no parameters to compare with; the check of the graph tells it, and those on chunks. */
+    *ret_op = level == GRANARY__GRAPH__LEVEL__TILEABLE ? gr_op_find(node->op) : -1;
     return GRANARY_OK;
 }
 
@@ -342,7 +342,7 @@ read_member(const char *key, json_t *value, int op, Granary__Node *node)
 
 /* named: the object is an element of a list and has a member "name", which was read already. */
 static granary_err
-read_node(json_t *object, bool named, Granary__Node *node)
+read_node(json_t *object, bool named, Granary__Graph__Level level, Granary__Node *node)
 {
     int op = -1;
     const char *key;
@@ -353,7 +353,7 @@ read_node(json_t *object, bool named, Granary__Node *node)
         return gr_fail(GRANARY_EINVAL, "it needs to be an object with 'op', inputs and parameters, not %s",
                        type_text(object));
     }
-    if ((err = read_op(object, node, &op)) != GRANARY_OK) {
+    if ((err = read_op(object, level, node, &op)) != GRANARY_OK) {
         return err;
     }
     node->attrs = calloc(json_object_size(object), sizeof *node->attrs);
@@ -395,7 +395,7 @@ static granary_err
 read_named_node(json_t *object, const char *name, bool named, Granary__Graph *graph)
 {
     Granary__Node *node = add_node(graph, name);
-    granary_err err = node == NULL ? out_of_memory() : read_node(object, named, node);
+    granary_err err = node == NULL ? out_of_memory() : read_node(object, named, graph->level, node);
 
     if (err != GRANARY_OK && node != NULL && node->op[0] != '\0') {
         return gr_fail_in(err, "node '%.100s' (%.40s)", name, node->op);
@@ -461,10 +461,25 @@ read_nodes(json_t *nodes, Granary__Graph *graph)
 /* ---- the whole ---- */
 
 static granary_err
+read_level(const json_t *level, Granary__Graph *graph)
+{
+    const char *text = json_string_value(level); /* NULL of anything else */
+
+    if (level == NULL || (text != NULL && strcmp(text, "tileable") == 0)) {
+        return GRANARY_OK;
+    }
+    if (text == NULL || strcmp(text, "chunk") != 0) {
+        return gr_fail(GRANARY_EINVAL, "'level' is \"tileable\" (default) or \"chunk\"");
+    }
+    graph->level = GRANARY__GRAPH__LEVEL__CHUNK;
+    return GRANARY_OK;
+}
+
+static granary_err
 read_graph(json_t *root, Granary__Graph *graph)
 {
-    static const char *const known[] = {"nodes", "targets"};
-    static const struct members members = {known, 2};
+    static const char *const known[] = {"level", "nodes", "targets"};
+    static const struct members members = {known, 3};
     const json_t *targets;
     const char *key;
     json_t *value;
@@ -475,9 +490,12 @@ read_graph(json_t *root, Granary__Graph *graph)
     }
     json_object_foreach(root, key, value)
     {
-        if (strcmp(key, known[0]) != 0 && strcmp(key, known[1]) != 0) {
+        if (strcmp(key, known[0]) != 0 && strcmp(key, known[1]) != 0 && strcmp(key, known[2]) != 0) {
             return no_member(key, &members, -1);
         }
+    }
+    if ((err = read_level(json_object_get(root, "level"), graph)) != GRANARY_OK) {
+        return err;
     }
     if ((err = read_nodes(json_object_get(root, "nodes"), graph)) != GRANARY_OK) {
         return err;

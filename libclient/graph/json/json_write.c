@@ -137,6 +137,10 @@ gr_graph_to_json(const Granary__Graph *graph, struct gr_buf *out)
     for (size_t i = 0; i < graph->n_nodes && err == GRANARY_OK; i++) {
         err = write_node(graph->nodes[i], nodes);
     }
+    if (err == GRANARY_OK && graph->level == GRANARY__GRAPH__LEVEL__CHUNK &&
+        json_object_set_new(root, "level", json_string("chunk")) != 0) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
     if (err == GRANARY_OK && json_object_set(root, "nodes", nodes) != 0) {
         err = gr_fail(GRANARY_ENOMEM, "out of memory");
     }

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "client/builder.h"
-#include "graph/graph.h"
+#include "graph/chunk_graph.h"
 #include "support.h"
 
 /* Build, check: the check's answer. */
@@ -156,6 +156,45 @@ the_check_sees_what_was_built(void **state)
 }
 
 static void
+a_chunk_graph_is_built_with_outputs_and_objects(void **state)
+{
+    granary_graph *graph = granary_graph_create();
+    granary_node split = granary_graph_add(graph, "a:b", "sort_split", NULL, 0);
+    granary_node call = granary_graph_add(graph, "call", "call", NULL, 0);
+    granary_id id = {.bytes = {[15] = 0x21}};
+    struct gr_chunk_graph *checked = NULL;
+    Granary__Graph *message = NULL;
+
+    (void)state;
+    granary_graph_set_level(graph, GRANARY_LEVEL_CHUNK);
+    granary_node_set_strings(graph, split, "by", (const char *const[]){"k"}, 1);
+    granary_node_set_bools(graph, split, "descending", (const bool[]){false}, 1);
+    granary_node_set_int(graph, split, "parts", 3);
+    granary_node_set_int(graph, split, "chunk", 0);
+    granary_node_add_object(graph, split, id);
+    granary_node_set_string(graph, call, "function", "f");
+    granary_node_add_output(graph, call, split, 2);
+    granary_node_add_input(graph, call, split);
+    granary_graph_target(graph, call);
+    assert_succeeds(gr_builder_finish(graph, &message));
+    assert_string_equal(message->nodes[0]->inputs[0], "object:00000000000000000000000000000021");
+    assert_string_equal(message->nodes[1]->inputs[0], "a:b:2");
+    assert_succeeds(gr_chunk_graph_create(message, &checked));
+    assert_int_equal(checked->nodes[1].inputs[0].output, 2);
+    assert_int_equal(checked->nodes[1].inputs[1].output, 0);
+    assert_memory_equal(&checked->nodes[0].inputs[0].object, &id, sizeof id);
+    assert_succeeds(gr_chunk_graph_settle(checked));
+    gr_chunk_graph_destroy(checked);
+    granary_node_add_output(graph, call, 7, 0);
+    assert_fails(gr_builder_finish(graph, &message), GRANARY_EINVAL, "an input is an output of no node of this graph");
+    granary_graph_destroy(graph);
+    graph = granary_graph_create();
+    granary_graph_set_level(graph, (granary_graph_level)7);
+    assert_fails(gr_builder_finish(graph, &message), GRANARY_EINVAL, "level 7");
+    granary_graph_destroy(graph);
+}
+
+static void
 an_empty_graph_is_told(void **state)
 {
     granary_graph *graph = granary_graph_create();
@@ -173,6 +212,7 @@ main(void)
         cmocka_unit_test(the_first_mistake_is_told_at_the_end),
         cmocka_unit_test(null_pointers_are_mistakes_and_no_crash),
         cmocka_unit_test(the_check_sees_what_was_built),
+        cmocka_unit_test(a_chunk_graph_is_built_with_outputs_and_objects),
         cmocka_unit_test(an_empty_graph_is_told),
     };
 

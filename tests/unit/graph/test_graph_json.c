@@ -205,6 +205,8 @@ mistakes_are_told_where_they_are(void **state)
         {"{\"nodes\": {\"a\": {\"op\": \"sort\", \"by\": [[]]}}}", "parameter 'by': a list has strings"},
         {"{\"nodes\": {\"a\": {\"op\": \"assign\", \"columns\": {\"c\": 1}}}}",
          "node 'a' (assign): parameter 'columns', entry 'c' needs a string, not a number"},
+        {"{\"nodes\": {}, \"level\": \"row\"}", "'level' is \"tileable\" (default) or \"chunk\""},
+        {"{\"nodes\": {}, \"level\": 1}", "'level' is \"tileable\" (default) or \"chunk\""},
         {"{\"nodes\": {}, \"targets\": {}}", "'targets' needs a name or a list of names, not an object"},
         {"{\"nodes\": {}, \"targets\": [1]}", "'targets' has a number where a name is needed"},
     };

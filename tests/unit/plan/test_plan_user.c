@@ -332,6 +332,96 @@ what_cannot_run_is_refused(void **state)
     }
 }
 
+/* ---- chunk graphs ---- */
+
+static void
+a_chunk_graph_is_run_as_it_is(void **state)
+{
+    struct world *world = *state;
+    const struct seen *seen = world->user;
+    const Granary__ChunkOp *op;
+    Granary__Result *result;
+    struct gr_buf text = {0};
+
+    world_must(world, "{\"level\": \"chunk\", \"nodes\": {"
+                      "\"c\": {\"op\": \"call\", \"function\": \"pair\", \"inputs\": [\"r\", \"object:" ID_1
+                      "\", \"a:b:0\", \"object:" ID_2 "\"], \"index\": 3, \"count\": 9, \"retries\": 1,"
+                      "\"params\": {\"k\": 1}},"
+                      "\"a:b\": {\"op\": \"random\", \"shape\": [4], \"offset\": [2], \"size\": [2]},"
+                      "\"r\": {\"op\": \"map\", \"function\": \"sqrt\", \"input\": \"a:b\"},"
+                      "\"m\": {\"op\": \"map\", \"function\": \"add\", \"inputs\": [\"a:b\", \"r:0\"]},"
+                      "\"n\": {\"op\": \"null\", \"inputs\": [\"c:1\", \"unused\"]},"
+                      "\"unused\": {\"op\": \"null\"}}, \"targets\": [\"m\", \"c\"]}");
+    assert_int_equal(world->subtasks, 2); /* random, map and map; then the call. What no target needs is left out */
+    assert_int_equal(world_ops(world, "null"), 0);
+    op = seen->last->ops[0];
+    assert_int_equal(seen->last->retries, 1);
+    assert_int_equal(seen->last->exports, 7);
+    assert_string_equal(text_of(op, "library"), "lib");
+    assert_string_equal(text_of(op, "function"), "pair");
+    assert_null(gr_attr_find(op->attrs, op->n_attrs, "retries"));
+    assert_int_equal(gr_attr_int(op->attrs, op->n_attrs, "index", -1), 3);
+    assert_int_equal(op->n_inputs, 4);
+    assert_int_equal(op->inputs[1]->object.data[0], 0x11);
+    assert_int_equal(op->inputs[3]->object.data[0], 0x22);
+    assert_non_null(world_find(world, op->inputs[0]->object.data));
+    result = world_result(world, "c");
+    assert_int_equal(result->n_chunks, 2);
+    granary__result__free_unpacked(result, NULL);
+    result = world_result(world, "m");
+    assert_int_equal(result->n_chunks, 1);
+    granary__result__free_unpacked(result, NULL);
+    assert_true(gr_plan_uses(world->plan, "lib", VERSION));
+    gr_plan_explain(world->plan, &text);
+    assert_non_null(strstr(text.bytes, "  m * = map(a:b, r:0)\n"));
+    gr_buf_free(&text);
+}
+
+static void
+chunk_graphs_are_checked(void **state)
+{
+    static const struct refused wrongs[] = {
+        {"\"op\": \"concats\"", GRANARY_ENOENT,
+         "node 'x' (concats): there is no operator 'concats' on chunks; did you"},
+        {"\"op\": \"csv_infer\"", GRANARY_ENOENT, "no operator 'csv_infer' on chunks"},
+        {"\"op\": \"object\"", GRANARY_ENOENT, "no operator 'object' on chunks"},
+        {"\"op\": \"filter\", \"input\": \"a\"", GRANARY_EINVAL, "parameter 'where' is missing"},
+        {"\"op\": \"concat\", \"input\": \"a\", \"rows\": 1", GRANARY_EINVAL, "no parameter 'rows'"},
+        {"\"op\": \"concat\", \"input\": \"a:1\"", GRANARY_EINVAL,
+         "node 'x' (concat): input 'a:1': node 'a' (random) has 1 output"},
+        {"\"op\": \"concat\", \"input\": \"c:2\"", GRANARY_EINVAL, "node 'c' (call) has 2 outputs"},
+        {"\"op\": \"concat\", \"input\": \"n\"", GRANARY_EINVAL, "node 'n' (null) has 0 outputs"},
+        {"\"op\": \"concat\", \"input\": \"s:3\"", GRANARY_EINVAL, "node 's' (sort_split) has 3 outputs"},
+        {"\"op\": \"concat\", \"input\": \"b\"", GRANARY_ENOENT, "there is no node 'b'"},
+        {"\"op\": \"concat\", \"input\": \"a:x\"", GRANARY_ENOENT, "there is no node 'a:x'"},
+        {"\"op\": \"concat\", \"input\": \"object:12\"", GRANARY_EINVAL, "'object:12' is not a whole id"},
+        {"\"op\": \"concat\", \"input\": \"object:\"", GRANARY_EINVAL, "names no object"},
+        {"\"op\": \"concat\", \"input\": \"x\"", GRANARY_EINVAL, "depends on its own result"},
+        {"\"op\": \"call\", \"function\": \"none\"", GRANARY_ENOENT, "there is none"},
+        {"\"op\": \"call\", \"function\": \"one\"", GRANARY_EINVAL, "function one takes 1 inputs, but is given 0"},
+        {"\"op\": \"exec\", \"command\": \"\"", GRANARY_EINVAL, "names no program"},
+    };
+    struct world *world = *state;
+
+    for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
+        char json[1024];
+        granary_err err;
+
+        (void)snprintf(json, sizeof json,
+                       "{\"level\": \"chunk\", \"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [4],"
+                       "\"offset\": [2], \"size\": [2]}, \"c\": {\"op\": \"call\", \"function\": \"pair\","
+                       "\"inputs\": [\"a\", \"a\"]}, \"n\": {\"op\": \"null\"}, \"s\": {\"op\": \"sort_split\","
+                       "\"by\": \"a\", \"descending\": false, \"parts\": 3, \"chunk\": 0}, \"x\": {%s}}}",
+                       wrongs[i].nodes);
+        err = world_plan(world, json);
+        if (err != wrongs[i].err || strstr(granary_error_message(), wrongs[i].want) == NULL) {
+            fail_msg("%s: %s, \"%s\"; wanted %s, \"%s\"", wrongs[i].nodes, granary_error_name(err),
+                     granary_error_message(), granary_error_name(wrongs[i].err), wrongs[i].want);
+        }
+        world_reset(world);
+    }
+}
+
 static void
 libraries_in_use_are_known(void **state)
 {
@@ -354,6 +444,8 @@ main(void)
         cmocka_unit_test_setup_teardown(a_frame_goes_through_a_function, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_function_makes_is_declared, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_run_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_chunk_graph_is_run_as_it_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(chunk_graphs_are_checked, setup, teardown),
         cmocka_unit_test_setup_teardown(libraries_in_use_are_known, setup, teardown),
     };
 

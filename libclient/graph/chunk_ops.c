@@ -1,0 +1,48 @@
+#include "graph/chunk_ops.h"
+
+#include <string.h>
+
+static const char *const names[] = {
+#define CHUNK_OP(name)      #name,
+#define CHUNK_USER_OP(name) #name,
+#include "contract/chunk_ops.def"
+#undef CHUNK_OP
+    "object",
+};
+
+enum { NEED_OPTIONAL, NEED_REQUIRED };
+
+static const struct gr_param_info params[] = {
+#define CHUNK_PARAM(op_name, param_name, param_kind, param_need)                                                       \
+    {.op = GR_CHUNK_##op_name,                                                                                         \
+     .name = #param_name,                                                                                              \
+     .kind = GR_PARAM_##param_kind,                                                                                    \
+     .required = NEED_##param_need == NEED_REQUIRED,                                                                   \
+     .summary = "see chunk_ops.def"},
+#include "contract/chunk_params.def"
+#undef CHUNK_PARAM
+};
+
+const char *
+gr_chunk_op_name(enum gr_chunk_op op)
+{
+    return names[op];
+}
+
+int
+gr_chunk_op_find(const char *name)
+{
+    for (int op = 0; op < GR_CHUNK_object; op++) {
+        if (strcmp(names[op], name) == 0 && op != GR_CHUNK_csv_split && op != GR_CHUNK_csv_infer) {
+            return op;
+        }
+    }
+    return -1;
+}
+
+const struct gr_param_info *
+gr_chunk_param_info(size_t *ret_count)
+{
+    *ret_count = sizeof params / sizeof params[0];
+    return params;
+}

@@ -1,0 +1,30 @@
+/* The operators on chunks and their parameters, from contract/chunk_ops.def and chunk_params.def. */
+#ifndef GRAPH_CHUNK_OPS_H
+#define GRAPH_CHUNK_OPS_H
+
+#include "graph/ops.h"
+
+enum gr_chunk_op {
+#define CHUNK_OP(name)      GR_CHUNK_##name,
+#define CHUNK_USER_OP(name) GR_CHUNK_##name,
+#include "contract/chunk_ops.def"
+#undef CHUNK_OP
+    GR_CHUNK_object, /* nothing to run: its outputs are objects that are there, named by the attribute "ids" */
+    GR_CHUNK_COUNT
+};
+
+const char *gr_chunk_op_name(enum gr_chunk_op op);
+/* One that a chunk graph may have; -1 when there is none of that name. */
+int gr_chunk_op_find(const char *name);
+
+/* Whether it runs user code: a subtask has nothing but that, or none of it. */
+static inline bool
+gr_chunk_op_is_user(enum gr_chunk_op op)
+{
+    return op == GR_CHUNK_call || op == GR_CHUNK_exec;
+}
+
+/* Every parameter of every operator, those of one operator together. */
+const struct gr_param_info *gr_chunk_param_info(size_t *ret_count);
+
+#endif
