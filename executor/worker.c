@@ -64,7 +64,7 @@ struct worker {
     int poll_fd;         /* epoll: of the socket; -1 */
     bool die;
     bool replace; /* ... and have another process take the place */
-    bool leaving; /* by itself: takes nothing more, what is queued is run */
+    bool leaving; /* worn out: the scheduler was asked to let it go when it has done what it was given */
 };
 
 /* ---- to the scheduler ---- */
@@ -332,6 +332,17 @@ free_objects(struct worker *worker, const Granary__ToExecutor *message)
     return err;
 }
 
+/* What it was given until the scheduler has heard this it still does. */
+static granary_err
+ask_to_leave(struct worker *worker)
+{
+    Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
+
+    message.version = GRANARY__VERSION__PROTOCOL;
+    message.draining = true;
+    return send_message(worker, &message);
+}
+
 static granary_err
 handle(struct worker *worker, Granary__ToExecutor *message)
 {
@@ -354,6 +365,9 @@ handle(struct worker *worker, Granary__ToExecutor *message)
         worker->looked_ns = gr_now_ns();
         (void)endpoint_look(worker->instance.pool_socket, &worker->endpoint);
         gr_log_debug("REGISTERED", "slot=%d number=%u", worker->options.slot, worker->number);
+        if (worker->leaving) {
+            err = ask_to_leave(worker);
+        }
         if (worker->options.registered != NULL) {
             worker->options.registered(worker->options.context);
         }
@@ -505,10 +519,7 @@ worker_run(struct worker *worker)
             continue;
         }
         err = send_answers(worker);
-        if (worker->leaving) {
-            worker->die = true;
-            worker->replace = true;
-        } else if (err == GRANARY_OK) {
+        if (err == GRANARY_OK) {
             sessions_drop_ended(&worker->sessions);
             wait_for_messages(worker, -1);
         }

@@ -52,7 +52,8 @@ typedef struct granary_function_info {
     uint32_t inputs_min;
     uint32_t inputs_max;   /* 0: any number */
     uint32_t outputs;      /* 0: one */
-    uint32_t max_calls;    /* an executor process is replaced after so many, for functions that leak; 0: never */
+    uint32_t max_calls;    /* an executor process is replaced after so many, for functions that leak, and what it was
+                              given ahead meanwhile; 0: never */
     const char *reusables; /* those it asks for, separated by spaces; NULL */
 } granary_function_info;
 

@@ -122,6 +122,22 @@ take_pool(struct pool_test *test, const struct gr_zmq_peer *peer, const Granary_
     }
 }
 
+/* An executor that asks to leave may, for another one in its place. */
+static void
+let_go(struct pool_test *test, const struct gr_zmq_peer *peer)
+{
+    Granary__ToExecutor message = GRANARY__TO_EXECUTOR__INIT;
+
+    message.die = true;
+    message.replace = true;
+    for (size_t i = 0; i < test->count; i++) {
+        if (test->executors[i].peer.size == peer->size &&
+            memcmp(test->executors[i].peer.bytes, peer->bytes, peer->size) == 0) {
+            pool_send(test, i, &message);
+        }
+    }
+}
+
 static void
 take_message(struct pool_test *test, const struct gr_zmq_message *message)
 {
@@ -140,6 +156,9 @@ take_message(struct pool_test *test, const struct gr_zmq_message *message)
         assert_true(test->done_count < sizeof test->done / sizeof test->done[0]);
         test->done[test->done_count++] = unpacked->done[i];
         unpacked->done[i] = NULL;
+    }
+    if (unpacked->draining) {
+        let_go(test, &message->peer);
     }
     granary__from_executor__free_unpacked(unpacked, NULL);
 }

@@ -634,6 +634,24 @@ an_executor_leaves_after_as_many_calls_as_a_function_says(void **state)
     function_expect(&test, call_good("disturbs"), "");
 }
 
+/* What the process stands on is gone: however it ends, another one takes its place. */
+static void
+closed_descriptors_cost_the_process(void **state)
+{
+    size_t deaths = test.pool.death_count;
+    Granary__ChunkOp *op = call_good("dies");
+
+    (void)state;
+    call_params(op, "how", "descriptors", NULL);
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_send(&test, &op, 1, 0);
+    pool_await_deaths(&test.pool, deaths + 1);
+    assert_true(test.pool.deaths[deaths].signal != 0 || test.pool.deaths[deaths].status != 0);
+    test.executor = pool_next_registration(&test.pool);
+    export_again();
+    function_expect(&test, call_good("disturbs"), "");
+}
+
 /* ---- programs ---- */
 
 static void
@@ -764,6 +782,7 @@ main(void)
         cmocka_unit_test(a_program_is_stopped_in_time),
         cmocka_unit_test(a_write_over_an_input_is_a_crash_that_says_so),
         cmocka_unit_test(crashes_leave_their_last_words),
+        cmocka_unit_test(closed_descriptors_cost_the_process),
         cmocka_unit_test(an_executor_leaves_after_as_many_calls_as_a_function_says),
     };
 
