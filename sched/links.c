@@ -126,12 +126,12 @@ link_gone(struct links *links, struct link *link)
     const char *runtime = links->instance->runtime;
     uint32_t number = link->number;
     struct gr_executor_state page;
-    char logs[160];
+    char logs[GR_LOGS_MAX];
     char text[LOG_END];
 
     gr_log_warn("EXECUTOR-GONE", "executor=%u pid=%lld", number, (long long)link->pid);
     if (number != 0 && watch_read(runtime, link->pid, link->start_time, &page)) {
-        (void)snprintf(logs, sizeof logs, "%s/" GR_LOGS, links->instance->spill_default);
+        gr_instance_logs(links->instance, logs);
         manager_executor_was_at(links->manager, number, page.subtask, page.attempt,
                                 watch_log_end(logs, page.log, text, sizeof text) > 0 ? text : NULL);
     }

@@ -80,6 +80,22 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
 
 /* ---- actions ---- */
 
+/* A graph is gone: what it has printed goes, too. */
+static void
+remove_logs(const struct server *server, const struct action *action)
+{
+    char logs[GR_LOGS_MAX];
+    char folder[GR_LOG_FOLDER_MAX];
+    char path[sizeof logs + sizeof folder + 1];
+
+    if (action->entry_key.size > 0 && gr_buf_ok(&action->entry_key)) {
+        gr_instance_logs(&server->instance, logs);
+        gr_log_folder(action->entry_key.bytes, folder);
+        (void)snprintf(path, sizeof path, "%s/%s", logs, folder);
+        gr_remove_tree(path);
+    }
+}
+
 /* Send what need not wait for the disk. Returns the actions, which may have moved. */
 static struct action *
 send_all(struct server *server, size_t count)
@@ -96,6 +112,8 @@ send_all(struct server *server, size_t count)
             actions = manager_actions(server->manager, &(size_t){0}); /* a dead executor may have added some */
         } else if (actions[i].kind == ACTION_CANCEL || actions[i].kind == ACTION_KILL) {
             links_give_up(server->links, &actions[i]);
+        } else if (actions[i].kind == ACTION_UNLOG) {
+            remove_logs(server, &actions[i]);
         }
     }
     for (size_t i = 0; i < count; i++) {

@@ -411,6 +411,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
         for (size_t i = 0; i < graph->kept_count; i++) {
             pack_free(&graph->session->frees, graph->kept[i]);
         }
+        unlog(manager, graph->key);
         waiters_answer(manager, graph, true);
         graph_drop(manager, graph);
     }

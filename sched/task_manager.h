@@ -112,6 +112,7 @@ enum action_kind {
     ACTION_CANCEL,     /* put subtask into the cancel word of executor's page */
     ACTION_KILL,       /* the process of executor, at once; its death is then an event */
     ACTION_FORGET,     /* entry (space, entry_key), if there is one */
+    ACTION_UNLOG,      /* remove what the graph entry_key has printed */
     ACTION_FORGET_ALL, /* entries of space whose keys begin with entry_key */
 };
 

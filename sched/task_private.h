@@ -372,5 +372,6 @@ double graph_progress(struct task_graph *graph);                                
 void keep_message(struct manager *manager, const char *space, const void *key, size_t key_size,
                   const ProtobufCMessage *message);
 void forget(struct manager *manager, const char *space, const void *key, size_t key_size);
+void unlog(struct manager *manager, const char *graph_key);
 
 #endif

@@ -82,6 +82,16 @@ forget(struct manager *manager, const char *space, const void *key, size_t key_s
     }
 }
 
+void
+unlog(struct manager *manager, const char *graph_key)
+{
+    struct action *action = action_add(manager, ACTION_UNLOG);
+
+    if (action != NULL) {
+        gr_buf_add(&action->entry_key, graph_key, strlen(graph_key));
+    }
+}
+
 static struct action *
 reply(struct manager *manager, uint64_t ticket, Granary__Reply *message)
 {

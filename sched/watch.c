@@ -73,7 +73,7 @@ watch_log_end(const char *logs, const char *name, char *text, size_t size)
     ssize_t length = 0;
     int fd = -1;
 
-    if (name[0] != '\0' && strchr(name, '/') == NULL &&
+    if (name[0] != '\0' && name[0] != '/' && strstr(name, "..") == NULL &&
         (size_t)snprintf(path, sizeof path, "%s/%s", logs, name) < sizeof path) {
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     }

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "json.h"
 #include "look.h"
+#include "scheduler.h"
 
 /* ---- pages ---- */
 
@@ -87,34 +88,6 @@ print_pages(const struct cli *cli, const struct gr_instance *instance)
 
 /* ---- the list ---- */
 
-/* Why the scheduler will not answer, or NULL. Its lock tells which process it is. */
-static const char *
-trouble_of(const struct gr_instance *instance)
-{
-    char path[160];
-    char *text = NULL;
-    size_t size;
-    long pid = 0;
-    unsigned long long started = 0;
-    char state = '?';
-
-    (void)snprintf(path, sizeof path, "%s/sched.lock", instance->runtime);
-    if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK && sscanf(text, "%ld %llu", &pid, &started) != 2) {
-        pid = 0;
-    }
-    free(text);
-    text = NULL;
-    if (pid <= 0 || gr_process_start_time((pid_t)pid) != started) {
-        return "no scheduler runs";
-    }
-    (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK && strrchr(text, ')') != NULL) {
-        (void)sscanf(strrchr(text, ')'), ") %c", &state);
-    }
-    free(text);
-    return state == 'T' || state == 't' ? "the scheduler is stopped" : state == 'Z' ? "no scheduler runs" : NULL;
-}
-
 int
 executor_list(struct table_view *view, bool pages)
 {
@@ -131,7 +104,7 @@ executor_list(struct table_view *view, bool pages)
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);
     }
-    trouble = pages ? NULL : trouble_of(&instance);
+    trouble = pages ? NULL : scheduler_trouble(&instance);
     if (trouble != NULL) {
         (void)fprintf(stderr, "granary: executors: %s: this is what the executors' pages tell\n", trouble);
     }

@@ -89,6 +89,13 @@ json_real(struct json *json, const char *key, double value)
 }
 
 void
+json_number(struct json *json, const char *key, const char *digits)
+{
+    begin(json, key);
+    (void)fputs(digits, stdout);
+}
+
+void
 json_bool(struct json *json, const char *key, bool value)
 {
     begin(json, key);

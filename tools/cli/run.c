@@ -480,7 +480,11 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     }
     if (err != GRANARY_OK) {
         status = cli_fail(err, "%s", run->graph);
-        (void)granary_graph_delete(client, key);
+        if (run->discard || run->explain || run->private_pid > 0) {
+            (void)granary_graph_delete(client, key);
+        } else { /* it has nothing but what it can tell */
+            (void)fprintf(stderr, "granary: run: graph %s: `granary tasks` and `granary logs` tell more of it\n", key);
+        }
         return status;
     }
     status = run->explain ? 0 : print_targets(run, client, key, graph);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "json.h"
 #include "look.h"
+#include "scheduler.h"
 
 #define BATCH      1024
 #define ALIAS_HOPS 8
@@ -439,6 +440,80 @@ tell_missing(struct why *why, granary_err err)
     return granary_error_exit_status(GRANARY_ENOENT);
 }
 
+/* ---- what the scheduler knows ---- */
+
+/* Who holds the store's memory, when that is what somebody waits for. */
+static void
+tell_room(struct why *why)
+{
+    granary_store_stat stat;
+    char size[4][32];
+
+    if (granary_inspect_stat(why->look.inspector, why->look.session, &stat) == GRANARY_OK) {
+        fact(why, "store-memory",
+             "of the store's %s of memory %s are in objects, %s are being written or reserved, %s are free: `granary "
+             "pins`, `granary leases` and `granary top` name who holds them",
+             cli_format_size(stat.capacity_bytes, size[0]), cli_format_size(stat.sealed_bytes, size[1]),
+             cli_format_size(stat.writing_bytes + stat.reserved_bytes, size[2]),
+             cli_format_size(stat.free_bytes, size[3]));
+    }
+}
+
+/* What graphs have to do with it: line by line, as the scheduler tells. ENOENT: nothing. */
+static granary_err
+tell_graphs(struct why *why, const char *subject)
+{
+    granary_connect_options options = {
+        .instance = why->look.cli->instance, .session = why->look.cli->session, .tag = "granary", .existing = true};
+    granary_client *client = NULL;
+    struct gr_instance instance;
+    const char *trouble = NULL;
+    char *text = NULL;
+    char *rest = NULL;
+    granary_err err = gr_instance_resolve(why->look.cli->instance, &instance);
+
+    if (err == GRANARY_OK && (why->look.copy != NULL || (trouble = scheduler_trouble(&instance)) != NULL)) {
+        err = gr_fail(GRANARY_EUNREACHABLE, "instance %s: %s", instance.name, trouble != NULL ? trouble : "a copy");
+    }
+    if (err == GRANARY_OK) {
+        options.existing = options.session != NULL;
+        err = granary_connect(&options, &client);
+    }
+    if (err == GRANARY_OK) {
+        err = granary_why(client, subject, &text);
+    }
+    for (char *sentence = err == GRANARY_OK ? strtok_r(text, "\n", &rest) : NULL; sentence != NULL;
+         sentence = strtok_r(NULL, "\n", &rest)) {
+        fact(why, "graph", "%s", sentence);
+        if (strstr(sentence, "the store had no room") != NULL) {
+            tell_room(why);
+        }
+    }
+    granary_disconnect(client);
+    free(text);
+    return err;
+}
+
+/* No object: a graph or a subtask, or nothing that anybody knows. Returns the exit status. */
+static int
+tell_other(struct why *why, granary_err err)
+{
+    /* EINVAL: nothing an object could be called */
+    granary_err other = err == GRANARY_ENOENT || err == GRANARY_EINVAL ? tell_graphs(why, why->text) : err;
+
+    if (other == GRANARY_OK) {
+        return 0;
+    }
+    if (other == GRANARY_EUNREACHABLE && !why->look.cli->json) {
+        (void)fprintf(stderr, "granary: why: %s: only objects can be explained\n", granary_error_message());
+    }
+    if (err == GRANARY_EINVAL) {
+        return cli_fail_plain(other);
+    }
+    (void)gr_fail(err, "object %s: not found", why->text);
+    return tell_missing(why, err);
+}
+
 /* ---- the command ---- */
 
 static error_t
@@ -458,7 +533,7 @@ parse_why(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (why->text == NULL) {
-            argp_error(state, "which object? the beginning of its id is enough");
+            argp_error(state, "why what? GRAPH, GRAPH/SUBTASK, or an object: the beginning of its id is enough");
         }
         return 0;
     default:
@@ -496,9 +571,16 @@ command_why(struct cli *cli, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        NULL,     parse_why, "ID", "Tell why an object is in memory, on disk, not freed yet, or not there.",
-        children, NULL,      NULL};
+        NULL,
+        parse_why,
+        "ID | GRAPH | GRAPH/SUBTASK",
+        "Tell why an object is in memory, on disk, not freed yet, or not there; or what a graph or a subtask waits "
+        "for, who holds that, and since when.",
+        children,
+        NULL,
+        NULL};
     struct why why = {.look = {.cli = cli}};
+    char id[GRANARY_ID_TEXT + 1];
     granary_object_info info;
     bool there = false;
     granary_err err;
@@ -514,7 +596,7 @@ command_why(struct cli *cli, int argc, char **argv)
         return status;
     }
     err = find(&why, there, &info);
-    if (cli->json && (err == GRANARY_OK || err == GRANARY_ENOENT)) {
+    if (cli->json && (err == GRANARY_OK || err == GRANARY_ENOENT || err == GRANARY_EINVAL)) {
         json_open(&why.json, NULL, '{');
         json_text(&why.json, "object", why.text);
         json_text(&why.json, "where", err == GRANARY_OK ? look_state(info.state) : "nowhere");
@@ -522,8 +604,10 @@ command_why(struct cli *cli, int argc, char **argv)
     }
     if (err == GRANARY_OK) {
         tell_object(&why, &info);
+        granary_id_format(info.id, id);
+        (void)tell_graphs(&why, id);
     } else {
-        status = tell_missing(&why, err);
+        status = tell_other(&why, err);
     }
     if (why.json.depth > 0) {
         json_close(&why.json);

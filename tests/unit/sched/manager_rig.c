@@ -97,6 +97,8 @@ turn(struct rig *rig)
             (void)snprintf(rig->asked + length, sizeof rig->asked - length, "cancel %u:%u ", actions[i].executor,
                            (unsigned)actions[i].subtask);
             break;
+        case ACTION_UNLOG:
+            break;
         case ACTION_KILL:
             length = strlen(rig->asked);
             (void)snprintf(rig->asked + length, sizeof rig->asked - length, "kill %u ", actions[i].executor);
