@@ -8,17 +8,12 @@
 #define SUBTASKS_MAX (UINT32_MAX - 1)
 
 static uint32_t
-kind_of(const Granary__Subtask *message)
+hash_text(uint32_t hash, const char *text)
 {
-    uint32_t hash = 2166136261u; /* FNV-1a over the operators' names */
-
-    for (size_t i = 0; i < message->n_ops; i++) {
-        for (const char *c = message->ops[i]->op; *c != '\0'; c++) {
-            hash = (hash ^ (unsigned char)*c) * 16777619u;
-        }
-        hash = (hash ^ '/') * 16777619u;
+    for (const char *c = text; *c != '\0'; c++) {
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
     }
-    return hash;
+    return (hash ^ '/') * 16777619u;
 }
 
 static bool
@@ -77,6 +72,19 @@ function_of(const Granary__ChunkOp *op)
                 hash = hash * 0x9e3779b97f4a7c15ull ^ gr_hash64(attr->strings[0], strlen(attr->strings[0]));
             }
         }
+    }
+    return hash;
+}
+
+/* Of user code the function belongs to it. */
+static uint32_t
+kind_of(const Granary__Subtask *message)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a over the operators' names */
+
+    for (size_t i = 0; i < message->n_ops; i++) {
+        hash = hash_text(hash, message->ops[i]->op);
+        hash ^= is_user_code(message->ops[i]) ? (uint32_t)(function_of(message->ops[i]) >> 32) : 0;
     }
     return hash;
 }
@@ -192,7 +200,7 @@ add_inputs(struct execution_graph *graph, uint32_t number, const Granary__Subtas
             subtask->missing += object->state != OBJECT_PRESENT;
             subtask->input_count++;
             if (object->state == OBJECT_FREED) {
-                object->state = OBJECT_MISSING;
+                object_enter(graph, object, OBJECT_MISSING);
                 resurrect(graph, position);
             }
         }
@@ -223,6 +231,18 @@ add_before(struct execution_graph *graph, uint32_t number, const uint64_t *after
     return GRANARY_OK;
 }
 
+/* Objects from before the graph need no making: who reads only those begins something new. */
+static bool
+is_root(const struct execution_graph *graph, const struct subtask *subtask)
+{
+    bool root = subtask->before_count == 0;
+
+    for (uint32_t i = 0; root && i < subtask->input_count; i++) {
+        root = graph->objects.items[graph->links.items[subtask->first_input + i]].producer == NONE;
+    }
+    return root;
+}
+
 granary_err
 execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask *subtasks, size_t count,
                     execution_graph_keeps *keeps, const void *context)
@@ -242,6 +262,7 @@ execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask 
                            (unsigned long long)added->subtask->number, number);
         }
         graph->subtasks.items[number] = (struct subtask){.kind = kind_of(added->subtask),
+                                                         .need = added->need,
                                                          .state = SUBTASK_WAITING,
                                                          .feeds = added->feeds,
                                                          .out_bytes = added->out_bytes,
@@ -263,6 +284,14 @@ execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask 
         err = add_inputs(graph, number, subtasks[i].subtask, subtasks[i].external);
         if (err == GRANARY_OK) {
             err = add_before(graph, number, subtasks[i].after, subtasks[i].after_count);
+        }
+        if (err == GRANARY_OK) {
+            struct subtask *subtask = &graph->subtasks.items[number];
+
+            subtask->is_root = is_root(graph, subtask);
+            if (!class_get(graph, subtask->need, subtask->is_root, &subtask->ready_class)) {
+                err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+            }
         }
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {

@@ -25,7 +25,7 @@ static void
 object_appears(struct execution_graph *graph, struct object *object, int32_t node)
 {
     if (object->state != OBJECT_PRESENT) {
-        object->state = OBJECT_PRESENT;
+        object_enter(graph, object, OBJECT_PRESENT);
         object->node = node;
         for (uint32_t edge = object->consumers; edge != NONE; edge = graph->edges.items[edge].next) {
             subtask_released(graph, graph->edges.items[edge].subtask);
@@ -42,7 +42,8 @@ execution_graph_succeed(struct execution_graph *graph, uint32_t number, const Gr
     for (size_t i = 0; i < done->n_outputs; i++) {
         uint32_t position = object_find(graph, id_of(done->outputs[i]->id));
 
-        if (position != NONE && graph->objects.items[position].producer == number) {
+        if (position != NONE && graph->objects.items[position].producer == number &&
+            graph->objects.items[position].state != OBJECT_PRESENT) {
             graph->objects.items[position].rows = done->outputs[i]->rows;
             graph->objects.items[position].bytes = done->outputs[i]->bytes;
         }
@@ -142,7 +143,7 @@ object_vanishes(struct execution_graph *graph, uint32_t position)
 {
     struct object *object = &graph->objects.items[position];
 
-    object->state = OBJECT_MISSING;
+    object_enter(graph, object, OBJECT_MISSING);
     for (uint32_t edge = object->consumers; edge != NONE; edge = graph->edges.items[edge].next) {
         uint32_t number = graph->edges.items[edge].subtask;
         struct subtask *subtask = &graph->subtasks.items[number];

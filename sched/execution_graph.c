@@ -70,7 +70,10 @@ execution_graph_destroy(struct execution_graph *graph)
     free(graph->user_codes.items);
     free(graph->edges.items);
     free(graph->links.items);
-    free(graph->heap.items);
+    for (uint32_t i = 0; i < graph->classes.count; i++) {
+        free(graph->classes.items[i].heap.items);
+    }
+    free(graph->classes.items);
     free(graph->again.items);
     free(graph->freed.items);
     free(graph->table);
@@ -80,26 +83,26 @@ execution_graph_destroy(struct execution_graph *graph)
 /* ---- ready ones ---- */
 
 static void
-heap_push(struct execution_graph *graph, uint64_t item)
+heap_push(struct execution_graph *graph, struct ready_class *class, uint64_t item)
 {
     uint64_t *heap;
     uint32_t at;
 
-    if (!GROW(heap, 1)) {
+    if (!vector_grow(graph, &class->heap.items, class->heap.count, &class->heap.room, 1, sizeof item)) {
         return;
     }
-    heap = graph->heap.items;
-    for (at = graph->heap.count++; at > 0 && heap[(at - 1) / 4] > item; at = (at - 1) / 4) {
+    heap = class->heap.items;
+    for (at = class->heap.count++; at > 0 && heap[(at - 1) / 4] > item; at = (at - 1) / 4) {
         heap[at] = heap[(at - 1) / 4];
     }
     heap[at] = item;
 }
 
 static void
-heap_pop(struct execution_graph *graph)
+heap_pop(struct ready_class *class)
 {
-    uint64_t *heap = graph->heap.items;
-    uint32_t count = --graph->heap.count;
+    uint64_t *heap = class->heap.items;
+    uint32_t count = --class->heap.count;
     uint64_t last = heap[count];
     uint32_t at = 0;
 
@@ -117,6 +120,25 @@ heap_pop(struct execution_graph *graph)
         at = least;
     }
     heap[at] = last;
+}
+
+bool
+class_get(struct execution_graph *graph, uint32_t need, bool roots, uint32_t *ret_class)
+{
+    uint32_t at = 0;
+
+    while (at < graph->classes.count &&
+           (graph->classes.items[at].need != need || graph->classes.items[at].roots != roots)) {
+        at++;
+    }
+    if (at == graph->classes.count) {
+        if (!GROW(classes, 1)) {
+            return false;
+        }
+        graph->classes.items[graph->classes.count++] = (struct ready_class){.need = need, .roots = roots};
+    }
+    *ret_class = at;
+    return true;
 }
 
 static uint64_t *
@@ -158,9 +180,14 @@ subtask_enter(struct execution_graph *graph, uint32_t number, enum subtask_state
         *graph->watched += next == SUBTASK_RUNNING;
         *graph->watched -= subtask->state == SUBTASK_RUNNING;
     }
+    if (subtask->is_root) {
+        graph->counts.roots_ready += (next == SUBTASK_READY) - (uint64_t)(subtask->state == SUBTASK_READY);
+        graph->counts.roots_running += (next == SUBTASK_RUNNING) - (uint64_t)(subtask->state == SUBTASK_RUNNING);
+    }
     subtask->state = (uint8_t)next;
     if (next == SUBTASK_READY) {
-        heap_push(graph, (uint64_t)(UINT32_MAX - subtask->priority) << 32 | number);
+        heap_push(graph, &graph->classes.items[subtask->ready_class],
+                  (uint64_t)(UINT32_MAX - subtask->priority) << 32 | number);
     }
 }
 
@@ -224,9 +251,19 @@ object_add(struct execution_graph *graph, granary_id id, uint32_t producer, bool
 }
 
 void
+object_enter(struct execution_graph *graph, struct object *object, enum object_state next)
+{
+    if (!object->keep) {
+        graph->counts.live_bytes -= object->state == OBJECT_PRESENT ? object->bytes : 0;
+        graph->counts.live_bytes += next == OBJECT_PRESENT ? object->bytes : 0;
+    }
+    object->state = (uint8_t)next;
+}
+
+void
 object_free(struct execution_graph *graph, struct object *object)
 {
-    object->state = OBJECT_FREED;
+    object_enter(graph, object, OBJECT_FREED);
     if (graph->freed_taken) {
         graph->freed.count = 0;
         graph->freed_taken = false;
@@ -273,7 +310,7 @@ resurrect(struct execution_graph *graph, uint32_t object)
 
             input->consumers_left++;
             if (input->state != OBJECT_PRESENT) {
-                input->state = OBJECT_MISSING;
+                object_enter(graph, input, OBJECT_MISSING);
                 if (GROW(again, 1)) {
                     graph->again.items[graph->again.count++] = position;
                 }
@@ -402,17 +439,45 @@ execution_graph_inputs(const struct execution_graph *graph, uint32_t number,
 /* ---- taking ---- */
 
 uint32_t
+execution_graph_classes(const struct execution_graph *graph)
+{
+    return graph->classes.count;
+}
+
+/* The item of the next one; UINT64_MAX: none. */
+static uint64_t
+class_peek(struct execution_graph *graph, uint32_t number)
+{
+    struct ready_class *class = &graph->classes.items[number];
+
+    while (class->heap.count > 0) {
+        if (graph->subtasks.items[(uint32_t) class->heap.items[0]].state == SUBTASK_READY) {
+            return class->heap.items[0];
+        }
+        heap_pop(class);
+    }
+    return UINT64_MAX;
+}
+
+uint32_t
+execution_graph_peek_class(struct execution_graph *graph, uint32_t ready_class)
+{
+    uint64_t item = class_peek(graph, ready_class);
+
+    return item == UINT64_MAX ? SUBTASK_NONE : (uint32_t)item;
+}
+
+uint32_t
 execution_graph_peek(struct execution_graph *graph)
 {
-    while (graph->heap.count > 0) {
-        uint32_t number = (uint32_t)graph->heap.items[0];
+    uint64_t best = UINT64_MAX;
 
-        if (graph->subtasks.items[number].state == SUBTASK_READY) {
-            return number;
-        }
-        heap_pop(graph);
+    for (uint32_t i = 0; i < graph->classes.count; i++) {
+        uint64_t item = class_peek(graph, i);
+
+        best = item < best ? item : best;
     }
-    return SUBTASK_NONE;
+    return best == UINT64_MAX ? SUBTASK_NONE : (uint32_t)best;
 }
 
 void
@@ -435,33 +500,34 @@ execution_graph_claim(struct execution_graph *graph, uint32_t number, uint32_t a
     return true;
 }
 
-static bool
-can_follow(const struct execution_graph *graph, uint32_t number, uint32_t kind)
+/* Of a list of those that wait for something: one that waits for nothing else. */
+static uint32_t
+find_follower(const struct execution_graph *graph, uint32_t edge,
+              bool (*accept)(const void *context, const struct subtask *subtask), const void *context)
 {
-    const struct subtask *subtask = &graph->subtasks.items[number];
+    for (; edge != NONE; edge = graph->edges.items[edge].next) {
+        const struct subtask *subtask = &graph->subtasks.items[graph->edges.items[edge].subtask];
 
-    return subtask->state == SUBTASK_WAITING && subtask->missing == 1 && subtask->kind == kind && !subtask->suspect;
+        if (subtask->state == SUBTASK_WAITING && subtask->missing == 1 && !subtask->suspect &&
+            accept(context, subtask)) {
+            return graph->edges.items[edge].subtask;
+        }
+    }
+    return NONE;
 }
 
 uint32_t
-execution_graph_take_follower(struct execution_graph *graph, uint32_t number, uint32_t kind)
+execution_graph_take_follower(struct execution_graph *graph, uint32_t number,
+                              bool (*accept)(const void *context, const struct subtask *subtask), const void *context)
 {
     const struct subtask *subtask = &graph->subtasks.items[number];
-    uint32_t found = NONE;
+    uint32_t found = subtask->passed ? NONE : find_follower(graph, subtask->dependents, accept, context);
 
-    for (uint32_t edge = subtask->dependents; edge != NONE && found == NONE; edge = graph->edges.items[edge].next) {
-        if (!subtask->passed && can_follow(graph, graph->edges.items[edge].subtask, kind)) {
-            found = graph->edges.items[edge].subtask;
-        }
-    }
     for (uint32_t i = 0; i < subtask->output_count && found == NONE; i++) {
         const struct object *object = &graph->objects.items[graph->links.items[subtask->first_output + i]];
-        uint32_t edge = object->state == OBJECT_PRESENT ? NONE : object->consumers;
 
-        for (; edge != NONE && found == NONE; edge = graph->edges.items[edge].next) {
-            if (can_follow(graph, graph->edges.items[edge].subtask, kind)) {
-                found = graph->edges.items[edge].subtask;
-            }
+        if (object->state != OBJECT_PRESENT) {
+            found = find_follower(graph, object->consumers, accept, context);
         }
     }
     if (found != NONE) {

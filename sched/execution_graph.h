@@ -55,7 +55,8 @@ struct subtask {
     const uint8_t *packed; /* Granary__Subtask without number and attempt */
     uint32_t packed_size;
     uint32_t attempt;    /* of the run under way, or of the last; from 1 */
-    uint32_t kind;       /* of its operators: those of one kind take about as long */
+    uint32_t kind;       /* of its operators: those of one kind take about as long, in all graphs */
+    uint32_t need;       /* resources.h */
     uint32_t deaths;     /* * executors that died running it */
     uint32_t rooms;      /* * times there was no room for its output */
     uint32_t losses;     /* times it ran into a lost input */
@@ -66,15 +67,18 @@ struct subtask {
     bool feeds;          /* * its report is to be given to the planner; cleared when that was done */
     bool fed;            /* * that was done */
     bool tried;          /* * a run ended otherwise than in success */
+    bool is_root;        /* it reads nothing of this graph and waits for nothing */
     bool suspect;        /* * it was on an executor that died: to be run alone */
-    uint64_t out_bytes;  /* estimate of its outputs */
+    uint64_t out_bytes;  /* the planner's estimate of its outputs; 0: not known */
     int64_t sent_ns;     /* * when it was given to an executor last */
-    /* private */
-    uint32_t user_code; /* position; SUBTASK_NONE: it runs none */
+    uint32_t user_code;  /* position; SUBTASK_NONE: it runs none */
     uint32_t priority;
+    uint32_t ready_class;
+    uint32_t output_count;
+    /* private */
     uint32_t missing; /* WAITING, READY: inputs not present and subtasks before it not done */
     uint32_t first_input, input_count;
-    uint32_t first_output, output_count;
+    uint32_t first_output;
     uint32_t first_before, before_count;
     uint32_t dependents; /* edges to subtasks that come after it */
     bool passed;         /* it has succeeded once: those after it wait no more */
@@ -105,15 +109,27 @@ struct user_code *execution_graph_user_code(struct execution_graph *graph, uint3
 struct execution_graph_counts {
     uint64_t total, ready, running, parked, succeeded;
     uint64_t retries; /* runs that ended otherwise than in success or failure */
+    uint64_t roots_ready, roots_running;
+    uint64_t live_bytes; /* of objects that are there and go when they have been read */
 };
 const struct execution_graph_counts *execution_graph_counts(const struct execution_graph *graph);
 
 /* The ready subtask that is next: the highest priority, then the lowest number. SUBTASK_NONE when none is ready. */
 uint32_t execution_graph_peek(struct execution_graph *graph);
+/*
+ * Ready subtasks are in classes: by what they need, roots apart from others. So one that cannot run now does not hide
+ * those behind it. Classes are numbered from 0 and stay. The next one of a class, as above.
+ */
+uint32_t execution_graph_classes(const struct execution_graph *graph);
+uint32_t execution_graph_peek_class(struct execution_graph *graph, uint32_t ready_class);
+
 /* It is sent to an executor: READY -> RUNNING, a new attempt. */
 void execution_graph_take(struct execution_graph *graph, uint32_t number);
-/* Take a subtask that waits for this running one only, to be run behind it by the same executor. SUBTASK_NONE: none. */
-uint32_t execution_graph_take_follower(struct execution_graph *graph, uint32_t number, uint32_t kind);
+/* Take a subtask that waits for this running one only, and that is accepted, to be run behind it by the same executor.
+ * SUBTASK_NONE: none. */
+uint32_t
+execution_graph_take_follower(struct execution_graph *graph, uint32_t number,
+                              bool (*accept)(const void *context, const struct subtask *subtask), const void *context);
 
 /* It turns out that an executor has it, or has run it, as this attempt: READY or WAITING -> RUNNING. false: neither */
 bool execution_graph_claim(struct execution_graph *graph, uint32_t number, uint32_t attempt);

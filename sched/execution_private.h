@@ -40,13 +40,20 @@ struct block {
         uint32_t count, room;                                                                                          \
     }
 
+/* Ready subtasks of one need, roots or not. */
+struct ready_class {
+    VECTOR(uint64_t) heap; /* inverted priority << 32 | number; may hold some that are ready no more */
+    uint32_t need;
+    bool roots;
+};
+
 struct execution_graph {
     VECTOR(struct subtask) subtasks;
     VECTOR(struct object) objects;
     VECTOR(struct user_code) user_codes; /* of the subtasks that run some */
     VECTOR(struct edge) edges;
     VECTOR(uint32_t) links; /* objects of inputs and outputs, subtasks before: subtask.first_... */
-    VECTOR(uint64_t) heap;  /* ready: inverted priority << 32 | number; may hold some that are ready no more */
+    VECTOR(struct ready_class) classes;
     VECTOR(uint32_t) again; /* work list of resurrect() */
     VECTOR(granary_id) freed;
     uint32_t *table; /* id -> object, open addressing */
@@ -87,6 +94,10 @@ void subtask_enter(struct execution_graph *graph, uint32_t number, enum subtask_
 /* From RUNNING, PARKED or SUCCEEDED to where its inputs allow. */
 void subtask_settle(struct execution_graph *graph, uint32_t number);
 
+/* The class of ready subtasks; made when it is new. false: out of memory */
+bool class_get(struct execution_graph *graph, uint32_t need, bool roots, uint32_t *ret_class);
+/* The only way to another state: keeps the account of live bytes. */
+void object_enter(struct execution_graph *graph, struct object *object, enum object_state next);
 uint32_t object_find(const struct execution_graph *graph, granary_id id); /* NONE: there is none */
 uint32_t object_add(struct execution_graph *graph, granary_id id, uint32_t producer, bool keep); /* NONE: no memory */
 void object_free(struct execution_graph *graph, struct object *object);

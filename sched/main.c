@@ -19,7 +19,9 @@
 
 const char *argp_program_version = "granary-sched " GRANARY_VERSION;
 
-enum { KEY_READY_FD = 256, KEY_DIE_WITH_PARENT, KEY_MEMORY, KEY_CHUNK_BYTES, KEY_TASK_MEMORY };
+enum { KEY_READY_FD = 256, KEY_DIE_WITH_PARENT, KEY_MEMORY, KEY_CHUNK_BYTES, KEY_TASK_MEMORY, KEY_RESOURCE };
+
+#define RESOURCES_MAX 64
 
 struct arguments {
     const char *instance;
@@ -27,6 +29,7 @@ struct arguments {
     int ready_fd;
     bool die_with_parent;
     struct manager_options manager;
+    struct resource_amount resources[RESOURCES_MAX];
 };
 
 static const struct argp_option options[] = {
@@ -38,8 +41,34 @@ static const struct argp_option options[] = {
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of a chunk (default: automatic)", 0},
     {"task-memory", KEY_TASK_MEMORY, "SIZE", 0,
      "private memory a subtask with user code may use (default: half of what this process may have)", 0},
+    {"resource", KEY_RESOURCE, "NAME=AMOUNT,...", 0, "what subtasks may ask for by name, and how much there is", 0},
     {0},
 };
+
+/* "gpu=2,license=1"; the text is cut up, and stays. */
+static void
+add_resources(struct arguments *arguments, char *text, struct argp_state *state)
+{
+    char *rest = NULL;
+
+    for (char *item = strtok_r(text, ",", &rest); item != NULL; item = strtok_r(NULL, ",", &rest)) {
+        struct resource_amount *resource = &arguments->resources[arguments->manager.resource_count];
+        char *equals = strchr(item, '=');
+        char *end = NULL;
+
+        if (equals == NULL || equals == item || arguments->manager.resource_count == RESOURCES_MAX) {
+            argp_error(state, "--resource %s: not NAME=AMOUNT, or more than %d", item, RESOURCES_MAX);
+            return;
+        }
+        *equals = '\0';
+        *resource = (struct resource_amount){item, strtoull(equals + 1, &end, 10)};
+        if (end == equals + 1 || *end != '\0') {
+            argp_error(state, "--resource %s=%s: not a whole number", item, equals + 1);
+        }
+        arguments->manager.resources = arguments->resources;
+        arguments->manager.resource_count++;
+    }
+}
 
 static error_t
 parse(int key, char *value, struct argp_state *state)
@@ -66,6 +95,9 @@ parse(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_DIE_WITH_PARENT:
         arguments->die_with_parent = true;
+        return 0;
+    case KEY_RESOURCE:
+        add_resources(arguments, value, state);
         return 0;
     case KEY_MEMORY:
     case KEY_CHUNK_BYTES:

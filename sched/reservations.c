@@ -10,6 +10,7 @@ struct token {
     uint32_t next_free;
     uint64_t bytes;
     uint64_t order;
+    uint32_t need;
     bool alone;
     uint64_t numbers[RESERVATIONS_BATCH]; /* 0: settled; a subtask's number is never 0 */
 };
@@ -19,12 +20,20 @@ struct holder {
     int32_t node;
     uint32_t in_flight;
     bool held;                            /* nothing is queued behind what it has */
+    uint32_t lent;                        /* token of another executor's message that occupies it; RESERVATION_NONE */
     uint64_t given;                       /* subtasks since it joined */
     uint64_t limit;                       /* ... it may be given; UINT64_MAX: any number */
     uint32_t tokens[RESERVATIONS_CREDIT]; /* the one at work first */
 };
 
+struct claim {
+    struct reservation_ask ask; /* number 0: nobody's */
+    uint32_t passed;            /* times others were granted what it waits for */
+};
+
 struct reservations {
+    struct resources *resources; /* NULL: none */
+    struct claim memory_claim, need_claim;
     struct holder *holders;
     struct gr_place_candidate *candidates; /* room for one a holder */
     size_t holder_count, holder_room;
@@ -60,6 +69,13 @@ reservations_destroy(struct reservations *reservations)
     }
 }
 
+void
+reservations_use(struct reservations *reservations, struct resources *resources)
+{
+    assert(reservations->last_order == 0);
+    reservations->resources = resources;
+}
+
 static struct holder *
 holder_find(const struct reservations *reservations, uint32_t number)
 {
@@ -92,7 +108,7 @@ reservations_join(struct reservations *reservations, uint32_t number, int32_t no
         reservations->holder_room = room;
     }
     reservations->holders[reservations->holder_count++] =
-        (struct holder){.number = number, .node = node, .limit = UINT64_MAX};
+        (struct holder){.number = number, .node = node, .limit = UINT64_MAX, .lent = RESERVATION_NONE};
     return true;
 }
 
@@ -125,7 +141,7 @@ room_of(const struct holder *holder)
 static bool
 holder_is_free(const struct reservations *reservations, const struct holder *holder, bool idle_only)
 {
-    return room_of(holder) > 0 &&
+    return holder->lent == RESERVATION_NONE && room_of(holder) > 0 &&
            (holder->in_flight == 0 || (!idle_only && !holder->held && holder->in_flight < RESERVATIONS_CREDIT &&
                                        !reservations->tokens[holder->tokens[0]].alone));
 }
@@ -149,7 +165,8 @@ reservations_hold(struct reservations *reservations)
     for (size_t i = 0; i < reservations->holder_count; i++) {
         struct holder *holder = &reservations->holders[i];
 
-        if (!holder->held && room_of(holder) > 0 && (least == NULL || holder->in_flight < least->in_flight)) {
+        if (!holder->held && holder->in_flight > 0 && room_of(holder) > 0 &&
+            (least == NULL || holder->in_flight < least->in_flight)) {
             least = holder;
         }
     }
@@ -166,7 +183,7 @@ reservations_unhold(struct reservations *reservations)
     }
 }
 
-const struct gr_place_candidate *
+struct gr_place_candidate *
 reservations_candidates(struct reservations *reservations, bool idle_only, size_t *ret_count)
 {
     size_t count = 0;
@@ -176,7 +193,7 @@ reservations_candidates(struct reservations *reservations, bool idle_only, size_
 
         if (holder_is_free(reservations, holder, idle_only)) {
             reservations->candidates[count++] =
-                (struct gr_place_candidate){holder->number, holder->node, holder->in_flight};
+                (struct gr_place_candidate){holder->number, holder->node, holder->in_flight, false};
         }
     }
     *ret_count = count;
@@ -190,6 +207,99 @@ reservations_fit(const struct reservations *reservations, uint64_t more, uint64_
 
     return taken == 0 || bytes == 0 ||
            (taken <= reservations->memory_bytes && bytes <= reservations->memory_bytes - taken);
+}
+
+/* ---- claims ---- */
+
+/* Whether a grant of that need takes what the claimant waits for: executors, if it needs several and has all else. */
+static bool
+competes(const struct reservations *reservations, uint32_t need, const struct claim *claim)
+{
+    const struct resources *resources = reservations->resources;
+
+    return resources != NULL && claim->ask.number != 0 &&
+           (resources_compete(resources, need, claim->ask.need) ||
+            (resources_slots(resources, claim->ask.need) > 1 && resources_fit(resources, claim->ask.need)));
+}
+
+static bool
+stands_against(const struct claim *claim, const struct reservation_ask *ask)
+{
+    return claim->ask.number != 0 && claim->ask.number != ask->number && claim->passed >= CLAIM_PATIENCE &&
+           ask->rank <= claim->ask.rank;
+}
+
+bool
+reservations_allow(const struct reservations *reservations, const struct reservation_ask *ask)
+{
+    if (ask->bytes > 0 && stands_against(&reservations->memory_claim, ask)) {
+        return false;
+    }
+    if (stands_against(&reservations->need_claim, ask) &&
+        competes(reservations, ask->need, &reservations->need_claim)) {
+        return false;
+    }
+    return ask->need == NEED_NONE || resources_fit(reservations->resources, ask->need);
+}
+
+bool
+reservations_allow_more(const struct reservations *reservations, const struct reservation_ask *ask)
+{
+    return !(ask->bytes > 0 && stands_against(&reservations->memory_claim, ask));
+}
+
+void
+reservations_refused(struct reservations *reservations, const struct reservation_ask *ask, bool memory)
+{
+    struct claim *claim = memory ? &reservations->memory_claim : &reservations->need_claim;
+
+    if (claim->ask.number == 0 || claim->ask.rank < ask->rank) {
+        *claim = (struct claim){.ask = *ask};
+    }
+}
+
+uint64_t
+reservations_claimant(const struct reservations *reservations, bool memory)
+{
+    return memory ? reservations->memory_claim.ask.number : reservations->need_claim.ask.number;
+}
+
+void
+reservations_claim_drop(struct reservations *reservations, bool memory)
+{
+    *(memory ? &reservations->memory_claim : &reservations->need_claim) = (struct claim){.passed = 0};
+}
+
+/* Subtasks were granted something: a claimant's claim is met, or somebody was passed over once more. */
+static void
+claim_pass(struct claim *claim, const uint64_t *numbers, uint32_t count, int32_t rank, bool competing)
+{
+    if (claim->ask.number == 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (numbers[i] == claim->ask.number) {
+            *claim = (struct claim){.passed = 0};
+            return;
+        }
+    }
+    claim->passed += competing && rank <= claim->ask.rank && claim->passed < CLAIM_PATIENCE;
+}
+
+/* ---- tokens ---- */
+
+/* A message that needs several slots occupies executors that have nothing to do. */
+static void
+lend(struct reservations *reservations, uint32_t position, uint32_t slots)
+{
+    for (size_t i = 0; i < reservations->holder_count && slots > 1; i++) {
+        struct holder *holder = &reservations->holders[i];
+
+        if (holder->in_flight == 0 && holder->lent == RESERVATION_NONE) {
+            holder->lent = position;
+            slots--;
+        }
+    }
 }
 
 static uint32_t
@@ -216,10 +326,12 @@ token_new(struct reservations *reservations)
 
 uint32_t
 reservations_grant(struct reservations *reservations, uint32_t executor, const uint64_t *numbers, uint32_t count,
-                   uint64_t bytes, bool alone)
+                   uint64_t bytes, bool alone, const struct reservation_ask *ask)
 {
     struct holder *holder = holder_find(reservations, executor);
     uint32_t position = token_new(reservations);
+    uint32_t need = ask == NULL ? NEED_NONE : ask->need;
+    int32_t rank = ask == NULL ? 0 : ask->rank;
     struct token *token;
 
     assert(holder != NULL && holder->in_flight < RESERVATIONS_CREDIT && count > 0 && count <= room_of(holder));
@@ -233,6 +345,7 @@ reservations_grant(struct reservations *reservations, uint32_t executor, const u
     token->bytes = bytes;
     token->order = ++reservations->last_order;
     token->alone = alone;
+    token->need = need;
     for (uint32_t i = 0; i < count; i++) {
         assert(numbers[i] != 0);
         token->numbers[i] = numbers[i];
@@ -241,6 +354,13 @@ reservations_grant(struct reservations *reservations, uint32_t executor, const u
     holder->given += count;
     reservations->bytes += bytes;
     reservations->granted++;
+    if (need != NEED_NONE) {
+        resources_take(reservations->resources, need);
+        lend(reservations, position, resources_slots(reservations->resources, need));
+    }
+    claim_pass(&reservations->memory_claim, numbers, count, rank, bytes > 0);
+    claim_pass(&reservations->need_claim, numbers, count, rank,
+               competes(reservations, need, &reservations->need_claim));
     return position;
 }
 
@@ -287,6 +407,14 @@ token_return(struct reservations *reservations, uint32_t position)
     assert(token->executor != 0 && reservations->bytes >= token->bytes && reservations->granted > 0);
     reservations->bytes -= token->bytes;
     reservations->granted--;
+    if (token->need != NEED_NONE) {
+        resources_give_back(reservations->resources, token->need);
+        for (size_t i = 0; i < reservations->holder_count; i++) {
+            struct holder *holder = &reservations->holders[i];
+
+            holder->lent = holder->lent == position ? RESERVATION_NONE : holder->lent;
+        }
+    }
     token->executor = 0;
     token->next_free = reservations->free_tokens;
     reservations->free_tokens = position;
@@ -423,6 +551,17 @@ uint64_t
 reservations_bytes(const struct reservations *reservations)
 {
     return reservations->bytes;
+}
+
+uint32_t
+reservations_idle(const struct reservations *reservations)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < reservations->holder_count; i++) {
+        count += holder_is_free(reservations, &reservations->holders[i], true);
+    }
+    return count;
 }
 
 uint32_t

@@ -8,18 +8,14 @@
 #include "sched/pack.h"
 #include "sched/task_private.h"
 
-/* A subtask that takes longer than this is not put into one message with others ... */
-#define SINGLE_NS 500000u
-/* ... and one that takes longer than this goes to an idle executor, with none queued behind it. */
-#define ALONE_NS 10000000u
 /* A message is to keep its executor busy for about this long. */
 #define MESSAGE_NS 1000000u
 
 #define INPUTS_MAX 64
 
-/* The inputs of a subtask. */
+/* The inputs of a subtask: the first of them. */
 struct inputs {
-    struct gr_place_input items[INPUTS_MAX]; /* the first of them */
+    struct gr_place_input items[INPUTS_MAX];
     size_t count;
     uint64_t bytes; /* of all */
 };
@@ -37,79 +33,147 @@ note_input(void *context, int32_t node, uint64_t bytes)
 
 /* A message being filled. */
 struct message {
+    struct manager *manager;
     struct task_graph *graph;
     uint64_t numbers[RESERVATIONS_BATCH];
     uint32_t count, most;
     uint64_t bytes;
+    uint64_t nanoseconds; /* it will take */
+    uint32_t need;
 };
 
-/*
- * What a subtask keeps in memory while it runs: its inputs, which it leases all at once, and its outputs. Were inputs
- * not counted, two subtasks could each hold half of what both wait for.
- */
-uint64_t
-demand_of(const struct task_graph *graph, uint32_t number)
+/* The subtask is taken; it may take this long. */
+static void
+message_add(struct message *message, uint32_t number, const struct reservation_ask *ask, uint64_t nanoseconds)
 {
-    struct inputs inputs = {.count = 0};
-
-    execution_graph_inputs(graph->execution, number, note_input, &inputs);
-    return execution_graph_subtask(graph->execution, number)->out_bytes + inputs.bytes;
+    execution_graph_take(message->graph->execution, number);
+    message->numbers[message->count++] = ask->number;
+    message->bytes += ask->bytes;
+    message->nanoseconds += nanoseconds;
 }
 
-static void
-message_add(struct message *message, uint32_t number, uint64_t bytes)
+/* ---- runs of dependent subtasks ---- */
+
+/* A short one, of whatever kind, goes behind the one it waits for: the executor follows without a round trip. */
+static bool
+may_follow(const void *context, const struct subtask *subtask)
 {
-    message->numbers[message->count++] = WIRE_NUMBER(message->graph->serial, number);
-    message->bytes += bytes;
+    const struct message *message = context;
+    const struct estimate *estimate = estimates_find(message->manager->estimates, subtask->kind);
+
+    return estimate != NULL && estimate->mean_ns <= MESSAGE_NS / 2 && message->nanoseconds <= MESSAGE_NS &&
+           subtask->need == message->need && subtask->rooms == 0;
 }
 
-/* Take the next ready subtask and, behind it, a chain of those that wait for nothing else. */
+/* Behind the subtask last added: those that wait for nothing else. */
 static void
-message_fill_chain(struct message *message, uint32_t number, uint64_t bytes, bool chains)
+message_follow(struct message *message, uint32_t number)
 {
-    struct execution_graph *execution = message->graph->execution;
-    uint32_t kind = execution_graph_subtask(execution, number)->kind;
+    struct task_graph *graph = message->graph;
 
-    execution_graph_take(execution, number);
-    message_add(message, number, bytes);
-    while (chains && message->count < message->most &&
-           (number = execution_graph_take_follower(execution, number, kind)) != SUBTASK_NONE) {
-        message_add(message, number, demand_of(message->graph, number));
+    while (message->count < message->most &&
+           (number = execution_graph_take_follower(graph->execution, number, may_follow, message)) != SUBTASK_NONE) {
+        struct reservation_ask ask = ask_of(message->manager, graph, number);
+
+        message->numbers[message->count++] = ask.number;
+        message->bytes += ask.bytes;
+        message->nanoseconds += time_of(message->manager, graph, number);
     }
 }
 
+/* ---- several of a kind ---- */
+
 /* How many ready subtasks of this kind belong into one message. */
 static uint32_t
-share_of(const struct manager *manager, const struct task_graph *graph, const struct kind *kind)
+share_of(const struct manager *manager, const struct task_graph *graph, uint64_t nanoseconds)
 {
     uint64_t ready = execution_graph_counts(graph->execution)->ready;
     uint64_t executors = reservations_executors(manager->reservations);
     uint64_t share = (ready + executors - 1) / executors;
-    uint64_t most = kind->mean_ns == 0 ? RESERVATIONS_BATCH : MESSAGE_NS / kind->mean_ns;
+    uint64_t most = MESSAGE_NS / nanoseconds;
 
     share = share < most ? share : most;
     share = share < RESERVATIONS_BATCH ? share : RESERVATIONS_BATCH;
     return share > 0 ? (uint32_t)share : 1;
 }
 
-/* How long it takes, as far as is known. */
-static uint64_t
-time_of(const struct manager *manager, struct task_graph *graph, const struct subtask *subtask)
+/* The next ready one, if it is like the first and fits beside what the message has. */
+static uint32_t
+next_of_kind(const struct message *message, const struct subtask *first, struct reservation_ask *ret_ask)
 {
-    const struct kind *kind = kind_of_subtask(graph, subtask->kind);
+    struct manager *manager = message->manager;
+    struct execution_graph *execution = message->graph->execution;
+    uint32_t number = execution_graph_peek_class(execution, first->ready_class);
+    const struct subtask *subtask = number == SUBTASK_NONE ? NULL : execution_graph_subtask(execution, number);
 
-    (void)manager;
-    return kind == NULL || kind->samples == 0 ? MESSAGE_NS : kind->mean_ns;
+    if (subtask == NULL || subtask->kind != first->kind || subtask->suspect || subtask->rooms > 0 ||
+        (subtask->is_root && roots_are_held(manager, message->graph, message->bytes))) {
+        return SUBTASK_NONE;
+    }
+    *ret_ask = ask_of(manager, message->graph, number);
+    /* Their need is held once for all of them: it is the same, and they run one after another. */
+    return reservations_allow_more(manager->reservations, ret_ask) &&
+                   reservations_fit(manager->reservations, message->bytes, ret_ask->bytes)
+               ? number
+               : SUBTASK_NONE;
+}
+
+static void
+message_fill(struct message *message, const struct choice *choice)
+{
+    const struct subtask *first = execution_graph_subtask(message->graph->execution, choice->number);
+    uint32_t share = choice->several ? share_of(message->manager, message->graph, choice->nanoseconds) : 1;
+    struct reservation_ask ask = choice->ask;
+    uint32_t number = choice->number;
+
+    message->need = choice->ask.need;
+    for (uint32_t taken = 0; number != SUBTASK_NONE; number = next_of_kind(message, first, &ask)) {
+        message_add(message, number, &ask, choice->nanoseconds);
+        if (choice->several) {
+            message_follow(message, number);
+        }
+        if (++taken >= share || message->count >= message->most) {
+            break;
+        }
+    }
+}
+
+/* ---- sending ---- */
+
+static void
+note_warm(struct manager *manager, uint32_t executor_number, const struct subtask *subtask)
+{
+    struct executor *executor = subtask->user_code != SUBTASK_NONE ? executor_find(manager, executor_number) : NULL;
+
+    for (size_t i = 0; executor != NULL && i < WARM_KINDS; i++) {
+        executor = executor->warm[i] == subtask->kind ? NULL : executor;
+    }
+    if (executor != NULL) {
+        executor->warm[executor->warm_next++ % WARM_KINDS] = subtask->kind;
+    }
+}
+
+static void
+find_warm(struct manager *manager, struct gr_place_candidate *candidates, size_t count, uint32_t kind)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct executor *executor = executor_find(manager, candidates[i].executor);
+
+        for (size_t k = 0; executor != NULL && k < WARM_KINDS; k++) {
+            candidates[i].warm = candidates[i].warm || executor->warm[k] == kind;
+        }
+    }
 }
 
 static bool
-message_send(struct manager *manager, struct message *message, uint32_t executor, bool alone)
+message_send(struct message *message, uint32_t executor, bool alone, const struct reservation_ask *ask)
 {
+    struct manager *manager = message->manager;
     struct execution_graph *execution = message->graph->execution;
     struct action *action = action_add(manager, ACTION_SEND);
     uint32_t token = action == NULL ? RESERVATION_NONE
                                     : reservations_grant(manager->reservations, executor, message->numbers,
-                                                         message->count, message->bytes, alone);
+                                                         message->count, message->bytes, alone, ask);
 
     if (token == RESERVATION_NONE) {
         /* Out of memory: back to where they were, for a better moment. */
@@ -123,61 +187,66 @@ message_send(struct manager *manager, struct message *message, uint32_t executor
     pack_begin(&action->bytes);
     exports_send(manager, executor, message->graph, &action->bytes);
     for (uint32_t i = 0; i < message->count; i++) {
-        struct subtask *subtask = execution_graph_subtask(execution, (uint32_t)message->numbers[i]);
+        uint32_t number = (uint32_t)message->numbers[i];
+        struct subtask *subtask = execution_graph_subtask(execution, number);
+        uint64_t nanoseconds = time_of(manager, message->graph, number);
 
         subtask->token = token;
         subtask->sent_ns = manager->now_ns;
-        order_charge(manager, message->graph, subtask, time_of(manager, message->graph, subtask));
+        order_charge(manager, message->graph, subtask, nanoseconds > 0 ? nanoseconds : MESSAGE_NS);
+        note_warm(manager, executor, subtask);
         pack_run(&action->bytes, message->numbers[i], subtask->attempt, subtask->packed, subtask->packed_size);
     }
     return true;
 }
 
+/* Whether enough executors have nothing to do for one that needs several. */
+static bool
+slots_fit(struct manager *manager, const struct reservation_ask *ask)
+{
+    uint32_t slots = resources_slots(manager->resources, ask->need);
+
+    if (slots <= 1 || reservations_idle(manager->reservations) >= slots) {
+        return true;
+    }
+    reservations_refused(manager->reservations, ask, false);
+    for (uint32_t i = 0; i < slots; i++) {
+        reservations_hold(manager->reservations);
+    }
+    return false;
+}
+
 /* Send one message of the graph's ready subtasks. false: nobody can take it now */
 static bool
-give(struct manager *manager, struct task_graph *graph, uint32_t number)
+give(struct manager *manager, struct task_graph *graph, const struct choice *choice)
 {
-    struct execution_graph *execution = graph->execution;
-    const struct subtask *subtask = execution_graph_subtask(execution, number);
-    struct kind *kind = kind_of_subtask(graph, subtask->kind);
-    bool known = kind != NULL && kind->samples > 0 && !subtask->suspect && subtask->rooms == 0;
-    bool alone = !known || kind->mean_ns > ALONE_NS;
-    bool several = known && kind->mean_ns <= SINGLE_NS;
-    struct message message = {.graph = graph};
+    const struct subtask *subtask = execution_graph_subtask(graph->execution, choice->number);
+    const struct gr_place_distances distances = {manager->nodes, manager->distances};
+    struct message message = {.manager = manager, .graph = graph};
     struct inputs inputs = {.count = 0};
-    uint32_t share = 1;
-    uint64_t bytes;
     size_t count;
-    const struct gr_place_candidate *candidates = reservations_candidates(manager->reservations, alone, &count);
+    struct gr_place_candidate *candidates = reservations_candidates(manager->reservations, choice->alone, &count);
     uint32_t executor;
 
     if (count == 0) {
         reservations_hold(manager->reservations);
         return false;
     }
-    execution_graph_inputs(execution, number, note_input, &inputs);
-    bytes = subtask->out_bytes + inputs.bytes;
-    if (!reservations_fit(manager->reservations, 0, bytes)) {
+    if (!slots_fit(manager, &choice->ask)) {
         return false;
     }
-    executor = candidates[gr_place_choose(candidates, count, inputs.items, inputs.count)].executor;
+    if (!reservations_fit(manager->reservations, 0, choice->ask.bytes)) {
+        reservations_refused(manager->reservations, &choice->ask, true);
+        return false;
+    }
+    execution_graph_inputs(graph->execution, choice->number, note_input, &inputs);
+    if (subtask->user_code != SUBTASK_NONE) {
+        find_warm(manager, candidates, count, subtask->kind);
+    }
+    executor = candidates[gr_place_choose(candidates, count, inputs.items, inputs.count, &distances)].executor;
     message.most = reservations_room(manager->reservations, executor);
-    if (several) {
-        share = share_of(manager, graph, kind);
-    }
-    for (uint32_t taken = 0; taken < share && message.count < message.most; taken++) {
-        message_fill_chain(&message, number, bytes, several);
-        number = taken + 1 < share ? execution_graph_peek(execution) : SUBTASK_NONE;
-        subtask = number == SUBTASK_NONE ? NULL : execution_graph_subtask(execution, number);
-        if (subtask == NULL || subtask->kind != kind->kind || subtask->suspect || subtask->rooms > 0) {
-            break;
-        }
-        bytes = demand_of(graph, number);
-        if (!reservations_fit(manager->reservations, message.bytes, bytes)) {
-            break;
-        }
-    }
-    return message_send(manager, &message, executor, alone);
+    message_fill(&message, choice);
+    return message_send(&message, executor, choice->alone, &choice->ask);
 }
 
 /* Inputs are leased all at once: more than memory holds can never be, and trying would take minutes to find out. */
@@ -210,14 +279,20 @@ manager_dispatch(struct manager *manager, int64_t now_ns)
     manager->now_ns = now_ns;
     pool_settle(manager);
     frees_send(manager);
+    claims_check(manager);
     while (reservations_any_free(manager->reservations) && (graph = order_next(manager)) != NULL) {
-        uint32_t number = execution_graph_peek(graph->execution);
+        struct choice choice;
 
-        if (number == SUBTASK_NONE) {
+        if (execution_graph_counts(graph->execution)->ready == 0) {
             graph_sleep(manager, graph);
-        } else if (fail_if_inputs_exceed_memory(manager, graph, number)) {
+            continue;
+        }
+        choice = graph_choose(manager, graph);
+        if (choice.number == SUBTASK_NONE) {
+            order_refused(manager, graph);
+        } else if (fail_if_inputs_exceed_memory(manager, graph, choice.number)) {
             failed = true;
-        } else if (give(manager, graph, number)) {
+        } else if (give(manager, graph, &choice)) {
             order_served(manager, graph);
             info_changed(manager, INFO_WORK);
         } else {

@@ -77,14 +77,17 @@ struct claim {
     uint64_t numbers[RESERVATIONS_BATCH];
     uint32_t count;
     uint64_t bytes;
+    uint32_t need; /* of each of them */
 };
 
 static void
 claim_grant(struct manager *manager, uint32_t executor, struct claim *claim)
 {
+    /* An instance that was started again may have less: what runs is not stopped for that. */
+    struct reservation_ask ask = {.need = resources_fit(manager->resources, claim->need) ? claim->need : NEED_NONE};
     uint32_t token = claim->count == 0 ? RESERVATION_NONE
                                        : reservations_grant(manager->reservations, executor, claim->numbers,
-                                                            claim->count, claim->bytes, false);
+                                                            claim->count, claim->bytes, false, &ask);
 
     for (uint32_t i = 0; i < claim->count; i++) {
         struct task_graph *graph = graph_of_number(manager, claim->numbers[i]);
@@ -111,7 +114,7 @@ claim_add(struct manager *manager, uint32_t executor, struct claim *claim, uint6
         attempt == 0) {
         return false;
     }
-    if (claim->count == RESERVATIONS_BATCH) {
+    if (claim->count == RESERVATIONS_BATCH || (claim->count > 0 && claim->need != subtask->need)) {
         claim_grant(manager, executor, claim);
     }
     if (reservations_in_flight(manager->reservations, executor) == RESERVATIONS_CREDIT ||
@@ -119,7 +122,8 @@ claim_add(struct manager *manager, uint32_t executor, struct claim *claim, uint6
         return false;
     }
     claim->numbers[claim->count++] = wire_number;
-    claim->bytes += demand_of(graph, number);
+    claim->bytes += ask_of(manager, graph, number).bytes;
+    claim->need = subtask->need;
     return true;
 }
 

@@ -33,11 +33,14 @@ manager_create(const struct manager_options *options)
     manager->exports = exports_create();
     TAILQ_INIT(&manager->eventful);
     manager->reservations = reservations_create(options->memory_bytes);
-    if (manager->reservations == NULL || manager->info == NULL || manager->records == NULL ||
-        manager->exports == NULL) {
+    manager->resources = resources_create(options->resources, options->resource_count);
+    manager->estimates = estimates_create();
+    if (manager->reservations == NULL || manager->resources == NULL || manager->estimates == NULL ||
+        manager->info == NULL || manager->records == NULL || manager->exports == NULL) {
         manager_destroy(manager);
         return NULL;
     }
+    reservations_use(manager->reservations, manager->resources);
     return manager;
 }
 
@@ -74,7 +77,6 @@ graph_destroy(struct task_graph *graph)
         granary__submit__free_unpacked(graph->submit, NULL);
     }
     free(graph->kept);
-    free(graph->kinds);
     free(graph->poisons);
     free(graph->message);
     free(graph);
@@ -110,11 +112,28 @@ manager_destroy(struct manager *manager)
     order_fini(&manager->order);
     reservations_destroy(manager->reservations);
     exports_destroy(manager->exports);
+    resources_destroy(manager->resources);
+    estimates_destroy(manager->estimates);
+    free(manager->distances);
     free(manager->by_serial);
     free(manager->waiters);
     free(manager->executors);
     free(manager->actions);
     free(manager);
+}
+
+void
+manager_set_distances(struct manager *manager, uint32_t nodes, const uint32_t *rows)
+{
+    size_t size = (size_t)nodes * nodes * sizeof *rows;
+    uint32_t *copy = nodes > 0 ? malloc(size) : NULL;
+
+    if (copy != NULL) {
+        memcpy(copy, rows, size);
+    }
+    free(manager->distances);
+    manager->distances = copy;
+    manager->nodes = copy == NULL ? 0 : nodes;
 }
 
 /* ---- finding ---- */
@@ -216,25 +235,6 @@ graph_drop(struct manager *manager, struct task_graph *graph)
     manager->by_serial[graph->serial] = NULL;
     graph->session->graphs--;
     graph_destroy(graph);
-}
-
-struct kind *
-kind_of_subtask(struct task_graph *graph, uint32_t kind)
-{
-    struct kind *grown;
-
-    for (size_t i = 0; i < graph->kind_count; i++) {
-        if (graph->kinds[i].kind == kind) {
-            return &graph->kinds[i];
-        }
-    }
-    grown = reallocarray(graph->kinds, graph->kind_count + 1, sizeof *grown);
-    if (grown == NULL) {
-        return NULL;
-    }
-    graph->kinds = grown;
-    graph->kinds[graph->kind_count] = (struct kind){.kind = kind};
-    return &graph->kinds[graph->kind_count++];
 }
 
 /* ---- waiting ---- */
@@ -519,6 +519,9 @@ graph_advance(struct manager *manager, struct task_graph *graph)
         struct gr_plan_batch batch = {0};
 
         err = gr_plan_advance(graph->plan, &batch);
+        if (err == GRANARY_OK) {
+            err = needs_resolve(manager, &batch);
+        }
         if (err == GRANARY_OK && batch.count > 0) {
             err = execution_graph_add(graph->execution, batch.subtasks, batch.count, plan_keeps, graph->plan);
             graph_wake(manager, graph);

@@ -24,15 +24,18 @@
 #include "base/buf.h"
 #include "granary/types.h"
 #include "sched/host.h"
+#include "sched/resources.h"
 #include "schema/granary.pb-c.h"
 
 struct manager;
 
 struct manager_options {
-    uint64_t memory_bytes;      /* the store's budget; 0: unknown */
-    int64_t chunk_bytes;        /* for submissions that leave it open; 0: automatic */
-    int64_t unix_offset_ns;     /* Unix time minus the clock of the events */
-    uint64_t task_memory_bytes; /* private memory a subtask with user code may use; 0: any */
+    uint64_t memory_bytes;                   /* the store's budget; 0: unknown */
+    int64_t chunk_bytes;                     /* for submissions that leave it open; 0: automatic */
+    int64_t unix_offset_ns;                  /* Unix time minus the clock of the events */
+    uint64_t task_memory_bytes;              /* private memory a subtask with user code may use; 0: any */
+    const struct resource_amount *resources; /* named ones there are; read by manager_create() only */
+    size_t resource_count;
     struct manager_host host;
 };
 
@@ -46,6 +49,9 @@ void manager_destroy(struct manager *manager);
 void manager_request(struct manager *manager, uint64_t ticket, Granary__Request *request, int64_t now_ns);
 /* number: from 1, never used before. */
 void manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, int64_t pid);
+/* How far NUMA nodes are from one another: nodes x nodes, copied; 10 is a node itself. Out of memory: as if not told.
+ */
+void manager_set_distances(struct manager *manager, uint32_t nodes, const uint32_t *rows);
 void manager_executor_died(struct manager *manager, uint32_t number);
 /* It asks for its work: it may have been given so many subtasks in all; before the first call, none. */
 void manager_executor_pulls(struct manager *manager, uint32_t number, uint64_t subtasks);

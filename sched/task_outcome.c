@@ -60,15 +60,10 @@ subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t nu
                   int32_t node)
 {
     struct subtask *subtask = execution_graph_subtask(graph->execution, number);
-    struct kind *kind = kind_of_subtask(graph, subtask->kind);
     bool feeds = subtask->feeds && graph->state == GRANARY_GRAPH_RUNNING;
     granary_err err = GRANARY_OK;
 
-    if (kind != NULL) {
-        uint64_t weight = ++kind->samples < 8 ? kind->samples : 8;
-
-        kind->mean_ns = (kind->mean_ns * (weight - 1) + done->nanoseconds) / weight;
-    }
+    learn(manager, graph, number, done);
     subtask->feeds = false;
     function_succeeded(graph, number);
     execution_graph_succeed(graph->execution, number, done, node);

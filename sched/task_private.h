@@ -6,11 +6,13 @@
 
 #include "granary/graph.h"
 #include "plan/plan.h"
+#include "sched/estimates.h"
 #include "sched/event_log.h"
 #include "sched/execution_graph.h"
 #include "sched/exports.h"
 #include "sched/records.h"
 #include "sched/reservations.h"
+#include "sched/resources.h"
 #include "sched/task_manager.h"
 #include "sched/task_order.h"
 #include "sched/waits.h"
@@ -18,13 +20,7 @@
 #define KEY_BUCKETS  4096
 #define DELETED_KEYS 256
 #define SERIAL_MAX   (1u << 28)
-
-/* How long subtasks of a kind take. */
-struct kind {
-    uint32_t kind;
-    uint32_t samples;
-    uint64_t mean_ns; /* exponential, the last eight weigh most */
-};
+#define WARM_KINDS   8
 
 /* How often executors died of a function, in subtasks that differ, since it succeeded last. */
 struct poison {
@@ -93,8 +89,6 @@ struct task_graph {
     struct execution_graph *execution;    /* until nothing of it runs any more */
     struct execution_graph *past;         /* what it was then, to be told of; NULL: forgotten */
     struct execution_graph_counts counts; /* when execution is gone */
-    struct kind *kinds;
-    size_t kind_count;
     struct poison *poisons;
     size_t poison_count;
     int64_t kill_ns; /* it has ended: executors that still run it are killed then */
@@ -145,6 +139,8 @@ struct executor {
     int64_t pid;
     uint64_t done;
     uint64_t failures;
+    uint32_t warm[WARM_KINDS]; /* kinds of user code it was given last: a ring */
+    uint32_t warm_next;
     bool pull;       /* embedded in another program: gets what it asks for */
     bool draining;   /* gets nothing more, and is told to leave when it has nothing left */
     bool replace;    /* ... and another process is to take its place */
@@ -181,6 +177,10 @@ struct manager {
     int64_t now_ns; /* of the last event that told */
     struct reservations *reservations;
     struct exports *exports;
+    struct resources *resources;
+    struct estimates *estimates;
+    uint32_t *distances; /* rows; NULL: not told */
+    uint32_t nodes;
     LIST_HEAD(, task_graph) buckets[KEY_BUCKETS];
     struct task_graph **by_serial; /* [0] unused; NULL: gone */
     uint32_t serial_count, serial_room;
@@ -219,7 +219,6 @@ struct manager {
 /* task_manager.c */
 struct task_graph *graph_find(struct manager *manager, const char *key);
 struct task_graph *graph_of_number(struct manager *manager, uint64_t wire_number);
-struct kind *kind_of_subtask(struct task_graph *graph, uint32_t kind);
 /* End it: SUCCEEDED, FAILED or CANCELLED, with an error and its message. */
 void graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state state, granary_err err,
                const char *message);
@@ -244,6 +243,29 @@ bool graph_kept_add(struct task_graph *graph, const Granary__Result *result);
 /* task_order.c */
 void graph_wake(struct manager *manager, struct task_graph *graph);  /* it may have ready subtasks */
 void graph_sleep(struct manager *manager, struct task_graph *graph); /* it has none */
+
+/* task_choose.c */
+struct choice {
+    uint32_t number; /* SUBTASK_NONE: nothing can be given now */
+    struct reservation_ask ask;
+    uint64_t nanoseconds; /* it will take; 0: not known */
+    bool alone;           /* to an idle executor, with none queued behind it */
+    bool several;         /* others may be in its message */
+};
+/* What a subtask asks for. */
+struct reservation_ask ask_of(const struct manager *manager, struct task_graph *graph, uint32_t number);
+/* Of the graph's ready subtasks the one to be given next. */
+struct choice graph_choose(struct manager *manager, struct task_graph *graph);
+/* How long it will take; 0: not known. */
+uint64_t time_of(const struct manager *manager, struct task_graph *graph, uint32_t number);
+/* What waits for memory or resources and has a right to be next may have ended otherwise. */
+void claims_check(struct manager *manager);
+/* Roots are not given out ahead of what reads them. more_bytes: about to be made. */
+bool roots_are_held(const struct manager *manager, const struct task_graph *graph, uint64_t more_bytes);
+/* Learn from a subtask that has succeeded; before the execution graph is told. */
+void learn(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done);
+/* Numbers for what subtasks of a batch need. Errors: EINVAL more than there is, or of something there is not */
+granary_err needs_resolve(struct manager *manager, struct gr_plan_batch *batch);
 
 /* task_deadline.c */
 void deadline_set(struct manager *manager, struct task_graph *graph, int64_t deadline_ms); /* 0: none */
@@ -282,10 +304,6 @@ void serials_note(struct manager *manager);                            /* one is
 void events_touch(struct manager *manager, struct task_graph *graph);  /* its log has something new */
 void events_forget(struct manager *manager, struct task_graph *graph); /* nobody needs its log any more */
 void events_keep(struct manager *manager);                             /* what is new in any log */
-
-/* task_dispatch.c */
-/* What a subtask keeps in memory while it runs. */
-uint64_t demand_of(const struct task_graph *graph, uint32_t number);
 
 /* info_subtasks.c */
 /* A run is over: note when it was, and what came of it. */

@@ -314,13 +314,14 @@ static void
 tell_ready(struct why *why, struct task_graph *graph, uint32_t number, const struct subtask *subtask)
 {
     struct manager *manager = why->manager;
-    const struct kind *kind = kind_of_subtask(graph, subtask->kind);
+    struct reservation_ask ask = ask_of(manager, graph, number);
     uint64_t in_bytes = 0;
-    uint64_t need;
+    uint64_t out_bytes;
+    char what[160];
     size_t idle;
 
     execution_graph_inputs(graph->execution, number, add_bytes, &in_bytes);
-    need = in_bytes + subtask->out_bytes;
+    out_bytes = ask.bytes > in_bytes ? ask.bytes - in_bytes : 0;
     line(why, "everything it needs is there, for %s", since(why, ready_since(manager, graph, number)).text);
     if (manager->executor_count == 0) {
         line(why, "no executor is there: %" PRIu32 " slot%s of the pool; `granary executors add` starts some",
@@ -328,16 +329,23 @@ tell_ready(struct why *why, struct task_graph *graph, uint32_t number, const str
         return;
     }
     (void)reservations_candidates(manager->reservations, true, &idle);
-    if (!reservations_fit(manager->reservations, 0, need)) {
+    if (!resources_fit(manager->resources, ask.need)) {
+        resources_describe(manager->resources, ask.need, what, sizeof what);
+        line(why, "it needs %s, and others have too much of that", what);
+    }
+    if (subtask->is_root && roots_are_held(manager, graph, 0)) {
         line(why,
-             "it needs %s of memory (%s inputs, about %s outputs), and there is not so much left:", size_of(need).text,
-             size_of(in_bytes).text, size_of(subtask->out_bytes).text);
+             "it begins something new, and what has been made so far is to be read first: it takes half of memory");
+    }
+    if (!reservations_fit(manager->reservations, 0, ask.bytes)) {
+        line(why, "it needs %s of memory (%s inputs, about %s outputs), and there is not so much left:",
+             size_of(ask.bytes).text, size_of(in_bytes).text, size_of(out_bytes).text);
         tell_memory(why);
     }
     if (idle == 0) {
         if (subtask->suspect) {
             line(why, "it was at executors that died, so it runs alone: it needs an idle one");
-        } else if (kind == NULL || kind->samples == 0) {
+        } else if (estimates_find(manager->estimates, subtask->kind) == NULL) {
             line(why, "nothing of its kind has run yet, so it runs alone: it needs an idle executor");
         }
         line(why, "all %zu executor%s have work:", manager->executor_count, plural(manager->executor_count));

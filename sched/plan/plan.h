@@ -47,6 +47,7 @@ struct gr_plan_subtask {
     uint64_t out_bytes; /* estimate of what it will put into the store */
     bool feeds;         /* its Done is to be given to gr_plan_feed() */
     bool external;      /* some of its inputs were objects before the graph was */
+    uint32_t need;      /* the task manager's: number of what subtask->resources names */
 };
 struct gr_plan_batch {
     struct gr_plan_subtask *subtasks;

@@ -146,6 +146,7 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
         argc = add(argv, argc, "--memory", memory);
         argc = add(argv, argc, "--state", options->state);
         argc = add(argv, argc, "--chunk-bytes", options->chunk_bytes);
+        argc = add(argv, argc, "--resource", options->resources);
         break;
     default:
         argv[argc++] = "--pool";

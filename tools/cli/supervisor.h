@@ -24,6 +24,7 @@ struct supervisor_options {
     const char *levels;      /* a set as text, or NULL: the store's default */
     const char *state;       /* memory, sqlite */
     const char *chunk_bytes; /* SIZE as text, or NULL */
+    const char *resources;   /* NAME=AMOUNT,... or NULL */
     bool die_with_parent;    /* stop when the process that started it ends */
 };
 

@@ -10,11 +10,21 @@
 #include "daemons.h"
 #include "supervisor.h"
 
-enum { KEY_MEMORY = 0x2000, KEY_SPILL_DIR, KEY_DISK_QUOTA, KEY_REMOTE_DIR, KEY_LEVELS, KEY_STATE, KEY_CHUNK_BYTES };
+enum {
+    KEY_MEMORY = 0x2000,
+    KEY_SPILL_DIR,
+    KEY_DISK_QUOTA,
+    KEY_REMOTE_DIR,
+    KEY_LEVELS,
+    KEY_STATE,
+    KEY_CHUNK_BYTES,
+    KEY_RESOURCE
+};
 
 struct up {
     struct cli *cli;
     struct supervisor_options options;
+    char resources[1024]; /* of all --resource, separated by commas */
 };
 
 static const struct argp_option up_options[] = {
@@ -27,8 +37,30 @@ static const struct argp_option up_options[] = {
     {"levels", KEY_LEVELS, "SET", 0, "levels to use, such as 'memory|disk'; default: all that are there", 0},
     {"state", KEY_STATE, "memory|sqlite", 0, "where the scheduler keeps graphs; default: sqlite", 0},
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
+    {"resource", KEY_RESOURCE, "NAME=AMOUNT", 0,
+     "there is so much of what subtasks may ask for by that name, such as gpu=2; may be given several times", 0},
     {0},
 };
+
+static void
+add_resource(struct up *up, const char *arg, struct argp_state *state)
+{
+    size_t used = strlen(up->resources);
+    const char *equals = strchr(arg, '=');
+    char *end = NULL;
+
+    if (equals == NULL || equals == arg || strchr(arg, ',') != NULL || equals[1] < '1' || equals[1] > '9' ||
+        strtoull(equals + 1, &end, 10) == UINT64_MAX || *end != '\0') {
+        argp_error(state, "--resource: '%s' is not NAME=AMOUNT with a whole number from 1 up", arg);
+    } else if (strncmp(arg, "slots=", 6) == 0 || strncmp(arg, "memory=", 7) == 0) {
+        argp_error(state, "--resource: slots and memory are there already: --executors and --memory say how much");
+    } else if (used + strlen(arg) + 2 > sizeof up->resources) {
+        argp_error(state, "--resource: more than %zu bytes of names", sizeof up->resources);
+    } else {
+        (void)snprintf(up->resources + used, sizeof up->resources - used, "%s%s", used > 0 ? "," : "", arg);
+        up->options.resources = up->resources;
+    }
+}
 
 /* What the process may use, which can be less than the machine has. */
 static int
@@ -64,6 +96,9 @@ parse_up(int key, char *arg, struct argp_state *state)
                        key == KEY_MEMORY ? "memory" : "chunk-bytes", arg);
         }
         *(key == KEY_MEMORY ? &up->options.memory : &up->options.chunk_bytes) = arg;
+        return 0;
+    case KEY_RESOURCE:
+        add_resource(up, arg, state);
         return 0;
     case KEY_SPILL_DIR:
         up->options.spill_dir = arg;

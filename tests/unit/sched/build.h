@@ -14,7 +14,8 @@ granary_id build_id(const char *text);
 struct gr_plan_batch build_batch(uint64_t first, const char *const *lines, size_t count);
 void build_batch_free(struct gr_plan_batch *batch);
 
-/* A graph from lines "name op input input"; every node "!name" is a target. On the heap, as a planner takes it. */
+/* A graph from lines "name op input input attribute=number"; every node "!name" is a target. On the heap, as a planner
+ * takes it. */
 Granary__Graph *build_graph(const char *const *lines, size_t count);
 
 #endif

@@ -119,6 +119,25 @@ data_of(granary_id id)
 }
 
 static void
+fill_resources(const Granary__Node *node, Granary__Subtask *subtask)
+{
+    subtask->resources = calloc(node->n_attrs + 1, sizeof *subtask->resources);
+    for (size_t i = 0; i < node->n_attrs; i++) {
+        const Granary__Attr *attr = node->attrs[i];
+        Granary__Resource *resource;
+
+        if (strncmp(attr->name, "need_", 5) != 0) {
+            continue;
+        }
+        resource = malloc(sizeof *resource);
+        granary__resource__init(resource);
+        resource->name = strdup(attr->name + 5);
+        resource->amount = (uint64_t)attr->ints[0];
+        subtask->resources[subtask->n_resources++] = resource;
+    }
+}
+
+static void
 fill(const struct gr_plan *plan, size_t position, struct gr_plan_subtask *subtask)
 {
     const Granary__Node *node = plan->graph->nodes[position];
@@ -132,6 +151,7 @@ fill(const struct gr_plan *plan, size_t position, struct gr_plan_subtask *subtas
     subtask->subtask->n_ops = 1;
     subtask->subtask->ops = malloc(sizeof op);
     subtask->subtask->ops[0] = op;
+    fill_resources(node, subtask->subtask);
     op->op = strdup(strcmp(node->op, "user") == 0 ? "call" : node->op);
     op->node = strdup(node->name);
     subtask->priority = (uint32_t)gr_attr_int(node->attrs, node->n_attrs, "priority", 0);

@@ -8,7 +8,7 @@
  *   op "call"   as make; runs its parameter "function", which is looked up. A graph has one at most
  *   op "user"   as make; its subtask is a call of what its parameters say, whether or not that is exported
  *
- * Attributes: priority, out_bytes (ints).
+ * Attributes: priority, out_bytes (ints); need_NAME is a resource the subtask needs.
  */
 #ifndef FAKE_PLAN_H
 #define FAKE_PLAN_H

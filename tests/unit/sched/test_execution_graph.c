@@ -13,6 +13,12 @@
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
 
+static bool
+of_kind(const void *kind, const struct subtask *subtask)
+{
+    return subtask->kind == *(const uint32_t *)kind;
+}
+
 /* Objects whose name begins with a capital letter are targets'. */
 static bool
 keeps(const void *context, granary_id id)
@@ -362,10 +368,10 @@ followers(void **state)
 
     (void)state;
     assert_int_equal(take(graph), 0);
-    assert_int_equal(execution_graph_take_follower(graph, 0, kind + 1), SUBTASK_NONE);
-    assert_int_equal(execution_graph_take_follower(graph, 0, kind), 1);
-    assert_int_equal(execution_graph_take_follower(graph, 1, kind), 2);
-    assert_int_equal(execution_graph_take_follower(graph, 2, kind), SUBTASK_NONE);
+    assert_int_equal(execution_graph_take_follower(graph, 0, of_kind, &(uint32_t){kind + 1}), SUBTASK_NONE);
+    assert_int_equal(execution_graph_take_follower(graph, 0, of_kind, &kind), 1);
+    assert_int_equal(execution_graph_take_follower(graph, 1, of_kind, &kind), 2);
+    assert_int_equal(execution_graph_take_follower(graph, 2, of_kind, &kind), SUBTASK_NONE);
     execution_graph_requeue(graph, 0);
     assert_int_equal(lose(graph, 1, "a"), GRANARY_OK);
     execution_graph_requeue(graph, 2);
@@ -478,8 +484,8 @@ random_histories_end_well(void **state)
 
             if (number != SUBTASK_NONE) {
                 running[running_count++] = number;
-                if ((number = execution_graph_take_follower(graph, number, execution_graph_subtask(graph, 0)->kind)) !=
-                        SUBTASK_NONE &&
+                if ((number = execution_graph_take_follower(
+                         graph, number, of_kind, &execution_graph_subtask(graph, 0)->kind)) != SUBTASK_NONE &&
                     random() % 2 == 0) {
                     running[running_count++] = number;
                 } else if (number != SUBTASK_NONE) {

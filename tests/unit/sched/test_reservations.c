@@ -25,7 +25,7 @@ grant(struct reservations *r, uint32_t executor, uint64_t first, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         numbers[i] = first + i;
     }
-    return reservations_grant(r, executor, numbers, count, bytes, alone);
+    return reservations_grant(r, executor, numbers, count, bytes, alone, NULL);
 }
 
 /* Two messages an executor; the slot comes back with the last subtask of a message, in whatever order they end. */
@@ -161,7 +161,7 @@ running_subtasks_of_a_graph_are_found(void **state)
 
     (void)state;
     assert_true(reservations_join(r, 9, 0));
-    token = reservations_grant(r, 9, mixed, 3, 0, false);
+    token = reservations_grant(r, 9, mixed, 3, 0, false, NULL);
     reservations_of_graph(r, 1, note_graph, &seen);
     assert_string_equal(seen.text, "9:5 9:6 ");
     assert_false(reservations_settle(r, token, mixed[0]));

@@ -94,9 +94,11 @@ turn(struct rig *rig)
 static struct rig *
 rig_create(uint32_t executors)
 {
+    static const struct resource_amount resources[] = {{"gpu", 2}, {"license", 1}};
     struct rig *rig = calloc(1, sizeof *rig);
 
-    rig->manager = manager_create(&(struct manager_options){.memory_bytes = 1000});
+    rig->manager = manager_create(&(struct manager_options){
+        .memory_bytes = 1000, .resources = resources, .resource_count = sizeof resources / sizeof resources[0]});
     for (uint32_t i = 1; i <= executors; i++) {
         manager_executor_joined(rig->manager, i, 0, 1000 + i);
     }
@@ -201,6 +203,24 @@ succeed(struct rig *rig, uint64_t nanoseconds)
     done.outputs = outputs;
     manager_done(rig->manager, given.executor, &done);
     turn(rig);
+}
+
+/* The subtask of that node succeeds. */
+static void
+succeed_node(struct rig *rig, const char *node, uint64_t nanoseconds, uint64_t out_bytes)
+{
+    for (size_t i = 0; i < rig->count; i++) {
+        if (strcmp(rig->given[i].node, node) == 0) {
+            struct given first = rig->given[0];
+
+            rig->given[0] = rig->given[i];
+            rig->given[i] = first;
+            rig->given[0].output.bytes = out_bytes;
+            succeed(rig, nanoseconds);
+            return;
+        }
+    }
+    fail_msg("%s was not given", node);
 }
 
 static void
@@ -364,6 +384,177 @@ graphs_past_their_deadline_fail(void **state)
     rig_destroy(rig);
 }
 
+/* ---- what fits ---- */
+
+static void
+needs_are_granted_whole_and_given_back(void **state)
+{
+    struct rig *rig = rig_create(3);
+
+    (void)state;
+    assert_int_equal(
+        submit(rig, "k", (struct wish){"a", 0, 0},
+               LINES("a make need_gpu=2 need_license=1", "b make need_gpu=1", "c make need_license=1", "d make")),
+        GRANARY_OK);
+    /* a has all there is: b and c wait, and d is not hidden behind them. */
+    assert_string_equal(rig->order, "a:a a:d ");
+    succeed_node(rig, "a", 20000000, 1);
+    assert_string_equal(rig->order, "a:a a:d a:b a:c ");
+    rig_destroy(rig);
+}
+
+static void
+more_than_there_is_is_refused(void **state)
+{
+    struct rig *rig = rig_create(2);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", (struct wish){"a", 0, 0}, LINES("a make need_gpu=3")), GRANARY_EINVAL);
+    assert_non_null(strstr(rig->message, "node 'a': resources: 3 of 'gpu'"));
+    assert_non_null(strstr(rig->message, "2 slots, 1000 bytes of memory, 2 gpu, 1 license"));
+    assert_int_equal(submit(rig, "k", (struct wish){"a", 0, 0}, LINES("a make need_fpga=1")), GRANARY_EINVAL);
+    assert_int_equal(submit(rig, "k", (struct wish){"a", 0, 0}, LINES("a make need_slots=3")), GRANARY_EINVAL);
+    assert_int_equal(submit(rig, "k", (struct wish){"a", 0, 0}, LINES("a make need_memory=1001")), GRANARY_EINVAL);
+    assert_int_equal(
+        submit(rig, "k", (struct wish){"a", 0, 0}, LINES("a make need_memory=1000 need_slots=2 need_gpu=2")),
+        GRANARY_OK);
+    rig_destroy(rig);
+}
+
+static void
+several_slots_wait_for_idle_executors(void **state)
+{
+    struct rig *rig = rig_create(2);
+
+    (void)state;
+    submit_many(rig, "small", (struct wish){"a", 0, 0}, 100);
+    assert_int_equal(submit(rig, "wide", (struct wish){"b", 0, 0}, LINES("w make need_slots=2")), GRANARY_OK);
+    for (int i = 0; i < 60 && strstr(rig->order, "b:w") == NULL; i++) {
+        succeed(rig, 20000000);
+    }
+    /* It was not starved, and has both. */
+    assert_non_null(strstr(rig->order, "b:w "));
+    assert_int_equal(rig->count, 1);
+    succeed(rig, 20000000);
+    assert_int_equal(rig->count, 2);
+    rig_destroy(rig);
+}
+
+static void
+much_is_not_starved_by_little(void **state)
+{
+    struct rig *rig = rig_create(2);
+
+    (void)state;
+    submit_many(rig, "small", (struct wish){"a", 0, 0}, 1);
+    succeed(rig, 20000000);
+    rig->order[0] = '\0';
+    assert_int_equal(submit(rig, "s", (struct wish){"a", 0, 0},
+                            LINES("a make out_bytes=300 need_gpu=1", "b make out_bytes=300 need_gpu=1",
+                                  "c make out_bytes=300 need_gpu=1", "d make out_bytes=300 need_gpu=1",
+                                  "e make out_bytes=300 need_gpu=1", "f make out_bytes=300 need_gpu=1",
+                                  "g make out_bytes=300 need_gpu=1", "h make out_bytes=300 need_gpu=1",
+                                  "i make out_bytes=300 need_gpu=1", "j make out_bytes=300 need_gpu=1",
+                                  "k make out_bytes=300 need_gpu=1", "l make out_bytes=300 need_gpu=1",
+                                  "m make out_bytes=300 need_gpu=1", "n make out_bytes=300 need_gpu=1",
+                                  "o make out_bytes=300 need_gpu=1", "p make out_bytes=300 need_gpu=1",
+                                  "q make out_bytes=300 need_gpu=1", "r make out_bytes=300 need_gpu=1",
+                                  "s make out_bytes=300 need_gpu=1", "t make out_bytes=300 need_gpu=1",
+                                  "u make out_bytes=300 need_gpu=1")),
+                     GRANARY_OK);
+    assert_int_equal(submit(rig, "gpus", (struct wish){"b", 0, 0}, LINES("G make need_gpu=2")), GRANARY_OK);
+    assert_int_equal(submit(rig, "large", (struct wish){"c", 0, 0}, LINES("L make need_memory=900")), GRANARY_OK);
+    for (int i = 0; i < 20 && (strstr(rig->order, "b:G") == NULL || strstr(rig->order, "c:L") == NULL); i++) {
+        succeed(rig, 20000000);
+    }
+    assert_non_null(strstr(rig->order, "b:G "));
+    assert_non_null(strstr(rig->order, "c:L "));
+    rig_destroy(rig);
+}
+
+static void
+roots_are_not_given_out_ahead(void **state)
+{
+    struct rig *rig = rig_create(3);
+
+    (void)state;
+    /* Leaves first in the order of the graph: left alone, all would be made before the first is read. */
+    assert_int_equal(submit(rig, "k", (struct wish){"a", 0, 0},
+                            LINES("a make", "b make", "c make", "d make", "e make", "f make", "x make a b",
+                                  "y make c d", "z make e f", "!s make x y z")),
+                     GRANARY_OK);
+    assert_string_equal(rig->order, "a:a a:b a:c ");
+    succeed_node(rig, "a", 20000000, 150);
+    succeed_node(rig, "b", 20000000, 150);
+    assert_string_equal(rig->order, "a:a a:b a:c a:d a:x "); /* x before e, though e was first */
+    succeed_node(rig, "c", 20000000, 150);
+    succeed_node(rig, "d", 20000000, 150);
+    succeed_node(rig, "e", 20000000, 150);
+    /* An executor is free, but while x and y run 750 bytes not read yet are more than half of the memory. */
+    assert_string_equal(rig->order, "a:a a:b a:c a:d a:x a:e a:y ");
+    assert_int_equal(rig->count, 2);
+    succeed_node(rig, "x", 20000000, 10);
+    assert_non_null(strstr(rig->order, "a:f"));
+    rig_destroy(rig);
+}
+
+static void
+estimates_outlive_their_graph(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    /* The planner expects 100 bytes, they are 400: after that two do not fit together. */
+    assert_int_equal(submit(rig, "k", (struct wish){"a", 0, 0}, LINES("a make out_bytes=100")), GRANARY_OK);
+    succeed_node(rig, "a", 1000, 400);
+    assert_int_equal(submit(rig, "l", (struct wish){"a", 0, 0},
+                            LINES("b make out_bytes=100", "c make out_bytes=100", "d make out_bytes=100")),
+                     GRANARY_OK);
+    assert_int_equal(rig->count, 2);
+    rig_destroy(rig);
+}
+
+static void
+one_larger_than_memory_runs_alone(void **state)
+{
+    struct rig *rig = rig_create(3);
+
+    (void)state;
+    submit_many(rig, "small", (struct wish){"a", 0, 0}, 1);
+    succeed(rig, 20000000);
+    assert_int_equal(submit(rig, "k", (struct wish){"a", 0, 0},
+                            LINES("a make out_bytes=300", "b make out_bytes=5000", "c make out_bytes=300")),
+                     GRANARY_OK);
+    assert_int_equal(rig->count, 1);
+    succeed(rig, 20000000);
+    assert_int_equal(rig->count, 1);
+    assert_string_equal(rig->given[0].node, "b");
+    succeed(rig, 20000000);
+    assert_string_equal(rig->given[0].node, "c");
+    rig_destroy(rig);
+}
+
+/* Twenty-one outputs, each a twentieth of memory: twenty at a time. */
+static void
+many_outputs_fill_memory_and_no_more(void **state)
+{
+    struct rig *rig = rig_create(30);
+    char texts[21][32];
+    const char *lines[21];
+
+    (void)state;
+    for (int i = 0; i < 21; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "n%d make out_bytes=50", i);
+        lines[i] = texts[i];
+    }
+    assert_int_equal(submit(rig, "k", (struct wish){"a", 0, 0}, lines, 21), GRANARY_OK);
+    assert_int_equal(rig->count, 20);
+    succeed_node(rig, "n0", 20000000, 40);
+    assert_int_equal(rig->count, 20);
+    assert_string_equal(rig->given[19].node, "n20");
+    rig_destroy(rig);
+}
+
 int
 main(void)
 {
@@ -375,6 +566,14 @@ main(void)
         cmocka_unit_test(idle_time_is_not_saved),
         cmocka_unit_test(a_tiny_graph_waits_for_a_message_or_two),
         cmocka_unit_test(graphs_past_their_deadline_fail),
+        cmocka_unit_test(needs_are_granted_whole_and_given_back),
+        cmocka_unit_test(more_than_there_is_is_refused),
+        cmocka_unit_test(several_slots_wait_for_idle_executors),
+        cmocka_unit_test(much_is_not_starved_by_little),
+        cmocka_unit_test(roots_are_not_given_out_ahead),
+        cmocka_unit_test(estimates_outlive_their_graph),
+        cmocka_unit_test(one_larger_than_memory_runs_alone),
+        cmocka_unit_test(many_outputs_fill_memory_and_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
