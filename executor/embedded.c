@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "executor/topology.h"
 #include "executor/worker.h"
+#include "topology/topology.h"
 
 struct granary_worker {
     struct worker *worker;
@@ -18,16 +18,22 @@ granary_worker_create(const granary_worker_options *options, granary_worker **re
     static _Atomic int workers; /* of this process: tells them apart */
     granary_worker *worker = calloc(1, sizeof *worker);
     bool on_node = options != NULL && options->on_node;
+    struct topology topology;
     granary_err err;
 
     if (worker == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for a worker");
     }
+    err = topology_read(&topology);
+    if (err != GRANARY_OK) {
+        free(worker);
+        return err;
+    }
     err = worker_create(
         &(struct worker_options){
             .instance = options == NULL ? NULL : options->instance,
             .slot = atomic_fetch_add_explicit(&workers, 1, memory_order_relaxed),
-            .node = on_node ? options->numa_node : topology_here(),
+            .node = on_node ? options->numa_node : topology_here(&topology),
             .pull = true,
         },
         &worker->worker);

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "executor/pool_link.h"
 #include "executor/pool_slot.h"
-#include "executor/topology.h"
+#include "topology/topology.h"
 
 /* How long executors may take to leave before they are killed. */
 #define LEAVE_MS 2000
@@ -30,6 +30,7 @@ struct pool {
     int *fds; /* to wait for: one a slot, and the signals */
     bool *ready;
     struct pool_link *link;
+    struct topology topology;
     int nodes[TOPOLOGY_NODES_MAX]; /* where slots may be */
     size_t node_count;
     int signal_fd;
@@ -346,7 +347,11 @@ pool_init(struct pool *pool, const struct pool_options *options)
                           .command = {.program = options->program, .instance = options->instance},
                           .signal_fd = -1,
                           .ready_fd = options->ready_fd};
-    pool->node_count = topology_nodes(pool->nodes);
+    err = topology_read(&pool->topology);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    pool->node_count = topology_usable(&pool->topology, pool->nodes);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, no death could be told */
     (void)sigemptyset(&mask);

@@ -10,7 +10,7 @@
 #include "base/instance.h"
 #include "base/log.h"
 #include "executor/endpoint.h"
-#include "executor/topology.h"
+#include "topology/topology.h"
 
 #define DEATHS_MAX 64 /* the last ones are told again to another scheduler */
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "topology/topology.h"
 
 static int64_t
 started_ms(pid_t pid)
@@ -72,14 +73,38 @@ node_memory(const char *meminfo, const char *word)
     return at != NULL && sscanf(at + strlen(word), " %llu", &kib) == 1 ? kib * 1024 : 0;
 }
 
+/* What a topology file says of it; nobody knows how much of it is free. */
+static bool
+node_of_file(const struct topology *topology, int32_t number, struct host_node *ret_node)
+{
+    const struct topology_node *node;
+    size_t used = 0;
+
+    if (number < 0 || (size_t)number >= topology->count) {
+        return false;
+    }
+    node = &topology->nodes[number];
+    *ret_node = (struct host_node){.memory_bytes = node->memory_bytes, .free_bytes = node->memory_bytes};
+    (void)topology_cpus(&node->cpus, ret_node->cpus, sizeof ret_node->cpus);
+    for (size_t i = 0; i < topology->count; i++) {
+        used += (size_t)snprintf(ret_node->distances + used, sizeof ret_node->distances - used, "%s%d",
+                                 i == 0 ? "" : " ", node->distances[i]);
+    }
+    return true;
+}
+
 static bool
 node(void *context, int32_t number, struct host_node *ret_node)
 {
+    struct topology topology;
     char path[96];
     char *text = NULL;
     size_t size;
 
     (void)context;
+    if (topology_read(&topology) == GRANARY_OK && topology.from_file) {
+        return node_of_file(&topology, number, ret_node);
+    }
     *ret_node = (struct host_node){.memory_bytes = 0};
     node_text(number, "cpulist", ret_node->cpus, sizeof ret_node->cpus);
     node_text(number, "distance", ret_node->distances, sizeof ret_node->distances);

@@ -1,11 +1,12 @@
 #include "store/node.h"
 
-#include <numa.h>
 #include <numaif.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#include "topology/topology.h"
 
 #define NODES_MOST 256u /* what a slot can tell */
 
@@ -18,11 +19,12 @@ look(void)
 {
     const char *text = getenv("GRANARY_TEST_NODES");
     long count = text == NULL ? 0 : strtol(text, NULL, 10);
+    struct topology topology;
 
-    if (count > 0) {
-        pretended = true;
-    } else {
-        count = numa_available() < 0 ? 1 : (long)numa_max_node() + 1;
+    pretended = count > 0;
+    if (count <= 0 && topology_read(&topology) == GRANARY_OK) {
+        count = (long)topology.count;
+        pretended = topology.from_file;
     }
     nodes = count < 1 ? 1 : count > (long)NODES_MOST ? NODES_MOST : (unsigned)count;
 }

@@ -1,6 +1,6 @@
 /*
- * NUMA nodes, through libnuma: the only file of the store that knows it. A machine without NUMA is one node, 0, and
- * nothing is bound on it. GRANARY_TEST_NODES=N pretends that there are N nodes: they are told apart, nothing is bound.
+ * NUMA nodes. A machine without NUMA is one node, 0, and nothing is bound on it. With a topology from a file, or with
+ * GRANARY_TEST_NODES=N, which pretends that there are N nodes, they are told apart and nothing is bound.
  */
 #ifndef STORE_NODE_H
 #define STORE_NODE_H

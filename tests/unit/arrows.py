@@ -19,7 +19,7 @@ BEHIND = {
     "lz4frame.h": r"libclient/client/read_lz4\.c",
     "lz4.h": r"libclient/client/read_lz4\.c|store/level/(read|write)\.c|tools/bench/bench_spill\.c",
     "jansson.h": r"libclient/graph/json/json_\w+\.c",
-    "numa.h": r"executor/topology\.c|store/node\.c",
+    "numa.h": r"libclient/topology/topology\.c",
     "cblas.h": r"executor/kernel/tensor_matmul\.c",
 }
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -20,6 +21,7 @@
 #include "daemons.h"
 #include "granary/store.h"
 #include "leftovers.h"
+#include "topology/topology.h"
 
 /* A daemon that ended so often, each time so soon after its start, will do so again. */
 #define QUICK_DEATHS 5
@@ -331,6 +333,20 @@ read_report(int fd)
     return gr_fail((granary_err)code, "%s", message);
 }
 
+/* The daemons run elsewhere and find a topology file by its whole path. One that is wrong is to be told at once. */
+static granary_err
+settle_topology(void)
+{
+    const char *name = getenv("GRANARY_TOPOLOGY");
+    struct topology topology;
+    char path[PATH_MAX];
+
+    if (name != NULL && name[0] != '\0' && (realpath(name, path) == NULL || setenv("GRANARY_TOPOLOGY", path, 1) < 0)) {
+        return gr_fail_errno("topology file %s", name);
+    }
+    return topology_read(&topology);
+}
+
 granary_err
 supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
 {
@@ -339,8 +355,11 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     pid_t holder;
     pid_t pid = -1;
     int report[2] = {-1, -1};
-    granary_err err = gr_mkdir_private(options->instance.runtime);
+    granary_err err = settle_topology();
 
+    if (err == GRANARY_OK) {
+        err = gr_mkdir_private(options->instance.runtime);
+    }
     if (err == GRANARY_OK) {
         err = leftovers_check_directory(&options->instance);
     }

@@ -1,4 +1,5 @@
 /* granary up, down, status: the life of an instance. */
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -18,7 +19,8 @@ enum {
     KEY_LEVELS,
     KEY_STATE,
     KEY_CHUNK_BYTES,
-    KEY_RESOURCE
+    KEY_RESOURCE,
+    KEY_TOPOLOGY
 };
 
 struct up {
@@ -39,6 +41,8 @@ static const struct argp_option up_options[] = {
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
     {"resource", KEY_RESOURCE, "NAME=AMOUNT", 0,
      "there is so much of what subtasks may ask for by that name, such as gpu=2; may be given several times", 0},
+    {"topology", KEY_TOPOLOGY, "FILE", 0,
+     "the NUMA nodes there are; default: $GRANARY_TOPOLOGY, or those of the machine", 0},
     {0},
 };
 
@@ -123,6 +127,11 @@ parse_up(int key, char *arg, struct argp_state *state)
             argp_error(state, "--state: '%s' is neither memory nor sqlite", arg);
         }
         up->options.state = arg;
+        return 0;
+    case KEY_TOPOLOGY:
+        if (setenv("GRANARY_TOPOLOGY", arg, 1) < 0) { /* for every process of the instance */
+            argp_failure(state, 1, errno, "--topology");
+        }
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -1,0 +1,65 @@
+/*
+ * NUMA nodes: what the machine has, through libnuma (this is the only room that knows it), or what a file says, so that
+ * any machine can be treated as one with several nodes ($GRANARY_TOPOLOGY, set by `granary up --topology FILE`).
+ *
+ * The file has a line a node; '#' begins a comment. Numbers count from 0 up without a gap.
+ *
+ *      node 0 cpus 0-1 memory 8G distance 10 21
+ *      node 1 cpus 2,3 memory 8G distance 21 10
+ *
+ * Only cpus is required. cpus that this machine does not have are of no use, but do no harm; without distances a node
+ * is 10 from itself and 20 from others.
+ *
+ * What a process gets are the nodes on which it may run: those outside its cpu set (taskset, a container) are left out.
+ */
+#ifndef TOPOLOGY_TOPOLOGY_H
+#define TOPOLOGY_TOPOLOGY_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "granary/types.h"
+
+#define TOPOLOGY_NODES_MAX 64
+
+struct topology_node {
+    bool usable;    /* this process may run on some cpu of it */
+    cpu_set_t cpus; /* all of the node */
+    uint64_t memory_bytes;
+    uint8_t distances[TOPOLOGY_NODES_MAX]; /* to each node; 10 is itself */
+};
+
+struct topology {
+    bool from_file;
+    size_t count; /* of nodes, usable or not, at least 1; a machine without NUMA has node 0 */
+    struct topology_node nodes[TOPOLOGY_NODES_MAX];
+};
+
+/*
+ * What this process has.
+ * Errors: EINVAL the file, with its line · errno's of reading it
+ */
+granary_err topology_read(struct topology *ret_topology);
+
+/* The same from text. name: of the file, for messages. */
+granary_err topology_parse(const char *text, const char *name, struct topology *ret_topology);
+
+/* Numbers of the usable nodes, ascending; at least one. Returns how many. */
+size_t topology_usable(const struct topology *topology, int ret_nodes[TOPOLOGY_NODES_MAX]);
+
+/* cpus as "0-3,8". Returns text. */
+const char *topology_cpus(const cpu_set_t *cpus, char *text, size_t size);
+
+/*
+ * Run on a node's cpus and take memory from it first. Call it before memory is touched. With one usable node it does
+ * nothing, so that a cpu set somebody gave us stays; with a topology from a file it binds to those of the node's cpus
+ * that are there, and memory comes from where it comes.
+ */
+void topology_pin(const struct topology *topology, int node);
+
+/* The node on which the calling thread is now. */
+int topology_here(const struct topology *topology);
+
+#endif
