@@ -12,8 +12,9 @@
 #include "base/fd.h"
 #include "data/arrow.h"
 #include "granary/stream.h"
+#include "library.h"
 
-enum { KEY_RANGE = 0x3000, KEY_ROWS, KEY_COLUMNS };
+enum { KEY_RANGE = 0x3000, KEY_ROWS, KEY_COLUMNS, KEY_NAME };
 
 #define PIECE ((uint64_t)8 << 20)
 
@@ -23,7 +24,8 @@ struct get {
     uint64_t from, to; /* bytes, or rows; to UINT64_MAX: the end */
     bool rows;         /* of a frame */
     bool bytes;
-    char *columns; /* names with commas between; NULL: all */
+    const char *name; /* of a library */
+    char *columns;    /* names with commas between; NULL: all */
 };
 
 static error_t
@@ -34,6 +36,9 @@ parse_get(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o':
         get->output = arg;
+        return 0;
+    case KEY_NAME:
+        get->name = arg;
         return 0;
     case KEY_RANGE:
     case KEY_ROWS:
@@ -248,14 +253,21 @@ export_object(granary_client *client, granary_id id, const struct get *get, int 
 int
 command_export(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"output", 'o', "FILE", 0, "write there instead of to stdout", 0},
-                                                 {0}};
+    static const struct argp_option options[] = {
+        {"name", KEY_NAME, "NAME", 0, "of the library; default: its file's name without 'lib' and '.so'", 0},
+        {"output", 'o', "FILE", 0, "of an object: write there instead of to stdout", 0},
+        {0}};
     struct get get = {.arguments = {.cli = cli}, .output = "-"};
-    int first = arguments_read(options, parse_get, "ID",
-                               "Write an object with its metadata and checksums, for `granary import`.", 1, 1, argc,
-                               argv, &get.arguments);
-    int status = refuse_terminal(&get, "export");
+    int first = arguments_read(options, parse_get, "LIBRARY.so | ID",
+                               "Make the functions of a shared object callable by graphs of the session, and print its "
+                               "version. Or write an object with its metadata and checksums, for `granary import`.",
+                               1, 1, argc, argv, &get.arguments);
+    int status;
 
+    if (library_is_file(argv[first])) {
+        return library_export(cli, argv[first], get.name);
+    }
+    status = refuse_terminal(&get, "export");
     return status != 0 ? status : get_to(cli, argv[first], &get, export_object);
 }
 
