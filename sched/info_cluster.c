@@ -1,4 +1,4 @@
-/* Schedulers, executors, bands and functions as tables. */
+/* Schedulers, executors and bands as tables. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,25 +236,3 @@ band_named(struct manager *manager, struct table *table, const char *key, uint64
 }
 
 const struct info_walk info_walk_bands = {all_bands, band_named};
-
-/* ---- functions ---- */
-
-/* Nothing is exported to this scheduler. */
-static void
-all_functions(struct manager *manager, struct table *table)
-{
-    (void)manager;
-    (void)table;
-}
-
-static bool
-function_named(struct manager *manager, struct table *table, const char *key, uint64_t base)
-{
-    (void)manager;
-    (void)table;
-    (void)key;
-    (void)base;
-    return false;
-}
-
-const struct info_walk info_walk_functions = {all_functions, function_named};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sched/execution_private.h"
+#include "sched/function_stats.h"
 #include "sched/host.h"
 #include "sched/info.h"
 #include "sched/task_private.h"
@@ -55,6 +56,7 @@ record_done(struct manager *manager, struct task_graph *graph, uint32_t number, 
             const Granary__Done *done, granary_err err)
 {
     struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    const struct user_code *code;
     struct record record = {.number = WIRE_NUMBER(graph->serial, number),
                             .attempt = subtask->attempt,
                             .executor = executor->number,
@@ -78,6 +80,10 @@ record_done(struct manager *manager, struct task_graph *graph, uint32_t number, 
     }
     subtask->record = records_add(manager->records, &record);
     graph->session->used_ns += done->nanoseconds;
+    code = execution_graph_user_code(graph->execution, number);
+    if (code != NULL) {
+        function_stats_note(manager->function_stats, graph->session->name, subtask, code, err, done->nanoseconds);
+    }
 }
 
 void

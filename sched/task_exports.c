@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "graph/graph.h"
+#include "sched/info.h"
 #include "sched/pack.h"
 #include "sched/task_private.h"
 
@@ -66,6 +67,7 @@ request_export(struct manager *manager, uint64_t ticket, Granary__Library *libra
     }
     if (changed) {
         library_keep(manager, exported->library);
+        info_changed(manager, INFO_BIT(functions));
     }
     reply_library(manager, ticket, exported->library);
 }
@@ -224,6 +226,22 @@ mark_of(struct executor *executor, const struct shelf *shelf)
     executor->marks = grown;
     grown[executor->mark_count] = (struct export_mark){.shelf = shelf};
     return &grown[executor->mark_count++];
+}
+
+uint32_t
+exports_executors(const struct manager *manager, const char *session, uint64_t sequence)
+{
+    const struct shelf *shelf = exports_of(manager->exports, session);
+    uint32_t count = 0;
+
+    for (size_t i = 0; shelf != NULL && i < manager->executor_count; i++) {
+        const struct executor *executor = &manager->executors[i];
+
+        for (size_t k = 0; k < executor->mark_count; k++) {
+            count += executor->marks[k].shelf == shelf && executor->marks[k].sequence >= sequence;
+        }
+    }
+    return count;
 }
 
 void

@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "graph_json/json.h"
+#include "sched/function_stats.h"
 #include "sched/info.h"
 #include "sched/pack.h"
 #include "sched/task_private.h"
@@ -30,13 +31,15 @@ manager_create(const struct manager_options *options)
     manager->serial_count = 1; /* 0 names no graph */
     manager->info = info_create(options->unix_offset_ns / 1000000);
     manager->records = records_create();
+    manager->function_stats = function_stats_create();
     manager->exports = exports_create();
     TAILQ_INIT(&manager->eventful);
     manager->reservations = reservations_create(options->memory_bytes);
     manager->resources = resources_create(options->resources, options->resource_count);
     manager->estimates = estimates_create();
     if (manager->reservations == NULL || manager->resources == NULL || manager->estimates == NULL ||
-        manager->info == NULL || manager->records == NULL || manager->exports == NULL) {
+        manager->info == NULL || manager->records == NULL || manager->function_stats == NULL ||
+        manager->exports == NULL) {
         manager_destroy(manager);
         return NULL;
     }
@@ -108,6 +111,7 @@ manager_destroy(struct manager *manager)
     manager_actions_done(manager, manager->action_count);
     info_destroy(manager->info);
     records_destroy(manager->records);
+    function_stats_destroy(manager->function_stats);
     pool_fini(manager);
     order_fini(&manager->order);
     reservations_destroy(manager->reservations);

@@ -195,7 +195,8 @@ struct manager {
     struct waiter *waiters;
     size_t waiter_count, waiter_room;
     struct info *info;
-    struct records *records;            /* of runs that have ended */
+    struct records *records; /* of runs that have ended */
+    struct function_stats *function_stats;
     TAILQ_HEAD(pasts, task_graph) past; /* ended graphs with one, the oldest first */
     uint64_t past_subtasks;             /* theirs */
     uint64_t session_serials;
@@ -370,6 +371,8 @@ struct function_scope {
     const char *session;
 };
 granary_err manager_find_function(void *scope, const char *text, struct gr_function *ret_function);
+/* Executors that were sent a session's exports up to that one. */
+uint32_t exports_executors(const struct manager *manager, const char *session, uint64_t sequence);
 /* Put into a message to an executor what it needs ahead of the graph's subtasks. */
 void exports_send(struct manager *manager, uint32_t executor, const struct task_graph *graph, struct gr_buf *message);
 

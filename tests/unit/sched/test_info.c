@@ -13,6 +13,8 @@
 #include "drive.h"
 #include "fake_plan.h"
 #include "granary/graph.h"
+#include "graph/graph.h"
+#include "sched/function_stats.h"
 #include "sched/records.h"
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -370,6 +372,91 @@ versions_outlive_a_scheduler(void **state)
     rig_destroy(rig);
 }
 
+/* What is exported is told, and how it was used; the same name in another session is another function. */
+static void
+functions_are_told_with_what_they_took(void **state)
+{
+    struct rig *rig = rig_create(1, 1000);
+    Granary__Request message = GRANARY__REQUEST__INIT;
+    Granary__Library library = GRANARY__LIBRARY__INIT;
+    Granary__Symbol symbols[] = {GRANARY__SYMBOL__INIT, GRANARY__SYMBOL__INIT};
+    Granary__Symbol *pointers[] = {&symbols[0], &symbols[1]};
+    uint8_t id[16] = {1};
+    const Granary__Table *table;
+
+    (void)state;
+    symbols[0].name = (char *)(uintptr_t) "halve";
+    symbols[0].inputs_min = 1;
+    symbols[0].inputs_max = 2;
+    symbols[0].outputs = 1;
+    symbols[0].summary = (char *)(uintptr_t) "half of it";
+    symbols[1].name = (char *)(uintptr_t) "model";
+    symbols[1].is_reusable = true;
+    library.session = (char *)(uintptr_t) "s";
+    library.name = (char *)(uintptr_t) "taxi";
+    library.version = (char *)(uintptr_t) "00112233445566778899aabbccddeeff";
+    library.object = (ProtobufCBinaryData){.len = sizeof id, .data = id};
+    library.symbols = pointers;
+    library.n_symbols = 2;
+    message.body_case = GRANARY__REQUEST__BODY_EXPORT;
+    message.export = &library;
+    manager_request(rig->manager, ++rig->ticket, &message, rig->now_ns);
+    rig_turn(rig);
+    assert_int_equal(rig->reply->err, GRANARY_OK);
+
+    table = ask(rig, "functions", NULL, NULL, NULL);
+    assert_int_equal(table->n_rows, 2);
+    assert_string_equal(text(table, 0, "name"), "taxi:halve");
+    assert_string_equal(text(table, 0, "session"), "s");
+    assert_string_equal(text(table, 0, "inputs"), "1-2");
+    assert_string_equal(text(table, 0, "summary"), "half of it");
+    assert_int_equal(number(table, 0, "calls"), 0);
+    assert_string_equal(text(table, 1, "kind"), "reusable");
+    table = ask(rig, "functions", WORDS("halve"), NULL, NULL);
+    assert_int_equal(table->n_rows, 1);
+    table = ask(rig, "functions", WORDS("taxi:model", "taxi"), NULL, NULL);
+    assert_int_equal(table->n_rows, 3);
+    assert_null(ask(rig, "functions", WORDS("taxi:nosuch"), NULL, NULL));
+    assert_int_equal(rig->reply->err, GRANARY_ENOENT);
+    rig_destroy(rig);
+}
+
+static void
+calls_are_counted_by_function(void **state)
+{
+    struct function_stats *stats = function_stats_create();
+    Granary__Subtask message = GRANARY__SUBTASK__INIT;
+    Granary__ChunkOp op = GRANARY__CHUNK_OP__INIT;
+    Granary__ChunkOp *ops[] = {&op};
+    Granary__Attr *attrs[] = {gr_attr_new_string("library", "taxi"), gr_attr_new_string("version", "v"),
+                              gr_attr_new_string("function", "halve")};
+    const struct user_code code = {.function = 77};
+    uint8_t packed[256];
+    struct subtask subtask = {.packed = packed};
+    struct function_count count;
+
+    (void)state;
+    op.op = (char *)(uintptr_t) "call";
+    op.attrs = attrs;
+    op.n_attrs = 3;
+    message.ops = ops;
+    message.n_ops = 1;
+    subtask.packed_size = (uint32_t)granary__subtask__pack(&message, packed);
+    function_stats_note(stats, "s", &subtask, &code, GRANARY_OK, 100);
+    function_stats_note(stats, "s", &subtask, &code, GRANARY_EFAILED, 300);
+    function_stats_note(stats, "other", &subtask, &code, GRANARY_OK, 5);
+    count = function_stats_find(stats, "s", "taxi", "v", "halve");
+    assert_int_equal(count.calls, 2);
+    assert_int_equal(count.failures, 1);
+    assert_int_equal(count.mean_ns, 200);
+    assert_int_equal(function_stats_find(stats, "other", "taxi", "v", "halve").calls, 1);
+    assert_int_equal(function_stats_find(stats, "s", "taxi", "w", "halve").calls, 0);
+    for (size_t i = 0; i < 3; i++) {
+        granary__attr__free_unpacked(attrs[i], NULL);
+    }
+    function_stats_destroy(stats);
+}
+
 /* The last ones are kept, and found by their place as long as they are there. */
 static void
 records_are_a_ring(void **state)
@@ -407,6 +494,8 @@ main(void)
         cmocka_unit_test(results_are_told_chunk_by_chunk),
         cmocka_unit_test(a_change_is_waited_for),
         cmocka_unit_test(versions_outlive_a_scheduler),
+        cmocka_unit_test(functions_are_told_with_what_they_took),
+        cmocka_unit_test(calls_are_counted_by_function),
         cmocka_unit_test(records_are_a_ring),
     };
 
