@@ -382,6 +382,7 @@ run_guarded(granary_call *call)
     call->turn = ++host->turns;
     user_capture_begin(op);
     if (!host->embedded) {
+        (void)setenv("GRANARY_SESSION", call->context.session, 1);
         guard_begin(&host->guard, what, ranges, op->op->n_inputs, op->subtask->directory);
     }
     err = find_function(call, &function);

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 
@@ -24,9 +25,32 @@ host_create(struct host *host, const char *instance, int node, int slot, bool em
     if (err == GRANARY_OK && !embedded) {
         /* What was printed before a crash should be in the file. */
         (void)setvbuf(stdout, NULL, _IOLBF, 0);
+        (void)setenv("GRANARY_INSTANCE", host->instance.runtime, 1); /* for what functions start */
         err = guard_create(&host->guard);
     }
     return err == GRANARY_OK ? page_create(&host->page, &host->instance, node, slot) : err;
+}
+
+/* Fini functions are user code, too. */
+static void
+forget_reusables(struct host *host, const char *session)
+{
+    if (host->reusables.first == NULL) {
+        return;
+    }
+    if (!host->embedded) {
+        guard_begin(&host->guard, "a fini function", NULL, 0, NULL);
+    }
+    reusables_forget(&host->reusables, session);
+    if (!host->embedded) {
+        (void)guard_end(&host->guard);
+    }
+}
+
+void
+host_session_ended(void *host, const char *session)
+{
+    forget_reusables(host, session);
 }
 
 void
@@ -35,7 +59,7 @@ host_destroy(struct host *host)
     if (host->cpus == 0) { /* it was never made */
         return;
     }
-    reusables_fini(&host->reusables);
+    forget_reusables(host, NULL);
     libraries_fini(&host->libraries);
     if (!host->embedded) {
         guard_destroy(&host->guard);

@@ -26,6 +26,8 @@ struct host {
 
 /* Errors: EINVAL a bad instance · ENOMEM · errno's */
 granary_err host_create(struct host *host, const char *instance, int node, int slot, bool embedded);
+/* What was kept for a session goes; its client still works. */
+void host_session_ended(void *host, const char *session);
 /* Calls the fini functions of reusable variables. One that is all zero is fine. */
 void host_destroy(struct host *host);
 

@@ -14,18 +14,6 @@ value_fini(const struct reusable *reusable)
     }
 }
 
-void
-reusables_fini(struct reusables *reusables)
-{
-    while (reusables->first != NULL) {
-        struct reusable *reusable = reusables->first;
-
-        reusables->first = reusable->next;
-        value_fini(reusable);
-        free(reusable);
-    }
-}
-
 static void
 forget(struct reusables *reusables, struct reusable *reusable)
 {
@@ -35,7 +23,19 @@ forget(struct reusables *reusables, struct reusable *reusable)
         at = &(*at)->next;
     }
     *at = reusable->next;
+    value_fini(reusable);
     free(reusable);
+}
+
+void
+reusables_forget(struct reusables *reusables, const char *session)
+{
+    for (struct reusable *reusable = reusables->first, *next; reusable != NULL; reusable = next) {
+        next = reusable->next;
+        if (session == NULL || strcmp(library_session(reusable->library->message->session), session) == 0) {
+            forget(reusables, reusable);
+        }
+    }
 }
 
 /* Who declares it: the function's own library, else the newest of the session that is loaded. */
@@ -105,7 +105,6 @@ reusable_get(struct reusables *reusables, const struct libraries *libraries, str
     }
     if (reusable != NULL && reusable->turn != turn && info->reinit != NULL &&
         info->reinit(call, &reusable->value) != GRANARY_OK) {
-        value_fini(reusable);
         forget(reusables, reusable);
         reusable = NULL;
         call->failed = GRANARY_OK; /* a new one may do */

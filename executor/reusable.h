@@ -17,8 +17,8 @@ struct reusables {
     struct reusable *first;
 };
 
-/* Fini of all. */
-void reusables_fini(struct reusables *reusables);
+/* Fini of those of a session; NULL: of all. */
+void reusables_forget(struct reusables *reusables, const char *session);
 
 /*
  * A variable, ready to be used: made when it is not there, else put in order once a run.

@@ -40,6 +40,9 @@ sessions_drop_ended(struct sessions *sessions)
         struct session *entry = &sessions->entries[i];
 
         if (gr_client_is_over(entry->client)) {
+            if (sessions->ended != NULL) {
+                sessions->ended(sessions->context, entry->name);
+            }
             granary_disconnect(entry->client);
             free(entry->name);
         } else {

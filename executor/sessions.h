@@ -9,6 +9,8 @@ struct sessions {
     char tag[32]; /* how listings call this process */
     struct session *entries;
     size_t count;
+    void (*ended)(void *context, const char *session); /* before the client of one goes; NULL */
+    void *context;
 };
 
 void sessions_init(struct sessions *sessions, const char *instance, int slot);

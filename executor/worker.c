@@ -657,6 +657,8 @@ worker_create(const struct worker_options *options, struct worker **ret_worker)
     if (err == GRANARY_OK) {
         err = host_create(&worker->host, options->instance, options->node, options->slot, options->pull);
     }
+    worker->sessions.ended = host_session_ended;
+    worker->sessions.context = &worker->host;
     if (err == GRANARY_OK && (worker->zmq = gr_zmq_context_create(1)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "no ZeroMQ context");
     }

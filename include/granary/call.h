@@ -151,8 +151,15 @@ GRANARY_API granary_err granary_call_keep_rows(granary_call *call, const uint8_t
 typedef enum granary_env {
     GRANARY_ENV_CLIENT = 0, /* any program */
     GRANARY_ENV_EXEC = 1,   /* inside a subtask: waiting for a graph is an error, see granary_call_go_on() */
-    GRANARY_ENV_TEST = 2,   /* inside granary_call_try() */
 } granary_env;
+
+/*
+ * What the calling thread is inside of, for code that does not know who calls it. Any program; a thread that a function
+ * has started is inside of nothing.
+ *
+ * While a function or a program runs, $GRANARY_INSTANCE and $GRANARY_SESSION name where it belongs.
+ */
+GRANARY_API granary_env granary_env_get(void);
 
 typedef struct granary_call_context {
     granary_env env;

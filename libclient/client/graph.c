@@ -9,6 +9,7 @@
 #include "client/builder.h"
 #include "client/call.h"
 #include "client/resolve.h"
+#include "granary/call.h"
 #include "granary/graph.h"
 #include "granary/info.h"
 #include "object/object.h"
@@ -161,6 +162,12 @@ granary_graph_submit_json(granary_client *client, const char *json, size_t lengt
     err = submit_message(client, &submit, options, ret_key, NULL);
     free(text);
     return err;
+}
+
+granary_env
+granary_env_get(void)
+{
+    return gr_client_in_call() != NULL ? GRANARY_ENV_EXEC : GRANARY_ENV_CLIENT;
 }
 
 /* ---- while it runs ---- */

@@ -544,6 +544,15 @@ a_subtask_does_not_wait_for_a_graph(void **state)
 }
 
 static void
+a_function_finds_its_session(void **state)
+{
+    (void)state;
+    assert_int_equal(granary_env_get(), GRANARY_ENV_CLIENT);
+    function_expect(&test, call_good("connects"), "");
+    assert_true(granary_object_contains(test.client, granary_id_from_name("x", "connects")));
+}
+
+static void
 a_subtask_goes_on_as_a_graph(void **state)
 {
     Granary__ChunkOp *op = call_good("goes_on");
@@ -753,6 +762,34 @@ a_program_is_stopped_in_time(void **state)
     (void)munmap(page, GR_EXECUTOR_PAGE_SIZE);
 }
 
+static void
+a_program_dies_with_its_executor(void **state)
+{
+    size_t deaths = test.pool.death_count;
+    Granary__ChunkOp *op = exec_new("echo $$ > pid.new && mv pid.new pid && exec sleep 100");
+    char path[128];
+    char *text = NULL;
+    size_t size;
+    pid_t program;
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/pid", test.pool.store.directory);
+    op_output(op, &(granary_id){.bytes = {1}});
+    function_send(&test, &op, 1, 0);
+    for (int64_t deadline = gr_deadline_ns(20000); gr_file_read(path, 100, &text, &size) != GRANARY_OK;
+         (void)usleep(1000)) {
+        assert_true(gr_now_ns() < deadline);
+    }
+    program = (pid_t)strtol(text, NULL, 10);
+    free(text);
+    assert_true(program > 1);
+    assert_int_equal(kill(test.pool.executors[test.executor].pid, SIGKILL), 0);
+    pool_wait_gone(program);
+    pool_await_deaths(&test.pool, deaths + 1);
+    test.executor = pool_next_registration(&test.pool);
+    export_again();
+}
+
 int
 main(void)
 {
@@ -775,11 +812,13 @@ main(void)
         cmocka_unit_test(the_page_tells_and_cancels),
         cmocka_unit_test(the_page_tells_what_is_waited_for),
         cmocka_unit_test(a_subtask_does_not_wait_for_a_graph),
+        cmocka_unit_test(a_function_finds_its_session),
         cmocka_unit_test(a_subtask_goes_on_as_a_graph),
         cmocka_unit_test(a_program_reads_its_inputs_and_gives_its_output),
         cmocka_unit_test(a_large_output_grows),
         cmocka_unit_test(a_program_that_fails_says_how),
         cmocka_unit_test(a_program_is_stopped_in_time),
+        cmocka_unit_test(a_program_dies_with_its_executor),
         cmocka_unit_test(a_write_over_an_input_is_a_crash_that_says_so),
         cmocka_unit_test(crashes_leave_their_last_words),
         cmocka_unit_test(closed_descriptors_cost_the_process),

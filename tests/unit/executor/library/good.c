@@ -286,6 +286,24 @@ GRANARY_FUNCTION(waits)
     return err;
 }
 
+/* As any program would: from the environment. */
+GRANARY_FUNCTION(connects)
+{
+    granary_connect_options options = {.session = getenv("GRANARY_SESSION")};
+    granary_client *client;
+    void *out;
+    granary_err err = granary_connect(&options, &client);
+
+    if (err == GRANARY_OK && granary_env_get() != GRANARY_ENV_EXEC) {
+        err = granary_call_fail(call, GRANARY_ESTATE, "inside of nothing");
+    }
+    if (err == GRANARY_OK) {
+        err = granary_object_put(client, granary_id_from_name("x", "connects"), "x", 1, NULL, 0, 0);
+        granary_disconnect(client);
+    }
+    return err == GRANARY_OK ? granary_call_output(call, 0, 0, &out) : err;
+}
+
 GRANARY_FUNCTION(waits_for_graph)
 {
     return granary_graph_wait(granary_call_client(call), "some", 1000, NULL);
