@@ -132,6 +132,23 @@ scheduler(void *context, size_t position, struct host_scheduler *ret_scheduler)
     return true;
 }
 
+uint32_t *
+host_distances(uint32_t *ret_nodes)
+{
+    struct topology topology;
+    uint32_t *rows;
+
+    if (topology_read(&topology) != GRANARY_OK || topology.count < 2) {
+        return NULL;
+    }
+    rows = calloc(topology.count * topology.count, sizeof *rows);
+    for (size_t i = 0; rows != NULL && i < topology.count * topology.count; i++) {
+        rows[i] = topology.nodes[i / topology.count].distances[i % topology.count];
+    }
+    *ret_nodes = (uint32_t)topology.count;
+    return rows;
+}
+
 struct manager_host
 host_of_machine(struct gr_instance *instance)
 {

@@ -331,6 +331,18 @@ server_run(struct server *server, int stop_fd)
 
 /* ---- beginning and end ---- */
 
+static void
+tell_distances(struct manager *manager)
+{
+    uint32_t nodes = 0;
+    uint32_t *rows = host_distances(&nodes);
+
+    if (rows != NULL) {
+        manager_set_distances(manager, nodes, rows);
+    }
+    free(rows);
+}
+
 granary_err
 server_create(const struct gr_instance *instance, const struct state_ops *state, const struct manager_options *options,
               struct server **ret_server)
@@ -354,6 +366,7 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
         err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     if (err == GRANARY_OK) {
+        tell_distances(server->manager);
         (void)snprintf(path, sizeof path, "%s/state.db", instance->runtime);
         err = keeper_open(&server->keeper, state, path);
     }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const char *log_room = "granary";
-static enum gr_log_level log_level = GR_LOG_INFO;
+static enum gr_log_level log_level = GR_LOG_WARN; /* in somebody else's program */
 /* What strangers do is a warning: however often they do it, the log stays readable and the disk free. */
 #define WARNINGS_A_SECOND 50u
 static _Atomic int64_t warning_second;
@@ -24,6 +24,7 @@ gr_log_init(const char *room)
     const char *wish = getenv("GRANARY_LOG");
 
     log_room = room;
+    log_level = GR_LOG_INFO;
     for (size_t i = 0; wish != NULL && i < sizeof level_names / sizeof level_names[0]; i++) {
         if (strcasecmp(wish, level_names[i]) == 0) {
             log_level = (enum gr_log_level)i;
