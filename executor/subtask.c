@@ -1,5 +1,6 @@
 #include "executor/subtask.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,6 +114,16 @@ collect_inputs(struct run *run)
 static granary_err
 inputs_failed(struct run *run, granary_err err, size_t failed)
 {
+    char why[1024];
+    granary_err cause;
+
+    (void)snprintf(why, sizeof why, "%s", granary_error_message());
+    if (err != GRANARY_EUNREACHABLE &&
+        granary_object_error(run->client, run->inputs[failed].id, &cause, NULL, 0) == GRANARY_OK) {
+        run->done->user_failed = true; /* it is there, as an error: to make it again is not for this graph */
+        return gr_fail(err, "an input has failed: %s", why);
+    }
+    (void)gr_fail(err, "%s", why);
     if (err == GRANARY_ECORRUPT) {
         (void)granary_object_delete(run->client, run->inputs[failed].id, 0);
         err = gr_fail(GRANARY_ENOENT, "an input is damaged and has to be made again");

@@ -308,6 +308,27 @@ cancel(struct worker *worker, uint64_t number)
     return GRANARY_OK;
 }
 
+/* Errors under the ids of results. What is there already stays: it was made before the rest failed. */
+static granary_err
+store_errors(granary_client *client, const Granary__ToExecutor *message)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_errors; i++) {
+        const Granary__ErrorObject *error = message->errors[i];
+        granary_id id;
+
+        if (error->id.len == sizeof id.bytes) {
+            memcpy(id.bytes, error->id.data, sizeof id.bytes);
+            if (granary_object_put_error(client, id, (granary_err)error->err, error->message) == GRANARY_EUNREACHABLE &&
+                !gr_client_is_over(client)) {
+                err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
+            }
+        }
+    }
+    return err;
+}
+
 static granary_err
 free_objects(struct worker *worker, const Granary__ToExecutor *message)
 {
@@ -316,6 +337,9 @@ free_objects(struct worker *worker, const Granary__ToExecutor *message)
 
     if (err == GRANARY_ENOENT) {
         return GRANARY_OK; /* they went with their session */
+    }
+    if (err == GRANARY_OK) {
+        err = store_errors(client, message);
     }
     for (size_t i = 0; err == GRANARY_OK && i < message->n_free; i++) {
         granary_id id;
@@ -386,7 +410,7 @@ handle(struct worker *worker, Granary__ToExecutor *message)
     for (size_t i = 0; err == GRANARY_OK && i < message->n_cancel; i++) {
         err = cancel(worker, message->cancel[i]);
     }
-    if (err == GRANARY_OK && message->n_free > 0) {
+    if (err == GRANARY_OK && message->n_free + message->n_errors > 0) {
         err = free_objects(worker, message);
         worker->freed = message->free_order;
         worker->freed_unsaid = true;

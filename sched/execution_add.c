@@ -199,6 +199,9 @@ add_inputs(struct execution_graph *graph, uint32_t number, const Granary__Subtas
             object->consumers_left++;
             subtask->missing += object->state != OBJECT_PRESENT;
             subtask->input_count++;
+            if (object->state == OBJECT_FAILED) {
+                subtask_doom(graph, number);
+            }
             if (object->state == OBJECT_FREED) {
                 object_enter(graph, object, OBJECT_MISSING);
                 resurrect(graph, position);
@@ -226,6 +229,9 @@ add_before(struct execution_graph *graph, uint32_t number, const uint64_t *after
             return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
         }
         subtask->missing += !before->passed;
+        if (before->state == SUBTASK_FAILED) {
+            subtask_doom(graph, number);
+        }
         subtask->before_count++;
     }
     return GRANARY_OK;

@@ -21,6 +21,13 @@ subtask_released(struct execution_graph *graph, uint32_t number)
     }
 }
 
+/* Nobody will read it any more. */
+static bool
+is_unwanted(const struct execution_graph *graph, const struct object *object)
+{
+    return graph->cancelled ? !(graph->keeps && object->keep) : object->consumers_left == 0 && !object->keep;
+}
+
 static void
 object_appears(struct execution_graph *graph, struct object *object, int32_t node)
 {
@@ -31,8 +38,22 @@ object_appears(struct execution_graph *graph, struct object *object, int32_t nod
             subtask_released(graph, graph->edges.items[edge].subtask);
         }
     }
-    if (graph->cancelled || (object->consumers_left == 0 && !object->keep)) {
+    if (is_unwanted(graph, object)) {
         object_free(graph, object);
+    }
+}
+
+/* A subtask needs its inputs no more. */
+static void
+inputs_read(struct execution_graph *graph, const struct subtask *subtask)
+{
+    for (uint32_t i = 0; i < subtask->input_count; i++) {
+        struct object *object = &graph->objects.items[graph->links.items[subtask->first_input + i]];
+
+        assert(object->consumers_left > 0);
+        if (--object->consumers_left == 0 && !object->keep && object->state == OBJECT_PRESENT) {
+            object_free(graph, object);
+        }
     }
 }
 
@@ -66,26 +87,19 @@ execution_graph_succeeded(struct execution_graph *graph, uint32_t number, int32_
             subtask_released(graph, graph->edges.items[edge].subtask);
         }
     }
-    for (uint32_t i = 0; i < subtask->input_count; i++) {
-        struct object *object = &graph->objects.items[graph->links.items[subtask->first_input + i]];
-
-        assert(object->consumers_left > 0);
-        if (--object->consumers_left == 0 && !object->keep && object->state == OBJECT_PRESENT) {
-            object_free(graph, object);
-        }
-    }
+    inputs_read(graph, subtask);
 }
 
-/* It may have sealed outputs before it failed, or before its executor died. */
+/* It may have sealed outputs before it failed, or before its executor died. keep: not those that are kept */
 static void
-outputs_free(struct execution_graph *graph, uint32_t number)
+outputs_free(struct execution_graph *graph, uint32_t number, bool keep)
 {
     const struct subtask *subtask = &graph->subtasks.items[number];
 
     for (uint32_t i = 0; i < subtask->output_count; i++) {
         struct object *object = &graph->objects.items[graph->links.items[subtask->first_output + i]];
 
-        if (object->state != OBJECT_FREED) {
+        if (object->state != OBJECT_FREED && !(keep && object->keep)) {
             object_free(graph, object);
         }
     }
@@ -96,14 +110,14 @@ static void
 subtask_cancelled(struct execution_graph *graph, uint32_t number)
 {
     subtask_enter(graph, number, SUBTASK_CANCELLED);
-    outputs_free(graph, number);
+    outputs_free(graph, number, graph->keeps);
 }
 
 void
 execution_graph_fail(struct execution_graph *graph, uint32_t number)
 {
     subtask_enter(graph, number, SUBTASK_FAILED);
-    outputs_free(graph, number);
+    outputs_free(graph, number, !graph->cancelled || graph->keeps);
 }
 
 void
@@ -206,10 +220,105 @@ execution_graph_lose(struct execution_graph *graph, uint32_t number, const Proto
                                          : gr_fail(GRANARY_ELOST, "its inputs were lost %u times", subtask->losses);
 }
 
+/* ---- failing for good ---- */
+
 void
-execution_graph_cancel(struct execution_graph *graph)
+subtask_doom(struct execution_graph *graph, uint32_t number)
+{
+    if (GROW(doomed, 1)) {
+        graph->doomed.items[graph->doomed.count++] = number;
+    }
+}
+
+static bool
+is_doomed(const struct execution_graph *graph, const struct subtask *subtask)
+{
+    bool doomed = false;
+
+    for (uint32_t i = 0; i < subtask->input_count && !doomed; i++) {
+        doomed = graph->objects.items[graph->links.items[subtask->first_input + i]].state == OBJECT_FAILED;
+    }
+    for (uint32_t i = 0; i < subtask->before_count && !doomed; i++) {
+        const struct subtask *before = &graph->subtasks.items[graph->links.items[subtask->first_before + i]];
+
+        doomed = before->state == SUBTASK_FAILED && !before->passed;
+    }
+    return doomed;
+}
+
+static void
+object_fails(struct execution_graph *graph, struct object *object)
+{
+    object_enter(graph, object, OBJECT_FAILED);
+    if (graph->failed_taken) {
+        graph->failed.count = 0;
+        graph->failed_taken = false;
+    }
+    if (object->keep && GROW(failed, 1)) {
+        graph->failed.items[graph->failed.count++] = object->id;
+    }
+    for (uint32_t edge = object->consumers; edge != NONE; edge = graph->edges.items[edge].next) {
+        subtask_doom(graph, graph->edges.items[edge].subtask);
+    }
+}
+
+static void
+subtask_fails(struct execution_graph *graph, uint32_t number)
+{
+    const struct subtask *subtask = &graph->subtasks.items[number];
+
+    subtask_enter(graph, number, SUBTASK_FAILED);
+    inputs_read(graph, subtask);
+    for (uint32_t i = 0; i < subtask->output_count; i++) {
+        struct object *object = &graph->objects.items[graph->links.items[subtask->first_output + i]];
+
+        if (object->state == OBJECT_MISSING) {
+            if (!object->keep && subtask->attempt > 0) {
+                object_free(graph, object); /* it may have been sealed before the rest failed */
+            }
+            object_fails(graph, object);
+        }
+    }
+    for (uint32_t edge = subtask->dependents; !subtask->passed && edge != NONE; edge = graph->edges.items[edge].next) {
+        subtask_doom(graph, graph->edges.items[edge].subtask);
+    }
+}
+
+bool
+execution_graph_give_up(struct execution_graph *graph, uint32_t number)
+{
+    uint64_t before = graph->counts.failed;
+
+    if (number != SUBTASK_NONE) {
+        subtask_fails(graph, number);
+    }
+    while (graph->doomed.count > 0) {
+        uint32_t next = graph->doomed.items[--graph->doomed.count];
+        const struct subtask *subtask = &graph->subtasks.items[next];
+
+        /* What runs fails by itself, and is looked at then. */
+        if (subtask->state == SUBTASK_WAITING && is_doomed(graph, subtask)) {
+            subtask_fails(graph, next);
+        }
+    }
+    return graph->counts.failed > before;
+}
+
+size_t
+execution_graph_failed(struct execution_graph *graph, const granary_id **ret_ids)
+{
+    size_t count = graph->failed_taken ? 0 : graph->failed.count;
+
+    *ret_ids = graph->failed.items;
+    graph->failed_taken = true;
+    return count;
+}
+
+void
+execution_graph_cancel(struct execution_graph *graph, bool keep)
 {
     graph->cancelled = true;
+    graph->keeps = keep;
     for (uint32_t i = 0; i < graph->subtasks.count; i++) {
         const struct subtask *subtask = &graph->subtasks.items[i];
         enum subtask_state state = (enum subtask_state)subtask->state;
@@ -219,7 +328,7 @@ execution_graph_cancel(struct execution_graph *graph)
         }
         /* What runs frees its outputs when it ends. What never ran has none. */
         if (state != SUBTASK_RUNNING && subtask->attempt > 0) {
-            outputs_free(graph, i);
+            outputs_free(graph, i, keep);
         }
     }
 }

@@ -6,8 +6,10 @@
 
 static const bool may_enter[SUBTASK_STATES][SUBTASK_STATES] = {
     /* from               to */
-    [SUBTASK_WAITING] = {[SUBTASK_READY] = true, [SUBTASK_RUNNING] = true, [SUBTASK_CANCELLED] = true},
-    [SUBTASK_READY] = {[SUBTASK_RUNNING] = true, [SUBTASK_WAITING] = true, [SUBTASK_CANCELLED] = true},
+    [SUBTASK_WAITING] =
+        {[SUBTASK_READY] = true, [SUBTASK_RUNNING] = true, [SUBTASK_FAILED] = true, [SUBTASK_CANCELLED] = true},
+    [SUBTASK_READY] =
+        {[SUBTASK_RUNNING] = true, [SUBTASK_WAITING] = true, [SUBTASK_FAILED] = true, [SUBTASK_CANCELLED] = true},
     [SUBTASK_RUNNING] = {[SUBTASK_SUCCEEDED] = true,
                          [SUBTASK_READY] = true,
                          [SUBTASK_WAITING] = true,
@@ -76,6 +78,8 @@ execution_graph_destroy(struct execution_graph *graph)
     free(graph->classes.items);
     free(graph->again.items);
     free(graph->freed.items);
+    free(graph->failed.items);
+    free(graph->doomed.items);
     free(graph->table);
     free(graph);
 }
@@ -155,6 +159,8 @@ counter_of(struct execution_graph *graph, enum subtask_state state)
         return &graph->counts.parked;
     case SUBTASK_SUCCEEDED:
         return &graph->counts.succeeded;
+    case SUBTASK_FAILED:
+        return &graph->counts.failed;
     default:
         return NULL;
     }
@@ -263,6 +269,10 @@ object_enter(struct execution_graph *graph, struct object *object, enum object_s
 void
 object_free(struct execution_graph *graph, struct object *object)
 {
+    if (object->state == OBJECT_PRESENT) {
+        graph->counts.freed_objects++;
+        graph->counts.freed_bytes += object->bytes;
+    }
     object_enter(graph, object, OBJECT_FREED);
     if (graph->freed_taken) {
         graph->freed.count = 0;
@@ -288,6 +298,9 @@ subtask_settle(struct execution_graph *graph, uint32_t number)
         subtask->missing += !graph->subtasks.items[graph->links.items[subtask->first_before + i]].passed;
     }
     subtask_enter(graph, number, subtask->missing == 0 ? SUBTASK_READY : SUBTASK_WAITING);
+    if (subtask->missing > 0 && graph->counts.failed > 0) {
+        subtask_doom(graph, number);
+    }
 }
 
 void
@@ -298,8 +311,16 @@ resurrect(struct execution_graph *graph, uint32_t object)
         graph->again.items[graph->again.count++] = object;
     }
     while (graph->again.count > 0) {
-        uint32_t number = graph->objects.items[graph->again.items[--graph->again.count]].producer;
+        struct object *needed = &graph->objects.items[graph->again.items[--graph->again.count]];
+        uint32_t number = needed->producer;
         const struct subtask *producer = &graph->subtasks.items[number];
+
+        if (producer->state == SUBTASK_FAILED) { /* it made one output and failed at another, say */
+            object_enter(graph, needed, OBJECT_FAILED);
+            for (uint32_t edge = needed->consumers; edge != NONE; edge = graph->edges.items[edge].next) {
+                subtask_doom(graph, graph->edges.items[edge].subtask);
+            }
+        }
 
         if (producer->state != SUBTASK_SUCCEEDED) {
             continue; /* under way already */
@@ -396,6 +417,23 @@ uint64_t
 execution_graph_digest(const struct execution_graph *graph)
 {
     return graph->digest;
+}
+
+bool
+execution_graph_object_failed(const struct execution_graph *graph, granary_id id)
+{
+    uint32_t position = object_find(graph, id);
+
+    return position != NONE && graph->objects.items[position].state == OBJECT_FAILED;
+}
+
+bool
+execution_graph_object_lacks(const struct execution_graph *graph, granary_id id)
+{
+    uint32_t position = object_find(graph, id);
+
+    return position != NONE && graph->objects.items[position].state != OBJECT_FAILED &&
+           graph->objects.items[position].state != OBJECT_PRESENT;
 }
 
 bool

@@ -6,17 +6,18 @@
  * Life of a subtask
  *
  *   state      entered by                              next
- *   WAITING    add, lose, requeue: an input is missing READY, RUNNING (behind what it waits for), CANCELLED
- *   READY      its last input came                     RUNNING, WAITING (an input was lost), CANCELLED
- *   RUNNING    take, take_follower, claim                  SUCCEEDED, READY, WAITING, PARKED, FAILED, CANCELLED
+ *   WAITING    add, lose, requeue: an input is missing READY, RUNNING (behind what it waits for), FAILED, CANCELLED
+ *   READY      its last input came                     RUNNING, WAITING (an input was lost), FAILED, CANCELLED
+ *   RUNNING    take, take_follower, claim              SUCCEEDED, READY, WAITING, PARKED, FAILED, CANCELLED
  *   PARKED     park: there was no room for its output  READY, WAITING, CANCELLED
  *   SUCCEEDED  succeed                                 WAITING, READY (an output was lost and is needed)
- *   FAILED     fail                                    -
+ *   FAILED     fail, give_up: it, or what it needs     -
  *   CANCELLED  cancel                                  -
  *
- * Life of an object: MISSING until its producer succeeds, then PRESENT; FREED when its last consumer has succeeded,
- * unless it is kept. A lost object is MISSING again and its producer runs again, and so do the producers of what that
- * needs. An object that was there before the graph is PRESENT and kept from the beginning; lost, it is an error.
+ * Life of an object: MISSING until its producer succeeds, then PRESENT, or fails for good, then FAILED; FREED when its
+ * last consumer has succeeded or failed, unless it is kept. A lost object is MISSING again and its producer runs again,
+ * and so do the producers of what that needs. An object that was there before the graph is PRESENT and kept from the
+ * beginning; lost, it is an error.
  */
 #ifndef SCHED_EXECUTION_GRAPH_H
 #define SCHED_EXECUTION_GRAPH_H
@@ -107,8 +108,9 @@ struct subtask *execution_graph_subtask(struct execution_graph *graph, uint32_t 
 struct user_code *execution_graph_user_code(struct execution_graph *graph, uint32_t number);
 
 struct execution_graph_counts {
-    uint64_t total, ready, running, parked, succeeded;
-    uint64_t retries; /* runs that ended otherwise than in success or failure */
+    uint64_t total, ready, running, parked, succeeded, failed;
+    uint64_t retries;                    /* runs that ended otherwise than in success or failure */
+    uint64_t freed_objects, freed_bytes; /* of those that were there */
     uint64_t roots_ready, roots_running;
     uint64_t live_bytes; /* of objects that are there and go when they have been read */
 };
@@ -156,8 +158,18 @@ granary_err execution_graph_lose(struct execution_graph *graph, uint32_t number,
 /* An object is found to be gone: as lose. false: there is no such place. */
 bool execution_graph_vanish(struct execution_graph *graph, uint32_t position);
 
-/* Nothing more starts, and every object is freed, those of subtasks still running when they end. */
-void execution_graph_cancel(struct execution_graph *graph);
+/*
+ * A subtask that is not done fails for good, and with it everything that needs what it makes; the rest runs on. To be
+ * called again, with SUBTASK_NONE, when something has changed: what was under way then may have met a failed input.
+ * Returns whether any failed.
+ */
+bool execution_graph_give_up(struct execution_graph *graph, uint32_t number);
+/* Ids of kept objects that failed since the last call: *ret_ids is valid until the next event. */
+size_t execution_graph_failed(struct execution_graph *graph, const granary_id **ret_ids);
+
+/* Nothing more starts, and every object is freed, those of subtasks still running when they end. keep: but for the kept
+ * ones that are there, or will be when what runs has succeeded. */
+void execution_graph_cancel(struct execution_graph *graph, bool keep);
 
 /* Nothing runs, waits or is parked. */
 bool execution_graph_idle(const struct execution_graph *graph);
@@ -180,6 +192,9 @@ uint32_t execution_graph_position(const struct execution_graph *graph, ProtobufC
 /* Of all subtasks there are: the same subtasks in the same order give the same. */
 uint64_t execution_graph_digest(const struct execution_graph *graph);
 
+/* Whether it has failed for good; whether it is neither there nor has failed. An unknown one is neither. */
+bool execution_graph_object_failed(const struct execution_graph *graph, granary_id id);
+bool execution_graph_object_lacks(const struct execution_graph *graph, granary_id id);
 /* Rows and bytes of a present object. false: it is not there */
 bool execution_graph_object(const struct execution_graph *graph, granary_id id, int64_t *ret_rows, uint64_t *ret_bytes);
 

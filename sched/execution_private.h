@@ -9,7 +9,7 @@
 
 #define NONE UINT32_MAX
 
-enum object_state { OBJECT_MISSING, OBJECT_PRESENT, OBJECT_FREED };
+enum object_state { OBJECT_MISSING, OBJECT_PRESENT, OBJECT_FREED, OBJECT_FAILED };
 
 struct object {
     granary_id id;
@@ -56,7 +56,9 @@ struct execution_graph {
     VECTOR(struct ready_class) classes;
     VECTOR(uint32_t) again; /* work list of resurrect() */
     VECTOR(granary_id) freed;
-    uint32_t *table; /* id -> object, open addressing */
+    VECTOR(granary_id) failed;
+    VECTOR(uint32_t) doomed; /* subtasks that may have met an input that failed */
+    uint32_t *table;         /* id -> object, open addressing */
     uint32_t table_size;
     struct block *blocks; /* packed subtasks */
     size_t block_left;
@@ -65,8 +67,9 @@ struct execution_graph {
     uint64_t waiting;
     uint64_t *watched; /* running ones with user code, of several graphs; NULL: nobody counts */
     uint64_t digest;
-    bool freed_taken;
+    bool freed_taken, failed_taken;
     bool cancelled;
+    bool keeps; /* cancelled, but for kept objects */
     bool failed_memory;
 };
 
@@ -101,6 +104,8 @@ void object_enter(struct execution_graph *graph, struct object *object, enum obj
 uint32_t object_find(const struct execution_graph *graph, granary_id id); /* NONE: there is none */
 uint32_t object_add(struct execution_graph *graph, granary_id id, uint32_t producer, bool keep); /* NONE: no memory */
 void object_free(struct execution_graph *graph, struct object *object);
+/* The subtask waits for something that has failed: to be looked at by execution_graph_give_up(). */
+void subtask_doom(struct execution_graph *graph, uint32_t number);
 /* The object is needed and not there: its producer, if done, runs again, and so on for what that needs. */
 void resurrect(struct execution_graph *graph, uint32_t object);
 

@@ -314,16 +314,14 @@ watch_all(struct links *links, int64_t now_ns)
             continue;
         }
         if (watch_read(links->instance->runtime, link->pid, link->start_time, &page)) {
-            if (page.subtask == 0) {
-                continue; /* idle, or between two */
-            }
+            seen.idle = page.subtask == 0;
             seen.subtask = page.subtask;
             seen.attempt = page.attempt;
-            seen.running_ns = now_ns - page.since_ns;
+            seen.running_ns = seen.idle ? -1 : now_ns - page.since_ns;
             seen.waits_for = page.waits_for;
             seen.waits_since_ns = page.waits_since_ns;
         }
-        seen.private_bytes = watch_private_bytes(link->pid);
+        seen.private_bytes = seen.idle ? 0 : watch_private_bytes(link->pid);
         manager_watch(links->manager, link->number, &seen, now_ns);
     }
 }

@@ -16,10 +16,12 @@ enum {
     TO_EPOCH = 8,
     TO_ACKNOWLEDGED = 9,
     TO_EXPORTS = 10,
+    TO_ERRORS = 12,
     TO_POOL = 13,
     TO_REPLACE = 14,
     TO_FREE_ORDER = 15
 };
+enum { ERROR_ID = 1, ERROR_ERR = 2, ERROR_MESSAGE = 3 };
 enum { SUBTASK_NUMBER = 1, SUBTASK_ATTEMPT = 2 };
 enum { REPLY_SEQ = 2 };
 
@@ -88,6 +90,20 @@ void
 pack_free(struct gr_buf *message, granary_id id)
 {
     pack_bytes(message, TO_FREE, id.bytes, sizeof id.bytes);
+}
+
+void
+pack_error(struct gr_buf *message, granary_id id, granary_err err, const char *text)
+{
+    struct gr_buf error = {0};
+
+    pack_bytes(&error, ERROR_ID, id.bytes, sizeof id.bytes);
+    pack_varint(&error, ERROR_ERR, err < 0 ? ((uint64_t) - (int64_t)err << 1) - 1 : (uint64_t)err << 1); /* zigzag */
+    pack_bytes(&error, ERROR_MESSAGE, text, strlen(text));
+    if (gr_buf_ok(&error)) {
+        pack_bytes(message, TO_ERRORS, error.bytes, error.size);
+    }
+    gr_buf_free(&error);
 }
 
 void

@@ -83,6 +83,7 @@ subtask_orphaned(void *context, uint64_t wire_number, bool first)
     const struct verdict *verdict = &orphaning->executor.verdict;
 
     (void)first;
+    receipt_note(graph, verdict->killed && wire_number == orphaning->culprit);
     if (wire_number == orphaning->culprit) {
         record_lost(manager, graph, number, &orphaning->executor);
     }

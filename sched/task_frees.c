@@ -54,6 +54,7 @@ order_create(struct manager *manager, struct session *session)
         return;
     }
     order->number = ++manager->last_free_order;
+    session->last_order = order->number;
     order->session = session;
     order->frees = session->frees;
     session->frees = (struct gr_buf){0};

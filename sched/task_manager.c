@@ -57,6 +57,9 @@ plan_destroy(struct task_graph *graph)
     for (size_t i = 0; i < graph->target_count; i++) {
         free(graph->targets[i].name);
         free(graph->targets[i].packed);
+        if (graph->targets[i].result != NULL) {
+            granary__result__free_unpacked(graph->targets[i].result, NULL);
+        }
     }
     free(graph->targets);
     graph->targets = NULL;
@@ -82,6 +85,7 @@ graph_destroy(struct task_graph *graph)
     free(graph->kept);
     free(graph->poisons);
     free(graph->message);
+    free(graph->failed_message);
     free(graph);
 }
 
@@ -223,6 +227,7 @@ graph_create(struct manager *manager, const char *key, const char *session, uint
     (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", key);
     graph->state = GRANARY_GRAPH_RUNNING;
     graph->kill_ns = INT64_MAX;
+    graph->receipt = (Granary__Receipt)GRANARY__RECEIPT__INIT;
     graph_link(manager, graph, serial);
     return graph;
 }
@@ -241,49 +246,7 @@ graph_drop(struct manager *manager, struct task_graph *graph)
     graph_destroy(graph);
 }
 
-/* ---- waiting ---- */
-
-bool
-waiter_add(struct manager *manager, struct waiter waiter)
-{
-    if (manager->waiter_count == manager->waiter_room) {
-        size_t room = manager->waiter_room * 2 + 16;
-        struct waiter *grown = reallocarray(manager->waiters, room, sizeof *grown);
-
-        if (grown == NULL) {
-            return false;
-        }
-        manager->waiters = grown;
-        manager->waiter_room = room;
-    }
-    manager->waiters[manager->waiter_count++] = waiter;
-    return true;
-}
-
-/* Answer those who wait for this graph to end, or to be gone. */
-static void
-waiters_answer(struct manager *manager, const struct task_graph *graph, bool gone)
-{
-    char text[128];
-
-    for (size_t i = 0; i < manager->waiter_count;) {
-        const struct waiter waiter = manager->waiters[i];
-
-        if (waiter.serial != graph->serial || (waiter.deletes && !gone)) {
-            i++;
-            continue;
-        }
-        manager->waiters[i] = manager->waiters[--manager->waiter_count];
-        if (waiter.deletes) {
-            reply_ok(manager, waiter.ticket);
-        } else if (gone && graph->state == GRANARY_GRAPH_RUNNING) {
-            (void)snprintf(text, sizeof text, "graph '%s': deleted", graph->key);
-            reply_error(manager, waiter.ticket, GRANARY_ECANCELLED, text);
-        } else {
-            reply_status(manager, waiter.ticket, graph, GRANARY_OK);
-        }
-    }
-}
+/* ---- time ---- */
 
 void
 manager_set_unix_offset(struct manager *manager, int64_t unix_offset_ns)
@@ -300,10 +263,7 @@ manager_deadline(const struct manager *manager)
 
     deadline = pool_ns < deadline ? pool_ns : deadline;
     deadline = info < deadline ? info : deadline;
-    for (size_t i = 0; i < manager->waiter_count; i++) {
-        deadline = manager->waiters[i].deadline_ns < deadline ? manager->waiters[i].deadline_ns : deadline;
-    }
-    return deadline;
+    return waiters_deadline_ns(manager) < deadline ? waiters_deadline_ns(manager) : deadline;
 }
 
 void
@@ -313,16 +273,7 @@ manager_expire(struct manager *manager, int64_t now_ns)
     deadline_expire(manager);
     info_expire(manager, now_ns);
     pool_expire(manager, now_ns);
-    for (size_t i = 0; i < manager->waiter_count;) {
-        const struct waiter waiter = manager->waiters[i];
-
-        if (waiter.deadline_ns > now_ns) {
-            i++;
-            continue;
-        }
-        manager->waiters[i] = manager->waiters[--manager->waiter_count];
-        reply_status(manager, waiter.ticket, manager->by_serial[waiter.serial], GRANARY_ETIMEDOUT);
-    }
+    waiters_expire(manager, now_ns);
 }
 
 /* ---- the end of a graph ---- */
@@ -369,41 +320,35 @@ static bool
 target_settle(struct task_graph *graph, size_t position)
 {
     struct target *target = &graph->targets[position];
-    Granary__Result *result = NULL;
-    bool good;
+    Granary__Result *result = target_known(graph, target);
 
-    if (gr_plan_target_result(graph->plan, position, &result) != GRANARY_OK) {
-        return false;
+    if (result == NULL) {
+        return graph->state == GRANARY_GRAPH_FAILED; /* it failed before that was known */
     }
     if (result->n_chunks == 0) {
-        granary__result__free_unpacked(result, NULL);
         return true;
     }
-    for (size_t i = 0; i < result->n_chunks; i++) {
-        Granary__Chunk *chunk = result->chunks[i];
-        granary_id id = {{0}};
-
-        if (chunk->id.len == sizeof id.bytes) {
-            memcpy(id.bytes, chunk->id.data, sizeof id.bytes);
-            (void)execution_graph_object(graph->execution, id, &chunk->rows, &chunk->bytes);
-        }
-    }
+    result_fill(graph, result, 0, result->n_chunks);
     target->packed_size = granary__result__get_packed_size(result);
     target->packed = malloc(target->packed_size + 1);
-    good = target->packed != NULL && graph_kept_add(graph, result);
-    if (good) {
-        (void)granary__result__pack(result, target->packed);
+    if (target->packed == NULL || !graph_kept_add(graph, result)) {
+        return false;
     }
-    granary__result__free_unpacked(result, NULL);
-    return good;
+    (void)granary__result__pack(result, target->packed);
+    return true;
 }
 
 void
 graph_release(struct manager *manager, struct task_graph *graph)
 {
     if (graph->execution != NULL && graph->state != GRANARY_GRAPH_RUNNING && execution_graph_idle(graph->execution)) {
+        if (graph->state == GRANARY_GRAPH_FAILED && !graph->deleting) {
+            errors_of_missing(graph);
+        }
         frees_collect(manager, graph);
         graph->counts = *execution_graph_counts(graph->execution);
+        receipt_settle(graph);
+        graph->frees_after = manager->last_free_order;
         past_keep(manager, graph, graph->execution);
         graph->execution = NULL;
         manager->stopping--;
@@ -448,15 +393,19 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
     graph_sleep(manager, graph);
     deadline_clear(manager, graph);
     manager->stopping += graph->execution != NULL;
-    for (size_t i = 0; state == GRANARY_GRAPH_SUCCEEDED && i < graph->target_count; i++) {
+    for (size_t i = 0; state != GRANARY_GRAPH_CANCELLED && graph->execution != NULL && i < graph->target_count; i++) {
         if (!target_settle(graph, i)) {
             graph->state = GRANARY_GRAPH_FAILED;
             graph->err = GRANARY_ENOMEM;
         }
     }
+    if (graph->execution != NULL) {
+        graph->was = *execution_graph_counts(graph->execution);
+        graph->receipt.dropped = graph->was.total - graph->was.succeeded - graph->was.failed - graph->was.running;
+    }
     if (graph->state != GRANARY_GRAPH_SUCCEEDED && graph->execution != NULL) {
         manager->parked -= execution_graph_counts(graph->execution)->parked;
-        execution_graph_cancel(graph->execution);
+        execution_graph_cancel(graph->execution, graph->state == GRANARY_GRAPH_FAILED);
         frees_collect(manager, graph);
         reservations_of_graph(manager->reservations, graph->serial, cancel_running, manager);
     }
@@ -555,6 +504,7 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
                                       .memory_bytes = submit->memory_bytes};
     granary_err err = GRANARY_OK;
 
+    graph->keep_going = submit->keep_going;
     submit->graph = NULL;
     deadline_set(manager, graph, submit->deadline_ms);
     err = order_attach(manager, graph, submit->priority);
@@ -588,7 +538,15 @@ graph_check_end(struct manager *manager, struct task_graph *graph)
     if (graph->state != GRANARY_GRAPH_RUNNING || !execution_graph_idle(graph->execution)) {
         return;
     }
-    if (gr_plan_complete(graph->plan)) {
+    if (execution_graph_counts(graph->execution)->failed > 0) { /* it kept going */
+        char text[512];
+
+        (void)snprintf(text, sizeof text, "%llu of %llu subtasks failed: %s",
+                       (unsigned long long)execution_graph_counts(graph->execution)->failed,
+                       (unsigned long long)execution_graph_counts(graph->execution)->total,
+                       graph->failed_message != NULL ? graph->failed_message : "");
+        graph_end(manager, graph, GRANARY_GRAPH_FAILED, graph->failed_err, text);
+    } else if (gr_plan_complete(graph->plan)) {
         graph_end(manager, graph, GRANARY_GRAPH_SUCCEEDED, GRANARY_OK, NULL);
     } else {
         graph_end(manager, graph, GRANARY_GRAPH_FAILED, GRANARY_EFAILED,

@@ -80,6 +80,7 @@ struct manager_seen {
     uint64_t private_bytes; /* memory of the process alone; 0: unknown */
     granary_id waits_for;   /* the object user code waits for; zero: it does not */
     int64_t waits_since_ns;
+    bool idle; /* it says that nothing is: what it was given has not begun, or its report is on the way */
 };
 void manager_watch(struct manager *manager, uint32_t executor, const struct manager_seen *seen, int64_t now_ns);
 /* All were told of: waits of user code that can never end are ended. */

@@ -35,6 +35,13 @@ fail_graph(struct manager *manager, struct task_graph *graph, uint32_t number, c
         message = granary_error_message();
     }
     free(name);
+    if (graph->keep_going) {
+        char text[4096];
+
+        (void)snprintf(text, sizeof text, "%s", message);
+        subtask_given_up(manager, graph, number, err, text);
+        return;
+    }
     if (subtask->state == SUBTASK_RUNNING) {
         execution_graph_fail(graph->execution, number);
     }
@@ -87,6 +94,8 @@ subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t nu
     if (execution_graph_counts(graph->execution)->ready > 0) {
         graph_wake(manager, graph);
     }
+    give_up_doomed(manager, graph);
+    waiters_answer_chunks(manager, graph);
     graph_check_end(manager, graph);
 }
 
@@ -101,6 +110,7 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
     executor->done += err == GRANARY_OK;
     executor->failures += err != GRANARY_OK;
     record_done(manager, graph, number, executor, done, err);
+    receipt_note(graph, false);
     info_changed(manager, INFO_WORK);
     if (err == GRANARY_OK) {
         subtask_succeeded(manager, graph, number, done, executor->node);

@@ -31,8 +31,9 @@ struct poison {
 
 struct target {
     char *name;
-    uint8_t *packed; /* Result, once the graph has succeeded */
+    uint8_t *packed; /* Result, once the graph has ended, unless it was stopped */
     size_t packed_size;
+    Granary__Result *result; /* while it runs: what is known of it; NULL: not asked for, or not known */
 };
 
 struct session {
@@ -46,6 +47,7 @@ struct session {
     struct gr_buf frees; /* fields `free` of a ToExecutor, packed */
     uint32_t graphs;     /* of this session, ended ones included */
     uint32_t orders;     /* free_orders that name it */
+    uint64_t last_order; /* number of its last one */
     uint64_t serial;     /* the how many-th one of the manager's, from 1 */
     int64_t ended_ns;    /* when a graph of it ended last */
     uint64_t used_ns;    /* time of executors it has had */
@@ -91,18 +93,35 @@ struct task_graph {
     struct execution_graph_counts counts; /* when execution is gone */
     struct poison *poisons;
     size_t poison_count;
-    int64_t kill_ns; /* it has ended: executors that still run it are killed then */
+    bool keep_going;
+    granary_err failed_err; /* it keeps going: how the first subtask failed */
+    char *failed_message;
+    int64_t kill_ns;                   /* it has ended: executors that still run it are killed then */
+    Granary__Receipt receipt;          /* what its end gave back so far */
+    struct execution_graph_counts was; /* when it ended */
+    uint64_t frees_after;              /* what it left is in an order behind this one ... */
+    uint64_t frees_until;              /* ... and not behind this one; 0: not given yet */
+    uint32_t chunk_waiters;            /* who wait for chunks of its targets */
     struct target *targets;
     size_t target_count;
     granary_id *kept; /* objects of the targets */
     size_t kept_count;
 };
 
-/* A request that is answered later. */
+/* A request that is answered later: when the graph ... */
+enum waits_for {
+    WAITS_END,     /* has ended */
+    WAITS_GONE,    /* is deleted */
+    WAITS_STOPPED, /* has ended, nothing of it runs, and its memory is back */
+    WAITS_CHUNK,   /* has made a chunk of a target, or never will */
+};
 struct waiter {
+    enum waits_for what;
     uint64_t ticket;
     uint32_t serial;
-    bool deletes; /* answered when the graph is gone, else when it has ended */
+    uint32_t target; /* CHUNK: which */
+    uint64_t cursor;
+    uint32_t limit;
     int64_t deadline_ns;
 };
 
@@ -226,7 +245,6 @@ void graph_end(struct manager *manager, struct task_graph *graph, granary_graph_
 void graph_delete(struct manager *manager, struct task_graph *graph);
 void graph_drop(struct manager *manager, struct task_graph *graph);    /* forget it without a word to anybody */
 void graph_release(struct manager *manager, struct task_graph *graph); /* when nothing of it runs any more */
-bool waiter_add(struct manager *manager, struct waiter waiter);
 /* A running graph of that key, known to the manager; NULL: out of memory, or another graph has the serial. */
 struct task_graph *graph_create(struct manager *manager, const char *key, const char *session, uint32_t serial);
 /* Make it one of the serials there are. false: it is taken, or there is no memory */
@@ -236,7 +254,7 @@ void graph_unplan(struct manager *manager, struct task_graph *graph); /* as if i
 granary_err graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *submit);
 /* Take the subtasks the planner can make by now. Errors: the planner's; the graph is then to be failed */
 granary_err graph_advance(struct manager *manager, struct task_graph *graph);
-/* End it if everything is done. */
+/* It may have ended, or failed: what follows when everything is done. */
 void graph_check_end(struct manager *manager, struct task_graph *graph);
 /* Note the objects of a result, to delete them with the graph. false: out of memory */
 bool graph_kept_add(struct task_graph *graph, const Granary__Result *result);
@@ -325,6 +343,50 @@ void subtask_says(const struct subtask *subtask, struct gr_buf *ret_node, struct
 /* A subtask's number; SUBTASK_NONE: it is none of the graph's. */
 uint32_t subtask_number(const struct task_graph *graph, const char *text);
 
+/* task_wait.c */
+/* false: out of memory, and the request is answered so. */
+bool waiter_add(struct manager *manager, struct waiter waiter);
+/* When a wait that begins now ends. timeout_ms: -1 for ever */
+int64_t waiter_deadline_ns(int64_t timeout_ms, int64_t now_ns);
+/* Answer those who wait for this graph to end, or to be gone. */
+void waiters_answer(struct manager *manager, struct task_graph *graph, bool gone);
+/* Something has become of its subtasks: answer those who wait for a chunk that is there now. */
+void waiters_answer_chunks(struct manager *manager, struct task_graph *graph);
+void waiters_expire(struct manager *manager, int64_t now_ns);
+int64_t waiters_deadline_ns(const struct manager *manager);
+
+/* task_cancel.c */
+void request_stop(struct manager *manager, uint64_t ticket, struct task_graph *graph, const Granary__GraphRef *ref,
+                  int64_t now_ns);
+void request_delete(struct manager *manager, uint64_t ticket, struct task_graph *graph, int64_t now_ns);
+/* End it if it runs. how: "stopped", "deleted" */
+void graph_stop(struct manager *manager, struct task_graph *graph, const char *how);
+/* One of its subtasks ended; it matters when the graph had. */
+void receipt_note(struct task_graph *graph, bool killed);
+/* What was freed since it ended. */
+void receipt_settle(struct task_graph *graph);
+/* Whether nothing of it runs and what it left is freed. */
+bool is_stopped(const struct manager *manager, struct task_graph *graph);
+
+/* task_errors.c */
+/* The graph keeps going: the subtask has failed for good, and so has what needs it. */
+void subtask_given_up(struct manager *manager, struct task_graph *graph, uint32_t number, granary_err err,
+                      const char *message);
+/* Something has changed: what meets a failed input now fails, too. */
+void give_up_doomed(struct manager *manager, struct task_graph *graph);
+/* It has failed and nothing of it runs: errors under the ids of what its targets lack. */
+void errors_of_missing(struct task_graph *graph);
+
+/* task_results.c */
+void request_result(struct manager *manager, uint64_t ticket, struct task_graph *graph, const Granary__GraphRef *ref,
+                    int64_t now_ns);
+/* Answer a request for chunks if it can be answered by now. */
+bool chunks_reply(struct manager *manager, struct task_graph *graph, const struct waiter *waiter);
+/* What is known of a target of a graph that runs: it belongs to the target. NULL: nothing yet, or out of memory */
+Granary__Result *target_known(struct task_graph *graph, struct target *target);
+/* Fill in what is there of the chunks from `first` on. */
+void result_fill(const struct task_graph *graph, Granary__Result *result, size_t first, size_t count);
+
 /* task_outcome.c */
 /* The graph fails because of a subtask. node: as the executor named it, or "". */
 void fail_graph(struct manager *manager, struct task_graph *graph, uint32_t number, const char *node, granary_err err,
@@ -386,7 +448,9 @@ void reply_accepted(struct manager *manager, uint64_t ticket, const char *key, b
 void reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *graph, granary_err err);
 void reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph *graph);
 void reply_why(struct manager *manager, uint64_t ticket, const char *subject);
-void reply_result(struct manager *manager, uint64_t ticket, const struct task_graph *graph, const char *target);
+void reply_chunks(struct manager *manager, uint64_t ticket, const struct task_graph *graph, Granary__Result *result,
+                  uint64_t cursor, uint64_t limit);
+void reply_with_receipt(struct manager *manager, uint64_t ticket, Granary__Receipt *receipt);
 void reply_cluster(struct manager *manager, uint64_t ticket);
 void graph_status(const struct task_graph *graph, Granary__GraphStatus *ret_status); /* strings are borrowed */
 double graph_progress(struct task_graph *graph);                                     /* 0 to 1, never falls */

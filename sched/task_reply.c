@@ -166,6 +166,7 @@ graph_status(const struct task_graph *graph, Granary__GraphStatus *ret_status)
     ret_status->subtasks_total = counts->total;
     ret_status->subtasks_done = counts->succeeded;
     ret_status->retries = counts->retries;
+    ret_status->subtasks_failed = counts->failed;
     ret_status->err = graph->err;
     ret_status->ended_ms = graph->ended_ms;
     if (graph->message != NULL) {
@@ -254,33 +255,33 @@ reply_why(struct manager *manager, uint64_t ticket, const char *subject)
 }
 
 void
-reply_result(struct manager *manager, uint64_t ticket, const struct task_graph *graph, const char *target)
+reply_chunks(struct manager *manager, uint64_t ticket, const struct task_graph *graph, Granary__Result *result,
+             uint64_t cursor, uint64_t limit)
 {
     Granary__Reply answer = GRANARY__REPLY__INIT;
-    const struct target *found = NULL;
-    granary_err err = GRANARY_OK;
+    Granary__Result part = *result;
+    uint64_t first = cursor < result->n_chunks ? cursor : result->n_chunks;
+    uint64_t left = result->n_chunks - first;
 
-    for (size_t i = 0; i < graph->target_count; i++) {
-        found = strcmp(graph->targets[i].name, target) == 0 ? &graph->targets[i] : found;
-    }
-    if (graph->state != GRANARY_GRAPH_SUCCEEDED) {
-        err = gr_fail(GRANARY_ESTATE, "graph '%s': %s, so it has no results", graph->key,
-                      graph->state == GRANARY_GRAPH_RUNNING  ? "it still runs"
-                      : graph->state == GRANARY_GRAPH_FAILED ? "it has failed"
-                                                             : "it was stopped");
-    } else if (found == NULL) {
-        err = gr_fail(GRANARY_ENOENT, "graph '%s': no target '%s'", graph->key, target);
-    } else if (found->packed == NULL) {
-        err = gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' yields nothing", graph->key, target);
-    } else {
-        answer.result = granary__result__unpack(NULL, found->packed_size, found->packed);
-        err = answer.result != NULL ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
-    }
-    if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
-    } else {
-        (void)reply(manager, ticket, &answer);
-        granary__result__free_unpacked(answer.result, NULL);
+    part.chunks = result->chunks + first;
+    part.n_chunks = left < limit ? left : limit;
+    part.cursor = first;
+    part.count = result->n_chunks;
+    part.complete = graph->state != GRANARY_GRAPH_RUNNING;
+    answer.result = &part;
+    (void)reply(manager, ticket, &answer);
+}
+
+void
+reply_with_receipt(struct manager *manager, uint64_t ticket, Granary__Receipt *receipt)
+{
+    Granary__Reply answer = GRANARY__REPLY__INIT;
+    struct action *action;
+
+    answer.receipt = receipt;
+    action = reply(manager, ticket, &answer);
+    if (action != NULL) {
+        action->when_durable = true;
     }
 }
 

@@ -72,21 +72,15 @@ static void
 request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *graph, int64_t timeout_ms,
              int64_t now_ns)
 {
-    struct waiter waiter = {.ticket = ticket, .serial = graph->serial, .deadline_ns = INT64_MAX};
-
     if (graph->state != GRANARY_GRAPH_RUNNING) {
         reply_status(manager, ticket, graph, GRANARY_OK);
-        return;
-    }
-    if (timeout_ms == 0) {
+    } else if (timeout_ms == 0) {
         reply_status(manager, ticket, graph, GRANARY_ETIMEDOUT);
-        return;
-    }
-    if (timeout_ms > 0 && timeout_ms < INT64_MAX / 4000000) {
-        waiter.deadline_ns = now_ns + timeout_ms * 1000000;
-    }
-    if (!waiter_add(manager, waiter)) {
-        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+    } else {
+        (void)waiter_add(manager, (struct waiter){.what = WAITS_END,
+                                                  .ticket = ticket,
+                                                  .serial = graph->serial,
+                                                  .deadline_ns = waiter_deadline_ns(timeout_ms, now_ns)});
     }
 }
 
@@ -178,38 +172,6 @@ manager_reject(struct manager *manager, const char *key)
 
 /* ---- requests ---- */
 
-static void
-request_delete(struct manager *manager, uint64_t ticket, struct task_graph *graph)
-{
-    char text[GRANARY_KEY_MAX + 32];
-
-    if (!waiter_add(
-            manager,
-            (struct waiter){.ticket = ticket, .serial = graph->serial, .deletes = true, .deadline_ns = INT64_MAX})) {
-        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
-        return;
-    }
-    if (graph->state == GRANARY_GRAPH_RUNNING) {
-        (void)snprintf(text, sizeof text, "graph '%s': deleted", graph->key);
-        graph_end(manager, graph, GRANARY_GRAPH_CANCELLED, GRANARY_ECANCELLED, text);
-    }
-    if (!graph->deleting) {
-        graph_delete(manager, graph);
-    }
-}
-
-static void
-request_stop(struct manager *manager, uint64_t ticket, struct task_graph *graph)
-{
-    char text[GRANARY_KEY_MAX + 32];
-
-    if (graph->state == GRANARY_GRAPH_RUNNING) {
-        (void)snprintf(text, sizeof text, "graph '%s': stopped", graph->key);
-        graph_end(manager, graph, GRANARY_GRAPH_CANCELLED, GRANARY_ECANCELLED, text);
-    }
-    reply_ok(manager, ticket);
-}
-
 /* The graph a request names; answers and returns NULL when there is none. */
 static struct task_graph *
 named(struct manager *manager, uint64_t ticket, const char *key)
@@ -254,13 +216,13 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
     case GRANARY__REQUEST__BODY_STOP:
         graph = named(manager, ticket, request->stop->key);
         if (graph != NULL) {
-            request_stop(manager, ticket, graph);
+            request_stop(manager, ticket, graph, request->stop, now_ns);
         }
         return;
     case GRANARY__REQUEST__BODY_DELETE:
         graph = named(manager, ticket, request->delete_->key);
         if (graph != NULL) {
-            request_delete(manager, ticket, graph);
+            request_delete(manager, ticket, graph, now_ns);
         }
         return;
     case GRANARY__REQUEST__BODY_EXPLAIN:
@@ -272,7 +234,7 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
     case GRANARY__REQUEST__BODY_RESULT:
         graph = named(manager, ticket, request->result->key);
         if (graph != NULL) {
-            reply_result(manager, ticket, graph, request->result->target);
+            request_result(manager, ticket, graph, request->result, now_ns);
         }
         return;
     case GRANARY__REQUEST__BODY_INFO:

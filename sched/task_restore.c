@@ -28,6 +28,7 @@ manager_restore_graph(struct manager *manager, const char *key, const void *subm
     }
     (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", message->key);
     graph->submitted_ms = message->submitted_ms;
+    graph->keep_going = message->keep_going;
     graph->submit = message;
 }
 
@@ -46,6 +47,7 @@ manager_restore_end(struct manager *manager, const char *key, const void *status
         graph->counts.total = message->subtasks_total;
         graph->counts.succeeded = message->subtasks_done;
         graph->counts.retries = message->retries;
+        graph->counts.failed = message->subtasks_failed;
         graph->ended_ms = message->ended_ms;
     }
     if (message != NULL) {

@@ -44,6 +44,7 @@ run_again(struct manager *manager, struct task_graph *graph, uint32_t number)
     execution_graph_requeue(graph->execution, number);
     if (graph->state == GRANARY_GRAPH_RUNNING) {
         graph_wake(manager, graph);
+        give_up_doomed(manager, graph);
     }
 }
 
@@ -76,6 +77,7 @@ inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, 
         event_log_lost(&graph->log, graph->execution, done->lost, done->n_lost);
         note_try(manager, graph, number);
         graph_wake(manager, graph);
+        give_up_doomed(manager, graph);
     }
 }
 

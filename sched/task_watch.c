@@ -8,6 +8,8 @@
 
 /* A function that is asked to stop has this long, before its executor is killed. */
 #define GRACE_NS 2000000000
+/* One that is to be killed and has nothing at work may be about to answer. */
+#define IDLE_NS 500000000
 
 void
 manager_watched(struct manager *manager, int64_t now_ns)
@@ -135,7 +137,9 @@ manager_watch(struct manager *manager, uint32_t executor_number, const struct ma
     if (graph->state != GRANARY_GRAPH_RUNNING && executor->verdict.kill_ns > graph->kill_ns) {
         executor->verdict.kill_ns = graph->kill_ns; /* it was told since */
     }
-    if (executor->verdict.subtask != 0 && !executor->verdict.killed && executor->verdict.kill_ns <= now_ns) {
+    if (executor->verdict.subtask != 0 && !executor->verdict.killed &&
+        executor->verdict.kill_ns < INT64_MAX - IDLE_NS &&
+        executor->verdict.kill_ns + (seen->idle ? IDLE_NS : 0) <= now_ns) {
         kill_executor(manager, executor);
     }
 }

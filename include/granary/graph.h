@@ -185,18 +185,34 @@ typedef struct granary_result {
     int dims;          /* tensors: number of dimensions, at most 8 */
     int64_t shape[8];  /* tensors: of the whole */
     int64_t splits[8]; /* tensors: chunks along each dimension, row-major order */
+    /* While the graph runs: not all chunks are there, and none may be known yet. */
+    bool complete;     /* the graph has ended */
+    bool *chunk_there; /* whether each is sealed; one that is not may be waited for by its id */
 } granary_result;
 
 /*
- * Where the result of a target lies.
+ * Where the result of a target lies; of a graph that runs, what is known of it so far.
  *
  * target      name of a target node
  * ret_result  to be given to granary_result_free()
- * Errors      ENOENT no such graph or target · ESTATE it has not succeeded · EUNREACHABLE
+ * Errors      ENOENT no such graph or target · ESTATE it has failed (unless it kept going: what failed is then an error
+ *             under the chunk's id) or was stopped · EUNREACHABLE
  */
 GRANARY_API granary_err granary_graph_result(granary_client *client, const char *key, const char *target,
                                              granary_result *ret_result);
 GRANARY_API void granary_result_free(granary_result *result);
+
+/*
+ * The next chunk of a target, in order of position, as soon as it is made.
+ *
+ * cursor      *cursor is 0 for the first chunk and is moved on
+ * timeout_ms  GRANARY_FOREVER; 0 does not wait
+ * ret_id      granary_object_get() maps it; of a graph that keeps going it may be an error
+ * Errors      ENOENT there are no more, or no such graph or target · ETIMEDOUT · the graph's own error when this chunk
+ *             will never be · EUNREACHABLE
+ */
+GRANARY_API granary_err granary_graph_next(granary_client *client, const char *key, const char *target,
+                                           uint64_t *cursor, int timeout_ms, granary_id *ret_id);
 
 /* ---- the pool ---- */
 

@@ -233,6 +233,37 @@ granary_graph_stop(granary_client *client, const char *key)
 }
 
 granary_err
+granary_graph_cancel(granary_client *client, const char *key, int kill_after_ms, granary_receipt *ret_receipt)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__GraphRef ref = GRANARY__GRAPH_REF__INIT;
+    Granary__Reply *reply = NULL;
+    granary_err err = check_key(key);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    ref.key = borrow(key);
+    ref.wait = true;
+    ref.kill_after_ms = kill_after_ms < 0 ? -1 : kill_after_ms;
+    request.body_case = GRANARY__REQUEST__BODY_STOP;
+    request.stop = &ref;
+    err = call(client, &request, GRANARY_FOREVER, &reply);
+    if (err == GRANARY_OK && reply->receipt == NULL) {
+        err = gr_fail(GRANARY_EPROTO, "the scheduler's answer has no receipt");
+    }
+    if (err == GRANARY_OK && ret_receipt != NULL) {
+        *ret_receipt = (granary_receipt){.dropped = reply->receipt->dropped,
+                                         .stopped = reply->receipt->stopped,
+                                         .killed = reply->receipt->killed,
+                                         .freed_objects = reply->receipt->freed_objects,
+                                         .freed_bytes = reply->receipt->freed_bytes};
+    }
+    reply_free(reply);
+    return err;
+}
+
+granary_err
 granary_graph_delete(granary_client *client, const char *key)
 {
     Granary__Reply *reply;
@@ -316,7 +347,9 @@ result_from_message(const Granary__Result *message, granary_result *ret_result)
     }
     result.chunks = calloc(message->n_chunks + 1, sizeof *result.chunks);
     result.chunk_rows = calloc(message->n_chunks + 1, sizeof *result.chunk_rows);
-    if (result.chunks == NULL || result.chunk_rows == NULL) {
+    result.chunk_there = calloc(message->n_chunks + 1, sizeof *result.chunk_there);
+    result.complete = message->complete;
+    if (result.chunks == NULL || result.chunk_rows == NULL || result.chunk_there == NULL) {
         granary_result_free(&result);
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
@@ -327,6 +360,7 @@ result_from_message(const Granary__Result *message, granary_result *ret_result)
         }
         memcpy(result.chunks[i].bytes, message->chunks[i]->id.data, GRANARY_ID_BYTES);
         result.chunk_rows[i] = message->chunks[i]->rows;
+        result.chunk_there[i] = message->chunks[i]->there;
     }
     result.dims = (int)message->n_shape;
     for (size_t i = 0; i < message->n_shape; i++) {
@@ -355,12 +389,53 @@ granary_graph_result(granary_client *client, const char *key, const char *target
     return err;
 }
 
+granary_err
+granary_graph_next(granary_client *client, const char *key, const char *target, uint64_t *cursor, int timeout_ms,
+                   granary_id *ret_id)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__GraphRef ref = GRANARY__GRAPH_REF__INIT;
+    Granary__Reply *reply = NULL;
+    int patience_ms = GRANARY_FOREVER;
+    granary_err err = check_key(key);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (target == NULL || cursor == NULL) {
+        return gr_fail(GRANARY_EINVAL, "target or cursor: NULL");
+    }
+    if (timeout_ms >= 0) {
+        patience_ms = timeout_ms > INT32_MAX - CALL_TIMEOUT_MS ? INT32_MAX : timeout_ms + CALL_TIMEOUT_MS;
+    }
+    ref.key = borrow(key);
+    ref.target = borrow(target);
+    ref.follow = true;
+    ref.cursor = *cursor;
+    ref.limit = 1;
+    ref.timeout_ms = timeout_ms < 0 ? -1 : timeout_ms;
+    request.body_case = GRANARY__REQUEST__BODY_RESULT;
+    request.result = &ref;
+    err = call(client, &request, patience_ms, &reply);
+    if (err == GRANARY_OK && (reply->result == NULL || reply->result->n_chunks != 1 ||
+                              reply->result->chunks[0]->id.len != GRANARY_ID_BYTES)) {
+        err = gr_fail(GRANARY_EPROTO, "the scheduler's answer has no chunk");
+    }
+    if (err == GRANARY_OK) {
+        memcpy(ret_id->bytes, reply->result->chunks[0]->id.data, GRANARY_ID_BYTES);
+        *cursor += 1;
+    }
+    reply_free(reply);
+    return err;
+}
+
 void
 granary_result_free(granary_result *result)
 {
     if (result != NULL) {
         free(result->chunks);
         free(result->chunk_rows);
+        free(result->chunk_there);
         *result = (granary_result){0};
     }
 }

@@ -100,6 +100,13 @@ find_result(struct batch *batch, const granary_chunk_request *request, granary_c
     granary_result_free(&batch->result);
     batch->graph = NULL;
     err = granary_graph_result(batch->client, request->graph, request->target, &batch->result);
+    if (err == GRANARY_OK && !batch->result.complete) {
+        if (request->chunk < batch->result.chunk_count && batch->result.chunk_there[request->chunk]) {
+            return GRANARY_OK; /* it was made already; what is known of the others may be more the next time */
+        }
+        granary_result_free(&batch->result);
+        err = GRANARY_ESTATE;
+    }
     if (err == GRANARY_ESTATE) {
         err = wait_for_graph(batch, request, chunk);
         if (err != GRANARY_OK) {

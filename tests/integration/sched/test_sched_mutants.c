@@ -340,7 +340,8 @@ the_scheduler_outlives_a_storm_of_mutants(void **state)
             _exit(1);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
+        /* An executor that does not stop what it is told to stop is killed: that may be this one. */
+        assert_true(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
         /* A mutant may have sent everybody away: that is a client's right. */
         rig_executor_kill(&rig, 0);
         rig_executor_start(&rig, 0);

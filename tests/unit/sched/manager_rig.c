@@ -50,6 +50,17 @@ take_order(struct rig *rig, const struct action *action)
             memcpy(given->output.bytes, order->run[i]->ops[0]->outputs[0].data, 16);
         }
     }
+    for (size_t i = 0; i < order->n_errors; i++) {
+        granary_id id;
+        char text[GRANARY_ID_TEXT + 1];
+
+        assert_string_equal(order->free_session, "s");
+        memcpy(id.bytes, order->errors[i]->id.data, 16);
+        granary_id_format(id, text);
+        length = strlen(rig->errors);
+        (void)snprintf(rig->errors + length, sizeof rig->errors - length, "%s %s %s\n", text,
+                       granary_error_name((granary_err)order->errors[i]->err), order->errors[i]->message);
+    }
     for (size_t i = 0; i < order->n_free; i++) {
         granary_id id;
         char text[GRANARY_ID_TEXT + 1];

@@ -35,6 +35,7 @@ struct rig {
     char asked[1024];     /* page words written and executors killed: "cancel EXECUTOR:SUBTASK ", "kill EXECUTOR " */
     char dismissed[256];  /* told to leave: "EXECUTOR ", or "EXECUTOR+ " when to be replaced */
     uint32_t added;       /* slots the pool was asked for */
+    char errors[4096];    /* errors to be stored: "ID ERR MESSAGE\n" */
     size_t messages;      /* with subtasks */
     uint64_t ticket;
     uint64_t nanoseconds; /* a subtask takes */
