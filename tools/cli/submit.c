@@ -268,6 +268,7 @@ tell_results(granary_client *client, const struct submit *submit, const char *ke
     }
     if (err != GRANARY_OK) {
         status = cli_fail(err, "submit");
+        status = status == 2 ? 1 : status; /* EINVAL said by the function: the call itself was accepted */
     }
     delete_inputs(client, submit);
     if (err != GRANARY_OK || (submit->output != NULL && !submit->keep)) {

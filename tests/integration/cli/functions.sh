@@ -1,0 +1,154 @@
+# User code from the command line: functions and programs as nodes, arrays, chained calls, versions side by side, and
+# what is said when it goes wrong.
+. "$(dirname "$0")/lib.sh"
+
+# compile NAME SOURCE: $work/NAME.so
+compile() {
+    printf '#include <granary/call.h>\n#include <string.h>\n%s\n' "$2" >"$work/$1.c"
+    "${CC:-cc}" -shared -fPIC -Iinclude -o "$work/$1.so" "$work/$1.c"
+}
+
+# A number as an object: what these functions make and read.
+number='static granary_err give(granary_call *call, int64_t value)
+{
+    void *out;
+    granary_err err = granary_call_output(call, 0, sizeof value, &out);
+    if (err == GRANARY_OK) memcpy(out, &value, sizeof value);
+    return err;
+}'
+compile numbers "$number"'
+GRANARY_FUNCTION(square)
+{
+    int64_t i = (int64_t)granary_call_context_get(call)->index;
+    return give(call, i * i);
+}
+GRANARY_FUNCTION(total, .inputs_min = 1)
+{
+    int64_t sum = granary_call_param_int(call, "add", 0);
+    for (size_t i = 0; i < granary_call_inputs(call); i++)
+        sum += *(const int64_t *)granary_call_input(call, i)->data;
+    return give(call, sum);
+}
+GRANARY_FUNCTION(complain)
+{
+    return granary_call_fail(call, GRANARY_EINVAL, "%s is not what I wanted", granary_call_param(call, "what", "it"));
+}
+GRANARY_FUNCTION(half)
+{
+    int64_t rows;
+    const int64_t *a = granary_call_column(call, "a", GRANARY_INT64, &rows);
+    double *half = granary_call_new_column(call, "half", GRANARY_FLOAT64);
+    for (int64_t i = 0; a != NULL && half != NULL && i < rows; i++) half[i] = (double)a[i] / 2;
+    return GRANARY_OK;
+}'
+compile v1 "$number"'
+GRANARY_FUNCTION(which) { return give(call, 1); }'
+compile v2 "$number"'
+GRANARY_FUNCTION(which) { return give(call, 2); }'
+
+as_number() {
+    od -An -td8 | tr -d ' '
+}
+
+granary up --executors 2 >/dev/null
+remember_prefix
+
+# Nothing is exported yet.
+expect 4 "function 'square' is not exported in session 'default': export its library" granary submit square
+expect 4 'nothing.so' granary export "$work/nothing.so"
+expect 4 "library 'numbers' is not exported" granary unexport numbers
+expect 2 'unexport' granary unexport
+
+version=$(granary export "$work/numbers.so")
+[ ${#version} = 32 ] || fail "export printed '$version'"
+[ "$(granary export "$work/numbers.so")" = "$version" ] || fail "the same file has another version"
+objects=$(granary ls | wc -l)
+[ "$objects" = 2 ] || fail "an export of the same file left an object: $objects lines"
+
+# An array of 1000, in order; then a function and a program that read all of it.
+granary submit square --count 1000 --wait >"$work/squares"
+[ "$(sort -u "$work/squares" | wc -l)" = 1000 ] || fail "an array of 1000 has $(sort -u "$work/squares" | wc -l) results"
+[ "$(granary get "$(sed -n 32p "$work/squares")" | as_number)" = 961 ] || fail "the 32nd square is not 961"
+[ "$(granary submit total --arg add=5 --input "$(sed -n 4p "$work/squares")" --input "$(sed -n 5p "$work/squares")" \
+    -o - | as_number)" = 30 ] || fail "3 * 3 + 4 * 4 + 5 is not 30"
+cat >"$work/chain.json" <<'EOF'
+{"nodes": {
+  "squares": {"op": "call", "function": "square", "count": 1000, "block": 10},
+  "sum": {"op": "call", "function": "numbers:total", "input": "squares", "params": {"add": 5}},
+  "text": {"op": "exec", "command": ["od", "-An", "-td8"], "input": "sum"},
+  "again": {"op": "map_chunk", "function": "total", "input": "sum"},
+  "birds": {"op": "object", "ids": "name:birds"},
+  "lines": {"op": "exec", "command": ["sh", "-c", "sort | wc -l"], "input": "birds", "params": {"LC_ALL": "C"}}},
+ "targets": ["text", "again", "lines"]}
+EOF
+granary put --name birds "$birds" >/dev/null
+granary run --discard -o "again=$work/again.txt" "$work/chain.json" >"$work/out"
+grep -q '332833505' "$work/out" || fail "the sum of 1000 squares and 5: $(cat "$work/out")"
+grep -qx "$(sort "$birds" | wc -l)" "$work/out" || fail "sort | wc -l: $(cat "$work/out")"
+[ "$(as_number <"$work/again.txt")" = 332833505 ] || fail "a function applied to each object"
+
+# A frame in chunks through a function, and on through operators; every chunking gives the same.
+{
+    echo a,k
+    for i in $(seq 1 2000); do echo "$i,k$((i % 7))"; done
+} >"$work/t.csv"
+cat >"$work/frame.json" <<EOF
+{"nodes": {
+  "t": {"op": "read_csv", "path": "$work/t.csv"},
+  "m": {"op": "map_chunk", "input": "t", "function": "half", "columns": {"half": "float64"}},
+  "f": {"op": "filter", "input": "m", "where": "half > 10"},
+  "g": {"op": "groupby", "input": "f", "keys": "k", "aggregate": {"n": "size", "s": "sum(half)"}}},
+ "targets": "g"}
+EOF
+granary run --discard --csv "$work/frame.json" >"$work/one.csv"
+granary run --discard --csv --chunk-bytes 1000 "$work/frame.json" >"$work/many.csv"
+same "$work/one.csv" "$work/many.csv"
+awk -F, 'NR > 1 && $1 / 2 > 10 {n[$2]++; s[$2] += $1 / 2} END {print "k,n,s"; for (k in n) printf "%s,%d,%.1f\n", k, n[k], s[k]}' \
+    "$work/t.csv" | sort >"$work/awk.csv"
+sort "$work/one.csv" | sed 's/\(\.[0-9]\)0*$/\1/' | diff - "$work/awk.csv" || fail "halves by group"
+
+# A chunk graph, with an object by name.
+cat >"$work/chunks.json" <<'EOF'
+{"level": "chunk", "nodes": {
+  "a": {"op": "call", "function": "square", "index": 6, "count": 9},
+  "b": {"op": "call", "function": "total", "inputs": ["a", "a:0"]},
+  "c": {"op": "exec", "command": ["od", "-An", "-td8"], "input": "b"},
+  "d": {"op": "exec", "command": ["head", "-n", "1"], "input": "object:name:birds"}}, "targets": ["c", "d"]}
+EOF
+granary run --discard "$work/chunks.json" >"$work/out"
+grep -qw 72 "$work/out" || fail "a chunk graph: $(cat "$work/out")"
+grep -q '^Airport Name' "$work/out" || fail "a chunk graph's object: $(cat "$work/out")"
+granary run --explain "$work/chunks.json" | grep -q 'b = call(a, a:0)' || fail "a chunk graph is not explained"
+
+# What goes wrong names the node and says what user code said.
+expect 1 "node 'call'.*milk is not what I wanted" granary submit complain --arg what=milk --wait
+expect 4 "did you mean 'square'" granary submit sqare
+expect 2 'takes at least 1 inputs' granary submit total
+expect 1 "node 'call'.*(exit|status|3)" granary run <(echo '{"nodes": {"call": {"op": "exec", "command": ["sh", "-c", "exit 3"]}}}')
+id=$(granary put "$work/t.csv")
+granary rm "$id"
+expect 4 "$id" granary submit square --input "$id" --wait
+
+# Two versions side by side: the newest by name, each by its version; a graph keeps what it was bound to.
+one=$(granary export --name which "$work/v1.so")
+two=$(granary export --name which "$work/v2.so")
+[ "$(granary submit which -o - | as_number)" = 2 ] || fail "not the newest version"
+[ "$(granary submit "which@$one:which" -o - | as_number)" = 1 ] || fail "not the version asked for"
+expect 4 'not exported' granary submit "which@00000000000000000000000000000000:which"
+granary unexport "which@$two"
+[ "$(granary submit which -o - | as_number)" = 1 ] || fail "not the version that is left"
+granary export --name other "$work/v2.so" >/dev/null
+expect 2 'is in the libraries .* write' granary submit which
+granary unexport other
+granary unexport which
+expect 4 "'which' is not exported" granary submit which
+
+# They survive the scheduler, and nothing of them is left when they are gone.
+pid=$(sed 's/ .*//' "$work/i/sched.lock")
+kill -9 "$pid"
+timeout 20 sh -c 'until granary submit square -o /dev/null 2>/dev/null; do sleep 0.05; done' || fail "no other scheduler"
+[ "$(granary submit square --count 3 --wait | wc -l)" = 3 ] || fail "after the scheduler's death"
+granary unexport numbers
+expect 4 "'square' is not exported" granary submit square
+granary down >/dev/null
+[ -z "$(leftovers)" ] || fail "left: $(leftovers)"
