@@ -82,6 +82,22 @@ populate(int fd, char *base, uint64_t at, uint64_t size)
     return true;
 }
 
+static bool
+in_hurry(const struct supply *supply)
+{
+    return atomic_load_explicit(&supply->store->supply_hurry, memory_order_relaxed);
+}
+
+/* Who waits for an object on its way waits now; who will want this memory may not come. */
+static void
+give_way(const struct supply *supply)
+{
+    const unsigned lanes = 1u << WORKER_READ | 1u << WORKER_WRITE;
+
+    while (!in_hurry(supply) && workers_give_way(supply->store->workers, lanes)) {
+    }
+}
+
 static void
 supply_pages(struct supply *supply, char *base)
 {
@@ -91,10 +107,13 @@ supply_pages(struct supply *supply, char *base)
     supply->huge = segment->size >= HUGE_PAGE;
     for (uint64_t at = 0; at < segment->size && !supply->failed; at += STEP) {
         uint64_t step = segment->size - at < STEP ? segment->size - at : STEP;
-        bool done = collapse(base + at, step / HUGE_PAGE * HUGE_PAGE, supply->fresh);
+        bool done;
+
+        give_way(supply);
+        done = collapse(base + at, step / HUGE_PAGE * HUGE_PAGE, supply->fresh);
 
         supply->huge = supply->huge && done;
-        if (atomic_load_explicit(&supply->store->supply_hurry, memory_order_relaxed)) {
+        if (in_hurry(supply)) {
             supply->failed = true;
         } else if (supply->fresh) {
             supply->failed = !populate(segment->fd, base, at, step);

@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/fd.h"
 
-#define LANE_MOST 4u
+#define LANE_MOST   4u
+#define GIVE_WAY_NS 10000000
 
 struct lane {
     struct workers *workers;
@@ -19,10 +21,12 @@ struct lane {
     pthread_cond_t filled;
     pthread_t threads[LANE_MOST];
     unsigned started;
+    unsigned jobs; /* queued, or running */
 };
 
 struct workers {
     pthread_mutex_t lock;
+    pthread_cond_t rested; /* a lane has no job any more */
     struct lane lanes[WORKER_LANES];
     struct list finished;
     bool stopping;
@@ -52,6 +56,9 @@ lane_main(void *argument)
         job->run(job);
         (void)pthread_mutex_lock(&workers->lock);
         list_append(&workers->finished, &job->in_queue);
+        if (--lane->jobs == 0) {
+            (void)pthread_cond_broadcast(&workers->rested);
+        }
         (void)!write(workers->fd, &one, sizeof one);
     }
     (void)pthread_mutex_unlock(&workers->lock);
@@ -91,6 +98,7 @@ workers_start(struct workers **ret_workers)
         return gr_fail(GRANARY_ENOMEM, "no memory for the workers");
     }
     (void)pthread_mutex_init(&workers->lock, NULL);
+    (void)pthread_cond_init(&workers->rested, NULL);
     list_init(&workers->finished);
     workers->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     for (int i = 0; i < WORKER_LANES; i++) {
@@ -138,6 +146,7 @@ workers_stop(struct workers *workers)
     }
     (void)pthread_mutex_lock(&workers->lock);
     workers->stopping = true;
+    (void)pthread_cond_broadcast(&workers->rested);
     for (int i = 0; i < WORKER_LANES; i++) {
         (void)pthread_cond_broadcast(&workers->lanes[i].filled);
     }
@@ -154,6 +163,7 @@ workers_stop(struct workers *workers)
         job->run(job);
         job->done(job);
     }
+    (void)pthread_cond_destroy(&workers->rested);
     (void)pthread_mutex_destroy(&workers->lock);
     gr_fd_close(&workers->fd);
     free(workers);
@@ -177,8 +187,41 @@ workers_submit(struct workers *workers, enum worker_lane lane, struct job *job)
     list_init(&job->in_queue);
     (void)pthread_mutex_lock(&workers->lock);
     list_append(&workers->lanes[lane].queue, &job->in_queue);
+    workers->lanes[lane].jobs++;
     (void)pthread_cond_signal(&workers->lanes[lane].filled);
     (void)pthread_mutex_unlock(&workers->lock);
+}
+
+/* With the lock held. */
+static bool
+is_busy(const struct workers *workers, unsigned lanes)
+{
+    bool busy = false;
+
+    for (int i = 0; i < WORKER_LANES; i++) {
+        busy = busy || ((lanes & 1u << i) != 0 && workers->lanes[i].jobs > 0);
+    }
+    return busy && !workers->stopping;
+}
+
+bool
+workers_give_way(struct workers *workers, unsigned lanes)
+{
+    struct timespec until;
+    int waited = 0;
+    bool busy;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += GIVE_WAY_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_mutex_lock(&workers->lock);
+    while (waited == 0 && is_busy(workers, lanes)) {
+        waited = pthread_cond_timedwait(&workers->rested, &workers->lock, &until);
+    }
+    busy = is_busy(workers, lanes);
+    (void)pthread_mutex_unlock(&workers->lock);
+    return busy;
 }
 
 void
