@@ -118,12 +118,28 @@ gr_memory_least(const struct gr_memory_limits *limits, const char **ret_name)
 }
 
 uint64_t
+gr_memory_default_of(const struct gr_memory_limits *limits, const char **ret_why)
+{
+    const char *name;
+    uint64_t memory = gr_memory_least(limits, &name) / 2;
+    uint64_t most = limits->shm_free / 10 * 9;
+
+    *ret_why = strcmp(name, "cgroup") == 0 ? "half of the cgroup's limit"
+               : strcmp(name, "RAM") == 0  ? "half of RAM"
+                                           : "half of /dev/shm";
+    /* Others use /dev/shm too: nobody asked for so much that it should fail because of them. */
+    if (most < memory) {
+        *ret_why = "nine tenths of what is free in /dev/shm";
+        memory = most;
+    }
+    return memory / 4096 * 4096;
+}
+
+uint64_t
 gr_memory_default(void)
 {
     struct gr_memory_limits limits = gr_memory_limits();
-    uint64_t memory = gr_memory_least(&limits, NULL) / 2;
-    uint64_t most = limits.shm_free / 10 * 9;
+    const char *why;
 
-    /* Others use /dev/shm too: nobody asked for so much that it should fail because of them. */
-    return (memory < most ? memory : most) / 4096 * 4096;
+    return gr_memory_default_of(&limits, &why);
 }

@@ -17,7 +17,9 @@ struct gr_memory_limits gr_memory_limits(void);
 /* The smallest of the limits, and what it is called: "cgroup", "RAM" or "/dev/shm". ret_name may be NULL. */
 uint64_t gr_memory_least(const struct gr_memory_limits *limits, const char **ret_name);
 
-/* What a store takes when nobody says. */
+/* What a store takes when nobody says: half of the least limit, but not more than /dev/shm has free. *ret_why: in
+ * words. */
+uint64_t gr_memory_default_of(const struct gr_memory_limits *limits, const char **ret_why);
 uint64_t gr_memory_default(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/size.h"
 #include "cli.h"
 #include "daemons.h"
@@ -138,6 +139,60 @@ parse_up(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* The store's budget; 0: it does not answer. */
+static uint64_t
+budget_of(const struct gr_instance *instance)
+{
+    granary_connect_options options = {.instance = instance->runtime, .tag = "up"};
+    granary_client *client = NULL;
+    granary_store_stat stat = {.capacity_bytes = 0};
+
+    if (granary_connect(&options, &client) == GRANARY_OK) {
+        (void)granary_store_stat_get(client, &stat);
+        granary_disconnect(client);
+    }
+    return stat.capacity_bytes;
+}
+
+/* Who asks for more than there is, gets it killed with the store one day: that is to be said before. */
+static void
+warn_of_memory(const struct gr_memory_limits *limits, uint64_t budget)
+{
+    const char *name;
+    uint64_t least = gr_memory_least(limits, &name);
+    char sizes[2][32];
+
+    if (budget > least) {
+        (void)fprintf(
+            stderr,
+            "granary: up: --memory: the budget of %s is more than %s allows, %s: the store may be killed when "
+            "it is used: give less, or raise that limit\n",
+            cli_format_size(budget, sizes[0]), name, cli_format_size(least, sizes[1]));
+    }
+}
+
+static void
+tell_up(const struct up *up, pid_t pid, const struct gr_memory_limits *limits)
+{
+    const struct gr_instance *instance = &up->options.instance;
+    uint64_t budget = budget_of(instance);
+    const char *why;
+    bool is_default = up->options.memory == NULL && budget == gr_memory_default_of(limits, &why);
+    char size[32];
+
+    warn_of_memory(limits, budget);
+    if (up->cli->json) {
+        (void)printf("{\"instance\": \"%s\", \"runtime\": \"%s\", \"pid\": %d, \"executors\": %d, "
+                     "\"capacity_bytes\": %" PRIu64 "%s%s%s}\n",
+                     instance->name, instance->runtime, (int)pid, up->options.executors, budget,
+                     is_default ? ", \"capacity_is\": \"" : "", is_default ? why : "", is_default ? "\"" : "");
+    } else {
+        (void)printf("instance %s is up in %s (%d executor%s; memory %s%s%s)\n", instance->name, instance->runtime,
+                     up->options.executors, up->options.executors == 1 ? "" : "s", cli_format_size(budget, size),
+                     is_default ? ", " : "", is_default ? why : "");
+    }
+}
+
 int
 command_up(struct cli *cli, int argc, char **argv)
 {
@@ -145,6 +200,7 @@ command_up(struct cli *cli, int argc, char **argv)
     static const struct argp argp = {
         up_options, parse_up, "", "Start an instance and return when everything is ready.", children, NULL, NULL};
     struct up up = {.cli = cli, .options = {.executors = usable_cpus()}};
+    struct gr_memory_limits limits = gr_memory_limits(); /* before the store takes its part */
     pid_t pid = 0;
     granary_err err;
 
@@ -156,13 +212,7 @@ command_up(struct cli *cli, int argc, char **argv)
     if (err != GRANARY_OK) {
         return cli_fail(err, "up");
     }
-    if (cli->json) {
-        (void)printf("{\"instance\": \"%s\", \"runtime\": \"%s\", \"pid\": %d, \"executors\": %d}\n",
-                     up.options.instance.name, up.options.instance.runtime, (int)pid, up.options.executors);
-    } else {
-        (void)printf("instance %s is up in %s (%d executor%s)\n", up.options.instance.name, up.options.instance.runtime,
-                     up.options.executors, up.options.executors == 1 ? "" : "s");
-    }
+    tell_up(&up, pid, &limits);
     return 0;
 }
 

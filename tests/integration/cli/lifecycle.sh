@@ -13,7 +13,9 @@ kill_everything() {
     done
 }
 
-granary up --executors 1 | grep -q "is up in $work/i" || fail "up says where"
+granary up --executors 1 >"$work/up"
+grep -qE "is up in $work/i \(1 executor; memory .*, (half of|nine tenths of what)" "$work/up" ||
+    fail "up says where, and what the budget comes from: $(cat "$work/up")"
 remember_prefix
 [ -n "$(leftovers)" ] || fail "an instance that is up has processes and shared memory"
 expect 1 "is up already .*granary down" granary up

@@ -171,13 +171,45 @@ default_budget_fits_the_machine(void **state)
     assert_int_equal(gr_memory_default() % 4096, 0);
 }
 
+/* The least limit counts, and is named. */
+static void
+default_budget_says_where_it_comes_from(void **state)
+{
+    static const struct {
+        struct gr_memory_limits limits;
+        uint64_t budget;
+        const char *why;
+    } cases[] = {
+        {{.cgroup = 8 << 20, .ram = 16 << 20, .shm = 32 << 20, .shm_free = 32 << 20},
+         4 << 20,
+         "half of the cgroup's limit"},
+        {{.cgroup = UINT64_MAX, .ram = 16 << 20, .shm = 32 << 20, .shm_free = 32 << 20}, 8 << 20, "half of RAM"},
+        {{.cgroup = UINT64_MAX, .ram = 64 << 20, .shm = 32 << 20, .shm_free = 32 << 20}, 16 << 20, "half of /dev/shm"},
+        {{.cgroup = UINT64_MAX, .ram = 64 << 20, .shm = 32 << 20, .shm_free = 10 * 4096},
+         9 * 4096,
+         "nine tenths of what is free in /dev/shm"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *why;
+
+        assert_int_equal(gr_memory_default_of(&cases[i].limits, &why), cases[i].budget);
+        assert_string_equal(why, cases[i].why);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(account_always_balances),     cmocka_unit_test(account_is_published_as_a_set),
-        cmocka_unit_test(map_agrees_with_a_model),     cmocka_unit_test(segment_bytes_move_through_the_account),
-        cmocka_unit_test(segment_punches_whole_pages), cmocka_unit_test(default_budget_fits_the_machine),
+        cmocka_unit_test(account_always_balances),
+        cmocka_unit_test(account_is_published_as_a_set),
+        cmocka_unit_test(map_agrees_with_a_model),
+        cmocka_unit_test(segment_bytes_move_through_the_account),
+        cmocka_unit_test(segment_punches_whole_pages),
+        cmocka_unit_test(default_budget_fits_the_machine),
+        cmocka_unit_test(default_budget_says_where_it_comes_from),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
