@@ -4,6 +4,7 @@
 #include <fenv.h>
 #include <locale.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,8 @@ static struct {
     sigset_t mask;
     mode_t umask;
     fenv_t floats;
+    cpu_set_t cpus;
+    bool pinned; /* cpus is known */
     void *stack;
     size_t stack_size;
 } own;
@@ -115,6 +118,7 @@ guard_create(struct guard *guard)
     (void)umask(own.umask);
     (void)pthread_sigmask(SIG_SETMASK, NULL, &own.mask);
     (void)fegetenv(&own.floats);
+    own.pinned = sched_getaffinity(0, sizeof own.cpus, &own.cpus) == 0;
     for (int signal = 1; signal < SIGNALS; signal++) {
         (void)sigaction(signal, NULL, &own.actions[signal]);
     }
@@ -221,6 +225,12 @@ guard_end(struct guard *guard)
     (void)umask(own.umask);
     (void)fesetenv(&own.floats);
     (void)uselocale(LC_GLOBAL_LOCALE);
+    if (strcmp(setlocale(LC_ALL, NULL), "C") != 0) {
+        (void)setlocale(LC_ALL, "C"); /* numbers in files have points */
+    }
+    if (own.pinned) {
+        (void)sched_setaffinity(0, sizeof own.cpus, &own.cpus);
+    }
     (void)!fchdir(guard->directory);
     return peak;
 }

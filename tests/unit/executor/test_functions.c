@@ -198,6 +198,26 @@ outputs_are_told_with_their_shape(void **state)
 }
 
 static void
+frames_and_tensors_are_read_in_place(void **state)
+{
+    const int64_t count = 5, zero = 0;
+    granary_id id = granary_id_random();
+    Granary__ChunkOp *op = op_new("arange");
+
+    (void)state;
+    op_attr(op, gr_attr_new_int("start", 10));
+    op_attr(op, gr_attr_new_ints("shape", &count, 1));
+    op_attr(op, gr_attr_new_ints("offset", &zero, 1));
+    op_attr(op, gr_attr_new_ints("size", &count, 1));
+    op_output(op, &id);
+    granary__done__free_unpacked(function_run(&test, &op, 1, GRANARY_OK), NULL);
+    op = call_good("reads");
+    op_input(op, function_fares(&test));
+    op_input(op, id);
+    function_expect(&test, op, "3 14");
+}
+
+static void
 an_earlier_attempt_does_not_matter(void **state)
 {
     granary_id ids[2] = {granary_id_random(), granary_id_random()};
@@ -427,6 +447,7 @@ what_a_function_disturbs_is_put_back(void **state)
 
     (void)state;
     function_expect(&test, call_good("disturbs"), "");
+    function_expect(&test, call_good("leaves_threads"), "");
     (void)snprintf(want, sizeof want, "%s default ignored open umask 1", test.pool.store.directory);
     function_expect(&test, call_good("looks"), want);
 }
@@ -798,6 +819,7 @@ main(void)
         cmocka_unit_test(columns_are_replaced_and_rows_chosen),
         cmocka_unit_test(functions_stand_among_operators),
         cmocka_unit_test(outputs_are_told_with_their_shape),
+        cmocka_unit_test(frames_and_tensors_are_read_in_place),
         cmocka_unit_test(an_earlier_attempt_does_not_matter),
         cmocka_unit_test(columns_the_graph_promises_are_checked),
         cmocka_unit_test(tensors_the_graph_promises_are_checked),

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
+#include <locale.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +160,7 @@ GRANARY_FUNCTION(disturbs)
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)fesetround(FE_UPWARD);
+    (void)setlocale(LC_ALL, "C.UTF-8");
     (void)alarm(1);
     return granary_call_output(call, 0, 0, &out);
 }
@@ -176,10 +179,11 @@ GRANARY_FUNCTION(looks)
     (void)sigaction(SIGUSR1, NULL, &usr1);
     (void)sigaction(SIGPIPE, NULL, &pipe);
     (void)sigprocmask(SIG_SETMASK, NULL, &mask);
-    (void)snprintf(text, sizeof text, "%s %s %s %s %s %u", getcwd(directory, sizeof directory),
-                   usr1.sa_handler == SIG_DFL ? "default" : "?", pipe.sa_handler == SIG_IGN ? "ignored" : "?",
-                   sigismember(&mask, SIGINT) ? "blocked" : "open", old == 0777 ? "?" : "umask",
-                   (unsigned)(fegetround() == FE_TONEAREST && alarm(0) == 0));
+    (void)snprintf(
+        text, sizeof text, "%s %s %s %s %s %u", getcwd(directory, sizeof directory),
+        usr1.sa_handler == SIG_DFL ? "default" : "?", pipe.sa_handler == SIG_IGN ? "ignored" : "?",
+        sigismember(&mask, SIGINT) ? "blocked" : "open", old == 0777 ? "?" : "umask",
+        (unsigned)(fegetround() == FE_TONEAREST && alarm(0) == 0 && strcmp(setlocale(LC_ALL, NULL), "C") == 0));
     err = granary_call_output(call, 0, strlen(text), &out);
     if (err == GRANARY_OK) {
         memcpy(out, text, strlen(text));
@@ -327,6 +331,57 @@ GRANARY_FUNCTION(goes_on)
 }
 
 /* ---- faults ---- */
+
+static void *
+thread(void *unused)
+{
+    for (;;) {
+        (void)usleep(1000);
+    }
+    return unused;
+}
+
+/* Threads that nobody ends, and memory that nobody frees. */
+GRANARY_FUNCTION(leaves_threads)
+{
+    pthread_t id;
+    void *out;
+
+    for (int i = 0; i < 4; i++) {
+        if (pthread_create(&id, NULL, thread, malloc(1 << 20)) != 0) {
+            return GRANARY_EFAILED;
+        }
+    }
+    return granary_call_output(call, 0, 0, &out);
+}
+
+/* The sum of a tensor and the rows of a frame, and what is said of inputs that are not there or something else. */
+GRANARY_FUNCTION(reads)
+{
+    const granary_frame *frame;
+    granary_tensor tensor;
+    char text[64];
+    void *out;
+    granary_err err = granary_call_frame(call, 0, &frame);
+
+    if (err == GRANARY_OK) {
+        err = granary_call_tensor(call, 1, &tensor);
+    }
+    if (err == GRANARY_OK && (granary_call_tensor(call, 0, &tensor) != GRANARY_ETYPE ||
+                              granary_call_frame(call, 2, &frame) != GRANARY_EINVAL ||
+                              granary_call_input(call, 2) != NULL || granary_call_inputs(call) != 2)) {
+        err = granary_call_fail(call, GRANARY_EFAILED, "an input that is none was given");
+    }
+    if (err == GRANARY_OK) {
+        (void)snprintf(text, sizeof text, "%lld %lld", (long long)granary_frame_rows(frame),
+                       (long long)((const int64_t *)tensor.values)[tensor.shape[0] - 1]);
+        err = granary_call_output(call, 0, strlen(text), &out);
+    }
+    if (err == GRANARY_OK) {
+        memcpy(out, text, strlen(text));
+    }
+    return err;
+}
 
 GRANARY_FUNCTION(overwrites)
 {
