@@ -47,8 +47,8 @@ typedef granary_err granary_function(granary_call *call);
 typedef struct granary_function_info {
     uint32_t abi;
     const char *name;
-    const char *summary; /* one line; NULL */
     granary_function *run;
+    const char *summary; /* one line; NULL */
     uint32_t inputs_min;
     uint32_t inputs_max;   /* 0: any number */
     uint32_t outputs;      /* 0: one */
@@ -71,20 +71,20 @@ typedef struct granary_reusable_info {
     void (*fini)(void *value);           /* NULL: nothing to do */
 } granary_reusable_info;
 
-#define GRANARY_EXPORTED __attribute__((visibility("default"), used))
+#define GRANARY_EXPORTED __attribute__((visibility("default")))
 
 /* Declare a function and begin its definition; fields of granary_function_info may be given. */
 #define GRANARY_FUNCTION(function, ...)                                                                                \
     static granary_err function(granary_call *call);                                                                   \
-    extern const granary_function_info granary_function_##function;                                                    \
-    GRANARY_EXPORTED const granary_function_info granary_function_##function = {                                       \
+    GRANARY_EXPORTED extern const granary_function_info granary_function_##function;                                   \
+    __attribute__((used)) const granary_function_info granary_function_##function = {                                  \
         .abi = GRANARY_CALL_ABI, .name = #function, .run = function, __VA_ARGS__};                                     \
     static granary_err function(granary_call *call)
 
 /* Declare a reusable variable; fields of granary_reusable_info follow: .init = ... */
 #define GRANARY_REUSABLE(variable, ...)                                                                                \
-    extern const granary_reusable_info granary_reusable_##variable;                                                    \
-    GRANARY_EXPORTED const granary_reusable_info granary_reusable_##variable = {                                       \
+    GRANARY_EXPORTED extern const granary_reusable_info granary_reusable_##variable;                                   \
+    __attribute__((used)) const granary_reusable_info granary_reusable_##variable = {                                  \
         .abi = GRANARY_CALL_ABI, .name = #variable, __VA_ARGS__}
 
 /* ---- inputs ---- */

@@ -422,6 +422,38 @@ libraries_that_cannot_be_used_are_told(void **state)
 }
 
 static void
+subtasks_that_make_no_sense_are_refused(void **state)
+{
+    const int64_t number = 7;
+    char name[] = "a=b", value[] = "c", shell[] = "sh";
+    char *command[] = {shell};
+    granary_id id = granary_id_random();
+    Granary__ChunkOp *op = op_new("call");
+
+    (void)state;
+    op->node = strdup("node");
+    function_expect_failure(&test, op, GRANARY_ENOENT, false, "not exported");
+    op = op_new("call");
+    op->node = strdup("node");
+    op_attr(op, gr_attr_new_int("library", 1));
+    op_attr(op, gr_attr_new_ints("params", &number, 1));
+    function_expect_failure(&test, op, GRANARY_ENOENT, false, "not exported");
+    op = op_new("exec");
+    op->node = strdup("node");
+    op_attr(op, gr_attr_new_int("command", 1));
+    function_expect_failure(&test, op, GRANARY_EINVAL, true, "no command");
+    op = exec_new("true");
+    op_attr(op, gr_attr_new_map("params", (char *[]){name}, (char *[]){value}, 1));
+    function_expect_failure(&test, op, GRANARY_EINVAL, true, "no name for a variable");
+    op = op_new("exec");
+    op->node = strdup("node");
+    op_attr(op, gr_attr_new_strings("command", command, 1));
+    op_output(op, &id);
+    op_output(op, &id);
+    function_expect_failure(&test, op, GRANARY_EINVAL, true, "one output");
+}
+
+static void
 long_output_is_cut(void **state)
 {
     Granary__ChunkOp *op = call_good("talks");
@@ -828,6 +860,7 @@ main(void)
         cmocka_unit_test(versions_live_side_by_side),
         cmocka_unit_test(failures_say_what_and_what_was_printed_last),
         cmocka_unit_test(libraries_that_cannot_be_used_are_told),
+        cmocka_unit_test(subtasks_that_make_no_sense_are_refused),
         cmocka_unit_test(long_output_is_cut),
         cmocka_unit_test(what_a_function_disturbs_is_put_back),
         cmocka_unit_test(reusable_variables_are_kept_and_put_in_order),
