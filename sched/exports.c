@@ -219,7 +219,7 @@ newest(const struct shelf *shelf, const char *name)
 
 granary_err
 exports_add(struct exports *exports, const Granary__Library *library, const struct exported **ret_exported,
-            bool *ret_changed)
+            bool *ret_changed, granary_id *ret_replaced)
 {
     granary_err err = check_library(library);
     struct shelf *shelf = err == GRANARY_OK ? shelf_get(exports, library->session) : NULL;
@@ -230,6 +230,7 @@ exports_add(struct exports *exports, const Granary__Library *library, const stru
     if (shelf == NULL) {
         return err == GRANARY_OK ? out_of_memory() : err;
     }
+    *ret_replaced = (granary_id){{0}};
     before = newest(shelf, library->name);
     if (before != NULL && is_named(before->library, library->name, library->version)) {
         *ret_exported = before;
@@ -237,8 +238,7 @@ exports_add(struct exports *exports, const Granary__Library *library, const stru
         return GRANARY_OK;
     }
     old = shelf_find(shelf, library->name, library->version);
-    /* What executors have loaded under that version stays in use: the file is the same. */
-    fresh.library = copy_of(old < shelf->count ? shelf->libraries[old].library : library);
+    fresh.library = copy_of(library);
     if (fresh.library == NULL) {
         return out_of_memory();
     }
@@ -251,6 +251,7 @@ exports_add(struct exports *exports, const Granary__Library *library, const stru
     }
     if (old < shelf->count - 1) {
         exports->left -= shelf->libraries[old].left;
+        memcpy(ret_replaced->bytes, shelf->libraries[old].library->object.data, sizeof ret_replaced->bytes);
         shelf_take(shelf, old);
     }
     *ret_exported = &shelf->libraries[shelf->count - 1];

@@ -42,10 +42,11 @@ struct shelf *exports_of(const struct exports *exports, const char *session);
  * library       only read; its sequence is not
  * ret_exported  valid until the next change
  * ret_changed   it is to be kept
+ * ret_replaced  object of the same version that it takes the place of; all zero: there was none
  * Errors        EINVAL the message says what is wrong with it · ENOMEM
  */
 granary_err exports_add(struct exports *exports, const Granary__Library *library, const struct exported **ret_exported,
-                        bool *ret_changed);
+                        bool *ret_changed, granary_id *ret_replaced);
 /* As an earlier scheduler kept it, LEFT or not; takes it, whatever becomes of it. Errors: EINVAL, ENOMEM */
 granary_err exports_restore(struct exports *exports, Granary__Library *library);
 

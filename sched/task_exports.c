@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "graph/graph.h"
 #include "sched/info.h"
@@ -53,13 +54,15 @@ request_export(struct manager *manager, uint64_t ticket, Granary__Library *libra
 {
     const struct exported *exported = NULL;
     bool changed = false;
+    granary_id replaced;
+    struct session *session;
     char *given = library->session;
     granary_err err;
 
     if (given[0] == '\0') {
         library->session = (char *)(uintptr_t) "default";
     }
-    err = exports_add(manager->exports, library, &exported, &changed);
+    err = exports_add(manager->exports, library, &exported, &changed, &replaced);
     library->session = given;
     if (err != GRANARY_OK) {
         reply_error(manager, ticket, err, granary_error_message());
@@ -68,6 +71,10 @@ request_export(struct manager *manager, uint64_t ticket, Granary__Library *libra
     if (changed) {
         library_keep(manager, exported->library);
         info_changed(manager, INFO_BIT(functions));
+    }
+    session = gr_id_is_zero(replaced) ? NULL : session_get(manager, exported->library->session);
+    if (session != NULL) {
+        pack_free(&session->frees, replaced);
     }
     reply_library(manager, ticket, exported->library);
 }

@@ -51,12 +51,58 @@ give_up(granary_client *client, granary_id id, const char *owner)
     (void)granary_object_delete(client, id, 0);
 }
 
+/* One request about libraries; ret_object: of the library in the answer. */
+static granary_err
+call_library(granary_client *client, Granary__Request *request, granary_id *ret_object)
+{
+    Granary__Reply *reply = NULL;
+    granary_err err = call(client, request, CALL_TIMEOUT_MS, &reply);
+
+    if (err == GRANARY_OK && reply->library == NULL) {
+        err = gr_fail(GRANARY_EPROTO, "the scheduler's answer has no library");
+    }
+    if (err == GRANARY_OK) {
+        *ret_object = object_of(reply->library);
+    }
+    if (reply != NULL) {
+        granary__reply__free_unpacked(reply, NULL);
+    }
+    return err;
+}
+
+static granary_err
+call_export(granary_client *client, Granary__Library *library, granary_id *ret_object)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    granary_err err;
+
+    library->session = borrow(gr_client_session(client));
+    request.body_case = GRANARY__REQUEST__BODY_EXPORT;
+    request.export = library;
+    err = call_library(client, &request, ret_object);
+    library->session = borrow(protobuf_c_empty_string);
+    return err;
+}
+
+static granary_err
+call_unexport(granary_client *client, const char *name, const char *version, granary_id *ret_object)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__Unexport unexport = GRANARY__UNEXPORT__INIT;
+
+    unexport.session = borrow(gr_client_session(client));
+    unexport.name = borrow(name);
+    unexport.version = borrow(version == NULL ? "" : version);
+    request.body_case = GRANARY__REQUEST__BODY_UNEXPORT;
+    request.unexport = &unexport;
+    return call_library(client, &request, ret_object);
+}
+
 granary_err
 gr_export_send(granary_client *client, Granary__Library *library)
 {
-    Granary__Request request = GRANARY__REQUEST__INIT;
-    Granary__Reply *reply = NULL;
     granary_id id = object_of(library);
+    granary_id known;
     owner_text owner;
     granary_err err = owner_of(library->name, owner);
 
@@ -66,21 +112,18 @@ gr_export_send(granary_client *client, Granary__Library *library)
     if (err != GRANARY_OK) {
         return err;
     }
-    library->session = borrow(gr_client_session(client));
-    request.body_case = GRANARY__REQUEST__BODY_EXPORT;
-    request.export = library;
-    err = call(client, &request, CALL_TIMEOUT_MS, &reply);
-    library->session = borrow(protobuf_c_empty_string);
-    if (err == GRANARY_OK && reply->library == NULL) {
-        err = gr_fail(GRANARY_EPROTO, "the scheduler's answer has no library");
+    err = call_export(client, library, &known);
+    if (err == GRANARY_OK && !gr_id_equal(known, id) && !granary_object_contains(client, known)) {
+        /* The file it knows went with an earlier session of the same name. */
+        err = call_unexport(client, library->name, library->version, &known);
+        if (err == GRANARY_OK || err == GRANARY_ENOENT) {
+            err = call_export(client, library, &known);
+        }
     }
-    if (err == GRANARY_OK && !gr_id_equal(object_of(reply->library), id)) {
+    if (err == GRANARY_OK && !gr_id_equal(known, id)) {
         give_up(client, id, owner);
     } else if (err != GRANARY_OK && err != GRANARY_EUNREACHABLE && err != GRANARY_ETIMEDOUT) {
         (void)granary_unreference(client, id, owner); /* refused; else it may have been accepted */
-    }
-    if (reply != NULL) {
-        granary__reply__free_unpacked(reply, NULL);
     }
     return err;
 }
@@ -106,32 +149,21 @@ unreference_all(granary_client *client, const char *owner)
 granary_err
 granary_unexport(granary_client *client, const char *name, const char *version)
 {
-    Granary__Request request = GRANARY__REQUEST__INIT;
-    Granary__Unexport unexport = GRANARY__UNEXPORT__INIT;
-    Granary__Reply *reply = NULL;
+    granary_id object;
     owner_text owner;
     granary_err err = gr_client_check(client);
 
     if (err == GRANARY_OK) {
         err = name == NULL ? gr_fail(GRANARY_EINVAL, "library: NULL") : owner_of(name, owner);
     }
-    if (err != GRANARY_OK) {
-        return err;
+    if (err == GRANARY_OK) {
+        err = call_unexport(client, name, version, &object);
     }
-    unexport.session = borrow(gr_client_session(client));
-    unexport.name = borrow(name);
-    unexport.version = borrow(version == NULL ? "" : version);
-    request.body_case = GRANARY__REQUEST__BODY_UNEXPORT;
-    request.unexport = &unexport;
-    err = call(client, &request, CALL_TIMEOUT_MS, &reply);
     if (err == GRANARY_OK && version == NULL) {
         err = unreference_all(client, owner);
-    } else if (err == GRANARY_OK && reply->library != NULL) {
-        err = granary_unreference(client, object_of(reply->library), owner);
+    } else if (err == GRANARY_OK) {
+        err = granary_unreference(client, object, owner);
         err = err == GRANARY_ENOENT ? GRANARY_OK : err;
-    }
-    if (reply != NULL) {
-        granary__reply__free_unpacked(reply, NULL);
     }
     return err;
 }

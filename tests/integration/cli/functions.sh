@@ -46,6 +46,20 @@ GRANARY_FUNCTION(which) { return give(call, 1); }'
 compile v2 "$number"'
 GRANARY_FUNCTION(which) { return give(call, 2); }'
 
+compile patient "$number"'
+#include <stdio.h>
+#include <unistd.h>
+GRANARY_FUNCTION(patient)
+{
+    const char *file = granary_call_param(call, "file", "");
+    char here[256];
+    snprintf(here, sizeof here, "%s.here", file);
+    FILE *sign = fopen(here, "w");
+    if (sign != NULL) fclose(sign);
+    while (access(file, F_OK) != 0 && !granary_call_cancelled(call)) usleep(2000);
+    return give(call, 7);
+}'
+
 as_number() {
     od -An -td8 | tr -d ' '
 }
@@ -142,6 +156,26 @@ expect 2 'is in the libraries .* write' granary submit which
 granary unexport other
 granary unexport which
 expect 4 "'which' is not exported" granary submit which
+
+# A session that went and came again has no files of the earlier one: they are exported again.
+granary session create again
+granary export --session again "$work/v1.so" >/dev/null
+granary session delete again
+granary session create again
+expect 4 'deleted from the store: export it again' granary submit --session again which --wait
+granary export --session again "$work/v1.so" >/dev/null
+[ "$(granary submit --session again which -o - | as_number)" = 1 ] || fail "exported again to a new session"
+
+# A graph that waits keeps what is unexported, and an executor that comes late gets it still.
+granary export "$work/patient.so" >/dev/null
+key=$(granary submit patient --count 2 --retries 3 --arg "file=$work/go")
+timeout 20 sh -c "until [ -e '$work/go.here' ]; do sleep 0.02; done" || fail "the patient function does not begin"
+granary unexport patient
+expect 4 "'patient' is not exported" granary submit patient
+granary executors kill $(granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$') >/dev/null
+touch "$work/go"
+granary submit --key "$key" patient --wait >"$work/ids" || fail "what was unexported while it ran"
+[ "$(wc -l <"$work/ids")" = 2 ] || fail "two results of an unexported function: $(cat "$work/ids")"
 
 # They survive the scheduler, and nothing of them is left when they are gone.
 pid=$(sed 's/ .*//' "$work/i/sched.lock")

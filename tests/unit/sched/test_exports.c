@@ -49,8 +49,10 @@ add(struct exports *exports, const char *name, const char *version, const char *
 {
     const struct exported *exported = NULL;
     bool changed = !want_changed;
+    granary_id replaced;
 
-    assert_int_equal(exports_add(exports, library(name, version, functions), &exported, &changed), GRANARY_OK);
+    assert_int_equal(exports_add(exports, library(name, version, functions), &exported, &changed, &replaced),
+                     GRANARY_OK);
     assert_int_equal(changed, want_changed);
     return exported->library->sequence;
 }
@@ -109,6 +111,9 @@ static void
 the_newest_version_is_meant(void **state)
 {
     struct exports *exports = exports_create();
+    const struct exported *exported;
+    granary_id replaced;
+    bool changed;
 
     (void)state;
     assert_int_equal(add(exports, "a", V1, "f old", true), 1);
@@ -122,8 +127,10 @@ the_newest_version_is_meant(void **state)
                          "function 'old' is not exported in session 's'; there are: a:f");
     assert_means_nothing(exports, "r", GRANARY_ENOENT, "'r'"); /* a variable is no function */
     assert_means_nothing(exports, "fa", GRANARY_ENOENT, "'fa'");
-    /* Back to the first: it is the newest from now on. */
-    assert_int_equal(add(exports, "a", V1, "f old", true), 3);
+    /* Back to the first: it is the newest from now on, and its file is the one that came last. */
+    assert_int_equal(exports_add(exports, library("a", V1, "f old"), &exported, &changed, &replaced), GRANARY_OK);
+    assert_int_equal(exported->library->sequence, 3);
+    assert_int_equal(replaced.bytes[0], '1');
     assert_means(exports, "f", "a", V1);
     assert_sends(exports, 0, "a2 a3 ");
     assert_sends(exports, 2, "a3 ");
@@ -189,6 +196,7 @@ bad_libraries_are_refused(void **state)
     struct exports *exports = exports_create();
     const struct exported *exported;
     bool changed;
+    granary_id replaced;
     static const struct {
         const char *name, *version, *functions, *want;
     } bad[] = {
@@ -204,8 +212,8 @@ bad_libraries_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        granary_err err =
-            exports_add(exports, library(bad[i].name, bad[i].version, bad[i].functions), &exported, &changed);
+        granary_err err = exports_add(exports, library(bad[i].name, bad[i].version, bad[i].functions), &exported,
+                                      &changed, &replaced);
 
         assert_int_equal(err, GRANARY_EINVAL);
         if (strstr(granary_error_message(), bad[i].want) == NULL) {
