@@ -97,6 +97,25 @@ segment_set_node(struct segment *segment, unsigned node)
     node_bind_file(segment->fd, segment->size, node);
 }
 
+/* One that is in no list, without a file. NULL: out of memory. */
+static struct segment *
+segment_alloc(struct gr_segment_record *record, uint32_t number, uint64_t size)
+{
+    struct segment *segment = calloc(1, sizeof *segment);
+
+    if (segment != NULL) {
+        list_init(&segment->in_session);
+        list_init(&segment->in_order);
+        list_init(&segment->in_torn);
+        list_init(&segment->in_offered);
+        victim_segment_init(segment);
+        segment->number = number;
+        segment->size = size;
+        segment->record = record;
+    }
+    return segment;
+}
+
 granary_err
 segment_create(struct account *account, const char *prefix, uint32_t session, uint32_t number, uint64_t size,
                enum gr_account open_as, struct gr_segment_record *record, struct segment **ret_segment)
@@ -107,18 +126,10 @@ segment_create(struct account *account, const char *prefix, uint32_t session, ui
 
     assert(size % PAGE == 0 && size <= account->bytes[GR_ACCOUNT_FREE]);
 
-    segment = calloc(1, sizeof *segment);
+    segment = segment_alloc(record, number, size);
     if (segment == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for a segment");
     }
-    list_init(&segment->in_session);
-    list_init(&segment->in_order);
-    list_init(&segment->in_torn);
-    list_init(&segment->in_offered);
-    victim_segment_init(segment);
-    segment->number = number;
-    segment->size = size;
-    segment->record = record;
     record_init(segment, session);
     shmfile_name(name, prefix, session, "data", number);
     err = shmfile_create(name, size, &segment->fd);
@@ -142,19 +153,11 @@ segment_adopt(const char *prefix, struct gr_segment_record *record, struct segme
     char name[96];
     struct stat st;
 
-    segment = calloc(1, sizeof *segment);
+    segment = segment_alloc(record, (uint32_t)(word >> 8), record->size);
     if (segment == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for a segment");
     }
-    list_init(&segment->in_session);
-    list_init(&segment->in_order);
-    list_init(&segment->in_torn);
-    list_init(&segment->in_offered);
-    victim_segment_init(segment);
-    segment->number = (uint32_t)(word >> 8);
-    segment->size = record->size;
     segment->sealed_total = atomic_load(&record->sealed_total);
-    segment->record = record;
     segment->open_as = GR_ACCOUNT_WRITING;
     segment->closed = (word & 0xff) != GR_SEGMENT_OPEN;
     segment->spoiled = (atomic_load(&record->flags) & GR_SEGMENT_SPOILED) != 0;

@@ -1,6 +1,7 @@
 #include "spawn/spawn.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+
+#define ARGUMENTS_MOST 32
 
 static void
 find_program(char path[static 512])
@@ -25,18 +28,40 @@ find_program(char path[static 512])
     (void)snprintf(path, 512, "%s/granary-store", bin == NULL ? "." : bin);
 }
 
+/* The way to the program may be closed to that user: it is taken before the change. */
+static void
+become(uid_t user, char program[static 512])
+{
+    int fd;
+
+    if (user == 0) {
+        return;
+    }
+    fd = open(program, O_PATH);
+    if (fd < 0 || setgroups(0, NULL) < 0 || setgid(user) < 0 || setuid(user) < 0) {
+        perror("granary-store: change user");
+        _exit(127);
+    }
+    (void)snprintf(program, 512, "/proc/self/fd/%d", fd);
+}
+
 static void
 run_program(const struct spawned *spawned, int ready_fd)
 {
-    const char *argv[16] = {"granary-store", "--instance", spawned->directory, "--die-with-parent"};
+    const char *argv[ARGUMENTS_MOST] = {"granary-store", "--instance", spawned->directory, "--die-with-parent"};
+    const char *const *more = spawned->arguments;
     size_t argc = 4;
     char program[512];
     char spill[96];
     char ready[16];
 
-    find_program(program);
+    if (spawned->program != NULL) {
+        (void)snprintf(program, sizeof program, "%s", spawned->program);
+    } else {
+        find_program(program);
+    }
     (void)snprintf(spill, sizeof spill, "%s/spill", spawned->directory);
-    argv[argc++] = "--spill-dir";
+    argv[argc++] = "--spill-dir"; /* one among the arguments comes later and wins */
     argv[argc++] = spill;
     if (ready_fd >= 0) {
         (void)snprintf(ready, sizeof ready, "%d", ready_fd);
@@ -47,7 +72,11 @@ run_program(const struct spawned *spawned, int ready_fd)
         argv[argc++] = "--memory";
         argv[argc++] = spawned->memory;
     }
+    while (more != NULL && *more != NULL && argc < ARGUMENTS_MOST - 1) {
+        argv[argc++] = *more++;
+    }
     (void)setenv("GRANARY_LOG", "error", 0);
+    become(spawned->user, program);
     (void)execv(program, (char *const *)(uintptr_t)argv);
     perror(program);
     _exit(127);

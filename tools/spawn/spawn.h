@@ -12,6 +12,10 @@ struct spawned {
     char directory[64]; /* the instance; it spills there, too */
     const char *memory; /* its budget as text; NULL: the default */
     pid_t pid;          /* 0: none runs */
+    /* For tests, all zero else: */
+    const char *program;          /* path; NULL: granary-store of $GRANARY_BIN, or from beside this program */
+    const char *const *arguments; /* further ones, NULL-terminated */
+    uid_t user;                   /* it runs as this uid and gid; 0: as this process */
 };
 
 /*
