@@ -155,41 +155,6 @@ failures_are_told_with_what_was_printed(void **state)
     assert_non_null(strstr(granary_error_message(), "it is printed"));
 }
 
-/* The example of the documentation, on the file it is about. */
-static void
-the_example_works(void **state)
-{
-    const char *source = getenv("GRANARY_SOURCE");
-    char key[GRANARY_KEY_MAX];
-    granary_result result;
-    granary_frame *frame;
-    const granary_column *fastest;
-    granary_view view;
-    char *json;
-    size_t size;
-
-    (void)state;
-    if (source != NULL) {
-        assert_int_equal(chdir(source), 0);
-    }
-    assert_int_equal(gr_file_read("libclient/examples/speeds.json", 65536, &json, &size), GRANARY_OK);
-    assert_int_equal(granary_export(client, EXAMPLES "/libspeed.so", NULL, NULL), GRANARY_OK);
-    if (submit_and_wait(json, key) != GRANARY_OK) {
-        fail_msg("%s", granary_error_message());
-    }
-    free(json);
-    assert_int_equal(granary_graph_result(client, key, "fast", &result), GRANARY_OK);
-    assert_int_equal(granary_object_get(client, result.chunks[0], 0, &view), GRANARY_OK);
-    assert_int_equal(granary_frame_open(&view, &frame), GRANARY_OK);
-    fastest = granary_frame_column_named(frame, "fastest");
-    assert_non_null(fastest);
-    assert_int_equal(fastest->dtype, GRANARY_FLOAT64);
-    assert_true(((const double *)fastest->values)[0] > 500);
-    granary_frame_close(frame);
-    granary_object_release(client, &view);
-    granary_result_free(&result);
-}
-
 int
 main(void)
 {
@@ -197,7 +162,6 @@ main(void)
         cmocka_unit_test(libraries_that_would_not_work_are_refused),
         cmocka_unit_test(functions_are_called_by_graphs),
         cmocka_unit_test(failures_are_told_with_what_was_printed),
-        cmocka_unit_test(the_example_works),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
