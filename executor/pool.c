@@ -125,7 +125,6 @@ tell_slots(struct pool *pool)
 {
     uint32_t of_node[TOPOLOGY_NODES_MAX] = {0};
     uint32_t slots = 0;
-    size_t nodes = 0;
 
     for (int i = 0; i < pool->slot_count; i++) {
         const struct slot *slot = &pool->slots[i];
@@ -133,10 +132,9 @@ tell_slots(struct pool *pool)
         if (slot_in_use(slot)) {
             slots++;
             of_node[slot->node]++;
-            nodes = (size_t)slot->node < nodes ? nodes : (size_t)slot->node + 1;
         }
     }
-    pool_link_slots(pool->link, slots, of_node, nodes);
+    pool_link_slots(pool->link, slots, of_node, pool->topology.count);
 }
 
 static void
@@ -352,6 +350,7 @@ pool_init(struct pool *pool, const struct pool_options *options)
         return err;
     }
     pool->node_count = topology_usable(&pool->topology, pool->nodes);
+    (void)gr_daemon_raise_files(); /* a pipe an executor that starts */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, no death could be told */
     (void)sigemptyset(&mask);

@@ -37,7 +37,7 @@ say(struct pool_link *link, Granary__Death **deaths, size_t death_count)
     size_t size;
     uint8_t *bytes;
 
-    if (link->socket == NULL) {
+    if (link->socket == NULL || link->nodes == 0) { /* nothing is known yet */
         return;
     }
     message.version = GRANARY__VERSION__PROTOCOL;

@@ -432,7 +432,7 @@ supervisor_says(struct links *links, const struct gr_zmq_peer *peer, const Grana
         gr_log_info("POOL", "pid=%lld slots=%u", (long long)pool->pid, pool->slots);
         links->supervisor = *peer;
     }
-    manager_pool_slots(links->manager, pool->slots);
+    manager_pool_slots(links->manager, pool->pid, pool->slots, (uint32_t)pool->n_slots_of_node);
     for (size_t i = 0; i < pool->n_deaths; i++) {
         const Granary__Death *death = pool->deaths[i];
         struct link *link = link_of_process(links, death->pid, death->start_time, SLOT_ANY);

@@ -60,8 +60,11 @@ void manager_executor_pulls(struct manager *manager, uint32_t number, uint64_t s
 void manager_executor_drain(struct manager *manager, uint32_t number, bool replace);
 /* It has gone by its own wish: what it had goes back, and is not blamed for that. */
 void manager_executor_left(struct manager *manager, uint32_t number);
-/* What the pool's supervisor says: how many slots have or will have a process. */
-void manager_pool_slots(struct manager *manager, uint32_t slots);
+/*
+ * What the pool's supervisor says: how many slots have or will have a process, on so many NUMA nodes. pid: its own;
+ * another one than before begins with as many slots as the instance did, and is asked for those added since.
+ */
+void manager_pool_slots(struct manager *manager, int64_t pid, uint32_t slots, uint32_t nodes);
 /* Why its process ended, as the pool says; before manager_executor_died(), and not always. signal 0: it left by itself.
  */
 void manager_executor_death(struct manager *manager, uint32_t number, int32_t signal, int32_t status);

@@ -37,15 +37,44 @@ manager_executor_drain(struct manager *manager, uint32_t number, bool replace)
     }
 }
 
+/* Ask the pool for more slots. */
+static void
+order_slots(struct manager *manager, uint32_t count, int32_t node)
+{
+    Granary__PoolOrder order = GRANARY__POOL_ORDER__INIT;
+    struct action *action = action_add(manager, ACTION_SEND);
+
+    if (action != NULL) {
+        order.verb = GRANARY__POOL_ORDER__VERB__ADD;
+        order.count = count;
+        order.node = node;
+        action->executor = EXECUTOR_POOL;
+        pack_begin(&action->bytes);
+        pack_pool_order(&action->bytes, &order);
+        manager->pool.adding += count;
+    }
+}
+
 void
-manager_pool_slots(struct manager *manager, uint32_t slots)
+manager_pool_slots(struct manager *manager, int64_t pid, uint32_t slots, uint32_t nodes)
 {
     struct pool *pool = &manager->pool;
     uint32_t more = pool->there && slots > pool->slots ? slots - pool->slots : 0;
+    uint32_t had = pool->slots + pool->adding;
 
-    pool->adding -= more < pool->adding ? more : pool->adding;
-    pool->slots = slots;
+    if (pool->there && pid != pool->pid) {
+        pool->adding = 0;
+        pool->slots = slots;
+        if (had > slots) {
+            order_slots(manager, had - slots, -1);
+        }
+    } else {
+        pool->adding -= more < pool->adding ? more : pool->adding;
+        pool->slots = slots;
+    }
     pool->there = true;
+    pool->pid = pid;
+    pool->nodes = nodes;
 }
 
 /* ---- orders ---- */
@@ -189,6 +218,10 @@ check_add(const struct manager *manager, const Granary__PoolOrder *order)
     if (!pool->there) {
         return gr_fail(GRANARY_EUNREACHABLE, "no pool is connected to the scheduler: see log/pool.log of the instance");
     }
+    if (order->node >= 0 && (uint32_t)order->node >= pool->nodes) {
+        return gr_fail(GRANARY_EINVAL, "there is no NUMA node %d for executors: `granary bands` lists them",
+                       order->node);
+    }
     if (order->count < 1 || order->count > SLOTS_MAX || pool->slots + pool->adding + order->count > SLOTS_MAX) {
         return gr_fail(GRANARY_EINVAL, "%u executors more: there are %u, and a pool has at most %d", order->count,
                        pool->slots + pool->adding, SLOTS_MAX);
@@ -227,13 +260,7 @@ carry_out(struct manager *manager, struct pool_order *order, const Granary__Pool
     struct action *action;
 
     if (order->verb == GRANARY__POOL_ORDER__VERB__ADD) {
-        action = action_add(manager, ACTION_SEND);
-        if (action != NULL) {
-            action->executor = EXECUTOR_POOL;
-            pack_begin(&action->bytes);
-            pack_pool_order(&action->bytes, request);
-            manager->pool.adding += request->count;
-        }
+        order_slots(manager, request->count, request->node);
         return;
     }
     for (size_t i = 0; i < order->count; i++) {

@@ -186,6 +186,8 @@ struct pool_order {
 /* The pool's supervisor, as the scheduler knows it. */
 struct pool {
     bool there;
+    int64_t pid;
+    uint32_t nodes;  /* slots may be on those below */
     uint32_t slots;  /* that have or will have a process */
     uint32_t adding; /* ordered, and not among slots yet */
     LIST_HEAD(, pool_order) orders;

@@ -4,18 +4,18 @@
 numbers() { granary executors --json | sed -n 's/.*"number": \([0-9]*\).*/\1/p'; }
 count() { numbers | wc -l; }
 
-granary up --executors 0 --memory 64M >/dev/null
+granary up --executors 1 --memory 64M >/dev/null
 remember_prefix
-[ "$(count)" = 0 ] || fail "executors where none were asked for"
+[ "$(count)" = 1 ] || fail "one was asked for: $(granary executors)"
 cat >"$work/g.json" <<'J'
 {"nodes": [{"name": "a", "op": "arange", "stop": 2000000, "chunk": 20000}, {"name": "s", "op": "sum", "inputs": ["a"]}], "targets": ["s"]}
 J
 granary run "$work/g.json" >"$work/sum" &
 run=$!
 
-# one graph, begun by nobody, through all the changes
-granary executors add 2
-[ "$(count)" = 2 ] || fail "2 were added: $(granary executors)"
+# one graph, through all the changes
+granary executors add 1
+[ "$(count)" = 2 ] || fail "one was added: $(granary executors)"
 granary executors kill --timeout 20 $(numbers | head -1)
 [ "$(count)" = 2 ] || fail "a killed one is replaced"
 first=$(numbers | head -1)
@@ -30,6 +30,7 @@ wait $run || fail "the graph failed: $(cat "$work/sum")"
 grep -q 1999999000000 "$work/sum" || fail "wrong sum: $(cat "$work/sum")"
 
 expect 4 "executor $first: not found: .granary executors. lists them" granary executors drain "$first"
+expect 2 "no NUMA node 63" granary executors add --node 63 1
 expect 2 "at most 1024" granary executors add 1024
 expect 2 "'x' is no number" granary executors kill x
 expect 2 "add N, drain NUMBER" granary executors kill
@@ -43,5 +44,15 @@ expect 6 "executor $victim has not left" granary executors drain --timeout 0.3 "
 granary executors | grep -q draining || fail "$(granary executors)"
 granary executors kill --timeout 20 "$victim"
 kill -0 "$pid" 2>/dev/null && fail "$pid still runs"
+
+# A pool that died has as many executors as before.
+granary executors add 1
+before=$(count)
+kill -KILL "$(sed -n 's/.*"pool_pid": \([0-9]*\).*/\1/p' "$work/i/instance.json")"
+for _ in $(seq 200); do
+    [ "$(granary status --json 2>/dev/null | grep -o '"name": "pool", "pid": [0-9]*, "restarts": 1')" ] && [ "$(count)" = "$before" ] && break
+    sleep 0.05
+done
+[ "$(count)" = "$before" ] || fail "$before executors before, and now: $(granary executors)"
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left: $(leftovers)"

@@ -39,7 +39,7 @@ adding_waits_for_executors(void **state)
 
     (void)state;
     assert_int_equal(order(rig, GRANARY__POOL_ORDER__VERB__ADD, 2, 0), GRANARY_EUNREACHABLE); /* no pool yet */
-    manager_pool_slots(rig->manager, 1);
+    manager_pool_slots(rig->manager, 1, 1, 1);
     assert_int_equal(order(rig, GRANARY__POOL_ORDER__VERB__ADD, 0, 0), GRANARY_EINVAL);
     assert_int_equal(order(rig, GRANARY__POOL_ORDER__VERB__ADD, 1024, 0), GRANARY_EINVAL);
     (void)order(rig, GRANARY__POOL_ORDER__VERB__ADD, 2, 0);
@@ -48,12 +48,35 @@ adding_waits_for_executors(void **state)
     manager_executor_joined(rig->manager, 2, 0, 2);
     turn(rig);
     assert_string_equal(rig->replied, "");
-    manager_pool_slots(rig->manager, 3);
+    manager_pool_slots(rig->manager, 1, 3, 1);
     turn(rig);
     assert_string_equal(rig->replied, "");
     manager_executor_joined(rig->manager, 3, 0, 3);
     turn(rig);
     assert_non_null(strstr(rig->replied, "=OK"));
+    rig_destroy(rig);
+}
+
+/* A pool that died comes back with fewer slots than there were: it is asked for the others. */
+static void
+another_pool_is_asked_for_the_others(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    manager_pool_slots(rig->manager, 1, 1, 1);
+    (void)order(rig, GRANARY__POOL_ORDER__VERB__ADD, 3, 0);
+    manager_pool_slots(rig->manager, 1, 4, 1);
+    turn(rig);
+    assert_int_equal(rig->added, 3);
+    rig->added = 0;
+    manager_pool_slots(rig->manager, 2, 1, 1);
+    turn(rig);
+    assert_int_equal(rig->added, 3);
+    manager_pool_slots(rig->manager, 2, 4, 1);
+    manager_pool_slots(rig->manager, 2, 4, 1);
+    turn(rig);
+    assert_int_equal(rig->added, 3);
     rig_destroy(rig);
 }
 
@@ -65,7 +88,7 @@ a_drained_one_finishes_first(void **state)
     uint32_t busy;
 
     (void)state;
-    manager_pool_slots(rig->manager, 2);
+    manager_pool_slots(rig->manager, 1, 2, 1);
     assert_int_equal(submit(rig, "k", LINES("!a make", "!b make a")), GRANARY_OK);
     busy = given_to(rig, "a")->executor;
     (void)order(rig, GRANARY__POOL_ORDER__VERB__DRAIN, busy, 0);
@@ -91,7 +114,7 @@ a_late_one_is_named(void **state)
     struct rig *rig = rig_create(1);
 
     (void)state;
-    manager_pool_slots(rig->manager, 1);
+    manager_pool_slots(rig->manager, 1, 1, 1);
     assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
     (void)order(rig, GRANARY__POOL_ORDER__VERB__DRAIN, 1, 500);
     assert_true(manager_deadline(rig->manager) == 1000000500);
@@ -110,7 +133,7 @@ killing_blames_nobody(void **state)
     struct rig *rig = rig_create(1);
 
     (void)state;
-    manager_pool_slots(rig->manager, 1);
+    manager_pool_slots(rig->manager, 1, 1, 1);
     assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
     for (uint32_t i = 1; i <= 5; i++) {
         assert_int_equal(given_to(rig, "a")->executor, i);
@@ -138,7 +161,7 @@ recycling_replaces_all(void **state)
 
     (void)state;
     manager_executor_pulls(rig->manager, 3, 0);
-    manager_pool_slots(rig->manager, 2);
+    manager_pool_slots(rig->manager, 1, 2, 1);
     (void)order(rig, GRANARY__POOL_ORDER__VERB__RECYCLE, 0, 0);
     assert_string_equal(rig->dismissed, "1+ 2+ ");
     manager_executor_died(rig->manager, 1);
@@ -189,9 +212,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adding_waits_for_executors), cmocka_unit_test(a_drained_one_finishes_first),
-        cmocka_unit_test(a_late_one_is_named),        cmocka_unit_test(killing_blames_nobody),
-        cmocka_unit_test(recycling_replaces_all),     cmocka_unit_test(pulling_gets_what_it_asks_for),
+        cmocka_unit_test(adding_waits_for_executors),
+        cmocka_unit_test(a_drained_one_finishes_first),
+        cmocka_unit_test(another_pool_is_asked_for_the_others),
+        cmocka_unit_test(a_late_one_is_named),
+        cmocka_unit_test(killing_blames_nobody),
+        cmocka_unit_test(recycling_replaces_all),
+        cmocka_unit_test(pulling_gets_what_it_asks_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
