@@ -93,6 +93,33 @@ put_assign(unsigned *seed, struct columns *columns, int step, struct gr_buf *out
     add_column(columns, name, true);
 }
 
+/* A new column of floats, or one in the place of another. */
+static void
+put_compute(unsigned *seed, struct columns *columns, int step, bool functions, struct gr_buf *out)
+{
+    const char *from = number_column(seed, columns);
+    char name[24];
+
+    if (from == NULL || columns->count > COLUMNS_MAX - 3) {
+        put_select(seed, columns, out);
+        return;
+    }
+    if (roll(seed, 3) == 0) {
+        (void)snprintf(name, sizeof name, "%s", from);
+    } else {
+        (void)snprintf(name, sizeof name, "f%d", step);
+        add_column(columns, name, true);
+    }
+    if (functions) {
+        gr_buf_addf(out,
+                    "\"op\": \"map_chunk\", \"function\": \"compute\", \"columns\": {\"%s\": \"float64\"},"
+                    "\"params\": {\"column\": \"%s\", \"expression\": \"`%s` * 0.5\"}",
+                    name, name, from);
+    } else {
+        gr_buf_addf(out, "\"op\": \"assign\", \"columns\": {\"%s\": \"`%s` * 0.5\"}", name, from);
+    }
+}
+
 static void
 put_aggregate(struct columns *made, const char *name, int step, const char *function, const char *column, bool number,
               struct gr_buf *out)
@@ -140,13 +167,13 @@ put_join(struct columns *columns, const char *input, struct gr_buf *out)
 }
 
 static void
-put_step(unsigned *seed, struct columns *columns, int step, const char *input, struct gr_buf *out)
+put_step(unsigned *seed, struct columns *columns, int step, const char *input, bool functions, struct gr_buf *out)
 {
     const char *number = number_column(seed, columns);
     bool has_input = false;
 
     gr_buf_addf(out, ", \"s%d\": {", step);
-    switch (roll(seed, 8)) {
+    switch (roll(seed, 10)) {
     case 0:
         put_select(seed, columns, out);
         break;
@@ -168,6 +195,10 @@ put_step(unsigned *seed, struct columns *columns, int step, const char *input, s
         gr_buf_addf(out, "\"op\": \"filter\", \"where\": \"`%s` %s\"", number != NULL ? number : columns->names[0],
                     number != NULL ? "> 4" : "is not null");
         break;
+    case 7:
+    case 8:
+        put_compute(seed, columns, step, functions, out);
+        break;
     default:
         gr_buf_addf(out, "\"op\": \"head\", \"rows\": %d", roll(seed, 60));
     }
@@ -178,7 +209,7 @@ put_step(unsigned *seed, struct columns *columns, int step, const char *input, s
 }
 
 int
-random_pipeline(unsigned *seed, struct gr_buf *out)
+random_pipeline(unsigned *seed, bool functions, struct gr_buf *out)
 {
     struct columns columns = {.count = 0};
     int steps = 1 + roll(seed, STEPS_MAX);
@@ -191,7 +222,7 @@ random_pipeline(unsigned *seed, struct gr_buf *out)
     gr_buf_addf(out, "\"rows\": {\"op\": \"read_csv\", \"path\": \"rows.csv\"},"
                      "\"groups\": {\"op\": \"read_csv\", \"path\": \"groups.csv\"}");
     for (int i = 0; i < steps; i++) {
-        put_step(seed, &columns, i, input, out);
+        put_step(seed, &columns, i, input, functions, out);
         (void)snprintf(input, sizeof input, "s%d", i);
     }
     return steps;

@@ -2,9 +2,16 @@
 #ifndef TESTS_PLAN_RANDOM_GRAPH_H
 #define TESTS_PLAN_RANDOM_GRAPH_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 
-/* Append "nodes" of a pipeline: the sources, then s0, s1, ...; returns how many steps s there are, at least one. */
-int random_pipeline(unsigned *seed, struct gr_buf *out);
+/*
+ * Append "nodes" of a pipeline: the sources, then s0, s1, ...; returns how many steps s there are, at least one.
+ *
+ * functions  steps that compute one column are map_chunk of function "compute", parameters "column" and "expression"
+ *            (of its input's columns); else assign
+ */
+int random_pipeline(unsigned *seed, bool functions, struct gr_buf *out);
 
 #endif
