@@ -57,14 +57,21 @@ cli_parse(const struct argp *argp, int argc, char **argv, void *input)
     (void)argp_parse(argp, argc, argv, 0, NULL, input);
 }
 
-/* Names in messages come from files: what would command a terminal is shown instead of sent. */
+/*
+ * Names in messages come from files: what would command a terminal is shown instead of sent. Lines (of what user code
+ * printed last) are set off by two spaces, so that none looks like one of ours.
+ */
 static void
 add_escaped(const char *text, struct gr_buf *line)
 {
     for (; *text != '\0'; text++) {
         bool control = (unsigned char)*text < ' ' || *text == 0x7f;
 
-        gr_buf_addf(line, control ? "\\x%02x" : "%c", (unsigned char)*text);
+        if (*text == '\n') {
+            gr_buf_addf(line, "%s", text[1] == '\0' ? "" : "\n  ");
+        } else {
+            gr_buf_addf(line, control ? "\\x%02x" : "%c", (unsigned char)*text);
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 # compile NAME SOURCE: $work/NAME.so
 compile() {
-    printf '#include <granary/call.h>\n#include <string.h>\n%s\n' "$2" >"$work/$1.c"
+    printf '#include <granary/call.h>\n#include <stdio.h>\n#include <string.h>\n%s\n' "$2" >"$work/$1.c"
     "${CC:-cc}" -shared -fPIC -Iinclude -o "$work/$1.so" "$work/$1.c"
 }
 
@@ -29,6 +29,11 @@ GRANARY_FUNCTION(total, .inputs_min = 1)
         sum += *(const int64_t *)granary_call_input(call, i)->data;
     return give(call, sum);
 }
+GRANARY_FUNCTION(grumble)
+{
+    fprintf(stderr, "row 7 is odd\n");
+    return granary_call_fail(call, GRANARY_EINVAL, "a bad row");
+}
 GRANARY_FUNCTION(complain)
 {
     return granary_call_fail(call, GRANARY_EINVAL, "%s is not what I wanted", granary_call_param(call, "what", "it"));
@@ -47,7 +52,6 @@ compile v2 "$number"'
 GRANARY_FUNCTION(which) { return give(call, 2); }'
 
 compile patient "$number"'
-#include <stdio.h>
 #include <unistd.h>
 GRANARY_FUNCTION(patient)
 {
@@ -136,6 +140,7 @@ granary run --explain "$work/chunks.json" | grep -q 'b = call(a, a:0)' || fail "
 
 # What goes wrong names the node and says what user code said.
 expect 1 "node 'call'.*milk is not what I wanted" granary submit complain --arg what=milk --wait
+expect 1 '^  row 7 is odd' granary submit grumble --wait # what it printed last
 expect 4 "did you mean 'square'" granary submit sqare
 expect 2 'takes at least 1 inputs' granary submit total
 expect 1 "node 'call'.*(exit|status|3)" granary run <(echo '{"nodes": {"call": {"op": "exec", "command": ["sh", "-c", "exit 3"]}}}')
