@@ -369,6 +369,7 @@ run_guarded(granary_call *call)
     struct host *host = op->host;
     struct guard_range *ranges = calloc(op->op->n_inputs + 1, sizeof *ranges);
     struct function *function;
+    uint64_t peak;
     char what[160];
     granary_err err;
 
@@ -393,7 +394,8 @@ run_guarded(granary_call *call)
         op->done->user_failed = err == GRANARY_ENOENT || err == GRANARY_EINVAL || err == GRANARY_EVERSION;
     }
     if (!host->embedded) {
-        op->done->peak_bytes = guard_end(&host->guard);
+        peak = guard_end(&host->guard);
+        op->done->peak_bytes = peak > op->done->peak_bytes ? peak : op->done->peak_bytes;
     }
     err = user_capture_end(op, err);
     free(ranges);

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@
 #define LOOK_MS      20 /* how often its cancel word and deadline are looked at */
 #define STACK_SIZE   (256u << 10)
 #define STDERR_MAX   CAPTURE_MAX
+#define ERRORS_STEP  16384
 
 /* What the child needs between its start and its program; in memory it shares with us. */
 struct start {
@@ -36,7 +39,8 @@ struct start {
     int output;
     int errors;
     pid_t parent;
-    int error; /* errno when the program could not be started */
+    uint64_t memory_bytes; /* 0: as much as there is */
+    int error;             /* errno when the program could not be started */
     bool in_directory;
 };
 
@@ -262,6 +266,11 @@ become_program(void *argument)
     if (getppid() != start->parent) {
         _exit(127);
     }
+    if (start->memory_bytes > 0) {
+        const struct rlimit limit = {start->memory_bytes, start->memory_bytes};
+
+        (void)setrlimit(RLIMIT_DATA, &limit);
+    }
     (void)dup2(start->input, STDIN_FILENO);
     (void)dup2(start->output, STDOUT_FILENO);
     (void)dup2(start->errors, STDERR_FILENO);
@@ -291,6 +300,7 @@ start_program(struct exec *exec)
         .output = exec->output_pipe[1],
         .errors = exec->error_pipe[1],
         .parent = getpid(),
+        .memory_bytes = exec->op->subtask->memory_bytes,
     };
     sigset_t all, old;
     char *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -344,6 +354,7 @@ take_output(struct exec *exec, bool *ret_more)
         size = read(exec->output_pipe[0], unused, sizeof unused);
         if (size > 0) {
             (void)!write(STDOUT_FILENO, unused, (size_t)size);
+            exec->size += (uint64_t)size;
         }
     } else {
         if (exec->size == exec->output->size) {
@@ -366,11 +377,11 @@ take_output(struct exec *exec, bool *ret_more)
 }
 
 /* Its log is bounded here, for it is not our descriptor that it writes to. */
-static bool
+static void
 take_errors(struct exec *exec)
 {
     static const char notice[] = "\ngranary: more than 16 MiB of output: the rest is not kept\n";
-    char bytes[16384];
+    char bytes[ERRORS_STEP];
     ssize_t size = read(exec->error_pipe[0], bytes, sizeof bytes);
 
     if (size == 0) {
@@ -383,21 +394,53 @@ take_errors(struct exec *exec)
             (void)!write(STDERR_FILENO, notice, sizeof notice - 1);
         }
     }
-    return size > 0;
 }
 
+/* Bytes that wait in a pipe. */
+static int
+waiting_in(int fd)
+{
+    int size = 0;
+
+    return fd >= 0 && ioctl(fd, FIONREAD, &size) == 0 ? size : 0;
+}
+
+/* What was written before it ended, and no more: somebody who got away may hold the pipes, and write for ever. */
 static granary_err
 drain(struct exec *exec)
 {
     granary_err err = GRANARY_OK;
+    uint64_t end = exec->size + (uint64_t)waiting_in(exec->output_pipe[0]);
     bool more = true;
 
-    while (err == GRANARY_OK && more && exec->output_pipe[0] >= 0) {
+    while (err == GRANARY_OK && more && exec->output_pipe[0] >= 0 && exec->size < end) {
         err = take_output(exec, &more);
     }
-    while (exec->error_pipe[0] >= 0 && take_errors(exec)) {
+    if (exec->output != NULL && exec->size > end) {
+        exec->size = end;
+    }
+    for (int left = waiting_in(exec->error_pipe[0]); left > 0; left -= ERRORS_STEP) {
+        take_errors(exec);
     }
     return err;
+}
+
+/* The most memory the program had so far, as the kernel knows. */
+static void
+note_peak(struct exec *exec)
+{
+    char path[64];
+    char *status = NULL;
+    size_t size;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)exec->pid);
+    if (gr_file_read(path, 65536, &status, &size) == GRANARY_OK) {
+        const char *line = strstr(status, "VmHWM:");
+        uint64_t peak = line == NULL ? 0 : strtoull(line + strlen("VmHWM:"), NULL, 10) * 1024;
+
+        exec->op->done->peak_bytes = peak > exec->op->done->peak_bytes ? peak : exec->op->done->peak_bytes;
+    }
+    free(status);
 }
 
 /* Until it has ended. Errors: ECANCELLED · ETIMEDOUT · of the store: it may still run */
@@ -413,18 +456,21 @@ attend(struct exec *exec)
                                   {.fd = exec->pidfd, .events = POLLIN}};
         bool more;
 
-        (void)poll(polls, 3, LOOK_MS);
+        if (poll(polls, 3, LOOK_MS) == 0) {
+            note_peak(exec);
+        }
         if (polls[0].revents != 0) {
             err = take_output(exec, &more);
         }
         if (polls[1].revents != 0) {
-            (void)take_errors(exec);
+            take_errors(exec);
         }
         if (err != GRANARY_OK) {
             return err;
         }
         if (polls[2].revents != 0) {
-            return drain(exec); /* what it wrote before it ended; others may hold the pipes open */
+            (void)kill(-exec->pid, SIGKILL); /* what it left behind */
+            return drain(exec);
         }
         if (page_cancelled(page, exec->op->subtask->number)) {
             return gr_fail(GRANARY_ECANCELLED, "cancelled");

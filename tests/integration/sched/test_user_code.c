@@ -142,6 +142,31 @@ functions_are_called_by_graphs(void **state)
     expect_text(key, "x", "NUMPY");
 }
 
+/* A function on each chunk of a tensor, among operators of granary's own. */
+static void
+functions_are_mapped_over_chunks(void **state)
+{
+    char key[GRANARY_KEY_MAX];
+    granary_result result;
+    granary_tensor tensor;
+    granary_view view;
+
+    (void)state;
+    assert_int_equal(granary_export(client, library("good"), NULL, NULL), GRANARY_OK);
+    if (submit_and_wait("{\"nodes\": {\"t\": {\"op\": \"arange\", \"stop\": 1000, \"chunk\": 100},"
+                        "\"m\": {\"op\": \"map_chunk\", \"function\": \"negate\", \"input\": \"t\"},"
+                        "\"s\": {\"op\": \"sum\", \"input\": \"m\"}}, \"targets\": [\"s\"]}",
+                        key) != GRANARY_OK) {
+        fail_msg("%s", granary_error_message());
+    }
+    assert_int_equal(granary_graph_result(client, key, "s", &result), GRANARY_OK);
+    assert_int_equal(granary_object_get(client, result.chunks[0], 0, &view), GRANARY_OK);
+    assert_int_equal(granary_tensor_open(&view, &tensor), GRANARY_OK);
+    assert_int_equal(*(const int64_t *)tensor.values, -499500);
+    granary_object_release(client, &view);
+    granary_result_free(&result);
+}
+
 static void
 failures_are_told_with_what_was_printed(void **state)
 {
@@ -161,6 +186,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libraries_that_would_not_work_are_refused),
         cmocka_unit_test(functions_are_called_by_graphs),
+        cmocka_unit_test(functions_are_mapped_over_chunks),
         cmocka_unit_test(failures_are_told_with_what_was_printed),
     };
 

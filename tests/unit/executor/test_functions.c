@@ -775,6 +775,9 @@ a_program_that_fails_says_how(void **state)
     assert_true(done->user_failed);
     granary__done__free_unpacked(done, NULL);
     assert_false(granary_object_contains(test.client, id));
+    op = exec_new("printf 'a\\033[31m\\000\\377\\303\\251' >&2; exit 1");
+    op_output(op, &id);
+    function_expect_failure(&test, op, GRANARY_EFAILED, true, "last output:\na?[31m??\xc3\xa9");
     op = exec_new("kill -9 $$");
     op_output(op, &id);
     function_expect_failure(&test, op, GRANARY_EFAILED, true, "ended by signal 9");
@@ -811,6 +814,8 @@ a_program_is_stopped_in_time(void **state)
     granary__done__free_unpacked(function_done(&test, GRANARY_ECANCELLED), NULL);
     /* One it leaves behind does not hold its result up. */
     op = exec_new("sleep 100 & echo done");
+    function_expect(&test, op, "done\n");
+    op = exec_new("setsid sh -c 'while kill -0 $$; do echo x; done' >&2 & echo done"); /* it has got away */
     function_expect(&test, op, "done\n");
     (void)munmap(page, GR_EXECUTOR_PAGE_SIZE);
 }

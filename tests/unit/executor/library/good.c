@@ -79,6 +79,26 @@ GRANARY_FUNCTION(tensor)
     return granary_call_output_tensor(call, 0, GRANARY_FLOAT64, 2, (const int64_t[]){2, 3}, &values);
 }
 
+/* Of a tensor of int64, each element with the other sign. */
+GRANARY_FUNCTION(negate)
+{
+    granary_tensor tensor;
+    int64_t *values;
+    int64_t count = 1;
+    granary_err err = granary_call_tensor(call, 0, &tensor);
+
+    if (err == GRANARY_OK) {
+        err = granary_call_output_tensor(call, 0, tensor.dtype, tensor.dims, tensor.shape, (void **)&values);
+    }
+    for (int i = 0; err == GRANARY_OK && i < tensor.dims; i++) {
+        count *= tensor.shape[i];
+    }
+    for (int64_t i = 0; err == GRANARY_OK && i < count; i++) {
+        values[i] = -((const int64_t *)tensor.values)[i];
+    }
+    return err;
+}
+
 /* Text of what the call knows. */
 GRANARY_FUNCTION(describe)
 {
