@@ -2,51 +2,23 @@
 
 #include <stdlib.h>
 
-#define BLOCK_BYTES (256u * 1024)
-
-struct block {
-    struct block *next;
-    size_t size;
-    _Alignas(16) unsigned char bytes[];
-};
+#include "base/region.h"
 
 struct arena {
-    struct block *blocks; /* the one in use first; the last is kept by a reset */
-    size_t used;          /* of the first */
+    struct gr_region *region;
     ProtobufCAllocator allocator;
 };
 
-/* 16-byte aligned. */
 static void *
-allocator_alloc(void *data, size_t size)
+allocator_alloc(void *region, size_t size)
 {
-    struct arena *arena = data;
-    void *bytes;
-
-    if (size > SIZE_MAX / 2) {
-        return NULL;
-    }
-    size = (size + 15) & ~(size_t)15;
-    if (arena->blocks == NULL || arena->blocks->size - arena->used < size) {
-        size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-        struct block *block = malloc(sizeof *block + block_size);
-
-        if (block == NULL) {
-            return NULL;
-        }
-        *block = (struct block){.next = arena->blocks, .size = block_size};
-        arena->blocks = block;
-        arena->used = 0;
-    }
-    bytes = arena->blocks->bytes + arena->used;
-    arena->used += size;
-    return bytes;
+    return gr_region_alloc(region, size);
 }
 
 static void
-allocator_free(void *arena, void *pointer)
+allocator_free(void *region, void *pointer)
 {
-    (void)arena;
+    (void)region;
     (void)pointer;
 }
 
@@ -55,9 +27,11 @@ arena_create(void)
 {
     struct arena *arena = calloc(1, sizeof *arena);
 
-    if (arena != NULL) {
-        arena->allocator = (ProtobufCAllocator){allocator_alloc, allocator_free, arena};
+    if (arena == NULL || (arena->region = gr_region_create()) == NULL) {
+        free(arena);
+        return NULL;
     }
+    arena->allocator = (ProtobufCAllocator){allocator_alloc, allocator_free, arena->region};
     return arena;
 }
 
@@ -65,12 +39,7 @@ void
 arena_destroy(struct arena *arena)
 {
     if (arena != NULL) {
-        while (arena->blocks != NULL) {
-            struct block *next = arena->blocks->next;
-
-            free(arena->blocks);
-            arena->blocks = next;
-        }
+        gr_region_destroy(arena->region);
         free(arena);
     }
 }
@@ -78,18 +47,7 @@ arena_destroy(struct arena *arena)
 void
 arena_reset(struct arena *arena)
 {
-    while (arena->blocks != NULL && arena->blocks->next != NULL) {
-        struct block *next = arena->blocks->next;
-
-        free(arena->blocks);
-        arena->blocks = next;
-    }
-    /* One huge message must not be remembered for ever. */
-    if (arena->blocks != NULL && arena->blocks->size > BLOCK_BYTES) {
-        free(arena->blocks);
-        arena->blocks = NULL;
-    }
-    arena->used = 0;
+    gr_region_reset(arena->region);
 }
 
 ProtobufCAllocator *

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/region.h"
 #include "plan/state.h"
 
 /* Subtasks of one batch: as messages, before they are packed, they take half a kilobyte each. */
@@ -18,9 +19,10 @@ struct emission {
     uint64_t first; /* number of the first subtask */
     uint32_t done;  /* subtasks handed out */
     struct gr_fused fused;
-    uint64_t *first_output; /* by operator, counted from `from`: where its outputs begin in exported */
-    bool *exported;         /* by output: it becomes an object */
-    uint32_t *local;        /* by operator: its place in its subtask */
+    uint64_t *first_output;   /* by operator, counted from `from`: where its outputs begin in exported */
+    bool *exported;           /* by output: it becomes an object */
+    uint32_t *local;          /* by operator: its place in its subtask */
+    struct gr_region *memory; /* of the batch at work */
 };
 
 static granary_err
@@ -114,7 +116,7 @@ set_id(const struct emission *e, struct gr_piece piece, ProtobufCBinaryData *ret
 {
     granary_id id = plan_object(e->plan, piece);
 
-    ret_bytes->data = malloc(sizeof id.bytes);
+    ret_bytes->data = gr_region_alloc(e->memory, sizeof id.bytes);
     if (ret_bytes->data == NULL) {
         return false;
     }
@@ -131,9 +133,9 @@ set_inputs(const struct emission *e, uint32_t subtask, const struct gr_chunk *ch
     if (chunk->op == GR_CHUNK_null || chunk->input_count == 0) {
         return true;
     }
-    op->inputs = calloc(chunk->input_count, sizeof *op->inputs);
+    op->inputs = gr_region_zalloc(e->memory, chunk->input_count, sizeof *op->inputs);
     for (uint32_t k = 0; op->inputs != NULL && k < chunk->input_count; k++) {
-        Granary__Operand *operand = malloc(sizeof *operand);
+        Granary__Operand *operand = gr_region_alloc(e->memory, sizeof *operand);
 
         if (operand == NULL) {
             return false;
@@ -156,7 +158,7 @@ set_outputs(const struct emission *e, uint32_t number, const struct gr_chunk *ch
     if (chunk->outputs == 0) {
         return true;
     }
-    op->outputs = calloc(chunk->outputs, sizeof *op->outputs);
+    op->outputs = gr_region_zalloc(e->memory, chunk->outputs, sizeof *op->outputs);
     op->n_outputs = op->outputs == NULL ? 0 : chunk->outputs;
     for (uint32_t o = 0; o < op->n_outputs; o++) {
         struct gr_piece piece = {.op = number, .output = o};
@@ -179,16 +181,12 @@ set_attrs(const struct emission *e, const struct gr_chunk *chunk, Granary__Chunk
     if (count == 0) {
         return true;
     }
-    op->attrs = calloc(count, sizeof *op->attrs);
+    op->attrs = gr_region_zalloc(e->memory, count, sizeof *op->attrs);
     for (int s = 0; op->attrs != NULL && s < 2; s++) {
         const struct gr_attr_set *set = &e->chunks->sets[chunk->attrs[s]];
 
         for (size_t i = 0; chunk->attrs[s] != 0 && i < set->count; i++) {
-            op->attrs[op->n_attrs] = gr_attr_copy(set->attrs[i]);
-            if (op->attrs[op->n_attrs] == NULL) {
-                return false;
-            }
-            op->n_attrs++;
+            op->attrs[op->n_attrs++] = set->attrs[i];
         }
     }
     return op->attrs != NULL;
@@ -212,20 +210,16 @@ static Granary__ChunkOp *
 make_op(const struct emission *e, uint32_t subtask, uint32_t number)
 {
     const struct gr_chunk *chunk = &e->chunks->chunks[number];
-    Granary__ChunkOp *op = malloc(sizeof *op);
+    Granary__ChunkOp *op = gr_region_alloc(e->memory, sizeof *op);
 
     if (op == NULL) {
         return NULL;
     }
     granary__chunk_op__init(op);
-    op->op = strdup(gr_chunk_op_name((enum gr_chunk_op)chunk->op));
-    op->node = strdup(plan_node(e->plan, chunk->step)->name);
-    if (op->op == NULL || op->node == NULL || !set_inputs(e, subtask, chunk, op) ||
-        !set_outputs(e, number, chunk, op) || !set_attrs(e, chunk, op)) {
-        granary__chunk_op__free_unpacked(op, NULL);
-        return NULL;
-    }
-    return op;
+    op->op = (char *)(uintptr_t)gr_chunk_op_name((enum gr_chunk_op)chunk->op);
+    op->node = plan_node(e->plan, chunk->step)->name;
+    return set_inputs(e, subtask, chunk, op) && set_outputs(e, number, chunk, op) && set_attrs(e, chunk, op) ? op
+                                                                                                             : NULL;
 }
 
 static int
@@ -248,7 +242,7 @@ set_after(const struct emission *e, const struct gr_chunk *chunk, struct gr_plan
     if (chunk->input_count == 0) {
         return GRANARY_OK;
     }
-    to->after = malloc(chunk->input_count * sizeof *to->after);
+    to->after = gr_region_alloc(e->memory, chunk->input_count * sizeof *to->after);
     if (to->after == NULL) {
         return no_memory();
     }
@@ -310,7 +304,7 @@ make_subtask(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
     uint32_t first = e->fused.first[s];
     uint32_t count = e->fused.first[s + 1] - first;
     const struct gr_chunk *chunk = &e->chunks->chunks[e->fused.ops[first]];
-    Granary__Subtask *subtask = malloc(sizeof *subtask);
+    Granary__Subtask *subtask = gr_region_alloc(e->memory, sizeof *subtask);
 
     if (subtask == NULL) {
         return no_memory();
@@ -318,9 +312,9 @@ make_subtask(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
     granary__subtask__init(subtask);
     to->subtask = subtask;
     subtask->number = e->first + s;
-    subtask->session = strdup(e->plan->session);
-    subtask->ops = calloc(count, sizeof *subtask->ops);
-    if (subtask->session == NULL || subtask->ops == NULL) {
+    subtask->session = e->plan->session;
+    subtask->ops = gr_region_zalloc(e->memory, count, sizeof *subtask->ops);
+    if (subtask->ops == NULL) {
         return no_memory();
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -330,7 +324,7 @@ make_subtask(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
         }
         subtask->n_ops++;
     }
-    if (gr_chunk_op_is_user((enum gr_chunk_op)chunk->op) && !plan_emit_user(e->plan, chunk, subtask)) {
+    if (gr_chunk_op_is_user((enum gr_chunk_op)chunk->op) && !plan_emit_user(e->plan, chunk, e->memory, subtask)) {
         return no_memory();
     }
     to->external = reads_external(e, s);
@@ -352,6 +346,10 @@ plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch)
         return no_memory();
     }
     batch->subtasks = all;
+    if (batch->memory == NULL && (batch->memory = gr_region_create()) == NULL) {
+        return no_memory();
+    }
+    e->memory = batch->memory;
     for (; e->done < last && err == GRANARY_OK; e->done++) {
         struct gr_plan_subtask *to = &all[batch->count++];
 
@@ -401,12 +399,7 @@ plan_emit(struct gr_plan *plan, uint32_t from, const struct gr_piece *roots, siz
 void
 gr_plan_batch_free(struct gr_plan_batch *batch)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        if (batch->subtasks[i].subtask != NULL) {
-            granary__subtask__free_unpacked(batch->subtasks[i].subtask, NULL);
-        }
-        free(batch->subtasks[i].after);
-    }
+    gr_region_destroy(batch->memory);
     free(batch->subtasks);
     *batch = (struct gr_plan_batch){0};
 }

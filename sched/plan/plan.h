@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/region.h"
 #include "granary/types.h"
 #include "graph/function.h"
 #include "schema/granary.pb-c.h"
@@ -52,11 +53,12 @@ struct gr_plan_subtask {
 struct gr_plan_batch {
     struct gr_plan_subtask *subtasks;
     size_t count;
-    bool more; /* call gr_plan_advance() again at once */
+    bool more;                /* call gr_plan_advance() again at once */
+    struct gr_region *memory; /* of messages and lists; parts are the plan's own */
 };
-/* *gives* the batch, to be freed with gr_plan_batch_free() (set .subtask NULL for those taken over). An object
- * that is not a target's is needed by subtasks of the same batch, and of those behind it while there is `more`, only:
- * free it when its last consumer is done. */
+/* *gives* the batch, to be freed with gr_plan_batch_free(), before the plan is destroyed. Messages are to be read only.
+ * An object that is not a target's is needed by subtasks of the same batch, and of those behind it while there is
+ * `more`, only: free it when its last consumer is done. */
 granary_err gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch);
 void gr_plan_batch_free(struct gr_plan_batch *batch);
 

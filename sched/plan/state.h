@@ -97,7 +97,8 @@ granary_err plan_bind_functions(struct gr_plan *plan, const struct gr_plan_optio
 void plan_free_functions(struct gr_plan *plan);
 
 /* emit_user.c: what a subtask with user code carries beside its operators. false: no memory */
-bool plan_emit_user(const struct gr_plan *plan, const struct gr_chunk *chunk, Granary__Subtask *subtask);
+bool plan_emit_user(const struct gr_plan *plan, const struct gr_chunk *chunk, struct gr_region *memory,
+                    Granary__Subtask *subtask);
 
 /* Note a subtask for explain. */
 void plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask);

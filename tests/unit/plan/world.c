@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "base/region.h"
 #include "graph/graph.h"
 #include "graph_json/json.h"
 #include "reference.h"
@@ -298,6 +299,11 @@ world_advance(struct world *world, struct gr_plan_batch *ret_batch)
             all.subtasks[all.count++] = batch.subtasks[i];
         }
         all.more = batch.more;
+        if (all.memory == NULL) {
+            all.memory = batch.memory;
+        } else if (batch.memory != NULL) {
+            gr_region_absorb(all.memory, batch.memory);
+        }
         free(batch.subtasks);
     } while (all.more);
     *ret_batch = all;
