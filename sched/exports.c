@@ -9,7 +9,9 @@
 #include "graph/nearest.h"
 #include "sched/pack.h"
 
-#define SYMBOLS_MAX 4096
+#define SYMBOLS_MAX  1024
+#define SESSION_MAX  256               /* bytes of a session's name, which is part of the key it is kept by */
+#define LIBRARY_SIZE ((size_t)1 << 20) /* packed */
 
 struct shelf {
     LIST_ENTRY(shelf) link;
@@ -119,6 +121,10 @@ check_library(const Granary__Library *library)
     if (library->n_symbols == 0 || library->n_symbols > SYMBOLS_MAX) {
         return gr_fail(GRANARY_EINVAL, "library '%s': it declares %zu functions; 1 to %d are possible", library->name,
                        library->n_symbols, SYMBOLS_MAX);
+    }
+    if (strlen(library->session) > SESSION_MAX || granary__library__get_packed_size(library) > LIBRARY_SIZE) {
+        return gr_fail(GRANARY_EINVAL, "library '%s': what is said of it is too long: at most %zu bytes", library->name,
+                       LIBRARY_SIZE);
     }
     for (size_t i = 0; i < library->n_symbols && err == GRANARY_OK; i++) {
         err = check_symbol(library->symbols[i]);

@@ -6,6 +6,12 @@
 #include "graph/graph.h"
 #include "plan/state.h"
 
+struct bound_function {
+    struct bound_function *next;
+    char *text; /* as nodes name it */
+    struct gr_function function;
+};
+
 /* What the node says, beside what the function declares. */
 static granary_err
 check_outputs(const Granary__Node *node, bool is_map, const struct gr_function *function)
@@ -23,24 +29,45 @@ check_outputs(const Granary__Node *node, bool is_map, const struct gr_function *
     return GRANARY_OK;
 }
 
+/* The function that a text means, looked up once. */
+static granary_err
+find_function(struct gr_plan *plan, const struct gr_plan_options *options, const char *text,
+              struct gr_function **ret_function)
+{
+    struct bound_function *bound = plan->bound;
+    granary_err err;
+
+    while (bound != NULL && strcmp(bound->text, text) != 0) {
+        bound = bound->next;
+    }
+    if (bound != NULL) {
+        *ret_function = &bound->function;
+        return GRANARY_OK;
+    }
+    if (options->find_function == NULL) {
+        return gr_fail(GRANARY_ENOENT, "function '%.200s': no functions can be used here", text);
+    }
+    bound = calloc(1, sizeof *bound);
+    if (bound == NULL || (bound->text = strdup(text)) == NULL) {
+        free(bound);
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    bound->next = plan->bound;
+    plan->bound = bound;
+    err = options->find_function(options->functions, text, &bound->function);
+    *ret_function = &bound->function;
+    return err;
+}
+
 static granary_err
 bind_node(struct gr_plan *plan, size_t i, const struct gr_plan_options *options)
 {
     const Granary__Node *node = plan_graph_node(plan, i);
     const char *text = gr_attr_string(node->attrs, node->n_attrs, "function", "");
-    struct gr_function *function = calloc(1, sizeof *function);
-    granary_err err = GRANARY_OK;
+    granary_err err = find_function(plan, options, text, &plan->functions[i]);
 
-    plan->functions[i] = function;
-    if (function == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory");
-    } else if (options->find_function == NULL) {
-        err = gr_fail(GRANARY_ENOENT, "function '%.200s': no functions can be used here", text);
-    } else {
-        err = options->find_function(options->functions, text, function);
-    }
     if (err == GRANARY_OK) {
-        err = check_outputs(node, strcmp(node->op, "map_chunk") == 0, function);
+        err = check_outputs(node, strcmp(node->op, "map_chunk") == 0, plan->functions[i]);
     }
     return err == GRANARY_OK ? err : gr_fail_in(err, "node '%.100s' (%.40s)", node->name, node->op);
 }
@@ -67,8 +94,12 @@ plan_bind_functions(struct gr_plan *plan, const struct gr_plan_options *options)
 void
 plan_free_functions(struct gr_plan *plan)
 {
-    for (size_t i = 0; plan->functions != NULL && i < plan->node_count; i++) {
-        free(plan->functions[i]);
+    while (plan->bound != NULL) {
+        struct bound_function *bound = plan->bound;
+
+        plan->bound = bound->next;
+        free(bound->text);
+        free(bound);
     }
     free(plan->functions);
 }
@@ -78,10 +109,8 @@ gr_plan_exports(const struct gr_plan *plan)
 {
     uint64_t sequence = 0;
 
-    for (size_t i = 0; i < plan->node_count; i++) {
-        const struct gr_function *function = plan->functions[i];
-
-        sequence = function != NULL && function->sequence > sequence ? function->sequence : sequence;
+    for (const struct bound_function *bound = plan->bound; bound != NULL; bound = bound->next) {
+        sequence = bound->function.sequence > sequence ? bound->function.sequence : sequence;
     }
     return sequence;
 }
@@ -89,11 +118,8 @@ gr_plan_exports(const struct gr_plan *plan)
 bool
 gr_plan_uses(const struct gr_plan *plan, const char *library, const char *version)
 {
-    for (size_t i = 0; i < plan->node_count; i++) {
-        const struct gr_function *function = plan->functions[i];
-
-        if (function != NULL && strcmp(function->name.library, library) == 0 &&
-            strcmp(function->name.version, version) == 0) {
+    for (const struct bound_function *bound = plan->bound; bound != NULL; bound = bound->next) {
+        if (strcmp(bound->function.name.library, library) == 0 && strcmp(bound->function.name.version, version) == 0) {
             return true;
         }
     }

@@ -40,7 +40,8 @@ struct gr_plan {
     char *id_key; /* object ids come from it: the graph's key, and a digest of what decides how the work is cut */
     struct gr_tile_options tile_options;
 
-    struct gr_function **functions; /* by node: what each map_chunk and call runs; NULL: none */
+    struct gr_function **functions; /* by node: what each map_chunk and call runs; NULL: none. Into bound */
+    struct bound_function *bound;   /* each once: functions.c */
 
     struct gr_csv **csvs;       /* by node; NULL: no read_csv, or no target needs it */
     bool *asked;                /* by node: the operators of the file's stage were handed out */

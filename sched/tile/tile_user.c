@@ -54,15 +54,20 @@ gather_inputs(const struct tiling *t, size_t i, struct gr_piece **ret_pieces, si
     return GRANARY_OK;
 }
 
-/* Which one of an array an operator is. */
+/* Which one of an array an operator is; how many there are stands once, with what they share. */
 static gr_attrs
-index_attrs(struct tiling *t, uint64_t index, uint64_t count)
+index_attrs(struct tiling *t, uint64_t index)
 {
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
 
     gr_attrs_add(t->chunks, attrs, gr_attr_new_int("index", (int64_t)index));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("count", (int64_t)count));
     return attrs;
+}
+
+static void
+add_count(struct tiling *t, gr_attrs shared, uint64_t count)
+{
+    gr_attrs_add(t->chunks, shared, gr_attr_new_int("count", (int64_t)count));
 }
 
 /* ---- objects ---- */
@@ -122,12 +127,15 @@ tile_array(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, uin
     struct gr_tiled *out = &t->tiled[i];
     granary_err err = tiled_init(out, count * outputs, false);
 
+    if (err == GRANARY_OK && count > 1) {
+        add_count(t, shared, count);
+    }
     for (size_t n = 0; n < count && err == GRANARY_OK; n++) {
         struct gr_chunk_spec spec = {.op = op,
                                      .joins = n % block != 0,
                                      .step = (uint32_t)i,
                                      .shared = shared,
-                                     .own = count > 1 ? index_attrs(t, n, count) : 0,
+                                     .own = count > 1 ? index_attrs(t, n) : 0,
                                      .inputs = inputs,
                                      .input_count = input_count,
                                      .outputs = outputs,
@@ -222,13 +230,14 @@ tile_map_chunk(struct tiling *t, size_t i)
         gr_attrs_add(t->chunks, shared, gr_attr_new_string("dtype", granary_dtype_name(step->type->dtype)));
     }
     if (err == GRANARY_OK) {
+        add_count(t, shared, in->count);
         err = init_same(t, i, in);
     }
     for (size_t p = 0; err == GRANARY_OK && p < in->count; p++) {
         struct gr_chunk_spec spec = {.op = GR_CHUNK_call,
                                      .step = (uint32_t)i,
                                      .shared = shared,
-                                     .own = index_attrs(t, p, in->count),
+                                     .own = index_attrs(t, p),
                                      .inputs = &in->pieces[p],
                                      .input_count = 1,
                                      .outputs = 1};
@@ -266,12 +275,14 @@ tile_null(struct tiling *t, size_t i)
         out->count = 1;
     } else if (err == GRANARY_OK) {
         err = tiled_init(out, (size_t)((count - 1) / GR_BLOCK_MAX + 1), false);
+        spec.shared = gr_chunks_attrs(t->chunks);
+        add_count(t, spec.shared, count);
     }
     for (size_t n = 0; count > 1 && n < out->count && err == GRANARY_OK; n++) {
         uint64_t first = (uint64_t)n * GR_BLOCK_MAX;
         uint64_t left = count - first;
 
-        spec.own = index_attrs(t, first, count);
+        spec.own = index_attrs(t, first);
         gr_attrs_add(t->chunks, spec.own,
                      gr_attr_new_int("instances", (int64_t)(left < GR_BLOCK_MAX ? left : GR_BLOCK_MAX)));
         out->pieces[n] = gr_chunks_add(t->chunks, &spec);
