@@ -37,6 +37,30 @@ expect 2 'one of them' granary read "$few" --rows 1 --bytes 1
 expect 2 'row 100: the frame has 100|position 100' granary read "$few" --rows 100
 expect 4 'starts so' granary read ffff
 
+# Calls of a function share a counter, each gives out what it has drawn; their results are chunks of the graph.
+cat >"$work/draw.c" <<'C'
+#include <granary/call.h>
+#include <granary/session.h>
+GRANARY_FUNCTION(draw)
+{
+    const int64_t one = 1;
+    granary_counter *tickets;
+    int64_t *out;
+    granary_err err = granary_counter_open(granary_call_client(call), "tickets", &tickets);
+    if (err == GRANARY_OK) err = granary_call_output_tensor(call, 0, GRANARY_INT64, 1, &one, (void **)&out);
+    if (err == GRANARY_OK) *out = granary_counter_add(tickets, 1);
+    return err;
+}
+C
+"${CC:-cc}" -shared -fPIC -Iinclude -o "$work/draw.so" "$work/draw.c"
+granary export "$work/draw.so" >/dev/null
+granary submit draw --count 20 --key lottery --wait >/dev/null
+[ "$(granary counter tickets)" = 20 ] || fail "the counter is $(granary counter tickets)"
+granary read lottery/call --json | grep -o '"values":.[0-9]*' | grep -o '[0-9]*$' | sort -n | cmp - <(seq 20) || fail "tickets"
+cmp <(granary read 'lottery/call[3]') <(granary read lottery/call | sed -n 4p) || fail "one chunk of a target"
+expect 2 'no chunk 20, there are 20' granary read 'lottery/call[20]'
+expect 4 'nosuch' granary read lottery/nosuch
+
 # A graph that is not there; an object that is deleted, among others.
 expect 4 'no graph|not found' granary read "nosuchgraph/few"
 granary rm "$few"
