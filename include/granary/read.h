@@ -82,7 +82,7 @@ typedef struct granary_read_options {
 typedef enum granary_chunk_state {
     GRANARY_CHUNK_READ = 1,      /* err is OK */
     GRANARY_CHUNK_MISSING = 2,   /* ENOENT (ETIMEDOUT after waiting): there is no such object, graph or target */
-    GRANARY_CHUNK_NOT_READY = 3, /* ESTATE (ETIMEDOUT after waiting): its graph still runs */
+    GRANARY_CHUNK_NOT_READY = 3, /* ESTATE (ETIMEDOUT after waiting): its graph still runs and has not made it */
     GRANARY_CHUNK_LOST = 4,      /* ELOST: its graph made it, and it is gone */
     GRANARY_CHUNK_DELETED = 5,   /* ENOENT: it was deleted, as far as the store remembers */
     GRANARY_CHUNK_FAILED = 6,    /* any other error: of its graph, of the selection, of reading */

@@ -18,7 +18,7 @@ struct batch {
     const granary_read_options *options;
     const char *codec;
     int64_t deadline_ns;
-    const char *graph, *target; /* of result; NULL: there is none */
+    const char *graph, *target; /* of result, which is complete; NULL: there is none */
     granary_result result;
 };
 
@@ -73,58 +73,79 @@ became(granary_chunk *chunk, granary_chunk_state state, granary_err err)
     return err;
 }
 
+/* The result of the target, if it is complete; else *ret_known is false. */
 static granary_err
-wait_for_graph(struct batch *batch, const granary_chunk_request *request, granary_chunk *chunk)
+find_result(struct batch *batch, const granary_chunk_request *request, granary_chunk *chunk, bool *ret_known)
 {
-    int left = gr_left_ms(batch->deadline_ns);
-    granary_err err = granary_graph_wait(batch->client, request->graph, left, NULL);
-
-    if (err == GRANARY_ETIMEDOUT) {
-        err = gr_fail(batch->options->timeout_ms == 0 ? GRANARY_ESTATE : GRANARY_ETIMEDOUT,
-                      "graph %s still runs: target '%s' is not ready", request->graph, request->target);
-        return became(chunk, GRANARY_CHUNK_NOT_READY, err);
-    }
-    return err == GRANARY_OK ? GRANARY_OK : became(chunk, GRANARY_CHUNK_FAILED, err);
-}
-
-/* The target's result; waits for the graph while it runs. */
-static granary_err
-find_result(struct batch *batch, const granary_chunk_request *request, granary_chunk *chunk)
-{
+    granary_result result = {.complete = false};
     granary_err err;
 
-    if (batch->graph != NULL && strcmp(batch->graph, request->graph) == 0 &&
-        strcmp(batch->target, request->target) == 0) {
+    *ret_known = batch->graph != NULL && strcmp(batch->graph, request->graph) == 0 &&
+                 strcmp(batch->target, request->target) == 0;
+    if (*ret_known) {
         return GRANARY_OK;
     }
-    granary_result_free(&batch->result);
-    batch->graph = NULL;
-    err = granary_graph_result(batch->client, request->graph, request->target, &batch->result);
-    if (err == GRANARY_OK && !batch->result.complete) {
-        if (request->chunk < batch->result.chunk_count && batch->result.chunk_there[request->chunk]) {
-            return GRANARY_OK; /* it was made already; what is known of the others may be more the next time */
-        }
-        granary_result_free(&batch->result);
-        err = GRANARY_ESTATE;
-    }
-    if (err == GRANARY_ESTATE) {
-        err = wait_for_graph(batch, request, chunk);
-        if (err != GRANARY_OK) {
-            return err;
-        }
-        err = granary_graph_result(batch->client, request->graph, request->target, &batch->result);
+    err = granary_graph_result(batch->client, request->graph, request->target, &result);
+    if (err == GRANARY_ESTATE) { /* it has ended without: with its own error */
+        err = granary_graph_wait(batch->client, request->graph, 0, NULL);
+        err = err == GRANARY_OK ? GRANARY_ESTATE : err;
     }
     if (err != GRANARY_OK) {
         return became(chunk, err == GRANARY_ENOENT ? GRANARY_CHUNK_MISSING : GRANARY_CHUNK_FAILED, err);
     }
+    if (!result.complete) {
+        granary_result_free(&result);
+        return GRANARY_OK;
+    }
+    granary_result_free(&batch->result);
+    batch->result = result;
     batch->graph = request->graph;
     batch->target = request->target;
+    *ret_known = true;
+    return GRANARY_OK;
+}
+
+static granary_err
+no_such_chunk(const granary_chunk_request *request, size_t count)
+{
+    return gr_fail(GRANARY_EINVAL, "target '%s' of graph %s: no chunk %llu, there are %zu", request->target,
+                   request->graph, (unsigned long long)request->chunk, count);
+}
+
+/* A chunk of a graph that runs, as soon as it is made. */
+static granary_err
+wait_for_chunk(struct batch *batch, const granary_chunk_request *request, granary_chunk *chunk)
+{
+    uint64_t position = request->chunk;
+    granary_err err = granary_graph_next(batch->client, request->graph, request->target, &position,
+                                         gr_left_ms(batch->deadline_ns), &chunk->id);
+
+    if (err == GRANARY_ETIMEDOUT) {
+        err = gr_fail(batch->options->timeout_ms == 0 ? GRANARY_ESTATE : GRANARY_ETIMEDOUT,
+                      "graph %s still runs: chunk %llu of target '%s' is not ready", request->graph,
+                      (unsigned long long)request->chunk, request->target);
+        return became(chunk, GRANARY_CHUNK_NOT_READY, err);
+    }
+    if (err == GRANARY_ENOENT) { /* no such chunk, or the graph has been deleted meanwhile */
+        granary_result result;
+
+        err = granary_graph_result(batch->client, request->graph, request->target, &result);
+        if (err == GRANARY_OK) {
+            err = no_such_chunk(request, result.chunk_count);
+            granary_result_free(&result);
+            return err;
+        }
+    }
+    if (err != GRANARY_OK) {
+        return became(chunk, err == GRANARY_ENOENT ? GRANARY_CHUNK_MISSING : GRANARY_CHUNK_FAILED, err);
+    }
     return GRANARY_OK;
 }
 
 static granary_err
 find_id(struct batch *batch, const granary_chunk_request *request, granary_chunk *chunk)
 {
+    bool known = false;
     granary_err err;
 
     if (request->graph == NULL) {
@@ -134,15 +155,18 @@ find_id(struct batch *batch, const granary_chunk_request *request, granary_chunk
     if (request->target == NULL) {
         return gr_fail(GRANARY_EINVAL, "graph %s: no target is named", request->graph);
     }
-    err = find_result(batch, request, chunk);
-    if (err == GRANARY_OK && request->chunk >= batch->result.chunk_count) {
-        err = gr_fail(GRANARY_EINVAL, "target '%s' of graph %s: no chunk %llu, there are %zu", request->target,
-                      request->graph, (unsigned long long)request->chunk, batch->result.chunk_count);
+    err = find_result(batch, request, chunk, &known);
+    if (err != GRANARY_OK) {
+        return err;
     }
-    if (err == GRANARY_OK) {
-        chunk->id = batch->result.chunks[request->chunk];
+    if (!known) {
+        return wait_for_chunk(batch, request, chunk);
     }
-    return err;
+    if (request->chunk >= batch->result.chunk_count) {
+        return no_such_chunk(request, batch->result.chunk_count);
+    }
+    chunk->id = batch->result.chunks[request->chunk];
+    return GRANARY_OK;
 }
 
 /* Why an object that should be there is not. */
