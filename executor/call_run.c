@@ -11,6 +11,9 @@
 #include "executor/call.h"
 #include "object/object.h"
 
+/* Libraries a process loads before it is replaced. */
+#define LOADED_MAX 128
+
 /* ---- setting up ---- */
 
 static granary_err
@@ -80,8 +83,16 @@ static granary_err
 find_function(granary_call *call, struct function **ret_function)
 {
     const Granary__ChunkOp *op = call->op->op;
+    struct host *host = call->op->host;
+    bool loaded = call->library->handle != NULL;
     struct function *function = NULL;
     granary_err err = library_load(call->library, call->op->client);
+
+    /* Libraries are never unloaded, for who knows what they left behind: a process that has many is replaced. */
+    if (err == GRANARY_OK && !loaded && ++host->loaded >= LOADED_MAX && !host->embedded) {
+        gr_log_info("LIBRARIES-LOADED", "%u libraries: this executor leaves", host->loaded);
+        host->worn_out = true;
+    }
 
     if (err == GRANARY_OK) {
         err = library_function(call->library, call->context.function, &function);

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -232,5 +233,7 @@ guard_end(struct guard *guard)
         (void)sched_setaffinity(0, sizeof own.cpus, &own.cpus);
     }
     (void)!fchdir(guard->directory);
+    while (waitpid(-1, NULL, WNOHANG) > 0) { /* children it did not wait for; granary's own are gone by now */
+    }
     return peak;
 }

@@ -20,6 +20,7 @@ struct host {
     int node;
     int cpus;
     uint32_t number; /* the scheduler's for this executor */
+    uint32_t loaded; /* libraries */
     uint64_t turns;  /* runs of user functions so far */
     bool worn_out;   /* the process should leave after this subtask, for another in its place: why is in the log */
 };

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/elf.h"
 #include "base/error.h"
@@ -26,6 +27,19 @@ name_of_file(const char *path, char ret_name[GR_LIBRARY_MAX])
     name += strncmp(name, "lib", 3) == 0 && name[3] != '\0' && name[3] != '.' ? 3 : 0;
     end = strstr(name, ".so");
     (void)snprintf(ret_name, GR_LIBRARY_MAX, "%.*s", end == NULL ? (int)strlen(name) : (int)(end - name), name);
+}
+
+/* Errors: ENOENT · EINVAL no file whose end would come · errno's */
+static granary_err
+read_library(const char *path, char **ret_bytes, size_t *ret_size)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0) {
+        return gr_fail_errno("%s", path);
+    }
+    return S_ISREG(st.st_mode) ? gr_file_read(path, FILE_MAX, ret_bytes, ret_size)
+                               : gr_fail(GRANARY_EINVAL, "%s: not a file, and so not a shared object", path);
 }
 
 /* Errors: EINVAL */
@@ -84,7 +98,7 @@ granary_export(granary_client *client, const char *path, const char *name, char 
                        "%d: give it another one",
                        name, GR_LIBRARY_MAX - 1);
     }
-    err = gr_file_read(path, FILE_MAX, &bytes, &size);
+    err = read_library(path, &bytes, &size);
     if (err == GRANARY_OK) {
         err = check_file(bytes, size);
         err = err == GRANARY_OK ? trial_run(bytes, size, &library) : err;

@@ -79,6 +79,8 @@ libraries_that_would_not_work_are_refused(void **state)
 
     (void)state;
     refuse("/nowhere/at/all.so", NULL, GRANARY_ENOENT, "/nowhere/at/all.so");
+    refuse("/tmp", "x", GRANARY_EINVAL, "not a file");
+    refuse("/dev/zero", "x", GRANARY_EINVAL, "not a file");
     refuse("/bin/sh", "sh", GRANARY_EINVAL, "declares no function");
     refuse(library("none"), NULL, GRANARY_EINVAL, "declares no function");
     refuse(library("bad"), NULL, GRANARY_EINVAL, "function 'future' is made for version 99");
