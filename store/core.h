@@ -28,7 +28,6 @@
 #include "store/victim.h"
 #include "store/worker.h"
 
-#define STORE_MAX_CLIENTS  1024u
 #define STORE_MAX_SESSIONS 1000u
 #define STORE_TOUCHED      1024u
 

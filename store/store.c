@@ -93,7 +93,7 @@ raise_limits(struct store *store)
 {
     size_t most = gr_daemon_raise_files();
 
-    store->max_clients = STORE_MAX_CLIENTS;
+    store->max_clients = GR_MAX_CLIENTS;
     if (most / FDS_PER_CLIENT < store->max_clients) {
         store->max_clients = most < 64 ? 8 : (unsigned)(most / FDS_PER_CLIENT);
     }
@@ -245,7 +245,7 @@ store_create(const struct store_options *options, struct store **ret_store)
     raise_limits(store);
     account_init(&store->account, memory / 4096 * 4096);
     if ((err = victims_create(&store->victims)) != GRANARY_OK || (err = events_open(store)) != GRANARY_OK ||
-        (err = lease_region_create(STORE_MAX_CLIENTS, &store->leases)) != GRANARY_OK ||
+        (err = lease_region_create(GR_MAX_CLIENTS, &store->leases)) != GRANARY_OK ||
         (err = open_doors(store)) != GRANARY_OK || (err = adopt(store, memory / 4096 * 4096)) != GRANARY_OK ||
         (store->root.fresh && (err = revive(store)) != GRANARY_OK) || (err = listen_for_clients(store)) != GRANARY_OK) {
         goto fail;

@@ -34,7 +34,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define GR_SHM_VERSION   3u
+#define GR_SHM_VERSION   4u
 #define GR_CONTROL_MAGIC 0x6c72746e6f637267ull /* "grcontrl" */
 #define GR_LEASE_MAGIC   0x6573616e656c7267ull
 #define GR_ROOT_MAGIC    0x746f6f72726e6167ull
@@ -285,7 +285,7 @@ enum gr_account {
 
 /* ---- the root: what the instance's next store needs beside the sessions ---- */
 
-#define GR_MAX_CLIENTS  1024u
+#define GR_MAX_CLIENTS  4096u
 #define GR_MAX_SEGMENTS 65536u
 
 /* A client as the store knows it. Free: word 0. */
