@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 #include "client/builder.h"
+#include "client/resolve.h"
+#include "graph/chunk_graph.h"
 
 /* ---- failing ---- */
 
@@ -224,6 +226,7 @@ granary_call_client(granary_call *call)
 static granary_err
 name_targets(Granary__Graph *message)
 {
+    struct gr_chunk_graph *chunks = NULL;
     struct gr_graph *graph = NULL;
     Granary__Graph *copy;
     size_t size = granary__graph__get_packed_size(message);
@@ -235,19 +238,19 @@ name_targets(Granary__Graph *message)
     if (copy == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    err = gr_graph_create(copy, &graph);
+    err = message->level == GRANARY__GRAPH__LEVEL__CHUNK ? gr_chunk_graph_create(copy, &chunks)
+                                                         : gr_graph_create(copy, &graph);
     if (err != GRANARY_OK) {
         granary__graph__free_unpacked(copy, NULL);
         return err;
     }
-    message->targets = calloc(graph->target_count + 1, sizeof *message->targets);
-    for (size_t i = 0; message->targets != NULL && i < graph->target_count; i++) {
-        message->targets[i] = strdup(graph->nodes[graph->targets[i]].node->name);
-        message->n_targets += message->targets[i] != NULL;
-    }
-    err = message->n_targets == graph->target_count ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "out of memory");
+    message->targets = copy->targets; /* the check has named them */
+    message->n_targets = copy->n_targets;
+    copy->targets = NULL;
+    copy->n_targets = 0;
     gr_graph_destroy(graph);
-    return err;
+    gr_chunk_graph_destroy(chunks);
+    return GRANARY_OK;
 }
 
 static granary_err
@@ -286,6 +289,9 @@ granary_call_go_on(granary_call *call, const granary_graph *graph)
         return gr_fail(GRANARY_EINVAL, "a call goes on as one graph, and then gives no outputs itself");
     }
     err = gr_builder_finish(graph, &message);
+    if (err == GRANARY_OK) {
+        err = gr_resolve_objects(granary_call_client(call), message);
+    }
     if (err == GRANARY_OK && message->n_targets == 0) {
         err = name_targets(message);
     }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "graph/aggregate.h"
+#include "graph/chunk_graph.h"
 #include "graph/expr.h"
 #include "graph/graph.h"
 #include "graph_json/json.h"
@@ -27,6 +28,10 @@ static const char text[] =
     "\"sum(`e`)\"}},"
     "\"o\": {\"op\": \"sort\", \"input\": \"g\", \"by\": [\"n\"], \"descending\": [true]},"
     "\"j\": {\"op\": \"join\", \"inputs\": [\"o\", \"c\"], \"on\": \"b\"},"
+    "\"m\": {\"op\": \"map_chunk\", \"input\": \"c\", \"function\": \"l:f\", \"columns\": {\"h\": \"float64\"},"
+    "\"params\": {\"k\": 1, \"x\": 0.5, \"b\": true}}, \"i\": {\"op\": \"object\", \"ids\": \"12\"},"
+    "\"k\": {\"op\": \"call\", \"inputs\": [\"m\", \"i\"], \"function\": \"f\", \"resources\": {\"gpu\": 1}},"
+    "\"x\": {\"op\": \"exec\", \"input\": \"k\", \"command\": [\"wc\", \"-l\"]},"
     "\"t\": {\"op\": \"arange\", \"stop\": 4.5, \"shape\": [5]}, \"r\": {\"op\": \"sum\", \"input\": \"t\"}}}";
 
 static granary_err
@@ -79,6 +84,31 @@ read_and_check(void)
     return err;
 }
 
+static const char chunk_text[] =
+    "{\"level\": \"chunk\", \"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [4], \"offset\": [0],"
+    "\"size\": [4]}, \"b\": {\"op\": \"map\", \"function\": \"add\", \"inputs\": [\"a\", \"a:0\"]},"
+    "\"c\": {\"op\": \"call\", \"function\": \"f\", \"inputs\": [\"object:12\", \"b\"], \"params\": {\"k\": 1}}}}";
+
+static granary_err
+read_and_check_chunks(void)
+{
+    Granary__Graph *message = NULL;
+    struct gr_chunk_graph *graph = NULL;
+    granary_err err = gr_graph_from_json(chunk_text, sizeof chunk_text - 1, &message);
+
+    if (err != GRANARY_OK) {
+        assert_null(message);
+        return err;
+    }
+    err = gr_chunk_graph_create(message, &graph);
+    if (err != GRANARY_OK) {
+        assert_null(graph);
+        granary__graph__free_unpacked(message, NULL);
+    }
+    gr_chunk_graph_destroy(graph);
+    return err;
+}
+
 static granary_err
 copy_attributes(void)
 {
@@ -121,6 +151,7 @@ graphs_survive_any_allocation_that_fails(void **state)
 {
     (void)state;
     fail_each(read_and_check);
+    fail_each(read_and_check_chunks);
 }
 
 static void
