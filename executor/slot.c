@@ -9,6 +9,8 @@
 #include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/instance.h"
+#include "base/stacks.h"
 #include "executor/worker.h"
 #include "topology/topology.h"
 
@@ -60,8 +62,12 @@ slot_run(const struct slot_options *options, bool *ret_replace)
 {
     int ready_fd = options->ready_fd;
     struct worker *worker = NULL;
+    struct gr_instance instance;
     granary_err err = settle(options);
 
+    if (err == GRANARY_OK && gr_instance_resolve(options->instance, &instance) == GRANARY_OK) {
+        gr_stacks_install(instance.runtime);
+    }
     if (err == GRANARY_OK) {
         err = worker_create(&(struct worker_options){.instance = options->instance,
                                                      .slot = options->slot,

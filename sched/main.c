@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/size.h"
+#include "base/stacks.h"
 #include "sched/server.h"
 #include "state/state.h"
 
@@ -160,6 +161,7 @@ serve(struct arguments *arguments)
         err = gr_mkdir_private(instance.runtime);
     }
     if (err == GRANARY_OK) {
+        gr_stacks_install(instance.runtime);
         err = take_lock(&instance, &lock_fd);
     }
     if (err == GRANARY_OK) {

@@ -8,8 +8,10 @@
 #include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/instance.h"
 #include "base/log.h"
 #include "base/size.h"
+#include "base/stacks.h"
 #include "store/store.h"
 
 struct arguments {
@@ -152,6 +154,7 @@ main(int argc, char **argv)
     struct arguments arguments = {.ready_fd = -1};
     pid_t parent = getppid();
     struct store *store = NULL;
+    struct gr_instance instance;
     granary_err err = GRANARY_OK;
 
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
@@ -164,6 +167,9 @@ main(int argc, char **argv)
     }
     if (err == GRANARY_OK && arguments.die_with_parent) {
         err = gr_daemon_follow(parent, SIGTERM);
+    }
+    if (err == GRANARY_OK && gr_instance_resolve(arguments.options.instance, &instance) == GRANARY_OK) {
+        gr_stacks_install(instance.runtime);
     }
     if (err == GRANARY_OK) {
         err = store_create(&arguments.options, &store);

@@ -66,7 +66,9 @@ granary_error_message(void)
 const char *
 granary_version(void)
 {
-    return GRANARY_VERSION;
+    static const char version[] = GR_VERSION_MARK GRANARY_VERSION; /* found in the files of programs, too */
+
+    return version + sizeof GR_VERSION_MARK - 1;
 }
 
 void

@@ -18,6 +18,9 @@
     }))
 void gr_fail_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Stands before GRANARY_VERSION in every program and library of granary: which one a process runs can be read. */
+#define GR_VERSION_MARK "granary-version:"
+
 /* Put "what: " in front of the message of an error that is passed on; returns err. */
 granary_err gr_fail_in(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

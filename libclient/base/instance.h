@@ -9,6 +9,7 @@
  *   <runtime>/instance.json what `granary status` tells of it
  *   <runtime>/log/          supervisor.log, store.log, sched.log, pool.log
  *   <runtime>/state.db      the scheduler's state
+ *   <runtime>/stacks/       what threads told of where they are, while it is read (base/stacks.h)
  *   <runtime>/executors/    one page an executor (contract/executor_page.h)
  *   <spill directory>/logs/ what user code printed, see gr_instance_logs()
  *   shared memory           names begin with shm_prefix

@@ -13,15 +13,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/stacks.h"
 #include "contract/executor_page.h"
 #include "daemons.h"
 #include "spill/spill.h"
 
 /* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory.
  */
-static const char *const runtime_files[] = {"store.sock", "sched.sock",   "pool.sock",       "instance.json",
-                                            "log",        "state.db-shm", "state.db-wal",    "state.db",
-                                            "store.lock", "sched.lock",   GR_EXECUTOR_PAGES, LEFTOVERS_LOCK};
+static const char *const runtime_files[] = {
+    "store.sock", "sched.sock", "pool.sock",  "instance.json",   "log",     "state.db-shm", "state.db-wal",
+    "state.db",   "store.lock", "sched.lock", GR_EXECUTOR_PAGES, GR_STACKS, LEFTOVERS_LOCK};
 
 granary_err
 leftovers_check_directory(const struct gr_instance *instance)

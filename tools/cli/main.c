@@ -39,18 +39,6 @@ print_help(FILE *out)
 }
 
 int
-command_version(struct cli *cli, int argc, char **argv)
-{
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {.doc = "Print the version.", .children = children};
-
-    (void)argc;
-    cli_parse(&argp, argc, argv, cli);
-    (void)printf(cli->json ? "{\"version\": \"%s\"}\n" : "granary %s\n", granary_version());
-    return 0;
-}
-
-int
 command_bench(struct cli *cli, int argc, char **argv)
 {
     (void)cli;

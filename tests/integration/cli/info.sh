@@ -67,6 +67,20 @@ wait_until grep -q '"number": *3' "$work/watched"
 kill $watcher
 wait $watcher || true
 
+# Where threads are, and what version each process has.
+says '^executor \(pid [0-9]+\)$' granary stacks 2
+says 'worker_run|poll' granary stacks 2
+says 'server_run|poll' granary stacks sched
+says '^sched \(pid' granary stacks all
+[ -z "$(ls "$work/i/stacks")" ] || fail "stacks are left: $(ls "$work/i/stacks")"
+expect 4 'no process of this instance' granary stacks 999999999
+says '^executor +[0-9]+ +[0-9]+\.[0-9]+' granary version --all
+granary version --all --json | python3 -c '
+import json, sys
+processes = json.load(sys.stdin)
+assert {process["process"] for process in processes} == {"supervisor", "store", "sched", "pool", "executor"}, processes
+assert len({process["version"] for process in processes} - {""}) == 1, processes'
+
 # A scheduler that is stopped answers nobody: the executors' own pages do.
 scheduler=$(cut -d' ' -f1 "$work/i/sched.lock")
 kill -STOP "$scheduler"
