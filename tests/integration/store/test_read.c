@@ -11,6 +11,7 @@
 #include "data/tensor.h"
 #include "fixture.h"
 #include "granary/read.h"
+#include "support/allocations.h"
 
 #define ALL GRANARY_SLICE_ALL
 
@@ -576,6 +577,63 @@ one_missing_does_not_spoil_the_rest(void **state)
     granary_disconnect(client);
 }
 
+/* Whichever allocation fails, the call says so or needs it not, and what it did read is right. */
+static void
+memory_may_be_short(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_frame *frame = frame_of_everything();
+    const char *accept[] = {"zstd", "lz4"};
+    const char *columns[] = {frame->columns[3].view.name};
+    const int64_t indices[] = {3, -1, 3};
+    const granary_selection rows = {.kind = GRANARY_SELECT_ROWS, .rows = {1, 4, 1}};
+    const granary_selection some = {
+        .kind = GRANARY_SELECT_INDICES, .indices = indices, .index_count = 3, .columns = columns, .column_count = 1};
+    const granary_selection grid = {.kind = GRANARY_SELECT_ELEMENTS, .dims = {{0, 9, 2}, {3, 5, 1}}, .dim_count = 2};
+    const granary_chunk_request requests[] = {
+        {.id = fixture_id(1), .select = rows},
+        {.id = fixture_id(1), .select = some},
+        {.id = fixture_id(2), .select = rows},
+        {.id = fixture_id(2), .select = some},
+        {.id = fixture_id(3), .select = grid},
+        {.id = fixture_id(4), .select = grid},
+        {.id = fixture_id(9)},
+    };
+    enum { COUNT = sizeof requests / sizeof requests[0] };
+    granary_chunk chunks[COUNT];
+    long failed = 0;
+
+    for (uint64_t n = 1; n <= 2; n++) {
+        put_frame(client, n, frame);
+        put_tensor(client, n + 2, 2, (const int64_t[]){10, 10});
+    }
+    spill(client, 2);
+    spill(client, 4);
+    for (int packed = 0; packed < 2; packed++) {
+        const granary_read_options options = {.accept = packed ? accept : NULL, .accept_count = 2};
+        bool through = false;
+
+        for (long step = 0; !through; step++) {
+            assert_true(step < 2000);
+            allocations_left = step;
+            (void)granary_chunk_read_many(client, requests, COUNT, &options, chunks);
+            through = allocations_left >= 0;
+            allocations_left = -1;
+            for (int i = 0; i < COUNT - 1; i++) {
+                assert_true(chunks[i].err == GRANARY_OK || (chunks[i].err == GRANARY_ENOMEM && !through));
+                failed += chunks[i].err != GRANARY_OK;
+                assert_true(chunks[i].err != GRANARY_OK || packed || chunks[i].kind != GRANARY_CHUNK_TENSOR ||
+                            ((const int64_t *)chunks[i].tensor.values)[2] == (i == 4 ? 3000023 : 4000023));
+            }
+            assert_true(chunks[COUNT - 1].err == GRANARY_ENOENT || !through);
+            granary_chunk_release(client, chunks, COUNT);
+        }
+    }
+    assert_true(failed > 20);
+    gr_frame_destroy(frame);
+    granary_disconnect(client);
+}
+
 int
 main(void)
 {
@@ -584,6 +642,7 @@ main(void)
         cmocka_unit_test(slices_are_pythons), STORE_TEST(elements_are_numpys),
         STORE_TEST(rows_are_the_frames),      STORE_TEST(a_row_costs_pages_not_the_chunk),
         STORE_TEST(the_readers_order_counts), STORE_TEST(one_missing_does_not_spoil_the_rest),
+        STORE_TEST(memory_may_be_short),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
