@@ -10,8 +10,9 @@
  * Nothing is sent ahead: a worker has at most what its last poll asked for. A program that ends while it has subtasks,
  * however it ends, is an executor that died: they are run elsewhere. `granary executors` shows it with mode pull.
  *
- * Threads  a worker belongs to one thread at a time; a program may have several. Operators use one thread: the one that
- *          polls. User functions run inside your process: one that crashes takes it along.
+ * Threads  a worker belongs to one thread at a time; a program may have several, in as many threads. Operators run in
+ * the thread that polls; only matmul uses as many as OpenBLAS is set to in your program (OPENBLAS_NUM_THREADS). User
+ *          functions run inside your process: one that crashes takes it along, and nobody stops one that hangs.
  */
 #ifndef GRANARY_WORKER_H
 #define GRANARY_WORKER_H

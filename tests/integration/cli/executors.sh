@@ -45,6 +45,18 @@ granary executors | grep -q draining || fail "$(granary executors)"
 granary executors kill --timeout 20 "$victim"
 kill -0 "$pid" 2>/dev/null && fail "$pid still runs"
 
+# A pool that does not answer is told of in time, and does what it was asked for when it can.
+pool=$(sed -n 's/.*"pool_pid": \([0-9]*\).*/\1/p' "$work/i/instance.json")
+before=$(count)
+kill -STOP "$pool"
+expect 6 "executors of .* slots have not come" granary executors add --timeout 0.2 1
+kill -CONT "$pool"
+for _ in $(seq 200); do
+    [ "$(count)" = $((before + 1)) ] && break
+    sleep 0.05
+done
+[ "$(count)" = $((before + 1)) ] || fail "the order was forgotten: $(granary executors)"
+
 # A pool that died has as many executors as before.
 granary executors add 1
 before=$(count)

@@ -1,8 +1,11 @@
 /* Workers embedded in a program: this one. The instance has no executors of its own. */
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -155,6 +158,62 @@ two_in_one_process(void **state)
     assert_int_equal(workers_there(), 0);
 }
 
+struct helper {
+    pthread_t thread;
+    granary_err err;
+    uint64_t total;
+    _Atomic bool *stop;
+};
+
+static void *
+help(void *context)
+{
+    struct helper *helper = context;
+    granary_worker *worker = worker_new();
+
+    while (helper->err == GRANARY_OK && !*helper->stop) {
+        uint32_t ran;
+        granary_err err = granary_worker_poll(worker, 10, 8, &ran);
+
+        helper->total += ran;
+        helper->err = err == GRANARY_ETIMEDOUT ? GRANARY_OK : err;
+    }
+    granary_worker_destroy(worker);
+    return NULL;
+}
+
+/* Each thread has a worker of its own; operators of several kinds run in both at once. */
+static void
+workers_in_threads(void **state)
+{
+    static const char json[] =
+        "{\"nodes\": [{\"name\": \"a\", \"op\": \"random\", \"shape\": [2000, 200], \"chunk\": [100, 200]}, "
+        "{\"name\": \"b\", \"op\": \"random\", \"shape\": [200, 10]}, "
+        "{\"name\": \"m\", \"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}, "
+        "{\"name\": \"e\", \"op\": \"exp\", \"inputs\": [\"m\"]}, "
+        "{\"name\": \"s\", \"op\": \"sum\", \"inputs\": [\"e\"]}], \"targets\": [\"m\", \"s\"]}";
+    struct helper helpers[3] = {{.total = 0}};
+    _Atomic bool stop = false;
+    char key[GRANARY_KEY_MAX];
+    uint64_t total = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        helpers[i].stop = &stop;
+        assert_int_equal(pthread_create(&helpers[i].thread, NULL, help, &helpers[i]), 0);
+    }
+    assert_int_equal(granary_graph_submit_json(client, json, strlen(json), NULL, key), GRANARY_OK);
+    assert_int_equal(granary_graph_wait(client, key, ROUNDS * 10, NULL), GRANARY_OK);
+    stop = true;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(pthread_join(helpers[i].thread, NULL), 0);
+        assert_int_equal(helpers[i].err, GRANARY_OK);
+        total += helpers[i].total;
+    }
+    assert_true(total >= 41);
+    assert_int_equal(workers_there(), 0);
+}
+
 /* It registers with the next one by itself, and its descriptor stays. */
 static void
 the_scheduler_is_killed(void **state)
@@ -187,6 +246,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_loop_runs_a_graph),
         cmocka_unit_test(two_in_one_process),
+        cmocka_unit_test(workers_in_threads),
         cmocka_unit_test(the_scheduler_is_killed),
     };
 
