@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "graph/graph.h"
+#include "graph/chunk_graph.h"
 #include "graph_json/json.h"
 
 /* What was written is read back, and written the same. Names that come twice in a list of nodes cannot be written. */
@@ -26,6 +26,20 @@ check_round_trip(const Granary__Graph *message)
     gr_buf_free(&second);
 }
 
+/* Takes message. */
+static void
+check_chunks(Granary__Graph *message)
+{
+    struct gr_chunk_graph *graph = NULL;
+
+    if (gr_chunk_graph_create(message, &graph) != GRANARY_OK) {
+        granary__graph__free_unpacked(message, NULL);
+        return;
+    }
+    (void)gr_chunk_graph_settle(graph);
+    gr_chunk_graph_destroy(graph);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -36,6 +50,10 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     }
     check_round_trip(message);
+    if (message->level == GRANARY__GRAPH__LEVEL__CHUNK) {
+        check_chunks(message);
+        return 0;
+    }
     if (gr_graph_create(message, &graph) != GRANARY_OK) {
         granary__graph__free_unpacked(message, NULL);
         return 0;
