@@ -293,7 +293,10 @@ read_all(struct read *read, granary_client *client, char **names, int count)
         if (strncmp(names[i], "name:", 5) != 0 && strchr(names[i], '/') != NULL) {
             one = read_target(read, client, names[i]);
         } else {
-            one = cli_find(client, names[i], &request.id);
+            /* A whole id may be of an object that is not there yet. */
+            bool whole = granary_id_parse(names[i], strlen(names[i]), &request.id) == GRANARY_OK;
+
+            one = whole ? 0 : cli_find(client, names[i], &request.id);
             one = one == 0 ? read_request(read, client, &request, names[i]) : one;
         }
         status = status == 0 ? one : status;

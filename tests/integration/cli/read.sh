@@ -61,6 +61,37 @@ cmp <(granary read 'lottery/call[3]') <(granary read lottery/call | sed -n 4p) |
 expect 2 'no chunk 20, there are 20' granary read 'lottery/call[20]'
 expect 4 'nosuch' granary read lottery/nosuch
 
+# A chunk is read when it is made, though its graph still runs; one that is not there yet can be waited for.
+cat >"$work/stages.c" <<'C'
+#include <granary/call.h>
+#include <unistd.h>
+GRANARY_FUNCTION(stages)
+{
+    const granary_call_context *context = granary_call_context_get(call);
+    const char *file = granary_call_param(call, "file", "");
+    const int64_t one = 1;
+    int64_t *out;
+    granary_err err = granary_call_output_tensor(call, 0, GRANARY_INT64, 1, &one, (void **)&out);
+    while (context->index > 0 && access(file, F_OK) != 0 && !granary_call_cancelled(call)) usleep(2000);
+    if (err == GRANARY_OK) *out = (int64_t)context->index + 70;
+    return err;
+}
+C
+"${CC:-cc}" -shared -fPIC -Iinclude -o "$work/stages.so" "$work/stages.c"
+granary export "$work/stages.so" >/dev/null
+granary submit stages --count 2 --block 1 --arg file="$work/go" --key stages >/dev/null
+[ "$(granary read --timeout 30 'stages/call[0]')" = '[70]' ] || fail "the first chunk"
+expect 1 'still runs: chunk 1 of target .call. is not ready' granary read 'stages/call[1]'
+expect 6 'still runs' granary read --timeout 0.02 'stages/call[1]'
+: >"$work/go"
+[ "$(granary read --timeout 30 'stages/call[1]')" = '[71]' ] || fail "the second chunk"
+late=000000000000000000000000000000aa
+expect 4 'not found' granary read $late
+granary read --timeout 30 $late --bytes 0:7 >"$work/late" &
+granary put --id $late "$birds" >/dev/null
+wait $! || fail "an object that was waited for"
+[ "$(cat "$work/late")" = Airport ] || fail "its bytes"
+
 # A graph that is not there; an object that is deleted, among others.
 expect 4 'no graph|not found' granary read "nosuchgraph/few"
 granary rm "$few"
