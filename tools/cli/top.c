@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "json.h"
 #include "look.h"
+#include "top_work.h"
 
 #define TOP_CLIENTS 15
 #define BAR         50
@@ -19,6 +20,7 @@ enum { KEY_ONCE = 0x4000 };
 
 struct top {
     struct look look;
+    struct work work;
     bool once;
     int interval_ms;
 };
@@ -308,7 +310,7 @@ print_screen(const struct screen *screen, const struct screen *before)
 }
 
 static void
-print_screen_json(const struct screen *screen, const struct screen *before)
+print_screen_json(struct top *top, const struct screen *screen, const struct screen *before)
 {
     const granary_store_stat *stat = screen->session_count > 0 ? &screen->stats[0] : &(granary_store_stat){0};
     struct json json = {0};
@@ -365,6 +367,7 @@ print_screen_json(const struct screen *screen, const struct screen *before)
         json_close(&json);
     }
     json_close(&json);
+    work_print_json(&top->work, &top->look, &json);
     json_close(&json);
 }
 
@@ -446,9 +449,10 @@ show(struct top *top, struct screen *before, bool terminal)
         (void)fputs("\033[H\033[J", stdout);
     }
     if (top->look.cli->json) {
-        print_screen_json(&screen, before);
+        print_screen_json(top, &screen, before);
     } else {
         print_screen(&screen, before);
+        work_print(&top->work, &top->look);
     }
     (void)fflush(stdout);
     screen_fini(before);
@@ -491,6 +495,7 @@ command_top(struct cli *cli, int argc, char **argv)
             sleep_ms(top.interval_ms);
         }
     } while (err == GRANARY_OK && !top.once && stopped == 0 && ferror(stdout) == 0);
+    work_fini(&top.work);
     screen_fini(&before);
     if (err != GRANARY_OK) {
         status = cli_fail_plain(err);

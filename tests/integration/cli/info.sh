@@ -51,6 +51,9 @@ for subject in schedulers executors bands graphs subtasks runs chunks tileables 
     granary info $subject --json | python3 -c 'import json, sys; json.load(sys.stdin)' || fail "$subject is no JSON"
 done
 
+says '^0 graphs run, 1 ended' granary top --once
+says '^2 executors, 0 at work' granary top --once
+granary top --once --json | python3 -c 'import json, sys; assert len(json.load(sys.stdin)["executors"]) == 2'
 expect 2 "no subject 'ghosts': there are schedulers, executors" granary info ghosts
 expect 2 "executors have no field 'colour': there are number, pid" granary executors --fields colour
 expect 4 "graphs: not found: 'nosuch'" granary graphs nosuch "$key"
@@ -85,6 +88,7 @@ assert len({process["version"] for process in processes} - {""}) == 1, processes
 scheduler=$(cut -d' ' -f1 "$work/i/sched.lock")
 kill -STOP "$scheduler"
 wait_until grep -q ' T ' "/proc/$scheduler/stat"
+says '^2 executors, 0 at work' granary top --once
 granary executors >"$work/out" 2>"$work/err"
 grep -q 'the scheduler is stopped' "$work/err" || fail "nobody says that the scheduler is stopped: $(cat "$work/err")"
 grep -q '^ *pid ' "$work/out" || fail "no pages: $(cat "$work/out")"
