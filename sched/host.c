@@ -8,7 +8,10 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/roster.h"
 #include "topology/topology.h"
+
+#define SCHEDULERS_SHOWN 16
 
 static int64_t
 started_ms(pid_t pid)
@@ -120,15 +123,17 @@ node(void *context, int32_t number, struct host_node *ret_node)
 static bool
 scheduler(void *context, size_t position, struct host_scheduler *ret_scheduler)
 {
-    pid_t pid = getpid();
+    const struct gr_instance *instance = context;
+    struct gr_roster_entry entries[SCHEDULERS_SHOWN];
+    const struct gr_roster_entry *entry = &entries[position];
 
-    (void)context;
-    if (position > 0) {
+    if (position >= SCHEDULERS_SHOWN || gr_roster_read(instance, entries, SCHEDULERS_SHOWN) <= position) {
         return false;
     }
-    *ret_scheduler = (struct host_scheduler){.pid = pid, .active = true, .started_ms = started_ms(pid)};
-    (void)snprintf(ret_scheduler->id, sizeof ret_scheduler->id, "%d-%llu", (int)pid,
-                   (unsigned long long)gr_process_start_time(pid));
+    *ret_scheduler = (struct host_scheduler){
+        .pid = entry->pid, .active = entry->active, .epoch = entry->epoch, .started_ms = started_ms((pid_t)entry->pid)};
+    (void)snprintf(ret_scheduler->id, sizeof ret_scheduler->id, "%lld-%llu", (long long)entry->pid,
+                   (unsigned long long)entry->start_time);
     return true;
 }
 

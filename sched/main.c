@@ -13,6 +13,7 @@
 #include "base/instance.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/roster.h"
 #include "base/size.h"
 #include "base/stacks.h"
 #include "sched/server.h"
@@ -20,7 +21,15 @@
 
 const char *argp_program_version = "granary-sched " GRANARY_VERSION;
 
-enum { KEY_READY_FD = 256, KEY_DIE_WITH_PARENT, KEY_MEMORY, KEY_CHUNK_BYTES, KEY_TASK_MEMORY, KEY_RESOURCE };
+enum {
+    KEY_STANDBY = 255,
+    KEY_READY_FD = 256,
+    KEY_DIE_WITH_PARENT,
+    KEY_MEMORY,
+    KEY_CHUNK_BYTES,
+    KEY_TASK_MEMORY,
+    KEY_RESOURCE
+};
 
 #define RESOURCES_MAX 64
 
@@ -29,6 +38,7 @@ struct arguments {
     const char *state;
     int ready_fd;
     bool die_with_parent;
+    bool standby;
     struct manager_options manager;
     struct resource_amount resources[RESOURCES_MAX];
 };
@@ -38,6 +48,7 @@ static const struct argp_option options[] = {
     {"state", 's', "memory|sqlite", 0, "where accepted graphs are kept (default sqlite)", 0},
     {"ready-fd", KEY_READY_FD, "N", 0, "write READY, or ERROR STATUS MESSAGE, to this descriptor", 0},
     {"die-with-parent", KEY_DIE_WITH_PARENT, NULL, 0, "stop when the parent process ends", 0},
+    {"standby", KEY_STANDBY, NULL, 0, "when another scheduler serves the instance, wait and take over when it ends", 0},
     {"memory", KEY_MEMORY, "SIZE", 0, "the store's memory budget", 0},
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of a chunk (default: automatic)", 0},
     {"task-memory", KEY_TASK_MEMORY, "SIZE", 0,
@@ -100,6 +111,9 @@ parse(int key, char *value, struct argp_state *state)
     case KEY_RESOURCE:
         add_resources(arguments, value, state);
         return 0;
+    case KEY_STANDBY:
+        arguments->standby = true;
+        return 0;
     case KEY_MEMORY:
     case KEY_CHUNK_BYTES:
     case KEY_TASK_MEMORY:
@@ -122,9 +136,12 @@ parse(int key, char *value, struct argp_state *state)
     }
 }
 
-/* One scheduler an instance: the lock is held for life and tells, by pid and start time, who holds it. */
+/*
+ * One scheduler an instance serves it: the lock is held for life and tells, by pid and start time, who holds it. One on
+ * standby waits for it, and touches nothing before it has it.
+ */
 static granary_err
-take_lock(const struct gr_instance *instance, int *ret_fd)
+take_lock(const struct gr_instance *instance, struct arguments *arguments, int stop_fd, int *ret_fd)
 {
     char path[160];
     char text[64];
@@ -133,6 +150,14 @@ take_lock(const struct gr_instance *instance, int *ret_fd)
 
     (void)snprintf(path, sizeof path, "%s/sched.lock", instance->runtime);
     err = gr_daemon_lock(path, true, ret_fd, &holder);
+    if (err == GRANARY_EBUSY && arguments->standby) {
+        gr_log_info("STANDBY", "instance=%s active=%d", instance->name, (int)holder);
+        gr_daemon_say_ready(&arguments->ready_fd);
+        err = gr_daemon_lock_wait(path, stop_fd, ret_fd);
+        if (err == GRANARY_OK) {
+            gr_log_info("TAKEOVER", "instance=%s", instance->name);
+        }
+    }
     if (err == GRANARY_EBUSY) {
         return gr_fail(err, "instance %s: its scheduler runs already (process %d)", instance->name, (int)holder);
     }
@@ -150,6 +175,7 @@ serve(struct arguments *arguments)
     struct server *server = NULL;
     pid_t parent = getppid();
     int lock_fd = -1;
+    bool entered = false;
     int stop_fd = gr_daemon_open_stop(); /* before ZeroMQ starts its thread, which inherits it */
     granary_err err = stop_fd < 0 ? gr_fail_errno("signals") : gr_instance_resolve(arguments->instance, &instance);
 
@@ -162,11 +188,18 @@ serve(struct arguments *arguments)
     }
     if (err == GRANARY_OK) {
         gr_stacks_install(instance.runtime);
-        err = take_lock(&instance, &lock_fd);
+        err = gr_roster_enter(&instance, false, 0);
+        entered = err == GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        err = take_lock(&instance, arguments, stop_fd, &lock_fd);
     }
     if (err == GRANARY_OK) {
         arguments->manager.unix_offset_ns = gr_wall_ms() * 1000000 - gr_now_ns();
         err = server_create(&instance, state_find(arguments->state), &arguments->manager, &server);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_roster_enter(&instance, true, server_epoch(server));
     }
     if (err == GRANARY_OK) {
         gr_log_info("READY", "instance=%s state=%s", instance.name, arguments->state);
@@ -180,12 +213,15 @@ serve(struct arguments *arguments)
         gr_log_info("STOP", "instance=%s", instance.name);
     }
     server_destroy(server);
+    if (entered) {
+        gr_roster_leave(&instance);
+    }
     if (lock_fd >= 0) {
         (void)!ftruncate(lock_fd, 0); /* nobody serves any more */
     }
     gr_fd_close(&lock_fd);
     gr_fd_close(&stop_fd);
-    return err;
+    return err == GRANARY_ECANCELLED ? GRANARY_OK : err; /* told to stop on standby */
 }
 
 int

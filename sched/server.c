@@ -193,6 +193,16 @@ release_replies(struct server *server)
 
 /* ---- the loop ---- */
 
+/*
+ * The end of a graph that the scheduler before told of follows from reports it may not have kept. Clients are heard
+ * when executors have told those again: nobody is told less than before.
+ */
+static bool
+clients_are_heard(const struct server *server)
+{
+    return server->claims_until_ns == INT64_MAX;
+}
+
 static bool
 receive_all(struct server *server)
 {
@@ -205,7 +215,7 @@ receive_all(struct server *server)
         arena_reset(server->arena);
         any = true;
     }
-    for (int i = 0; i < TURN_MESSAGES && gr_zmq_receive(server->clients, &message); i++) {
+    for (int i = 0; i < TURN_MESSAGES && clients_are_heard(server) && gr_zmq_receive(server->clients, &message); i++) {
         client_message(server, &message);
         gr_zmq_message_free(&message);
         any = true;
@@ -292,7 +302,8 @@ server_run(struct server *server, int stop_fd)
         if (fd_count == 0) {
             return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
         }
-        (void)gr_zmq_wait(sockets, 2, server->fds, server->ready, fd_count, busy ? 0 : wait_ms(server));
+        (void)gr_zmq_wait(sockets, clients_are_heard(server) ? 2 : 1, server->fds, server->ready, fd_count,
+                          busy ? 0 : wait_ms(server));
         if (server->ready[0]) {
             return GRANARY_OK;
         }
@@ -395,6 +406,12 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
     }
     *ret_server = server;
     return GRANARY_OK;
+}
+
+uint64_t
+server_epoch(const struct server *server)
+{
+    return server->keeper.epoch;
 }
 
 void

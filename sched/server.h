@@ -22,6 +22,8 @@ struct server;
  */
 granary_err server_create(const struct gr_instance *instance, const struct state_ops *state,
                           const struct manager_options *options, struct server **ret_server);
+/* Of this scheduler: higher than those of all before it. */
+uint64_t server_epoch(const struct server *server);
 /* Removes the sockets. */
 void server_destroy(struct server *server);
 

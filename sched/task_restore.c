@@ -109,18 +109,18 @@ manager_restore_events(struct manager *manager, const void *key, size_t key_size
     graph->log.records = number + 1;
 }
 
-static uint64_t
-replay_digest(void *context)
-{
-    const struct task_graph *graph = context;
-
-    return gr_plan_digest(graph->plan);
-}
-
 struct replay {
     struct manager *manager;
     struct task_graph *graph;
 };
+
+static uint64_t
+replay_digest(void *context)
+{
+    const struct replay *replay = context;
+
+    return gr_plan_digest(replay->graph->plan);
+}
 
 static granary_err
 replay_feed(void *context, uint32_t number, const Granary__Done *done)

@@ -2,10 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -171,6 +174,82 @@ gr_daemon_lock(const char *path, bool create, int *ret_fd, pid_t *ret_holder)
     }
 }
 
+/* A thread's wait for a lock: the kernel has no descriptor for that. */
+struct lock_wait {
+    int lock_fd;
+    int told_fd; /* eventfd: it is locked, or failed */
+    int error;
+};
+
+static void *
+wait_in_kernel(void *context)
+{
+    struct lock_wait *wait = context;
+    const uint64_t one = 1;
+
+    while (flock(wait->lock_fd, LOCK_EX) < 0) {
+        if (errno != EINTR) {
+            wait->error = errno;
+            break;
+        }
+    }
+    (void)!write(wait->told_fd, &one, sizeof one);
+    return NULL;
+}
+
+/* Lock an open file. ECANCELLED leaves wait to its thread. */
+static granary_err
+lock_wait(struct lock_wait *wait, int stop_fd)
+{
+    struct pollfd polls[2] = {{.fd = wait->told_fd, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, wait_in_kernel, wait);
+
+    if (error != 0) {
+        errno = error;
+        return gr_fail_errno("a thread that waits for a lock");
+    }
+    while ((polls[0].revents & POLLIN) == 0) {
+        if (poll(polls, 2, -1) > 0 && polls[1].revents != 0) {
+            (void)pthread_detach(thread);
+            return gr_fail(GRANARY_ECANCELLED, "told to stop");
+        }
+    }
+    (void)pthread_join(thread, NULL);
+    errno = wait->error;
+    return wait->error == 0 ? GRANARY_OK : gr_fail_errno("a lock");
+}
+
+granary_err
+gr_daemon_lock_wait(const char *path, int stop_fd, int *ret_fd)
+{
+    for (;;) {
+        struct lock_wait *wait = calloc(1, sizeof *wait);
+        struct stat held, named;
+        granary_err err;
+
+        if (wait == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "%s: out of memory", path);
+        }
+        wait->told_fd = eventfd(0, EFD_CLOEXEC);
+        wait->lock_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT, 0600);
+        err = wait->told_fd < 0 || wait->lock_fd < 0 ? gr_fail_errno("%s", path) : lock_wait(wait, stop_fd);
+        if (err == GRANARY_ECANCELLED) {
+            return err;
+        }
+        *ret_fd = wait->lock_fd;
+        gr_fd_close(&wait->told_fd);
+        free(wait);
+        if (err == GRANARY_OK && fstat(*ret_fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino) {
+            return GRANARY_OK;
+        }
+        gr_fd_close(ret_fd); /* who held it took the file away with it, or it failed */
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+}
+
 granary_err
 gr_daemon_lock_write(int fd, const char *text)
 {
@@ -189,6 +268,7 @@ gr_daemon_holder_open(const char *path)
     size_t size;
     long pid = 0;
     unsigned long long started = 0;
+    struct pollfd ended = {.events = POLLIN};
     int fd;
 
     if (gr_file_read(path, 4096, &text, &size) != GRANARY_OK) {
@@ -199,7 +279,9 @@ gr_daemon_holder_open(const char *path)
     }
     free(text);
     fd = pid == 0 ? -1 : gr_pidfd_open((pid_t)pid);
-    if (fd >= 0 && gr_process_start_time((pid_t)pid) != started) {
+    ended.fd = fd;
+    /* One that has ended and that its parent has not noticed yet still has a pid. */
+    if (fd >= 0 && (gr_process_start_time((pid_t)pid) != started || poll(&ended, 1, 0) > 0)) {
         gr_fd_close(&fd);
     }
     return fd;

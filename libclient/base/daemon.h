@@ -57,6 +57,14 @@ granary_err gr_daemon_follow(pid_t parent, int signal);
  */
 granary_err gr_daemon_lock(const char *path, bool create, int *ret_fd, pid_t *ret_holder);
 
+/*
+ * The same, waiting until its holder lets go or dies: the kernel tells at once.
+ *
+ * stop_fd  readable: give up
+ * Errors   ECANCELLED given up; the process should end: a thread still waits · errno's
+ */
+granary_err gr_daemon_lock_wait(const char *path, int stop_fd, int *ret_fd);
+
 /* Replace what a lock file says. Errors: errno's */
 granary_err gr_daemon_lock_write(int fd, const char *text);
 

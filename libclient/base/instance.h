@@ -8,6 +8,7 @@
  *   <runtime>/pool.sock     ... and for executors
  *   <runtime>/instance.json what `granary status` tells of it
  *   <runtime>/log/          supervisor.log, store.log, sched.log, pool.log
+ *   <runtime>/schedulers/   a file for each scheduler, active or waiting (base/roster.h)
  *   <runtime>/state.db      the scheduler's state
  *   <runtime>/stacks/       what threads told of where they are, while it is read (base/stacks.h)
  *   <runtime>/executors/    one page an executor (contract/executor_page.h)

@@ -101,6 +101,29 @@ line_open(struct line *line)
     return err;
 }
 
+/* The same, waiting for a scheduler that takes over or is started again, if somebody sees to that. */
+static granary_err
+line_open_successor(struct line *line, int64_t deadline_ns)
+{
+    const struct gr_instance *instance = gr_client_instance(line->client);
+    int64_t successor_ns = gr_deadline_ns(SUCCESSOR_MS);
+    granary_err err;
+
+    deadline_ns = successor_ns < deadline_ns ? successor_ns : deadline_ns;
+    while ((err = line_open(line)) == GRANARY_EUNREACHABLE && gr_instance_supervised(instance) &&
+           gr_now_ns() < deadline_ns) {
+        (void)poll(NULL, 0, 10);
+    }
+    if (err == GRANARY_EUNREACHABLE) { /* looking for a supervisor has left a message of its own */
+        err = gr_fail(
+            err,
+            "instance %s: its scheduler is not running, and no other one has come: start it with `granary up`, or "
+            "see with `granary status` whether it is still up",
+            instance->name);
+    }
+    return err;
+}
+
 /* ---- beginning and end ---- */
 
 static void
@@ -203,20 +226,8 @@ receive_all(struct line *line)
 static void
 ask_again(struct line *line)
 {
-    const struct gr_instance *instance = gr_client_instance(line->client);
-    int64_t deadline_ns = gr_deadline_ns(SUCCESSOR_MS);
-    granary_err err;
+    granary_err err = line_open_successor(line, INT64_MAX);
 
-    while ((err = line_open(line)) == GRANARY_EUNREACHABLE && gr_instance_supervised(instance) &&
-           gr_now_ns() < deadline_ns) {
-        (void)poll(NULL, 0, 10);
-    }
-    if (err == GRANARY_EUNREACHABLE) { /* looking for a supervisor has left a message of its own */
-        err = gr_fail(err,
-                      "instance %s: its scheduler has ended, and no other one came: see whether it is still up "
-                      "with `granary status`",
-                      instance->name);
-    }
     (void)pthread_mutex_lock(&line->lock);
     for (const struct pending *call = line->pending; err == GRANARY_OK && call != NULL; call = call->next) {
         if (!call->done) {
@@ -274,7 +285,7 @@ disown(struct line *line)
 }
 
 static granary_err
-transmit(struct line *line, struct pending *call, Granary__Request *request)
+transmit(struct line *line, struct pending *call, Granary__Request *request, int64_t deadline_ns)
 {
     granary_err err;
     void *room;
@@ -296,7 +307,7 @@ transmit(struct line *line, struct pending *call, Granary__Request *request)
     if (line->socket != NULL && scheduler_dead(line)) {
         ask_again(line); /* for the others; this one is not among them yet */
     }
-    err = line_open(line);
+    err = line_open_successor(line, deadline_ns);
     if (err == GRANARY_OK) {
         err = gr_zmq_send(line->socket, NULL, call->bytes.bytes, call->bytes.size);
     }
@@ -387,9 +398,11 @@ call(granary_client *client, Granary__Request *request, int timeout_ms, Granary_
         err = gr_client_extension(client, line_create, line_destroy, &extension);
     }
     if (err == GRANARY_OK) {
-        err = transmit(extension, &pending, request);
+        int64_t deadline_ns = gr_deadline_ns(timeout_ms);
+
+        err = transmit(extension, &pending, request, deadline_ns);
         if (err == GRANARY_OK) {
-            wait_for(extension, &pending, gr_deadline_ns(timeout_ms));
+            wait_for(extension, &pending, deadline_ns);
             err = judge(extension, &pending);
         }
     }

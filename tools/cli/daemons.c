@@ -27,7 +27,7 @@ void
 daemons_init(struct daemon daemons[static DAEMONS])
 {
     daemons[DAEMON_STORE] = (struct daemon){.kind = DAEMON_STORE, .name = "store", .program = "granary-store"};
-    daemons[DAEMON_SCHED] = (struct daemon){.kind = DAEMON_SCHED, .name = "sched", .program = "granary-sched"};
+    daemons[DAEMON_SCHED] = DAEMON_SCHED_INIT;
     daemons[DAEMON_POOL] = (struct daemon){.kind = DAEMON_POOL, .name = "pool", .program = "granary-executor"};
 }
 
@@ -147,6 +147,9 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
         argc = add(argv, argc, "--state", options->state);
         argc = add(argv, argc, "--chunk-bytes", options->chunk_bytes);
         argc = add(argv, argc, "--resource", options->resources);
+        if (options->schedulers > 1) {
+            argv[argc++] = "--standby";
+        }
         break;
     default:
         argv[argc++] = "--pool";

@@ -25,6 +25,8 @@ struct daemon {
     int quick_deaths; /* in a row, each soon after it was ready */
 };
 
+#define DAEMON_SCHED_INIT ((struct daemon){.kind = DAEMON_SCHED, .name = "sched", .program = "granary-sched"})
+
 /* One of each, none running. */
 void daemons_init(struct daemon daemons[static DAEMONS]);
 

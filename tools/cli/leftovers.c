@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/roster.h"
 #include "base/stacks.h"
 #include "contract/executor_page.h"
 #include "daemons.h"
@@ -22,7 +23,7 @@
  */
 static const char *const runtime_files[] = {
     "store.sock", "sched.sock", "pool.sock",  "instance.json",   "log",     "state.db-shm", "state.db-wal",
-    "state.db",   "store.lock", "sched.lock", GR_EXECUTOR_PAGES, GR_STACKS, LEFTOVERS_LOCK};
+    "state.db",   "store.lock", "sched.lock", GR_EXECUTOR_PAGES, GR_STACKS, GR_ROSTER,      LEFTOVERS_LOCK};
 
 granary_err
 leftovers_check_directory(const struct gr_instance *instance)
@@ -115,22 +116,33 @@ is_daemon_of(pid_t pid, const struct gr_instance *instance)
     return n > 0 && memmem(command, (size_t)n, instance->runtime, strlen(instance->runtime)) != NULL;
 }
 
+/* A process of the instance is given until the deadline to end by itself. */
+static void
+await_end(const struct gr_instance *instance, pid_t pid, int64_t deadline)
+{
+    struct pollfd poller = {.fd = pid > 0 ? gr_pidfd_open(pid) : -1, .events = POLLIN};
+
+    if (poller.fd >= 0 && is_daemon_of(pid, instance)) {
+        (void)kill(pid, SIGCONT);
+        (void)poll(&poller, 1, gr_left_ms(deadline));
+        (void)kill(pid, SIGKILL);
+    }
+    gr_fd_close(&poller.fd);
+}
+
 void
 leftovers_await(const struct gr_instance *instance)
 {
     int64_t deadline = gr_deadline_ns(DAEMON_STOP_TIMEOUT_MS);
+    struct gr_roster_entry schedulers[SUPERVISOR_SCHEDULERS_MAX];
     struct daemon daemons[DAEMONS];
+    size_t count = gr_roster_read(instance, schedulers, SUPERVISOR_SCHEDULERS_MAX);
 
     daemons_recall(instance, daemons);
+    for (size_t i = count < SUPERVISOR_SCHEDULERS_MAX ? count : SUPERVISOR_SCHEDULERS_MAX; i > 0; i--) {
+        await_end(instance, (pid_t)schedulers[i - 1].pid, deadline); /* those on standby first */
+    }
     for (size_t i = 0; i < DAEMONS; i++) {
-        pid_t pid = daemons[i].pid;
-        struct pollfd poller = {.fd = pid > 0 ? gr_pidfd_open(pid) : -1, .events = POLLIN};
-
-        if (poller.fd >= 0 && is_daemon_of(pid, instance)) {
-            (void)kill(pid, SIGCONT);
-            (void)poll(&poller, 1, gr_left_ms(deadline));
-            (void)kill(pid, SIGKILL);
-        }
-        gr_fd_close(&poller.fd);
+        await_end(instance, daemons[i].pid, deadline);
     }
 }

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/roster.h"
 #include "daemons.h"
 #include "granary/store.h"
 #include "leftovers.h"
@@ -26,13 +27,18 @@
 /* A daemon that ended so often, each time so soon after its start, will do so again. */
 #define QUICK_DEATHS 5
 #define QUICK_NS     1000000000
+/* How long to wait, before instance.json is written, for a scheduler that takes over. */
+#define ACTIVE_MS 1000
 
 struct supervisor {
     const struct supervisor_options *options;
     int lock_fd;
     int signal_fd;
-    struct daemon daemons[DAEMONS]; /* in starting order; stopped in reverse */
-    char memory[32];                /* the store's budget in bytes, once it is up: the scheduler plans with it */
+    struct daemon daemons[DAEMONS];                      /* in starting order; stopped in reverse */
+    struct daemon others[SUPERVISOR_SCHEDULERS_MAX - 1]; /* schedulers beside the one in daemons; which is active, the
+                                                            roster tells */
+    int other_count;
+    char memory[32]; /* the store's budget in bytes, once it is up: the scheduler plans with it */
     int64_t started_ms;
     bool found; /* what another one left when it was killed: the store adopts it */
 };
@@ -46,12 +52,58 @@ lock_take(const struct gr_instance *instance, bool create, int *ret_fd, pid_t *r
     return gr_daemon_lock(path, create, ret_fd, ret_holder);
 }
 
+/* Scheduler i of all: the one in daemons is the first. */
+static struct daemon *
+scheduler(struct supervisor *self, int i)
+{
+    return i == 0 ? &self->daemons[DAEMON_SCHED] : &self->others[i - 1];
+}
+
+/* The process that is the active scheduler, or any that may become it; 0: none runs. */
+static pid_t
+active_scheduler(const struct supervisor *self)
+{
+    struct gr_roster_entry entry;
+
+    if (gr_roster_read(&self->options->instance, &entry, 1) > 0 && entry.active) {
+        return (pid_t)entry.pid;
+    }
+    return self->daemons[DAEMON_SCHED].pid;
+}
+
+/* One that waited is active in a moment. */
+static void
+await_active(const struct supervisor *self)
+{
+    struct gr_roster_entry entry;
+    int64_t deadline = gr_deadline_ns(ACTIVE_MS);
+
+    while ((gr_roster_read(&self->options->instance, &entry, 1) == 0 || !entry.active) && gr_now_ns() < deadline) {
+        (void)poll(NULL, 0, 5);
+    }
+}
+
+/* Those that wait end first, or they would take over. */
+static void
+stop_schedulers(struct supervisor *self)
+{
+    pid_t active = active_scheduler(self);
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i <= self->other_count; i++) {
+            if (pass == 1 || scheduler(self, i)->pid != active) {
+                daemon_stop(scheduler(self, i));
+            }
+        }
+    }
+}
+
 static void
 stop_all(struct supervisor *self)
 {
-    for (int i = DAEMONS - 1; i >= 0; i--) {
-        daemon_stop(&self->daemons[i]);
-    }
+    daemon_stop(&self->daemons[DAEMON_POOL]);
+    stop_schedulers(self);
+    daemon_stop(&self->daemons[DAEMON_STORE]);
     leftovers_sweep(&self->options->instance);
 }
 
@@ -66,9 +118,8 @@ give_up(struct supervisor *self)
         stop_all(self);
         return;
     }
-    for (int i = DAEMONS - 1; i > DAEMON_STORE; i--) {
-        daemon_stop(&self->daemons[i]);
-    }
+    daemon_stop(&self->daemons[DAEMON_POOL]);
+    stop_schedulers(self);
     daemon_kill(&self->daemons[DAEMON_STORE]);
 }
 
@@ -79,20 +130,24 @@ write_instance_file(const struct supervisor *self)
     const struct daemon *store = &self->daemons[DAEMON_STORE];
     const struct daemon *sched = &self->daemons[DAEMON_SCHED];
     const struct daemon *pool = &self->daemons[DAEMON_POOL];
+    int restarts = sched->restarts;
     char path[PATH_MAX];
     char text[2048];
     int length;
     granary_err err;
     int fd;
 
+    for (int i = 0; i < self->other_count; i++) {
+        restarts += self->others[i].restarts;
+    }
     (void)snprintf(path, sizeof path, "%s/instance.json", options->instance.runtime);
     length = snprintf(
         text, sizeof text,
         "{\"version\": \"%s\", \"supervisor_pid\": %d, \"store_pid\": %d, \"sched_pid\": %d, \"pool_pid\": %d, "
         "\"store_restarts\": %d, \"sched_restarts\": %d, \"pool_restarts\": %d, "
         "\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
-        granary_version(), (int)getpid(), (int)store->pid, (int)sched->pid, (int)pool->pid, store->restarts,
-        sched->restarts, pool->restarts, options->executors, (long long)self->started_ms, options->instance.shm_prefix);
+        granary_version(), (int)getpid(), (int)store->pid, (int)active_scheduler(self), (int)pool->pid, store->restarts,
+        restarts, pool->restarts, options->executors, (long long)self->started_ms, options->instance.shm_prefix);
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return gr_fail_errno("%s", path);
@@ -131,9 +186,11 @@ start_all(struct supervisor *self)
     if (err == GRANARY_OK) {
         err = ask_memory(self);
     }
-    for (int i = DAEMON_STORE + 1; i < DAEMONS && err == GRANARY_OK; i++) {
-        err = daemon_start(&self->daemons[i], self->options, self->memory,
-                           i == DAEMON_POOL ? &self->daemons[DAEMON_SCHED] : NULL);
+    for (int i = 0; i <= self->other_count && err == GRANARY_OK; i++) {
+        err = daemon_start(scheduler(self, i), self->options, self->memory, NULL);
+    }
+    if (err == GRANARY_OK) {
+        err = daemon_start(&self->daemons[DAEMON_POOL], self->options, self->memory, &self->daemons[DAEMON_SCHED]);
     }
     return err == GRANARY_OK ? write_instance_file(self) : err;
 }
@@ -154,28 +211,41 @@ store_again(struct supervisor *self)
     return err;
 }
 
-/* Start the pool anew, and the scheduler if it is gone; likewise. */
+/* A scheduler that has ended while we were busy is noted. */
+static bool
+scheduler_has_ended(struct daemon *daemon)
+{
+    if (daemon->pid > 0 && waitpid(daemon->pid, NULL, WNOHANG) == daemon->pid) {
+        daemon->pid = 0;
+    }
+    return daemon->pid == 0;
+}
+
+/* Start the schedulers and the pool that are gone anew; likewise. Executors outlive schedulers. */
 static granary_err
 sched_again(struct supervisor *self)
 {
-    struct daemon *sched = &self->daemons[DAEMON_SCHED];
     struct daemon *pool = &self->daemons[DAEMON_POOL];
     granary_err err = GRANARY_ELOST;
 
     for (int tries = 0; tries < QUICK_DEATHS && err == GRANARY_ELOST; tries++) {
-        daemon_stop(pool);
-        if (sched->pid == 0) {
-            err = daemon_start(sched, self->options, self->memory, NULL);
-            sched->restarts++;
-        } else {
-            err = GRANARY_OK;
+        err = GRANARY_OK;
+        for (int i = 0; i <= self->other_count && err == GRANARY_OK; i++) {
+            struct daemon *sched = scheduler(self, i);
+
+            if (scheduler_has_ended(sched)) {
+                err = daemon_start(sched, self->options, self->memory, NULL);
+                sched->restarts++;
+            }
         }
-        if (err == GRANARY_OK) {
-            err = daemon_start(pool, self->options, self->memory, sched);
+        if (err == GRANARY_OK && pool->pid == 0) {
+            /* With one on standby there is somebody to become ready with. */
+            err = daemon_start(pool, self->options, self->memory,
+                               self->other_count > 0 ? NULL : &self->daemons[DAEMON_SCHED]);
             pool->restarts++;
-        }
-        if (err == GRANARY_ELOST) {
-            daemon_stop(sched); /* it has ended; this takes note */
+            if (err == GRANARY_ELOST) {
+                daemon_stop(pool);
+            }
         }
     }
     return err;
@@ -191,7 +261,7 @@ dies_at_once(struct daemon *daemon)
 
 /*
  * A daemon ended by itself. The store finds everything as the last one left it, the scheduler keeps what it accepted in
- * its state, and executors belong to a scheduler: all of them come back.
+ * its state, and executors wait for the next one: all of them come back.
  */
 static bool
 replace_daemon(struct supervisor *self, struct daemon *daemon)
@@ -214,8 +284,28 @@ replace_daemon(struct supervisor *self, struct daemon *daemon)
                      daemon->name);
         return false;
     }
+    if (daemon->kind == DAEMON_SCHED) {
+        await_active(self);
+    }
     (void)write_instance_file(self);
     return true;
+}
+
+/* The daemon that was this process; NULL: it was noted already. */
+static struct daemon *
+daemon_of(struct supervisor *self, pid_t pid)
+{
+    for (int i = 0; i < DAEMONS; i++) {
+        if (self->daemons[i].pid == pid) {
+            return &self->daemons[i];
+        }
+    }
+    for (int i = 0; i < self->other_count; i++) {
+        if (self->others[i].pid == pid) {
+            return &self->others[i];
+        }
+    }
+    return NULL;
 }
 
 /* Until a signal asks for the end. False: a daemon is gone for good. */
@@ -237,10 +327,10 @@ supervise(struct supervisor *self)
             return true;
         }
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-            for (int i = 0; i < DAEMONS; i++) {
-                if (self->daemons[i].pid == pid && !replace_daemon(self, &self->daemons[i])) {
-                    return false;
-                }
+            struct daemon *daemon = daemon_of(self, pid);
+
+            if (daemon != NULL && !replace_daemon(self, daemon)) {
+                return false;
             }
         }
     }
@@ -367,6 +457,10 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
         return err;
     }
     daemons_init(self.daemons);
+    self.other_count = options->schedulers > 1 ? options->schedulers - 1 : 0;
+    for (int i = 0; i < self.other_count; i++) {
+        self.others[i] = DAEMON_SCHED_INIT;
+    }
     err = lock_take(&options->instance, true, &self.lock_fd, &holder);
     if (err == GRANARY_EBUSY) {
         return gr_fail(GRANARY_EEXIST,

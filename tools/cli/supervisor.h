@@ -14,8 +14,11 @@
 
 #include "base/instance.h"
 
+#define SUPERVISOR_SCHEDULERS_MAX 8
+
 struct supervisor_options {
     struct gr_instance instance;
+    int schedulers;          /* one is active, the others take over when it ends; 0: one */
     int executors;           /* 0 or more */
     const char *memory;      /* SIZE as text, or NULL: the store's default */
     const char *spill_dir;   /* or NULL */

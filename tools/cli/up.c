@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/roster.h"
 #include "base/size.h"
 #include "cli.h"
 #include "daemons.h"
@@ -21,7 +22,8 @@ enum {
     KEY_STATE,
     KEY_CHUNK_BYTES,
     KEY_RESOURCE,
-    KEY_TOPOLOGY
+    KEY_TOPOLOGY,
+    KEY_SCHEDULERS
 };
 
 struct up {
@@ -32,6 +34,7 @@ struct up {
 
 static const struct argp_option up_options[] = {
     {"executors", 'e', "N", 0, "executor processes; default: one a cpu", 0},
+    {"schedulers", KEY_SCHEDULERS, "N", 0, "how many: one is active, the others take over when it ends; default: 1", 0},
     {"memory", KEY_MEMORY, "SIZE", 0, "budget for objects in memory; default: half of what the machine allows", 0},
     {"spill-dir", KEY_SPILL_DIR, "DIR", 0, "where objects go when memory is full; default: below /var/tmp", 0},
     {"disk-quota", KEY_DISK_QUOTA, "SIZE", 0, "most bytes of files there; default: what the disk holds", 0},
@@ -92,6 +95,13 @@ parse_up(int key, char *arg, struct argp_state *state)
         up->options.executors = (int)strtol(arg, &end, 10);
         if (end == arg || *end != '\0' || up->options.executors < 0 || up->options.executors > 1024) {
             argp_error(state, "--executors: '%s' is no number from 0 to 1024", arg);
+        }
+        return 0;
+    case KEY_SCHEDULERS:
+        up->options.schedulers = (int)strtol(arg, &end, 10);
+        if (end == arg || *end != '\0' || up->options.schedulers < 1 ||
+            up->options.schedulers > SUPERVISOR_SCHEDULERS_MAX) {
+            argp_error(state, "--schedulers: '%s' is no number from 1 to %d", arg, SUPERVISOR_SCHEDULERS_MAX);
         }
         return 0;
     case KEY_MEMORY:
@@ -243,6 +253,15 @@ command_down(struct cli *cli, int argc, char **argv)
     return 0;
 }
 
+static size_t
+read_schedulers(const struct gr_instance *instance,
+                struct gr_roster_entry ret_schedulers[static SUPERVISOR_SCHEDULERS_MAX])
+{
+    size_t count = gr_roster_read(instance, ret_schedulers, SUPERVISOR_SCHEDULERS_MAX);
+
+    return count < SUPERVISOR_SCHEDULERS_MAX ? count : SUPERVISOR_SCHEDULERS_MAX;
+}
+
 static void
 print_status(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
              const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
@@ -251,6 +270,8 @@ print_status(const struct gr_instance *instance, pid_t pid, const granary_store_
     char capacity[32];
     char spilled[32];
     size_t busy = 0;
+    struct gr_roster_entry schedulers[SUPERVISOR_SCHEDULERS_MAX];
+    size_t scheduler_count = read_schedulers(instance, schedulers);
 
     for (size_t i = 0; i < count; i++) {
         busy += executors[i].busy;
@@ -264,6 +285,10 @@ print_status(const struct gr_instance *instance, pid_t pid, const granary_store_
                  cli_format_size(store->spilled_bytes, spilled));
     (void)printf("clients    %" PRIu64 "\n", store->clients);
     (void)printf("executors  %zu (%zu busy)\n", count, busy);
+    for (size_t i = 0; i < scheduler_count; i++) {
+        (void)printf("scheduler  pid %lld, %s\n", (long long)schedulers[i].pid,
+                     schedulers[i].active ? "active" : "on standby");
+    }
     for (size_t i = 0; i < DAEMONS; i++) {
         if (daemons[i].restarts > 0) {
             (void)printf("restarts   %s %d times\n", daemons[i].name, daemons[i].restarts);
@@ -275,6 +300,9 @@ static void
 print_status_json(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
                   const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
 {
+    struct gr_roster_entry schedulers[SUPERVISOR_SCHEDULERS_MAX];
+    size_t scheduler_count = read_schedulers(instance, schedulers);
+
     (void)printf("{\"instance\": \"%s\", \"runtime\": \"%s\", \"pid\": %d, \"capacity_bytes\": %" PRIu64
                  ", \"free_bytes\": %" PRIu64 ", \"objects\": %" PRIu64 ", \"objects_spilled\": %" PRIu64
                  ", \"clients\": %" PRIu64 ", \"executors\": [",
@@ -290,6 +318,11 @@ print_status_json(const struct gr_instance *instance, pid_t pid, const granary_s
     for (size_t i = 0; i < DAEMONS; i++) {
         (void)printf("%s{\"name\": \"%s\", \"pid\": %d, \"restarts\": %d}", i == 0 ? "" : ", ", daemons[i].name,
                      (int)daemons[i].pid, daemons[i].restarts);
+    }
+    (void)printf("], \"schedulers\": [");
+    for (size_t i = 0; i < scheduler_count; i++) {
+        (void)printf("%s{\"pid\": %lld, \"state\": \"%s\", \"epoch\": %" PRIu64 "}", i == 0 ? "" : ", ",
+                     (long long)schedulers[i].pid, schedulers[i].active ? "active" : "standby", schedulers[i].epoch);
     }
     (void)printf("]}\n");
 }

@@ -322,16 +322,23 @@ a_killed_scheduler_is_replaced(void **state)
     struct waiting waiting;
     char key[GRANARY_KEY_MAX];
     char ended[GRANARY_KEY_MAX];
+    granary_executor_info *infos = NULL;
+    size_t count = 0;
     pthread_t thread;
 
     submit_sum(f, 5000, NULL, ended);
     assert_int_equal(granary_graph_wait(f->client, ended, 20000, NULL), GRANARY_OK);
     (void)poll(NULL, 0, 100); /* its end is durable a little later */
+    assert_int_equal(granary_executor_list(f->client, &infos, &count), GRANARY_OK);
     signal_executors(f, SIGSTOP);
     submit_sum(f, 10000, NULL, key);
     waiting = (struct waiting){f->client, key, GRANARY_EFAILED};
     assert_int_equal(pthread_create(&thread, NULL, wait_for_ever, &waiting), 0);
     assert_int_equal(kill(daemon_pid(f, "sched_pid"), SIGKILL), 0);
+    for (size_t i = 0; i < count; i++) { /* they have outlived it */
+        (void)kill((pid_t)infos[i].pid, SIGCONT);
+    }
+    free(infos);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(waiting.err, GRANARY_OK);
     assert_int_equal(read_sum(f, key), 49995000);
