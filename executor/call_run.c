@@ -166,7 +166,7 @@ static granary_err
 run_function(granary_call *call, struct function *function)
 {
     struct host *host = call->op->host;
-    const struct gr_in_call in_call = {.waits = tell_wait, .context = &host->page};
+    const struct gr_in_call in_call = {.graph = call->context.graph, .waits = tell_wait, .context = &host->page};
     const granary_function_info *info = function->info;
     granary_err err = GRANARY_OK;
 

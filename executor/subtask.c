@@ -10,6 +10,7 @@
 #include "data/arrow.h"
 #include "executor/answer.h"
 #include "executor/call.h"
+#include "granary/hold.h"
 
 /* An object the subtask reads. */
 struct input {
@@ -401,6 +402,42 @@ end:
     return err;
 }
 
+/* It went on as a graph that has ended: its outputs stand for what that made. */
+static granary_err
+run_alias(struct run *run, size_t position)
+{
+    const Granary__ChunkOp *op = run->subtask->ops[position];
+    granary_err err = op->n_inputs == op->n_outputs
+                          ? GRANARY_OK
+                          : gr_fail(GRANARY_EPROTO, "%zu objects for %zu outputs", op->n_inputs, op->n_outputs);
+
+    run->values[position] = calloc(op->n_outputs + 1, sizeof *run->values[position]);
+    if (err == GRANARY_OK && run->values[position] == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "%zu outputs: out of memory", op->n_outputs);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < op->n_outputs; i++) {
+        size_t input = is_object(op->inputs[i]) ? find_input(run, id_of(&op->inputs[i]->object)) : run->input_count;
+
+        if (input == run->input_count) {
+            err = gr_fail(GRANARY_EPROTO, "output %zu stands for no object", i);
+            break;
+        }
+        if (op->outputs[i].len == 0) {
+            continue; /* nobody wants it */
+        }
+        err = open_input(run, input);
+        if (err == GRANARY_OK) {
+            err = granary_alias(run->client, id_of(&op->outputs[i]), run->inputs[input].id);
+            /* It was done before, or an earlier run did not go on. */
+            err = err == GRANARY_EEXIST ? GRANARY_OK : store_failed(run, err);
+        }
+        if (err == GRANARY_OK) {
+            err = answer_add_output(run->done, &run->inputs[input].value, &op->outputs[i], run->views[input].data_size);
+        }
+    }
+    return err;
+}
+
 static bool
 are_owned(const struct gr_value *values, size_t count)
 {
@@ -452,6 +489,18 @@ run_op(struct run *run, size_t position)
     return err;
 }
 
+/* One operator, as what it is wants it. */
+static granary_err
+run_any(struct run *run, size_t position)
+{
+    const Granary__ChunkOp *op = run->subtask->ops[position];
+
+    if (is_user_code(op)) {
+        return run_user_code(run, position);
+    }
+    return strcmp(op->op, "alias") == 0 ? run_alias(run, position) : run_op(run, position);
+}
+
 static void
 run_fini(struct run *run)
 {
@@ -496,7 +545,7 @@ subtask_run(struct host *host, granary_client *client, const Granary__Subtask *s
     }
     for (size_t o = 0; err == GRANARY_OK && o < subtask->n_ops; o++) {
         op = subtask->ops[o];
-        err = is_user_code(op) ? run_user_code(&run, o) : run_op(&run, o);
+        err = run_any(&run, o);
     }
     if (run.store_lost) {
         err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");

@@ -16,38 +16,51 @@ hash_text(uint32_t hash, const char *text)
     return (hash ^ '/') * 16777619u;
 }
 
-static bool
-keep_packed(struct execution_graph *graph, struct subtask *subtask, Granary__Subtask *message)
+uint8_t *
+block_take(struct execution_graph *graph, size_t size)
 {
-    size_t size;
-    uint64_t number = message->number;
-    uint32_t attempt = message->attempt;
+    uint8_t *room;
 
-    message->number = 0; /* zero is not sent: number and attempt are put in front when it is */
-    message->attempt = 0;
-    size = granary__subtask__get_packed_size(message);
     if (size > graph->block_left) {
         size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
         struct block *block = size < UINT32_MAX ? malloc(sizeof *block + block_size) : NULL;
 
         if (block == NULL) {
             graph->failed_memory = true;
-            return false;
+            return NULL;
         }
         block->next = graph->blocks;
         graph->blocks = block;
         graph->block_next = block->bytes;
         graph->block_left = block_size;
     }
-    (void)granary__subtask__pack(message, graph->block_next);
-    graph->digest = gr_hash64_seeded(graph->block_next, size, graph->digest);
-    message->number = number;
-    message->attempt = attempt;
-    subtask->packed = graph->block_next;
-    subtask->packed_size = (uint32_t)size;
+    room = graph->block_next;
     graph->block_next += size;
     graph->block_left -= size;
-    return true;
+    return room;
+}
+
+static bool
+keep_packed(struct execution_graph *graph, struct subtask *subtask, Granary__Subtask *message)
+{
+    size_t size;
+    uint64_t number = message->number;
+    uint32_t attempt = message->attempt;
+    uint8_t *room;
+
+    message->number = 0; /* zero is not sent: number and attempt are put in front when it is */
+    message->attempt = 0;
+    size = granary__subtask__get_packed_size(message);
+    room = block_take(graph, size);
+    if (room != NULL) {
+        (void)granary__subtask__pack(message, room);
+        graph->digest = gr_hash64_seeded(room, size, graph->digest);
+        subtask->packed = room;
+        subtask->packed_size = (uint32_t)size;
+    }
+    message->number = number;
+    message->attempt = attempt;
+    return room != NULL;
 }
 
 /* The operators that run what a user wrote. */

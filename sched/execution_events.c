@@ -323,7 +323,7 @@ execution_graph_cancel(struct execution_graph *graph, bool keep)
         const struct subtask *subtask = &graph->subtasks.items[i];
         enum subtask_state state = (enum subtask_state)subtask->state;
 
-        if (state == SUBTASK_WAITING || state == SUBTASK_READY || state == SUBTASK_PARKED) {
+        if (state == SUBTASK_WAITING || state == SUBTASK_READY || state == SUBTASK_PARKED || state == SUBTASK_AWAY) {
             subtask_enter(graph, i, SUBTASK_CANCELLED);
         }
         /* What runs frees its outputs when it ends. What never ran has none. */

@@ -14,10 +14,13 @@ static const bool may_enter[SUBTASK_STATES][SUBTASK_STATES] = {
                          [SUBTASK_READY] = true,
                          [SUBTASK_WAITING] = true,
                          [SUBTASK_PARKED] = true,
+                         [SUBTASK_AWAY] = true,
                          [SUBTASK_FAILED] = true,
                          [SUBTASK_CANCELLED] = true},
     [SUBTASK_PARKED] = {[SUBTASK_READY] = true, [SUBTASK_WAITING] = true, [SUBTASK_CANCELLED] = true},
     [SUBTASK_SUCCEEDED] = {[SUBTASK_WAITING] = true, [SUBTASK_READY] = true},
+    [SUBTASK_AWAY] =
+        {[SUBTASK_WAITING] = true, [SUBTASK_READY] = true, [SUBTASK_FAILED] = true, [SUBTASK_CANCELLED] = true},
 };
 
 bool
@@ -80,6 +83,7 @@ execution_graph_destroy(struct execution_graph *graph)
     free(graph->freed.items);
     free(graph->failed.items);
     free(graph->doomed.items);
+    free(graph->bodies.items);
     free(graph->table);
     free(graph);
 }
@@ -161,6 +165,8 @@ counter_of(struct execution_graph *graph, enum subtask_state state)
         return &graph->counts.succeeded;
     case SUBTASK_FAILED:
         return &graph->counts.failed;
+    case SUBTASK_AWAY:
+        return &graph->away;
     default:
         return NULL;
     }
@@ -366,7 +372,7 @@ execution_graph_counts(const struct execution_graph *graph)
 bool
 execution_graph_idle(const struct execution_graph *graph)
 {
-    return graph->waiting + graph->counts.ready + graph->counts.running + graph->counts.parked == 0;
+    return graph->waiting + graph->away + graph->counts.ready + graph->counts.running + graph->counts.parked == 0;
 }
 
 size_t

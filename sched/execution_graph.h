@@ -8,11 +8,12 @@
  *   state      entered by                              next
  *   WAITING    add, lose, requeue: an input is missing READY, RUNNING (behind what it waits for), FAILED, CANCELLED
  *   READY      its last input came                     RUNNING, WAITING (an input was lost), FAILED, CANCELLED
- *   RUNNING    take, take_follower, claim              SUCCEEDED, READY, WAITING, PARKED, FAILED, CANCELLED
+ *   RUNNING    take, take_follower, claim              SUCCEEDED, READY, WAITING, PARKED, AWAY, FAILED, CANCELLED
  *   PARKED     park: there was no room for its output  READY, WAITING, CANCELLED
  *   SUCCEEDED  succeed                                 WAITING, READY (an output was lost and is needed)
  *   FAILED     fail, give_up: it, or what it needs     -
  *   CANCELLED  cancel                                  -
+ *   AWAY       away: it goes on as a graph             READY, WAITING, FAILED, CANCELLED
  *
  * Life of an object: MISSING until its producer succeeds, then PRESENT, or fails for good, then FAILED; FREED when its
  * last consumer has succeeded or failed, unless it is kept. A lost object is MISSING again and its producer runs again,
@@ -37,6 +38,7 @@ enum subtask_state {
     SUBTASK_SUCCEEDED,
     SUBTASK_FAILED,
     SUBTASK_CANCELLED,
+    SUBTASK_AWAY,
     SUBTASK_STATES
 };
 
@@ -154,6 +156,13 @@ void execution_graph_unpark_all(struct execution_graph *graph);
  */
 granary_err execution_graph_lose(struct execution_graph *graph, uint32_t number, const ProtobufCBinaryData *lost,
                                  size_t lost_count);
+
+/* A running subtask goes on as a graph: it holds nothing until that has ended. */
+void execution_graph_away(struct execution_graph *graph, uint32_t number);
+/* The graph has made what it was to make: it runs again, with a body that takes that over. Errors: ENOMEM */
+granary_err execution_graph_come_back(struct execution_graph *graph, uint32_t number, Granary__Subtask *message);
+/* What it would take over is gone: its own body is to run again. false: it has that. */
+bool execution_graph_restore_body(struct execution_graph *graph, uint32_t number);
 
 /* An object is found to be gone: as lose. false: there is no such place. */
 bool execution_graph_vanish(struct execution_graph *graph, uint32_t position);

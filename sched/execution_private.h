@@ -29,6 +29,13 @@ struct edge {
     uint32_t next;
 };
 
+/* A subtask's own body, while it has another one. */
+struct body {
+    uint32_t subtask;
+    uint32_t packed_size;
+    const uint8_t *packed;
+};
+
 struct block {
     struct block *next;
     uint8_t bytes[];
@@ -57,6 +64,7 @@ struct execution_graph {
     VECTOR(uint32_t) again; /* work list of resurrect() */
     VECTOR(granary_id) freed;
     VECTOR(granary_id) failed;
+    VECTOR(struct body) bodies;
     VECTOR(uint32_t) doomed; /* subtasks that may have met an input that failed */
     uint32_t *table;         /* id -> object, open addressing */
     uint32_t table_size;
@@ -65,6 +73,7 @@ struct execution_graph {
     uint8_t *block_next;
     struct execution_graph_counts counts;
     uint64_t waiting;
+    uint64_t away;
     uint64_t *watched; /* running ones with user code, of several graphs; NULL: nobody counts */
     uint64_t digest;
     bool freed_taken, failed_taken;
@@ -101,6 +110,9 @@ void subtask_settle(struct execution_graph *graph, uint32_t number);
 bool class_get(struct execution_graph *graph, uint32_t need, bool roots, uint32_t *ret_class);
 /* The only way to another state: keeps the account of live bytes. */
 void object_enter(struct execution_graph *graph, struct object *object, enum object_state next);
+/* Room for a packed subtask, for as long as the graph. NULL: out of memory, remembered */
+uint8_t *block_take(struct execution_graph *graph, size_t size);
+
 uint32_t object_find(const struct execution_graph *graph, granary_id id); /* NONE: there is none */
 uint32_t object_add(struct execution_graph *graph, granary_id id, uint32_t producer, bool keep); /* NONE: no memory */
 void object_free(struct execution_graph *graph, struct object *object);

@@ -154,7 +154,7 @@ subtask_state_name(enum subtask_state state)
     static const char *const names[SUBTASK_STATES] = {
         [SUBTASK_WAITING] = "waiting",     [SUBTASK_READY] = "ready",   [SUBTASK_RUNNING] = "running",
         [SUBTASK_PARKED] = "parked",       [SUBTASK_FAILED] = "failed", [SUBTASK_CANCELLED] = "cancelled",
-        [SUBTASK_SUCCEEDED] = "succeeded",
+        [SUBTASK_SUCCEEDED] = "succeeded", [SUBTASK_AWAY] = "away",
     };
 
     return state < SUBTASK_STATES && names[state] != NULL ? names[state] : "?";

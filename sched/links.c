@@ -222,6 +222,7 @@ links_process_ended(struct links *links, int pidfd)
             /* One of the pool's is waited for no longer than it takes to be told why. */
             if (links->supervisor.size > 0 && !link->pull && link->number != 0) {
                 link->gone_ns = gr_deadline_ns(REASON_MS);
+                manager_executor_ended(links->manager, link->number);
             } else {
                 link_gone(links, link);
             }

@@ -41,7 +41,7 @@ is_stopped(const struct manager *manager, struct task_graph *graph)
     const struct session *session = graph->session;
     bool pending;
 
-    if (graph->state == GRANARY_GRAPH_RUNNING || graph->execution != NULL) {
+    if (graph->state == GRANARY_GRAPH_RUNNING || graph->execution != NULL || !family_is_stopped(graph)) {
         return false;
     }
     if (graph->frees_until == 0) {

@@ -113,6 +113,12 @@ manager_executor_death(struct manager *manager, uint32_t number, int32_t signal,
 }
 
 void
+manager_executor_ended(struct manager *manager, uint32_t number)
+{
+    reservations_close(manager->reservations, number);
+}
+
+void
 manager_executor_was_at(struct manager *manager, uint32_t number, uint64_t subtask, uint32_t attempt, const char *log)
 {
     struct executor *executor = executor_find(manager, number);

@@ -240,6 +240,7 @@ graph_drop(struct manager *manager, struct task_graph *graph)
     past_forget(manager, graph);
     info_changed(manager, INFO_WORK);
     events_forget(manager, graph);
+    family_leave(graph);
     LIST_REMOVE(graph, bucket_link);
     manager->by_serial[graph->serial] = NULL;
     graph->session->graphs--;
@@ -412,6 +413,10 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
     events_forget(manager, graph);
     keep_end(manager, graph);
     waiters_answer(manager, graph, false);
+    if (graph->state != GRANARY_GRAPH_SUCCEEDED) {
+        family_stop(manager, graph);
+    }
+    child_ended(manager, graph);
     graph_release(manager, graph);
 }
 
@@ -433,6 +438,7 @@ graph_delete(struct manager *manager, struct task_graph *graph)
     }
     memcpy(manager->deleted[manager->deleted_count++ % DELETED_KEYS], graph->key, sizeof graph->key);
     graph->deleting = true;
+    family_delete(manager, graph);
     graph_release(manager, graph);
 }
 

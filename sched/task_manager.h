@@ -68,6 +68,8 @@ void manager_pool_slots(struct manager *manager, int64_t pid, uint32_t slots, ui
 /* Why its process ended, as the pool says; before manager_executor_died(), and not always. signal 0: it left by itself.
  */
 void manager_executor_death(struct manager *manager, uint32_t number, int32_t signal, int32_t status);
+/* Its process has ended, and why is waited for: it is given nothing any more. */
+void manager_executor_ended(struct manager *manager, uint32_t number);
 /* What it was at, as its page says; before manager_executor_died(). log: the end of what that printed, or NULL. */
 void
 manager_executor_was_at(struct manager *manager, uint32_t number, uint64_t subtask, uint32_t attempt, const char *log);

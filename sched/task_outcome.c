@@ -36,10 +36,10 @@ fail_graph(struct manager *manager, struct task_graph *graph, uint32_t number, c
     }
     free(name);
     if (graph->keep_going) {
-        char text[4096];
+        char *text = strdup(message); /* it may be the thread's, which changes */
 
-        (void)snprintf(text, sizeof text, "%s", message);
-        subtask_given_up(manager, graph, number, err, text);
+        subtask_given_up(manager, graph, number, err, text != NULL ? text : "");
+        free(text);
         return;
     }
     if (subtask->state == SUBTASK_RUNNING) {
@@ -112,6 +112,10 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
     record_done(manager, graph, number, executor, done, err);
     receipt_note(graph, false);
     info_changed(manager, INFO_WORK);
+    if (err == GRANARY_OK && done->go_on != NULL && graph->state == GRANARY_GRAPH_RUNNING) {
+        subtask_goes_on(manager, graph, number, done);
+        return;
+    }
     if (err == GRANARY_OK) {
         subtask_succeeded(manager, graph, number, done, executor->node);
         return;

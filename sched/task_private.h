@@ -93,6 +93,11 @@ struct task_graph {
     struct execution_graph_counts counts; /* when execution is gone */
     struct poison *poisons;
     size_t poison_count;
+    struct task_graph *parent; /* of which a subtask started it; NULL: none, or gone */
+    LIST_HEAD(children, task_graph) children;
+    LIST_ENTRY(task_graph) sibling_link;
+    bool continues; /* a subtask of its parent goes on as it: */
+    uint32_t continues_subtask;
     bool keep_going;
     granary_err failed_err; /* it keeps going: how the first subtask failed */
     char *failed_message;
@@ -378,6 +383,24 @@ void subtask_given_up(struct manager *manager, struct task_graph *graph, uint32_
 void give_up_doomed(struct manager *manager, struct task_graph *graph);
 /* It has failed and nothing of it runs: errors under the ids of what its targets lack. */
 void errors_of_missing(struct task_graph *graph);
+
+/* task_go_on.c */
+/* It is, or is not, a graph of another one any more. */
+void family_join(struct manager *manager, struct task_graph *graph, const Granary__Submit *submit);
+void family_leave(struct task_graph *graph);
+/* What is stopped, or deleted, with a graph. */
+void family_stop(struct manager *manager, struct task_graph *graph);
+void family_delete(struct manager *manager, struct task_graph *graph);
+bool family_is_stopped(const struct task_graph *graph);
+/* A running subtask has reported that it goes on as a graph. */
+void subtask_goes_on(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done);
+/* A graph that another one may wait for has ended. */
+void child_ended(struct manager *manager, struct task_graph *child);
+
+/* task_request.c */
+/* A new graph of that key, kept and planned; may take submit->graph. Errors: the planner's · ENOMEM */
+granary_err
+graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, struct task_graph **ret_graph);
 
 /* task_results.c */
 void request_result(struct manager *manager, uint64_t ticket, struct task_graph *graph, const Granary__GraphRef *ref,

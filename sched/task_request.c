@@ -84,13 +84,51 @@ request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *
     }
 }
 
+granary_err
+graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, struct task_graph **ret_graph)
+{
+    struct task_graph *graph;
+    char *given = submit->key;
+    granary_err err;
+
+    serials_note(manager);
+    graph = graph_create(manager, key, submit->session[0] != '\0' ? submit->session : "default", manager->serial_count);
+    if (graph == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    if (deleted_lately(manager, key) || manager->frees_restored) {
+        (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u", key, graph->serial);
+    }
+    err = submit_bind(manager, graph, submit);
+    if (err != GRANARY_OK) {
+        graph_drop(manager, graph);
+        return err;
+    }
+    family_join(manager, graph, submit);
+    settle_facts(manager, graph, submit);
+    submit->key = graph->id_key;
+    submit->submitted_ms = info_unix_ms(manager, manager->now_ns);
+    graph->submitted_ms = submit->submitted_ms;
+    info_changed(manager, INFO_WORK);
+    keep_message(manager, MANAGER_GRAPHS, key, strlen(key), &submit->base);
+    submit->key = given;
+    err = graph_plan(manager, graph, submit);
+    if (err != GRANARY_OK) {
+        forget(manager, MANAGER_GRAPHS, key, strlen(key));
+        graph_drop(manager, graph);
+        return err;
+    }
+    graph->turn = manager->turn;
+    *ret_graph = graph;
+    return GRANARY_OK;
+}
+
 static void
 graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit, int64_t now_ns)
 {
     char key[GRANARY_KEY_MAX];
     struct task_graph *graph;
     granary_err err = check_key(submit->key);
-    char *given = submit->key;
     int64_t wait_ms = submit->wait_ms;
 
     if (err != GRANARY_OK) {
@@ -114,36 +152,11 @@ graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit, 
         }
         return;
     }
-    serials_note(manager);
-    graph = graph_create(manager, key, submit->session[0] != '\0' ? submit->session : "default", manager->serial_count);
-    if (graph == NULL) {
-        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
-        return;
-    }
-    if (deleted_lately(manager, key) || manager->frees_restored) {
-        (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u", key, graph->serial);
-    }
-    err = submit_bind(manager, graph, submit);
+    err = graph_accept(manager, key, submit, &graph);
     if (err != GRANARY_OK) {
         reply_error(manager, ticket, err, granary_error_message());
-        graph_drop(manager, graph);
         return;
     }
-    settle_facts(manager, graph, submit);
-    submit->key = graph->id_key;
-    submit->submitted_ms = info_unix_ms(manager, manager->now_ns);
-    graph->submitted_ms = submit->submitted_ms;
-    info_changed(manager, INFO_WORK);
-    keep_message(manager, MANAGER_GRAPHS, key, strlen(key), &submit->base);
-    submit->key = given;
-    err = graph_plan(manager, graph, submit);
-    if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
-        forget(manager, MANAGER_GRAPHS, key, strlen(key));
-        graph_drop(manager, graph);
-        return;
-    }
-    graph->turn = manager->turn;
     if (wait_ms == 0) {
         reply_accepted(manager, ticket, key, true);
     } else {

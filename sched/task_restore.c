@@ -214,6 +214,13 @@ manager_restore_start(struct manager *manager)
 
     for (uint32_t serial = 1; serial < count; serial++) {
         struct task_graph *graph = manager->by_serial[serial];
+
+        if (graph != NULL && graph->submit != NULL) {
+            family_join(manager, graph, graph->submit);
+        }
+    }
+    for (uint32_t serial = 1; serial < count; serial++) {
+        struct task_graph *graph = manager->by_serial[serial];
         Granary__Submit *submit = graph == NULL ? NULL : graph->submit;
         granary_err err;
 

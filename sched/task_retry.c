@@ -66,8 +66,13 @@ run_elsewhere(struct manager *manager, struct task_graph *graph, uint32_t number
 void
 inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
 {
-    granary_err err = execution_graph_lose(graph->execution, number, done->lost, done->n_lost);
+    granary_err err;
 
+    if (graph->state == GRANARY_GRAPH_RUNNING && execution_graph_restore_body(graph->execution, number)) {
+        run_again(manager, graph, number); /* what it went on as is gone */
+        return;
+    }
+    err = execution_graph_lose(graph->execution, number, done->lost, done->n_lost);
     if (err != GRANARY_OK) {
         char text[256];
 

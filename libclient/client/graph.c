@@ -71,6 +71,7 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
     Granary__Reply *reply = NULL;
     char key[GRANARY_KEY_MAX];
     char *directory = getcwd(NULL, 0);
+    const struct gr_in_call *in_call = gr_client_in_call();
     granary_err err = directory == NULL ? gr_fail_errno("current directory") : GRANARY_OK;
 
     if (err == GRANARY_OK && gr_client_is_over(client)) {
@@ -95,6 +96,7 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
             submit->deadline_ms = options->timeout_ms > 0 ? gr_wall_ms() + options->timeout_ms : 0;
         }
         submit->directory = directory;
+        submit->parent = borrow(in_call != NULL && in_call->graph != NULL ? in_call->graph : "");
         request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
         request.submit = submit;
         err =

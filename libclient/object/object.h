@@ -30,9 +30,11 @@ granary_err gr_client_check(const granary_client *client);
 /*
  * What the calling thread is inside of: an executor sets it around user code. NULL: it is inside of nothing.
  *
+ * graph  key of the graph whose subtask it is: those it submits are parts of that; NULL: none
  * waits  called when the thread begins to wait for an object that is not there, and with NULL when it waits no more
  */
 struct gr_in_call {
+    const char *graph;
     void (*waits)(void *context, const granary_id *id);
     void *context;
 };

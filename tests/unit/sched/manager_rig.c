@@ -44,8 +44,13 @@ take_order(struct rig *rig, const struct action *action)
 
         assert_true(rig->count <= sizeof rig->given / sizeof rig->given[0]);
         assert_string_equal(order->run[i]->session, "s");
-        *given = (struct given){action->executor, order->run[i]->number, order->run[i]->attempt, "", {{0}}};
+        *given = (struct given){
+            .executor = action->executor, .number = order->run[i]->number, .attempt = order->run[i]->attempt};
         (void)snprintf(given->node, sizeof given->node, "%s", order->run[i]->ops[0]->node);
+        (void)snprintf(given->op, sizeof given->op, "%s", order->run[i]->ops[0]->op);
+        if (order->run[i]->ops[0]->n_inputs > 0) {
+            memcpy(given->input.bytes, order->run[i]->ops[0]->inputs[0]->object.data, 16);
+        }
         if (order->run[i]->ops[0]->n_outputs > 0) {
             memcpy(given->output.bytes, order->run[i]->ops[0]->outputs[0].data, 16);
         }
@@ -255,6 +260,7 @@ report(struct rig *rig, const char *node, granary_err err, const char *message, 
     done.err = err;
     done.message = (char *)(uintptr_t)message;
     done.nanoseconds = rig->nanoseconds;
+    done.go_on = rig->go_on;
     done.user_failed = rig->user_failed;
     rig->user_failed = false;
     if (err == GRANARY_OK && !gr_id_is_zero(given.output)) {
@@ -270,6 +276,10 @@ report(struct rig *rig, const char *node, granary_err err, const char *message, 
         done.lost = &lost_data;
     }
     manager_done(rig->manager, given.executor, &done);
+    if (rig->go_on != NULL) {
+        granary__graph__free_unpacked(rig->go_on, NULL);
+        rig->go_on = NULL;
+    }
     turn(rig);
 }
 

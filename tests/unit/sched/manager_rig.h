@@ -20,6 +20,8 @@ struct given {
     uint32_t attempt;
     char node[32];
     granary_id output;
+    char op[16];
+    granary_id input; /* the first */
 };
 
 struct rig {
@@ -38,8 +40,9 @@ struct rig {
     char errors[4096];    /* errors to be stored: "ID ERR MESSAGE\n" */
     size_t messages;      /* with subtasks */
     uint64_t ticket;
-    uint64_t nanoseconds; /* a subtask takes */
-    bool user_failed;     /* the next report says so */
+    uint64_t nanoseconds;  /* a subtask takes */
+    bool user_failed;      /* the next report says so */
+    Granary__Graph *go_on; /* the next report says that it goes on as this; freed with that */
 };
 
 /* End a turn: do what the manager asks for. */
