@@ -182,6 +182,75 @@ failures_are_told_with_what_was_printed(void **state)
     assert_non_null(strstr(granary_error_message(), "it is printed"));
 }
 
+static granary_err
+run_graph(granary_graph *graph, char key[GRANARY_KEY_MAX])
+{
+    granary_err err = granary_graph_submit(client, graph, NULL, key);
+
+    granary_graph_destroy(graph);
+    return err == GRANARY_OK ? granary_graph_wait(client, key, 30000, NULL) : err;
+}
+
+/* Objects by name, beginnings of ids and outputs, in graphs of both levels that are built call by call. */
+static void
+objects_go_into_graphs_of_both_levels(void **state)
+{
+    static const char *const count[] = {"wc", "-c"};
+    static const char *const join[] = {"sh", "-c", "cat /dev/fd/3 /dev/fd/4"};
+    granary_id id = {.bytes = {0xab, 0xcd}};
+    granary_graph *graph = granary_graph_create();
+    granary_node object = granary_graph_add(graph, "o", "object", NULL, 0);
+    granary_node node = granary_graph_add(graph, "n", "exec", &object, 1);
+    granary_node other;
+    char key[GRANARY_KEY_MAX];
+
+    (void)state;
+    assert_int_equal(granary_object_put(client, id, "hello", 5, NULL, 0, 0), GRANARY_OK);
+    assert_int_equal(granary_name_set(client, "greeting", id, GRANARY_NAME_ANY, id, NULL), GRANARY_OK);
+    granary_node_set_strings(graph, object, "ids", (const char *const[]){"name:greeting", "abcd"}, 2);
+    granary_node_set_strings(graph, node, "command", join, 3);
+    assert_int_equal(run_graph(graph, key), GRANARY_OK);
+    expect_text(key, "n", "hellohello");
+
+    graph = granary_graph_create();
+    granary_graph_set_level(graph, GRANARY_LEVEL_CHUNK);
+    node = granary_graph_add(graph, "join", "exec", NULL, 0);
+    granary_node_set_strings(graph, node, "command", join, 3);
+    granary_node_add_object(graph, node, id);
+    granary_node_add_object(graph, node, id);
+    other = granary_graph_add(graph, "count", "exec", NULL, 0);
+    granary_node_set_strings(graph, other, "command", count, 2);
+    granary_node_add_output(graph, other, node, 0);
+    assert_int_equal(run_graph(graph, key), GRANARY_OK);
+    expect_text(key, "count", "10\n");
+    assert_int_equal(granary_graph_delete(client, key), GRANARY_OK);
+    assert_true(granary_object_contains(client, id)); /* what was there before stays */
+
+    graph = granary_graph_create();
+    object = granary_graph_add(graph, "o", "object", NULL, 0);
+    node = granary_graph_add(graph, "n", "exec", &object, 1);
+    granary_node_set_string(graph, object, "ids", "name:nobody");
+    granary_node_set_strings(graph, node, "command", count, 2);
+    assert_int_equal(run_graph(graph, key), GRANARY_ENOENT);
+    assert_non_null(strstr(granary_error_message(), "node 'o' (object)"));
+}
+
+/* An input that is gone by the time it is needed fails the graph, and is named. */
+static void
+a_missing_object_is_named(void **state)
+{
+    char key[GRANARY_KEY_MAX];
+
+    (void)state;
+    assert_int_equal(submit_and_wait("{\"nodes\": {\"o\": {\"op\": \"object\","
+                                     "\"ids\": \"12121212121212121212121212121212\"},"
+                                     "\"n\": {\"op\": \"exec\", \"input\": \"o\", \"command\": \"cat\"}}}",
+                                     key),
+                     GRANARY_ENOENT);
+    assert_non_null(strstr(granary_error_message(), "12121212121212121212121212121212"));
+    assert_non_null(strstr(granary_error_message(), "node 'n'"));
+}
+
 int
 main(void)
 {
@@ -190,6 +259,8 @@ main(void)
         cmocka_unit_test(functions_are_called_by_graphs),
         cmocka_unit_test(functions_are_mapped_over_chunks),
         cmocka_unit_test(failures_are_told_with_what_was_printed),
+        cmocka_unit_test(objects_go_into_graphs_of_both_levels),
+        cmocka_unit_test(a_missing_object_is_named),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
