@@ -335,6 +335,7 @@ start_program(struct exec *exec)
     gr_fd_close(&exec->output_pipe[1]);
     gr_fd_close(&exec->error_pipe[1]);
     if (err == GRANARY_OK) {
+        atomic_store(&exec->op->host->page.shared->program, exec->pid);
         exec->pidfd = gr_pidfd_open(exec->pid);
     }
     return err;
@@ -489,6 +490,7 @@ reap(struct exec *exec, granary_err err)
     int status = 0;
 
     (void)kill(-exec->pid, SIGKILL);
+    atomic_store(&exec->op->host->page.shared->program, 0); /* before its number can be another's */
     while (waitpid(exec->pid, &status, 0) < 0 && errno == EINTR) {
     }
     exec->pid = 0;

@@ -133,7 +133,7 @@ guard_create(struct guard *guard)
     stack.ss_sp = own.stack;
     stack.ss_size = own.stack_size;
     (void)sigaltstack(&stack, NULL);
-    return atexit(left) == 0 ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "out of memory");
+    return atexit(left) == 0 && at_quick_exit(left) == 0 ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "out of memory");
 }
 
 void

@@ -12,6 +12,7 @@
 #include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/instance.h"
 #include "base/log.h"
 #include "executor/pool_link.h"
 #include "executor/pool_slot.h"
@@ -24,6 +25,7 @@
 
 struct pool {
     const struct pool_options *options;
+    struct gr_instance instance;
     struct slot_command command;
     struct slot *slots;
     int slot_count, slot_room;
@@ -147,6 +149,7 @@ reap(struct pool *pool)
         if (slot->pid <= 0 || waitpid(slot->pid, &status, WNOHANG) != slot->pid) {
             continue;
         }
+        status = slot_look_back(slot, pool->instance.runtime, status);
         pool_link_death(pool->link, slot->pid, slot->start_time, status);
         if (pool->stopping) {
             slot->pid = 0;
@@ -330,6 +333,7 @@ stop_all(struct pool *pool)
         if (pool->slots[i].pid > 0) {
             while (waitpid(pool->slots[i].pid, NULL, 0) < 0 && errno == EINTR) {
             }
+            (void)slot_look_back(&pool->slots[i], pool->instance.runtime, 0);
         }
         gr_fd_close(&pool->slots[i].ready_fd);
     }
@@ -345,7 +349,10 @@ pool_init(struct pool *pool, const struct pool_options *options)
                           .command = {.program = options->program, .instance = options->instance},
                           .signal_fd = -1,
                           .ready_fd = options->ready_fd};
-    err = topology_read(&pool->topology);
+    err = gr_instance_resolve(options->instance, &pool->instance);
+    if (err == GRANARY_OK) {
+        err = topology_read(&pool->topology);
+    }
     if (err != GRANARY_OK) {
         return err;
     }

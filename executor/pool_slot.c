@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/executor_page.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "executor/slot.h"
@@ -109,6 +111,25 @@ slot_start(struct slot *slot, const struct slot_command *command)
 }
 
 /* ---- deaths ---- */
+
+int
+slot_look_back(const struct slot *slot, const char *runtime, int status)
+{
+    struct gr_executor_state state;
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "%s/" GR_EXECUTOR_PAGES "/%d", runtime, (int)slot->pid);
+    if (access(path, F_OK) < 0) {
+        return status; /* it left in order, and took its page along */
+    }
+    if (gr_executor_page_read(runtime, slot->pid, &state) != GRANARY_OK || state.start_time != slot->start_time) {
+        return status;
+    }
+    if (state.program > 1) {
+        (void)kill(-(pid_t)state.program, SIGKILL); /* its leader is dying of the executor's death; others would stay */
+    }
+    return status == 0 && state.subtask != 0 ? SLOT_REPLACE << 8 : status;
+}
 
 void
 slot_died(struct slot *slot, int status)

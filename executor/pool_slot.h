@@ -53,6 +53,14 @@ void slot_revive(struct slot *slot, int node);
 /* Start an executor in a slot that waits for one. When that fails it waits again. */
 void slot_start(struct slot *slot, const struct slot_command *command);
 
+/*
+ * Its process ended, as of waitpid(): what its page tells of it. The processes of a program it ran end with it.
+ *
+ * runtime  directory of the instance
+ * Returns  the status to go by: user code that ended the process with status 0 has not left in order
+ */
+int slot_look_back(const struct slot *slot, const char *runtime, int status);
+
 /* Its process ended, and was reaped; status as of waitpid(), -1: it could not even be started. */
 void slot_died(struct slot *slot, int status);
 

@@ -41,6 +41,7 @@ struct gr_executor_page {
     _Atomic uint64_t progress; /* of 10^9 */
     _Atomic uint64_t beats;    /* goes up with each sign of life of user code */
     _Atomic uint64_t done;     /* subtasks so far */
+    _Atomic int64_t program;   /* process group of the program that is at work; 0: none. It ends with the executor */
     /* wire number of the subtask to be given up; 0: none */
     _Atomic uint64_t cancel __attribute__((aligned(64)));
 };

@@ -37,6 +37,7 @@ copy_page(const struct gr_executor_page *page, struct gr_executor_state *state)
         .progress = (double)atomic_load(&page->progress) / 1e9,
         .beats = atomic_load(&page->beats),
         .done = atomic_load(&page->done),
+        .program = atomic_load(&page->program),
     };
     memcpy(state->log, page->log, sizeof state->log);
     state->log[sizeof state->log - 1] = '\0';

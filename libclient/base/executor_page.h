@@ -27,6 +27,7 @@ struct gr_executor_state {
     double progress; /* 0 to 1 */
     uint64_t beats;
     uint64_t done;
+    int64_t program; /* process group; 0: none */
 };
 
 /* runtime: the instance's. Errors: ENOENT · EPERM · EVERSION · ECORRUPT */

@@ -658,7 +658,8 @@ crashes_leave_their_last_words(void **state)
     } deaths[] = {{"crash", "crashed: SIGSEGV at address 0x10", SIGSEGV, 0},
                   {"abort", "aborted: SIGABRT", SIGABRT, 0},
                   {"stack", "crashed: SIGSEGV", SIGSEGV, 0},
-                  {"exit", "called exit()", 0, 75}};
+                  {"exit", "called exit()", 0, 75},
+                  {"_exit", "last words", 0, 75}};
 
     (void)state;
     for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++) {
@@ -824,11 +825,11 @@ static void
 a_program_dies_with_its_executor(void **state)
 {
     size_t deaths = test.pool.death_count;
-    Granary__ChunkOp *op = exec_new("echo $$ > pid.new && mv pid.new pid && exec sleep 100");
+    Granary__ChunkOp *op = exec_new("sleep 100 & echo $$ $! > pid.new && mv pid.new pid && wait");
     char path[128];
     char *text = NULL;
     size_t size;
-    pid_t program;
+    int program, child;
 
     (void)state;
     (void)snprintf(path, sizeof path, "%s/pid", test.pool.store.directory);
@@ -838,11 +839,11 @@ a_program_dies_with_its_executor(void **state)
          (void)usleep(1000)) {
         assert_true(gr_now_ns() < deadline);
     }
-    program = (pid_t)strtol(text, NULL, 10);
+    assert_int_equal(sscanf(text, "%d %d", &program, &child), 2);
     free(text);
-    assert_true(program > 1);
     assert_int_equal(kill(test.pool.executors[test.executor].pid, SIGKILL), 0);
     pool_wait_gone(program);
+    pool_wait_gone(child);
     pool_await_deaths(&test.pool, deaths + 1);
     test.executor = pool_next_registration(&test.pool);
     export_again();
