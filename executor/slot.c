@@ -65,9 +65,6 @@ slot_run(const struct slot_options *options, bool *ret_replace)
     struct gr_instance instance;
     granary_err err = settle(options);
 
-    if (err == GRANARY_OK && gr_instance_resolve(options->instance, &instance) == GRANARY_OK) {
-        gr_stacks_install(instance.runtime);
-    }
     if (err == GRANARY_OK) {
         err = worker_create(&(struct worker_options){.instance = options->instance,
                                                      .slot = options->slot,
@@ -75,6 +72,9 @@ slot_run(const struct slot_options *options, bool *ret_replace)
                                                      .registered = say_ready,
                                                      .context = &ready_fd},
                             &worker);
+    }
+    if (err == GRANARY_OK && gr_instance_resolve(options->instance, &instance) == GRANARY_OK) {
+        gr_stacks_install(instance.runtime);
     }
     if (err == GRANARY_OK) {
         err = worker_run(worker);

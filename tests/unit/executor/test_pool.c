@@ -102,6 +102,10 @@ executors_register_with_a_new_scheduler(void **state)
     (void)state;
     pool_test_start(&test, 2);
     gr_zmq_close(test.router);
+    /* With its context: a socket that closes later would take the file of the next one along. */
+    gr_zmq_context_destroy(test.zmq);
+    test.zmq = gr_zmq_context_create(1);
+    assert_non_null(test.zmq);
     test.router = gr_zmq_router(test.zmq, test.instance.pool_socket, &err);
     assert_non_null(test.router);
     (void)pool_next_registration(&test);
@@ -136,6 +140,10 @@ the_pool_tells_of_each_death(void **state)
     assert_int_equal(test.deaths[1].status, 0);
     pool_await_slots(&test, 1); /* that slot is gone */
     gr_zmq_close(test.router);
+    /* With its context: a socket that closes later would take the file of the next one along. */
+    gr_zmq_context_destroy(test.zmq);
+    test.zmq = gr_zmq_context_create(1);
+    assert_non_null(test.zmq);
     test.router = gr_zmq_router(test.zmq, test.instance.pool_socket, &err);
     assert_non_null(test.router);
     test.slots = 0;
