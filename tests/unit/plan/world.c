@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/region.h"
+#include "graph/chunk_ops.h"
 #include "graph/graph.h"
 #include "graph_json/json.h"
 #include "reference.h"
@@ -137,12 +138,41 @@ world_ops(const struct world *world, const char *op)
     return 0;
 }
 
+/* What the planner gives an operator is what a chunk graph may give it: contract/chunk_params.def is complete. */
+static void
+check_params(const Granary__ChunkOp *op)
+{
+    int number = gr_chunk_op_find(op->op);
+    size_t count;
+    const struct gr_param_info *params = gr_chunk_param_info(&count);
+    bool is_call = strcmp(op->op, "call") == 0;
+
+    for (size_t a = 0; number >= 0 && a < op->n_attrs; a++) {
+        bool known =
+            is_call && (strcmp(op->attrs[a]->name, "library") == 0 || strcmp(op->attrs[a]->name, "version") == 0);
+
+        for (size_t p = 0; p < count; p++) {
+            known = known || (params[p].op == number && strcmp(params[p].name, op->attrs[a]->name) == 0);
+        }
+        if (!known) {
+            fail_msg("chunk_params.def does not tell %s of %s", op->attrs[a]->name, op->op);
+        }
+    }
+    for (size_t p = 0; p < count; p++) {
+        if (params[p].op == number && params[p].required &&
+            gr_attr_find(op->attrs, op->n_attrs, params[p].name) == NULL) {
+            fail_msg("chunk_params.def demands %s of %s", params[p].name, op->op);
+        }
+    }
+}
+
 static void
 check_op(struct world *world, const Granary__Subtask *subtask, size_t at, bool external)
 {
     const Granary__ChunkOp *op = subtask->ops[at];
 
     count_op(world, op->op);
+    check_params(op);
     assert_true(op->node[0] != '\0');
     for (size_t k = 0; k < op->n_inputs; k++) {
         const Granary__Operand *operand = op->inputs[k];
