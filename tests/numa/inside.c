@@ -68,16 +68,45 @@ ask(granary_client *client, const char *subject, const char *key)
 
 /* ---- executors ---- */
 
+/* Private pages of a process on each node. */
+static void
+count_private(int64_t pid, size_t of_node[NODES_MAX])
+{
+    char path[96], line[4096];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/numa_maps", pid);
+    file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        char *rest = NULL;
+
+        if (strstr(line, " anon=") == NULL || strstr(line, " file=") != NULL) { /* pages of a file may be anybody's */
+            continue;
+        }
+        for (char *word = strtok_r(line, " \n", &rest); word != NULL; word = strtok_r(NULL, " \n", &rest)) {
+            unsigned node, pages;
+
+            if (sscanf(word, "N%u=%u", &node, &pages) == 2 && node < NODES_MAX) {
+                of_node[node] += pages;
+            }
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+}
+
 static void
 check_executors(granary_client *client)
 {
     granary_table *table = ask(client, "executors", NULL);
     int of_node[NODES_MAX] = {0};
 
-    (void)printf("executor    pid node  cpus allowed  cpus of node  memory policy\n");
+    (void)printf("executor    pid node  cpus allowed  cpus of node  memory policy  private pages on node 0, node 1\n");
     for (size_t row = 0; row < granary_table_rows(table); row++) {
         int64_t pid = granary_table_int(table, row, "pid");
         int64_t node = granary_table_int(table, row, "node");
+        size_t private[NODES_MAX] = {0};
         char path[96], cpus[256], node_cpus[256], maps[4096], policy[64] = "", wish[64];
 
         (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/status", pid);
@@ -88,10 +117,13 @@ check_executors(granary_client *client)
         line_of(path, "", maps, sizeof maps);
         (void)sscanf(maps, "%*s %63s", policy);
         (void)snprintf(wish, sizeof wish, "prefer:%" PRId64, node);
-        (void)printf("%8" PRId64 " %6" PRId64 " %4" PRId64 "  %-12s  %-12s  %-13s",
-                     granary_table_int(table, row, "number"), pid, node, cpus, node_cpus, policy);
+        count_private(pid, private);
+        (void)printf("%8" PRId64 " %6" PRId64 " %4" PRId64 "  %-12s  %-12s  %-13s  %6zu  %6zu ",
+                     granary_table_int(table, row, "number"), pid, node, cpus, node_cpus, policy, private[0],
+                     private[1]);
         of_node[node >= 0 && node < NODES_MAX ? node : 0]++;
-        check(cpus[0] != '\0' && strcmp(cpus, node_cpus) == 0 && strcmp(policy, wish) == 0,
+        check(cpus[0] != '\0' && strcmp(cpus, node_cpus) == 0 && strcmp(policy, wish) == 0 &&
+                  private[node & 1] >= 9 * private[~node & 1],
               "it is not bound to its node");
     }
     granary_table_free(table);
