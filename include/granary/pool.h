@@ -2,8 +2,9 @@
  * granary: the pool of an instance: more executors, fewer, other ones (libgranary).
  *
  * Each function returns when it is done, or with ETIMEDOUT after timeout_ms (GRANARY_FOREVER; 0: it is only ordered);
- * the message then says which executors still run what. It goes on nevertheless. Executors are named by their number,
- * as `granary executors` and the subject "executors" of granary_info() tell it. Any thread may call them.
+ * the message then says which executors still run what. It goes on nevertheless. ELOST: the scheduler ended
+ * meanwhile; what was ordered may have been done, and executors have other numbers now. Executors are named by their
+ * number, as `granary executors` and the subject "executors" of granary_info() tell it. Any thread may call them.
  */
 #ifndef GRANARY_POOL_H
 #define GRANARY_POOL_H

@@ -28,6 +28,7 @@ struct pending {
     struct pending *next;
     uint64_t seq;
     struct gr_buf bytes; /* packed, to be sent again to a new scheduler */
+    bool once;           /* ... but not this one: done twice, it is another thing */
     bool done;
     Granary__Reply *reply;
     granary_err err; /* done without a reply; why is in message */
@@ -178,14 +179,21 @@ pending_remove(struct line *line, const struct pending *call)
     }
 }
 
+/* With what the thread's message says. */
+static void
+fail_one(struct pending *call, granary_err err)
+{
+    call->done = true;
+    call->err = err;
+    (void)snprintf(call->message, sizeof call->message, "%s", granary_error_message());
+}
+
 static void
 fail_all(struct line *line, granary_err err)
 {
     for (struct pending *call = line->pending; call != NULL; call = call->next) {
         if (!call->done) {
-            call->done = true;
-            call->err = err;
-            (void)snprintf(call->message, sizeof call->message, "%s", granary_error_message());
+            fail_one(call, err);
         }
     }
 }
@@ -229,8 +237,12 @@ ask_again(struct line *line)
     granary_err err = line_open_successor(line, INT64_MAX);
 
     (void)pthread_mutex_lock(&line->lock);
-    for (const struct pending *call = line->pending; err == GRANARY_OK && call != NULL; call = call->next) {
-        if (!call->done) {
+    for (struct pending *call = line->pending; err == GRANARY_OK && call != NULL; call = call->next) {
+        if (!call->done && call->once) {
+            fail_one(call,
+                     gr_fail(GRANARY_ELOST, "the scheduler ended before it answered, and another one is there: look "
+                                            "what was done before ordering it again"));
+        } else if (!call->done) {
             err = gr_zmq_send(line->socket, NULL, call->bytes.bytes, call->bytes.size);
         }
     }
@@ -295,6 +307,7 @@ transmit(struct line *line, struct pending *call, Granary__Request *request, int
     (void)pthread_mutex_unlock(&line->lock);
     request->version = GRANARY__VERSION__PROTOCOL;
     request->seq = call->seq;
+    call->once = request->body_case == GRANARY__REQUEST__BODY_POOL; /* numbers of executors are a scheduler's own */
     room = gr_buf_grow(&call->bytes, granary__request__get_packed_size(request));
     if (room == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");

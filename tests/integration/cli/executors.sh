@@ -3,6 +3,7 @@
 
 numbers() { granary executors --json | sed -n 's/.*"number": \([0-9]*\).*/\1/p'; }
 count() { numbers | wc -l; }
+pool_pid() { sed -n 's/.*"pool_pid": \([0-9]*\).*/\1/p' "$work/i/instance.json"; }
 
 granary up --executors 1 --memory 64M >/dev/null
 remember_prefix
@@ -45,8 +46,25 @@ granary executors | grep -q draining || fail "$(granary executors)"
 granary executors kill --timeout 20 "$victim"
 kill -0 "$pid" 2>/dev/null && fail "$pid still runs"
 
+# When the scheduler ends, an order is not given again to the next one, who knows executors by other numbers.
+victim=$(numbers | tail -1)
+pid=$(granary executors --json | sed -n "s/.*\"number\": $victim, \"pid\": \([0-9]*\).*/\1/p")
+kill -STOP "$pid"
+granary executors drain "$victim" 2>"$work/err" &
+order=$!
+until granary executors | grep -q draining; do kill -0 $order || fail "$(cat "$work/err")"; done
+kill -KILL "$(sed -n 's/.*"sched_pid": \([0-9]*\).*/\1/p' "$work/i/instance.json")"
+status=0
+wait $order || status=$?
+[ $status = 1 ] && grep -q 'the scheduler ended before it answered' "$work/err" || fail "status $status: $(cat "$work/err")"
+kill -CONT "$pid" 2>/dev/null || true
+for _ in $(seq 200); do
+    [ "$(count)" -ge 1 ] && break
+    sleep 0.05
+done
+
 # A pool that does not answer is told of in time, and does what it was asked for when it can.
-pool=$(sed -n 's/.*"pool_pid": \([0-9]*\).*/\1/p' "$work/i/instance.json")
+pool=$(pool_pid)
 before=$(count)
 kill -STOP "$pool"
 expect 6 "executors of .* slots have not come" granary executors add --timeout 0.2 1
@@ -60,9 +78,10 @@ done
 # A pool that died has as many executors as before.
 granary executors add 1
 before=$(count)
-kill -KILL "$(sed -n 's/.*"pool_pid": \([0-9]*\).*/\1/p' "$work/i/instance.json")"
+pool=$(pool_pid)
+kill -KILL "$pool"
 for _ in $(seq 200); do
-    [ "$(granary status --json 2>/dev/null | grep -o '"name": "pool", "pid": [0-9]*, "restarts": 1')" ] && [ "$(count)" = "$before" ] && break
+    [ "$(pool_pid)" != "$pool" ] && [ "$(count)" = "$before" ] && break
     sleep 0.05
 done
 [ "$(count)" = "$before" ] || fail "$before executors before, and now: $(granary executors)"
