@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
     {"ready-fd", OPTION_READY, "FD", 0, "Say \"READY\" there, or \"ERROR <status> <why>\"", 0},
     {"die-with-parent", OPTION_DIE, NULL, 0, "With --pool: leave when the parent dies", 0},
     {"slot", OPTION_SLOT, "NUMBER", 0, "Be the executor of this slot", 1},
-    {"node", OPTION_NODE, "NUMBER", 0, "NUMA node to run on", 1},
+    {"node", OPTION_NODE, "NUMBER", 0, "NUMA node it is on", 1},
     {"parent", OPTION_PARENT, "PID", 0, "The pool: without it there is no reason to live", 1},
     {"try-library", OPTION_TRY, "FILE", 0, "Load a library on trial and answer what it declares", 2},
     {"answer-fd", OPTION_ANSWER, "FD", 0, "Where to answer; standard output", 2},

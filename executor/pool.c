@@ -356,6 +356,7 @@ pool_init(struct pool *pool, const struct pool_options *options)
     if (err != GRANARY_OK) {
         return err;
     }
+    pool->command.topology = &pool->topology;
     pool->node_count = topology_usable(&pool->topology, pool->nodes);
     (void)gr_daemon_raise_files(); /* a pipe an executor that starts */
     (void)signal(SIGPIPE, SIG_IGN);

@@ -60,10 +60,12 @@ slot_revive(struct slot *slot, int node)
  * calls.
  */
 static void
-become_executor(const struct slot_command *command, const char *const *args, pid_t parent, int ready_fd)
+become_executor(const struct slot_command *command, const char *const *args, const struct topology_pin *pin,
+                pid_t parent, int ready_fd)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)sigprocmask(SIG_SETMASK, &command->mask, NULL);
+    topology_pin_apply(pin);
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* whatever somebody left open */
     (void)fcntl(ready_fd, F_SETFD, 0);
     if (getppid() == parent) { /* else it died before it could be our death signal */
@@ -78,6 +80,7 @@ slot_start(struct slot *slot, const struct slot_command *command)
     char number[16], node[16], parent[16], ready[16];
     const char *args[] = {command->program, "--slot",     number, "--node", node, "--parent",
                           parent,           "--ready-fd", ready,  NULL,     NULL, NULL};
+    struct topology_pin pin;
     int pipe_fds[2] = {-1, -1};
     pid_t self = getpid();
     pid_t pid = -1;
@@ -93,10 +96,11 @@ slot_start(struct slot *slot, const struct slot_command *command)
             args[9] = "--instance";
             args[10] = command->instance;
         }
+        topology_pin_plan(command->topology, slot->node, &pin);
         pid = fork();
     }
     if (pid == 0) {
-        become_executor(command, args, self, pipe_fds[1]);
+        become_executor(command, args, &pin, self, pipe_fds[1]);
     }
     gr_fd_close(&pipe_fds[1]);
     if (pid < 0) {

@@ -18,6 +18,7 @@
 
 #include "base/daemon.h"
 #include "granary/types.h"
+#include "topology/topology.h"
 
 enum slot_state { SLOT_STARTING, SLOT_RUNNING, SLOT_WAITING, SLOT_EMPTY, SLOT_LOST, SLOT_STATES };
 
@@ -42,6 +43,7 @@ struct slot_command {
     const char *program;
     const char *instance; /* NULL: the default one */
     sigset_t mask;        /* of signals */
+    const struct topology *topology;
 };
 
 /* Without a process, waiting for one that is due now. */

@@ -12,7 +12,6 @@
 #include "base/instance.h"
 #include "base/stacks.h"
 #include "executor/worker.h"
-#include "topology/topology.h"
 
 /* When the machine is out of memory it is rather user code that goes than the store. */
 static void
@@ -30,12 +29,8 @@ prefer_as_victim(void)
 static granary_err
 settle(const struct slot_options *options)
 {
-    struct topology topology;
     granary_err err = options->parent == 0 ? GRANARY_OK : gr_daemon_follow(options->parent, SIGKILL);
 
-    if (err == GRANARY_OK) {
-        err = topology_read(&topology);
-    }
     if (err != GRANARY_OK) {
         return err;
     }
@@ -43,7 +38,6 @@ settle(const struct slot_options *options)
         (void)fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    topology_pin(&topology, options->node);
     prefer_as_victim();
     /* Chunks come and go: keep their pages warm instead of asking the kernel for fresh ones each time. */
     (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -1,6 +1,6 @@
 /*
- * The process of one slot: pinned to its node, dies with its pool, and is a worker until the scheduler says otherwise.
- * It keeps nothing that somebody else could miss: it may be killed at any moment.
+ * The process of one slot: the pool has bound it to its node; dies with its pool, and is a worker until the scheduler
+ * says otherwise. It keeps nothing that somebody else could miss: it may be killed at any moment.
  */
 #ifndef EXECUTOR_SLOT_H
 #define EXECUTOR_SLOT_H
@@ -15,7 +15,7 @@
 struct slot_options {
     const char *instance; /* as for gr_instance_resolve() */
     int slot;
-    int node;     /* NUMA node to live on */
+    int node;     /* NUMA node it is on */
     int parent;   /* pid of the pool; dies with it. 0: none */
     int ready_fd; /* where to say READY once the scheduler knows us; -1: nowhere */
 };

@@ -1,6 +1,7 @@
 #include "topology/topology.h"
 
 #include <numa.h>
+#include <numaif.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,24 +166,32 @@ topology_cpus(const cpu_set_t *cpus, char *text, size_t size)
 /* ---- where a process is ---- */
 
 void
-topology_pin(const struct topology *topology, int node)
+topology_pin_plan(const struct topology *topology, int node, struct topology_pin *ret_pin)
 {
     int nodes[TOPOLOGY_NODES_MAX];
-    cpu_set_t cpus;
 
-    if (node < 0 || (size_t)node >= topology->count) {
+    memset(ret_pin, 0, sizeof *ret_pin);
+    if (node < 0 || (size_t)node >= topology->count || (!topology->from_file && topology_usable(topology, nodes) < 2)) {
         return;
     }
-    if (topology->from_file) {
-        if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
-            CPU_AND(&cpus, &cpus, &topology->nodes[node].cpus);
-            if (CPU_COUNT(&cpus) > 0) {
-                (void)sched_setaffinity(0, sizeof cpus, &cpus);
-            }
-        }
-    } else if (topology_usable(topology, nodes) > 1) {
-        (void)numa_run_on_node(node);
-        numa_set_preferred(node);
+    if (sched_getaffinity(0, sizeof ret_pin->cpus, &ret_pin->cpus) == 0) {
+        CPU_AND(&ret_pin->cpus, &ret_pin->cpus, &topology->nodes[node].cpus);
+        ret_pin->cpus_set = CPU_COUNT(&ret_pin->cpus) > 0;
+    }
+    if (!topology->from_file) {
+        ret_pin->memory = 1ul << node;
+        ret_pin->memory_set = true;
+    }
+}
+
+void
+topology_pin_apply(const struct topology_pin *pin)
+{
+    if (pin->cpus_set) {
+        (void)sched_setaffinity(0, sizeof pin->cpus, &pin->cpus);
+    }
+    if (pin->memory_set) {
+        (void)set_mempolicy(MPOL_PREFERRED, &pin->memory, TOPOLOGY_NODES_MAX + 1);
     }
 }
 

@@ -52,12 +52,21 @@ size_t topology_usable(const struct topology *topology, int ret_nodes[TOPOLOGY_N
 /* cpus as "0-3,8". Returns text. */
 const char *topology_cpus(const cpu_set_t *cpus, char *text, size_t size);
 
+/* What binds a process to a node. */
+struct topology_pin {
+    bool cpus_set, memory_set;
+    cpu_set_t cpus;
+    unsigned long memory; /* nodes to take memory from first: one bit */
+};
+
 /*
- * Run on a node's cpus and take memory from it first. Call it before memory is touched. With one usable node it does
- * nothing, so that a cpu set somebody gave us stays; with a topology from a file it binds to those of the node's cpus
- * that are there, and memory comes from where it comes.
+ * To a node's cpus, and to its memory first. Nothing with one usable node, so that a cpu set somebody gave us stays;
+ * with a topology from a file, those of the node's cpus that are there, and memory comes from where it comes.
  */
-void topology_pin(const struct topology *topology, int node);
+void topology_pin_plan(const struct topology *topology, int node, struct topology_pin *ret_pin);
+
+/* Do it. System calls only: for use between fork and exec, before the process touches any memory of its own. */
+void topology_pin_apply(const struct topology_pin *pin);
 
 /* The node on which the calling thread is now. */
 int topology_here(const struct topology *topology);

@@ -99,6 +99,16 @@ the_machine_is_read(void **state)
     }
 }
 
+static void
+pin_to(int node)
+{
+    struct topology_pin pin;
+
+    topology_pin_plan(&topology, node, &pin);
+    assert_false(pin.memory_set);
+    topology_pin_apply(&pin);
+}
+
 /* To the cpus of the node that are there; when none is, nothing changes. */
 static void
 pinning_takes_what_is_there(void **state)
@@ -114,12 +124,12 @@ pinning_takes_what_is_there(void **state)
     }
     (void)snprintf(text, sizeof text, "node 0 cpus 1022-1023\nnode 1 cpus %d,1021", cpu);
     assert_int_equal(topology_parse(text, "f", &topology), GRANARY_OK);
-    topology_pin(&topology, 0);
+    pin_to(0);
     assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
     assert_true(CPU_EQUAL(&before, &now));
-    topology_pin(&topology, 7);
-    topology_pin(&topology, -1);
-    topology_pin(&topology, 1);
+    pin_to(7);
+    pin_to(-1);
+    pin_to(1);
     assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
     assert_true(CPU_COUNT(&now) == 1 && CPU_ISSET(cpu, &now));
     assert_int_equal(topology_here(&topology), 1);
