@@ -163,7 +163,8 @@ GRANARY_API granary_err granary_graph_cancel(granary_client *client, const char 
 GRANARY_API granary_err granary_graph_delete(granary_client *client, const char *key);
 
 /*
- * Forget every graph of a session, as granary_graph_delete() does: what is to be done before the session is deleted.
+ * Stop and forget every graph of a session: what is to be done before the session is deleted. Executors at user code
+ * that does not end within a second are killed, and replaced.
  *
  * ret_count  how many there were; may be NULL
  * Errors     EUNREACHABLE · ENOMEM

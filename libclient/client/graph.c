@@ -16,6 +16,9 @@
 
 #define DIMS_MAX 8
 
+/* What runs in a session that is to be deleted is asked to end, and killed so much later. */
+#define STOP_GRACE_MS 1000
+
 static void
 reply_free(Granary__Reply *reply)
 {
@@ -275,43 +278,58 @@ granary_graph_delete(granary_client *client, const char *key)
     return err;
 }
 
-/* Keys of the session's graphs from a page; *cursor moves on. */
+/* Do it to each graph of the session; *count of them it was done to. Those that are gone by then do not count. */
 static granary_err
-delete_page(granary_client *client, const char *session, uint64_t *cursor, uint64_t *deleted)
+each_graph(granary_client *client, const char *session, granary_err (*act)(granary_client *client, const char *key),
+           uint64_t *count)
 {
     static const char *const fields[] = {"key", "session"};
-    const granary_query query = {.subject = "graphs", .fields = fields, .field_count = 2, .cursor = *cursor};
-    granary_table *table;
-    granary_err err = granary_info(client, &query, &table);
+    granary_query query = {.subject = "graphs", .fields = fields, .field_count = 2};
+    granary_err err = GRANARY_OK;
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    for (size_t row = 0; err == GRANARY_OK && row < granary_table_rows(table); row++) {
-        if (strcmp(granary_table_text(table, row, "session"), session) == 0) {
-            err = granary_graph_delete(client, granary_table_text(table, row, "key"));
-            *deleted += err == GRANARY_OK;
-            err = err == GRANARY_ENOENT ? GRANARY_OK : err; /* somebody else was faster */
+    do {
+        granary_table *table;
+
+        err = granary_info(client, &query, &table);
+        if (err != GRANARY_OK) {
+            return err;
         }
-    }
-    *cursor = granary_table_cursor(table);
-    granary_table_free(table);
+        for (size_t row = 0; err == GRANARY_OK && row < granary_table_rows(table); row++) {
+            if (strcmp(granary_table_text(table, row, "session"), session) == 0) {
+                err = act(client, granary_table_text(table, row, "key"));
+                *count += err == GRANARY_OK;
+                err = err == GRANARY_ENOENT ? GRANARY_OK : err;
+            }
+        }
+        query.cursor = granary_table_cursor(table);
+        granary_table_free(table);
+    } while (err == GRANARY_OK && query.cursor != 0);
     return err;
+}
+
+static granary_err
+cancel_and_delete(granary_client *client, const char *key)
+{
+    granary_err err = granary_graph_cancel(client, key, STOP_GRACE_MS, NULL);
+
+    return err == GRANARY_OK ? granary_graph_delete(client, key) : err;
 }
 
 granary_err
 granary_graph_delete_all(granary_client *client, const char *session, uint64_t *ret_count)
 {
+    uint64_t stopped = 0;
     uint64_t deleted = 0;
-    uint64_t cursor = 0;
     granary_err err;
 
     if (session == NULL) {
         return gr_fail(GRANARY_EINVAL, "session: NULL");
     }
-    do {
-        err = delete_page(client, session, &cursor, &deleted);
-    } while (err == GRANARY_OK && cursor != 0);
+    /* All are told to stop before the first is waited for. */
+    err = each_graph(client, session, granary_graph_stop, &stopped);
+    if (err == GRANARY_OK) {
+        err = each_graph(client, session, cancel_and_delete, &deleted);
+    }
     if (err == GRANARY_OK && ret_count != NULL) {
         *ret_count = deleted;
     }

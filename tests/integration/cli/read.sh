@@ -99,6 +99,25 @@ status=0
 granary read "$square" "$few" "$square" --bytes 1:6 >"$work/out" 2>"$work/err" || status=$?
 [ $status = 4 ] && [ "$(cat "$work/out")" = NUMPYNUMPY ] || fail "one that is missing: $status $(cat "$work/err")"
 
+# A session is deleted though a function in it listens to nobody; others in the instance go on.
+cat >"$work/deaf.c" <<'C'
+#include <granary/call.h>
+#include <unistd.h>
+GRANARY_FUNCTION(deaf)
+{
+    while (granary_call_inputs(call) == 0) usleep(1000);
+    return GRANARY_OK;
+}
+C
+"${CC:-cc}" -shared -fPIC -Iinclude -o "$work/deaf.so" "$work/deaf.c"
+granary export --session doomed "$work/deaf.so" >/dev/null
+granary submit --session doomed deaf --count 3 --key deaf >/dev/null
+until granary tasks --json | grep -q '"state": "running"'; do :; done
+granary session delete doomed
+expect 4 'doomed' granary ls --session doomed
+expect 4 'no graph|not found' granary read deaf/call
+[ "$(granary read --timeout 30 'stages/call[1]')" = '[71]' ] || fail "another session's results"
+
 # An object whose id was made of a name is found by it, unless the name is bound.
 granary put --name strikes "$birds" >/dev/null
 granary get name:strikes | cmp - "$birds" || fail "name: of put --name"
