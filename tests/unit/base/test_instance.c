@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/instance.h"
+#include "contract/shm.h"
 
 static void
 bad_names_are_refused(void **state)
@@ -145,6 +146,64 @@ sweeping_removes_only_our_shared_memory(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* Keys of graphs may be anything; folders of logs are names that fit a page, one a key. */
+static void
+keys_make_good_folders(void **state)
+{
+    static const char *const good[] = {"a", "night-run_7.b", "0123456789abcdef0123456789abcdef"};
+    static const char *const bad[] = {"",          ".",   "..", ".x",   "a/b",
+                                      "../../etc", "a b", "\n", "\xff", "0123456789abcdef0123456789abcdef0"};
+    char folder[GR_LOG_FOLDER_MAX];
+    char before[GR_LOG_FOLDER_MAX] = "";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        gr_log_folder(good[i], folder);
+        assert_string_equal(folder, good[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        gr_log_folder(bad[i], folder);
+        assert_int_equal(strlen(folder), 32);
+        assert_int_equal(strspn(folder, "0123456789abcdef"), 32);
+        assert_string_not_equal(folder, before);
+        memcpy(before, folder, sizeof before);
+    }
+}
+
+/* Without a store, or with one whose root says nonsense, logs are where they are by default. */
+static void
+logs_are_below_a_directory_of_the_instance(void **state)
+{
+    char folder[] = "/tmp/granary-test-XXXXXX";
+    char path[GR_LOGS_MAX], want[GR_LOGS_MAX], name[64];
+    struct gr_instance instance;
+    int fd;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(gr_instance_resolve(folder, &instance), GRANARY_OK);
+    (void)snprintf(want, sizeof want, "%s/logs", instance.spill_default);
+    gr_instance_logs(&instance, path);
+    assert_string_equal(path, want);
+    (void)snprintf(name, sizeof name, "%sroot", instance.shm_prefix);
+    fd = shm_open(name, O_CREAT | O_RDWR, 0600);
+    assert_true(fd >= 0);
+    gr_instance_logs(&instance, path);
+    assert_string_equal(path, want);
+    assert_int_equal(gr_pwrite_all(fd, "/home/somebody", 15, offsetof(struct gr_root, spill_dir)), GRANARY_OK);
+    assert_int_equal(ftruncate(fd, sizeof(struct gr_root)), 0);
+    gr_instance_logs(&instance, path);
+    assert_string_equal(path, want);
+    (void)snprintf(want, sizeof want, "/disk%s", strrchr(instance.spill_default, '/'));
+    assert_int_equal(gr_pwrite_all(fd, want, strlen(want) + 1, offsetof(struct gr_root, spill_dir)), GRANARY_OK);
+    gr_instance_logs(&instance, path);
+    (void)strcat(want, "/logs");
+    assert_string_equal(path, want);
+    gr_fd_close(&fd);
+    assert_int_equal(shm_unlink(name), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int
 main(void)
 {
@@ -153,6 +212,8 @@ main(void)
         cmocka_unit_test(names_and_the_environment_lead_to_directories),
         cmocka_unit_test(paths_fit_a_socket_or_are_refused),
         cmocka_unit_test(one_directory_is_one_instance),
+        cmocka_unit_test(keys_make_good_folders),
+        cmocka_unit_test(logs_are_below_a_directory_of_the_instance),
         cmocka_unit_test(sweeping_removes_only_our_shared_memory),
     };
 
