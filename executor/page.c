@@ -152,6 +152,9 @@ page_waits(struct page *page, const granary_id *id)
     if (id != NULL) {
         gr_id_words(*id, words);
     }
+    if (id != NULL && page->shared->waits_for[0] == words[0] && page->shared->waits_for[1] == words[1]) {
+        return; /* still: since when stays */
+    }
     turn(page->shared);
     atomic_store_explicit(&page->shared->waits_for[0], words[0], memory_order_relaxed);
     atomic_store_explicit(&page->shared->waits_for[1], words[1], memory_order_relaxed);

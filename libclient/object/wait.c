@@ -86,11 +86,11 @@ sleep_until(const struct wait *wait, int64_t deadline_ns)
     gr_futex_wait_many(futexes, count, deadline_ns);
 }
 
-/* Whoever looks on is told of the first that is missing. */
+/* Whoever looks on is told of the first that is missing; of one that others can stand in for, nothing. */
 static void
-tell_missing(const struct wait *wait)
+tell_missing(const struct wait *wait, size_t least)
 {
-    size_t i = 0;
+    size_t i = least == wait->count ? 0 : wait->count;
 
     while (i < wait->count && wait->there[i]) {
         i++;
@@ -125,7 +125,7 @@ wait_until(struct wait *wait, size_t least, int64_t deadline_ns)
             return err;
         }
         whole_ns = whole ? now_ns + ALIVE_CHECK_NS : whole_ns;
-        tell_missing(wait);
+        tell_missing(wait, least);
         sleep_until(wait, deadline_ns < whole_ns ? deadline_ns : whole_ns);
     }
 }
