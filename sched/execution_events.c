@@ -33,6 +33,7 @@ object_appears(struct execution_graph *graph, struct object *object, int32_t nod
 {
     if (object->state != OBJECT_PRESENT) {
         object_enter(graph, object, OBJECT_PRESENT);
+        object->made = ++graph->moment;
         object->node = node;
         for (uint32_t edge = object->consumers; edge != NONE; edge = graph->edges.items[edge].next) {
             subtask_released(graph, graph->edges.items[edge].subtask);
@@ -208,7 +209,9 @@ execution_graph_lose(struct execution_graph *graph, uint32_t number, const Proto
     for (size_t i = 0; i < lost_count; i++) {
         uint32_t position = object_find(graph, id_of(lost[i]));
 
-        if (graph->objects.items[position].state == OBJECT_PRESENT) {
+        /* One that was made again since this was sent is there: others have told of the loss before. */
+        if (graph->objects.items[position].state == OBJECT_PRESENT &&
+            (int32_t)(graph->objects.items[position].made - subtask->taken) <= 0) {
             object_vanishes(graph, position);
             news = true;
         }

@@ -529,6 +529,7 @@ execution_graph_take(struct execution_graph *graph, uint32_t number)
 {
     subtask_enter(graph, number, SUBTASK_RUNNING);
     graph->subtasks.items[number].attempt++;
+    graph->subtasks.items[number].taken = graph->moment;
 }
 
 bool
@@ -541,19 +542,20 @@ execution_graph_claim(struct execution_graph *graph, uint32_t number, uint32_t a
     }
     subtask_enter(graph, number, SUBTASK_RUNNING);
     subtask->attempt = attempt;
+    subtask->taken = graph->moment;
     return true;
 }
 
 /* Of a list of those that wait for something: one that waits for nothing else. */
 static uint32_t
-find_follower(const struct execution_graph *graph, uint32_t edge,
-              bool (*accept)(const void *context, const struct subtask *subtask), const void *context)
+find_follower(const struct execution_graph *graph, uint32_t edge, bool (*accept)(const void *context, uint32_t number),
+              const void *context)
 {
     for (; edge != NONE; edge = graph->edges.items[edge].next) {
         const struct subtask *subtask = &graph->subtasks.items[graph->edges.items[edge].subtask];
 
         if (subtask->state == SUBTASK_WAITING && subtask->missing == 1 && !subtask->suspect &&
-            accept(context, subtask)) {
+            accept(context, graph->edges.items[edge].subtask)) {
             return graph->edges.items[edge].subtask;
         }
     }
@@ -562,7 +564,7 @@ find_follower(const struct execution_graph *graph, uint32_t edge,
 
 uint32_t
 execution_graph_take_follower(struct execution_graph *graph, uint32_t number,
-                              bool (*accept)(const void *context, const struct subtask *subtask), const void *context)
+                              bool (*accept)(const void *context, uint32_t number), const void *context)
 {
     const struct subtask *subtask = &graph->subtasks.items[number];
     uint32_t found = subtask->passed ? NONE : find_follower(graph, subtask->dependents, accept, context);

@@ -79,6 +79,7 @@ struct subtask {
     uint32_t ready_class;
     uint32_t output_count;
     /* private */
+    uint32_t taken;   /* graph->moment when it was taken */
     uint32_t missing; /* WAITING, READY: inputs not present and subtasks before it not done */
     uint32_t first_input, input_count;
     uint32_t first_output;
@@ -131,9 +132,8 @@ uint32_t execution_graph_peek_class(struct execution_graph *graph, uint32_t read
 void execution_graph_take(struct execution_graph *graph, uint32_t number);
 /* Take a subtask that waits for this running one only, and that is accepted, to be run behind it by the same executor.
  * SUBTASK_NONE: none. */
-uint32_t
-execution_graph_take_follower(struct execution_graph *graph, uint32_t number,
-                              bool (*accept)(const void *context, const struct subtask *subtask), const void *context);
+uint32_t execution_graph_take_follower(struct execution_graph *graph, uint32_t number,
+                                       bool (*accept)(const void *context, uint32_t number), const void *context);
 
 /* It turns out that an executor has it, or has run it, as this attempt: READY or WAITING -> RUNNING. false: neither */
 bool execution_graph_claim(struct execution_graph *graph, uint32_t number, uint32_t attempt);

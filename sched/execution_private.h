@@ -19,6 +19,7 @@ struct object {
     int32_t node;            /* NUMA node it lies on, while PRESENT */
     uint8_t state;
     bool keep;
+    uint32_t made; /* graph->moment when it appeared last */
     int64_t rows;
     uint64_t bytes;
 };
@@ -74,6 +75,7 @@ struct execution_graph {
     struct execution_graph_counts counts;
     uint64_t waiting;
     uint64_t away;
+    uint32_t moment;   /* counts objects that appeared */
     uint64_t *watched; /* running ones with user code, of several graphs; NULL: nobody counts */
     uint64_t digest;
     bool freed_taken, failed_taken;

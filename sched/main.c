@@ -17,6 +17,7 @@
 #include "base/size.h"
 #include "base/stacks.h"
 #include "sched/server.h"
+#include "sched/simulate.h"
 #include "state/state.h"
 
 const char *argp_program_version = "granary-sched " GRANARY_VERSION;
@@ -233,6 +234,10 @@ main(int argc, char **argv)
     granary_err err;
 
     arguments.manager.task_memory_bytes = (limits.cgroup < limits.ram ? limits.cgroup : limits.ram) / 2;
+    if (argc > 1 && strcmp(argv[1], "--simulate") == 0) {
+        argv[1] = argv[0]; /* `granary simulate`, as that names itself */
+        return simulate_main(argc - 1, argv + 1);
+    }
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     gr_log_init("sched");

@@ -554,6 +554,17 @@ reservations_bytes(const struct reservations *reservations)
 }
 
 uint32_t
+reservations_with_bytes(const struct reservations *reservations)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < reservations->token_count; i++) {
+        count += reservations->tokens[i].executor != 0 && reservations->tokens[i].bytes > 0;
+    }
+    return count;
+}
+
+uint32_t
 reservations_idle(const struct reservations *reservations)
 {
     uint32_t count = 0;

@@ -133,6 +133,8 @@ uint32_t reservations_queued(const struct reservations *reservations, uint32_t e
 /* Messages in flight in all. */
 uint32_t reservations_granted(const struct reservations *reservations);
 uint64_t reservations_bytes(const struct reservations *reservations);
+/* Messages in flight that have memory. */
+uint32_t reservations_with_bytes(const struct reservations *reservations);
 /* Executors with nothing in flight that no token occupies. */
 uint32_t reservations_idle(const struct reservations *reservations);
 /* Executors there are. */

@@ -18,7 +18,7 @@ deadline_set(struct manager *manager, struct task_graph *graph, int64_t deadline
 {
     struct task_graph *before = TAILQ_LAST(&manager->deadlines, deadlines);
 
-    if (deadline_ms <= 0) {
+    if (deadline_ms <= 0 || graph->has_deadline) {
         return;
     }
     graph->deadline_ms = deadline_ms;

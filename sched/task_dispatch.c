@@ -56,13 +56,21 @@ message_add(struct message *message, uint32_t number, const struct reservation_a
 
 /* A short one, of whatever kind, goes behind the one it waits for: the executor follows without a round trip. */
 static bool
-may_follow(const void *context, const struct subtask *subtask)
+may_follow(const void *context, uint32_t number)
 {
     const struct message *message = context;
-    const struct estimate *estimate = estimates_find(message->manager->estimates, subtask->kind);
+    const struct manager *manager = message->manager;
+    const struct subtask *subtask = execution_graph_subtask(message->graph->execution, number);
+    const struct estimate *estimate = estimates_find(manager->estimates, subtask->kind);
+    struct reservation_ask ask;
 
-    return estimate != NULL && estimate->mean_ns <= MESSAGE_NS / 2 && message->nanoseconds <= MESSAGE_NS &&
-           subtask->need == message->need && subtask->rooms == 0;
+    if (estimate == NULL || estimate->mean_ns > MESSAGE_NS / 2 || message->nanoseconds > MESSAGE_NS ||
+        subtask->need != message->need || subtask->rooms > 0) {
+        return false;
+    }
+    ask = ask_of(manager, message->graph, number);
+    return reservations_allow_more(manager->reservations, &ask) &&
+           reservations_fit(manager->reservations, message->bytes, ask.bytes);
 }
 
 /* Behind the subtask last added: those that wait for nothing else. */
@@ -83,16 +91,19 @@ message_follow(struct message *message, uint32_t number)
 
 /* ---- several of a kind ---- */
 
-/* How many ready subtasks of this kind belong into one message. */
+/* How many ready subtasks of this kind belong into one message: no more than twice as many as were seen before. */
 static uint32_t
-share_of(const struct manager *manager, const struct task_graph *graph, uint64_t nanoseconds)
+share_of(const struct manager *manager, const struct task_graph *graph, uint32_t kind, uint64_t nanoseconds)
 {
+    const struct estimate *estimate = estimates_find(manager->estimates, kind);
+    uint64_t seen = estimate == NULL ? 0 : estimate->samples;
     uint64_t ready = execution_graph_counts(graph->execution)->ready;
     uint64_t executors = reservations_executors(manager->reservations);
     uint64_t share = (ready + executors - 1) / executors;
     uint64_t most = MESSAGE_NS / nanoseconds;
 
     share = share < most ? share : most;
+    share = share < seen * 2 ? share : seen * 2;
     share = share < RESERVATIONS_BATCH ? share : RESERVATIONS_BATCH;
     return share > 0 ? (uint32_t)share : 1;
 }
@@ -122,7 +133,7 @@ static void
 message_fill(struct message *message, const struct choice *choice)
 {
     const struct subtask *first = execution_graph_subtask(message->graph->execution, choice->number);
-    uint32_t share = choice->several ? share_of(message->manager, message->graph, choice->nanoseconds) : 1;
+    uint32_t share = choice->several ? share_of(message->manager, message->graph, first->kind, choice->nanoseconds) : 1;
     struct reservation_ask ask = choice->ask;
     uint32_t number = choice->number;
 

@@ -112,6 +112,9 @@ order_attach(struct manager *manager, struct task_graph *graph, int32_t priority
     struct lane *lane;
     granary_err err;
 
+    if (graph->lane != NULL) {
+        return GRANARY_OK; /* it is planned once more */
+    }
     LIST_FOREACH(lane, &session->lanes, link)
     {
         if (lane->priority == priority) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
+#include "sched/execution_private.h"
 #include "sched/task_private.h"
 
 #define DEATHS_MAX 3 /* executors that may die running a subtask, or a function in subtasks that differ */
@@ -79,7 +80,14 @@ inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, 
         (void)snprintf(text, sizeof text, "%s", granary_error_message());
         fail_graph(manager, graph, number, done->node, err, text);
     } else if (graph->state == GRANARY_GRAPH_RUNNING) {
-        event_log_lost(&graph->log, graph->execution, done->lost, done->n_lost);
+        for (size_t i = 0; i < done->n_lost; i++) {
+            granary_id id = id_of(done->lost[i]);
+
+            /* One that was made again by now is not lost: this report is older than that. */
+            if (!execution_graph_object(graph->execution, id, &(int64_t){0}, &(uint64_t){0})) {
+                event_log_lost(&graph->log, graph->execution, &done->lost[i], 1);
+            }
+        }
         note_try(manager, graph, number);
         graph_wake(manager, graph);
         give_up_doomed(manager, graph);

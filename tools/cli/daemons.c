@@ -61,9 +61,8 @@ daemons_recall(const struct gr_instance *instance, struct daemon ret_daemons[sta
     free(text);
 }
 
-/* Programs are found beside this one. */
-static granary_err
-program_path(const char *program, char path[PATH_MAX])
+granary_err
+daemon_program(const char *program, char *path)
 {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -210,7 +209,7 @@ daemon_start(struct daemon *daemon, const struct supervisor_options *options, co
     pid_t supervisor;
     int ready[2];
     int needs_fd;
-    granary_err err = program_path(daemon->program, path);
+    granary_err err = daemon_program(daemon->program, path);
 
     if (err != GRANARY_OK) {
         return err;

@@ -27,6 +27,9 @@ struct daemon {
 
 #define DAEMON_SCHED_INIT ((struct daemon){.kind = DAEMON_SCHED, .name = "sched", .program = "granary-sched"})
 
+/* Where a program of this build or installation is: beside this one. path has PATH_MAX bytes. Errors: ENOENT */
+granary_err daemon_program(const char *program, char *path);
+
 /* One of each, none running. */
 void daemons_init(struct daemon daemons[static DAEMONS]);
 

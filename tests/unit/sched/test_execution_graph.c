@@ -13,10 +13,17 @@
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
 
+struct wanted {
+    struct execution_graph *graph;
+    uint32_t kind;
+};
+
 static bool
-of_kind(const void *kind, const struct subtask *subtask)
+of_kind(const void *context, uint32_t number)
 {
-    return subtask->kind == *(const uint32_t *)kind;
+    const struct wanted *wanted = context;
+
+    return execution_graph_subtask(wanted->graph, number)->kind == wanted->kind;
 }
 
 /* Objects whose name begins with a capital letter are targets'. */
@@ -368,10 +375,10 @@ followers(void **state)
 
     (void)state;
     assert_int_equal(take(graph), 0);
-    assert_int_equal(execution_graph_take_follower(graph, 0, of_kind, &(uint32_t){kind + 1}), SUBTASK_NONE);
-    assert_int_equal(execution_graph_take_follower(graph, 0, of_kind, &kind), 1);
-    assert_int_equal(execution_graph_take_follower(graph, 1, of_kind, &kind), 2);
-    assert_int_equal(execution_graph_take_follower(graph, 2, of_kind, &kind), SUBTASK_NONE);
+    assert_int_equal(execution_graph_take_follower(graph, 0, of_kind, &(struct wanted){graph, kind + 1}), SUBTASK_NONE);
+    assert_int_equal(execution_graph_take_follower(graph, 0, of_kind, &(struct wanted){graph, kind}), 1);
+    assert_int_equal(execution_graph_take_follower(graph, 1, of_kind, &(struct wanted){graph, kind}), 2);
+    assert_int_equal(execution_graph_take_follower(graph, 2, of_kind, &(struct wanted){graph, kind}), SUBTASK_NONE);
     execution_graph_requeue(graph, 0);
     assert_int_equal(lose(graph, 1, "a"), GRANARY_OK);
     execution_graph_requeue(graph, 2);
@@ -485,7 +492,8 @@ random_histories_end_well(void **state)
             if (number != SUBTASK_NONE) {
                 running[running_count++] = number;
                 if ((number = execution_graph_take_follower(
-                         graph, number, of_kind, &execution_graph_subtask(graph, 0)->kind)) != SUBTASK_NONE &&
+                         graph, number, of_kind, &(struct wanted){graph, execution_graph_subtask(graph, 0)->kind})) !=
+                        SUBTASK_NONE &&
                     random() % 2 == 0) {
                     running[running_count++] = number;
                 } else if (number != SUBTASK_NONE) {

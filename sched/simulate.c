@@ -1,0 +1,446 @@
+#include "sched/simulate.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/size.h"
+#include "graph_json/json.h"
+#include "sched/simulate_world.h"
+
+#define FILE_MAX ((size_t)256 << 20)
+
+enum {
+    KEY_RUNS = 256,
+    KEY_SEED,
+    KEY_EXECUTORS,
+    KEY_MEMORY,
+    KEY_SHAPE,
+    KEY_SIZE,
+    KEY_FAULTS,
+    KEY_DURATIONS,
+    KEY_JSON,
+    KEY_TRACE
+};
+
+static const char *const shape_names[SHAPES] = {"tree", "chain", "map", "shuffle", "array", "random"};
+static const char *const fault_names[] = {"death", "loss", "failure", "stall", "full", "restart"};
+
+/* What was asked for; 0, NULL and -1: as the seed says. */
+struct simulate {
+    uint64_t runs;
+    uint64_t seed;
+    uint32_t executors;
+    uint64_t memory_bytes;
+    int shape;
+    uint32_t size;
+    int faults;
+    const char *graph;
+    const char *durations;
+    bool json;
+    bool trace;
+    char directory[4096];
+};
+
+static const struct argp_option options[] = {
+    {"runs", KEY_RUNS, "N", 0, "so many runs, with seeds from --seed on (default 1)", 0},
+    {"seed", KEY_SEED, "S", 0, "of the first run (default 1)", 0},
+    {"executors", KEY_EXECUTORS, "N", 0, "executors (default: as the seed says)", 0},
+    {"memory", KEY_MEMORY, "SIZE", 0, "the store's budget (default: as the seed says)", 0},
+    {"shape", KEY_SHAPE, "NAME", 0, "of the graphs: tree, chain, map, shuffle, array or random", 0},
+    {"size", KEY_SIZE, "N", 0, "about so many subtasks a graph", 0},
+    {"faults", KEY_FAULTS, "LIST", 0, "none, all, or some of death,loss,failure,stall,full,restart", 0},
+    {"durations", KEY_DURATIONS, "FILE", 0, "what nodes of GRAPH.json take: lines of NODE SECONDS [BYTES]", 0},
+    {"trace", KEY_TRACE, NULL, 0, "print what happens, event by event", 0},
+    {"json", KEY_JSON, NULL, 0, "print JSON", 0},
+    {0},
+};
+
+static uint64_t
+number_of(const char *name, const char *text, uint64_t most, struct argp_state *state)
+{
+    char *end;
+    uint64_t number = strtoull(text, &end, 10);
+
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number > most) {
+        argp_error(state, "--%s: '%s' is no number up to %" PRIu64, name, text, most);
+    }
+    return number;
+}
+
+static int
+shape_of(const char *name, struct argp_state *state)
+{
+    for (int i = 0; i < SHAPES; i++) {
+        if (strcmp(name, shape_names[i]) == 0) {
+            return i;
+        }
+    }
+    argp_error(state, "--shape: '%s' is none of tree, chain, map, shuffle, array, random", name);
+    return -1;
+}
+
+static int
+faults_of(const char *list, struct argp_state *state)
+{
+    char *text = strdup(list);
+    char *rest = NULL;
+    int faults = 0;
+
+    for (char *name = strtok_r(text, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest)) {
+        size_t i = 0;
+
+        while (i < sizeof fault_names / sizeof fault_names[0] && strcmp(name, fault_names[i]) != 0) {
+            i++;
+        }
+        if (i < sizeof fault_names / sizeof fault_names[0]) {
+            faults |= 1 << i;
+        } else if (strcmp(name, "all") == 0) {
+            faults = FAULTS_ALL;
+        } else if (strcmp(name, "none") != 0) {
+            argp_error(state, "--faults: '%s' is none of death, loss, failure, stall, full, restart, all, none", name);
+        }
+    }
+    free(text);
+    return faults;
+}
+
+static error_t
+parse(int key, char *value, struct argp_state *state)
+{
+    struct simulate *simulate = state->input;
+
+    switch (key) {
+    case KEY_RUNS:
+        simulate->runs = number_of("runs", value, 1000000000, state);
+        return 0;
+    case KEY_SEED:
+        simulate->seed = number_of("seed", value, UINT64_MAX, state);
+        return 0;
+    case KEY_EXECUTORS:
+        simulate->executors = (uint32_t)number_of("executors", value, WORLD_EXECUTORS, state);
+        return 0;
+    case KEY_MEMORY:
+        if (gr_size_parse(value, &simulate->memory_bytes) != GRANARY_OK || simulate->memory_bytes == 0) {
+            argp_error(state, "--memory: '%s' is no size: write bytes, or a number with K, M, G or T", value);
+        }
+        return 0;
+    case KEY_SHAPE:
+        simulate->shape = shape_of(value, state);
+        return 0;
+    case KEY_SIZE:
+        simulate->size = (uint32_t)number_of("size", value, 1000000, state);
+        return 0;
+    case KEY_FAULTS:
+        simulate->faults = faults_of(value, state);
+        return 0;
+    case KEY_DURATIONS:
+        simulate->durations = value;
+        return 0;
+    case KEY_JSON:
+        simulate->json = true;
+        return 0;
+    case KEY_TRACE:
+        simulate->trace = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (simulate->graph != NULL) {
+            argp_error(state, "one graph at a time: '%s' is one too many", value);
+        }
+        simulate->graph = value;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- a recorded graph ---- */
+
+struct recording {
+    Granary__Graph *graph;
+    struct world_duration *durations;
+    size_t count;
+};
+
+static void
+recording_free(struct recording *recording)
+{
+    if (recording->graph != NULL) {
+        granary__graph__free_unpacked(recording->graph, NULL);
+    }
+    for (size_t i = 0; i < recording->count; i++) {
+        free(recording->durations[i].node);
+    }
+    free(recording->durations);
+}
+
+/* Lines of a node, its seconds and the bytes it makes. */
+static granary_err
+read_durations(const char *path, struct recording *recording)
+{
+    char *text = NULL;
+    char *rest = NULL;
+    size_t size = 0;
+    size_t room = 0;
+    granary_err err = gr_file_read(path, FILE_MAX, &text, &size);
+
+    for (char *line = err == GRANARY_OK ? strtok_r(text, "\n", &rest) : NULL; line != NULL && err == GRANARY_OK;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char node[256];
+        double seconds = -1;
+        double bytes = 0;
+
+        if (sscanf(line, "%255s %lf %lf", node, &seconds, &bytes) < 2 || !(seconds >= 0 && seconds <= 1e6) ||
+            !(bytes >= 0 && bytes <= 1e15)) {
+            err = gr_fail(GRANARY_EINVAL, "%s: '%.80s': a line is NODE SECONDS [BYTES]", path, line);
+            break;
+        }
+        if (recording->count == room) {
+            struct world_duration *grown;
+
+            room = room * 2 + 64;
+            grown = reallocarray(recording->durations, room, sizeof *grown);
+            if (grown == NULL) {
+                err = gr_fail(GRANARY_ENOMEM, "out of memory");
+                break;
+            }
+            recording->durations = grown;
+        }
+        recording->durations[recording->count++] = (struct world_duration){
+            .node = strdup(node), .nanoseconds = (uint64_t)(seconds * 1e9), .bytes = (uint64_t)bytes};
+    }
+    free(text);
+    return err;
+}
+
+static granary_err
+read_recording(const struct simulate *simulate, struct recording *recording)
+{
+    char *text = NULL;
+    size_t size = 0;
+    granary_err err = gr_file_read(simulate->graph, FILE_MAX, &text, &size);
+
+    if (err == GRANARY_OK) {
+        err = gr_graph_from_json(text, size, &recording->graph);
+    }
+    free(text);
+    if (err == GRANARY_OK && simulate->durations != NULL) {
+        err = read_durations(simulate->durations, recording);
+    }
+    return err;
+}
+
+/* ---- runs ---- */
+
+static void
+choose(const struct simulate *simulate, const struct recording *recording, uint64_t seed, struct world_options *world)
+{
+    world_choose(seed, world);
+    world->trace = simulate->trace;
+    if (simulate->executors > 0) {
+        world->executors = simulate->executors;
+    }
+    for (uint32_t i = 0; i < world->graph_count; i++) {
+        struct world_graph *graph = &world->graphs[i];
+
+        if (simulate->memory_bytes > 0 && graph->mean_bytes > 0) {
+            graph->mean_bytes =
+                (uint64_t)((double)graph->mean_bytes / (double)world->memory_bytes * (double)simulate->memory_bytes);
+        }
+        graph->shape = simulate->shape >= 0 ? (enum world_shape)simulate->shape : graph->shape;
+        graph->size = simulate->size > 0 ? simulate->size : graph->size;
+    }
+    if (simulate->memory_bytes > 0) {
+        world->memory_bytes = simulate->memory_bytes;
+    }
+    if (simulate->faults >= 0) {
+        world->faults = (uint32_t)simulate->faults;
+    }
+    if (recording->graph != NULL) {
+        world->recorded = recording->graph;
+        world->directory = simulate->directory;
+        world->durations = recording->durations;
+        world->duration_count = recording->count;
+        world->graph_count = 1;
+        world->graphs[0].at_ns = 0;
+        world->graphs[0].deadline_ms = 0;
+        world->fair = false;
+    }
+    world->fair = world->fair && simulate->faults <= 0 && simulate->shape < 0 && simulate->size == 0;
+}
+
+static void
+print_run(const struct simulate *simulate, uint64_t seed, const struct world_options *world,
+          const struct world_report *report)
+{
+    const double mib = 1024 * 1024;
+
+    if (simulate->json) {
+        (void)printf("{\"seed\": %" PRIu64 ", \"executors\": %u, \"memory_bytes\": %" PRIu64 ", \"subtasks\": %" PRIu64
+                     ", \"reruns\": %" PRIu64 ", \"makespan_ns\": %" PRId64 ", \"utilisation\": %.4f, "
+                     "\"peak_granted_bytes\": %" PRIu64 ", \"peak_store_bytes\": %" PRIu64
+                     ", \"unfairness\": %.4f, \"succeeded\": %" PRIu64 ", \"failed\": %" PRIu64
+                     ", \"refused\": %" PRIu64 "}\n",
+                     seed, world->executors, world->memory_bytes, report->subtasks, report->reruns, report->makespan_ns,
+                     report->utilisation, report->peak_granted, report->peak_store, report->unfairness,
+                     report->succeeded, report->failed, report->refused);
+        return;
+    }
+    (void)printf("seed %" PRIu64 ": %u executors, %.1f MiB of memory, %u graphs of %u sessions\n", seed,
+                 world->executors, (double)world->memory_bytes / mib, world->graph_count, world->sessions);
+    (void)printf("  makespan     %.6f s of virtual time, %.0f %% of the executors' time used\n",
+                 (double)report->makespan_ns / 1e9, report->utilisation * 100);
+    (void)printf("  subtasks     %" PRIu64 " succeeded, %" PRIu64 " runs more\n", report->subtasks, report->reruns);
+    (void)printf("  memory       %.1f MiB granted at most, %.1f MiB of objects at most\n",
+                 (double)report->peak_granted / mib, (double)report->peak_store / mib);
+    (void)printf("  graphs       %" PRIu64 " succeeded, %" PRIu64 " failed, %" PRIu64 " refused\n", report->succeeded,
+                 report->failed, report->refused);
+    if (world->fair) {
+        (void)printf("  fairness     shares differ by %.0f %% of the bound\n", report->unfairness * 100);
+    }
+}
+
+static void
+add_up(struct world_report *sum, const struct world_report *report)
+{
+    sum->subtasks += report->subtasks;
+    sum->reruns += report->reruns;
+    sum->succeeded += report->succeeded;
+    sum->failed += report->failed;
+    sum->refused += report->refused;
+    sum->deaths += report->deaths;
+    sum->losses += report->losses;
+    sum->failures += report->failures;
+    sum->stalls += report->stalls;
+    sum->fulls += report->fulls;
+    sum->restarts += report->restarts;
+    sum->makespan_ns += report->makespan_ns;
+    sum->utilisation += report->utilisation;
+    sum->unfairness = report->unfairness > sum->unfairness ? report->unfairness : sum->unfairness;
+}
+
+static void
+print_sum(const struct simulate *simulate, const struct world_report *sum, uint64_t violations, int64_t took_ns)
+{
+    if (simulate->json) {
+        (void)printf(
+            "{\"runs\": %" PRIu64 ", \"seed\": %" PRIu64 ", \"violations\": %" PRIu64 ", \"subtasks\": %" PRIu64
+            ", \"reruns\": %" PRIu64 ", \"succeeded\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"refused\": %" PRIu64
+            ", \"deaths\": %" PRIu64 ", \"losses\": %" PRIu64 ", \"failures\": %" PRIu64 ", \"stalls\": %" PRIu64
+            ", \"fulls\": %" PRIu64 ", \"restarts\": %" PRIu64 ", \"virtual_ns\": %" PRId64 ", \"utilisation\": %.4f, "
+            "\"unfairness\": %.4f, \"seconds\": %.3f}\n",
+            simulate->runs, simulate->seed, violations, sum->subtasks, sum->reruns, sum->succeeded, sum->failed,
+            sum->refused, sum->deaths, sum->losses, sum->failures, sum->stalls, sum->fulls, sum->restarts,
+            sum->makespan_ns, sum->utilisation / (double)simulate->runs, sum->unfairness, (double)took_ns / 1e9);
+        return;
+    }
+    (void)printf("%" PRIu64 " runs, %.1f s of virtual time in %.1f s: %" PRIu64 " violations\n", simulate->runs,
+                 (double)sum->makespan_ns / 1e9, (double)took_ns / 1e9, violations);
+    (void)printf("  subtasks   %" PRIu64 " succeeded, %" PRIu64 " runs more\n", sum->subtasks, sum->reruns);
+    (void)printf("  graphs     %" PRIu64 " succeeded, %" PRIu64 " failed, %" PRIu64 " refused\n", sum->succeeded,
+                 sum->failed, sum->refused);
+    (void)printf("  faults     %" PRIu64 " executors died, %" PRIu64 " objects lost, %" PRIu64
+                 " subtasks failed, %" PRIu64 " stalls, %" PRIu64 " times no room, %" PRIu64 " restarts\n",
+                 sum->deaths, sum->losses, sum->failures, sum->stalls, sum->fulls, sum->restarts);
+    (void)printf("  fairness   shares differed by at most %.0f %% of the bound\n", sum->unfairness * 100);
+}
+
+/* The line that shows it again. */
+static void
+print_violation(const struct simulate *simulate, uint64_t seed, const char *what)
+{
+    (void)fprintf(stderr, "granary: simulate: seed %" PRIu64 ": %s\n  again: granary simulate --seed %" PRIu64, seed,
+                  what, seed);
+    if (simulate->executors > 0) {
+        (void)fprintf(stderr, " --executors %u", simulate->executors);
+    }
+    if (simulate->memory_bytes > 0) {
+        (void)fprintf(stderr, " --memory %" PRIu64, simulate->memory_bytes);
+    }
+    if (simulate->shape >= 0) {
+        (void)fprintf(stderr, " --shape %s", shape_names[simulate->shape]);
+    }
+    if (simulate->size > 0) {
+        (void)fprintf(stderr, " --size %u", simulate->size);
+    }
+    for (size_t i = 0, given = 0; simulate->faults >= 0 && i < sizeof fault_names / sizeof fault_names[0]; i++) {
+        if ((simulate->faults & 1 << i) != 0) {
+            (void)fprintf(stderr, "%s%s", given++ == 0 ? " --faults " : ",", fault_names[i]);
+        }
+    }
+    (void)fprintf(stderr, "%s%s%s%s%s\n", simulate->faults == 0 ? " --faults none" : "",
+                  simulate->durations != NULL ? " --durations " : "",
+                  simulate->durations != NULL ? simulate->durations : "", simulate->graph != NULL ? " " : "",
+                  simulate->graph != NULL ? simulate->graph : "");
+}
+
+static uint64_t
+run_all(const struct simulate *simulate, const struct recording *recording)
+{
+    struct world_report sum = {0};
+    int64_t began_ns = gr_now_ns();
+    uint64_t violations = 0;
+
+    for (uint64_t i = 0; i < simulate->runs; i++) {
+        struct world_options world;
+        struct world_report report;
+
+        choose(simulate, recording, simulate->seed + i, &world);
+        world_run(&world, &report);
+        if (report.violation[0] != '\0') {
+            print_violation(simulate, simulate->seed + i, report.violation);
+            violations++;
+        }
+        if (simulate->runs == 1) {
+            print_run(simulate, simulate->seed, &world, &report);
+        }
+        add_up(&sum, &report);
+    }
+    if (simulate->runs > 1) {
+        print_sum(simulate, &sum, violations, gr_now_ns() - began_ns);
+    }
+    return violations;
+}
+
+int
+simulate_main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        options,
+        parse,
+        "[GRAPH.json]",
+        "Play schedules under virtual time: the scheduler as it is, on executors, a store and faults that come from a "
+        "seed; or on a graph whose durations were recorded. Checks that every graph ends, that nothing succeeds twice, "
+        "that what is granted comes back and never exceeds what there is, and that sessions get their shares.",
+        NULL,
+        NULL,
+        NULL};
+    struct simulate simulate = {.runs = 1, .seed = 1, .shape = -1, .faults = -1};
+    struct recording recording = {0};
+    uint64_t violations = 0;
+    granary_err err = GRANARY_OK;
+
+    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &simulate);
+    gr_log_init("simulate");
+    if (getcwd(simulate.directory, sizeof simulate.directory) == NULL) {
+        err = gr_fail_errno("current directory");
+    }
+    if (err == GRANARY_OK && simulate.graph != NULL) {
+        err = read_recording(&simulate, &recording);
+    }
+    if (err == GRANARY_OK) {
+        violations = run_all(&simulate, &recording);
+    } else {
+        (void)fprintf(stderr, "granary: simulate: %s\n", granary_error_message());
+    }
+    recording_free(&recording);
+    return err != GRANARY_OK ? granary_error_exit_status(err) : violations > 0;
+}
