@@ -185,6 +185,19 @@ execution_graph_vanish(struct execution_graph *graph, uint32_t position)
     return true;
 }
 
+/*
+ * The object was made (again) since the subtask was sent: that it was lost is old news, which others have told before.
+ * Not so when it was made by the same message: then the subtask has begun after that.
+ */
+static bool
+made_since(const struct execution_graph *graph, const struct object *object, const struct subtask *subtask)
+{
+    const struct subtask *producer = &graph->subtasks.items[object->producer];
+
+    return (int32_t)(object->made - subtask->taken) > 0 &&
+           !(producer->token == subtask->token && producer->taken == subtask->taken);
+}
+
 granary_err
 execution_graph_lose(struct execution_graph *graph, uint32_t number, const ProtobufCBinaryData *lost, size_t lost_count)
 {
@@ -209,9 +222,8 @@ execution_graph_lose(struct execution_graph *graph, uint32_t number, const Proto
     for (size_t i = 0; i < lost_count; i++) {
         uint32_t position = object_find(graph, id_of(lost[i]));
 
-        /* One that was made again since this was sent is there: others have told of the loss before. */
         if (graph->objects.items[position].state == OBJECT_PRESENT &&
-            (int32_t)(graph->objects.items[position].made - subtask->taken) <= 0) {
+            !made_since(graph, &graph->objects.items[position], subtask)) {
             object_vanishes(graph, position);
             news = true;
         }

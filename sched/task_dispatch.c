@@ -91,19 +91,24 @@ message_follow(struct message *message, uint32_t number)
 
 /* ---- several of a kind ---- */
 
-/* How many ready subtasks of this kind belong into one message: no more than twice as many as were seen before. */
+/*
+ * How many ready subtasks of this kind belong into one message. Of user code no more than twice as many as were seen
+ * before: what one call takes says little of the next.
+ */
 static uint32_t
-share_of(const struct manager *manager, const struct task_graph *graph, uint32_t kind, uint64_t nanoseconds)
+share_of(const struct manager *manager, const struct task_graph *graph, const struct subtask *first,
+         uint64_t nanoseconds)
 {
-    const struct estimate *estimate = estimates_find(manager->estimates, kind);
-    uint64_t seen = estimate == NULL ? 0 : estimate->samples;
+    const struct estimate *estimate = estimates_find(manager->estimates, first->kind);
     uint64_t ready = execution_graph_counts(graph->execution)->ready;
     uint64_t executors = reservations_executors(manager->reservations);
     uint64_t share = (ready + executors - 1) / executors;
     uint64_t most = MESSAGE_NS / nanoseconds;
 
+    if (first->user_code != SUBTASK_NONE && estimate != NULL) {
+        most = most < estimate->samples * 2ull ? most : estimate->samples * 2ull;
+    }
     share = share < most ? share : most;
-    share = share < seen * 2 ? share : seen * 2;
     share = share < RESERVATIONS_BATCH ? share : RESERVATIONS_BATCH;
     return share > 0 ? (uint32_t)share : 1;
 }
@@ -133,7 +138,7 @@ static void
 message_fill(struct message *message, const struct choice *choice)
 {
     const struct subtask *first = execution_graph_subtask(message->graph->execution, choice->number);
-    uint32_t share = choice->several ? share_of(message->manager, message->graph, first->kind, choice->nanoseconds) : 1;
+    uint32_t share = choice->several ? share_of(message->manager, message->graph, first, choice->nanoseconds) : 1;
     struct reservation_ask ask = choice->ask;
     uint32_t number = choice->number;
 
