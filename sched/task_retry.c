@@ -203,7 +203,7 @@ executor_died_at(struct manager *manager, struct task_graph *graph, uint32_t num
     (void)snprintf(text, sizeof text, "%u executors died running %s%s%s%s%s",
                    subtask->deaths >= DEATHS_MAX ? subtask->deaths : kills, what,
                    subtask->deaths >= DEATHS_MAX ? "" : " in different subtasks", how,
-                   executor->last_log != NULL ? "; its output ends:\n" : "",
+                   executor->last_log != NULL ? "; its output ends: " : "",
                    executor->last_log != NULL ? executor->last_log : "");
     fail_graph(manager, graph, number, "", GRANARY_ELOST, text);
 }

@@ -88,7 +88,8 @@ watch_log_end(const char *logs, const char *name, char *text, size_t size)
         length--;
     }
     for (ssize_t i = 0; i < length; i++) {
-        text[i] = (unsigned char)text[i] < ' ' && text[i] != '\n' ? ' ' : text[i];
+        text[i] = text[i] == '\n' ? '|' : text[i];
+        text[i] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
     }
     text[length] = '\0';
     return (size_t)length;

@@ -21,7 +21,7 @@ void watch_cancel(const char *runtime, int64_t pid, uint64_t start_time, uint64_
 uint64_t watch_private_bytes(int64_t pid);
 
 /*
- * The end of a file of output (gr_executor_state.log): text without control characters but line feeds.
+ * The end of a file of output (gr_executor_state.log): one line, in which | stands for line ends.
  *
  * logs     its folder
  * Returns  its length, below size

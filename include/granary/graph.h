@@ -111,6 +111,8 @@ typedef struct granary_graph_status {
     uint64_t subtasks_total; /* known so far: it may grow while a graph with unknown sizes runs */
     uint64_t subtasks_done;
     uint64_t retries;
+    uint64_t subtasks_failed; /* for good */
+    double progress;          /* 0 to 1, never falls */
 } granary_graph_status;
 
 /*

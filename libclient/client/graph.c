@@ -62,6 +62,8 @@ take_status(const Granary__Reply *reply, granary_graph_status *ret_status)
         ret_status->subtasks_total = reply->status->subtasks_total;
         ret_status->subtasks_done = reply->status->subtasks_done;
         ret_status->retries = reply->status->retries;
+        ret_status->subtasks_failed = reply->status->subtasks_failed;
+        ret_status->progress = reply->status->progress;
     }
 }
 

@@ -192,7 +192,7 @@ the_one_at_work_is_blamed(void **state)
     }
     assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_ELOST);
     assert_string_equal(rig->last->message,
-                        "node 'b': 3 executors died running it, the last killed by SIGSEGV; its output ends:\noops");
+                        "node 'b': 3 executors died running it, the last killed by SIGSEGV; its output ends: oops");
     rig_destroy(rig);
 }
 

@@ -1,0 +1,221 @@
+#!/bin/bash
+# What becomes of work that does not succeed: limits, crashes, errors as data, stopping; and of subtasks that go on as graphs.
+. "$(dirname "$0")/lib.sh"
+
+cat >"$work/bad.c" <<'C'
+#include <granary/call.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void
+nap(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static granary_err
+give(granary_call *call, const char *text)
+{
+    void *data;
+    granary_err err = granary_call_output(call, 0, strlen(text), &data);
+
+    if (err == GRANARY_OK) {
+        memcpy(data, text, strlen(text));
+    }
+    return err;
+}
+
+GRANARY_FUNCTION(spin)
+{
+    for (volatile int i = 0;; i++) {
+    }
+    return give(call, "");
+}
+
+GRANARY_FUNCTION(heeds)
+{
+    while (!granary_call_cancelled(call)) {
+        nap();
+    }
+    return granary_call_fail(call, GRANARY_ECANCELLED, "asked to stop");
+}
+
+GRANARY_FUNCTION(crash)
+{
+    (void)puts("about to crash");
+    *(volatile int *)8 = 1;
+    return give(call, "");
+}
+
+GRANARY_FUNCTION(leak)
+{
+    for (;;) {
+        void *more = malloc(1 << 20);
+
+        memset(more, 1, 1 << 20);
+        nap();
+    }
+    return give(call, "");
+}
+
+/* The third of an array fails; the others take a moment each. */
+GRANARY_FUNCTION(third)
+{
+    for (int i = 0; i < 30; i++) {
+        nap();
+    }
+    if (granary_call_context_get(call)->index == 2) {
+        return granary_call_fail(call, GRANARY_ETYPE, "no number in row 7");
+    }
+    return give(call, "good");
+}
+
+GRANARY_FUNCTION(echo)
+{
+    return give(call, granary_call_param(call, "text", "echo"));
+}
+
+static granary_err
+go_on_as(granary_call *call, const char *function, const char *key, const char *value)
+{
+    granary_graph *graph = granary_graph_create();
+    granary_node node = granary_graph_add(graph, "inner", "call", NULL, 0);
+    granary_err err;
+
+    granary_node_set_string(graph, node, "function", function);
+    granary_node_set_entry(graph, node, "params", key, value);
+    granary_graph_target(graph, node);
+    err = granary_call_go_on(call, graph);
+    granary_graph_destroy(graph);
+    return err;
+}
+
+/* Goes on n times, then gives its text. */
+GRANARY_FUNCTION(relay)
+{
+    char left[32];
+    int64_t n = granary_call_param_int(call, "n", 0);
+
+    (void)snprintf(left, sizeof left, "%lld", (long long)n - 1);
+    return n > 0 ? go_on_as(call, "relay", "n", left) : give(call, "arrived");
+}
+
+GRANARY_FUNCTION(toheeds)
+{
+    return go_on_as(call, "heeds", "n", "0");
+}
+
+/* Submits a graph of its own that never ends, and ends. */
+GRANARY_FUNCTION(leaves)
+{
+    granary_graph *graph = granary_graph_create();
+    granary_node node = granary_graph_add(graph, "inner", "call", NULL, 0);
+    char key[GRANARY_KEY_MAX];
+    granary_err err;
+
+    granary_node_set_string(graph, node, "function", "heeds");
+    granary_graph_target(graph, node);
+    err = granary_graph_submit(granary_call_client(call), graph, &(granary_graph_options){.key = "child"}, key);
+    granary_graph_destroy(graph);
+    while (err == GRANARY_OK && !granary_call_cancelled(call)) {
+        nap();
+    }
+    return err;
+}
+C
+"${CC:-cc}" -shared -fPIC -Iinclude -o "$work/bad.so" "$work/bad.c"
+
+# state KEY, wait_until COMMAND...
+state() { granary info graphs "$1" --fields state --json | sed -n 's/.*"state": "\([a-z]*\)".*/\1/p'; }
+running() { [ "$(granary info graphs "$1" --fields running --json | sed -n 's/.*"running": \([0-9]*\).*/\1/p')" -gt 0 ]; }
+wait_until() {
+    for _ in $(seq 400); do
+        "$@" >/dev/null 2>&1 && return
+        sleep 0.02
+    done
+    fail "'$*' never worked"
+}
+objects() { granary ls --json | grep -c '"id"' || true; }
+
+granary up --executors 2 --memory 64M >/dev/null
+remember_prefix
+granary export "$work/bad.so" >/dev/null
+[ "$(objects)" = 1 ] || fail "the library is one object"
+
+# Limits and crashes: who exceeds them is named, and nobody else fails.
+granary submit spin --timeout 0.1 --wait >"$work/spin.out" 2>"$work/spin.err" &
+spin=$!
+expect 6 "function 'bad:heeds' ran 0\.[0-9]* s, its limit is 0.1 s" granary submit heeds --timeout 0.1 --wait
+expect 5 "function 'bad:leak' used [0-9.]* MiB of private memory, its limit is 48.0 MiB" granary submit leak --memory 48M --wait
+expect 1 "3 executors died running function 'bad:crash', the last killed by SIGSEGV; .*about to crash" granary submit crash --wait
+status=0
+wait $spin || status=$?
+[ $status = 6 ] || fail "spin: $status: $(cat "$work/spin.err")"
+grep -q "function 'bad:spin' ran" "$work/spin.err" || fail "spin: $(cat "$work/spin.err")"
+
+# Stopping gives a receipt, when nothing of it runs and nothing of it is left.
+for function in heeds toheeds; do
+    granary submit $function --key $function >/dev/null
+    wait_until running "${function/toheeds/toheeds+0.1}"
+    granary stop --json $function >"$work/out"
+    [ "$(state $function)" = cancelled ] || fail "$function is stopped"
+done
+granary submit heeds --key heed2 --count 5 >/dev/null
+wait_until running heed2
+granary stop heed2 | grep -qE '^heed2: 3 subtasks dropped, 2 stopped, 0 killed' || fail "a receipt: $(granary info graphs heed2)"
+granary submit spin --key spin2 >/dev/null
+wait_until running spin2
+granary stop --kill-after 0.1 spin2 | grep -qE ' 0 stopped, 1 killed' || fail "it is killed"
+granary stop spin2 | grep -q '1 killed' || fail "the receipt of one that has ended is the same"
+expect 4 "not found" granary stop nobody
+[ "$(objects)" = 1 ] || fail "stopped graphs leave objects: $(granary ls)"
+[ -z "$(granary leases --json | grep '"object"' || true)" ] || fail "stopped graphs leave leases"
+
+# A stopped graph takes with it what its functions submitted.
+granary submit leaves --key leaves >/dev/null
+wait_until running child
+granary stop leaves >/dev/null
+[ "$(state child)" = cancelled ] || fail "children are stopped: $(granary info graphs)"
+
+# Errors are data; the rest runs on; results come as they are made.
+cat >"$work/third.json" <<'J'
+{"nodes": [{"name": "t", "op": "call", "function": "third", "count": 6},
+           {"name": "hold", "op": "call", "function": "heeds", "timeout_ms": 1500}], "targets": ["t", "hold"]}
+J
+granary run --keep-going "$work/third.json" >"$work/run.out" 2>"$work/run.err" &
+run=$!
+key() { granary info graphs --json | python3 -c "import json, sys; print([g['key'] for g in json.load(sys.stdin) if g['subtasks'] == 7][0])"; }
+wait_until key
+graph=$(key)
+granary results --follow "$graph" t >"$work/ids"
+[ "$(wc -l <"$work/ids")" = 6 ] || fail "six chunks follow: $(cat "$work/ids")"
+[ "$(state "$graph")" = running ] || fail "it still runs"
+third=$(sed -n 3p "$work/ids")
+expect 2 "no number in row 7" granary get "$third"
+[ "$(granary get "$(sed -n 4p "$work/ids")")" = good ] || fail "what did not fail is there"
+granary ls | grep -q "$third.*ETYPE: node 't'.*no number in row 7" || fail "ls shows an error: $(granary ls)"
+granary stat "$third" | grep -q "error *ETYPE: .*no number" || fail "stat shows an error"
+granary stat --json "$third" | grep -q '"error": "ETYPE"' || fail "stat --json shows an error"
+# Who reads it in another graph fails with the chain of causes.
+expect 1 "node 'call' \(call\): an input has failed: .*node 't'.*no number in row 7" granary submit echo --input "$third" --wait
+status=0
+wait $run || status=$?
+[ $status != 0 ] || fail "it has failed in the end"
+grep -q "2 of 7 subtasks failed: node 't'" "$work/run.err" || fail "how many failed: $(cat "$work/run.err")"
+
+# Going on as graphs, one in the other.
+[ "$(granary submit relay --arg n=5 -o -)" = arrived ] || fail "a relay"
+expect 1 "500 graphs go on as graphs" granary submit relay --arg n=1000 --wait
+
+# An executor that is stopped by a signal is one that hangs.
+granary submit heeds --key hang --timeout 0.3 >/dev/null
+wait_until running hang
+pid=$(granary executors --json | python3 -c "import json, sys; print([e['pid'] for e in json.load(sys.stdin) if e['graph'] == 'hang'][0])")
+kill -STOP "$pid"
+has_failed() { [ "$(state hang)" = failed ]; }
+wait_until has_failed
+granary info graphs hang --fields message | grep -q "its limit is 0.3 s" || fail "a stopped executor: $(granary info graphs hang)"
+granary down
+[ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
