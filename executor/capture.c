@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/stacks.h"
 
 /* How often a growing file is looked at. */
 #define LOOK_NS 50000000
@@ -94,6 +95,7 @@ watch_start(void)
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attr, 64 << 10);
     (void)sigfillset(&all);
+    (void)sigdelset(&all, GR_STACKS_SIGNAL);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the thread that works */
     watch.runs = pthread_create(&thread, &attr, watch_run, NULL) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -12,7 +13,7 @@ host_create(struct host *host, const char *instance, int node, int slot, bool em
     granary_err err;
     cpu_set_t cpus;
 
-    *host = (struct host){.guard = {.directory = -1}, .embedded = embedded, .node = node, .cpus = 1};
+    *host = (struct host){.guard = {.directory = -1}, .pid = getpid(), .embedded = embedded, .node = node, .cpus = 1};
     libraries_init(&host->libraries);
     CPU_ZERO(&cpus);
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) {

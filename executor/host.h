@@ -2,6 +2,8 @@
 #ifndef EXECUTOR_HOST_H
 #define EXECUTOR_HOST_H
 
+#include <sys/types.h>
+
 #include "base/instance.h"
 #include "executor/capture.h"
 #include "executor/guard.h"
@@ -16,6 +18,7 @@ struct host {
     struct guard guard;
     struct libraries libraries;
     struct reusables reusables;
+    pid_t pid;
     bool embedded; /* in another program, of which nothing is changed: no capture, no guard */
     int node;
     int cpus;

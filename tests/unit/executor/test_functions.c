@@ -480,6 +480,7 @@ what_a_function_disturbs_is_put_back(void **state)
     (void)state;
     function_expect(&test, call_good("disturbs"), "");
     function_expect(&test, call_good("leaves_threads"), "");
+    function_expect(&test, call_good("forks"), "");
     (void)snprintf(want, sizeof want, "%s default ignored open umask 1", test.pool.store.directory);
     function_expect(&test, call_good("looks"), want);
 }

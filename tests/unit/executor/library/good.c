@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <granary/call.h>
@@ -371,6 +372,22 @@ GRANARY_FUNCTION(leaves_threads)
         if (pthread_create(&id, NULL, thread, malloc(1 << 20)) != 0) {
             return GRANARY_EFAILED;
         }
+    }
+    return granary_call_output(call, 0, 0, &out);
+}
+
+/* A child that comes back, too. */
+GRANARY_FUNCTION(forks)
+{
+    void *out;
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+        return GRANARY_OK;
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+        return granary_call_fail(call, GRANARY_EFAILED, "the child ended with %d", status);
     }
     return granary_call_output(call, 0, 0, &out);
 }
