@@ -154,6 +154,9 @@ tell_shape(struct table *table, const Granary__Result *result)
         complete = complete && chunk->there;
         bytes += chunk->bytes;
         rows += chunk->there ? chunk->rows : 0;
+        if (result->is_objects) {
+            continue;
+        }
         if (!result->is_tensor && chunk->there) {
             gr_buf_addf(&splits, "%s%" PRId64, i > 0 ? "," : "", chunk->rows);
         } else if (!result->is_tensor) {
@@ -166,7 +169,9 @@ tell_shape(struct table *table, const Granary__Result *result)
     for (size_t d = 0; result->is_tensor && d < result->n_splits; d++) {
         gr_buf_addf(&splits, "%s%" PRId64, d > 0 ? "," : "", result->splits[d]);
     }
-    if (!result->is_tensor && complete) {
+    if (result->is_objects) {
+        gr_buf_addf(&shape, "%zu", result->n_chunks);
+    } else if (!result->is_tensor && complete) {
         gr_buf_addf(&shape, "%" PRId64, rows);
     } else if (!result->is_tensor) {
         gr_buf_addf(&shape, "?");
@@ -191,7 +196,11 @@ tileable_row(struct table *table, const struct task_graph *graph, size_t target,
     }
     result = result_of(graph, target);
     table_textf(table, FIELD_tileables_key, "%s/%s", graph->key, graph->targets[target].name);
-    table_text(table, FIELD_tileables_kind, result == NULL ? "" : result->is_tensor ? "tensor" : "frame");
+    table_text(table, FIELD_tileables_kind,
+               result == NULL       ? ""
+               : result->is_objects ? "objects"
+               : result->is_tensor  ? "tensor"
+                                    : "frame");
     if (graph->plan != NULL) {
         gr_plan_target_dtypes(graph->plan, target, &dtypes);
         table_text(table, FIELD_tileables_dtypes, dtypes.size > 0 && gr_buf_ok(&dtypes) ? dtypes.bytes : "");

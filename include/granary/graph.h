@@ -188,6 +188,7 @@ typedef struct granary_result {
     int dims;          /* tensors: number of dimensions, at most 8 */
     int64_t shape[8];  /* tensors: of the whole */
     int64_t splits[8]; /* tensors: chunks along each dimension, row-major order */
+    bool is_objects;   /* any bytes: of user code; of a chunk graph, whatever its operators give */
     /* While the graph runs: not all chunks are there, and none may be known yet. */
     bool complete;     /* the graph has ended */
     bool *chunk_there; /* whether each is sealed; one that is not may be waited for by its id */

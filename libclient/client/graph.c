@@ -362,7 +362,8 @@ granary_graph_explain(granary_client *client, const char *key, char **ret_text)
 static granary_err
 result_from_message(const Granary__Result *message, granary_result *ret_result)
 {
-    granary_result result = {.chunk_count = message->n_chunks, .is_tensor = message->is_tensor};
+    granary_result result = {
+        .chunk_count = message->n_chunks, .is_tensor = message->is_tensor, .is_objects = message->is_objects};
 
     if (message->n_shape > DIMS_MAX || message->n_splits != message->n_shape) {
         return gr_fail(GRANARY_EPROTO, "the scheduler describes a result of %zu dimensions", message->n_shape);

@@ -101,6 +101,7 @@ gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result
     }
     granary__result__init(result);
     tiled = &plan->tiled[plan->targets[target]];
+    result->is_objects = plan->graph == NULL || plan->graph->nodes[plan->targets[target]].yields == GR_YIELDS_OBJECTS;
     err = set_chunks(plan, tiled, result);
     if (err == GRANARY_OK && tiled->grid != NULL) {
         err = set_grid(tiled->grid, result);

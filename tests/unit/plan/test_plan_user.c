@@ -159,6 +159,7 @@ an_array_of_calls_is_a_subtask_each(void **state)
     assert_int_equal(op->inputs[1]->object.data[0], 0x22);
     assert_int_equal(op->n_outputs, 2);
     result = world_result(world, "c");
+    assert_true(result->is_objects);
     assert_int_equal(result->n_chunks, 10);
     for (size_t i = 0; i < result->n_chunks; i++) { /* call i at its place */
         assert_int_equal(world_find(world, result->chunks[i]->id.data)->maker, i / 2);
@@ -263,6 +264,7 @@ what_a_function_makes_is_declared(void **state)
     assert_string_equal(text_of(op, "dtype"), "int64");
     result = world_result(world, "m");
     assert_true(result->is_tensor);
+    assert_false(result->is_objects);
     assert_int_equal(result->n_chunks, 3);
     granary__result__free_unpacked(result, NULL);
 }
