@@ -141,6 +141,7 @@ event_log_succeeded(struct event_log *log, struct execution_graph *execution, ui
         return;
     }
     subtask->fed = true;
+    log->fed = true;
     size = granary__done__get_packed_size(done);
     put_head(&entry, ENTRY_FED, zigzag(number));
     put(&entry, subtask->attempt);
@@ -203,7 +204,7 @@ put_snapshot(struct event_log *log, struct execution_graph *execution, struct gr
 
 bool
 event_log_take(struct event_log *log, struct execution_graph *execution, struct gr_buf *ret_record,
-               uint64_t *ret_number, bool *ret_snapshot)
+               uint64_t *ret_number, bool *ret_snapshot, bool *ret_fed)
 {
     if (!log->urgent) {
         return false;
@@ -220,6 +221,8 @@ event_log_take(struct event_log *log, struct execution_graph *execution, struct 
         *ret_record = log->pending;
     }
     log->pending = (struct gr_buf){0};
+    *ret_fed = log->fed;
+    log->fed = false;
     log->urgent = false;
     log->last_number = 0;
     log->node = 0;

@@ -19,7 +19,8 @@ struct event_log {
     uint64_t snapshot_bytes; /* in the snapshot */
     uint64_t last_number;    /* of the entries of this record: the next is told from it */
     int32_t node;            /* where outputs of the entries of this record are */
-    bool urgent;             /* there is more in pending than what a plan made anew tells by itself */
+    bool fed;    /* the planner was given a report that is in pending: what it plans from it builds on that */
+    bool urgent; /* there is more in pending than what a plan made anew tells by itself */
 };
 
 void event_log_free(struct event_log *log);
@@ -40,9 +41,10 @@ void event_log_lost(struct event_log *log, const struct execution_graph *executi
  *
  * ret_number    the record's number: its place behind the others
  * ret_snapshot  it stands for all records before
+ * ret_fed       subtasks planned now make no sense to a scheduler that does not know of this
  */
 bool event_log_take(struct event_log *log, struct execution_graph *execution, struct gr_buf *ret_record,
-                    uint64_t *ret_number, bool *ret_snapshot);
+                    uint64_t *ret_number, bool *ret_snapshot, bool *ret_fed);
 
 /* ---- applying it ---- */
 

@@ -196,6 +196,7 @@ keeper_keep(struct keeper *keeper, struct action *actions, size_t count, uint64_
         case ACTION_KEEP:
         case ACTION_FORGET:
         case ACTION_FORGET_ALL:
+            awaited = awaited || actions[i].before_sends;
             err = change_add(keeper, &actions[i]);
             break;
         default:

@@ -143,6 +143,17 @@ hold_replies(struct server *server, struct action *actions, size_t count, granar
     }
 }
 
+static bool
+keep_first(const struct action *actions, size_t count)
+{
+    bool first = false;
+
+    for (size_t i = 0; i < count; i++) {
+        first = first || actions[i].before_sends;
+    }
+    return first;
+}
+
 static void
 perform(struct server *server)
 {
@@ -154,9 +165,14 @@ perform(struct server *server)
     granary_err err;
     size_t count;
 
-    (void)manager_actions(server->manager, &count);
-    actions = send_all(server, count);
-    err = keeper_keep(&server->keeper, actions, count, &number);
+    actions = manager_actions(server->manager, &count);
+    if (keep_first(actions, count)) {
+        err = keeper_keep(&server->keeper, actions, count, &number);
+        actions = send_all(server, count);
+    } else {
+        actions = send_all(server, count);
+        err = keeper_keep(&server->keeper, actions, count, &number);
+    }
     if (err != GRANARY_OK) {
         (void)snprintf(why, sizeof why, "%s", granary_error_message());
         rejected = calloc(count + 1, sizeof *rejected);

@@ -228,9 +228,10 @@ events_keep(struct manager *manager)
         struct action *action;
         uint64_t number;
         bool is_snapshot;
+        bool fed;
 
         events_untouch(manager, graph);
-        if (!event_log_take(&graph->log, graph->execution, &record, &number, &is_snapshot)) {
+        if (!event_log_take(&graph->log, graph->execution, &record, &number, &is_snapshot, &fed)) {
             continue;
         }
         action = is_snapshot ? action_add(manager, ACTION_FORGET_ALL) : NULL;
@@ -251,5 +252,6 @@ events_keep(struct manager *manager)
             gr_buf_add(&action->entry_key, &byte, 1);
         }
         action->bytes = record;
+        action->before_sends = fed;
     }
 }

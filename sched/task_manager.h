@@ -151,6 +151,7 @@ struct action {
     struct gr_buf entry_key;
     struct gr_buf bytes;
     bool when_durable; /* REPLY: to be sent only when what is kept before it is durable */
+    bool before_sends; /* KEEP: to be committed before anything of this turn is sent to executors */
     char accepted[64]; /* REPLY, ACCEPT: key of the graph this accepts, or "" */
 };
 
