@@ -20,8 +20,6 @@
 
 /* How long executors may take to leave before they are killed. */
 #define LEAVE_MS 2000
-/* How often it looks whether the scheduler is still the one it knows. */
-#define LOOK_MS 1000
 
 struct pool {
     const struct pool_options *options;
@@ -29,7 +27,7 @@ struct pool {
     struct slot_command command;
     struct slot *slots;
     int slot_count, slot_room;
-    int *fds; /* to wait for: one a slot, and the signals */
+    int *fds; /* to wait for: one a slot, the signals, the scheduler */
     bool *ready;
     struct pool_link *link;
     struct topology topology;
@@ -50,9 +48,9 @@ room_for(struct pool *pool, int count)
     bool *ready;
 
     pool->slots = slots != NULL ? slots : pool->slots;
-    fds = realloc(pool->fds, (size_t)(count + 1) * sizeof *fds);
+    fds = realloc(pool->fds, (size_t)(count + 2) * sizeof *fds);
     pool->fds = fds != NULL ? fds : pool->fds;
-    ready = realloc(pool->ready, (size_t)(count + 1) * sizeof *ready);
+    ready = realloc(pool->ready, (size_t)(count + 2) * sizeof *ready);
     pool->ready = ready != NULL ? ready : pool->ready;
     if (slots == NULL || fds == NULL || ready == NULL) {
         return gr_fail(GRANARY_ENOMEM, "%d executors: out of memory", count);
@@ -214,13 +212,14 @@ static void
 wait_for_events(struct pool *pool, int64_t deadline_ns)
 {
     struct gr_zmq_socket *const socket = pool_link_socket(pool->link);
-    int64_t look_ns = gr_deadline_ns(LOOK_MS);
+    int64_t look_ns = gr_deadline_ns(pool_link_patience_ms(pool->link));
 
     for (int i = 0; i < pool->slot_count; i++) {
         pool->fds[i] = pool->slots[i].ready_fd;
     }
     pool->fds[pool->slot_count] = pool->signal_fd;
-    (void)gr_zmq_wait(&socket, socket != NULL, pool->fds, pool->ready, (size_t)pool->slot_count + 1,
+    pool->fds[pool->slot_count + 1] = pool_link_fd(pool->link);
+    (void)gr_zmq_wait(&socket, socket != NULL, pool->fds, pool->ready, (size_t)pool->slot_count + 2,
                       gr_left_ms(look_ns < deadline_ns ? look_ns : deadline_ns));
     take_signals(pool);
 }

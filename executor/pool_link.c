@@ -1,10 +1,13 @@
 #include "executor/pool_link.h"
 
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
@@ -13,12 +16,17 @@
 #include "topology/topology.h"
 
 #define DEATHS_MAX 64 /* the last ones are told again to another scheduler */
+/* How often it looks for another scheduler: while there is one, and while there is none. */
+#define LOOK_MS 1000
+#define SEEK_MS 20
 
 struct pool_link {
     struct gr_instance instance;
     struct gr_zmq_context *zmq;
     struct gr_zmq_socket *socket;
     struct endpoint endpoint;
+    int scheduler;       /* pidfd; -1: none */
+    bool seeking;        /* that one ended, and no other has bound the endpoint yet */
     uint64_t start_time; /* ours */
     uint64_t epoch;      /* the highest seen */
     Granary__Death deaths[DEATHS_MAX];
@@ -62,6 +70,17 @@ say(struct pool_link *link, Granary__Death **deaths, size_t death_count)
     free(bytes);
 }
 
+/* The process that is the scheduler now, if any. */
+static void
+find_scheduler(struct pool_link *link)
+{
+    char path[160];
+
+    gr_fd_close(&link->scheduler);
+    (void)snprintf(path, sizeof path, "%s/sched.lock", link->instance.runtime);
+    link->scheduler = gr_daemon_holder_open(path);
+}
+
 /* To whoever is the scheduler: everything. */
 static granary_err
 connect_anew(struct pool_link *link)
@@ -71,6 +90,8 @@ connect_anew(struct pool_link *link)
     granary_err err = GRANARY_OK;
 
     gr_zmq_close(link->socket);
+    find_scheduler(link);
+    link->seeking = false;
     (void)endpoint_look(link->instance.pool_socket, &link->endpoint);
     link->socket = gr_zmq_dealer(link->zmq, link->instance.pool_socket, &err);
     for (size_t i = 0; i < count; i++) {
@@ -89,6 +110,7 @@ pool_link_open(const char *instance, struct pool_link **ret_link)
     if (link == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for a connection to the scheduler");
     }
+    link->scheduler = -1;
     link->start_time = gr_process_start_time(getpid());
     err = gr_instance_resolve(instance, &link->instance);
     if (err == GRANARY_OK && (link->zmq = gr_zmq_context_create(1)) == NULL) {
@@ -111,6 +133,7 @@ pool_link_close(struct pool_link *link)
     if (link != NULL) {
         gr_zmq_close(link->socket);
         gr_zmq_context_destroy(link->zmq);
+        gr_fd_close(&link->scheduler);
         free(link);
     }
 }
@@ -147,9 +170,30 @@ pool_link_death(struct pool_link *link, pid_t pid, uint64_t start_time, int stat
     say(link, &death, 1);
 }
 
+int
+pool_link_fd(const struct pool_link *link)
+{
+    return link->scheduler;
+}
+
+int
+pool_link_patience_ms(const struct pool_link *link)
+{
+    return link->seeking || link->scheduler < 0 ? SEEK_MS : LOOK_MS;
+}
+
 void
 pool_link_look(struct pool_link *link)
 {
+    struct pollfd scheduler = {.fd = link->scheduler, .events = POLLIN};
+
+    if (link->scheduler >= 0 && poll(&scheduler, 1, 0) > 0) {
+        gr_fd_close(&link->scheduler);
+        link->seeking = true;
+    }
+    if (link->scheduler < 0) {
+        find_scheduler(link);
+    }
     if (link->socket == NULL || endpoint_changed(link->instance.pool_socket, &link->endpoint)) {
         gr_log_info("SCHEDULER-CHANGED", "telling it of %u slots", link->slots);
         if (connect_anew(link) != GRANARY_OK) {

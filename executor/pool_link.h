@@ -29,8 +29,11 @@ void pool_link_slots(struct pool_link *link, uint32_t slots, const uint32_t *of_
 /* A process has ended; status as of waitpid(). Sent at once. */
 void pool_link_death(struct pool_link *link, pid_t pid, uint64_t start_time, int status);
 
-/* Look whether another scheduler has come: it is told everything again. To be called now and then. */
+/* Look whether another scheduler has come: it is told everything again. To be called now and then: */
 void pool_link_look(struct pool_link *link);
+/* ... when this descriptor is readable (the scheduler ended; -1: none is known), or after so long. */
+int pool_link_fd(const struct pool_link *link);
+int pool_link_patience_ms(const struct pool_link *link);
 
 /* The next order, to be freed with granary__to_executor__free_unpacked(); NULL: none. */
 Granary__ToExecutor *pool_link_next(struct pool_link *link);
