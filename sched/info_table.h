@@ -34,8 +34,8 @@ enum info_field {
     INFO_FIELDS
 };
 
-#define TABLE_FIELDS_MAX 32 /* of a subject */
-#define TABLE_ROWS_MAX   65536
+#define TABLE_FIELDS_MAX 32   /* of a subject */
+#define TABLE_ROWS_MAX   8192 /* of a page: the scheduler does nothing else meanwhile */
 
 struct table;
 

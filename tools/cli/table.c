@@ -1,6 +1,7 @@
 #include "table.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "json.h"
 #include "look.h"
 
+#define WATCH_MS    200 /* between two prints: nobody reads faster, and the scheduler has other work */
 #define COLUMNS_MAX 32
 #define CELL        1024
 #define CELL_SHOWN  60 /* of the columns but the last */
@@ -281,6 +283,7 @@ table_print(struct table_view *view, granary_client *client, size_t *ret_rows)
         if (!view->watch || fflush(stdout) != 0 || ferror(stdout) != 0) {
             break;
         }
+        (void)poll(NULL, 0, WATCH_MS);
     }
     free(fields);
     free(copy);

@@ -61,8 +61,12 @@ struct rig *
 rig_create(uint32_t executors, uint64_t memory_bytes)
 {
     struct rig *rig = calloc(1, sizeof *rig);
-    const struct manager_options options = {
-        .memory_bytes = memory_bytes, .unix_offset_ns = DRIVE_UNIX_NS, .host = {.context = rig, .process = process_of}};
+    const struct resource_amount gpu = {.name = "gpu", .amount = 1};
+    const struct manager_options options = {.memory_bytes = memory_bytes,
+                                            .resources = &gpu,
+                                            .resource_count = 1,
+                                            .unix_offset_ns = DRIVE_UNIX_NS,
+                                            .host = {.context = rig, .process = process_of}};
 
     rig->manager = manager_create(&options);
     for (uint32_t i = 1; i <= executors; i++) {

@@ -29,7 +29,8 @@ struct rig {
     uint32_t asked_to_stop;        /* the executor whose cancel word was set last */
 };
 
-/* Executors are numbered from 1, have pids from 1001 and are on nodes 1, 0, 1, ...; memory_bytes: of the store. */
+/* Executors are numbered from 1, have pids from 1001 and are on nodes 1, 0, 1, ...; memory_bytes: of the store. There
+ * is one "gpu". */
 struct rig *rig_create(uint32_t executors, uint64_t memory_bytes);
 void rig_destroy(struct rig *rig);
 

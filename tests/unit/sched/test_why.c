@@ -117,6 +117,22 @@ ready_names_the_lack_of_memory_and_who_has_it(void **state)
 }
 
 static void
+ready_names_the_resource_it_needs_and_who_has_it(void **state)
+{
+    struct rig *rig = rig_create(2, 1000);
+
+    (void)state;
+    rig_submit(rig, "k", LINES("!a make need_gpu=1"));
+    rig_submit(rig, "m", LINES("!a make need_gpu=1"));
+    assert_int_equal(rig->count, 1);
+    rig->now_ns += 4000000000;
+    says(rig, "m/0", "it needs 1 gpu, and there is not so much left:\n  1 gpu by k/0 (node 'a': make) at executor");
+    says(rig, "m/0", "for 4 s");
+    is_silent_about(rig, "m/0", "have work");
+    rig_destroy(rig);
+}
+
+static void
 running_names_the_executor_and_what_its_page_tells(void **state)
 {
     struct rig *rig = rig_create(1, 1000);
@@ -287,6 +303,7 @@ main(void)
         cmocka_unit_test(ready_names_the_lack_of_executors),
         cmocka_unit_test(ready_names_who_has_the_executors_and_whose_turn_it_is),
         cmocka_unit_test(ready_names_the_lack_of_memory_and_who_has_it),
+        cmocka_unit_test(ready_names_the_resource_it_needs_and_who_has_it),
         cmocka_unit_test(running_names_the_executor_and_what_its_page_tells),
         cmocka_unit_test(parked_names_the_room_that_is_missing),
         cmocka_unit_test(the_ended_say_how_they_ended),
