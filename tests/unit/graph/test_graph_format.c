@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "graph/chunk_ops.h"
 #include "graph/expr.h"
 #include "graph/ops.h"
 #include "support.h"
@@ -104,6 +105,44 @@ every_parameter_has_a_row(void **state)
     free(document);
 }
 
+/* A row of the table of chunk operators: | `concat` | frames | ... with each parameter in backquotes. */
+static void
+every_chunk_operator_has_a_row(void **state)
+{
+    char *document = read_document();
+    size_t count;
+    const struct gr_param_info *params = gr_chunk_param_info(&count);
+
+    (void)state;
+    for (int op = 0; op < GR_CHUNK_object; op++) {
+        const char *name = gr_chunk_op_name((enum gr_chunk_op)op);
+        char text[128];
+        char *row;
+
+        if (gr_chunk_op_find(name) < 0) {
+            continue;
+        }
+        (void)snprintf(text, sizeof text, "\n| `%s` |", name);
+        /* The last one: names may be parameters, too, in tables before. */
+        row = NULL;
+        for (char *at = strstr(document, text); at != NULL; at = strstr(at + 1, text)) {
+            row = at + 1;
+        }
+        if (row == NULL) {
+            fail_msg("docs/graph-format.md has no row for chunk operator %s", name);
+        }
+        row = strndup(row, strcspn(row, "\n"));
+        for (size_t i = 0; i < count; i++) {
+            (void)snprintf(text, sizeof text, "`%s`%s", params[i].name, params[i].required ? "" : " (optional)");
+            if (params[i].op == op && strstr(row, text) == NULL) {
+                fail_msg("docs/graph-format.md, chunk operator %s, does not tell %s", name, text);
+            }
+        }
+        free(row);
+    }
+    free(document);
+}
+
 /* Every function and word of an expression, in backquotes. */
 static void
 every_expression_operator_is_told(void **state)
@@ -128,6 +167,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operator_has_a_section),
         cmocka_unit_test(every_parameter_has_a_row),
+        cmocka_unit_test(every_chunk_operator_has_a_row),
         cmocka_unit_test(every_expression_operator_is_told),
     };
 
