@@ -169,6 +169,48 @@ functions_are_mapped_over_chunks(void **state)
     granary_result_free(&result);
 }
 
+/* What a function goes on as gives its output; and what it did not wait for it cannot deadlock on. */
+static void
+a_function_goes_on_as_a_graph(void **state)
+{
+    char key[GRANARY_KEY_MAX];
+    granary_result result;
+    granary_tensor tensor;
+    granary_view view;
+
+    (void)state;
+    assert_int_equal(granary_export(client, library("good"), NULL, NULL), GRANARY_OK);
+    if (submit_and_wait("{\"nodes\": {\"c\": {\"op\": \"call\", \"function\": \"goes_on\"}}}", key) != GRANARY_OK) {
+        fail_msg("%s", granary_error_message());
+    }
+    assert_int_equal(granary_graph_result(client, key, "c", &result), GRANARY_OK);
+    assert_int_equal(result.chunk_count, 1);
+    assert_int_equal(granary_object_get(client, result.chunks[0], 0, &view), GRANARY_OK);
+    assert_int_equal(granary_tensor_open(&view, &tensor), GRANARY_OK);
+    assert_int_equal(tensor.shape[0], 5);
+    assert_int_equal(((const int64_t *)tensor.values)[4], 4);
+    granary_object_release(client, &view);
+    granary_result_free(&result);
+}
+
+/* A crash names the function, and what it printed last is told. */
+static void
+crashes_are_told_with_what_was_printed(void **state)
+{
+    char key[GRANARY_KEY_MAX];
+
+    (void)state;
+    assert_int_equal(granary_export(client, library("good"), NULL, NULL), GRANARY_OK);
+    assert_int_equal(submit_and_wait("{\"nodes\": {\"t\": {\"op\": \"arange\", \"stop\": 10}, \"c\": {\"op\": \"call\","
+                                     " \"function\": \"overwrites\", \"input\": \"t\"}}, \"targets\": [\"c\"]}",
+                                     key),
+                     GRANARY_ELOST);
+    assert_non_null(strstr(granary_error_message(), "overwrites"));
+    if (strstr(granary_error_message(), "wrote over its input 0") == NULL) {
+        fail_msg("%s", granary_error_message());
+    }
+}
+
 static void
 failures_are_told_with_what_was_printed(void **state)
 {
@@ -258,6 +300,8 @@ main(void)
         cmocka_unit_test(libraries_that_would_not_work_are_refused),
         cmocka_unit_test(functions_are_called_by_graphs),
         cmocka_unit_test(functions_are_mapped_over_chunks),
+        cmocka_unit_test(a_function_goes_on_as_a_graph),
+        cmocka_unit_test(crashes_are_told_with_what_was_printed),
         cmocka_unit_test(failures_are_told_with_what_was_printed),
         cmocka_unit_test(objects_go_into_graphs_of_both_levels),
         cmocka_unit_test(a_missing_object_is_named),
