@@ -9,60 +9,13 @@
 #include "base/id.h"
 #include "data/arrow.h"
 #include "executor/answer.h"
-#include "executor/call.h"
+#include "executor/subtask_private.h"
 #include "granary/hold.h"
-
-/* An object the subtask reads. */
-struct input {
-    granary_id id;
-    struct gr_value value; /* once an operator asked for it */
-};
-
-struct run {
-    struct host *host;
-    granary_client *client;
-    const Granary__Subtask *subtask;
-    Granary__Done *done;
-    struct input *inputs; /* distinct */
-    granary_view *views;  /* of inputs, leased when leased is true */
-    size_t input_count;
-    bool leased;
-    struct gr_value **values; /* values[op][output] */
-    granary_view *kept;       /* results of user code that later operators read, leased */
-    size_t kept_count;
-    struct gr_buf tail; /* what user code printed before it failed */
-    int64_t store_ns;
-    bool store_lost;
-};
-
-static bool
-is_object(const Granary__Operand *operand)
-{
-    return operand->object.len != 0;
-}
-
-static granary_id
-id_of(const ProtobufCBinaryData *bytes)
-{
-    granary_id id;
-
-    memcpy(id.bytes, bytes->data, sizeof id.bytes);
-    return id;
-}
-
-/* Note the store's silence: it is no fault of the subtask. */
-static granary_err
-store_failed(struct run *run, granary_err err)
-{
-    run->store_lost = run->store_lost || err == GRANARY_EUNREACHABLE;
-    return err;
-}
 
 /* ---- inputs ---- */
 
-/* Position of an object among the inputs; input_count when it is not there. */
-static size_t
-find_input(const struct run *run, granary_id id)
+size_t
+run_find_input(const struct run *run, granary_id id)
 {
     size_t i = 0;
 
@@ -98,7 +51,7 @@ collect_inputs(struct run *run)
             if (!good) {
                 return gr_fail(GRANARY_EPROTO, "operator %zu, input %zu: no such operand", o, i);
             }
-            if (is_object(operand) && find_input(run, id_of(&operand->object)) == run->input_count) {
+            if (is_object(operand) && run_find_input(run, id_of(&operand->object)) == run->input_count) {
                 run->inputs[run->input_count++].id = id_of(&operand->object);
             }
         }
@@ -243,9 +196,8 @@ seal_value(struct run *run, const struct gr_value *value, granary_id id, uint64_
     return err == GRANARY_EEXIST ? GRANARY_OK : store_failed(run, err);
 }
 
-/* sealed: those that are objects already; NULL: none */
-static granary_err
-keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values, const bool *sealed)
+granary_err
+run_keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values, const bool *sealed)
 {
     int64_t start = gr_now_ns();
     granary_err err = GRANARY_OK;
@@ -305,103 +257,6 @@ is_user_code(const Granary__ChunkOp *op)
     return strcmp(op->op, "call") == 0 || strcmp(op->op, "exec") == 0;
 }
 
-/* Whether an operator behind this one reads its output. */
-static bool
-is_read_later(const struct run *run, size_t position, size_t output)
-{
-    for (size_t o = position + 1; o < run->subtask->n_ops; o++) {
-        const Granary__ChunkOp *op = run->subtask->ops[o];
-
-        for (size_t i = 0; i < op->n_inputs; i++) {
-            if (!is_object(op->inputs[i]) && op->inputs[i]->op == position && op->inputs[i]->output == output) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* What was sealed where it was made is read as any other object. */
-static granary_err
-read_back(struct run *run, const Granary__ChunkOp *op, size_t output, struct gr_value *ret_value)
-{
-    granary_view *kept = realloc(run->kept, (run->kept_count + 1) * sizeof *kept);
-    granary_view *view;
-    granary_err err;
-
-    if (kept == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "no memory for a result");
-    }
-    run->kept = kept;
-    view = &kept[run->kept_count];
-    err = granary_object_get(run->client, id_of(&op->outputs[output]), 0, view);
-    if (err == GRANARY_OK) {
-        run->kept_count++;
-        value_of_bytes(view->data, view->data_size, view->meta, view->meta_size, ret_value);
-    }
-    return store_failed(run, err);
-}
-
-/* Operands are bytes for user code, whatever they contain. */
-static void
-find_operands(const struct run *run, const Granary__ChunkOp *op, struct operand *operands)
-{
-    for (size_t i = 0; i < op->n_inputs; i++) {
-        const Granary__Operand *operand = op->inputs[i];
-
-        if (is_object(operand)) {
-            operands[i].view = &run->views[find_input(run, id_of(&operand->object))];
-        } else {
-            operands[i].value = &run->values[operand->op][operand->output];
-        }
-    }
-}
-
-static granary_err
-run_user_code(struct run *run, size_t position)
-{
-    const Granary__ChunkOp *op = run->subtask->ops[position];
-    struct operand *operands = calloc(op->n_inputs + 1, sizeof *operands);
-    struct gr_value *outputs = calloc(op->n_outputs + 1, sizeof *outputs);
-    bool *sealed = calloc(op->n_outputs + 1, sizeof *sealed);
-    struct user_op user = {.host = run->host,
-                           .client = run->client,
-                           .subtask = run->subtask,
-                           .op = op,
-                           .inputs = operands,
-                           .outputs = outputs,
-                           .sealed = sealed,
-                           .done = run->done,
-                           .tail = &run->tail};
-    granary_err err = GRANARY_OK;
-
-    run->values[position] = outputs;
-    if (operands == NULL || outputs == NULL || sealed == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", op->n_inputs);
-        goto end;
-    }
-    find_operands(run, op, operands);
-    page_phase(&run->host->page, GR_PHASE_RUN);
-    err = strcmp(op->op, "exec") == 0 ? exec_run(&user) : call_run(&user);
-    run->store_ns += user.store_ns;
-    if (err == GRANARY_OK) {
-        err = keep_outputs(run, op, outputs, sealed);
-    }
-    for (size_t i = 0; err == GRANARY_OK && i < op->n_outputs; i++) {
-        if (sealed[i] && is_read_later(run, position, i)) {
-            err = read_back(run, op, i, &outputs[i]);
-        }
-    }
-    if (!run->done->user_failed) {
-        err = store_failed(run, err);
-    }
-
-end:
-    free(operands);
-    free(sealed);
-    return err;
-}
-
 /* It went on as a graph that has ended: its outputs stand for what that made. */
 static granary_err
 run_alias(struct run *run, size_t position)
@@ -416,7 +271,7 @@ run_alias(struct run *run, size_t position)
         err = gr_fail(GRANARY_ENOMEM, "%zu outputs: out of memory", op->n_outputs);
     }
     for (size_t i = 0; err == GRANARY_OK && i < op->n_outputs; i++) {
-        size_t input = is_object(op->inputs[i]) ? find_input(run, id_of(&op->inputs[i]->object)) : run->input_count;
+        size_t input = is_object(op->inputs[i]) ? run_find_input(run, id_of(&op->inputs[i]->object)) : run->input_count;
 
         if (input == run->input_count) {
             err = gr_fail(GRANARY_EPROTO, "output %zu stands for no object", i);
@@ -467,7 +322,7 @@ run_op(struct run *run, size_t position)
         const Granary__Operand *operand = op->inputs[i];
 
         if (is_object(operand)) {
-            size_t input = find_input(run, id_of(&operand->object));
+            size_t input = run_find_input(run, id_of(&operand->object));
 
             err = open_input(run, input);
             inputs[i] = run->inputs[input].value;
@@ -483,7 +338,7 @@ run_op(struct run *run, size_t position)
         if (position + 1 == run->subtask->n_ops && are_owned(outputs, op->n_outputs)) {
             release_inputs(run);
         }
-        err = keep_outputs(run, op, outputs, NULL);
+        err = run_keep_outputs(run, op, outputs, NULL);
     }
     free(inputs);
     return err;
