@@ -355,6 +355,12 @@ execution_graph_subtask(struct execution_graph *graph, uint32_t number)
     return number < graph->subtasks.count ? &graph->subtasks.items[number] : NULL;
 }
 
+bool
+execution_graph_has_user_code(const struct execution_graph *graph)
+{
+    return graph->user_codes.count > 0;
+}
+
 struct user_code *
 execution_graph_user_code(struct execution_graph *graph, uint32_t number)
 {

@@ -109,6 +109,7 @@ struct subtask *execution_graph_subtask(struct execution_graph *graph, uint32_t 
 
 /* What it runs of user code; NULL: operators only. Valid until subtasks are added. */
 struct user_code *execution_graph_user_code(struct execution_graph *graph, uint32_t number);
+bool execution_graph_has_user_code(const struct execution_graph *graph); /* any of its subtasks */
 
 struct execution_graph_counts {
     uint64_t total, ready, running, parked, succeeded, failed;

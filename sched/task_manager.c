@@ -350,6 +350,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
         graph->counts = *execution_graph_counts(graph->execution);
         receipt_settle(graph);
         graph->frees_after = manager->last_free_order;
+        graph->printed = execution_graph_has_user_code(graph->execution);
         past_keep(manager, graph, graph->execution);
         graph->execution = NULL;
         manager->stopping--;
@@ -361,7 +362,9 @@ graph_release(struct manager *manager, struct task_graph *graph)
         for (size_t i = 0; i < graph->kept_count; i++) {
             pack_free(&graph->session->frees, graph->kept[i]);
         }
-        unlog(manager, graph->key);
+        if (graph->printed || graph->restored) {
+            unlog(manager, graph->key);
+        }
         waiters_answer(manager, graph, true);
         graph_drop(manager, graph);
     }

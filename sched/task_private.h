@@ -71,6 +71,7 @@ struct task_graph {
     bool is_runnable;
     bool has_deadline; /* it is among the manager's */
     bool deleting;     /* gone as soon as nothing of it runs */
+    bool printed;      /* it has ended, and may have printed something */
     bool restored;     /* of an earlier scheduler, ended: there is no plan */
     uint32_t serial;
     uint64_t turn; /* in which it was submitted: until that ends, it is not kept */
