@@ -31,6 +31,8 @@ struct link {
     uint64_t reported; /* FromExecutor.sequence of the last report */
     uint64_t acknowledged;
     int pidfd;
+    uint64_t busy; /* number 0: subtask it is at, and waited for; 0: none */
+    uint32_t busy_attempt;
     int64_t gone_ns; /* its process has ended: until when we wait to be told why; 0: it lives */
 };
 
@@ -125,6 +127,8 @@ link_gone(struct links *links, struct link *link)
 {
     const char *runtime = links->instance->runtime;
     uint32_t number = link->number;
+    uint64_t busy = link->busy;
+    uint32_t busy_attempt = link->busy_attempt;
     struct gr_executor_state page;
     char logs[GR_LOGS_MAX];
     char text[LOG_END];
@@ -143,6 +147,8 @@ link_gone(struct links *links, struct link *link)
     *link = links->items[--links->count];
     if (number != 0) {
         manager_executor_died(links->manager, number);
+    } else if (busy != 0) {
+        manager_executor_busy_died(links->manager, busy, busy_attempt);
     }
 }
 
@@ -195,6 +201,22 @@ links_expect(struct links *links, int64_t pid, uint64_t start_time, uint32_t slo
     }
 }
 
+void
+links_note_busy(struct links *links)
+{
+    for (size_t i = 0; i < links->count; i++) {
+        struct link *link = &links->items[i];
+        struct gr_executor_state page;
+
+        if (link->number == 0 && link->busy == 0 &&
+            watch_read(links->instance->runtime, link->pid, link->start_time, &page) && page.subtask != 0) {
+            link->busy = page.subtask;
+            link->busy_attempt = page.attempt;
+            manager_executor_busy(links->manager, page.subtask, page.attempt);
+        }
+    }
+}
+
 uint64_t
 links_epoch_seen(const struct links *links)
 {
@@ -207,7 +229,7 @@ links_expected(const struct links *links)
     size_t expected = 0;
 
     for (size_t i = 0; i < links->count; i++) {
-        expected += links->items[i].number == 0;
+        expected += links->items[i].number == 0 && links->items[i].busy == 0;
     }
     return expected;
 }
@@ -484,6 +506,10 @@ links_message(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_
     link->reported = report->sequence > link->reported ? report->sequence : link->reported;
     for (size_t i = 0; i < report->n_done; i++) {
         manager_done(links->manager, number, report->done[i]);
+    }
+    if (link->busy != 0) { /* it was to tell of that now; else it never will */
+        manager_executor_busy_died(links->manager, link->busy, link->busy_attempt);
+        link->busy = 0;
     }
     if (link->pull && report->draining) {
         link_leaves(links, link);

@@ -23,7 +23,9 @@ void links_open(struct links *links, struct gr_zmq_socket *socket);
 
 /* An executor an earlier scheduler knew. One that is gone by now is forgotten. */
 void links_expect(struct links *links, int64_t pid, uint64_t start_time, uint32_t slot);
-/* How many of them live and have not registered yet. */
+/* Those that have not registered yet may be at work: their pages tell, and what they are at is waited for. */
+void links_note_busy(struct links *links);
+/* How many of them live, have not registered yet, and are not known to be at work. */
 size_t links_expected(const struct links *links);
 
 /* The highest epoch that executors say they have seen. */

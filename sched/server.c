@@ -19,6 +19,8 @@
 #define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */
 /* How long executors that an earlier scheduler knew, and that live, may take to say what they have at hand. */
 #define CLAIMS_MS 2000
+/* ... and how long before their pages are looked at: who is at work cannot say it. */
+#define BUSY_MS 300
 
 struct server {
     struct gr_instance instance;
@@ -34,6 +36,7 @@ struct server {
     bool *ready;
     size_t fd_room;
     uint64_t epoch_checked;  /* the highest an executor told of that was looked into */
+    int64_t busy_look_ns;    /* when their pages are to be looked at; INT64_MAX: that was done */
     int64_t claims_until_ns; /* executors of an earlier scheduler are waited for; INT64_MAX: no more */
 };
 
@@ -268,15 +271,26 @@ collect_fds(struct server *server, int stop_fd)
 static void
 close_claims(struct server *server)
 {
-    size_t expected = links_expected(server->links);
+    int64_t now = gr_now_ns();
+    size_t expected;
 
-    if (server->claims_until_ns == INT64_MAX || (expected > 0 && gr_now_ns() < server->claims_until_ns)) {
+    if (server->claims_until_ns == INT64_MAX) {
+        return;
+    }
+    if (now >= server->busy_look_ns) {
+        server->busy_look_ns = INT64_MAX;
+        links_note_busy(server->links);
+    }
+    expected = links_expected(server->links);
+    if (expected > 0 && now < server->claims_until_ns) {
         return;
     }
     if (expected > 0) {
         gr_log_warn("EXECUTORS-MISSING", "executors=%zu have not registered again in %d ms", expected, CLAIMS_MS);
+        links_note_busy(server->links);
     }
     server->claims_until_ns = INT64_MAX;
+    server->busy_look_ns = INT64_MAX;
     manager_claims_end(server->manager);
 }
 
@@ -296,7 +310,7 @@ static int
 wait_ms(const struct server *server)
 {
     const int64_t moments[] = {manager_deadline(server->manager), links_deadline(server->links),
-                               keeper_deadline(&server->keeper), server->claims_until_ns};
+                               keeper_deadline(&server->keeper), server->claims_until_ns, server->busy_look_ns};
     int64_t deadline_ns = INT64_MAX;
 
     for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++) {
@@ -404,6 +418,7 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
     if (err == GRANARY_OK) {
         err = keeper_restore(&server->keeper, server->manager, server->links);
         server->claims_until_ns = gr_deadline_ns(CLAIMS_MS);
+        server->busy_look_ns = gr_deadline_ns(BUSY_MS);
     }
     if (err == GRANARY_OK) {
         perform(server);

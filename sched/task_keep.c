@@ -158,6 +158,43 @@ manager_executor_claims(struct manager *manager, uint32_t executor, const Granar
 }
 
 void
+manager_executor_busy(struct manager *manager, uint64_t wire_number, uint32_t attempt)
+{
+    struct task_graph *graph = graph_of_number(manager, wire_number);
+    uint32_t number = (uint32_t)wire_number;
+    struct subtask *subtask =
+        graph == NULL || graph->execution == NULL ? NULL : execution_graph_subtask(graph->execution, number);
+
+    if (subtask != NULL && graph->resumed && graph->state == GRANARY_GRAPH_RUNNING && attempt > subtask->attempt &&
+        execution_graph_claim(graph->execution, number, attempt)) {
+        subtask->token = RESERVATION_NONE;
+    }
+}
+
+void
+manager_executor_busy_died(struct manager *manager, uint64_t wire_number, uint32_t attempt)
+{
+    struct task_graph *graph = graph_of_number(manager, wire_number);
+    uint32_t number = (uint32_t)wire_number;
+    struct subtask *subtask =
+        graph == NULL || graph->execution == NULL ? NULL : execution_graph_subtask(graph->execution, number);
+
+    if (subtask != NULL && subtask_is_elsewhere(graph, subtask, attempt)) {
+        subtask->deaths++;
+        subtask->suspect = true;
+        run_elsewhere(manager, graph, number, "executors died running it", GRANARY_ELOST, "");
+        graph_release(manager, graph);
+    }
+}
+
+bool
+subtask_is_elsewhere(const struct task_graph *graph, const struct subtask *subtask, uint32_t attempt)
+{
+    return graph->resumed && subtask->state == SUBTASK_RUNNING && subtask->token == RESERVATION_NONE &&
+           subtask->attempt == attempt;
+}
+
+void
 manager_claims_end(struct manager *manager)
 {
     for (uint32_t serial = 1; serial < manager->serial_count; serial++) {

@@ -100,6 +100,9 @@ void manager_freed(struct manager *manager, uint32_t executor, uint64_t free_ord
  * known, or none more is waited for.
  */
 void manager_executor_claims(struct manager *manager, uint32_t executor, const Granary__Register *message);
+/* One that has not joined yet is seen to be at work on a subtask: that is waited for. At its end before it joined. */
+void manager_executor_busy(struct manager *manager, uint64_t subtask, uint32_t attempt);
+void manager_executor_busy_died(struct manager *manager, uint64_t subtask, uint32_t attempt);
 void manager_claims_end(struct manager *manager);
 /* Note that there is an executor, for the next scheduler to wait for; or that there is not. */
 void manager_keep_executor(struct manager *manager, int64_t pid, uint64_t start_time, uint32_t slot);

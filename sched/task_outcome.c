@@ -175,7 +175,8 @@ manager_done(struct manager *manager, uint32_t executor_number, const Granary__D
     uint32_t number = (uint32_t)done->number;
     struct subtask *subtask =
         graph == NULL || graph->execution == NULL ? NULL : execution_graph_subtask(graph->execution, number);
-    bool earlier = subtask != NULL && given_earlier(graph, number, subtask, done->attempt);
+    bool earlier = subtask != NULL && (given_earlier(graph, number, subtask, done->attempt) ||
+                                       subtask_is_elsewhere(graph, subtask, done->attempt));
 
     if (executor == NULL || subtask == NULL ||
         (!earlier && (subtask->state != SUBTASK_RUNNING || subtask->attempt != done->attempt ||

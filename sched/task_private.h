@@ -327,6 +327,8 @@ void frees_reclaim(struct manager *manager, struct executor *executor);
 void frees_drop(struct free_order *orders); /* forget them */
 
 /* task_keep.c */
+/* It runs as that attempt, under no token: on an executor that has not joined this scheduler. */
+bool subtask_is_elsewhere(const struct task_graph *graph, const struct subtask *subtask, uint32_t attempt);
 void serials_note(struct manager *manager);                            /* one is about to be used */
 void events_touch(struct manager *manager, struct task_graph *graph);  /* its log has something new */
 void events_forget(struct manager *manager, struct task_graph *graph); /* nobody needs its log any more */
