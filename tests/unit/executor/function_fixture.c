@@ -8,8 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/id.h"
 
@@ -212,6 +217,32 @@ function_log(struct function_test *test)
 
     (void)snprintf(path, sizeof path, "%s/graph/%u.1.log", test->logs, (unsigned)test->number);
     return gr_file_read(path, 64 << 20, &bytes, &size) == GRANARY_OK ? bytes : NULL;
+}
+
+struct gr_executor_page *
+function_page(struct function_test *test)
+{
+    char path[256];
+    struct gr_executor_page *page;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/" GR_EXECUTOR_PAGES "/%d", test->pool.instance.runtime,
+                   (int)test->pool.executors[test->executor].pid);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    page = mmap(NULL, GR_EXECUTOR_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(page != MAP_FAILED);
+    (void)close(fd);
+    assert_int_equal(page->magic, GR_EXECUTOR_PAGE_MAGIC);
+    return page;
+}
+
+void
+function_await(_Atomic uint64_t *word, uint64_t value)
+{
+    for (int64_t deadline = gr_deadline_ns(20000); atomic_load(word) != value; (void)usleep(500)) {
+        assert_true(gr_now_ns() < deadline);
+    }
 }
 
 granary_id

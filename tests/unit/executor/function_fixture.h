@@ -2,6 +2,7 @@
 #ifndef TEST_FUNCTION_FIXTURE_H
 #define TEST_FUNCTION_FIXTURE_H
 
+#include "contract/executor_page.h"
 #include "granary/call.h"
 #include "unit/executor/pool_fixture.h"
 
@@ -44,6 +45,11 @@ function_expect_failure(struct function_test *test, Granary__ChunkOp *op, granar
 void function_expect_death(struct function_test *test, Granary__ChunkOp *op, int signal, int status);
 /* What the last subtask printed, to be freed; NULL: there is no file. */
 char *function_log(struct function_test *test);
+
+/* The executor's page, mapped: munmap(). Fails the test when there is none. */
+struct gr_executor_page *function_page(struct function_test *test);
+/* Until a word of the page has that value. */
+void function_await(_Atomic uint64_t *word, uint64_t value);
 
 /* A frame object of the column fare: 1.0, 2.5, 8.0, made by the executor. */
 granary_id function_fares(struct function_test *test);

@@ -1,4 +1,4 @@
-/* Functions of libraries and programs in a real executor on a real store: results, errors, faults. */
+/* Functions of libraries in a real executor on a real store: results, errors, what is seen from outside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,16 +8,10 @@
 #include <string.h>
 
 #include <elf.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/clock.h"
-#include "base/fd.h"
 #include "base/id.h"
 #include "contract/executor_page.h"
 #include "data/arrow.h"
@@ -40,13 +34,6 @@ stop(void **state)
 {
     (void)state;
     return function_test_stop(&test);
-}
-
-/* A new executor is told of everything again. */
-static void
-export_again(void)
-{
-    function_export(&test, "good", "good", good);
 }
 
 static Granary__ChunkOp *
@@ -511,37 +498,10 @@ reusable_variables_are_kept_and_put_in_order(void **state)
 
 /* ---- what is seen from outside ---- */
 
-static struct gr_executor_page *
-map_page(void)
-{
-    char path[256];
-    struct gr_executor_page *page;
-    int fd;
-
-    (void)snprintf(path, sizeof path, "%s/" GR_EXECUTOR_PAGES "/%d", test.pool.instance.runtime,
-                   (int)test.pool.executors[test.executor].pid);
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    assert_true(fd >= 0);
-    page = mmap(NULL, GR_EXECUTOR_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_true(page != MAP_FAILED);
-    (void)close(fd);
-    assert_int_equal(page->magic, GR_EXECUTOR_PAGE_MAGIC);
-    return page;
-}
-
-/* Until a word of the page has that value. */
-static void
-await(_Atomic uint64_t *word, uint64_t value)
-{
-    for (int64_t deadline = gr_deadline_ns(20000); atomic_load(word) != value; (void)usleep(500)) {
-        assert_true(gr_now_ns() < deadline);
-    }
-}
-
 static void
 the_page_tells_and_cancels(void **state)
 {
-    struct gr_executor_page *page = map_page();
+    struct gr_executor_page *page = function_page(&test);
     Granary__ChunkOp *op = call_good("until_cancelled");
     Granary__Done *done;
     uint64_t number;
@@ -549,7 +509,7 @@ the_page_tells_and_cancels(void **state)
     (void)state;
     op_output(op, &(granary_id){.bytes = {1}});
     function_send(&test, &op, 1, 0);
-    await(&page->progress, 250000000);
+    function_await(&page->progress, 250000000);
     number = atomic_load(&page->subtask);
     assert_int_equal((uint32_t)number, test.number);
     assert_int_equal(atomic_load(&page->phase), GR_PHASE_RUN);
@@ -558,7 +518,7 @@ the_page_tells_and_cancels(void **state)
     done = function_done(&test, GRANARY_ECANCELLED);
     assert_false(done->user_failed);
     granary__done__free_unpacked(done, NULL);
-    await(&page->subtask, 0);
+    function_await(&page->subtask, 0);
     assert_int_equal(atomic_load(&page->phase), GR_PHASE_IDLE);
     (void)munmap(page, GR_EXECUTOR_PAGE_SIZE);
 }
@@ -566,7 +526,7 @@ the_page_tells_and_cancels(void **state)
 static void
 the_page_tells_what_is_waited_for(void **state)
 {
-    struct gr_executor_page *page = map_page();
+    struct gr_executor_page *page = function_page(&test);
     Granary__ChunkOp *op = call_good("waits");
     granary_id id = granary_id_random();
     char text[33];
@@ -579,8 +539,8 @@ the_page_tells_what_is_waited_for(void **state)
     call_params(op, "id", text, NULL);
     op_output(op, &out);
     function_send(&test, &op, 1, 0);
-    await(&page->waits_for[0], words[0]);
-    await(&page->waits_for[1], words[1]);
+    function_await(&page->waits_for[0], words[0]);
+    function_await(&page->waits_for[1], words[1]);
     assert_int_equal(granary_object_put(test.client, id, "here", 4, NULL, 0, 0), GRANARY_OK);
     granary__done__free_unpacked(function_done(&test, GRANARY_OK), NULL);
     assert_int_equal(atomic_load(&page->waits_for[0]), 0);
@@ -627,229 +587,6 @@ a_subtask_goes_on_as_a_graph(void **state)
     function_expect_failure(&test, op, GRANARY_EINVAL, true, "as many targets, not 2");
 }
 
-/* ---- faults that cost the process ---- */
-
-static void
-a_write_over_an_input_is_a_crash_that_says_so(void **state)
-{
-    Granary__ChunkOp *op = call_good("overwrites");
-    granary_id fares = function_fares(&test); /* made by the executor itself, in its own room */
-    granary_view view;
-    char *log;
-
-    (void)state;
-    op_input(op, fares);
-    op_output(op, &(granary_id){.bytes = {1}});
-    function_expect_death(&test, op, SIGSEGV, 0);
-    log = function_log(&test);
-    assert_non_null(strstr(log, "function 'overwrites' wrote over its input 0, which is read-only: SIGSEGV"));
-    free(log);
-    assert_int_equal(granary_object_get(test.client, fares, 0, &view), GRANARY_OK);
-    assert_memory_equal(view.data, "ARROW1", 6);
-    granary_object_release(test.client, &view);
-    export_again();
-}
-
-static void
-crashes_leave_their_last_words(void **state)
-{
-    static const struct {
-        const char *how, *said;
-        int signal, status;
-    } deaths[] = {{"crash", "crashed: SIGSEGV at address 0x10", SIGSEGV, 0},
-                  {"abort", "aborted: SIGABRT", SIGABRT, 0},
-                  {"stack", "crashed: SIGSEGV", SIGSEGV, 0},
-                  {"exit", "called exit()", 0, 75},
-                  {"_exit", "last words", 0, 75}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++) {
-        Granary__ChunkOp *op = call_good("dies");
-        char *log;
-
-        call_params(op, "how", deaths[i].how, NULL);
-        op_output(op, &(granary_id){.bytes = {1}});
-        function_expect_death(&test, op, deaths[i].signal, deaths[i].status);
-        log = function_log(&test);
-        assert_non_null(log);
-        assert_true(strncmp(log, "last words", 10) == 0);
-        assert_non_null(strstr(log, deaths[i].said));
-        free(log);
-        export_again();
-    }
-}
-
-static void
-an_executor_leaves_after_as_many_calls_as_a_function_says(void **state)
-{
-    size_t deaths = test.pool.death_count;
-    pid_t pid = test.pool.executors[test.executor].pid;
-    granary_id id = granary_id_random();
-    Granary__ChunkOp *op = call_good("once");
-
-    (void)state;
-    op_output(op, &id);
-    granary__done__free_unpacked(function_run(&test, &op, 1, GRANARY_OK), NULL);
-    pool_await_deaths(&test.pool, deaths + 1);
-    assert_int_equal(test.pool.deaths[deaths].status, 75);
-    assert_int_equal(test.pool.deaths[deaths].pid, pid);
-    test.executor = pool_next_registration(&test.pool);
-    export_again();
-    function_expect(&test, call_good("disturbs"), "");
-}
-
-/* What the process stands on is gone: however it ends, another one takes its place. */
-static void
-closed_descriptors_cost_the_process(void **state)
-{
-    size_t deaths = test.pool.death_count;
-    Granary__ChunkOp *op = call_good("dies");
-
-    (void)state;
-    call_params(op, "how", "descriptors", NULL);
-    op_output(op, &(granary_id){.bytes = {1}});
-    function_send(&test, &op, 1, 0);
-    pool_await_deaths(&test.pool, deaths + 1);
-    assert_true(test.pool.deaths[deaths].signal != 0 || test.pool.deaths[deaths].status != 0);
-    test.executor = pool_next_registration(&test.pool);
-    export_again();
-    function_expect(&test, call_good("disturbs"), "");
-}
-
-/* ---- programs ---- */
-
-static void
-put_text(granary_id id, const char *text)
-{
-    assert_int_equal(granary_object_put(test.client, id, text, strlen(text), NULL, 0, 0), GRANARY_OK);
-}
-
-static void
-a_program_reads_its_inputs_and_gives_its_output(void **state)
-{
-    granary_id first = granary_id_random(), second = granary_id_random();
-    Granary__ChunkOp *op = exec_new("cat; cat <&4; cat <&3; echo x >&4 || true; cat /dev/fd/4");
-    char want[256];
-
-    (void)state;
-    put_text(first, "one\n");
-    put_text(second, "two\n");
-    op_input(op, first);
-    op_input(op, second);
-    function_expect(&test, op, "one\ntwo\none\ntwo\n");
-    op =
-        exec_new("echo $GRANARY_SESSION $GRANARY_GRAPH $GRANARY_INDEX $GRANARY_COUNT $GRANARY_ATTEMPT $word; pwd; cat");
-    op_attr(op, gr_attr_new_int("index", 1));
-    op_attr(op, gr_attr_new_int("count", 2));
-    call_params(op, "word", "hello there", NULL);
-    (void)snprintf(want, sizeof want, "default graph 1 2 1 hello there\n%s\n", test.pool.store.directory);
-    function_expect(&test, op, want);
-}
-
-static void
-a_large_output_grows(void **state)
-{
-    Granary__ChunkOp *op = exec_new("head -c 3000000 /dev/zero");
-    granary_id id = granary_id_random();
-    Granary__Done *done;
-
-    (void)state;
-    op_output(op, &id);
-    done = function_run(&test, &op, 1, GRANARY_OK);
-    assert_int_equal(done->outputs[0]->bytes, 3000000);
-    granary__done__free_unpacked(done, NULL);
-}
-
-static void
-a_program_that_fails_says_how(void **state)
-{
-    Granary__ChunkOp *op = exec_new("echo result; echo why >&2; exit 3");
-    granary_id id = granary_id_random();
-    char program[] = "no-such-program-here";
-    char *missing[] = {program};
-    Granary__Done *done;
-
-    (void)state;
-    op_output(op, &id);
-    done = function_run(&test, &op, 1, GRANARY_EFAILED);
-    assert_string_equal(done->message,
-                        "node 'node' (exec): program 'sh' ended with exit status 3\nlast output:\nwhy\n");
-    assert_true(done->user_failed);
-    granary__done__free_unpacked(done, NULL);
-    assert_false(granary_object_contains(test.client, id));
-    op = exec_new("printf 'a\\033[31m\\000\\377\\303\\251' >&2; exit 1");
-    op_output(op, &id);
-    function_expect_failure(&test, op, GRANARY_EFAILED, true, "last output:\na?[31m??\xc3\xa9");
-    op = exec_new("kill -9 $$");
-    op_output(op, &id);
-    function_expect_failure(&test, op, GRANARY_EFAILED, true, "ended by signal 9");
-    op = op_new("exec");
-    op->node = strdup("node");
-    op_attr(op, gr_attr_new_strings("command", missing, 1));
-    op_output(op, &id);
-    function_expect_failure(&test, op, GRANARY_ENOENT, true, "program 'no-such-program-here': not found");
-    op = op_new("exec");
-    op->node = strdup("node");
-    op_output(op, &id);
-    function_expect_failure(&test, op, GRANARY_EINVAL, true, "no command");
-}
-
-/* The whole process group goes, whatever of it holds the pipes open. */
-static void
-a_program_is_stopped_in_time(void **state)
-{
-    struct gr_executor_page *page = map_page();
-    Granary__ChunkOp *op = exec_new("sleep 100 & echo $!; wait");
-    granary_id id = granary_id_random();
-    Granary__Done *done;
-
-    (void)state;
-    op_output(op, &id);
-    function_send(&test, &op, 1, 100);
-    done = function_done(&test, GRANARY_ETIMEDOUT);
-    granary__done__free_unpacked(done, NULL);
-    op = exec_new("sleep 100");
-    op_output(op, &id);
-    function_send(&test, &op, 1, 0);
-    await(&page->subtask, ((uint64_t)1 << 32) | test.number);
-    atomic_store(&page->cancel, ((uint64_t)1 << 32) | test.number);
-    granary__done__free_unpacked(function_done(&test, GRANARY_ECANCELLED), NULL);
-    /* One it leaves behind does not hold its result up. */
-    op = exec_new("sleep 100 & echo done");
-    function_expect(&test, op, "done\n");
-    op = exec_new("setsid sh -c 'while kill -0 $$; do echo x; done' >&2 & echo done"); /* it has got away */
-    function_expect(&test, op, "done\n");
-    (void)munmap(page, GR_EXECUTOR_PAGE_SIZE);
-}
-
-static void
-a_program_dies_with_its_executor(void **state)
-{
-    size_t deaths = test.pool.death_count;
-    Granary__ChunkOp *op = exec_new("sleep 100 & echo $$ $! > pid.new && mv pid.new pid && wait");
-    char path[128];
-    char *text = NULL;
-    size_t size;
-    int program, child;
-
-    (void)state;
-    (void)snprintf(path, sizeof path, "%s/pid", test.pool.store.directory);
-    op_output(op, &(granary_id){.bytes = {1}});
-    function_send(&test, &op, 1, 0);
-    for (int64_t deadline = gr_deadline_ns(20000); gr_file_read(path, 100, &text, &size) != GRANARY_OK;
-         (void)usleep(1000)) {
-        assert_true(gr_now_ns() < deadline);
-    }
-    assert_int_equal(sscanf(text, "%d %d", &program, &child), 2);
-    free(text);
-    assert_int_equal(kill(test.pool.executors[test.executor].pid, SIGKILL), 0);
-    pool_wait_gone(program);
-    pool_wait_gone(child);
-    pool_await_deaths(&test.pool, deaths + 1);
-    test.executor = pool_next_registration(&test.pool);
-    export_again();
-}
-
 int
 main(void)
 {
@@ -876,15 +613,6 @@ main(void)
         cmocka_unit_test(a_subtask_does_not_wait_for_a_graph),
         cmocka_unit_test(a_function_finds_its_session),
         cmocka_unit_test(a_subtask_goes_on_as_a_graph),
-        cmocka_unit_test(a_program_reads_its_inputs_and_gives_its_output),
-        cmocka_unit_test(a_large_output_grows),
-        cmocka_unit_test(a_program_that_fails_says_how),
-        cmocka_unit_test(a_program_is_stopped_in_time),
-        cmocka_unit_test(a_program_dies_with_its_executor),
-        cmocka_unit_test(a_write_over_an_input_is_a_crash_that_says_so),
-        cmocka_unit_test(crashes_leave_their_last_words),
-        cmocka_unit_test(closed_descriptors_cost_the_process),
-        cmocka_unit_test(an_executor_leaves_after_as_many_calls_as_a_function_says),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
