@@ -117,10 +117,12 @@ note_user_code(struct execution_graph *graph, struct subtask *subtask, const Gra
         return false;
     }
     subtask->user_code = graph->user_codes.count++;
-    graph->user_codes.items[subtask->user_code] = (struct user_code){.timeout_ms = message->timeout_ms,
-                                                                     .memory_bytes = message->memory_bytes,
-                                                                     .retries = message->retries,
-                                                                     .function = function_of(message->ops[first])};
+    graph->user_codes.items[subtask->user_code] =
+        (struct user_code){.timeout_ms = message->timeout_ms,
+                           .memory_bytes = message->memory_bytes,
+                           .retries = message->retries,
+                           .function = function_of(message->ops[first]),
+                           .grows = strcmp(message->ops[first]->op, "exec") == 0};
     return true;
 }
 

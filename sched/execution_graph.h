@@ -51,6 +51,7 @@ struct user_code {
     uint32_t retries;      /* times it may be tried again after failing by itself */
     uint32_t failures;     /* * times it did */
     uint64_t function;     /* which one: hash of library, version and name */
+    bool grows;            /* its output is made larger step by step, and has several times its size meanwhile */
 };
 
 /* A subtask; fields up to "private" may be read by others, and those marked * written. */

@@ -164,9 +164,10 @@ reservations_hold(struct reservations *reservations)
 
     for (size_t i = 0; i < reservations->holder_count; i++) {
         struct holder *holder = &reservations->holders[i];
+        /* Behind what runs long nothing is queued anyway: that is not the one that will be idle first. */
+        bool soon = holder->in_flight > 0 && !reservations->tokens[holder->tokens[0]].alone;
 
-        if (!holder->held && holder->in_flight > 0 && room_of(holder) > 0 &&
-            (least == NULL || holder->in_flight < least->in_flight)) {
+        if (!holder->held && soon && room_of(holder) > 0 && (least == NULL || holder->in_flight < least->in_flight)) {
             least = holder;
         }
     }
@@ -222,20 +223,25 @@ competes(const struct reservations *reservations, uint32_t need, const struct cl
             (resources_slots(resources, claim->ask.need) > 1 && resources_fit(resources, claim->ask.need)));
 }
 
+/*
+ * Two that each have a claim do not wait for one another. And when nothing is granted, whoever asks may go on: what a
+ * claimant waits for then is not what others have.
+ */
 static bool
-stands_against(const struct claim *claim, const struct reservation_ask *ask)
+stands_against(const struct reservations *reservations, const struct claim *claim, const struct reservation_ask *ask)
 {
-    return claim->ask.number != 0 && claim->ask.number != ask->number && claim->passed >= CLAIM_PATIENCE &&
+    return claim->passed >= CLAIM_PATIENCE && claim->ask.number != 0 && reservations->granted > 0 &&
+           ask->number != reservations->memory_claim.ask.number && ask->number != reservations->need_claim.ask.number &&
            ask->rank <= claim->ask.rank;
 }
 
 bool
 reservations_allow(const struct reservations *reservations, const struct reservation_ask *ask)
 {
-    if (ask->bytes > 0 && stands_against(&reservations->memory_claim, ask)) {
+    if (ask->bytes > 0 && stands_against(reservations, &reservations->memory_claim, ask)) {
         return false;
     }
-    if (stands_against(&reservations->need_claim, ask) &&
+    if (stands_against(reservations, &reservations->need_claim, ask) &&
         competes(reservations, ask->need, &reservations->need_claim)) {
         return false;
     }
@@ -245,7 +251,7 @@ reservations_allow(const struct reservations *reservations, const struct reserva
 bool
 reservations_allow_more(const struct reservations *reservations, const struct reservation_ask *ask)
 {
-    return !(ask->bytes > 0 && stands_against(&reservations->memory_claim, ask));
+    return !(ask->bytes > 0 && stands_against(reservations, &reservations->memory_claim, ask));
 }
 
 void

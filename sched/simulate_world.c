@@ -616,6 +616,8 @@ submit(struct world *world, uint32_t graph)
     request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
     request.submit = &message;
     world->submitted[graph] = true;
+    trace(world, "graph g%u of session s%u (weight %u): %s", graph, of->session, world->options->weights[of->session],
+          "submitted");
     ask(world, SUBMIT_TICKET + graph, &request);
     if (message.graph != NULL) {
         granary__graph__free_unpacked(message.graph, NULL);

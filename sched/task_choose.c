@@ -11,6 +11,8 @@
 #define ALONE_NS 10000000u
 /* What roots have made and nobody has read yet may take this part of the memory. */
 #define ROOTS_PART 2
+/* An output that is doubled as it grows is there twice and more while it moves. */
+#define GROWING 3
 
 /* ---- what a subtask asks for ---- */
 
@@ -40,11 +42,14 @@ struct reservation_ask
 ask_of(const struct manager *manager, struct task_graph *graph, uint32_t number)
 {
     const struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    const struct user_code *code = execution_graph_user_code(graph->execution, number);
     uint64_t bytes = in_bytes_of(graph, number);
+    uint64_t out_bytes = 0;
 
     if (subtask->output_count > 0) {
-        bytes += estimate_out_bytes(estimates_find(manager->estimates, subtask->kind), subtask->out_bytes, bytes);
+        out_bytes = estimate_out_bytes(estimates_find(manager->estimates, subtask->kind), subtask->out_bytes, bytes);
     }
+    bytes += code != NULL && code->grows ? out_bytes * GROWING : out_bytes;
     return (struct reservation_ask){.number = WIRE_NUMBER(graph->serial, number),
                                     .bytes = bytes + resources_memory(manager->resources, subtask->need),
                                     .need = subtask->need,
