@@ -330,6 +330,38 @@ no_function(const struct shelf *shelf, const char *session, const struct gr_func
     return GRANARY_ENOENT;
 }
 
+static bool
+has_reusable(const Granary__Library *library, const char *name)
+{
+    for (size_t i = 0; i < library->n_symbols; i++) {
+        if (library->symbols[i]->is_reusable && strcmp(library->symbols[i]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The reusable variables a function asks for are of its own library, or of another one of the session. */
+static granary_err
+check_reusables(const struct shelf *shelf, const Granary__Library *library, const Granary__Symbol *symbol)
+{
+    for (size_t i = 0; i < symbol->n_reusables; i++) {
+        bool found = has_reusable(library, symbol->reusables[i]);
+
+        for (size_t at = 0; at < shelf->count && !found; at++) {
+            found = has_reusable(shelf->libraries[at].library, symbol->reusables[i]);
+        }
+        if (!found) {
+            return gr_fail(
+                GRANARY_ENOENT,
+                "function %s:%s asks for the reusable variable '%.100s', which no library of session '%.60s' "
+                "declares: export the one that does",
+                library->name, symbol->name, symbol->reusables[i], shelf->session);
+        }
+    }
+    return GRANARY_OK;
+}
+
 static void
 fill_function(const Granary__Library *library, const Granary__Symbol *symbol, struct gr_function *ret_function)
 {
@@ -371,8 +403,11 @@ exports_find(const struct shelf *shelf, const char *session, const char *text, s
     if (found == NULL) {
         return no_function(shelf, session, &name, text);
     }
-    fill_function(found, function_of(found, name.name), ret_function);
-    return GRANARY_OK;
+    err = check_reusables(shelf, found, function_of(found, name.name));
+    if (err == GRANARY_OK) {
+        fill_function(found, function_of(found, name.name), ret_function);
+    }
+    return err;
 }
 
 /* ---- going ---- */

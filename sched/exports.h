@@ -50,7 +50,8 @@ granary_err exports_add(struct exports *exports, const Granary__Library *library
 /* As an earlier scheduler kept it, LEFT or not; takes it, whatever becomes of it. Errors: EINVAL, ENOMEM */
 granary_err exports_restore(struct exports *exports, Granary__Library *library);
 
-/* The function that a node's text means. Errors: ENOENT, with what is near · EINVAL, in several libraries or no name */
+/* The function that a node's text means. Errors: ENOENT, with what is near, or a reusable variable it asks for is not
+ * there · EINVAL, in several libraries or no name */
 granary_err
 exports_find(const struct shelf *shelf, const char *session, const char *text, struct gr_function *ret_function);
 

@@ -153,6 +153,29 @@ a_function_of_two_libraries_is_ambiguous(void **state)
     exports_destroy(exports);
 }
 
+/* A function may ask for variables of its own library, or of another one. */
+static void
+variables_that_are_asked_for_must_be_there(void **state)
+{
+    struct exports *exports = exports_create();
+    const struct exported *exported;
+    granary_id replaced;
+    bool changed;
+    Granary__Library *asking;
+    char *names[] = {(char *)(uintptr_t) "mine", (char *)(uintptr_t) "theirs"};
+
+    (void)state;
+    asking = library("a", V1, "f ?mine");
+    asking->symbols[0]->reusables = names;
+    asking->symbols[0]->n_reusables = 2;
+    assert_int_equal(exports_add(exports, asking, &exported, &changed, &replaced), GRANARY_OK);
+    assert_means_nothing(exports, "f", GRANARY_ENOENT,
+                         "function a:f asks for the reusable variable 'theirs', which no");
+    (void)add(exports, "b", V1, "g ?theirs", true);
+    assert_means(exports, "f", "a", V1);
+    exports_destroy(exports);
+}
+
 static void
 what_left_is_found_by_its_version_only(void **state)
 {
@@ -229,6 +252,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_version_is_meant),
         cmocka_unit_test(a_function_of_two_libraries_is_ambiguous),
+        cmocka_unit_test(variables_that_are_asked_for_must_be_there),
         cmocka_unit_test(what_left_is_found_by_its_version_only),
         cmocka_unit_test(bad_libraries_are_refused),
     };
