@@ -10,7 +10,7 @@
 
 /* The part of a position that is a row's among those of one key. */
 #define KEY_SHIFT     40
-#define KEYS_MAX      65536
+#define KEYS_MAX      4096
 #define MISSING_NAMED 5
 
 /* Numbers of Reply's fields, as in granary.proto. */
@@ -132,7 +132,7 @@ fill(struct manager *manager, struct table *table, const Granary__Info *query)
     if (query->n_keys == 0) {
         walk->all(manager, table);
     }
-    for (size_t i = 0; i < query->n_keys && !table_full(table); i++) {
+    for (size_t i = (size_t)(query->cursor >> KEY_SHIFT); i < query->n_keys && !table_full(table); i++) {
         (void)walk->named(manager, table, query->keys[i], (uint64_t)i << KEY_SHIFT);
     }
 }

@@ -220,8 +220,8 @@ all_bands(struct manager *manager, struct table *table)
     for (size_t i = 0; i < manager->executor_count; i++) {
         last = manager->executors[i].node > last ? manager->executors[i].node : last;
     }
-    for (int32_t node = (int32_t)table_start(table, 0); node <= last && !table_full(table); node++) {
-        (void)band_row(manager, table, node, (uint64_t)node + 1);
+    for (uint64_t node = table_start(table, 0); last >= 0 && node <= (uint64_t)last && !table_full(table); node++) {
+        (void)band_row(manager, table, (int32_t)node, node + 1);
     }
 }
 

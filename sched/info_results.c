@@ -93,7 +93,7 @@ chunk_row(struct table *table, const struct task_graph *graph, const char *targe
 static void
 chunks_of_target(struct table *table, const struct task_graph *graph, size_t target, uint64_t base)
 {
-    Granary__Result *result = result_of(graph, target);
+    Granary__Result *result = table_full(table) ? NULL : result_of(graph, target);
 
     base += (uint64_t)target << CHUNK_SHIFT;
     for (size_t i = table_start(table, base); result != NULL && i < result->n_chunks && !table_full(table); i++) {

@@ -191,7 +191,7 @@ table_start(const struct table *table, uint64_t base)
 bool
 table_full(const struct table *table)
 {
-    return table->cursor != 0;
+    return table->cursor != 0 || table->probing;
 }
 
 static unsigned

@@ -58,7 +58,7 @@ void table_probe(struct table *table, bool probe);
 
 /* How many rows of those that follow position base come before this page. */
 uint64_t table_start(const struct table *table, uint64_t base);
-bool table_full(const struct table *table);
+bool table_full(const struct table *table); /* no further row is of any use */
 /* Whether a field was asked for: what is expensive to find out is not found out for nothing. */
 bool table_wants(const struct table *table, enum info_field field);
 

@@ -315,6 +315,46 @@ results_are_told_chunk_by_chunk(void **state)
     rig_destroy(rig);
 }
 
+/* Whatever a client asks, the answer is an error or a table, and soon there. */
+static void
+nonsense_is_answered(void **state)
+{
+    static const char *const subjects[] = {"schedulers", "executors", "bands",     "graphs",    "subtasks",
+                                           "runs",       "chunks",    "tileables", "functions", "sessions"};
+    static const uint64_t cursors[] = {1, 2, 0x7fffffff, 0x80000001, 0xffffffff, 1ull << 32, 1ull << 40, UINT64_MAX};
+    struct rig *rig = rig_create(3, 1000);
+    const char **many = calloc(5001, sizeof *many);
+
+    (void)state;
+    rig_submit(rig, "k", LINES("!a make", "!b make a"));
+    rig_report(rig, GRANARY_OK);
+    for (size_t s = 0; s < sizeof subjects / sizeof subjects[0]; s++) {
+        for (size_t c = 0; c < sizeof cursors / sizeof cursors[0]; c++) {
+            Granary__Info query = GRANARY__INFO__INIT;
+
+            query.cursor = cursors[c];
+            query.limit = UINT32_MAX;
+            query.timeout_ms = INT64_MIN;
+            assert_non_null(ask(rig, subjects[s], NULL, NULL, &query));
+            query.ignore_missing = true;
+            assert_non_null(
+                ask(rig, subjects[s], WORDS("k", "1", "k/0", "", "/", "k/18446744073709551616"), NULL, &query));
+        }
+        assert_null(ask(rig, subjects[s], WORDS("\xff\xfe%s%n"), NULL, NULL));
+        assert_int_equal(rig->reply->err, GRANARY_ENOENT);
+    }
+    for (size_t i = 0; i < 5000; i++) {
+        many[i] = i < 40 ? "key" : "k";
+    }
+    assert_null(ask(rig, "subtasks", many, NULL, NULL));
+    assert_int_equal(rig->reply->err, GRANARY_EINVAL);
+    many[40] = NULL;
+    assert_null(ask(rig, "graphs", NULL, many, NULL));
+    assert_int_equal(rig->reply->err, GRANARY_EINVAL);
+    free(many);
+    rig_destroy(rig);
+}
+
 /* Between an answer and the next question nothing is missed; what does not change is not answered before its time. */
 static void
 a_change_is_waited_for(void **state)
@@ -492,6 +532,7 @@ main(void)
         cmocka_unit_test(runs_are_told_after_the_graph_has_ended),
         cmocka_unit_test(executors_and_bands_are_told),
         cmocka_unit_test(results_are_told_chunk_by_chunk),
+        cmocka_unit_test(nonsense_is_answered),
         cmocka_unit_test(a_change_is_waited_for),
         cmocka_unit_test(versions_outlive_a_scheduler),
         cmocka_unit_test(functions_are_told_with_what_they_took),
