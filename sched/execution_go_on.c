@@ -55,3 +55,32 @@ execution_graph_restore_body(struct execution_graph *graph, uint32_t number)
     *body = graph->bodies.items[--graph->bodies.count];
     return true;
 }
+
+static bool
+is_freed(const struct execution_graph *graph, const struct subtask *subtask)
+{
+    uint32_t i = 0;
+
+    while (i < subtask->output_count &&
+           graph->objects.items[graph->links.items[subtask->first_output + i]].state == OBJECT_FREED) {
+        i++;
+    }
+    return i == subtask->output_count;
+}
+
+uint32_t
+execution_graph_spent(const struct execution_graph *graph, uint32_t number, uint32_t *position)
+{
+    const struct subtask *subtask = &graph->subtasks.items[number];
+
+    while (graph->bodies.count > 0 && *position < subtask->input_count) {
+        uint32_t object = graph->links.items[subtask->first_input + (*position)++];
+        uint32_t producer = graph->objects.items[object].producer;
+
+        if (producer != NONE && body_find(graph, producer) != NULL &&
+            is_freed(graph, &graph->subtasks.items[producer])) {
+            return producer;
+        }
+    }
+    return SUBTASK_NONE;
+}

@@ -166,6 +166,10 @@ granary_err execution_graph_come_back(struct execution_graph *graph, uint32_t nu
 /* What it would take over is gone: its own body is to run again. false: it has that. */
 bool execution_graph_restore_body(struct execution_graph *graph, uint32_t number);
 
+/* A subtask has succeeded: the one among those that made its inputs, from position *position on, that went on as a
+ * graph and whose outputs are all freed; SUBTASK_NONE: there is none (any more). */
+uint32_t execution_graph_spent(const struct execution_graph *graph, uint32_t number, uint32_t *position);
+
 /* An object is found to be gone: as lose. false: there is no such place. */
 bool execution_graph_vanish(struct execution_graph *graph, uint32_t position);
 

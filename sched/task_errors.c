@@ -15,6 +15,7 @@ store_error(struct task_graph *graph, granary_id id, granary_err err, const char
 
     (void)snprintf(text, sizeof text, "%s", message != NULL && message[0] != '\0' ? message : granary_error_text(err));
     pack_error(&graph->session->frees, id, err, text);
+    graph->session->has_errors = true;
 }
 
 static void

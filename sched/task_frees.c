@@ -57,7 +57,10 @@ order_create(struct manager *manager, struct session *session)
     session->last_order = order->number;
     order->session = session;
     order->frees = session->frees;
+    order->has_errors = session->has_errors;
     session->frees = (struct gr_buf){0};
+    session->has_errors = false;
+    session->with_errors += order->has_errors;
     session->orders++;
     append(&manager->free_orders, order);
     key_of(order->number, key);
@@ -71,6 +74,7 @@ static void
 order_destroy(struct free_order *order)
 {
     order->session->orders--;
+    order->session->with_errors -= order->has_errors;
     gr_buf_free(&order->frees);
     free(order);
 }
@@ -102,6 +106,23 @@ is_better_to_free(const struct manager *manager, const struct executor *executor
                                       reservations_in_flight(manager->reservations, other->number);
 }
 
+/*
+ * An error is stored and later freed, in this order: while an executor has errors to store, it gets what the session
+ * has to free, too. NULL: none has.
+ */
+static struct executor *
+who_has_errors(struct manager *manager, const struct session *session)
+{
+    for (size_t i = 0; i < manager->executor_count && session->with_errors > 0; i++) {
+        for (const struct free_order *order = manager->executors[i].free_orders; order != NULL; order = order->next) {
+            if (order->session == session && order->has_errors) {
+                return &manager->executors[i];
+            }
+        }
+    }
+    return NULL;
+}
+
 void
 frees_send(struct manager *manager)
 {
@@ -129,9 +150,10 @@ frees_send(struct manager *manager)
     }
     while (least != NULL && manager->free_orders != NULL) {
         struct free_order *order = manager->free_orders;
+        struct executor *bound = who_has_errors(manager, order->session);
 
         manager->free_orders = order->next;
-        order_send(manager, least, order);
+        order_send(manager, bound != NULL ? bound : least, order);
     }
 }
 
@@ -214,6 +236,8 @@ manager_restore_frees(struct manager *manager, const void *key, size_t key_size,
     }
     gr_buf_add(&order->frees, name + length + 1, size - length - 1);
     order->session->orders++;
+    order->has_errors = true; /* it may have some */
+    order->session->with_errors++;
     append(&manager->free_orders, order);
     manager->last_free_order = order->number > manager->last_free_order ? order->number : manager->last_free_order;
     manager->frees_restored = true;

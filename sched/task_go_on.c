@@ -301,3 +301,23 @@ child_ended(struct manager *manager, struct task_graph *child)
                                                                                      : child->message);
     failed_by_itself(manager, graph, number, "", err, text);
 }
+
+void
+family_spend(struct manager *manager, struct task_graph *graph, uint32_t number)
+{
+    uint32_t position = 0;
+    uint32_t spent;
+
+    while ((spent = execution_graph_spent(graph->execution, number, &position)) != SUBTASK_NONE) {
+        struct task_graph *child;
+
+        LIST_FOREACH(child, &graph->children, sibling_link)
+        {
+            if (child->continues && child->continues_subtask == spent && !child->deleting &&
+                child->state != GRANARY_GRAPH_RUNNING) {
+                graph_delete(manager, child);
+                break;
+            }
+        }
+    }
+}

@@ -75,6 +75,7 @@ subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t nu
     function_succeeded(graph, number);
     execution_graph_succeed(graph->execution, number, done, node);
     frees_collect(manager, graph);
+    family_spend(manager, graph, number);
     manager->subtasks_done++;
     if (graph->state != GRANARY_GRAPH_RUNNING) {
         return;

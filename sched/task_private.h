@@ -40,17 +40,19 @@ struct session {
     LIST_ENTRY(session) link;
     LIST_ENTRY(session) backlogged_link;
     LIST_HEAD(, lane) lanes;
-    uint32_t runnable;   /* graphs in them that may have ready subtasks; some: it is backlogged */
-    uint32_t weight;     /* its share beside other sessions */
-    uint64_t virtual_ns; /* executor time used, by weight */
-    uint64_t served;     /* order.served when it was served last */
-    struct gr_buf frees; /* fields `free` of a ToExecutor, packed */
-    uint32_t graphs;     /* of this session, ended ones included */
-    uint32_t orders;     /* free_orders that name it */
-    uint64_t last_order; /* number of its last one */
-    uint64_t serial;     /* the how many-th one of the manager's, from 1 */
-    int64_t ended_ns;    /* when a graph of it ended last */
-    uint64_t used_ns;    /* time of executors it has had */
+    uint32_t runnable;    /* graphs in them that may have ready subtasks; some: it is backlogged */
+    uint32_t weight;      /* its share beside other sessions */
+    uint64_t virtual_ns;  /* executor time used, by weight */
+    uint64_t served;      /* order.served when it was served last */
+    struct gr_buf frees;  /* fields `free` of a ToExecutor, packed */
+    uint32_t graphs;      /* of this session, ended ones included */
+    uint32_t orders;      /* free_orders that name it */
+    uint64_t last_order;  /* number of its last one */
+    bool has_errors;      /* errors are among its frees */
+    uint32_t with_errors; /* orders with errors: what is ordered behind them goes to the same executor */
+    uint64_t serial;      /* the how many-th one of the manager's, from 1 */
+    int64_t ended_ns;     /* when a graph of it ended last */
+    uint64_t used_ns;     /* time of executors it has had */
     char *name;
 };
 
@@ -140,6 +142,7 @@ struct free_order {
     uint64_t number;      /* of all there were, whichever scheduler gave it */
     uint64_t token_order; /* of the last token granted before it was sent */
     struct session *session;
+    bool has_errors;
     struct gr_buf frees;
 };
 
@@ -394,6 +397,8 @@ void family_leave(struct task_graph *graph);
 /* What is stopped, or deleted, with a graph. */
 void family_stop(struct manager *manager, struct task_graph *graph);
 void family_delete(struct manager *manager, struct task_graph *graph);
+/* A subtask has succeeded: graphs as which those went on that made its inputs have done what they were for. */
+void family_spend(struct manager *manager, struct task_graph *graph, uint32_t number);
 bool family_is_stopped(const struct task_graph *graph);
 /* A running subtask has reported that it goes on as a graph. */
 void subtask_goes_on(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done);

@@ -28,7 +28,7 @@ its_results_become_the_outputs(void **state)
     struct rig *rig = rig_create(1);
 
     (void)state;
-    assert_int_equal(submit(rig, "k", LINES("a user function=f", "!b make a")), GRANARY_OK);
+    assert_int_equal(submit(rig, "k", LINES("!a user function=f", "!b make a")), GRANARY_OK);
     go_on(rig, "a", LINES("x make", "!y make x"));
     assert_non_null(strstr(rig->kept, "+graphs/k+0.1 "));
     assert_int_equal(rig->count, 1); /* its slot is the child's */
@@ -48,6 +48,27 @@ its_results_become_the_outputs(void **state)
     assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "k", ""), GRANARY_OK);
     assert_true(freed(rig, "k+0.1", 1));
     assert_int_equal(wait_for(rig, "k+0.1", 0, 0), GRANARY_ENOENT);
+    rig_destroy(rig);
+}
+
+/* When nobody needs them any more, the graph that made them goes, too. */
+static void
+what_is_spent_goes(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("a user function=f", "!b make a", "!c make b")), GRANARY_OK);
+    go_on(rig, "a", LINES("!y make"));
+    succeed(rig, "y");
+    succeed(rig, "a");
+    assert_false(freed(rig, "k+0.1", 0));
+    succeed(rig, "b");
+    assert_true(freed(rig, "k", 0));
+    assert_true(freed(rig, "k+0.1", 0));
+    assert_int_equal(wait_for(rig, "k+0.1", 0, 0), GRANARY_ENOENT);
+    succeed_all(rig);
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_SUCCEEDED);
     rig_destroy(rig);
 }
 
@@ -176,9 +197,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(its_results_become_the_outputs), cmocka_unit_test(its_failure_is_the_subtask_s),
-        cmocka_unit_test(what_it_cannot_go_on_as),        cmocka_unit_test(it_is_stopped_with_its_parent),
-        cmocka_unit_test(lost_results_are_made_again),    cmocka_unit_test(a_restart_finds_it),
+        cmocka_unit_test(its_results_become_the_outputs),
+        cmocka_unit_test(its_failure_is_the_subtask_s),
+        cmocka_unit_test(what_is_spent_goes),
+        cmocka_unit_test(what_it_cannot_go_on_as),
+        cmocka_unit_test(it_is_stopped_with_its_parent),
+        cmocka_unit_test(lost_results_are_made_again),
+        cmocka_unit_test(a_restart_finds_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
