@@ -1,6 +1,7 @@
 #include "sched/links.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -448,9 +449,22 @@ link_register(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_
     return link;
 }
 
-static void
-supervisor_says(struct links *links, const struct gr_zmq_peer *peer, const Granary__Pool *pool)
+static bool
+process_has_ended(const struct link *link)
 {
+    struct pollfd process = {.fd = link->pidfd, .events = POLLIN};
+
+    return poll(&process, 1, 0) > 0;
+}
+
+static void
+supervisor_says(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_pid, const Granary__Pool *pool)
+{
+    if (peer_pid != pool->pid) {
+        gr_log_warn("POOL-PROTOCOL", "pid=%lld says that it is the pool %lld", (long long)peer_pid,
+                    (long long)pool->pid);
+        return;
+    }
     if (links->supervisor.size != peer->size || memcmp(links->supervisor.bytes, peer->bytes, peer->size) != 0) {
         gr_log_info("POOL", "pid=%lld slots=%u", (long long)pool->pid, pool->slots);
         links->supervisor = *peer;
@@ -460,7 +474,7 @@ supervisor_says(struct links *links, const struct gr_zmq_peer *peer, const Grana
         const Granary__Death *death = pool->deaths[i];
         struct link *link = link_of_process(links, death->pid, death->start_time, SLOT_ANY);
 
-        if (link != NULL) {
+        if (link != NULL && process_has_ended(link)) { /* whatever anybody says */
             if (link->number != 0) {
                 manager_executor_death(links->manager, link->number, death->signal, death->status);
             }
@@ -490,7 +504,7 @@ links_message(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_
     uint32_t number;
 
     if (report->pool != NULL) {
-        supervisor_says(links, peer, report->pool);
+        supervisor_says(links, peer, peer_pid, report->pool);
         return;
     }
     link =
