@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/stacks.h"
 #include "store/admit.h"
 #include "store/adopt.h"
 #include "store/client.h"
@@ -59,6 +60,7 @@ give_lock_back(struct store *store)
     if (store->lock_fd >= 0) {
         lock_path(store, path);
         (void)unlink(path);
+        gr_stacks_remove(store->instance.runtime);
         (void)rmdir(store->instance.runtime); /* stays while anything of others is in it */
     }
     gr_fd_close(&store->lock_fd);

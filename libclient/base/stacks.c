@@ -68,3 +68,12 @@ gr_stacks_install(const char *runtime)
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(GR_STACKS_SIGNAL, &action, NULL);
 }
+
+void
+gr_stacks_remove(const char *runtime)
+{
+    char folder[sizeof prefix];
+
+    (void)snprintf(folder, sizeof folder, "%s/" GR_STACKS, runtime);
+    (void)rmdir(folder);
+}

@@ -15,4 +15,7 @@
 /* From now on. The folder is made when it is not there; what cannot be is left alone: it is no reason not to serve. */
 void gr_stacks_install(const char *runtime);
 
+/* The folder goes, unless it has files in it: for who removes the runtime directory. */
+void gr_stacks_remove(const char *runtime);
+
 #endif

@@ -340,14 +340,11 @@ read_object(const struct batch *batch, const granary_selection *select, granary_
     uint64_t before, after;
     granary_err err = granary_object_info_get(batch->client, chunk->id, &info);
 
-    if (err == GRANARY_OK && info.state == GRANARY_OBJECT_ALIAS) {
-        chunk->id = info.target;
-        err = granary_object_info_get(batch->client, chunk->id, &info);
-    }
     if (err != GRANARY_OK || (err = gr_client_stamp(batch->client, chunk->id, &before)) != GRANARY_OK) {
         return err;
     }
-    reading.id = chunk->id;
+    chunk->id = info.id; /* an alias stands for it */
+    reading.id = info.id;
     reading.data_size = info.data_size;
     reading.meta_size = info.meta_size;
     reading.in_memory = info.state == GRANARY_OBJECT_SEALED;

@@ -573,6 +573,12 @@ one_missing_does_not_spoil_the_rest(void **state)
     refuse_part(client, 50, (granary_selection){.kind = GRANARY_SELECT_BYTES, .rows = ALL}, GRANARY_ETYPE);
     assert_non_null(strstr(granary_error_message(), "no number"));
     assert_ok(granary_object_put(client, fixture_id(51), NULL, 0, NULL, 0, 0));
+    assert_ok(granary_alias(client, fixture_id(52), fixture_id(0)));
+    requests[0].id = fixture_id(52);
+    assert_ok(granary_chunk_read_many(client, requests, 1, NULL, chunks));
+    assert_memory_equal(&chunks[0].id, &(granary_id[]){fixture_id(0)}[0], sizeof(granary_id));
+    assert_int_equal(chunks[0].data_size, 800);
+    granary_chunk_release(client, chunks, 1);
     granary_chunk_release(client, (granary_chunk[]){read_part(client, 51, (granary_selection){.kind = 0}, NULL)}, 1);
     granary_disconnect(client);
 }
