@@ -32,8 +32,8 @@ void gr_daemon_say_error(int *fd, granary_err err);
 bool gr_daemon_heard(char *line, granary_err *ret_err, const char **ret_message);
 
 /*
- * SIGTERM and SIGINT make the returned descriptor readable from now on and interrupt nothing; SIGPIPE and SIGHUP are
- * ignored. Threads inherit that: call it before there are any. Returns -1 with errno.
+ * SIGTERM and SIGINT make the returned descriptor readable from now on and interrupt nothing; SIGPIPE, SIGHUP and
+ * SIGXFSZ are ignored. Threads inherit that: call it before there are any. Returns -1 with errno.
  */
 int gr_daemon_open_stop(void);
 

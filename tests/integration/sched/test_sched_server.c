@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,6 +112,62 @@ a_state_it_cannot_read_is_refused(void **state)
     assert_non_null(strstr(rig->said, "move the file away"));
 }
 
+/* ---- bad states ---- */
+
+/* Nothing can be written: what is new is refused with the reason, the rest goes on, and all of it is kept once there is
+ * room. */
+static void
+a_full_disk_refuses_and_recovers(void **state)
+{
+    struct rig *rig = *state;
+    const struct rlimit full = {.rlim_cur = 1, .rlim_max = RLIM_INFINITY};
+    const struct rlimit room = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    static const char *const lines[] = {"a"};
+    granary_err err;
+
+    assert_true(rig_start(rig, "sqlite"));
+    assert_int_equal(rig_submit(rig, "before", lines, 1), GRANARY_OK);
+    assert_int_equal(prlimit(rig->sched, RLIMIT_FSIZE, &full, NULL), 0);
+    rig_executor_start(rig, 0); /* what was accepted runs */
+    assert_int_equal(rig_wait(rig, "before", NULL), GRANARY_OK);
+    err = rig_submit(rig, "full", lines, 1);
+    assert_true(err == GRANARY_EFULL || err == GRANARY_EIO);
+    assert_int_equal(rig_wait(rig, "full", NULL), GRANARY_ENOENT);
+    assert_int_equal(rig_executor_count(rig), 1);
+    assert_int_equal(prlimit(rig->sched, RLIMIT_FSIZE, &room, NULL), 0);
+    assert_int_equal(rig_submit(rig, "after", lines, 1), GRANARY_OK);
+    assert_int_equal(rig_wait(rig, "after", NULL), GRANARY_OK);
+    assert_int_equal(rig_ref(rig, GRANARY__REQUEST__BODY_DELETE, "after"), GRANARY_OK);
+    rig_executor_kill(rig, 0);
+    assert_int_equal(rig_stop(rig, SIGKILL), 128 + SIGKILL);
+
+    assert_true(rig_start(rig, "sqlite"));
+    assert_int_equal(rig_wait(rig, "before", NULL), GRANARY_OK); /* its end, too, was kept in the end */
+    assert_int_equal(rig_wait(rig, "full", NULL), GRANARY_ENOENT);
+    assert_int_equal(rig_wait(rig, "after", NULL), GRANARY_ENOENT);
+}
+
+/* Stopped is not dead: nobody is answered, and everybody once it goes on. */
+static void
+a_stopped_scheduler_goes_on(void **state)
+{
+    struct rig *rig = *state;
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__ClusterInfo cluster = GRANARY__CLUSTER_INFO__INIT;
+
+    assert_true(rig_start(rig, "sqlite"));
+    rig_executor_start(rig, 0);
+    assert_int_equal(kill(rig->sched, SIGSTOP), 0);
+    request.body_case = GRANARY__REQUEST__BODY_CLUSTER;
+    request.cluster = &cluster;
+    rig_send(rig, &request);
+    assert_false(rig_hears(rig, 100));
+    assert_int_equal(kill(rig->sched, SIGCONT), 0);
+    assert_true(rig_hears(rig, 10000));
+    assert_int_equal(rig_submit(rig, "k", LINES("a")), GRANARY_OK);
+    assert_int_equal(rig_wait(rig, "k", NULL), GRANARY_OK);
+}
+
 /* ---- bad peers ---- */
 
 static void
@@ -203,8 +260,14 @@ impostors_are_not_executors(void **state)
     send_raw(rig, rig->instance.pool_socket, bytes, granary__from_executor__pack(&message, bytes));
     assert_int_equal(rig_executor_count(rig), 0);
     rig_executor_start(rig, 0);
+    /* Nobody is taken for another process, however much is known of that. */
+    hello.pid = rig->executors[0];
+    hello.start_time = gr_process_start_time(rig->executors[0]);
+    message.register_ = &hello;
+    send_raw(rig, rig->instance.pool_socket, bytes, granary__from_executor__pack(&message, bytes));
     assert_int_equal(rig_submit(rig, "k", LINES("a")), GRANARY_OK);
     assert_int_equal(rig_wait(rig, "k", NULL), GRANARY_OK);
+    assert_int_equal(rig_executor_count(rig), 1);
 }
 
 /* A client that asks and goes away is nobody's problem. */
@@ -419,6 +482,8 @@ main(void)
         TEST(stops_orderly),
         TEST(one_scheduler_an_instance),
         TEST(a_state_it_cannot_read_is_refused),
+        TEST(a_full_disk_refuses_and_recovers),
+        TEST(a_stopped_scheduler_goes_on),
         TEST(garbage_does_no_harm),
         TEST(unreadable_and_other_versions_are_answered),
         TEST(impostors_are_not_executors),
