@@ -142,6 +142,7 @@ event_log_succeeded(struct event_log *log, struct execution_graph *execution, ui
     }
     subtask->fed = true;
     log->fed = true;
+    log->told = true;
     size = granary__done__get_packed_size(done);
     put_head(&entry, ENTRY_FED, zigzag(number));
     put(&entry, subtask->attempt);
@@ -410,6 +411,7 @@ event_log_apply(struct event_log *log, const struct event_log_replay *replay, co
             cursor.bad = true;
             break;
         }
+        log->told = log->told || kind == ENTRY_FED;
         if (kind == ENTRY_PLANNED || kind == ENTRY_FED) {
             gr_buf_add(&log->planner, begin, (size_t)(cursor.at - begin));
         }

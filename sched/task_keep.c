@@ -243,7 +243,8 @@ events_untouch(struct manager *manager, struct task_graph *graph)
 void
 events_forget(struct manager *manager, struct task_graph *graph)
 {
-    struct action *action = graph->log.records == 0 ? NULL : action_add(manager, ACTION_FORGET_ALL);
+    struct action *action =
+        graph->log.records == 0 && graph->record_count == 0 ? NULL : action_add(manager, ACTION_FORGET_ALL);
 
     if (action != NULL) {
         action->space = MANAGER_EVENTS;
@@ -252,6 +253,29 @@ events_forget(struct manager *manager, struct task_graph *graph)
     events_untouch(manager, graph);
     event_log_free(&graph->log);
     graph->log = (struct event_log){0};
+}
+
+void
+events_end(struct manager *manager, struct task_graph *graph)
+{
+    struct gr_buf planner = graph->log.told ? graph->log.planner : (struct gr_buf){0};
+    const char number[sizeof(uint64_t)] = {0};
+    struct action *action;
+
+    if (planner.size > 0) {
+        graph->log.planner = (struct gr_buf){0};
+    }
+    events_forget(manager, graph);
+    action = planner.size == 0 || !gr_buf_ok(&planner) ? NULL : action_add(manager, ACTION_KEEP);
+    if (action == NULL) {
+        gr_buf_free(&planner);
+        return;
+    }
+    action->space = MANAGER_EVENTS;
+    events_key(graph, &action->entry_key);
+    gr_buf_add(&action->entry_key, number, sizeof number);
+    action->bytes = planner;
+    graph->log.records = 1; /* to be forgotten with the graph */
 }
 
 /* One record a turn and graph. */

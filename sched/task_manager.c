@@ -78,6 +78,7 @@ static void
 graph_destroy(struct task_graph *graph)
 {
     event_log_free(&graph->log);
+    records_drop(graph);
     plan_destroy(graph);
     if (graph->submit != NULL) {
         granary__submit__free_unpacked(graph->submit, NULL);
@@ -413,7 +414,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
         frees_collect(manager, graph);
         reservations_of_graph(manager->reservations, graph->serial, cancel_running, manager);
     }
-    events_forget(manager, graph);
+    events_end(manager, graph);
     keep_end(manager, graph);
     waiters_answer(manager, graph, false);
     if (graph->state != GRANARY_GRAPH_SUCCEEDED) {
@@ -439,6 +440,7 @@ graph_delete(struct manager *manager, struct task_graph *graph)
             gr_buf_add(&action->entry_key, graph->targets[i].name, strlen(graph->targets[i].name));
         }
     }
+    events_forget(manager, graph);
     memcpy(manager->deleted[manager->deleted_count++ % DELETED_KEYS], graph->key, sizeof graph->key);
     graph->deleting = true;
     family_delete(manager, graph);

@@ -85,7 +85,7 @@ struct task_graph {
     int64_t submitted_ms;    /* since the Unix epoch */
     int64_t ended_ms;        /* ... 0: it runs */
     int64_t deadline_ms;     /* ... 0: none */
-    Granary__Submit *submit; /* only between restore and start */
+    Granary__Submit *submit; /* restored: what there was to plan; else only between restore and start */
     granary_graph_state state;
     granary_err err;
     char *message;
@@ -329,11 +329,18 @@ void frees_done(struct manager *manager, struct executor *executor, uint64_t tok
 void frees_reclaim(struct manager *manager, struct executor *executor);
 void frees_drop(struct free_order *orders); /* forget them */
 
+/* task_restore.c */
+void records_drop(struct task_graph *graph);
+/* Plan a graph that ended under an earlier scheduler once more, to tell of it. Errors: the planner's · ESTATE its input
+ * has changed */
+granary_err restored_explain(struct manager *manager, const struct task_graph *graph, struct gr_buf *ret_text);
+
 /* task_keep.c */
 /* It runs as that attempt, under no token: on an executor that has not joined this scheduler. */
 bool subtask_is_elsewhere(const struct task_graph *graph, const struct subtask *subtask, uint32_t attempt);
 void serials_note(struct manager *manager);                            /* one is about to be used */
 void events_touch(struct manager *manager, struct task_graph *graph);  /* its log has something new */
+void events_end(struct manager *manager, struct task_graph *graph);    /* but for what the planner was told */
 void events_forget(struct manager *manager, struct task_graph *graph); /* nobody needs its log any more */
 void events_keep(struct manager *manager);                             /* what is new in any log */
 

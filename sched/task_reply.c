@@ -218,14 +218,20 @@ reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph 
     Granary__Reply answer = GRANARY__REPLY__INIT;
     struct gr_buf text = {0};
 
-    if (graph->plan == NULL) {
+    if (graph->plan != NULL) {
+        gr_plan_explain(graph->plan, &text);
+    } else if (graph->submit == NULL || restored_explain(manager, graph, &text) != GRANARY_OK) {
+        char why[512];
+
+        (void)snprintf(why, sizeof why, "%s", graph->submit == NULL ? "it is gone" : granary_error_message());
         (void)gr_fail(GRANARY_ESTATE,
-                      "graph '%s': its plan ended with an earlier scheduler: delete it and submit it again to see one",
-                      graph->key);
+                      "graph '%s': its plan ended with an earlier scheduler and cannot be made again (%s): submit it "
+                      "again to see one",
+                      graph->key, why);
         reply_error(manager, ticket, GRANARY_ESTATE, granary_error_message());
+        gr_buf_free(&text);
         return;
     }
-    gr_plan_explain(graph->plan, &text);
     if (gr_buf_ok(&text)) {
         answer.text = text.bytes != NULL ? text.bytes : (char *)(uintptr_t) "";
         (void)reply(manager, ticket, &answer);

@@ -95,7 +95,7 @@ manager_restore_events(struct manager *manager, const void *key, size_t key_size
         *part = *part << 8 | bytes[i];
     }
     graph = key_size == 12 && serial < manager->serial_count ? manager->by_serial[serial] : NULL;
-    if (graph == NULL || graph->restored) {
+    if (graph == NULL) {
         return;
     }
     grown = reallocarray(graph->records, graph->record_count + 1, sizeof *grown);
@@ -151,7 +151,7 @@ replay_log(struct manager *manager, struct task_graph *graph)
     return err;
 }
 
-static void
+void
 records_drop(struct task_graph *graph)
 {
     for (size_t i = 0; i < graph->record_count; i++) {
@@ -201,6 +201,45 @@ out:
     return err;
 }
 
+granary_err
+restored_explain(struct manager *manager, const struct task_graph *graph, struct gr_buf *ret_text)
+{
+    struct task_graph scratch = {.session = graph->session,
+                                 .serial = graph->serial,
+                                 .state = GRANARY_GRAPH_RUNNING,
+                                 .awaits_claims = true, /* nothing of it is given to anybody */
+                                 .replays = true,
+                                 .records = graph->records,
+                                 .record_count = graph->record_count};
+    size_t size = granary__submit__get_packed_size(graph->submit);
+    uint8_t *packed = malloc(size + 1);
+    Granary__Submit *submit = NULL;
+    granary_err err;
+
+    memcpy(scratch.key, graph->key, sizeof scratch.key);
+    memcpy(scratch.id_key, graph->id_key, sizeof scratch.id_key);
+    if (packed != NULL) {
+        (void)granary__submit__pack(graph->submit, packed);
+        submit = granary__submit__unpack(NULL, size, packed);
+    }
+    free(packed);
+    if (submit == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    submit->deadline_ms = 0;
+    err = graph_plan(manager, &scratch, submit);
+    if (err == GRANARY_OK) {
+        err = replay_log(manager, &scratch);
+    }
+    if (err == GRANARY_OK) {
+        gr_plan_explain(scratch.plan, ret_text);
+    }
+    graph_unplan(manager, &scratch);
+    event_log_free(&scratch.log);
+    granary__submit__free_unpacked(submit, NULL);
+    return err;
+}
+
 size_t
 manager_restore_start(struct manager *manager)
 {
@@ -227,15 +266,16 @@ manager_restore_start(struct manager *manager)
         if (submit == NULL) {
             continue;
         }
+        if (graph->restored) {
+            continue; /* it is for restored_explain() */
+        }
         graph->submit = NULL;
-        if (!graph->restored) {
-            err = graph_resume(manager, graph, submit);
-            started++;
-            if (err != GRANARY_OK) {
-                graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, granary_error_message());
-            } else {
-                graph_check_end(manager, graph);
-            }
+        err = graph_resume(manager, graph, submit);
+        started++;
+        if (err != GRANARY_OK) {
+            graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, granary_error_message());
+        } else {
+            graph_check_end(manager, graph);
         }
         records_drop(graph);
         granary__submit__free_unpacked(submit, NULL);
