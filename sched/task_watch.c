@@ -8,6 +8,8 @@
 
 /* A function that is asked to stop has this long, before its executor is killed. */
 #define GRACE_NS 2000000000
+/* ... and this long when its graph has failed. */
+#define FAILED_NS 10000000000
 /* One that is to be killed and has nothing at work may be about to answer. */
 #define IDLE_NS 500000000
 
@@ -130,7 +132,12 @@ manager_watch(struct manager *manager, uint32_t executor_number, const struct ma
             judge_limits(manager, executor, graph, wire_number, seen, now_ns);
         } else {
             (void)gr_fail(GRANARY_ECANCELLED, "graph '%s': it has ended", graph->key);
-            judge(executor, wire_number, subtask->attempt, GRANARY_ECANCELLED, INT64_MAX);
+            /* Who stopped it says when to kill. When it has failed nobody may ever ask. */
+            judge(executor, wire_number, subtask->attempt, GRANARY_ECANCELLED,
+                  graph->state == GRANARY_GRAPH_FAILED &&
+                          execution_graph_user_code(graph->execution, (uint32_t)wire_number) != NULL
+                      ? now_ns + FAILED_NS
+                      : INT64_MAX);
             ask_to_stop(manager, executor);
         }
     }

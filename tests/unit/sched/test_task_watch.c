@@ -124,6 +124,26 @@ too_much_memory_is_killed_at_once(void **state)
     rig_destroy(rig);
 }
 
+/* A graph has failed, and a function of it does not stop when it is asked: it does not keep its executor for ever. An
+ * operator of our own is waited for. */
+static void
+what_a_failed_graph_left_is_ended(void **state)
+{
+    struct rig *rig = rig_create(3);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("a make", "b user function=f", "c make")), GRANARY_OK);
+    report(rig, "a", GRANARY_ETYPE, "no", NULL);
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_FAILED);
+    assert_true(manager_watching(rig->manager));
+    for (int64_t now = 0; now <= 10; now += 5) {
+        see(rig, "b", SECOND, 0, now * SECOND);
+        see(rig, "c", SECOND, 0, now * SECOND);
+    }
+    assert_string_equal(rig->asked, "cancel 2:1 cancel 3:2 kill 2 ");
+    rig_destroy(rig);
+}
+
 /* An operator of our own has no limits: nobody looks. And what was reported meanwhile is not given up. */
 static void
 only_what_runs_is_judged(void **state)
@@ -237,13 +257,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_long_is_asked_then_killed),
-        cmocka_unit_test(who_stops_when_asked_is_not_killed),
-        cmocka_unit_test(too_much_memory_is_killed_at_once),
-        cmocka_unit_test(only_what_runs_is_judged),
-        cmocka_unit_test(failing_by_itself),
-        cmocka_unit_test(the_one_at_work_is_blamed),
-        cmocka_unit_test(a_poisonous_function_is_named),
+        cmocka_unit_test(too_long_is_asked_then_killed),     cmocka_unit_test(who_stops_when_asked_is_not_killed),
+        cmocka_unit_test(too_much_memory_is_killed_at_once), cmocka_unit_test(only_what_runs_is_judged),
+        cmocka_unit_test(what_a_failed_graph_left_is_ended), cmocka_unit_test(failing_by_itself),
+        cmocka_unit_test(the_one_at_work_is_blamed),         cmocka_unit_test(a_poisonous_function_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
