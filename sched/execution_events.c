@@ -195,7 +195,7 @@ made_since(const struct execution_graph *graph, const struct object *object, con
     const struct subtask *producer = &graph->subtasks.items[object->producer];
 
     return (int32_t)(object->made - subtask->taken) > 0 &&
-           !(producer->token == subtask->token && producer->taken == subtask->taken);
+           !(subtask->taken != 0 && producer->token == subtask->token && producer->taken == subtask->taken);
 }
 
 granary_err

@@ -49,7 +49,12 @@ vector_grow(struct execution_graph *graph, void *vector_items, uint32_t count, u
 struct execution_graph *
 execution_graph_create(void)
 {
-    return calloc(1, sizeof(struct execution_graph));
+    struct execution_graph *graph = calloc(1, sizeof *graph);
+
+    if (graph != NULL) {
+        graph->moment = 1;
+    }
+    return graph;
 }
 
 void
@@ -548,7 +553,7 @@ execution_graph_claim(struct execution_graph *graph, uint32_t number, uint32_t a
     }
     subtask_enter(graph, number, SUBTASK_RUNNING);
     subtask->attempt = attempt;
-    subtask->taken = graph->moment;
+    subtask->taken = 0; /* by an earlier scheduler: before anything this one knows of */
     return true;
 }
 

@@ -80,7 +80,7 @@ struct subtask {
     uint32_t ready_class;
     uint32_t output_count;
     /* private */
-    uint32_t taken;   /* graph->moment when it was taken */
+    uint32_t taken;   /* graph->moment when it was taken; 0: by an earlier scheduler */
     uint32_t missing; /* WAITING, READY: inputs not present and subtasks before it not done */
     uint32_t first_input, input_count;
     uint32_t first_output;

@@ -302,6 +302,31 @@ lineage_goes_back_as_far_as_needed(void **state)
     execution_graph_destroy(graph);
 }
 
+/* Two find it gone; the second says so when it was made again: it is not made a third time, and is there. */
+static void
+a_loss_is_mended_once(void **state)
+{
+    struct execution_graph *graph = create(LINES("a", "B < a", "C < a"));
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        execution_graph_subtask(graph, i)->token = i; /* each in a message of its own */
+    }
+    run(graph, 0);
+    assert_int_equal(take(graph), 1);
+    assert_int_equal(take(graph), 2);
+    assert_int_equal(lose(graph, 1, "a"), GRANARY_OK);
+    run(graph, 0);
+    assert_int_equal(lose(graph, 2, "a"), GRANARY_OK);
+    assert_int_equal(state_of(graph, 0), SUBTASK_SUCCEEDED);
+    assert_int_equal(state_of(graph, 2), SUBTASK_READY);
+    /* Gone once more after that is news. */
+    assert_int_equal(take(graph), 1);
+    assert_int_equal(lose(graph, 1, "a"), GRANARY_OK);
+    assert_int_equal(state_of(graph, 0), SUBTASK_READY);
+    execution_graph_destroy(graph);
+}
+
 /* Two readers of a lost object: one reports it, the other, ready, waits with it; one that is running reports on its
  * own. */
 static void
@@ -555,6 +580,7 @@ main(void)
         cmocka_unit_test(a_plan_that_contradicts_itself_is_refused),
         cmocka_unit_test(objects_from_before_are_there),
         cmocka_unit_test(lineage_goes_back_as_far_as_needed),
+        cmocka_unit_test(a_loss_is_mended_once),
         cmocka_unit_test(all_readers_of_a_lost_object_wait),
         cmocka_unit_test(losses_have_an_end),
         cmocka_unit_test(unknown_losses_are_refused),

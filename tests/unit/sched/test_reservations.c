@@ -199,13 +199,90 @@ tokens_are_recycled(void **state)
     reservations_destroy(r);
 }
 
+/* Held for somebody who needs an idle executor: the one that will be idle soon, not the one that runs long. */
+static void
+the_next_idle_executor_is_held(void **state)
+{
+    struct reservations *r = reservations_create(0);
+
+    (void)state;
+    assert_true(reservations_join(r, 1, 0));
+    assert_true(reservations_join(r, 2, 0));
+    assert_true(reservations_join(r, 3, 0));
+    (void)grant(r, 1, 100, 1, 0, true);
+    (void)grant(r, 2, 200, 1, 0, false);
+    (void)grant(r, 3, 300, 1, 0, false);
+    assert_int_equal(candidates(r, false), 2);
+    reservations_hold(r);
+    assert_int_equal(candidates(r, false), 1);
+    assert_true(reservations_any_free(r));
+    reservations_hold(r);
+    assert_false(reservations_any_free(r));
+    reservations_unhold(r);
+    assert_int_equal(candidates(r, false), 2);
+    reservations_destroy(r);
+}
+
+static void
+claims_go_first_when_passed_over_often(void **state)
+{
+    const struct resource_amount amounts[] = {{"gpu", 2}};
+    struct resources *resources = resources_create(amounts, 1);
+    struct reservations *r = reservations_create(100);
+    uint32_t one = NEED_NONE;
+    uint32_t two = NEED_NONE;
+    struct reservation_ask large = {.number = 900, .bytes = 80};
+    struct reservation_ask small = {.number = 901, .bytes = 10};
+    struct reservation_ask gpus;
+    uint32_t token;
+
+    (void)state;
+    reservations_use(r, resources);
+    assert_int_equal(resources_need(resources, &(struct resource_amount){"gpu", 1}, 1, 0, 0, &one), GRANARY_OK);
+    assert_int_equal(resources_need(resources, &(struct resource_amount){"gpu", 2}, 1, 0, 0, &two), GRANARY_OK);
+    assert_true(reservations_join(r, 1, 0));
+    assert_true(reservations_join(r, 2, 0));
+    token = reservations_grant(r, 2, &(uint64_t){500}, 1, 30, false, &(struct reservation_ask){.need = one});
+    gpus = (struct reservation_ask){.number = 902, .need = two, .bytes = 10};
+    assert_false(reservations_allow(r, &gpus)); /* one of two is taken */
+    reservations_refused(r, &gpus, false);
+    reservations_refused(r, &large, true);
+    for (uint64_t i = 0; i < CLAIM_PATIENCE; i++) {
+        assert_true(reservations_allow(r, &small));
+        assert_true(reservations_settle(
+            r, reservations_grant(r, 1, &(uint64_t){600 + i}, 1, 10, false, &(struct reservation_ask){.need = one}),
+            600 + i));
+    }
+    assert_false(reservations_allow(r, &small));
+    assert_true(reservations_allow(r, &large)); /* whether it fits is another question */
+    assert_true(reservations_allow(r, &(struct reservation_ask){.number = 903, .bytes = 10, .rank = 1}));
+    assert_true(reservations_allow(r, &(struct reservation_ask){.number = 904}));
+    assert_false(reservations_allow(r, &(struct reservation_ask){.number = 905, .need = one}));
+    /* Those with claims do not wait for one another. */
+    assert_true(reservations_settle(r, token, 500));
+    token = reservations_grant(r, 2, &(uint64_t){501}, 1, 30, false, NULL);
+    assert_true(reservations_allow(r, &gpus));
+    (void)reservations_grant(r, 1, &(uint64_t){902}, 1, 10, false, &gpus);
+    assert_int_equal(reservations_claimant(r, false), 0);
+    assert_int_equal(reservations_claimant(r, true), 900);
+    reservations_claim_drop(r, true);
+    assert_true(reservations_allow(r, &small));
+    reservations_destroy(r);
+    resources_destroy(resources);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(credit_is_given_and_returned_once),     cmocka_unit_test(alone_keeps_others_away),
-        cmocka_unit_test(memory_is_admitted_without_deadlock),   cmocka_unit_test(death_returns_everything),
-        cmocka_unit_test(running_subtasks_of_a_graph_are_found), cmocka_unit_test(tokens_are_recycled),
+        cmocka_unit_test(credit_is_given_and_returned_once),
+        cmocka_unit_test(alone_keeps_others_away),
+        cmocka_unit_test(memory_is_admitted_without_deadlock),
+        cmocka_unit_test(death_returns_everything),
+        cmocka_unit_test(running_subtasks_of_a_graph_are_found),
+        cmocka_unit_test(tokens_are_recycled),
+        cmocka_unit_test(the_next_idle_executor_is_held),
+        cmocka_unit_test(claims_go_first_when_passed_over_often),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
