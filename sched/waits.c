@@ -107,6 +107,7 @@ can_go_on(const struct search *search, const struct task_graph *graph, uint32_t 
             break;
         case SUBTASK_READY:
         case SUBTASK_PARKED:
+        case SUBTASK_AWAY: /* what it goes on as still runs, and needs executors, too */
             good = any_will_be_free(search);
             break;
         case SUBTASK_WAITING:

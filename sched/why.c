@@ -42,6 +42,7 @@ tell_unfinished(struct why *why, struct task_graph *graph)
 {
     const struct execution_graph_counts *counts = execution_graph_counts(graph->execution);
     uint32_t number;
+    bool away = false;
 
     why_line(why,
              "%" PRIu64 " of %" PRIu64 " subtasks are done, %" PRIu64 " run, %" PRIu64 " are ready, %" PRIu64
@@ -63,16 +64,22 @@ tell_unfinished(struct why *why, struct task_graph *graph)
     if (number != SUBTASK_NONE) {
         why_tell_subtask(why, graph, number);
     }
-    number = counts->running + counts->ready + counts->parked == 0 ? first_in(graph->execution, SUBTASK_WAITING)
-                                                                   : SUBTASK_NONE;
+    number = first_in(graph->execution, SUBTASK_AWAY);
+    if (number != SUBTASK_NONE) {
+        away = true;
+        why_tell_subtask(why, graph, number);
+    }
+    number = !away && counts->running + counts->ready + counts->parked == 0
+                 ? first_in(graph->execution, SUBTASK_WAITING)
+                 : SUBTASK_NONE;
     if (number != SUBTASK_NONE) {
         why_tell_subtask(why, graph, number);
     }
     why->depth--;
 }
 
-static void
-tell_graph(struct why *why, struct task_graph *graph)
+void
+why_tell_graph(struct why *why, struct task_graph *graph)
 {
     static const char *const states[] = {"?", "running", "succeeded", "failed", "cancelled"};
     struct manager *manager = why->manager;
@@ -187,7 +194,7 @@ why_tell(struct manager *manager, const char *subject, struct gr_buf *out)
     granary_id id;
 
     if (graph != NULL && rest[0] == '\0') {
-        tell_graph(&why, graph);
+        why_tell_graph(&why, graph);
         return GRANARY_OK;
     }
     if (graph != NULL) {

@@ -37,4 +37,7 @@ struct name why_name_of_wire(const struct why *why, uint64_t wire_number);
 /* Everything about a subtask, and what it waits for. */
 void why_tell_subtask(struct why *why, struct task_graph *graph, uint32_t number);
 
+/* How a graph is, and of one that runs, what its subtasks wait for. */
+void why_tell_graph(struct why *why, struct task_graph *graph);
+
 #endif

@@ -391,6 +391,25 @@ tell_ended(struct why *why, const struct task_graph *graph, uint32_t number)
     }
 }
 
+/* It has ended as a run, and goes on as a graph. */
+static void
+tell_away(struct why *why, const struct task_graph *graph, uint32_t number)
+{
+    struct task_graph *child;
+
+    LIST_FOREACH(child, &graph->children, sibling_link)
+    {
+        if (child->continues && child->continues_subtask == number) {
+            why_line(why, "it goes on as a graph of its own, holds no executor, and ends with that:");
+            why->depth++;
+            why_tell_graph(why, child);
+            why->depth--;
+            return;
+        }
+    }
+    why_line(why, "it went on as a graph that is gone");
+}
+
 void
 why_tell_subtask(struct why *why, struct task_graph *graph, uint32_t number)
 {
@@ -426,6 +445,9 @@ why_tell_subtask(struct why *why, struct task_graph *graph, uint32_t number)
                  "something else has ended",
                  why_size(subtask->out_bytes).text, subtask->rooms, why_plural(subtask->rooms));
         tell_memory(why);
+        break;
+    case SUBTASK_AWAY:
+        tell_away(why, graph, number);
         break;
     default:
         tell_ended(why, graph, number);

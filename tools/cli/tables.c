@@ -116,7 +116,7 @@ command_tasks(struct cli *cli, int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"state", KEY_STATE, "STATE", 0,
-         "only those that are waiting, ready, running, parked, succeeded, failed or cancelled", 0},
+         "only those that are waiting, ready, running, parked, away, succeeded, failed or cancelled", 0},
         {0}};
     struct tables tables = {
         .view = {.cli = cli,

@@ -172,6 +172,36 @@ parked_names_the_room_that_is_missing(void **state)
 }
 
 static void
+away_names_the_graph_it_goes_on_as(void **state)
+{
+    struct rig *rig = rig_create(1, 1000);
+    const struct given *first;
+    Granary__Done done = GRANARY__DONE__INIT;
+    char *targets[] = {(char *)(uintptr_t) "x"};
+
+    (void)state;
+    rig_submit(rig, "k", LINES("a make", "!b make a"));
+    first = &rig->given[0];
+    done.number = first->number;
+    done.attempt = first->attempt;
+    done.nanoseconds = 1000;
+    done.go_on = build_graph(LINES("!x make"));
+    done.go_on_targets = targets;
+    done.n_go_on_targets = 1;
+    rig->count = 0;
+    manager_done(rig->manager, 1, &done);
+    rig_turn(rig);
+    granary__graph__free_unpacked(done.go_on, NULL);
+    says(rig, "k/0", "is away");
+    says(rig, "k/0",
+         "it goes on as a graph of its own, holds no executor, and ends with that:\n  graph k+0.1 of session");
+    says(rig, "k/0", "subtask k+0.1/0 (node 'x': make) is running");
+    says(rig, "k", "is away");
+    says(rig, "k/1", "which k/0 (node 'a': make) makes: that is away");
+    rig_destroy(rig);
+}
+
+static void
 the_ended_say_how_they_ended(void **state)
 {
     struct rig *rig = rig_create(1, 1000);
@@ -306,6 +336,7 @@ main(void)
         cmocka_unit_test(ready_names_the_resource_it_needs_and_who_has_it),
         cmocka_unit_test(running_names_the_executor_and_what_its_page_tells),
         cmocka_unit_test(parked_names_the_room_that_is_missing),
+        cmocka_unit_test(away_names_the_graph_it_goes_on_as),
         cmocka_unit_test(the_ended_say_how_they_ended),
         cmocka_unit_test(a_wait_for_what_needs_the_same_executor_is_ended),
         cmocka_unit_test(a_wait_that_can_end_is_left_alone),
