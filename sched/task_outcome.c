@@ -113,8 +113,12 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
     record_done(manager, graph, number, executor, done, err);
     receipt_note(graph, false);
     info_changed(manager, INFO_WORK);
-    if (err == GRANARY_OK && done->go_on != NULL && graph->state == GRANARY_GRAPH_RUNNING) {
-        subtask_goes_on(manager, graph, number, done);
+    if (err == GRANARY_OK && done->go_on != NULL) {
+        if (graph->state == GRANARY_GRAPH_RUNNING) {
+            subtask_goes_on(manager, graph, number, done);
+        } else {
+            execution_graph_requeue(graph->execution, number); /* it has made nothing: it is cancelled instead */
+        }
         return;
     }
     if (err == GRANARY_OK) {

@@ -133,6 +133,27 @@ it_is_stopped_with_its_parent(void **state)
     rig_destroy(rig);
 }
 
+/* One that would go on when its graph has failed does not, and its result is an error. */
+static void
+a_failed_graph_does_not_go_on(void **state)
+{
+    struct rig *rig = rig_create(2);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a user function=f", "!b make")), GRANARY_OK);
+    report(rig, "b", GRANARY_ETYPE, "no", NULL);
+    go_on(rig, "a", LINES("!y make"));
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_FAILED);
+    assert_int_equal(wait_for(rig, "k+0.1", 0, 0), GRANARY_ENOENT);
+    assert_int_equal(rig->count, 0);
+    turn(rig);
+    for (const char *line = rig->errors; line[0] != '\0'; line = strchr(line, '\n') + 1) {
+        assert_non_null(strstr(line, "ETYPE node 'b': no"));
+    }
+    assert_int_equal(strlen(rig->errors), 2 * strlen(strchr(rig->errors, '\n') + 1));
+    rig_destroy(rig);
+}
+
 /* What it took over is gone: the function runs again. */
 static void
 lost_results_are_made_again(void **state)
@@ -202,6 +223,7 @@ main(void)
         cmocka_unit_test(what_is_spent_goes),
         cmocka_unit_test(what_it_cannot_go_on_as),
         cmocka_unit_test(it_is_stopped_with_its_parent),
+        cmocka_unit_test(a_failed_graph_does_not_go_on),
         cmocka_unit_test(lost_results_are_made_again),
         cmocka_unit_test(a_restart_finds_it),
     };
