@@ -46,7 +46,8 @@ programs=$!
 
 slowest=0
 for round in $(seq "$count"); do
-    pause "0.$((RANDOM % 40 + 60))"
+    # Each lives longer than what the supervisor takes for a scheduler that cannot live.
+    pause "$((schedulers == 1)).$((RANDOM % 40 + 60))"
     victim=$(active)
     [ -n "$victim" ] || fail "round $round: no scheduler is active"
     begin=$(date +%s%N)
