@@ -164,7 +164,7 @@ for function in heeds toheeds; do
 done
 granary submit heeds --key heed2 --count 5 >/dev/null
 wait_until running heed2
-granary stop heed2 | grep -qE '^heed2: 3 subtasks dropped, 2 stopped, 0 killed' || fail "a receipt: $(granary info graphs heed2)"
+granary stop heed2 | grep -qE '^heed2: (4 subtasks dropped, 1|3 subtasks dropped, 2) stopped, 0 killed' || fail "a receipt: $(granary info graphs heed2)"
 granary submit spin --key spin2 >/dev/null
 wait_until running spin2
 granary stop --kill-after 0.1 spin2 | grep -qE ' 0 stopped, 1 killed' || fail "it is killed"
