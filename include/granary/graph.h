@@ -176,6 +176,15 @@ GRANARY_API granary_err granary_graph_delete_all(granary_client *client, const c
 /* The plan as text: before and after optimisation, chunks, subtasks. *ret_text is to be freed. Errors: ENOENT */
 GRANARY_API granary_err granary_graph_explain(granary_client *client, const char *key, char **ret_text);
 
+/*
+ * A session's share of the executors beside other sessions that have work, from now on; it outlives the scheduler.
+ *
+ * session  NULL: the client's
+ * weight   1 to 1000; 100 is everybody's
+ * Errors   EINVAL · EUNREACHABLE
+ */
+GRANARY_API granary_err granary_session_weight(granary_client *client, const char *session, uint32_t weight);
+
 /* ---- results ---- */
 
 /* A target's result: its chunks in order. For a frame they follow one another by rows; for a tensor they form a grid.

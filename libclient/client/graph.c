@@ -357,6 +357,25 @@ granary_graph_explain(granary_client *client, const char *key, char **ret_text)
     return err;
 }
 
+granary_err
+granary_session_weight(granary_client *client, const char *session, uint32_t weight)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__SessionSet set = GRANARY__SESSION_SET__INIT;
+    Granary__Reply *reply = NULL;
+    granary_err err = gr_client_check(client);
+
+    if (err == GRANARY_OK) {
+        set.session = borrow(session != NULL ? session : gr_client_session(client));
+        set.weight = weight;
+        request.body_case = GRANARY__REQUEST__BODY_SESSION;
+        request.session = &set;
+        err = call(client, &request, CALL_TIMEOUT_MS, &reply);
+    }
+    reply_free(reply);
+    return err;
+}
+
 /* ---- results ---- */
 
 static granary_err

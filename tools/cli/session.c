@@ -1,4 +1,4 @@
-/* granary session create|has|delete|list. */
+/* granary session create|has|delete|weight|list. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 
 #include "base/size.h"
 #include "cli.h"
+#include "granary/graph.h"
 #include "granary/session.h"
 #include "object/object.h"
 
@@ -17,6 +18,7 @@ struct session {
     bool if_exist;
     const char *verb;
     const char *name;
+    uint32_t weight; /* 0: not given */
 };
 
 static error_t
@@ -60,13 +62,22 @@ parse_session(int key, char *arg, struct argp_state *state)
             session->verb = arg;
         } else if (session->name == NULL) {
             session->name = arg;
+        } else if (session->weight == 0 && strcmp(session->verb, "weight") == 0) {
+            unsigned long weight = strtoul(arg, &end, 10);
+
+            if (*end != '\0' || weight < 1 || weight > 1000) {
+                argp_error(state, "weight: '%s' is no number from 1 to 1000; 100 is everybody's", arg);
+            }
+            session->weight = (uint32_t)weight;
         } else {
             argp_usage(state);
         }
         return 0;
     case ARGP_KEY_END:
         if (session->verb == NULL) {
-            argp_error(state, "what with a session? create, has, delete or list");
+            argp_error(state, "what with a session? create, has, delete, weight or list");
+        } else if (strcmp(session->verb, "weight") == 0 && session->weight == 0) {
+            argp_error(state, "weight: which? A number from 1 to 1000; 100 is everybody's");
         }
         return 0;
     default:
@@ -117,10 +128,18 @@ session_delete(struct session *session, granary_client *client)
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 
+static int
+session_weight(struct session *session, granary_client *client)
+{
+    granary_err err = granary_session_weight(client, session->name, session->weight);
+
+    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+}
+
 static const struct {
     const char *verb;
     int (*run)(struct session *session, granary_client *client);
-} verbs[] = {{"create", session_create}, {"has", session_has}, {"delete", session_delete}};
+} verbs[] = {{"create", session_create}, {"has", session_has}, {"delete", session_delete}, {"weight", session_weight}};
 
 int
 command_session(struct cli *cli, int argc, char **argv)
@@ -138,9 +157,10 @@ command_session(struct cli *cli, int argc, char **argv)
     static const struct argp argp = {
         options,
         parse_session,
-        "create|has|delete NAME\nlist",
+        "create|has|delete NAME\nweight NAME N\nlist",
         "Make, look for, delete or list sessions: each has objects, index, memory and quota "
-        "of its own. `has` exits with status 4 when it is not there.",
+        "of its own. `has` exits with status 4 when it is not there. `weight` is a session's share of "
+        "the executors beside others: from 1 to 1000, 100 is everybody's.",
         children,
         NULL,
         NULL};

@@ -19,6 +19,10 @@ expect 6 "not done by its deadline: 0 of 1 subtasks had succeeded, 1 were at wor
     granary run --timeout 0.2 --priority 3 "$work/sleep.json"
 expect 2 "no number" granary run --priority high "$work/sleep.json"
 
+granary session weight default 300
+granary session weight default 100
+expect 2 "from 1 to 1000" granary session weight default 1001
+
 # Resources: one at a time where there is one; more than there is is refused, with what exists.
 python3 - "$work" <<'PY'
 import json, sys
