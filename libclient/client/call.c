@@ -29,6 +29,7 @@ struct pending {
     uint64_t seq;
     struct gr_buf bytes; /* packed, to be sent again to a new scheduler */
     bool once;           /* ... but not this one: done twice, it is another thing */
+    bool asked_again;
     bool done;
     Granary__Reply *reply;
     granary_err err; /* done without a reply; why is in message */
@@ -244,6 +245,7 @@ ask_again(struct line *line)
                                             "what was done before ordering it again"));
         } else if (!call->done) {
             err = gr_zmq_send(line->socket, NULL, call->bytes.bytes, call->bytes.size);
+            call->asked_again = true;
         }
     }
     if (err != GRANARY_OK) {
@@ -418,6 +420,9 @@ call(granary_client *client, Granary__Request *request, int timeout_ms, Granary_
             wait_for(extension, &pending, deadline_ns);
             err = judge(extension, &pending);
         }
+    }
+    if (err == GRANARY_ENOENT && pending.asked_again && request->body_case == GRANARY__REQUEST__BODY_DELETE) {
+        err = GRANARY_OK; /* the scheduler before had done it, and could not say so any more */
     }
     gr_buf_free(&pending.bytes);
     *ret_reply = pending.reply;

@@ -251,10 +251,16 @@ sched_again(struct supervisor *self)
     return err;
 }
 
-/* A graph that makes the scheduler crash is resumed by the next one, and so on: that must end. So for the store. */
+/*
+ * A graph that makes the scheduler crash is resumed by the next one, and so on: that must end. So for the store. One
+ * that somebody else killed has not shown that it cannot live.
+ */
 static bool
-dies_at_once(struct daemon *daemon)
+dies_at_once(struct daemon *daemon, int status)
 {
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        return false;
+    }
     daemon->quick_deaths = gr_now_ns() - daemon->ready_ns < QUICK_NS ? daemon->quick_deaths + 1 : 0;
     return daemon->kind != DAEMON_POOL && daemon->quick_deaths > QUICK_DEATHS;
 }
@@ -264,13 +270,13 @@ dies_at_once(struct daemon *daemon)
  * its state, and executors wait for the next one: all of them come back.
  */
 static bool
-replace_daemon(struct supervisor *self, struct daemon *daemon)
+replace_daemon(struct supervisor *self, struct daemon *daemon, int status)
 {
     granary_err err;
 
     gr_log_error("DAEMON-DIED", "daemon=%s pid=%d", daemon->name, (int)daemon->pid);
     daemon->pid = 0;
-    if (dies_at_once(daemon)) {
+    if (dies_at_once(daemon, status)) {
         gr_log_error(
             "DAEMON-DIES",
             "the %s ended %d times within a second of its start: the instance ends: see %s/log/%s.log; `granary up` "
@@ -329,7 +335,7 @@ supervise(struct supervisor *self)
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
             struct daemon *daemon = daemon_of(self, pid);
 
-            if (daemon != NULL && !replace_daemon(self, daemon)) {
+            if (daemon != NULL && !replace_daemon(self, daemon, status)) {
                 return false;
             }
         }

@@ -104,14 +104,15 @@ run_graph(struct run *run, granary_client *client, unsigned number, char digests
 
     granary_graph_destroy(graph);
     if (err != GRANARY_OK) {
-        return err;
+        return gr_fail_in(err, "submit");
     }
     err = granary_graph_wait(client, key, PATIENCE_MS, &status);
-    if (err == GRANARY_OK) {
-        err = digest_result(client, key, digests);
-    }
-    if (err == GRANARY_OK) {
-        err = granary_graph_delete(client, key);
+    if (err != GRANARY_OK) {
+        err = gr_fail_in(err, "wait");
+    } else if ((err = digest_result(client, key, digests)) != GRANARY_OK) {
+        err = gr_fail_in(err, "result");
+    } else if ((err = granary_graph_delete(client, key)) != GRANARY_OK) {
+        err = gr_fail_in(err, "delete");
     }
     atomic_fetch_add(&run->shared->graphs, 1);
     atomic_fetch_add(&run->shared->subtasks, status.subtasks_total);
