@@ -167,21 +167,23 @@ learn_in_calm(struct run *run)
 
 /* ---- blows ---- */
 
-/* The process that holds a lock file of the instance; 0: none. */
+/* A daemon of the instance, as its supervisor tells it; 0: none runs now. */
 static pid_t
-holder_of(const struct run *run, const char *lock)
+daemon_of(const struct run *run, const char *field)
 {
     char path[128];
-    char text[64] = "";
+    char text[2048] = "";
+    const char *found;
     FILE *file;
 
-    (void)snprintf(path, sizeof path, "%s/%s", run->instance, lock);
+    (void)snprintf(path, sizeof path, "%s/instance.json", run->instance);
     file = fopen(path, "re");
     if (file != NULL) {
         (void)!fgets(text, sizeof text, file);
         (void)fclose(file);
     }
-    return (pid_t)strtol(text, NULL, 10);
+    found = strstr(text, field);
+    return found == NULL ? 0 : (pid_t)strtol(found + strlen(field), NULL, 10);
 }
 
 /* Some executor; 0: none can be told. */
@@ -215,10 +217,10 @@ strike(struct run *run, granary_client *client)
         victim = some_executor(run, client);
         run->executor_kills += victim > 0 && kill(victim, SIGKILL) == 0;
     } else if (dice < 80) {
-        victim = holder_of(run, "sched.lock");
+        victim = daemon_of(run, "\"sched_pid\": ");
         run->scheduler_kills += victim > 0 && kill(victim, SIGKILL) == 0;
     } else if (dice < 90 && !run->options.spare_store) {
-        victim = holder_of(run, "store.lock");
+        victim = daemon_of(run, "\"store_pid\": ");
         run->store_kills += victim > 0 && kill(victim, SIGKILL) == 0;
     } else {
         victim = some_executor(run, client);

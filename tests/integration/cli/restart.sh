@@ -48,7 +48,7 @@ supervisor=$(sed -n 's/.*"supervisor_pid": \([0-9]*\).*/\1/p' "$work/i/instance.
 ln "$work/i/log/supervisor.log" "$log"
 for _ in $(seq 1000); do
     kill -0 "$supervisor" 2>/dev/null || break
-    kill -9 "$(store_pid 2>/dev/null)" 2>/dev/null || true
+    kill -SEGV "$(store_pid 2>/dev/null)" 2>/dev/null || true
     pause 0.02
 done
 grep -q 'DAEMON-DIES.*the store ended.*store.log' "$log" || fail "log: $(cat "$log")"
