@@ -98,18 +98,44 @@ rig_stop(struct rig *rig, int signal)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static Granary__Reply *
+cluster(struct rig *rig)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__ClusterInfo info = GRANARY__CLUSTER_INFO__INIT;
+    Granary__Reply *reply;
+
+    request.body_case = GRANARY__REQUEST__BODY_CLUSTER;
+    request.cluster = &info;
+    reply = rig_call(rig, &request);
+    assert_non_null(reply->cluster);
+    return reply;
+}
+
+/* Counting would not do: one that was killed may still be there, and go meanwhile. */
+static bool
+knows_executor(struct rig *rig, pid_t pid)
+{
+    Granary__Reply *reply = cluster(rig);
+    bool there = false;
+
+    for (size_t i = 0; i < reply->cluster->n_executors; i++) {
+        there = there || reply->cluster->executors[i]->pid == pid;
+    }
+    granary__reply__free_unpacked(reply, NULL);
+    return there;
+}
+
 void
 rig_executor_start(struct rig *rig, int slot)
 {
-    size_t before = rig_executor_count(rig);
-
     rig->executors[slot] = fork();
     assert_true(rig->executors[slot] >= 0);
     if (rig->executors[slot] == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         _exit(fake_executor_run(rig->instance.pool_socket, slot));
     }
-    while (rig_executor_count(rig) == before) {
+    while (!knows_executor(rig, rig->executors[slot])) {
     }
 }
 
@@ -249,20 +275,6 @@ rig_ref(struct rig *rig, Granary__Request__BodyCase which, const char *key)
     request.body_case = which;
     request.stop = &ref;
     return finish(rig_call(rig, &request), NULL);
-}
-
-static Granary__Reply *
-cluster(struct rig *rig)
-{
-    Granary__Request request = GRANARY__REQUEST__INIT;
-    Granary__ClusterInfo info = GRANARY__CLUSTER_INFO__INIT;
-    Granary__Reply *reply;
-
-    request.body_case = GRANARY__REQUEST__BODY_CLUSTER;
-    request.cluster = &info;
-    reply = rig_call(rig, &request);
-    assert_non_null(reply->cluster);
-    return reply;
 }
 
 size_t
