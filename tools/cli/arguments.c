@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/size.h"
+
+#define DURATION_MOST_MS (23 * 86400000) /* fits an int */
 
 error_t
 arguments_key(int key, struct argp_state *state)
@@ -120,15 +123,17 @@ arguments_range(struct argp_state *state, const char *text, uint64_t *from, uint
 }
 
 int
-arguments_seconds(struct argp_state *state, const char *text)
+arguments_duration(struct argp_state *state, const char *text)
 {
-    char *end;
-    double seconds = strtod(text, &end);
+    bool negative = text[0] == '-';
+    uint64_t ns = 0;
 
-    if (end == text || *end != '\0' || !(seconds < 2000000)) {
-        argp_error(state, "'%s' is no number of seconds", text);
+    if (gr_duration_parse(text + negative, &ns) != GRANARY_OK) {
+        argp_error(state, "%s", granary_error_message());
+    } else if (ns / 1000000 >= DURATION_MOST_MS) {
+        argp_error(state, "'%s' is too long: less than %d days are expected", text, DURATION_MOST_MS / 86400000);
     }
-    return seconds < 0 ? GRANARY_FOREVER : (int)(seconds * 1000);
+    return negative ? GRANARY_FOREVER : (int)((ns + 999999) / 1000000);
 }
 
 granary_err

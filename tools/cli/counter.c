@@ -23,7 +23,7 @@ parse_counter(int key, char *arg, struct argp_state *state)
     struct counting *counting = state->input;
 
     if (key == KEY_TIMEOUT) {
-        counting->timeout_ms = arguments_seconds(state, arg);
+        counting->timeout_ms = arguments_duration(state, arg);
         return 0;
     }
     return arguments_key(key, state);
@@ -90,7 +90,7 @@ static int
 counter_command(struct cli *cli, int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "how long `wait` waits; default: for ever", 0}, {0}};
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long `wait` waits; default: for ever", 0}, {0}};
     struct counting counting = {.arguments = {.cli = cli}, .timeout_ms = GRANARY_FOREVER};
     int first =
         arguments_read(options, parse_counter, "NAME [add NUMBER | set NUMBER | wait NUMBER]",

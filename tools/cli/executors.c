@@ -38,7 +38,7 @@ parse(int key, char *arg, struct argp_state *state)
         self->node = (int)arguments_number(state, arg, 0, 1023);
         return 0;
     case KEY_TIMEOUT:
-        self->timeout_ms = arguments_seconds(state, arg);
+        self->timeout_ms = arguments_duration(state, arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -106,7 +106,7 @@ command_executors(struct cli *cli, int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"node", KEY_NODE, "NODE", 0, "add: NUMA node to be on; default: where fewest are", 0},
-        {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+        {"timeout", KEY_TIMEOUT, "DURATION", 0,
          "how long to wait until it is done (status 6 when it takes longer); default: as long as it takes", 0},
         {"pages", KEY_PAGES, NULL, 0, "list what their pages tell, without asking the scheduler", 0},
         {0}};

@@ -100,7 +100,7 @@ parse_move(int key, char *arg, struct argp_state *state)
         move->from = arguments_levels(state, arg);
         return 0;
     case KEY_TIMEOUT:
-        move->timeout_ms = arguments_seconds(state, arg);
+        move->timeout_ms = arguments_duration(state, arg);
         return 0;
     case ARGP_KEY_END:
         if (move->to == 0 && move->from == 0) {
@@ -118,7 +118,7 @@ command_move(struct cli *cli, int argc, char **argv)
     static const struct argp_option options[] = {
         {"to", KEY_TO, "LEVELS", 0, "where copies are made: memory, disk, remote, or several: disk+remote", 0},
         {"from", KEY_FROM, "LEVELS", 0, "where copies are dropped then", 0},
-        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "how long to wait for each; default 60; 0: do not wait", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long to wait for each; default 60; 0: do not wait", 0},
         {0}};
     struct move move = {.arguments = {.cli = cli}, .timeout_ms = 60000};
     int first = arguments_read(options, parse_move, "ID...",

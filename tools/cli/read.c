@@ -152,7 +152,7 @@ parse_read(int key, char *arg, struct argp_state *state)
         read->format = OUTPUT_CSV;
         return 0;
     case KEY_TIMEOUT:
-        read->options.timeout_ms = arguments_seconds(state, arg);
+        read->options.timeout_ms = arguments_duration(state, arg);
         return 0;
     default:
         return arguments_key(key, state);
@@ -332,7 +332,7 @@ command_read(struct cli *cli, int argc, char **argv)
         {"bytes", KEY_BYTES, "FROM:TO", 0, "bytes of an object", 0},
         {"cols", KEY_COLUMNS, "NAME,...", 0, "columns of a frame", 0},
         {"accept", KEY_ACCEPT, "CODEC,...", 0, "how bytes may come, the best first: none, lz4", 0},
-        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "how long to wait for what is not there yet; default 0", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long to wait for what is not there yet; default 0", 0},
         {"csv", KEY_CSV, NULL, 0, "frames as CSV", 0},
         {"output", 'o', "FILE", 0, "write there; .csv .json .arrow .npy .txt tell the format", 0},
         {0}};

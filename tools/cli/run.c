@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -68,7 +69,7 @@ static const struct argp_option run_options[] = {
      0},
     {"explain", KEY_EXPLAIN, NULL, 0, "show the graph before and after optimisation, its chunks and subtasks", 0},
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "the graph fails when it has not ended after this long", 0},
+    {"timeout", KEY_TIMEOUT, "DURATION", 0, "the graph fails when it has not ended after this long", 0},
     {"priority", KEY_PRIORITY, "N", 0, "graphs of a higher one go first; default: 0", 0},
     {"keep-going", KEY_KEEP_GOING, NULL, 0, "when a subtask fails, still run what does not need it", 0},
     {"discard", KEY_DISCARD, NULL, 0, "delete the results from the store when they are printed", 0},
@@ -160,9 +161,9 @@ parse_run(int key, char *arg, struct argp_state *state)
         run->keep_going = true;
         return 0;
     case KEY_TIMEOUT:
-        run->timeout_ms = (int)(strtod(arg, &end) * 1000);
-        if (end == arg || *end != '\0' || run->timeout_ms <= 0 || run->timeout_ms > INT_MAX - PATIENCE_MS) {
-            argp_error(state, "--timeout: '%s' is no positive number of seconds", arg);
+        run->timeout_ms = arguments_duration(state, arg);
+        if (run->timeout_ms <= 0) {
+            argp_error(state, "--timeout: '%s' leaves no time", arg);
         }
         return 0;
     case ARGP_KEY_ARG:

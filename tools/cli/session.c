@@ -1,9 +1,9 @@
 /* granary session create|has|delete|weight|list. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/size.h"
 #include "cli.h"
 #include "granary/graph.h"
@@ -25,8 +25,7 @@ static error_t
 parse_session(int key, char *arg, struct argp_state *state)
 {
     struct session *session = state->input;
-    double seconds;
-    char *end;
+    uint64_t ns = 0;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -38,12 +37,10 @@ parse_session(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case KEY_IDLE:
-        errno = 0;
-        seconds = strtod(arg, &end);
-        if (end == arg || *end != '\0' || errno != 0 || !(seconds >= 0 && seconds < 1e12)) {
-            argp_error(state, "--idle: '%s' is no number of seconds", arg);
+        if (gr_duration_parse(arg, &ns) != GRANARY_OK) {
+            argp_error(state, "--idle: %s", granary_error_message());
         }
-        session->options.idle_ms = (int64_t)(seconds * 1000);
+        session->options.idle_ms = (int64_t)(ns / 1000000);
         return 0;
     case KEY_STRICT:
         session->options.strict = true;
@@ -63,6 +60,7 @@ parse_session(int key, char *arg, struct argp_state *state)
         } else if (session->name == NULL) {
             session->name = arg;
         } else if (session->weight == 0 && strcmp(session->verb, "weight") == 0) {
+            char *end;
             unsigned long weight = strtoul(arg, &end, 10);
 
             if (*end != '\0' || weight < 1 || weight > 1000) {
@@ -146,7 +144,7 @@ command_session(struct cli *cli, int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"quota", KEY_QUOTA, "SIZE", 0, "create: most memory its objects may take; default: the store's budget", 0},
-        {"idle", KEY_IDLE, "SECONDS", 0, "create: it is deleted when it had no client for so long; default: never", 0},
+        {"idle", KEY_IDLE, "DURATION", 0, "create: it is deleted when it had no client for so long; default: never", 0},
         {"strict", KEY_STRICT, NULL, 0, "create: an object is sealed only when nobody can write it any more", 0},
         {"shared", KEY_SHARED, NULL, 0, "create: other users whom the instance admits may use it", 0},
         {"if-not-exist", KEY_IF_NOT_EXIST, NULL, 0, "create: one that is there with these settings is fine", 0},

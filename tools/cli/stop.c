@@ -33,7 +33,7 @@ parse_stop(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = stop->cli;
         return 0;
     case KEY_KILL_AFTER:
-        stop->kill_after_ms = arguments_seconds(state, arg);
+        stop->kill_after_ms = arguments_duration(state, arg);
         return 0;
     case KEY_NO_WAIT:
         stop->no_wait = true;
@@ -79,7 +79,7 @@ int
 command_stop(struct cli *cli, int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"kill-after", KEY_KILL_AFTER, "SECONDS", 0,
+        {"kill-after", KEY_KILL_AFTER, "DURATION", 0,
          "executors whose subtasks have not stopped by then are killed, and replaced; 10; negative: never", 0},
         {"no-wait", KEY_NO_WAIT, NULL, 0, "ask only: return before its subtasks have stopped, and kill none", 0},
         {0}};

@@ -39,7 +39,7 @@ static const struct argp_option options[] = {
     {"count", KEY_COUNT, "N", 0, "an array: call it so many times, each with its index", 0},
     {"block", KEY_BLOCK, "N", 0, "calls of the array that run one after the other as one subtask", 0},
     {"retries", KEY_RETRIES, "N", 0, "times a call is tried again when it has failed", 0},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "a call at work longer than this fails", 0},
+    {"timeout", KEY_TIMEOUT, "DURATION", 0, "a call at work longer than this fails", 0},
     {"memory", KEY_MEMORY, "SIZE", 0, "private memory a call may use", 0},
     {"resource", KEY_RESOURCE, "NAME=N", 0, "what a call takes of a resource while it runs; may be repeated", 0},
     {"priority", KEY_PRIORITY, "N", 0, "graphs of a higher one go first; default 0", 0},
@@ -114,7 +114,7 @@ parse_submit(int key, char *arg, struct argp_state *state)
         set_int(submit, "retries", arguments_number(state, arg, 0, 1000));
         return 0;
     case KEY_TIMEOUT:
-        set_int(submit, "timeout_ms", arguments_seconds(state, arg));
+        set_int(submit, "timeout_ms", arguments_duration(state, arg));
         return 0;
     case KEY_MEMORY:
         set_int(submit, "memory", (int64_t)arguments_size(state, arg));

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "base/clock.h"
 #include "json.h"
 #include "look.h"
@@ -406,7 +407,6 @@ static error_t
 parse_top(int key, char *arg, struct argp_state *state)
 {
     struct top *top = state->input;
-    char *end;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -416,9 +416,9 @@ parse_top(int key, char *arg, struct argp_state *state)
         top->once = true;
         return 0;
     case 'd':
-        top->interval_ms = (int)(strtod(arg, &end) * 1000);
-        if (end == arg || *end != '\0' || top->interval_ms < 50 || top->interval_ms > 3600000) {
-            argp_error(state, "--interval: '%s' is no number of seconds from 0.05 to 3600", arg);
+        top->interval_ms = arguments_duration(state, arg);
+        if (top->interval_ms < 50 || top->interval_ms > 3600000) {
+            argp_error(state, "--interval: '%s' is not from 50ms to 1h", arg);
         }
         return 0;
     default:
@@ -465,7 +465,7 @@ command_top(struct cli *cli, int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"once", KEY_ONCE, NULL, 0, "print one screen", 0},
-        {"interval", 'd', "SECONDS", 0, "between two screens; default 1", 0},
+        {"interval", 'd', "DURATION", 0, "between two screens; default 1", 0},
         {0},
     };
     static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};

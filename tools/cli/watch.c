@@ -31,7 +31,7 @@ parse_wait(int key, char *arg, struct argp_state *state)
         wait->any = key == KEY_ANY;
         return 0;
     case KEY_TIMEOUT:
-        wait->timeout_ms = arguments_seconds(state, arg);
+        wait->timeout_ms = arguments_duration(state, arg);
         return 0;
     default:
         return arguments_key(key, state);
@@ -56,7 +56,7 @@ command_wait(struct cli *cli, int argc, char **argv)
     static const struct argp_option options[] = {
         {"any", KEY_ANY, NULL, 0, "until one of them is there", 0},
         {"all", KEY_ALL, NULL, 0, "until all are there; the default", 0},
-        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "give up after so long, with status 6; default: never", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "give up after so long, with status 6; default: never", 0},
         {0}};
     struct wait wait = {.arguments = {.cli = cli}, .timeout_ms = GRANARY_FOREVER};
     int first = arguments_read(options, parse_wait, "ID...",

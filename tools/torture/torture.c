@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "spawn/spawn.h"
@@ -24,7 +25,7 @@
 #define PAUSE_NS     80000000            /* between two blows, at most */
 
 struct options {
-    int64_t seconds;
+    int64_t duration_ms;
     uint64_t seed;
     uint64_t memory;
     unsigned clients;
@@ -126,7 +127,7 @@ goes_on(const struct run *run, int64_t end_ns)
 static void
 torment(struct run *run)
 {
-    int64_t end_ns = gr_deadline_ns(run->options.seconds * 1000);
+    int64_t end_ns = gr_deadline_ns(run->options.duration_ms);
 
     while (goes_on(run, end_ns)) {
         unsigned victim = (unsigned)(tormented_random(&run->seed) % run->options.clients);
@@ -288,11 +289,15 @@ parse(int key, char *text, struct argp_state *state)
 {
     struct options *options = state->input;
     char *end = text;
+    uint64_t ns = 0;
 
     switch (key) {
     case 's':
-        options->seconds = strtoll(text, &end, 10);
-        break;
+        if (gr_duration_parse(text, &ns) != GRANARY_OK) {
+            argp_error(state, "--seconds: %s", granary_error_message());
+        }
+        options->duration_ms = (int64_t)(ns / 1000000);
+        return 0;
     case 'S':
         options->seed = strtoull(text, &end, 10);
         break;
@@ -316,8 +321,7 @@ parse(int key, char *text, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
-    if (end == text || *end != '\0' || options->seconds < 0 || options->clients == 0 ||
-        options->clients > TORMENTED_MOST) {
+    if (end == text || *end != '\0' || options->clients == 0 || options->clients > TORMENTED_MOST) {
         argp_error(state, "'%s' is no number that makes sense here", text);
     }
     return 0;
@@ -327,7 +331,7 @@ int
 torture_store(int argc, char **argv)
 {
     static const struct argp_option list[] = {
-        {"seconds", 's', "N", 0, "how long; default: 10", 0},
+        {"seconds", 's', "DURATION", 0, "how long; default: 10", 0},
         {"seed", 'S', "S", 0, "of the random numbers; default: 1", 0},
         {"memory", 'm', "SIZE", 0, "the store's budget, a quarter of what is put; default: 16M", 0},
         {"clients", 'c', "C", 0, "client processes; default: 8", 0},
@@ -339,7 +343,7 @@ torture_store(int argc, char **argv)
         list, parse, NULL, "Torment a private store and its clients; exit status 1 if anything was lost or wrong.",
         NULL, NULL,  NULL};
     static char name[] = "granary torture store";
-    struct run run = {.options = {.seconds = 10, .seed = 1, .memory = 16 << 20, .clients = 8}};
+    struct run run = {.options = {.duration_ms = 10000, .seed = 1, .memory = 16 << 20, .clients = 8}};
     bool clean;
 
     argv[0] = name;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "spawn/spawn.h"
@@ -31,7 +32,7 @@
 #define TABLE_ROWS  60000
 
 struct options {
-    int64_t seconds;
+    int64_t duration_ms;
     uint64_t seed;
     uint64_t memory;
     uint64_t kills; /* of all processes together; then the run ends, whatever the time. 0: the time counts */
@@ -236,7 +237,7 @@ static void
 torment(struct run *run)
 {
     const struct options *options = &run->options;
-    int64_t end_ns = gr_deadline_ns(options->seconds * 1000);
+    int64_t end_ns = gr_deadline_ns(options->duration_ms);
     granary_client *client = connect_to(run, "torture-0");
 
     while (client != NULL &&
@@ -332,11 +333,15 @@ parse(int key, char *text, struct argp_state *state)
 {
     struct options *options = state->input;
     char *end = text;
+    uint64_t ns = 0;
 
     switch (key) {
     case 's':
-        options->seconds = strtoll(text, &end, 10);
-        break;
+        if (gr_duration_parse(text, &ns) != GRANARY_OK) {
+            argp_error(state, "--seconds: %s", granary_error_message());
+        }
+        options->duration_ms = (int64_t)(ns / 1000000);
+        return 0;
     case 'S':
         options->seed = strtoull(text, &end, 10);
         break;
@@ -366,9 +371,8 @@ parse(int key, char *text, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
-    if (end == text || *end != '\0' || options->seconds < 0 || options->clients == 0 ||
-        options->clients > CLIENTS_MAX || options->executors == 0 || options->executors > 64 ||
-        options->schedulers == 0 || options->schedulers > 8) {
+    if (end == text || *end != '\0' || options->clients == 0 || options->clients > CLIENTS_MAX ||
+        options->executors == 0 || options->executors > 64 || options->schedulers == 0 || options->schedulers > 8) {
         argp_error(state, "'%s' is no number that makes sense here", text);
     }
     return 0;
@@ -404,7 +408,7 @@ int
 torture_sched(int argc, char **argv)
 {
     static const struct argp_option list[] = {
-        {"seconds", 's', "N", 0, "how long; default: 10", 0},
+        {"seconds", 's', "DURATION", 0, "how long; default: 10", 0},
         {"seed", 'S', "S", 0, "of the random numbers; default: 1", 0},
         {"memory", 'm', "SIZE", 0, "the store's budget; default: 32M", 0},
         {"clients", 'c', "C", 0, "client processes; default: 4", 0},
@@ -425,7 +429,8 @@ torture_sched(int argc, char **argv)
         NULL};
     static char name[] = "granary torture sched";
     struct run run = {
-        .options = {.seconds = 10, .seed = 1, .memory = 32 << 20, .clients = 4, .executors = 3, .schedulers = 1}};
+        .options = {
+            .duration_ms = 10000, .seed = 1, .memory = 32 << 20, .clients = 4, .executors = 3, .schedulers = 1}};
     bool ended_well;
     size_t left = 0;
 

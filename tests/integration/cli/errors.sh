@@ -18,9 +18,17 @@ expect 2 'which graph' granary run
 expect 2 'no size' granary up --memory lots
 expect 2 'which one' granary bench
 expect 2 'one file' granary run --arrow "$work/x.arrow" --npy "$work/x.npy" libclient/examples/damaging.json
+expect 2 "'1sec' is no duration" granary run --timeout 1sec libclient/examples/damaging.json
+expect 2 'leaves no time' granary run --timeout 0 libclient/examples/damaging.json
+expect 2 "'soon' is no duration" granary top --interval soon
+expect 2 "'soon' is no duration" granary torture sched --seconds soon
 granary bench --help | grep -q -- --quick || fail "bench tells its options"
 
 granary up --executors 2 >/dev/null
+nobody=ffffffffffffffffffffffffffffffff
+for duration in 0.02 0.02s 20ms 20000us; do
+    expect 6 '0 were there' granary wait --timeout "$duration" "$nobody"
+done
 expect 4 'missing.json' granary run "$work/missing.json"
 echo '{"nodes": {"a": {"op": ' >"$work/bad.json"
 expect 2 'line [12], column [0-9]+' granary run "$work/bad.json"
