@@ -17,7 +17,7 @@
 #include "base/size.h"
 #include "base/stacks.h"
 #include "sched/server.h"
-#include "sched/simulate.h"
+#include "simulate/simulate.h"
 #include "state/state.h"
 
 const char *argp_program_version = "granary-sched " GRANARY_VERSION;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/info.h"
+#include "sched/info/info.h"
 #include "sched/pack.h"
 #include "sched/task_private.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "sched/info.h"
+#include "sched/info/info.h"
 #include "sched/task_private.h"
 
 struct executor *

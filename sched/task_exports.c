@@ -6,7 +6,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "graph/graph.h"
-#include "sched/info.h"
+#include "sched/info/info.h"
 #include "sched/pack.h"
 #include "sched/task_private.h"
 

@@ -10,8 +10,8 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "graph_json/json.h"
-#include "sched/function_stats.h"
-#include "sched/info.h"
+#include "sched/info/function_stats.h"
+#include "sched/info/info.h"
 #include "sched/pack.h"
 #include "sched/task_private.h"
 

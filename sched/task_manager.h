@@ -23,7 +23,7 @@
 
 #include "base/buf.h"
 #include "granary/types.h"
-#include "sched/host.h"
+#include "sched/info/host.h"
 #include "sched/resources.h"
 #include "schema/granary.pb-c.h"
 

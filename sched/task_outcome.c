@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "sched/info.h"
+#include "sched/info/info.h"
 #include "sched/task_private.h"
 
 /* The name of the node a subtask comes from: of its last operator. To be freed; NULL: out of memory. */

@@ -10,12 +10,12 @@
 #include "sched/event_log.h"
 #include "sched/execution_graph.h"
 #include "sched/exports.h"
-#include "sched/records.h"
+#include "sched/info/records.h"
+#include "sched/info/waits.h"
 #include "sched/reservations.h"
 #include "sched/resources.h"
 #include "sched/task_manager.h"
 #include "sched/task_order.h"
-#include "sched/waits.h"
 
 #define KEY_BUCKETS  4096
 #define DELETED_KEYS 256
@@ -344,7 +344,7 @@ void events_end(struct manager *manager, struct task_graph *graph);    /* but fo
 void events_forget(struct manager *manager, struct task_graph *graph); /* nobody needs its log any more */
 void events_keep(struct manager *manager);                             /* what is new in any log */
 
-/* info_subtasks.c */
+/* info/subtasks.c */
 /* A run is over: note when it was, and what came of it. */
 void record_done(struct manager *manager, struct task_graph *graph, uint32_t number, const struct executor *executor,
                  const Granary__Done *done, granary_err err);

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "sched/info/why.h"
 #include "sched/task_private.h"
-#include "sched/why.h"
 
 struct action *
 action_add(struct manager *manager, enum action_kind kind)

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "graph_json/json.h"
-#include "sched/info.h"
+#include "sched/info/info.h"
 #include "sched/task_private.h"
 
 /* ---- submission ---- */

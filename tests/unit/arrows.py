@@ -46,10 +46,19 @@ def rooms_of_docs():
     return {name: set(uses.replace(",", " ").split()) for name, uses in rows}
 
 
+def files_of(folder):
+    """A folder below is part of the room, unless it has a CMakeLists.txt of its own."""
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".c", ".h"):
+            yield path
+        elif path.is_dir() and not (path / "CMakeLists.txt").exists():
+            yield from files_of(path)
+
+
 def included_rooms(path, rooms, seen):
     """Rooms whose headers a file includes, itself or through these headers."""
     found = set()
-    for room, header in re.findall(r'^#include "(\w+)/([\w.-]+)"', path.read_text(), re.M):
+    for room, header in re.findall(r'^#include "(\w+)/([\w./-]+)"', path.read_text(), re.M):
         if room == "granary":  # the public headers, not the program
             continue
         if room in rooms or room in GENERATED:
@@ -68,7 +77,7 @@ for name, (folder, uses) in sorted(rooms.items()):
     if docs.get(name) != uses:
         wrong.append(f"{name}: USES {sorted(uses)}, but docs/architecture.md says {sorted(docs.get(name, ['nothing']))}")
     needed = set()
-    for path in [*folder.glob("*.c"), *folder.glob("*.h")]:
+    for path in files_of(folder):
         needed |= included_rooms(path, rooms, set())
     for vain in uses - needed - PUBLIC_API:
         wrong.append(f"{name}: names {vain} in USES, but includes nothing of it")

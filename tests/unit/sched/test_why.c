@@ -13,8 +13,8 @@
 #include "drive.h"
 #include "fake_plan.h"
 #include "granary/graph.h"
-#include "sched/waits.h"
-#include "sched/why.h"
+#include "sched/info/waits.h"
+#include "sched/info/why.h"
 
 /* Ask as a client does; the answer is the rig's. */
 static const char *

@@ -1,4 +1,4 @@
-#include "sched/waits.h"
+#include "sched/info/waits.h"
 
 #include <stdio.h>
 #include <stdlib.h>

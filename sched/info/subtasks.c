@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "sched/execution_private.h"
-#include "sched/function_stats.h"
-#include "sched/host.h"
-#include "sched/info.h"
+#include "sched/info/function_stats.h"
+#include "sched/info/host.h"
+#include "sched/info/info.h"
 #include "sched/task_private.h"
 
 /* Subtasks of ended graphs that are remembered. */

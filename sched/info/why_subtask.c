@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/id.h"
-#include "sched/host.h"
-#include "sched/why_private.h"
+#include "sched/info/host.h"
+#include "sched/info/why_private.h"
 
 #define DEPTH_MAX 10 /* links of a chain that are told */
 

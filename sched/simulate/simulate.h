@@ -3,8 +3,8 @@
  * are, on executors, a store and clients that are played, with faults that come from a seed. What must hold is checked
  * after every event.
  */
-#ifndef SCHED_SIMULATE_H
-#define SCHED_SIMULATE_H
+#ifndef SIMULATE_SIMULATE_H
+#define SIMULATE_SIMULATE_H
 
 /* `granary simulate`: argv as of a program. Returns an exit status: 0, 1 something did not hold, 2 usage. */
 int simulate_main(int argc, char **argv);

@@ -1,6 +1,6 @@
 /* The objects of a simulated run: what is there, and what was made how often. */
-#ifndef SCHED_SIMULATE_STORE_H
-#define SCHED_SIMULATE_STORE_H
+#ifndef SIMULATE_STORE_H
+#define SIMULATE_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "sched/host.h"
+#include "sched/info/host.h"
 
 #include <dirent.h>
 #include <stdio.h>

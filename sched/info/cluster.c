@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/host.h"
-#include "sched/info.h"
+#include "sched/info/host.h"
+#include "sched/info/info.h"
 #include "sched/task_private.h"
 
 /* ---- schedulers ---- */

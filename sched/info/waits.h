@@ -2,8 +2,8 @@
  * Who waits for whom, and whether that can end. A subtask whose user code waits for an object keeps its executor while
  * it waits; when what makes the object needs an executor that only such waiters hold, nobody will ever go on. Pure.
  */
-#ifndef SCHED_WAITS_H
-#define SCHED_WAITS_H
+#ifndef SCHED_INFO_WAITS_H
+#define SCHED_INFO_WAITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * Runs of subtasks that have ended, the last RECORDS of the manager: when each was sent and began, how long its parts
  * took, what it moved. A ring in one array, written once a report.
  */
-#ifndef SCHED_RECORDS_H
-#define SCHED_RECORDS_H
+#ifndef SCHED_INFO_RECORDS_H
+#define SCHED_INFO_RECORDS_H
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/info.h"
+#include "sched/info/info.h"
 #include "sched/task_private.h"
 
 /* ---- graphs ---- */

@@ -1,10 +1,10 @@
 /* What the files of why.h share: an answer being written, its words, and the part about subtasks. */
-#ifndef SCHED_WHY_PRIVATE_H
-#define SCHED_WHY_PRIVATE_H
+#ifndef SCHED_INFO_WHY_PRIVATE_H
+#define SCHED_INFO_WHY_PRIVATE_H
 
 #include "sched/execution_private.h"
+#include "sched/info/why.h"
 #include "sched/task_private.h"
-#include "sched/why.h"
 
 #define WHY_NAMED_MAX 5 /* things of a kind that are named one by one */
 

@@ -1,4 +1,4 @@
-#include "sched/records.h"
+#include "sched/info/records.h"
 
 #include <stdlib.h>
 #include <string.h>

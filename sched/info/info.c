@@ -1,4 +1,4 @@
-#include "sched/info.h"
+#include "sched/info/info.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-#include "sched/simulate_store.h"
+#include "simulate/store.h"
 
 #include <stdlib.h>
 
-#include "sched/simulate_world.h"
+#include "simulate/world.h"
 
 static struct played *
 slot_of(const struct played_table *table, uint64_t first, uint64_t second)

@@ -1,4 +1,4 @@
-#include "sched/function_stats.h"
+#include "sched/info/function_stats.h"
 
 #include <stdlib.h>
 #include <string.h>

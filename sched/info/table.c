@@ -1,4 +1,4 @@
-#include "sched/info_table.h"
+#include "sched/info/table.h"
 
 #include <stdarg.h>
 #include <stdio.h>

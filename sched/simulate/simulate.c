@@ -1,4 +1,4 @@
-#include "sched/simulate.h"
+#include "simulate/simulate.h"
 
 #include <argp.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "graph_json/json.h"
-#include "sched/simulate_world.h"
+#include "simulate/world.h"
 
 #define FILE_MAX ((size_t)256 << 20)
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/function_stats.h"
-#include "sched/info.h"
+#include "sched/info/function_stats.h"
+#include "sched/info/info.h"
 #include "sched/task_private.h"
 
 /* A walk over the symbols of all libraries. */

@@ -2,8 +2,8 @@
  * What the machine tells about processes, NUMA nodes and the instance's schedulers, for answers to clients. The core
  * asks through these functions and never looks itself; the server's look at /proc, /sys and the executors' pages.
  */
-#ifndef SCHED_HOST_H
-#define SCHED_HOST_H
+#ifndef SCHED_INFO_HOST_H
+#define SCHED_INFO_HOST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/info.h"
+#include "sched/info/info.h"
 #include "sched/task_private.h"
 
 /* Chunks have positions TARGET << CHUNK_SHIFT | chunk above that of their graph's. */

@@ -1,4 +1,4 @@
-#include "sched/why.h"
+#include "sched/info/why.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/id.h"
-#include "sched/info.h"
-#include "sched/why_private.h"
+#include "sched/info/info.h"
+#include "sched/info/why_private.h"
 
 /* ---- a graph ---- */
 

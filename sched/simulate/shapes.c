@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
-#include "sched/simulate_world.h"
+#include "simulate/world.h"
 
 #define INPUTS_MAX 1024
 #define MIB        ((uint64_t)1 << 20)

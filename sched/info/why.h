@@ -2,8 +2,8 @@
  * Why something waits, as text for humans: what it waits for, who holds that, since when; a line for each link of the
  * chain, indented under what it explains. Reads the manager, changes nothing.
  */
-#ifndef SCHED_WHY_H
-#define SCHED_WHY_H
+#ifndef SCHED_INFO_WHY_H
+#define SCHED_INFO_WHY_H
 
 #include "base/buf.h"
 #include "granary/types.h"

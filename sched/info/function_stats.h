@@ -1,6 +1,6 @@
 /* How often the functions of libraries were called, how often they failed, and how long they take. Pure. */
-#ifndef SCHED_FUNCTION_STATS_H
-#define SCHED_FUNCTION_STATS_H
+#ifndef SCHED_INFO_FUNCTION_STATS_H
+#define SCHED_INFO_FUNCTION_STATS_H
 
 #include "granary/types.h"
 #include "sched/execution_graph.h"

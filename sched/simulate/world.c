@@ -1,5 +1,5 @@
 /* Playing a run: executors, clients, the store and faults around a task manager. */
-#include "sched/simulate_world.h"
+#include "simulate/world.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "base/id.h"
 #include "sched/execution_private.h"
 #include "sched/keeper.h"
-#include "sched/simulate_store.h"
 #include "sched/task_private.h"
+#include "simulate/store.h"
 #include "state/state.h"
 
 #define NEVER         INT64_MAX

@@ -4,10 +4,10 @@
  * Each subject has a version, which rises when anything in it may have changed; a request may wait for that. Versions
  * begin with the time, so a scheduler's are above those of the ones before it.
  */
-#ifndef SCHED_INFO_H
-#define SCHED_INFO_H
+#ifndef SCHED_INFO_INFO_H
+#define SCHED_INFO_INFO_H
 
-#include "sched/info_table.h"
+#include "sched/info/table.h"
 
 struct manager;
 struct info;
@@ -42,7 +42,7 @@ int64_t info_unix_ms(const struct manager *manager, int64_t ns);
 /* The graph a key names (*ret_rest ""), or KEY of KEY/REST; NULL: none. Keys may have slashes: the longest wins. */
 struct task_graph *info_graph(struct manager *manager, const char *key, const char **ret_rest);
 
-/* ---- the subjects: info_cluster.c, info_graphs.c, info_results.c, info_subtasks.c ---- */
+/* ---- the subjects: cluster.c, functions.c, graphs.c, results.c, subtasks.c ---- */
 
 /*
  * all    write every row of the subject from the page's first on

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sched/why_private.h"
+#include "sched/info/why_private.h"
 
 void
 why_line(struct why *why, const char *format, ...)

@@ -1,8 +1,8 @@
 /*
  * One simulated run: its parameters, what happens in it, and what came of it. Everything follows from the seed.
  */
-#ifndef SCHED_SIMULATE_WORLD_H
-#define SCHED_SIMULATE_WORLD_H
+#ifndef SIMULATE_WORLD_H
+#define SIMULATE_WORLD_H
 
 #include <stdbool.h>
 #include <stddef.h>
