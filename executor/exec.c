@@ -27,28 +27,32 @@
 static granary_err
 take_output(struct exec *exec, bool *ret_more)
 {
-    char unused[4096];
+    char first[4096];
     ssize_t size;
 
     *ret_more = false;
     if (exec->output == NULL) {
-        size = read(exec->output_pipe[0], unused, sizeof unused);
+        size = read(exec->output_pipe[0], first, sizeof first);
         if (size > 0) {
-            (void)!write(STDOUT_FILENO, unused, (size_t)size);
+            (void)!write(STDOUT_FILENO, first, (size_t)size);
             exec->size += (uint64_t)size;
         }
+    } else if (exec->size < exec->output->size) {
+        size =
+            read(exec->output_pipe[0], (char *)output_data(exec->output) + exec->size, exec->output->size - exec->size);
+        exec->size += size > 0 ? (uint64_t)size : 0;
     } else {
-        if (exec->size == exec->output->size) {
+        /* What is full may be all there is: nobody should wait for twice the room because of that. */
+        size = read(exec->output_pipe[0], first, 1);
+        if (size > 0) {
             granary_err err = exec->size >= OUTPUT_MAX ? gr_fail(GRANARY_EFULL, "the program writes without end")
                                                        : output_resize(exec->op, exec->output, exec->output->size * 2);
 
             if (err != GRANARY_OK) {
                 return err;
             }
+            ((char *)output_data(exec->output))[exec->size++] = first[0];
         }
-        size =
-            read(exec->output_pipe[0], (char *)output_data(exec->output) + exec->size, exec->output->size - exec->size);
-        exec->size += size > 0 ? (uint64_t)size : 0;
     }
     if (size == 0) {
         gr_fd_close(&exec->output_pipe[0]);
