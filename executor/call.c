@@ -11,6 +11,7 @@
 #include "client/builder.h"
 #include "client/resolve.h"
 #include "graph/chunk_graph.h"
+#include "graph/nearest.h"
 
 /* ---- failing ---- */
 
@@ -104,7 +105,14 @@ granary_call_column(granary_call *call, const char *name, granary_dtype dtype, i
     }
     column = granary_frame_column_named(frame, name);
     if (column == NULL) {
-        (void)granary_call_fail(call, GRANARY_ENOENT, "input 0 has no column '%s'", name);
+        struct gr_nearest nearest = {.name = name};
+        char hint[GR_HINT_MAX];
+
+        for (size_t i = 0; i < granary_frame_columns(frame); i++) {
+            gr_nearest_offer(&nearest, granary_frame_column(frame, i)->name);
+        }
+        (void)granary_call_fail(call, GRANARY_ENOENT, "input 0 has no column '%s'%s", name,
+                                gr_nearest_hint(&nearest, hint));
         return NULL;
     }
     if (column->dtype != dtype) {

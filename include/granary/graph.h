@@ -165,10 +165,10 @@ GRANARY_API granary_err granary_graph_cancel(granary_client *client, const char 
 GRANARY_API granary_err granary_graph_delete(granary_client *client, const char *key);
 
 /*
- * Stop and forget every graph of a session: what is to be done before the session is deleted. Executors at user code
- * that does not end within a second are killed, and replaced.
+ * Stop and forget every graph of a session, and forget the libraries it exported: what is to be done before the
+ * session is deleted. Executors at user code that does not end within a second are killed, and replaced.
  *
- * ret_count  how many there were; may be NULL
+ * ret_count  how many graphs there were; may be NULL
  * Errors     EUNREACHABLE · ENOMEM
  */
 GRANARY_API granary_err granary_graph_delete_all(granary_client *client, const char *session, uint64_t *ret_count);

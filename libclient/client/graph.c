@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "client/builder.h"
 #include "client/call.h"
+#include "client/library.h"
 #include "client/resolve.h"
 #include "granary/call.h"
 #include "granary/graph.h"
@@ -331,6 +332,9 @@ granary_graph_delete_all(granary_client *client, const char *session, uint64_t *
     err = each_graph(client, session, granary_graph_stop, &stopped);
     if (err == GRANARY_OK) {
         err = each_graph(client, session, cancel_and_delete, &deleted);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_unexport_all(client, session);
     }
     if (err == GRANARY_OK && ret_count != NULL) {
         *ret_count = deleted;

@@ -10,6 +10,8 @@
 #include "client/call.h"
 #include "granary/call.h"
 #include "granary/hold.h"
+#include "granary/info.h"
+#include "graph/function.h"
 #include "object/object.h"
 
 typedef char owner_text[GRANARY_TEXT_MAX + 1];
@@ -85,12 +87,13 @@ call_export(granary_client *client, Granary__Library *library, granary_id *ret_o
 }
 
 static granary_err
-call_unexport(granary_client *client, const char *name, const char *version, granary_id *ret_object)
+call_unexport(granary_client *client, const char *session, const char *name, const char *version,
+              granary_id *ret_object)
 {
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__Unexport unexport = GRANARY__UNEXPORT__INIT;
 
-    unexport.session = borrow(gr_client_session(client));
+    unexport.session = borrow(session);
     unexport.name = borrow(name);
     unexport.version = borrow(version == NULL ? "" : version);
     request.body_case = GRANARY__REQUEST__BODY_UNEXPORT;
@@ -115,7 +118,7 @@ gr_export_send(granary_client *client, Granary__Library *library)
     err = call_export(client, library, &known);
     if (err == GRANARY_OK && !gr_id_equal(known, id) && !granary_object_contains(client, known)) {
         /* The file it knows went with an earlier session of the same name. */
-        err = call_unexport(client, library->name, library->version, &known);
+        err = call_unexport(client, gr_client_session(client), library->name, library->version, &known);
         if (err == GRANARY_OK || err == GRANARY_ENOENT) {
             err = call_export(client, library, &known);
         }
@@ -157,7 +160,7 @@ granary_unexport(granary_client *client, const char *name, const char *version)
         err = name == NULL ? gr_fail(GRANARY_EINVAL, "library: NULL") : owner_of(name, owner);
     }
     if (err == GRANARY_OK) {
-        err = call_unexport(client, name, version, &object);
+        err = call_unexport(client, gr_client_session(client), name, version, &object);
     }
     if (err == GRANARY_OK && version == NULL) {
         err = unreference_all(client, owner);
@@ -165,5 +168,39 @@ granary_unexport(granary_client *client, const char *name, const char *version)
         err = granary_unreference(client, object, owner);
         err = err == GRANARY_ENOENT ? GRANARY_OK : err;
     }
+    return err;
+}
+
+granary_err
+gr_unexport_all(granary_client *client, const char *session)
+{
+    static const char *const fields[] = {"name", "session"};
+    granary_query query = {.subject = "functions", .fields = fields, .field_count = 2};
+    bool changed;
+    granary_err err;
+
+    do {
+        granary_table *table;
+
+        changed = false;
+        err = granary_info(client, &query, &table);
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        for (size_t row = 0; err == GRANARY_OK && row < granary_table_rows(table); row++) {
+            const char *function = granary_table_text(table, row, "name"); /* LIBRARY:NAME */
+            char name[GR_LIBRARY_MAX];
+            granary_id object;
+
+            if (strcmp(granary_table_text(table, row, "session"), session) == 0) {
+                (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(function, ":"), function);
+                err = call_unexport(client, session, name, NULL, &object);
+                changed = changed || err == GRANARY_OK;
+                err = err == GRANARY_ENOENT ? GRANARY_OK : err; /* another function of the same library */
+            }
+        }
+        query.cursor = changed ? 0 : granary_table_cursor(table); /* what is gone has moved the others */
+        granary_table_free(table);
+    } while (err == GRANARY_OK && (changed || query.cursor != 0));
     return err;
 }

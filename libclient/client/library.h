@@ -14,4 +14,7 @@
  */
 granary_err gr_export_send(granary_client *client, Granary__Library *library);
 
+/* Have the scheduler forget the libraries of a session that is about to go, whose objects go with it. */
+granary_err gr_unexport_all(granary_client *client, const char *session);
+
 #endif

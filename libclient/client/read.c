@@ -251,14 +251,18 @@ check_kind(const granary_selection *select, granary_chunk_kind kind)
     case GRANARY_SELECT_BYTES:
         return select->columns == NULL || (select->kind == GRANARY_SELECT_ALL && kind == GRANARY_CHUNK_FRAME)
                    ? GRANARY_OK
-                   : gr_fail(GRANARY_ETYPE, "columns are selected of what is no frame");
+                   : gr_fail(GRANARY_ETYPE, "columns are selected of what is no frame: select bytes, or all of it");
     case GRANARY_SELECT_ROWS:
     case GRANARY_SELECT_INDICES:
-        return kind == GRANARY_CHUNK_FRAME ? GRANARY_OK
-                                           : gr_fail(GRANARY_ETYPE, "rows are selected of what is no frame");
+        return kind == GRANARY_CHUNK_FRAME
+                   ? GRANARY_OK
+                   : gr_fail(GRANARY_ETYPE,
+                             "rows are selected of what is no frame: select bytes, elements of a tensor, or all of it");
     case GRANARY_SELECT_ELEMENTS:
-        return kind == GRANARY_CHUNK_TENSOR ? GRANARY_OK
-                                            : gr_fail(GRANARY_ETYPE, "elements are selected of what is no tensor");
+        return kind == GRANARY_CHUNK_TENSOR
+                   ? GRANARY_OK
+                   : gr_fail(GRANARY_ETYPE,
+                             "elements are selected of what is no tensor: select rows of a frame, or bytes");
     }
     return gr_fail(GRANARY_EINVAL, "selection: there is no kind %d", (int)select->kind);
 }

@@ -429,6 +429,7 @@ simulate_main(int argc, char **argv)
 
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&argp, argc, argv, 0, NULL, &simulate);
+    (void)setenv("GRANARY_LOG", "warn", 0); /* what a daemon tells of its restarts is no news here */
     gr_log_init("simulate");
     if (getcwd(simulate.directory, sizeof simulate.directory) == NULL) {
         err = gr_fail_errno("current directory");

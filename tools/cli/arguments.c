@@ -139,7 +139,7 @@ arguments_duration(struct argp_state *state, const char *text)
 granary_err
 arguments_names(char *text, const char ***ret_names, size_t *ret_count)
 {
-    const char **names = text == NULL ? NULL : calloc(strlen(text) + 1, sizeof *names);
+    const char **names = text == NULL ? NULL : calloc(strlen(text) + 3, sizeof *names);
     size_t count = 0;
 
     if (text != NULL && names == NULL) {

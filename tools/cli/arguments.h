@@ -33,7 +33,8 @@ granary_id arguments_id(struct argp_state *state, const char *text);
 void arguments_range(struct argp_state *state, const char *text, uint64_t *from, uint64_t *to);
 /* A duration ("1.5", "500ms", "2m") as milliseconds, rounded up; negative: GRANARY_FOREVER. */
 int arguments_duration(struct argp_state *state, const char *text);
-/* The names in "a,b,c", which is taken apart; the array is to be freed. NULL gives NULL, 0. Errors: ENOMEM */
+/* The names in "a,b,c", which is taken apart; the array is to be freed, and has room for two more. NULL gives NULL, 0.
+ * Errors: ENOMEM */
 granary_err arguments_names(char *text, const char ***ret_names, size_t *ret_count);
 
 #endif

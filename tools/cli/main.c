@@ -108,6 +108,7 @@ main(int argc, char **argv)
             return status;
         }
     }
-    (void)fprintf(stderr, "granary: %s: no such command: `granary --help` lists them\n", argv[1]);
+    (void)fprintf(stderr, "granary: %s: no such command: %s\n", argv[1],
+                  argv[1][0] == '-' ? "options come after the command" : "`granary --help` lists them");
     return 2;
 }

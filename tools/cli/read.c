@@ -266,8 +266,11 @@ read_target(struct read *read, granary_client *client, char *text)
     *target = '\0';
     if (bracket == NULL) {
         err = granary_graph_wait(client, text, read->options.timeout_ms, NULL);
-        if (err == GRANARY_OK) {
+        if (err != GRANARY_ETIMEDOUT) { /* one that went on without what had failed has results, too */
             err = granary_graph_result(client, text, request.target, &result);
+        }
+        if (err == GRANARY_ESTATE) { /* it has ended without: with its own error */
+            err = granary_graph_wait(client, text, 0, NULL);
         }
         if (err != GRANARY_OK) {
             return cli_fail(err, "read %s/%s", text, request.target);

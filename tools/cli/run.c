@@ -367,8 +367,23 @@ output_path_of(const struct run *run, const char *target, enum output_format *re
     return NULL;
 }
 
+/* Whether all of a target's chunks are there. */
+static bool
+is_whole(granary_client *client, const char *key, const char *target)
+{
+    granary_result result = {0};
+    bool whole = granary_graph_result(client, key, target, &result) == GRANARY_OK;
+
+    for (size_t i = 0; i < result.chunk_count && whole; i++) {
+        whole = result.chunk_there[i];
+    }
+    granary_result_free(&result);
+    return whole;
+}
+
+/* After a graph that went on without what had failed: parts_only, of which some targets are whole. */
 static int
-print_targets(struct run *run, granary_client *client, const char *key, const Granary__Graph *graph)
+print_targets(struct run *run, granary_client *client, const char *key, const Granary__Graph *graph, bool parts_only)
 {
     size_t printed = 0;
     int status = 0;
@@ -380,6 +395,10 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
         granary_err err;
         const char *path = output_path_of(run, target, &format, &err);
 
+        if (parts_only && !is_whole(client, key, target)) {
+            (void)fprintf(stderr, "granary: run: target %s has failed\n", target);
+            continue;
+        }
         if (run->single_file != NULL) {
             path = run->single_file;
             format = run->single_format;
@@ -481,6 +500,9 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     }
     if (err != GRANARY_OK) {
         status = cli_fail(err, "%s", run->graph);
+        if (run->keep_going && !run->explain) {
+            (void)print_targets(run, client, key, graph, true);
+        }
         if (run->discard || run->explain || run->private_pid > 0) {
             (void)granary_graph_delete(client, key);
         } else { /* it has nothing but what it can tell */
@@ -488,7 +510,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         }
         return status;
     }
-    status = run->explain ? 0 : print_targets(run, client, key, graph);
+    status = run->explain ? 0 : print_targets(run, client, key, graph, false);
     if (run->discard || run->explain || run->private_pid > 0) {
         (void)granary_graph_delete(client, key);
     } else {

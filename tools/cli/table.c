@@ -126,7 +126,8 @@ show_cell(const char *field, granary_cell_value cell, char buffer[LOOK_TEXT])
 static bool
 is_wanted(const struct table_view *view, const granary_table *table, size_t row)
 {
-    return view->where == NULL || strcmp(granary_table_text(table, row, view->where), view->is) == 0;
+    return (view->where == NULL || strcmp(granary_table_text(table, row, view->where), view->is) == 0) &&
+           (view->session == NULL || strcmp(granary_table_text(table, row, "session"), view->session) == 0);
 }
 
 static void
@@ -195,7 +196,7 @@ print_page_json(struct json *json, const struct table_view *view, const granary_
 
 /* ---- a table ---- */
 
-/* Which columns are asked for: *ret_columns of them are shown, one more may be there to choose rows by. */
+/* Which columns are asked for: *ret_columns of them are shown, two more may be there to choose rows by. */
 static granary_err
 choose_columns(const struct table_view *view, const char ***ret_fields, size_t *ret_count, size_t *ret_columns,
                char **ret_copy)
@@ -212,7 +213,10 @@ choose_columns(const struct table_view *view, const char ***ret_fields, size_t *
     *ret_columns = copy == NULL ? SIZE_MAX : *ret_count;
     *ret_copy = copy;
     if (err == GRANARY_OK && *ret_fields != NULL && view->where != NULL) {
-        (*ret_fields)[(*ret_count)++] = view->where; /* there is room: arguments_names() leaves one a letter */
+        (*ret_fields)[(*ret_count)++] = view->where; /* there is room for two: see arguments_names() */
+    }
+    if (err == GRANARY_OK && *ret_fields != NULL && view->session != NULL) {
+        (*ret_fields)[(*ret_count)++] = "session";
     }
     return err;
 }
@@ -297,7 +301,7 @@ int
 table_show(struct table_view *view)
 {
     int status = 0;
-    granary_client *client = cli_connect(view->cli, &status);
+    granary_client *client = cli_connect_existing(view->cli, &status);
     granary_err err;
 
     if (client == NULL) {

@@ -13,7 +13,8 @@ struct table_view {
     const char *shown; /* for humans, when there is no --fields: separated by commas; NULL: all */
     const char *where; /* only rows in which this field is `is`; NULL: all */
     const char *is;
-    bool watch; /* again whenever something changes, until interrupted */
+    const char *session; /* only rows of this one; NULL: all, or the subject has none */
+    bool watch;          /* again whenever something changes, until interrupted */
 };
 
 /* --fields and --watch, for .children; input is the struct table_view *. */

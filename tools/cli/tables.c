@@ -15,6 +15,37 @@ struct tables {
     int first;         /* argument that is no option */
 };
 
+/* --session means those of one, of what belongs to sessions. */
+static void
+choose_session(struct tables *tables)
+{
+    const char *subject = tables->view.subject;
+
+    if (subject != NULL && (strcmp(subject, "graphs") == 0 || strcmp(subject, "functions") == 0)) {
+        tables->view.session = tables->view.cli->session;
+    }
+}
+
+/* The states there are, so that a wrong one is told. */
+static void
+choose_state(struct tables *tables, const char *state, struct argp_state *parser)
+{
+    static const char *const graphs[] = {"running", "succeeded", "failed", "cancelled", NULL};
+    static const char *const subtasks[] = {"waiting",   "ready",  "running",   "parked",
+                                           "succeeded", "failed", "cancelled", NULL};
+    const char *const *states = strcmp(tables->view.subject, "graphs") == 0 ? graphs : subtasks;
+    size_t i = 0;
+
+    while (states[i] != NULL && strcmp(states[i], state) != 0) {
+        i++;
+    }
+    if (states[i] == NULL) {
+        argp_error(parser, "--state: %s have no state '%s': --help lists them", tables->view.subject, state);
+    }
+    tables->view.where = "state";
+    tables->view.is = state;
+}
+
 static error_t
 parse_tables(int key, char *arg, struct argp_state *state)
 {
@@ -25,8 +56,7 @@ parse_tables(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &tables->view;
         return 0;
     case KEY_STATE:
-        tables->view.where = "state";
-        tables->view.is = arg;
+        choose_state(tables, arg, state);
         return 0;
     case KEY_LEVEL:
         if (strcmp(arg, "tileable") != 0 && strcmp(arg, "chunk") != 0 && strcmp(arg, "subtask") != 0) {
@@ -56,11 +86,12 @@ begin(struct tables *tables, const struct argp_option *options, const char *usag
     tables->first = argc;
     cli_parse(&argp, argc, argv, tables);
     if (argc - tables->first < least) {
-        (void)fprintf(stderr, "granary: usage: %s %s\n", argv[0], usage);
+        (void)fprintf(stderr, "granary: usage: %s %s: `%s --help` tells more\n", argv[0], usage, argv[0]);
         exit(2);
     }
     tables->view.keys = (const char *const *)(argv + tables->first);
     tables->view.key_count = (size_t)(argc - tables->first);
+    choose_session(tables);
 }
 
 int
@@ -75,6 +106,7 @@ command_info(struct cli *cli, int argc, char **argv)
     tables.view.subject = tables.view.keys[0];
     tables.view.keys++;
     tables.view.key_count--;
+    choose_session(&tables);
     return table_show(&tables.view);
 }
 
@@ -169,7 +201,7 @@ command_graph(struct cli *cli, int argc, char **argv)
     granary_err err = GRANARY_OK;
 
     begin(&tables, options, "KEY", "Print one submission, and with --level what it consists of.", 1, argc, argv);
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     if (client == NULL) {
         return status;
     }

@@ -24,6 +24,9 @@ expect 2 "'soon' is no duration" granary top --interval soon
 expect 2 "'soon' is no duration" granary torture sched --seconds soon
 granary bench --help | grep -q -- --quick || fail "bench tells its options"
 
+expect 2 'options come after the command' granary --session x graphs
+expect 2 "no state 'busy'" granary tasks --state busy
+
 granary up --executors 2 >/dev/null
 nobody=ffffffffffffffffffffffffffffffff
 for duration in 0.02 0.02s 20ms 20000us; do

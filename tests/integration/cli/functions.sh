@@ -125,6 +125,8 @@ awk -F, 'NR > 1 && $1 / 2 > 10 {n[$2]++; s[$2] += $1 / 2} END {print "k,n,s"; fo
     "$work/t.csv" | sort >"$work/awk.csv"
 sort "$work/one.csv" | sed 's/\(\.[0-9]\)0*$/\1/' | diff - "$work/awk.csv" || fail "halves by group"
 
+sed 's/^a,/A,/' "$work/t.csv" >"$work/upper.csv"
+
 # A chunk graph, with an object by name.
 cat >"$work/chunks.json" <<'EOF'
 {"level": "chunk", "nodes": {
@@ -138,10 +140,22 @@ grep -qw 72 "$work/out" || fail "a chunk graph: $(cat "$work/out")"
 grep -q '^Airport Name' "$work/out" || fail "a chunk graph's object: $(cat "$work/out")"
 granary run --explain "$work/chunks.json" | grep -q 'b = call(a, a:0)' || fail "a chunk graph is not explained"
 
+# A graph that goes on prints what is whole, and that can be read.
+echo '{"nodes": {"good": {"op": "exec", "command": ["echo", "fine"]}, "bad": {"op": "exec", "command": ["false"]},
+  "after": {"op": "exec", "command": ["cat"], "input": "bad"}}, "targets": ["good", "after"]}' >"$work/parts.json"
+expect 1 'target after has failed' granary run --keep-going "$work/parts.json"
+grep -qx fine "$work/out" || fail "what is whole is not printed: $(cat "$work/out")"
+key=$(grep -o 'graph [0-9a-f]\{32\}' "$work/err" | cut -d' ' -f2)
+[ "$(granary read "$key/good" -o -)" = fine ] || fail "what is whole is not read"
+expect 1 "'false' ended with exit status 1" granary read "$key/after"
+expect 1 "'false' ended with exit status 1" granary run --discard "$work/parts.json"
+[ ! -s "$work/out" ] || fail "printed although it has not gone on: $(cat "$work/out")"
+
 # What goes wrong names the node and says what user code said.
 expect 1 "node 'call'.*milk is not what I wanted" granary submit complain --arg what=milk --wait
 expect 1 '^  row 7 is odd' granary submit grumble --wait # what it printed last
 expect 4 "did you mean 'square'" granary submit sqare
+expect 4 "no column 'a'; did you mean 'A'" granary run <(sed "s|$work/t.csv|$work/upper.csv|" "$work/frame.json")
 expect 2 'takes at least 1 inputs' granary submit total
 expect 1 "node 'call'.*(exit|status|3)" granary run <(echo '{"nodes": {"call": {"op": "exec", "command": ["sh", "-c", "exit 3"]}}}')
 id=$(granary put "$work/t.csv")
@@ -162,11 +176,20 @@ granary unexport other
 granary unexport which
 expect 4 "'which' is not exported" granary submit which
 
-# A session that went and came again has no files of the earlier one: they are exported again.
+# A session that went and came again has nothing of the earlier one. A file that was lost is exported again.
 granary session create again
 granary export --session again "$work/v1.so" >/dev/null
+granary functions --session again | grep -q '^v1:which' || fail "the session's functions: $(granary functions)"
+! granary functions --session again | grep -q square || fail "functions of another session"
 granary session delete again
+expect 4 "session 'again': not found" granary functions --session again
+! granary functions | grep -q ' again ' || fail "functions of a deleted session: $(granary functions)"
 granary session create again
+expect 4 "'which' is not exported in session 'again'" granary submit --session again which
+granary export --session again "$work/v1.so" >/dev/null
+file=$(granary ls --session again --json | grep -o '[0-9a-f]\{32\}')
+granary unref --session again --owner export:v1 "$file"
+granary rm --session again "$file"
 expect 4 'deleted from the store: export it again' granary submit --session again which --wait
 granary export --session again "$work/v1.so" >/dev/null
 [ "$(granary submit --session again which -o - | as_number)" = 1 ] || fail "exported again to a new session"
