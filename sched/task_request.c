@@ -84,6 +84,12 @@ request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *
     }
 }
 
+static const char *
+session_of(const Granary__Submit *submit)
+{
+    return submit->session[0] != '\0' ? submit->session : "default";
+}
+
 granary_err
 graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, struct task_graph **ret_graph)
 {
@@ -92,7 +98,7 @@ graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, 
     granary_err err;
 
     serials_note(manager);
-    graph = graph_create(manager, key, submit->session[0] != '\0' ? submit->session : "default", manager->serial_count);
+    graph = graph_create(manager, key, session_of(submit), manager->serial_count);
     if (graph == NULL) {
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
@@ -145,6 +151,10 @@ graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit, 
         if (graph->deleting) {
             (void)gr_fail(GRANARY_EBUSY, "graph '%s': it is being deleted: submit it again when that is done", key);
             reply_error(manager, ticket, GRANARY_EBUSY, granary_error_message());
+        } else if (strcmp(graph->session->name, session_of(submit)) != 0) {
+            (void)gr_fail(GRANARY_EEXIST, "graph '%s': session '%.80s' has one of that key: choose another key", key,
+                          graph->session->name);
+            reply_error(manager, ticket, GRANARY_EEXIST, granary_error_message());
         } else if (wait_ms != 0) {
             request_wait(manager, ticket, graph, wait_ms, now_ns);
         } else {

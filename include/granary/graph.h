@@ -90,7 +90,7 @@ typedef struct granary_graph_options {
  * options  may be NULL
  * ret_key  the submission's key, NUL-terminated
  * Errors   EINVAL the message names the node · ENOENT an unknown operator, node, function, object or file · ETYPE ·
- *          EUNREACHABLE.
+ *          EEXIST another session's graph has that key · EUNREACHABLE.
  *          What depends on the content of files is told by granary_graph_wait()
  */
 GRANARY_API granary_err granary_graph_submit(granary_client *client, const granary_graph *graph,

@@ -10,6 +10,7 @@
 #include "client/read.h"
 #include "data/bits.h"
 #include "data/frame.h"
+#include "graph/nearest.h"
 
 /* Rows of a spilled frame that are so near to each other are read together. */
 #define GAP_ROWS 1024
@@ -62,6 +63,18 @@ select_rows(const granary_selection *select, int64_t rows, struct selected *ret_
 
 /* ---- in memory ---- */
 
+static granary_err
+no_column(const granary_frame *frame, const char *name)
+{
+    struct gr_nearest nearest = {.name = name};
+    char hint[GR_HINT_MAX];
+
+    for (size_t i = 0; i < frame->count; i++) {
+        gr_nearest_offer(&nearest, frame->columns[i].view.name);
+    }
+    return gr_fail(GRANARY_ENOENT, "no column '%s'%s", name, gr_nearest_hint(&nearest, hint));
+}
+
 /* The columns that are wanted, borrowed from base. */
 static granary_err
 choose_columns(const granary_frame *base, const granary_selection *select, granary_frame **ret_frame)
@@ -73,8 +86,10 @@ choose_columns(const granary_frame *base, const granary_selection *select, grana
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         int at = select->columns == NULL ? (int)i : gr_frame_find(base, select->columns[i]);
 
-        if (at < 0 || (select->columns != NULL && gr_frame_find(frame, select->columns[i]) >= 0)) {
-            err = gr_fail(GRANARY_ENOENT, "no column '%s', or it is named twice", select->columns[i]);
+        if (at < 0) {
+            err = no_column(base, select->columns[i]);
+        } else if (select->columns != NULL && gr_frame_find(frame, select->columns[i]) >= 0) {
+            err = gr_fail(GRANARY_EINVAL, "column '%s' is selected twice", select->columns[i]);
         } else {
             err = gr_frame_set_borrowed(frame, i, base->columns[at].view.name, &base->columns[at].view);
         }

@@ -14,6 +14,7 @@
 #include "arguments.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "granary/info.h"
 #include "json.h"
 
 #define BLOCK   65536
@@ -321,6 +322,25 @@ follow(struct logs *logs, granary_client *client)
     return err;
 }
 
+/* Of a subtask that has printed nothing: whether it is there, if anybody can tell. */
+static granary_err
+check_subtask(const struct logs *logs, const granary_connect_options *connect, granary_client **client)
+{
+    char name[GRANARY_KEY_MAX + 24];
+    const char *key = name;
+    granary_query query = {.subject = "subtasks", .keys = &key, .key_count = 1};
+    granary_table *table = NULL;
+    granary_err err = *client == NULL ? granary_connect(connect, client) : GRANARY_OK;
+
+    (void)snprintf(name, sizeof name, "%s/%" PRId64, logs->key, logs->subtask);
+    err = err == GRANARY_OK ? granary_info(*client, &query, &table) : err;
+    granary_table_free(table);
+    return err == GRANARY_ENOENT
+               ? gr_fail(err, "graph '%s': no subtask %" PRId64 ", or nothing is known of it any more", logs->key,
+                         logs->subtask)
+               : GRANARY_OK;
+}
+
 /* ---- the command ---- */
 
 static error_t
@@ -376,6 +396,9 @@ command_logs(struct cli *cli, int argc, char **argv)
         err = follow(&logs, client);
     } else if (err == GRANARY_OK) {
         err = folder ? find_files(&logs) : GRANARY_OK;
+        if (err == GRANARY_OK && logs.count == 0 && logs.subtask >= 0) {
+            err = check_subtask(&logs, &connect, &client);
+        }
         show_all(&logs);
     }
     granary_disconnect(client);

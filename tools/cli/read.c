@@ -1,4 +1,5 @@
 /* granary read: parts of chunks, printed or as bytes. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,12 +26,15 @@ struct read {
 
 /* ---- options ---- */
 
-/* A number at *text, which moves on; GRANARY_OMITTED when there is none. */
+/* A number at *text, which moves on; GRANARY_OMITTED when there is none. Of bytes it may have K, M, G or T behind it.
+ */
 static int64_t
-read_number(struct argp_state *state, const char **text)
+read_number(struct argp_state *state, const char **text, bool bytes)
 {
+    static const char units[] = "KMGT";
     char *end;
     long long value = strtoll(*text, &end, 10);
+    const char *unit = bytes && end != *text && *end != '\0' ? strchr(units, toupper((unsigned char)*end)) : NULL;
 
     if (end == *text) {
         return GRANARY_OMITTED;
@@ -38,24 +42,27 @@ read_number(struct argp_state *state, const char **text)
     if (value == INT64_MIN || value == INT64_MAX) {
         argp_error(state, "'%s' is too large", *text);
     }
-    *text = end;
+    if (unit != NULL && __builtin_mul_overflow(value, 1ll << (10 * (unit - units + 1)), &value)) {
+        argp_error(state, "'%s' is too large", *text);
+    }
+    *text = unit != NULL ? end + 1 : end;
     return value;
 }
 
 /* "3", "A:B", "A:B:STEP", any of them left out, up to a comma or the end. */
 static granary_slice
-read_slice(struct argp_state *state, const char **text)
+read_slice(struct argp_state *state, const char **text, bool bytes)
 {
     const char *at = *text;
-    granary_slice slice = {.start = read_number(state, &at), .stop = GRANARY_OMITTED, .step = 0};
+    granary_slice slice = {.start = read_number(state, &at, bytes), .stop = GRANARY_OMITTED, .step = 0};
 
     if (*at == ':') {
         at++;
-        slice.stop = read_number(state, &at);
+        slice.stop = read_number(state, &at, bytes);
         slice.step = 1;
         if (*at == ':') {
             at++;
-            slice.step = read_number(state, &at);
+            slice.step = read_number(state, &at, bytes);
             slice.step = slice.step == GRANARY_OMITTED ? 1 : slice.step;
             if (slice.step == 0) {
                 argp_error(state, "'%s': a step cannot be 0", *text);
@@ -88,13 +95,13 @@ parse_rows(struct argp_state *state, const char *text, granary_selection *select
 
     select_once(state, select, strchr(text, ',') == NULL ? GRANARY_SELECT_ROWS : GRANARY_SELECT_INDICES);
     if (select->kind == GRANARY_SELECT_ROWS) {
-        select->rows = read_slice(state, &text);
+        select->rows = read_slice(state, &text, false);
         return;
     }
     indices = calloc(strlen(text), sizeof *indices);
     select->indices = indices;
     for (; indices != NULL; text++) {
-        granary_slice row = read_slice(state, &text);
+        granary_slice row = read_slice(state, &text, false);
 
         if (row.step != 0) {
             argp_error(state, "--rows: positions or one slice, not both");
@@ -115,7 +122,7 @@ parse_index(struct argp_state *state, const char *text, granary_selection *selec
             argp_error(state, "--index: at most %d dimensions", select->dim_count);
             return;
         }
-        select->dims[select->dim_count++] = read_slice(state, &text);
+        select->dims[select->dim_count++] = read_slice(state, &text, false);
         if (*text == '\0') {
             return;
         }
@@ -140,7 +147,7 @@ parse_read(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_BYTES:
         select_once(state, &read->select, GRANARY_SELECT_BYTES);
-        read->select.rows = read_slice(state, &text);
+        read->select.rows = read_slice(state, &text, true);
         return 0;
     case KEY_COLUMNS:
         read->columns = arg;
@@ -332,7 +339,7 @@ command_read(struct cli *cli, int argc, char **argv)
     static const struct argp_option options[] = {
         {"rows", KEY_ROWS, "FROM:TO:STEP", 0, "rows of a frame; or one, or several with commas: 3,-1,7", 0},
         {"index", KEY_INDEX, "SLICE,...", 0, "of each dimension of a tensor, as in NumPy: 0:5,::2,-1", 0},
-        {"bytes", KEY_BYTES, "FROM:TO", 0, "bytes of an object", 0},
+        {"bytes", KEY_BYTES, "FROM:TO", 0, "bytes of an object; K, M, G, T are powers of 1024", 0},
         {"cols", KEY_COLUMNS, "NAME,...", 0, "columns of a frame", 0},
         {"accept", KEY_ACCEPT, "CODEC,...", 0, "how bytes may come, the best first: none, lz4", 0},
         {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long to wait for what is not there yet; default 0", 0},

@@ -152,10 +152,7 @@ parse_run(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case KEY_PRIORITY:
-        run->priority = (int)strtol(arg, &end, 10);
-        if (end == arg || *end != '\0') {
-            argp_error(state, "--priority: '%s' is no number", arg);
-        }
+        run->priority = (int)arguments_number(state, arg, -1000000, 1000000);
         return 0;
     case KEY_KEEP_GOING:
         run->keep_going = true;

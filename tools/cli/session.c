@@ -181,7 +181,7 @@ command_session(struct cli *cli, int argc, char **argv)
             return status;
         }
     }
-    (void)fprintf(stderr,
-                  "granary: session: create, has or delete NAME, or list: `granary session --help` tells more\n");
+    (void)fprintf(
+        stderr, "granary: session: create, has, delete or weight NAME, or list: `granary session --help` tells more\n");
     return 2;
 }

@@ -176,6 +176,12 @@ granary unexport other
 granary unexport which
 expect 4 "'which' is not exported" granary submit which
 
+# A key belongs to the session that gave it first.
+granary session create other
+granary submit --key mine "numbers:square" --wait >/dev/null
+expect 1 "session 'default' has one of that key" granary submit --session other --key mine square
+granary session delete other
+
 # A session that went and came again has nothing of the earlier one. A file that was lost is exported again.
 granary session create again
 granary export --session again "$work/v1.so" >/dev/null

@@ -63,6 +63,8 @@ granary logs --json "$key" | python3 -c '
 import json, sys
 logs = {log["subtask"]: log["text"] for log in json.load(sys.stdin)}
 assert logs[0] == "first\nlast\n" and logs[1] == "a\033[31mred\n" and 2 not in logs, logs'
+[ -z "$(granary logs "$key/2")" ] || fail "one that printed nothing"
+expect 4 'no subtask 7' granary logs "$key/7"
 # A terminal is not commanded by what others print.
 script -qec "granary logs $key/1" /dev/null >"$work/out" </dev/null
 grep -qF 'a\x1b[31mred' "$work/out" || fail "sent to a terminal: $(cat -v "$work/out")"

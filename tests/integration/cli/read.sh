@@ -31,6 +31,9 @@ head -c 6 "$work/two.arrow" | grep -q ARROW1 || fail "an Arrow file"
 granary read "$square" --accept lz4 -o "$work/square.lz4" 2>"$work/err"
 grep -q 'lz4: .* bytes, 8128 when unpacked' "$work/err" || fail "$(cat "$work/err")"
 [ "$(od -An -tx1 -N4 "$work/square.lz4" | tr -d ' ')" = 04224d18 ] || fail "an LZ4 frame"
+[ "$(granary read "$square" --bytes 0:1K | wc -c)" = 1024 ] || fail "1K bytes"
+expect 4 "no column '.*'; did you mean" granary read "$few" --cols "$(granary read "$few" --rows 0 --csv | sed -n '1s/,.*/x/p')"
+expect 2 'select rows of a frame' granary read "$few" --index 0
 expect 2 'gzip' granary read "$few" --accept gzip -o "$work/none"
 expect 2 'is no slice' granary read "$few" --rows x
 expect 2 'one of them' granary read "$few" --rows 1 --bytes 1

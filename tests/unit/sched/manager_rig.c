@@ -187,12 +187,18 @@ submit(struct rig *rig, const char *key, const char *const *lines, size_t count)
 granary_err
 run(struct rig *rig, const char *key, const char *const *lines, size_t count, int64_t wait_ms)
 {
+    return run_in(rig, "s", key, lines, count, wait_ms);
+}
+
+granary_err
+run_in(struct rig *rig, const char *session, const char *key, const char *const *lines, size_t count, int64_t wait_ms)
+{
     Granary__Request message = GRANARY__REQUEST__INIT;
     Granary__Submit body = GRANARY__SUBMIT__INIT;
     granary_err err;
 
     body.key = (char *)(uintptr_t)key;
-    body.session = (char *)(uintptr_t) "s";
+    body.session = (char *)(uintptr_t)session;
     body.graph = build_graph(lines, count);
     body.wait_ms = wait_ms;
     message.body_case = GRANARY__REQUEST__BODY_SUBMIT;

@@ -54,6 +54,9 @@ granary_err request(struct rig *rig, Granary__Request *message, int64_t now_ns);
 granary_err submit(struct rig *rig, const char *key, const char *const *lines, size_t count);
 /* The same, to be answered when it has ended. */
 granary_err run(struct rig *rig, const char *key, const char *const *lines, size_t count, int64_t wait_ms);
+/* Of a session other than "s". */
+granary_err
+run_in(struct rig *rig, const char *session, const char *key, const char *const *lines, size_t count, int64_t wait_ms);
 granary_err wait_for(struct rig *rig, const char *key, int64_t timeout_ms, int64_t now_ns);
 granary_err refer(struct rig *rig, Granary__Request__BodyCase which, const char *key, const char *target);
 struct given *given_to(struct rig *rig, const char *node);

@@ -99,6 +99,9 @@ the_same_key_is_the_same_graph(void **state)
     succeed(rig, "a");
     assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
     assert_int_equal(rig->count, 0);
+    /* But not another session's. */
+    assert_int_equal(run_in(rig, "other", "k", LINES("!a make"), 0), GRANARY_EEXIST);
+    assert_int_equal(rig->count, 0);
     /* Deleted and submitted again: other objects, for those of the first may still be on their way out. */
     assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "k", ""), GRANARY_OK);
     assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
