@@ -235,13 +235,22 @@ links_expected(const struct links *links)
     return expected;
 }
 
+static bool
+process_has_ended(const struct link *link)
+{
+    struct pollfd process = {.fd = link->pidfd, .events = POLLIN};
+
+    return poll(&process, 1, 0) > 0;
+}
+
 void
 links_process_ended(struct links *links, int pidfd)
 {
     for (size_t i = 0; i < links->count; i++) {
         struct link *link = &links->items[i];
 
-        if (link->pidfd == pidfd && link->gone_ns == 0) {
+        /* Since it was waited for the descriptor may have been closed, and be another executor's. */
+        if (link->pidfd == pidfd && link->gone_ns == 0 && process_has_ended(link)) {
             /* One of the pool's is waited for no longer than it takes to be told why. */
             if (links->supervisor.size > 0 && !link->pull && link->number != 0) {
                 link->gone_ns = gr_deadline_ns(REASON_MS);
@@ -447,14 +456,6 @@ link_register(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_
     }
     tell_number(links, link);
     return link;
-}
-
-static bool
-process_has_ended(const struct link *link)
-{
-    struct pollfd process = {.fd = link->pidfd, .events = POLLIN};
-
-    return poll(&process, 1, 0) > 0;
 }
 
 static void
