@@ -1,14 +1,12 @@
-#include "sched/links.h"
+#include "sched/links_private.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "sched/pack.h"
@@ -19,35 +17,6 @@
 /* How often executors are looked at, while something with limits runs or is to be given up. */
 #define WATCH_NS 20000000
 #define LOG_END  2048 /* bytes of what a dead subtask printed that are told */
-
-#define SLOT_ANY UINT32_MAX
-
-struct link {
-    uint32_t number; /* 0: expected, not registered yet */
-    bool pull;       /* part of another program */
-    struct gr_zmq_peer peer;
-    int64_t pid;
-    uint64_t start_time;
-    uint32_t slot;     /* or, of those embedded in one program, which of them */
-    uint64_t reported; /* FromExecutor.sequence of the last report */
-    uint64_t acknowledged;
-    int pidfd;
-    uint64_t busy; /* number 0: subtask it is at, and waited for; 0: none */
-    uint32_t busy_attempt;
-    int64_t gone_ns; /* its process has ended: until when we wait to be told why; 0: it lives */
-};
-
-struct links {
-    struct manager *manager;
-    const struct gr_instance *instance;
-    struct gr_zmq_socket *socket;
-    int64_t watch_at_ns;           /* when executors are to be looked at; INT64_MAX: never */
-    struct gr_zmq_peer supervisor; /* of the executors; size 0: none has said anything */
-    uint64_t epoch, epoch_seen;
-    struct link *items;
-    size_t count, room;
-    uint32_t last_number;
-};
 
 struct links *
 links_create(struct manager *manager, const struct gr_instance *instance, uint64_t epoch)
@@ -83,7 +52,7 @@ links_open(struct links *links, struct gr_zmq_socket *socket)
 
 /* ---- finding ---- */
 
-static struct link *
+struct link *
 link_of_peer(struct links *links, const struct gr_zmq_peer *peer)
 {
     for (size_t i = 0; i < links->count; i++) {
@@ -97,7 +66,7 @@ link_of_peer(struct links *links, const struct gr_zmq_peer *peer)
     return NULL;
 }
 
-static struct link *
+struct link *
 link_of_number(struct links *links, uint32_t number)
 {
     for (size_t i = 0; i < links->count; i++) {
@@ -108,7 +77,7 @@ link_of_number(struct links *links, uint32_t number)
     return NULL;
 }
 
-static struct link *
+struct link *
 link_of_process(struct links *links, int64_t pid, uint64_t start_time, uint32_t slot)
 {
     for (size_t i = 0; i < links->count; i++) {
@@ -123,7 +92,7 @@ link_of_process(struct links *links, int64_t pid, uint64_t start_time, uint32_t 
 
 /* ---- coming and going ---- */
 
-static void
+void
 link_gone(struct links *links, struct link *link)
 {
     const char *runtime = links->instance->runtime;
@@ -153,8 +122,7 @@ link_gone(struct links *links, struct link *link)
     }
 }
 
-/* It leaves by its own wish. */
-static void
+void
 link_remove(struct links *links, struct link *link)
 {
     uint32_t number = link->number;
@@ -165,8 +133,7 @@ link_remove(struct links *links, struct link *link)
     manager_executor_left(links->manager, number);
 }
 
-/* A process that lives now. NULL: it does not, or no memory; logged. */
-static struct link *
+struct link *
 link_add(struct links *links, int64_t pid, uint64_t start_time, uint32_t slot)
 {
     int pidfd = -1;
@@ -235,8 +202,8 @@ links_expected(const struct links *links)
     return expected;
 }
 
-static bool
-process_has_ended(const struct link *link)
+bool
+link_has_ended(const struct link *link)
 {
     struct pollfd process = {.fd = link->pidfd, .events = POLLIN};
 
@@ -250,7 +217,7 @@ links_process_ended(struct links *links, int pidfd)
         struct link *link = &links->items[i];
 
         /* Since it was waited for the descriptor may have been closed, and be another executor's. */
-        if (link->pidfd == pidfd && link->gone_ns == 0 && process_has_ended(link)) {
+        if (link->pidfd == pidfd && link->gone_ns == 0 && link_has_ended(link)) {
             /* One of the pool's is waited for no longer than it takes to be told why. */
             if (links->supervisor.size > 0 && !link->pull && link->number != 0) {
                 link->gone_ns = gr_deadline_ns(REASON_MS);
@@ -371,9 +338,8 @@ links_watch(struct links *links, int64_t now_ns)
     }
 }
 
-/* Send what does no harm when it is lost, with the executor about to leave or to register anew. */
-static void
-tell(const struct links *links, const struct link *link, struct gr_buf *bytes)
+void
+link_tell(const struct links *links, const struct link *link, struct gr_buf *bytes)
 {
     pack_epoch(bytes, links->epoch);
     if (gr_buf_ok(bytes)) {
@@ -382,14 +348,14 @@ tell(const struct links *links, const struct link *link, struct gr_buf *bytes)
     gr_buf_free(bytes);
 }
 
-static void
-tell_number(const struct links *links, const struct link *link)
+void
+link_tell_number(const struct links *links, const struct link *link)
 {
     struct gr_buf bytes = {0};
 
     pack_begin(&bytes);
     pack_registered(&bytes, link->number);
-    tell(links, link, &bytes);
+    link_tell(links, link, &bytes);
 }
 
 void
@@ -403,134 +369,7 @@ links_acknowledge(struct links *links)
             link->acknowledged = link->reported;
             pack_begin(&bytes);
             pack_acknowledged(&bytes, link->acknowledged);
-            tell(links, link, &bytes);
+            link_tell(links, link, &bytes);
         }
-    }
-}
-
-/* ---- from executors ---- */
-
-/* NULL: it is refused. */
-static struct link *
-link_register(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_pid, const Granary__Register *message)
-{
-    struct link *link = link_of_peer(links, peer);
-
-    if (peer_pid != message->pid) {
-        gr_log_warn("EXECUTOR-IMPOSTOR", "pid=%lld: process %lld says so", (long long)message->pid,
-                    (long long)peer_pid);
-        return NULL;
-    }
-    if (link != NULL && link->pid == message->pid && link->start_time == message->start_time &&
-        link->slot == message->slot) {
-        tell_number(links, link); /* asked twice */
-        return link;
-    }
-    if (link != NULL) {
-        link_gone(links, link);
-    }
-    link = link_of_process(links, message->pid, message->start_time, message->slot);
-    if (link != NULL && link->number != 0) {
-        link_remove(links, link); /* it has connected anew: it tells what it has */
-        link = NULL;
-    }
-    if (link == NULL) {
-        link = link_add(links, message->pid, message->start_time, message->slot);
-    }
-    if (link == NULL) {
-        gr_log_warn("EXECUTOR-UNKNOWN", "pid=%lld started=%llu: no such process", (long long)message->pid,
-                    (unsigned long long)message->start_time);
-        return NULL;
-    }
-    links->epoch_seen = message->epoch > links->epoch_seen ? message->epoch : links->epoch_seen;
-    link->number = ++links->last_number;
-    link->peer = *peer;
-    link->pull = message->pull;
-    gr_log_info("EXECUTOR", "executor=%u pid=%lld node=%d slot=%u queued=%zu", link->number, (long long)link->pid,
-                message->node, message->slot, message->n_queued);
-    manager_executor_joined(links->manager, link->number, message->node, message->pid);
-    manager_keep_executor(links->manager, link->pid, link->start_time, link->slot);
-    manager_executor_claims(links->manager, link->number, message);
-    if (message->pull) {
-        manager_executor_pulls(links->manager, link->number, 0);
-    }
-    tell_number(links, link);
-    return link;
-}
-
-static void
-supervisor_says(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_pid, const Granary__Pool *pool)
-{
-    if (peer_pid != pool->pid) {
-        gr_log_warn("POOL-PROTOCOL", "pid=%lld says that it is the pool %lld", (long long)peer_pid,
-                    (long long)pool->pid);
-        return;
-    }
-    if (links->supervisor.size != peer->size || memcmp(links->supervisor.bytes, peer->bytes, peer->size) != 0) {
-        gr_log_info("POOL", "pid=%lld slots=%u", (long long)pool->pid, pool->slots);
-        links->supervisor = *peer;
-    }
-    manager_pool_slots(links->manager, pool->pid, pool->slots, (uint32_t)pool->n_slots_of_node);
-    for (size_t i = 0; i < pool->n_deaths; i++) {
-        const Granary__Death *death = pool->deaths[i];
-        struct link *link = link_of_process(links, death->pid, death->start_time, SLOT_ANY);
-
-        if (link != NULL && process_has_ended(link)) { /* whatever anybody says */
-            if (link->number != 0) {
-                manager_executor_death(links->manager, link->number, death->signal, death->status);
-            }
-            link_gone(links, link);
-        }
-    }
-}
-
-/* No process need end for that. It is told that this was heard. */
-static void
-link_leaves(struct links *links, struct link *link)
-{
-    struct gr_buf bytes = {0};
-
-    gr_log_info("EXECUTOR-LEFT", "executor=%u pid=%lld", link->number, (long long)link->pid);
-    pack_begin(&bytes);
-    pack_dismissal(&bytes, false);
-    tell(links, link, &bytes);
-    link_remove(links, link);
-}
-
-void
-links_message(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_pid,
-              const Granary__FromExecutor *report)
-{
-    struct link *link;
-    uint32_t number;
-
-    if (report->pool != NULL) {
-        supervisor_says(links, peer, peer_pid, report->pool);
-        return;
-    }
-    link =
-        report->register_ != NULL ? link_register(links, peer, peer_pid, report->register_) : link_of_peer(links, peer);
-    if (link == NULL) {
-        gr_log_warn("EXECUTOR-UNKNOWN", "reports=%zu from one that is not registered", report->n_done);
-        return;
-    }
-    number = link->number;
-    if (report->freed != 0) {
-        manager_freed(links->manager, number, report->freed);
-    }
-    link->reported = report->sequence > link->reported ? report->sequence : link->reported;
-    for (size_t i = 0; i < report->n_done; i++) {
-        manager_done(links->manager, number, report->done[i]);
-    }
-    if (link->busy != 0) { /* it was to tell of that now; else it never will */
-        manager_executor_busy_died(links->manager, link->busy, link->busy_attempt);
-        link->busy = 0;
-    }
-    if (link->pull && report->draining) {
-        link_leaves(links, link);
-    } else if (report->draining) {
-        manager_executor_drain(links->manager, number, true);
-    } else if (link->pull && report->want > 0) {
-        manager_executor_pulls(links->manager, number, report->want - 1);
     }
 }

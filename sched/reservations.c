@@ -1,50 +1,7 @@
-#include "sched/reservations.h"
+#include "sched/reservations_private.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-struct token {
-    uint32_t executor; /* 0: not granted */
-    uint32_t count;
-    uint32_t left;
-    uint32_t next_free;
-    uint64_t bytes;
-    uint64_t order;
-    uint32_t need;
-    bool alone;
-    uint64_t numbers[RESERVATIONS_BATCH]; /* 0: settled; a subtask's number is never 0 */
-};
-
-struct holder {
-    uint32_t number;
-    int32_t node;
-    uint32_t in_flight;
-    bool held;                            /* nothing is queued behind what it has */
-    uint32_t lent;                        /* token of another executor's message that occupies it; RESERVATION_NONE */
-    uint64_t given;                       /* subtasks since it joined */
-    uint64_t limit;                       /* ... it may be given; UINT64_MAX: any number */
-    uint32_t tokens[RESERVATIONS_CREDIT]; /* the one at work first */
-};
-
-struct claim {
-    struct reservation_ask ask; /* number 0: nobody's */
-    uint32_t passed;            /* times others were granted what it waits for */
-};
-
-struct reservations {
-    struct resources *resources; /* NULL: none */
-    struct claim memory_claim, need_claim;
-    struct holder *holders;
-    struct gr_place_candidate *candidates; /* room for one a holder */
-    size_t holder_count, holder_room;
-    struct token *tokens;
-    uint32_t token_count, token_room;
-    uint32_t free_tokens; /* list */
-    uint32_t granted;
-    uint64_t last_order;
-    uint64_t bytes;
-    uint64_t memory_bytes;
-};
 
 struct reservations *
 reservations_create(uint64_t memory_bytes)
@@ -210,88 +167,6 @@ reservations_fit(const struct reservations *reservations, uint64_t more, uint64_
            (taken <= reservations->memory_bytes && bytes <= reservations->memory_bytes - taken);
 }
 
-/* ---- claims ---- */
-
-/* Whether a grant of that need takes what the claimant waits for: executors, if it needs several and has all else. */
-static bool
-competes(const struct reservations *reservations, uint32_t need, const struct claim *claim)
-{
-    const struct resources *resources = reservations->resources;
-
-    return resources != NULL && claim->ask.number != 0 &&
-           (resources_compete(resources, need, claim->ask.need) ||
-            (resources_slots(resources, claim->ask.need) > 1 && resources_fit(resources, claim->ask.need)));
-}
-
-/*
- * Two that each have a claim do not wait for one another. And when nothing is granted, whoever asks may go on: what a
- * claimant waits for then is not what others have.
- */
-static bool
-stands_against(const struct reservations *reservations, const struct claim *claim, const struct reservation_ask *ask)
-{
-    return claim->passed >= CLAIM_PATIENCE && claim->ask.number != 0 && reservations->granted > 0 &&
-           ask->number != reservations->memory_claim.ask.number && ask->number != reservations->need_claim.ask.number &&
-           ask->rank <= claim->ask.rank;
-}
-
-bool
-reservations_allow(const struct reservations *reservations, const struct reservation_ask *ask)
-{
-    if (ask->bytes > 0 && stands_against(reservations, &reservations->memory_claim, ask)) {
-        return false;
-    }
-    if (stands_against(reservations, &reservations->need_claim, ask) &&
-        competes(reservations, ask->need, &reservations->need_claim)) {
-        return false;
-    }
-    return ask->need == NEED_NONE || resources_fit(reservations->resources, ask->need);
-}
-
-bool
-reservations_allow_more(const struct reservations *reservations, const struct reservation_ask *ask)
-{
-    return !(ask->bytes > 0 && stands_against(reservations, &reservations->memory_claim, ask));
-}
-
-void
-reservations_refused(struct reservations *reservations, const struct reservation_ask *ask, bool memory)
-{
-    struct claim *claim = memory ? &reservations->memory_claim : &reservations->need_claim;
-
-    if (claim->ask.number == 0 || claim->ask.rank < ask->rank) {
-        *claim = (struct claim){.ask = *ask};
-    }
-}
-
-uint64_t
-reservations_claimant(const struct reservations *reservations, bool memory)
-{
-    return memory ? reservations->memory_claim.ask.number : reservations->need_claim.ask.number;
-}
-
-void
-reservations_claim_drop(struct reservations *reservations, bool memory)
-{
-    *(memory ? &reservations->memory_claim : &reservations->need_claim) = (struct claim){.passed = 0};
-}
-
-/* Subtasks were granted something: a claimant's claim is met, or somebody was passed over once more. */
-static void
-claim_pass(struct claim *claim, const uint64_t *numbers, uint32_t count, int32_t rank, bool competing)
-{
-    if (claim->ask.number == 0) {
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (numbers[i] == claim->ask.number) {
-            *claim = (struct claim){.passed = 0};
-            return;
-        }
-    }
-    claim->passed += competing && rank <= claim->ask.rank && claim->passed < CLAIM_PATIENCE;
-}
-
 /* ---- tokens ---- */
 
 /* A message that needs several slots occupies executors that have nothing to do. */
@@ -366,7 +241,7 @@ reservations_grant(struct reservations *reservations, uint32_t executor, const u
     }
     claim_pass(&reservations->memory_claim, numbers, count, rank, bytes > 0);
     claim_pass(&reservations->need_claim, numbers, count, rank,
-               competes(reservations, need, &reservations->need_claim));
+               claim_competes(reservations, need, &reservations->need_claim));
     return position;
 }
 

@@ -1,11 +1,9 @@
 /* The executors and the store of a run: what each was given, how long that takes and what comes of it. */
 #include "simulate/world_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/id.h"
 #include "sched/execution_private.h"
 
 #define NULL_NS 2000
