@@ -9,6 +9,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef GRANARY_SANITIZED
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -104,6 +107,10 @@ exec_start(struct exec *exec)
         err = gr_fail_errno("start '%s'", exec->argv[0]);
     }
     (void)sigprocmask(SIG_SETMASK, &old, NULL);
+#ifdef GRANARY_SANITIZED
+    /* What the child had on it was never taken back: whatever is mapped there next would seem to be out of bounds. */
+    ASAN_UNPOISON_MEMORY_REGION(stack, STACK_SIZE);
+#endif
     (void)munmap(stack, STACK_SIZE);
     if (err == GRANARY_OK && start.error != 0) {
         (void)waitpid(exec->pid, NULL, 0);
