@@ -16,6 +16,9 @@ graph_over(struct world *world, uint32_t graph, const Granary__Reply *reply)
     }
     world->ended[graph] = true;
     world_trace(world, "graph g%u ends: %s %s", graph, granary_error_name((granary_err)reply->err), reply->message);
+    if (reply->err != GRANARY_OK) {
+        (void)snprintf(report->reason, sizeof report->reason, "%s", reply->message);
+    }
     if (reply->status == NULL) {
         report->refused++;
     } else if (reply->status->state == GRANARY_GRAPH_SUCCEEDED) {

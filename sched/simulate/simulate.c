@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
@@ -15,7 +16,9 @@
 #include "graph_json/json.h"
 #include "simulate/world.h"
 
-#define FILE_MAX ((size_t)256 << 20)
+#define FILE_MAX         ((size_t)256 << 20)
+#define DURATION_MOST_NS ((uint64_t)1000000 * 1000000000)
+#define BYTES_MOST       ((uint64_t)1 << 50)
 
 enum {
     KEY_RUNS = 256,
@@ -57,7 +60,7 @@ static const struct argp_option options[] = {
     {"shape", KEY_SHAPE, "NAME", 0, "of the graphs: tree, chain, map, shuffle, array or random", 0},
     {"size", KEY_SIZE, "N", 0, "about so many subtasks a graph", 0},
     {"faults", KEY_FAULTS, "LIST", 0, "none, all, or some of death,loss,failure,stall,full,restart", 0},
-    {"durations", KEY_DURATIONS, "FILE", 0, "what nodes of GRAPH.json take: lines of NODE SECONDS [BYTES]", 0},
+    {"durations", KEY_DURATIONS, "FILE", 0, "what nodes of GRAPH.json take: lines of NODE DURATION [SIZE]", 0},
     {"trace", KEY_TRACE, NULL, 0, "print what happens, event by event", 0},
     {"json", KEY_JSON, NULL, 0, "print JSON", 0},
     {0},
@@ -181,7 +184,18 @@ recording_free(struct recording *recording)
     free(recording->durations);
 }
 
-/* Lines of a node, its seconds and the bytes it makes. */
+static bool
+has_node(const Granary__Graph *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        if (strcmp(graph->nodes[i]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Lines of a node, how long it takes and the bytes it makes. */
 static granary_err
 read_durations(const char *path, struct recording *recording)
 {
@@ -194,12 +208,19 @@ read_durations(const char *path, struct recording *recording)
     for (char *line = err == GRANARY_OK ? strtok_r(text, "\n", &rest) : NULL; line != NULL && err == GRANARY_OK;
          line = strtok_r(NULL, "\n", &rest)) {
         char node[256];
-        double seconds = -1;
-        double bytes = 0;
+        char duration[32];
+        char made[32] = "0";
+        uint64_t ns;
+        uint64_t bytes;
 
-        if (sscanf(line, "%255s %lf %lf", node, &seconds, &bytes) < 2 || !(seconds >= 0 && seconds <= 1e6) ||
-            !(bytes >= 0 && bytes <= 1e15)) {
-            err = gr_fail(GRANARY_EINVAL, "%s: '%.80s': a line is NODE SECONDS [BYTES]", path, line);
+        if (sscanf(line, "%255s %31s %31s", node, duration, made) < 2 ||
+            gr_duration_parse(duration, &ns) != GRANARY_OK || ns > DURATION_MOST_NS ||
+            gr_size_parse(made, &bytes) != GRANARY_OK || bytes > BYTES_MOST) {
+            err = gr_fail(GRANARY_EINVAL, "%s: '%.80s': a line is NODE DURATION [SIZE]", path, line);
+            break;
+        }
+        if (!has_node(recording->graph, node)) {
+            err = gr_fail(GRANARY_ENOENT, "%s: '%.80s': the graph has no node of that name", path, line);
             break;
         }
         if (recording->count == room) {
@@ -213,8 +234,8 @@ read_durations(const char *path, struct recording *recording)
             }
             recording->durations = grown;
         }
-        recording->durations[recording->count++] = (struct world_duration){
-            .node = strdup(node), .nanoseconds = (uint64_t)(seconds * 1e9), .bytes = (uint64_t)bytes};
+        recording->durations[recording->count++] =
+            (struct world_duration){.node = strdup(node), .nanoseconds = ns, .bytes = bytes};
     }
     free(text);
     return err;
@@ -231,6 +252,17 @@ read_recording(const struct simulate *simulate, struct recording *recording)
         err = gr_graph_from_json(text, size, &recording->graph);
     }
     free(text);
+    for (size_t i = 0; err == GRANARY_OK && i < recording->graph->n_nodes; i++) {
+        const Granary__Node *node = recording->graph->nodes[i];
+
+        if (strcmp(node->op, "read_csv") == 0) {
+            err = gr_fail(
+                GRANARY_EUNSUPPORTED,
+                "%s: node '%s' (read_csv): what follows depends on what is in the file, which is not read here: "
+                "use graphs of tensors, calls and programs",
+                simulate->graph, node->name);
+        }
+    }
     if (err == GRANARY_OK && simulate->durations != NULL) {
         err = read_durations(simulate->durations, recording);
     }
@@ -400,6 +432,9 @@ run_all(const struct simulate *simulate, const struct recording *recording)
         }
         if (simulate->runs == 1) {
             print_run(simulate, simulate->seed, &world, &report);
+        }
+        if (simulate->runs == 1 && recording->graph != NULL && report.reason[0] != '\0') {
+            (void)fprintf(stderr, "granary: simulate: %s: %s\n", simulate->graph, report.reason);
         }
         add_up(&sum, &report);
     }

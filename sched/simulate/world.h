@@ -74,6 +74,7 @@ struct world_report {
     uint64_t peak_store;   /* bytes of objects there were at once, those being made included */
     double unfairness;     /* of fair runs: the largest difference of time used, by weight, over its bound */
     char violation[512];   /* what did not hold; "": all did */
+    char reason[512];      /* why a graph failed or was refused, the last one; "": all succeeded */
 };
 
 /* Everything that follows from the seed; what is set in options->graphs[0] and others may be changed afterwards. */

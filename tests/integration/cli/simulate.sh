@@ -58,6 +58,9 @@ done
 
 expect 2 "none of tree, chain" granary simulate --shape circle
 expect 2 "none of death" granary simulate --faults rain
+expect 2 "'strikes' \(read_csv\): .* not read here" granary simulate libclient/examples/damaging.json
 expect 4 "no-such.json" granary simulate "$work/no-such.json"
 echo "a hundred" >"$work/times"
-expect 2 "NODE SECONDS" granary simulate "$work/chain.json" --durations "$work/times"
+expect 2 "NODE DURATION" granary simulate "$work/chain.json" --durations "$work/times"
+echo "nobody 1s" >"$work/times"
+expect 4 "'nobody 1s': the graph has no node" granary simulate "$work/chain.json" --durations "$work/times"
