@@ -1,8 +1,11 @@
 /*
- * granary: single-node object store and executor pool. This header includes the whole public API.
+ * granary: single-node object store and executor pool. This header includes the public API but for what is not in
+ * libgranary: inspect.h (libgranary-store) and worker.h (libgranary-worker).
  *
- * Link with `pkg-config --cflags --libs granary` (everything) or `granary-store` (store.h, hold.h, session.h, stream.h
- * and inspect.h, needs libc only).
+ * Link with one of these, by `pkg-config --cflags --libs NAME`:
+ *   granary         all that is included here; the functions of call.h are for libraries that executors load
+ *   granary-store   store.h, hold.h, session.h, stream.h and inspect.h; needs libc only
+ *   granary-worker  all of granary, and worker.h
  */
 #ifndef GRANARY_GRANARY_H
 #define GRANARY_GRANARY_H
