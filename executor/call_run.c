@@ -365,7 +365,7 @@ user_capture_end(struct user_op *op, granary_err err)
     if (host->embedded) {
         return err;
     }
-    if (!capture_end(&host->capture, err == GRANARY_OK ? NULL : op->tail, &op->done->log_bytes)) {
+    if (!capture_end(&host->capture, err == GRANARY_OK ? NULL : op->tail)) {
         gr_log_warn("DESCRIPTORS-CLOSED", "user code closed descriptors of its executor, which leaves");
         host->worn_out = true;
     }

@@ -183,9 +183,10 @@ read_tail(int file, uint64_t size, struct gr_buf *ret_tail)
 }
 
 bool
-capture_end(struct capture *capture, struct gr_buf *ret_tail, uint64_t *ret_bytes)
+capture_end(struct capture *capture, struct gr_buf *ret_tail)
 {
     bool whole = true;
+    uint64_t bytes;
     struct stat st;
 
     (void)fflush(stdout);
@@ -207,19 +208,18 @@ capture_end(struct capture *capture, struct gr_buf *ret_tail, uint64_t *ret_byte
         gr_fd_close(&capture->saved[i]);
     }
     capture->on = false;
-    *ret_bytes = 0;
     if (capture->file < 0) {
         return whole;
     }
-    *ret_bytes = size_of(capture->file);
-    if (*ret_bytes == 0) {
+    bytes = size_of(capture->file);
+    if (bytes == 0) {
         char path[sizeof capture->logs + sizeof capture->name + 1];
 
         (void)snprintf(path, sizeof path, "%s/%s", capture->logs, capture->name);
         (void)unlink(path);
         capture->name[0] = '\0';
     } else if (ret_tail != NULL) {
-        read_tail(capture->file, *ret_bytes, ret_tail);
+        read_tail(capture->file, bytes, ret_tail);
     }
     gr_fd_close(&capture->file);
     return whole;

@@ -35,9 +35,8 @@ void capture_begin(struct capture *capture, const char *graph_key, uint32_t subt
  * The process's own output again.
  *
  * ret_tail    the last CAPTURE_TAIL bytes, if there are any: added; may be NULL
- * ret_bytes   in the file; 0: there is none
  * Returns     false when user code has closed what the process needs: it should not go on for long
  */
-bool capture_end(struct capture *capture, struct gr_buf *ret_tail, uint64_t *ret_bytes);
+bool capture_end(struct capture *capture, struct gr_buf *ret_tail);
 
 #endif

@@ -267,6 +267,18 @@ check_kind(const granary_selection *select, granary_chunk_kind kind)
     return gr_fail(GRANARY_EINVAL, "selection: there is no kind %d", (int)select->kind);
 }
 
+/* The chunk is what was mapped, if that went well. Returns err. */
+static granary_err
+chunk_is_view(granary_err err, granary_chunk *chunk)
+{
+    if (err == GRANARY_OK) {
+        chunk->data = chunk->view.data;
+        chunk->data_size = chunk->view.data_size;
+        chunk->mapped = true;
+    }
+    return err;
+}
+
 static granary_err
 read_bytes(const struct reading *reading, granary_chunk *chunk)
 {
@@ -281,12 +293,7 @@ read_bytes(const struct reading *reading, granary_chunk *chunk)
     }
     err = granary_object_get_range(reading->client, reading->id, (uint64_t)first, (uint64_t)count, reading->timeout_ms,
                                    &chunk->view);
-    if (err == GRANARY_OK) {
-        chunk->data = chunk->view.data;
-        chunk->data_size = chunk->view.data_size;
-        chunk->mapped = true;
-    }
-    return err;
+    return chunk_is_view(err, chunk);
 }
 
 /* All of the object as the bytes it has. */
@@ -299,12 +306,7 @@ read_whole(const struct reading *reading, bool lz4, granary_chunk *chunk)
         return GRANARY_OK;
     }
     err = granary_object_get(reading->client, reading->id, reading->timeout_ms, &chunk->view);
-    if (err == GRANARY_OK) {
-        chunk->data = chunk->view.data;
-        chunk->data_size = chunk->view.data_size;
-        chunk->mapped = true;
-    }
-    return err;
+    return chunk_is_view(err, chunk);
 }
 
 /* The selection, as the reader wants it. */

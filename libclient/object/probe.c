@@ -71,12 +71,6 @@ slot_look(const granary_client *client, granary_id id, struct slot_copy *ret_cop
     return look(client, words, ret_copy);
 }
 
-granary_id
-slot_target(const struct slot_copy *copy)
-{
-    return gr_id_from_words(copy->offset, copy->data_size);
-}
-
 bool
 slot_find(const granary_client *client, granary_id id, struct slot_copy *ret_copy)
 {

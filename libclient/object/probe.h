@@ -71,8 +71,6 @@ bool slot_find(const granary_client *client, granary_id id, struct slot_copy *re
 bool slot_look(const granary_client *client, granary_id id, struct slot_copy *ret_copy);
 /* What the public API tells of it. */
 granary_object_info info_of(const struct slot_copy *copy);
-/* Where an alias leads. */
-granary_id slot_target(const struct slot_copy *copy);
 
 /*
  * The index page by page. *position starts at 0 and is GR_INDEX_MAX_PAGES at the end; copies has room for

@@ -1,7 +1,6 @@
 /* The run: a private store, clients, whoever kills them, and the verdict. */
 #include "torture/torture.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,25 +12,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/error.h"
-#include "base/size.h"
 #include "spawn/spawn.h"
 #include "torture/check.h"
+#include "torture/options.h"
 #include "torture/tormented.h"
 
 #define HISTORY_MOST ((uint64_t)4 << 20) /* operations of one client */
 #define SETTLE_NS    10000000000ll       /* for the store to take note of the clients' ends */
 #define PAUSE_NS     80000000            /* between two blows, at most */
-
-struct options {
-    int64_t duration_ms;
-    uint64_t seed;
-    uint64_t memory;
-    unsigned clients;
-    uint64_t kills; /* of the store; then the run ends, whatever the time. 0: the time counts */
-    bool spare;     /* the store is not killed */
-};
 
 struct blows {
     uint64_t store_kills, restarts, client_kills, stops;
@@ -109,7 +98,7 @@ stop_client(struct run *run, unsigned victim)
 {
     (void)kill(run->clients[victim], SIGSTOP);
     pause_at_most(run, PAUSE_NS);
-    if (!run->options.spare && tormented_random(&run->seed) % 2 == 0) {
+    if (!run->options.spare_store && tormented_random(&run->seed) % 2 == 0) {
         kill_store(run);
     }
     (void)kill(run->clients[victim], SIGCONT);
@@ -134,7 +123,7 @@ torment(struct run *run)
         unsigned dice = (unsigned)(tormented_random(&run->seed) % 100);
 
         pause_at_most(run, PAUSE_NS);
-        if (dice < 50 && !run->options.spare) {
+        if (dice < 50 && !run->options.spare_store) {
             kill_store(run);
         } else if (dice < 80) {
             kill_client(run, victim);
@@ -287,44 +276,7 @@ set_up(struct run *run)
 static error_t
 parse(int key, char *text, struct argp_state *state)
 {
-    struct options *options = state->input;
-    char *end = text;
-    uint64_t ns = 0;
-
-    switch (key) {
-    case 's':
-        if (gr_duration_parse(text, &ns) != GRANARY_OK) {
-            argp_error(state, "--seconds: %s", granary_error_message());
-        }
-        options->duration_ms = (int64_t)(ns / 1000000);
-        return 0;
-    case 'S':
-        options->seed = strtoull(text, &end, 10);
-        break;
-    case 'c':
-        options->clients = (unsigned)strtoul(text, &end, 10);
-        break;
-    case 'k':
-        options->kills = strtoull(text, &end, 10);
-        break;
-    case 'p':
-        options->spare = true;
-        return 0;
-    case 'm':
-        if (gr_size_parse(text, &options->memory) != GRANARY_OK || options->memory < 4 << 20) {
-            argp_error(state, "--memory %s: a size of at least 4M is expected", text);
-        }
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", text);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (end == text || *end != '\0' || options->clients == 0 || options->clients > TORMENTED_MOST) {
-        argp_error(state, "'%s' is no number that makes sense here", text);
-    }
-    return 0;
+    return options_key(key, text, state, state->input);
 }
 
 int
@@ -343,7 +295,12 @@ torture_store(int argc, char **argv)
         list, parse, NULL, "Torment a private store and its clients; exit status 1 if anything was lost or wrong.",
         NULL, NULL,  NULL};
     static char name[] = "granary torture store";
-    struct run run = {.options = {.duration_ms = 10000, .seed = 1, .memory = 16 << 20, .clients = 8}};
+    struct run run = {.options = {.duration_ms = 10000,
+                                  .seed = 1,
+                                  .memory = 16 << 20,
+                                  .memory_least = 4 << 20,
+                                  .clients = 8,
+                                  .clients_most = TORMENTED_MOST}};
     bool clean;
 
     argv[0] = name;

@@ -2,7 +2,6 @@
  * Random graphs in a private instance: each once in calm, for what it gives; then many times by several clients while
  * executors and schedulers are killed and stopped and memory is short. Every result must be the calm one, to the byte.
  */
-#include <argp.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,11 +15,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/error.h"
-#include "base/size.h"
 #include "spawn/spawn.h"
 #include "torture/graphs.h"
+#include "torture/options.h"
 #include "torture/torture.h"
 
 #define GRAPHS      24
@@ -31,15 +29,6 @@
 #define FAILURES    20        /* so many tell enough */
 #define TABLE_ROWS  60000
 
-struct options {
-    int64_t duration_ms;
-    uint64_t seed;
-    uint64_t memory;
-    uint64_t kills; /* of all processes together; then the run ends, whatever the time. 0: the time counts */
-    unsigned clients, executors, schedulers;
-    bool spare_store;
-};
-
 /* What all processes of the run share. */
 struct shared {
     atomic_bool stop;
@@ -48,7 +37,8 @@ struct shared {
 };
 
 struct run {
-    struct options options;
+    struct options options; /* kills: of all processes together */
+    unsigned executors, schedulers;
     char directory[64]; /* has the table, and the instance's below it */
     char instance[96];
     char table[96];
@@ -320,62 +310,29 @@ set_up(struct run *run)
     (void)snprintf(run->instance, sizeof run->instance, "%s/instance", run->directory);
     (void)snprintf(run->table, sizeof run->table, "%s/table.csv", run->directory);
     (void)snprintf(memory, sizeof memory, "%" PRIu64, run->options.memory);
-    (void)snprintf(executors, sizeof executors, "%u", run->options.executors);
-    (void)snprintf(schedulers, sizeof schedulers, "%u", run->options.schedulers);
+    (void)snprintf(executors, sizeof executors, "%u", run->executors);
+    (void)snprintf(schedulers, sizeof schedulers, "%u", run->schedulers);
     return graphs_write_table(run->table, run->options.seed, TABLE_ROWS) &&
            spawn_granary((const char *const[]){"up", "--instance", run->instance, "--memory", memory, "--executors",
                                                executors, "--chunk-bytes", "256K",
-                                               run->options.schedulers > 1 ? "--schedulers" : NULL, schedulers, NULL});
+                                               run->schedulers > 1 ? "--schedulers" : NULL, schedulers, NULL});
 }
 
 static error_t
 parse(int key, char *text, struct argp_state *state)
 {
-    struct options *options = state->input;
-    char *end = text;
-    uint64_t ns = 0;
+    struct run *run = state->input;
 
     switch (key) {
-    case 's':
-        if (gr_duration_parse(text, &ns) != GRANARY_OK) {
-            argp_error(state, "--seconds: %s", granary_error_message());
-        }
-        options->duration_ms = (int64_t)(ns / 1000000);
-        return 0;
-    case 'S':
-        options->seed = strtoull(text, &end, 10);
-        break;
-    case 'k':
-        options->kills = strtoull(text, &end, 10);
-        break;
-    case 'c':
-        options->clients = (unsigned)strtoul(text, &end, 10);
-        break;
     case 'e':
-        options->executors = (unsigned)strtoul(text, &end, 10);
-        break;
+        run->executors = (unsigned)options_number(text, 1, 64, state);
+        return 0;
     case 'd':
-        options->schedulers = (unsigned)strtoul(text, &end, 10);
-        break;
-    case 'p':
-        options->spare_store = true;
-        return 0;
-    case 'm':
-        if (gr_size_parse(text, &options->memory) != GRANARY_OK || options->memory < 8 << 20) {
-            argp_error(state, "--memory %s: a size of at least 8M is expected", text);
-        }
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", text);
+        run->schedulers = (unsigned)options_number(text, 1, 8, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return options_key(key, text, state, &run->options);
     }
-    if (end == text || *end != '\0' || options->clients == 0 || options->clients > CLIENTS_MAX ||
-        options->executors == 0 || options->executors > 64 || options->schedulers == 0 || options->schedulers > 8) {
-        argp_error(state, "'%s' is no number that makes sense here", text);
-    }
-    return 0;
 }
 
 static void
@@ -428,15 +385,20 @@ torture_sched(int argc, char **argv)
         NULL,
         NULL};
     static char name[] = "granary torture sched";
-    struct run run = {
-        .options = {
-            .duration_ms = 10000, .seed = 1, .memory = 32 << 20, .clients = 4, .executors = 3, .schedulers = 1}};
+    struct run run = {.options = {.duration_ms = 10000,
+                                  .seed = 1,
+                                  .memory = 32 << 20,
+                                  .memory_least = 8 << 20,
+                                  .clients = 4,
+                                  .clients_most = CLIENTS_MAX},
+                      .executors = 3,
+                      .schedulers = 1};
     bool ended_well;
     size_t left = 0;
 
     argv[0] = name;
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
-    (void)argp_parse(&parser, argc, argv, 0, NULL, &run.options);
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &run);
     (void)printf("torture sched: seed %" PRIu64 "\n", run.options.seed);
     (void)fflush(stdout); /* before processes are forked that would say it again */
     if (!set_up(&run)) {
