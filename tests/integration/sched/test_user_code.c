@@ -13,28 +13,16 @@
 
 #include "base/fd.h"
 #include "granary/granary.h"
+#include "instance.h"
 
 static char directory[] = "/tmp/granary-exports-XXXXXX";
 static granary_client *client;
 
 static int
-run_granary(const char *command)
-{
-    const char *bin = getenv("GRANARY_BIN");
-    char line[400];
-
-    (void)snprintf(line, sizeof line, "GRANARY_LOG=error %s/granary %s --instance %s >/dev/null 2>&1",
-                   bin != NULL ? bin : "bin", command, directory);
-    return system(line);
-}
-
-static int
 start(void **state)
 {
     (void)state;
-    assert_non_null(mkdtemp(directory));
-    assert_int_equal(run_granary("up --executors 2 --memory 128M"), 0);
-    assert_int_equal(granary_connect(&(granary_connect_options){.instance = directory}, &client), GRANARY_OK);
+    instance_start(directory, "--executors 2 --memory 128M", &client);
     return 0;
 }
 
@@ -42,9 +30,7 @@ static int
 stop(void **state)
 {
     (void)state;
-    granary_disconnect(client);
-    assert_int_equal(run_granary("down"), 0);
-    assert_int_not_equal(access(directory, F_OK), 0);
+    instance_stop(directory, client);
     return 0;
 }
 

@@ -32,6 +32,14 @@ function_test_start(struct function_test *test)
 }
 
 int
+function_test_start_good(struct function_test *test)
+{
+    (void)function_test_start(test);
+    function_export(test, "good", "good", test->good);
+    return 0;
+}
+
+int
 function_test_stop(struct function_test *test)
 {
     granary_disconnect(test->client);
@@ -92,6 +100,12 @@ call_new(const char *library, const char *version, const char *function)
     op_attr(op, gr_attr_new_string("function", function));
     op->node = strdup("node");
     return op;
+}
+
+Granary__ChunkOp *
+call_good(const struct function_test *test, const char *function)
+{
+    return call_new("good", test->good, function);
 }
 
 void

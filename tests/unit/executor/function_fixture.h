@@ -12,9 +12,12 @@ struct function_test {
     size_t executor; /* the one at work */
     uint64_t number; /* of the last subtask */
     char logs[GR_LOGS_MAX];
+    char good[33]; /* version of library "good", once it was exported */
 };
 
 int function_test_start(struct function_test *test);
+/* ... with the library "good". */
+int function_test_start_good(struct function_test *test);
 int function_test_stop(struct function_test *test);
 
 /* Put a library into the store and tell the executor: its version. bytes NULL: the file of that name. */
@@ -26,6 +29,7 @@ char *function_file(const char *file, size_t *ret_size);
 
 /* Operator "call" of a function without inputs and outputs. */
 Granary__ChunkOp *call_new(const char *library, const char *version, const char *function);
+Granary__ChunkOp *call_good(const struct function_test *test, const char *function);
 /* params: key, value, ..., NULL */
 void call_params(Granary__ChunkOp *op, ...);
 /* Operator "exec" of `sh -c script`. */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <elf.h>
 #include <sys/mman.h>
 
 #include <cmocka.h>
@@ -18,15 +17,12 @@
 #include "unit/executor/function_fixture.h"
 
 static struct function_test test;
-static char good[33];
 
 static int
 start(void **state)
 {
     (void)state;
-    (void)function_test_start(&test);
-    function_export(&test, "good", "good", good);
-    return 0;
+    return function_test_start_good(&test);
 }
 
 static int
@@ -34,12 +30,6 @@ stop(void **state)
 {
     (void)state;
     return function_test_stop(&test);
-}
-
-static Granary__ChunkOp *
-call_good(const char *function)
-{
-    return call_new("good", good, function);
 }
 
 static granary_frame *
@@ -62,7 +52,7 @@ a_new_column_is_as_a_kernel_makes_it(void **state)
     static char name[] = "half", text[] = "`fare` / 2";
     const granary_id fares = function_fares(&test);
     granary_id ids[2] = {granary_id_random(), granary_id_random()};
-    Granary__ChunkOp *ops[2] = {call_good("halve"), op_new("assign")};
+    Granary__ChunkOp *ops[2] = {call_good(&test, "halve"), op_new("assign")};
     granary_view views[2];
     Granary__Done *done;
 
@@ -95,7 +85,7 @@ columns_are_replaced_and_rows_chosen(void **state)
 {
     static const int64_t fares_want[] = {2, 8};
     granary_id id = granary_id_random();
-    Granary__ChunkOp *op = call_good("reshape");
+    Granary__ChunkOp *op = call_good(&test, "reshape");
     granary_frame *frame;
     granary_view view;
     const granary_column *names;
@@ -130,7 +120,8 @@ functions_stand_among_operators(void **state)
     char *const names[] = {name};
     static const double want[] = {0.5, 1.25, 4};
     granary_id id = granary_id_random();
-    Granary__ChunkOp *ops[4] = {op_new("concat"), call_good("halve"), op_new("select"), call_good("sizes")};
+    Granary__ChunkOp *ops[4] = {op_new("concat"), call_good(&test, "halve"), op_new("select"),
+                                call_good(&test, "sizes")};
     Granary__Done *done;
     granary_frame *frame;
     granary_view view;
@@ -159,7 +150,7 @@ static void
 outputs_are_told_with_their_shape(void **state)
 {
     granary_id ids[2] = {granary_id_random(), granary_id_random()};
-    Granary__ChunkOp *ops[2] = {call_good("from_nothing"), op_new("map")};
+    Granary__ChunkOp *ops[2] = {call_good(&test, "from_nothing"), op_new("map")};
     granary_id doubled = granary_id_random();
     granary_tensor tensor;
     Granary__Done *done;
@@ -198,7 +189,7 @@ frames_and_tensors_are_read_in_place(void **state)
     op_attr(op, gr_attr_new_ints("size", &count, 1));
     op_output(op, &id);
     granary__done__free_unpacked(function_run(&test, &op, 1, GRANARY_OK), NULL);
-    op = call_good("reads");
+    op = call_good(&test, "reads");
     op_input(op, function_fares(&test));
     op_input(op, id);
     function_expect(&test, op, "3 14");
@@ -211,7 +202,7 @@ an_earlier_attempt_does_not_matter(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        Granary__ChunkOp *op = call_good("from_nothing");
+        Granary__ChunkOp *op = call_good(&test, "from_nothing");
         Granary__Done *done;
 
         op_output(op, &ids[0]);
@@ -243,7 +234,7 @@ columns_the_graph_promises_are_checked(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof promises / sizeof promises[0]; i++) {
-        Granary__ChunkOp *op = call_good("halve");
+        Granary__ChunkOp *op = call_good(&test, "halve");
 
         op_input(op, fares);
         op_attr(op, gr_attr_new_map("columns", promises[i].names, promises[i].dtypes, promises[i].count));
@@ -269,7 +260,7 @@ tensors_the_graph_promises_are_checked(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        Granary__ChunkOp *op = call_good("tensor");
+        Granary__ChunkOp *op = call_good(&test, "tensor");
         granary_id id = granary_id_random();
 
         op_attr(op, gr_attr_new_ints("shape", i == 0 ? shape : other, 2));
@@ -302,7 +293,7 @@ operators_of_a_subtask_share_a_log(void **state)
 static void
 context_and_parameters_are_told(void **state)
 {
-    Granary__ChunkOp *op = call_good("describe");
+    Granary__ChunkOp *op = call_good(&test, "describe");
     char want[128];
 
     (void)state;
@@ -311,7 +302,7 @@ context_and_parameters_are_told(void **state)
     call_params(op, "n", "42", NULL);
     (void)snprintf(want, sizeof want, "1 default graph node describe %u 1 3/9 42 fallback", (unsigned)test.number + 1);
     function_expect(&test, op, want);
-    op = call_good("describe");
+    op = call_good(&test, "describe");
     call_params(op, "n", "4x", NULL);
     op_output(op, &(granary_id){.bytes = {3}});
     function_expect_failure(&test, op, GRANARY_EINVAL, true, "parameter 'n' is '4x'");
@@ -346,102 +337,9 @@ versions_live_side_by_side(void **state)
 /* ---- failures ---- */
 
 static void
-failures_say_what_and_what_was_printed_last(void **state)
-{
-    Granary__ChunkOp *op = call_good("fails");
-    Granary__Done *done;
-    char *log;
-
-    (void)state;
-    op_output(op, &(granary_id){.bytes = {1}});
-    done = function_run(&test, &op, 1, GRANARY_EBUSY);
-    assert_string_equal(done->message, "node 'node' (call): gave up after 3\nlast output:\nit is printed\nand told\n");
-    assert_true(done->user_failed);
-    log = function_log(&test);
-    assert_string_equal(log, "it is printed\nand told\n");
-    free(log);
-    granary__done__free_unpacked(done, NULL);
-
-    op = call_good("returns");
-    call_params(op, "err", "-7", NULL);
-    op_output(op, &(granary_id){.bytes = {1}});
-    function_expect_failure(&test, op, GRANARY_EPERM, true, "function 'returns' returned EPERM");
-    op = call_good("returns");
-    call_params(op, "err", "12", NULL);
-    op_output(op, &(granary_id){.bytes = {1}});
-    function_expect_failure(&test, op, GRANARY_EFAILED, true, "function 'returns' returned 12");
-    op = call_good("gives_nothing");
-    op_output(op, &(granary_id){.bytes = {1}});
-    function_expect_failure(&test, op, GRANARY_EFAILED, true, "gave no output 0");
-    op = call_good("halve");
-    op_output(op, &(granary_id){.bytes = {1}});
-    function_expect_failure(&test, op, GRANARY_EINVAL, true, "takes 1 to 1 inputs, not 0");
-    op = call_good("sizes");
-    function_expect_failure(&test, op, GRANARY_EINVAL, true, "has 1 outputs, not 0");
-}
-
-static void
-libraries_that_cannot_be_used_are_told(void **state)
-{
-    char version[33];
-    size_t size;
-    char *bytes = function_file("bad", &size);
-
-    (void)state;
-    function_export_bytes(&test, "bad", bytes, size, version);
-    function_expect_failure(&test, call_new("bad", version, "missing"), GRANARY_ENOENT, true,
-                            "library 'bad' has no function 'missing'");
-    function_expect_failure(&test, call_new("bad", version, "plain"), GRANARY_EINVAL, true,
-                            "does not declare it: define it with GRANARY_FUNCTION(plain)");
-    function_expect_failure(&test, call_new("bad", version, "future"), GRANARY_EVERSION, true, "version 99");
-    function_expect_failure(&test, call_new("bad", good, "fine"), GRANARY_ENOENT, false, "not exported");
-
-    ((Elf64_Ehdr *)(uintptr_t)bytes)->e_machine = EM_68K;
-    function_export_bytes(&test, "bad", bytes, size, version);
-    function_expect_failure(&test, call_new("bad", version, "fine"), GRANARY_EINVAL, true, "cannot be loaded");
-    function_export_bytes(&test, "bad", bytes, 100, version);
-    function_expect_failure(&test, call_new("bad", version, "fine"), GRANARY_EINVAL, true, "cannot be loaded");
-    free(bytes);
-    function_export(&test, "bad", "bad_symbol", version);
-    function_expect_failure(&test, call_new("bad", version, "fine"), GRANARY_EINVAL, true, "nobody_has_this");
-}
-
-static void
-subtasks_that_make_no_sense_are_refused(void **state)
-{
-    const int64_t number = 7;
-    char name[] = "a=b", value[] = "c", shell[] = "sh";
-    char *command[] = {shell};
-    granary_id id = granary_id_random();
-    Granary__ChunkOp *op = op_new("call");
-
-    (void)state;
-    op->node = strdup("node");
-    function_expect_failure(&test, op, GRANARY_ENOENT, false, "not exported");
-    op = op_new("call");
-    op->node = strdup("node");
-    op_attr(op, gr_attr_new_int("library", 1));
-    op_attr(op, gr_attr_new_ints("params", &number, 1));
-    function_expect_failure(&test, op, GRANARY_ENOENT, false, "not exported");
-    op = op_new("exec");
-    op->node = strdup("node");
-    op_attr(op, gr_attr_new_int("command", 1));
-    function_expect_failure(&test, op, GRANARY_EINVAL, true, "no command");
-    op = exec_new("true");
-    op_attr(op, gr_attr_new_map("params", (char *[]){name}, (char *[]){value}, 1));
-    function_expect_failure(&test, op, GRANARY_EINVAL, true, "no name for a variable");
-    op = op_new("exec");
-    op->node = strdup("node");
-    op_attr(op, gr_attr_new_strings("command", command, 1));
-    op_output(op, &id);
-    op_output(op, &id);
-    function_expect_failure(&test, op, GRANARY_EINVAL, true, "one output");
-}
-
-static void
 long_output_is_cut(void **state)
 {
-    Granary__ChunkOp *op = call_good("talks");
+    Granary__ChunkOp *op = call_good(&test, "talks");
     Granary__Done *done;
     char *log;
 
@@ -463,11 +361,11 @@ what_a_function_disturbs_is_put_back(void **state)
     char want[256];
 
     (void)state;
-    function_expect(&test, call_good("disturbs"), "");
-    function_expect(&test, call_good("leaves_threads"), "");
-    function_expect(&test, call_good("forks"), "");
+    function_expect(&test, call_good(&test, "disturbs"), "");
+    function_expect(&test, call_good(&test, "leaves_threads"), "");
+    function_expect(&test, call_good(&test, "forks"), "");
     (void)snprintf(want, sizeof want, "%s default ignored open umask 1", test.pool.store.directory);
-    function_expect(&test, call_good("looks"), want);
+    function_expect(&test, call_good(&test, "looks"), want);
 }
 
 /* ---- reusable variables ---- */
@@ -478,17 +376,17 @@ reusable_variables_are_kept_and_put_in_order(void **state)
     Granary__ChunkOp *op;
 
     (void)state;
-    function_expect(&test, call_good("counts"), "1 0 1");
-    function_expect(&test, call_good("counts"), "1 1 2");
-    op = call_good("counts");
+    function_expect(&test, call_good(&test, "counts"), "1 0 1");
+    function_expect(&test, call_good(&test, "counts"), "1 1 2");
+    op = call_good(&test, "counts");
     call_params(op, "spoil", "yes", NULL);
     function_expect(&test, op, "2 0 1");
-    function_expect(&test, call_good("counts"), "2 1 2");
-    op = call_good("asks");
+    function_expect(&test, call_good(&test, "counts"), "2 1 2");
+    op = call_good(&test, "asks");
     call_params(op, "which", "never", NULL);
     op_output(op, &(granary_id){.bytes = {1}});
     function_expect_failure(&test, op, GRANARY_EFAILED, true, "no such host");
-    op = call_good("asks");
+    op = call_good(&test, "asks");
     call_params(op, "which", "nothing", NULL);
     op_output(op, &(granary_id){.bytes = {1}});
     function_expect_failure(&test, op, GRANARY_EFAILED, true, "declares no reusable variable 'nothing'");
@@ -500,7 +398,7 @@ static void
 the_page_tells_and_cancels(void **state)
 {
     struct gr_executor_page *page = function_page(&test);
-    Granary__ChunkOp *op = call_good("until_cancelled");
+    Granary__ChunkOp *op = call_good(&test, "until_cancelled");
     Granary__Done *done;
     uint64_t number;
 
@@ -525,7 +423,7 @@ static void
 the_page_tells_what_is_waited_for(void **state)
 {
     struct gr_executor_page *page = function_page(&test);
-    Granary__ChunkOp *op = call_good("waits");
+    Granary__ChunkOp *op = call_good(&test, "waits");
     granary_id id = granary_id_random();
     char text[33];
     uint64_t words[2];
@@ -548,7 +446,7 @@ the_page_tells_what_is_waited_for(void **state)
 static void
 a_subtask_does_not_wait_for_a_graph(void **state)
 {
-    Granary__ChunkOp *op = call_good("waits_for_graph");
+    Granary__ChunkOp *op = call_good(&test, "waits_for_graph");
 
     (void)state;
     op_output(op, &(granary_id){.bytes = {1}});
@@ -560,14 +458,14 @@ a_function_finds_its_session(void **state)
 {
     (void)state;
     assert_int_equal(granary_env_get(), GRANARY_ENV_CLIENT);
-    function_expect(&test, call_good("connects"), "");
+    function_expect(&test, call_good(&test, "connects"), "");
     assert_true(granary_object_contains(test.client, granary_id_from_name("x", "connects")));
 }
 
 static void
 a_subtask_goes_on_as_a_graph(void **state)
 {
-    Granary__ChunkOp *op = call_good("goes_on");
+    Granary__ChunkOp *op = call_good(&test, "goes_on");
     Granary__Done *done;
 
     (void)state;
@@ -579,7 +477,7 @@ a_subtask_goes_on_as_a_graph(void **state)
     assert_string_equal(done->go_on_targets[0], "numbers");
     assert_int_equal(done->n_outputs, 0);
     granary__done__free_unpacked(done, NULL);
-    op = call_good("goes_on");
+    op = call_good(&test, "goes_on");
     call_params(op, "twice", "yes", NULL);
     op_output(op, &(granary_id){.bytes = {1}});
     function_expect_failure(&test, op, GRANARY_EINVAL, true, "as many targets, not 2");
@@ -600,9 +498,6 @@ main(void)
         cmocka_unit_test(operators_of_a_subtask_share_a_log),
         cmocka_unit_test(context_and_parameters_are_told),
         cmocka_unit_test(versions_live_side_by_side),
-        cmocka_unit_test(failures_say_what_and_what_was_printed_last),
-        cmocka_unit_test(libraries_that_cannot_be_used_are_told),
-        cmocka_unit_test(subtasks_that_make_no_sense_are_refused),
         cmocka_unit_test(long_output_is_cut),
         cmocka_unit_test(what_a_function_disturbs_is_put_back),
         cmocka_unit_test(reusable_variables_are_kept_and_put_in_order),
