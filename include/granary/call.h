@@ -73,7 +73,7 @@ typedef struct granary_reusable_info {
 
 #define GRANARY_EXPORTED __attribute__((visibility("default")))
 
-/* Declare a function and begin its definition; fields of granary_function_info may be given. */
+/* Declare a function and begin its definition; fields of granary_function_info may be given (in C++ in their order). */
 #define GRANARY_FUNCTION(function, ...)                                                                                \
     static granary_err function(granary_call *call);                                                                   \
     GRANARY_EXPORTED extern const granary_function_info granary_function_##function;                                   \

@@ -259,7 +259,7 @@ read_recording(const struct simulate *simulate, struct recording *recording)
             err = gr_fail(
                 GRANARY_EUNSUPPORTED,
                 "%s: node '%s' (read_csv): what follows depends on what is in the file, which is not read here: "
-                "use graphs of tensors, calls and programs",
+                "use graphs of tensors and programs",
                 simulate->graph, node->name);
         }
     }
@@ -413,6 +413,7 @@ print_violation(const struct simulate *simulate, uint64_t seed, const char *what
                   simulate->graph != NULL ? simulate->graph : "");
 }
 
+/* Returns how much did not hold; a recorded graph that was refused is one. */
 static uint64_t
 run_all(const struct simulate *simulate, const struct recording *recording)
 {
@@ -441,7 +442,7 @@ run_all(const struct simulate *simulate, const struct recording *recording)
     if (simulate->runs > 1) {
         print_sum(simulate, &sum, violations, gr_now_ns() - began_ns);
     }
-    return violations;
+    return violations + (recording->graph != NULL ? sum.refused : 0);
 }
 
 int

@@ -158,6 +158,9 @@ bench_options(int argc, char **argv, bool *ret_quick, bool *ret_json)
             *ret_quick = true;
         } else if (strcmp(argv[i], "--json") == 0) {
             *ret_json = true;
+        } else if (strcmp(argv[i], "--help") == 0) {
+            (void)printf("Usage: granary bench %s [--quick] [--json]\n", argv[0]);
+            exit(0);
         } else {
             (void)fprintf(stderr, "granary: bench: %s: unknown: usage: granary bench %s [--quick] [--json]\n", argv[i],
                           argv[0]);

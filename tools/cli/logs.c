@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "granary/info.h"
 #include "json.h"
+#include "scheduler.h"
 
 #define BLOCK   65536
 #define TICK_MS 250 /* whether the graph has ended is asked so often */
@@ -377,6 +378,7 @@ command_logs(struct cli *cli, int argc, char **argv)
     struct gr_instance instance;
     granary_err err = gr_instance_resolve(cli->instance, &instance);
     bool folder;
+    long pid;
 
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);
@@ -384,7 +386,7 @@ command_logs(struct cli *cli, int argc, char **argv)
     choose(&logs, &instance, argv[first]);
     logs.escape = isatty(STDOUT_FILENO) == 1;
     folder = access(logs.folder, F_OK) == 0;
-    if (logs.follow || !folder) { /* only then somebody is needed who knows the graph */
+    if (logs.follow || (!folder && !scheduler_stopped(&instance, &pid))) { /* somebody is needed who knows the graph */
         (void)granary_connect(&connect, &client);
     }
     if (!folder) {
@@ -396,7 +398,7 @@ command_logs(struct cli *cli, int argc, char **argv)
         err = follow(&logs, client);
     } else if (err == GRANARY_OK) {
         err = folder ? find_files(&logs) : GRANARY_OK;
-        if (err == GRANARY_OK && logs.count == 0 && logs.subtask >= 0) {
+        if (err == GRANARY_OK && logs.count == 0 && logs.subtask >= 0 && !scheduler_stopped(&instance, &pid)) {
             err = check_subtask(&logs, &connect, &client);
         }
         show_all(&logs);

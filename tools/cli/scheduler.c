@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/fd.h"
 
-/* Its lock tells which process it is. */
-const char *
-scheduler_trouble(const struct gr_instance *instance)
+/* Its state as /proc tells it; '\0': none runs. Its lock tells which process it is. */
+static char
+state_of(const struct gr_instance *instance, long *ret_pid)
 {
     char path[160];
     char *text = NULL;
@@ -24,12 +25,47 @@ scheduler_trouble(const struct gr_instance *instance)
     free(text);
     text = NULL;
     if (pid <= 0 || gr_process_start_time((pid_t)pid) != started) {
-        return "no scheduler runs";
+        return '\0';
     }
     (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK && strrchr(text, ')') != NULL) {
         (void)sscanf(strrchr(text, ')'), ") %c", &state);
     }
     free(text);
-    return state == 'T' || state == 't' ? "the scheduler is stopped" : state == 'Z' ? "no scheduler runs" : NULL;
+    *ret_pid = pid;
+    return state == 'Z' ? '\0' : state;
+}
+
+bool
+scheduler_stopped(const struct gr_instance *instance, long *ret_pid)
+{
+    char state = state_of(instance, ret_pid);
+
+    return state == 'T' || state == 't';
+}
+
+const char *
+scheduler_trouble(const struct gr_instance *instance)
+{
+    long pid;
+    char state = state_of(instance, &pid);
+
+    return state == 'T' || state == 't' ? "the scheduler is stopped" : state == '\0' ? "no scheduler runs" : NULL;
+}
+
+granary_client *
+scheduler_connect(struct cli *cli, int *ret_status)
+{
+    struct gr_instance instance;
+    long pid;
+
+    if (gr_instance_resolve(cli->instance, &instance) == GRANARY_OK && scheduler_stopped(&instance, &pid)) {
+        *ret_status =
+            cli_fail_plain(gr_fail(GRANARY_EUNREACHABLE,
+                                   "instance %s: its scheduler, pid %ld, is stopped: `kill -CONT %ld` lets it "
+                                   "go on; `granary executors` and `granary logs` work without it",
+                                   instance.name, pid, pid));
+        return NULL;
+    }
+    return cli_connect_existing(cli, ret_status);
 }

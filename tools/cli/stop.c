@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "cli.h"
 #include "json.h"
+#include "scheduler.h"
 
 #define KILL_AFTER_MS 10000
 
@@ -100,7 +101,7 @@ command_stop(struct cli *cli, int argc, char **argv)
     int status = 0;
 
     cli_parse(&argp, argc, argv, &stop);
-    client = cli_connect(cli, &status);
+    client = scheduler_connect(cli, &status);
     if (client == NULL) {
         return status;
     }
@@ -217,7 +218,7 @@ command_results(struct cli *cli, int argc, char **argv)
     int status = 0;
 
     cli_parse(&argp, argc, argv, &results);
-    client = cli_connect(cli, &status);
+    client = scheduler_connect(cli, &status);
     if (client == NULL) {
         return status;
     }

@@ -316,10 +316,12 @@ command_submit(struct cli *cli, int argc, char **argv)
     }
     submit.node = granary_graph_add(submit.graph, NODE, "call", NULL, 0);
     granary_graph_target(submit.graph, submit.node);
-    first = arguments_read(options, parse_submit, "FUNCTION",
-                           "Call an exported function: NAME, LIBRARY:NAME or LIBRARY@VERSION:NAME. Prints the graph's "
-                           "key; with --wait the ids of the results, which stay until the graph is deleted.",
-                           1, 1, argc, argv, &submit.arguments);
+    first = arguments_read(
+        options, parse_submit, "FUNCTION",
+        "Call an exported function: NAME, LIBRARY:NAME or LIBRARY@VERSION:NAME. Prints the graph's "
+        "key, of which `granary results KEY call` tells the results' ids when they are there; with --wait "
+        "those ids. Results stay until the graph is deleted.",
+        1, 1, argc, argv, &submit.arguments);
     granary_node_set_string(submit.graph, submit.node, "function", argv[first]);
     client = cli_connect(cli, &status);
     if (client != NULL) {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "json.h"
 #include "look.h"
+#include "scheduler.h"
 
 #define WATCH_MS    200 /* between two prints: nobody reads faster, and the scheduler has other work */
 #define COLUMNS_MAX 32
@@ -301,7 +302,7 @@ int
 table_show(struct table_view *view)
 {
     int status = 0;
-    granary_client *client = cli_connect_existing(view->cli, &status);
+    granary_client *client = scheduler_connect(view->cli, &status);
     granary_err err;
 
     if (client == NULL) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "scheduler.h"
 #include "table.h"
 
 enum { KEY_STATE = 0x6000, KEY_LEVEL, KEY_CHUNKS };
@@ -201,7 +202,7 @@ command_graph(struct cli *cli, int argc, char **argv)
     granary_err err = GRANARY_OK;
 
     begin(&tables, options, "KEY", "Print one submission, and with --level what it consists of.", 1, argc, argv);
-    client = cli_connect_existing(cli, &status);
+    client = scheduler_connect(cli, &status);
     if (client == NULL) {
         return status;
     }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "json.h"
+#include "scheduler.h"
 
 /*
  * In trace's words: a process is a band, a thread an executor. A run is a slice that holds those of its phases: lease
@@ -217,7 +218,7 @@ command_timeline(struct cli *cli, int argc, char **argv)
     query.keys = timeline.all ? NULL : (const char *const *)(argv + first);
     query.key_count = (size_t)(argc - first);
     timeline.named = calloc(EXECUTORS_MAX, sizeof *timeline.named);
-    client = timeline.named == NULL ? NULL : cli_connect(cli, &status);
+    client = timeline.named == NULL ? NULL : scheduler_connect(cli, &status);
     if (client == NULL) {
         free(timeline.named);
         return status != 0 ? status : cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "timeline");

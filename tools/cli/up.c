@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "cli.h"
 #include "daemons.h"
+#include "scheduler.h"
 #include "supervisor.h"
 
 enum {
@@ -338,6 +339,8 @@ command_status(struct cli *cli, int argc, char **argv)
     granary_store_stat store;
     granary_client *client;
     size_t count = 0;
+    bool stopped;
+    long scheduler;
     pid_t pid;
     int status = 0;
     granary_err err;
@@ -354,8 +357,13 @@ command_status(struct cli *cli, int argc, char **argv)
         return status;
     }
     err = granary_store_stat_get(client, &store);
-    if (err == GRANARY_OK && pid > 0) { /* a store started by hand has no scheduler */
+    stopped = scheduler_stopped(&instance, &scheduler);
+    if (err == GRANARY_OK && pid > 0 && !stopped) { /* a store started by hand has no scheduler */
         err = granary_executor_list(client, &executors, &count);
+    }
+    if (err == GRANARY_OK && stopped) {
+        (void)fprintf(stderr, "granary: status: the scheduler, pid %ld, is stopped: nothing is known of executors\n",
+                      scheduler);
     }
     if (err != GRANARY_OK) {
         status = cli_fail(err, "status");

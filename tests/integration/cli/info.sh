@@ -92,6 +92,12 @@ says '^2 executors, 0 at work' granary top --once
 granary executors >"$work/out" 2>"$work/err"
 grep -q 'the scheduler is stopped' "$work/err" || fail "nobody says that the scheduler is stopped: $(cat "$work/err")"
 grep -q '^ *pid ' "$work/out" || fail "no pages: $(cat "$work/out")"
+for command in graphs "graph $key" "stop $key" "results $key p0" "info sessions" "timeline $key"; do
+    expect 3 "its scheduler, pid $scheduler, is stopped" granary $command
+done
+says '^memory' granary status
+grep -q "pid $scheduler, is stopped" "$work/err" || fail "status does not say it: $(cat "$work/err")"
+expect 4 "nothing it printed is kept" granary logs nosuch
 kill -CONT "$scheduler"
 says '^ +2 ' granary executors
 granary down

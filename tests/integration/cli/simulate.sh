@@ -62,5 +62,7 @@ expect 2 "'strikes' \(read_csv\): .* not read here" granary simulate libclient/e
 expect 4 "no-such.json" granary simulate "$work/no-such.json"
 echo "a hundred" >"$work/times"
 expect 2 "NODE DURATION" granary simulate "$work/chain.json" --durations "$work/times"
+echo '{"nodes": {"a": {"op": "call", "function": "nowhere"}}}' >"$work/call.json"
+expect 1 "'nowhere' is not exported" granary simulate "$work/call.json"
 echo "nobody 1s" >"$work/times"
 expect 4 "'nobody 1s': the graph has no node" granary simulate "$work/chain.json" --durations "$work/times"
