@@ -339,11 +339,11 @@ links_watch(struct links *links, int64_t now_ns)
 }
 
 void
-link_tell(const struct links *links, const struct link *link, struct gr_buf *bytes)
+link_tell(const struct links *links, const struct gr_zmq_peer *peer, struct gr_buf *bytes)
 {
     pack_epoch(bytes, links->epoch);
     if (gr_buf_ok(bytes)) {
-        (void)gr_zmq_send(links->socket, &link->peer, bytes->bytes, bytes->size);
+        (void)gr_zmq_send(links->socket, peer, bytes->bytes, bytes->size);
     }
     gr_buf_free(bytes);
 }
@@ -355,7 +355,7 @@ link_tell_number(const struct links *links, const struct link *link)
 
     pack_begin(&bytes);
     pack_registered(&bytes, link->number);
-    link_tell(links, link, &bytes);
+    link_tell(links, &link->peer, &bytes);
 }
 
 void
@@ -369,7 +369,7 @@ links_acknowledge(struct links *links)
             link->acknowledged = link->reported;
             pack_begin(&bytes);
             pack_acknowledged(&bytes, link->acknowledged);
-            link_tell(links, link, &bytes);
+            link_tell(links, &link->peer, &bytes);
         }
     }
 }

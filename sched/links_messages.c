@@ -7,10 +7,20 @@
 #include "base/log.h"
 #include "sched/pack.h"
 
+static void
+take_reports(struct links *links, uint32_t number, const Granary__FromExecutor *report)
+{
+    for (size_t i = 0; i < report->n_done; i++) {
+        manager_done(links->manager, number, report->done[i]);
+    }
+}
+
 /* NULL: it is refused. */
 static struct link *
-link_register(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_pid, const Granary__Register *message)
+link_register(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_pid,
+              const Granary__FromExecutor *report)
 {
+    const Granary__Register *message = report->register_;
     struct link *link = link_of_peer(links, peer);
 
     if (peer_pid != message->pid) {
@@ -28,7 +38,9 @@ link_register(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_
     }
     link = link_of_process(links, message->pid, message->start_time, message->slot);
     if (link != NULL && link->number != 0) {
-        link_remove(links, link); /* it has connected anew: it tells what it has */
+        /* It has connected anew, and tells what it has done; what it was given besides goes back. */
+        take_reports(links, link->number, report);
+        link_remove(links, link);
         link = NULL;
     }
     if (link == NULL) {
@@ -90,8 +102,19 @@ link_leaves(struct links *links, struct link *link)
     gr_log_info("EXECUTOR-LEFT", "executor=%u pid=%lld", link->number, (long long)link->pid);
     pack_begin(&bytes);
     pack_dismissal(&bytes, false);
-    link_tell(links, link, &bytes);
+    link_tell(links, &link->peer, &bytes);
     link_remove(links, link);
+}
+
+/* The connection of one that lives may break. ZeroMQ makes another one, which is a stranger's. */
+static void
+tell_unknown(const struct links *links, const struct gr_zmq_peer *peer)
+{
+    struct gr_buf bytes = {0};
+
+    pack_begin(&bytes);
+    pack_unknown(&bytes);
+    link_tell(links, peer, &bytes);
 }
 
 void
@@ -105,10 +128,13 @@ links_message(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_
         supervisor_says(links, peer, peer_pid, report->pool);
         return;
     }
-    link =
-        report->register_ != NULL ? link_register(links, peer, peer_pid, report->register_) : link_of_peer(links, peer);
+    link = report->register_ != NULL ? link_register(links, peer, peer_pid, report) : link_of_peer(links, peer);
     if (link == NULL) {
-        gr_log_warn("EXECUTOR-UNKNOWN", "reports=%zu from one that is not registered", report->n_done);
+        gr_log_warn("EXECUTOR-UNKNOWN", "pid=%lld reports=%zu from one that is not registered", (long long)peer_pid,
+                    report->n_done);
+        if (report->register_ == NULL) {
+            tell_unknown(links, peer);
+        }
         return;
     }
     number = link->number;
@@ -116,9 +142,7 @@ links_message(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_
         manager_freed(links->manager, number, report->freed);
     }
     link->reported = report->sequence > link->reported ? report->sequence : link->reported;
-    for (size_t i = 0; i < report->n_done; i++) {
-        manager_done(links->manager, number, report->done[i]);
-    }
+    take_reports(links, number, report);
     if (link->busy != 0) { /* it was to tell of that now; else it never will */
         manager_executor_busy_died(links->manager, link->busy, link->busy_attempt);
         link->busy = 0;

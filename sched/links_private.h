@@ -46,7 +46,7 @@ void link_gone(struct links *links, struct link *link);
 /* It leaves by its own wish. */
 void link_remove(struct links *links, struct link *link);
 /* Send what does no harm when it is lost, with the executor about to leave or to register anew. Frees bytes. */
-void link_tell(const struct links *links, const struct link *link, struct gr_buf *bytes);
+void link_tell(const struct links *links, const struct gr_zmq_peer *peer, struct gr_buf *bytes);
 /* Tell it by which number it is registered. */
 void link_tell_number(const struct links *links, const struct link *link);
 

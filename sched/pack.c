@@ -19,7 +19,8 @@ enum {
     TO_ERRORS = 12,
     TO_POOL = 13,
     TO_REPLACE = 14,
-    TO_FREE_ORDER = 15
+    TO_FREE_ORDER = 15,
+    TO_UNKNOWN = 16
 };
 enum { ERROR_ID = 1, ERROR_ERR = 2, ERROR_MESSAGE = 3 };
 enum { SUBTASK_NUMBER = 1, SUBTASK_ATTEMPT = 2 };
@@ -44,9 +45,10 @@ varint(unsigned char *bytes, uint64_t value)
 void
 pack_varint(struct gr_buf *message, int field, uint64_t value)
 {
-    unsigned char bytes[1 + VARINT_MAX] = {TAG(field, VARINT)};
+    unsigned char bytes[2 * VARINT_MAX];
+    size_t tag = varint(bytes, (uint64_t)field << 3 | VARINT);
 
-    gr_buf_add(message, bytes, 1 + varint(bytes + 1, value));
+    gr_buf_add(message, bytes, tag + varint(bytes + tag, value));
 }
 
 void
@@ -128,6 +130,12 @@ pack_dismissal(struct gr_buf *message, bool replace)
     if (replace) {
         pack_varint(message, TO_REPLACE, 1);
     }
+}
+
+void
+pack_unknown(struct gr_buf *message)
+{
+    pack_varint(message, TO_UNKNOWN, 1);
 }
 
 void

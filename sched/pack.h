@@ -22,6 +22,7 @@ void pack_error(struct gr_buf *message, granary_id id, granary_err err, const ch
 void pack_free_session(struct gr_buf *message, const char *session, uint64_t order);
 void pack_cancel(struct gr_buf *message, const uint64_t *numbers, size_t count);
 void pack_dismissal(struct gr_buf *message, bool replace);
+void pack_unknown(struct gr_buf *message);
 void pack_pool_order(struct gr_buf *message, const Granary__PoolOrder *order);
 void pack_export(struct gr_buf *message, const Granary__Library *library);
 void pack_registered(struct gr_buf *message, uint32_t number);

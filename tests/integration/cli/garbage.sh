@@ -23,3 +23,30 @@ PY
 granary get "$id" | cmp - $birds || fail "the store"
 granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "the scheduler"
 granary status | grep -q '^executors  1' || fail "the executors"
+
+# User code writes into its executor's connection, which breaks: the executor registers anew, and what it reports counts.
+cat >"$work/babble.c" <<'C'
+#include <granary/call.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+GRANARY_FUNCTION(babble)
+{
+    char noise[256];
+    void *out;
+    memset(noise, 0xff, sizeof noise);
+    for (int fd = 3; fd < 256; fd++) {
+        struct sockaddr_un peer = {0};
+        socklen_t size = sizeof peer;
+        if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0 && strstr(peer.sun_path, "/pool.sock") != NULL)
+            (void)!write(fd, noise, sizeof noise);
+    }
+    return granary_call_output(call, 0, 1, &out);
+}
+C
+"${CC:-cc}" -shared -fPIC -Iinclude -o "$work/babble.so" "$work/babble.c"
+granary export "$work/babble.so" >/dev/null
+timeout 20 granary submit babble --count 8 --wait >/dev/null || fail "a broken connection: $(granary executors)"
+grep -q CONNECTION-BROKEN "$work"/i/log/*.log || fail "no connection was broken"
+granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "after that"
