@@ -119,6 +119,17 @@ add_reusable(Granary__Library *library, const char *name, const granary_reusable
     return err;
 }
 
+/* Functions first, by name: the file has its symbols in no order. */
+static int
+by_name(const void *a, const void *b)
+{
+    const Granary__Symbol *one = *(Granary__Symbol *const *)a;
+    const Granary__Symbol *other = *(Granary__Symbol *const *)b;
+
+    return one->is_reusable != other->is_reusable ? one->is_reusable - other->is_reusable
+                                                  : strcmp(one->name, other->name);
+}
+
 static granary_err
 load(const char *path, Granary__Library *library)
 {
@@ -148,6 +159,9 @@ load(const char *path, Granary__Library *library)
     at = 0;
     while (err == GRANARY_OK && (symbol = gr_elf_symbol(bytes, size, reusables, &at)) != NULL) {
         err = add_reusable(library, symbol + sizeof reusables - 1, dlsym(handle, symbol));
+    }
+    if (err == GRANARY_OK && library->n_symbols > 0) {
+        qsort(library->symbols, library->n_symbols, sizeof *library->symbols, by_name);
     }
     free(bytes);
     return err;

@@ -83,6 +83,8 @@ version=$(granary export "$work/numbers.so")
 objects=$(granary ls | wc -l)
 [ "$objects" = 2 ] || fail "an export of the same file left an object: $objects lines"
 
+granary functions | tail -n +2 | cut -d' ' -f1 | LC_ALL=C sort -c || fail "functions in no order: $(granary functions)"
+
 # An array of 1000, in order; then a function and a program that read all of it.
 granary submit square --count 1000 --wait >"$work/squares"
 [ "$(sort -u "$work/squares" | wc -l)" = 1000 ] || fail "an array of 1000 has $(sort -u "$work/squares" | wc -l) results"
