@@ -1,17 +1,12 @@
-/* Parts of chunks: what is selected is what the whole has, costs no more than it must, and comes as the reader likes
- * it. */
-#include <lz4frame.h>
+/* Parts of chunks: what is selected is what the whole has, and costs no more than it must. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "../../unit/data/frames.h"
-#include "base/id.h"
-#include "data/arrow.h"
-#include "data/tensor.h"
 #include "fixture.h"
 #include "granary/read.h"
-#include "support/allocations.h"
+#include "read_tools.h"
 
 #define ALL GRANARY_SLICE_ALL
 
@@ -20,66 +15,6 @@
 #else
 #define SANITIZED false
 #endif
-
-static void
-spill(granary_client *client, uint64_t n)
-{
-    assert_ok(granary_object_move(client, fixture_id(n), GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, 10000));
-}
-
-static void
-put_frame(granary_client *client, uint64_t n, const granary_frame *frame)
-{
-    struct object object = object_of(frame);
-
-    assert_ok(
-        granary_object_put(client, fixture_id(n), object.data, object.data_size, object.meta, object.meta_size, 0));
-    object_free(&object);
-}
-
-/* Element i of tensor n is n * 1000000 + i. */
-static void
-put_tensor(granary_client *client, uint64_t n, int dims, const int64_t *shape)
-{
-    struct gr_tensor tensor;
-    uint64_t size;
-    void *file;
-
-    assert_ok(gr_tensor_alloc(GRANARY_INT64, dims, shape, &tensor));
-    for (int64_t i = 0; i < gr_tensor_elements(&tensor.view); i++) {
-        ((int64_t *)tensor.owned)[i] = (int64_t)n * 1000000 + i;
-    }
-    size = gr_npy_measure(&tensor.view);
-    file = gr_data_alloc(size);
-    gr_npy_write(&tensor.view, file);
-    assert_ok(granary_object_put(client, fixture_id(n), file, size, NULL, 0, 0));
-    free(file);
-    gr_tensor_free(&tensor);
-}
-
-static granary_chunk
-read_part(granary_client *client, uint64_t n, granary_selection select, const granary_read_options *options)
-{
-    granary_chunk_request request = {.id = fixture_id(n), .select = select};
-    granary_chunk chunk;
-
-    assert_ok(granary_chunk_read_many(client, &request, 1, options, &chunk));
-    assert_int_equal(chunk.state, GRANARY_CHUNK_READ);
-    assert_null(chunk.message);
-    return chunk;
-}
-
-static void
-refuse_part(granary_client *client, uint64_t n, granary_selection select, granary_err err)
-{
-    granary_chunk_request request = {.id = fixture_id(n), .select = select};
-    granary_chunk chunk;
-
-    assert_err(granary_chunk_read_many(client, &request, 1, NULL, &chunk), err);
-    assert_int_equal(chunk.err, err);
-    assert_string_equal(chunk.message, granary_error_message());
-    granary_chunk_release(client, &chunk, 1);
-}
 
 /* ---- what slices mean ---- */
 
@@ -207,7 +142,7 @@ elements_are_numpys(void **state)
     granary_view view;
     granary_chunk chunk;
 
-    put_tensor(client, 1, 3, SHAPE);
+    read_put_tensor(client, 1, 3, SHAPE);
     check_tensor(client, 1);
     chunk = read_part(client, 1, select, NULL);
     assert_ok(granary_object_get(client, fixture_id(1), 0, &view));
@@ -216,17 +151,17 @@ elements_are_numpys(void **state)
     granary_object_release(client, &view);
     granary_chunk_release(client, &chunk, 1);
 
-    refuse_part(client, 1, (granary_selection){.kind = GRANARY_SELECT_ELEMENTS, .dims = {{30, 0, 0}}, .dim_count = 1},
+    read_refuse(client, 1, (granary_selection){.kind = GRANARY_SELECT_ELEMENTS, .dims = {{30, 0, 0}}, .dim_count = 1},
                 GRANARY_EINVAL);
-    refuse_part(client, 1, (granary_selection){.kind = GRANARY_SELECT_ELEMENTS, .dim_count = 4}, GRANARY_EINVAL);
-    refuse_part(client, 1, (granary_selection){.kind = GRANARY_SELECT_ROWS, .rows = ALL}, GRANARY_ETYPE);
+    read_refuse(client, 1, (granary_selection){.kind = GRANARY_SELECT_ELEMENTS, .dim_count = 4}, GRANARY_EINVAL);
+    read_refuse(client, 1, (granary_selection){.kind = GRANARY_SELECT_ROWS, .rows = ALL}, GRANARY_ETYPE);
 
-    spill(client, 1);
+    read_spill(client, 1);
     chunk = read_part(client, 1, select, NULL);
     assert_true(*(const int64_t *)chunk.tensor.values == 1000000 + 7 * 50 * 90);
     granary_chunk_release(client, &chunk, 1);
     check_tensor(client, 1);
-    spill(client, 1);
+    read_spill(client, 1);
     check_elements(client, 1, (const granary_slice[]){ALL, {0, 50, 7}, {3, 5, 1}});
     assert_ok(granary_object_info_get(client, fixture_id(1), &info));
     assert_int_equal(info.state, GRANARY_OBJECT_SPILLED);
@@ -330,18 +265,18 @@ rows_are_the_frames(void **state)
         parts[i] = one;
     }
     assert_ok(gr_frame_concat(parts, 2000, &frame));
-    put_frame(client, 1, frame);
+    read_put_frame(client, 1, frame);
     check_frame(client, 1, frame);
-    refuse_part(client, 1, (granary_selection){.columns = nowhere, .column_count = 1}, GRANARY_ENOENT);
-    refuse_part(client, 1, (granary_selection){.kind = GRANARY_SELECT_INDICES, .indices = outside, .index_count = 3},
+    read_refuse(client, 1, (granary_selection){.columns = nowhere, .column_count = 1}, GRANARY_ENOENT);
+    read_refuse(client, 1, (granary_selection){.kind = GRANARY_SELECT_INDICES, .indices = outside, .index_count = 3},
                 GRANARY_EINVAL);
-    refuse_part(client, 1, (granary_selection){.kind = GRANARY_SELECT_ROWS, .rows = {10000, 0, 0}}, GRANARY_EINVAL);
-    refuse_part(client, 1, (granary_selection){.kind = GRANARY_SELECT_ELEMENTS}, GRANARY_ETYPE);
-    refuse_part(client, 1, (granary_selection){.kind = 9}, GRANARY_EINVAL);
-    spill(client, 1);
-    refuse_part(client, 1, (granary_selection){.kind = GRANARY_SELECT_INDICES, .indices = outside, .index_count = 3},
+    read_refuse(client, 1, (granary_selection){.kind = GRANARY_SELECT_ROWS, .rows = {10000, 0, 0}}, GRANARY_EINVAL);
+    read_refuse(client, 1, (granary_selection){.kind = GRANARY_SELECT_ELEMENTS}, GRANARY_ETYPE);
+    read_refuse(client, 1, (granary_selection){.kind = 9}, GRANARY_EINVAL);
+    read_spill(client, 1);
+    read_refuse(client, 1, (granary_selection){.kind = GRANARY_SELECT_INDICES, .indices = outside, .index_count = 3},
                 GRANARY_EINVAL);
-    refuse_part(client, 1, (granary_selection){.columns = nowhere, .column_count = 1}, GRANARY_ENOENT);
+    read_refuse(client, 1, (granary_selection){.columns = nowhere, .column_count = 1}, GRANARY_ENOENT);
     check_rows(client, 1, frame, (granary_slice){11, 50, 2});
     assert_ok(granary_object_info_get(client, fixture_id(1), &info));
     assert_int_equal(info.state, GRANARY_OBJECT_SPILLED);
@@ -388,9 +323,9 @@ a_row_costs_pages_not_the_chunk(void **state)
         }
     }
     frame = frame_of(2, (const char *const[]){"a", "b"}, columns);
-    put_frame(client, 1, frame);
+    read_put_frame(client, 1, frame);
     gr_frame_destroy(frame);
-    put_tensor(client, 2, 2, (const int64_t[]){1 << 10, 1 << 10});
+    read_put_tensor(client, 2, 2, (const int64_t[]){1 << 10, 1 << 10});
     for (int spilled = 0; spilled < 2; spilled++) {
         before = fixture_stat(client);
         fault = faults();
@@ -413,8 +348,8 @@ a_row_costs_pages_not_the_chunk(void **state)
         assert_true(SANITIZED || fault < 1000); /* 4 MiB, of 40; each fault maps up to 16 pages that are there */
         if (spilled == 0) {
             assert_true(after.frame_bytes == before.frame_bytes);
-            spill(client, 1);
-            spill(client, 2);
+            read_spill(client, 1);
+            read_spill(client, 2);
         } else {
             /* values of two columns twice, the metadata, elements and the head */
             assert_true(after.frames_read > before.frames_read && after.frames_read - before.frames_read <= 8);
@@ -425,230 +360,15 @@ a_row_costs_pages_not_the_chunk(void **state)
     granary_disconnect(client);
 }
 
-/* ---- codecs ---- */
-
-/* What an LZ4 frame holds; to be freed. */
-static char *
-unpack(const granary_chunk *chunk)
-{
-    size_t from = chunk->data_size, to = chunk->raw_size;
-    char *raw = malloc(to + 1);
-    LZ4F_dctx *context;
-    size_t left;
-
-    assert_false(LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)));
-    left = LZ4F_decompress(context, raw, &to, chunk->data, &from, NULL);
-    assert_int_equal(left, 0);
-    assert_int_equal(from, chunk->data_size);
-    assert_int_equal(to, chunk->raw_size);
-    (void)LZ4F_freeDecompressionContext(context);
-    return raw;
-}
-
-static void
-check_packed(granary_client *client, uint64_t n, uint64_t size, bool passed_through)
-{
-    const granary_read_options options = {
-        .accept = (const char *const[]){"zstd", "lz4", "none"}, .accept_count = 3, .checksum = true};
-    granary_chunk chunk = read_part(client, n, (granary_selection){.kind = GRANARY_SELECT_ALL}, &options);
-    char *raw;
-
-    assert_string_equal(chunk.codec, "lz4");
-    assert_int_equal(chunk.raw_size, size);
-    assert_true(chunk.passed_through == passed_through);
-    assert_true(chunk.checksum == gr_hash64(chunk.data, chunk.data_size));
-    raw = unpack(&chunk);
-    assert_true(fixture_content_is(raw, n, size));
-    free(raw);
-    granary_chunk_release(client, &chunk, 1);
-}
-
-/* The reader's order counts, not the strength of a codec; what is packed on disk is handed on as it is. */
-static void
-the_readers_order_counts(void **state)
-{
-    static const uint64_t sizes[] = {1, 100, 256 << 10, (256 << 10) + 1, (3 << 20) + 77};
-    const granary_read_options plain = {.accept = (const char *const[]){"none", "lz4"}, .accept_count = 2};
-    const granary_read_options gzip = {.accept = (const char *const[]){"gzip"}, .accept_count = 1};
-    granary_chunk_request requests[2] = {{.id = fixture_id(0)}, {.id = fixture_id(1)}};
-    granary_client *client = fixture_connect(state);
-    granary_chunk chunks[2];
-    granary_chunk chunk;
-    char *raw;
-
-    for (uint64_t n = 0; n < 5; n++) {
-        char *bytes = malloc(sizes[n]);
-
-        fixture_fill(bytes, n, sizes[n]);
-        assert_ok(granary_object_put(client, fixture_id(n), bytes, sizes[n], "metadata", n % 2 == 0 ? 8 : 0, 0));
-        check_packed(client, n, sizes[n], false);
-        chunk = read_part(client, n, (granary_selection){.kind = GRANARY_SELECT_ALL}, &plain);
-        assert_string_equal(chunk.codec, "none");
-        assert_true(chunk.mapped && chunk.raw_size == sizes[n] && chunk.checksum == 0);
-        assert_memory_equal(chunk.data, bytes, sizes[n]);
-        granary_chunk_release(client, &chunk, 1);
-        spill(client, n);
-        check_packed(client, n, sizes[n], true);
-        check_packed(client, n, sizes[n], true);
-        free(bytes);
-    }
-    assert_err(granary_chunk_read_many(client, requests, 2, &gzip, chunks), GRANARY_EUNSUPPORTED);
-    assert_non_null(strstr(granary_error_message(), "gzip"));
-    assert_non_null(strstr(granary_error_message(), "none, lz4"));
-    assert_int_equal(chunks[1].err, GRANARY_EUNSUPPORTED);
-    granary_chunk_release(client, chunks, 2);
-
-    /* A part comes as a file of its own, packed. */
-    put_tensor(client, 9, 2, (const int64_t[]){100, 100});
-    chunk = read_part(
-        client, 9,
-        (granary_selection){.kind = GRANARY_SELECT_ELEMENTS, .dims = {{0, 100, 50}, {99, 0, 0}}, .dim_count = 2},
-        &(granary_read_options){.accept = (const char *const[]){"lz4"}, .accept_count = 1});
-    raw = unpack(&chunk);
-    assert_memory_equal(raw, "\x93NUMPY", 6);
-    assert_true(((int64_t *)(void *)(raw + 128))[1] == 9000000 + 50 * 100 + 99);
-    free(raw);
-    granary_chunk_release(client, &chunk, 1);
-    chunk = read_part(client, 0, (granary_selection){.kind = GRANARY_SELECT_BYTES, .rows = {-1, 0, 0}}, NULL);
-    assert_int_equal(chunk.data_size, 1);
-    granary_chunk_release(client, &chunk, 1);
-    refuse_part(client, 3, (granary_selection){.kind = GRANARY_SELECT_BYTES, .rows = {0, 10, 2}}, GRANARY_EINVAL);
-    granary_disconnect(client);
-}
-
-/* ---- batches ---- */
-
-/* What is missing is told, and the others are what they are, in order. */
-static void
-one_missing_does_not_spoil_the_rest(void **state)
-{
-    enum { COUNT = 9 };
-    granary_client *client = fixture_connect(state);
-    granary_chunk_request requests[COUNT];
-    granary_chunk chunks[COUNT];
-
-    /* Small ones that share a spill file, and others in memory: the same selection means the same of both. */
-    for (uint64_t n = 0; n < COUNT; n++) {
-        if (n != 4) {
-            assert_ok(fixture_put(client, n, 1000, 0));
-        }
-        if (n % 2 == 1) {
-            spill(client, n);
-        }
-        requests[n] = (granary_chunk_request){.id = fixture_id(n),
-                                              .select = {.kind = GRANARY_SELECT_BYTES, .rows = {100, -100, 1}}};
-    }
-    requests[6].select.kind = GRANARY_SELECT_ROWS;
-    assert_ok(granary_object_delete(client, fixture_id(8), 0));
-    assert_err(granary_chunk_read_many(client, requests, COUNT, NULL, chunks), GRANARY_ENOENT);
-    for (uint64_t n = 0; n < COUNT; n++) {
-        char want[1000];
-
-        fixture_fill(want, n, 1000);
-        if (n == 4 || n == 8) {
-            assert_int_equal(chunks[n].err, GRANARY_ENOENT);
-            assert_int_equal(chunks[n].state, n == 4 ? GRANARY_CHUNK_MISSING : GRANARY_CHUNK_DELETED);
-            assert_non_null(strstr(chunks[n].message, n == 4 ? "not found" : "deleted"));
-            assert_null(chunks[n].data);
-        } else if (n == 6) {
-            assert_int_equal(chunks[n].err, GRANARY_ETYPE);
-            assert_int_equal(chunks[n].state, GRANARY_CHUNK_FAILED);
-        } else {
-            assert_int_equal(chunks[n].err, GRANARY_OK);
-            assert_int_equal(chunks[n].data_size, 800);
-            assert_memory_equal(chunks[n].data, want + 100, 800);
-        }
-    }
-    granary_chunk_release(client, chunks, COUNT);
-    requests[4].id = fixture_id(100);
-    assert_err(granary_chunk_read_many(client, &requests[4], 1, &(granary_read_options){.timeout_ms = 20}, chunks),
-               GRANARY_ETIMEDOUT);
-    assert_int_equal(chunks[0].state, GRANARY_CHUNK_MISSING);
-    granary_chunk_release(client, chunks, 1);
-
-    /* An error in the place of an object is the error of who reads it, spilled as well. */
-    assert_ok(granary_object_put_error(client, fixture_id(50), GRANARY_ETYPE, "no number"));
-    refuse_part(client, 50, (granary_selection){.kind = GRANARY_SELECT_ALL}, GRANARY_ETYPE);
-    spill(client, 50);
-    refuse_part(client, 50, (granary_selection){.kind = GRANARY_SELECT_BYTES, .rows = ALL}, GRANARY_ETYPE);
-    assert_non_null(strstr(granary_error_message(), "no number"));
-    assert_ok(granary_object_put(client, fixture_id(51), NULL, 0, NULL, 0, 0));
-    assert_ok(granary_alias(client, fixture_id(52), fixture_id(0)));
-    requests[0].id = fixture_id(52);
-    assert_ok(granary_chunk_read_many(client, requests, 1, NULL, chunks));
-    assert_memory_equal(&chunks[0].id, &(granary_id[]){fixture_id(0)}[0], sizeof(granary_id));
-    assert_int_equal(chunks[0].data_size, 800);
-    granary_chunk_release(client, chunks, 1);
-    granary_chunk_release(client, (granary_chunk[]){read_part(client, 51, (granary_selection){.kind = 0}, NULL)}, 1);
-    granary_disconnect(client);
-}
-
-/* Whichever allocation fails, the call says so or needs it not, and what it did read is right. */
-static void
-memory_may_be_short(void **state)
-{
-    granary_client *client = fixture_connect(state);
-    granary_frame *frame = frame_of_everything();
-    const char *accept[] = {"zstd", "lz4"};
-    const char *columns[] = {frame->columns[3].view.name};
-    const int64_t indices[] = {3, -1, 3};
-    const granary_selection rows = {.kind = GRANARY_SELECT_ROWS, .rows = {1, 4, 1}};
-    const granary_selection some = {
-        .kind = GRANARY_SELECT_INDICES, .indices = indices, .index_count = 3, .columns = columns, .column_count = 1};
-    const granary_selection grid = {.kind = GRANARY_SELECT_ELEMENTS, .dims = {{0, 9, 2}, {3, 5, 1}}, .dim_count = 2};
-    const granary_chunk_request requests[] = {
-        {.id = fixture_id(1), .select = rows},
-        {.id = fixture_id(1), .select = some},
-        {.id = fixture_id(2), .select = rows},
-        {.id = fixture_id(2), .select = some},
-        {.id = fixture_id(3), .select = grid},
-        {.id = fixture_id(4), .select = grid},
-        {.id = fixture_id(9)},
-    };
-    enum { COUNT = sizeof requests / sizeof requests[0] };
-    granary_chunk chunks[COUNT];
-    long failed = 0;
-
-    for (uint64_t n = 1; n <= 2; n++) {
-        put_frame(client, n, frame);
-        put_tensor(client, n + 2, 2, (const int64_t[]){10, 10});
-    }
-    spill(client, 2);
-    spill(client, 4);
-    for (int packed = 0; packed < 2; packed++) {
-        const granary_read_options options = {.accept = packed ? accept : NULL, .accept_count = 2};
-        bool through = false;
-
-        for (long step = 0; !through; step++) {
-            assert_true(step < 2000);
-            allocations_left = step;
-            (void)granary_chunk_read_many(client, requests, COUNT, &options, chunks);
-            through = allocations_left >= 0;
-            allocations_left = -1;
-            for (int i = 0; i < COUNT - 1; i++) {
-                assert_true(chunks[i].err == GRANARY_OK || (chunks[i].err == GRANARY_ENOMEM && !through));
-                failed += chunks[i].err != GRANARY_OK;
-                assert_true(chunks[i].err != GRANARY_OK || packed || chunks[i].kind != GRANARY_CHUNK_TENSOR ||
-                            ((const int64_t *)chunks[i].tensor.values)[2] == (i == 4 ? 3000023 : 4000023));
-            }
-            assert_true(chunks[COUNT - 1].err == GRANARY_ENOENT || !through);
-            granary_chunk_release(client, chunks, COUNT);
-        }
-    }
-    assert_true(failed > 20);
-    gr_frame_destroy(frame);
-    granary_disconnect(client);
-}
-
 int
 main(void)
 {
 #define STORE_TEST(f) cmocka_unit_test_setup_teardown(f, fixture_start, fixture_stop)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_are_pythons), STORE_TEST(elements_are_numpys),
-        STORE_TEST(rows_are_the_frames),      STORE_TEST(a_row_costs_pages_not_the_chunk),
-        STORE_TEST(the_readers_order_counts), STORE_TEST(one_missing_does_not_spoil_the_rest),
-        STORE_TEST(memory_may_be_short),
+        cmocka_unit_test(slices_are_pythons),
+        STORE_TEST(elements_are_numpys),
+        STORE_TEST(rows_are_the_frames),
+        STORE_TEST(a_row_costs_pages_not_the_chunk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
