@@ -191,23 +191,30 @@ run(struct rig *rig, const char *key, const char *const *lines, size_t count, in
 }
 
 granary_err
-run_in(struct rig *rig, const char *session, const char *key, const char *const *lines, size_t count, int64_t wait_ms)
+submit_body(struct rig *rig, Granary__Submit *body, const char *const *lines, size_t count)
 {
     Granary__Request message = GRANARY__REQUEST__INIT;
-    Granary__Submit body = GRANARY__SUBMIT__INIT;
     granary_err err;
+
+    body->graph = build_graph(lines, count);
+    message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
+    message.submit = body;
+    err = request(rig, &message, 0);
+    if (body->graph != NULL) {
+        granary__graph__free_unpacked(body->graph, NULL);
+    }
+    return err;
+}
+
+granary_err
+run_in(struct rig *rig, const char *session, const char *key, const char *const *lines, size_t count, int64_t wait_ms)
+{
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
 
     body.key = (char *)(uintptr_t)key;
     body.session = (char *)(uintptr_t)session;
-    body.graph = build_graph(lines, count);
     body.wait_ms = wait_ms;
-    message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
-    message.submit = &body;
-    err = request(rig, &message, 0);
-    if (body.graph != NULL) {
-        granary__graph__free_unpacked(body.graph, NULL);
-    }
-    return err;
+    return submit_body(rig, &body, lines, count);
 }
 
 granary_err

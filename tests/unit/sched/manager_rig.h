@@ -52,7 +52,9 @@ void rig_destroy(struct rig *rig);
 /* Each request has its own ticket, from 1. */
 granary_err request(struct rig *rig, Granary__Request *message, int64_t now_ns);
 granary_err submit(struct rig *rig, const char *key, const char *const *lines, size_t count);
-/* The same, to be answered when it has ended. */
+/* Anything else about it is said in body; its graph is freed. */
+granary_err submit_body(struct rig *rig, Granary__Submit *body, const char *const *lines, size_t count);
+/* To be answered when it has ended. */
 granary_err run(struct rig *rig, const char *key, const char *const *lines, size_t count, int64_t wait_ms);
 /* Of a session other than "s". */
 granary_err

@@ -16,21 +16,12 @@
 static granary_err
 submit_going(struct rig *rig, const char *key, const char *const *lines, size_t count)
 {
-    Granary__Request message = GRANARY__REQUEST__INIT;
     Granary__Submit body = GRANARY__SUBMIT__INIT;
-    granary_err err;
 
     body.key = (char *)(uintptr_t)key;
     body.session = (char *)(uintptr_t) "s";
     body.keep_going = true;
-    body.graph = build_graph(lines, count);
-    message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
-    message.submit = &body;
-    err = request(rig, &message, 0);
-    if (body.graph != NULL) {
-        granary__graph__free_unpacked(body.graph, NULL);
-    }
-    return err;
+    return submit_body(rig, &body, lines, count);
 }
 
 /* The error stored for object number of the key; "" when there is none. */
