@@ -89,6 +89,7 @@ typedef struct granary_reusable_info {
 
 /* ---- inputs ---- */
 
+/* How many the node has. */
 GRANARY_API size_t granary_call_inputs(const granary_call *call);
 
 /* Input i, leased while the function runs: read-only memory, a write to it is a SIGSEGV. NULL: there is none. */
@@ -115,6 +116,7 @@ GRANARY_API double granary_call_param_double(granary_call *call, const char *key
 
 /* ---- outputs: created in place, sealed when the function has returned OK ---- */
 
+/* How many the node has. */
 GRANARY_API size_t granary_call_outputs(const granary_call *call);
 
 /*
@@ -178,6 +180,7 @@ typedef struct granary_call_context {
     int64_t deadline_ms; /* since the Unix epoch; 0: none */
 } granary_call_context;
 
+/* Where and for whom the function runs. Valid while it does; never NULL. */
 GRANARY_API const granary_call_context *granary_call_context_get(const granary_call *call);
 
 /* Whether the subtask is to be given up: a function that runs long asks now and then, and returns ECANCELLED. One load.

@@ -22,7 +22,9 @@ typedef struct granary_graph granary_graph;
 typedef int32_t granary_node;
 #define GRANARY_NO_NODE (-1)
 
+/* An empty graph, the caller's. NULL: out of memory */
 GRANARY_API granary_graph *granary_graph_create(void);
+/* It may have been submitted: that goes on. graph may be NULL. */
 GRANARY_API void granary_graph_destroy(granary_graph *graph);
 
 typedef enum granary_graph_level {

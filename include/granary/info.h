@@ -26,20 +26,26 @@ typedef struct granary_query {
     int timeout_ms; /* for that; GRANARY_FOREVER */
 } granary_query;
 
+/* A page of rows, and the caller's. It does not change, so any thread may read it. */
 typedef struct granary_table granary_table;
 
 /*
- * Errors  EINVAL an unknown subject or field (the message names those there are) · ENOENT a key is not there (it names
- *         which) · ETIMEDOUT nothing changed · EUNREACHABLE
+ * Ask the scheduler for a table, or wait for a change of it. Any thread may ask.
+ *
+ * ret_table  to be freed by granary_table_free(); needs the client no more
+ * Errors     EINVAL an unknown subject or field (the message names those there are) · ENOENT a key is not there (it
+ *            names which) · ETIMEDOUT nothing changed · EUNREACHABLE
  */
 GRANARY_API granary_err granary_info(granary_client *client, const granary_query *query, granary_table **ret_table);
+/* table may be NULL. */
 GRANARY_API void granary_table_free(granary_table *table);
 
+/* What the page has. A field's name is valid as long as the table. */
 GRANARY_API size_t granary_table_rows(const granary_table *table);
 GRANARY_API size_t granary_table_fields(const granary_table *table);
 GRANARY_API const char *granary_table_field(const granary_table *table, size_t field); /* its name */
 GRANARY_API uint64_t granary_table_cursor(const granary_table *table);                 /* 0: no further page */
-GRANARY_API uint64_t granary_table_version(const granary_table *table);
+GRANARY_API uint64_t granary_table_version(const granary_table *table); /* of the subject, for since_version */
 
 typedef enum granary_cell_kind { GRANARY_CELL_INT = 1, GRANARY_CELL_REAL = 2, GRANARY_CELL_TEXT = 3 } granary_cell_kind;
 /* A cell; the pointer is valid as long as the table. Out of range: an empty text. */
