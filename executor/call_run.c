@@ -410,6 +410,10 @@ run_guarded(granary_call *call)
     }
     if (!host->embedded) {
         peak = guard_end(&host->guard);
+        if (!guard_is_whole(&host->guard)) {
+            gr_log_warn("PROCESS-SPOILED", "%s lowered limits or used up descriptors: this executor leaves", what);
+            host->worn_out = true;
+        }
         op->done->peak_bytes = peak > op->done->peak_bytes ? peak : op->done->peak_bytes;
     }
     err = user_capture_end(op, err);

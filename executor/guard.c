@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@
 
 /* Signals a library may have a word to say about; the real-time ones are left to it. */
 #define SIGNALS 32
+#define LIMITS  8
 
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -33,6 +35,7 @@ static struct {
     struct sigaction actions[SIGNALS];
     sigset_t mask;
     mode_t umask;
+    struct rlimit limits[LIMITS];
     fenv_t floats;
     cpu_set_t cpus;
     bool pinned; /* cpus is known */
@@ -188,6 +191,34 @@ peak_read(void)
     return high > shared ? high - shared : 0;
 }
 
+/* Limits that make the executor fail at what comes later. */
+static const __rlimit_resource_t limited[LIMITS] = {RLIMIT_AS,    RLIMIT_DATA,  RLIMIT_FSIZE,   RLIMIT_NOFILE,
+                                                    RLIMIT_NPROC, RLIMIT_STACK, RLIMIT_MEMLOCK, RLIMIT_CPU};
+
+static void
+limits_read(struct rlimit limits[LIMITS])
+{
+    for (size_t i = 0; i < LIMITS; i++) {
+        limits[i] = (struct rlimit){0};
+        (void)getrlimit(limited[i], &limits[i]);
+    }
+}
+
+bool
+guard_is_whole(const struct guard *guard)
+{
+    struct rlimit limits[LIMITS];
+    int next = fcntl(guard->directory, F_DUPFD_CLOEXEC, 3);
+    bool whole = next >= 0;
+
+    gr_fd_close(&next);
+    limits_read(limits);
+    for (size_t i = 0; i < LIMITS; i++) {
+        whole = whole && limits[i].rlim_cur >= own.limits[i].rlim_cur;
+    }
+    return whole;
+}
+
 void
 guard_begin(struct guard *guard, const char *what, const struct guard_range *inputs, size_t count,
             const char *directory)
@@ -206,6 +237,7 @@ guard_begin(struct guard *guard, const char *what, const struct guard_range *inp
     if (directory != NULL && directory[0] != '\0') {
         (void)!chdir(directory);
     }
+    limits_read(own.limits);
     peak_reset();
 }
 

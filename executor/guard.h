@@ -37,5 +37,7 @@ void guard_begin(struct guard *guard, const char *what, const struct guard_range
 
 /* It has ended. Returns the most private memory the process had meanwhile, in bytes; 0: unknown. */
 uint64_t guard_end(struct guard *guard);
+/* After that: false when it cannot be put back, for limits of the process were lowered, or its descriptors used up. */
+bool guard_is_whole(const struct guard *guard);
 
 #endif

@@ -158,6 +158,9 @@ struct verdict {
 
 struct executor {
     struct verdict verdict;
+    uint64_t unbegun; /* its next subtask with user code, which it was seen not to have at work ... */
+    uint32_t unbegun_attempt;
+    int64_t unbegun_ns;        /* ... since then */
     struct wait wait;          /* of user code at work, as its page told last */
     struct export_mark *marks; /* by session: what it was sent of its exports */
     size_t mark_count;

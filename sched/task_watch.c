@@ -12,6 +12,8 @@
 #define FAILED_NS 10000000000
 /* One that is to be killed and has nothing at work may be about to answer. */
 #define IDLE_NS 500000000
+/* One that neither begins what it was given nor reports on it is deaf, for this long at most. */
+#define DEAF_NS 15000000000
 
 void
 manager_watched(struct manager *manager, int64_t now_ns)
@@ -108,6 +110,21 @@ judge_limits(struct manager *manager, struct executor *executor, struct task_gra
     }
 }
 
+/* Its process was stopped, or what it hears and speaks by is broken: user code can do that. */
+static void
+judge_silence(struct manager *manager, struct executor *executor, uint64_t wire_number, uint32_t attempt,
+              const struct manager_seen *seen, int64_t now_ns)
+{
+    if (!seen->idle || executor->unbegun != wire_number || executor->unbegun_attempt != attempt) {
+        executor->unbegun = seen->idle ? wire_number : 0;
+        executor->unbegun_attempt = attempt;
+        executor->unbegun_ns = now_ns;
+    } else if (now_ns - executor->unbegun_ns >= DEAF_NS) {
+        executor->unbegun_ns = now_ns;
+        kill_executor(manager, executor);
+    }
+}
+
 void
 manager_watch(struct manager *manager, uint32_t executor_number, const struct manager_seen *seen, int64_t now_ns)
 {
@@ -144,6 +161,7 @@ manager_watch(struct manager *manager, uint32_t executor_number, const struct ma
     if (graph->state != GRANARY_GRAPH_RUNNING && executor->verdict.kill_ns > graph->kill_ns) {
         executor->verdict.kill_ns = graph->kill_ns; /* it was told since */
     }
+    judge_silence(manager, executor, wire_number, subtask->attempt, seen, now_ns);
     if (executor->verdict.subtask != 0 && !executor->verdict.killed &&
         executor->verdict.kill_ns < INT64_MAX - IDLE_NS &&
         executor->verdict.kill_ns + (seen->idle ? IDLE_NS : 0) <= now_ns) {

@@ -45,8 +45,31 @@ GRANARY_FUNCTION(babble)
     return granary_call_output(call, 0, 1, &out);
 }
 C
+cat >>"$work/babble.c" <<'C'
+#include <fcntl.h>
+#include <sys/resource.h>
+GRANARY_FUNCTION(squander)
+{
+    void *out;
+    granary_err err = granary_call_output(call, 0, 1, &out);
+    while (open("/dev/null", O_RDONLY) >= 0);
+    return err;
+}
+GRANARY_FUNCTION(narrow)
+{
+    void *out;
+    granary_err err = granary_call_output(call, 0, 1, &out);
+    setrlimit(RLIMIT_AS, &(struct rlimit){1, 1});
+    return err;
+}
+C
 "${CC:-cc}" -shared -fPIC -Iinclude -o "$work/babble.so" "$work/babble.c"
 granary export "$work/babble.so" >/dev/null
 timeout 20 granary submit babble --count 8 --wait >/dev/null || fail "a broken connection: $(granary executors)"
 grep -q CONNECTION-BROKEN "$work"/i/log/*.log || fail "no connection was broken"
+# What it spoils of its process is that process's end, and nobody else's.
+for function in squander narrow; do
+    granary submit $function --wait >/dev/null 2>&1 || true
+    granary submit babble --count 4 --wait >/dev/null || fail "after $function"
+done
 granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "after that"

@@ -106,6 +106,31 @@ who_stops_when_asked_is_not_killed(void **state)
     rig_destroy(rig);
 }
 
+/* One that is idle while it should be at work does not hear us, or we do not hear it. */
+static void
+who_never_begins_is_killed(void **state)
+{
+    struct rig *rig = rig_create(1);
+    const struct manager_seen idle = {.idle = true, .running_ns = -1};
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a user function=f", "!b user function=f")), GRANARY_OK);
+    manager_watch(rig->manager, 1, &idle, 0);
+    manager_watch(rig->manager, 1, &idle, 14 * SECOND);
+    report(rig, "a", GRANARY_OK, "", NULL); /* it has only been slow */
+    manager_watch(rig->manager, 1, &idle, 15 * SECOND);
+    manager_watch(rig->manager, 1, &idle, 30 * SECOND - 1);
+    turn(rig);
+    assert_string_equal(rig->asked, "");
+    manager_watch(rig->manager, 1, &idle, 30 * SECOND);
+    manager_watch(rig->manager, 1, &idle, 31 * SECOND);
+    turn(rig);
+    assert_string_equal(rig->asked, "kill 1 ");
+    die(rig, 1, NULL);
+    assert_int_equal(given_to(rig, "b")->executor, 11);
+    rig_destroy(rig);
+}
+
 static void
 too_much_memory_is_killed_at_once(void **state)
 {
@@ -257,10 +282,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_long_is_asked_then_killed),     cmocka_unit_test(who_stops_when_asked_is_not_killed),
-        cmocka_unit_test(too_much_memory_is_killed_at_once), cmocka_unit_test(only_what_runs_is_judged),
-        cmocka_unit_test(what_a_failed_graph_left_is_ended), cmocka_unit_test(failing_by_itself),
-        cmocka_unit_test(the_one_at_work_is_blamed),         cmocka_unit_test(a_poisonous_function_is_named),
+        cmocka_unit_test(too_long_is_asked_then_killed),
+        cmocka_unit_test(who_stops_when_asked_is_not_killed),
+        cmocka_unit_test(who_never_begins_is_killed),
+        cmocka_unit_test(too_much_memory_is_killed_at_once),
+        cmocka_unit_test(only_what_runs_is_judged),
+        cmocka_unit_test(what_a_failed_graph_left_is_ended),
+        cmocka_unit_test(failing_by_itself),
+        cmocka_unit_test(the_one_at_work_is_blamed),
+        cmocka_unit_test(a_poisonous_function_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
