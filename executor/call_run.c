@@ -384,6 +384,7 @@ run_guarded(granary_call *call)
     struct host *host = op->host;
     struct guard_range *ranges = calloc(op->op->n_inputs + 1, sizeof *ranges);
     struct function *function;
+    bool spoiled = false;
     uint64_t peak;
     char what[160];
     granary_err err;
@@ -410,13 +411,14 @@ run_guarded(granary_call *call)
     }
     if (!host->embedded) {
         peak = guard_end(&host->guard);
-        if (!guard_is_whole(&host->guard)) {
-            gr_log_warn("PROCESS-SPOILED", "%s lowered limits or used up descriptors: this executor leaves", what);
-            host->worn_out = true;
-        }
+        spoiled = !guard_is_whole(&host->guard);
         op->done->peak_bytes = peak > op->done->peak_bytes ? peak : op->done->peak_bytes;
     }
     err = user_capture_end(op, err);
+    if (spoiled) { /* said now: until here it would have been what the function printed */
+        gr_log_warn("PROCESS-SPOILED", "%s lowered limits or used up descriptors: this executor leaves", what);
+        host->worn_out = true;
+    }
     free(ranges);
     return err;
 }

@@ -69,7 +69,7 @@ timeout 20 granary submit babble --count 8 --wait >/dev/null || fail "a broken c
 grep -q CONNECTION-BROKEN "$work"/i/log/*.log || fail "no connection was broken"
 # What it spoils of its process is that process's end, and nobody else's.
 for function in squander narrow; do
-    granary submit $function --wait >/dev/null 2>&1 || true
-    granary submit babble --count 4 --wait >/dev/null || fail "after $function"
+    granary submit $function --wait >/dev/null
+    grep -q "PROCESS-SPOILED.*'$function'" "$work/i/log/pool.log" || fail "$function: its executor stays"
+    granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "after $function"
 done
-granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "after that"
