@@ -75,6 +75,7 @@ struct task_graph {
     bool deleting;     /* gone as soon as nothing of it runs */
     bool printed;      /* it has ended, and may have printed something */
     bool restored;     /* of an earlier scheduler, ended: there is no plan */
+    uint64_t digest;   /* of what was submitted */
     uint32_t serial;
     uint64_t turn; /* in which it was submitted: until that ends, it is not kept */
     char key[GRANARY_KEY_MAX];

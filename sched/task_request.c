@@ -90,6 +90,45 @@ session_of(const Granary__Submit *submit)
     return submit->session[0] != '\0' ? submit->session : "default";
 }
 
+/* What tells one submission from another of the same key. 0: out of memory, and nothing is told. */
+static uint64_t
+digest_of(const Granary__Submit *submit)
+{
+    struct gr_buf bytes = {0};
+    uint64_t digest = 0;
+    void *room;
+
+    if (submit->graph == NULL) {
+        return gr_hash64(submit->json, strlen(submit->json));
+    }
+    room = gr_buf_grow(&bytes, granary__graph__get_packed_size(submit->graph));
+    if (room != NULL) {
+        (void)granary__graph__pack(submit->graph, room);
+        digest = gr_hash64(bytes.bytes, bytes.size);
+    }
+    gr_buf_free(&bytes);
+    return digest;
+}
+
+/* Whether a submission is that graph, sent again. */
+static granary_err
+check_again(const struct task_graph *graph, const Granary__Submit *submit)
+{
+    if (graph->deleting) {
+        return gr_fail(GRANARY_EBUSY, "graph '%s': it is being deleted: submit it again when that is done", graph->key);
+    }
+    if (strcmp(graph->session->name, session_of(submit)) != 0) {
+        return gr_fail(GRANARY_EEXIST, "graph '%s': session '%.80s' has one of that key: choose another key",
+                       graph->key, graph->session->name);
+    }
+    if (submit->digest != 0 && graph->digest != 0 && submit->digest != graph->digest) {
+        return gr_fail(GRANARY_EEXIST,
+                       "graph '%s': another graph was submitted under that key: choose another key, or delete it first",
+                       graph->key);
+    }
+    return GRANARY_OK;
+}
+
 granary_err
 graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, struct task_graph **ret_graph)
 {
@@ -115,6 +154,7 @@ graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, 
     submit->key = graph->id_key;
     submit->submitted_ms = info_unix_ms(manager, manager->now_ns);
     graph->submitted_ms = submit->submitted_ms;
+    graph->digest = submit->digest;
     info_changed(manager, INFO_WORK);
     keep_message(manager, MANAGER_GRAPHS, key, strlen(key), &submit->base);
     submit->key = given;
@@ -142,19 +182,16 @@ graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit, 
         return;
     }
     submit->wait_ms = 0; /* of this request, not of the graph */
+    submit->digest = digest_of(submit);
     (void)snprintf(key, sizeof key, "%s", submit->key);
     if (key[0] == '\0') {
         granary_id_format(granary_id_random(), key);
     }
     graph = graph_find(manager, key);
     if (graph != NULL) {
-        if (graph->deleting) {
-            (void)gr_fail(GRANARY_EBUSY, "graph '%s': it is being deleted: submit it again when that is done", key);
-            reply_error(manager, ticket, GRANARY_EBUSY, granary_error_message());
-        } else if (strcmp(graph->session->name, session_of(submit)) != 0) {
-            (void)gr_fail(GRANARY_EEXIST, "graph '%s': session '%.80s' has one of that key: choose another key", key,
-                          graph->session->name);
-            reply_error(manager, ticket, GRANARY_EEXIST, granary_error_message());
+        err = check_again(graph, submit);
+        if (err != GRANARY_OK) {
+            reply_error(manager, ticket, err, granary_error_message());
         } else if (wait_ms != 0) {
             request_wait(manager, ticket, graph, wait_ms, now_ns);
         } else {

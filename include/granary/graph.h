@@ -77,7 +77,7 @@ GRANARY_API void granary_graph_target(granary_graph *graph, granary_node node);
 /* ---- running ---- */
 
 typedef struct granary_graph_options {
-    const char *key;     /* names the submission; the same key again is the same graph. NULL: a fresh one */
+    const char *key; /* names the submission; sent again with the same key it is the same graph. NULL: a fresh one */
     int64_t chunk_bytes; /* wished size of a chunk; 0: automatic */
     int priority;        /* graphs of a higher one go first; 0 is everybody's */
     int64_t timeout_ms;  /* it fails with ETIMEDOUT when it has not ended so long after it was accepted; 0: none */
@@ -92,7 +92,7 @@ typedef struct granary_graph_options {
  * options  may be NULL
  * ret_key  the submission's key, NUL-terminated
  * Errors   EINVAL the message names the node · ENOENT an unknown operator, node, function, object or file · ETYPE ·
- *          EEXIST another session's graph has that key · EUNREACHABLE.
+ *          EEXIST another graph, or one of another session, has that key · EUNREACHABLE.
  *          What depends on the content of files is told by granary_graph_wait()
  */
 GRANARY_API granary_err granary_graph_submit(granary_client *client, const granary_graph *graph,

@@ -210,7 +210,7 @@ granary unexport patient
 expect 4 "'patient' is not exported" granary submit patient
 granary executors kill $(granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$') >/dev/null
 touch "$work/go"
-granary submit --key "$key" patient --wait >"$work/ids" || fail "what was unexported while it ran"
+granary submit --key "$key" patient --count 2 --retries 3 --arg "file=$work/go" --wait >"$work/ids" || fail "what was unexported while it ran"
 [ "$(wc -l <"$work/ids")" = 2 ] || fail "two results of an unexported function: $(cat "$work/ids")"
 
 # They survive the scheduler, and nothing of them is left when they are gone.

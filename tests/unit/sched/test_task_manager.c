@@ -97,7 +97,8 @@ the_same_key_is_the_same_graph(void **state)
     succeed(rig, "a");
     assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
     assert_int_equal(rig->count, 0);
-    /* But not another session's. */
+    /* But not another session's, nor another graph's. */
+    assert_int_equal(submit(rig, "k", LINES("!b make")), GRANARY_EEXIST);
     assert_int_equal(run_in(rig, "other", "k", LINES("!a make"), 0), GRANARY_EEXIST);
     assert_int_equal(rig->count, 0);
     /* Deleted and submitted again: other objects, for those of the first may still be on their way out. */
