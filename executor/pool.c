@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
+#include "executor/orphans.h"
 #include "executor/pool_link.h"
 #include "executor/pool_slot.h"
 #include "topology/topology.h"
@@ -137,14 +138,28 @@ tell_slots(struct pool *pool)
     pool_link_slots(pool->link, slots, of_node, pool->topology.count);
 }
 
+static bool
+is_executor(const void *context, pid_t pid)
+{
+    const struct pool *pool = context;
+
+    for (int i = 0; i < pool->slot_count; i++) {
+        if (pool->slots[i].pid == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 reap(struct pool *pool)
 {
     for (int i = 0; i < pool->slot_count; i++) {
         struct slot *slot = &pool->slots[i];
+        pid_t pid = slot->pid;
         int status;
 
-        if (slot->pid <= 0 || waitpid(slot->pid, &status, WNOHANG) != slot->pid) {
+        if (pid <= 0 || waitpid(pid, &status, WNOHANG) != pid) {
             continue;
         }
         status = slot_look_back(slot, pool->instance.runtime, status);
@@ -154,7 +169,9 @@ reap(struct pool *pool)
         } else {
             slot_died(slot, status);
         }
+        orphans_kill(pid, is_executor, pool);
     }
+    orphans_reap(is_executor, pool);
 }
 
 /* READY once every slot runs. */
@@ -334,8 +351,10 @@ stop_all(struct pool *pool)
             }
             (void)slot_look_back(&pool->slots[i], pool->instance.runtime, 0);
         }
+        pool->slots[i].pid = 0;
         gr_fd_close(&pool->slots[i].ready_fd);
     }
+    orphans_kill(0, is_executor, pool);
 }
 
 static granary_err
@@ -358,6 +377,7 @@ pool_init(struct pool *pool, const struct pool_options *options)
     pool->command.topology = &pool->topology;
     pool->node_count = topology_usable(&pool->topology, pool->nodes);
     (void)gr_daemon_raise_files(); /* a pipe an executor that starts */
+    orphans_adopt();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, no death could be told */
     (void)sigemptyset(&mask);

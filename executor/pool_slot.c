@@ -64,6 +64,7 @@ become_executor(const struct slot_command *command, const char *const *args, con
                 pid_t parent, int ready_fd)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setsid(); /* whatever user code starts can be told from what others start */
     (void)sigprocmask(SIG_SETMASK, &command->mask, NULL);
     topology_pin_apply(pin);
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* whatever somebody left open */

@@ -55,6 +55,17 @@ GRANARY_FUNCTION(squander)
     while (open("/dev/null", O_RDONLY) >= 0);
     return err;
 }
+GRANARY_FUNCTION(spawn)
+{
+    void *out;
+    granary_err err = granary_call_output(call, 0, 8, &out);
+    if (err == GRANARY_OK) {
+        ((pid_t *)out)[0] = fork();
+        if (((pid_t *)out)[0] == 0) for (;;) pause();
+        ((pid_t *)out)[1] = 0;
+    }
+    return err;
+}
 GRANARY_FUNCTION(narrow)
 {
     void *out;
@@ -73,3 +84,11 @@ for function in squander narrow; do
     grep -q "PROCESS-SPOILED.*'$function'" "$work/i/log/pool.log" || fail "$function: its executor stays"
     granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "after $function"
 done
+# A process that a function leaves behind ends with its executor, or with the instance.
+child=$(granary submit spawn -o - | od -An -t d4 -N4 | tr -d ' ')
+kill -0 "$child" || fail "the function's child is gone before its time"
+granary executors kill $(granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$') >/dev/null
+timeout 10 sh -c "while kill -0 $child 2>/dev/null; do sleep 0.01; done" || fail "an executor's child outlives it"
+child=$(granary submit spawn -o - | od -An -t d4 -N4 | tr -d ' ')
+granary down >/dev/null
+! kill -0 "$child" 2>/dev/null || fail "a function's child outlives the instance"
