@@ -60,9 +60,9 @@ GRANARY_FUNCTION(spawn)
     void *out;
     granary_err err = granary_call_output(call, 0, 8, &out);
     if (err == GRANARY_OK) {
-        ((pid_t *)out)[0] = fork();
-        if (((pid_t *)out)[0] == 0) for (;;) pause();
-        ((pid_t *)out)[1] = 0;
+        pid_t child = fork();
+        if (child == 0) for (;;) pause(); /* the output is memory of both */
+        memcpy(out, (pid_t[]){child, 0}, 8);
     }
     return err;
 }
