@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "sched/execution_private.h"
 
+#define FIRST_BYTES  (4u * 1024) /* then each block is twice the one before, up to ... */
 #define BLOCK_BYTES  (256u * 1024)
 #define SUBTASKS_MAX (UINT32_MAX - 1)
 
@@ -22,13 +23,17 @@ block_take(struct execution_graph *graph, size_t size)
     uint8_t *room;
 
     if (size > graph->block_left) {
-        size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-        struct block *block = size < UINT32_MAX ? malloc(sizeof *block + block_size) : NULL;
+        size_t next_size = graph->block_size < BLOCK_BYTES / 2 ? graph->block_size * 2 : BLOCK_BYTES;
+        size_t block_size = graph->block_size == 0 ? FIRST_BYTES : next_size;
+        struct block *block;
 
+        block_size = block_size > size ? block_size : size;
+        block = size < UINT32_MAX ? malloc(sizeof *block + block_size) : NULL;
         if (block == NULL) {
             graph->failed_memory = true;
             return NULL;
         }
+        graph->block_size = block_size;
         block->next = graph->blocks;
         graph->blocks = block;
         graph->block_next = block->bytes;

@@ -70,6 +70,7 @@ struct execution_graph {
     uint32_t *table;         /* id -> object, open addressing */
     uint32_t table_size;
     struct block *blocks; /* packed subtasks */
+    size_t block_size;    /* of the last one */
     size_t block_left;
     uint8_t *block_next;
     struct execution_graph_counts counts;

@@ -1,5 +1,6 @@
 /* granary-sched: the scheduler of an instance. */
 #include <argp.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,6 +182,8 @@ serve(struct arguments *arguments)
     granary_err err = stop_fd < 0 ? gr_fail_errno("signals") : gr_instance_resolve(arguments->instance, &instance);
 
     (void)gr_daemon_raise_files();
+    /* Graphs come and go: asking the kernel for fresh pages for each would take longer than planning it. */
+    (void)mallopt(M_TRIM_THRESHOLD, 64 << 20);
     if (err == GRANARY_OK && arguments->die_with_parent) {
         err = gr_daemon_follow(parent, SIGTERM);
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIRST_BYTES (4u * 1024) /* then each block is twice the one before, up to ... */
 #define BLOCK_BYTES (256u * 1024)
 
 struct block {
@@ -13,7 +14,7 @@ struct block {
 };
 
 struct gr_region {
-    struct block *blocks; /* the one in use first; the last is kept by a reset */
+    struct block *blocks; /* the one in use first; it is kept by a reset */
     size_t used;          /* of the first */
 };
 
@@ -47,9 +48,12 @@ gr_region_alloc(struct gr_region *region, size_t size)
     }
     size = (size + 15) & ~(size_t)15;
     if (region->blocks == NULL || region->blocks->size - region->used < size) {
-        size_t block_size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-        struct block *block = malloc(sizeof *block + block_size);
+        size_t block_size = region->blocks == NULL ? FIRST_BYTES : region->blocks->size * 2;
+        struct block *block;
 
+        block_size = block_size > BLOCK_BYTES ? BLOCK_BYTES : block_size;
+        block_size = block_size > size ? block_size : size;
+        block = malloc(sizeof *block + block_size);
         if (block == NULL) {
             return NULL;
         }
@@ -76,15 +80,17 @@ gr_region_zalloc(struct gr_region *region, size_t count, size_t size)
 void
 gr_region_reset(struct gr_region *region)
 {
-    while (region->blocks != NULL && region->blocks->next != NULL) {
-        struct block *next = region->blocks->next;
+    struct block *kept = region->blocks; /* the largest, unless something huge came before it */
 
-        free(region->blocks);
-        region->blocks = next;
+    while (kept != NULL && kept->next != NULL) {
+        struct block *next = kept->next;
+
+        kept->next = next->next;
+        free(next);
     }
     /* One huge thing must not be remembered for ever. */
-    if (region->blocks != NULL && region->blocks->size > BLOCK_BYTES) {
-        free(region->blocks);
+    if (kept != NULL && kept->size > BLOCK_BYTES) {
+        free(kept);
         region->blocks = NULL;
     }
     region->used = 0;

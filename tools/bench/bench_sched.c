@@ -184,6 +184,7 @@ bench_million(struct run *run, const char *directory)
     granary_graph *small = null_graph(count / 10, false);
     granary_graph *large = null_graph(count, false);
     struct samples shorts = {.count = 0};
+    struct samples longs = {.count = 0};
     double before;
     double took;
 
@@ -191,7 +192,10 @@ bench_million(struct run *run, const char *directory)
         samples_add(&shorts, time_graph(run, small));
     }
     before = process_bytes(pid, "VmRSS:");
-    took = time_graph(run, large);
+    for (int i = 0; i < 3 && run->err == GRANARY_OK; i++) {
+        samples_add(&longs, time_graph(run, large));
+    }
+    took = samples_quantile(&longs, 0.5);
     results_add_value(run->results, "null_million_per_s", "1/s", "null_per_s", "10^6 null subtasks in one graph",
                       (double)count * 1e9 / took);
     results_add_value(run->results, "null_million_linear", "ratio", NULL, "its time, beside ten times that of 10^5",
@@ -199,6 +203,7 @@ bench_million(struct run *run, const char *directory)
     results_add_value(run->results, "sched_bytes_per_subtask", "B", NULL, "memory the scheduler took for it, each",
                       (process_bytes(pid, "VmHWM:") - before) / (double)count);
     samples_free(&shorts);
+    samples_free(&longs);
     granary_graph_destroy(small);
     granary_graph_destroy(large);
 }
