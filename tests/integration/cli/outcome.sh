@@ -170,6 +170,15 @@ wait_until running spin2
 granary stop --kill-after 0.1 spin2 | grep -qE ' 0 stopped, 1 killed' || fail "it is killed"
 granary stop spin2 | grep -q '1 killed' || fail "the receipt of one that has ended is the same"
 expect 4 "not found" granary stop nobody
+
+# Graphs are waited for and deleted by their keys.
+granary submit --key awaited heeds >/dev/null
+expect 6 "await awaited" granary await --timeout 100ms awaited
+granary stop awaited >/dev/null
+expect 1 "awaited" granary await awaited
+granary forget awaited
+expect 4 "not found" granary await awaited
+expect 4 "not found" granary forget awaited
 [ "$(objects)" = 1 ] || fail "stopped graphs leave objects: $(granary ls)"
 [ -z "$(granary leases --json | grep '"object"' || true)" ] || fail "stopped graphs leave leases"
 
