@@ -70,7 +70,7 @@ GRANARY_FUNCTION(narrow)
 {
     void *out;
     granary_err err = granary_call_output(call, 0, 1, &out);
-    setrlimit(RLIMIT_AS, &(struct rlimit){1, 1});
+    setrlimit(RLIMIT_NPROC, &(struct rlimit){1, 1});
     return err;
 }
 C
