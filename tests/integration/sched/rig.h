@@ -32,7 +32,7 @@ bool rig_start(struct rig *rig, const char *state);
 /* End it by a signal and wait for it; returns its exit status, or 128 + the signal. */
 int rig_stop(struct rig *rig, int signal);
 
-/* Start the fake executor of a slot (see fake_executor.h); returns when the scheduler knows it. */
+/* Start the fake executor of a slot (see fake_executor.c); returns when the scheduler knows it. */
 void rig_executor_start(struct rig *rig, int slot);
 void rig_executor_kill(struct rig *rig, int slot);
 

@@ -1,5 +1,11 @@
-#include "fake_executor.h"
-
+/*
+ * fake_executor POOL-SOCKET NODE: an executor for the scheduler's tests, which registers and answers subtasks without
+ * doing anything.
+ *
+ * What it does with a subtask is told by the name of its node: "crash..." it kills itself; "fail..." EFAILED; "full..."
+ * EFULL on the first two attempts; "hang..." it never answers; "lose..." on the first attempt its inputs are reported
+ * lost. It serves until the scheduler says die or it is killed; it ends with 1 when it could not register in 5 s.
+ */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -114,8 +120,8 @@ run_batch(struct gr_zmq_socket *socket, const Granary__ToExecutor *order)
     free(message.done);
 }
 
-int
-fake_executor_run(const char *pool_socket, int node)
+static int
+run(const char *pool_socket, int node)
 {
     struct gr_zmq_context *context = gr_zmq_context_create(1);
     granary_err err;
@@ -139,4 +145,10 @@ fake_executor_run(const char *pool_socket, int node)
     gr_zmq_close(socket);
     gr_zmq_context_destroy(context);
     return registered ? 0 : 1;
+}
+
+int
+main(int argc, char **argv)
+{
+    return argc == 3 ? run(argv[1], (int)strtol(argv[2], NULL, 10)) : 2;
 }
