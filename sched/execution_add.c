@@ -4,8 +4,6 @@
 #include "base/error.h"
 #include "sched/execution_private.h"
 
-#define FIRST_BYTES  (4u * 1024) /* then each block is twice the one before, up to ... */
-#define BLOCK_BYTES  (256u * 1024)
 #define SUBTASKS_MAX (UINT32_MAX - 1)
 
 static uint32_t
@@ -18,30 +16,11 @@ hash_text(uint32_t hash, const char *text)
 }
 
 uint8_t *
-block_take(struct execution_graph *graph, size_t size)
+packed_room(struct execution_graph *graph, size_t size)
 {
-    uint8_t *room;
+    uint8_t *room = size < UINT32_MAX ? gr_region_alloc(graph->packed, size) : NULL;
 
-    if (size > graph->block_left) {
-        size_t next_size = graph->block_size < BLOCK_BYTES / 2 ? graph->block_size * 2 : BLOCK_BYTES;
-        size_t block_size = graph->block_size == 0 ? FIRST_BYTES : next_size;
-        struct block *block;
-
-        block_size = block_size > size ? block_size : size;
-        block = size < UINT32_MAX ? malloc(sizeof *block + block_size) : NULL;
-        if (block == NULL) {
-            graph->failed_memory = true;
-            return NULL;
-        }
-        graph->block_size = block_size;
-        block->next = graph->blocks;
-        graph->blocks = block;
-        graph->block_next = block->bytes;
-        graph->block_left = block_size;
-    }
-    room = graph->block_next;
-    graph->block_next += size;
-    graph->block_left -= size;
+    graph->failed_memory = graph->failed_memory || room == NULL;
     return room;
 }
 
@@ -56,7 +35,7 @@ keep_packed(struct execution_graph *graph, struct subtask *subtask, Granary__Sub
     message->number = 0; /* zero is not sent: number and attempt are put in front when it is */
     message->attempt = 0;
     size = granary__subtask__get_packed_size(message);
-    room = block_take(graph, size);
+    room = packed_room(graph, size);
     if (room != NULL) {
         (void)granary__subtask__pack(message, room);
         graph->digest = gr_hash64_seeded(room, size, graph->digest);

@@ -27,7 +27,7 @@ execution_graph_come_back(struct execution_graph *graph, uint32_t number, Granar
 {
     struct subtask *subtask = &graph->subtasks.items[number];
     size_t size = granary__subtask__get_packed_size(message);
-    uint8_t *room = block_take(graph, size);
+    uint8_t *room = packed_room(graph, size);
 
     if (room == NULL || (body_find(graph, number) == NULL && !GROW(bodies, 1))) {
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");

@@ -54,9 +54,11 @@ execution_graph_create(void)
 {
     struct execution_graph *graph = calloc(1, sizeof *graph);
 
-    if (graph != NULL) {
-        graph->moment = 1;
+    if (graph == NULL || (graph->packed = gr_region_create()) == NULL) {
+        free(graph);
+        return NULL;
     }
+    graph->moment = 1;
     return graph;
 }
 
@@ -72,12 +74,7 @@ execution_graph_destroy(struct execution_graph *graph)
     if (graph == NULL) {
         return;
     }
-    while (graph->blocks != NULL) {
-        struct block *next = graph->blocks->next;
-
-        free(graph->blocks);
-        graph->blocks = next;
-    }
+    gr_region_destroy(graph->packed);
     free(graph->subtasks.items);
     free(graph->objects.items);
     free(graph->user_codes.items);

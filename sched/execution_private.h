@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/id.h"
+#include "base/region.h"
 #include "sched/execution_graph.h"
 
 #define NONE UINT32_MAX
@@ -37,11 +38,6 @@ struct body {
     const uint8_t *packed;
 };
 
-struct block {
-    struct block *next;
-    uint8_t bytes[];
-};
-
 #define VECTOR(type)                                                                                                   \
     struct {                                                                                                           \
         type *items;                                                                                                   \
@@ -69,10 +65,7 @@ struct execution_graph {
     VECTOR(uint32_t) doomed; /* subtasks that may have met an input that failed */
     uint32_t *table;         /* id -> object, open addressing */
     uint32_t table_size;
-    struct block *blocks; /* packed subtasks */
-    size_t block_size;    /* of the last one */
-    size_t block_left;
-    uint8_t *block_next;
+    struct gr_region *packed; /* subtasks as they are sent */
     struct execution_graph_counts counts;
     uint64_t waiting;
     uint64_t away;
@@ -114,7 +107,7 @@ bool class_get(struct execution_graph *graph, uint32_t need, bool roots, uint32_
 /* The only way to another state: keeps the account of live bytes. */
 void object_enter(struct execution_graph *graph, struct object *object, enum object_state next);
 /* Room for a packed subtask, for as long as the graph. NULL: out of memory, remembered */
-uint8_t *block_take(struct execution_graph *graph, size_t size);
+uint8_t *packed_room(struct execution_graph *graph, size_t size);
 
 uint32_t object_find(const struct execution_graph *graph, granary_id id); /* NONE: there is none */
 uint32_t object_add(struct execution_graph *graph, granary_id id, uint32_t producer, bool keep); /* NONE: no memory */
