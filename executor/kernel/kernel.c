@@ -6,7 +6,7 @@ static const struct {
     const char *op;
     gr_kernel *kernel;
 } kernels[] = {
-#define CHUNK_OP(name) {#name, kernel_##name},
+#define CHUNK_OP(name, text) {#name, kernel_##name},
 #include "contract/chunk_ops.def"
 #undef CHUNK_OP
 };

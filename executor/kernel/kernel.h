@@ -43,7 +43,7 @@ typedef granary_err gr_kernel(struct gr_kernel_call *call);
 gr_kernel *gr_kernel_find(const char *op);
 
 /* One kernel per operator: an operator without one does not link. */
-#define CHUNK_OP(name) gr_kernel kernel_##name;
+#define CHUNK_OP(name, text) gr_kernel kernel_##name;
 #include "contract/chunk_ops.def"
 #undef CHUNK_OP
 

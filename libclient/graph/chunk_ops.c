@@ -3,11 +3,19 @@
 #include <string.h>
 
 static const char *const names[] = {
-#define CHUNK_OP(name)      #name,
-#define CHUNK_USER_OP(name) #name,
+#define CHUNK_OP(name, text)      #name,
+#define CHUNK_USER_OP(name, text) #name,
 #include "contract/chunk_ops.def"
 #undef CHUNK_OP
     "object",
+};
+
+static const char *const texts[] = {
+#define CHUNK_OP(name, text)      text,
+#define CHUNK_USER_OP(name, text) text,
+#include "contract/chunk_ops.def"
+#undef CHUNK_OP
+    "ids; nothing -> objects that are there",
 };
 
 enum { NEED_OPTIONAL, NEED_REQUIRED };
@@ -27,6 +35,12 @@ const char *
 gr_chunk_op_name(enum gr_chunk_op op)
 {
     return names[op];
+}
+
+const char *
+gr_chunk_op_text(enum gr_chunk_op op)
+{
+    return texts[op];
 }
 
 int

@@ -5,8 +5,8 @@
 #include "graph/ops.h"
 
 enum gr_chunk_op {
-#define CHUNK_OP(name)      GR_CHUNK_##name,
-#define CHUNK_USER_OP(name) GR_CHUNK_##name,
+#define CHUNK_OP(name, text)      GR_CHUNK_##name,
+#define CHUNK_USER_OP(name, text) GR_CHUNK_##name,
 #include "contract/chunk_ops.def"
 #undef CHUNK_OP
     GR_CHUNK_object, /* nothing to run: its outputs are objects that are there, named by the attribute "ids" */
@@ -14,6 +14,8 @@ enum gr_chunk_op {
 };
 
 const char *gr_chunk_op_name(enum gr_chunk_op op);
+/* "attributes; inputs -> outputs". */
+const char *gr_chunk_op_text(enum gr_chunk_op op);
 /* One that a chunk graph may have; -1 when there is none of that name. */
 int gr_chunk_op_find(const char *name);
 

@@ -31,6 +31,21 @@ static const struct gr_param_info params[] = {
 #undef PARAM
 };
 
+static const char *const notes[GR_TILE_COUNT] = {
+#define OP(name, yields, min_inputs, max_inputs, summary)
+#define PARAM(op, name, kind, need, summary)
+#define NOTE(op, text) [GR_TILE_##op] = (text),
+#include "contract/ops.def"
+#undef OP
+#undef PARAM
+};
+
+const char *
+gr_op_note(enum gr_tile_op op)
+{
+    return notes[op] == NULL ? "" : notes[op];
+}
+
 const struct gr_op_info *
 gr_op_info(enum gr_tile_op op)
 {
@@ -82,4 +97,16 @@ gr_param_kind_text(enum gr_param_kind kind)
     };
 
     return texts[kind];
+}
+
+const char *
+gr_param_kind_name(enum gr_param_kind kind)
+{
+    static const char *const names[] = {
+        [GR_PARAM_INT] = "int",         [GR_PARAM_NUMBER] = "number", [GR_PARAM_BOOL] = "bool",
+        [GR_PARAM_STRING] = "string",   [GR_PARAM_INTS] = "ints",     [GR_PARAM_BOOLS] = "bools",
+        [GR_PARAM_STRINGS] = "strings", [GR_PARAM_MAP] = "map",
+    };
+
+    return names[kind];
 }

@@ -26,6 +26,8 @@ struct gr_op_info {
 };
 
 const struct gr_op_info *gr_op_info(enum gr_tile_op op);
+/* What docs/operators.md tells beyond the parameters: Markdown, "" when nothing. */
+const char *gr_op_note(enum gr_tile_op op);
 /* -1 when there is none. */
 int gr_op_find(const char *name);
 
@@ -53,6 +55,8 @@ struct gr_param_info {
 const struct gr_param_info *gr_param_info(size_t *ret_count);
 /* NULL when the operator has none of that name. */
 const struct gr_param_info *gr_param_find(enum gr_tile_op op, const char *name);
+/* "strings" for GR_PARAM_STRINGS, as docs/operators.md has it. */
+const char *gr_param_kind_name(enum gr_param_kind kind);
 /* "a list of strings" for GR_PARAM_STRINGS. */
 const char *gr_param_kind_text(enum gr_param_kind kind);
 
