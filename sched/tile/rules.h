@@ -3,6 +3,7 @@
 #define TILE_RULES_H
 
 #include "graph/ops.h"
+#include "tile/measured.h"
 #include "tile/tile.h"
 
 struct tiling {
@@ -11,9 +12,13 @@ struct tiling {
     struct gr_function *const *functions;
     const struct gr_tile_options *options;
     struct gr_chunks *chunks;
-    struct gr_tiled *tiled;     /* by step */
-    struct gr_tiled scratch[2]; /* narrowed inputs of the step at work */
+    struct gr_tiled *tiled;       /* by step */
+    struct gr_tiled scratch[2];   /* narrowed inputs of the step at work */
+    struct gr_measured *guess[2]; /* of the step at work: what tiling_measured() gave */
 };
+
+/* A rule that cannot go on before its inputs are measured returns this, and is called again when they are. */
+#define TILE_WAIT ((granary_err)1)
 
 /* Tile step i, whose inputs are tiled. Errors without the node's name. One for every operator of contract/ops.def. */
 typedef granary_err tile_rule(struct tiling *t, size_t i);
@@ -32,6 +37,16 @@ void tiled_fini(struct gr_tiled *tiled);
 
 /* Input k of step i, cut down to the columns it reads; valid until the next step. NULL: no memory. */
 const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
+
+/*
+ * The pieces of frame input k of step i as they were made: rows, bytes, per column nulls, least and greatest value,
+ * how many distinct ones. NULL: not known yet; the rule returns TILE_WAIT (after it has asked for all it wants), and is
+ * called again, from its beginning, when they are. What it asks for is then made and looked at; everything that does
+ * not depend on this step runs meanwhile. An answer costs a round trip: do not ask when the estimates decide already
+ * (tiling_input(): bytes are rather too many than too few).
+ * Targets must not depend on it, only what they cost. Valid until the rule returns.
+ */
+const struct gr_measured *tiling_measured(struct tiling *t, size_t i, size_t k);
 
 /* A new set with copies of the named attributes of the step (those it has). */
 gr_attrs tiling_attrs(struct tiling *t, size_t i, const char *const *names, size_t count);

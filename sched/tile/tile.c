@@ -170,6 +170,31 @@ tiling_input(struct tiling *t, size_t i, size_t k)
     return narrow_input(t, i, k) == GRANARY_OK ? &t->scratch[k] : NULL;
 }
 
+/* What tiling knows by itself. */
+const struct gr_measured *
+tiling_measured(struct tiling *t, size_t i, size_t k)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_tiled *input = &t->tiled[step->inputs[k]];
+    struct gr_measured *guess;
+
+    if (k >= 2) {
+        return NULL;
+    }
+    gr_measured_destroy(t->guess[k]);
+    t->guess[k] = guess = gr_measured_create(input->count, &t->steps->steps[step->inputs[k]].type->schema);
+    if (guess == NULL) {
+        t->chunks->failed = GRANARY_ENOMEM;
+        return NULL;
+    }
+    for (size_t p = 0; p < input->count; p++) {
+        guess->rows[p] = input->rows[p];
+        guess->bytes[p] = input->bytes[p];
+    }
+    gr_measured_total(guess);
+    return guess;
+}
+
 granary_err
 gr_tile(const struct gr_steps *steps, struct gr_csv *const *csvs, struct gr_function *const *functions,
         const struct gr_tile_options *options, struct gr_chunks *chunks, struct gr_tiled **ret_tiled)
@@ -191,8 +216,11 @@ gr_tile(const struct gr_steps *steps, struct gr_csv *const *csvs, struct gr_func
         if (err == GRANARY_OK) {
             err = gr_chunks_error(chunks);
         }
-        tiled_fini(&t.scratch[0]);
-        tiled_fini(&t.scratch[1]);
+        for (size_t k = 0; k < 2; k++) {
+            tiled_fini(&t.scratch[k]);
+            gr_measured_destroy(t.guess[k]);
+            t.guess[k] = NULL;
+        }
         if (err != GRANARY_OK) {
             err = gr_fail_in(err, "node '%s' (%s)", step->origin->name, gr_op_info(step->op)->name);
         }
