@@ -16,6 +16,9 @@
 int bench_store(int argc, char **argv);
 /* `granary bench sched`. */
 int bench_sched(int argc, char **argv);
+/* `granary bench frame` and `granary bench tensor`: tools/bench/frame/. */
+int bench_frame(int argc, char **argv);
+int bench_tensor(int argc, char **argv);
 
 /* --quick and --json, which every benchmark takes; argv[0] is its name. False: said on stderr what was wrong. */
 bool bench_options(int argc, char **argv, bool *ret_quick, bool *ret_json);

@@ -41,21 +41,26 @@ print_help(FILE *out)
 int
 command_bench(struct cli *cli, int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+    } benches[] = {{"store", bench_store}, {"sched", bench_sched}, {"frame", bench_frame}, {"tensor", bench_tensor}};
+
     (void)cli;
-    if (argc >= 2 && strcmp(argv[1], "store") == 0) {
-        return bench_store(argc - 1, argv + 1);
-    }
-    if (argc >= 2 && strcmp(argv[1], "sched") == 0) {
-        return bench_sched(argc - 1, argv + 1);
+    for (size_t i = 0; argc >= 2 && i < sizeof benches / sizeof benches[0]; i++) {
+        if (strcmp(argv[1], benches[i].name) == 0) {
+            return benches[i].run(argc - 1, argv + 1);
+        }
     }
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        (void)printf("Usage: granary bench store|sched [--quick] [--json]\n"
-                     "Measure the store or the scheduler on an instance of its own.\n\n"
+        (void)printf("Usage: granary bench store|sched|frame|tensor [--quick] [--json]\n"
+                     "Measure the store, the scheduler, or queries on frames and tensors beside other engines, on an\n"
+                     "instance of its own. `granary bench frame --help` tells more options.\n\n"
                      "      --quick                a tenth of the samples\n"
                      "      --json                 print JSON\n");
         return 0;
     }
-    (void)fprintf(stderr, "granary: bench: which one? granary bench store|sched [--quick] [--json]\n");
+    (void)fprintf(stderr, "granary: bench: which one? granary bench store|sched|frame|tensor [--quick] [--json]\n");
     return 2;
 }
 

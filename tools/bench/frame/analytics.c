@@ -1,0 +1,270 @@
+#include "bench/frame/analytics.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void
+print_usage(const char *name, FILE *out)
+{
+    (void)fprintf(out,
+                  "Usage: granary bench %s [OPTION...]\n"
+                  "Ask an instance of its own, and the peers that are installed, the same questions.\n\n"
+                  "      --quick          a tenth of the data, one run\n"
+                  "      --json           print JSON\n"
+                  "      --runs N         runs of each question, of which the median is told; default 5\n"
+                  "      --rows N         rows of db-benchmark's tables; default 10000000\n"
+                  "      --scale F        TPC-H scale factor; default 1\n"
+                  "      --suite NAME     only this one: groupby, join, tpch, frame, tensor\n"
+                  "      --query NAME     only this question\n"
+                  "      --data DIR       keep the tables there, and use those that are there\n"
+                  "      --peers DIR      where the npm peers were installed (DIR/node_modules)\n"
+                  "      --no-peers       ask nobody else\n"
+                  "      --memory SIZE    of the instance\n"
+                  "      --executors N    default 2\n",
+                  name);
+}
+
+bool
+analytics_options(int argc, char **argv, struct analytics_options *ret_options)
+{
+    enum { QUICK = 1, JSON, RUNS, ROWS, SCALE, SUITE, QUERY, DATA, PEERS, NO_PEERS, MEMORY, EXECUTORS, HELP };
+    static const struct option options[] = {
+        {"quick", no_argument, NULL, QUICK},         {"json", no_argument, NULL, JSON},
+        {"runs", required_argument, NULL, RUNS},     {"rows", required_argument, NULL, ROWS},
+        {"scale", required_argument, NULL, SCALE},   {"suite", required_argument, NULL, SUITE},
+        {"query", required_argument, NULL, QUERY},   {"data", required_argument, NULL, DATA},
+        {"peers", required_argument, NULL, PEERS},   {"no-peers", no_argument, NULL, NO_PEERS},
+        {"memory", required_argument, NULL, MEMORY}, {"executors", required_argument, NULL, EXECUTORS},
+        {"help", no_argument, NULL, HELP},           {NULL, 0, NULL, 0},
+    };
+    struct analytics_options chosen = {.runs = 5, .rows = 10000000, .scale = 1, .executors = "2"};
+    int option;
+
+    optind = 0;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        switch (option) {
+        case QUICK:
+            chosen.quick = true;
+            chosen.runs = 1;
+            chosen.rows = 1000000;
+            chosen.scale = 0.1;
+            break;
+        case JSON:
+            chosen.json = true;
+            break;
+        case RUNS:
+            chosen.runs = atoi(optarg);
+            break;
+        case ROWS:
+            chosen.rows = strtoll(optarg, NULL, 10);
+            break;
+        case SCALE:
+            chosen.scale = strtod(optarg, NULL);
+            break;
+        case SUITE:
+            chosen.suite = optarg;
+            break;
+        case QUERY:
+            chosen.query = optarg;
+            break;
+        case DATA:
+            chosen.data = optarg;
+            break;
+        case PEERS:
+            chosen.peers = optarg;
+            break;
+        case NO_PEERS:
+            chosen.no_peers = true;
+            break;
+        case MEMORY:
+            chosen.memory = optarg;
+            break;
+        case EXECUTORS:
+            chosen.executors = optarg;
+            break;
+        case HELP:
+        case 'h':
+            print_usage(argv[0], stdout);
+            exit(0);
+        default:
+            print_usage(argv[0], stderr);
+            return false;
+        }
+    }
+    if (optind < argc || chosen.runs < 1 || chosen.rows < 1 || chosen.scale <= 0) {
+        print_usage(argv[0], stderr);
+        return false;
+    }
+    *ret_options = chosen;
+    return true;
+}
+
+/* ---- the instance ---- */
+
+static bool
+good(struct analytics *analytics, granary_err err, const char *what)
+{
+    if (err != GRANARY_OK) {
+        (void)fprintf(stderr, "granary: bench: %s: %s\n", what, granary_error_message());
+        if (analytics->err == GRANARY_OK) {
+            analytics->err = err;
+        }
+    }
+    return err == GRANARY_OK;
+}
+
+bool
+analytics_start(struct analytics *analytics)
+{
+    const struct analytics_options *options = analytics->options;
+    const char *up[16] = {"up", "--instance", analytics->instance, "--executors", options->executors};
+    size_t count = 5;
+
+    (void)snprintf(analytics->instance, sizeof analytics->instance, "/tmp/granary-bench-XXXXXX");
+    if (options->memory != NULL) {
+        up[count++] = "--memory";
+        up[count++] = options->memory;
+    }
+    if (mkdtemp(analytics->instance) == NULL || !spawn_granary(up)) {
+        (void)fprintf(stderr, "granary: bench: the instance did not start\n");
+        analytics->err = GRANARY_EUNREACHABLE;
+        return false;
+    }
+    return good(analytics,
+                granary_connect(&(granary_connect_options){.instance = analytics->instance, .tag = "bench"},
+                                &analytics->client),
+                "connect");
+}
+
+void
+analytics_stop(struct analytics *analytics)
+{
+    granary_disconnect(analytics->client);
+    analytics->client = NULL;
+    if (spawn_granary((const char *const[]){"down", "--instance", analytics->instance, NULL})) {
+        spawn_remove_directory(analytics->instance);
+    } else {
+        (void)fprintf(stderr, "granary: bench: the instance did not stop: see %s\n", analytics->instance);
+    }
+}
+
+bool
+analytics_keep(struct analytics *analytics, const char *key, const char *graph)
+{
+    char kept[GRANARY_KEY_MAX];
+    granary_graph_options options = {.key = key};
+
+    return analytics->err == GRANARY_OK &&
+           good(analytics, granary_graph_submit_json(analytics->client, graph, strlen(graph), &options, kept), key) &&
+           good(analytics, granary_graph_wait(analytics->client, kept, GRANARY_FOREVER, NULL), key);
+}
+
+void
+analytics_forget(struct analytics *analytics, const char *key)
+{
+    if (analytics->err == GRANARY_OK) {
+        (void)good(analytics, granary_graph_delete(analytics->client, key), key);
+    }
+}
+
+/* ---- questions ---- */
+
+static double
+value_at(const granary_column *column, int64_t row)
+{
+    if (column->validity != NULL && (column->validity[row >> 3] >> (row & 7) & 1) == 0) {
+        return 0;
+    }
+    switch (column->dtype) {
+    case GRANARY_INT64:
+        return (double)((const int64_t *)column->values)[row];
+    case GRANARY_INT32:
+        return (double)((const int32_t *)column->values)[row];
+    case GRANARY_FLOAT64:
+        return ((const double *)column->values)[row];
+    default:
+        return 0;
+    }
+}
+
+/* Rows of the result's chunks, and the sum of a column. */
+static bool
+look_at(struct analytics *analytics, const char *key, const struct question *question, struct answer *answer)
+{
+    granary_result result;
+    bool fine = good(analytics, granary_graph_result(analytics->client, key, "answer", &result), question->key);
+
+    for (size_t i = 0; fine && !result.is_tensor && i < result.chunk_count; i++) {
+        granary_view view;
+        granary_frame *frame = NULL;
+        const granary_column *column;
+
+        fine = good(analytics, granary_object_get(analytics->client, result.chunks[i], GRANARY_FOREVER, &view),
+                    question->key);
+        if (!fine) {
+            break;
+        }
+        fine = good(analytics, granary_frame_open(&view, &frame), question->key);
+        column = fine && question->column != NULL ? granary_frame_column_named(frame, question->column) : NULL;
+        answer->rows += fine ? granary_frame_rows(frame) : 0;
+        for (int64_t row = 0; column != NULL && row < column->rows; row++) {
+            answer->check += value_at(column, row);
+        }
+        granary_frame_close(frame);
+        granary_object_release(analytics->client, &view);
+    }
+    granary_result_free(&result);
+    return fine;
+}
+
+/* Seconds from the submission until the result is there; below 0: it failed, said on stderr. */
+static double
+run_once(struct analytics *analytics, const struct question *question, char key[GRANARY_KEY_MAX])
+{
+    int64_t began = bench_now_ns();
+    granary_err err = granary_graph_submit_json(analytics->client, question->graph, strlen(question->graph), NULL, key);
+
+    if (err == GRANARY_OK) {
+        err = granary_graph_wait(analytics->client, key, GRANARY_FOREVER, NULL);
+    }
+    if (err != GRANARY_OK) {
+        (void)fprintf(stderr, "granary: bench: %s: %s\n", question->key, granary_error_message());
+        return -1;
+    }
+    return (double)(bench_now_ns() - began) / 1e9;
+}
+
+void
+analytics_ask(struct analytics *analytics, const char *suite, const struct question *question)
+{
+    struct samples samples = {.count = 0};
+    struct answer answer = {.engine = "granary"};
+    const char *only = analytics->options->query;
+    bool fine = analytics->err == GRANARY_OK && (only == NULL || strcmp(only, question->key) == 0);
+
+    /* The first run warms memory and caches up, and is not counted. */
+    for (int i = 0; i <= analytics->options->runs && fine; i++) {
+        char key[GRANARY_KEY_MAX];
+        double seconds = run_once(analytics, question, key);
+
+        fine = seconds >= 0;
+        if (fine && i > 0) {
+            samples_add(&samples, seconds);
+        }
+        if (fine && i == analytics->options->runs) {
+            fine = look_at(analytics, key, question, &answer);
+        }
+        if (seconds >= 0) {
+            (void)granary_graph_delete(analytics->client, key);
+        }
+    }
+    if (fine) {
+        answer.seconds = samples_quantile(&samples, 0.5);
+        (void)snprintf(answer.suite, sizeof answer.suite, "%s", suite);
+        (void)snprintf(answer.key, sizeof answer.key, "%s", question->key);
+        answers_add(analytics->answers, &answer);
+    }
+    samples_free(&samples);
+}

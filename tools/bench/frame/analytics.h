@@ -1,0 +1,89 @@
+/*
+ * What `granary bench frame` and `granary bench tensor` share: an instance of one's own, queries as graphs, and the
+ * same questions asked of peers that are installed.
+ */
+#ifndef FRAME_ANALYTICS_H
+#define FRAME_ANALYTICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/bench.h"
+#include "granary/granary.h"
+
+struct analytics_options {
+    bool quick; /* a tenth of the rows, a single run */
+    bool json;
+    int runs;          /* of each query, after one that is not counted; the median is told */
+    int64_t rows;      /* of the tables of db-benchmark */
+    double scale;      /* of TPC-H */
+    const char *suite; /* only this one; NULL: all */
+    const char *query; /* only this one; NULL: all */
+    const char *data;  /* directory for the tables, kept; NULL: one that is removed */
+    const char *peers; /* directory whose node_modules has the npm peers; NULL: as node finds them */
+    bool no_peers;
+    const char *memory; /* of the instance, as `granary up --memory` takes it; NULL: its default */
+    const char *executors;
+};
+
+/* Options of both; argv[0] is the benchmark's name. False: said on stderr what was wrong. */
+bool analytics_options(int argc, char **argv, struct analytics_options *ret_options);
+
+/* ---- answers: one line an engine and query ---- */
+
+struct answer {
+    char engine[24];
+    char suite[16];
+    char key[24];
+    double seconds;
+    int64_t rows; /* of the result; 0: not told */
+    double check; /* sum of one of its columns; 0: not told */
+};
+struct answers {
+    struct answer *lines;
+    size_t count;
+    size_t room;
+};
+void answers_add(struct answers *answers, const struct answer *answer);
+void answers_free(struct answers *answers);
+/* A table with a row for each question and a column for each engine, and ours as a ratio to the best peer. False: some
+ * engines' answers differ, which is told. */
+bool answers_print(const struct answers *answers, bool json);
+
+/* ---- granary ---- */
+
+struct analytics {
+    const struct analytics_options *options;
+    granary_client *client;
+    char instance[64]; /* directory */
+    const char *data;  /* directory of the tables */
+    struct answers *answers;
+    granary_err err; /* the first one; what follows does nothing */
+};
+
+/* Start an instance. False: said on stderr why not. */
+bool analytics_start(struct analytics *analytics);
+void analytics_stop(struct analytics *analytics);
+
+/* Run a graph and keep it under a key. False: said on stderr. */
+bool analytics_keep(struct analytics *analytics, const char *key, const char *graph);
+void analytics_forget(struct analytics *analytics, const char *key);
+
+/* A question to us: a graph whose only target is what the peers make, too. */
+struct question {
+    const char *key;
+    const char *graph; /* JSON; NULL: sql */
+    const char *sql;
+    const char *column; /* of the result, whose sum is compared; NULL: none */
+};
+/* Run it options->runs times, deleting each result, and add the answer. One that fails is told, and the next goes on.
+ */
+void analytics_ask(struct analytics *analytics, const char *suite, const struct question *question);
+
+/* ---- peers ---- */
+
+/* Run a peer's program (of tools/bench/peers, built in) on a suite and take what it says. One that is not installed
+ * says nothing. */
+void peers_run(struct analytics *analytics, const char *suite, int runs);
+
+#endif
