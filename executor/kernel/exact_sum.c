@@ -1,5 +1,6 @@
 /*
  * Partials: Shewchuk's expansions (Adaptive Precision Floating-Point Arithmetic, 1997), kept short.
+ * Long runs: blocks are cut into levels whose pieces add up exactly (simd/exact_sum.h), and the levels' sums are added.
  * Wide: the exact value as an integer multiple of 2^-1074, the smallest double, in limbs of 32 bits kept in 64-bit
  * words; the spare bits take carries for a while (Neal, Fast Exact Summation Using Small and Large Superaccumulators,
  * 2015).
@@ -11,6 +12,7 @@
 
 #include "base/error.h"
 #include "kernel/exact_sum.h"
+#include "kernel/simd/exact_sum.h"
 
 enum {
     WIDE_LIMBS = 70,         /* 2098 bits of range, 64 and more for the number of terms */
@@ -20,6 +22,7 @@ enum {
     SPECIAL_NAN = 4,
     FORM_PARTIALS = 1,
     FORM_WIDE = 2,
+    SHORT_RUN = 16, /* shorter ones are added one by one */
 };
 
 struct exact_wide {
@@ -222,16 +225,15 @@ exact_sum_add(struct exact_sum *sum, double x)
 void
 exact_sum_add_many(struct exact_sum *sum, const double *values, size_t count)
 {
-    if (count < 64 || !sum_widen(sum)) {
-        for (size_t i = 0; i < count && !sum->failed; i++) {
-            exact_sum_add(sum, values[i]);
+    for (size_t from = 0; from < count && !sum->failed; from += EXACT_BLOCK) {
+        size_t n = count - from < EXACT_BLOCK ? count - from : EXACT_BLOCK;
+        double levels[EXACT_LEVELS];
+        int known = n < SHORT_RUN ? 0 : SIMD_CALL(exact_sum_block)(values + from, n, levels);
+
+        for (int i = 0; i < known; i++) {
+            exact_sum_add(sum, levels[i]);
         }
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (isfinite(values[i])) {
-            wide_add(sum->wide, values[i]);
-        } else {
+        for (size_t i = from; known == 0 && i < from + n && !sum->failed; i++) {
             exact_sum_add(sum, values[i]);
         }
     }

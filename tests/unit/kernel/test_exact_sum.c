@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernel/exact_sum.h"
+#include "kernel/simd/exact_sum.h"
 
 /* Sums of values[end of the case before .. end), rounded once. */
 static const double values[] = {
@@ -772,13 +773,105 @@ damage_is_seen(void **state)
     }
 }
 
+/* ---- long runs ---- */
+
+/* Numbers of sizes spread over so many powers of two, of either sign. */
+static void
+fill_spread(struct random *random, double *numbers, size_t count, int64_t powers)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t mantissa = ((int64_t)1 << 52) + random_below(random, (int64_t)1 << 52);
+        int power = (int)(random_below(random, powers) - powers / 2) - 52;
+
+        numbers[i] = ldexp((double)mantissa, power) * (random_below(random, 2) == 0 ? 1.0 : -1.0);
+    }
+}
+
+/* Runs that need two levels, three, and more than there are, with every instruction set: the same as one by one. */
+static void
+long_runs_are_exact(void **state)
+{
+    static const int64_t spreads[] = {1, 20, 60, 300, 1900};
+    enum { ROOM = 3 * EXACT_BLOCK };
+    double *numbers = malloc(ROOM * sizeof *numbers);
+    enum gr_simd best = gr_simd_level();
+    struct random random = {7};
+
+    (void)state;
+    assert_non_null(numbers);
+    for (int round = 0; round < 60; round++) {
+        size_t count = (size_t)random_below(&random, ROOM);
+        struct exact_sum one = {0};
+
+        fill_spread(&random, numbers, count, spreads[round % 5]);
+        if (round % 7 == 6 && count > 0) {
+            numbers[random_below(&random, (int64_t)count)] = round % 2 == 0 ? INFINITY : NAN;
+        }
+        for (size_t i = 0; i < count; i++) {
+            exact_sum_add(&one, numbers[i]);
+        }
+        for (int level = GR_SIMD_BASE; level <= (int)best; level++) {
+            struct exact_sum many = {0};
+
+            gr_simd_limit((enum gr_simd)level);
+            exact_sum_add_many(&many, numbers, count);
+            assert_double(exact_sum_value(&many), exact_sum_value(&one));
+            exact_sum_fini(&many);
+        }
+        exact_sum_fini(&one);
+    }
+    gr_simd_limit(best);
+    free(numbers);
+}
+
+/* Numbers cut into integers are those integers again, or it is said that they are not. */
+static void
+numbers_are_cut_into_integers(void **state)
+{
+    enum { COUNT = 100 };
+    double numbers[COUNT];
+    int64_t high[COUNT];
+    int64_t low[COUNT];
+    enum gr_simd best = gr_simd_level();
+    struct random random = {9};
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        bool all;
+        int top;
+
+        gr_simd_limit((enum gr_simd)(round % ((int)best + 1)));
+        fill_spread(&random, numbers, COUNT, 1 + random_below(&random, 40));
+        numbers[round % COUNT] = round % 3 == 0 ? 0.0 : -0.0;
+        top = SIMD_CALL(exact_sum_top)(numbers, COUNT);
+        all = SIMD_CALL(exact_sum_split)(numbers, COUNT, top, high, low);
+        for (int i = 0; i < COUNT; i++) {
+            __int128 whole = ((__int128)high[i] * ((__int128)1 << EXACT_LEVEL_BITS)) + low[i];
+
+            assert_true(fabs(numbers[i]) < ldexp(1.0, top));
+            assert_true(high[i] <= (int64_t)1 << 41 && high[i] >= -((int64_t)1 << 41));
+            assert_true(low[i] <= (int64_t)1 << 41 && low[i] >= -((int64_t)1 << 41));
+            assert_true(!all || ldexp((double)whole, top - EXACT_TOP_BITS) == numbers[i]);
+        }
+    }
+    gr_simd_limit(best);
+    numbers[0] = INFINITY;
+    assert_int_equal(SIMD_CALL(exact_sum_top)(numbers, COUNT), 1025);
+    assert_int_equal(SIMD_CALL(exact_sum_top)(numbers, 0), -1022);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_rounded_once),           cmocka_unit_test(both_forms_agree),
-        cmocka_unit_test(order_and_cuts_do_not_matter),    cmocka_unit_test(edges_follow_ieee),
-        cmocka_unit_test(overflow_on_the_way_is_harmless), cmocka_unit_test(damage_is_seen),
+        cmocka_unit_test(sums_are_rounded_once),
+        cmocka_unit_test(both_forms_agree),
+        cmocka_unit_test(order_and_cuts_do_not_matter),
+        cmocka_unit_test(edges_follow_ieee),
+        cmocka_unit_test(overflow_on_the_way_is_harmless),
+        cmocka_unit_test(damage_is_seen),
+        cmocka_unit_test(long_runs_are_exact),
+        cmocka_unit_test(numbers_are_cut_into_integers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
