@@ -73,7 +73,9 @@ call_frame_of(granary_call *call, size_t i, const granary_frame **ret_frame)
 granary_err
 granary_call_frame(granary_call *call, size_t i, const granary_frame **ret_frame)
 {
-    return call_frame_of(call, i, ret_frame);
+    granary_err err = call_frame_of(call, i, ret_frame);
+
+    return err == GRANARY_OK ? gr_frame_plain(*ret_frame, ret_frame) : err;
 }
 
 granary_err

@@ -4,7 +4,7 @@
 #include "kernel/frame_call.h"
 
 granary_err
-call_frame(const struct gr_kernel_call *call, size_t i, const granary_frame **ret_frame)
+call_frame_encoded(const struct gr_kernel_call *call, size_t i, const granary_frame **ret_frame)
 {
     if (i >= call->input_count) {
         return gr_fail(GRANARY_EINVAL, "%s: input %zu is missing", call->op->op, i);
@@ -17,11 +17,21 @@ call_frame(const struct gr_kernel_call *call, size_t i, const granary_frame **re
 }
 
 granary_err
-call_frames(const struct gr_kernel_call *call, const granary_frame ***ret_frames)
+call_frame(const struct gr_kernel_call *call, size_t i, const granary_frame **ret_frame)
+{
+    granary_err err = call_frame_encoded(call, i, ret_frame);
+
+    return err == GRANARY_OK ? gr_frame_plain(*ret_frame, ret_frame) : err;
+}
+
+typedef granary_err get_frame(const struct gr_kernel_call *call, size_t i, const granary_frame **ret_frame);
+
+static granary_err
+get_frames(const struct gr_kernel_call *call, get_frame *get, const granary_frame ***ret_frames)
 {
     const granary_frame **frames;
     const granary_frame *first;
-    granary_err err = call_frame(call, 0, &first); /* at least one */
+    granary_err err = get(call, 0, &first); /* at least one */
 
     if (err != GRANARY_OK) {
         return err;
@@ -31,7 +41,7 @@ call_frames(const struct gr_kernel_call *call, const granary_frame ***ret_frames
         return gr_fail(GRANARY_ENOMEM, "%s: out of memory for %zu inputs", call->op->op, call->input_count);
     }
     for (size_t i = 0; i < call->input_count; i++) {
-        err = call_frame(call, i, &frames[i]);
+        err = get(call, i, &frames[i]);
         if (err != GRANARY_OK) {
             free(frames);
             return err;
@@ -39,6 +49,18 @@ call_frames(const struct gr_kernel_call *call, const granary_frame ***ret_frames
     }
     *ret_frames = frames;
     return GRANARY_OK;
+}
+
+granary_err
+call_frames(const struct gr_kernel_call *call, const granary_frame ***ret_frames)
+{
+    return get_frames(call, call_frame, ret_frames);
+}
+
+granary_err
+call_frames_encoded(const struct gr_kernel_call *call, const granary_frame ***ret_frames)
+{
+    return get_frames(call, call_frame_encoded, ret_frames);
 }
 
 granary_err
@@ -72,6 +94,16 @@ frame_columns(const granary_frame *frame, char *const *names, size_t count, cons
     }
     *ret_columns = columns;
     return GRANARY_OK;
+}
+
+granary_err
+column_is_known(const granary_column *column, const char *what)
+{
+    return column->dtype <= GRANARY_FLOAT32 && column->dictionary == NULL
+               ? GRANARY_OK
+               : gr_fail(GRANARY_ETYPE, "column '%s' is %s%s: it cannot be %s", column->name,
+                         column->dictionary != NULL ? "dictionary-encoded " : "", granary_dtype_name(column->dtype),
+                         what);
 }
 
 granary_err

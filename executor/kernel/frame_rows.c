@@ -13,7 +13,7 @@ kernel_select(struct gr_kernel_call *call)
     const granary_frame *frame;
     const granary_column **columns;
     granary_frame *selected = NULL;
-    granary_err err = call_frame(call, 0, &frame);
+    granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err == GRANARY_OK) {
         err = call_attr(call, "columns", GRANARY__ATTR__KIND__STRINGS, &names);
@@ -217,7 +217,7 @@ kernel_concat(struct gr_kernel_call *call)
     int64_t limit = gr_attr_int(call->op->attrs, call->op->n_attrs, "limit", -1);
     const granary_frame **frames;
     granary_frame *all = NULL;
-    granary_err err = call_frames(call, &frames);
+    granary_err err = call_frames_encoded(call, &frames);
 
     if (err != GRANARY_OK) {
         return err;

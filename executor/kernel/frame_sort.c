@@ -84,12 +84,15 @@ order_keys(const struct order *order, const granary_frame *frame, struct sort_ke
     if (keys == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "sort: out of memory");
     }
-    for (size_t i = 0; keys != NULL && i < count; i++) {
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        err = column_is_known(columns[i], "a key of a sort");
         keys[i] = (struct sort_key){columns[i], order->descending[i]};
     }
     free(columns);
     if (err == GRANARY_OK) {
         *ret_keys = keys;
+    } else {
+        free(keys);
     }
     return err;
 }

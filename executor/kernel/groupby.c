@@ -150,6 +150,9 @@ table_map(const granary_frame *frame, const struct plan *plan, struct group_tabl
         const granary_column *column;
 
         err = aggregate_column(&plan->aggregates[i], frame, &column);
+        if (err == GRANARY_OK && column != NULL) {
+            err = column_is_known(column, "aggregated");
+        }
         if (err == GRANARY_OK) {
             state->function = plan->aggregates[i].function;
             state->dtype = column != NULL ? column->dtype : GRANARY_NULLTYPE;

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "kernel/frame_call.h"
 #include "kernel/hash.h"
 
 enum { BLOCK = 1024, SLOTS_MIN = 64 };
@@ -68,6 +69,13 @@ key_set_init(const granary_column *const *columns, size_t count, int64_t rows, s
     if (rows >= (int64_t)GROUP_NONE) {
         return gr_fail(GRANARY_EFULL, "%lld rows are more than one chunk can hold: use smaller chunks",
                        (long long)rows);
+    }
+    for (size_t i = 0; i < count; i++) {
+        granary_err err = column_is_known(columns[i], "a key");
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
     }
     keys.columns = calloc(count, sizeof *keys.columns);
     if (keys.columns == NULL) {

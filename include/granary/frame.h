@@ -20,9 +20,23 @@ typedef enum granary_dtype {
     GRANARY_TIMESTAMP = 6, /* int64 microseconds since 1970-01-01T00:00:00, without a zone */
     GRANARY_INT32 = 7,
     GRANARY_FLOAT32 = 8,
+    GRANARY_INT8 = 9,
+    GRANARY_INT16 = 10,
+    GRANARY_UINT8 = 11,
+    GRANARY_UINT16 = 12,
+    GRANARY_UINT32 = 13,
+    GRANARY_UINT64 = 14,
+    GRANARY_DURATION = 15, /* int64 microseconds */
+    GRANARY_DECIMAL = 16,  /* the kind: a column's dtype is GRANARY_DECIMAL(scale) */
 } granary_dtype;
 
-/* "int64" for GRANARY_INT64. Static storage. */
+/* Exact decimals: 16-byte little-endian two's complement integers, 10^-scale each, of at most 38 digits; 0 <= scale <=
+ * 18. Frames only. */
+#define GRANARY_DECIMAL(scale)     ((granary_dtype)(16u + ((unsigned)(scale) << 8)))
+#define GRANARY_DECIMAL_SCALE_MOST 18
+#define GRANARY_DECIMAL_DIGITS     38
+
+/* "int64" for GRANARY_INT64, "decimal(2)" for GRANARY_DECIMAL(2). Static storage. */
 GRANARY_API const char *granary_dtype_name(granary_dtype dtype);
 
 /* A column in Arrow's layout; pointers lead into the mapped object. */
@@ -33,8 +47,14 @@ typedef struct granary_column {
     int64_t null_count;
     const uint8_t *validity; /* bitmap, 1: there is a value; NULL: all are there */
     const void *values;      /* rows values; strings: the bytes */
-    const int32_t *offsets;  /* strings only: rows + 1 */
+    const int32_t *offsets;  /* strings only, and not of dictionary-encoded ones: rows + 1 */
+    /* Strings only, NULL for plain ones. Dictionary-encoded: a plain column of distinct strings without nulls; values
+     * are int32 positions in it, 0 under nulls, and there are no offsets. */
+    const struct granary_column *dictionary;
 } granary_column;
+
+/* The string of a row, of plain and of dictionary-encoded columns; not NUL-terminated. NULL and length 0 for a null. */
+GRANARY_API const char *granary_column_text(const granary_column *column, int64_t row, size_t *ret_length);
 
 /* A frame, mapped. */
 typedef struct granary_frame granary_frame;

@@ -71,20 +71,20 @@ copy_bytes(const struct rows *rows, const char *name, struct buffer buffer, uint
     return err;
 }
 
-/* The rows' string offsets, to be freed; they begin wherever the text of the first row does. */
+/* Offsets [from, from + count] of strings, to be freed; they begin wherever the text of the first one does. */
 static granary_err
-get_offsets(const struct rows *rows, const char *name, const struct gr_directory_column *entry, int32_t **ret_offsets)
+get_offsets(const struct rows *rows, const char *name, struct buffer buffer, int64_t from, int64_t count,
+            int32_t **ret_offsets)
 {
-    uint64_t bytes = ((uint64_t)rows->count + 1) * sizeof(int32_t);
+    uint64_t bytes = ((uint64_t)count + 1) * sizeof(int32_t);
     int32_t *offsets = malloc(bytes);
     granary_err err;
 
     if (offsets == NULL) {
         return gr_fail(GRANARY_ENOMEM, "column '%s': out of memory", name);
     }
-    err = copy_bytes(rows, name, (struct buffer){entry->offsets_offset, entry->offsets_size},
-                     (uint64_t)rows->from * sizeof(int32_t), bytes, offsets);
-    for (int64_t i = 0; err == GRANARY_OK && i <= rows->count; i++) {
+    err = copy_bytes(rows, name, buffer, (uint64_t)from * sizeof(int32_t), bytes, offsets);
+    for (int64_t i = 0; err == GRANARY_OK && i <= count; i++) {
         if (offsets[i] < (i == 0 ? 0 : offsets[i - 1])) {
             err = gr_fail(GRANARY_ECORRUPT, "column '%s': its string offsets are damaged", name);
         }
@@ -97,37 +97,97 @@ get_offsets(const struct rows *rows, const char *name, const struct gr_directory
     return GRANARY_OK;
 }
 
+/* Strings [from, from + count). */
 static granary_err
-fill_strings(const struct rows *rows, const char *name, const struct gr_directory_column *entry, const int32_t *offsets,
-             struct gr_column *column)
+read_strings(const struct rows *rows, const char *name, struct buffer offsets_at, struct buffer text, int64_t from,
+             int64_t count, bool nulls, struct gr_column *ret_column)
 {
-    int32_t *to = (int32_t *)(uintptr_t)column->view.offsets;
+    int32_t *offsets = NULL;
+    struct gr_column column = {.owned = false};
+    granary_err err = get_offsets(rows, name, offsets_at, from, count, &offsets);
 
-    for (int64_t i = 0; i <= rows->count; i++) {
-        to[i] = offsets[i] - offsets[0];
+    if (err == GRANARY_OK) {
+        err = gr_column_alloc(GRANARY_STRING, count, offsets[count] - offsets[0], nulls, &column);
     }
-    return copy_bytes(rows, name, (struct buffer){entry->values_offset, entry->values_size}, (uint64_t)offsets[0],
-                      (uint64_t)to[rows->count], (void *)(uintptr_t)column->view.values);
+    if (err == GRANARY_OK) {
+        int32_t *to = (int32_t *)(uintptr_t)column.view.offsets;
+
+        for (int64_t i = 0; i <= count; i++) {
+            to[i] = offsets[i] - offsets[0];
+        }
+        err = copy_bytes(rows, name, text, (uint64_t)offsets[0], (uint64_t)to[count],
+                         (void *)(uintptr_t)column.view.values);
+    }
+    free(offsets);
+    if (err != GRANARY_OK) {
+        gr_column_free(&column);
+        return err;
+    }
+    *ret_column = column;
+    return GRANARY_OK;
+}
+
+/* The rows' codes, with the whole dictionary. */
+static granary_err
+read_encoded(const struct rows *rows, const char *name, const struct gr_directory_column *entry, bool nulls,
+             struct gr_column *ret_column)
+{
+    struct gr_dictionary *dictionary = NULL;
+    struct gr_column entries;
+    struct gr_column codes = {.owned = false};
+    granary_err err =
+        entry->entries < 0 || entry->entries > INT32_MAX
+            ? gr_fail(GRANARY_ECORRUPT, "column '%s': a dictionary of %lld", name, (long long)entry->entries)
+            : read_strings(rows, name, (struct buffer){entry->entry_offsets_offset, entry->entry_offsets_size},
+                           (struct buffer){entry->entry_text_offset, entry->entry_text_size}, 0, entry->entries, false,
+                           &entries);
+
+    if (err == GRANARY_OK && (err = gr_dictionary_create(&entries, &dictionary)) == GRANARY_OK &&
+        (err = gr_column_alloc(GRANARY_INT32, rows->count, 0, nulls, &codes)) == GRANARY_OK) {
+        err = copy_bytes(rows, name, (struct buffer){entry->values_offset, entry->values_size},
+                         (uint64_t)rows->from * sizeof(int32_t), (uint64_t)rows->count * sizeof(int32_t),
+                         (void *)(uintptr_t)codes.view.values);
+    }
+    for (int64_t i = 0; err == GRANARY_OK && i < rows->count; i++) {
+        if ((uint32_t)((const int32_t *)codes.view.values)[i] >= (uint64_t)entry->entries) {
+            err = gr_fail(GRANARY_ECORRUPT, "column '%s': values that are not in its dictionary", name);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_column_free(&codes);
+        gr_dictionary_unref(dictionary);
+        return err;
+    }
+    gr_column_set_dictionary(&codes, dictionary);
+    *ret_column = codes;
+    return GRANARY_OK;
 }
 
 static granary_err
-fill_values(const struct rows *rows, const char *name, const struct gr_directory_column *entry, const int32_t *offsets,
-            struct gr_column *column)
+read_fixed(const struct rows *rows, const char *name, const struct gr_directory_column *entry, bool nulls,
+           struct gr_column *ret_column)
 {
     struct buffer values = {entry->values_offset, entry->values_size};
-    uint64_t size = gr_dtype_size(column->view.dtype);
-    void *to = (void *)(uintptr_t)column->view.values;
+    uint64_t size = gr_dtype_size((granary_dtype)entry->dtype);
+    struct gr_column column;
+    granary_err err = gr_column_alloc((granary_dtype)entry->dtype, rows->count, 0, nulls, &column);
+    void *to;
 
-    switch (column->view.dtype) {
-    case GRANARY_NULLTYPE:
-        return GRANARY_OK;
-    case GRANARY_BOOL:
-        return copy_bits(rows, name, values, to);
-    case GRANARY_STRING:
-        return fill_strings(rows, name, entry, offsets, column);
-    default:
-        return copy_bytes(rows, name, values, (uint64_t)rows->from * size, (uint64_t)rows->count * size, to);
+    if (err != GRANARY_OK) {
+        return err;
     }
+    to = (void *)(uintptr_t)column.view.values;
+    if (column.view.dtype == GRANARY_BOOL) {
+        err = copy_bits(rows, name, values, to);
+    } else if (size > 0) {
+        err = copy_bytes(rows, name, values, (uint64_t)rows->from * size, (uint64_t)rows->count * size, to);
+    }
+    if (err != GRANARY_OK) {
+        gr_column_free(&column);
+        return err;
+    }
+    *ret_column = column;
+    return GRANARY_OK;
 }
 
 static granary_err
@@ -136,28 +196,26 @@ read_column(const struct rows *rows, const char *name, const struct gr_directory
 {
     bool nulls = entry->null_count > 0 && entry->dtype != GRANARY_NULLTYPE;
     struct gr_column column = {.owned = false};
-    int32_t *offsets = NULL;
-    granary_err err = GRANARY_OK;
+    granary_err err;
 
-    if (entry->dtype > GRANARY_FLOAT32 || entry->null_count < 0 || entry->null_count > rows->frame_rows) {
+    if (!gr_dtype_is(entry->dtype) || entry->null_count < 0 || entry->null_count > rows->frame_rows ||
+        ((entry->flags & GR_DIRECTORY_ENCODED) != 0 && entry->dtype != GRANARY_STRING)) {
         return gr_fail(GRANARY_ECORRUPT, "column '%s': dtype %u with %lld nulls", name, entry->dtype,
                        (long long)entry->null_count);
     }
-    if (entry->dtype == GRANARY_STRING) {
-        err = get_offsets(rows, name, entry, &offsets);
-    }
-    if (err == GRANARY_OK) {
-        err = gr_column_alloc((granary_dtype)entry->dtype, rows->count,
-                              offsets == NULL ? 0 : offsets[rows->count] - offsets[0], nulls, &column);
+    if (entry->dtype != GRANARY_STRING) {
+        err = read_fixed(rows, name, entry, nulls, &column);
+    } else if ((entry->flags & GR_DIRECTORY_ENCODED) != 0) {
+        err = read_encoded(rows, name, entry, nulls, &column);
+    } else {
+        err = read_strings(rows, name, (struct buffer){entry->offsets_offset, entry->offsets_size},
+                           (struct buffer){entry->values_offset, entry->values_size}, rows->from, rows->count, nulls,
+                           &column);
     }
     if (err == GRANARY_OK && nulls) {
         err = copy_bits(rows, name, (struct buffer){entry->validity_offset, entry->validity_size},
                         (uint8_t *)(uintptr_t)column.view.validity);
     }
-    if (err == GRANARY_OK) {
-        err = fill_values(rows, name, entry, offsets, &column);
-    }
-    free(offsets);
     if (err != GRANARY_OK) {
         gr_column_free(&column);
         return err;

@@ -135,17 +135,12 @@ narrow_column(granary_column *column, const struct selected *rows, uint8_t **spa
     } else if (column->dtype == GRANARY_NULLTYPE) {
         column->null_count = rows->count;
     }
-    switch (column->dtype) {
-    case GRANARY_NULLTYPE:
-        break;
-    case GRANARY_BOOL:
+    if (column->dtype == GRANARY_BOOL) {
         column->values = bitmap_from(column->values, rows->first, rows->count, spare);
-        break;
-    case GRANARY_STRING:
-        column->offsets += column->offsets == NULL ? 0 : rows->first;
-        break;
-    default:
-        column->values = (const char *)column->values + (size_t)rows->first * gr_dtype_size(column->dtype);
+    } else if (column->offsets != NULL) {
+        column->offsets += rows->first;
+    } else if (column->values != NULL) {
+        column->values = (const char *)column->values + (size_t)rows->first * gr_value_size(column);
     }
 }
 

@@ -3,9 +3,10 @@
  * message, record batches, footer; buffers 64-byte aligned. Little-endian, metadata version V5. The Flatbuffers subset
  * is ours (flat.c).
  *
- * Writing: one record batch, always the same bytes for the same frame. Reading: our own files in place, and other
- * writers' uncompressed files (any number of batches; int8-64, uint8-32, float32/64, bool, utf8, large utf8, date32/64,
- * timestamp of any unit, dictionary-encoded utf8), converted where the layout differs.
+ * Writing: one record batch, a dictionary for each encoded column, always the same bytes for the same frame. Reading:
+ * our own files in place, and other writers' uncompressed files (any number of batches; all integers, float32/64,
+ * decimal128, bool, utf8, large utf8, date32/64, timestamp and duration of any unit, dictionary-encoded utf8),
+ * converted where the layout differs.
  */
 #ifndef DATA_ARROW_H
 #define DATA_ARROW_H

@@ -65,37 +65,25 @@ floor_div(int64_t value, int64_t by)
 static size_t
 width_of(const struct arrow_field *field)
 {
-    switch (field->layout) {
-    case LAYOUT_INT:
-        return (size_t)field->bits / 8;
-    case LAYOUT_FIXED:
-        return gr_dtype_size(field->dtype);
-    default:
-        return 8;
-    }
+    return field->layout == LAYOUT_FIXED ? gr_dtype_size(field->dtype) : 8;
 }
 
 /* One value as ours; false: it does not fit. */
 static bool
 convert(const struct arrow_field *field, const uint8_t *at, int64_t *ret_value)
 {
-    int64_t value = load_integer(at, field->layout == LAYOUT_INT ? field->bits : 64,
-                                 field->layout != LAYOUT_INT || field->is_signed);
+    int64_t value = load_integer(at, 64, true);
 
     if (field->layout == LAYOUT_DATE_MS) {
         value = floor_div(value, 86400000);
         *ret_value = value;
         return value >= INT32_MIN && value <= INT32_MAX;
     }
-    if (field->layout == LAYOUT_TIMESTAMP) {
-        if (field->unit == TIME_NANOSECOND) {
-            *ret_value = floor_div(value, 1000);
-            return true;
-        }
-        return !__builtin_mul_overflow(value, field->unit == TIME_SECOND ? 1000000 : 1000, ret_value);
+    if (field->unit == TIME_NANOSECOND) {
+        *ret_value = floor_div(value, 1000);
+        return true;
     }
-    *ret_value = value;
-    return true;
+    return !__builtin_mul_overflow(value, field->unit == TIME_SECOND ? 1000000 : 1000, ret_value);
 }
 
 static granary_err
@@ -143,8 +131,7 @@ decode_fixed(const struct arrow_field *field, const struct arrow_piece *piece, s
         return err;
     }
     if (nulls == 0 && field->layout == LAYOUT_FIXED && is_aligned(piece->values, width_of(field))) {
-        ret_column->view = (granary_column){.dtype = field->dtype, .rows = piece->rows, .values = piece->values};
-        ret_column->owned = false;
+        *ret_column = (struct gr_column){.view = {.dtype = field->dtype, .rows = piece->rows, .values = piece->values}};
         return GRANARY_OK;
     }
     err = gr_column_alloc(field->dtype, piece->rows, 0, validity != NULL, &column);
@@ -273,47 +260,99 @@ decode_text(const struct arrow_field *field, const struct arrow_piece *piece, st
 
 /* ---- dictionaries ---- */
 
+/* Positions of the rows in the dictionary, -1 or (codes) 0 under nulls. */
 static granary_err
-decode_dictionary(const struct arrow_field *field, const struct arrow_piece *piece, const granary_column *dictionary,
-                  struct gr_column *ret_column)
+load_indices(const struct arrow_field *field, const struct arrow_piece *piece, const uint8_t *validity, int64_t most,
+             int64_t *indices, int32_t *codes)
 {
     size_t width = (size_t)field->index_bits / 8;
-    const uint8_t *validity;
-    int64_t *indices;
-    int64_t nulls;
-    granary_err err = validity_of(field, piece, &validity, &nulls);
 
-    if (err == GRANARY_OK && piece->values_size < (uint64_t)piece->rows * width) {
-        err = fail_short(field, "index");
+    for (int64_t i = 0; i < piece->rows; i++) {
+        int64_t index = -1;
+
+        if (validity == NULL || gr_bit(validity, i)) {
+            index = load_integer(piece->values + (size_t)i * width, field->index_bits, field->index_signed);
+            if (index < 0 || index >= most) {
+                return gr_fail(GRANARY_ECORRUPT, "column '%s': row %lld is not in its dictionary of %lld values",
+                               field->name, (long long)i, (long long)most);
+            }
+        }
+        if (indices != NULL) {
+            indices[i] = index;
+        } else {
+            codes[i] = (int32_t)(index < 0 ? 0 : index);
+        }
     }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    indices = gr_data_alloc((size_t)piece->rows * sizeof *indices);
+    return GRANARY_OK;
+}
+
+/* The dictionary has a value twice, or a null: the rows' values without it. */
+static granary_err
+decode_values(const struct arrow_field *field, const struct arrow_piece *piece, const uint8_t *validity,
+              const granary_column *values, struct gr_column *ret_column)
+{
+    int64_t *indices = gr_data_alloc((size_t)piece->rows * sizeof *indices);
+    granary_err err;
+
     if (indices == NULL) {
         return gr_fail(GRANARY_ENOMEM, "column '%s': out of memory", field->name);
     }
-    for (int64_t i = 0; err == GRANARY_OK && i < piece->rows; i++) {
-        indices[i] = -1;
-        if (validity == NULL || gr_bit(validity, i)) {
-            indices[i] = load_integer(piece->values + (size_t)i * width, field->index_bits, field->index_signed);
-            if (indices[i] < 0 || indices[i] >= dictionary->rows) {
-                err = gr_fail(GRANARY_ECORRUPT, "column '%s': row %lld is not in its dictionary of %lld values",
-                              field->name, (long long)i, (long long)dictionary->rows);
-            }
-        }
-    }
+    err = load_indices(field, piece, validity, values->rows, indices, NULL);
     if (err == GRANARY_OK) {
-        err = gr_column_take(dictionary, indices, piece->rows, ret_column);
+        err = gr_column_take(values, indices, piece->rows, ret_column);
         err = err == GRANARY_OK ? err : gr_fail_in(err, "column '%s'", field->name);
     }
     free(indices);
     return err;
 }
 
+static granary_err
+decode_codes(const struct arrow_field *field, const struct arrow_piece *piece, const uint8_t *validity,
+             const struct arrow_dictionary *dictionary, struct gr_column *ret_column)
+{
+    struct gr_column column;
+    granary_err err = gr_column_alloc_unset(GRANARY_INT32, piece->rows, 0, validity != NULL, &column);
+
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "column '%s'", field->name);
+    }
+    err =
+        load_indices(field, piece, validity, dictionary->values->rows, NULL, (int32_t *)(uintptr_t)column.view.values);
+    if (err != GRANARY_OK) {
+        gr_column_free(&column);
+        return err;
+    }
+    if (validity != NULL) {
+        memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
+    }
+    gr_column_finish(&column);
+    gr_column_set_dictionary(&column, gr_dictionary_ref(dictionary->entries));
+    *ret_column = column;
+    return GRANARY_OK;
+}
+
+static granary_err
+decode_dictionary(const struct arrow_field *field, const struct arrow_piece *piece,
+                  const struct arrow_dictionary *dictionary, struct gr_column *ret_column)
+{
+    const uint8_t *validity;
+    int64_t nulls;
+    granary_err err = validity_of(field, piece, &validity, &nulls);
+
+    if (err == GRANARY_OK && piece->values_size < (uint64_t)piece->rows * ((uint64_t)field->index_bits / 8)) {
+        err = fail_short(field, "index");
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    return dictionary->entries == NULL || piece->rows == 0
+               ? decode_values(field, piece, validity, dictionary->values, ret_column)
+               : decode_codes(field, piece, validity, dictionary, ret_column);
+}
+
 granary_err
-arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece, const granary_column *dictionary,
-             struct gr_column *ret_column)
+arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
+             const struct arrow_dictionary *dictionary, struct gr_column *ret_column)
 {
     if (dictionary != NULL) {
         return decode_dictionary(field, piece, dictionary, ret_column);

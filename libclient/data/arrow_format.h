@@ -17,8 +17,10 @@ enum arrow_type {
     TYPE_FLOAT = 3,
     TYPE_UTF8 = 5,
     TYPE_BOOL = 6,
+    TYPE_DECIMAL = 7,
     TYPE_DATE = 8,
     TYPE_TIMESTAMP = 10,
+    TYPE_DURATION = 18,
     TYPE_LARGE_UTF8 = 20,
 };
 enum arrow_precision { PRECISION_SINGLE = 1, PRECISION_DOUBLE = 2 };
@@ -33,6 +35,7 @@ enum dictionary_batch_field { DICTIONARY_BATCH_ID, DICTIONARY_BATCH_DATA, DICTIO
 enum batch_field { BATCH_LENGTH, BATCH_NODES, BATCH_BUFFERS, BATCH_COMPRESSION };
 enum footer_field { FOOTER_VERSION, FOOTER_SCHEMA, FOOTER_DICTIONARIES, FOOTER_BATCHES };
 enum int_field { INT_BIT_WIDTH, INT_IS_SIGNED };
+enum decimal_field { DECIMAL_PRECISION, DECIMAL_SCALE, DECIMAL_BIT_WIDTH };
 
 /* Structs as they lie in vectors. */
 struct arrow_node {

@@ -19,7 +19,8 @@
 struct dictionary {
     int64_t id;
     bool filled;
-    struct gr_column values; /* STRING */
+    struct gr_column values;       /* STRING */
+    struct gr_dictionary *entries; /* of the values when those may be one of ours, which borrows them; else NULL */
 };
 
 struct file {
@@ -277,16 +278,38 @@ dictionary_read(struct file *file, const struct arrow_block *block)
     return GRANARY_OK;
 }
 
-/* The values of a field's dictionary: fields may share one, which the first of them has. */
-static const granary_column *
-dictionary_of(const struct file *file, const struct arrow_field *field)
+/* When all dictionaries are there: those that are distinct texts stay dictionaries. */
+static granary_err
+dictionaries_settle(struct file *file)
 {
-    for (size_t i = 0; i < file->field_count; i++) {
-        if (file->dictionaries[i].filled && file->dictionaries[i].id == field->dictionary_id) {
-            return &file->dictionaries[i].values.view;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < file->field_count; i++) {
+        struct dictionary *dictionary = &file->dictionaries[i];
+        const granary_column *values = &dictionary->values.view;
+
+        if (dictionary->filled && values->rows > 0 && values->validity == NULL && gr_column_is_distinct(values)) {
+            err = gr_dictionary_create(&dictionary->values, &dictionary->entries);
         }
     }
-    return NULL;
+    return err;
+}
+
+/* The dictionary of a field: fields may share one, which the first of them has. false: there is none. */
+static bool
+dictionary_of(const struct file *file, const struct arrow_field *field, struct arrow_dictionary *ret_dictionary)
+{
+    for (size_t i = 0; i < file->field_count; i++) {
+        const struct dictionary *dictionary = &file->dictionaries[i];
+
+        if (dictionary->filled && dictionary->id == field->dictionary_id) {
+            ret_dictionary->entries = dictionary->entries;
+            ret_dictionary->values =
+                dictionary->entries == NULL ? &dictionary->values.view : gr_dictionary_entries(dictionary->entries);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- batches ---- */
@@ -311,17 +334,18 @@ batch_read(struct file *file, const struct arrow_block *block, granary_frame **r
     }
     for (size_t i = 0; err == GRANARY_OK && i < file->field_count; i++) {
         const struct arrow_field *field = &file->fields[i];
-        const granary_column *dictionary = field->dictionary ? dictionary_of(file, field) : NULL;
+        struct arrow_dictionary dictionary;
+        bool encoded = field->dictionary && dictionary_of(file, field, &dictionary);
         struct arrow_piece piece;
         struct gr_column column;
 
-        if (field->dictionary && dictionary == NULL && rows > 0) {
+        if (field->dictionary && !encoded && rows > 0) {
             err = gr_fail(GRANARY_ECORRUPT, "column '%s': its dictionary is missing", field->name);
             break;
         }
         err = next_piece(&cursor, field, field->dictionary, rows, &piece);
         if (err == GRANARY_OK) {
-            err = arrow_decode(field, &piece, dictionary, &column);
+            err = arrow_decode(field, &piece, encoded ? &dictionary : NULL, &column);
         }
         if (err == GRANARY_OK) {
             err = gr_frame_set(frame, i, field->name, &column);
@@ -423,6 +447,7 @@ file_close(struct file *file)
 {
     for (size_t i = 0; i < file->field_count; i++) {
         gr_column_free(&file->dictionaries[i].values);
+        gr_dictionary_unref(file->dictionaries[i].entries);
     }
     free(file->dictionaries);
     free(file->fields);
@@ -449,6 +474,7 @@ file_read(struct file *file, granary_frame **ret_frame)
         memcpy(&block, in->bytes + dictionaries.at + i * sizeof block, sizeof block);
         err = dictionary_read(file, &block);
     }
+    err = err == GRANARY_OK ? dictionaries_settle(file) : err;
     return err == GRANARY_OK ? batches_read(file, batches, ret_frame) : err;
 }
 

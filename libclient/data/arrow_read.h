@@ -11,10 +11,9 @@
 enum arrow_layout {
     LAYOUT_NULL,
     LAYOUT_BOOL,
-    LAYOUT_FIXED,      /* as ours: int32, int64, float32, float64, date32, timestamp in microseconds */
-    LAYOUT_INT,        /* narrower or unsigned: becomes int64 */
+    LAYOUT_FIXED,      /* as ours: integers, floats, decimal128, date32, timestamps and durations in microseconds */
     LAYOUT_DATE_MS,    /* int64 milliseconds: becomes days */
-    LAYOUT_TIMESTAMP,  /* another unit: becomes microseconds */
+    LAYOUT_TIME,       /* timestamp or duration of another unit: becomes microseconds */
     LAYOUT_TEXT,       /* int32 offsets */
     LAYOUT_LARGE_TEXT, /* int64 offsets */
 };
@@ -23,8 +22,6 @@ struct arrow_field {
     const char *name; /* in the file */
     granary_dtype dtype;
     enum arrow_layout layout; /* dictionary: of the dictionary's values */
-    int bits;                 /* INT: of one value */
-    bool is_signed;
     enum arrow_time_unit unit;
     bool dictionary;
     int64_t dictionary_id;
@@ -47,13 +44,19 @@ struct arrow_piece {
 /* Read a field of a schema; what is damaged shows in `in`. Errors: EUNSUPPORTED names the column and its type */
 granary_err arrow_field_read(struct flat_in *in, struct flat_table table, struct arrow_field *field);
 
+/* The values of a dictionary-encoded field. */
+struct arrow_dictionary {
+    const granary_column *values;
+    struct gr_dictionary *entries; /* they are distinct and none is null: columns stay encoded. NULL: they are not */
+};
+
 /*
  * Make a column of a piece: borrowed where the layout is ours already, else owned.
  *
- * dictionary  its values, for a dictionary-encoded field
+ * dictionary  for a dictionary-encoded field, else NULL
  * Errors      ECORRUPT · EUNSUPPORTED a timestamp that does not fit · EFULL over 2 GiB of text · ENOMEM
  */
 granary_err arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
-                         const granary_column *dictionary, struct gr_column *ret_column);
+                         const struct arrow_dictionary *dictionary, struct gr_column *ret_column);
 
 #endif

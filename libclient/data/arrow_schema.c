@@ -19,18 +19,35 @@ set_layout(struct arrow_field *field, enum arrow_layout layout, granary_dtype dt
 static granary_err
 integer_type(struct flat_in *in, struct flat_table type, struct arrow_field *field)
 {
-    field->bits = (int)flat_uint(in, type, INT_BIT_WIDTH, 4, 0);
-    field->is_signed = flat_uint(in, type, INT_IS_SIGNED, 1, 0) != 0;
-    if (field->is_signed && field->bits == 64) {
-        return set_layout(field, LAYOUT_FIXED, GRANARY_INT64);
+    bool is_signed = flat_uint(in, type, INT_IS_SIGNED, 1, 0) != 0;
+
+    switch (flat_uint(in, type, INT_BIT_WIDTH, 4, 0)) {
+    case 8:
+        return set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT8 : GRANARY_UINT8);
+    case 16:
+        return set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT16 : GRANARY_UINT16);
+    case 32:
+        return set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT32 : GRANARY_UINT32);
+    case 64:
+        return set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT64 : GRANARY_UINT64);
+    default:
+        return fail_type(field, "Int of an odd width");
     }
-    if (field->is_signed && field->bits == 32) {
-        return set_layout(field, LAYOUT_FIXED, GRANARY_INT32);
+}
+
+static granary_err
+decimal_type(struct flat_in *in, struct flat_table type, struct arrow_field *field)
+{
+    int32_t scale = (int32_t)(uint32_t)flat_uint(in, type, DECIMAL_SCALE, 4, 0);
+
+    if (flat_uint(in, type, DECIMAL_BIT_WIDTH, 4, 128) != 128) {
+        return fail_type(field, "Decimal of another width than 128");
     }
-    if (field->bits == 8 || field->bits == 16 || field->bits == 32) {
-        return set_layout(field, LAYOUT_INT, GRANARY_INT64);
+    if (scale < 0 || scale > GRANARY_DECIMAL_SCALE_MOST) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "column '%s': a decimal of scale %d is not supported, only 0 to %d",
+                       field->name, (int)scale, GRANARY_DECIMAL_SCALE_MOST);
     }
-    return fail_type(field, field->bits == 64 ? "uint64" : "Int of an odd width");
+    return set_layout(field, LAYOUT_FIXED, GRANARY_DECIMAL(scale));
 }
 
 /* Number of an Arrow type -> its name, for messages. */
@@ -102,7 +119,12 @@ field_type(struct flat_in *in, struct flat_table table, struct arrow_field *fiel
                           GRANARY_DATE);
     case TYPE_TIMESTAMP:
         field->unit = (enum arrow_time_unit)(flat_uint(in, type, 0, 2, TIME_SECOND) & 3);
-        return set_layout(field, field->unit == TIME_MICROSECOND ? LAYOUT_FIXED : LAYOUT_TIMESTAMP, GRANARY_TIMESTAMP);
+        return set_layout(field, field->unit == TIME_MICROSECOND ? LAYOUT_FIXED : LAYOUT_TIME, GRANARY_TIMESTAMP);
+    case TYPE_DURATION:
+        field->unit = (enum arrow_time_unit)(flat_uint(in, type, 0, 2, TIME_MILLISECOND) & 3);
+        return set_layout(field, field->unit == TIME_MICROSECOND ? LAYOUT_FIXED : LAYOUT_TIME, GRANARY_DURATION);
+    case TYPE_DECIMAL:
+        return decimal_type(in, type, field);
     default:
         return fail_type(field, type_name(number));
     }

@@ -42,10 +42,17 @@ values_size(const granary_column *column)
     case GRANARY_BOOL:
         return (uint64_t)gr_bitmap_bytes(column->rows);
     case GRANARY_STRING:
-        return (uint64_t)text_size(column);
+        return column->dictionary != NULL ? (uint64_t)column->rows * sizeof(int32_t) : (uint64_t)text_size(column);
     default:
         return (uint64_t)column->rows * gr_dtype_size(column->dtype);
     }
+}
+
+/* Whether a column has offsets of its own. */
+static bool
+has_offsets(const granary_column *column)
+{
+    return column->dtype == GRANARY_STRING && column->dictionary == NULL;
 }
 
 /* Where a column's buffers lie, from *at (a multiple of 64), which moves behind them. */
@@ -59,23 +66,35 @@ place_column(const granary_column *column, uint64_t *at)
     }
     place.validity_size = validity_size(column);
     place.offsets_offset = place.validity_offset + aligned(place.validity_size);
-    place.offsets_size = column->dtype == GRANARY_STRING ? ((uint64_t)column->rows + 1) * sizeof(int32_t) : 0;
+    place.offsets_size = has_offsets(column) ? ((uint64_t)column->rows + 1) * sizeof(int32_t) : 0;
     place.values_offset = place.offsets_offset + aligned(place.offsets_size);
     place.values_size = values_size(column);
     *at = place.values_offset + aligned(place.values_size);
     return place;
 }
 
+/* Where the buffers of a column's dictionary lie, from at on (a multiple of 64); returns what is behind them. */
+static uint64_t
+place_entries(const granary_column *entries, uint64_t at, struct gr_directory_column *place)
+{
+    place->entries = entries->rows;
+    place->entry_offsets_offset = at;
+    place->entry_offsets_size = ((uint64_t)entries->rows + 1) * sizeof(int32_t);
+    place->entry_text_offset = at + aligned(place->entry_offsets_size);
+    place->entry_text_size = (uint64_t)text_size(entries);
+    return place->entry_text_offset + aligned(place->entry_text_size);
+}
+
 /* ---- metadata ---- */
 
 static size_t
-put_int_type(struct flat_out *out, uint64_t bits)
+put_int_type(struct flat_out *out, uint64_t bits, bool is_signed)
 {
     static const uint8_t sizes[] = {[INT_BIT_WIDTH] = 4, [INT_IS_SIGNED] = 1};
     size_t table = flat_put_table(out, sizes, sizeof sizes);
 
     flat_set(out, table, INT_BIT_WIDTH, bits, 4);
-    flat_set(out, table, INT_IS_SIGNED, 1, 1);
+    flat_set(out, table, INT_IS_SIGNED, is_signed, 1);
     return table;
 }
 
@@ -90,13 +109,33 @@ put_unit_type(struct flat_out *out, uint64_t unit)
     return table;
 }
 
+static size_t
+put_decimal_type(struct flat_out *out, int scale)
+{
+    static const uint8_t sizes[] = {[DECIMAL_PRECISION] = 4, [DECIMAL_SCALE] = 4, [DECIMAL_BIT_WIDTH] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+
+    flat_set(out, table, DECIMAL_PRECISION, GRANARY_DECIMAL_DIGITS, 4);
+    flat_set(out, table, DECIMAL_SCALE, (uint64_t)scale, 4);
+    flat_set(out, table, DECIMAL_BIT_WIDTH, 128, 4);
+    return table;
+}
+
 static enum arrow_type
 put_type(struct flat_out *out, granary_dtype dtype, size_t *ret_table)
 {
-    switch (dtype) {
+    switch (gr_dtype_kind(dtype)) {
     case GRANARY_INT64:
     case GRANARY_INT32:
-        *ret_table = put_int_type(out, dtype == GRANARY_INT64 ? 64 : 32);
+    case GRANARY_INT16:
+    case GRANARY_INT8:
+        *ret_table = put_int_type(out, gr_dtype_size(dtype) * 8, true);
+        return TYPE_INT;
+    case GRANARY_UINT64:
+    case GRANARY_UINT32:
+    case GRANARY_UINT16:
+    case GRANARY_UINT8:
+        *ret_table = put_int_type(out, gr_dtype_size(dtype) * 8, false);
         return TYPE_INT;
     case GRANARY_FLOAT64:
     case GRANARY_FLOAT32:
@@ -108,17 +147,39 @@ put_type(struct flat_out *out, granary_dtype dtype, size_t *ret_table)
     case GRANARY_TIMESTAMP:
         *ret_table = put_unit_type(out, TIME_MICROSECOND);
         return TYPE_TIMESTAMP;
+    case GRANARY_DURATION:
+        *ret_table = put_unit_type(out, TIME_MICROSECOND);
+        return TYPE_DURATION;
+    case GRANARY_DECIMAL:
+        *ret_table = put_decimal_type(out, gr_dtype_scale(dtype));
+        return TYPE_DECIMAL;
     default:
         *ret_table = flat_put_table(out, NULL, 0);
         return dtype == GRANARY_BOOL ? TYPE_BOOL : dtype == GRANARY_STRING ? TYPE_UTF8 : TYPE_NULL;
     }
 }
 
+/* The dictionary of column `id` has that number. */
 static size_t
-put_field(struct flat_out *out, const granary_column *column)
+put_encoding(struct flat_out *out, size_t id)
 {
-    static const uint8_t sizes[] = {[FIELD_NAME] = 4, [FIELD_NULLABLE] = 1,   [FIELD_TYPE_TYPE] = 1,
-                                    [FIELD_TYPE] = 4, [FIELD_DICTIONARY] = 0, [FIELD_CHILDREN] = 4};
+    static const uint8_t sizes[] = {[DICTIONARY_ID] = 8, [DICTIONARY_INDEX_TYPE] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+
+    flat_set(out, table, DICTIONARY_ID, id, 8);
+    flat_refer(out, table, DICTIONARY_INDEX_TYPE, put_int_type(out, 32, true));
+    return table;
+}
+
+static size_t
+put_field(struct flat_out *out, const granary_column *column, size_t id)
+{
+    const uint8_t sizes[] = {[FIELD_NAME] = 4,
+                             [FIELD_NULLABLE] = 1,
+                             [FIELD_TYPE_TYPE] = 1,
+                             [FIELD_TYPE] = 4,
+                             [FIELD_DICTIONARY] = column->dictionary != NULL ? 4 : 0,
+                             [FIELD_CHILDREN] = 4};
     size_t table = flat_put_table(out, sizes, sizeof sizes);
     enum arrow_type type;
     size_t type_table;
@@ -128,6 +189,9 @@ put_field(struct flat_out *out, const granary_column *column)
     type = put_type(out, column->dtype, &type_table);
     flat_set(out, table, FIELD_TYPE_TYPE, type, 1);
     flat_refer(out, table, FIELD_TYPE, type_table);
+    if (column->dictionary != NULL) {
+        flat_refer(out, table, FIELD_DICTIONARY, put_encoding(out, id));
+    }
     flat_refer(out, table, FIELD_CHILDREN, flat_put_vector(out, 0, 4));
     return table;
 }
@@ -141,7 +205,7 @@ put_schema(struct flat_out *out, const granary_frame *frame)
 
     flat_refer(out, table, SCHEMA_FIELDS, fields);
     for (size_t i = 0; i < frame->count; i++) {
-        flat_refer_element(out, fields, i, put_field(out, &frame->columns[i].view));
+        flat_refer_element(out, fields, i, put_field(out, &frame->columns[i].view, i));
     }
     return table;
 }
@@ -162,7 +226,7 @@ put_batch(struct flat_out *out, const granary_frame *frame)
         struct arrow_node node = {column->rows, column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count};
 
         flat_set_element(out, nodes, i, sizeof node, &node);
-        count += column->dtype == GRANARY_NULLTYPE ? 0 : column->dtype == GRANARY_STRING ? 3 : 2;
+        count += column->dtype == GRANARY_NULLTYPE ? 0 : has_offsets(column) ? 3 : 2;
     }
     vector = flat_put_vector(out, count, sizeof buffers[0]);
     count = 0;
@@ -175,7 +239,7 @@ put_batch(struct flat_out *out, const granary_frame *frame)
             continue;
         }
         buffers[have++] = (struct arrow_buffer){(int64_t)place.validity_offset, (int64_t)place.validity_size};
-        if (column->dtype == GRANARY_STRING) {
+        if (has_offsets(column)) {
             buffers[have++] = (struct arrow_buffer){(int64_t)place.offsets_offset, (int64_t)place.offsets_size};
         }
         buffers[have++] = (struct arrow_buffer){(int64_t)place.values_offset, (int64_t)place.values_size};
@@ -189,40 +253,65 @@ put_batch(struct flat_out *out, const granary_frame *frame)
     return table;
 }
 
+/* The dictionary of column `id`, whose body is offsets and text. */
+static size_t
+put_dictionary(struct flat_out *out, const granary_column *entries, size_t id)
+{
+    static const uint8_t sizes[] = {
+        [DICTIONARY_BATCH_ID] = 8, [DICTIONARY_BATCH_DATA] = 4, [DICTIONARY_BATCH_IS_DELTA] = 0};
+    static const uint8_t batch_sizes[] = {[BATCH_LENGTH] = 8, [BATCH_NODES] = 4, [BATCH_BUFFERS] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+    size_t batch = flat_put_table(out, batch_sizes, sizeof batch_sizes);
+    size_t nodes = flat_put_vector(out, 1, sizeof(struct arrow_node));
+    size_t buffers = flat_put_vector(out, BUFFERS_MOST, sizeof(struct arrow_buffer));
+    struct gr_directory_column place = {.entries = 0};
+    struct arrow_node node = {entries->rows, 0};
+
+    (void)place_entries(entries, 0, &place);
+    flat_set(out, table, DICTIONARY_BATCH_ID, id, 8);
+    flat_refer(out, table, DICTIONARY_BATCH_DATA, batch);
+    flat_set(out, batch, BATCH_LENGTH, (uint64_t)entries->rows, 8);
+    flat_refer(out, batch, BATCH_NODES, nodes);
+    flat_refer(out, batch, BATCH_BUFFERS, buffers);
+    flat_set_element(out, nodes, 0, sizeof node, &node);
+    for (size_t b = 0; b < BUFFERS_MOST; b++) {
+        const struct arrow_buffer buffer[BUFFERS_MOST] = {
+            {0, 0},
+            {(int64_t)place.entry_offsets_offset, (int64_t)place.entry_offsets_size},
+            {(int64_t)place.entry_text_offset, (int64_t)place.entry_text_size}};
+
+        flat_set_element(out, buffers, b, sizeof buffer[b], &buffer[b]);
+    }
+    return table;
+}
+
+/* column: whose dictionary it is, for a message of that kind. */
 static void
-put_message(struct flat_out *out, const granary_frame *frame, enum arrow_header kind, uint64_t body_length)
+put_message(struct flat_out *out, const granary_frame *frame, enum arrow_header kind, size_t column,
+            uint64_t body_length)
 {
     static const uint8_t sizes[] = {
         [MESSAGE_VERSION] = 2, [MESSAGE_HEADER_TYPE] = 1, [MESSAGE_HEADER] = 4, [MESSAGE_BODY_LENGTH] = 8};
     size_t table = flat_put_table(out, sizes, sizeof sizes);
+    size_t header;
 
     flat_set(out, table, MESSAGE_VERSION, ARROW_V5, 2);
     flat_set(out, table, MESSAGE_HEADER_TYPE, kind, 1);
     flat_set(out, table, MESSAGE_BODY_LENGTH, body_length, 8);
-    flat_refer(out, table, MESSAGE_HEADER, kind == HEADER_SCHEMA ? put_schema(out, frame) : put_batch(out, frame));
-}
-
-static void
-put_footer(struct flat_out *out, const granary_frame *frame, const struct arrow_block *block)
-{
-    static const uint8_t sizes[] = {
-        [FOOTER_VERSION] = 2, [FOOTER_SCHEMA] = 4, [FOOTER_DICTIONARIES] = 4, [FOOTER_BATCHES] = 4};
-    size_t table = flat_put_table(out, sizes, sizeof sizes);
-    size_t batches;
-
-    flat_set(out, table, FOOTER_VERSION, ARROW_V5, 2);
-    flat_refer(out, table, FOOTER_SCHEMA, put_schema(out, frame));
-    flat_refer(out, table, FOOTER_DICTIONARIES, flat_put_vector(out, 0, sizeof *block));
-    batches = flat_put_vector(out, 1, sizeof *block);
-    flat_refer(out, table, FOOTER_BATCHES, batches);
-    flat_set_element(out, batches, 0, sizeof *block, block);
+    header = kind == HEADER_SCHEMA  ? put_schema(out, frame)
+             : kind == HEADER_BATCH ? put_batch(out, frame)
+                                    : put_dictionary(out, frame->columns[column].view.dictionary, column);
+    flat_refer(out, table, MESSAGE_HEADER, header);
 }
 
 /* ---- file ---- */
 
+#define MESSAGE_PREFIX 8
+
 /* What is where in the file. */
 struct plan {
-    uint64_t schema; /* message: continuation, length, Flatbuffers, padding */
+    uint64_t schema;       /* message: continuation, length, Flatbuffers, padding */
+    uint64_t dictionaries; /* one after another: message, body */
     uint64_t batch;
     uint64_t body; /* multiple of 64 */
     uint64_t end;  /* end-of-stream mark */
@@ -231,10 +320,29 @@ struct plan {
     uint64_t size;
 };
 
-#define MESSAGE_PREFIX 8
+/* The message of a column's dictionary that begins at `at`, and what it takes. */
+static struct arrow_block
+dictionary_block(const granary_frame *frame, size_t column, uint64_t at)
+{
+    struct gr_directory_column place = {.entries = 0};
+    struct flat_out out = {0};
+
+    put_message(&out, frame, HEADER_DICTIONARY, column, 0);
+    return (struct arrow_block){
+        .offset = (int64_t)at,
+        .metadata_length = (int32_t)aligned(MESSAGE_PREFIX + out.size),
+        .body_length = (int64_t)place_entries(frame->columns[column].view.dictionary, 0, &place),
+    };
+}
+
+static uint64_t
+block_end(const struct arrow_block *block)
+{
+    return (uint64_t)block->offset + (uint64_t)block->metadata_length + (uint64_t)block->body_length;
+}
 
 static struct arrow_block
-block_of(const struct plan *plan)
+batch_block(const struct plan *plan)
 {
     return (struct arrow_block){
         .offset = (int64_t)plan->batch,
@@ -243,19 +351,58 @@ block_of(const struct plan *plan)
     };
 }
 
+static void
+put_footer(struct flat_out *out, const granary_frame *frame, const struct plan *plan)
+{
+    static const uint8_t sizes[] = {
+        [FOOTER_VERSION] = 2, [FOOTER_SCHEMA] = 4, [FOOTER_DICTIONARIES] = 4, [FOOTER_BATCHES] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+    struct arrow_block block = batch_block(plan);
+    uint64_t at = plan->dictionaries;
+    size_t count = 0;
+    size_t blocks;
+
+    for (size_t i = 0; i < frame->count; i++) {
+        count += frame->columns[i].view.dictionary != NULL;
+    }
+    flat_set(out, table, FOOTER_VERSION, ARROW_V5, 2);
+    flat_refer(out, table, FOOTER_SCHEMA, put_schema(out, frame));
+    blocks = flat_put_vector(out, count, sizeof block);
+    flat_refer(out, table, FOOTER_DICTIONARIES, blocks);
+    count = 0;
+    for (size_t i = 0; i < frame->count; i++) {
+        if (frame->columns[i].view.dictionary != NULL) {
+            struct arrow_block dictionary = dictionary_block(frame, i, at);
+
+            flat_set_element(out, blocks, count++, sizeof dictionary, &dictionary);
+            at = block_end(&dictionary);
+        }
+    }
+    blocks = flat_put_vector(out, 1, sizeof block);
+    flat_refer(out, table, FOOTER_BATCHES, blocks);
+    flat_set_element(out, blocks, 0, sizeof block, &block);
+}
+
 static struct plan
 plan_file(const granary_frame *frame)
 {
     struct plan plan = {.schema = 8};
-    struct arrow_block block = {0};
     struct flat_out schema = {0};
     struct flat_out batch = {0};
     struct flat_out footer = {0};
 
-    put_message(&schema, frame, HEADER_SCHEMA, 0);
-    put_message(&batch, frame, HEADER_BATCH, 0);
-    put_footer(&footer, frame, &block);
-    plan.batch = aligned(plan.schema + MESSAGE_PREFIX + schema.size);
+    put_message(&schema, frame, HEADER_SCHEMA, 0, 0);
+    put_message(&batch, frame, HEADER_BATCH, 0, 0);
+    put_footer(&footer, frame, &plan);
+    plan.dictionaries = aligned(plan.schema + MESSAGE_PREFIX + schema.size);
+    plan.batch = plan.dictionaries;
+    for (size_t i = 0; i < frame->count; i++) {
+        if (frame->columns[i].view.dictionary != NULL) {
+            struct arrow_block block = dictionary_block(frame, i, plan.batch);
+
+            plan.batch = block_end(&block);
+        }
+    }
     plan.body = aligned(plan.batch + MESSAGE_PREFIX + batch.size);
     plan.end = plan.body;
     for (size_t i = 0; i < frame->count; i++) {
@@ -282,14 +429,14 @@ gr_arrow_measure(const granary_frame *frame, uint64_t *ret_data_size, uint64_t *
 }
 
 static void
-write_message(const granary_frame *frame, enum arrow_header kind, uint64_t body_length, uint8_t *from,
+write_message(const granary_frame *frame, enum arrow_header kind, size_t column, uint64_t body_length, uint8_t *from,
               const uint8_t *to)
 {
     struct flat_out out = {.bytes = from + MESSAGE_PREFIX};
     uint32_t prefix[2] = {ARROW_CONTINUATION, (uint32_t)(to - from) - MESSAGE_PREFIX};
 
     memcpy(from, prefix, sizeof prefix);
-    put_message(&out, frame, kind, body_length);
+    put_message(&out, frame, kind, column, body_length);
     memset(out.bytes + out.size, 0, (size_t)(to - (out.bytes + out.size)));
 }
 
@@ -339,29 +486,51 @@ write_column(uint8_t *data, const granary_column *column, const struct gr_direct
     }
 }
 
+/* The dictionary messages; what is where in them goes to places' entries, counted from the begin of the file. */
+static void
+write_entries(uint8_t *bytes, const granary_frame *frame, size_t column, uint64_t *at,
+              struct gr_directory_column *place)
+{
+    struct arrow_block block = dictionary_block(frame, column, *at);
+    const granary_column *entries = frame->columns[column].view.dictionary;
+    uint64_t body = *at + (uint64_t)block.metadata_length;
+
+    write_message(frame, HEADER_DICTIONARY, column, (uint64_t)block.body_length, bytes + *at, bytes + body);
+    (void)place_entries(entries, body, place);
+    write_offsets(bytes + place->entry_offsets_offset, entries);
+    write_buffer(bytes + place->entry_text_offset,
+                 entries->values == NULL ? NULL : (const char *)entries->values + entries->offsets[0],
+                 place->entry_text_size);
+    *at = block_end(&block);
+}
+
 void
 gr_arrow_write(const granary_frame *frame, void *data, void *meta)
 {
     struct plan plan = plan_file(frame);
-    struct arrow_block block = block_of(&plan);
     struct flat_out footer = {.bytes = (uint8_t *)data + plan.footer};
     uint32_t end[2] = {ARROW_CONTINUATION, 0};
     uint32_t footer_size = (uint32_t)plan.footer_size;
+    uint64_t dictionary = plan.dictionaries;
     uint64_t at = plan.body;
     uint8_t *bytes = data;
 
     memcpy(bytes, ARROW_MAGIC "\0\0", 8);
-    write_message(frame, HEADER_SCHEMA, 0, bytes + plan.schema, bytes + plan.batch);
-    write_message(frame, HEADER_BATCH, plan.end - plan.body, bytes + plan.batch, bytes + plan.body);
+    write_message(frame, HEADER_SCHEMA, 0, 0, bytes + plan.schema, bytes + plan.dictionaries);
+    write_message(frame, HEADER_BATCH, 0, plan.end - plan.body, bytes + plan.batch, bytes + plan.body);
     gr_directory_begin(frame, plan.size, meta);
     for (size_t i = 0; i < frame->count; i++) {
-        struct gr_directory_column place = place_column(&frame->columns[i].view, &at);
+        const granary_column *column = &frame->columns[i].view;
+        struct gr_directory_column place = place_column(column, &at);
 
-        write_column(bytes, &frame->columns[i].view, &place);
+        if (column->dictionary != NULL) {
+            write_entries(bytes, frame, i, &dictionary, &place);
+        }
+        write_column(bytes, column, &place);
         gr_directory_put(frame, i, &place, meta);
     }
     memcpy(bytes + plan.end, end, sizeof end);
-    put_footer(&footer, frame, &block);
+    put_footer(&footer, frame, &plan);
     memcpy(bytes + plan.footer + footer.size, &footer_size, sizeof footer_size);
     memcpy(bytes + plan.footer + footer.size + sizeof footer_size, ARROW_MAGIC, ARROW_MAGIC_SIZE);
 }

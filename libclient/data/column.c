@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/bits.h"
+#include "data/encoded.h"
 
 #define ALIGNMENT 64u
 
@@ -103,6 +104,13 @@ gr_column_alloc(granary_dtype dtype, int64_t rows, int64_t text_bytes, bool with
     return column_alloc(dtype, rows, text_bytes, with_validity, true, ret_column);
 }
 
+granary_err
+gr_column_alloc_unset(granary_dtype dtype, int64_t rows, int64_t text_bytes, bool with_validity,
+                      struct gr_column *ret_column)
+{
+    return column_alloc(dtype, rows, text_bytes, with_validity, false, ret_column);
+}
+
 void
 gr_column_free(struct gr_column *column)
 {
@@ -115,6 +123,9 @@ gr_column_free(struct gr_column *column)
     column->view.values = NULL;
     column->view.offsets = NULL;
     column->owned = false;
+    column->view.dictionary = NULL;
+    gr_dictionary_unref(column->dictionary);
+    column->dictionary = NULL;
 }
 
 /* Count the nulls and drop a bitmap that tells of none. */
@@ -166,10 +177,10 @@ drop_text_under_nulls(granary_column *view)
 static void
 zero_under_nulls(granary_column *view)
 {
-    size_t size = gr_dtype_size(view->dtype);
+    size_t size = gr_value_size(view);
     uint8_t *values = (uint8_t *)(uintptr_t)view->values;
 
-    if (view->dtype == GRANARY_STRING) {
+    if (view->dtype == GRANARY_STRING && view->dictionary == NULL) {
         drop_text_under_nulls(view);
     } else if (view->dtype == GRANARY_BOOL) {
         for (int64_t i = 0; i < gr_bitmap_bytes(view->rows); i++) {
@@ -196,31 +207,35 @@ gr_column_finish(struct gr_column *column)
     }
 }
 
+#define TAKE(type)                                                                                                     \
+    for (int64_t i = 0; i < count; i++) {                                                                              \
+        ((type *)out)[i] = indices[i] < 0 ? (type){0} : ((const type *)column->values)[indices[i]];                    \
+    }                                                                                                                  \
+    break
+
 static void
 take_values(const granary_column *column, const int64_t *indices, int64_t count, void *out)
 {
-    if (gr_dtype_size(column->dtype) == 8) {
-        const uint64_t *from = column->values;
-        uint64_t *to = out;
-
-        for (int64_t i = 0; i < count; i++) {
-            to[i] = indices[i] < 0 ? 0 : from[indices[i]];
-        }
-    } else if (gr_dtype_size(column->dtype) == 4) {
-        const uint32_t *from = column->values;
-        uint32_t *to = out;
-
-        for (int64_t i = 0; i < count; i++) {
-            to[i] = indices[i] < 0 ? 0 : from[indices[i]];
-        }
-    } else if (column->dtype == GRANARY_BOOL) {
-        for (int64_t i = 0; i < count; i++) {
+    switch (gr_dtype_size(column->dtype)) {
+    case 1:
+        TAKE(uint8_t);
+    case 2:
+        TAKE(uint16_t);
+    case 4:
+        TAKE(uint32_t);
+    case 8:
+        TAKE(uint64_t);
+    case 16:
+        TAKE(unsigned __int128);
+    default:
+        for (int64_t i = 0; i < count && column->dtype == GRANARY_BOOL; i++) {
             if (indices[i] >= 0 && gr_bit(column->values, indices[i])) {
                 gr_bit_set(out, i);
             }
         }
     }
 }
+#undef TAKE
 
 static void
 take_text(const granary_column *column, const int64_t *indices, int64_t count, struct gr_column *out)
@@ -253,6 +268,9 @@ gr_column_take(const granary_column *column, const int64_t *indices, int64_t cou
     int64_t text_bytes = 0;
     granary_err err;
 
+    if (column->dictionary != NULL) {
+        return encoded_take(column, indices, count, ret_column);
+    }
     for (int64_t i = 0; i < count && !nulls; i++) {
         nulls = indices[i] < 0;
     }
@@ -337,6 +355,9 @@ gr_column_concat(const struct gr_run *runs, size_t count, granary_dtype dtype, s
     for (size_t i = 0; i < count; i++) {
         const granary_column *column = runs[i].column;
 
+        if (column->dictionary != NULL) {
+            return encoded_concat(runs, count, ret_column);
+        }
         rows += runs[i].rows;
         nulls = nulls || column->validity != NULL || column->dtype == GRANARY_NULLTYPE;
         zeroed = zeroed || column->dtype == GRANARY_NULLTYPE;

@@ -1,10 +1,10 @@
 #include "data/directory.h"
 
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "data/bits.h"
+#include "data/zone.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the directory is little-endian");
 
@@ -44,132 +44,6 @@ gr_directory_begin(const granary_frame *frame, uint64_t data_size, void *meta)
     }
 }
 
-struct range {
-    int64_t min;
-    int64_t max;
-};
-
-/* Without nulls the loops are plain, and the compiler makes vectors of them. */
-static struct range
-range_of_int64(const int64_t *values, const uint8_t *validity, int64_t rows)
-{
-    struct range range = {INT64_MAX, INT64_MIN};
-
-    for (int64_t i = 0; validity == NULL && i < rows; i++) {
-        range.min = values[i] < range.min ? values[i] : range.min;
-        range.max = values[i] > range.max ? values[i] : range.max;
-    }
-    for (int64_t i = 0; validity != NULL && i < rows; i++) {
-        int64_t value = gr_bit(validity, i) ? values[i] : range.min;
-
-        range.min = value < range.min ? value : range.min;
-        value = gr_bit(validity, i) ? values[i] : range.max;
-        range.max = value > range.max ? value : range.max;
-    }
-    return range;
-}
-
-static struct range
-range_of_int32(const int32_t *values, const uint8_t *validity, int64_t rows)
-{
-    int32_t min = INT32_MAX;
-    int32_t max = INT32_MIN;
-
-    for (int64_t i = 0; i < rows; i++) {
-        if (validity == NULL || gr_bit(validity, i)) {
-            min = values[i] < min ? values[i] : min;
-            max = values[i] > max ? values[i] : max;
-        }
-    }
-    return (struct range){min, max};
-}
-
-static struct range
-range_of_bools(const granary_column *column)
-{
-    int64_t there = column->rows - column->null_count;
-    int64_t set = bits_count(column->values, column->rows); /* those under nulls are not set */
-
-    return (struct range){set == there, set > 0};
-}
-
-static void
-zone_of_integers(const granary_column *column, struct gr_directory_column *entry)
-{
-    struct range range;
-
-    if (column->dtype == GRANARY_BOOL) {
-        range = range_of_bools(column);
-    } else if (gr_dtype_size(column->dtype) == sizeof(int32_t)) {
-        range = range_of_int32(column->values, column->validity, column->rows);
-    } else {
-        range = range_of_int64(column->values, column->validity, column->rows);
-    }
-    entry->min.integer = range.min;
-    entry->max.integer = range.max;
-    entry->flags = GR_DIRECTORY_ZONE;
-}
-
-static void
-zone_of_reals(const granary_column *column, struct gr_directory_column *entry)
-{
-    double min = INFINITY;
-    double max = -INFINITY;
-    bool any = false;
-
-    for (int64_t i = 0; i < column->rows; i++) {
-        double value;
-
-        if (gr_is_null(column, i)) {
-            continue;
-        }
-        value = column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[i]
-                                                 : ((const double *)column->values)[i];
-        if (isnan(value)) {
-            entry->flags |= GR_DIRECTORY_NAN;
-            continue;
-        }
-        any = true;
-        min = value < min ? value : min;
-        max = value > max ? value : max;
-    }
-    if (any) {
-        entry->min.real = min;
-        entry->max.real = max;
-        entry->flags |= GR_DIRECTORY_ZONE;
-    }
-}
-
-static void
-zone_of_text(const granary_column *column, struct gr_directory_column *entry)
-{
-    const char *text = column->values;
-    uint64_t min = UINT64_MAX;
-    uint64_t max = 0;
-
-    for (int64_t i = 0; i < column->rows; i++) {
-        size_t length = (size_t)(column->offsets[i + 1] - column->offsets[i]);
-        uint64_t head = 0;
-
-        if (gr_is_null(column, i)) {
-            continue;
-        }
-        if (length >= sizeof head) {
-            memcpy(&head, text + column->offsets[i], sizeof head);
-        } else if (length > 0) {
-            memcpy(&head, text + column->offsets[i], length);
-        }
-        head = __builtin_bswap64(head); /* numbers are compared faster than bytes */
-        min = head < min ? head : min;
-        max = head > max ? head : max;
-    }
-    min = __builtin_bswap64(min);
-    max = __builtin_bswap64(max);
-    memcpy(entry->min.text, &min, sizeof min);
-    memcpy(entry->max.text, &max, sizeof max);
-    entry->flags = GR_DIRECTORY_ZONE;
-}
-
 void
 gr_directory_put(const granary_frame *frame, size_t position, const struct gr_directory_column *place, void *meta)
 {
@@ -182,20 +56,15 @@ gr_directory_put(const granary_frame *frame, size_t position, const struct gr_di
     }
     entry.name_length = (uint32_t)strlen(column->name);
     entry.dtype = (uint16_t)column->dtype;
-    entry.flags = 0;
+    entry.flags = column->dictionary != NULL ? GR_DIRECTORY_ENCODED : 0;
     entry.reserved = 0;
     entry.null_count = column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count;
     memset(&entry.min, 0, sizeof entry.min);
     memset(&entry.max, 0, sizeof entry.max);
     if (entry.null_count < column->rows) {
-        if (column->dtype == GRANARY_STRING) {
-            zone_of_text(column, &entry);
-        } else if (column->dtype == GRANARY_FLOAT64 || column->dtype == GRANARY_FLOAT32) {
-            zone_of_reals(column, &entry);
-        } else {
-            zone_of_integers(column, &entry);
-        }
+        zone_of_column(column, &entry);
     }
+    entry.distinct = distinct_of_column(column, &entry);
     memcpy((char *)meta + sizeof(struct gr_directory) + position * sizeof entry, &entry, sizeof entry);
 }
 
@@ -218,55 +87,102 @@ gr_directory_get(const void *meta, size_t position, struct gr_directory_column *
            sizeof *ret_column);
 }
 
-/* A buffer within data, aligned, at least `least` bytes; NULL when it is not. */
-static const void *
-buffer_of(const void *data, uint64_t data_size, uint64_t offset, uint64_t size, uint64_t least)
+struct gr_column_stats
+gr_directory_stats(const struct gr_directory_column *entry)
 {
-    if (offset % 64 != 0 || offset > data_size || size > data_size - offset || size < least) {
-        return NULL;
-    }
-    return (const char *)data + offset;
+    return (struct gr_column_stats){.nulls = entry->null_count,
+                                    .distinct = entry->distinct,
+                                    .has_zone = (entry->flags & GR_DIRECTORY_ZONE) != 0,
+                                    .has_nan = (entry->flags & GR_DIRECTORY_NAN) != 0,
+                                    .min = entry->min,
+                                    .max = entry->max};
 }
 
-static granary_err
-column_read(const void *data, uint64_t data_size, int64_t rows, const char *name,
-            const struct gr_directory_column *entry, granary_column *ret_column)
-{
-    granary_column column = {.dtype = (granary_dtype)entry->dtype, .rows = rows, .null_count = entry->null_count};
-    uint64_t values = (uint64_t)rows * gr_dtype_size(column.dtype);
+/* The object, and a column of it. */
+struct place {
+    const void *data;
+    uint64_t data_size;
+    const char *name;
+};
 
-    if (entry->dtype > GRANARY_FLOAT32 || entry->null_count < 0 || entry->null_count > rows) {
-        return gr_fail(GRANARY_ECORRUPT, "column '%s': dtype %u with %lld nulls", name, entry->dtype,
+/* A buffer within data, aligned, at least `least` bytes; NULL when it is not. */
+static const void *
+buffer_of(const struct place *place, uint64_t offset, uint64_t size, uint64_t least)
+{
+    if (offset % 64 != 0 || offset > place->data_size || size > place->data_size - offset || size < least) {
+        return NULL;
+    }
+    return (const char *)place->data + offset;
+}
+
+/* Offsets and text of rows strings. */
+static granary_err
+text_read(const struct place *place, const uint64_t offsets[2], const uint64_t text[2], granary_column *column)
+{
+    column->offsets = buffer_of(place, offsets[0], offsets[1], ((uint64_t)column->rows + 1) * sizeof *column->offsets);
+    if (column->offsets == NULL || column->offsets[0] != 0 || column->offsets[column->rows] < 0) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': its string offsets are damaged", place->name);
+    }
+    column->values = buffer_of(place, text[0], text[1], (uint64_t)column->offsets[column->rows]);
+    return column->values == NULL
+               ? gr_fail(GRANARY_ECORRUPT, "column '%s': its values are not within the object", place->name)
+               : GRANARY_OK;
+}
+
+/* Make a column of codes an encoded one. */
+static granary_err
+dictionary_read(const struct place *place, const struct gr_directory_column *entry, struct gr_column *column)
+{
+    struct gr_column entries = {.view = {.dtype = GRANARY_STRING, .rows = entry->entries}};
+    struct gr_dictionary *dictionary;
+    granary_err err;
+
+    if (entry->entries > INT32_MAX) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': a dictionary of %lld", place->name, (long long)entry->entries);
+    }
+    err = text_read(place, (const uint64_t[]){entry->entry_offsets_offset, entry->entry_offsets_size},
+                    (const uint64_t[]){entry->entry_text_offset, entry->entry_text_size}, &entries.view);
+    if (err == GRANARY_OK && (err = gr_dictionary_create(&entries, &dictionary)) == GRANARY_OK) {
+        gr_column_set_dictionary(column, dictionary);
+    }
+    return err;
+}
+
+/* Whatever is returned, the column may be freed. */
+static granary_err
+column_read(const struct place *place, int64_t rows, const struct gr_directory_column *entry, struct gr_column *column)
+{
+    bool encoded = (entry->flags & GR_DIRECTORY_ENCODED) != 0;
+    granary_column *view = &column->view;
+    uint64_t size;
+
+    *view = (granary_column){.dtype = (granary_dtype)entry->dtype, .rows = rows, .null_count = entry->null_count};
+    if (!gr_dtype_is(entry->dtype) || entry->null_count < 0 || entry->null_count > rows || entry->entries < 0 ||
+        (encoded && view->dtype != GRANARY_STRING)) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': dtype %u with %lld nulls", place->name, entry->dtype,
                        (long long)entry->null_count);
     }
-    if (column.dtype == GRANARY_NULLTYPE) {
-        *ret_column = column;
+    if (view->dtype == GRANARY_NULLTYPE) {
         return GRANARY_OK;
     }
     if (entry->null_count > 0) {
-        column.validity =
-            buffer_of(data, data_size, entry->validity_offset, entry->validity_size, (uint64_t)gr_bitmap_bytes(rows));
-        if (column.validity == NULL) {
-            return gr_fail(GRANARY_ECORRUPT, "column '%s': its bitmap is not within the object", name);
+        view->validity =
+            buffer_of(place, entry->validity_offset, entry->validity_size, (uint64_t)gr_bitmap_bytes(rows));
+        if (view->validity == NULL) {
+            return gr_fail(GRANARY_ECORRUPT, "column '%s': its bitmap is not within the object", place->name);
         }
     }
-    if (column.dtype == GRANARY_BOOL) {
-        values = (uint64_t)gr_bitmap_bytes(rows);
+    if (view->dtype == GRANARY_STRING && !encoded) {
+        return text_read(place, (const uint64_t[]){entry->offsets_offset, entry->offsets_size},
+                         (const uint64_t[]){entry->values_offset, entry->values_size}, view);
     }
-    if (column.dtype == GRANARY_STRING) {
-        column.offsets = buffer_of(data, data_size, entry->offsets_offset, entry->offsets_size,
-                                   ((uint64_t)rows + 1) * sizeof(int32_t));
-        if (column.offsets == NULL || column.offsets[0] != 0 || column.offsets[rows] < 0) {
-            return gr_fail(GRANARY_ECORRUPT, "column '%s': its string offsets are damaged", name);
-        }
-        values = (uint64_t)column.offsets[rows];
+    size = view->dtype == GRANARY_BOOL ? (uint64_t)gr_bitmap_bytes(rows)
+                                       : (uint64_t)rows * (encoded ? sizeof(int32_t) : gr_dtype_size(view->dtype));
+    view->values = buffer_of(place, entry->values_offset, entry->values_size, size);
+    if (view->values == NULL) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': its values are not within the object", place->name);
     }
-    column.values = buffer_of(data, data_size, entry->values_offset, entry->values_size, values);
-    if (column.values == NULL) {
-        return gr_fail(GRANARY_ECORRUPT, "column '%s': its values are not within the object", name);
-    }
-    *ret_column = column;
-    return GRANARY_OK;
+    return encoded ? dictionary_read(place, entry, column) : GRANARY_OK;
 }
 
 granary_err
@@ -318,18 +234,21 @@ gr_directory_read(const void *data, uint64_t data_size, const void *meta, uint64
         return err;
     }
     frame = gr_frame_create(reader.head.columns, reader.head.rows);
-    if (frame == NULL) {
+    if (frame == NULL || (frame->stats = calloc((size_t)reader.head.columns + 1, sizeof *frame->stats)) == NULL) {
+        gr_frame_destroy(frame);
         return gr_fail(GRANARY_ENOMEM, "frame: out of memory");
     }
     for (size_t i = 0; err == GRANARY_OK && i < reader.head.columns; i++) {
+        struct place place = {.data = data, .data_size = data_size};
         struct gr_directory_column entry;
-        const char *name;
-        granary_column column;
+        struct gr_column column = {.owned = false};
 
-        if ((err = gr_directory_next(&reader, &name, &entry)) == GRANARY_OK &&
-            (err = column_read(data, data_size, reader.head.rows, name, &entry, &column)) == GRANARY_OK) {
-            err = gr_frame_set_borrowed(frame, i, name, &column);
+        if ((err = gr_directory_next(&reader, &place.name, &entry)) == GRANARY_OK &&
+            (err = column_read(&place, reader.head.rows, &entry, &column)) == GRANARY_OK) {
+            frame->stats[i] = gr_directory_stats(&entry);
+            err = gr_frame_set(frame, i, place.name, &column);
         }
+        gr_column_free(&column);
     }
     if (err != GRANARY_OK) {
         gr_frame_destroy(frame);

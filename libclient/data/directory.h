@@ -9,7 +9,7 @@
 #include "data/frame.h"
 
 #define GR_DIRECTORY_MAGIC   0x726d7267u /* "grmr" */
-#define GR_DIRECTORY_VERSION 1u
+#define GR_DIRECTORY_VERSION 2u
 
 struct gr_directory {
     uint32_t magic;
@@ -23,8 +23,9 @@ struct gr_directory {
 };
 
 enum {
-    GR_DIRECTORY_ZONE = 1, /* min and max are there */
-    GR_DIRECTORY_NAN = 2,  /* a NaN is among the values; min and max leave it out */
+    GR_DIRECTORY_ZONE = 1,    /* min and max are there */
+    GR_DIRECTORY_NAN = 2,     /* a NaN is among the values; min and max leave it out */
+    GR_DIRECTORY_ENCODED = 4, /* dictionary-encoded strings: values are int32 positions in the dictionary */
 };
 
 struct gr_directory_column {
@@ -40,29 +41,34 @@ struct gr_directory_column {
     uint64_t offsets_size;
     uint64_t values_offset;
     uint64_t values_size;
-    /* Over the values that are not null. Integers, dates, timestamps, bools: int64. Floats: double. Strings: the first
-     * 8 bytes, zero-padded: no value is less than min, and none's first 8 bytes are more than max. */
-    union gr_zone_bound {
-        int64_t integer;
-        double real;
-        char text[8];
-    } min, max;
+    /* Dictionary-encoded strings, which have no offsets of their own: how many strings are in the dictionary, its
+     * offsets and text. */
+    int64_t entries;
+    uint64_t entry_offsets_offset;
+    uint64_t entry_offsets_size;
+    uint64_t entry_text_offset;
+    uint64_t entry_text_size;
+    int64_t distinct; /* as in struct gr_column_stats, min and max as well */
+    union gr_zone_bound min, max;
 };
 
 _Static_assert(sizeof(struct gr_directory) == 64, "layout");
-_Static_assert(sizeof(struct gr_directory_column) == 88, "layout");
+_Static_assert(sizeof(struct gr_directory_column) == 136, "layout");
 
 uint64_t gr_directory_size(const granary_frame *frame);
 
 /* Header and names; then gr_directory_put() for each column. meta: gr_directory_size() bytes. */
 void gr_directory_begin(const granary_frame *frame, uint64_t data_size, void *meta);
-/* Dtype, nulls and zone of a column; place: its buffers' offsets and sizes. */
+/* Dtype, nulls, zone and distinct values of a column; place: its buffers' offsets and sizes. */
 void gr_directory_put(const granary_frame *frame, size_t position, const struct gr_directory_column *place, void *meta);
 
 /* Whether meta begins with a directory of this version. */
 bool gr_directory_is(const void *meta, uint64_t meta_size);
 /* Entry of a column in a directory that gr_directory_read() has accepted. */
 void gr_directory_get(const void *meta, size_t position, struct gr_directory_column *ret_column);
+
+/* What an entry tells of its column's values. */
+struct gr_column_stats gr_directory_stats(const struct gr_directory_column *entry);
 
 /* The columns of a directory one after another, without a look at the data. */
 struct gr_directory_reader {

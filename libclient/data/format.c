@@ -98,13 +98,55 @@ format_timestamp(int64_t us, struct gr_buf *out)
     }
 }
 
+static void
+format_duration(int64_t us, struct gr_buf *out)
+{
+    uint64_t size = us < 0 ? -(uint64_t)us : (uint64_t)us;
+    uint64_t days = size / DAY_US;
+    uint64_t rest = size % DAY_US;
+    int seconds = (int)(rest / 1000000);
+
+    gr_buf_addf(out, "%s", us < 0 ? "-" : "");
+    if (days > 0) {
+        gr_buf_addf(out, "%llud ", (unsigned long long)days);
+    }
+    gr_buf_addf(out, "%02d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if (rest % 1000000 != 0) {
+        gr_buf_addf(out, ".%06d", (int)(rest % 1000000));
+    }
+}
+
+void
+format_decimal(__int128 value, int scale, struct gr_buf *out)
+{
+    unsigned __int128 size = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
+    char text[48];
+    size_t at = sizeof text;
+
+    for (int digit = 0; size > 0 || digit <= scale; digit++) {
+        if (digit == scale && scale > 0) {
+            text[--at] = '.';
+        }
+        text[--at] = (char)('0' + (int)(size % 10));
+        size /= 10;
+    }
+    if (value < 0) {
+        text[--at] = '-';
+    }
+    gr_buf_add(out, text + at, sizeof text - at);
+}
+
 void
 gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
 {
+    const char *text;
+    size_t length;
+    __int128 wide;
+
     if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
         return;
     }
-    switch (column->dtype) {
+    switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_NULLTYPE:
         return;
     case GRANARY_BOOL:
@@ -116,6 +158,24 @@ gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
     case GRANARY_INT32:
         gr_buf_addf(out, "%d", ((const int32_t *)column->values)[row]);
         return;
+    case GRANARY_INT16:
+        gr_buf_addf(out, "%d", ((const int16_t *)column->values)[row]);
+        return;
+    case GRANARY_INT8:
+        gr_buf_addf(out, "%d", ((const int8_t *)column->values)[row]);
+        return;
+    case GRANARY_UINT64:
+        gr_buf_addf(out, "%llu", (unsigned long long)((const uint64_t *)column->values)[row]);
+        return;
+    case GRANARY_UINT32:
+        gr_buf_addf(out, "%u", ((const uint32_t *)column->values)[row]);
+        return;
+    case GRANARY_UINT16:
+        gr_buf_addf(out, "%u", ((const uint16_t *)column->values)[row]);
+        return;
+    case GRANARY_UINT8:
+        gr_buf_addf(out, "%u", ((const uint8_t *)column->values)[row]);
+        return;
     case GRANARY_FLOAT64:
         format_real(((const double *)column->values)[row], false, out);
         return;
@@ -123,14 +183,22 @@ gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
         format_real((double)((const float *)column->values)[row], true, out);
         return;
     case GRANARY_STRING:
-        gr_buf_add(out, (const char *)column->values + column->offsets[row],
-                   (size_t)(column->offsets[row + 1] - column->offsets[row]));
+        text = gr_text_at(column, row, &length);
+        gr_buf_add(out, text, length);
         return;
     case GRANARY_DATE:
         format_date(((const int32_t *)column->values)[row], out);
         return;
     case GRANARY_TIMESTAMP:
         format_timestamp(((const int64_t *)column->values)[row], out);
+        return;
+    case GRANARY_DURATION:
+        format_duration(((const int64_t *)column->values)[row], out);
+        return;
+    case GRANARY_DECIMAL:
+        memcpy(&wide, (const char *)column->values + (size_t)row * sizeof wide,
+               sizeof wide); /* may lie at 8 modulo 16 */
+        format_decimal(wide, gr_dtype_scale(column->dtype), out);
         return;
     }
 }

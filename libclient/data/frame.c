@@ -11,30 +11,54 @@ static const struct {
     const char *name;
     size_t size;
 } dtypes[] = {
-    [GRANARY_NULLTYPE] = {"null", 0},       [GRANARY_BOOL] = {"bool", 0},     [GRANARY_INT64] = {"int64", 8},
-    [GRANARY_FLOAT64] = {"float64", 8},     [GRANARY_STRING] = {"string", 0}, [GRANARY_DATE] = {"date", 4},
-    [GRANARY_TIMESTAMP] = {"timestamp", 8}, [GRANARY_INT32] = {"int32", 4},   [GRANARY_FLOAT32] = {"float32", 4},
+    [GRANARY_NULLTYPE] = {"null", 0},       [GRANARY_BOOL] = {"bool", 0},        [GRANARY_INT64] = {"int64", 8},
+    [GRANARY_FLOAT64] = {"float64", 8},     [GRANARY_STRING] = {"string", 0},    [GRANARY_DATE] = {"date", 4},
+    [GRANARY_TIMESTAMP] = {"timestamp", 8}, [GRANARY_INT32] = {"int32", 4},      [GRANARY_FLOAT32] = {"float32", 4},
+    [GRANARY_INT8] = {"int8", 1},           [GRANARY_INT16] = {"int16", 2},      [GRANARY_UINT8] = {"uint8", 1},
+    [GRANARY_UINT16] = {"uint16", 2},       [GRANARY_UINT32] = {"uint32", 4},    [GRANARY_UINT64] = {"uint64", 8},
+    [GRANARY_DURATION] = {"duration", 8},   [GRANARY_DECIMAL] = {"decimal", 16},
 };
 #define DTYPES (sizeof dtypes / sizeof dtypes[0])
+
+static const char *const decimals[GRANARY_DECIMAL_SCALE_MOST + 1] = {
+    "decimal(0)",  "decimal(1)",  "decimal(2)",  "decimal(3)",  "decimal(4)",  "decimal(5)",  "decimal(6)",
+    "decimal(7)",  "decimal(8)",  "decimal(9)",  "decimal(10)", "decimal(11)", "decimal(12)", "decimal(13)",
+    "decimal(14)", "decimal(15)", "decimal(16)", "decimal(17)", "decimal(18)",
+};
+
+bool
+gr_dtype_is(unsigned number)
+{
+    return number < GRANARY_DECIMAL ||
+           ((number & 0xffu) == GRANARY_DECIMAL && number >> 8 <= GRANARY_DECIMAL_SCALE_MOST);
+}
 
 const char *
 granary_dtype_name(granary_dtype dtype)
 {
-    return (size_t)dtype < DTYPES ? dtypes[dtype].name : "?";
+    if (!gr_dtype_is(dtype)) {
+        return "?";
+    }
+    return gr_dtype_kind(dtype) == GRANARY_DECIMAL ? decimals[gr_dtype_scale(dtype)] : dtypes[dtype].name;
 }
 
 size_t
 gr_dtype_size(granary_dtype dtype)
 {
-    return (size_t)dtype < DTYPES ? dtypes[dtype].size : 0;
+    return gr_dtype_kind(dtype) < DTYPES ? dtypes[gr_dtype_kind(dtype)].size : 0;
 }
 
 granary_dtype
 gr_dtype_parse(const char *name)
 {
-    for (size_t i = 0; i < DTYPES; i++) {
+    for (size_t i = 0; i < GRANARY_DECIMAL; i++) {
         if (strcmp(name, dtypes[i].name) == 0) {
             return (granary_dtype)i;
+        }
+    }
+    for (int scale = 0; scale <= GRANARY_DECIMAL_SCALE_MOST; scale++) {
+        if (strcmp(name, decimals[scale]) == 0) {
+            return GRANARY_DECIMAL(scale);
         }
     }
     return GRANARY_NULLTYPE;
@@ -77,8 +101,16 @@ gr_frame_destroy(granary_frame *frame)
             drop_column(&frame->columns[i]);
         }
         free(frame->columns);
+        free(frame->stats);
+        gr_frame_destroy(frame->plain); /* it borrows from this one, but its end touches nothing of it */
         free(frame);
     }
+}
+
+const struct gr_column_stats *
+gr_frame_stats(const granary_frame *frame, size_t position)
+{
+    return frame->stats == NULL || position >= frame->count ? NULL : &frame->stats[position];
 }
 
 granary_err
@@ -286,4 +318,11 @@ granary_frame_column_named(const granary_frame *frame, const char *name)
     int position = gr_frame_find(frame, name);
 
     return position < 0 ? NULL : &frame->columns[position].view;
+}
+
+const char *
+granary_column_text(const granary_column *column, int64_t row, size_t *ret_length)
+{
+    *ret_length = 0;
+    return column->dtype != GRANARY_STRING || gr_is_null(column, row) ? NULL : gr_text_at(column, row, ret_length);
 }

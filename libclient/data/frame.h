@@ -12,16 +12,38 @@
 #include "base/buf.h"
 #include "granary/frame.h"
 
+struct gr_dictionary;
+
 struct gr_column {
-    granary_column view; /* what readers use; name is owned by the frame */
-    bool owned;          /* validity, values and offsets are ours (64-byte aligned heap) */
+    granary_column view;              /* what readers use; name is owned by the frame */
+    bool owned;                       /* validity, values and offsets are ours (64-byte aligned heap) */
+    struct gr_dictionary *dictionary; /* what view.dictionary is part of, counted; NULL: none, or somebody else's */
 };
 
 struct granary_frame {
     int64_t rows;
     size_t count;
     struct gr_column *columns;
+    struct gr_column_stats *stats; /* one a column; NULL: nothing is known */
+    granary_frame *plain;          /* gr_frame_plain() */
 };
+
+/* ---- dtypes ---- */
+
+/* What to switch on: a dtype without the scale of decimals. */
+static inline granary_dtype
+gr_dtype_kind(granary_dtype dtype)
+{
+    return (granary_dtype)((unsigned)dtype & 0xffu);
+}
+/* Decimals: the scale; 0 for others. */
+static inline int
+gr_dtype_scale(granary_dtype dtype)
+{
+    return (int)((unsigned)dtype >> 8);
+}
+/* Whether a number out of a file is a dtype. */
+bool gr_dtype_is(unsigned number);
 
 /* Bits, least significant first, as Arrow has them. */
 static inline bool
@@ -47,6 +69,12 @@ gr_bitmap_bytes(int64_t rows)
 
 /* Bytes of one value; 0 for strings, bools (bits) and the null type. */
 size_t gr_dtype_size(granary_dtype dtype);
+/* The same of a column's values: 4 for dictionary-encoded strings. */
+static inline size_t
+gr_value_size(const granary_column *column)
+{
+    return column->dictionary != NULL ? sizeof(int32_t) : gr_dtype_size(column->dtype);
+}
 /* dtype of a name as granary_dtype_name() gives it; GRANARY_NULLTYPE when there is none. */
 granary_dtype gr_dtype_parse(const char *name);
 
@@ -63,18 +91,48 @@ granary_err gr_frame_move(granary_frame *frame, size_t position, granary_frame *
 /* Position of a column, or -1. */
 int gr_frame_find(const granary_frame *frame, const char *name);
 
+/* ---- what is known of columns ---- */
+
+union gr_zone_bound {
+    int64_t integer;
+    double real;
+    char text[8];
+};
+
+/* Of a column of a stored frame, without a look at its values. */
+struct gr_column_stats {
+    int64_t nulls;
+    /* How many different values there are, nulls aside. Encoded columns: entries of the dictionary, some of which may
+     * not be used; others: an estimate. 0: unknown. */
+    int64_t distinct;
+    bool has_zone; /* min and max are there: of the values that are neither null nor NaN */
+    bool has_nan;
+    /* Integers of all kinds, dates, timestamps, durations, bools: integer (uint64 beyond INT64_MAX: there is no zone).
+     * Floats, decimals: real (decimals: rounded outwards, in units of 10^-scale). Strings: the first 8 bytes, padded
+     * with zeros: no value is less than min, and none's first 8 bytes are more than max. */
+    union gr_zone_bound min, max;
+};
+
+/* NULL: the frame has no directory (it was made in memory, or by another writer). */
+const struct gr_column_stats *gr_frame_stats(const granary_frame *frame, size_t position);
+
 /* 64-byte aligned, zeroed up to the next 64 bytes, freed with free(). NULL: out of memory. */
 void *gr_data_alloc(size_t size);
 
 /* An owned column with room for rows values (strings: text_bytes of text), zeroed; with_validity: a bitmap of zeros. */
 granary_err gr_column_alloc(granary_dtype dtype, int64_t rows, int64_t text_bytes, bool with_validity,
                             struct gr_column *ret_column);
+/* The same without zeros but for the bitmap: for a caller who writes every value (and, for strings, every offset). */
+granary_err gr_column_alloc_unset(granary_dtype dtype, int64_t rows, int64_t text_bytes, bool with_validity,
+                                  struct gr_column *ret_column);
 void gr_column_free(struct gr_column *column);
 /* Count nulls, drop a bitmap without zeros, zero the values under nulls. To be called when a built column is complete.
  */
 void gr_column_finish(struct gr_column *column);
 
-/* Rows indices[0..count) of a column as a new owned one; index -1 gives null. Errors: ENOMEM, EFULL over 2 GiB of text
+/*
+ * Rows indices[0..count) of a column as a new owned one; index -1 gives null. An encoded column stays one, with the
+ * same dictionary, unless that would be much more than the rows. Errors: ENOMEM, EFULL over 2 GiB of text
  */
 granary_err
 gr_column_take(const granary_column *column, const int64_t *indices, int64_t count, struct gr_column *ret_column);
@@ -85,6 +143,7 @@ struct gr_run {
     int64_t rows;
 };
 /* Runs of columns of one dtype (a NULLTYPE column fits any), one after the other, as a new owned column of that dtype.
+ * Encoded runs give an encoded column when all are encoded and it pays; their dictionaries are made one.
  * Errors: ENOMEM, EFULL over 2 GiB of text */
 granary_err
 gr_column_concat(const struct gr_run *runs, size_t count, granary_dtype dtype, struct gr_column *ret_column);
@@ -98,8 +157,45 @@ granary_err gr_frame_slice(const granary_frame *frame, int64_t from, int64_t cou
  */
 granary_err gr_frame_concat(const granary_frame *const *frames, size_t count, granary_frame **ret_frame);
 
+/* ---- dictionaries (dictionary.c) ---- */
+
+/* *Takes* entries: a plain string column, its values distinct, none null. One reference is the caller's. Errors: ENOMEM
+ * (the column is destroyed) */
+granary_err gr_dictionary_create(struct gr_column *entries, struct gr_dictionary **ret_dictionary);
+/* NULL is fine. */
+struct gr_dictionary *gr_dictionary_ref(struct gr_dictionary *dictionary);
+void gr_dictionary_unref(struct gr_dictionary *dictionary);
+const granary_column *gr_dictionary_entries(const struct gr_dictionary *dictionary);
+/* Whether a plain string column without nulls has no value twice. false also when memory is short. */
+bool gr_column_is_distinct(const granary_column *column);
+/* Make a finished int32 column of positions (0 under nulls) a string column; *takes* the reference. */
+void gr_column_set_dictionary(struct gr_column *codes, struct gr_dictionary *dictionary);
+/* A string column of either kind as a new owned plain one. Errors: ENOMEM, EFULL */
+granary_err gr_column_decode(const granary_column *column, struct gr_column *ret_column);
+/* A plain string column as a new owned encoded one, entries in the order in which they are first seen. *ret_pays
+ * false, and nothing is made: there are more than a quarter as many entries as rows. Errors: ENOMEM */
+granary_err gr_column_encode(const granary_column *column, bool *ret_pays, struct gr_column *ret_column);
+/* The same frame without encoded columns: it itself, or one that it keeps, and that borrows from it. Not for frames
+ * that several threads use. Errors: ENOMEM, EFULL */
+granary_err gr_frame_plain(const granary_frame *frame, const granary_frame **ret_frame);
+
+/* The bytes of a string, of either kind of column; the row is not null. */
+static inline const char *
+gr_text_at(const granary_column *column, int64_t row, size_t *ret_length)
+{
+    const granary_column *text = column;
+
+    if (column->dictionary != NULL) {
+        row = ((const int32_t *)column->values)[row];
+        text = column->dictionary;
+    }
+    *ret_length = (size_t)(text->offsets[row + 1] - text->offsets[row]);
+    return (const char *)text->values + text->offsets[row];
+}
+
 /* One value as text (no quotes; a null gives nothing): int 12, float shortest form that reads back, true/false,
- * 2020-01-31, 2020-01-31T12:00:00[.ffffff], strings as they are. */
+ * 2020-01-31, 2020-01-31T12:00:00[.ffffff], durations [-]1d 02:03:04[.ffffff], decimals with all digits of their
+ * scale, strings as they are. */
 void gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out);
 
 #endif

@@ -26,7 +26,17 @@ struct shown {
 static bool
 is_number(granary_dtype dtype)
 {
-    return dtype == GRANARY_INT64 || dtype == GRANARY_INT32 || dtype == GRANARY_FLOAT64 || dtype == GRANARY_FLOAT32;
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_NULLTYPE:
+    case GRANARY_BOOL:
+    case GRANARY_STRING:
+    case GRANARY_DATE:
+    case GRANARY_TIMESTAMP:
+    case GRANARY_DURATION:
+        return false;
+    default:
+        return true;
+    }
 }
 
 /* Add text with control characters and bytes that are no UTF-8 escaped. */
@@ -65,8 +75,10 @@ add_cell_text(const granary_column *column, int64_t row, struct gr_buf *out)
     } else if (column->dtype == GRANARY_FLOAT32) {
         format_real_short((double)((const float *)column->values)[row], out);
     } else if (column->dtype == GRANARY_STRING) {
-        add_visible((const char *)column->values + column->offsets[row],
-                    (size_t)(column->offsets[row + 1] - column->offsets[row]), out);
+        size_t length;
+        const char *text = gr_text_at(column, row, &length);
+
+        add_visible(text, length, out);
     } else {
         gr_value_format(column, row, out);
     }
@@ -235,8 +247,10 @@ gr_print_csv(const granary_frame *frame, struct gr_buf *out)
 
             gr_buf_add(out, ",", c > 0);
             if (column->dtype == GRANARY_STRING && !gr_is_null(column, row)) {
-                add_csv_text((const char *)column->values + column->offsets[row],
-                             (size_t)(column->offsets[row + 1] - column->offsets[row]), out);
+                size_t length;
+                const char *text = gr_text_at(column, row, &length);
+
+                add_csv_text(text, length, out);
             } else {
                 gr_value_format(column, row, out);
             }
@@ -288,11 +302,14 @@ add_json_real(double value, bool single, struct gr_buf *out)
 static void
 add_json_value(const granary_column *column, int64_t row, struct gr_buf *out)
 {
+    const char *text;
+    size_t length;
+
     if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
         gr_buf_add(out, "null", 4);
         return;
     }
-    switch (column->dtype) {
+    switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_FLOAT64:
         add_json_real(((const double *)column->values)[row], false, out);
         break;
@@ -300,11 +317,13 @@ add_json_value(const granary_column *column, int64_t row, struct gr_buf *out)
         add_json_real((double)((const float *)column->values)[row], true, out);
         break;
     case GRANARY_STRING:
-        gr_print_json_string((const char *)column->values + column->offsets[row],
-                             (size_t)(column->offsets[row + 1] - column->offsets[row]), out);
+        text = gr_text_at(column, row, &length);
+        gr_print_json_string(text, length, out);
         break;
     case GRANARY_DATE:
     case GRANARY_TIMESTAMP:
+    case GRANARY_DURATION:
+    case GRANARY_DECIMAL: /* a JSON number would lose digits */
         gr_buf_add(out, "\"", 1);
         gr_value_format(column, row, out);
         gr_buf_add(out, "\"", 1);

@@ -317,6 +317,10 @@ check_column(struct gr_expr *expr, const struct gr_schema *schema)
 
         return gr_fail_in(err, "position %d", expr->position);
     }
+    if (schema->fields[index].dtype > GRANARY_FLOAT32) {
+        return gr_fail(GRANARY_ETYPE, "column '%s' is %s: expressions do not take it", schema->fields[index].name,
+                       granary_dtype_name(schema->fields[index].dtype));
+    }
     expr->column_index = index;
     expr->dtype = schema->fields[index].dtype;
     return GRANARY_OK;

@@ -144,12 +144,13 @@ assert_columns_equal(const granary_column *a, const granary_column *b)
         if (a->dtype == GRANARY_BOOL) {
             assert_int_equal(gr_bit(a->values, i), gr_bit(b->values, i));
         } else if (a->dtype == GRANARY_STRING) {
-            int32_t length = a->offsets[i + 1] - a->offsets[i];
+            size_t length_a, length_b;
+            const char *text_a = gr_text_at(a, i, &length_a);
+            const char *text_b = gr_text_at(b, i, &length_b);
 
-            assert_int_equal(length, b->offsets[i + 1] - b->offsets[i]);
-            if (length > 0) {
-                assert_memory_equal((const char *)a->values + a->offsets[i], (const char *)b->values + b->offsets[i],
-                                    (size_t)length);
+            assert_int_equal(length_a, length_b);
+            if (length_a > 0) {
+                assert_memory_equal(text_a, text_b, length_a);
             }
         } else {
             size_t size = gr_dtype_size(a->dtype);

@@ -101,8 +101,8 @@ what_does_not_fit_is_refused(void **state)
         *(thing) = good;                                                                                               \
     } while (0)
     REFUSED(head, good_head, head->magic++);
-    REFUSED(head, good_head, head->version = 2);
-    REFUSED(head, good_head, head->entry_size = 96);
+    REFUSED(head, good_head, head->version = 3);
+    REFUSED(head, good_head, head->entry_size = 88);
     REFUSED(head, good_head, head->columns++);
     REFUSED(head, good_head, head->columns = UINT32_MAX);
     REFUSED(head, good_head, head->names_size--);
@@ -115,7 +115,8 @@ what_does_not_fit_is_refused(void **state)
     REFUSED(entry, good_entry, entry->name_offset = UINT32_MAX);
     REFUSED(entry, good_entry, entry->name_length++);
     REFUSED(entry, good_entry, entry->name_length = UINT32_MAX);
-    REFUSED(entry, good_entry, entry->dtype = 9);
+    REFUSED(entry, good_entry, entry->dtype = 17);
+    REFUSED(entry, good_entry, entry->dtype = 16 + (19 << 8));
     REFUSED(entry, good_entry, entry->null_count = -1);
     REFUSED(entry, good_entry, entry->null_count = 6);
     REFUSED(entry, good_entry, entry->validity_offset = UINT64_MAX - 63);

@@ -1,0 +1,299 @@
+#include "data/zone.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "data/bits.h"
+
+struct range {
+    int64_t min;
+    int64_t max;
+};
+
+/* Without nulls the loops are plain, and the compiler makes vectors of them. */
+#define RANGE(type, name)                                                                                              \
+    static struct range range_of_##name(const granary_column *column)                                                  \
+    {                                                                                                                  \
+        const type *values = column->values;                                                                           \
+        const uint8_t *validity = column->validity;                                                                    \
+        bool any = validity == NULL;                                                                                   \
+        type min = values[0];                                                                                          \
+        type max = values[0];                                                                                          \
+                                                                                                                       \
+        for (int64_t i = 0; validity == NULL && i < column->rows; i++) {                                               \
+            min = values[i] < min ? values[i] : min;                                                                   \
+            max = values[i] > max ? values[i] : max;                                                                   \
+        }                                                                                                              \
+        for (int64_t i = 0; validity != NULL && i < column->rows; i++) {                                               \
+            if (gr_bit(validity, i)) {                                                                                 \
+                min = !any || values[i] < min ? values[i] : min;                                                       \
+                max = !any || values[i] > max ? values[i] : max;                                                       \
+                any = true;                                                                                            \
+            }                                                                                                          \
+        }                                                                                                              \
+        return (struct range){(int64_t)min, (int64_t)max};                                                             \
+    }
+
+RANGE(int8_t, int8)
+RANGE(int16_t, int16)
+RANGE(int32_t, int32)
+RANGE(int64_t, int64)
+RANGE(uint8_t, uint8)
+RANGE(uint16_t, uint16)
+RANGE(uint32_t, uint32)
+RANGE(uint64_t, uint64)
+#undef RANGE
+
+static struct range
+range_of_bools(const granary_column *column)
+{
+    int64_t there = column->rows - column->null_count;
+    int64_t set = bits_count(column->values, column->rows); /* those under nulls are not set */
+
+    return (struct range){set == there, set > 0};
+}
+
+static struct range
+range_of_integers(const granary_column *column)
+{
+    switch (gr_dtype_kind(column->dtype)) {
+    case GRANARY_BOOL:
+        return range_of_bools(column);
+    case GRANARY_INT8:
+        return range_of_int8(column);
+    case GRANARY_INT16:
+        return range_of_int16(column);
+    case GRANARY_INT32:
+    case GRANARY_DATE:
+        return range_of_int32(column);
+    case GRANARY_UINT8:
+        return range_of_uint8(column);
+    case GRANARY_UINT16:
+        return range_of_uint16(column);
+    case GRANARY_UINT32:
+        return range_of_uint32(column);
+    case GRANARY_UINT64:
+        return range_of_uint64(column);
+    default:
+        return range_of_int64(column);
+    }
+}
+
+static void
+zone_of_integers(const granary_column *column, struct gr_directory_column *entry)
+{
+    struct range range = range_of_integers(column);
+
+    if (column->dtype == GRANARY_UINT64 && (range.min < 0 || range.max < 0)) {
+        return; /* beyond int64: no zone */
+    }
+    entry->min.integer = range.min;
+    entry->max.integer = range.max;
+    entry->flags |= GR_DIRECTORY_ZONE;
+}
+
+static void
+zone_of_reals(const granary_column *column, struct gr_directory_column *entry)
+{
+    double min = INFINITY;
+    double max = -INFINITY;
+    bool any = false;
+
+    for (int64_t i = 0; i < column->rows; i++) {
+        double value;
+
+        if (gr_is_null(column, i)) {
+            continue;
+        }
+        value = column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[i]
+                                                 : ((const double *)column->values)[i];
+        if (isnan(value)) {
+            entry->flags |= GR_DIRECTORY_NAN;
+            continue;
+        }
+        any = true;
+        min = value < min ? value : min;
+        max = value > max ? value : max;
+    }
+    if (any) {
+        entry->min.real = min;
+        entry->max.real = max;
+        entry->flags |= GR_DIRECTORY_ZONE;
+    }
+}
+
+/* Bounds rounded outwards: doubles do not hold all decimals. */
+static void
+zone_of_decimals(const granary_column *column, struct gr_directory_column *entry)
+{
+    const __int128 *values = column->values;
+    __int128 min = 0;
+    __int128 max = 0;
+    bool any = false;
+
+    for (int64_t i = 0; i < column->rows; i++) {
+        if (!gr_is_null(column, i)) {
+            min = !any || values[i] < min ? values[i] : min;
+            max = !any || values[i] > max ? values[i] : max;
+            any = true;
+        }
+    }
+    entry->min.real = (double)min - fabs((double)min) * DBL_EPSILON;
+    entry->max.real = (double)max + fabs((double)max) * DBL_EPSILON;
+    entry->flags |= GR_DIRECTORY_ZONE;
+}
+
+static void
+zone_of_text(const granary_column *column, struct gr_directory_column *entry)
+{
+    uint64_t min = UINT64_MAX;
+    uint64_t max = 0;
+
+    for (int64_t i = 0; i < column->rows; i++) {
+        uint64_t head = 0;
+        const char *text;
+        size_t length;
+
+        if (gr_is_null(column, i)) {
+            continue;
+        }
+        text = gr_text_at(column, i, &length);
+        if (length >= sizeof head) {
+            memcpy(&head, text, sizeof head);
+        } else if (length > 0) {
+            memcpy(&head, text, length);
+        }
+        head = __builtin_bswap64(head); /* numbers are compared faster than bytes */
+        min = head < min ? head : min;
+        max = head > max ? head : max;
+    }
+    min = __builtin_bswap64(min);
+    max = __builtin_bswap64(max);
+    memcpy(entry->min.text, &min, sizeof min);
+    memcpy(entry->max.text, &max, sizeof max);
+    entry->flags |= GR_DIRECTORY_ZONE;
+}
+
+void
+zone_of_column(const granary_column *column, struct gr_directory_column *entry)
+{
+    switch (gr_dtype_kind(column->dtype)) {
+    case GRANARY_STRING:
+        zone_of_text(column, entry);
+        return;
+    case GRANARY_FLOAT64:
+    case GRANARY_FLOAT32:
+        zone_of_reals(column, entry);
+        return;
+    case GRANARY_DECIMAL:
+        zone_of_decimals(column, entry);
+        return;
+    default:
+        zone_of_integers(column, entry);
+        return;
+    }
+}
+
+/* ---- distinct values ---- */
+
+enum { SAMPLE = 2048, SLOTS = 8192 };
+
+/* A value as a number: equal ones are equal, different ones most likely not. */
+static uint64_t
+value_hash(const granary_column *column, int64_t row)
+{
+    size_t size = gr_value_size(column);
+    uint64_t words[2] = {0, 0};
+    uint64_t hash = 0;
+
+    if (column->dtype == GRANARY_BOOL) {
+        words[0] = gr_bit(column->values, row);
+    } else if (column->dtype == GRANARY_STRING) {
+        size_t length;
+        const char *text = gr_text_at(column, row, &length);
+
+        hash = length;
+        for (size_t i = 0; i < length; i++) {
+            hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+        }
+    } else {
+        memcpy(words, (const char *)column->values + (size_t)row * size, size);
+    }
+    hash ^= words[0] ^ words[1] * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 32) * UINT64_C(0xff51afd7ed558ccd);
+    hash = (hash ^ hash >> 32) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return hash ^ hash >> 29;
+}
+
+/*
+ * Duj1 (Haas, Naughton, Seshadri, Stokes 1995: "Sampling-based estimation of the number of distinct values of an
+ * attribute"): of n rows of a sample out of N, d are different and f are there once: d / (1 - (1 - n / N) * f / n).
+ */
+static int64_t
+estimate(int64_t rows, int64_t sample, int64_t distinct, int64_t once)
+{
+    double share = 1.0 - (1.0 - (double)sample / (double)rows) * (double)once / (double)sample;
+    double all = (double)distinct / share;
+
+    return all > (double)rows ? rows : (int64_t)all;
+}
+
+static bool
+zone_counts(const granary_column *column, const struct gr_directory_column *entry)
+{
+    switch (gr_dtype_kind(column->dtype)) {
+    case GRANARY_STRING:
+    case GRANARY_FLOAT64:
+    case GRANARY_FLOAT32:
+    case GRANARY_DECIMAL:
+        return false;
+    default:
+        return (entry->flags & GR_DIRECTORY_ZONE) != 0;
+    }
+}
+
+int64_t
+distinct_of_column(const granary_column *column, const struct gr_directory_column *entry)
+{
+    int64_t there = column->rows - entry->null_count;
+    uint64_t slots[SLOTS] = {0}; /* a hash that is not 0; its lowest bit: seen again */
+    int64_t step = column->rows / SAMPLE + 1;
+    int64_t sample = 0;
+    int64_t distinct = 0;
+    int64_t once = 0;
+
+    if (there == 0 || column->dtype == GRANARY_NULLTYPE) {
+        return 0;
+    }
+    if (column->dictionary != NULL) {
+        return column->dictionary->rows;
+    }
+    for (int64_t i = 0; i < column->rows; i += step) {
+        uint64_t hash;
+        size_t slot;
+
+        if (gr_is_null(column, i)) {
+            continue;
+        }
+        hash = value_hash(column, i);
+        slot = hash >> 3 & (SLOTS - 1);
+        hash = (hash | 2) & ~UINT64_C(1);
+        while (slots[slot] != 0 && (slots[slot] & ~UINT64_C(1)) != hash) {
+            slot = (slot + 1) & (SLOTS - 1);
+        }
+        sample++;
+        distinct += slots[slot] == 0;
+        once += slots[slot] == 0 ? 1 : slots[slot] == hash ? -1 : 0;
+        slots[slot] = slots[slot] == 0 ? hash : hash | 1;
+    }
+    if (sample == 0) {
+        return 0;
+    }
+    distinct = estimate(there, sample, distinct, once);
+    if (zone_counts(column, entry) &&
+        (uint64_t)entry->max.integer - (uint64_t)entry->min.integer < (uint64_t)distinct) {
+        distinct = entry->max.integer - entry->min.integer + 1;
+    }
+    return distinct;
+}
