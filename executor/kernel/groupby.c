@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "kernel/frame_call.h"
 #include "kernel/hash.h"
-#include "kernel/sort.h"
+#include "kernel/sort/sort.h"
 
 void
 group_table_fini(struct group_table *table)

@@ -52,11 +52,11 @@ check_outputs(const Granary__Node *node, enum gr_chunk_op op, uint32_t *ret_outp
         return user_check_null(node);
     case GR_CHUNK_sort_split:
         parts = gr_attr_int(node->attrs, node->n_attrs, "parts", 0);
-        if (parts < 1 || parts > OUTPUTS_MAX) {
+        if (parts < 1 || parts > UINT16_MAX) {
             return gr_fail(GRANARY_EINVAL, "parameter 'parts' is %lld; it can be 1 to %d", (long long)parts,
-                           OUTPUTS_MAX);
+                           UINT16_MAX);
         }
-        *ret_outputs = (uint32_t)parts;
+        *ret_outputs = 2;
         return GRANARY_OK;
     case GR_CHUNK_call:
         *ret_outputs = 0;

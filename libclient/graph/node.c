@@ -356,6 +356,25 @@ check_groupby(const Granary__Node *node)
     return GRANARY_OK;
 }
 
+/* Where nulls go: for all of so many keys, or for each. */
+static granary_err
+check_nulls(const Granary__Node *node, size_t keys)
+{
+    const Granary__Attr *nulls = find(node, "nulls");
+
+    if (nulls != NULL && nulls->n_strings != 1 && nulls->n_strings != keys) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'nulls' has %zu values for %zu columns: give one, or one a column",
+                       nulls->n_strings, keys);
+    }
+    for (size_t i = 0; nulls != NULL && i < nulls->n_strings; i++) {
+        if (strcmp(nulls->strings[i], "first") != 0 && strcmp(nulls->strings[i], "last") != 0) {
+            return gr_fail(GRANARY_EINVAL, "parameter 'nulls' is '%.40s'; it can be 'first' or 'last'",
+                           nulls->strings[i]);
+        }
+    }
+    return GRANARY_OK;
+}
+
 static granary_err
 check_sort(const Granary__Node *node)
 {
@@ -368,7 +387,7 @@ check_sort(const Granary__Node *node)
             gr_fail(GRANARY_EINVAL, "parameter 'descending' has %zu values for %zu columns: give one, or one a column",
                     descending->n_ints, by->n_strings);
     }
-    return err;
+    return err == GRANARY_OK ? check_nulls(node, by->n_strings) : err;
 }
 
 static granary_err

@@ -1,7 +1,7 @@
 /*
- * sort: chunks are sorted, then merged. Few chunks, or few rows wanted: one merge, or a tree of them. Many: samples of
- * all give pivots, every sorted chunk is cut at the pivots, and part j of all chunks is merged into chunk j of the
- * result. Between equal keys chunk and row decide, as in a stable sort, so that parts are even however often a key
+ * sort. Few rows wanted: each chunk's first ones, merged. Little data: all at once. Else: samples of all chunks give
+ * pivots, every chunk is dealt out at the pivots into one object, and part j of all of them is sorted into chunk j of
+ * the result. Between equal keys chunk and row decide, as in a stable sort, so that parts are even however often a key
  * repeats.
  */
 #include <stdlib.h>
@@ -10,11 +10,19 @@
 #include "base/error.h"
 #include "tile/rules.h"
 
-/* Merging all at once holds everything twice: only what is at most this part of the store's memory. */
-#define MERGE_MEMORY_PARTS 8
-#define PIECES_MAX         65536 /* of all chunks cut at all pivots */
-#define SAMPLES_MIN        16    /* of a chunk; as many as there are parts bounds every part by twice its share */
-#define SAMPLES_MAX        256
+enum {
+    SAMPLES_MIN = 32, /* of a chunk */
+    SAMPLES_MAX = 1024,
+    SAMPLES_PER_PART = 64, /* of all chunks: a part is then rarely more than a third above its share */
+    PARTS_MAX = 512,
+    PARTS_EAGER = 32,  /* so many are made of little data, so that all executors work */
+    EDGES_MAX = 65536, /* chunks times parts */
+    MEMORY_PARTS = 16, /* a part takes at most this part of the store's memory */
+};
+
+#define AT_ONCE_BYTES   ((uint64_t)1 << 20) /* sorted in less time than dealing it out takes */
+#define PART_BYTES      ((uint64_t)4 << 20) /* of little data: words and rows of a part fit the cache */
+#define PART_BYTES_MOST ((uint64_t)16 << 20)
 
 static granary_err
 out_of_memory(void)
@@ -22,21 +30,30 @@ out_of_memory(void)
     return gr_fail(GRANARY_ENOMEM, "out of memory");
 }
 
-/* by, and descending once a column. */
+/* by; descending and nulls_first, once a column. */
 static gr_attrs
 sort_attrs(struct tiling *t, size_t i, const char *count_name, int64_t count)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const Granary__Attr *by = gr_step_attr(step, "by");
     const Granary__Attr *descending = gr_step_attr(step, "descending");
+    const Granary__Attr *nulls = gr_step_attr(step, "nulls");
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
-    bool *flags = calloc(by->n_strings + 1, sizeof *flags);
+    size_t keys = by->n_strings;
+    bool *flags = calloc(2 * keys + 2, sizeof *flags);
+    bool *first = flags + keys;
 
-    for (size_t k = 0; flags != NULL && descending != NULL && k < by->n_strings; k++) {
+    for (size_t k = 0; flags != NULL && descending != NULL && k < keys; k++) {
         flags[k] = descending->n_ints > 0 && descending->ints[descending->n_ints > k ? k : 0] != 0;
     }
+    for (size_t k = 0; flags != NULL && nulls != NULL && k < keys; k++) {
+        first[k] = strcmp(nulls->strings[nulls->n_strings > k ? k : 0], "first") == 0;
+    }
     gr_attrs_add(t->chunks, attrs, gr_attr_copy(by));
-    gr_attrs_add(t->chunks, attrs, flags == NULL ? NULL : gr_attr_new_bools("descending", flags, by->n_strings));
+    gr_attrs_add(t->chunks, attrs, flags == NULL ? NULL : gr_attr_new_bools("descending", flags, keys));
+    if (nulls != NULL) {
+        gr_attrs_add(t->chunks, attrs, flags == NULL ? NULL : gr_attr_new_bools("nulls_first", first, keys));
+    }
     if (count_name != NULL) {
         gr_attrs_add(t->chunks, attrs, gr_attr_new_int(count_name, count));
     }
@@ -44,91 +61,148 @@ sort_attrs(struct tiling *t, size_t i, const char *count_name, int64_t count)
     return attrs;
 }
 
-/* Everything in one piece. */
-static void
-merge_all(struct tiling *t, size_t i, gr_attrs attrs, struct gr_tiled *sorted, enum tile_growth growth)
-{
-    struct gr_tiled *out = &t->tiled[i];
-    size_t count = tiling_tree(t, i, GR_CHUNK_sort_merge, attrs, sorted->pieces, sorted->bytes, sorted->count,
-                               TILE_FAN_IN, growth);
-
-    out->bytes[0] = growth == TILE_SUM ? bytes_sum(sorted->bytes, count) : bytes_max(sorted->bytes, count);
-    out->pieces[0] = count == 1 ? sorted->pieces[0]
-                                : tiling_add(t, i, GR_CHUNK_sort_merge, attrs, sorted->pieces, count, out->bytes[0]);
-}
-
-/* Which chunk it is. */
+/* Which chunk or part it is. */
 static gr_attrs
-chunk_attrs(struct tiling *t, size_t chunk)
+number_attrs(struct tiling *t, const char *name, size_t number)
 {
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
 
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("chunk", (int64_t)chunk));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int(name, (int64_t)number));
     return attrs;
 }
 
-/* Samples of all chunks, and from them the pivots. Overwrites nothing. */
+/* ---- all at once, or the first rows ---- */
+
 static granary_err
-add_pivots(struct tiling *t, size_t i, const struct gr_tiled *sorted, size_t parts, struct gr_piece *ret_pivots)
+sort_at_once(struct tiling *t, size_t i, const struct gr_tiled *in)
 {
-    size_t samples = parts < SAMPLES_MIN ? SAMPLES_MIN : parts > SAMPLES_MAX ? SAMPLES_MAX : parts;
-    gr_attrs sample_attrs = sort_attrs(t, i, "samples", (int64_t)samples);
-    struct gr_piece *pieces = malloc(sorted->count * sizeof *pieces);
+    struct gr_tiled *out = &t->tiled[i];
+    granary_err err = tiled_init(out, 1, true);
+
+    if (err == GRANARY_OK) {
+        out->bytes[0] = bytes_sum(in->bytes, in->count);
+        out->pieces[0] =
+            tiling_add(t, i, GR_CHUNK_sort, sort_attrs(t, i, NULL, 0), in->pieces, in->count, out->bytes[0]);
+    }
+    return err;
+}
+
+static granary_err
+sort_first(struct tiling *t, size_t i, const struct gr_tiled *in, int64_t limit)
+{
+    gr_attrs attrs = sort_attrs(t, i, "limit", limit);
+    uint64_t limit_bytes = (uint64_t)limit * 64 * gr_step_width(&t->steps->steps[i]);
+    struct gr_tiled *out = &t->tiled[i];
+    struct gr_tiled first;
+    size_t count;
+    granary_err err = tiled_init(&first, in->count, true);
+
+    for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
+        first.bytes[p] = limit_bytes < in->bytes[p] ? limit_bytes : in->bytes[p];
+        first.pieces[p] = tiling_add(t, i, GR_CHUNK_sort, attrs, &in->pieces[p], 1, first.bytes[p]);
+    }
+    if (err == GRANARY_OK && (err = tiled_init(out, 1, true)) == GRANARY_OK) {
+        count = tiling_tree(t, i, GR_CHUNK_sort, attrs, first.pieces, first.bytes, first.count, TILE_FAN_IN, TILE_MAX);
+        out->bytes[0] = bytes_max(first.bytes, count);
+        out->pieces[0] =
+            count == 1 ? first.pieces[0] : tiling_add(t, i, GR_CHUNK_sort, attrs, first.pieces, count, out->bytes[0]);
+    }
+    tiled_fini(&first);
+    return err;
+}
+
+/* ---- in parts ---- */
+
+static size_t
+count_parts(const struct tiling *t, const struct gr_tiled *in, uint64_t total)
+{
+    uint64_t memory = t->options->memory_bytes;
+    uint64_t most = PART_BYTES_MOST;
+    uint64_t parts = total / PART_BYTES;
+
+    if (memory > 0 && memory / MEMORY_PARTS < most) {
+        most = memory / MEMORY_PARTS + 1;
+    }
+    parts = parts > PARTS_EAGER ? PARTS_EAGER : parts;
+    parts = total / most > parts ? total / most : parts;
+    parts = parts > PARTS_MAX ? PARTS_MAX : parts;
+    parts = parts * in->count > EDGES_MAX ? EDGES_MAX / in->count : parts;
+    return parts < 2 ? 2 : parts;
+}
+
+/* Samples of all chunks, and from them the pivots. */
+static granary_err
+add_pivots(struct tiling *t, size_t i, const struct gr_tiled *in, size_t parts, struct gr_piece *ret_pivots)
+{
+    size_t samples = SAMPLES_PER_PART * parts / in->count;
+    gr_attrs sample_attrs;
+    struct gr_piece *pieces = malloc((in->count + 1) * sizeof *pieces);
 
     if (pieces == NULL) {
         return out_of_memory();
     }
-    for (size_t p = 0; p < sorted->count; p++) {
-        uint64_t bytes = 64 * samples < sorted->bytes[p] ? 64 * samples : sorted->bytes[p];
+    samples = samples < SAMPLES_MIN ? SAMPLES_MIN : samples > SAMPLES_MAX ? SAMPLES_MAX : samples;
+    sample_attrs = sort_attrs(t, i, "samples", (int64_t)samples);
+    for (size_t p = 0; p < in->count; p++) {
         struct gr_chunk_spec spec = {.op = GR_CHUNK_sort_sample,
                                      .step = (uint32_t)i,
                                      .shared = sample_attrs,
-                                     .own = chunk_attrs(t, p),
-                                     .inputs = &sorted->pieces[p],
+                                     .own = number_attrs(t, "chunk", p),
+                                     .inputs = &in->pieces[p],
                                      .input_count = 1,
                                      .outputs = 1,
-                                     .bytes = bytes};
+                                     .bytes = 64 * samples < in->bytes[p] ? 64 * samples : in->bytes[p]};
 
         pieces[p] = gr_chunks_add(t->chunks, &spec);
     }
-    *ret_pivots = tiling_add(t, i, GR_CHUNK_sort_pivots, sort_attrs(t, i, "parts", (int64_t)parts), pieces,
-                             sorted->count, 64 * parts);
+    *ret_pivots = tiling_add(t, i, GR_CHUNK_sort_pivots, sort_attrs(t, i, "parts", (int64_t)parts), pieces, in->count,
+                             64 * parts);
     free(pieces);
     return GRANARY_OK;
 }
 
 static granary_err
-merge_in_parts(struct tiling *t, size_t i, const struct gr_tiled *sorted, size_t parts)
+sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t total)
 {
     struct gr_tiled *out = &t->tiled[i];
-    uint64_t total = bytes_sum(sorted->bytes, sorted->count);
+    size_t parts = count_parts(t, in, total);
     gr_attrs split_attrs = sort_attrs(t, i, "parts", (int64_t)parts);
-    gr_attrs merge_attrs = sort_attrs(t, i, NULL, 0);
-    struct gr_piece *splits = malloc(sorted->count * sizeof *splits);
+    gr_attrs part_attrs = sort_attrs(t, i, NULL, 0);
+    struct gr_piece *dealt = malloc((2 * in->count + 1) * sizeof *dealt);
     struct gr_piece pivots;
-    granary_err err = splits == NULL ? out_of_memory() : add_pivots(t, i, sorted, parts, &pivots);
+    granary_err err = dealt == NULL ? out_of_memory() : add_pivots(t, i, in, parts, &pivots);
 
-    for (size_t p = 0; p < sorted->count && err == GRANARY_OK; p++) {
-        struct gr_piece inputs[2] = {sorted->pieces[p], pivots};
+    for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
+        struct gr_piece inputs[2] = {in->pieces[p], pivots};
         struct gr_chunk_spec spec = {.op = GR_CHUNK_sort_split,
                                      .step = (uint32_t)i,
                                      .shared = split_attrs,
-                                     .own = chunk_attrs(t, p),
+                                     .own = number_attrs(t, "chunk", p),
                                      .inputs = inputs,
                                      .input_count = 2,
-                                     .outputs = (uint32_t)parts,
-                                     .bytes = sorted->bytes[p]};
+                                     .outputs = 2,
+                                     .bytes = in->bytes[p] + 8 * parts};
 
-        splits[p] = gr_chunks_add(t->chunks, &spec);
+        dealt[2 * p] = gr_chunks_add(t->chunks, &spec);
+        dealt[2 * p + 1] = (struct gr_piece){.op = dealt[2 * p].op, .output = 1};
+    }
+    if (err == GRANARY_OK) {
+        err = tiled_init(out, parts, true);
     }
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
-        for (size_t p = 0; p < sorted->count; p++) {
-            splits[p].output = (uint32_t)j;
-        }
-        out->bytes[j] = total / parts;
-        out->pieces[j] = tiling_add(t, i, GR_CHUNK_sort_merge, merge_attrs, splits, sorted->count, out->bytes[j]);
+        struct gr_chunk_spec spec = {.op = GR_CHUNK_sort_part,
+                                     .step = (uint32_t)i,
+                                     .shared = part_attrs,
+                                     .own = number_attrs(t, "part", j),
+                                     .inputs = dealt,
+                                     .input_count = 2 * in->count,
+                                     .outputs = 1,
+                                     .bytes = total / parts};
+
+        out->bytes[j] = spec.bytes;
+        out->pieces[j] = gr_chunks_add(t->chunks, &spec);
     }
-    free(splits);
+    free(dealt);
     return err;
 }
 
@@ -136,36 +210,18 @@ granary_err
 tile_sort(struct tiling *t, size_t i)
 {
     int64_t limit = t->steps->steps[i].limit;
-    bool limited = limit != GR_STEP_NO_LIMIT;
     const struct gr_tiled *in = tiling_input(t, i, 0);
-    gr_attrs attrs = limited ? sort_attrs(t, i, "limit", limit) : sort_attrs(t, i, NULL, 0);
     uint64_t memory = t->options->memory_bytes;
-    struct gr_tiled sorted;
+    uint64_t total;
     bool at_once;
-    size_t parts = 1;
-    granary_err err = in == NULL ? out_of_memory() : tiled_init(&sorted, in->count, true);
 
-    if (err != GRANARY_OK) {
-        return err;
+    if (in == NULL) {
+        return out_of_memory();
     }
-    for (size_t p = 0; p < in->count; p++) {
-        uint64_t limited_bytes = limited ? (uint64_t)limit * 64 * gr_step_width(&t->steps->steps[i]) : UINT64_MAX;
-
-        sorted.bytes[p] = limited_bytes < in->bytes[p] ? limited_bytes : in->bytes[p];
-        sorted.pieces[p] = tiling_add(t, i, GR_CHUNK_sort, attrs, &in->pieces[p], 1, sorted.bytes[p]);
+    if (limit != GR_STEP_NO_LIMIT) {
+        return sort_first(t, i, in, limit);
     }
-    at_once = limited || in->count == 1 ||
-              (in->count <= TILE_FAN_IN &&
-               (memory == 0 || bytes_sum(sorted.bytes, sorted.count) <= memory / MERGE_MEMORY_PARTS));
-    if (!at_once) {
-        parts = in->count * in->count <= PIECES_MAX ? in->count : PIECES_MAX / in->count + 1;
-    }
-    err = tiled_init(&t->tiled[i], parts, true);
-    if (err == GRANARY_OK && at_once) {
-        merge_all(t, i, attrs, &sorted, limited ? TILE_MAX : TILE_SUM);
-    } else if (err == GRANARY_OK) {
-        err = merge_in_parts(t, i, &sorted, parts);
-    }
-    tiled_fini(&sorted);
-    return err;
+    total = bytes_sum(in->bytes, in->count);
+    at_once = in->count == 0 || (total <= AT_ONCE_BYTES && (memory == 0 || total <= memory / MEMORY_PARTS));
+    return at_once ? sort_at_once(t, i, in) : sort_in_parts(t, i, in, total);
 }

@@ -117,7 +117,7 @@ sort(void **state)
     struct kernel_test sampling;
     struct kernel_test pivots;
     struct kernel_test split;
-    struct kernel_test merge;
+    struct kernel_test part;
 
     (void)state;
     call_sort(&sorting, "sort");
@@ -132,14 +132,14 @@ sort(void **state)
     call_sort(&split, "sort_split");
     kernel_test_frame(&split, sorting.outputs[0].frame);
     kernel_test_frame(&split, pivots.outputs[0].frame);
-    split.output_count = 3;
+    split.output_count = 2;
     run_starved(&split, kernel_sort_split);
-    call_sort(&merge, "sort_merge");
-    kernel_test_attr(&merge, gr_attr_new_int("limit", 20));
-    kernel_test_frame(&merge, split.outputs[0].frame);
-    kernel_test_frame(&merge, split.outputs[1].frame);
-    run_starved(&merge, kernel_sort_merge);
-    kernel_test_fini(&merge);
+    call_sort(&part, "sort_part");
+    kernel_test_attr(&part, gr_attr_new_int("part", 1));
+    kernel_test_frame(&part, split.outputs[0].frame);
+    kernel_test_bytes(&part, &split.outputs[1]);
+    run_starved(&part, kernel_sort_part);
+    kernel_test_fini(&part);
     kernel_test_fini(&split);
     kernel_test_fini(&pivots);
     kernel_test_fini(&sampling);

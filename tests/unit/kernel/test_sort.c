@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/sort.h"
+#include "kernel/sort/sort.h"
 
 /* Order of two rows by one column, the plain way: from the values as they print. */
 static int
@@ -222,16 +222,15 @@ call_order(struct kernel_test *test, const char *op, const char *by, const char 
     kernel_test_bools(test, "descending", descending);
 }
 
-/* sort -> sample -> pivots -> split -> merge, and the parts one after the other. */
+/* sample -> pivots -> split -> part, and the parts one after the other. */
 static granary_frame *
 sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *descending, int64_t samples,
                    int64_t *ret_largest)
 {
-    granary_frame *parts[CHUNKS][PARTS];
-    granary_frame *merged[PARTS];
+    struct kernel_test splits[CHUNKS];
+    granary_frame *sorted[PARTS];
     granary_frame *pivots;
     granary_frame *result;
-    granary_frame *runs[CHUNKS];
     granary_frame *sample[CHUNKS];
     struct kernel_test test;
 
@@ -240,11 +239,10 @@ sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *des
     for (int i = 0; i < CHUNKS; i++) {
         struct kernel_test sampling;
 
-        runs[i] = sorted(chunks[i], by, descending, -1);
         call_order(&sampling, "sort_sample", by, descending);
         kernel_test_attr(&sampling, gr_attr_new_int("samples", samples));
         kernel_test_attr(&sampling, gr_attr_new_int("chunk", i));
-        kernel_test_frame(&sampling, runs[i]);
+        kernel_test_frame(&sampling, chunks[i]);
         sample[i] = kernel_test_to_frame(&sampling, kernel_sort_sample);
         assert_true(sample[i]->rows <= samples);
         kernel_test_frame(&test, sample[i]);
@@ -252,37 +250,31 @@ sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *des
     pivots = kernel_test_to_frame(&test, kernel_sort_pivots);
     assert_true(pivots->rows == PARTS - 1 || pivots->rows == 0);
     for (int i = 0; i < CHUNKS; i++) {
-        call_order(&test, "sort_split", by, descending);
-        kernel_test_attr(&test, gr_attr_new_int("parts", PARTS));
-        kernel_test_attr(&test, gr_attr_new_int("chunk", i));
-        kernel_test_frame(&test, runs[i]);
-        kernel_test_frame(&test, pivots);
-        test.output_count = PARTS;
-        assert_int_equal(kernel_test_run(&test, kernel_sort_split), GRANARY_OK);
-        for (int part = 0; part < PARTS; part++) {
-            parts[i][part] = test.outputs[part].frame;
-            test.outputs[part] = (struct gr_value){0};
-        }
-        kernel_test_fini(&test);
+        call_order(&splits[i], "sort_split", by, descending);
+        kernel_test_attr(&splits[i], gr_attr_new_int("parts", PARTS));
+        kernel_test_attr(&splits[i], gr_attr_new_int("chunk", i));
+        kernel_test_frame(&splits[i], chunks[i]);
+        kernel_test_frame(&splits[i], pivots);
+        splits[i].output_count = 2;
+        assert_int_equal(kernel_test_run(&splits[i], kernel_sort_split), GRANARY_OK);
     }
     for (int part = 0; part < PARTS; part++) {
-        call_order(&test, "sort_merge", by, descending);
+        call_order(&test, "sort_part", by, descending);
+        kernel_test_attr(&test, gr_attr_new_int("part", part));
         for (int i = 0; i < CHUNKS; i++) {
-            kernel_test_frame(&test, parts[i][part]);
+            kernel_test_frame(&test, splits[i].outputs[0].frame);
+            kernel_test_bytes(&test, &splits[i].outputs[1]);
         }
-        merged[part] = kernel_test_to_frame(&test, kernel_sort_merge);
-        *ret_largest = merged[part]->rows > *ret_largest ? merged[part]->rows : *ret_largest;
+        sorted[part] = kernel_test_to_frame(&test, kernel_sort_part);
+        *ret_largest = sorted[part]->rows > *ret_largest ? sorted[part]->rows : *ret_largest;
     }
-    assert_int_equal(gr_frame_concat((const granary_frame *const *)merged, PARTS, &result), GRANARY_OK);
+    assert_int_equal(gr_frame_concat((const granary_frame *const *)sorted, PARTS, &result), GRANARY_OK);
     for (int i = 0; i < CHUNKS; i++) {
-        for (int part = 0; part < PARTS; part++) {
-            gr_frame_destroy(parts[i][part]);
-        }
-        gr_frame_destroy(runs[i]);
+        kernel_test_fini(&splits[i]);
         gr_frame_destroy(sample[i]);
     }
     for (int part = 0; part < PARTS; part++) {
-        gr_frame_destroy(merged[part]);
+        gr_frame_destroy(sorted[part]);
     }
     gr_frame_destroy(pivots);
     return result;
@@ -349,7 +341,7 @@ a_key_that_repeats_is_spread_over_parts(void **state)
     }
     result = sorted_in_parallel(chunks, "a", "0", 16, &largest);
     assert_int_equal(result->rows, CHUNKS * ROWS);
-    assert_in_range(largest, CHUNKS * ROWS / PARTS, CHUNKS * ROWS / PARTS * 3 / 2);
+    assert_in_range(largest, CHUNKS * ROWS / PARTS, CHUNKS * ROWS / PARTS * 2);
     gr_frame_destroy(result);
     for (int i = 0; i < CHUNKS; i++) {
         gr_frame_destroy(chunks[i]);
@@ -357,36 +349,207 @@ a_key_that_repeats_is_spread_over_parts(void **state)
 }
 
 static void
-merge_with_limit_gives_the_first_rows(void **state)
+several_frames_are_sorted_as_one(void **state)
 {
+    static const int64_t limits[] = {-1, 20};
     granary_frame *frame = frame_random(77, 700, true);
     struct random random = {5};
 
     (void)state;
-    for (size_t j = 0; j < ORDERS; j++) {
-        granary_frame *want = sorted(frame, orders[j].by, orders[j].descending, 20);
+    for (size_t j = 0; j < 2 * ORDERS; j++) {
+        int64_t limit = limits[j % 2];
+        granary_frame *want = sorted(frame, orders[j / 2].by, orders[j / 2].descending, limit);
         granary_frame *chunks[CHUNKS];
-        granary_frame *runs[CHUNKS];
         granary_frame *result;
         struct kernel_test test;
 
         cut_at_random(frame, &random, chunks);
-        call_order(&test, "sort_merge", orders[j].by, orders[j].descending);
-        kernel_test_attr(&test, gr_attr_new_int("limit", 20));
-        for (int i = 0; i < CHUNKS; i++) {
-            runs[i] = sorted(chunks[i], orders[j].by, orders[j].descending, -1);
-            kernel_test_frame(&test, runs[i]);
+        call_order(&test, "sort", orders[j / 2].by, orders[j / 2].descending);
+        if (limit >= 0) {
+            kernel_test_attr(&test, gr_attr_new_int("limit", limit));
         }
-        result = kernel_test_to_frame(&test, kernel_sort_merge);
+        for (int i = 0; i < CHUNKS; i++) {
+            kernel_test_frame(&test, chunks[i]);
+        }
+        result = kernel_test_to_frame(&test, kernel_sort);
         assert_same_bytes(result, want);
         gr_frame_destroy(result);
         for (int i = 0; i < CHUNKS; i++) {
-            gr_frame_destroy(runs[i]);
             gr_frame_destroy(chunks[i]);
         }
         gr_frame_destroy(want);
     }
     gr_frame_destroy(frame);
+}
+
+static void
+nulls_come_first_when_asked(void **state)
+{
+    granary_frame *frame = frame_text("f:float64,s:string", "nan,b\n1.5,\n,\"\"\n-inf,a\n2.5,\n");
+    granary_frame *result;
+    struct kernel_test test;
+
+    (void)state;
+    call_order(&test, "sort", "f", "1");
+    kernel_test_bools(&test, "nulls_first", "1");
+    kernel_test_frame(&test, frame);
+    result = kernel_test_to_frame(&test, kernel_sort);
+    assert_frame(result, "f,s\n,\"\"\nnan,b\n2.5,\n1.5,\n-inf,a\n");
+    gr_frame_destroy(result);
+    call_order(&test, "sort", "s,f", "00");
+    kernel_test_bools(&test, "nulls_first", "10");
+    kernel_test_frame(&test, frame);
+    result = kernel_test_to_frame(&test, kernel_sort);
+    assert_frame(result, "f,s\n1.5,\n2.5,\n,\"\"\n-inf,a\nnan,b\n");
+    gr_frame_destroy(result);
+    gr_frame_destroy(frame);
+}
+
+/* A column of one dtype out of random bytes, few or many different ones. */
+static void
+column_any(struct random *random, granary_dtype dtype, int64_t rows, struct gr_column *ret_column)
+{
+    size_t size = gr_dtype_size(dtype);
+    bool few = random_below(random, 2) == 0;
+
+    assert_int_equal(gr_column_alloc(dtype, rows, 0, true, ret_column), GRANARY_OK);
+    for (int64_t i = 0; i < rows; i++) {
+        uint64_t words[2] = {random_next(random), random_next(random)};
+
+        if (few) {
+            words[0] = (uint64_t)(random_below(random, 9) - 4);
+            words[1] = (int64_t)words[0] < 0 ? UINT64_MAX : 0;
+        }
+        if (dtype == GRANARY_FLOAT32 || dtype == GRANARY_FLOAT64) {
+            double x = few ? (double)(int64_t)words[0] : ((double)(int64_t)words[0]) / 3e14;
+            float narrow = (float)x;
+
+            memcpy((char *)(uintptr_t)ret_column->view.values + i * (int64_t)size,
+                   size == 4 ? (const void *)&narrow : (const void *)&x, size);
+        } else {
+            memcpy((char *)(uintptr_t)ret_column->view.values + i * (int64_t)size, words, size);
+        }
+        if (random_below(random, 10) > 0) {
+            gr_bit_set((uint8_t *)(uintptr_t)ret_column->view.validity, i);
+        }
+    }
+    gr_column_finish(ret_column);
+}
+
+/* Every dtype packs as it compares: sort_rows() against sort_compare(), alone and as the first of two keys. */
+static void
+every_dtype_is_packed_as_it_compares(void **state)
+{
+    static const granary_dtype dtypes[] = {GRANARY_INT8,    GRANARY_INT16,     GRANARY_INT32,    GRANARY_INT64,
+                                           GRANARY_UINT8,   GRANARY_UINT16,    GRANARY_UINT32,   GRANARY_UINT64,
+                                           GRANARY_DATE,    GRANARY_TIMESTAMP, GRANARY_DURATION, GRANARY_FLOAT32,
+                                           GRANARY_FLOAT64, GRANARY_DECIMAL(2)};
+    enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
+    struct random random = {31};
+
+    (void)state;
+    for (size_t i = 0; i < 4 * DTYPES; i++) {
+        int64_t rows = 1 + random_below(&random, 3000);
+        struct gr_column columns[2];
+        struct sort_key keys[2] = {{&columns[0].view, i / DTYPES % 2 == 1, random_below(&random, 2) == 0},
+                                   {&columns[1].view, random_below(&random, 2) == 0, false}};
+        int64_t *order;
+        int64_t count;
+
+        column_any(&random, dtypes[i % DTYPES], rows, &columns[0]);
+        column_any(&random, dtypes[(size_t)random_below(&random, DTYPES)], rows, &columns[1]);
+        for (size_t used = 1; used <= 2; used++) {
+            assert_int_equal(sort_rows(keys, used, rows, SORT_NO_LIMIT, &order, &count), GRANARY_OK);
+            assert_int_equal(count, rows);
+            for (int64_t r = 1; r < rows; r++) {
+                int difference = sort_compare(keys, order[r - 1], keys, order[r], used);
+
+                assert_true(difference < 0 || (difference == 0 && order[r - 1] < order[r]));
+            }
+            free(order);
+        }
+        gr_column_free(&columns[0]);
+        gr_column_free(&columns[1]);
+    }
+}
+
+static int
+compare_int64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* More than the cache holds, and few words, narrow and wide, skewed and equal. */
+static void
+numbers_are_sorted_as_by_qsort(void **state)
+{
+    static const size_t sizes[] = {0, 1, 2, 25, 1000, 5000, 70000, 300000};
+    struct random random = {12};
+
+    (void)state;
+    for (size_t i = 0; i < 6 * (sizeof sizes / sizeof sizes[0]); i++) {
+        size_t n = sizes[i / 6];
+        int64_t *values = malloc((n + 1) * sizeof *values);
+        int64_t *want = malloc((n + 1) * sizeof *want);
+
+        for (size_t k = 0; k < n; k++) {
+            int64_t x = (int64_t)random_next(&random);
+
+            switch (i % 6) {
+            case 1:
+                x %= 100;
+                break;
+            case 2:
+                x = k == n / 2 ? INT64_MIN : x & 0xffff;
+                break;
+            case 3:
+                x = (int64_t)k;
+                break;
+            case 4:
+                x = x >> (x & 63);
+                break;
+            case 5:
+                x = 7;
+                break;
+            default:
+                break;
+            }
+            values[k] = want[k] = x;
+        }
+        qsort(want, n, sizeof *want, compare_int64);
+        assert_int_equal(sort_int64(values, n, false), GRANARY_OK);
+        assert_memory_equal(values, want, n * sizeof *want);
+        assert_int_equal(sort_int64(values, n, true), GRANARY_OK);
+        for (size_t k = 0; k < n; k++) {
+            assert_true(values[k] == want[n - 1 - k]);
+        }
+        free(values);
+        free(want);
+    }
+}
+
+static void
+floats_are_sorted_with_nan_last_and_zeros_as_they_came(void **state)
+{
+    double values[] = {3, NAN, -0.0, 0.0, -1, -0.0, INFINITY, -INFINITY, NAN};
+    double plain[] = {2, -3, 1e300, -1e-300};
+    int64_t positions[9];
+    static const int64_t up[] = {7, 4, 2, 3, 5, 0, 6, 1, 8};
+    static const int64_t down[] = {6, 0, 2, 3, 5, 4, 7, 1, 8};
+
+    (void)state;
+    assert_int_equal(sort_argsort_float64(values, 9, false, positions), GRANARY_OK);
+    assert_memory_equal(positions, up, sizeof up);
+    assert_int_equal(sort_argsort_float64(values, 9, true, positions), GRANARY_OK);
+    assert_memory_equal(positions, down, sizeof down);
+    assert_int_equal(sort_float64(values, 9, false), GRANARY_OK);
+    assert_true(values[0] == -INFINITY && values[1] == -1 && signbit(values[2]) && !signbit(values[3]) &&
+                signbit(values[4]) && values[5] == 3 && isnan(values[7]) && isnan(values[8]));
+    assert_int_equal(sort_float64(plain, 4, true), GRANARY_OK);
+    assert_true(plain[0] == 1e300 && plain[1] == 2 && plain[2] == -1e-300 && plain[3] == -3);
 }
 
 static void
@@ -409,14 +572,25 @@ wrong_calls_are_answered(void **state)
     kernel_test_frame(&test, frame);
     kernel_test_fails(&test, kernel_sort, GRANARY_EINVAL, "'by'");
     call_order(&test, "sort_split", "a", "0");
-    kernel_test_attr(&test, gr_attr_new_int("parts", 1));
+    kernel_test_attr(&test, gr_attr_new_int("parts", 2));
     kernel_test_frame(&test, frame);
     kernel_test_frame(&test, texts);
+    test.output_count = 2;
     kernel_test_fails(&test, kernel_sort_split, GRANARY_ETYPE, "'a' is int64 in one chunk and string");
-    call_order(&test, "sort_merge", "a", "0");
+    call_order(&test, "sort", "a", "0");
     kernel_test_frame(&test, frame);
     kernel_test_frame(&test, texts);
-    kernel_test_fails(&test, kernel_sort_merge, GRANARY_ETYPE, "a");
+    kernel_test_fails(&test, kernel_sort, GRANARY_ETYPE, "a");
+    call_order(&test, "sort_part", "a", "0");
+    kernel_test_frame(&test, frame);
+    kernel_test_frame(&test, texts);
+    kernel_test_fails(&test, kernel_sort_part, GRANARY_ETYPE, "positions");
+    call_order(&test, "sort_part", "a", "0");
+    kernel_test_attr(&test, gr_attr_new_int("part", 1));
+    kernel_test_frame(&test, frame);
+    kernel_test_bytes(&test,
+                      &(struct gr_value){.kind = GR_VALUE_BYTES, .bytes = (int64_t[]){0, 1, 3}, .bytes_size = 24});
+    kernel_test_fails(&test, kernel_sort_part, GRANARY_EINVAL, "part 1 of input 0 lies outside");
     call_order(&test, "sort_sample", "a", "0");
     kernel_test_frame(&test, frame);
     kernel_test_fails(&test, kernel_sort_sample, GRANARY_EINVAL, "samples");
@@ -437,7 +611,11 @@ main(void)
         cmocka_unit_test(limit_gives_the_first_rows),
         cmocka_unit_test(parallel_sort_equals_the_plain_one),
         cmocka_unit_test(a_key_that_repeats_is_spread_over_parts),
-        cmocka_unit_test(merge_with_limit_gives_the_first_rows),
+        cmocka_unit_test(several_frames_are_sorted_as_one),
+        cmocka_unit_test(nulls_come_first_when_asked),
+        cmocka_unit_test(every_dtype_is_packed_as_it_compares),
+        cmocka_unit_test(numbers_are_sorted_as_by_qsort),
+        cmocka_unit_test(floats_are_sorted_with_nan_last_and_zeros_as_they_came),
         cmocka_unit_test(wrong_calls_are_answered),
     };
 

@@ -139,17 +139,18 @@ a_long_sort_goes_through_pivots(void **state)
 
     write_rows(world, 720);
     world->options.chunk_bytes = 154;
+    world->options.memory_bytes = 20000;
     world_must(world, "{\"nodes\": {" T ", \"s\": {\"op\": \"sort\", \"input\": \"t\", \"by\": [\"k\", \"v\"]}},"
                       "\"targets\": \"s\"}");
     chunks = world_ops(world, "csv_read");
     assert_true(chunks >= 50);
-    assert_int_equal(world_ops(world, "sort"), chunks);
+    assert_int_equal(world_ops(world, "sort"), 0);
     assert_int_equal(world_ops(world, "sort_sample"), chunks);
     assert_int_equal(world_ops(world, "sort_pivots"), 1);
     assert_int_equal(world_ops(world, "sort_split"), chunks);
-    assert_int_equal(world_ops(world, "sort_merge"), chunks);
+    assert_true(world_ops(world, "sort_part") >= 2);
     result = world_result(world, "s");
-    assert_int_equal(result->n_chunks, chunks);
+    assert_int_equal(result->n_chunks, world_ops(world, "sort_part"));
     granary__result__free_unpacked(result, NULL);
 }
 

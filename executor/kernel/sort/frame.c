@@ -1,0 +1,66 @@
+/* sort: rows of one frame or of several, one after the other, in order. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "kernel/sort/order.h"
+
+/* Rows of several frames, each cut to its first ones beforehand. */
+static granary_err
+frames_sorted(const granary_frame **frames, size_t count, const struct order *order, int64_t limit,
+              granary_frame **ret_frame)
+{
+    granary_frame **firsts = calloc(count, sizeof *firsts);
+    granary_frame *all = NULL;
+    bool done = false;
+    granary_err err =
+        firsts == NULL ? gr_fail(GRANARY_ENOMEM, "sort: out of memory for %zu frames", count) : GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        if (limit != SORT_NO_LIMIT && frames[i]->rows > limit) {
+            err = order_frame(order, frames[i], limit, &firsts[i]);
+            frames[i] = err == GRANARY_OK ? firsts[i] : NULL;
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = gr_frame_concat(frames, count, &all);
+    }
+    if (err == GRANARY_OK && limit == SORT_NO_LIMIT) {
+        err = order_numbers(order, all, &done);
+    }
+    if (err == GRANARY_OK && done) {
+        *ret_frame = all;
+        all = NULL;
+    } else if (err == GRANARY_OK) {
+        err = order_frame(order, all, limit, ret_frame);
+    }
+    gr_frame_destroy(all);
+    for (size_t i = 0; firsts != NULL && i < count; i++) {
+        gr_frame_destroy(firsts[i]);
+    }
+    free(firsts);
+    return err;
+}
+
+granary_err
+kernel_sort(struct gr_kernel_call *call)
+{
+    int64_t limit = gr_attr_int(call->op->attrs, call->op->n_attrs, "limit", SORT_NO_LIMIT);
+    const granary_frame **frames;
+    granary_frame *sorted = NULL;
+    struct order order;
+    granary_err err = call_frames_encoded(call, &frames);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = order_init(call, &order);
+    if (err == GRANARY_OK) {
+        limit = limit < 0 ? SORT_NO_LIMIT : limit;
+        err = call->input_count == 1 && (limit != SORT_NO_LIMIT || frames[0]->count > 1)
+                  ? order_frame(&order, frames[0], limit, &sorted)
+                  : frames_sorted(frames, call->input_count, &order, limit, &sorted);
+        order_fini(&order);
+    }
+    free(frames);
+    return err == GRANARY_OK ? call_yield(call, 0, sorted) : err;
+}

@@ -1,0 +1,146 @@
+#include "kernel/sort/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { ADDED_MAX = 2 };
+
+void
+order_fini(struct order *order)
+{
+    free(order->names);
+    free(order->descending);
+    free(order->nulls_first);
+    *order = (struct order){0};
+}
+
+/* Flags of an attribute, one for all or one a column; absent: false. */
+static granary_err
+order_flags(const struct gr_kernel_call *call, const char *name, size_t count, bool *flags)
+{
+    const Granary__Attr *attr = gr_attr_find(call->op->attrs, call->op->n_attrs, name);
+
+    if (attr != NULL && attr->n_ints != 1 && attr->n_ints != count) {
+        return gr_fail(GRANARY_EINVAL, "%s: '%s' has %zu values for %zu columns", call->op->op, name, attr->n_ints,
+                       count);
+    }
+    for (size_t i = 0; attr != NULL && i < count; i++) {
+        flags[i] = attr->ints[attr->n_ints == 1 ? 0 : i] != 0;
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+order_init(const struct gr_kernel_call *call, struct order *ret_order)
+{
+    struct order order = {0};
+    const Granary__Attr *by;
+    granary_err err = call_attr(call, "by", GRANARY__ATTR__KIND__STRINGS, &by);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (by->n_strings == 0) {
+        return gr_fail(GRANARY_EINVAL, "%s: 'by' names no column", call->op->op);
+    }
+    order.count = by->n_strings;
+    order.names = calloc(order.count + ADDED_MAX, sizeof *order.names);
+    order.descending = calloc(order.count + ADDED_MAX, sizeof *order.descending);
+    order.nulls_first = calloc(order.count + ADDED_MAX, sizeof *order.nulls_first);
+    if (order.names == NULL || order.descending == NULL || order.nulls_first == NULL) {
+        order_fini(&order);
+        return gr_fail(GRANARY_ENOMEM, "%s: out of memory", call->op->op);
+    }
+    memcpy(order.names, by->strings, order.count * sizeof *order.names);
+    err = order_flags(call, "descending", order.count, order.descending);
+    if (err == GRANARY_OK) {
+        err = order_flags(call, "nulls_first", order.count, order.nulls_first);
+    }
+    if (err != GRANARY_OK) {
+        order_fini(&order);
+        return err;
+    }
+    *ret_order = order;
+    return GRANARY_OK;
+}
+
+void
+order_add(struct order *order, const char *name)
+{
+    order->names[order->count++] = (char *)(uintptr_t)name;
+}
+
+granary_err
+order_keys(const struct order *order, const granary_frame *frame, struct sort_key **ret_keys)
+{
+    size_t count = order->count;
+    const granary_column **columns;
+    struct sort_key *keys;
+    granary_err err = frame_columns(frame, order->names, count, &columns);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    keys = calloc(count, sizeof *keys);
+    if (keys == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "sort: out of memory");
+    }
+    for (size_t i = 0; keys != NULL && i < count; i++) {
+        keys[i] = (struct sort_key){columns[i], order->descending[i], order->nulls_first[i]};
+    }
+    free(columns);
+    if (err == GRANARY_OK) {
+        *ret_keys = keys;
+    }
+    return err;
+}
+
+granary_err
+order_frame(const struct order *order, const granary_frame *frame, int64_t limit, granary_frame **ret_frame)
+{
+    struct sort_key *keys;
+    int64_t *indices = NULL;
+    int64_t count = 0;
+    granary_err err = order_keys(order, frame, &keys);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = sort_rows(keys, order->count, frame->rows, limit, &indices, &count);
+    free(keys);
+    if (err == GRANARY_OK) {
+        err = gr_frame_take(frame, indices, count, ret_frame);
+        free(indices);
+    }
+    return err;
+}
+
+granary_err
+order_numbers(const struct order *order, granary_frame *frame, bool *ret_done)
+{
+    const granary_column *column = frame->count == 1 ? &frame->columns[0].view : NULL;
+    size_t count = (size_t)frame->rows;
+
+    *ret_done = false;
+    if (column == NULL || !frame->columns[0].owned || column->validity != NULL || order->count != 1 ||
+        strcmp(column->name, order->names[0]) != 0) {
+        return GRANARY_OK;
+    }
+    *ret_done = true;
+    switch (gr_dtype_kind(column->dtype)) {
+    case GRANARY_INT64:
+    case GRANARY_TIMESTAMP:
+    case GRANARY_DURATION:
+        return sort_int64((int64_t *)(uintptr_t)column->values, count, order->descending[0]);
+    case GRANARY_UINT64:
+        return sort_uint64((uint64_t *)(uintptr_t)column->values, count, order->descending[0]);
+    case GRANARY_FLOAT64:
+        *ret_done = !order->nulls_first[0];
+        return *ret_done ? sort_float64((double *)(uintptr_t)column->values, count, order->descending[0]) : GRANARY_OK;
+    default:
+        *ret_done = false;
+        return GRANARY_OK;
+    }
+}

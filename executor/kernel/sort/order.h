@@ -1,0 +1,33 @@
+/* The attributes by, descending and nulls_first of the sort operators, and the keys they make of a frame. */
+#ifndef KERNEL_SORT_ORDER_H
+#define KERNEL_SORT_ORDER_H
+
+#include "kernel/frame_call.h"
+#include "kernel/sort/sort.h"
+
+struct order {
+    char **names; /* the array is owned, the names are not */
+    bool *descending;
+    bool *nulls_first;
+    size_t count;
+};
+
+/* Errors: EINVAL they do not fit one another · ENOMEM */
+granary_err order_init(const struct gr_kernel_call *call, struct order *ret_order);
+void order_fini(struct order *order);
+/* One more key, ascending, behind the others; there is room for two. *name* is borrowed. */
+void order_add(struct order *order, const char *name);
+/* The keys of one frame; *ret_keys is to be freed. Errors: ENOENT names the column · ENOMEM */
+granary_err order_keys(const struct order *order, const granary_frame *frame, struct sort_key **ret_keys);
+
+/* Rows of a frame in order, as a new owned frame. limit: or SORT_NO_LIMIT. Errors: as order_keys() */
+granary_err
+order_frame(const struct order *order, const granary_frame *frame, int64_t limit, granary_frame **ret_frame);
+
+/*
+ * Sort a frame in place when it has one column of plain numbers that is the key, and owns it. *ret_done false: it is
+ * another kind of frame, and as it was. Errors: ENOMEM
+ */
+granary_err order_numbers(const struct order *order, granary_frame *frame, bool *ret_done);
+
+#endif
