@@ -110,7 +110,7 @@ operand_widen(struct eval_node **operand)
     if (node == NULL) {
         return false;
     }
-    node->op = GR_OP_TO_FLOAT64;
+    node->op = GR_OP_CONVERT;
     node->operands[0] = *operand;
     *operand = node;
     return true;
@@ -121,7 +121,7 @@ operands_agree(struct eval_node *node)
 {
     struct eval_node *a = node->operands[0];
     struct eval_node *b = node->operands[1];
-    bool arithmetic = node->class == CLASS_DOUBLE && node->op != GR_OP_TO_FLOAT64;
+    bool arithmetic = node->class == CLASS_DOUBLE && node->op != GR_OP_CONVERT;
     bool mixed = b != NULL && a->class != b->class && (a->class == CLASS_DOUBLE || b->class == CLASS_DOUBLE);
 
     if (!arithmetic && !mixed) {
@@ -147,7 +147,7 @@ node_build(const struct gr_expr *expr, const granary_frame *frame)
         return node;
     }
     node->op = expr->op;
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < expr->operand_count; i++) {
         if (expr->operands[i] != NULL) {
             node->operands[i] = node_build(expr->operands[i], frame);
             if (node->operands[i] == NULL) {
@@ -161,6 +161,25 @@ node_build(const struct gr_expr *expr, const granary_frame *frame)
         return NULL;
     }
     return node;
+}
+
+/* Whether the loops here know its dtypes and functions. */
+static bool
+is_known(const struct gr_expr *expr)
+{
+    bool known = expr->dtype == GRANARY_NULLTYPE || class_of(expr->dtype) != CLASS_NULL;
+
+    if (expr->kind == GR_EXPR_CALL) {
+        known = known &&
+                ((expr->op <= GR_OP_IS_NOT_NULL && expr->op != GR_OP_FLOOR_DIVIDE) || expr->op == GR_OP_ABS ||
+                 expr->op == GR_OP_SQRT || expr->op == GR_OP_YEAR || expr->op == GR_OP_MONTH || expr->op == GR_OP_DAY ||
+                 expr->op == GR_OP_LOWER || expr->op == GR_OP_LENGTH ||
+                 (expr->op == GR_OP_CONVERT && (expr->target == GRANARY_FLOAT64 || expr->target == GRANARY_TIMESTAMP)));
+    }
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        known = known && is_known(expr->operands[i]);
+    }
+    return known;
 }
 
 granary_err
@@ -186,6 +205,11 @@ eval_create(const char *text, const granary_frame *frame, struct eval **ret_eval
     err = gr_expr_check(eval->expr, &schema);
     if (err != GRANARY_OK) {
         gr_fail_in(err, "expression `%s`", text);
+        goto fail;
+    }
+    if (!is_known(eval->expr)) {
+        err =
+            gr_fail(GRANARY_EUNSUPPORTED, "expression `%s`: it has a dtype or function that is not computed yet", text);
         goto fail;
     }
     eval->root = node_build(eval->expr, frame);

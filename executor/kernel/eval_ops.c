@@ -63,7 +63,7 @@ int_overflows(enum gr_expr_op op, int64_t a, int64_t b)
     case GR_OP_NEGATE:
     case GR_OP_ABS:
         return a == INT64_MIN;
-    case GR_OP_TO_TIMESTAMP:
+    case GR_OP_CONVERT: /* date to timestamp */
         return __builtin_mul_overflow(a, DAY_US, &result);
     default:
         return false;
@@ -135,7 +135,7 @@ int_arithmetic(struct eval_node *node, int64_t n, int64_t *ret_bad)
     case GR_OP_MODULO:
         int_modulo(node, n);
         break;
-    case GR_OP_TO_TIMESTAMP:
+    case GR_OP_CONVERT: /* date to timestamp */
         for (int64_t i = 0; i < n; i++) {
             seen |= __builtin_mul_overflow(a[i], DAY_US, &out[i]);
         }
@@ -452,9 +452,12 @@ eval_call(struct eval_node *node, int64_t n, int64_t *ret_bad)
     case GR_OP_LENGTH:
         eval_text_length(node, n);
         return GRANARY_OK;
-    case GR_OP_TO_FLOAT64:
-        to_double(node, n);
-        return GRANARY_OK;
+    case GR_OP_CONVERT:
+        if (node->class == CLASS_DOUBLE) {
+            to_double(node, n);
+            return GRANARY_OK;
+        }
+        break;
     default:
         break;
     }

@@ -1,29 +1,29 @@
 /* clang-format off */
 /*
- * Expressions over the columns of a frame: parsed, checked against a schema, evaluated by kernels
- * (executor/kernel/eval.c).
+ * Expressions over the columns of a frame: parsed, checked against a schema, evaluated by kernels (kernel/rows.h).
+ * docs/graph-format.md tells users what they can write and what it means.
  *
  *   expr    := or
- *   or      := and { "or" and }
- *   and     := not { "and" not }
- *   not     := "not" not | compare
- *   compare := sum [ ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=") sum | "is" ["not"] "null" ]
+ *   or      := and { ("or" | "||" | "|") and }
+ *   and     := not { ("and" | "&&" | "&") not }
+ *   not     := ("not" | "!" | "~") not | compare
+ *   compare := sum [ ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=") sum | "is" ["not"] "null"
+ *                  | ["not"] "in" "(" expr { "," expr } ")" | ["not"] "between" sum "and" sum
+ *                  | ["not"] ("like" | "ilike") sum ["escape" sum] ]
  *   sum     := product { ("+" | "-") product }
- *   product := unary { ("*" | "/" | "%") unary }
+ *   product := unary { ("*" | "/" | "//" | "%") unary }
  *   unary   := "-" unary | primary
  *   primary := number | 'text' | "text" | true | false | null | date 'YYYY-MM-DD' | timestamp 'YYYY-MM-DD hh:mm:ss'
- *            | name | `any name` | "(" expr ")" | function "(" expr ")"
- *   function: abs, sqrt, isnull, notnull, year, month, day, lower, length
+ *            | interval '3' month | interval '1 year 2 days' | name | `any name` | "(" expr ")"
+ *            | "case" [expr] "when" expr "then" expr { ... } ["else" expr] "end"
+ *            | ("cast" | "try_cast") "(" expr "as" dtype ")" | "extract" "(" part "from" expr ")"
+ *            | function "(" [expr { "," expr }] ")"
  *
  * Keywords and functions in any case. A quote within quotes is doubled: 'it''s', `a``b`. Names without backquotes
  * begin with a letter or "_" and go on with those and digits; every character beyond ASCII counts as a letter.
  *
- * "&", "|", "~", "&&", "||", "!" are accepted for and, or, not; they bind like the words, so that
- * `a > 1 & b > 2` means what it says.
- *
- * Arithmetic: int64 op int64 is int64 except "/" (float64); overflow of int64 is an error of the subtask; x / 0 is
- * inf or nan; int % 0 is null. Null in arithmetic or comparison gives null; and/or are three-valued; filter keeps
- * true rows only. Bools and columns of no dtype (null literals) compare by = and != only.
+ * "&", "|", "~", "&&", "||", "!" bind like the words, so that `a > 1 & b > 2` means what it says. "||" between strings
+ * joins them.
  */
 /* clang-format on */
 #ifndef GRAPH_EXPR_H
@@ -31,58 +31,49 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "graph/schema.h"
 
 enum gr_expr_kind { GR_EXPR_COLUMN, GR_EXPR_LITERAL, GR_EXPR_CALL };
 
-/* Functions of one or two operands; the table is in expr.c. */
 enum gr_expr_op {
-    GR_OP_ADD,
-    GR_OP_SUBTRACT,
-    GR_OP_MULTIPLY,
-    GR_OP_DIVIDE,
-    GR_OP_MODULO,
-    GR_OP_NEGATE,
-    GR_OP_EQUAL,
-    GR_OP_NOT_EQUAL,
-    GR_OP_LESS,
-    GR_OP_LESS_EQUAL,
-    GR_OP_GREATER,
-    GR_OP_GREATER_EQUAL,
-    GR_OP_AND,
-    GR_OP_OR,
-    GR_OP_NOT,
-    GR_OP_IS_NULL,
-    GR_OP_IS_NOT_NULL,
-    GR_OP_ABS,
-    GR_OP_SQRT,
-    GR_OP_YEAR,
-    GR_OP_MONTH,
-    GR_OP_DAY,
-    GR_OP_LOWER,
-    GR_OP_LENGTH,
-    GR_OP_TO_FLOAT64,   /* inserted by the check: int64 -> float64 */
-    GR_OP_TO_TIMESTAMP, /* inserted by the check: date -> timestamp */
+#define EXPR_OP(id, text, least, most, signature) GR_OP_##id,
+#include "graph/expr/ops.def"
+#undef EXPR_OP
 };
 
+/*
+ * The trees that the parser makes have these forms; the check keeps them:
+ *
+ *   IN        operands: value, list ...
+ *   CASE      condition, value, condition, value, ..., else   (also of if(); an odd number)
+ *   CAST      to expr->target; CONVERT is the same, put in by the check and left out when printed
+ *   ADD_INTERVAL  date or timestamp, interval literal; put in by the check
+ */
 struct gr_expr {
     enum gr_expr_kind kind;
     granary_dtype dtype; /* of the value; set by gr_expr_check() */
-    int position;        /* in the text, characters from 1, for messages */
+    int position;        /* in the text, characters from 1, for messages; 0: it was not written */
     /* COLUMN */
     char *column;
     int column_index; /* in the schema; set by gr_expr_check() */
     /* LITERAL: dtype tells which; is_null: of any type */
     bool is_null;
-    union {
-        int64_t i; /* INT64, BOOL (0/1), DATE, TIMESTAMP */
-        double d;
+    bool is_number; /* as written, without a dtype of its own: it takes that of what it meets */
+    int scale;      /* is_number: digits behind the point, value.i counts 10^-scale; -1: only value.d tells it */
+    int months;     /* of an interval (dtype DURATION), which has value.i microseconds, too */
+    bool is_interval;
+    struct {
+        int64_t i; /* integers, BOOL (0/1), DATE, TIMESTAMP, DURATION, DECIMAL (times 10^scale of the dtype) */
+        double d;  /* FLOAT64, FLOAT32 */
     } value;
-    char *text; /* STRING */
+    char *text; /* STRING; NUL-terminated */
     size_t text_size;
     /* CALL */
     enum gr_expr_op op;
-    struct gr_expr *operands[2];
+    granary_dtype target; /* CAST, TRY_CAST, CONVERT */
+    size_t operand_count;
+    struct gr_expr **operands;
 };
 
 /* How deep brackets, not and - may nest, and how many operands and operators there may be: what walks an expression
@@ -91,12 +82,12 @@ enum { GR_EXPR_NESTING = 200, GR_EXPR_NODES = 4096 };
 
 /* Parse NUL-terminated UTF-8. Errors: EINVAL "expression `...`, position 7: ..." · ENOMEM */
 granary_err gr_expr_parse(const char *text, struct gr_expr **ret_expr);
-void gr_expr_destroy(struct gr_expr *expr);
+void gr_expr_destroy(struct gr_expr *expr); /* NULL is fine */
 
 /*
- * Bind columns and give every node its dtype; conversions are inserted. A string literal compared with a date or
- * timestamp is read as one. An operand without a dtype (literal null, a column without any value) becomes a null of
- * the other operand's dtype. May be called again with a schema of the same dtypes in another order.
+ * Bind columns and give every node its dtype; conversions are inserted, constants folded. A string literal compared
+ * with a date or timestamp is read as one. An operand without a dtype (literal null, a column without any value)
+ * becomes a null of the other operand's dtype. May be called again with a schema of the same dtypes in another order.
  *
  * Errors: ENOENT unknown column (with the nearest name there is) · ETYPE names operator and both types · EINVAL a
  * string that is no date. Messages begin with "position 7: "
@@ -110,9 +101,60 @@ void gr_expr_columns(const struct gr_expr *expr, const struct gr_schema *schema,
 /* "+" for GR_OP_ADD, "year" for GR_OP_YEAR. Static storage. */
 const char *gr_expr_op_text(enum gr_expr_op op);
 
+/* ---- for who rewrites expressions, before or after the check; what was checked must be checked again ---- */
+
+/* As text that gives the same tree when it is parsed (and checked, when expr was). */
+void gr_expr_print(const struct gr_expr *expr, struct gr_buf *out);
+/* The same in one step; *gives*. NULL: out of memory */
+char *gr_expr_text(const struct gr_expr *expr);
+/* A column's name as it stands in an expression: in backquotes when it must. */
+void gr_expr_print_name(const char *name, struct gr_buf *out);
+
+/* Errors: ENOMEM */
+granary_err gr_expr_copy(const struct gr_expr *expr, struct gr_expr **ret_expr);
+
+/* Whether both give the same value of the same row. False says nothing. */
+bool gr_expr_equal(const struct gr_expr *a, const struct gr_expr *b);
+
+/*
+ * Put copies of expressions in place of columns: every column for which find() returns an expression. What was put in
+ * is not looked through again. *expr is replaced when it is such a column itself. find      NULL: the column stays
+ * Errors    ENOMEM · EINVAL more than GR_EXPR_NODES nodes; *expr is then partly done and fit to be destroyed only
+ */
+typedef const struct gr_expr *gr_expr_find(const char *column, void *context);
+granary_err gr_expr_substitute(struct gr_expr **expr, gr_expr_find *find, void *context);
+
+/* The parts that "and" joins, in their order, borrowed from expr; at least one. *ret_parts is to be freed. Errors:
+ * ENOMEM */
+granary_err gr_expr_conjuncts(const struct gr_expr *expr, const struct gr_expr ***ret_parts, size_t *ret_count);
+
+/* A call, or a column; for tests and for who makes expressions. call *takes* the operands, also when it fails. Errors:
+ * ENOMEM (an operand may be NULL: out of memory when it was made) */
+granary_err gr_expr_call(enum gr_expr_op op, struct gr_expr *const *operands, size_t count, struct gr_expr **ret_expr);
+granary_err gr_expr_column(const char *name, struct gr_expr **ret_expr);
+
+/* How many nodes. */
+size_t gr_expr_size(const struct gr_expr *expr);
+
+/* Whether no row can make it fail: no arithmetic that overflows, no cast. After the check. */
+bool gr_expr_is_safe(const struct gr_expr *expr);
+
+/* ---- dates ---- */
+
 /* Days since 1970-01-01 of "YYYY-MM-DD" (years 0001 to 9999). false: it is none. */
 bool gr_date_parse(const char *text, size_t size, int32_t *ret_days);
 /* Microseconds since 1970-01-01T00:00:00 of a date, or "YYYY-MM-DDThh:mm[:ss[.ffffff]]" with "T" or a space. */
 bool gr_timestamp_parse(const char *text, size_t size, int64_t *ret_microseconds);
+
+/* Days since 1970-01-01 of a day in the proleptic Gregorian calendar; month 1 to 12, day from 1. */
+int64_t gr_date_days(int64_t year, int month, int day);
+struct gr_civil {
+    int64_t year;
+    int month;
+    int day;
+};
+struct gr_civil gr_date_civil(int64_t days);
+/* The day that many months later; the 31st becomes the last day of a shorter month. */
+int64_t gr_date_add_months(int64_t days, int64_t months);
 
 #endif

@@ -17,7 +17,7 @@ read_digits(const char *text, size_t count, int *ret_value)
 }
 
 static int
-days_of_month(int year, int month)
+days_of_month(int64_t year, int month)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
@@ -25,14 +25,43 @@ days_of_month(int year, int month)
     return days[month - 1] + (month == 2 && leap ? 1 : 0);
 }
 
-/* Days since 1970-01-01 in the Gregorian calendar, years from March so that the leap day is the last. */
-static int32_t
-days_of(int year, int month, int day)
+/* Years from March, so that the leap day is the last; eras of 400 years are all alike. */
+int64_t
+gr_date_days(int64_t year, int month, int day)
 {
-    int y = month <= 2 ? year - 1 : year;
-    int m = month <= 2 ? month + 9 : month - 3;
+    int64_t y = month <= 2 ? year - 1 : year;
+    int64_t era = (y >= 0 ? y : y - 399) / 400;
+    int64_t year_of_era = y - era * 400;
+    int64_t day_of_year = (153 * (month <= 2 ? month + 9 : month - 3) + 2) / 5 + day - 1;
 
-    return (int32_t)(365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719468);
+    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
+}
+
+struct gr_civil
+gr_date_civil(int64_t days)
+{
+    int64_t shifted = days + 719468; /* since 0000-03-01 */
+    int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
+    int64_t day_of_era = shifted - era * 146097;
+    int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    int64_t month_from_march = (5 * day_of_year + 2) / 153;
+    int month = (int)(month_from_march < 10 ? month_from_march + 3 : month_from_march - 9);
+
+    return (struct gr_civil){year_of_era + era * 400 + (month <= 2), month,
+                             (int)(day_of_year - (153 * month_from_march + 2) / 5 + 1)};
+}
+
+int64_t
+gr_date_add_months(int64_t days, int64_t months)
+{
+    struct gr_civil civil = gr_date_civil(days);
+    int64_t total = civil.year * 12 + civil.month - 1 + months;
+    int64_t year = (total >= 0 ? total : total - 11) / 12;
+    int month = (int)(total - year * 12) + 1;
+    int last = days_of_month(year, month);
+
+    return gr_date_days(year, month, civil.day < last ? civil.day : last);
 }
 
 bool
@@ -49,7 +78,7 @@ gr_date_parse(const char *text, size_t size, int32_t *ret_days)
     if (year < 1 || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month)) {
         return false;
     }
-    *ret_days = days_of(year, month, day);
+    *ret_days = (int32_t)gr_date_days(year, month, day);
     return true;
 }
 

@@ -59,7 +59,7 @@ write_tree(const struct gr_expr *expr, struct gr_buf *out)
         break;
     case GR_EXPR_CALL:
         gr_buf_addf(out, "(%s", gr_expr_op_text(expr->op));
-        for (int i = 0; i < 2 && expr->operands[i] != NULL; i++) {
+        for (size_t i = 0; i < expr->operand_count; i++) {
             gr_buf_addf(out, " ");
             write_tree(expr->operands[i], out);
         }
@@ -188,9 +188,9 @@ broken_text_names_its_place(void **state)
         {"2nd", "'2n...' is no number"},
         {"1.2.3", "is no number"},
         {"abss(a)", "position 1: no function 'abss'; did you mean 'abs'?"},
-        {"frobnicate(a)", "no function 'frobnicate'; there are: abs"},
-        {"abs(a, b)", "position 6: abs() takes one argument"},
-        {"abs()", "position 5: a column, a value or '(' is missing before ')'"},
+        {"frobnicate(a)", "no function 'frobnicate'"},
+        {"abs(a, b)", "position 1: abs() takes 1 argument, not 2"},
+        {"abs()", "position 1: abs() takes 1 argument, not 0"},
         {"date '2021-02-29'", "'2021-02-29' is no date"},
         {"date '2021-2-9'", "is no date"},
         {"timestamp '2021-02-09 25:00'", "is no timestamp"},
@@ -252,27 +252,27 @@ the_check_gives_dtypes_and_conversions(void **state)
 {
     static const struct tree cases[] = {
         {"a + b", "int64 (+ a b)"},
-        {"a + x", "float64 (+ (to_float64 a) x)"},
+        {"a + x", "float64 (+ (convert a) x)"},
         {"x * 2", "float64 (* x 2f)"},
-        {"a / b", "float64 (/ (to_float64 a) (to_float64 b))"},
-        {"a / 2", "float64 (/ (to_float64 a) 2f)"},
+        {"a / b", "float64 (/ (convert a) (convert b))"},
+        {"a / 2", "float64 (/ (convert a) 2f)"},
         {"a % 2", "int64 (% a 2)"},
         {"-x", "float64 (- x)"},
         {"abs(a)", "int64 (abs a)"},
-        {"sqrt(a)", "float64 (sqrt (to_float64 a))"},
+        {"sqrt(a)", "float64 (sqrt (convert a))"},
         {"a + null", "int64 (+ a null:int64)"},
         {"null + null", "int64 (+ null:int64 null:int64)"},
         {"x + n", "float64 (+ x null:float64)"},
-        {"a = x", "bool (= (to_float64 a) x)"},
+        {"a = x", "bool (= a x)"},
         {"s = 'None'", "bool (= s 'None')"},
         {"s < s", "bool (< s s)"},
         {"s = null", "bool (= s null:string)"},
         {"ok = true", "bool (= ok 1b)"},
         {"d = '1970-01-11'", "bool (= d 10d)"},
         {"'1970-01-11' < d", "bool (< 10d d)"},
-        {"d >= '1970-01-01T00:00:01'", "bool (>= (to_timestamp d) 1000000t)"},
+        {"d >= '1970-01-01T00:00:01'", "bool (>= (convert d) 1000000t)"},
         {"t < '1970-01-02'", "bool (< t 86400000000t)"},
-        {"t = d", "bool (= t (to_timestamp d))"},
+        {"t = d", "bool (= t (convert d))"},
         {"t < date '1970-01-02'", "bool (< t 86400000000t)"},
         {"a > 1 and null", "bool (and (> a 1) null:bool)"},
         {"n is null", "bool (is null null:bool)"},
@@ -338,7 +338,7 @@ a_check_may_be_repeated(void **state)
     assert_int_equal(expr->operands[1]->column_index, 2);
     assert_succeeds(gr_expr_check(expr, &other));
     assert_int_equal(expr->operands[1]->column_index, 0);
-    assert_int_equal(expr->operands[0]->op, GR_OP_TO_FLOAT64);
+    assert_int_equal(expr->operands[0]->op, GR_OP_CONVERT);
     assert_int_equal(expr->operands[0]->operands[0]->column_index, 1);
     gr_expr_destroy(expr);
 }

@@ -1,8 +1,9 @@
-#include "graph/expr_lex.h"
+#include "graph/expr/lex.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 
@@ -84,7 +85,7 @@ quoted_size(const char *text)
 static size_t
 symbol_size(const char *text)
 {
-    static const char *const twos[] = {"==", "!=", "<>", "<=", ">=", "&&", "||"};
+    static const char *const twos[] = {"==", "!=", "<>", "<=", ">=", "&&", "||", "//"};
 
     for (size_t i = 0; i < sizeof twos / sizeof twos[0]; i++) {
         if (strncmp(text, twos[i], 2) == 0) {
@@ -165,6 +166,27 @@ token_is(const struct token *token, const char *text)
 {
     return (token->kind == TOKEN_SYMBOL || token->kind == TOKEN_NAME) && strlen(text) == token->size &&
            strncasecmp(token->start, text, token->size) == 0;
+}
+
+bool
+lexer_is_plain_name(const char *name)
+{
+    static const char *const words[] = {"and",  "or",   "not",  "is",    "in",   "between",  "like",     "ilike",
+                                        "case", "when", "then", "else",  "end",  "escape",   "as",       "from",
+                                        "true", "null", "date", "false", "cast", "interval", "timestamp"};
+    size_t size = strlen(name);
+
+    for (size_t i = 0; i < size; i++) {
+        if (!begins_name(name[i]) && (i == 0 || !is_digit(name[i]))) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcasecmp(name, words[i]) == 0) {
+            return false;
+        }
+    }
+    return size > 0;
 }
 
 const char *

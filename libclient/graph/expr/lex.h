@@ -1,4 +1,4 @@
-/* The tokens of an expression. In this room only: expr_parse.c reads them. */
+/* The tokens of an expression. In this room only: parse.c reads them. */
 #ifndef GRAPH_EXPR_LEX_H
 #define GRAPH_EXPR_LEX_H
 
@@ -37,6 +37,9 @@ granary_err lexer_next(struct lexer *lexer);
 
 /* Whether the token is this symbol, or this word without quotes in any case. */
 bool token_is(const struct token *token, const char *text);
+
+/* Whether a column's name can stand without backquotes wherever a column can. */
+bool lexer_is_plain_name(const char *name);
 
 /* The token as messages show it: `the end`, or its text in quotes, cut. Static per-call buffer of the caller. */
 const char *token_show(const struct token *token, char ret_text[48]);

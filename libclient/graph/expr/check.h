@@ -1,0 +1,93 @@
+/* What the parts of the check share: dtypes that meet, conversions, folding. In this room only. */
+#ifndef GRAPH_EXPR_CHECK_H
+#define GRAPH_EXPR_CHECK_H
+
+#include "data/frame.h"
+#include "graph/expr.h"
+
+static inline bool
+expr_is_integer(granary_dtype dtype)
+{
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_INT8:
+    case GRANARY_INT16:
+    case GRANARY_INT32:
+    case GRANARY_INT64:
+    case GRANARY_UINT8:
+    case GRANARY_UINT16:
+    case GRANARY_UINT32:
+    case GRANARY_UINT64:
+        return true;
+    default:
+        return false;
+    }
+}
+static inline bool
+expr_is_decimal(granary_dtype dtype)
+{
+    return gr_dtype_kind(dtype) == GRANARY_DECIMAL;
+}
+static inline bool
+expr_is_exact(granary_dtype dtype)
+{
+    return expr_is_integer(dtype) || expr_is_decimal(dtype);
+}
+static inline bool
+expr_is_float(granary_dtype dtype)
+{
+    return dtype == GRANARY_FLOAT64 || dtype == GRANARY_FLOAT32;
+}
+static inline bool
+expr_is_numeric(granary_dtype dtype)
+{
+    return expr_is_exact(dtype) || expr_is_float(dtype);
+}
+static inline bool
+expr_is_temporal(granary_dtype dtype)
+{
+    return dtype == GRANARY_DATE || dtype == GRANARY_TIMESTAMP;
+}
+static inline bool
+expr_is_literal(const struct gr_expr *expr)
+{
+    return expr->kind == GR_EXPR_LITERAL && !expr->is_null;
+}
+static inline bool
+expr_is_weak(const struct gr_expr *expr)
+{
+    return expr_is_literal(expr) && expr->is_number;
+}
+
+/* Smallest and largest value of an integer dtype; of uint64 as far as int64 goes. */
+void expr_integer_range(granary_dtype dtype, int64_t *ret_least, int64_t *ret_most);
+
+/* The dtype of two numbers' sum, as in NumPy; decimals: the larger scale; with floats float64. Both are numeric. */
+granary_dtype expr_promote(granary_dtype a, granary_dtype b);
+
+/* A number as written takes the dtype of what it meets, if that holds it exactly (floats: rounded). keep_scale: beside
+ * a decimal it becomes one with the scale it has. */
+void expr_adopt(struct gr_expr *literal, granary_dtype dtype, bool keep_scale);
+
+/* Put a conversion around an operand, unless values of both dtypes are computed alike; literals are converted at once.
+ * Errors: ENOMEM */
+granary_err expr_convert(struct gr_expr **slot, granary_dtype dtype);
+
+/* A null literal, or a node without a dtype, becomes a null of that dtype. */
+void expr_become_null(struct gr_expr *expr, granary_dtype dtype);
+
+/* A string literal becomes a date or timestamp. Errors: EINVAL it is none; `beside`: what it met */
+granary_err expr_read_temporal(struct gr_expr *text, const char *beside);
+
+/*
+ * Give several operands one dtype: nulls and literals adapt.
+ * exact     integers beside numbers with a point become decimals, where values are only compared; else float64
+ * alone     when no operand has a dtype
+ * Errors    ETYPE *ret_clash: the first operand that does not fit to those before (no message) · EINVAL · ENOMEM
+ */
+granary_err expr_unify(struct gr_expr ***slots, size_t count, bool exact, granary_dtype alone, granary_dtype *ret_dtype,
+                       size_t *ret_clash);
+
+/* Replace a call of literals by its value where that is known here. */
+void expr_fold(struct gr_expr *expr);
+
+#endif

@@ -1,0 +1,334 @@
+/* Trees of expressions as text: brackets only where the parser would bind otherwise. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "data/frame.h"
+#include "graph/expr.h"
+#include "graph/expr/lex.h"
+
+/* How tight forms bind, as in the grammar of expr.h. */
+enum level { LEVEL_OR, LEVEL_AND, LEVEL_NOT, LEVEL_COMPARE, LEVEL_SUM, LEVEL_PRODUCT, LEVEL_UNARY, LEVEL_PRIMARY };
+
+static void print(const struct gr_expr *expr, enum level least, struct gr_buf *out);
+
+static void
+put(struct gr_buf *out, const char *text)
+{
+    gr_buf_add(out, text, strlen(text));
+}
+
+static void
+put_quoted(struct gr_buf *out, const char *text, size_t size, char quote)
+{
+    gr_buf_add(out, &quote, 1);
+    for (size_t i = 0; i < size; i++) {
+        gr_buf_add(out, &text[i], 1);
+        if (text[i] == quote) {
+            gr_buf_add(out, &quote, 1);
+        }
+    }
+    gr_buf_add(out, &quote, 1);
+}
+
+void
+gr_expr_print_name(const char *name, struct gr_buf *out)
+{
+    if (lexer_is_plain_name(name)) {
+        put(out, name);
+    } else {
+        put_quoted(out, name, strlen(name), '`');
+    }
+}
+
+/* ---- literals ---- */
+
+static void
+put_decimal(struct gr_buf *out, int64_t units, int scale)
+{
+    uint64_t left = units < 0 ? 0 - (uint64_t)units : (uint64_t)units;
+    char digits[48];
+    int count = snprintf(digits, sizeof digits, "%0*llu", scale + 1, (unsigned long long)left);
+
+    put(out, units < 0 ? "-" : "");
+    gr_buf_add(out, digits, (size_t)(count - scale));
+    if (scale > 0) {
+        put(out, ".");
+        gr_buf_add(out, digits + count - scale, (size_t)scale);
+    }
+}
+
+/* With an exponent, so that it is no exact decimal when it is read. */
+static void
+put_double(struct gr_buf *out, double value)
+{
+    char text[40];
+
+    if (!isfinite(value)) {
+        gr_buf_addf(out, "cast('%s' as float64)", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%.17e", value);
+    for (char *at = text; *at != '\0'; at++) {
+        *at = *at == ',' ? '.' : *at; /* whatever the locale of the process */
+    }
+    put(out, text);
+}
+
+static void
+put_date(struct gr_buf *out, int64_t days)
+{
+    struct gr_civil civil = gr_date_civil(days);
+
+    gr_buf_addf(out, "%04lld-%02d-%02d", (long long)civil.year, civil.month, civil.day);
+}
+
+static void
+put_timestamp(struct gr_buf *out, int64_t at)
+{
+    int64_t days = at / 86400000000 - (at % 86400000000 < 0);
+    int64_t clock = at - days * 86400000000;
+
+    put_date(out, days);
+    gr_buf_addf(out, " %02d:%02d:%02d.%06d", (int)(clock / 3600000000), (int)(clock / 60000000 % 60),
+                (int)(clock / 1000000 % 60), (int)(clock % 1000000));
+}
+
+static void
+print_literal(const struct gr_expr *expr, struct gr_buf *out)
+{
+    if (expr->is_null) {
+        put(out, "null");
+        return;
+    }
+    if (expr->is_number) {
+        if (expr->scale < 0) {
+            put_double(out, expr->value.d);
+        } else {
+            put_decimal(out, expr->value.i, expr->scale);
+        }
+        return;
+    }
+    switch (gr_dtype_kind(expr->dtype)) {
+    case GRANARY_BOOL:
+        put(out, expr->value.i != 0 ? "true" : "false");
+        return;
+    case GRANARY_STRING:
+        put_quoted(out, expr->text, expr->text_size, '\'');
+        return;
+    case GRANARY_DATE:
+        put(out, "date '");
+        put_date(out, expr->value.i);
+        put(out, "'");
+        return;
+    case GRANARY_TIMESTAMP:
+        put(out, "timestamp '");
+        put_timestamp(out, expr->value.i);
+        put(out, "'");
+        return;
+    case GRANARY_DURATION:
+        gr_buf_addf(out, "interval '%d months %lld microseconds'", expr->months, (long long)expr->value.i);
+        return;
+    default:
+        break;
+    }
+    put(out, "cast(");
+    if (gr_dtype_kind(expr->dtype) == GRANARY_FLOAT64 || gr_dtype_kind(expr->dtype) == GRANARY_FLOAT32) {
+        put_double(out, expr->value.d);
+    } else {
+        put_decimal(out, expr->value.i, gr_dtype_scale(expr->dtype));
+    }
+    gr_buf_addf(out, " as %s)", granary_dtype_name(expr->dtype));
+}
+
+/* ---- calls ---- */
+
+static void
+print_list(const struct gr_expr *expr, size_t from, struct gr_buf *out)
+{
+    put(out, "(");
+    for (size_t i = from; i < expr->operand_count; i++) {
+        put(out, i > from ? ", " : "");
+        print(expr->operands[i], LEVEL_OR, out);
+    }
+    put(out, ")");
+}
+
+static void
+print_case(const struct gr_expr *expr, struct gr_buf *out)
+{
+    put(out, "case");
+    for (size_t i = 0; i + 1 < expr->operand_count; i += 2) {
+        put(out, " when ");
+        print(expr->operands[i], LEVEL_OR, out);
+        put(out, " then ");
+        print(expr->operands[i + 1], LEVEL_OR, out);
+    }
+    put(out, " else ");
+    print(expr->operands[expr->operand_count - 1], LEVEL_OR, out);
+    put(out, " end");
+}
+
+static enum level
+level_of(const struct gr_expr *expr)
+{
+    if (expr->kind != GR_EXPR_CALL) {
+        return LEVEL_PRIMARY;
+    }
+    switch (expr->op) {
+    case GR_OP_OR:
+        return LEVEL_OR;
+    case GR_OP_AND:
+        return LEVEL_AND;
+    case GR_OP_NOT:
+        return LEVEL_NOT;
+    case GR_OP_EQUAL:
+    case GR_OP_NOT_EQUAL:
+    case GR_OP_LESS:
+    case GR_OP_LESS_EQUAL:
+    case GR_OP_GREATER:
+    case GR_OP_GREATER_EQUAL:
+    case GR_OP_IS_NULL:
+    case GR_OP_IS_NOT_NULL:
+    case GR_OP_IN:
+    case GR_OP_LIKE:
+    case GR_OP_ILIKE:
+        return LEVEL_COMPARE;
+    case GR_OP_ADD:
+    case GR_OP_SUBTRACT:
+    case GR_OP_ADD_INTERVAL:
+        return LEVEL_SUM;
+    case GR_OP_MULTIPLY:
+    case GR_OP_DIVIDE:
+    case GR_OP_FLOOR_DIVIDE:
+    case GR_OP_MODULO:
+        return LEVEL_PRODUCT;
+    case GR_OP_NEGATE:
+        return LEVEL_UNARY;
+    default:
+        return LEVEL_PRIMARY;
+    }
+}
+
+/* left OP right; what binds to the left needs brackets on the right only. Comparisons do not chain. */
+static void
+print_binary(const struct gr_expr *expr, enum level level, struct gr_buf *out)
+{
+    print(expr->operands[0], level == LEVEL_COMPARE ? LEVEL_SUM : level, out);
+    gr_buf_addf(out, " %s ", gr_expr_op_text(expr->op));
+    print(expr->operands[1], (enum level)(level + 1), out);
+}
+
+static void
+print_compare(const struct gr_expr *expr, struct gr_buf *out)
+{
+    switch (expr->op) {
+    case GR_OP_IS_NULL:
+    case GR_OP_IS_NOT_NULL:
+        print(expr->operands[0], LEVEL_SUM, out);
+        gr_buf_addf(out, " %s", gr_expr_op_text(expr->op));
+        return;
+    case GR_OP_IN:
+        print(expr->operands[0], LEVEL_SUM, out);
+        put(out, " in ");
+        print_list(expr, 1, out);
+        return;
+    case GR_OP_LIKE:
+    case GR_OP_ILIKE:
+        print_binary(expr, LEVEL_COMPARE, out);
+        if (expr->operand_count == 3) {
+            put(out, " escape ");
+            print(expr->operands[2], LEVEL_SUM, out);
+        }
+        return;
+    default:
+        print_binary(expr, LEVEL_COMPARE, out);
+        return;
+    }
+}
+
+static void
+print_call(const struct gr_expr *expr, struct gr_buf *out)
+{
+    enum level level = level_of(expr);
+
+    switch (level) {
+    case LEVEL_NOT:
+        put(out, "not ");
+        print(expr->operands[0], LEVEL_NOT, out);
+        return;
+    case LEVEL_UNARY:
+        put(out, "-");
+        /* Before a number it would be the number's sign. */
+        print(expr->operands[0],
+              expr->operands[0]->kind == GR_EXPR_COLUMN ? LEVEL_UNARY : (enum level)(LEVEL_PRIMARY + 1), out);
+        return;
+    case LEVEL_COMPARE:
+        print_compare(expr, out);
+        return;
+    case LEVEL_PRIMARY:
+        break;
+    default:
+        print_binary(expr, level, out);
+        return;
+    }
+    switch (expr->op) {
+    case GR_OP_CASE:
+        print_case(expr, out);
+        return;
+    case GR_OP_CAST:
+    case GR_OP_TRY_CAST:
+        gr_buf_addf(out, "%s(", gr_expr_op_text(expr->op));
+        print(expr->operands[0], LEVEL_OR, out);
+        gr_buf_addf(out, " as %s)", granary_dtype_name(expr->target));
+        return;
+    default:
+        put(out, gr_expr_op_text(expr->op));
+        print_list(expr, 0, out);
+        return;
+    }
+}
+
+static void
+print(const struct gr_expr *expr, enum level least, struct gr_buf *out)
+{
+    bool brackets;
+
+    while (expr->kind == GR_EXPR_CALL && expr->op == GR_OP_CONVERT) {
+        expr = expr->operands[0];
+    }
+    brackets = level_of(expr) < least;
+    put(out, brackets ? "(" : "");
+    switch (expr->kind) {
+    case GR_EXPR_COLUMN:
+        gr_expr_print_name(expr->column, out);
+        break;
+    case GR_EXPR_LITERAL:
+        print_literal(expr, out);
+        break;
+    case GR_EXPR_CALL:
+        print_call(expr, out);
+        break;
+    }
+    put(out, brackets ? ")" : "");
+}
+
+void
+gr_expr_print(const struct gr_expr *expr, struct gr_buf *out)
+{
+    print(expr, LEVEL_OR, out);
+}
+
+char *
+gr_expr_text(const struct gr_expr *expr)
+{
+    struct gr_buf out = {0};
+
+    gr_expr_print(expr, &out);
+    if (!gr_buf_ok(&out)) {
+        gr_buf_free(&out);
+        return NULL;
+    }
+    return gr_buf_take(&out);
+}

@@ -1,0 +1,297 @@
+/* Trees of expressions: made, copied, compared, taken apart. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/frame.h"
+#include "graph/expr.h"
+
+static granary_err
+out_of_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory");
+}
+
+/* All but the node itself. */
+static void
+node_fini(struct gr_expr *expr)
+{
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        gr_expr_destroy(expr->operands[i]);
+    }
+    free(expr->operands);
+    free(expr->column);
+    free(expr->text);
+}
+
+void
+gr_expr_destroy(struct gr_expr *expr)
+{
+    if (expr != NULL) {
+        node_fini(expr);
+        free(expr);
+    }
+}
+
+granary_err
+gr_expr_call(enum gr_expr_op op, struct gr_expr *const *operands, size_t count, struct gr_expr **ret_expr)
+{
+    struct gr_expr *expr = calloc(1, sizeof *expr);
+    struct gr_expr **copy = calloc(count > 0 ? count : 1, sizeof(struct gr_expr *));
+    bool missing = expr == NULL || copy == NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        missing = missing || operands[i] == NULL;
+    }
+    if (missing) {
+        for (size_t i = 0; i < count; i++) {
+            gr_expr_destroy(operands[i]);
+        }
+        free(expr);
+        free(copy);
+        return out_of_memory();
+    }
+    memcpy(copy, operands, count * sizeof(struct gr_expr *));
+    *expr =
+        (struct gr_expr){.kind = GR_EXPR_CALL, .column_index = -1, .op = op, .operand_count = count, .operands = copy};
+    *ret_expr = expr;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_expr_column(const char *name, struct gr_expr **ret_expr)
+{
+    struct gr_expr *expr = calloc(1, sizeof *expr);
+
+    if (expr == NULL || (expr->column = strdup(name)) == NULL) {
+        free(expr);
+        return out_of_memory();
+    }
+    expr->kind = GR_EXPR_COLUMN;
+    expr->column_index = -1;
+    *ret_expr = expr;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_expr_copy(const struct gr_expr *expr, struct gr_expr **ret_expr)
+{
+    struct gr_expr *copy = malloc(sizeof *copy);
+    granary_err err = GRANARY_OK;
+
+    if (copy == NULL) {
+        return out_of_memory();
+    }
+    *copy = *expr;
+    copy->operand_count = 0;
+    copy->operands = NULL;
+    copy->text = NULL;
+    copy->column = expr->column != NULL ? strdup(expr->column) : NULL;
+    if (expr->text != NULL && (copy->text = malloc(expr->text_size + 1)) != NULL) {
+        memcpy(copy->text, expr->text, expr->text_size + 1);
+    }
+    if (expr->operand_count > 0) {
+        copy->operands = calloc(expr->operand_count, sizeof(struct gr_expr *));
+    }
+    if ((expr->column != NULL && copy->column == NULL) || (expr->text != NULL && copy->text == NULL) ||
+        (expr->operand_count > 0 && copy->operands == NULL)) {
+        err = out_of_memory();
+    }
+    for (size_t i = 0; i < expr->operand_count && err == GRANARY_OK; i++) {
+        err = gr_expr_copy(expr->operands[i], &copy->operands[i]);
+        copy->operand_count += err == GRANARY_OK;
+    }
+    if (err != GRANARY_OK) {
+        gr_expr_destroy(copy);
+        return err;
+    }
+    *ret_expr = copy;
+    return GRANARY_OK;
+}
+
+static bool
+literal_equal(const struct gr_expr *a, const struct gr_expr *b)
+{
+    if (a->is_null || b->is_null) {
+        return a->is_null && b->is_null;
+    }
+    if (a->text != NULL || b->text != NULL) {
+        return a->text != NULL && b->text != NULL && a->text_size == b->text_size &&
+               memcmp(a->text, b->text, a->text_size) == 0;
+    }
+    return a->is_number == b->is_number && a->scale == b->scale && a->is_interval == b->is_interval &&
+           a->months == b->months && a->value.i == b->value.i &&
+           memcmp(&a->value.d, &b->value.d, sizeof a->value.d) == 0;
+}
+
+bool
+gr_expr_equal(const struct gr_expr *a, const struct gr_expr *b)
+{
+    if (a->kind != b->kind || a->dtype != b->dtype || a->operand_count != b->operand_count) {
+        return false;
+    }
+    if (a->kind == GR_EXPR_COLUMN) {
+        return strcmp(a->column, b->column) == 0;
+    }
+    if (a->kind == GR_EXPR_LITERAL) {
+        return literal_equal(a, b);
+    }
+    if (a->op != b->op || a->target != b->target) {
+        return false;
+    }
+    for (size_t i = 0; i < a->operand_count; i++) {
+        if (!gr_expr_equal(a->operands[i], b->operands[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t
+gr_expr_size(const struct gr_expr *expr)
+{
+    size_t size = 1;
+
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        size += gr_expr_size(expr->operands[i]);
+    }
+    return size;
+}
+
+static granary_err
+substitute(struct gr_expr **expr, gr_expr_find *find, void *context, size_t *room)
+{
+    const struct gr_expr *found = NULL;
+    struct gr_expr *copy = NULL;
+    granary_err err = GRANARY_OK;
+
+    if ((*expr)->kind == GR_EXPR_COLUMN && (found = find((*expr)->column, context)) != NULL) {
+        size_t size = gr_expr_size(found);
+
+        if (size > *room) {
+            return gr_fail(GRANARY_EINVAL, "more than %d operands and operators; split it in several steps",
+                           GR_EXPR_NODES);
+        }
+        *room -= size;
+        err = gr_expr_copy(found, &copy);
+        if (err == GRANARY_OK) {
+            gr_expr_destroy(*expr);
+            *expr = copy;
+        }
+        return err;
+    }
+    for (size_t i = 0; i < (*expr)->operand_count && err == GRANARY_OK; i++) {
+        err = substitute(&(*expr)->operands[i], find, context, room);
+    }
+    return err;
+}
+
+granary_err
+gr_expr_substitute(struct gr_expr **expr, gr_expr_find *find, void *context)
+{
+    size_t size = gr_expr_size(*expr);
+    size_t room = size < GR_EXPR_NODES ? GR_EXPR_NODES - size : 0;
+
+    return substitute(expr, find, context, &room);
+}
+
+static size_t
+conjuncts(const struct gr_expr *expr, const struct gr_expr **parts, size_t at)
+{
+    if (expr->kind == GR_EXPR_CALL && expr->op == GR_OP_AND) {
+        at = conjuncts(expr->operands[0], parts, at);
+        return conjuncts(expr->operands[1], parts, at);
+    }
+    if (parts != NULL) {
+        parts[at] = expr;
+    }
+    return at + 1;
+}
+
+granary_err
+gr_expr_conjuncts(const struct gr_expr *expr, const struct gr_expr ***ret_parts, size_t *ret_count)
+{
+    size_t count = conjuncts(expr, NULL, 0);
+    const struct gr_expr **parts = calloc(count, sizeof(const struct gr_expr *));
+
+    if (parts == NULL) {
+        return out_of_memory();
+    }
+    *ret_count = conjuncts(expr, parts, 0);
+    *ret_parts = parts;
+    return GRANARY_OK;
+}
+
+void
+gr_expr_columns(const struct gr_expr *expr, const struct gr_schema *schema, bool *used)
+{
+    if (expr->kind == GR_EXPR_COLUMN) {
+        int index = gr_schema_find(schema, expr->column);
+
+        if (index >= 0) {
+            used[index] = true;
+        }
+    }
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        gr_expr_columns(expr->operands[i], schema, used);
+    }
+}
+
+const char *
+gr_expr_op_text(enum gr_expr_op op)
+{
+    static const char *const texts[] = {
+#define EXPR_OP(id, text, least, most, signature) [GR_OP_##id] = text,
+#include "graph/expr/ops.def"
+#undef EXPR_OP
+    };
+
+    return texts[op];
+}
+
+/* Whether arithmetic of this op on these dtypes stays within what int64, double or a bool holds whatever the values. */
+static bool
+op_is_safe(const struct gr_expr *expr)
+{
+    granary_dtype kind = gr_dtype_kind(expr->dtype);
+
+    switch (expr->op) {
+    case GR_OP_ADD:
+    case GR_OP_SUBTRACT:
+    case GR_OP_MULTIPLY:
+    case GR_OP_NEGATE:
+    case GR_OP_ABS:
+    case GR_OP_FLOOR_DIVIDE:
+    case GR_OP_ROUND:
+    case GR_OP_CONVERT:
+        return kind == GRANARY_FLOAT64 || kind == GRANARY_FLOAT32;
+    case GR_OP_CAST:
+    case GR_OP_ADD_INTERVAL:
+    case GR_OP_MAKE_DATE:
+    case GR_OP_DATE_TRUNC:
+    case GR_OP_REPEAT:
+    case GR_OP_LPAD:
+    case GR_OP_RPAD:
+    case GR_OP_ZFILL:
+    case GR_OP_REGEXP_MATCHES:
+    case GR_OP_LIKE:
+    case GR_OP_ILIKE:
+        return false;
+    default:
+        return true;
+    }
+}
+
+bool
+gr_expr_is_safe(const struct gr_expr *expr)
+{
+    if (expr->kind == GR_EXPR_CALL && !op_is_safe(expr)) {
+        return false;
+    }
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        if (!gr_expr_is_safe(expr->operands[i])) {
+            return false;
+        }
+    }
+    return true;
+}
