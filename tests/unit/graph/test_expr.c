@@ -275,7 +275,7 @@ the_check_gives_dtypes_and_conversions(void **state)
         {"t = d", "bool (= t (convert d))"},
         {"t < date '1970-01-02'", "bool (< t 86400000000t)"},
         {"a > 1 and null", "bool (and (> a 1) null:bool)"},
-        {"n is null", "bool (is null null:bool)"},
+        {"n is null", "bool (is null null:string)"},
         {"year(t) + 1", "int64 (+ (year t) 1)"},
         {"length(s)", "int64 (length s)"},
         {"lower(s)", "string (lower s)"},
