@@ -40,7 +40,7 @@ every_expression_operator_is_told(void **state)
     char *document = read_document();
 
     (void)state;
-    for (int op = GR_OP_ADD; op < GR_OP_TO_FLOAT64; op++) {
+    for (int op = GR_OP_ADD; op < GR_OP_CONVERT; op++) {
         char word[64];
 
         (void)snprintf(word, sizeof word, "`%s`", gr_expr_op_text((enum gr_expr_op)op));
