@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "data/utf8.h"
 #include "kernel/csv_scan.h"
 
 static char null_empty[] = "";
@@ -109,49 +110,10 @@ csv_text_line(const struct csv_text *text, const char *place)
     return csv_count_lines(text->owned, (size_t)(place - text->owned));
 }
 
-/* Bytes of the UTF-8 sequence at p, 0 when it is none: no overlong forms, no surrogates, at most U+10FFFF. */
-static size_t
-utf8_sequence(const unsigned char *p, size_t left)
-{
-    size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-
-    if (length == 0 || length > left) {
-        return 0;
-    }
-    for (size_t i = 1; i < length; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-        (p[0] == 0xf4 && p[1] > 0x8f)) {
-        return 0;
-    }
-    return length;
-}
-
 const char *
 csv_text_not_utf8(const struct csv_text *text)
 {
-    const char *p = text->begin;
-
-    while (p < text->end) {
-        uint64_t word;
-        size_t length;
-
-        while (text->end - p >= 8 && (memcpy(&word, p, 8), (word & 0x8080808080808080u) == 0)) {
-            p += 8;
-        }
-        if (p == text->end) {
-            break;
-        }
-        length = utf8_sequence((const unsigned char *)p, (size_t)(text->end - p));
-        if (length == 0) {
-            return p;
-        }
-        p += length;
-    }
-    return NULL;
+    return utf8_first_invalid(text->begin, (size_t)(text->end - text->begin));
 }
 
 bool

@@ -1,5 +1,6 @@
 /*
- * granary: read what objects contain: frame chunks (Arrow IPC files) and tensor chunks (NPY files), in place.
+ * granary: read what objects contain: frame chunks (Arrow IPC files) and tensor chunks (NPY files), in place; and make
+ * such objects.
  */
 #ifndef GRANARY_FRAME_H
 #define GRANARY_FRAME_H
@@ -83,6 +84,18 @@ GRANARY_API granary_err granary_frame_open(const granary_view *view, granary_fra
 GRANARY_API granary_err granary_frame_read_rows(granary_client *client, granary_id id, int64_t from, int64_t rows,
                                                 const char *const *names, size_t count, int timeout_ms,
                                                 granary_frame **ret_frame);
+/*
+ * Put columns into the store as one sealed frame object.
+ *
+ * columns  count columns of rows values each, borrowed until this returns, at any alignment. name: UTF-8, each once;
+ *          any dtype; validity NULL: no nulls; offsets may begin above 0; dictionary: see granary_column. null_count is
+ *          not looked at, nor is what lies under nulls
+ * id       in: of the new object, or all zero for a new one; out: the object's
+ * Errors   EINVAL a column that is none (names it): dtype, offsets that go backwards, text that is not UTF-8, a code
+ *          outside its dictionary, a dictionary that has a value twice · as granary_object_put()
+ */
+GRANARY_API granary_err granary_frame_put(granary_client *client, const granary_column *columns, size_t count,
+                                          int64_t rows, granary_id *id);
 GRANARY_API void granary_frame_close(granary_frame *frame);
 GRANARY_API int64_t granary_frame_rows(const granary_frame *frame);
 GRANARY_API size_t granary_frame_columns(const granary_frame *frame);
@@ -100,6 +113,14 @@ typedef struct granary_tensor {
 
 /* Read a leased object as a tensor, without a copy. Errors: ETYPE it is no NPY file · EUNSUPPORTED · ECORRUPT */
 GRANARY_API granary_err granary_tensor_open(const granary_view *view, granary_tensor *ret_tensor);
+
+/*
+ * Put a tensor (C order, at any alignment) into the store as a sealed object.
+ *
+ * id      in: of the new object, or all zero for a new one; out: the object's
+ * Errors  EINVAL dtype (bool, integers, float32, float64) or shape · as granary_object_put()
+ */
+GRANARY_API granary_err granary_tensor_put(granary_client *client, const granary_tensor *tensor, granary_id *id);
 
 #ifdef __cplusplus
 }

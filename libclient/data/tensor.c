@@ -19,8 +19,9 @@ static const struct {
     const char *name;
     size_t size;
 } npy_types[] = {
-    {GRANARY_BOOL, "|b1", 1},    {GRANARY_INT32, "<i4", 4},   {GRANARY_INT64, "<i8", 8},
-    {GRANARY_FLOAT32, "<f4", 4}, {GRANARY_FLOAT64, "<f8", 8},
+    {GRANARY_BOOL, "|b1", 1},   {GRANARY_INT8, "|i1", 1},    {GRANARY_INT16, "<i2", 2},   {GRANARY_INT32, "<i4", 4},
+    {GRANARY_INT64, "<i8", 8},  {GRANARY_UINT8, "|u1", 1},   {GRANARY_UINT16, "<u2", 2},  {GRANARY_UINT32, "<u4", 4},
+    {GRANARY_UINT64, "<u8", 8}, {GRANARY_FLOAT32, "<f4", 4}, {GRANARY_FLOAT64, "<f8", 8},
 };
 #define NPY_TYPES (sizeof npy_types / sizeof npy_types[0])
 
@@ -151,7 +152,7 @@ gr_npy_plan(granary_dtype dtype, int dims, const int64_t *shape, granary_tensor 
         known = known || npy_types[i].dtype == dtype;
     }
     if (err == GRANARY_OK && !known) {
-        err = gr_fail(GRANARY_EINVAL, "tensor: of bool, int32, int64, float32 or float64, not of %s",
+        err = gr_fail(GRANARY_EINVAL, "tensor: of bool, integers, float32 or float64, not of %s",
                       granary_dtype_name(dtype));
     }
     if (err == GRANARY_OK && !shape_bytes(dtype, dims, shape, &bytes)) {
@@ -287,7 +288,9 @@ read_dtype(struct text *text, granary_tensor *tensor)
             return GRANARY_OK;
         }
     }
-    return gr_fail(GRANARY_EUNSUPPORTED, "NPY file: dtype '%s' is not supported, only |b1, <i4, <i8, <f4 and <f8",
+    return gr_fail(GRANARY_EUNSUPPORTED,
+                   "NPY file: dtype '%s' is not supported, only |b1, |i1, |u1, <i2, <u2, "
+                   "<i4, <u4, <i8, <u8, <f4 and <f8",
                    word);
 }
 

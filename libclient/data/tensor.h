@@ -15,7 +15,7 @@ int64_t gr_tensor_elements(const granary_tensor *tensor);
 granary_err gr_tensor_alloc(granary_dtype dtype, int dims, const int64_t *shape, struct gr_tensor *ret_tensor);
 void gr_tensor_free(struct gr_tensor *tensor);
 
-/* Object size of a tensor as NPY file; write it. dtypes: BOOL '|b1', INT32 '<i4', INT64 '<i8', FLOAT32 '<f4', FLOAT64
+/* Object size of a tensor as NPY file; write it. dtypes: BOOL '|b1', INT8 '|i1' .. UINT64 '<u8', FLOAT32 '<f4', FLOAT64
  * '<f8'. */
 uint64_t gr_npy_measure(const granary_tensor *tensor);
 void gr_npy_write(const granary_tensor *tensor, void *data);

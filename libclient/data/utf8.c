@@ -1,5 +1,7 @@
 #include "data/utf8.h"
 
+#include <string.h>
+
 size_t
 utf8_decode(const char *text, size_t length, uint32_t *ret_character)
 {
@@ -31,6 +33,31 @@ utf8_decode(const char *text, size_t length, uint32_t *ret_character)
     }
     *ret_character = character;
     return size;
+}
+
+const char *
+utf8_first_invalid(const char *text, size_t length)
+{
+    const char *end = text + length;
+
+    while (text < end) {
+        uint64_t word;
+        uint32_t character;
+        size_t size;
+
+        while (end - text >= 8 && (memcpy(&word, text, 8), (word & 0x8080808080808080u) == 0)) {
+            text += 8;
+        }
+        if (text == end) {
+            break;
+        }
+        size = utf8_decode(text, (size_t)(end - text), &character);
+        if (size == 0) {
+            return text;
+        }
+        text += size;
+    }
+    return NULL;
 }
 
 struct range {
