@@ -128,9 +128,8 @@ gr_column_free(struct gr_column *column)
     column->dictionary = NULL;
 }
 
-/* Count the nulls and drop a bitmap that tells of none. */
-static void
-settle_validity(struct gr_column *column)
+void
+gr_column_settle(struct gr_column *column)
 {
     granary_column *view = &column->view;
 
@@ -198,7 +197,7 @@ zero_under_nulls(granary_column *view)
 void
 gr_column_finish(struct gr_column *column)
 {
-    settle_validity(column);
+    gr_column_settle(column);
     if (column->view.validity != NULL) {
         zero_under_nulls(&column->view);
     }
@@ -297,7 +296,7 @@ gr_column_take(const granary_column *column, const int64_t *indices, int64_t cou
     } else {
         take_values(column, indices, count, (void *)(uintptr_t)out.view.values);
     }
-    settle_validity(&out); /* values under nulls are zero in the source, and so they are here */
+    gr_column_settle(&out); /* values under nulls are zero in the source, and so they are here */
     *ret_column = out;
     return GRANARY_OK;
 }
@@ -384,7 +383,7 @@ gr_column_concat(const struct gr_run *runs, size_t count, granary_dtype dtype, s
         }
         at += runs[i].rows;
     }
-    settle_validity(&out);
+    gr_column_settle(&out);
     *ret_column = out;
     return GRANARY_OK;
 }

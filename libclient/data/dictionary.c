@@ -71,9 +71,8 @@ gr_column_set_dictionary(struct gr_column *codes, struct gr_dictionary *dictiona
     codes->dictionary = dictionary;
 }
 
-/* A reference to a dictionary that outlives the column: the same one, or a copy. */
-static granary_err
-dictionary_keep(const granary_column *entries, struct gr_dictionary **ret_dictionary)
+granary_err
+gr_dictionary_keep(const granary_column *entries, struct gr_dictionary **ret_dictionary)
 {
     const struct gr_run run = {entries, 0, entries->rows};
     struct gr_column copy;
@@ -91,9 +90,8 @@ dictionary_keep(const granary_column *entries, struct gr_dictionary **ret_dictio
     return err == GRANARY_OK ? gr_dictionary_create(&copy, ret_dictionary) : err;
 }
 
-/* Whether so many rows are worth so many entries. */
-static bool
-keeps_encoding(int64_t entries, int64_t rows)
+bool
+gr_dictionary_pays(int64_t entries, int64_t rows)
 {
     return rows > 0 && entries <= 2 * rows + 64;
 }
@@ -215,7 +213,7 @@ encoded_take(const granary_column *column, const int64_t *indices, int64_t count
     if (err != GRANARY_OK) {
         return err;
     }
-    if (!keeps_encoding(column->dictionary->rows, out.view.rows - out.view.null_count)) {
+    if (!gr_dictionary_pays(column->dictionary->rows, out.view.rows - out.view.null_count)) {
         granary_column taken = out.view;
 
         taken.dtype = GRANARY_STRING;
@@ -224,7 +222,7 @@ encoded_take(const granary_column *column, const int64_t *indices, int64_t count
         gr_column_free(&out);
         return err;
     }
-    err = dictionary_keep(column->dictionary, &dictionary);
+    err = gr_dictionary_keep(column->dictionary, &dictionary);
     if (err != GRANARY_OK) {
         gr_column_free(&out);
         return err;
@@ -413,7 +411,7 @@ unify_runs(const struct gr_run *runs, size_t count, struct unified *ret_unified)
         same = entries == NULL || same_entries(first, entries);
     }
     *ret_unified = (struct unified){.maps = NULL};
-    return same ? dictionary_keep(first, &ret_unified->dictionary) : unify(runs, count, ret_unified);
+    return same ? gr_dictionary_keep(first, &ret_unified->dictionary) : unify(runs, count, ret_unified);
 }
 
 /* Codes of all runs, one after the other; those that have none (null columns, no rows) give zeros. */
@@ -501,7 +499,7 @@ encoded_concat(const struct gr_run *runs, size_t count, struct gr_column *ret_co
     if (err != GRANARY_OK) {
         return err;
     }
-    if (!keeps_encoding(unified.dictionary->column.view.rows, values)) {
+    if (!gr_dictionary_pays(unified.dictionary->column.view.rows, values)) {
         err = concat_plain(runs, count, ret_column);
     } else if ((err = concat_codes(runs, count, &unified, &out)) == GRANARY_OK) {
         gr_column_set_dictionary(&out, gr_dictionary_ref(unified.dictionary));

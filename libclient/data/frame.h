@@ -129,6 +129,8 @@ void gr_column_free(struct gr_column *column);
 /* Count nulls, drop a bitmap without zeros, zero the values under nulls. To be called when a built column is complete.
  */
 void gr_column_finish(struct gr_column *column);
+/* The first half: for who has written zeros under the nulls. */
+void gr_column_settle(struct gr_column *column);
 
 /*
  * Rows indices[0..count) of a column as a new owned one; index -1 gives null. An encoded column stays one, with the
@@ -165,6 +167,11 @@ granary_err gr_dictionary_create(struct gr_column *entries, struct gr_dictionary
 /* NULL is fine. */
 struct gr_dictionary *gr_dictionary_ref(struct gr_dictionary *dictionary);
 void gr_dictionary_unref(struct gr_dictionary *dictionary);
+/* A reference to the dictionary of a column (column->dictionary) that outlives the column: the same one, or a copy.
+ * Errors: ENOMEM */
+granary_err gr_dictionary_keep(const granary_column *entries, struct gr_dictionary **ret_dictionary);
+/* Whether so many rows are worth so many entries beside them. */
+bool gr_dictionary_pays(int64_t entries, int64_t rows);
 const granary_column *gr_dictionary_entries(const struct gr_dictionary *dictionary);
 /* Whether a plain string column without nulls has no value twice. false also when memory is short. */
 bool gr_column_is_distinct(const granary_column *column);

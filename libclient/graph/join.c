@@ -1,19 +1,48 @@
 #include "graph/join.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "data/frame.h"
+#include "graph/expr.h"
 
-granary_err
-gr_join_parse(Granary__Attr *const *attrs, size_t count, struct gr_join *ret_join)
+static const char *const how_names[] = {"inner", "left", "right", "outer", "semi", "anti", "cross"};
+
+const char *
+gr_join_how_name(enum gr_join_how how)
+{
+    return how_names[how];
+}
+
+static granary_err
+parse_how(Granary__Attr *const *attrs, size_t count, enum gr_join_how *ret_how)
+{
+    const char *text = gr_attr_string(attrs, count, "how", "inner");
+
+    for (size_t i = 0; i < sizeof how_names / sizeof how_names[0]; i++) {
+        if (strcmp(text, how_names[i]) == 0) {
+            *ret_how = (enum gr_join_how)i;
+            return GRANARY_OK;
+        }
+    }
+    return gr_fail(GRANARY_EINVAL,
+                   "parameter 'how' is '%.40s'; it can be inner, left, right, outer, semi, anti or cross", text);
+}
+
+static granary_err
+parse_keys(Granary__Attr *const *attrs, size_t count, struct gr_join *join)
 {
     const Granary__Attr *on = gr_attr_find(attrs, count, "on");
     const Granary__Attr *left_on = gr_attr_find(attrs, count, "left_on");
     const Granary__Attr *right_on = gr_attr_find(attrs, count, "right_on");
-    const Granary__Attr *suffixes = gr_attr_find(attrs, count, "suffixes");
-    const char *how = gr_attr_string(attrs, count, "how", "inner");
 
+    if (join->how == GR_JOIN_CROSS) {
+        return on == NULL && left_on == NULL && right_on == NULL
+                   ? GRANARY_OK
+                   : gr_fail(GRANARY_EINVAL, "a cross join has no key columns");
+    }
     if (on != NULL ? left_on != NULL || right_on != NULL : left_on == NULL || right_on == NULL) {
         return gr_fail(GRANARY_EINVAL, "the key columns are missing: either 'on', or both 'left_on' and 'right_on'");
     }
@@ -28,33 +57,164 @@ gr_join_parse(Granary__Attr *const *attrs, size_t count, struct gr_join *ret_joi
     if (left_on->n_strings == 0) {
         return gr_fail(GRANARY_EINVAL, "no key columns were given");
     }
-    if (strcmp(how, "inner") != 0 && strcmp(how, "left") != 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'how' is '%s'; it can be 'inner' or 'left'", how);
+    if (left_on->n_strings > GR_JOIN_KEYS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "%zu key columns are more than %d", left_on->n_strings, GR_JOIN_KEYS_MAX);
     }
-    if (suffixes != NULL && suffixes->n_strings != 2) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'suffixes' needs two strings, one for each side, not %zu",
-                       suffixes->n_strings);
-    }
-    *ret_join = (struct gr_join){
-        .key_count = left_on->n_strings,
-        .left_on = left_on->strings,
-        .right_on = right_on->strings,
-        .left = strcmp(how, "left") == 0,
-        .left_suffix = suffixes == NULL ? "_x" : suffixes->strings[0],
-        .right_suffix = suffixes == NULL ? "_y" : suffixes->strings[1],
-    };
+    join->key_count = left_on->n_strings;
+    join->left_on = left_on->strings;
+    join->right_on = right_on->strings;
     return GRANARY_OK;
 }
 
-bool
-gr_join_keeps(const struct gr_join *join, const char *right_column)
+static granary_err
+parse_validate(Granary__Attr *const *attrs, size_t count, struct gr_join *join)
 {
-    for (size_t i = 0; i < join->key_count; i++) {
-        if (strcmp(join->right_on[i], right_column) == 0 && strcmp(join->left_on[i], right_column) == 0) {
-            return false;
+    static const struct {
+        const char *text;
+        bool left;
+        bool right;
+    } forms[] = {{"1:1", true, true},          {"one_to_one", true, true},    {"1:m", true, false},
+                 {"one_to_many", true, false}, {"m:1", false, true},          {"many_to_one", false, true},
+                 {"m:m", false, false},        {"many_to_many", false, false}};
+    const char *text = gr_attr_string(attrs, count, "validate", "m:m");
+
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (strcmp(text, forms[i].text) == 0) {
+            join->unique_left = forms[i].left;
+            join->unique_right = forms[i].right;
+            return (join->unique_left || join->unique_right) && join->how == GR_JOIN_CROSS
+                       ? gr_fail(GRANARY_EINVAL, "parameter 'validate' is of no use in a cross join: it has no keys")
+                       : GRANARY_OK;
         }
     }
-    return true;
+    return gr_fail(GRANARY_EINVAL, "parameter 'validate' is '%.40s'; it can be 1:1, 1:m, m:1 or m:m", text);
+}
+
+static granary_err
+parse_order(Granary__Attr *const *attrs, size_t count, struct gr_join *join)
+{
+    const char *text = gr_attr_string(attrs, count, "order", "left");
+
+    if (strcmp(text, "left") != 0 && strcmp(text, "any") != 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'order' is '%.40s'; it can be left or any", text);
+    }
+    join->any_order = strcmp(text, "any") == 0;
+    return GRANARY_OK;
+}
+
+/* What only some kinds have. */
+static granary_err
+check_combination(const struct gr_join *join)
+{
+    bool of_pairs = join->how != GR_JOIN_SEMI && join->how != GR_JOIN_ANTI;
+
+    if (join->indicator != NULL && !of_pairs) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'indicator' is of no use in a %s join", gr_join_how_name(join->how));
+    }
+    if (join->null_aware && join->how != GR_JOIN_ANTI) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'null_aware' is for anti joins, not for %s ones",
+                       gr_join_how_name(join->how));
+    }
+    if (join->null_aware && (join->key_count != 1 || join->where != NULL)) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'null_aware' needs one key column and no 'where'");
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+gr_join_parse(Granary__Attr *const *attrs, size_t count, struct gr_join *ret_join)
+{
+    const Granary__Attr *suffixes = gr_attr_find(attrs, count, "suffixes");
+    struct gr_join join = {.left_suffix = "_x",
+                           .right_suffix = "_y",
+                           .indicator = gr_attr_string(attrs, count, "indicator", NULL),
+                           .where = gr_attr_string(attrs, count, "where", NULL),
+                           .null_aware = gr_attr_bool(attrs, count, "null_aware", false)};
+    granary_err err = parse_how(attrs, count, &join.how);
+
+    if (err == GRANARY_OK) {
+        err = parse_keys(attrs, count, &join);
+    }
+    if (err == GRANARY_OK && suffixes != NULL) {
+        if (suffixes->n_strings != 2) {
+            return gr_fail(GRANARY_EINVAL, "parameter 'suffixes' needs two strings, one for each side, not %zu",
+                           suffixes->n_strings);
+        }
+        join.left_suffix = suffixes->strings[0];
+        join.right_suffix = suffixes->strings[1];
+    }
+    if (err == GRANARY_OK) {
+        err = parse_validate(attrs, count, &join);
+    }
+    if (err == GRANARY_OK) {
+        err = parse_order(attrs, count, &join);
+    }
+    if (err == GRANARY_OK) {
+        err = check_combination(&join);
+    }
+    if (err == GRANARY_OK) {
+        *ret_join = join;
+    }
+    return err;
+}
+
+/* ---- keys ---- */
+
+static bool
+is_integer(granary_dtype kind)
+{
+    switch (kind) {
+    case GRANARY_INT8:
+    case GRANARY_INT16:
+    case GRANARY_INT32:
+    case GRANARY_INT64:
+    case GRANARY_UINT8:
+    case GRANARY_UINT16:
+    case GRANARY_UINT32:
+    case GRANARY_UINT64:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+is_float(granary_dtype kind)
+{
+    return kind == GRANARY_FLOAT64 || kind == GRANARY_FLOAT32;
+}
+
+granary_err
+gr_join_key_dtype(granary_dtype left, granary_dtype right, granary_dtype *ret_dtype)
+{
+    granary_dtype l = gr_dtype_kind(left);
+    granary_dtype r = gr_dtype_kind(right);
+    bool decimal = l == GRANARY_DECIMAL || r == GRANARY_DECIMAL;
+
+    if (l == GRANARY_NULLTYPE || r == GRANARY_NULLTYPE) {
+        *ret_dtype = l == GRANARY_NULLTYPE ? right : left;
+    } else if (l == GRANARY_UINT64 && r == GRANARY_UINT64) {
+        *ret_dtype = GRANARY_UINT64;
+    } else if (is_float(l) && is_float(r)) {
+        *ret_dtype = GRANARY_FLOAT64;
+    } else if ((is_integer(l) || is_float(l)) && (is_integer(r) || is_float(r))) {
+        *ret_dtype = GRANARY_INT64;
+    } else if (decimal && (is_float(l) || is_float(r))) {
+        *ret_dtype = GRANARY_FLOAT64;
+    } else if (decimal && (is_integer(l) || l == GRANARY_DECIMAL) && (is_integer(r) || r == GRANARY_DECIMAL)) {
+        int scale = l == GRANARY_DECIMAL ? gr_dtype_scale(left) : 0;
+        int other = r == GRANARY_DECIMAL ? gr_dtype_scale(right) : 0;
+
+        *ret_dtype = GRANARY_DECIMAL(scale > other ? scale : other);
+    } else if ((l == GRANARY_DATE && r == GRANARY_TIMESTAMP) || (l == GRANARY_TIMESTAMP && r == GRANARY_DATE)) {
+        *ret_dtype = GRANARY_TIMESTAMP;
+    } else if (left == right) {
+        *ret_dtype = left;
+    } else {
+        return gr_fail(GRANARY_ETYPE, "%s and %s cannot be compared", granary_dtype_name(left),
+                       granary_dtype_name(right));
+    }
+    return GRANARY_OK;
 }
 
 static granary_err
@@ -63,8 +223,7 @@ check_keys(const struct gr_join *join, const struct gr_schema *left, const struc
     for (size_t i = 0; i < join->key_count; i++) {
         int l = gr_schema_find(left, join->left_on[i]);
         int r = gr_schema_find(right, join->right_on[i]);
-        granary_dtype left_dtype;
-        granary_dtype right_dtype;
+        granary_dtype dtype;
 
         if (l < 0) {
             return gr_fail_in(gr_schema_no_column(left, join->left_on[i]), "left side");
@@ -72,32 +231,202 @@ check_keys(const struct gr_join *join, const struct gr_schema *left, const struc
         if (r < 0) {
             return gr_fail_in(gr_schema_no_column(right, join->right_on[i]), "right side");
         }
-        left_dtype = left->fields[l].dtype;
-        right_dtype = right->fields[r].dtype;
-        if (left_dtype != right_dtype && left_dtype != GRANARY_NULLTYPE && right_dtype != GRANARY_NULLTYPE) {
+        if (gr_join_key_dtype(left->fields[l].dtype, right->fields[r].dtype, &dtype) != GRANARY_OK) {
             return gr_fail(GRANARY_ETYPE, "key '%s' is %s on the left side, but '%s' is %s on the right side",
-                           join->left_on[i], granary_dtype_name(left_dtype), join->right_on[i],
-                           granary_dtype_name(right_dtype));
+                           join->left_on[i], granary_dtype_name(left->fields[l].dtype), join->right_on[i],
+                           granary_dtype_name(right->fields[r].dtype));
         }
     }
     return GRANARY_OK;
 }
 
+/* ---- columns ---- */
+
+/* Whether a column is a key that has the same name on both sides, and so comes once. */
+static bool
+is_shared_key(const struct gr_join *join, const char *column)
+{
+    for (size_t i = 0; i < join->key_count; i++) {
+        if (strcmp(join->right_on[i], column) == 0 && strcmp(join->left_on[i], column) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct column_list {
+    struct gr_join_column *columns;
+    size_t count;
+};
+
 static granary_err
-add_column(struct gr_schema *result, const struct gr_field *field, const char *suffix)
+add_column(struct column_list *list, const char *text, const char *suffix, granary_dtype dtype, int left, int right)
 {
     struct gr_buf name = {0};
-    granary_err err;
+    granary_err err = GRANARY_OK;
 
-    gr_buf_addf(&name, "%s%s", field->name, suffix);
+    gr_buf_addf(&name, "%s%s", text, suffix);
     if (!gr_buf_ok(&name)) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    err = gr_schema_find(result, name.bytes) < 0
-              ? gr_schema_add(result, name.bytes, field->dtype)
-              : gr_fail(GRANARY_EINVAL, "two columns of the result would be named '%s'; choose other suffixes",
-                        name.bytes);
-    gr_buf_free(&name);
+    for (size_t i = 0; i < list->count && err == GRANARY_OK; i++) {
+        if (strcmp(list->columns[i].name, name.bytes) == 0) {
+            err = gr_fail(GRANARY_EINVAL, "two columns of the result would be named '%s'; choose other suffixes",
+                          name.bytes);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_buf_free(&name);
+        return err;
+    }
+    list->columns[list->count++] =
+        (struct gr_join_column){.name = name.bytes, .dtype = dtype, .left = left, .right = right};
+    return GRANARY_OK;
+}
+
+/* The dtype of a key that comes once. */
+static granary_err
+shared_key_dtype(const struct gr_join *join, granary_dtype left, granary_dtype right, const char *name,
+                 granary_dtype *ret_dtype)
+{
+    if (join->how == GR_JOIN_RIGHT) {
+        *ret_dtype = right;
+    } else if (join->how != GR_JOIN_OUTER || left == right) {
+        *ret_dtype = left;
+    } else if (left == GRANARY_NULLTYPE || right == GRANARY_NULLTYPE) {
+        *ret_dtype = left == GRANARY_NULLTYPE ? right : left;
+    } else {
+        return gr_fail(
+            GRANARY_ETYPE,
+            "key '%s' is %s on the left side and %s on the right side: in an outer join it has values of both, "
+            "so cast one first",
+            name, granary_dtype_name(left), granary_dtype_name(right));
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+list_columns(const struct gr_join *join, const struct gr_schema *left, const struct gr_schema *right,
+             struct column_list *list)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < left->count && err == GRANARY_OK; i++) {
+        const char *name = left->fields[i].name;
+        granary_dtype dtype = left->fields[i].dtype;
+        int other = gr_schema_find(right, name);
+
+        if (other >= 0 && is_shared_key(join, name)) {
+            err = shared_key_dtype(join, dtype, right->fields[other].dtype, name, &dtype);
+            if (err == GRANARY_OK) {
+                err = add_column(list, name, "", dtype, (int)i, other);
+            }
+        } else {
+            err = add_column(list, name, other >= 0 ? join->left_suffix : "", dtype, (int)i, -1);
+        }
+    }
+    for (size_t i = 0; i < right->count && err == GRANARY_OK; i++) {
+        const char *name = right->fields[i].name;
+
+        if (!is_shared_key(join, name)) {
+            err = add_column(list, name, gr_schema_find(left, name) >= 0 ? join->right_suffix : "",
+                             right->fields[i].dtype, -1, (int)i);
+        }
+    }
+    if (err == GRANARY_OK && join->indicator != NULL) {
+        err = add_column(list, join->indicator, "", GRANARY_STRING, -1, -1);
+    }
+    return err;
+}
+
+granary_err
+gr_join_columns(const struct gr_join *join, const struct gr_schema *left, const struct gr_schema *right,
+                struct gr_join_column **ret_columns, size_t *ret_count)
+{
+    struct column_list list = {0};
+    granary_err err = check_keys(join, left, right);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    list.columns = calloc(left->count + right->count + 1, sizeof *list.columns);
+    if (list.columns == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    if (join->how == GR_JOIN_SEMI || join->how == GR_JOIN_ANTI) {
+        for (size_t i = 0; i < left->count && err == GRANARY_OK; i++) {
+            err = add_column(&list, left->fields[i].name, "", left->fields[i].dtype, (int)i, -1);
+        }
+    } else {
+        err = list_columns(join, left, right, &list);
+    }
+    if (err != GRANARY_OK) {
+        gr_join_columns_free(list.columns, list.count);
+        return err;
+    }
+    *ret_columns = list.columns;
+    *ret_count = list.count;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_join_pair_columns(const struct gr_join *join, const struct gr_schema *left, const struct gr_schema *right,
+                     struct gr_join_column **ret_columns, size_t *ret_count)
+{
+    struct gr_join pairs = *join;
+
+    pairs.how = GR_JOIN_INNER;
+    pairs.indicator = NULL;
+    return gr_join_columns(&pairs, left, right, ret_columns, ret_count);
+}
+
+void
+gr_join_columns_free(struct gr_join_column *columns, size_t count)
+{
+    for (size_t i = 0; columns != NULL && i < count; i++) {
+        free(columns[i].name);
+    }
+    free(columns);
+}
+
+static granary_err
+schema_of(const struct gr_join_column *columns, size_t count, struct gr_schema *ret_schema)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        err = gr_schema_add(ret_schema, columns[i].name, columns[i].dtype);
+    }
+    return err;
+}
+
+static granary_err
+check_where(const struct gr_join *join, const struct gr_schema *left, const struct gr_schema *right)
+{
+    struct gr_join_column *columns = NULL;
+    struct gr_schema schema = {0};
+    struct gr_expr *expr = NULL;
+    size_t count = 0;
+    granary_err err = gr_join_pair_columns(join, left, right, &columns, &count);
+
+    if (err == GRANARY_OK) {
+        err = schema_of(columns, count, &schema);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_expr_parse(join->where, &expr);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_expr_check(expr, &schema);
+        if (err == GRANARY_OK && expr->dtype != GRANARY_BOOL && expr->dtype != GRANARY_NULLTYPE) {
+            err = gr_fail(GRANARY_ETYPE, "it is %s, not a bool", granary_dtype_name(expr->dtype));
+        }
+    }
+    if (err != GRANARY_OK && err != GRANARY_ENOMEM) {
+        err = gr_fail_in(err, "parameter 'where', expression `%.240s`", join->where);
+    }
+    gr_expr_destroy(expr);
+    gr_schema_free(&schema);
+    gr_join_columns_free(columns, count);
     return err;
 }
 
@@ -105,26 +434,22 @@ granary_err
 gr_join_schema(const struct gr_join *join, const struct gr_schema *left, const struct gr_schema *right,
                struct gr_schema *ret_schema)
 {
-    struct gr_schema result = {0};
-    granary_err err = check_keys(join, left, right);
+    struct gr_join_column *columns = NULL;
+    struct gr_schema schema = {0};
+    size_t count = 0;
+    granary_err err = gr_join_columns(join, left, right, &columns, &count);
 
-    for (size_t i = 0; i < left->count && err == GRANARY_OK; i++) {
-        const char *name = left->fields[i].name;
-        bool twice = gr_schema_find(right, name) >= 0 && gr_join_keeps(join, name);
-
-        err = add_column(&result, &left->fields[i], twice ? join->left_suffix : "");
+    if (err == GRANARY_OK) {
+        err = schema_of(columns, count, &schema);
     }
-    for (size_t i = 0; i < right->count && err == GRANARY_OK; i++) {
-        const char *name = right->fields[i].name;
-
-        if (gr_join_keeps(join, name)) {
-            err = add_column(&result, &right->fields[i], gr_schema_find(left, name) >= 0 ? join->right_suffix : "");
-        }
+    if (err == GRANARY_OK && join->where != NULL) {
+        err = check_where(join, left, right);
     }
+    gr_join_columns_free(columns, count);
     if (err != GRANARY_OK) {
-        gr_schema_free(&result);
+        gr_schema_free(&schema);
         return err;
     }
-    *ret_schema = result;
+    *ret_schema = schema;
     return GRANARY_OK;
 }

@@ -24,9 +24,6 @@ void prune_mark_names(const struct gr_schema *schema, bool *flags, char *const *
 
 /* The parameters of a join. Errors: EINVAL */
 granary_err prune_join(const struct gr_step *step, struct gr_join *ret_join);
-/* A join's result: the left side's columns, then those of the right side that gr_join_keeps(). Which column of the
- * right side stands at position `out` behind the left side's; the right side's count when none does. */
-size_t prune_right_column(const struct gr_join *join, const struct gr_schema *right, size_t out);
 
 /*
  * Flag in reads[i] what step i reads of its inputs, given needed[i]; what it cannot do without is flagged in needed[i],

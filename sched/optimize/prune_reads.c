@@ -1,6 +1,8 @@
 /* prune-columns, first half: which columns of its inputs an operator reads. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "graph/aggregate.h"
 #include "graph/expr.h"
 #include "optimize/prune.h"
@@ -125,17 +127,6 @@ reads_groupby(const struct pruning *p, size_t i, bool *reads)
     return GRANARY_OK;
 }
 
-size_t
-prune_right_column(const struct gr_join *join, const struct gr_schema *right, size_t out)
-{
-    for (size_t c = 0; c < right->count; c++) {
-        if (gr_join_keeps(join, right->fields[c].name) && out-- == 0) {
-            return c;
-        }
-    }
-    return right->count;
-}
-
 granary_err
 prune_join(const struct gr_step *step, struct gr_join *ret_join)
 {
@@ -145,36 +136,78 @@ prune_join(const struct gr_step *step, struct gr_join *ret_join)
     return gr_join_parse(attrs, count, ret_join);
 }
 
+/* The columns that the condition on pairs reads. */
+static granary_err
+reads_join_where(const struct gr_join *join, const struct gr_schema *left, const struct gr_schema *right,
+                 bool *const reads[2])
+{
+    struct gr_join_column *columns = NULL;
+    struct gr_schema schema = {0};
+    size_t count = 0;
+    bool *flags = NULL;
+    granary_err err = gr_join_pair_columns(join, left, right, &columns, &count);
+
+    for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
+        err = gr_schema_add(&schema, columns[c].name, columns[c].dtype);
+    }
+    if (err == GRANARY_OK) {
+        flags = calloc(count + 1, sizeof *flags);
+        err = flags == NULL ? gr_fail(GRANARY_ENOMEM, "pruning columns: out of memory")
+                            : mark_expression(&schema, flags, join->where);
+    }
+    for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
+        if (flags[c] && columns[c].left >= 0) {
+            reads[0][columns[c].left] = true;
+        } else if (flags[c]) {
+            reads[1][columns[c].right] = true;
+        }
+    }
+    free(flags);
+    gr_schema_free(&schema);
+    gr_join_columns_free(columns, count);
+    return err;
+}
+
 static granary_err
 reads_join(const struct pruning *p, size_t i, bool *const reads[2])
 {
     const struct gr_step *step = &p->steps->steps[i];
     const struct gr_schema *left = prune_input_schema(p, step, 0);
     const struct gr_schema *right = prune_input_schema(p, step, 1);
+    struct gr_join_column *columns = NULL;
+    size_t count = 0;
     struct gr_join join;
     granary_err err = prune_join(step, &join);
 
+    if (err == GRANARY_OK) {
+        err = gr_join_columns(&join, left, right, &columns, &count);
+    }
     if (err != GRANARY_OK) {
         return err;
     }
     prune_mark_names(left, reads[0], join.left_on, join.key_count);
     prune_mark_names(right, reads[1], join.right_on, join.key_count);
-    for (size_t o = 0; o < step->type->schema.count; o++) {
-        if (p->needed[i][o] && o < left->count) {
-            reads[0][o] = true;
-        } else if (p->needed[i][o] && prune_right_column(&join, right, o - left->count) < right->count) {
-            reads[1][prune_right_column(&join, right, o - left->count)] = true;
+    for (size_t c = 0; c < count; c++) {
+        if (p->needed[i][c] && columns[c].left >= 0) {
+            reads[0][columns[c].left] = true;
+        } else if (p->needed[i][c] && columns[c].right >= 0) {
+            reads[1][columns[c].right] = true;
         }
     }
-    /* A name on both sides is what earns the suffix: it stays on both or on none. */
-    for (size_t c = 0; c < left->count; c++) {
-        int other = gr_schema_find(right, left->fields[c].name);
+    gr_join_columns_free(columns, count);
+    /* A cross join needs the number of rows, which a frame without columns does not have. */
+    for (size_t k = 0; k < 2; k++) {
+        const struct gr_schema *schema = k == 0 ? left : right;
+        bool any = false;
 
-        if (other >= 0 && (reads[0][c] || reads[1][other])) {
-            reads[0][c] = reads[1][other] = true;
+        for (size_t c = 0; c < schema->count; c++) {
+            any = any || reads[k][c];
+        }
+        if (!any && schema->count > 0) {
+            reads[k][0] = true;
         }
     }
-    return GRANARY_OK;
+    return join.where != NULL ? reads_join_where(&join, left, right, reads) : GRANARY_OK;
 }
 
 granary_err

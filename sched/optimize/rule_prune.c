@@ -145,31 +145,6 @@ present_from_input(const struct pruning *p, struct gr_step *step)
 }
 
 static granary_err
-settle_join(struct pruning *p, size_t i)
-{
-    struct gr_step *step = &p->steps->steps[i];
-    const struct gr_step *left = &p->steps->steps[step->inputs[0]];
-    const struct gr_step *right = &p->steps->steps[step->inputs[1]];
-    size_t left_count = left->type->schema.count;
-    struct gr_join join;
-    granary_err err = prune_join(step, &join);
-
-    for (size_t k = 0; k < 2 && err == GRANARY_OK; k++) {
-        err = narrow(p, step, k, p->reads[i][k]);
-    }
-    for (size_t o = 0; o < step->type->schema.count && err == GRANARY_OK; o++) {
-        if (o < left_count) {
-            step->present[o] = comes_in(step, left, 0, o);
-        } else {
-            size_t c = prune_right_column(&join, &right->type->schema, o - left_count);
-
-            step->present[o] = c < right->type->schema.count && comes_in(step, right, 1, c);
-        }
-    }
-    return err;
-}
-
-static granary_err
 settle_source(struct pruning *p, struct gr_step *step, const bool *needed)
 {
     size_t count = step->type->schema.count;
@@ -231,8 +206,9 @@ settle(struct pruning *p, size_t i)
     case GR_TILE_map_chunk: /* the function makes what was declared, whoever reads it */
         memset(step->present, true, own->count * sizeof(bool));
         return GRANARY_OK;
-    case GR_TILE_join:
-        return settle_join(p, i);
+    case GR_TILE_join: /* takes what it needs of its inputs, and makes no more than is needed */
+        memcpy(step->present, p->needed[i], own->count * sizeof(bool));
+        return GRANARY_OK;
     default:
         if (step->input_count > 0) {
             err = narrow(p, step, 0, p->reads[i][0]);

@@ -3,14 +3,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/join.h"
 #include "tile/rules.h"
 
 #define NAMES(...)                                                                                                     \
     ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
-
-/* Inputs of one concat: it copies once, however many there are, so a tree pays only for very many. */
-#define CONCAT_FAN_IN 64
 
 static granary_err
 out_of_memory(void)
@@ -212,73 +208,4 @@ tile_head(struct tiling *t, size_t i)
     }
     count = chunks_with_rows(in, rows, &before);
     return count <= in->count ? head_of_known(t, i, in, count, rows - before) : head_of_unknown(t, i, in, rows);
-}
-
-/* ---- join ---- */
-
-static gr_attrs
-join_attrs(struct tiling *t, const struct gr_join *join)
-{
-    /* copied, not written */
-    char *suffixes[2] = {(char *)(uintptr_t)join->left_suffix, (char *)(uintptr_t)join->right_suffix};
-    gr_attrs attrs = gr_chunks_attrs(t->chunks);
-
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("left_on", join->left_on, join->key_count));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("right_on", join->right_on, join->key_count));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("how", join->left ? "left" : "inner"));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("suffixes", suffixes, 2));
-    return attrs;
-}
-
-/* All of a frame in one piece. */
-static granary_err
-gather(struct tiling *t, size_t i, const struct gr_tiled *in, struct gr_piece *ret_piece, uint64_t *ret_bytes)
-{
-    gr_attrs attrs = gr_chunks_attrs(t->chunks);
-    struct gr_tiled parts;
-    size_t count;
-    granary_err err = copy_pieces(in, &parts);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    count = tiling_tree(t, i, GR_CHUNK_concat, attrs, parts.pieces, parts.bytes, in->count, CONCAT_FAN_IN, TILE_SUM);
-    *ret_bytes = bytes_sum(parts.bytes, count);
-    *ret_piece =
-        count == 1 ? parts.pieces[0] : tiling_add(t, i, GR_CHUNK_concat, attrs, parts.pieces, count, *ret_bytes);
-    tiled_fini(&parts);
-    return GRANARY_OK;
-}
-
-granary_err
-tile_join(struct tiling *t, size_t i)
-{
-    size_t attr_count;
-    Granary__Attr *const *step_attrs = gr_step_attrs(&t->steps->steps[i], &attr_count);
-    const struct gr_tiled *left = tiling_input(t, i, 0);
-    const struct gr_tiled *right = tiling_input(t, i, 1);
-    struct gr_tiled *out = &t->tiled[i];
-    struct gr_piece whole;
-    uint64_t whole_bytes;
-    struct gr_join join;
-    gr_attrs attrs;
-    granary_err err = gr_join_parse(step_attrs, attr_count, &join);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (left == NULL || right == NULL) {
-        return out_of_memory();
-    }
-    err = gather(t, i, right, &whole, &whole_bytes);
-    if (err != GRANARY_OK || (err = tiled_init(out, left->count, true)) != GRANARY_OK) {
-        return err;
-    }
-    attrs = join_attrs(t, &join);
-    for (size_t p = 0; p < left->count; p++) {
-        out->bytes[p] = 2 * left->bytes[p] + (whole_bytes < left->bytes[p] ? whole_bytes : left->bytes[p]);
-        out->pieces[p] =
-            tiling_add(t, i, GR_CHUNK_join, attrs, (struct gr_piece[]){left->pieces[p], whole}, 2, out->bytes[p]);
-    }
-    return GRANARY_OK;
 }

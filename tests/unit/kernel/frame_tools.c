@@ -61,10 +61,31 @@ builder_add(struct column_builder *builder, const char *text)
         return;
     }
     gr_bit_set((uint8_t *)(uintptr_t)view->validity, at);
-    switch (view->dtype) {
+    switch (gr_dtype_kind(view->dtype)) {
     case GRANARY_INT64:
     case GRANARY_TIMESTAMP:
+    case GRANARY_DURATION:
         ((int64_t *)values)[at] = strtoll(text, NULL, 10);
+        break;
+    case GRANARY_INT8:
+    case GRANARY_UINT8:
+        ((uint8_t *)values)[at] = (uint8_t)strtol(text, NULL, 10);
+        break;
+    case GRANARY_INT16:
+    case GRANARY_UINT16:
+        ((uint16_t *)values)[at] = (uint16_t)strtol(text, NULL, 10);
+        break;
+    case GRANARY_UINT32:
+        ((uint32_t *)values)[at] = (uint32_t)strtoul(text, NULL, 10);
+        break;
+    case GRANARY_UINT64:
+        ((uint64_t *)values)[at] = strtoull(text, NULL, 10);
+        break;
+    case GRANARY_DECIMAL: /* whole numbers only */
+        ((__int128 *)values)[at] = strtoll(text, NULL, 10);
+        for (int i = 0; i < gr_dtype_scale(view->dtype); i++) {
+            ((__int128 *)values)[at] *= 10;
+        }
         break;
     case GRANARY_INT32:
     case GRANARY_DATE:

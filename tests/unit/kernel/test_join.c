@@ -1,32 +1,219 @@
 #include "frame_tools.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void
-call_join(struct kernel_test *test, const granary_frame *left, const granary_frame *right, const char *left_on,
-          const char *right_on, const char *how)
+#include "base/error.h"
+#include "graph/join.h"
+
+/* How a join is run here: everything but left_on, right_on and how has a default. */
+struct way {
+    const char *left_on;
+    const char *right_on;
+    const char *how;
+    const char *where;
+    const char *indicator;
+    bool null_aware;
+    bool unique;
+    int parts;  /* of the build; 0: one */
+    int pieces; /* of the right side; 0: one */
+};
+
+static struct gr_schema
+schema_of(const granary_frame *frame)
 {
-    kernel_test_init(test, "join");
-    if (strcmp(left_on, right_on) == 0) {
-        kernel_test_strings(test, "on", left_on);
-    } else {
-        kernel_test_strings(test, "left_on", left_on);
-        kernel_test_strings(test, "right_on", right_on);
+    struct gr_schema schema = {0};
+
+    for (size_t i = 0; i < frame->count; i++) {
+        assert_int_equal(gr_schema_add(&schema, frame->columns[i].view.name, frame->columns[i].view.dtype), GRANARY_OK);
     }
-    kernel_test_attr(test, gr_attr_new_string("how", how));
+    return schema;
+}
+
+/* A mapping of columns to where they come from, as the planner writes it. */
+static Granary__Attr *
+sources_of(const char *name, const struct gr_join_column *columns, size_t count, const granary_frame *left,
+           const granary_frame *right)
+{
+    char *names[64];
+    char *sources[64];
+    Granary__Attr *attr;
+
+    assert_true(count <= 64);
+    for (size_t i = 0; i < count; i++) {
+        char text[256];
+
+        if (columns[i].left >= 0) {
+            (void)snprintf(text, sizeof text, "probe.%s", left->columns[columns[i].left].view.name);
+        } else if (columns[i].right >= 0) {
+            (void)snprintf(text, sizeof text, "built.%s", right->columns[columns[i].right].view.name);
+        } else {
+            (void)snprintf(text, sizeof text, "indicator.left_only");
+        }
+        names[i] = columns[i].name;
+        sources[i] = strdup(text);
+    }
+    attr = gr_attr_new_map(name, names, sources, count);
+    for (size_t i = 0; i < count; i++) {
+        free(sources[i]);
+    }
+    return attr;
+}
+
+static void
+kernel_test_bool(struct kernel_test *test, const char *name, bool value)
+{
+    kernel_test_attr(test, gr_attr_new_bool(name, value));
+}
+
+/* The keys' dtypes, as the planner finds them: "int64,string". */
+static void
+add_types(struct kernel_test *test, const granary_frame *left, const granary_frame *right, const struct way *way)
+{
+    char *l = strdup(way->left_on);
+    char *r = strdup(way->right_on);
+    char *save_l = NULL;
+    char *save_r = NULL;
+    char *right_name = strtok_r(r, ",", &save_r);
+    char types[256] = "";
+
+    for (char *left_name = strtok_r(l, ",", &save_l); left_name != NULL;
+         left_name = strtok_r(NULL, ",", &save_l), right_name = strtok_r(NULL, ",", &save_r)) {
+        int at = gr_frame_find(left, left_name);
+        int other = gr_frame_find(right, right_name);
+        granary_dtype dtype = GRANARY_INT64;
+
+        if (at >= 0 && other >= 0) {
+            assert_int_equal(gr_join_key_dtype(left->columns[at].view.dtype, right->columns[other].view.dtype, &dtype),
+                             GRANARY_OK);
+        }
+        (void)snprintf(types + strlen(types), sizeof types - strlen(types), "%s%s", types[0] == 0 ? "" : ",",
+                       granary_dtype_name(dtype));
+    }
+    kernel_test_strings(test, "types", types);
+    free(l);
+    free(r);
+}
+
+static void
+start_build(struct kernel_test *test, const granary_frame *left, granary_frame *const *pieces, int count,
+            const granary_frame *right, const struct way *way, int part)
+{
+    kernel_test_init(test, "join_build");
+    kernel_test_strings(test, "keys", way->right_on);
+    add_types(test, left, right, way);
+    kernel_test_attr(test, gr_attr_new_int("part", part));
+    kernel_test_attr(test, gr_attr_new_int("parts", way->parts == 0 ? 1 : way->parts));
+    kernel_test_bool(test, "unique", way->unique);
+    for (int i = 0; i < count; i++) {
+        kernel_test_frame(test, pieces[i]);
+    }
+}
+
+static void
+start_probe(struct kernel_test *test, const granary_frame *left, granary_frame *const *pieces, int count,
+            const granary_frame *right, const struct way *way, const struct kernel_test *builds)
+{
+    struct gr_schema schemas[2] = {schema_of(left), schema_of(right)};
+    struct gr_join_column *columns;
+    size_t column_count;
+    char on[2][64];
+    char *keys[2] = {on[0], on[1]};
+    struct gr_join join = {.left_suffix = "_x", .right_suffix = "_y", .indicator = way->indicator};
+    char *save = NULL;
+    char *copy = strdup(way->left_on);
+
+    /* Keys of one name come once. */
+    if (strcmp(way->left_on, way->right_on) == 0) {
+        for (char *key = strtok_r(copy, ",", &save); key != NULL; key = strtok_r(NULL, ",", &save)) {
+            assert_true(join.key_count < 2 || strlen(key) < 64);
+            (void)snprintf(on[join.key_count % 2], sizeof on[0], "%s", key);
+            join.key_count++;
+        }
+        join.key_count = join.key_count < 2 ? join.key_count : 2;
+        join.left_on = join.right_on = keys;
+    }
+    free(copy);
+    while (join.how < GR_JOIN_CROSS && strcmp(gr_join_how_name(join.how), way->how) != 0) {
+        join.how++;
+    }
+    assert_int_equal(gr_join_columns(&join, &schemas[0], &schemas[1], &columns, &column_count), GRANARY_OK);
+    kernel_test_init(test, "join_probe");
+    kernel_test_attr(test, sources_of("result", columns, column_count, left, right));
+    gr_join_columns_free(columns, column_count);
+    kernel_test_attr(test, gr_attr_new_string("how", way->how));
+    kernel_test_strings(test, "keys", way->left_on);
+    kernel_test_attr(test, gr_attr_new_int("parts", way->parts == 0 ? 1 : way->parts));
+    kernel_test_bool(test, "null_aware", way->null_aware);
+    if (way->where != NULL) {
+        assert_int_equal(gr_join_pair_columns(&join, &schemas[0], &schemas[1], &columns, &column_count), GRANARY_OK);
+        kernel_test_attr(test, gr_attr_new_string("where", way->where));
+        kernel_test_attr(test, sources_of("where_columns", columns, column_count, left, right));
+        gr_join_columns_free(columns, column_count);
+    }
     kernel_test_frame(test, left);
-    kernel_test_frame(test, right);
+    for (int i = 0; i < count; i++) {
+        kernel_test_frame(test, pieces[i]);
+    }
+    for (int part = 0; builds != NULL && part < (way->parts == 0 ? 1 : way->parts); part++) {
+        kernel_test_bytes(test, &builds[part].outputs[0]);
+    }
+    gr_schema_free(&schemas[0]);
+    gr_schema_free(&schemas[1]);
+}
+
+static void
+cut(const granary_frame *frame, int count, granary_frame **ret_pieces)
+{
+    int64_t at = 0;
+
+    for (int i = 0; i < count; i++) {
+        int64_t to = frame->rows * (i + 1) / count;
+
+        assert_int_equal(gr_frame_slice(frame, at, to - at, &ret_pieces[i]), GRANARY_OK);
+        at = to;
+    }
+}
+
+/* The result owns all it has. */
+static granary_frame *
+joined_in_a_way(const granary_frame *left, const granary_frame *right, struct way way)
+{
+    struct kernel_test builds[4];
+    struct kernel_test probe;
+    granary_frame *pieces[8];
+    granary_frame *result;
+    granary_frame *copy;
+    int parts = way.parts == 0 ? 1 : way.parts;
+    int count = way.pieces == 0 ? 1 : way.pieces;
+    bool is_cross = strcmp(way.how, "cross") == 0;
+
+    cut(right, count, pieces);
+    for (int part = 0; part < parts && !is_cross; part++) {
+        start_build(&builds[part], left, pieces, count, right, &way, part);
+        if (kernel_test_run(&builds[part], kernel_join_build) != GRANARY_OK) {
+            fail_msg("join_build: %s", granary_error_message());
+        }
+    }
+    start_probe(&probe, left, pieces, count, right, &way, is_cross ? NULL : builds);
+    result = kernel_test_to_frame(&probe, kernel_join_probe);
+    assert_int_equal(gr_frame_slice(result, 0, result->rows, &copy), GRANARY_OK);
+    gr_frame_destroy(result);
+    for (int part = 0; part < parts && !is_cross; part++) {
+        kernel_test_fini(&builds[part]);
+    }
+    for (int i = 0; i < count; i++) {
+        gr_frame_destroy(pieces[i]);
+    }
+    return copy;
 }
 
 static granary_frame *
 joined(const granary_frame *left, const granary_frame *right, const char *left_on, const char *right_on,
        const char *how)
 {
-    struct kernel_test test;
-
-    call_join(&test, left, right, left_on, right_on, how);
-    return kernel_test_to_frame(&test, kernel_join);
+    return joined_in_a_way(left, right, (struct way){.left_on = left_on, .right_on = right_on, .how = how});
 }
 
 /* The rows that pandas' merge gives for the same data, in the order of the left side, with nulls for its NaN. */
@@ -63,24 +250,6 @@ nulls_match_nothing_and_nan_matches_nan(void **state)
     gr_frame_destroy(result);
     result = joined(left, right, "k", "k", "inner");
     assert_frame(result, "k,a,b\nnan,1,9\n-0.0,3,8\n");
-    gr_frame_destroy(result);
-    gr_frame_destroy(left);
-    gr_frame_destroy(right);
-}
-
-static void
-suffixes_are_taken_from_the_call(void **state)
-{
-    granary_frame *left = frame_text("k:int64,v:int64", "1,2\n");
-    granary_frame *right = frame_text("k:int64,v:int64", "1,3\n");
-    struct kernel_test test;
-    granary_frame *result;
-
-    (void)state;
-    call_join(&test, left, right, "k", "k", "inner");
-    kernel_test_strings(&test, "suffixes", "_left,_right");
-    result = kernel_test_to_frame(&test, kernel_join);
-    assert_frame(result, "k,v_left,v_right\n1,2,3\n");
     gr_frame_destroy(result);
     gr_frame_destroy(left);
     gr_frame_destroy(right);
@@ -123,21 +292,30 @@ assert_row(const granary_frame *result, int64_t at, int64_t left_row, int64_t ri
 }
 
 static void
-check_against_loop(const granary_frame *left, const granary_frame *right, const char *keys, const char *how)
+check_against_loop(const granary_frame *left, const granary_frame *right, struct way way)
 {
-    granary_frame *result = joined(left, right, keys, keys, how);
+    granary_frame *result = joined_in_a_way(left, right, way);
+    bool is_left = strcmp(way.how, "left") == 0;
+    bool is_semi = strcmp(way.how, "semi") == 0;
+    bool is_anti = strcmp(way.how, "anti") == 0;
     int64_t at = 0;
 
     for (int64_t l = 0; l < left->rows; l++) {
-        int64_t before = at;
+        bool found = false;
 
         for (int64_t r = 0; r < right->rows; r++) {
-            if (keys_equal(left, right, keys, l, r)) {
-                assert_row(result, at++, l, r);
+            if (keys_equal(left, right, way.left_on, l, r)) {
+                if (!is_semi && !is_anti) {
+                    assert_row(result, at++, l, r);
+                }
+                found = true;
             }
         }
-        if (at == before && strcmp(how, "left") == 0) {
+        if (!found && is_left) {
             assert_row(result, at++, l, -1);
+        } else if ((is_semi || is_anti) && found == is_semi) {
+            assert_true(at < result->rows);
+            assert_int_equal(((const int64_t *)result->columns[gr_frame_find(result, "row")].view.values)[at++], l);
         }
     }
     assert_int_equal(result->rows, at);
@@ -147,7 +325,9 @@ check_against_loop(const granary_frame *left, const granary_frame *right, const 
 static void
 rows_are_what_two_loops_find(void **state)
 {
-    static const char *const keys[] = {"key", "text", "number", "day", "flag,key", "text,number", "key,text,flag"};
+    static const char *const keys[] = {"key",  "text",     "number",      "day",           "wide",
+                                       "real", "flag,key", "text,number", "key,text,flag", "wide,real"};
+    static const char *const kinds[] = {"inner", "left", "semi", "anti"};
     static const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}, {60, 30}, {30, 60}};
 
     (void)state;
@@ -156,12 +336,275 @@ rows_are_what_two_loops_find(void **state)
         granary_frame *right = frame_random(i + 50, sizes[i][1], true);
 
         for (size_t j = 0; j < sizeof keys / sizeof keys[0]; j++) {
-            check_against_loop(left, right, keys[j], "inner");
-            check_against_loop(left, right, keys[j], "left");
+            for (size_t k = 0; k < 4; k++) {
+                struct way way = {.left_on = keys[j], .right_on = keys[j], .how = kinds[k]};
+
+                check_against_loop(left, right, way);
+                way.parts = (i + k) % 3 == 0 ? 4 : 2;
+                way.pieces = (int)(j % 4) + 2;
+                check_against_loop(left, right, way);
+            }
         }
         gr_frame_destroy(left);
         gr_frame_destroy(right);
     }
+}
+
+/* Wide ranges are hashed: with and without matches, with keys that repeat, in parts. */
+static void
+sparse_keys_are_hashed(void **state)
+{
+    enum { ROWS = 3000 };
+    struct gr_column columns[4];
+    granary_frame *left = gr_frame_create(2, ROWS);
+    granary_frame *right = gr_frame_create(2, ROWS);
+    struct random random = {77};
+
+    (void)state;
+    for (int c = 0; c < 4; c++) {
+        int64_t *values;
+
+        assert_int_equal(gr_column_alloc(GRANARY_INT64, ROWS, 0, false, &columns[c]), GRANARY_OK);
+        values = (int64_t *)(uintptr_t)columns[c].view.values;
+        for (int64_t i = 0; i < ROWS; i++) {
+            values[i] = c % 2 == 1 ? i : (random_below(&random, 4000) - 2000) * INT64_C(1000000007);
+        }
+    }
+    assert_int_equal(gr_frame_set(left, 0, "k", &columns[0]), GRANARY_OK);
+    assert_int_equal(gr_frame_set(left, 1, "row", &columns[1]), GRANARY_OK);
+    assert_int_equal(gr_frame_set(right, 0, "k", &columns[2]), GRANARY_OK);
+    assert_int_equal(gr_frame_set(right, 1, "row", &columns[3]), GRANARY_OK);
+    for (int parts = 1; parts <= 4; parts *= 2) {
+        granary_frame *semi = joined_in_a_way(
+            left, right, (struct way){.left_on = "k", .right_on = "k", .how = "semi", .parts = parts, .pieces = 3});
+        granary_frame *anti =
+            joined_in_a_way(left, right, (struct way){.left_on = "k", .right_on = "k", .how = "anti", .parts = parts});
+        granary_frame *inner = joined_in_a_way(
+            left, right, (struct way){.left_on = "k", .right_on = "k", .how = "inner", .parts = parts, .pieces = 2});
+        const int64_t *l = left->columns[0].view.values;
+        const int64_t *r = right->columns[0].view.values;
+        int64_t at = 0;
+
+        /* Both together are the left side, and each row of it is in one. */
+        assert_int_equal(semi->rows + anti->rows, ROWS);
+        assert_in_range(semi->rows, 1, ROWS - 1);
+        for (int64_t i = 0; i < ROWS; i++) {
+            for (int64_t k = 0; k < ROWS; k++) {
+                if (l[i] == r[k]) {
+                    assert_row(inner, at++, i, k);
+                }
+            }
+        }
+        assert_int_equal(at, inner->rows);
+        gr_frame_destroy(semi);
+        gr_frame_destroy(anti);
+        gr_frame_destroy(inner);
+    }
+    gr_frame_destroy(left);
+    gr_frame_destroy(right);
+}
+
+static void
+numbers_match_across_dtypes(void **state)
+{
+    static const char *const dtypes[] = {"int8",   "int16",  "int32",   "int64",   "uint8",      "uint16",
+                                         "uint32", "uint64", "float32", "float64", "decimal(0)", "decimal(3)"};
+    enum { COUNT = sizeof dtypes / sizeof dtypes[0] };
+
+    (void)state;
+    for (size_t a = 0; a < COUNT; a++) {
+        for (size_t b = 0; b < COUNT; b++) {
+            char columns[64];
+            granary_frame *left;
+            granary_frame *right;
+            granary_frame *result;
+
+            (void)snprintf(columns, sizeof columns, "k:%s,a:int64", dtypes[a]);
+            left = frame_text(columns, "7,1\n0,2\n,3\n100,4\n9,5\n");
+            (void)snprintf(columns, sizeof columns, "j:%s,b:int64", dtypes[b]);
+            right = frame_text(columns, "100,10\n,20\n7,30\n7,40\n3,50\n");
+            result = joined(left, right, "k", "j", "inner");
+            assert_int_equal(result->rows, 3);
+            for (int i = 0; i < 3; i++) {
+                char *x = cell_text(result, "a", i);
+                char *y = cell_text(result, "b", i);
+
+                assert_string_equal(x, i < 2 ? "1" : "4");
+                assert_string_equal(y, i == 0 ? "30" : i == 1 ? "40" : "10");
+                free(x);
+                free(y);
+            }
+            gr_frame_destroy(result);
+            gr_frame_destroy(left);
+            gr_frame_destroy(right);
+        }
+    }
+}
+
+static void
+a_float_that_is_no_integer_equals_none(void **state)
+{
+    granary_frame *left = frame_text("k:int64,a:int64", "1,1\n2,2\n-9223372036854775808,3\n");
+    granary_frame *right = frame_text("k:float64,b:int64", "1.5,1\n2,2\nnan,3\n9.3e18,4\n-9223372036854775808,5\n");
+    granary_frame *result = joined(left, right, "k", "k", "left");
+
+    (void)state;
+    assert_frame(result, "k,a,b\n1,1,\n2,2,2\n-9223372036854775808,3,5\n");
+    gr_frame_destroy(result);
+    result = joined(right, left, "k", "k", "anti");
+    assert_int_equal(result->rows, 3);
+    gr_frame_destroy(result);
+    gr_frame_destroy(left);
+    gr_frame_destroy(right);
+}
+
+static void
+conditions_decide_what_a_match_is(void **state)
+{
+    granary_frame *left = frame_text("k:int64,a:int64", "1,5\n1,9\n2,5\n3,1\n");
+    granary_frame *right = frame_text("k:int64,b:int64", "1,5\n1,6\n2,5\n");
+    struct way way = {.left_on = "k", .right_on = "k", .where = "a <> b"};
+    static const char *const want[][2] = {{"inner", "k,a,b\n1,5,6\n1,9,5\n1,9,6\n"},
+                                          {"left", "k,a,b\n1,5,6\n1,9,5\n1,9,6\n2,5,\n3,1,\n"},
+                                          {"semi", "k,a\n1,5\n1,9\n"},
+                                          {"anti", "k,a\n2,5\n3,1\n"}};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        granary_frame *result;
+
+        way.how = want[i][0];
+        result = joined_in_a_way(left, right, way);
+        assert_frame(result, want[i][1]);
+        gr_frame_destroy(result);
+    }
+    gr_frame_destroy(left);
+    gr_frame_destroy(right);
+}
+
+static void
+not_in_knows_nulls(void **state)
+{
+    granary_frame *left = frame_text("k:int64", "1\n\n3\n");
+    granary_frame *with = frame_text("k:int64", "1\n\n");
+    granary_frame *without = frame_text("k:int64", "1\n2\n");
+    granary_frame *empty = frame_text("k:int64", "");
+    const struct way way = {.left_on = "k", .right_on = "k", .how = "anti", .null_aware = true};
+    granary_frame *result = joined_in_a_way(left, with, way);
+
+    (void)state;
+    assert_frame(result, "k\n");
+    gr_frame_destroy(result);
+    result = joined_in_a_way(left, without, way);
+    assert_frame(result, "k\n3\n");
+    gr_frame_destroy(result);
+    result = joined_in_a_way(left, empty, way);
+    assert_int_equal(result->rows, 3);
+    gr_frame_destroy(result);
+    gr_frame_destroy(left);
+    gr_frame_destroy(with);
+    gr_frame_destroy(without);
+    gr_frame_destroy(empty);
+}
+
+static void
+crosses_and_indicators(void **state)
+{
+    granary_frame *left = frame_text("a:int64", "1\n2\n");
+    granary_frame *right = frame_text("b:string", "x\ny\nz\n");
+    struct way way = {.left_on = "", .right_on = "", .how = "cross", .pieces = 2};
+    granary_frame *result = joined_in_a_way(left, right, way);
+
+    (void)state;
+    assert_frame(result, "a,b\n1,x\n1,y\n1,z\n2,x\n2,y\n2,z\n");
+    gr_frame_destroy(result);
+    way.where = "a = 2 and b > 'x'";
+    result = joined_in_a_way(left, right, way);
+    assert_frame(result, "a,b\n2,y\n2,z\n");
+    gr_frame_destroy(result);
+    gr_frame_destroy(right);
+    right = frame_text("a:int64", "2\n");
+    result =
+        joined_in_a_way(left, right, (struct way){.left_on = "a", .right_on = "a", .how = "left", .indicator = "from"});
+    assert_frame(result, "a,from\n1,left_only\n2,both\n");
+    gr_frame_destroy(result);
+    gr_frame_destroy(left);
+    gr_frame_destroy(right);
+}
+
+/* ---- faults ---- */
+
+static void
+repeated_keys_are_named(void **state)
+{
+    granary_frame *dense = frame_text("k:int64,b:string", "1,a\n2,b\n1,c\n");
+    granary_frame *sparse = frame_text("k:float64,b:string", "1e300,a\n2,b\n1e300,c\n");
+    granary_frame *good = frame_text("k:int64,b:string", "1,a\n,b\n,c\n2,d\n");
+    struct way way = {.left_on = "k", .right_on = "k", .how = "inner", .unique = true};
+    struct kernel_test test;
+
+    (void)state;
+    start_build(&test, dense, &dense, 1, dense, &way, 0);
+    kernel_test_fails(&test, kernel_join_build, GRANARY_EINVAL, "the key k = 1 is there more than once on the right");
+    start_build(&test, sparse, &sparse, 1, sparse, &way, 0);
+    kernel_test_fails(&test, kernel_join_build, GRANARY_EINVAL, "k = 1e+300");
+    start_build(&test, good, &good, 1, good, &way, 0);
+    assert_int_equal(kernel_test_run(&test, kernel_join_build), GRANARY_OK);
+    kernel_test_fini(&test);
+    gr_frame_destroy(dense);
+    gr_frame_destroy(sparse);
+    gr_frame_destroy(good);
+}
+
+/* Every byte of a built side spoiled in turn: a probe answers, with some result or ECORRUPT, and touches nothing else.
+ */
+static void
+spoiled_builds_are_refused(void **state)
+{
+    static const char *const keys[] = {"key", "text", "real", "key,text", "wide,real"};
+    granary_frame *left = frame_random(9, 40, true);
+    granary_frame *right = frame_random(10, 12, true);
+
+    (void)state;
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        struct way way = {.left_on = keys[k], .right_on = keys[k], .how = "inner"};
+        struct kernel_test build;
+        uint64_t size;
+        int refused = 0;
+
+        start_build(&build, left, &right, 1, right, &way, 0);
+        assert_int_equal(kernel_test_run(&build, kernel_join_build), GRANARY_OK);
+        size = build.outputs[0].bytes_size;
+        for (uint64_t at = 0; at < size; at += at < 1024 ? 1 : 61) {
+            char *spoiled = aligned_alloc(64, (size + 63) / 64 * 64);
+            struct kernel_test other = build;
+            struct kernel_test probe;
+            granary_err err;
+
+            memcpy(spoiled, build.outputs[0].bytes, size);
+            spoiled[at] = (char)(spoiled[at] ^ (at % 3 == 0 ? 0xff : 0x10));
+            other.outputs[0].bytes = spoiled;
+            start_probe(&probe, left, &right, 1, right, &way, &other);
+            err = kernel_test_run(&probe, kernel_join_probe);
+            assert_true(err == GRANARY_OK || err == GRANARY_ECORRUPT || err == GRANARY_EINVAL || err == GRANARY_EFULL);
+            refused += err == GRANARY_ECORRUPT;
+            kernel_test_fini(&probe);
+            free(spoiled);
+        }
+        assert_true(refused > 20);
+        /* cut short, by more than what fills up the last section */
+        for (uint64_t left_over = 0; left_over + 64 < size; left_over += 1 + left_over / 8) {
+            struct kernel_test other = build;
+            struct kernel_test probe;
+
+            other.outputs[0].bytes_size = left_over;
+            start_probe(&probe, left, &right, 1, right, &way, &other);
+            kernel_test_fails(&probe, kernel_join_probe, GRANARY_ECORRUPT, "built side");
+        }
+        kernel_test_fini(&build);
+    }
+    gr_frame_destroy(left);
+    gr_frame_destroy(right);
 }
 
 /* The left side in pieces gives the same rows, one after the other. */
@@ -214,24 +657,31 @@ static void
 wrong_calls_are_answered(void **state)
 {
     granary_frame *left = frame_text("k:int64,a:int64", "1,2\n");
-    granary_frame *right = frame_text("k:string,a:int64", "1,2\n");
+    struct way way = {.left_on = "k", .right_on = "x", .how = "inner"};
+    struct kernel_test build;
     struct kernel_test test;
 
     (void)state;
-    call_join(&test, left, right, "k", "k", "inner");
-    kernel_test_fails(&test, kernel_join, GRANARY_ETYPE, "'k' is int64");
-    call_join(&test, left, right, "x", "k", "inner");
-    kernel_test_fails(&test, kernel_join, GRANARY_ENOENT, "'x'");
-    call_join(&test, left, right, "k", "y", "inner");
-    kernel_test_fails(&test, kernel_join, GRANARY_ENOENT, "'y'");
-    call_join(&test, left, right, "a", "a", "outer");
-    kernel_test_fails(&test, kernel_join, GRANARY_EINVAL, "outer");
-    kernel_test_init(&test, "join");
-    kernel_test_strings(&test, "on", "a");
-    kernel_test_frame(&test, left);
-    kernel_test_fails(&test, kernel_join, GRANARY_EINVAL, "input 1");
+    start_build(&test, left, &left, 1, left, &way, 0);
+    kernel_test_fails(&test, kernel_join_build, GRANARY_ENOENT, "'x'");
+    way.right_on = "k";
+    way.parts = 3;
+    start_build(&test, left, &left, 1, left, &way, 0);
+    kernel_test_fails(&test, kernel_join_build, GRANARY_EINVAL, "power of two");
+    way.parts = 0;
+    start_build(&build, left, &left, 1, left, &way, 0);
+    assert_int_equal(kernel_test_run(&build, kernel_join_build), GRANARY_OK);
+    start_probe(&test, left, &left, 1, left, &way, NULL);
+    kernel_test_fails(&test, kernel_join_probe, GRANARY_EINVAL, "input 2 is missing");
+    way.left_on = "k,a";
+    start_probe(&test, left, &left, 1, left, &way, &build);
+    kernel_test_fails(&test, kernel_join_probe, GRANARY_EINVAL, "2 keys");
+    way.left_on = "k";
+    way.how = "some";
+    start_probe(&test, left, &left, 1, left, &way, &build);
+    kernel_test_fails(&test, kernel_join_probe, GRANARY_EINVAL, "'some'");
+    kernel_test_fini(&build);
     gr_frame_destroy(left);
-    gr_frame_destroy(right);
 }
 
 int
@@ -240,8 +690,15 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(goldens_as_in_pandas),
         cmocka_unit_test(nulls_match_nothing_and_nan_matches_nan),
-        cmocka_unit_test(suffixes_are_taken_from_the_call),
         cmocka_unit_test(rows_are_what_two_loops_find),
+        cmocka_unit_test(sparse_keys_are_hashed),
+        cmocka_unit_test(numbers_match_across_dtypes),
+        cmocka_unit_test(a_float_that_is_no_integer_equals_none),
+        cmocka_unit_test(conditions_decide_what_a_match_is),
+        cmocka_unit_test(not_in_knows_nulls),
+        cmocka_unit_test(crosses_and_indicators),
+        cmocka_unit_test(repeated_keys_are_named),
+        cmocka_unit_test(spoiled_builds_are_refused),
         cmocka_unit_test(chunks_of_the_left_side_do_not_matter),
         cmocka_unit_test(a_key_without_values_matches_nothing),
         cmocka_unit_test(wrong_calls_are_answered),

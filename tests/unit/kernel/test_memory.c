@@ -151,16 +151,27 @@ static void
 join(void **state)
 {
     granary_frame *frame = frame_random(4, 100, true);
+    struct kernel_test build;
     struct kernel_test test;
 
     (void)state;
-    kernel_test_init(&test, "join");
-    kernel_test_strings(&test, "on", "key,flag");
+    kernel_test_init(&build, "join_build");
+    kernel_test_strings(&build, "keys", "key,text");
+    kernel_test_strings(&build, "types", "int64,string");
+    kernel_test_frame(&build, frame);
+    run_starved(&build, kernel_join_build);
+    kernel_test_init(&test, "join_probe");
+    kernel_test_strings(&test, "keys", "key,text");
     kernel_test_attr(&test, gr_attr_new_string("how", "left"));
+    kernel_test_attr(&test, gr_attr_new_string("where", "row < 90"));
+    kernel_test_map(&test, "where_columns", "row=built.row");
+    kernel_test_map(&test, "result", "a=probe.text;b=built.text;c=built.flag;d=indicator.left_only;e=null.string");
     kernel_test_frame(&test, frame);
     kernel_test_frame(&test, frame);
-    run_starved(&test, kernel_join);
+    kernel_test_bytes(&test, &build.outputs[0]);
+    run_starved(&test, kernel_join_probe);
     kernel_test_fini(&test);
+    kernel_test_fini(&build);
     gr_frame_destroy(frame);
 }
 

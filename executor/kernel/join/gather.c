@@ -1,0 +1,298 @@
+#include "kernel/join/gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define NONE UINT32_MAX
+
+typedef struct {
+    uint64_t words[2];
+} wide;
+
+static inline size_t
+piece_of(const struct gather *g, uint32_t ref)
+{
+    return (size_t)((uint64_t)ref >> g->shift);
+}
+
+static inline int64_t
+row_of(const struct gather *g, uint32_t ref)
+{
+    return (int64_t)(ref & ((UINT64_C(1) << g->shift) - 1));
+}
+
+granary_err
+gather_check(struct gather *g)
+{
+    bool fits = true;
+    bool none = false;
+
+    if (g->piece_count == 1 && g->shift == 32) {
+        uint32_t most = 0;
+        uint64_t rows = (uint64_t)g->pieces[0]->rows;
+
+        for (int64_t i = 0; i < g->count; i++) {
+            uint32_t row = g->refs[i] == NONE ? 0 : g->refs[i] + 1;
+
+            most = row > most ? row : most;
+            none |= g->refs[i] == NONE;
+        }
+        fits = most <= rows;
+    } else {
+        for (int64_t i = 0; i < g->count; i++) {
+            uint32_t ref = g->refs[i];
+            bool is_none = ref == NONE;
+
+            none |= is_none;
+            fits &=
+                is_none || (piece_of(g, ref) < g->piece_count && row_of(g, ref) < g->pieces[piece_of(g, ref)]->rows);
+        }
+    }
+    g->has_none = none;
+    return fits ? GRANARY_OK : gr_fail(GRANARY_ECORRUPT, "the built side of a join leads to a row that is not there");
+}
+
+/* ---- values ---- */
+
+/* Loops for each size of value; without `none` nothing is asked, with one piece its values are read directly. */
+#define DEFINE_VALUES(name, type)                                                                                      \
+    static void name(const struct gather *g, const granary_column *const *columns, void *out)                          \
+    {                                                                                                                  \
+        type *to = out;                                                                                                \
+        const type zero = {0};                                                                                         \
+                                                                                                                       \
+        if (g->piece_count == 1 && !g->has_none) {                                                                     \
+            const type *from = columns[0]->values;                                                                     \
+                                                                                                                       \
+            for (int64_t i = 0; i < g->count; i++) {                                                                   \
+                to[i] = from[row_of(g, g->refs[i])];                                                                   \
+            }                                                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t i = 0; i < g->count; i++) {                                                                       \
+            uint32_t ref = g->refs[i];                                                                                 \
+            const type *from = ref == NONE ? NULL : columns[piece_of(g, ref)]->values;                                 \
+                                                                                                                       \
+            to[i] = from == NULL ? zero : from[row_of(g, ref)];                                                        \
+        }                                                                                                              \
+    }
+
+typedef uint8_t value1;
+typedef uint16_t value2;
+typedef uint32_t value4;
+typedef uint64_t value8;
+DEFINE_VALUES(values_1, value1)
+DEFINE_VALUES(values_2, value2)
+DEFINE_VALUES(values_4, value4)
+DEFINE_VALUES(values_8, value8)
+DEFINE_VALUES(values_16, wide)
+
+static void
+values_bits(const struct gather *g, const granary_column *const *columns, uint8_t *to)
+{
+    for (int64_t i = 0; i < g->count; i++) {
+        uint32_t ref = g->refs[i];
+        const granary_column *column = ref == NONE ? NULL : columns[piece_of(g, ref)];
+
+        if (column != NULL && column->values != NULL && gr_bit(column->values, row_of(g, ref))) {
+            gr_bit_set(to, i);
+        }
+    }
+}
+
+static void
+validity_bits(const struct gather *g, const granary_column *const *columns, uint8_t *to)
+{
+    for (int64_t i = 0; i < g->count; i++) {
+        uint32_t ref = g->refs[i];
+        const granary_column *column = ref == NONE ? NULL : columns[piece_of(g, ref)];
+        unsigned there =
+            column != NULL && column->dtype != GRANARY_NULLTYPE && !gr_is_null(column, row_of(g, ref)) ? 1 : 0;
+
+        to[i >> 3] = (uint8_t)(to[i >> 3] | there << (i & 7));
+    }
+}
+
+static void
+fixed_values(const struct gather *g, const granary_column *const *columns, size_t size, void *to)
+{
+    switch (size) {
+    case 1:
+        values_1(g, columns, to);
+        break;
+    case 2:
+        values_2(g, columns, to);
+        break;
+    case 4:
+        values_4(g, columns, to);
+        break;
+    case 8:
+        values_8(g, columns, to);
+        break;
+    default:
+        values_16(g, columns, to);
+        break;
+    }
+}
+
+/* ---- strings ---- */
+
+static const char *
+text_of(const struct gather *g, const granary_column *const *columns, int64_t i, size_t *ret_size)
+{
+    uint32_t ref = g->refs[i];
+    const granary_column *column = ref == NONE ? NULL : columns[piece_of(g, ref)];
+
+    if (column == NULL || column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row_of(g, ref))) {
+        *ret_size = 0;
+        return NULL;
+    }
+    return gr_text_at(column, row_of(g, ref), ret_size);
+}
+
+static granary_err
+gather_text(const struct gather *g, const granary_column *const *columns, bool nulls, struct gr_column *ret_column)
+{
+    struct gr_column out;
+    int64_t bytes = 0;
+    int32_t at = 0;
+    int32_t *offsets;
+    char *text;
+    granary_err err;
+
+    for (int64_t i = 0; i < g->count; i++) {
+        size_t size;
+
+        (void)text_of(g, columns, i, &size);
+        bytes += (int64_t)size;
+    }
+    err = gr_column_alloc_unset(GRANARY_STRING, g->count, bytes, nulls, &out);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    offsets = (int32_t *)(uintptr_t)out.view.offsets;
+    text = (char *)(uintptr_t)out.view.values;
+    offsets[0] = 0;
+    for (int64_t i = 0; i < g->count; i++) {
+        size_t size;
+        const char *from = text_of(g, columns, i, &size);
+
+        if (size > 0) {
+            memcpy(text + at, from, size);
+            at += (int32_t)size;
+        }
+        offsets[i + 1] = at;
+    }
+    *ret_column = out;
+    return GRANARY_OK;
+}
+
+static bool
+same_entries(const granary_column *a, const granary_column *b)
+{
+    return a == b || (a->rows == b->rows && memcmp(a->offsets, b->offsets, ((size_t)a->rows + 1) * 4) == 0 &&
+                      (a->offsets[a->rows] == 0 || memcmp(a->values, b->values, (size_t)a->offsets[a->rows]) == 0));
+}
+
+/* The dictionary that all pieces have, when it is worth its place beside so many rows; else NULL. */
+static const granary_column *
+common_dictionary(const struct gather *g, const granary_column *const *columns)
+{
+    const granary_column *entries = NULL;
+
+    for (size_t p = 0; p < g->piece_count; p++) {
+        if (columns[p]->dtype == GRANARY_NULLTYPE || columns[p]->rows == 0) {
+            continue;
+        }
+        if (columns[p]->dictionary == NULL || (entries != NULL && !same_entries(entries, columns[p]->dictionary))) {
+            return NULL;
+        }
+        entries = entries == NULL ? columns[p]->dictionary : entries;
+    }
+    return entries != NULL && gr_dictionary_pays(entries->rows, g->count) ? entries : NULL;
+}
+
+/* ---- columns ---- */
+
+static granary_err
+find_columns(const struct gather *g, const char *name, const granary_column **columns, granary_dtype *ret_dtype)
+{
+    granary_dtype dtype = GRANARY_NULLTYPE;
+
+    for (size_t p = 0; p < g->piece_count; p++) {
+        int position = gr_frame_find(g->pieces[p], name);
+
+        if (position < 0) {
+            return gr_fail(GRANARY_ENOENT, "there is no column '%s'", name);
+        }
+        columns[p] = &g->pieces[p]->columns[position].view;
+        if (dtype != GRANARY_NULLTYPE && columns[p]->dtype != GRANARY_NULLTYPE && columns[p]->dtype != dtype) {
+            return gr_fail(GRANARY_ETYPE, "column '%s' is %s in one piece and %s in another", name,
+                           granary_dtype_name(dtype), granary_dtype_name(columns[p]->dtype));
+        }
+        dtype = columns[p]->dtype == GRANARY_NULLTYPE ? dtype : columns[p]->dtype;
+    }
+    *ret_dtype = dtype;
+    return GRANARY_OK;
+}
+
+static granary_err
+gather_values(const struct gather *g, const granary_column *const *columns, granary_dtype dtype,
+              struct gr_column *ret_column)
+{
+    const granary_column *entries = dtype == GRANARY_STRING ? common_dictionary(g, columns) : NULL;
+    struct gr_dictionary *dictionary = NULL;
+    bool nulls = g->has_none;
+    struct gr_column out;
+    granary_err err = GRANARY_OK;
+
+    for (size_t p = 0; p < g->piece_count; p++) {
+        nulls = nulls || columns[p]->null_count > 0;
+    }
+    if (entries != NULL) {
+        err = gr_dictionary_keep(entries, &dictionary);
+    }
+    if (err == GRANARY_OK && dtype == GRANARY_STRING && entries == NULL) {
+        err = gather_text(g, columns, nulls, &out);
+    } else if (err == GRANARY_OK && dtype == GRANARY_BOOL) {
+        err = gr_column_alloc(dtype, g->count, 0, nulls, &out);
+    } else if (err == GRANARY_OK) {
+        err = gr_column_alloc_unset(entries != NULL ? GRANARY_INT32 : dtype, g->count, 0, nulls, &out);
+    }
+    if (err != GRANARY_OK) {
+        gr_dictionary_unref(dictionary);
+        return err;
+    }
+    if (dtype == GRANARY_BOOL) {
+        values_bits(g, columns, (uint8_t *)(uintptr_t)out.view.values);
+    } else if (dtype != GRANARY_NULLTYPE && (dtype != GRANARY_STRING || entries != NULL)) {
+        fixed_values(g, columns, entries != NULL ? sizeof(int32_t) : gr_dtype_size(dtype),
+                     (void *)(uintptr_t)out.view.values);
+    }
+    if (out.view.validity != NULL) {
+        validity_bits(g, columns, (uint8_t *)(uintptr_t)out.view.validity);
+    }
+    gr_column_settle(&out);
+    if (entries != NULL) {
+        gr_column_set_dictionary(&out, dictionary);
+    }
+    *ret_column = out;
+    return GRANARY_OK;
+}
+
+granary_err
+gather_column(const struct gather *g, const char *name, struct gr_column *ret_column)
+{
+    const granary_column **columns = calloc(g->piece_count + 1, sizeof *columns);
+    granary_dtype dtype = GRANARY_NULLTYPE;
+    granary_err err =
+        columns == NULL ? gr_fail(GRANARY_ENOMEM, "join: out of memory") : find_columns(g, name, columns, &dtype);
+
+    if (err == GRANARY_OK) {
+        err = gather_values(g, columns, dtype, ret_column);
+    }
+    free(columns);
+    return err;
+}

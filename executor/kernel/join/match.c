@@ -1,0 +1,559 @@
+#include "kernel/join/match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/join.h"
+
+#define NOT_LOOKED (UINT32_MAX - 1) /* a string of a dictionary that was not looked up yet */
+
+granary_err
+pairs_reserve(struct pairs *pairs, int64_t more)
+{
+    int64_t need = pairs->count + more;
+    int64_t room = pairs->room;
+    uint32_t *grown;
+
+    if (need <= room) {
+        return GRANARY_OK;
+    }
+    if (need >= (int64_t)UINT32_MAX) {
+        return gr_fail(GRANARY_EFULL, "join: a chunk of the result would have more than %lld rows: use smaller chunks",
+                       (long long)pairs->count);
+    }
+    while (room < need) {
+        room = room < 1024 ? 1024 : room + room / 2;
+    }
+    grown = realloc(pairs->probe, (size_t)room * sizeof *grown);
+    if (grown != NULL) {
+        pairs->probe = grown;
+        grown = realloc(pairs->built, (size_t)room * sizeof *grown);
+    }
+    if (grown == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "join: out of memory for a result of %lld rows", (long long)need);
+    }
+    pairs->built = grown;
+    pairs->room = room;
+    return GRANARY_OK;
+}
+
+void
+pairs_free(struct pairs *pairs)
+{
+    free(pairs->probe);
+    free(pairs->built);
+    *pairs = (struct pairs){0};
+}
+
+/* ---- words of the probing side ---- */
+
+struct matching {
+    const struct built *built;
+    const granary_column *const *columns;
+    int64_t rows;
+    enum match_kind kind;
+    bool null_aware;
+    uint32_t **numbers; /* by key: numbers of a dictionary's strings, NULL when it has none */
+    int64_t *tuple;     /* words of a block, key after key */
+    struct pairs pairs;
+
+    /* the block at work */
+    int64_t from;
+    int64_t n;
+    int64_t words[JOIN_BLOCK];
+    uint8_t present[JOIN_BLOCK];
+    uint64_t hashes[JOIN_BLOCK];
+    uint32_t refs[JOIN_BLOCK];
+};
+
+static uint32_t
+string_number(const struct matching *m, size_t k, int64_t row)
+{
+    const granary_column *column = m->columns[k];
+    uint32_t *numbers = m->numbers[k];
+    __int128 scratch;
+    size_t size;
+    const char *bytes;
+    int32_t code = 0;
+    uint32_t number;
+
+    if (numbers != NULL) {
+        code = ((const int32_t *)column->values)[row];
+        if (numbers[code] != NOT_LOOKED) {
+            return gr_is_null(column, row) ? INTERN_NONE : numbers[code];
+        }
+    }
+    bytes = key_bytes(column, (granary_dtype)m->built->keys[k].dtype, row, &scratch, &size);
+    if (bytes == NULL) {
+        return INTERN_NONE;
+    }
+    number = intern_find(&m->built->strings[k], bytes, size);
+    if (numbers != NULL) {
+        numbers[code] = number;
+    }
+    return number;
+}
+
+static void
+one_key(struct matching *m, size_t k, int64_t *words)
+{
+    const struct built_key *key = &m->built->keys[k];
+
+    if (!key->is_bytes) {
+        key_words(m->columns[k], (granary_dtype)key->dtype, m->from, m->n, words, m->present);
+        return;
+    }
+    for (int64_t i = 0; i < m->n; i++) {
+        uint32_t number = string_number(m, k, m->from + i);
+
+        words[i] = number;
+        m->present[i] = (uint8_t)(m->present[i] & (number != INTERN_NONE));
+    }
+}
+
+static void
+tuple_words(struct matching *m)
+{
+    size_t keys = m->built->key_count;
+
+    for (int64_t i = 0; i < m->n; i++) {
+        int64_t tuple[GR_JOIN_KEYS_MAX];
+        uint32_t number;
+
+        for (size_t k = 0; k < keys; k++) {
+            tuple[k] = m->tuple[k * JOIN_BLOCK + (size_t)i];
+        }
+        number =
+            m->present[i] ? intern_find(&m->built->tuples, (const char *)tuple, keys * sizeof *tuple) : INTERN_NONE;
+        m->words[i] = number;
+        m->present[i] = number != INTERN_NONE;
+    }
+}
+
+static void
+block_words(struct matching *m)
+{
+    const struct built *built = m->built;
+
+    memset(m->present, 1, (size_t)m->n);
+    if (built->key_count == 1) {
+        one_key(m, 0, m->words);
+        return;
+    }
+    for (size_t k = 0; k < built->key_count; k++) {
+        one_key(m, k, m->tuple + k * JOIN_BLOCK);
+    }
+    if (built->parts[0].head.tuples.size > 0) {
+        tuple_words(m);
+        return;
+    }
+    memset(m->words, 0, (size_t)m->n * sizeof *m->words);
+    for (size_t k = 0; k < built->key_count; k++) {
+        const struct built_key *key = &built->keys[k];
+        const int64_t *words = m->tuple + k * JOIN_BLOCK;
+
+        for (int64_t i = 0; i < m->n; i++) {
+            uint64_t place = (uint64_t)words[i] - (uint64_t)key->base;
+
+            m->present[i] = (uint8_t)(m->present[i] & (place < key->range));
+            m->words[i] = (int64_t)((uint64_t)m->words[i] + place * key->stride);
+        }
+    }
+}
+
+/* ---- one row a key: references of a block ---- */
+
+static void
+dense_refs(struct matching *m)
+{
+    const struct built_head *head = &m->built->parts[0].head;
+    uint64_t mask = (UINT64_C(1) << head->slice_bits) - 1;
+
+    if (m->built->part_count == 1) {
+        const uint32_t *table = m->built->parts[0].words;
+        uint64_t count = m->built->parts[0].word_count;
+
+        for (int64_t i = 0; i < m->n; i++) {
+            uint64_t place = (uint64_t)m->words[i] - (uint64_t)head->base;
+
+            m->refs[i] = (m->present[i] && place < count ? table[place] : 0) - 1;
+        }
+        return;
+    }
+    for (int64_t i = 0; i < m->n; i++) {
+        uint64_t place = (uint64_t)m->words[i] - (uint64_t)head->base;
+
+        m->refs[i] =
+            (m->present[i] && place < head->range ? m->built->parts[place >> head->slice_bits].words[place & mask]
+                                                  : 0) -
+            1;
+    }
+}
+
+/* Hashes, and the lines of the directory on their way. */
+static void
+hash_block(struct matching *m)
+{
+    uint32_t part_bits = m->built->parts[0].head.part_bits;
+
+    for (int64_t i = 0; i < m->n; i++) {
+        const struct built_part *part;
+
+        m->hashes[i] = key_hash(m->words[i]);
+        part = &m->built->parts[built_part_of(m->hashes[i], part_bits)];
+        __builtin_prefetch(&part->directory[built_bucket_of(m->hashes[i], part_bits, part->head.directory_bits)]);
+    }
+}
+
+/* The bucket of a hash; false: the filter says no. */
+static inline bool
+bucket_of(const struct built *built, uint64_t hash, const struct built_part **ret_part, uint64_t *ret_begin,
+          uint64_t *ret_end)
+{
+    const struct built_part *part = &built->parts[built_part_of(hash, built->parts[0].head.part_bits)];
+    uint64_t bucket = built_bucket_of(hash, part->head.part_bits, part->head.directory_bits);
+    uint64_t word = part->directory[bucket];
+    uint64_t end;
+
+    if ((word & built_filter_of(hash)) == 0) {
+        return false;
+    }
+    end = part->directory[bucket + 1] >> 16;
+    *ret_part = part;
+    *ret_begin = word >> 16;
+    *ret_end = end <= part->entry_count ? end : part->entry_count;
+    return *ret_begin < *ret_end;
+}
+
+static void
+hash_refs(struct matching *m)
+{
+    const struct built_part *part;
+    uint64_t begin;
+    uint64_t end;
+
+    hash_block(m);
+    for (int64_t i = 0; i < m->n; i++) {
+        m->present[i] = (uint8_t)(m->present[i] & bucket_of(m->built, m->hashes[i], &part, &begin, &end));
+        if (m->present[i]) {
+            __builtin_prefetch(&part->entries[begin]);
+        }
+    }
+    for (int64_t i = 0; i < m->n; i++) {
+        m->refs[i] = BUILT_NONE;
+        if (m->present[i] && bucket_of(m->built, m->hashes[i], &part, &begin, &end)) {
+            for (uint64_t e = begin; e < end && m->refs[i] == BUILT_NONE; e++) {
+                m->refs[i] = part->entries[e].word == m->words[i] ? part->entries[e].ref : BUILT_NONE;
+            }
+        }
+    }
+}
+
+/* ---- pairs of a block ---- */
+
+/* From one reference a row. */
+static granary_err
+emit_refs(struct matching *m)
+{
+    struct pairs *pairs = &m->pairs;
+    uint32_t *probe;
+    uint32_t *built;
+    int64_t at = 0;
+    granary_err err = pairs_reserve(pairs, m->n);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    probe = pairs->probe + pairs->count;
+    built = pairs->built + pairs->count;
+    for (int64_t i = 0; i < m->n; i++) {
+        probe[at] = (uint32_t)(m->from + i);
+        built[at] = m->refs[i]; /* overwritten by the next one unless it counts */
+        at += m->kind == MATCH_LEFT || (m->refs[i] == BUILT_NONE) == (m->kind == MATCH_ANTI);
+    }
+    pairs->count += at;
+    return GRANARY_OK;
+}
+
+/* Whether a row is done with one reference, or none. */
+static granary_err
+emit_one(struct matching *m, int64_t i, uint32_t ref)
+{
+    granary_err err = pairs_reserve(&m->pairs, 1);
+
+    if (err == GRANARY_OK) {
+        m->pairs.probe[m->pairs.count] = (uint32_t)(m->from + i);
+        m->pairs.built[m->pairs.count++] = ref;
+    }
+    return err;
+}
+
+static granary_err
+emit_run(struct matching *m, int64_t i, const uint32_t *refs, uint64_t count)
+{
+    granary_err err = pairs_reserve(&m->pairs, (int64_t)count);
+
+    if (err == GRANARY_OK) {
+        for (uint64_t r = 0; r < count; r++) {
+            m->pairs.probe[m->pairs.count] = (uint32_t)(m->from + i);
+            m->pairs.built[m->pairs.count++] = refs[r];
+        }
+    }
+    return err;
+}
+
+/* The references of a word in a table that has several a word. Errors: ECORRUPT */
+static granary_err
+dense_run(const struct matching *m, int64_t i, const uint32_t **ret_refs, uint64_t *ret_count)
+{
+    const struct built_head *head = &m->built->parts[0].head;
+    uint64_t place = (uint64_t)m->words[i] - (uint64_t)head->base;
+    const struct built_part *part;
+
+    *ret_count = 0;
+    if (!m->present[i] || place >= head->range) {
+        return GRANARY_OK;
+    }
+    part = &m->built->parts[place >> head->slice_bits];
+    place &= (UINT64_C(1) << head->slice_bits) - 1;
+    if (part->head.unique) {
+        uint32_t word = part->words[place];
+
+        /* The table has references + 1, so it cannot be pointed into. */
+        *ret_refs = NULL;
+        *ret_count = word != 0;
+        return GRANARY_OK;
+    }
+    if (part->words[place] > part->words[place + 1] || part->words[place + 1] > part->entry_count) {
+        return gr_fail(GRANARY_ECORRUPT, "the built side of a join: its table does not fit its rows");
+    }
+    *ret_refs = part->refs + part->words[place];
+    *ret_count = part->words[place + 1] - part->words[place];
+    return GRANARY_OK;
+}
+
+/* The only reference of a word, of a part that has one a word. */
+static uint32_t
+dense_ref(const struct matching *m, int64_t i)
+{
+    const struct built_head *head = &m->built->parts[0].head;
+    uint64_t place = (uint64_t)m->words[i] - (uint64_t)head->base;
+
+    return m->built->parts[place >> head->slice_bits].words[place & ((UINT64_C(1) << head->slice_bits) - 1)] - 1;
+}
+
+static granary_err
+emit_dense(struct matching *m, int64_t i)
+{
+    const uint32_t *refs;
+    uint64_t count;
+    uint32_t only = 0;
+    granary_err err = dense_run(m, i, &refs, &count);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (count > 0 && refs == NULL) {
+        only = dense_ref(m, i);
+        refs = &only;
+    }
+    switch (m->kind) {
+    case MATCH_INNER:
+        return emit_run(m, i, refs, count);
+    case MATCH_LEFT:
+        return count > 0 ? emit_run(m, i, refs, count) : emit_one(m, i, BUILT_NONE);
+    case MATCH_SEMI:
+        return count > 0 ? emit_one(m, i, refs[0]) : GRANARY_OK;
+    default:
+        return count > 0 ? GRANARY_OK : emit_one(m, i, BUILT_NONE);
+    }
+}
+
+static granary_err
+emit_hash(struct matching *m, int64_t i)
+{
+    const struct built_part *part;
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    bool any = false;
+    granary_err err = GRANARY_OK;
+
+    if (m->present[i] && bucket_of(m->built, m->hashes[i], &part, &begin, &end)) {
+        for (uint64_t e = begin; e < end && err == GRANARY_OK; e++) {
+            if (part->entries[e].word != m->words[i]) {
+                continue;
+            }
+            if (m->kind == MATCH_INNER || m->kind == MATCH_LEFT || (m->kind == MATCH_SEMI && !any)) {
+                err = emit_one(m, i, part->entries[e].ref);
+            }
+            any = true;
+        }
+    }
+    if (err == GRANARY_OK && !any && (m->kind == MATCH_LEFT || m->kind == MATCH_ANTI)) {
+        err = emit_one(m, i, BUILT_NONE);
+    }
+    return err;
+}
+
+/* NOT IN: a null on the probing side is neither in nor not in. */
+static void
+drop_nulls(struct matching *m, int64_t before)
+{
+    struct pairs *pairs = &m->pairs;
+    int64_t to = before;
+
+    for (int64_t i = before; i < pairs->count; i++) {
+        const granary_column *column = m->columns[0];
+
+        if (column->dtype != GRANARY_NULLTYPE && !gr_is_null(column, pairs->probe[i])) {
+            pairs->probe[to] = pairs->probe[i];
+            pairs->built[to++] = pairs->built[i];
+        }
+    }
+    pairs->count = to;
+}
+
+static granary_err
+match_block(struct matching *m)
+{
+    bool is_dense = m->built->parts[0].head.index == BUILT_DENSE;
+    int64_t before = m->pairs.count;
+    granary_err err = GRANARY_OK;
+
+    block_words(m);
+    if (m->built->unique) {
+        if (is_dense) {
+            dense_refs(m);
+        } else {
+            hash_refs(m);
+        }
+        err = emit_refs(m);
+    } else {
+        if (!is_dense) {
+            hash_block(m);
+        }
+        for (int64_t i = 0; i < m->n && err == GRANARY_OK; i++) {
+            err = is_dense ? emit_dense(m, i) : emit_hash(m, i);
+        }
+    }
+    if (err == GRANARY_OK && m->null_aware && m->built->parts[0].head.rows > 0) {
+        drop_nulls(m, before);
+    }
+    return err;
+}
+
+/* ---- all rows ---- */
+
+static granary_err
+matching_init(struct matching *m)
+{
+    size_t keys = m->built->key_count;
+
+    m->numbers = calloc(keys, sizeof *m->numbers);
+    m->tuple = malloc(keys * JOIN_BLOCK * sizeof *m->tuple);
+    if (m->numbers == NULL || m->tuple == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "join: out of memory for %zu keys", keys);
+    }
+    for (size_t k = 0; k < keys; k++) {
+        const granary_column *dictionary = m->columns[k]->dictionary;
+
+        if (dictionary == NULL || m->built->keys[k].dtype != GRANARY_STRING) {
+            continue;
+        }
+        m->numbers[k] = malloc((size_t)(dictionary->rows + 1) * sizeof **m->numbers);
+        if (m->numbers[k] == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "join: out of memory for a dictionary of %lld strings",
+                           (long long)dictionary->rows);
+        }
+        for (int64_t i = 0; i <= dictionary->rows; i++) {
+            m->numbers[k][i] = NOT_LOOKED;
+        }
+    }
+    return GRANARY_OK;
+}
+
+static void
+matching_free(struct matching *m)
+{
+    for (size_t k = 0; m->numbers != NULL && k < m->built->key_count; k++) {
+        free(m->numbers[k]);
+    }
+    free(m->numbers);
+    free(m->tuple);
+    pairs_free(&m->pairs);
+    free(m);
+}
+
+granary_err
+match_rows(const struct built *built, const granary_column *const *columns, size_t key_count, int64_t rows,
+           enum match_kind kind, bool null_aware, struct pairs *ret_pairs)
+{
+    struct matching *m;
+    granary_err err;
+
+    if (key_count != built->key_count || key_count > GR_JOIN_KEYS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "join: %zu keys for a built side with %zu", key_count, built->key_count);
+    }
+    if (rows >= (int64_t)UINT32_MAX) {
+        return gr_fail(GRANARY_EFULL, "join: %lld rows are more than one chunk can have: use smaller chunks",
+                       (long long)rows);
+    }
+    m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "join: out of memory");
+    }
+    m->built = built;
+    m->columns = columns;
+    m->rows = rows;
+    m->kind = kind;
+    m->null_aware = null_aware;
+    err = matching_init(m);
+    /* NOT IN a list with a null: never true. */
+    if (err == GRANARY_OK && !(null_aware && built->parts[0].head.nulls > 0)) {
+        err = pairs_reserve(&m->pairs, rows);
+        for (m->from = 0; m->from < rows && err == GRANARY_OK; m->from += m->n) {
+            m->n = rows - m->from < JOIN_BLOCK ? rows - m->from : JOIN_BLOCK;
+            err = match_block(m);
+        }
+    }
+    if (err == GRANARY_OK) {
+        *ret_pairs = m->pairs;
+        m->pairs = (struct pairs){0};
+    }
+    matching_free(m);
+    return err;
+}
+
+granary_err
+match_filter(struct pairs *pairs, const uint8_t *kept, int64_t rows, enum match_kind kind)
+{
+    struct pairs out = {0};
+    int64_t i = 0;
+    granary_err err = pairs_reserve(&out, pairs->count + (kind == MATCH_INNER || kind == MATCH_SEMI ? 0 : rows));
+
+    for (int64_t row = 0; row < rows && err == GRANARY_OK; row++) {
+        int64_t at = out.count;
+        bool found = false;
+
+        for (; i < pairs->count && pairs->probe[i] == (uint32_t)row; i++) {
+            bool takes = kept[i] != 0 && (kind == MATCH_INNER || kind == MATCH_LEFT || (kind == MATCH_SEMI && !found));
+
+            out.probe[at] = (uint32_t)row;
+            out.built[at] = pairs->built[i]; /* overwritten by the next one unless it counts */
+            at += takes;
+            found = found || kept[i] != 0;
+        }
+        if (!found && (kind == MATCH_LEFT || kind == MATCH_ANTI)) {
+            out.probe[at] = (uint32_t)row;
+            out.built[at++] = BUILT_NONE;
+        }
+        out.count = at;
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    pairs_free(pairs);
+    *pairs = out;
+    return GRANARY_OK;
+}

@@ -1,0 +1,417 @@
+/*
+ * join_probe: the rows of one side are looked up in what join_build made of the other, and the result's columns are
+ * gathered, each once. Rows come in the order of the probing side, then of the built side.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/eval.h"
+#include "kernel/frame_call.h"
+#include "kernel/join/gather.h"
+#include "kernel/join/match.h"
+
+/* Pairs of a cross join that are looked at together. */
+#define CROSS_PAIRS 1048576
+
+struct probe {
+    const struct gr_kernel_call *call;
+    const granary_frame *probing;
+    const granary_frame **pieces; /* of the built side */
+    size_t piece_count;
+    uint32_t shift; /* of references */
+    struct built built;
+    enum match_kind kind;
+    bool is_cross;
+    const char *where; /* NULL: none */
+    struct pairs pairs;
+};
+
+/* ---- the call ---- */
+
+static granary_err
+parse_kind(struct probe *p)
+{
+    static const struct {
+        const char *name;
+        enum match_kind kind;
+    } kinds[] = {{"inner", MATCH_INNER},
+                 {"left", MATCH_LEFT},
+                 {"semi", MATCH_SEMI},
+                 {"anti", MATCH_ANTI},
+                 {"cross", MATCH_INNER}};
+    const char *how = gr_attr_string(p->call->op->attrs, p->call->op->n_attrs, "how", "");
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(how, kinds[i].name) == 0) {
+            p->kind = kinds[i].kind;
+            p->is_cross = strcmp(how, "cross") == 0;
+            return GRANARY_OK;
+        }
+    }
+    return gr_fail(GRANARY_EINVAL, "attribute 'how' is '%.40s'; it can be inner, left, semi, anti or cross", how);
+}
+
+/* Inputs: the probing frame, the built side's pieces, then the parts of the build. */
+static granary_err
+open_inputs(struct probe *p)
+{
+    const struct gr_kernel_call *call = p->call;
+    size_t parts = (size_t)gr_attr_int(call->op->attrs, call->op->n_attrs, "parts", 1);
+    struct built_bytes *bytes = NULL;
+    granary_err err = call_frame_encoded(call, 0, &p->probing);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    p->pieces = calloc(call->input_count + 1, sizeof *p->pieces);
+    bytes = calloc(call->input_count + 1, sizeof *bytes);
+    if (p->pieces == NULL || bytes == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "join: out of memory for %zu inputs", call->input_count);
+    }
+    while (err == GRANARY_OK && 1 + p->piece_count < call->input_count &&
+           call->inputs[1 + p->piece_count].kind == GR_VALUE_FRAME) {
+        err = call_frame_encoded(call, 1 + p->piece_count, &p->pieces[p->piece_count]);
+        p->piece_count++;
+    }
+    if (p->is_cross || err != GRANARY_OK) {
+        free(bytes);
+        return err;
+    }
+    if (parts > call->input_count - 1 - p->piece_count) {
+        free(bytes);
+        return gr_fail(GRANARY_EINVAL, "join: input %zu is missing: what join_build made", call->input_count);
+    }
+    for (size_t i = 0; i < parts && err == GRANARY_OK; i++) {
+        const struct gr_value *value = &call->inputs[1 + p->piece_count + i];
+
+        bytes[i] = (struct built_bytes){value->bytes, value->bytes_size};
+        err = value->kind == GR_VALUE_BYTES
+                  ? GRANARY_OK
+                  : gr_fail(GRANARY_ETYPE, "join: input %zu is not what join_build makes", 1 + p->piece_count + i);
+    }
+    if (err == GRANARY_OK) {
+        err = built_open(bytes, parts, &p->built);
+    }
+    if (err == GRANARY_OK) {
+        p->shift = p->built.parts[0].head.shift;
+    }
+    free(bytes);
+    return err;
+}
+
+/* ---- columns by where they come from ---- */
+
+static struct gather
+probing_gather(const struct probe *p, const struct pairs *pairs)
+{
+    return (struct gather){
+        .refs = pairs->probe, .count = pairs->count, .shift = 32, .piece_count = 1, .pieces = &p->probing};
+}
+
+static struct gather
+built_gather(const struct probe *p, const struct pairs *pairs)
+{
+    return (struct gather){.refs = pairs->built,
+                           .count = pairs->count,
+                           .shift = p->shift,
+                           .piece_count = p->piece_count,
+                           .pieces = p->pieces};
+}
+
+/* Whether every row of the probing side comes once: then its columns are as they are. */
+static bool
+is_identity(const struct probe *p, const struct pairs *pairs)
+{
+    uint32_t other = 0;
+
+    if (pairs->count != p->probing->rows) {
+        return false;
+    }
+    for (int64_t i = 0; i < pairs->count; i++) {
+        other |= pairs->probe[i] ^ (uint32_t)i;
+    }
+    return other == 0;
+}
+
+/* "both", or text where there is no row of the built side: a column of two strings. */
+static granary_err
+indicator(const struct pairs *pairs, const char *text, struct gr_column *ret_column)
+{
+    const char *const texts[] = {"both", text};
+    struct gr_dictionary *dictionary = NULL;
+    struct gr_column entries;
+    struct gr_column codes = {0};
+    int32_t *offsets;
+    granary_err err = gr_column_alloc(GRANARY_STRING, 2, (int64_t)(strlen(texts[0]) + strlen(text)), false, &entries);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    offsets = (int32_t *)(uintptr_t)entries.view.offsets;
+    for (int i = 0; i < 2; i++) {
+        memcpy((char *)(uintptr_t)entries.view.values + offsets[i], texts[i], strlen(texts[i]));
+        offsets[i + 1] = offsets[i] + (int32_t)strlen(texts[i]);
+    }
+    gr_column_finish(&entries);
+    err = gr_dictionary_create(&entries, &dictionary);
+    if (err == GRANARY_OK) {
+        err = gr_column_alloc_unset(GRANARY_INT32, pairs->count, 0, false, &codes);
+    }
+    if (err != GRANARY_OK) {
+        gr_dictionary_unref(dictionary);
+        return err;
+    }
+    for (int64_t i = 0; i < pairs->count; i++) {
+        ((int32_t *)(uintptr_t)codes.view.values)[i] = pairs->built[i] == BUILT_NONE;
+    }
+    gr_column_set_dictionary(&codes, dictionary);
+    *ret_column = codes;
+    return GRANARY_OK;
+}
+
+static granary_err
+nulls(const char *dtype, int64_t rows, struct gr_column *ret_column)
+{
+    granary_err err = gr_column_alloc(gr_dtype_parse(dtype), rows, 0, true, ret_column);
+
+    if (err == GRANARY_OK) {
+        gr_column_finish(ret_column);
+    }
+    return err;
+}
+
+/* What follows a prefix, or NULL. */
+static const char *
+behind(const char *source, const char *prefix)
+{
+    size_t length = strlen(prefix);
+
+    return strncmp(source, prefix, length) == 0 ? source + length : NULL;
+}
+
+/* The frame with a column for each entry of a mapping name -> source. */
+static granary_err
+make_frame(const struct probe *p, const struct pairs *pairs, const Granary__Attr *map, granary_frame **ret_frame)
+{
+    struct gather probing = probing_gather(p, pairs);
+    struct gather built = built_gather(p, pairs);
+    bool identity = is_identity(p, pairs);
+    granary_frame *frame = gr_frame_create(map->n_keys, pairs->count);
+    granary_err err = frame == NULL        ? gr_fail(GRANARY_ENOMEM, "join: out of memory for %zu columns", map->n_keys)
+                      : p->piece_count > 0 ? gather_check(&built)
+                                           : GRANARY_OK;
+
+    for (size_t i = 0; i < map->n_keys && err == GRANARY_OK; i++) {
+        const char *source = map->strings[i];
+        struct gr_column column;
+        const char *name;
+
+        if ((name = behind(source, "probe.")) != NULL && identity) {
+            int position = gr_frame_find(p->probing, name);
+
+            err = position < 0 ? gr_fail(GRANARY_ENOENT, "there is no column '%s'", name)
+                               : gr_frame_set_borrowed(frame, i, map->keys[i], &p->probing->columns[position].view);
+            continue;
+        }
+        if (name != NULL) {
+            err = gather_column(&probing, name, &column);
+        } else if ((name = behind(source, "built.")) != NULL && p->piece_count > 0) {
+            err = gather_column(&built, name, &column);
+        } else if ((name = behind(source, "null.")) != NULL) {
+            err = nulls(name, pairs->count, &column);
+        } else if ((name = behind(source, "indicator.")) != NULL) {
+            err = indicator(pairs, name, &column);
+        } else {
+            err = gr_fail(GRANARY_EINVAL, "join: column '%s' cannot come from '%s'", map->keys[i], source);
+        }
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(frame, i, map->keys[i], &column);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+        return err;
+    }
+    *ret_frame = frame;
+    return GRANARY_OK;
+}
+
+/* ---- pairs ---- */
+
+/* For which pairs `where` is true; a byte each, to be freed. */
+static granary_err
+pairs_where(const struct probe *p, const struct pairs *pairs, uint8_t **ret_kept)
+{
+    const Granary__Attr *map;
+    granary_frame *frame = NULL;
+    struct eval *eval = NULL;
+    uint8_t *kept = malloc((size_t)pairs->count + 1);
+    granary_err err = kept == NULL
+                          ? gr_fail(GRANARY_ENOMEM, "join: out of memory for %lld pairs", (long long)pairs->count)
+                          : call_attr(p->call, "where_columns", GRANARY__ATTR__KIND__MAP, &map);
+
+    if (err == GRANARY_OK) {
+        err = make_frame(p, pairs, map, &frame);
+    }
+    if (err == GRANARY_OK) {
+        err = eval_create(p->where, frame, &eval);
+    }
+    for (int64_t from = 0; from < pairs->count && err == GRANARY_OK; from += EVAL_BLOCK) {
+        int64_t n = pairs->count - from < EVAL_BLOCK ? pairs->count - from : EVAL_BLOCK;
+        const uint8_t *truth;
+
+        err = eval_truth(eval, from, n, &truth);
+        if (err == GRANARY_OK) {
+            memcpy(kept + from, truth, (size_t)n);
+        }
+    }
+    eval_destroy(eval);
+    gr_frame_destroy(frame);
+    if (err != GRANARY_OK) {
+        free(kept);
+        return err;
+    }
+    *ret_kept = kept;
+    return GRANARY_OK;
+}
+
+static granary_err
+match_keys(struct probe *p)
+{
+    const Granary__Attr *keys;
+    const granary_column **columns = NULL;
+    bool null_aware = gr_attr_bool(p->call->op->attrs, p->call->op->n_attrs, "null_aware", false);
+    uint8_t *kept = NULL;
+    granary_err err = call_attr(p->call, "keys", GRANARY__ATTR__KIND__STRINGS, &keys);
+
+    if (err == GRANARY_OK) {
+        err = frame_columns(p->probing, keys->strings, keys->n_strings, &columns);
+    }
+    if (err == GRANARY_OK) {
+        err = match_rows(&p->built, columns, keys->n_strings, p->probing->rows,
+                         p->where != NULL ? MATCH_INNER : p->kind, null_aware, &p->pairs);
+    }
+    if (err == GRANARY_OK && p->where != NULL) {
+        err = pairs_where(p, &p->pairs, &kept);
+        if (err == GRANARY_OK) {
+            err = match_filter(&p->pairs, kept, p->probing->rows, p->kind);
+        }
+    }
+    free(kept);
+    free(columns);
+    return err;
+}
+
+/* Append every row from..to of the probing side with every row of the built side. */
+static granary_err
+cross_rows(const struct probe *p, int64_t from, int64_t to, struct pairs *pairs)
+{
+    int64_t built_rows = 0;
+    granary_err err;
+
+    for (size_t piece = 0; piece < p->piece_count; piece++) {
+        built_rows += p->pieces[piece]->rows;
+    }
+    if (to > from && built_rows > (int64_t)UINT32_MAX / (to - from)) {
+        return gr_fail(GRANARY_EFULL, "join: %lld rows with %lld rows each are more than a chunk can have",
+                       (long long)(to - from), (long long)built_rows);
+    }
+    err = pairs_reserve(pairs, (to - from) * built_rows);
+    for (int64_t row = from; row < to && err == GRANARY_OK; row++) {
+        for (size_t piece = 0; piece < p->piece_count; piece++) {
+            for (int64_t i = 0; i < p->pieces[piece]->rows; i++) {
+                pairs->probe[pairs->count] = (uint32_t)row;
+                pairs->built[pairs->count++] = (uint32_t)((uint64_t)piece << p->shift | (uint64_t)i);
+            }
+        }
+    }
+    return err;
+}
+
+static granary_err
+append_kept(struct pairs *to, const struct pairs *from, const uint8_t *kept)
+{
+    granary_err err = pairs_reserve(to, from->count);
+
+    for (int64_t i = 0; i < from->count && err == GRANARY_OK; i++) {
+        to->probe[to->count] = from->probe[i];
+        to->built[to->count] = from->built[i];
+        to->count += kept[i] != 0;
+    }
+    return err;
+}
+
+static granary_err
+cross_settle_references(struct probe *p)
+{
+    int64_t longest = 1;
+
+    for (size_t piece = 0; piece < p->piece_count; piece++) {
+        longest = p->pieces[piece]->rows > longest ? p->pieces[piece]->rows : longest;
+    }
+    while (p->shift < 40 && longest > INT64_C(1) << p->shift) {
+        p->shift++;
+    }
+    return p->shift <= 32 && (uint64_t)p->piece_count << p->shift < BUILT_NONE
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EFULL, "join: %zu pieces of up to %lld rows are more than a cross join takes",
+                         p->piece_count, (long long)longest);
+}
+
+static granary_err
+match_all(struct probe *p)
+{
+    int64_t built_rows = 0;
+    int64_t step;
+    granary_err err = cross_settle_references(p);
+
+    for (size_t piece = 0; piece < p->piece_count; piece++) {
+        built_rows += p->pieces[piece]->rows;
+    }
+    step = p->where == NULL || built_rows == 0 ? p->probing->rows
+           : built_rows < CROSS_PAIRS          ? CROSS_PAIRS / built_rows
+                                               : 1;
+    for (int64_t from = 0; from < p->probing->rows && err == GRANARY_OK; from += step) {
+        int64_t to = p->probing->rows - from < step ? p->probing->rows : from + step;
+        struct pairs pairs = {0};
+        uint8_t *kept = NULL;
+
+        err = cross_rows(p, from, to, p->where == NULL ? &p->pairs : &pairs);
+        if (err == GRANARY_OK && p->where != NULL) {
+            err = pairs_where(p, &pairs, &kept);
+        }
+        if (err == GRANARY_OK && p->where != NULL) {
+            err = append_kept(&p->pairs, &pairs, kept);
+        }
+        free(kept);
+        pairs_free(&pairs);
+    }
+    return err;
+}
+
+granary_err
+kernel_join_probe(struct gr_kernel_call *call)
+{
+    struct probe p = {.call = call, .where = gr_attr_string(call->op->attrs, call->op->n_attrs, "where", NULL)};
+    const Granary__Attr *result;
+    granary_frame *frame = NULL;
+    granary_err err = parse_kind(&p);
+
+    if (err == GRANARY_OK) {
+        err = call_attr(call, "result", GRANARY__ATTR__KIND__MAP, &result);
+    }
+    if (err == GRANARY_OK) {
+        err = open_inputs(&p);
+    }
+    if (err == GRANARY_OK) {
+        err = p.is_cross ? match_all(&p) : match_keys(&p);
+    }
+    if (err == GRANARY_OK) {
+        err = make_frame(&p, &p.pairs, result, &frame);
+    }
+    pairs_free(&p.pairs);
+    built_close(&p.built);
+    free(p.pieces);
+    return err == GRANARY_OK ? call_yield(call, 0, frame) : err;
+}

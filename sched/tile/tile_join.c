@@ -1,0 +1,404 @@
+/*
+ * join: an index of one side's keys is built once (join_build), which all executors map, and the chunks of the other
+ * side are probed (join_probe), each by itself, so that the result has their order.
+ *
+ *   inner, left, semi, anti, cross   the left side probes
+ *   right                            the right side probes
+ *   outer                            the left side probes as in `left`; then the right side's rows without a match
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/expr.h"
+#include "graph/join.h"
+#include "tile/rules.h"
+
+/* Pieces of a built side: an operator reads no more than so many, and less than so many bytes are made one. */
+#define PIECES_MAX  64
+#define PIECE_BYTES (UINT64_C(8) << 20)
+/* A build of more bytes than that is cut into parts. */
+#define PART_BYTES (UINT64_C(32) << 20)
+#define PARTS_MAX  4
+
+enum { LEFT, RIGHT };
+
+struct side {
+    const struct gr_schema *schema;
+    const struct gr_tiled *tiled;
+    char *const *keys;
+    /* as it is built */
+    struct gr_piece *pieces; /* owned */
+    size_t piece_count;
+    struct gr_piece parts[PARTS_MAX];
+    size_t part_count; /* 0: not built */
+};
+
+struct joining {
+    struct tiling *t;
+    size_t i;
+    struct gr_join join;
+    struct side sides[2];
+    struct gr_join_column *columns;
+    size_t column_count;
+    char *types[GR_JOIN_KEYS_MAX]; /* names of the dtypes that keys are compared in; owned */
+};
+
+static granary_err
+out_of_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory");
+}
+
+/* ---- what is built ---- */
+
+static granary_err
+settle_types(struct joining *j)
+{
+    for (size_t k = 0; k < j->join.key_count; k++) {
+        int left = gr_schema_find(j->sides[LEFT].schema, j->join.left_on[k]);
+        int right = gr_schema_find(j->sides[RIGHT].schema, j->join.right_on[k]);
+        granary_dtype dtype;
+        granary_err err = gr_join_key_dtype(j->sides[LEFT].schema->fields[left].dtype,
+                                            j->sides[RIGHT].schema->fields[right].dtype, &dtype);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        j->types[k] = strdup(granary_dtype_name(dtype));
+        if (j->types[k] == NULL) {
+            return out_of_memory();
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* Few pieces, and no small ones where one would do. */
+static granary_err
+settle_pieces(struct joining *j, struct side *side)
+{
+    const struct gr_tiled *in = side->tiled;
+    uint64_t total = bytes_sum(in->bytes, in->count);
+    size_t group = total <= PIECE_BYTES ? in->count : (in->count + PIECES_MAX - 1) / PIECES_MAX;
+    gr_attrs attrs = gr_chunks_attrs(j->t->chunks);
+
+    side->pieces = calloc(in->count + 1, sizeof *side->pieces);
+    if (side->pieces == NULL) {
+        return out_of_memory();
+    }
+    for (size_t from = 0; from < in->count; from += group) {
+        size_t many = in->count - from < group ? in->count - from : group;
+
+        side->pieces[side->piece_count++] = many == 1
+                                                ? in->pieces[from]
+                                                : tiling_add(j->t, j->i, GR_CHUNK_concat, attrs, in->pieces + from,
+                                                             many, bytes_sum(in->bytes + from, many));
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+add_build(struct joining *j, int which, bool unique)
+{
+    struct side *side = &j->sides[which];
+    uint64_t bytes = bytes_sum(side->tiled->bytes, side->tiled->count);
+    struct gr_chunks *chunks = j->t->chunks;
+    gr_attrs shared = gr_chunks_attrs(chunks);
+    granary_err err = side->pieces == NULL ? settle_pieces(j, side) : GRANARY_OK;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    side->part_count = 1;
+    while (side->part_count < PARTS_MAX && bytes / side->part_count > PART_BYTES) {
+        side->part_count *= 2;
+    }
+    gr_attrs_add(chunks, shared, gr_attr_new_strings("keys", side->keys, j->join.key_count));
+    gr_attrs_add(chunks, shared, gr_attr_new_strings("types", j->types, j->join.key_count));
+    gr_attrs_add(chunks, shared, gr_attr_new_int("parts", (int64_t)side->part_count));
+    if (unique) {
+        gr_attrs_add(chunks, shared, gr_attr_new_bool("unique", true));
+        gr_attrs_add(chunks, shared, gr_attr_new_string("side", which == LEFT ? "left" : "right"));
+    }
+    for (size_t part = 0; part < side->part_count; part++) {
+        struct gr_chunk_spec spec = {.op = GR_CHUNK_join_build,
+                                     .step = (uint32_t)j->i,
+                                     .shared = shared,
+                                     .own = gr_chunks_attrs(chunks),
+                                     .inputs = side->pieces,
+                                     .input_count = side->piece_count,
+                                     .outputs = 1,
+                                     .bytes = bytes / side->part_count + 4096};
+
+        gr_attrs_add(chunks, spec.own, gr_attr_new_int("part", (int64_t)part));
+        side->parts[part] = gr_chunks_add(chunks, &spec);
+    }
+    return GRANARY_OK;
+}
+
+/* ---- columns by where they come from ---- */
+
+struct entries {
+    char **names;   /* borrowed */
+    char **sources; /* owned */
+    size_t count;
+};
+
+static granary_err
+entries_add(struct entries *entries, char *name, const char *prefix, const char *text)
+{
+    if (asprintf(&entries->sources[entries->count], "%s.%s", prefix, text) < 0) {
+        entries->sources[entries->count] = NULL;
+        return out_of_memory();
+    }
+    entries->names[entries->count++] = name;
+    return GRANARY_OK;
+}
+
+static granary_err
+entries_init(struct entries *entries, size_t room)
+{
+    *entries = (struct entries){.names = calloc(room + 1, sizeof *entries->names),
+                                .sources = calloc(room + 1, sizeof *entries->sources)};
+    return entries->names == NULL || entries->sources == NULL ? out_of_memory() : GRANARY_OK;
+}
+
+static void
+entries_fini(struct entries *entries)
+{
+    for (size_t i = 0; entries->sources != NULL && i < entries->count; i++) {
+        free(entries->sources[i]);
+    }
+    free(entries->names);
+    free(entries->sources);
+}
+
+/* How the chunks of one side are probed. */
+struct probing {
+    int side;
+    const char *how;
+    bool rest; /* of an outer join: the rows of the right side that the left one has not */
+};
+
+static granary_err
+add_source(const struct joining *j, const struct probing *probing, const struct gr_join_column *column,
+           struct entries *entries)
+{
+    const struct gr_schema *left = j->sides[LEFT].schema;
+    const struct gr_schema *right = j->sides[RIGHT].schema;
+    bool shared = column->left >= 0 && column->right >= 0;
+    int from = probing->rest || j->join.how == GR_JOIN_RIGHT ? RIGHT : LEFT; /* of a key that comes once */
+
+    if (column->left < 0 && column->right < 0) {
+        return entries_add(entries, column->name, "indicator",
+                           probing->side == LEFT || (j->join.how != GR_JOIN_RIGHT && !probing->rest) ? "left_only"
+                                                                                                     : "right_only");
+    }
+    if (!shared) {
+        from = column->left >= 0 ? LEFT : RIGHT;
+    }
+    if (probing->rest && from == LEFT) {
+        return entries_add(entries, column->name, "null", granary_dtype_name(column->dtype));
+    }
+    return entries_add(entries, column->name, probing->side == from ? "probe" : "built",
+                       from == LEFT ? left->fields[column->left].name : right->fields[column->right].name);
+}
+
+static granary_err
+add_result(const struct joining *j, const struct probing *probing, gr_attrs attrs)
+{
+    const struct gr_step *step = &j->t->steps->steps[j->i];
+    struct entries entries;
+    granary_err err = entries_init(&entries, j->column_count);
+
+    for (size_t c = 0; c < j->column_count && err == GRANARY_OK; c++) {
+        if (gr_step_yields(step, c)) {
+            err = add_source(j, probing, &j->columns[c], &entries);
+        }
+    }
+    if (err == GRANARY_OK) {
+        gr_attrs_add(j->t->chunks, attrs, gr_attr_new_map("result", entries.names, entries.sources, entries.count));
+    }
+    entries_fini(&entries);
+    return err;
+}
+
+/* The condition, and the columns that it reads. */
+static granary_err
+add_where(const struct joining *j, const struct probing *probing, gr_attrs attrs)
+{
+    struct probing pairs = {.side = probing->side};
+    struct gr_join_column *columns = NULL;
+    struct gr_schema schema = {0};
+    struct gr_expr *expr = NULL;
+    struct entries entries = {0};
+    bool *reads = NULL;
+    size_t count = 0;
+    granary_err err = gr_join_pair_columns(&j->join, j->sides[LEFT].schema, j->sides[RIGHT].schema, &columns, &count);
+
+    for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
+        err = gr_schema_add(&schema, columns[c].name, columns[c].dtype);
+    }
+    if (err == GRANARY_OK && (reads = calloc(count + 1, sizeof *reads)) == NULL) {
+        err = out_of_memory();
+    }
+    if (err == GRANARY_OK) {
+        err = gr_expr_parse(j->join.where, &expr);
+    }
+    if (err == GRANARY_OK) {
+        gr_expr_columns(expr, &schema, reads);
+        err = entries_init(&entries, count);
+    }
+    for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
+        if (reads[c]) {
+            err = add_source(j, &pairs, &columns[c], &entries);
+        }
+    }
+    if (err == GRANARY_OK) {
+        gr_attrs_add(j->t->chunks, attrs, gr_attr_new_string("where", j->join.where));
+        gr_attrs_add(j->t->chunks, attrs,
+                     gr_attr_new_map("where_columns", entries.names, entries.sources, entries.count));
+    }
+    entries_fini(&entries);
+    gr_expr_destroy(expr);
+    gr_schema_free(&schema);
+    gr_join_columns_free(columns, count);
+    free(reads);
+    return err;
+}
+
+/* ---- what is probed ---- */
+
+static granary_err
+probe_attrs(const struct joining *j, const struct probing *probing, gr_attrs *ret_attrs)
+{
+    const struct side *built = &j->sides[1 - probing->side];
+    struct gr_chunks *chunks = j->t->chunks;
+    gr_attrs attrs = gr_chunks_attrs(chunks);
+    granary_err err = add_result(j, probing, attrs);
+
+    gr_attrs_add(chunks, attrs, gr_attr_new_string("how", probing->how));
+    if (j->join.how != GR_JOIN_CROSS) {
+        gr_attrs_add(chunks, attrs, gr_attr_new_strings("keys", j->sides[probing->side].keys, j->join.key_count));
+        gr_attrs_add(chunks, attrs, gr_attr_new_int("parts", (int64_t)built->part_count));
+    }
+    if (j->join.null_aware) {
+        gr_attrs_add(chunks, attrs, gr_attr_new_bool("null_aware", true));
+    }
+    if (err == GRANARY_OK && j->join.where != NULL) {
+        err = add_where(j, probing, attrs);
+    }
+    *ret_attrs = attrs;
+    return err;
+}
+
+/* One operator a chunk; the result's pieces from number `at` on. */
+static granary_err
+add_probes(struct joining *j, const struct probing *probing, const struct gr_piece *wait, size_t wait_count, size_t at)
+{
+    const struct side *built = &j->sides[1 - probing->side];
+    const struct gr_tiled *in = j->sides[probing->side].tiled;
+    struct gr_tiled *out = &j->t->tiled[j->i];
+    uint64_t built_bytes = bytes_sum(built->tiled->bytes, built->tiled->count);
+    bool of_pairs = j->join.where != NULL || (strcmp(probing->how, "semi") != 0 && strcmp(probing->how, "anti") != 0);
+    struct gr_piece *inputs = calloc(1 + built->piece_count + built->part_count + wait_count, sizeof *inputs);
+    size_t count = 1;
+    gr_attrs attrs;
+    granary_err err = inputs == NULL ? out_of_memory() : probe_attrs(j, probing, &attrs);
+
+    for (size_t p = 0; err == GRANARY_OK && of_pairs && p < built->piece_count; p++) {
+        inputs[count++] = built->pieces[p];
+    }
+    for (size_t p = 0; err == GRANARY_OK && p < built->part_count; p++) {
+        inputs[count++] = built->parts[p];
+    }
+    for (size_t p = 0; err == GRANARY_OK && p < wait_count; p++) {
+        inputs[count++] = wait[p];
+    }
+    for (size_t p = 0; err == GRANARY_OK && p < in->count; p++) {
+        inputs[0] = in->pieces[p];
+        out->bytes[at + p] =
+            of_pairs ? 2 * in->bytes[p] + (built_bytes < in->bytes[p] ? built_bytes : in->bytes[p]) : in->bytes[p];
+        out->pieces[at + p] = tiling_add(j->t, j->i, GR_CHUNK_join_probe, attrs, inputs, count, out->bytes[at + p]);
+    }
+    free(inputs);
+    return err;
+}
+
+/* A side that is built for nothing but to see that its keys are unique. */
+static granary_err
+add_check(struct joining *j, int which, struct gr_piece *wait, size_t *wait_count)
+{
+    granary_err err = add_build(j, which, true);
+
+    for (size_t part = 0; err == GRANARY_OK && part < j->sides[which].part_count; part++) {
+        wait[(*wait_count)++] = j->sides[which].parts[part];
+    }
+    return err;
+}
+
+static granary_err
+add_operators(struct joining *j)
+{
+    static const char *const kinds[] = {
+        [GR_JOIN_INNER] = "inner", [GR_JOIN_LEFT] = "left", [GR_JOIN_RIGHT] = "left", [GR_JOIN_OUTER] = "left",
+        [GR_JOIN_SEMI] = "semi",   [GR_JOIN_ANTI] = "anti", [GR_JOIN_CROSS] = "cross"};
+    struct probing probing = {.side = j->join.how == GR_JOIN_RIGHT ? RIGHT : LEFT, .how = kinds[j->join.how]};
+    const struct probing rest = {.side = RIGHT, .how = "anti", .rest = true};
+    bool unique[2] = {j->join.unique_left, j->join.unique_right};
+    struct gr_piece wait[PARTS_MAX];
+    size_t wait_count = 0;
+    size_t pieces = j->sides[probing.side].tiled->count;
+    int built = 1 - probing.side;
+    granary_err err = tiled_init(&j->t->tiled[j->i],
+                                 pieces + (j->join.how == GR_JOIN_OUTER ? j->sides[RIGHT].tiled->count : 0), true);
+
+    if (err == GRANARY_OK) {
+        err = j->join.how == GR_JOIN_CROSS ? settle_pieces(j, &j->sides[built]) : add_build(j, built, unique[built]);
+    }
+    if (err == GRANARY_OK && (unique[probing.side] || j->join.how == GR_JOIN_OUTER)) {
+        err = unique[probing.side] ? add_check(j, probing.side, wait, &wait_count) : add_build(j, probing.side, false);
+    }
+    if (err == GRANARY_OK) {
+        err = add_probes(j, &probing, wait, wait_count, 0);
+    }
+    if (err == GRANARY_OK && j->join.how == GR_JOIN_OUTER) {
+        err = add_probes(j, &rest, NULL, 0, pieces);
+    }
+    return err;
+}
+
+granary_err
+tile_join(struct tiling *t, size_t i)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    struct joining j = {.t = t, .i = i};
+    size_t attr_count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &attr_count);
+    granary_err err = gr_join_parse(attrs, attr_count, &j.join);
+
+    for (size_t k = 0; k < 2 && err == GRANARY_OK; k++) {
+        j.sides[k].schema = &t->steps->steps[step->inputs[k]].type->schema;
+        j.sides[k].tiled = tiling_input(t, i, k);
+        j.sides[k].keys = k == LEFT ? j.join.left_on : j.join.right_on;
+        err = j.sides[k].tiled == NULL ? out_of_memory() : GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        err = gr_join_columns(&j.join, j.sides[LEFT].schema, j.sides[RIGHT].schema, &j.columns, &j.column_count);
+    }
+    if (err == GRANARY_OK) {
+        err = settle_types(&j);
+    }
+    if (err == GRANARY_OK) {
+        err = add_operators(&j);
+    }
+    for (size_t k = 0; k < j.join.key_count; k++) {
+        free(j.types[k]);
+    }
+    for (size_t k = 0; k < 2; k++) {
+        free(j.sides[k].pieces);
+    }
+    gr_join_columns_free(j.columns, j.column_count);
+    return err;
+}
