@@ -20,6 +20,15 @@ gr_executor_phase_name(enum gr_executor_phase phase)
     return (unsigned)phase < sizeof names / sizeof names[0] ? names[phase] : "?";
 }
 
+/* A time that may be subtracted from others: what the page says is whatever its writer wrote. */
+static int64_t
+read_time(const _Atomic int64_t *time)
+{
+    int64_t ns = atomic_load(time);
+
+    return ns < 0 ? 0 : ns;
+}
+
 static void
 copy_page(const struct gr_executor_page *page, struct gr_executor_state *state)
 {
@@ -31,9 +40,9 @@ copy_page(const struct gr_executor_page *page, struct gr_executor_state *state)
         .phase = (enum gr_executor_phase)atomic_load(&page->phase),
         .subtask = atomic_load(&page->subtask),
         .attempt = atomic_load(&page->attempt),
-        .since_ns = atomic_load(&page->since_ns),
+        .since_ns = read_time(&page->since_ns),
         .waits_for = gr_id_from_words(atomic_load(&page->waits_for[0]), atomic_load(&page->waits_for[1])),
-        .waits_since_ns = atomic_load(&page->waits_since_ns),
+        .waits_since_ns = read_time(&page->waits_since_ns),
         .progress = (double)atomic_load(&page->progress) / 1e9,
         .beats = atomic_load(&page->beats),
         .done = atomic_load(&page->done),

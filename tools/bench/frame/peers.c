@@ -6,11 +6,7 @@
 #include <unistd.h>
 
 #include "bench/frame/analytics.h"
-
-/* A file as bytes of this program, and a NUL behind them. */
-#define INCLUDE_FILE(name, path)                                                                                       \
-    __asm__(".section .rodata\n.global " #name "\n" #name ":\n.incbin \"" path "\"\n.byte 0\n.previous\n");            \
-    extern const char name[]
+#include "bench/frame/include_file.h"
 
 INCLUDE_FILE(bench_peer_duckdb, PEERS_DIRECTORY "/duckdb.js");
 INCLUDE_FILE(bench_peer_polars, PEERS_DIRECTORY "/polars.js");

@@ -1,0 +1,22 @@
+/* The tables and the queries of TPC-H. */
+#ifndef FRAME_TPCH_H
+#define FRAME_TPCH_H
+
+#include "bench/frame/analytics.h"
+
+#define TPCH_QUERIES 22
+#define TPCH_TABLES  8
+
+/* Query number 1 to 22 as text, and its name ("q01"). Static storage. */
+const char *tpch_query(int number);
+const char *tpch_query_name(int number);
+
+/* Table 0 to 7: its name, and its columns' dtypes as the JSON of read_csv's parameter. Static storage. */
+const char *tpch_table(int number);
+const char *tpch_dtypes(int number);
+
+/* Make the tables (with granary-tpch-gen, beside this program) and queries/qNN.sql in the directory, unless they are there. False: said on
+ * stderr. */
+bool tpch_make(const char *directory, double scale);
+
+#endif
