@@ -333,7 +333,7 @@ class Instance:
 
     def put_tensor(self, array):
         """Put a NumPy array; gives its id."""
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order='C')
         name = next(n for n, code in {**NUMPY, 'bool': '?'}.items() if np.dtype(code) == array.dtype and n not in
                     ('date', 'timestamp', 'duration'))
         tensor = _Tensor(dtype=DTYPES[name], dims=array.ndim, shape=(ctypes.c_int64 * 8)(*array.shape), values=array.ctypes.data)

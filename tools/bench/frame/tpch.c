@@ -32,7 +32,9 @@ INCLUDE_FILE(tpch_q20, TPCH_DIRECTORY "/q20.sql");
 INCLUDE_FILE(tpch_q21, TPCH_DIRECTORY "/q21.sql");
 INCLUDE_FILE(tpch_q22, TPCH_DIRECTORY "/q22.sql");
 
-static const char *const queries[TPCH_QUERIES] = {tpch_q01, tpch_q02, tpch_q03, tpch_q04, tpch_q05, tpch_q06, tpch_q07, tpch_q08, tpch_q09, tpch_q10, tpch_q11, tpch_q12, tpch_q13, tpch_q14, tpch_q15, tpch_q16, tpch_q17, tpch_q18, tpch_q19, tpch_q20, tpch_q21, tpch_q22};
+static const char *const queries[TPCH_QUERIES] = {
+    tpch_q01, tpch_q02, tpch_q03, tpch_q04, tpch_q05, tpch_q06, tpch_q07, tpch_q08, tpch_q09, tpch_q10, tpch_q11,
+    tpch_q12, tpch_q13, tpch_q14, tpch_q15, tpch_q16, tpch_q17, tpch_q18, tpch_q19, tpch_q20, tpch_q21, tpch_q22};
 
 const char *
 tpch_query(int number)
@@ -43,7 +45,9 @@ tpch_query(int number)
 const char *
 tpch_query_name(int number)
 {
-    static const char names[TPCH_QUERIES][4] = {"q01", "q02", "q03", "q04", "q05", "q06", "q07", "q08", "q09", "q10", "q11", "q12", "q13", "q14", "q15", "q16", "q17", "q18", "q19", "q20", "q21", "q22"};
+    static const char names[TPCH_QUERIES][4] = {"q01", "q02", "q03", "q04", "q05", "q06", "q07", "q08",
+                                                "q09", "q10", "q11", "q12", "q13", "q14", "q15", "q16",
+                                                "q17", "q18", "q19", "q20", "q21", "q22"};
 
     return names[number - 1];
 }
@@ -58,12 +62,15 @@ static const struct {
     {"nation", "{\"n_nationkey\": \"int32\", \"n_regionkey\": \"int32\"}"},
     {"supplier", "{\"s_suppkey\": \"int32\", \"s_nationkey\": \"int32\", \"s_acctbal\": " MONEY "}"},
     {"part", "{\"p_partkey\": \"int32\", \"p_size\": \"int32\", \"p_retailprice\": " MONEY "}"},
-    {"partsupp", "{\"ps_partkey\": \"int32\", \"ps_suppkey\": \"int32\", \"ps_availqty\": \"int32\", \"ps_supplycost\": " MONEY "}"},
+    {"partsupp",
+     "{\"ps_partkey\": \"int32\", \"ps_suppkey\": \"int32\", \"ps_availqty\": \"int32\", \"ps_supplycost\": " MONEY
+     "}"},
     {"customer", "{\"c_custkey\": \"int32\", \"c_nationkey\": \"int32\", \"c_acctbal\": " MONEY "}"},
-    {"orders", "{\"o_orderkey\": \"int32\", \"o_custkey\": \"int32\", \"o_totalprice\": " MONEY ", \"o_shippriority\": \"int32\"}"},
+    {"orders", "{\"o_orderkey\": \"int32\", \"o_custkey\": \"int32\", \"o_totalprice\": " MONEY
+               ", \"o_shippriority\": \"int32\"}"},
     {"lineitem",
-     "{\"l_orderkey\": \"int32\", \"l_partkey\": \"int32\", \"l_suppkey\": \"int32\", \"l_linenumber\": \"int32\", \"l_quantity\": " MONEY
-     ", \"l_extendedprice\": " MONEY ", \"l_discount\": " MONEY ", \"l_tax\": " MONEY "}"},
+     "{\"l_orderkey\": \"int32\", \"l_partkey\": \"int32\", \"l_suppkey\": \"int32\", \"l_linenumber\": \"int32\", "
+     "\"l_quantity\": " MONEY ", \"l_extendedprice\": " MONEY ", \"l_discount\": " MONEY ", \"l_tax\": " MONEY "}"},
 };
 
 const char *

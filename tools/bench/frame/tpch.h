@@ -15,8 +15,8 @@ const char *tpch_query_name(int number);
 const char *tpch_table(int number);
 const char *tpch_dtypes(int number);
 
-/* Make the tables (with granary-tpch-gen, beside this program) and queries/qNN.sql in the directory, unless they are there. False: said on
- * stderr. */
+/* Make the tables (with granary-tpch-gen, beside this program) and queries/qNN.sql in the directory, unless they are
+ * there. False: said on stderr. */
 bool tpch_make(const char *directory, double scale);
 
 #endif
