@@ -117,6 +117,7 @@ event_log_planned(struct event_log *log, const struct execution_graph *execution
     struct gr_buf entry = {0};
 
     put_head(&entry, ENTRY_PLANNED, 0);
+    log->fed = log->fed || log->told;
     digest ^= execution_graph_digest(execution);
     gr_buf_add(&entry, &digest, sizeof digest);
     put(&entry, execution_graph_counts(execution)->total);
@@ -141,7 +142,6 @@ event_log_succeeded(struct event_log *log, struct execution_graph *execution, ui
         return;
     }
     subtask->fed = true;
-    log->fed = true;
     log->told = true;
     size = granary__done__get_packed_size(done);
     put_head(&entry, ENTRY_FED, zigzag(number));

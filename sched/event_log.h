@@ -20,7 +20,7 @@ struct event_log {
     uint64_t last_number;    /* of the entries of this record: the next is told from it */
     int32_t node;            /* where outputs of the entries of this record are */
     bool told;               /* the planner was given a report: without those its plan cannot be made again */
-    bool fed;    /* the planner was given a report that is in pending: what it plans from it builds on that */
+    bool fed;    /* in pending is what the planner made of reports it was given: nothing of it may be known earlier */
     bool urgent; /* there is more in pending than what a plan made anew tells by itself */
 };
 

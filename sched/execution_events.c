@@ -25,7 +25,8 @@ subtask_released(struct execution_graph *graph, uint32_t number)
 static bool
 is_unwanted(const struct execution_graph *graph, const struct object *object)
 {
-    return graph->cancelled ? !(graph->keeps && object->keep) : object->consumers_left == 0 && !object->keep;
+    return graph->cancelled ? !(graph->keeps && object->keep)
+                            : object->consumers_left == 0 && !object->keep && !object->held;
 }
 
 static void
@@ -44,6 +45,40 @@ object_appears(struct execution_graph *graph, struct object *object, int32_t nod
     }
 }
 
+void
+execution_graph_hold(struct execution_graph *graph, const granary_id *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t position = object_find(graph, ids[i]);
+
+        if (position != NONE) {
+            graph->objects.items[position].held = true;
+        }
+    }
+}
+
+void
+execution_graph_settle(struct execution_graph *graph, const granary_id *ids, size_t count, execution_graph_keeps *keeps,
+                       const void *context)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t position = object_find(graph, ids[i]);
+        struct object *object = position == NONE ? NULL : &graph->objects.items[position];
+
+        if (object == NULL || !object->held) {
+            continue;
+        }
+        object->held = false;
+        if (keeps(context, ids[i]) && !object->keep) {
+            graph->counts.live_bytes -= object->state == OBJECT_PRESENT ? object->bytes : 0;
+            object->keep = true;
+        }
+        if (object->state == OBJECT_PRESENT && is_unwanted(graph, object)) {
+            object_free(graph, object);
+        }
+    }
+}
+
 /* A subtask needs its inputs no more. */
 static void
 inputs_read(struct execution_graph *graph, const struct subtask *subtask)
@@ -52,7 +87,7 @@ inputs_read(struct execution_graph *graph, const struct subtask *subtask)
         struct object *object = &graph->objects.items[graph->links.items[subtask->first_input + i]];
 
         assert(object->consumers_left > 0);
-        if (--object->consumers_left == 0 && !object->keep && object->state == OBJECT_PRESENT) {
+        if (--object->consumers_left == 0 && !object->keep && !object->held && object->state == OBJECT_PRESENT) {
             object_free(graph, object);
         }
     }

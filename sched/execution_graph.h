@@ -106,6 +106,12 @@ typedef bool execution_graph_keeps(const void *context, granary_id id);
 granary_err execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask *subtasks, size_t count,
                                 execution_graph_keeps *keeps, const void *context);
 
+/* Objects that stay, whoever reads them, until they are settled: then they are kept or not, as keeps() tells, and gone
+ * if nobody needs them. Unknown ones are ignored. */
+void execution_graph_hold(struct execution_graph *graph, const granary_id *ids, size_t count);
+void execution_graph_settle(struct execution_graph *graph, const granary_id *ids, size_t count,
+                            execution_graph_keeps *keeps, const void *context);
+
 struct subtask *execution_graph_subtask(struct execution_graph *graph, uint32_t number); /* NULL: none of that number */
 
 /* What it runs of user code; NULL: operators only. Valid until subtasks are added. */

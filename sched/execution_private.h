@@ -20,6 +20,7 @@ struct object {
     int32_t node;            /* NUMA node it lies on, while PRESENT */
     uint8_t state;
     bool keep;
+    bool held;     /* the planner may still plan consumers */
     uint32_t made; /* graph->moment when it appeared last */
     int64_t rows;
     uint64_t bytes;

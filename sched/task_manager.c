@@ -318,11 +318,16 @@ graph_advance(struct manager *manager, struct task_graph *graph)
             err = execution_graph_add(graph->execution, batch.subtasks, batch.count, plan_keeps, graph->plan);
             graph_wake(manager, graph);
         }
+        execution_graph_hold(graph->execution, batch.held, batch.held_count);
+        execution_graph_settle(graph->execution, batch.settled, batch.settled_count, plan_keeps, graph->plan);
         more = batch.more;
         gr_plan_batch_free(&batch);
     } while (err == GRANARY_OK && more);
     if (err == GRANARY_OK && execution_graph_counts(graph->execution)->total > before && !graph->replays) {
         event_log_planned(&graph->log, graph->execution, gr_plan_digest(graph->plan));
+    }
+    if (!graph->replays) {
+        frees_collect(manager, graph); /* of what was held for consumers that have none */
     }
     return err;
 }

@@ -47,7 +47,7 @@ int
 gr_chunk_op_find(const char *name)
 {
     for (int op = 0; op < GR_CHUNK_object; op++) {
-        if (strcmp(names[op], name) == 0 && op != GR_CHUNK_csv_split && op != GR_CHUNK_csv_infer) {
+        if (strcmp(names[op], name) == 0 && !gr_chunk_op_answers((enum gr_chunk_op)op)) {
             return op;
         }
     }

@@ -26,6 +26,13 @@ gr_chunk_op_is_user(enum gr_chunk_op op)
     return op == GR_CHUNK_call || op == GR_CHUNK_exec;
 }
 
+/* Whether it makes no value, but an answer for the planner: not for chunk graphs. */
+static inline bool
+gr_chunk_op_answers(enum gr_chunk_op op)
+{
+    return op == GR_CHUNK_info || op == GR_CHUNK_csv_split || op == GR_CHUNK_csv_infer;
+}
+
 /* Every parameter of every operator, those of one operator together. */
 const struct gr_param_info *gr_chunk_param_info(size_t *ret_count);
 

@@ -43,7 +43,7 @@ mark_live(struct fusing *f, const struct gr_piece *roots, size_t root_count)
 
         for (uint32_t k = 0; k < chunk->input_count && f->live[op]; k++) {
             f->live[inputs[k].op] = true;
-            f->readers[inputs[k].op]++;
+            f->readers[inputs[k].op] += chunk->op != GR_CHUNK_info;
         }
     }
 }
@@ -64,6 +64,21 @@ colour_of_inputs(const struct fusing *f, const struct gr_chunk *chunk)
             return GR_FUSE_NONE;
         }
         colour = theirs;
+    }
+    return colour;
+}
+
+/* A question is asked where its piece is made: it is small, and nobody reads it. */
+static uint32_t
+colour_of_makers(const struct fusing *f, const struct gr_chunk *chunk)
+{
+    const struct gr_piece *inputs = gr_chunk_inputs(f->chunks, chunk);
+    uint32_t colour = f->colour[inputs[0].op];
+
+    for (uint32_t k = 0; k < chunk->input_count; k++) {
+        if (f->colour[inputs[k].op] != colour || gr_chunk_op_is_user((enum gr_chunk_op)chunk_of(f, inputs[k].op)->op)) {
+            return GR_FUSE_NONE;
+        }
     }
     return colour;
 }
@@ -90,7 +105,12 @@ colour_ops(struct fusing *f)
             take_colour(f, op, f->colour[op - 1]);
             continue;
         }
-        if (chunk->op != GR_CHUNK_null && !gr_chunk_op_is_user((enum gr_chunk_op)chunk->op)) {
+        if (chunk->op == GR_CHUNK_info && (colour = colour_of_makers(f, chunk)) != GR_FUSE_NONE) {
+            take_colour(f, op, colour);
+            continue;
+        }
+        if (chunk->op != GR_CHUNK_null && chunk->op != GR_CHUNK_info &&
+            !gr_chunk_op_is_user((enum gr_chunk_op)chunk->op)) {
             colour = colour_of_inputs(f, chunk);
         }
         if (colour == GR_FUSE_NONE || f->colour_ops[colour] >= OPS_MAX ||
@@ -155,7 +175,7 @@ number_from(struct fusing *f, uint32_t root, struct visit *stack, uint32_t *coun
 {
     size_t depth = 0;
 
-    if (f->number[root] != GR_FUSE_NONE) {
+    if (root == GR_FUSE_NONE || f->number[root] != GR_FUSE_NONE) { /* an object that is there, or done */
         return;
     }
     stack[depth++] = (struct visit){.colour = root, .at = f->first[root]};

@@ -15,9 +15,10 @@ struct emission {
     struct gr_plan *plan;
     const struct gr_chunks *chunks;
     uint32_t from;
-    bool feeds;
-    uint64_t first; /* number of the first subtask */
-    uint32_t done;  /* subtasks handed out */
+    uint64_t first;      /* number of the first subtask */
+    uint32_t done;       /* subtasks handed out */
+    granary_id *settled; /* for the last batch */
+    size_t settled_count;
     struct gr_fused fused;
     uint64_t *first_output;   /* by operator, counted from `from`: where its outputs begin in exported */
     bool *exported;           /* by output: it becomes an object */
@@ -31,6 +32,7 @@ no_memory(void)
     return gr_fail(GRANARY_ENOMEM, "handing out subtasks: out of memory");
 }
 
+/* Only of operators that were not handed out before. */
 static bool *
 exported(const struct emission *e, struct gr_piece piece)
 {
@@ -71,6 +73,7 @@ plan_emission_destroy(struct emission *e)
         free(e->first_output);
         free(e->exported);
         free(e->local);
+        free(e->settled);
         gr_fused_free(&e->fused);
         free(e);
     }
@@ -87,7 +90,7 @@ mark_exported(struct emission *e)
 
             e->local[op - e->from] = at - e->fused.first[s];
             for (uint32_t k = 0; k < chunk->input_count && chunk->op != GR_CHUNK_null; k++) {
-                if (e->fused.of[inputs[k].op] != s) {
+                if (inputs[k].op >= e->from && e->fused.of[inputs[k].op] != s) {
                     *exported(e, inputs[k]) = true;
                 }
             }
@@ -95,18 +98,36 @@ mark_exported(struct emission *e)
     }
 }
 
+/* Roots that stay, or for a while. What was handed out before was exported then. */
 static granary_err
-keep_roots(struct emission *e, const struct gr_piece *roots, size_t root_count)
+export_roots(struct emission *e, const struct gr_piece *roots, size_t count, struct id_set *set)
 {
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < root_count && err == GRANARY_OK; i++) {
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         if (has_output(e, roots[i])) {
-            *exported(e, roots[i]) = true;
-            err = id_set_add(&e->plan->kept, gr_id_of_chunk(e->plan->id_key, roots[i].op, roots[i].output));
+            if (roots[i].op >= e->from) {
+                *exported(e, roots[i]) = true;
+            }
+            err = id_set_add(set, plan_object(e->plan, roots[i]));
         }
     }
     return err;
+}
+
+static granary_err
+list_settled(struct emission *e, const struct gr_wants *wants)
+{
+    e->settled = malloc((wants->settled_count + 1) * sizeof *e->settled);
+    if (e->settled == NULL) {
+        return no_memory();
+    }
+    for (size_t i = 0; i < wants->settled_count; i++) {
+        if (has_output(e, wants->settled[i])) {
+            e->settled[e->settled_count++] = plan_object(e->plan, wants->settled[i]);
+        }
+    }
+    return GRANARY_OK;
 }
 
 /* ---- messages ---- */
@@ -247,8 +268,10 @@ set_after(const struct emission *e, const struct gr_chunk *chunk, struct gr_plan
         return no_memory();
     }
     for (uint32_t k = 0; k < chunk->input_count; k++) {
-        if (e->fused.of[inputs[k].op] != GR_FUSE_NONE) { /* else it is there already */
+        if (e->fused.of[inputs[k].op] != GR_FUSE_NONE) {
             to->after[count++] = e->first + e->fused.of[inputs[k].op];
+        } else if (e->chunks->chunks[inputs[k].op].op != GR_CHUNK_object) { /* that is there already */
+            to->after[count++] = e->plan->numbers_of[inputs[k].op];
         }
     }
     if (count > 1) {
@@ -298,6 +321,69 @@ reads_external(const struct emission *e, uint32_t subtask)
     return false;
 }
 
+/* An operator that answers, in a subtask. */
+static granary_err
+note_question(struct gr_plan *plan, uint64_t number, uint32_t op)
+{
+    size_t count = plan->question_count;
+    const struct question *last = count > 0 ? &plan->questions[count - 1] : NULL;
+
+    if (count == plan->question_room) {
+        size_t room = (count + 1) * 2;
+        struct question *more = realloc(plan->questions, room * sizeof *more);
+
+        if (more == NULL) {
+            return no_memory();
+        }
+        plan->questions = more;
+        plan->question_room = room;
+        last = count > 0 ? &more[count - 1] : NULL;
+    }
+    plan->questions[plan->question_count++] = (struct question){
+        .number = number, .op = op, .place = last != NULL && last->number == number ? last->place + 1 : 0};
+    return GRANARY_OK;
+}
+
+static granary_err
+note_questions(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
+{
+    granary_err err = GRANARY_OK;
+
+    for (uint32_t at = e->fused.first[s]; at < e->fused.first[s + 1] && err == GRANARY_OK; at++) {
+        if (gr_chunk_op_answers((enum gr_chunk_op)e->chunks->chunks[e->fused.ops[at]].op)) {
+            to->feeds = true;
+            err = note_question(e->plan, e->first + s, e->fused.ops[at]);
+        }
+    }
+    return err;
+}
+
+/* Of its objects, those that are held. */
+static granary_err
+list_held(const struct emission *e, uint32_t s, struct gr_plan_batch *batch)
+{
+    for (uint32_t at = e->fused.first[s]; at < e->fused.first[s + 1] && e->plan->held.count > 0; at++) {
+        uint32_t op = e->fused.ops[at];
+
+        for (uint32_t o = 0; o < e->chunks->chunks[op].outputs; o++) {
+            struct gr_piece piece = {.op = op, .output = o};
+            granary_id id = plan_object(e->plan, piece);
+            granary_id *more;
+
+            if (!*exported(e, piece) || !id_set_has(&e->plan->held, id)) {
+                continue;
+            }
+            more = realloc(batch->held, (batch->held_count + 1) * sizeof *more);
+            if (more == NULL) {
+                return no_memory();
+            }
+            batch->held = more;
+            batch->held[batch->held_count++] = id;
+        }
+    }
+    return GRANARY_OK;
+}
+
 static granary_err
 make_subtask(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
 {
@@ -333,6 +419,27 @@ make_subtask(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
     return chunk->op == GR_CHUNK_null ? set_after(e, chunk, to) : GRANARY_OK;
 }
 
+/* What subtask each operator is in: operators of a later emission may come after it. */
+static granary_err
+note_numbers(struct emission *e)
+{
+    struct gr_plan *plan = e->plan;
+    uint64_t *numbers;
+
+    if (plan->complete) {
+        return GRANARY_OK;
+    }
+    numbers = realloc(plan->numbers_of, ((size_t)e->chunks->count + 1) * sizeof *numbers);
+    if (numbers == NULL) {
+        return no_memory();
+    }
+    plan->numbers_of = numbers;
+    for (uint32_t op = e->from; op < e->chunks->count; op++) {
+        numbers[op] = e->fused.of[op] == GR_FUSE_NONE ? 0 : e->first + e->fused.of[op];
+    }
+    return GRANARY_OK;
+}
+
 granary_err
 plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch)
 {
@@ -353,14 +460,26 @@ plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch)
     for (; e->done < last && err == GRANARY_OK; e->done++) {
         struct gr_plan_subtask *to = &all[batch->count++];
 
-        *to = (struct gr_plan_subtask){.feeds = e->feeds};
+        *to = (struct gr_plan_subtask){0};
         err = make_subtask(e, e->done, to);
+        if (err == GRANARY_OK) {
+            err = note_questions(e, e->done, to);
+        }
+        if (err == GRANARY_OK) {
+            err = list_held(e, e->done, batch);
+        }
         if (err == GRANARY_OK) {
             plan_explain_subtask(plan, to);
         }
     }
     plan->numbers = e->first + last;
     batch->more = e->done < e->fused.count;
+    if (err == GRANARY_OK && !batch->more) {
+        free(batch->settled);
+        batch->settled = e->settled;
+        batch->settled_count = e->settled_count;
+        e->settled = NULL;
+    }
     if (err != GRANARY_OK || !batch->more) {
         plan_emission_destroy(e);
         plan->emission = NULL;
@@ -368,30 +487,53 @@ plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch)
     return err;
 }
 
+/* Those that are to be made by this emission. */
+static size_t
+new_roots(const struct gr_plan *plan, const struct gr_wants *wants, struct gr_piece *ret_roots)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < wants->count; i++) {
+        if (wants->roots[i].op >= plan->handed_out) {
+            ret_roots[count++] = wants->roots[i];
+        }
+    }
+    return count;
+}
+
 granary_err
-plan_emit(struct gr_plan *plan, uint32_t from, const struct gr_piece *roots, size_t root_count, bool keep, bool feeds,
-          struct gr_plan_batch *batch)
+plan_emit(struct gr_plan *plan, const struct gr_wants *wants, struct gr_plan_batch *batch)
 {
     struct emission *e = calloc(1, sizeof *e);
-    granary_err err = e == NULL ? no_memory() : gr_fuse(&plan->chunks, from, roots, root_count, &e->fused);
+    struct gr_piece *roots = malloc((wants->count + 1) * sizeof *roots);
+    granary_err err = e == NULL || roots == NULL ? no_memory() : GRANARY_OK;
 
     if (err == GRANARY_OK) {
-        *e = (struct emission){.plan = plan,
-                               .chunks = &plan->chunks,
-                               .from = from,
-                               .feeds = feeds,
-                               .first = plan->numbers,
-                               .fused = e->fused};
+        *e = (struct emission){.plan = plan, .chunks = &plan->chunks, .from = plan->handed_out, .first = plan->numbers};
+        err = gr_fuse(&plan->chunks, plan->handed_out, roots, new_roots(plan, wants, roots), &e->fused);
+    }
+    free(roots);
+    if (err == GRANARY_OK) {
         err = emission_init(e);
     }
     if (err == GRANARY_OK) {
         mark_exported(e);
-        err = keep ? keep_roots(e, roots, root_count) : GRANARY_OK;
+        err = export_roots(e, wants->roots, wants->kept, &plan->kept);
+    }
+    if (err == GRANARY_OK) {
+        err = export_roots(e, wants->roots + wants->kept, wants->held, &plan->held);
+    }
+    if (err == GRANARY_OK) {
+        err = list_settled(e, wants);
+    }
+    if (err == GRANARY_OK) {
+        err = note_numbers(e);
     }
     if (err != GRANARY_OK) {
         plan_emission_destroy(e);
         return err;
     }
+    plan->handed_out = plan->chunks.count;
     plan->emission = e;
     return plan_emit_more(plan, batch);
 }
@@ -401,5 +543,7 @@ gr_plan_batch_free(struct gr_plan_batch *batch)
 {
     gr_region_destroy(batch->memory);
     free(batch->subtasks);
+    free(batch->held);
+    free(batch->settled);
     *batch = (struct gr_plan_batch){0};
 }

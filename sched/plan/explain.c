@@ -122,6 +122,17 @@ print_graph(const struct gr_plan *plan, struct gr_buf *out)
     }
 }
 
+static bool
+has_files(const struct gr_plan *plan)
+{
+    size_t i = 0;
+
+    while (plan->csvs != NULL && i < plan->node_count && plan->csvs[i] == NULL) {
+        i++;
+    }
+    return plan->csvs != NULL && i < plan->node_count;
+}
+
 static void
 print_files(const struct gr_plan *plan, struct gr_buf *out)
 {
@@ -144,14 +155,18 @@ print_chunks(const struct gr_plan *plan, struct gr_buf *out)
 
     for (size_t i = 0; i < plan->steps->count && shown < NODES_SHOWN; i++) {
         const struct gr_step *step = &plan->steps->steps[i];
-        const struct gr_tiled *tiled = &plan->tiled[i];
+        const struct gr_tiled *tiled = plan_tiled(plan, i);
 
         if (step->dead) {
             continue;
         }
         shown++;
-        gr_buf_addf(out, "  %s (%s): %zu", step->is_target ? step->name : step->origin->name,
-                    gr_op_info(step->op)->name, tiled->count);
+        gr_buf_addf(out, "  %s (%s): ", step->is_target ? step->name : step->origin->name, gr_op_info(step->op)->name);
+        if (tiled == NULL) {
+            gr_buf_addf(out, "not known before what it reads is\n");
+            continue;
+        }
+        gr_buf_addf(out, "%zu", tiled->count);
         for (int d = 0; tiled->grid != NULL && d < tiled->grid->dims; d++) {
             gr_buf_addf(out, "%s%" PRId64, d == 0 ? " = " : " x ", tiled->grid->splits[d]);
         }
@@ -164,11 +179,11 @@ gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out)
 {
     gr_buf_addf(out, "graph (* is a target)\n");
     print_graph(plan, out);
-    if (plan->unready > 0 || plan->question_count > 0) {
+    if (has_files(plan)) {
         gr_buf_addf(out, "files\n");
         print_files(plan, out);
     }
-    if (plan->steps != NULL) {
+    if (plan->tiling != NULL) {
         gr_buf_addf(out, "rules that fired\n");
         gr_buf_add(out, plan->fired.size > 0 ? plan->fired.bytes : "  none\n",
                    plan->fired.size > 0 ? plan->fired.size : 7);

@@ -171,6 +171,7 @@ gr_plan_destroy(struct gr_plan *plan)
         gr_tiled_free(plan->tiled, plan->node_count);
     }
     plan_emission_destroy(plan->emission);
+    gr_tiling_destroy(plan->tiling);
     gr_steps_destroy(plan->steps);
     gr_chunks_free(&plan->chunks);
     for (size_t i = 0; plan->csvs != NULL && i < plan->node_count; i++) {
@@ -180,7 +181,9 @@ gr_plan_destroy(struct gr_plan *plan)
     free(plan->csvs);
     free(plan->asked);
     free(plan->questions);
+    free(plan->numbers_of);
     id_set_free(&plan->kept);
+    id_set_free(&plan->held);
     gr_buf_free(&plan->before);
     gr_buf_free(&plan->fired);
     gr_buf_free(&plan->subtasks);
@@ -195,50 +198,29 @@ gr_plan_destroy(struct gr_plan *plan)
 
 /* ---- files first ---- */
 
-static granary_err
-note_questions(struct gr_plan *plan, size_t node, size_t jobs)
-{
-    if (plan->question_room - plan->question_count < jobs) {
-        size_t room = (plan->question_count + jobs) * 2;
-        struct question *more = realloc(plan->questions, room * sizeof *more);
-
-        if (more == NULL) {
-            return no_memory();
-        }
-        plan->questions = more;
-        plan->question_room = room;
-    }
-    for (size_t job = 0; job < jobs; job++) {
-        plan->questions[plan->question_count++] = (struct question){
-            .number = plan->numbers + job, .node = node, .stage = plan->csvs[node]->stage, .job = job};
-    }
-    return GRANARY_OK;
-}
-
-/* Hand out the operators of a file's stage, a subtask each, numbered as the jobs are. */
+/* Hand out the operators of a file's stage, a subtask each. */
 static granary_err
 ask_file(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
 {
     struct gr_csv *csv = plan->csvs[node];
-    uint32_t first = gr_csv_start(csv, (uint32_t)node, &plan->chunks);
-    struct gr_piece *roots = calloc(csv->jobs, sizeof *roots);
-    granary_err err = gr_chunks_error(&plan->chunks);
+    struct gr_wants wants = {.count = csv->jobs};
+    granary_err err;
 
-    if (err == GRANARY_OK) {
-        err = roots == NULL ? no_memory() : note_questions(plan, node, csv->jobs);
-    }
+    gr_csv_start(csv, (uint32_t)node, &plan->chunks);
+    wants.roots = calloc(csv->jobs + 1, sizeof *wants.roots);
+    err = wants.roots == NULL ? no_memory() : gr_chunks_error(&plan->chunks);
     if (err == GRANARY_OK) {
         for (size_t job = 0; job < csv->jobs; job++) {
-            roots[job].op = first + (uint32_t)job;
+            wants.roots[job].op = csv->first_op + (uint32_t)job;
         }
-        err = plan_emit(plan, first, roots, csv->jobs, false, true, batch);
+        err = plan_emit(plan, &wants, batch);
         while (err == GRANARY_OK && plan->emission != NULL) {
             err = plan_emit_more(plan, batch);
         }
         plan->asked[node] = true;
         plan->unasked--;
     }
-    free(roots);
+    gr_wants_free(&wants);
     return err;
 }
 
@@ -255,16 +237,12 @@ ask_files(struct gr_plan *plan, struct gr_plan_batch *batch)
     return err;
 }
 
-granary_err
-gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
+/* The questions of a subtask: the first, and behind the last. */
+static const struct question *
+questions_of(const struct gr_plan *plan, uint64_t number, const struct question **ret_end)
 {
     size_t low = 0;
     size_t high = plan->question_count;
-    const ProtobufCBinaryData nothing = {0}; /* a message all of whose fields are zero takes no bytes */
-    const struct question *question;
-    struct gr_csv *csv;
-    enum gr_csv_stage before;
-    granary_err err;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -275,27 +253,59 @@ gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
             high = middle;
         }
     }
-    if (low == plan->question_count || plan->questions[low].number != number) {
+    while (high < plan->question_count && plan->questions[high].number == number) {
+        high++;
+    }
+    *ret_end = plan->questions + high;
+    return plan->questions + low;
+}
+
+static granary_err
+feed_file(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryData *answer)
+{
+    struct gr_csv *csv = plan->csvs[node];
+    enum gr_csv_stage before = csv->stage;
+    granary_err err;
+
+    if (before == GR_CSV_READY || op < csv->first_op) {
+        return GRANARY_OK; /* its subtask ran twice, and the first answer was enough */
+    }
+    err = gr_csv_feed(csv, op - csv->first_op, answer);
+    if (csv->stage != before) {
+        plan->asked[node] = csv->stage == GR_CSV_READY;
+        plan->unready -= csv->stage == GR_CSV_READY;
+        plan->unasked += csv->stage != GR_CSV_READY;
+        csv->first_op = UINT32_MAX; /* until the stage's operators are there */
+    }
+    return err;
+}
+
+granary_err
+gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
+{
+    const ProtobufCBinaryData nothing = {0}; /* a message all of whose fields are zero takes no bytes */
+    const struct question *end;
+    const struct question *question = questions_of(plan, number, &end);
+    granary_err err = GRANARY_OK;
+
+    if (question == end) {
         return gr_fail(GRANARY_EINVAL, "subtask %" PRIu64 " has no answer to give", number);
     }
-    question = &plan->questions[low];
-    csv = plan->csvs[question->node];
     if (done->err != GRANARY_OK) {
         return gr_fail((granary_err)done->err, "%s", done->message);
     }
-    if (done->n_inlines > 1) {
-        return gr_fail(GRANARY_EPROTO, "node '%s' (read_csv): %zu answers instead of one", csv->node->name,
-                       done->n_inlines);
+    if (done->n_inlines > (size_t)(end - question)) {
+        return gr_fail(GRANARY_EPROTO, "node '%s': %zu answers instead of %zu",
+                       plan_node(plan, plan->chunks.chunks[question->op].step)->name, done->n_inlines,
+                       (size_t)(end - question));
     }
-    if (csv->stage != question->stage) {
-        return GRANARY_OK; /* its subtask ran twice, and the first answer was enough */
-    }
-    before = csv->stage;
-    err = gr_csv_feed(csv, question->job, done->n_inlines == 1 ? &done->inlines[0] : &nothing);
-    if (csv->stage != before) {
-        plan->asked[question->node] = csv->stage == GR_CSV_READY;
-        plan->unready -= csv->stage == GR_CSV_READY;
-        plan->unasked += csv->stage != GR_CSV_READY;
+    for (; question < end && err == GRANARY_OK; question++) {
+        const struct gr_chunk *chunk = &plan->chunks.chunks[question->op];
+        const ProtobufCBinaryData *answer =
+            question->place < done->n_inlines ? &done->inlines[question->place] : &nothing;
+
+        err = chunk->op == GR_CHUNK_info ? gr_tiling_answer(plan->tiling, question->op, answer)
+                                         : feed_file(plan, chunk->step, question->op, answer);
     }
     return err;
 }
@@ -320,12 +330,12 @@ infer_types(struct gr_plan *plan)
     return gr_graph_infer(plan->graph);
 }
 
-/* The pieces of all targets. */
+/* The pieces of all targets of a chunk graph. */
 static granary_err
-collect_roots(const struct gr_plan *plan, struct gr_piece **ret_roots, size_t *ret_count)
+collect_roots(const struct gr_plan *plan, struct gr_wants *ret_wants)
 {
-    struct gr_piece *roots;
     size_t count = 0;
+    struct gr_piece *roots;
 
     for (size_t t = 0; t < plan->target_count; t++) {
         count += plan->tiled[plan->targets[t]].count;
@@ -334,8 +344,7 @@ collect_roots(const struct gr_plan *plan, struct gr_piece **ret_roots, size_t *r
     if (roots == NULL) {
         return no_memory();
     }
-    *ret_roots = roots;
-    *ret_count = count;
+    *ret_wants = (struct gr_wants){.roots = roots, .count = count, .kept = count};
     for (size_t t = 0; t < plan->target_count; t++) {
         const struct gr_tiled *tiled = &plan->tiled[plan->targets[t]];
 
@@ -345,9 +354,9 @@ collect_roots(const struct gr_plan *plan, struct gr_piece **ret_roots, size_t *r
     return GRANARY_OK;
 }
 
-/* Everything as chunk operators. */
+/* From what is known of the sources to steps that can be tiled. */
 static granary_err
-cut_all(struct gr_plan *plan)
+make_steps(struct gr_plan *plan)
 {
     granary_err err = infer_types(plan);
 
@@ -358,33 +367,63 @@ cut_all(struct gr_plan *plan)
         gr_steps_print(plan->steps, NODES_SHOWN, &plan->before);
         err = gr_optimize(plan->steps);
     }
+    return err == GRANARY_OK ? gr_tiling_create(plan->steps, plan->csvs, plan->functions, &plan->tile_options,
+                                                &plan->chunks, &plan->tiling)
+                             : err;
+}
+
+/* Some more of everything, and what is wanted of it. */
+static granary_err
+cut_more(struct gr_plan *plan, struct gr_wants *ret_wants, bool *ret_more)
+{
+    granary_err err = plan->tiling == NULL ? make_steps(plan) : GRANARY_OK;
+
     if (err == GRANARY_OK) {
-        err = gr_tile(plan->steps, plan->csvs, plan->functions, &plan->tile_options, &plan->chunks, &plan->tiled);
+        err = gr_tiling_go(plan->tiling, ret_more);
+    }
+    if (err == GRANARY_OK) {
+        plan->complete = !gr_tiling_waits(plan->tiling);
+        err = gr_tiling_wants(plan->tiling, ret_wants);
     }
     return err;
 }
 
 static granary_err
-plan_all(struct gr_plan *plan, struct gr_plan_batch *batch)
+cut_chunk_graph(struct gr_plan *plan, struct gr_wants *ret_wants)
 {
-    uint32_t from = plan->chunks.count;
-    struct gr_piece *roots = NULL;
-    size_t root_count = 0;
-    granary_err err =
-        plan->steps != NULL || plan->tiled != NULL ? gr_fail(GRANARY_ESTATE, "the plan has failed before") : GRANARY_OK;
+    granary_err err = plan_chunks(plan);
+
+    plan->complete = err == GRANARY_OK;
+    return err == GRANARY_OK ? collect_roots(plan, ret_wants) : err;
+}
+
+static granary_err
+plan_on(struct gr_plan *plan, struct gr_plan_batch *batch)
+{
+    struct gr_wants wants = {0};
+    bool more = false;
+    granary_err err = plan->failed ? gr_fail(GRANARY_ESTATE, "the plan has failed before") : GRANARY_OK;
 
     if (err == GRANARY_OK) {
-        err = plan->chunk_graph != NULL ? plan_chunks(plan) : cut_all(plan);
+        err = plan->chunk_graph != NULL ? cut_chunk_graph(plan, &wants) : cut_more(plan, &wants, &more);
     }
-    if (err == GRANARY_OK) {
-        err = collect_roots(plan, &roots, &root_count);
+    if (err == GRANARY_OK && (wants.count > 0 || wants.settled_count > 0)) {
+        err = plan_emit(plan, &wants, batch);
     }
-    if (err == GRANARY_OK) {
-        err = plan_emit(plan, from, roots, root_count, true, false, batch);
-    }
-    free(roots);
-    plan->complete = err == GRANARY_OK;
+    batch->more = batch->more || more;
+    gr_wants_free(&wants);
+    plan->failed = plan->failed || err != GRANARY_OK;
+    plan->complete = plan->complete && err == GRANARY_OK;
     return err;
+}
+
+const struct gr_tiled *
+plan_tiled(const struct gr_plan *plan, size_t i)
+{
+    if (plan->chunk_graph != NULL) {
+        return plan->tiled == NULL ? NULL : &plan->tiled[i];
+    }
+    return plan->tiling == NULL ? NULL : gr_tiling_step(plan->tiling, i);
 }
 
 granary_err
@@ -398,7 +437,7 @@ gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch)
     } else if (plan->unready > 0) {
         err = ask_files(plan, &batch);
     } else if (!plan->complete) {
-        err = plan_all(plan, &batch);
+        err = plan_on(plan, &batch);
     }
     if (err != GRANARY_OK) {
         gr_plan_batch_free(&batch);

@@ -4,6 +4,8 @@
  *
  *   create: check (graph room) -> optimise (room optimize: column pruning, head into sort, ...)
  *   advance: tile what can be tiled (room tile) -> fuse (room fuse) -> subtasks; may be called again after a feed
+ *
+ * Ids and numbers do not depend on when answers come: advanced after each feed, a plan is the same every time.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -53,12 +55,18 @@ struct gr_plan_subtask {
 struct gr_plan_batch {
     struct gr_plan_subtask *subtasks;
     size_t count;
-    bool more;                /* call gr_plan_advance() again at once */
+    bool more; /* call gr_plan_advance() again at once */
+    /* Of objects these subtasks make, or that were made before: those to hold, whoever reads them, until they are
+     * settled; those that are settled now: from here on they are as any other. */
+    granary_id *held;
+    size_t held_count;
+    granary_id *settled;
+    size_t settled_count;
     struct gr_region *memory; /* of messages and lists; parts are the plan's own */
 };
 /* *gives* the batch, to be freed with gr_plan_batch_free(), before the plan is destroyed. Messages are to be read only.
- * An object that is not a target's is needed by subtasks of the same batch, and of those behind it while there is
- * `more`, only: free it when its last consumer is done. */
+ * An object that is neither a target's nor held is needed by subtasks of the same batch, and of those behind it while
+ * there is `more`, only: free it when its last consumer is done. */
 granary_err gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch);
 void gr_plan_batch_free(struct gr_plan_batch *batch);
 

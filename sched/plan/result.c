@@ -87,12 +87,12 @@ gr_plan_target_dtypes(const struct gr_plan *plan, size_t target, struct gr_buf *
 granary_err
 gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result **ret_result)
 {
-    const struct gr_tiled *tiled = NULL;
+    const struct gr_tiled *tiled = plan_tiled(plan, plan->targets[target]);
     Granary__Result *result;
     granary_err err;
 
-    if (plan->tiled == NULL) {
-        return gr_fail(GRANARY_ESTATE, "target '%s' is not planned yet: a file it needs is still being looked at",
+    if (tiled == NULL) {
+        return gr_fail(GRANARY_ESTATE, "target '%s' is not planned yet: what it needs is still being looked at",
                        gr_plan_target_name(plan, target));
     }
     result = malloc(sizeof *result);
@@ -100,7 +100,6 @@ gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     granary__result__init(result);
-    tiled = &plan->tiled[plan->targets[target]];
     result->is_objects = plan->graph == NULL || plan->graph->nodes[plan->targets[target]].yields == GR_YIELDS_OBJECTS;
     err = set_chunks(plan, tiled, result);
     if (err == GRANARY_OK && tiled->grid != NULL) {

@@ -18,12 +18,11 @@ granary_err id_set_add(struct id_set *set, granary_id id);
 bool id_set_has(const struct id_set *set, granary_id id);
 void id_set_free(struct id_set *set);
 
-/* A subtask whose answer is awaited. */
+/* An operator whose answer is awaited. */
 struct question {
-    uint64_t number;
-    size_t node;             /* in graph */
-    enum gr_csv_stage stage; /* of its file */
-    size_t job;
+    uint64_t number; /* of its subtask */
+    uint32_t op;
+    uint32_t place; /* among the answers of that subtask */
 };
 
 struct emission;
@@ -47,17 +46,22 @@ struct gr_plan {
     bool *asked;                /* by node: the operators of the file's stage were handed out */
     size_t unready;             /* files that are not READY */
     size_t unasked;             /* of them, those of which asked is false */
-    struct question *questions; /* ascending by number */
+    struct question *questions; /* ascending by number and place */
     size_t question_count;
     size_t question_room;
 
     struct gr_chunks chunks;
-    struct gr_steps *steps;    /* NULL: sources are not known yet, or it is a chunk graph; else all is tiled */
-    struct gr_tiled *tiled;    /* by step; of a chunk graph, by node */
+    uint32_t handed_out;       /* operators below it were */
+    uint64_t *numbers_of;      /* by operator that was, what subtask it is in; NULL while nothing will need it */
+    struct gr_steps *steps;    /* NULL: sources are not known yet, or it is a chunk graph */
+    struct tiling *tiling;     /* of the steps */
+    struct gr_tiled *tiled;    /* of a chunk graph, by node */
     struct id_set kept;        /* the targets' objects */
+    struct id_set held;        /* those that were or are held */
     uint64_t numbers;          /* subtasks handed out */
     struct emission *emission; /* subtasks that are fused and still to be handed out; NULL: none */
     bool complete;
+    bool failed;
 
     /* for explain */
     struct gr_buf before; /* the graph, before optimisation */
@@ -67,18 +71,19 @@ struct gr_plan {
 };
 
 /*
- * Fuse the operators from `from` on that the roots need, and append the first of the subtasks to the batch; while there
- * is plan->emission, plan_emit_more() appends more. One emission at a time.
+ * Fuse the operators that are not handed out yet and that the roots need, and append the first of the subtasks to the
+ * batch; while there is plan->emission, plan_emit_more() appends more. One emission at a time. Operators that answer
+ * become questions.
  *
- * keep     the roots' outputs become objects that stay
- * feeds    the subtasks have answers
- * Errors   ENOMEM
+ * Errors ENOMEM
  */
-granary_err plan_emit(struct gr_plan *plan, uint32_t from, const struct gr_piece *roots, size_t root_count, bool keep,
-                      bool feeds, struct gr_plan_batch *batch);
+granary_err plan_emit(struct gr_plan *plan, const struct gr_wants *wants, struct gr_plan_batch *batch);
 
 granary_err plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch);
 void plan_emission_destroy(struct emission *emission);
+
+/* What a node or step yields; NULL: that is not known yet. */
+const struct gr_tiled *plan_tiled(const struct gr_plan *plan, size_t i);
 
 /* The object that an operator's output is. */
 granary_id plan_object(const struct gr_plan *plan, struct gr_piece piece);

@@ -32,7 +32,8 @@ struct gr_csv {
     int64_t file_bytes;
     int64_t modified_ns;
     int64_t block_bytes;
-    size_t jobs; /* of the stage */
+    size_t jobs;       /* of the stage */
+    uint32_t first_op; /* its operators, once they were added, follow one another from here on */
     size_t waiting;
     Granary__CsvSplit **splits; /* jobs answers while in SPLIT */
     Granary__CsvTypes **types;  /* jobs answers from INFER on, one a range */
@@ -50,8 +51,8 @@ struct gr_csv {
 granary_err gr_csv_create(const Granary__Node *node, const struct gr_csv_options *options, struct gr_csv **ret_csv);
 void gr_csv_destroy(struct gr_csv *csv);
 
-/* Add the stage's operators: jobs of them, one after the other. Not when READY. Returns the first. */
-uint32_t gr_csv_start(struct gr_csv *csv, uint32_t step, struct gr_chunks *chunks);
+/* Add the stage's operators: jobs of them, one after the other. Not when READY. */
+void gr_csv_start(struct gr_csv *csv, uint32_t step, struct gr_chunks *chunks);
 
 /*
  * Take the answer to one of the stage's operators (0 to jobs - 1); with the last one the next stage begins. A second

@@ -42,15 +42,15 @@ range_attrs(const struct gr_csv *csv, struct gr_chunks *chunks, size_t range)
     return set;
 }
 
-uint32_t
+void
 gr_csv_start(struct gr_csv *csv, uint32_t step, struct gr_chunks *chunks)
 {
-    uint32_t first = chunks->count;
     bool is_split = csv->stage == GR_CSV_SPLIT;
     struct gr_chunk_spec spec = {.op = is_split ? GR_CHUNK_csv_split : GR_CHUNK_csv_infer,
                                  .step = step,
                                  .shared = file_attrs(csv, chunks, !is_split)};
 
+    csv->first_op = chunks->count;
     for (size_t i = 0; i < csv->jobs; i++) {
         int64_t offset = (int64_t)i * csv->block_bytes;
         int64_t left = csv->file_bytes - offset;
@@ -59,7 +59,6 @@ gr_csv_start(struct gr_csv *csv, uint32_t step, struct gr_chunks *chunks)
                             : range_attrs(csv, chunks, i);
         (void)gr_chunks_add(chunks, &spec);
     }
-    return first;
 }
 
 /* Names, positions and dtypes of the flagged columns. */

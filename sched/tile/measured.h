@@ -1,4 +1,4 @@
-/* What is known of the pieces of a frame: told by who made them, or (not exact) estimated. */
+/* What is known of the pieces of a frame, from those who have made them. */
 #ifndef TILE_MEASURED_H
 #define TILE_MEASURED_H
 
@@ -25,7 +25,6 @@ struct gr_measured_column {
 };
 
 struct gr_measured {
-    bool exact;   /* rows, bytes and columns are those of what was made; else guesses, rows -1 where there is none */
     size_t count; /* pieces */
     int64_t *rows;
     uint64_t *bytes;

@@ -6,15 +6,55 @@
 #include "tile/measured.h"
 #include "tile/tile.h"
 
+/* An input of a step that is not tiled yet. */
+struct step_input {
+    struct gr_tiled narrowed; /* cut down to the columns that are read; pieces NULL: not (yet) */
+    bool asked;               /* its pieces are to be measured */
+    struct gr_measured *measured;
+};
+struct step_inputs {
+    size_t count;
+    struct step_input of[];
+};
+
+/* What was told of a piece. */
+struct piece_info {
+    struct gr_piece piece;
+    bool used;
+    const Granary__FrameInfo *info; /* NULL: it was asked for */
+};
+
+/* A step that waits, and how far it was seen that what it asked for is known. */
+struct waiting {
+    size_t step;
+    size_t input;
+    size_t piece;
+};
+
 struct tiling {
     const struct gr_steps *steps;
     struct gr_csv *const *csvs;
     struct gr_function *const *functions;
     const struct gr_tile_options *options;
     struct gr_chunks *chunks;
-    struct gr_tiled *tiled;       /* by step */
-    struct gr_tiled scratch[2];   /* narrowed inputs of the step at work */
-    struct gr_measured *guess[2]; /* of the step at work: what tiling_measured() gave */
+    struct gr_tiled *tiled;      /* by step */
+    struct step_inputs **inputs; /* by step; NULL: nothing is noted */
+    size_t untiled;              /* live steps */
+    bool begun;
+    struct waiting *waiting; /* a queue */
+    size_t waiting_first;
+    size_t waiting_end;
+    struct piece_info *infos; /* open addressing; info_room a power of two, or 0 */
+    size_t info_count;
+    size_t info_room;
+    Granary__FrameInfos **answers; /* owned; infos lead into them */
+    size_t answer_count;
+    uint32_t handed_out; /* operators below it */
+    uint32_t *asks;      /* info operators that are not handed out yet */
+    size_t ask_count;
+    bool *wanted;          /* by step: it is a target, and its pieces were wanted */
+    struct gr_piece *held; /* sorted */
+    size_t held_count;
 };
 
 /* A rule that cannot go on before its inputs are measured returns this, and is called again when they are. */
@@ -35,7 +75,7 @@ typedef granary_err tile_rule(struct tiling *t, size_t i);
 granary_err tiled_init(struct gr_tiled *tiled, size_t count, bool is_frame);
 void tiled_fini(struct gr_tiled *tiled);
 
-/* Input k of step i, cut down to the columns it reads; valid until the next step. NULL: no memory. */
+/* Input k of step i, cut down to the columns it reads; valid until the step is tiled. NULL: no memory. */
 const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
 
 /*
@@ -44,7 +84,7 @@ const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
  * called again, from its beginning, when they are. What it asks for is then made and looked at; everything that does
  * not depend on this step runs meanwhile. An answer costs a round trip: do not ask when the estimates decide already
  * (tiling_input(): bytes are rather too many than too few).
- * Targets must not depend on it, only what they cost. Valid until the rule returns.
+ * Targets must not depend on it, only what they cost. Valid until the step is tiled.
  */
 const struct gr_measured *tiling_measured(struct tiling *t, size_t i, size_t k);
 
@@ -92,5 +132,18 @@ void tile_shrink(int64_t *block, int dims, int64_t elements);
  * tiled_fini(). Errors: ENOMEM, EINVAL */
 granary_err tile_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const int64_t *block,
                          struct gr_tiled *ret_tiled);
+
+/* ---- within tiling itself ---- */
+
+/* What is noted of input k of step i. NULL: no memory. */
+struct step_input *tiling_note(struct tiling *t, size_t i, size_t k);
+void tiling_forget_inputs(struct tiling *t, size_t i);
+/* Whether all that step asked for is known. */
+bool tiling_is_told(const struct tiling *t, struct waiting *waiting);
+/* Add operators that look at what step i has asked for. Errors: ENOMEM */
+granary_err tiling_ask(struct tiling *t, size_t i);
+void tiling_forget_answers(struct tiling *t);
+/* What is known of a piece beforehand. Errors: ENOMEM */
+granary_err tiling_tell(struct tiling *t, struct gr_piece piece, const Granary__FrameInfo *info);
 
 #endif

@@ -125,9 +125,38 @@ tiling_tree(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, str
     return count;
 }
 
+/* ---- inputs ---- */
+
+struct step_input *
+tiling_note(struct tiling *t, size_t i, size_t k)
+{
+    size_t count = t->steps->steps[i].input_count;
+
+    if (t->inputs[i] == NULL) {
+        t->inputs[i] = calloc(1, sizeof *t->inputs[i] + count * sizeof t->inputs[i]->of[0]);
+        if (t->inputs[i] == NULL) {
+            t->chunks->failed = GRANARY_ENOMEM;
+            return NULL;
+        }
+        t->inputs[i]->count = count;
+    }
+    return &t->inputs[i]->of[k];
+}
+
+void
+tiling_forget_inputs(struct tiling *t, size_t i)
+{
+    for (size_t k = 0; t->inputs[i] != NULL && k < t->inputs[i]->count; k++) {
+        tiled_fini(&t->inputs[i]->of[k].narrowed);
+        gr_measured_destroy(t->inputs[i]->of[k].measured);
+    }
+    free(t->inputs[i]);
+    t->inputs[i] = NULL;
+}
+
 /* The input's pieces through a select of the columns that are read. */
 static granary_err
-narrow_input(struct tiling *t, size_t i, size_t k)
+narrow_input(struct tiling *t, size_t i, size_t k, struct gr_tiled *narrowed)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_step *from = &t->steps->steps[step->inputs[k]];
@@ -136,7 +165,7 @@ narrow_input(struct tiling *t, size_t i, size_t k)
     size_t count = 0;
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
     char **names = calloc(schema->count + 1, sizeof *names);
-    granary_err err = tiled_init(&t->scratch[k], input->count, true);
+    granary_err err = tiled_init(narrowed, input->count, true);
 
     if (err != GRANARY_OK || names == NULL) {
         free(names);
@@ -150,10 +179,9 @@ narrow_input(struct tiling *t, size_t i, size_t k)
     gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("columns", names, count));
     free(names);
     for (size_t p = 0; p < input->count; p++) {
-        t->scratch[k].bytes[p] = input->bytes[p] * count / (gr_step_width(from) + 1) + 1;
-        t->scratch[k].rows[p] = input->rows[p];
-        t->scratch[k].pieces[p] =
-            tiling_add(t, i, GR_CHUNK_select, attrs, &input->pieces[p], 1, t->scratch[k].bytes[p]);
+        narrowed->bytes[p] = input->bytes[p] * count / (gr_step_width(from) + 1) + 1;
+        narrowed->rows[p] = input->rows[p];
+        narrowed->pieces[p] = tiling_add(t, i, GR_CHUNK_select, attrs, &input->pieces[p], 1, narrowed->bytes[p]);
     }
     return GRANARY_OK;
 }
@@ -162,73 +190,300 @@ const struct gr_tiled *
 tiling_input(struct tiling *t, size_t i, size_t k)
 {
     const struct gr_step *step = &t->steps->steps[i];
+    struct step_input *note;
 
     if (k >= 2 || step->narrow[k] == NULL) {
         return &t->tiled[step->inputs[k]];
     }
-    tiled_fini(&t->scratch[k]);
-    return narrow_input(t, i, k) == GRANARY_OK ? &t->scratch[k] : NULL;
+    note = tiling_note(t, i, k);
+    if (note == NULL) {
+        return NULL;
+    }
+    return note->narrowed.pieces != NULL || narrow_input(t, i, k, &note->narrowed) == GRANARY_OK ? &note->narrowed
+                                                                                                 : NULL;
 }
 
-/* What tiling knows by itself. */
-const struct gr_measured *
-tiling_measured(struct tiling *t, size_t i, size_t k)
+/* ---- going on ---- */
+
+granary_err
+gr_tiling_create(const struct gr_steps *steps, struct gr_csv *const *csvs, struct gr_function *const *functions,
+                 const struct gr_tile_options *options, struct gr_chunks *chunks, struct tiling **ret_tiling)
+{
+    struct tiling *t = calloc(1, sizeof *t);
+
+    if (t != NULL) {
+        *t =
+            (struct tiling){.steps = steps, .csvs = csvs, .functions = functions, .options = options, .chunks = chunks};
+        t->tiled = calloc(steps->count + 1, sizeof *t->tiled);
+        t->inputs = calloc(steps->count + 1, sizeof(struct step_inputs *));
+        t->wanted = calloc(steps->count + 1, sizeof *t->wanted);
+    }
+    if (t == NULL || t->tiled == NULL || t->inputs == NULL || t->wanted == NULL) {
+        gr_tiling_destroy(t);
+        return gr_fail(GRANARY_ENOMEM, "tiling a graph of %zu nodes: out of memory", steps->count);
+    }
+    for (size_t i = 0; i < steps->count; i++) {
+        t->untiled += !steps->steps[i].dead;
+    }
+    *ret_tiling = t;
+    return GRANARY_OK;
+}
+
+void
+gr_tiling_destroy(struct tiling *t)
+{
+    if (t == NULL) {
+        return;
+    }
+    for (size_t i = 0; t->inputs != NULL && i < t->steps->count; i++) {
+        tiling_forget_inputs(t, i);
+    }
+    if (t->tiled != NULL) {
+        gr_tiled_free(t->tiled, t->steps->count);
+    }
+    tiling_forget_answers(t);
+    free(t->inputs);
+    free(t->waiting);
+    free(t->asks);
+    free(t->wanted);
+    free(t->held);
+    free(t);
+}
+
+static granary_err
+wait_for(struct tiling *t, size_t i)
+{
+    struct waiting *more = realloc(t->waiting, (t->waiting_end + 1) * sizeof *more);
+
+    if (more == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    t->waiting = more;
+    t->waiting[t->waiting_end++] = (struct waiting){.step = i};
+    return tiling_ask(t, i);
+}
+
+static granary_err
+tile_step(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_tiled *input = &t->tiled[step->inputs[k]];
-    struct gr_measured *guess;
+    granary_err err = rules[step->op](t, i);
 
-    if (k >= 2) {
-        return NULL;
+    if (err == TILE_WAIT) {
+        tiled_fini(&t->tiled[i]);
+        err = wait_for(t, i);
+    } else if (err == GRANARY_OK) {
+        tiling_forget_inputs(t, i);
+        t->untiled--;
     }
-    gr_measured_destroy(t->guess[k]);
-    t->guess[k] = guess = gr_measured_create(input->count, &t->steps->steps[step->inputs[k]].type->schema);
-    if (guess == NULL) {
-        t->chunks->failed = GRANARY_ENOMEM;
-        return NULL;
+    if (err == GRANARY_OK) {
+        err = gr_chunks_error(t->chunks);
     }
-    for (size_t p = 0; p < input->count; p++) {
-        guess->rows[p] = input->rows[p];
-        guess->bytes[p] = input->bytes[p];
+    return err == GRANARY_OK ? err : gr_fail_in(err, "node '%s' (%s)", step->origin->name, gr_op_info(step->op)->name);
+}
+
+static bool
+is_waiting(const struct tiling *t, size_t i)
+{
+    size_t at = t->waiting_first;
+
+    while (at < t->waiting_end && t->waiting[at].step != i) {
+        at++;
     }
-    gr_measured_total(guess);
-    return guess;
+    return at < t->waiting_end;
+}
+
+/* Its inputs are tiled, and itself is not, and does not wait. */
+static bool
+may_tile(const struct tiling *t, size_t i)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    bool may = !step->dead && t->tiled[i].pieces == NULL;
+
+    for (size_t k = 0; k < step->input_count && may; k++) {
+        may = t->tiled[step->inputs[k]].pieces != NULL;
+    }
+    return may && !is_waiting(t, i);
+}
+
+static bool
+next_is_told(struct tiling *t)
+{
+    return t->waiting_first < t->waiting_end && tiling_is_told(t, &t->waiting[t->waiting_first]);
 }
 
 granary_err
-gr_tile(const struct gr_steps *steps, struct gr_csv *const *csvs, struct gr_function *const *functions,
-        const struct gr_tile_options *options, struct gr_chunks *chunks, struct gr_tiled **ret_tiled)
+gr_tiling_go(struct tiling *t, bool *ret_more)
 {
-    struct tiling t = {.steps = steps, .csvs = csvs, .functions = functions, .options = options, .chunks = chunks};
     granary_err err = GRANARY_OK;
+    size_t from = 0;
 
-    t.tiled = calloc(steps->count + 1, sizeof *t.tiled);
-    if (t.tiled == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "tiling a graph of %zu nodes: out of memory", steps->count);
+    if (t->begun && !next_is_told(t)) {
+        *ret_more = false;
+        return GRANARY_OK;
     }
-    for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
-        const struct gr_step *step = &steps->steps[i];
+    if (t->begun) {
+        from = t->waiting[t->waiting_first++].step;
+    }
+    t->begun = true;
+    for (size_t i = from; i < t->steps->count && err == GRANARY_OK; i++) {
+        if (may_tile(t, i)) {
+            err = tile_step(t, i);
+        }
+    }
+    *ret_more = err == GRANARY_OK && next_is_told(t);
+    return err;
+}
 
-        if (step->dead) {
-            continue;
+bool
+gr_tiling_waits(const struct tiling *t)
+{
+    return t->untiled > 0;
+}
+
+const struct gr_tiled *
+gr_tiling_step(const struct tiling *t, size_t i)
+{
+    return t->tiled[i].pieces == NULL ? NULL : &t->tiled[i];
+}
+
+/* ---- what is to be made ---- */
+
+static int
+compare_pieces(const void *a, const void *b)
+{
+    const struct gr_piece *x = a;
+    const struct gr_piece *y = b;
+
+    if (x->op != y->op) {
+        return x->op < y->op ? -1 : 1;
+    }
+    return x->output < y->output ? -1 : x->output > y->output;
+}
+
+/* A growing list. */
+struct pieces {
+    struct gr_piece *all;
+    size_t count;
+    size_t room;
+    bool failed;
+};
+
+static void
+pieces_add(struct pieces *list, const struct gr_piece *pieces, size_t count)
+{
+    if (list->room - list->count < count || list->all == NULL) {
+        size_t room = (list->count + count) * 2 + 1;
+        struct gr_piece *more = realloc(list->all, room * sizeof *more);
+
+        if (more == NULL) {
+            list->failed = true;
+            return;
         }
-        err = rules[step->op](&t, i);
-        if (err == GRANARY_OK) {
-            err = gr_chunks_error(chunks);
-        }
-        for (size_t k = 0; k < 2; k++) {
-            tiled_fini(&t.scratch[k]);
-            gr_measured_destroy(t.guess[k]);
-            t.guess[k] = NULL;
-        }
-        if (err != GRANARY_OK) {
-            err = gr_fail_in(err, "node '%s' (%s)", step->origin->name, gr_op_info(step->op)->name);
+        list->all = more;
+        list->room = room;
+    }
+    if (count > 0) {
+        memcpy(list->all + list->count, pieces, count * sizeof *pieces);
+        list->count += count;
+    }
+}
+
+/* What steps will read that are not tiled, each piece once. */
+static void
+list_held(struct tiling *t, struct pieces *held)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; t->untiled > 0 && i < t->steps->count; i++) {
+        const struct gr_step *step = &t->steps->steps[i];
+
+        for (size_t k = 0; !step->dead && t->tiled[i].pieces == NULL && k < step->input_count; k++) {
+            if (t->tiled[step->inputs[k]].pieces != NULL) {
+                const struct gr_tiled *input = tiling_input(t, i, k);
+
+                if (input == NULL) {
+                    held->failed = true;
+                    return;
+                }
+                pieces_add(held, input->pieces, input->count);
+            }
         }
     }
-    if (err != GRANARY_OK) {
-        gr_tiled_free(t.tiled, steps->count);
-        return err;
+    if (held->count > 1) {
+        qsort(held->all, held->count, sizeof *held->all, compare_pieces);
     }
-    *ret_tiled = t.tiled;
+    for (size_t p = 0; p < held->count; p++) {
+        if (p == 0 || compare_pieces(&held->all[p], &held->all[kept - 1]) != 0) {
+            held->all[kept++] = held->all[p];
+        }
+    }
+    held->count = kept;
+}
+
+/* Of two sorted lists, what is in the first alone. */
+static void
+add_difference(const struct gr_piece *a, size_t a_count, const struct gr_piece *b, size_t b_count, struct pieces *list)
+{
+    size_t at = 0;
+
+    for (size_t p = 0; p < a_count; p++) {
+        while (at < b_count && compare_pieces(&b[at], &a[p]) < 0) {
+            at++;
+        }
+        if (at == b_count || compare_pieces(&b[at], &a[p]) != 0) {
+            pieces_add(list, &a[p], 1);
+        }
+    }
+}
+
+granary_err
+gr_tiling_wants(struct tiling *t, struct gr_wants *ret_wants)
+{
+    struct pieces roots = {0};
+    struct pieces held = {0};
+    struct pieces settled = {0};
+    struct gr_wants wants = {0};
+
+    for (size_t i = 0; i < t->steps->target_count; i++) {
+        size_t target = t->steps->targets[i];
+
+        if (t->tiled[target].pieces != NULL && !t->wanted[target]) {
+            t->wanted[target] = true;
+            pieces_add(&roots, t->tiled[target].pieces, t->tiled[target].count);
+        }
+    }
+    wants.kept = roots.count;
+    list_held(t, &held);
+    add_difference(held.all, held.count, t->held, t->held_count, &roots);
+    wants.held = roots.count - wants.kept;
+    add_difference(t->held, t->held_count, held.all, held.count, &settled);
+    for (size_t a = 0; a < t->ask_count; a++) {
+        pieces_add(&roots, &(struct gr_piece){.op = t->asks[a]}, 1);
+    }
+    if (roots.failed || held.failed || settled.failed) {
+        free(roots.all);
+        free(held.all);
+        free(settled.all);
+        return gr_fail(GRANARY_ENOMEM, "tiling a graph of %zu nodes: out of memory", t->steps->count);
+    }
+    t->ask_count = 0;
+    free(t->held);
+    t->held = held.all;
+    t->held_count = held.count;
+    t->handed_out = t->chunks->count;
+    wants.roots = roots.all;
+    wants.count = roots.count;
+    wants.settled = settled.all;
+    wants.settled_count = settled.count;
+    *ret_wants = wants;
     return GRANARY_OK;
+}
+
+void
+gr_wants_free(struct gr_wants *wants)
+{
+    free(wants->roots);
+    free(wants->settled);
+    *wants = (struct gr_wants){0};
 }

@@ -206,14 +206,35 @@ sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t to
     return err;
 }
 
+/* One subtask sorts it all. With chunks of a given size, small ones too are sorted in parts. */
+static bool
+is_little(const struct tiling *t, uint64_t total)
+{
+    uint64_t memory = t->options->memory_bytes;
+    int64_t chunk = t->options->chunk_bytes;
+    uint64_t most = chunk > 0 && (uint64_t)chunk < AT_ONCE_BYTES ? (uint64_t)chunk : AT_ONCE_BYTES;
+
+    return total <= most && (memory == 0 || total <= memory / MEMORY_PARTS);
+}
+
+/* How much there is may be far less than it seems. */
+static bool
+is_guess(const struct gr_tiled *in)
+{
+    size_t p = 0;
+
+    while (p < in->count && in->rows[p] >= 0) {
+        p++;
+    }
+    return p < in->count;
+}
+
 granary_err
 tile_sort(struct tiling *t, size_t i)
 {
     int64_t limit = t->steps->steps[i].limit;
     const struct gr_tiled *in = tiling_input(t, i, 0);
-    uint64_t memory = t->options->memory_bytes;
     uint64_t total;
-    bool at_once;
 
     if (in == NULL) {
         return out_of_memory();
@@ -222,6 +243,13 @@ tile_sort(struct tiling *t, size_t i)
         return sort_first(t, i, in, limit);
     }
     total = bytes_sum(in->bytes, in->count);
-    at_once = in->count == 0 || (total <= AT_ONCE_BYTES && (memory == 0 || total <= memory / MEMORY_PARTS));
-    return at_once ? sort_at_once(t, i, in) : sort_in_parts(t, i, in, total);
+    if (in->count > 1 && !is_little(t, total) && is_guess(in)) {
+        const struct gr_measured *measured = tiling_measured(t, i, 0);
+
+        if (measured == NULL) {
+            return TILE_WAIT;
+        }
+        total = measured->all_bytes;
+    }
+    return in->count == 0 || is_little(t, total) ? sort_at_once(t, i, in) : sort_in_parts(t, i, in, total);
 }

@@ -117,10 +117,9 @@ run_op(struct world *world, const Granary__ChunkOp *op, struct gr_value **locals
     }
     err = strcmp(op->op, "call") == 0 ? run_compute(&call) : gr_kernel_find(op->op)(&call);
     if (err == GRANARY_OK && answer.size > 0) {
-        done->inlines = calloc(1, sizeof *done->inlines);
-        done->n_inlines = 1;
-        done->inlines[0].len = answer.size;
-        done->inlines[0].data = (uint8_t *)gr_buf_take(&answer);
+        done->inlines = realloc(done->inlines, (done->n_inlines + 1) * sizeof *done->inlines);
+        done->inlines[done->n_inlines].len = answer.size;
+        done->inlines[done->n_inlines++].data = (uint8_t *)gr_buf_take(&answer);
     }
     gr_buf_free(&answer);
     free(inputs);
@@ -453,6 +452,122 @@ bad_records_are_named_alike_for_all_chunks(void **state)
     }
 }
 
+/* ---- steps that ask what their inputs have become ---- */
+
+/* Two sorts that must know how much the filters leave; what is behind one of them is planned last. */
+#define ASKING                                                                                                         \
+    "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"rows.csv\"},"                                              \
+    "\"f\": {\"op\": \"filter\", \"input\": \"r\", \"where\": \"n > 3\"},"                                             \
+    "\"few\": {\"op\": \"filter\", \"input\": \"r\", \"where\": \"n = 5\"},"                                           \
+    "\"s\": {\"op\": \"sort\", \"input\": \"f\", \"by\": [\"n\", \"x\"]},"                                             \
+    "\"t\": {\"op\": \"sort\", \"input\": \"few\", \"by\": [\"name\"]},"                                               \
+    "\"u\": {\"op\": \"select\", \"input\": \"s\", \"columns\": [\"n\"]},"                                             \
+    "\"g\": {\"op\": \"groupby\", \"input\": \"t\", \"keys\": [\"day\"], \"aggregate\": {\"c\": \"count(n)\"}},"       \
+    "\"p\": {\"op\": \"null\", \"inputs\": [\"s\", \"r\"]}}, \"targets\": [\"s\", \"g\", \"u\", \"few\", \"p\"]}"
+
+/* Everything that was made, in order. */
+static char *
+ids_of(const struct world *world)
+{
+    struct gr_buf text = {0};
+
+    for (size_t i = 0; i < world->object_count; i++) {
+        char id[GRANARY_ID_TEXT + 1];
+
+        granary_id_format(world->objects[i].id, id);
+        gr_buf_addf(&text, "%llu %s\n", (unsigned long long)world->objects[i].maker, id);
+    }
+    return gr_buf_take(&text);
+}
+
+static void
+steps_wait_for_what_they_ask(void **state)
+{
+    struct world *world = *state;
+    char *all;
+    char *counts;
+    char *few;
+
+    write_rows(world, 200);
+    all = same_for_all_chunks(world, ASKING, "s");
+    counts = same_for_all_chunks(world, ASKING, "g");
+    few = same_for_all_chunks(world, ASKING, "few");
+    world->options.chunk_bytes = 500;
+    world_must(world, ASKING);
+    assert_true(world_ops(world, "info") > 10);
+    assert_int_equal(world->held_count, 0); /* all were settled */
+    /* few rows were left for t: they are merged, not cut into parts; s is cut */
+    assert_int_equal(world_ops(world, "sort_pivots"), 1);
+    free(few);
+    free(counts);
+    free(all);
+}
+
+static void
+ids_and_numbers_do_not_depend_on_when_answers_come(void **state)
+{
+    struct world *world = *state;
+    char *early;
+    char *late;
+
+    write_rows(world, 200);
+    world->options.chunk_bytes = 500;
+    world_must(world, ASKING);
+    early = ids_of(world);
+    reset(world);
+    world->late = true;
+    world_must(world, ASKING);
+    late = ids_of(world);
+    assert_string_equal(early, late);
+    free(early);
+    free(late);
+}
+
+static void
+answers_that_are_none_fail(void **state)
+{
+    struct world *world = *state;
+    uint8_t garbage[] = {0xff, 0xff, 0xff};
+    uint8_t none[] = {0x0a, 0x00, 0x0a, 0x00}; /* two entries where one is wanted */
+    ProtobufCBinaryData answers[] = {{sizeof garbage, garbage}, {sizeof none, none}, {0, NULL}};
+
+    write_rows(world, 200);
+    for (size_t i = 0; i < 3; i++) {
+        Granary__Done done = GRANARY__DONE__INIT;
+        struct gr_plan_batch batch;
+        size_t asked = SIZE_MAX;
+
+        world->options.chunk_bytes = 500;
+        assert_int_equal(world_plan(world, ASKING), GRANARY_OK);
+        for (int stage = 0; stage < 3; stage++) { /* the file's two first */
+            assert_int_equal(world_advance(world, &batch), GRANARY_OK);
+            assert_true(batch.count > 0);
+            for (size_t s = 0; s < batch.count && stage < 2; s++) {
+                Granary__Done *answer = malloc(sizeof *answer);
+
+                granary__done__init(answer);
+                run_subtask(world, batch.subtasks[s].subtask, answer);
+                assert_int_equal(gr_plan_feed(world->plan, batch.subtasks[s].subtask->number, answer), GRANARY_OK);
+                granary__done__free_unpacked(answer, NULL);
+            }
+            if (stage < 2) {
+                gr_plan_batch_free(&batch);
+            }
+        }
+        for (size_t s = 0; s < batch.count && asked == SIZE_MAX; s++) {
+            asked = batch.subtasks[s].feeds ? s : SIZE_MAX;
+        }
+        assert_int_not_equal(asked, SIZE_MAX);
+        done.number = batch.subtasks[asked].subtask->number;
+        done.inlines = &answers[i];
+        done.n_inlines = 1;
+        assert_int_equal(gr_plan_feed(world->plan, done.number, &done), GRANARY_EPROTO);
+        assert_non_null(strstr(granary_error_message(), "info: an answer that is none"));
+        gr_plan_batch_free(&batch);
+        reset(world);
+    }
+}
+
 /* ---- any pipeline ---- */
 
 #define PIPELINES 150
@@ -472,6 +587,7 @@ pipeline_text(struct world *world, const struct gr_buf *nodes, int steps, bool a
     }
     gr_buf_addf(&json, "%s]}", all ? ", \"rows\", \"groups\"" : "");
     world->options.chunk_bytes = chunk_bytes;
+    world->late = !world->late;
     if (world_plan(world, json.bytes) != GRANARY_OK || world_run(world) != GRANARY_OK) {
         fail_msg("%s\n%s", granary_error_message(), json.bytes);
     }
@@ -729,6 +845,9 @@ main(void)
         cmocka_unit_test_setup_teardown(head_is_the_same_for_all_chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(a_header_alone_is_a_frame_without_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_records_are_named_alike_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(steps_wait_for_what_they_ask, setup, teardown),
+        cmocka_unit_test_setup_teardown(ids_and_numbers_do_not_depend_on_when_answers_come, setup, teardown),
+        cmocka_unit_test_setup_teardown(answers_that_are_none_fail, setup, teardown),
         cmocka_unit_test_setup_teardown(any_pipeline_is_the_same_with_and_without_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(birdstrikes_cost_what_they_cost, setup, teardown),
         cmocka_unit_test_setup_teardown(tensors_are_the_same_for_all_chunks, setup, teardown),

@@ -35,6 +35,9 @@ world_reset(struct world *world)
     world->plan = NULL;
     free(world->objects);
     free(world->table);
+    free(world->held);
+    world->held = NULL;
+    world->held_count = 0;
     world->objects = NULL;
     world->table = NULL;
     world->object_count = world->object_room = world->table_room = 0;
@@ -223,12 +226,44 @@ check_subtask(struct world *world, const struct gr_plan_subtask *planned)
     }
 }
 
-/* Whatever a batch put into the store is read by the batch or kept. */
+static size_t
+find_held(const struct world *world, granary_id id)
+{
+    size_t at = 0;
+
+    while (at < world->held_count && memcmp(&world->held[at], &id, sizeof id) != 0) {
+        at++;
+    }
+    return at;
+}
+
+/* Held objects are made by the batch, and settled once. */
+static void
+check_held(struct world *world, const struct gr_plan_batch *batch)
+{
+    world->held = realloc(world->held, (world->held_count + batch->held_count + 1) * sizeof *world->held);
+    for (size_t i = 0; i < batch->held_count; i++) {
+        assert_non_null(world_find(world, batch->held[i].bytes));
+        assert_int_equal(find_held(world, batch->held[i]), world->held_count);
+        world->held[world->held_count++] = batch->held[i];
+    }
+    for (size_t i = 0; i < batch->settled_count; i++) {
+        size_t at = find_held(world, batch->settled[i]);
+
+        assert_true(at < world->held_count || world_find(world, batch->settled[i].bytes) == NULL);
+        if (at < world->held_count) {
+            world->held[at] = world->held[--world->held_count];
+        }
+    }
+}
+
+/* Whatever a batch put into the store is read by the batch, kept or held. */
 static void
 check_objects(const struct world *world, size_t first)
 {
     for (size_t i = first; i < world->object_count; i++) {
-        assert_true(world->objects[i].readers > 0 || gr_plan_keeps(world->plan, world->objects[i].id));
+        assert_true(world->objects[i].readers > 0 || gr_plan_keeps(world->plan, world->objects[i].id) ||
+                    find_held(world, world->objects[i].id) < world->held_count);
     }
 }
 
@@ -273,12 +308,14 @@ answer_by_reference(const Granary__ChunkOp *op, Granary__Done *done)
     free(bytes);
 }
 
+/* *ret_done: its answer, to be given to the plan; NULL: it has none. */
 static granary_err
-run_one(struct world *world, const struct gr_plan_subtask *planned)
+run_one(struct world *world, const struct gr_plan_subtask *planned, Granary__Done **ret_done)
 {
     Granary__Done *done;
     granary_err err = GRANARY_OK;
 
+    *ret_done = NULL;
     if (world->run == NULL && !planned->feeds) {
         return GRANARY_OK;
     }
@@ -293,10 +330,50 @@ run_one(struct world *world, const struct gr_plan_subtask *planned)
     }
     if (done->err != GRANARY_OK) {
         err = gr_fail((granary_err)done->err, "%s", done->message);
-    } else if (planned->feeds) {
-        err = gr_plan_feed(world->plan, done->number, done);
     }
-    granary__done__free_unpacked(done, NULL);
+    if (err == GRANARY_OK && planned->feeds) {
+        *ret_done = done;
+    } else {
+        granary__done__free_unpacked(done, NULL);
+    }
+    return err;
+}
+
+static void
+done_free(Granary__Done *done)
+{
+    if (done != NULL) {
+        granary__done__free_unpacked(done, NULL);
+    }
+}
+
+/* Answers come in any order: files' backwards, the others' so when they are late. */
+static granary_err
+run_batch(struct world *world, const struct gr_plan_batch *batch)
+{
+    Granary__Done **late = calloc(batch->count + 1, sizeof *late);
+    bool files = batch->count > 0 && batch->subtasks[0].feeds && batch->subtasks[0].subtask->ops[0]->n_inputs == 0 &&
+                 strncmp(batch->subtasks[0].subtask->ops[0]->op, "csv_", 4) == 0 && !world->late;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < batch->count && err == GRANARY_OK; i++) {
+        const struct gr_plan_subtask *planned =
+            &batch->subtasks[files && batch->subtasks[batch->count - 1].feeds ? batch->count - 1 - i : i];
+
+        err = run_one(world, planned, &late[i]);
+        if (err == GRANARY_OK && !world->late && late[i] != NULL) {
+            err = gr_plan_feed(world->plan, late[i]->number, late[i]);
+            done_free(late[i]);
+            late[i] = NULL;
+        }
+    }
+    for (size_t i = batch->count; i-- > 0;) {
+        if (err == GRANARY_OK && late[i] != NULL) {
+            err = gr_plan_feed(world->plan, late[i]->number, late[i]);
+        }
+        done_free(late[i]);
+    }
+    free(late);
     return err;
 }
 
@@ -307,6 +384,19 @@ world_plan(struct world *world, const char *json)
     granary_err err = gr_graph_from_json(json, strlen(json), &graph);
 
     return err == GRANARY_OK ? gr_plan_create(graph, &world->options, &world->plan) : err;
+}
+
+/* *takes* more. */
+static void
+append_ids(granary_id **ids, size_t *count, granary_id *more, size_t more_count)
+{
+    *ids = realloc(*ids, (*count + more_count + 1) * sizeof **ids);
+    assert_non_null(*ids);
+    if (more_count > 0) {
+        memcpy(*ids + *count, more, more_count * sizeof **ids);
+    }
+    *count += more_count;
+    free(more);
 }
 
 granary_err
@@ -329,6 +419,8 @@ world_advance(struct world *world, struct gr_plan_batch *ret_batch)
             all.subtasks[all.count++] = batch.subtasks[i];
         }
         all.more = batch.more;
+        append_ids(&all.held, &all.held_count, batch.held, batch.held_count);
+        append_ids(&all.settled, &all.settled_count, batch.settled, batch.settled_count);
         if (all.memory == NULL) {
             all.memory = batch.memory;
         } else if (batch.memory != NULL) {
@@ -358,11 +450,9 @@ world_run(struct world *world)
         for (size_t i = 0; i < batch.count; i++) {
             check_subtask(world, &batch.subtasks[i]);
         }
+        check_held(world, &batch);
         check_objects(world, first);
-        /* Answers come in any order: here, backwards when only answers are awaited. */
-        for (size_t i = 0; i < batch.count && err == GRANARY_OK; i++) {
-            err = run_one(world, &batch.subtasks[batch.subtasks[0].feeds ? batch.count - 1 - i : i]);
-        }
+        err = run_batch(world, &batch);
         gr_plan_batch_free(&batch);
     }
     return err;
