@@ -224,8 +224,56 @@ run_keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_va
 
 /* ---- operators ---- */
 
+/* The output of a subtask's last operator while it is made in the store. */
+struct placed {
+    struct run *run;
+    const Granary__ChunkOp *op;
+    granary_buffer buffer;
+    bool in_store;
+};
+
+/* Without waiting: the inputs are leased, and what is leased cannot make room. */
+static void *
+place_tensor(struct gr_kernel_call *call, const granary_tensor *tensor)
+{
+    struct placed *placed = call->placing;
+    int64_t start = gr_now_ns();
+
+    if (placed->in_store || granary_object_create(placed->run->client, id_of(&placed->op->outputs[0]),
+                                                  gr_npy_measure(tensor), 0, 0, &placed->buffer) != GRANARY_OK) {
+        return NULL;
+    }
+    placed->in_store = true;
+    placed->run->store_ns += gr_now_ns() - start;
+    return gr_npy_begin(tensor, placed->buffer.data);
+}
+
+/* Seal what was made in the store, or give it up. *ret_sealed: it is there */
 static granary_err
-run_kernel(struct run *run, const Granary__ChunkOp *op, struct gr_value *inputs, struct gr_value *outputs)
+settle_placed(struct placed *placed, const struct gr_value *value, granary_err err, bool *ret_sealed)
+{
+    struct run *run = placed->run;
+    const Granary__ChunkOp *op = placed->op;
+
+    *ret_sealed = false;
+    if (!placed->in_store) {
+        return err;
+    }
+    if (err == GRANARY_OK) {
+        err = answer_add_output(run->done, value, &op->outputs[0], gr_npy_measure(&value->tensor.view));
+    }
+    if (err != GRANARY_OK) {
+        granary_object_abort(run->client, &placed->buffer);
+        return err;
+    }
+    err = granary_object_seal(run->client, &placed->buffer);
+    *ret_sealed = err == GRANARY_OK || err == GRANARY_EEXIST;
+    return *ret_sealed ? GRANARY_OK : store_failed(run, err);
+}
+
+static granary_err
+run_kernel(struct run *run, const Granary__ChunkOp *op, struct gr_value *inputs, struct gr_value *outputs,
+           struct placed *placed)
 {
     struct gr_buf answer = {0};
     gr_kernel *kernel = gr_kernel_find(op->op);
@@ -236,6 +284,8 @@ run_kernel(struct run *run, const Granary__ChunkOp *op, struct gr_value *inputs,
         .outputs = outputs,
         .output_count = op->n_outputs,
         .answer = &answer,
+        .place = placed == NULL ? NULL : place_tensor,
+        .placing = placed,
     };
     granary_err err;
 
@@ -310,6 +360,9 @@ run_op(struct run *run, size_t position)
     const Granary__ChunkOp *op = run->subtask->ops[position];
     struct gr_value *inputs = calloc(op->n_inputs + 1, sizeof *inputs);
     struct gr_value *outputs = calloc(op->n_outputs + 1, sizeof *outputs);
+    struct placed placed = {.run = run, .op = op};
+    bool last = position + 1 == run->subtask->n_ops;
+    bool sealed = false;
     granary_err err = GRANARY_OK;
 
     page_phase(&run->host->page, GR_PHASE_RUN);
@@ -331,11 +384,13 @@ run_op(struct run *run, size_t position)
         }
     }
     if (err == GRANARY_OK) {
-        err = run_kernel(run, op, inputs, outputs);
+        err =
+            run_kernel(run, op, inputs, outputs, last && op->n_outputs == 1 && op->outputs[0].len > 0 ? &placed : NULL);
+        err = settle_placed(&placed, &outputs[0], err, &sealed);
     }
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK && !sealed) {
         /* What is leased cannot be spilled: holding the inputs while waiting for room could wait for ever. */
-        if (position + 1 == run->subtask->n_ops && are_owned(outputs, op->n_outputs)) {
+        if (last && are_owned(outputs, op->n_outputs)) {
             release_inputs(run);
         }
         err = run_keep_outputs(run, op, outputs, NULL);

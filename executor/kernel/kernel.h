@@ -33,6 +33,10 @@ struct gr_kernel_call {
         *outputs; /* output_count of kind NONE, to be set. An output may borrow from inputs (filtered columns, ...) */
     size_t output_count;
     struct gr_buf *answer; /* the packed answer, for operators that have one */
+    /* Room for the elements of output 0, a tensor, where it will stay; it returns NULL when they belong on the heap.
+     * NULL: they do. */
+    void *(*place)(struct gr_kernel_call *call, const granary_tensor *tensor);
+    void *placing; /* the worker's */
 };
 
 /* Errors: ETYPE, EINVAL, ENOMEM, EIO, ...: the message says what and, for files, file and line; the node's name is

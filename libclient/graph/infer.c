@@ -7,7 +7,7 @@
 static granary_err
 infer_node(struct gr_graph *graph, struct gr_graph_node *node)
 {
-    const struct gr_node_type *inputs[2];
+    const struct gr_node_type **inputs;
     struct gr_node_type type = {0};
     granary_err err = GRANARY_OK;
 
@@ -17,12 +17,19 @@ infer_node(struct gr_graph *graph, struct gr_graph_node *node)
         return GRANARY_OK;
     }
     for (size_t i = 0; i < node->input_count; i++) {
-        inputs[i] = &graph->nodes[node->inputs[i]].type;
-        if (!inputs[i]->known) {
+        if (!graph->nodes[node->inputs[i]].type.known) {
             return GRANARY_OK;
         }
     }
+    inputs = calloc(node->input_count + 1, sizeof *inputs);
+    if (inputs == NULL) {
+        return node_fail(node->node, gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", node->input_count));
+    }
+    for (size_t i = 0; i < node->input_count; i++) {
+        inputs[i] = &graph->nodes[node->inputs[i]].type;
+    }
     err = node->yields == GR_YIELDS_FRAME ? infer_frame(node, inputs, &type) : infer_tensor(node, inputs, &type);
+    free(inputs);
     if (err != GRANARY_OK) {
         gr_schema_free(&type.schema);
         return node_fail(node->node, err);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/frame.h"
 #include "graph/node.h"
+#include "graph/tensor_map.h"
 #include "graph/user.h"
 
 enum { DIMS_MAX = 8 };
@@ -102,6 +104,34 @@ check_chunk(const struct gr_graph_node *node, const struct gr_node_type *type)
         }
     }
     return GRANARY_OK;
+}
+
+static granary_err
+infer_array(const struct gr_graph_node *node, struct gr_node_type *type)
+{
+    const Granary__Attr *shape = find(node, "shape");
+    const Granary__Attr *chunk = find(node, "chunk");
+    const Granary__Attr *ids = find(node, "ids");
+    int64_t blocks = 1;
+    int64_t count;
+    granary_err err = shape->n_ints == 0 ? GRANARY_OK : read_shape(shape, type);
+
+    type->dtype = gr_dtype_parse(gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", ""));
+    if (err == GRANARY_OK && !gr_tensor_dtype_good(type->dtype)) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'dtype' is none of bool, integers, float32 and float64");
+    }
+    if (err == GRANARY_OK && (err = count_elements(type->dims, type->shape, &count)) == GRANARY_OK) {
+        err = check_chunk(node, type);
+    }
+    for (int d = 0; d < type->dims && chunk != NULL && err == GRANARY_OK; d++) {
+        blocks *= type->shape[d] == 0 ? 1 : (type->shape[d] - 1) / chunk->ints[d] + 1;
+        err = blocks > INT32_MAX ? gr_fail(GRANARY_EINVAL, "parameter 'chunk' makes too many blocks") : GRANARY_OK;
+    }
+    if (err == GRANARY_OK && (size_t)blocks != ids->n_strings) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'ids' has %zu objects for %lld blocks", ids->n_strings,
+                      (long long)blocks);
+    }
+    return err;
 }
 
 static granary_err
@@ -207,31 +237,20 @@ broadcast(const struct gr_node_type *left, const struct gr_node_type *right, str
 }
 
 static granary_err
-infer_binary(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_map(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    bool ints = inputs[0]->dtype == GRANARY_INT64 && node->op != GR_TILE_divide;
-    granary_err err;
+    granary_dtype dtypes[GR_PROGRAM_INPUTS];
+    granary_err err = GRANARY_OK;
 
-    if (node->input_count == 1) {
-        const struct gr_node_type scalar = {.dims = 0};
+    for (size_t i = 0; i < node->input_count && err == GRANARY_OK; i++) {
+        const struct gr_node_type so_far = *type;
 
-        ints = ints && is_int(node, "value");
-        err = broadcast(inputs[0], &scalar, type);
-    } else {
-        ints = ints && inputs[1]->dtype == GRANARY_INT64;
-        err = broadcast(inputs[0], inputs[1], type);
+        dtypes[i] = inputs[i]->dtype;
+        err = broadcast(&so_far, inputs[i], type);
     }
-    type->dtype = ints ? GRANARY_INT64 : GRANARY_FLOAT64;
-    return err;
-}
-
-static granary_err
-infer_unary(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
-{
-    type->dims = input->dims;
-    memcpy(type->shape, input->shape, sizeof type->shape);
-    type->dtype = node->op == GR_TILE_negative ? input->dtype : GRANARY_FLOAT64;
-    return GRANARY_OK;
+    return err == GRANARY_OK ? gr_map_dtype((enum gr_tile_op)node->op, node->node->attrs, node->node->n_attrs, dtypes,
+                                            node->input_count, &type->dtype)
+                             : err;
 }
 
 /* Which dimensions the parameter "axes" of sum and mean reduces in a tensor of `dims` dimensions; without it all. */
@@ -262,6 +281,11 @@ read_axes(Granary__Attr *const *attrs, size_t count, int dims, bool ret_reduced[
 static granary_err
 infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
 {
+    enum gr_reduction reduction = gr_op_reduction((enum gr_tile_op)node->op);
+    const Granary__Attr *axes = find(node, "axes");
+    bool keep = gr_attr_bool(node->node->attrs, node->node->n_attrs, "keepdims", false);
+    int64_t per_result = 1;
+    int64_t results = 1;
     bool reduced[DIMS_MAX];
     granary_err err = read_axes(node->node->attrs, node->node->n_attrs, input->dims, reduced);
 
@@ -269,11 +293,22 @@ infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *input,
         return err;
     }
     for (int i = 0; i < input->dims; i++) {
+        per_result = reduced[i] && input->shape[i] == 0 ? 0 : per_result;
         if (!reduced[i]) {
+            results *= input->shape[i] == 0 ? 0 : 1;
             type->shape[type->dims++] = input->shape[i];
+        } else if (keep) {
+            type->shape[type->dims++] = 1;
         }
     }
-    type->dtype = node->op == GR_TILE_sum ? input->dtype : GRANARY_FLOAT64;
+    if (per_result == 0 && results > 0 && gr_reduction_needs_elements(reduction)) {
+        return gr_fail(GRANARY_EINVAL, "there is no %s of no elements", gr_op_info((enum gr_tile_op)node->op)->name);
+    }
+    if (gr_reduction_how(reduction) == GR_REDUCE_BY_ARG && axes != NULL && axes->n_ints != 1) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'axes' names %zu axes; one is possible, or all by leaving it out",
+                       axes->n_ints);
+    }
+    type->dtype = gr_reduction_dtype(reduction, input->dtype);
     return GRANARY_OK;
 }
 
@@ -301,24 +336,19 @@ infer_matmul(const struct gr_node_type *const *inputs, struct gr_node_type *type
 granary_err
 infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
+    if (gr_op_is_map((enum gr_tile_op)node->op)) {
+        return infer_map(node, inputs, type);
+    }
+    if (gr_op_reduction((enum gr_tile_op)node->op) != GR_REDUCE_COUNT) {
+        return infer_reduce(node, inputs[0], type);
+    }
     switch (node->op) {
+    case GR_TILE_array:
+        return infer_array(node, type);
     case GR_TILE_random:
         return infer_random(node, type);
     case GR_TILE_arange:
         return infer_arange(node, type);
-    case GR_TILE_add:
-    case GR_TILE_subtract:
-    case GR_TILE_multiply:
-    case GR_TILE_divide:
-        return infer_binary(node, inputs, type);
-    case GR_TILE_negative:
-    case GR_TILE_sqrt:
-    case GR_TILE_exp:
-    case GR_TILE_log:
-        return infer_unary(node, inputs[0], type);
-    case GR_TILE_sum:
-    case GR_TILE_mean:
-        return infer_reduce(node, inputs[0], type);
     case GR_TILE_matmul:
         return infer_matmul(inputs, type);
     case GR_TILE_map_chunk:

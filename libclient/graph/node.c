@@ -11,6 +11,7 @@
 #include "graph/expr.h"
 #include "graph/join.h"
 #include "graph/nearest.h"
+#include "graph/tensor_map.h"
 #include "graph/user.h"
 
 granary_err
@@ -442,28 +443,7 @@ check_arange(const Granary__Node *node)
     return GRANARY_OK;
 }
 
-static granary_err
-check_binary(const Granary__Node *node)
-{
-    bool value = find(node, "value") != NULL;
-
-    if (value && node->n_inputs == 2) {
-        return gr_fail(GRANARY_EINVAL, "it has two inputs and the parameter 'value': leave one of them out");
-    }
-    if (!value && node->n_inputs == 1) {
-        return gr_fail(GRANARY_EINVAL, "the second operand is missing: a second input, or the parameter 'value'");
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-check_nothing(const Granary__Node *node)
-{
-    (void)node;
-    return GRANARY_OK;
-}
-
-/* One an operator. */
+/* NULL: nothing beyond the kinds. */
 static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_read_csv] = check_read_csv,
     [GR_TILE_select] = check_select,
@@ -475,17 +455,7 @@ static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_join] = check_join,
     [GR_TILE_random] = check_random,
     [GR_TILE_arange] = check_arange,
-    [GR_TILE_add] = check_binary,
-    [GR_TILE_subtract] = check_binary,
-    [GR_TILE_multiply] = check_binary,
-    [GR_TILE_divide] = check_binary,
-    [GR_TILE_negative] = check_nothing,
-    [GR_TILE_sqrt] = check_nothing,
-    [GR_TILE_exp] = check_nothing,
-    [GR_TILE_log] = check_nothing,
-    [GR_TILE_sum] = check_nothing,
-    [GR_TILE_mean] = check_nothing,
-    [GR_TILE_matmul] = check_nothing,
+    [GR_TILE_array] = user_check_object,
     [GR_TILE_object] = user_check_object,
     [GR_TILE_map_chunk] = user_check_map_chunk,
     [GR_TILE_call] = user_check_call,
@@ -522,5 +492,8 @@ node_check(Granary__Node *node, enum gr_tile_op op)
     if (err == GRANARY_OK) {
         err = node_check_attrs(node, params, count, (int)op);
     }
-    return err == GRANARY_OK ? checks[op](node) : err;
+    if (err == GRANARY_OK && gr_op_is_map(op)) {
+        return gr_map_check(op, node);
+    }
+    return err == GRANARY_OK && checks[op] != NULL ? checks[op](node) : err;
 }

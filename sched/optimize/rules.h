@@ -8,6 +8,7 @@ granary_err rule_dead(struct gr_steps *steps);
 granary_err rule_select(struct gr_steps *steps);
 granary_err rule_head(struct gr_steps *steps);
 granary_err rule_prune(struct gr_steps *steps);
+granary_err rule_fuse_map(struct gr_steps *steps);
 
 /* Note that a rule fired, for explain. */
 void

@@ -55,6 +55,7 @@ gr_steps_destroy(struct gr_steps *steps)
     }
     for (size_t i = 0; i < steps->count; i++) {
         gr_step_clear_attrs(&steps->steps[i]);
+        free(steps->steps[i].own_inputs);
         free(steps->steps[i].present);
         free(steps->steps[i].narrow[0]);
         free(steps->steps[i].narrow[1]);

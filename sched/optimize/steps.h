@@ -24,6 +24,7 @@ struct gr_step {
     const char *name; /* the user's, of the node at this place: what a target is called */
     size_t input_count;
     size_t *inputs;                  /* positions; borrowed from the steps' pool */
+    size_t *own_inputs;              /* instead of the pool's; owned */
     const struct gr_node_type *type; /* what it yields before pruning; borrowed from the graph */
     Granary__Attr **own_attrs;       /* instead of the origin's; owned */
     size_t own_attr_count;

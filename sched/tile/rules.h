@@ -3,6 +3,7 @@
 #define TILE_RULES_H
 
 #include "graph/ops.h"
+#include "graph/tensor_map.h"
 #include "tile/measured.h"
 #include "tile/tile.h"
 
@@ -106,6 +107,9 @@ enum tile_growth { TILE_SUM, TILE_MAX }; /* a merged piece is as large as its in
 size_t tiling_tree(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, struct gr_piece *pieces,
                    uint64_t *bytes, size_t count, size_t fan_in, enum tile_growth growth);
 
+/* Objects that are there, by their ids, as outputs of one operator. Errors: EINVAL */
+granary_err tile_objects(struct tiling *t, size_t i, const Granary__Attr *ids, struct gr_piece *ret_first);
+
 uint64_t bytes_sum(const uint64_t *bytes, size_t count);
 uint64_t bytes_max(const uint64_t *bytes, size_t count);
 
@@ -145,5 +149,19 @@ granary_err tiling_ask(struct tiling *t, size_t i);
 void tiling_forget_answers(struct tiling *t);
 /* What is known of a piece beforehand. Errors: ENOMEM */
 granary_err tiling_tell(struct tiling *t, struct gr_piece piece, const Granary__FrameInfo *info);
+/* All inputs of a step cut alike: a grid over the shape they broadcast to. */
+struct tile_aligned {
+    struct gr_grid grid;
+    size_t count;
+    struct gr_tiled operands[GR_PROGRAM_INPUTS];
+};
+/* ret_aligned is to be given to tile_aligned_fini() on success. Errors: ENOMEM, EINVAL */
+granary_err tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned);
+void tile_aligned_fini(struct tile_aligned *aligned);
+/* The element-wise program of a step: what the optimiser has put together, or its own; empty of most reductions. To be
+ * given to gr_attrs_add(). */
+Granary__Attr *tile_program(const struct tiling *t, size_t i);
+/* The inputs' pieces under a block. */
+void tile_aligned_at(const struct tile_aligned *aligned, const int64_t *position, struct gr_piece *ret_pieces);
 
 #endif

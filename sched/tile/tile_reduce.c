@@ -7,18 +7,23 @@
 /* A reduction at work. Dimensions are the input's. */
 struct reduction {
     const char *function;
-    const struct gr_tiled *in;
+    enum gr_reduction reduction;
+    const struct tile_aligned *in;
     bool reduced[8];
+    bool keep;          /* the reduced dimensions stay, of one element */
     int64_t per_result; /* elements of the input that become one of the result */
 };
 
 static void
-reduction_init(const struct gr_step *step, const struct gr_tiled *in, const char *function, struct reduction *r)
+reduction_init(const struct gr_step *step, const struct tile_aligned *in, struct reduction *r)
 {
     const Granary__Attr *axes = gr_step_attr(step, "axes");
-    int dims = in->grid->dims;
+    size_t attr_count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &attr_count);
+    int dims = in->grid.dims;
 
-    *r = (struct reduction){.function = function, .in = in, .per_result = 1};
+    *r = (struct reduction){
+        .function = gr_op_info(step->op)->name, .reduction = gr_op_reduction(step->op), .in = in, .per_result = 1};
     for (int d = 0; d < dims; d++) {
         r->reduced[d] = axes == NULL;
     }
@@ -29,8 +34,9 @@ reduction_init(const struct gr_step *step, const struct gr_tiled *in, const char
             r->reduced[axis] = true;
         }
     }
+    r->keep = gr_attr_bool(attrs, attr_count, "keepdims", false);
     for (int d = 0; d < dims; d++) {
-        r->per_result *= r->reduced[d] ? in->grid->shape[d] : 1;
+        r->per_result *= r->reduced[d] ? in->grid.shape[d] : 1;
     }
 }
 
@@ -43,19 +49,32 @@ function_attrs(struct tiling *t, const struct reduction *r)
     return attrs;
 }
 
-static gr_attrs
-map_attrs(struct tiling *t, const struct reduction *r)
+/* The reduced axes, as an attribute. */
+static Granary__Attr *
+axes_attr(const struct reduction *r)
 {
-    gr_attrs attrs = function_attrs(t, r);
     int64_t axes[8];
     size_t count = 0;
 
-    for (int d = 0; d < r->in->grid->dims; d++) {
+    for (int d = 0; d < r->in->grid.dims; d++) {
         if (r->reduced[d]) {
             axes[count++] = d;
         }
     }
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_ints("axes", axes, count));
+    return gr_attr_new_ints("axes", axes, count);
+}
+
+static gr_attrs
+map_attrs(struct tiling *t, size_t i, const struct reduction *r)
+{
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("function", r->function));
+    gr_attrs_add(t->chunks, attrs, axes_attr(r));
+    gr_attrs_add(t->chunks, attrs, tile_program(t, i));
+    if (gr_reduction_how(r->reduction) == GR_REDUCE_BY_ARG) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_ints("shape", r->in->grid.shape, (size_t)r->in->grid.dims));
+    }
     return attrs;
 }
 
@@ -66,11 +85,37 @@ struct reduction_attrs {
     gr_attrs final;
 };
 
+/* The partial result of one block. */
+static struct gr_piece
+add_map(struct tiling *t, size_t i, const struct reduction *r, gr_attrs shared, const int64_t *position, uint64_t bytes)
+{
+    struct gr_piece inputs[GR_PROGRAM_INPUTS];
+    struct gr_chunk_spec spec = {.op = GR_CHUNK_reduce_map,
+                                 .step = (uint32_t)i,
+                                 .shared = shared,
+                                 .inputs = inputs,
+                                 .input_count = r->in->count,
+                                 .outputs = 1,
+                                 .bytes = bytes};
+
+    tile_aligned_at(r->in, position, inputs);
+    if (gr_reduction_how(r->reduction) == GR_REDUCE_BY_ARG) {
+        int64_t offset[8];
+
+        for (int d = 0; d < r->in->grid.dims; d++) {
+            offset[d] = position[d] * r->in->grid.block[d];
+        }
+        spec.own = gr_chunks_attrs(t->chunks);
+        gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("offset", offset, (size_t)r->in->grid.dims));
+    }
+    return gr_chunks_add(t->chunks, &spec);
+}
+
 /* One block of the result: partial results of all input blocks above it, merged level by level. */
 static granary_err
 reduce_block(struct tiling *t, size_t i, const struct reduction *r, const struct reduction_attrs *attrs, size_t n)
 {
-    const struct gr_grid *grid = r->in->grid;
+    const struct gr_grid *grid = &r->in->grid;
     struct gr_tiled *out = &t->tiled[i];
     uint64_t partial = out->bytes[n] / ELEMENT_BYTES * PARTIAL_PER_RESULT + 64;
     int64_t where[8];
@@ -87,7 +132,7 @@ reduce_block(struct tiling *t, size_t i, const struct reduction *r, const struct
     for (int d = 0; d < grid->dims; d++) {
         first[d] = r->reduced[d] ? 0 : where[own];
         last[d] = r->reduced[d] ? grid->splits[d] - 1 : where[own];
-        own += !r->reduced[d];
+        own += !r->reduced[d] || r->keep;
         position[d] = first[d];
         many[d] = last[d] - first[d] + 1;
     }
@@ -97,8 +142,7 @@ reduce_block(struct tiling *t, size_t i, const struct reduction *r, const struct
     }
     do {
         parts.bytes[count] = partial;
-        parts.pieces[count++] =
-            tiling_add(t, i, GR_CHUNK_reduce_map, attrs->map, &r->in->pieces[grid_number(grid, position)], 1, partial);
+        parts.pieces[count++] = add_map(t, i, r, attrs->map, position, partial);
     } while (grid_next(grid->dims, first, last, position));
     count =
         tiling_tree(t, i, GR_CHUNK_reduce_merge, attrs->merge, parts.pieces, parts.bytes, count, TILE_FAN_IN, TILE_MAX);
@@ -108,28 +152,37 @@ reduce_block(struct tiling *t, size_t i, const struct reduction *r, const struct
 }
 
 static granary_err
-tile_reduce(struct tiling *t, size_t i, const char *function)
+tile_reduce(struct tiling *t, size_t i)
 {
+    static const char *const final[] = {"ddof", "keepdims"};
     const struct gr_step *step = &t->steps->steps[i];
     struct gr_tiled *out = &t->tiled[i];
+    struct tile_aligned in;
     struct reduction r;
     struct reduction_attrs attrs;
     int64_t shape[8];
     int64_t block[8];
     int dims = 0;
-    granary_err err;
+    granary_err err = tile_align(t, i, &in);
 
-    reduction_init(step, &t->tiled[step->inputs[0]], function, &r);
-    for (int d = 0; d < r.in->grid->dims; d++) {
-        if (!r.reduced[d]) {
-            shape[dims] = r.in->grid->shape[d];
-            block[dims++] = r.in->grid->block[d];
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    reduction_init(step, &in, &r);
+    for (int d = 0; d < in.grid.dims; d++) {
+        if (!r.reduced[d] || r.keep) {
+            shape[dims] = r.reduced[d] ? 1 : in.grid.shape[d];
+            block[dims++] = r.reduced[d] ? 1 : in.grid.block[d];
         }
     }
-    attrs.map = map_attrs(t, &r);
+    attrs.map = map_attrs(t, i, &r);
     attrs.merge = function_attrs(t, &r);
-    attrs.final = function_attrs(t, &r);
+    attrs.final = tiling_attrs(t, i, final, 2);
+    gr_attrs_add(t->chunks, attrs.final, gr_attr_new_string("function", r.function));
     gr_attrs_add(t->chunks, attrs.final, gr_attr_new_int("count", r.per_result));
+    if (r.keep) {
+        gr_attrs_add(t->chunks, attrs.final, axes_attr(&r));
+    }
     err = tiled_init_grid(out, dims, shape, block);
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         int64_t offset[8];
@@ -139,17 +192,14 @@ tile_reduce(struct tiling *t, size_t i, const char *function)
         out->bytes[n] = (uint64_t)tile_product(size, dims) * ELEMENT_BYTES;
         err = reduce_block(t, i, &r, &attrs, n);
     }
+    tile_aligned_fini(&in);
     return err;
 }
 
-granary_err
-tile_sum(struct tiling *t, size_t i)
-{
-    return tile_reduce(t, i, "sum");
-}
-
-granary_err
-tile_mean(struct tiling *t, size_t i)
-{
-    return tile_reduce(t, i, "mean");
-}
+#define TENSOR_REDUCTION(name, how, gives, summary)                                                                    \
+    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
+    {                                                                                                                  \
+        return tile_reduce(t, i);                                                                                      \
+    }
+#include "contract/tensor_reductions.def"
+#undef TENSOR_REDUCTION

@@ -1,4 +1,4 @@
-/* Tensors: sources and element-wise operators. */
+/* Sources of tensors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +61,31 @@ tile_source(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared)
 }
 
 granary_err
+tile_array(struct tiling *t, size_t i)
+{
+    const Granary__Attr *ids = gr_step_attr(&t->steps->steps[i], "ids");
+    const struct gr_step *step = &t->steps->steps[i];
+    const Granary__Attr *chunk = gr_step_attr(step, "chunk");
+    struct gr_tiled *out = &t->tiled[i];
+    struct gr_piece first;
+    granary_err err =
+        tiled_init_grid(out, step->type->dims, step->type->shape, chunk != NULL ? chunk->ints : step->type->shape);
+
+    if (err == GRANARY_OK) {
+        err = tile_objects(t, i, ids, &first);
+    }
+    for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
+        int64_t offset[8];
+        int64_t size[8];
+
+        grid_block(out->grid, n, offset, size);
+        out->pieces[n] = (struct gr_piece){.op = first.op, .output = (uint32_t)n};
+        out->bytes[n] = (uint64_t)tile_product(size, out->grid->dims) * ELEMENT_BYTES;
+    }
+    return err;
+}
+
+granary_err
 tile_random(struct tiling *t, size_t i)
 {
     size_t count;
@@ -90,115 +115,3 @@ tile_arange(struct tiling *t, size_t i)
     }
     return tile_source(t, i, GR_CHUNK_arange, shared);
 }
-
-/* ---- element-wise ---- */
-
-/* The block of the result: each dimension is cut as the first operand that has its full length is. */
-static void
-map_block(const struct tiling *t, size_t i, int64_t *ret_block)
-{
-    const struct gr_step *step = &t->steps->steps[i];
-    int dims = step->type->dims;
-    int64_t elements = tile_block_elements(t);
-
-    for (int d = 0; d < dims; d++) {
-        ret_block[d] = 1;
-        for (size_t k = step->input_count; k-- > 0;) {
-            const struct gr_grid *grid = t->tiled[step->inputs[k]].grid;
-            int own = d - (dims - grid->dims);
-
-            if (own >= 0 && grid->shape[own] == step->type->shape[d]) {
-                ret_block[d] = grid->block[own];
-            }
-        }
-    }
-    /* Broadcasting a row against a column may make a block far larger than either. */
-    for (size_t k = 0; k < step->input_count; k++) {
-        const struct gr_grid *grid = t->tiled[step->inputs[k]].grid;
-        int64_t theirs = tile_product(grid->block, grid->dims);
-
-        elements = theirs > elements ? theirs : elements;
-    }
-    tile_shrink(ret_block, dims, elements);
-}
-
-/* An operand cut as the result is; a dimension of length 1 is in one piece. */
-static granary_err
-map_operand(struct tiling *t, size_t i, size_t k, const int64_t *block, struct gr_tiled *ret_operand)
-{
-    const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_tiled *input = &t->tiled[step->inputs[k]];
-    int shift = step->type->dims - input->grid->dims;
-    int64_t theirs[8];
-
-    for (int d = 0; d < input->grid->dims; d++) {
-        theirs[d] = input->grid->shape[d] == 1 ? 1 : block[d + shift];
-    }
-    return tile_rechunk(t, i, input, theirs, ret_operand);
-}
-
-/* The operand's piece under a block of the result. */
-static struct gr_piece
-piece_under(const struct gr_tiled *operand, const struct gr_grid *result, const int64_t *position)
-{
-    int shift = result->dims - operand->grid->dims;
-    int64_t theirs[8];
-
-    for (int d = 0; d < operand->grid->dims; d++) {
-        theirs[d] = operand->grid->splits[d] == 1 ? 0 : position[d + shift];
-    }
-    return operand->pieces[grid_number(operand->grid, theirs)];
-}
-
-static granary_err
-tile_map(struct tiling *t, size_t i, const char *function)
-{
-    const struct gr_step *step = &t->steps->steps[i];
-    static const char *const value[] = {"value"};
-    gr_attrs attrs = tiling_attrs(t, i, value, 1);
-    struct gr_tiled operands[2] = {{0}};
-    struct gr_tiled *out = &t->tiled[i];
-    int64_t block[8];
-    granary_err err = GRANARY_OK;
-
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("function", function));
-    map_block(t, i, block);
-    for (size_t k = 0; k < step->input_count && err == GRANARY_OK; k++) {
-        err = map_operand(t, i, k, block, &operands[k]);
-    }
-    if (err == GRANARY_OK) {
-        err = tiled_init_grid(out, step->type->dims, step->type->shape, block);
-    }
-    for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
-        struct gr_piece inputs[2];
-        int64_t position[8];
-        int64_t size[8];
-        int64_t offset[8];
-
-        grid_block(out->grid, n, offset, size);
-        grid_position(out->grid, n, position);
-        for (size_t k = 0; k < step->input_count; k++) {
-            inputs[k] = piece_under(&operands[k], out->grid, position);
-        }
-        out->bytes[n] = (uint64_t)tile_product(size, out->grid->dims) * ELEMENT_BYTES;
-        out->pieces[n] = tiling_add(t, i, GR_CHUNK_map, attrs, inputs, step->input_count, out->bytes[n]);
-    }
-    tiled_fini(&operands[0]);
-    tiled_fini(&operands[1]);
-    return err;
-}
-
-#define MAP(name)                                                                                                      \
-    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
-    {                                                                                                                  \
-        return tile_map(t, i, #name);                                                                                  \
-    }
-MAP(add)
-MAP(subtract)
-MAP(multiply)
-MAP(divide)
-MAP(negative)
-MAP(sqrt)
-MAP(exp)
-MAP(log)
-#undef MAP

@@ -73,12 +73,9 @@ add_count(struct tiling *t, gr_attrs shared, uint64_t count)
 /* ---- objects ---- */
 
 granary_err
-tile_object(struct tiling *t, size_t i)
+tile_objects(struct tiling *t, size_t i, const Granary__Attr *ids, struct gr_piece *ret_first)
 {
-    const Granary__Attr *ids = gr_step_attr(&t->steps->steps[i], "ids");
     struct gr_chunk_spec spec = {.op = GR_CHUNK_object, .step = (uint32_t)i, .outputs = (uint32_t)ids->n_strings};
-    struct gr_tiled *out = &t->tiled[i];
-    granary_err err;
 
     for (size_t n = 0; n < ids->n_strings; n++) {
         granary_id id;
@@ -90,15 +87,24 @@ tile_object(struct tiling *t, size_t i)
                            ids->strings[n]);
         }
     }
-    err = tiled_init(out, ids->n_strings, false);
-    if (err == GRANARY_OK) {
-        struct gr_piece first;
+    spec.shared = tiling_attrs(t, i, NAMES("ids"));
+    *ret_first = gr_chunks_add(t->chunks, &spec);
+    return GRANARY_OK;
+}
 
-        spec.shared = tiling_attrs(t, i, NAMES("ids"));
-        first = gr_chunks_add(t->chunks, &spec);
-        for (size_t n = 0; n < out->count; n++) {
-            out->pieces[n] = (struct gr_piece){.op = first.op, .output = (uint32_t)n};
-        }
+granary_err
+tile_object(struct tiling *t, size_t i)
+{
+    const Granary__Attr *ids = gr_step_attr(&t->steps->steps[i], "ids");
+    struct gr_tiled *out = &t->tiled[i];
+    struct gr_piece first;
+    granary_err err = tiled_init(out, ids->n_strings, false);
+
+    if (err == GRANARY_OK) {
+        err = tile_objects(t, i, ids, &first);
+    }
+    for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
+        out->pieces[n] = (struct gr_piece){.op = first.op, .output = (uint32_t)n};
     }
     return err;
 }
@@ -119,7 +125,7 @@ function_attrs(struct tiling *t, size_t i)
 
 /* An array of operators that all read the same. */
 static granary_err
-tile_array(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, uint32_t outputs,
+tile_calls(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, uint32_t outputs,
            const struct gr_piece *inputs, size_t input_count)
 {
     size_t count = (size_t)int_of(t, i, "count", 1);
@@ -162,7 +168,7 @@ tile_call(struct tiling *t, size_t i)
         err = gr_function_check_inputs(t->functions[i], count);
     }
     if (err == GRANARY_OK) {
-        err = tile_array(t, i, GR_CHUNK_call, function_attrs(t, i), t->functions[i]->outputs, inputs, count);
+        err = tile_calls(t, i, GR_CHUNK_call, function_attrs(t, i), t->functions[i]->outputs, inputs, count);
     }
     free(inputs);
     return err;
@@ -176,7 +182,7 @@ tile_exec(struct tiling *t, size_t i)
     granary_err err = gather_inputs(t, i, &inputs, &count);
 
     if (err == GRANARY_OK) {
-        err = tile_array(t, i, GR_CHUNK_exec, tiling_attrs(t, i, NAMES("command", "params")), 1, inputs, count);
+        err = tile_calls(t, i, GR_CHUNK_exec, tiling_attrs(t, i, NAMES("command", "params")), 1, inputs, count);
     }
     free(inputs);
     return err;

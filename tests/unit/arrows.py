@@ -20,7 +20,8 @@ BEHIND = {
     "lz4.h": r"libclient/client/read_lz4\.c|store/level/(read|write)\.c|tools/bench/bench_spill\.c",
     "jansson.h": r"libclient/graph/json/json_\w+\.c",
     "numa.h": r"libclient/topology/topology\.c",
-    "cblas.h": r"executor/kernel/tensor_matmul\.c",
+    "cblas.h": r"executor/kernel/tensor/\w+\.c",
+    "lapacke.h": r"executor/kernel/tensor/\w+\.c",
 }
 
 source = pathlib.Path(sys.argv[1])

@@ -358,7 +358,7 @@ map_refuses_what_does_not_fit(void **state)
     must_fail(kernel_map, map_op("sqrt"), inputs, 2, GRANARY_EINVAL);
     must_fail(kernel_map, map_op("cube"), inputs, 1, GRANARY_EINVAL);
     must_fail(kernel_map, map_op("sqrt"), &frame, 1, GRANARY_ETYPE);
-    must_fail(kernel_map, map_op("sqrt"), &flags, 1, GRANARY_ETYPE);
+    must_fail(kernel_map, map_op("negative"), &flags, 1, GRANARY_ETYPE);
     gr_value_free(&flags);
     gr_value_free(&inputs[0]);
     gr_value_free(&inputs[1]);
@@ -414,13 +414,19 @@ assemble_works_without_dimensions(void **state)
 /* ---- reduce ---- */
 
 static struct gr_value
-reduce_map(const struct gr_value *input, const int64_t *axes, size_t count)
+reduce_map_by(const char *function, const struct gr_value *input, const int64_t *axes, size_t count)
 {
     Granary__ChunkOp *op = op_new("reduce_map");
 
-    op_attr(op, gr_attr_new_string("function", "sum"));
+    op_attr(op, gr_attr_new_string("function", function));
     op_attr(op, gr_attr_new_ints("axes", axes, count));
     return must(kernel_reduce_map, op, input, 1);
+}
+
+static struct gr_value
+reduce_map(const struct gr_value *input, const int64_t *axes, size_t count)
+{
+    return reduce_map_by("sum", input, axes, count);
 }
 
 static Granary__ChunkOp *
@@ -436,7 +442,7 @@ final_op(const char *function, int64_t count)
 static struct gr_value
 reduce(const struct gr_value *input, const int64_t *axes, size_t count, const char *function, int64_t elements)
 {
-    struct gr_value partial = reduce_map(input, axes, count);
+    struct gr_value partial = reduce_map_by(function, input, axes, count);
     struct gr_value out = must(kernel_reduce_final, final_op(function, elements), &partial, 1);
 
     gr_value_free(&partial);

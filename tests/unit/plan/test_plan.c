@@ -382,7 +382,7 @@ broadcasting_does_not_make_huge_blocks(void **state)
                       "\"b\": {\"op\": \"random\", \"shape\": [100000]},"
                       "\"c\": {\"op\": \"add\", \"inputs\": [\"a\", \"b\"]},"
                       "\"s\": {\"op\": \"sum\", \"input\": \"c\"}}, \"targets\": \"s\"}");
-    assert_true(world_ops(world, "map") >= 9537); /* 10^10 elements in blocks of 8 MiB */
+    assert_true(world_ops(world, "reduce_map") >= 9537); /* 10^10 elements in blocks of 8 MiB */
 }
 
 static void

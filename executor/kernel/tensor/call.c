@@ -1,8 +1,10 @@
-#include "kernel/tensor_call.h"
+#include "kernel/tensor/call.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/simd/tensor_map.h"
 
 granary_err
 tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max)
@@ -17,8 +19,8 @@ tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max)
         if (input->kind != GR_VALUE_TENSOR) {
             return gr_fail(GRANARY_ETYPE, "input %zu is no tensor", i);
         }
-        if (input->tensor.view.dtype != GRANARY_INT64 && input->tensor.view.dtype != GRANARY_FLOAT64) {
-            return gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s; int64 and float64 can be computed with", i,
+        if (!gr_tensor_dtype_good(input->tensor.view.dtype)) {
+            return gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s; tensors are of bool, integers and floats", i,
                            granary_dtype_name(input->tensor.view.dtype));
         }
     }
@@ -42,13 +44,26 @@ tensor_ints(const struct gr_kernel_call *call, const char *name, size_t max, con
 granary_err
 tensor_output(struct gr_kernel_call *call, granary_dtype dtype, int dims, const int64_t *shape, void **ret_values)
 {
-    granary_err err = gr_tensor_alloc(dtype, dims, shape, &call->outputs[0].tensor);
+    granary_tensor view = {.dtype = dtype};
+    struct gr_tensor *tensor = &call->outputs[0].tensor;
+    size_t size;
+    granary_err err = gr_npy_plan(dtype, dims, shape, &view);
 
-    if (err == GRANARY_OK) {
-        call->outputs[0].kind = GR_VALUE_TENSOR;
-        *ret_values = call->outputs[0].tensor.owned;
+    if (err != GRANARY_OK) {
+        return err;
     }
-    return err;
+    size = ((size_t)gr_tensor_elements(&view) * gr_tensor_element(dtype) + 64) / 64 * 64;
+    *ret_values = call->place == NULL ? NULL : call->place(call, &view);
+    if (*ret_values == NULL) {
+        *ret_values = tensor->owned = aligned_alloc(64, size);
+    }
+    if (*ret_values == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "a tensor of %zu bytes: out of memory", size);
+    }
+    view.values = *ret_values;
+    tensor->view = view;
+    call->outputs[0].kind = GR_VALUE_TENSOR;
+    return GRANARY_OK;
 }
 
 /* ---- parts ---- */
@@ -153,21 +168,21 @@ tensor_walk_count(const struct tensor_walk *walk)
 }
 
 const double *
-tensor_doubles(const granary_tensor *tensor, int64_t offset, int64_t stride, int64_t count, double *room)
+tensor_doubles(const granary_tensor *tensor, int64_t count, double *room)
 {
-    if (tensor->dtype == GRANARY_INT64) {
-        const int64_t *values = (const int64_t *)tensor->values + offset;
+    enum gr_lane lane = gr_lane_of(tensor->dtype);
+    const char *values = tensor->values;
+    size_t element = gr_tensor_element(tensor->dtype);
 
-        for (int64_t i = 0; i < count; i++) {
-            room[i] = (double)values[i * stride];
-        }
-        return room;
+    if (tensor->dtype == GRANARY_FLOAT64) {
+        return tensor->values;
     }
-    if (stride == 1) {
-        return (const double *)tensor->values + offset;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        room[i] = ((const double *)tensor->values)[offset + i * stride];
+    for (int64_t i = 0; i < count; i += 512) {
+        _Alignas(64) char block[512 * 8];
+        int64_t n = count - i < 512 ? count - i : 512;
+
+        SIMD_CALL(tensor_lane_load)(tensor->dtype, block, values + (size_t)i * element, n);
+        SIMD_CALL(tensor_lane_convert)(lane, GR_LANE_D, room + i, block, n);
     }
     return room;
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/tensor_call.h"
+#include "kernel/tensor/call.h"
 
 /* Where a piece comes from and goes to. */
 struct piece {
@@ -31,9 +31,9 @@ piece_check(const struct piece *piece, int dims, const int64_t *shape, granary_d
     return GRANARY_OK;
 }
 
-/* Offset 0 of the walk is in the whole, offset 1 in the piece. All elements have 8 bytes. */
+/* Offset 0 of the walk is in the whole, offset 1 in the piece. */
 static void
-piece_copy(const struct piece *piece, int dims, const int64_t *shape, char *values)
+piece_copy(const struct piece *piece, int dims, const int64_t *shape, size_t element, char *values)
 {
     struct tensor_walk walk = {.dims = dims};
     int64_t stride[2] = {1, 1};
@@ -55,7 +55,8 @@ piece_copy(const struct piece *piece, int dims, const int64_t *shape, char *valu
         run = walk.extent[--walk.dims];
     }
     do {
-        memcpy(values + walk.at[0] * 8, (const char *)piece->tensor->values + walk.at[1] * 8, (size_t)run * 8);
+        memcpy(values + (size_t)walk.at[0] * element,
+               (const char *)piece->tensor->values + (size_t)walk.at[1] * element, (size_t)run * element);
     } while (tensor_walk_next(&walk));
 }
 
@@ -88,7 +89,7 @@ kernel_assemble(struct gr_kernel_call *call)
 
         err = piece_check(&piece, (int)dims, shape, dtype, i);
         if (err == GRANARY_OK) {
-            piece_copy(&piece, (int)dims, shape, values);
+            piece_copy(&piece, (int)dims, shape, gr_tensor_element(dtype), values);
         }
     }
     return err;

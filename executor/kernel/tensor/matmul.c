@@ -1,11 +1,12 @@
 /* Matrix products, by OpenBLAS. */
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cblas.h>
 
 #include "base/error.h"
-#include "kernel/tensor_call.h"
+#include "kernel/tensor/call.h"
 
 /* A matrix as doubles; *ret_owned is to be freed. */
 static granary_err
@@ -14,13 +15,13 @@ as_doubles(const granary_tensor *tensor, const double **ret_values, double **ret
     int64_t count = gr_tensor_elements(tensor);
 
     *ret_owned = NULL;
-    if (tensor->dtype == GRANARY_INT64) {
+    if (tensor->dtype != GRANARY_FLOAT64) {
         *ret_owned = malloc(((size_t)count + 1) * sizeof **ret_owned);
         if (*ret_owned == NULL) {
             return gr_fail(GRANARY_ENOMEM, "no memory for %lld numbers", (long long)count);
         }
     }
-    *ret_values = tensor_doubles(tensor, 0, 1, count, *ret_owned);
+    *ret_values = tensor_doubles(tensor, count, *ret_owned);
     return GRANARY_OK;
 }
 
@@ -77,6 +78,9 @@ kernel_matmul(struct gr_kernel_call *call)
     shape[0] = first->shape[0];
     shape[1] = second->shape[1];
     err = tensor_output(call, GRANARY_FLOAT64, 2, shape, &values);
+    if (err == GRANARY_OK) {
+        memset(values, 0, (size_t)(shape[0] * shape[1]) * sizeof(double));
+    }
     openblas_set_num_threads(1); /* executors are the parallelism */
     for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i += 2) {
         err = add_product(&call->inputs[i].tensor.view, &call->inputs[i + 1].tensor.view, values);

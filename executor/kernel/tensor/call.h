@@ -2,18 +2,19 @@
 #ifndef KERNEL_TENSOR_CALL_H
 #define KERNEL_TENSOR_CALL_H
 
+#include "graph/tensor_types.h"
 #include "kernel/kernel.h"
 
 #define TENSOR_DIMS_MAX 8
 
-/* At least min and at most max inputs, all tensors of int64 or float64, and one output. Errors: EINVAL, ETYPE */
+/* At least min and at most max inputs, all tensors of good dtypes, and one output. Errors: EINVAL, ETYPE */
 granary_err tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max);
 
 /* A list attribute of at most max numbers; a missing one is empty. Errors: EINVAL */
 granary_err tensor_ints(const struct gr_kernel_call *call, const char *name, size_t max, const int64_t **ret_values,
                         size_t *ret_count);
 
-/* The output: an owned tensor, zeroed. Errors: as gr_tensor_alloc() */
+/* The output, where it will stay if that can be; its elements are to be filled, all. Errors: EINVAL, EFULL, ENOMEM */
 granary_err
 tensor_output(struct gr_kernel_call *call, granary_dtype dtype, int dims, const int64_t *shape, void **ret_values);
 
@@ -46,7 +47,7 @@ bool tensor_walk_next(struct tensor_walk *walk);
 /* How many there are; 1 without dimensions. */
 int64_t tensor_walk_count(const struct tensor_walk *walk);
 
-/* count elements at values + offset * size, stride apart (0 or 1), as doubles: in place when they are, else in room. */
-const double *tensor_doubles(const granary_tensor *tensor, int64_t offset, int64_t stride, int64_t count, double *room);
+/* All elements as float64: in place when they are, else in room. */
+const double *tensor_doubles(const granary_tensor *tensor, int64_t count, double *room);
 
 #endif

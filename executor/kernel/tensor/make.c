@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/tensor_call.h"
+#include "kernel/tensor/call.h"
 
 /* ---- random ---- */
 

@@ -1,0 +1,40 @@
+/* Element-wise functions on blocks of one dtype, and their way in and out of memory. */
+#ifndef SIMD_TENSOR_MAP_H
+#define SIMD_TENSOR_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/tensor_types.h"
+#include "kernel/simd/simd.h"
+
+/* How elements are computed with: bool and signed integers as int64, unsigned ones as uint64, floats as they are. */
+enum gr_lane { GR_LANE_I, GR_LANE_U, GR_LANE_F, GR_LANE_D };
+
+static inline enum gr_lane
+gr_lane_of(granary_dtype dtype)
+{
+    return dtype == GRANARY_FLOAT64                                   ? GR_LANE_D
+           : dtype == GRANARY_FLOAT32                                 ? GR_LANE_F
+           : gr_dtype_is_integer(dtype) && !gr_dtype_is_signed(dtype) ? GR_LANE_U
+                                                                      : GR_LANE_I;
+}
+
+/*
+ * out[i] = function(a[i], b[i], c[i]) in that lane; out overlaps nothing. Predicates and comparisons give lane I, 0 or
+ * 1; the condition of where is of lane I. false: another function, of libm.
+ */
+SIMD_DECLARE(bool, tensor_map_apply,
+             (enum gr_map_function function, enum gr_lane lane, void *out, const void *a, const void *b, const void *c,
+              int64_t n));
+/* From one lane to another: whole numbers of floats are cut towards zero; what does not fit gives the least int64. */
+SIMD_DECLARE(void, tensor_lane_convert, (enum gr_lane from, enum gr_lane to, void *out, const void *a, int64_t n));
+/* Bring lane values into a dtype's range: wrap, or of bool: whether it is not 0. In place. */
+SIMD_DECLARE(void, tensor_lane_wrap, (granary_dtype dtype, void *values, int64_t n));
+/* Stored elements as lane values, and back. */
+SIMD_DECLARE(void, tensor_lane_load, (granary_dtype dtype, void *out, const void *stored, int64_t n));
+SIMD_DECLARE(void, tensor_lane_store, (granary_dtype dtype, void *stored, const void *values, int64_t n));
+/* Copy past the caches. */
+SIMD_DECLARE(void, tensor_stream, (void *to, const void *from, int64_t bytes));
+
+#endif

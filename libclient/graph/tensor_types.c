@@ -1,0 +1,345 @@
+#include "graph/tensor_types.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+enum rule {
+    RULE_SAME,       /* the operands' common dtype */
+    RULE_NUMBER,     /* the same, but not bool */
+    RULE_ARITHMETIC, /* the same, bool as int8 */
+    RULE_FLOATING,   /* the float that holds it */
+    RULE_DIVIDE,     /* float64 of integers */
+    RULE_FLOAT64,
+    RULE_PREDICATE, /* of one operand: bool */
+    RULE_COMPARE,   /* of two: bool */
+    RULE_BITS,      /* integers and bool */
+    RULE_SHIFT,     /* integers, bool as int8 */
+    RULE_INTEGER,   /* integers only */
+    RULE_ASTYPE,
+    RULE_WHERE,
+};
+
+static const struct {
+    const char *name;
+    int operands;
+    enum rule rule;
+} functions[GR_MAP_COUNT] = {
+#define TENSOR_UNARY(name, rule, summary)  [GR_MAP_##name] = {#name, 1, RULE_##rule},
+#define TENSOR_BINARY(name, rule, summary) [GR_MAP_##name] = {#name, 2, RULE_##rule},
+#include "contract/tensor_functions.def"
+#undef TENSOR_UNARY
+#undef TENSOR_BINARY
+    [GR_MAP_astype] = {"astype", 1, RULE_ASTYPE},
+    [GR_MAP_where] = {"where", 3, RULE_WHERE},
+};
+
+const char *
+gr_map_name(enum gr_map_function function)
+{
+    return functions[function].name;
+}
+
+int
+gr_map_operands(enum gr_map_function function)
+{
+    return functions[function].operands;
+}
+
+enum gr_map_function
+gr_map_find(const char *name, size_t length)
+{
+    int i = 0;
+
+    while (i < GR_MAP_COUNT && (strlen(functions[i].name) != length || memcmp(functions[i].name, name, length) != 0)) {
+        i++;
+    }
+    return (enum gr_map_function)i;
+}
+
+/* ---- kinds ---- */
+
+enum kind { KIND_NONE, KIND_BOOL, KIND_SIGNED, KIND_UNSIGNED, KIND_FLOAT };
+
+static enum kind
+kind_of(granary_dtype dtype)
+{
+    switch (dtype) {
+    case GRANARY_BOOL:
+        return KIND_BOOL;
+    case GRANARY_INT8:
+    case GRANARY_INT16:
+    case GRANARY_INT32:
+    case GRANARY_INT64:
+        return KIND_SIGNED;
+    case GRANARY_UINT8:
+    case GRANARY_UINT16:
+    case GRANARY_UINT32:
+    case GRANARY_UINT64:
+        return KIND_UNSIGNED;
+    case GRANARY_FLOAT32:
+    case GRANARY_FLOAT64:
+        return KIND_FLOAT;
+    default:
+        return KIND_NONE;
+    }
+}
+
+bool
+gr_tensor_dtype_good(granary_dtype dtype)
+{
+    return kind_of(dtype) != KIND_NONE;
+}
+
+bool
+gr_dtype_is_float(granary_dtype dtype)
+{
+    return kind_of(dtype) == KIND_FLOAT;
+}
+
+bool
+gr_dtype_is_integer(granary_dtype dtype)
+{
+    return kind_of(dtype) == KIND_SIGNED || kind_of(dtype) == KIND_UNSIGNED;
+}
+
+bool
+gr_dtype_is_signed(granary_dtype dtype)
+{
+    return kind_of(dtype) == KIND_SIGNED;
+}
+
+size_t
+gr_tensor_element(granary_dtype dtype)
+{
+    switch (dtype) {
+    case GRANARY_BOOL:
+    case GRANARY_INT8:
+    case GRANARY_UINT8:
+        return 1;
+    case GRANARY_INT16:
+    case GRANARY_UINT16:
+        return 2;
+    case GRANARY_INT32:
+    case GRANARY_UINT32:
+    case GRANARY_FLOAT32:
+        return 4;
+    default:
+        return 8;
+    }
+}
+
+static granary_dtype
+integer_of(bool is_signed, size_t size)
+{
+    switch (size) {
+    case 1:
+        return is_signed ? GRANARY_INT8 : GRANARY_UINT8;
+    case 2:
+        return is_signed ? GRANARY_INT16 : GRANARY_UINT16;
+    case 4:
+        return is_signed ? GRANARY_INT32 : GRANARY_UINT32;
+    default:
+        return is_signed ? GRANARY_INT64 : GRANARY_UINT64;
+    }
+}
+
+granary_dtype
+gr_dtype_of_float(granary_dtype dtype)
+{
+    return kind_of(dtype) == KIND_FLOAT ? dtype : gr_tensor_element(dtype) < 4 ? GRANARY_FLOAT32 : GRANARY_FLOAT64;
+}
+
+granary_dtype
+gr_dtype_of_sum(granary_dtype dtype)
+{
+    return kind_of(dtype) == KIND_FLOAT ? dtype : kind_of(dtype) == KIND_UNSIGNED ? GRANARY_UINT64 : GRANARY_INT64;
+}
+
+granary_dtype
+gr_dtype_promote(granary_dtype a, granary_dtype b)
+{
+    enum kind x = kind_of(a);
+    enum kind y = kind_of(b);
+    size_t size = gr_tensor_element(a) > gr_tensor_element(b) ? gr_tensor_element(a) : gr_tensor_element(b);
+
+    if (a == b || y == KIND_BOOL) {
+        return a;
+    }
+    if (x == KIND_BOOL) {
+        return b;
+    }
+    if (x == KIND_FLOAT || y == KIND_FLOAT) {
+        return gr_dtype_of_float(a) == GRANARY_FLOAT64 || gr_dtype_of_float(b) == GRANARY_FLOAT64 ? GRANARY_FLOAT64
+                                                                                                  : GRANARY_FLOAT32;
+    }
+    if (x == y) {
+        return integer_of(x == KIND_SIGNED, size);
+    }
+    /* A signed one that holds the unsigned one's values, too; of uint64 there is none. */
+    if (gr_tensor_element(x == KIND_UNSIGNED ? a : b) == size) {
+        return size == 8 ? GRANARY_FLOAT64 : integer_of(true, 2 * size);
+    }
+    return integer_of(true, size);
+}
+
+/* ---- functions ---- */
+
+/* Of a number beside a tensor: the tensor's dtype when that is of its kind or a larger one. */
+static granary_dtype
+promote_operands(const struct gr_map_operand *a, const struct gr_map_operand *b)
+{
+    const struct gr_map_operand *weak = b->weak ? b : a;
+    const struct gr_map_operand *strong = b->weak ? a : b;
+    enum kind kind = kind_of(strong->dtype);
+
+    if (a->weak == b->weak || weak->dtype == GRANARY_BOOL) {
+        return gr_dtype_promote(a->dtype, b->dtype);
+    }
+    if (weak->dtype == GRANARY_FLOAT64) {
+        return kind == KIND_FLOAT ? strong->dtype : GRANARY_FLOAT64;
+    }
+    return kind == KIND_BOOL ? GRANARY_INT64 : strong->dtype;
+}
+
+static granary_err
+unfit(enum gr_map_function function, granary_dtype dtype)
+{
+    return gr_fail(GRANARY_ETYPE, "%s is not for tensors of %s", functions[function].name, granary_dtype_name(dtype));
+}
+
+granary_err
+gr_map_types(enum gr_map_function function, const struct gr_map_operand *operands, granary_dtype to,
+             granary_dtype *ret_compute, granary_dtype *ret_dtype)
+{
+    int first = function == GR_MAP_where ? 1 : 0;
+    granary_dtype dtype = operands[first].dtype;
+    bool good = true;
+
+    for (int i = 0; i < functions[function].operands; i++) {
+        if (!gr_tensor_dtype_good(operands[i].dtype)) {
+            return unfit(function, operands[i].dtype);
+        }
+    }
+    if (functions[function].operands > 1) {
+        dtype = promote_operands(&operands[first], &operands[first + 1]);
+    }
+    *ret_compute = dtype;
+    *ret_dtype = dtype;
+    switch (functions[function].rule) {
+    case RULE_SAME:
+    case RULE_WHERE:
+        return GRANARY_OK;
+    case RULE_NUMBER:
+        good = dtype != GRANARY_BOOL;
+        break;
+    case RULE_SHIFT:
+    case RULE_ARITHMETIC:
+        good = functions[function].rule == RULE_ARITHMETIC || !gr_dtype_is_float(dtype);
+        *ret_compute = *ret_dtype = dtype == GRANARY_BOOL ? GRANARY_INT8 : dtype;
+        break;
+    case RULE_FLOATING:
+        if (functions[function].operands == 2 && !operands[0].weak && !operands[1].weak) {
+            dtype = gr_dtype_promote(gr_dtype_of_float(operands[0].dtype), gr_dtype_of_float(operands[1].dtype));
+        }
+        *ret_compute = *ret_dtype = gr_dtype_of_float(dtype);
+        break;
+    case RULE_DIVIDE:
+        *ret_compute = *ret_dtype = gr_dtype_is_float(dtype) ? dtype : GRANARY_FLOAT64;
+        break;
+    case RULE_FLOAT64:
+        *ret_compute = *ret_dtype = GRANARY_FLOAT64;
+        break;
+    case RULE_PREDICATE:
+    case RULE_COMPARE:
+        *ret_dtype = GRANARY_BOOL;
+        break;
+    case RULE_BITS:
+        good = !gr_dtype_is_float(dtype);
+        break;
+    case RULE_INTEGER:
+        good = gr_dtype_is_integer(dtype);
+        break;
+    default: /* RULE_ASTYPE */
+        good = gr_tensor_dtype_good(to);
+        *ret_compute = *ret_dtype = to;
+        break;
+    }
+    return good ? GRANARY_OK : unfit(function, dtype);
+}
+
+/* ---- reductions ---- */
+
+enum gives { GIVES_SAME, GIVES_SUM, GIVES_BOOL, GIVES_INT64, GIVES_FLOAT };
+
+static const struct {
+    const char *name;
+    enum gr_reduce_how how;
+    enum gives gives;
+} reductions[GR_REDUCE_COUNT] = {
+#define TENSOR_REDUCTION(name, how, gives, summary) [GR_REDUCE_##name] = {#name, GR_REDUCE_BY_##how, GIVES_##gives},
+#include "contract/tensor_reductions.def"
+#undef TENSOR_REDUCTION
+};
+
+const char *
+gr_reduction_name(enum gr_reduction reduction)
+{
+    return reductions[reduction].name;
+}
+
+enum gr_reduction
+gr_reduction_find(const char *name)
+{
+    int i = 0;
+
+    while (i < GR_REDUCE_COUNT && strcmp(reductions[i].name, name) != 0) {
+        i++;
+    }
+    return (enum gr_reduction)i;
+}
+
+enum gr_reduce_how
+gr_reduction_how(enum gr_reduction reduction)
+{
+    return reductions[reduction].how;
+}
+
+granary_dtype
+gr_reduction_dtype(enum gr_reduction reduction, granary_dtype input)
+{
+    switch (reductions[reduction].gives) {
+    case GIVES_SAME:
+        return input;
+    case GIVES_SUM:
+        return gr_dtype_of_sum(input);
+    case GIVES_BOOL:
+        return GRANARY_BOOL;
+    case GIVES_INT64:
+        return GRANARY_INT64;
+    default:
+        return gr_dtype_is_float(input) ? input : GRANARY_FLOAT64;
+    }
+}
+
+bool
+gr_reduction_needs_elements(enum gr_reduction reduction)
+{
+    switch (reduction) {
+    case GR_REDUCE_max:
+    case GR_REDUCE_min:
+    case GR_REDUCE_nanmax:
+    case GR_REDUCE_nanmin:
+    case GR_REDUCE_argmax:
+    case GR_REDUCE_argmin:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool
+gr_reduction_skips_nan(enum gr_reduction reduction)
+{
+    return strncmp(reductions[reduction].name, "nan", 3) == 0;
+}

@@ -1,0 +1,90 @@
+/*
+ * The dtypes of tensors: how those of results follow from those of operands, as in NumPy 2 (a number written in the
+ * graph takes the dtype of the tensor beside it, if it is of the same kind or a smaller one). Where NumPy gives float16
+ * it is float32 here.
+ */
+#ifndef GRAPH_TENSOR_TYPES_H
+#define GRAPH_TENSOR_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "granary/frame.h"
+
+/* The functions of contract/tensor_functions.def, and a few that are not operators of one shape. */
+enum gr_map_function {
+#define TENSOR_UNARY(name, rule, summary)  GR_MAP_##name,
+#define TENSOR_BINARY(name, rule, summary) GR_MAP_##name,
+#include "contract/tensor_functions.def"
+#undef TENSOR_UNARY
+#undef TENSOR_BINARY
+    GR_MAP_astype, /* to the dtype that is named with it */
+    GR_MAP_where,  /* of three: the second where the first is true, else the third */
+    GR_MAP_COUNT
+};
+
+const char *gr_map_name(enum gr_map_function function);
+int gr_map_operands(enum gr_map_function function);
+/* GR_MAP_COUNT when there is none of that name. */
+enum gr_map_function gr_map_find(const char *name, size_t length);
+
+/* bool, integers and floats: what tensors are computed with. */
+bool gr_tensor_dtype_good(granary_dtype dtype);
+bool gr_dtype_is_float(granary_dtype dtype);
+/* Of integers; false for bool. */
+bool gr_dtype_is_integer(granary_dtype dtype);
+bool gr_dtype_is_signed(granary_dtype dtype);
+/* Bytes of an element; 1 of bool. */
+size_t gr_tensor_element(granary_dtype dtype);
+/* The smallest dtype that holds both, as NumPy's promote_types. Both good. */
+granary_dtype gr_dtype_promote(granary_dtype a, granary_dtype b);
+/* Of sums: int64, uint64, or the float itself. */
+granary_dtype gr_dtype_of_sum(granary_dtype dtype);
+/* A float that holds it roughly: as sqrt gives. */
+granary_dtype gr_dtype_of_float(granary_dtype dtype);
+
+/* An operand: a tensor's dtype, or a number written in the graph (BOOL, INT64 or FLOAT64, and weak). */
+struct gr_map_operand {
+    granary_dtype dtype;
+    bool weak;
+};
+
+/*
+ * The dtype in which a function computes (operands are brought to it; of where, the second and third) and the one it
+ * gives.
+ *
+ * to      of astype
+ * Errors  ETYPE it is not for operands of those dtypes
+ */
+granary_err gr_map_types(enum gr_map_function function, const struct gr_map_operand *operands, granary_dtype to,
+                         granary_dtype *ret_compute, granary_dtype *ret_dtype);
+
+/* ---- reductions ---- */
+
+enum gr_reduction {
+#define TENSOR_REDUCTION(name, how, gives, summary) GR_REDUCE_##name,
+#include "contract/tensor_reductions.def"
+#undef TENSOR_REDUCTION
+    GR_REDUCE_COUNT
+};
+
+/* What is kept of the elements seen so far. */
+enum gr_reduce_how {
+    GR_REDUCE_BY_SUM,     /* exact sums, and how many there were when NaN are left out */
+    GR_REDUCE_BY_PROD,    /* of floats with twice their digits */
+    GR_REDUCE_BY_FOLD,    /* one value */
+    GR_REDUCE_BY_MOMENTS, /* sums of x and of x * x with twice a float64's digits */
+    GR_REDUCE_BY_ARG      /* a value and where it stands */
+};
+
+const char *gr_reduction_name(enum gr_reduction reduction);
+/* GR_REDUCE_COUNT when there is none of that name. */
+enum gr_reduction gr_reduction_find(const char *name);
+enum gr_reduce_how gr_reduction_how(enum gr_reduction reduction);
+granary_dtype gr_reduction_dtype(enum gr_reduction reduction, granary_dtype input);
+/* Of no element there is none: max, min, argmax, argmin. */
+bool gr_reduction_needs_elements(enum gr_reduction reduction);
+/* Whether NaN are left out. */
+bool gr_reduction_skips_nan(enum gr_reduction reduction);
+
+#endif
