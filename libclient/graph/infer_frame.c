@@ -5,6 +5,7 @@
 #include "graph/aggregate.h"
 #include "graph/expr.h"
 #include "graph/join.h"
+#include "graph/lower.h"
 #include "graph/node.h"
 #include "graph/user.h"
 
@@ -154,12 +155,58 @@ infer_join(const struct gr_graph_node *node, const struct gr_schema *left, const
     return err == GRANARY_OK ? gr_join_schema(&join, left, right, schema) : err;
 }
 
+/* By what it is written as. Its parameters are looked at as if somebody had written them. */
+static granary_err
+infer_lowered(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    Granary__Node written = *node->node;
+    struct gr_graph_node other = *node;
+    struct gr_lowered lowered;
+    granary_err err =
+        gr_lower((enum gr_tile_op)node->op, node->node->attrs, node->node->n_attrs, &inputs[0]->schema, &lowered);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    written.attrs = lowered.attrs;
+    written.n_attrs = lowered.count;
+    other.node = &written;
+    other.op = lowered.op;
+    err = node_check(&written, lowered.op);
+    if (err == GRANARY_OK) {
+        err = infer_frame(&other, inputs, type);
+    }
+    gr_lowered_free(&lowered);
+    return err;
+}
+
+static granary_err
+infer_project(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    const Granary__Attr *columns = find(node, "columns");
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < columns->n_keys && err == GRANARY_OK; i++) {
+        granary_dtype dtype = GRANARY_NULLTYPE;
+
+        err = expression_dtype(columns->strings[i], input, &dtype);
+        err = err == GRANARY_OK ? gr_schema_add(schema, columns->keys[i], dtype)
+                                : gr_fail_in(err, "column '%.100s'", columns->keys[i]);
+    }
+    return err;
+}
+
 granary_err
 infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_schema *input = &inputs[0]->schema;
 
+    if (gr_op_is_lowered((enum gr_tile_op)node->op)) {
+        return infer_lowered(node, inputs, type);
+    }
     switch (node->op) {
+    case GR_TILE_project:
+        return infer_project(node, input, &type->schema);
     case GR_TILE_select:
         return infer_select(node, input, &type->schema);
     case GR_TILE_filter:

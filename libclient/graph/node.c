@@ -10,6 +10,7 @@
 #include "graph/aggregate.h"
 #include "graph/expr.h"
 #include "graph/join.h"
+#include "graph/lower.h"
 #include "graph/nearest.h"
 #include "graph/tensor_map.h"
 #include "graph/user.h"
@@ -452,6 +453,7 @@ static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_groupby] = check_groupby,
     [GR_TILE_sort] = check_sort,
     [GR_TILE_head] = check_head,
+    [GR_TILE_project] = check_assign,
     [GR_TILE_join] = check_join,
     [GR_TILE_random] = check_random,
     [GR_TILE_arange] = check_arange,
@@ -494,6 +496,9 @@ node_check(Granary__Node *node, enum gr_tile_op op)
     }
     if (err == GRANARY_OK && gr_op_is_map(op)) {
         return gr_map_check(op, node);
+    }
+    if (err == GRANARY_OK && gr_op_is_lowered(op)) {
+        return gr_lower_check(node, op);
     }
     return err == GRANARY_OK && checks[op] != NULL ? checks[op](node) : err;
 }

@@ -2,6 +2,7 @@
  * The rules that make a graph cheaper without changing its targets.
  *
  *   rule              what it does                                                                  file
+ *   (lower)           operators that say nothing new become those they are written as (always)       rule_lower.c
  *   dead-node         a node no target needs is not computed                                        rule_dead.c
  *   merge-selects     select over select takes its columns from below the lower one                 rule_select.c
  *   merge-heads       head over head becomes one head of the fewer rows                             rule_head.c

@@ -95,6 +95,23 @@ reads_assign(const struct pruning *p, size_t i, bool *reads)
 }
 
 static granary_err
+reads_project(const struct pruning *p, size_t i, bool *reads)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    const Granary__Attr *columns = gr_step_attr(step, "columns");
+    granary_err err = GRANARY_OK;
+
+    for (size_t k = 0; k < columns->n_keys && err == GRANARY_OK; k++) {
+        int at = gr_schema_find(&step->type->schema, columns->keys[k]);
+
+        if (at >= 0 && p->needed[i][at]) {
+            err = mark_expression(prune_input_schema(p, step, 0), reads, columns->strings[k]);
+        }
+    }
+    return err;
+}
+
+static granary_err
 reads_groupby(const struct pruning *p, size_t i, bool *reads)
 {
     const struct gr_step *step = &p->steps->steps[i];
@@ -228,6 +245,8 @@ prune_reads(const struct pruning *p, size_t i)
         return mark_expression(prune_input_schema(p, step, 0), reads[0], gr_step_attr(step, "where")->strings[0]);
     case GR_TILE_assign:
         return reads_assign(p, i, reads[0]);
+    case GR_TILE_project:
+        return reads_project(p, i, reads[0]);
     case GR_TILE_groupby:
         return reads_groupby(p, i, reads[0]);
     case GR_TILE_sort:

@@ -194,6 +194,7 @@ settle(struct pruning *p, size_t i)
     case GR_TILE_read_csv:
         return settle_source(p, step, p->needed[i]);
     case GR_TILE_select:
+    case GR_TILE_project:
         err = keep_needed(step, "columns", own, p->needed[i]);
         memcpy(step->present, p->needed[i], own->count * sizeof(bool));
         return err;

@@ -4,6 +4,7 @@
 
 #include "optimize/steps.h"
 
+granary_err rule_lower(struct gr_steps *steps);
 granary_err rule_dead(struct gr_steps *steps);
 granary_err rule_select(struct gr_steps *steps);
 granary_err rule_head(struct gr_steps *steps);

@@ -109,6 +109,8 @@ size_t tiling_tree(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs att
 
 /* Objects that are there, by their ids, as outputs of one operator. Errors: EINVAL */
 granary_err tile_objects(struct tiling *t, size_t i, const Granary__Attr *ids, struct gr_piece *ret_first);
+/* One operator a chunk of the input, with these attributes. keeps_rows: as many rows come out as go in. */
+granary_err tile_rows(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, bool keeps_rows);
 
 uint64_t bytes_sum(const uint64_t *bytes, size_t count);
 uint64_t bytes_max(const uint64_t *bytes, size_t count);

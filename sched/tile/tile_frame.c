@@ -35,8 +35,7 @@ tile_read_csv(struct tiling *t, size_t i)
     return GRANARY_OK;
 }
 
-/* One operator a chunk. */
-static granary_err
+granary_err
 tile_rows(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, bool keeps_rows)
 {
     const struct gr_step *step = &t->steps->steps[i];
