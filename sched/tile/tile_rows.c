@@ -10,8 +10,8 @@ tile_project(struct tiling *t, size_t i)
 }
 
 /* The optimiser has written them as others. */
-#define LOWERED(name)                                                                                                  \
-    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
+#define LOWERED(lowered)                                                                                               \
+    granary_err tile_##lowered(struct tiling *t, size_t i)                                                             \
     {                                                                                                                  \
         return gr_fail(GRANARY_EINVAL, "'%s' was not lowered", t->steps->steps[i].origin->name);                       \
     }
