@@ -472,7 +472,7 @@ make_where(struct gr_buf *text, const struct source *source, const struct gr_fie
     const char *other = find_string(source, "other", "null");
 
     gr_buf_addf(text, "case when (%s) then ", condition);
-    if (source->op == GR_TILE_mask) {
+    if (source->op == GR_TILE_mask_columns) {
         gr_buf_addf(text, "(%s) else ", other);
         add_name(text, field->name);
     } else {
@@ -660,10 +660,10 @@ static lower_rule *const rules[GR_TILE_COUNT] = {
     [GR_TILE_dropna] = lower_dropna,
     [GR_TILE_fillna] = lower_fillna,
     [GR_TILE_replace] = lower_replace,
-    [GR_TILE_astype] = lower_astype,
-    [GR_TILE_clip] = lower_clip,
-    [GR_TILE_where] = lower_where,
-    [GR_TILE_mask] = lower_where,
+    [GR_TILE_astype_columns] = lower_astype,
+    [GR_TILE_clip_columns] = lower_clip,
+    [GR_TILE_where_columns] = lower_where,
+    [GR_TILE_mask_columns] = lower_where,
     [GR_TILE_nlargest] = lower_extremes,
     [GR_TILE_nsmallest] = lower_extremes,
     [GR_TILE_cut] = lower_cut,
@@ -762,12 +762,12 @@ gr_lower_check(const Granary__Node *node, enum gr_tile_op op)
         return check_choice(&source, "how", "any", "all");
     case GR_TILE_fillna:
         return check_fillna(&source);
-    case GR_TILE_clip:
+    case GR_TILE_clip_columns:
         if (find(&source, "lower") == NULL && find(&source, "upper") == NULL) {
             err = gr_fail(GRANARY_EINVAL, "it needs 'lower' or 'upper'");
         }
         return err;
-    case GR_TILE_astype:
+    case GR_TILE_astype_columns:
     case GR_TILE_to_datetime:
     case GR_TILE_to_numeric:
         return check_choice(&source, "errors", "raise", "coerce");

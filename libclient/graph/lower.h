@@ -8,10 +8,12 @@
 #include "graph/graph.h"
 #include "graph/ops.h"
 
-#define GR_LOWERED_OPS(X)                                                                                              \
-    X(drop)                                                                                                            \
-    X(rename) X(dropna) X(fillna) X(replace) X(astype) X(clip) X(where) X(mask) X(nlargest) X(nsmallest) X(cut)        \
-        X(get_dummies) X(to_datetime) X(to_numeric)
+/* clang-format off */
+#define GR_LOWERED_OPS(X) \
+    X(drop) X(rename) X(dropna) X(fillna) X(replace) \
+    X(astype_columns) X(clip_columns) X(where_columns) X(mask_columns) X(nlargest) \
+    X(nsmallest) X(cut) X(get_dummies) X(to_datetime) X(to_numeric)
+/* clang-format on */
 
 struct gr_lowered {
     enum gr_tile_op op;

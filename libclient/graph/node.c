@@ -446,22 +446,14 @@ check_arange(const Granary__Node *node)
 
 /* NULL: nothing beyond the kinds. */
 static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
-    [GR_TILE_read_csv] = check_read_csv,
-    [GR_TILE_select] = check_select,
-    [GR_TILE_filter] = check_filter,
-    [GR_TILE_assign] = check_assign,
-    [GR_TILE_groupby] = check_groupby,
-    [GR_TILE_sort] = check_sort,
-    [GR_TILE_head] = check_head,
-    [GR_TILE_project] = check_assign,
-    [GR_TILE_join] = check_join,
-    [GR_TILE_random] = check_random,
-    [GR_TILE_arange] = check_arange,
-    [GR_TILE_array] = user_check_object,
-    [GR_TILE_object] = user_check_object,
-    [GR_TILE_map_chunk] = user_check_map_chunk,
-    [GR_TILE_call] = user_check_call,
-    [GR_TILE_exec] = user_check_exec,
+    [GR_TILE_read_csv] = check_read_csv,  [GR_TILE_select] = check_select,
+    [GR_TILE_filter] = check_filter,      [GR_TILE_assign] = check_assign,
+    [GR_TILE_groupby] = check_groupby,    [GR_TILE_sort] = check_sort,
+    [GR_TILE_head] = check_head,          [GR_TILE_project] = check_assign,
+    [GR_TILE_join] = check_join,          [GR_TILE_random] = check_random,
+    [GR_TILE_arange] = check_arange,      [GR_TILE_array] = user_check_object,
+    [GR_TILE_object] = user_check_object, [GR_TILE_map_chunk] = user_check_map_chunk,
+    [GR_TILE_call] = user_check_call,     [GR_TILE_exec] = user_check_exec,
     [GR_TILE_null] = user_check_null,
 };
 
