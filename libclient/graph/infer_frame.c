@@ -1,8 +1,10 @@
 /* Schemas of what the frame operators yield. */
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "graph/aggregate.h"
+#include "graph/concat.h"
 #include "graph/expr.h"
 #include "graph/join.h"
 #include "graph/lower.h"
@@ -196,6 +198,24 @@ infer_project(const struct gr_graph_node *node, const struct gr_schema *input, s
     return err;
 }
 
+static granary_err
+infer_concat(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_schema *schema)
+{
+    const struct gr_schema **schemas = calloc(node->input_count + 1, sizeof *schemas);
+    struct gr_concat concat;
+    granary_err err = schemas == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory")
+                                      : gr_concat_parse(node->node->attrs, node->node->n_attrs, &concat);
+
+    for (size_t i = 0; i < node->input_count && err == GRANARY_OK; i++) {
+        schemas[i] = &inputs[i]->schema;
+    }
+    if (err == GRANARY_OK) {
+        err = gr_concat_schema(&concat, schemas, node->input_count, schema);
+    }
+    free(schemas);
+    return err;
+}
+
 granary_err
 infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
@@ -219,6 +239,8 @@ infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *
         return infer_sort(node, input, &type->schema);
     case GR_TILE_head:
         return gr_schema_copy(input, &type->schema);
+    case GR_TILE_concat:
+        return infer_concat(node, inputs, &type->schema);
     case GR_TILE_join:
         return infer_join(node, input, &inputs[1]->schema, &type->schema);
     case GR_TILE_map_chunk:

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "graph/aggregate.h"
+#include "graph/concat.h"
 #include "graph/expr.h"
 #include "graph/join.h"
 #include "graph/lower.h"
@@ -417,6 +418,14 @@ check_join(const Granary__Node *node)
 }
 
 static granary_err
+check_concat(const Granary__Node *node)
+{
+    struct gr_concat concat;
+
+    return gr_concat_parse(node->attrs, node->n_attrs, &concat);
+}
+
+static granary_err
 check_random(const Granary__Node *node)
 {
     const char *distribution = gr_attr_string(node->attrs, node->n_attrs, "distribution", "uniform");
@@ -446,14 +455,23 @@ check_arange(const Granary__Node *node)
 
 /* NULL: nothing beyond the kinds. */
 static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
-    [GR_TILE_read_csv] = check_read_csv,  [GR_TILE_select] = check_select,
-    [GR_TILE_filter] = check_filter,      [GR_TILE_assign] = check_assign,
-    [GR_TILE_groupby] = check_groupby,    [GR_TILE_sort] = check_sort,
-    [GR_TILE_head] = check_head,          [GR_TILE_project] = check_assign,
-    [GR_TILE_join] = check_join,          [GR_TILE_random] = check_random,
-    [GR_TILE_arange] = check_arange,      [GR_TILE_array] = user_check_object,
-    [GR_TILE_object] = user_check_object, [GR_TILE_map_chunk] = user_check_map_chunk,
-    [GR_TILE_call] = user_check_call,     [GR_TILE_exec] = user_check_exec,
+    [GR_TILE_read_csv] = check_read_csv,
+    [GR_TILE_select] = check_select,
+    [GR_TILE_filter] = check_filter,
+    [GR_TILE_assign] = check_assign,
+    [GR_TILE_groupby] = check_groupby,
+    [GR_TILE_sort] = check_sort,
+    [GR_TILE_head] = check_head,
+    [GR_TILE_project] = check_assign,
+    [GR_TILE_join] = check_join,
+    [GR_TILE_concat] = check_concat,
+    [GR_TILE_random] = check_random,
+    [GR_TILE_arange] = check_arange,
+    [GR_TILE_array] = user_check_object,
+    [GR_TILE_object] = user_check_object,
+    [GR_TILE_map_chunk] = user_check_map_chunk,
+    [GR_TILE_call] = user_check_call,
+    [GR_TILE_exec] = user_check_exec,
     [GR_TILE_null] = user_check_null,
 };
 

@@ -207,6 +207,7 @@ settle(struct pruning *p, size_t i)
     case GR_TILE_map_chunk: /* the function makes what was declared, whoever reads it */
         memset(step->present, true, own->count * sizeof(bool));
         return GRANARY_OK;
+    case GR_TILE_concat:
     case GR_TILE_join: /* takes what it needs of its inputs, and makes no more than is needed */
         memcpy(step->present, p->needed[i], own->count * sizeof(bool));
         return GRANARY_OK;
@@ -256,6 +257,22 @@ need_one(bool *needed, size_t count)
     }
 }
 
+/* A concat reads of each of its inputs, however many, the columns that have needed names. */
+static void
+need_named(struct pruning *p, size_t i)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    const struct gr_schema *schema = &step->type->schema;
+
+    for (size_t k = 0; k < step->input_count; k++) {
+        for (size_t c = 0; c < schema->count; c++) {
+            if (p->needed[i][c]) {
+                prune_mark(prune_input_schema(p, step, k), p->needed[step->inputs[k]], schema->fields[c].name);
+            }
+        }
+    }
+}
+
 /* User code is given frames as they are. */
 static void
 need_all(struct pruning *p, const struct gr_step *step)
@@ -284,6 +301,10 @@ collect_needs(struct pruning *p)
             continue;
         }
         need_one(p->needed[i], step->type->schema.count);
+        if (step->op == GR_TILE_concat) {
+            need_named(p, i);
+            continue;
+        }
         err = prune_reads(p, i);
         for (size_t k = 0; k < step->input_count && k < 2 && err == GRANARY_OK; k++) {
             for (size_t c = 0; c < prune_input_schema(p, step, k)->count; c++) {

@@ -186,6 +186,8 @@ static const struct wrong {
      GRANARY_EINVAL, "needs one key column"},
     {"\"op\": \"join\", \"inputs\": [\"f\", \"f\"], \"on\": \"a\", \"suffixes\": [\"_l\"]", GRANARY_EINVAL,
      "'suffixes' needs two strings"},
+    {"\"op\": \"concat\", \"inputs\": [\"f\", \"f\"], \"axis\": 2", GRANARY_EINVAL, "parameter 'axis' is 2"},
+    {"\"op\": \"concat\", \"inputs\": [\"f\", \"f\"], \"join\": \"left\"", GRANARY_EINVAL, "can be outer or inner"},
     {"\"op\": \"random\", \"shape\": [1], \"distribution\": \"gauss\"", GRANARY_EINVAL,
      "'distribution' is 'gauss'; it can be 'uniform' or 'normal'"},
     {"\"op\": \"arange\", \"stop\": 3, \"step\": 0", GRANARY_EINVAL, "parameter 'step' cannot be 0"},

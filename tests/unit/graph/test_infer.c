@@ -122,6 +122,18 @@ frames_have_the_columns_their_operators_give(void **state)
         {"\"op\": \"join\", \"inputs\": [\"strikes\", \"species\"], \"on\": [\"Wildlife Species\"]",
          "Wildlife Species string, Cost Total $ int64, speed_x float64, damaged bool, day date, speed_y float64, "
          "code int64"},
+        {"\"op\": \"join\", \"inputs\": [\"species\", \"species\"], \"on\": \"code\", \"how\": \"semi\", \"where\": "
+         "\"speed_x < speed_y\"",
+         "Wildlife Species string, speed float64, code int64"},
+        {"\"op\": \"join\", \"inputs\": [\"species\", \"strikes\"], \"left_on\": \"code\", \"right_on\": \"speed\", "
+         "\"how\": \"outer\", \"indicator\": \"from\"",
+         "Wildlife Species_x string, speed_x float64, code int64, Wildlife Species_y string, Cost Total $ int64, "
+         "speed_y "
+         "float64, damaged bool, day date, from string"},
+        {"\"op\": \"concat\", \"inputs\": [\"species\", \"strikes\"]",
+         "Wildlife Species string, speed float64, code int64, Cost Total $ int64, damaged bool, day date"},
+        {"\"op\": \"concat\", \"inputs\": [\"strikes\", \"species\", \"strikes\"], \"join\": \"inner\"",
+         "Wildlife Species string, speed float64"},
     };
 
     (void)state;
@@ -166,8 +178,15 @@ wrong_frames_are_told_with_node_and_column(void **state)
          GRANARY_ETYPE, "node 'x' (groupby): aggregate 'n': column 'Wildlife Species': mean needs numbers, not string"},
         {"\"op\": \"join\", \"inputs\": [\"strikes\", \"species\"], \"on\": \"day\"", GRANARY_ENOENT,
          "node 'x' (join): right side: no column 'day'"},
-        {"\"op\": \"join\", \"inputs\": [\"strikes\", \"species\"], \"left_on\": \"speed\", \"right_on\": \"code\"",
-         GRANARY_ETYPE, "key 'speed' is float64 on the left side, but 'code' is int64 on the right side"},
+        {"\"op\": \"join\", \"inputs\": [\"strikes\", \"species\"], \"left_on\": \"damaged\", \"right_on\": \"code\"",
+         GRANARY_ETYPE, "key 'damaged' is bool on the left side, but 'code' is int64 on the right side"},
+        {"\"op\": \"join\", \"inputs\": [\"strikes\", \"species\"], \"on\": \"Wildlife Species\", \"where\": \"code\"",
+         GRANARY_ETYPE, "parameter 'where', expression `code`: it is int64, not a bool"},
+        {"\"op\": \"join\", \"inputs\": [\"strikes\", \"species\"], \"on\": \"Wildlife Species\", \"where\": \"speed > "
+         "1\"",
+         GRANARY_ENOENT, "no column 'speed'; did you mean 'speed_x'?"},
+        {"\"op\": \"concat\", \"inputs\": [\"strikes\", \"species\"], \"axis\": 1", GRANARY_EINVAL,
+         "two inputs have a column 'Wildlife Species': rename one of them"},
         {"\"op\": \"join\", \"inputs\": [\"strikes\", \"species\"], \"on\": \"Wildlife Species\", \"suffixes\":"
          "[\"_s\", \"_s\"]",
          GRANARY_EINVAL, "two columns of the result would be named 'speed_s'"},

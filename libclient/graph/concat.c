@@ -1,0 +1,137 @@
+#include "graph/concat.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "data/frame.h"
+#include "graph/expr.h"
+
+granary_err
+gr_concat_parse(Granary__Attr *const *attrs, size_t count, struct gr_concat *ret_concat)
+{
+    int64_t axis = gr_attr_int(attrs, count, "axis", 0);
+    const char *join = gr_attr_string(attrs, count, "join", "outer");
+
+    if (axis != 0 && axis != 1) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'axis' is %lld; it can be 0 or 1", (long long)axis);
+    }
+    if (strcmp(join, "outer") != 0 && strcmp(join, "inner") != 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'join' is '%.40s'; it can be outer or inner", join);
+    }
+    if (axis == 1 && gr_attr_find(attrs, count, "join") != NULL) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'join' is of no use with axis 1");
+    }
+    *ret_concat = (struct gr_concat){.axis = axis == 0 ? GR_CONCAT_ROWS : GR_CONCAT_COLUMNS,
+                                     .common = strcmp(join, "inner") == 0};
+    return GRANARY_OK;
+}
+
+/* Strings, bools and durations are not converted, whatever expressions would make of them. */
+static bool
+may_meet(granary_dtype a, granary_dtype b)
+{
+    const granary_dtype kinds[2] = {gr_dtype_kind(a), gr_dtype_kind(b)};
+
+    for (int i = 0; i < 2; i++) {
+        if (kinds[i] == GRANARY_STRING || kinds[i] == GRANARY_BOOL || kinds[i] == GRANARY_DURATION) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The dtype that holds both: what expressions make of them. */
+static granary_err
+meet(const char *name, granary_dtype a, granary_dtype b, granary_dtype *ret_dtype)
+{
+    struct gr_schema both = {0};
+    struct gr_expr *expr = NULL;
+    granary_err err;
+
+    if (a == b || b == GRANARY_NULLTYPE) {
+        *ret_dtype = a;
+        return GRANARY_OK;
+    }
+    if (a == GRANARY_NULLTYPE) {
+        *ret_dtype = b;
+        return GRANARY_OK;
+    }
+    err = gr_schema_add(&both, "a", a);
+    if (err == GRANARY_OK) {
+        err = gr_schema_add(&both, "b", b);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_expr_parse("coalesce(a, b)", &expr);
+    }
+    if (err == GRANARY_OK) {
+        err = may_meet(a, b) ? gr_expr_check(expr, &both) : GRANARY_ETYPE;
+        if (err == GRANARY_OK) {
+            *ret_dtype = expr->dtype;
+        } else if (err != GRANARY_ENOMEM) {
+            err = gr_fail(GRANARY_ETYPE, "column '%.100s' is %s in one input and %s in another: cast one of them", name,
+                          granary_dtype_name(a), granary_dtype_name(b));
+        }
+    }
+    gr_expr_destroy(expr);
+    gr_schema_free(&both);
+    return err;
+}
+
+static granary_err
+add_input(const struct gr_concat *concat, const struct gr_schema *input, struct gr_schema *schema)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t c = 0; c < input->count && err == GRANARY_OK; c++) {
+        const struct gr_field *field = &input->fields[c];
+        int at = gr_schema_find(schema, field->name);
+
+        if (at < 0) {
+            err = gr_schema_add(schema, field->name, field->dtype);
+        } else if (concat->axis == GR_CONCAT_COLUMNS) {
+            err = gr_fail(GRANARY_EINVAL, "two inputs have a column '%.100s': rename one of them", field->name);
+        } else {
+            err = meet(field->name, schema->fields[at].dtype, field->dtype, &schema->fields[at].dtype);
+        }
+    }
+    return err;
+}
+
+static bool
+all_have(const struct gr_schema *const *inputs, size_t count, const char *name)
+{
+    size_t i = 0;
+
+    while (i < count && gr_schema_find(inputs[i], name) >= 0) {
+        i++;
+    }
+    return i == count;
+}
+
+granary_err
+gr_concat_schema(const struct gr_concat *concat, const struct gr_schema *const *inputs, size_t count,
+                 struct gr_schema *ret_schema)
+{
+    struct gr_schema all = {0};
+    struct gr_schema schema = {0};
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        err = add_input(concat, inputs[i], &all);
+    }
+    for (size_t c = 0; c < all.count && err == GRANARY_OK; c++) {
+        if (!concat->common || all_have(inputs, count, all.fields[c].name)) {
+            err = gr_schema_add(&schema, all.fields[c].name, all.fields[c].dtype);
+        }
+    }
+    if (err == GRANARY_OK && schema.count == 0) {
+        err = gr_fail(GRANARY_EINVAL, "the inputs have no column in common");
+    }
+    gr_schema_free(&all);
+    if (err != GRANARY_OK) {
+        gr_schema_free(&schema);
+        return err;
+    }
+    *ret_schema = schema;
+    return GRANARY_OK;
+}
