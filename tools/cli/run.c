@@ -1,4 +1,4 @@
-/* granary run: a graph from a JSON file to printed targets. */
+/* granary run, and granary sql: from a graph to printed targets. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -21,6 +21,7 @@
 #include "graph/chunk_graph.h"
 #include "graph_json/json.h"
 #include "output.h"
+#include "run.h"
 #include "supervisor.h"
 
 #define GRAPH_FILE_MAX ((size_t)256 << 20)
@@ -37,12 +38,16 @@ enum {
     KEY_TIMEOUT,
     KEY_DISCARD,
     KEY_PRIORITY,
-    KEY_KEEP_GOING
+    KEY_KEEP_GOING,
+    KEY_GRAPH
 };
 
 struct run {
     struct cli *cli;
+    const struct run_source *source;
     const char *graph;
+    const char *label; /* of the graph, in messages */
+    bool show_graph;
     enum output_format format; /* of what goes to stdout */
     bool explain;
     bool discard;
@@ -67,6 +72,7 @@ static const struct argp_option run_options[] = {
     {"npy", KEY_NPY, "FILE", 0, "write the target as an NPY file", 0},
     {"output", 'o', "NAME=FILE", 0, "write target NAME to FILE (.csv .json .arrow .npy .txt) instead of printing it",
      0},
+    {"graph", KEY_GRAPH, NULL, 0, "show the graph as JSON, and do not run it", 0},
     {"explain", KEY_EXPLAIN, NULL, 0, "show the graph before and after optimisation, its chunks and subtasks", 0},
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
     {"timeout", KEY_TIMEOUT, "DURATION", 0, "the graph fails when it has not ended after this long", 0},
@@ -83,6 +89,12 @@ add_output(struct run *run, char *arg, struct argp_state *state)
 {
     char *equals = strchr(arg, '=');
 
+    if (run->source->target != NULL) { /* there is one, so its name goes without saying */
+        run->outputs[0].target = run->source->target;
+        run->outputs[0].path = arg;
+        run->output_count = 1;
+        return;
+    }
     if (equals == NULL || equals == arg || equals[1] == '\0') {
         argp_error(state, "-o: '%s' is not NAME=FILE", arg);
         return;
@@ -132,6 +144,9 @@ parse_run(int key, char *arg, struct argp_state *state)
     case 'o':
         add_output(run, arg, state);
         return 0;
+    case KEY_GRAPH:
+        run->show_graph = true;
+        return 0;
     case KEY_EXPLAIN:
         run->explain = true;
         return 0;
@@ -165,12 +180,12 @@ parse_run(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (run->graph != NULL) {
-            argp_error(state, "one graph at a time: '%s' is one too many", arg);
+            argp_error(state, "one %s at a time: '%.60s' is one too many", run->source->what, arg);
         }
         run->graph = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which graph? Name a JSON file, or '-' for stdin");
+        argp_error(state, "which %s? %s", run->source->what, run->source->how);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -185,8 +200,9 @@ struct parsed {
 };
 
 static granary_err
-read_graph(const char *path, char **ret_text, size_t *ret_size)
+read_graph(granary_client *client, const char *path, char **ret_text, size_t *ret_size)
 {
+    (void)client;
     return gr_file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, GRAPH_FILE_MAX, ret_text, ret_size);
 }
 
@@ -468,6 +484,18 @@ resolve(granary_client *client, Granary__Graph *graph, struct gr_buf *out)
     return err;
 }
 
+/* Say what failed, and where in the source that was. Returns the exit status. */
+static int
+fail(const struct run *run, granary_err err)
+{
+    int status = cli_fail(err, "%s", run->label);
+
+    if (run->source->show_place != NULL) {
+        run->source->show_place(run->graph);
+    }
+    return status;
+}
+
 static int
 run_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph)
 {
@@ -487,7 +515,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     }
     gr_buf_free(&resolved);
     if (err != GRANARY_OK) {
-        return cli_fail(err, "%s", run->graph);
+        return fail(run, err);
     }
     err = wait_for(run, client, key);
     if (run->explain && granary_graph_explain(client, key, &plan) == GRANARY_OK) {
@@ -496,7 +524,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         free(plan);
     }
     if (err != GRANARY_OK) {
-        status = cli_fail(err, "%s", run->graph);
+        status = fail(run, err);
         if (run->keep_going && !run->explain) {
             (void)print_targets(run, client, key, graph, true);
         }
@@ -518,52 +546,91 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     return status;
 }
 
+/* The graph, checked, and whether outputs fit to it. */
+static granary_err
+make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret_size, struct parsed *ret_parsed)
+{
+    granary_err err = run->source->make(client, run->graph, ret_text, ret_size);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = parse_graph(*ret_text, *ret_size, ret_parsed);
+    return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : gr_fail_in(err, "%s", run->label);
+}
+
+static int
+show_graph(const struct parsed *parsed)
+{
+    struct gr_buf out = {0};
+    granary_err err = gr_graph_to_json(parsed->message, &out);
+    int status;
+
+    gr_buf_addf(&out, "\n");
+    status = err != GRANARY_OK ? cli_fail(err, "graph") : cli_write_file("-", out.bytes, out.size);
+    gr_buf_free(&out);
+    return status;
+}
+
 int
-command_run(struct cli *cli, int argc, char **argv)
+run_command(struct cli *cli, int argc, char **argv, const struct run_source *source)
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        run_options,
-        parse_run,
-        "GRAPH.json",
-        "Run a graph and print its targets as tables.\vWithout an instance that is up, a private one "
-        "is started for as long as the command runs. In an instance that is up the results stay "
-        "as objects, whose ids are told on stderr.",
-        children,
-        NULL,
-        NULL};
-    struct run run = {.cli = cli, .format = OUTPUT_TABLE};
+    const struct argp argp = {run_options, parse_run, source->arguments, source->doc, children, NULL, NULL};
+    struct run run = {.cli = cli, .format = OUTPUT_TABLE, .source = source};
     struct parsed parsed = {0};
     granary_client *client = NULL;
     char *text = NULL;
     size_t size = 0;
     int status = 0;
-    granary_err err;
+    granary_err err = GRANARY_OK;
 
     cli_parse(&argp, argc, argv, &run);
+    run.label = source->label != NULL ? source->label : run.graph;
     if (cli->json) {
         run.format = OUTPUT_JSON;
     }
-    err = read_graph(run.graph, &text, &size);
-    if (err == GRANARY_OK) {
-        err = parse_graph(text, size, &parsed);
-        err = err == GRANARY_OK ? check_outputs(&run, parsed.message) : gr_fail_in(err, "%s", run.graph);
+    /* Without the need of a client it is refused before anything is started. */
+    if (!source->needs_client) {
+        err = make_graph(&run, NULL, &text, &size, &parsed);
     }
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK && (source->needs_client || !run.show_graph)) {
         err = choose_instance(&run);
     }
     if (err != GRANARY_OK) {
-        status = cli_fail(err, "run");
+        status = cli_fail(err, "%s", source->label != NULL ? source->label : "run");
         goto out;
     }
-    client = cli_connect(cli, &status);
-    if (client != NULL) {
-        status = run_graph(&run, client, text, size, parsed.message);
+    if (source->needs_client || !run.show_graph) {
+        client = cli_connect(cli, &status);
+        if (client == NULL) {
+            goto out;
+        }
     }
+    if (source->needs_client && (err = make_graph(&run, client, &text, &size, &parsed)) != GRANARY_OK) {
+        status = cli_fail(err, "%s", source->label != NULL ? source->label : "run");
+        goto out;
+    }
+    status = run.show_graph ? show_graph(&parsed) : run_graph(&run, client, text, size, parsed.message);
 out:
     granary_disconnect(client);
     stop_private(&run);
     parsed_free(&parsed);
     free(text);
     return status;
+}
+
+int
+command_run(struct cli *cli, int argc, char **argv)
+{
+    static const struct run_source source = {
+        .what = "graph",
+        .how = "Name a JSON file, or '-' for stdin",
+        .arguments = "GRAPH.json",
+        .doc = "Run a graph and print its targets as tables.\vWithout an instance that is up, a private one "
+               "is started for as long as the command runs. In an instance that is up the results stay "
+               "as objects, whose ids are told on stderr.",
+        .make = read_graph};
+
+    return run_command(cli, argc, argv, &source);
 }

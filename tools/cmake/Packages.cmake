@@ -10,6 +10,9 @@ pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(numa REQUIRED IMPORTED_TARGET numa)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(cmocka IMPORTED_TARGET cmocka)
+# The archive: its symbols, among them PostgreSQL's, stay inside what is linked with it.
+find_library(PG_QUERY_ARCHIVE libpg_query.a REQUIRED)
+find_path(PG_QUERY_INCLUDE pg_query/pg_query.pb-c.h REQUIRED)
 # Only peers to measure against:
 pkg_check_modules(lmdb IMPORTED_TARGET lmdb)
 pkg_check_modules(starpu IMPORTED_TARGET starpu-1.3)

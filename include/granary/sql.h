@@ -1,0 +1,41 @@
+/*
+ * granary: SQL: a SELECT as a graph (libgranary). docs/sql.md tells what is supported.
+ *
+ *     granary_graph *graph;
+ *     granary_err err = granary_sql_graph(client, text, strlen(text), &graph);
+ *     if (err == GRANARY_OK) {
+ *         err = granary_graph_run(client, graph, NULL, GRANARY_FOREVER, key, NULL);
+ *         granary_graph_destroy(graph);
+ *     }
+ *     ... granary_graph_result(client, key, GRANARY_SQL_TARGET, &result) ...
+ */
+#ifndef GRANARY_SQL_H
+#define GRANARY_SQL_H
+
+#include "granary/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The graph's only target. */
+#define GRANARY_SQL_TARGET "result"
+
+/*
+ * Translate a SELECT into a graph. The files it names are opened for their columns' names, relative to the working
+ * directory; tables are results of graphs that are kept, by their keys (KEY or "KEY/TARGET").
+ *
+ * client     whose session's tables may be named; NULL: only files
+ * sql        UTF-8, up to 256 KiB, length bytes; a semicolon may end it
+ * ret_graph  the caller's; to be given to granary_graph_run() or granary_graph_submit(), then destroyed
+ * Errors     EINVAL, ENOENT, EUNSUPPORTED: the message begins with "line 1, column 8: " and ends with that line and a
+ *            caret below it · EPERM, EIO of a file · EUNREACHABLE · ENOMEM. Wrong types show when the graph is checked
+ * Threads    any number at a time
+ */
+GRANARY_API granary_err granary_sql_graph(granary_client *client, const char *sql, size_t length,
+                                          granary_graph **ret_graph);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

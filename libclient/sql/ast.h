@@ -1,0 +1,143 @@
+/*
+ * Within the room: a SELECT as a tree. Made by parse/ of what libpg-query gives, with what is not supported refused;
+ * names are bound by scope.c. Everything lies in the statement's region.
+ */
+#ifndef SQL_AST_H
+#define SQL_AST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sql_select;
+struct sql_column;
+struct sql_result;
+
+enum sql_kind {
+    SQL_LITERAL, /* text: as expressions are written (graph/expr.h) */
+    SQL_COLUMN,  /* name, perhaps with a table's */
+    SQL_STAR,    /* all columns, perhaps of a table */
+    SQL_AND,     /* any number of arguments */
+    SQL_OR,
+    SQL_INFIX, /* text: operator */
+    SQL_PREFIX,
+    SQL_POSTFIX,
+    SQL_FUNCTION,  /* text: its name */
+    SQL_CASE,      /* condition, value, ..., else */
+    SQL_IN,        /* value, list ...; negated */
+    SQL_BETWEEN,   /* value, least, most; negated */
+    SQL_LIKE,      /* text: like, ilike; value, pattern, perhaps escape; negated */
+    SQL_CAST,      /* text: dtype */
+    SQL_AGGREGATE, /* text: its name; no argument: of rows */
+    SQL_SUBQUERY,
+};
+
+enum sql_subquery {
+    SQL_SCALAR, /* (select ...) as a value */
+    SQL_EXISTS,
+    SQL_ANY, /* args[0] = one of (select ...): IN */
+};
+
+struct sql_expr {
+    enum sql_kind kind;
+    int position; /* in the statement, bytes from 0; -1: not known */
+    const char *text;
+    const char *table; /* COLUMN, STAR: its table as written, or NULL */
+    struct sql_expr **args;
+    size_t count;
+    bool negated;
+    /* AGGREGATE */
+    bool distinct;
+    struct sql_expr *condition; /* FILTER (WHERE ...), or NULL */
+    struct sql_window *over;    /* of a window function, or NULL */
+    /* SUBQUERY */
+    enum sql_subquery subquery;
+    struct sql_select *select;
+    /* COLUMN: set by sql_bind() */
+    const struct sql_column *column;
+};
+
+/* ORDER BY */
+struct sql_order {
+    struct sql_expr *expr;
+    bool descending;
+    bool nulls_first;
+};
+
+struct sql_window {
+    struct sql_expr **partition;
+    size_t partition_count;
+    struct sql_order *order;
+    size_t order_count;
+    bool whole;   /* the frame is the whole partition */
+    bool rows;    /* ROWS, not RANGE */
+    int64_t back; /* ROWS: rows before the current one; -1: all */
+    int position;
+};
+
+enum sql_join { SQL_INNER, SQL_LEFT, SQL_RIGHT, SQL_FULL, SQL_CROSS };
+
+enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN };
+
+struct sql_from {
+    enum sql_from_kind kind;
+    int position;
+    const char *alias;    /* or NULL */
+    const char **columns; /* of the alias: new names of the first columns */
+    size_t column_count;
+    /* TABLE */
+    const char *name;
+    /* SELECT */
+    struct sql_select *select;
+    /* JOIN */
+    enum sql_join join;
+    struct sql_from *left;
+    struct sql_from *right;
+    struct sql_expr *on; /* or NULL */
+    const char **using;  /* names */
+    size_t using_count;
+    bool natural;
+};
+
+struct sql_target {
+    struct sql_expr *expr;
+    const char *alias; /* or NULL */
+};
+
+struct sql_with {
+    const char *name;
+    const char **columns;
+    size_t column_count;
+    struct sql_select *select;
+    int position;
+    struct sql_result *result; /* once it was translated */
+};
+
+enum sql_set { SQL_NO_SET, SQL_UNION, SQL_INTERSECT, SQL_EXCEPT };
+
+struct sql_select {
+    int position;
+    struct sql_with *with;
+    size_t with_count;
+    /* A set operation of two, or else what follows. */
+    enum sql_set set;
+    bool all;
+    struct sql_select *left;
+    struct sql_select *right;
+    bool distinct;
+    struct sql_target *targets;
+    size_t target_count;
+    struct sql_from **from;
+    size_t from_count;
+    struct sql_expr *where;
+    struct sql_expr **group;
+    size_t group_count;
+    struct sql_expr *having;
+    /* Of either. */
+    struct sql_order *order;
+    size_t order_count;
+    int64_t limit; /* -1: none */
+    int64_t offset;
+};
+
+#endif

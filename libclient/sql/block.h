@@ -1,0 +1,131 @@
+/*
+ * Within the room: one SELECT being translated. Its FROM and WHERE become one relation (from.c), with subqueries joined
+ * to it (subquery.c); grouping (group.c) and the rest (select.c) follow.
+ */
+#ifndef SQL_BLOCK_H
+#define SQL_BLOCK_H
+
+#include "base/buf.h"
+#include "sql/rel.h"
+
+#define SQL_ITEMS_MAX 64
+
+struct sql_block;
+
+/* A column that names lead to. */
+struct sql_column {
+    const char *table; /* as it is called; NULL: nothing */
+    const char *name;
+    const char *frame; /* the frame's column */
+    struct sql_block *block;
+    int item;    /* of the block's FROM: bit of masks */
+    bool hidden; /* of the right side of USING: only with its table's name */
+};
+
+/* What stands for an expression from now on: an aggregate, a grouping expression, a subquery. */
+struct sql_named {
+    const struct sql_expr *expr;
+    const char *text;
+};
+
+struct sql_block {
+    struct sql_statement *q;
+    const struct sql_select *select;
+    struct sql_block *outer; /* the query around, whose columns may be named; or NULL */
+    struct sql_column **columns;
+    size_t column_count;
+    size_t column_room;
+    struct sql_rel items[SQL_ITEMS_MAX];
+    size_t item_count;
+    struct sql_expr **conjuncts; /* of ON and WHERE */
+    size_t conjunct_count;
+    size_t conjunct_room;
+    struct sql_expr **correlated; /* those that name the outer query's columns */
+    size_t correlated_count;
+    struct sql_rel rel; /* of all of FROM and WHERE, then of what follows */
+    struct sql_named *named;
+    size_t named_count;
+    size_t named_room;
+    bool grouped; /* columns are those of groups */
+};
+
+/* What a query gives. */
+struct sql_output {
+    const char *name;
+    const char *frame;
+};
+struct sql_result {
+    struct sql_rel rel;
+    struct sql_output *outputs;
+    size_t count;
+};
+
+/* ---- scope.c ---- */
+
+bool sql_add_column(struct sql_block *block, const char *table, const char *name, const char *frame, int item);
+/* Bind the columns an expression names; ENOENT, EINVAL when there is none or more than one. Subqueries are not gone
+ * into. */
+bool sql_bind(struct sql_block *block, struct sql_expr *expr);
+/* The column of this name in the block itself; NULL: none, and nothing has failed. ambiguous may be NULL. */
+const struct sql_column *
+sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
+/* Items of the block that an expression's columns are of. */
+uint64_t sql_mask(const struct sql_block *block, const struct sql_expr *expr);
+/* Whether an expression has a node of the kind; subqueries are not gone into. */
+bool sql_has(const struct sql_expr *expr, enum sql_kind kind);
+/* Whether it names a column of another block than this. */
+bool sql_is_outer(const struct sql_block *block, const struct sql_expr *expr);
+bool sql_equal(const struct sql_expr *a, const struct sql_expr *b);
+
+/* ---- text.c ---- */
+
+bool sql_name_expr(struct sql_block *block, const struct sql_expr *expr, const char *text);
+/* As expressions are written. NULL: the statement has failed. */
+const char *sql_text(struct sql_block *block, const struct sql_expr *expr);
+/* A frame's column in an expression: `name`. */
+const char *sql_quoted(struct sql_statement *q, const char *name);
+/* The frame's column that has the expression's value; it is computed when there is none. */
+const char *sql_column_of(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr);
+
+/* ---- from.c ---- */
+
+/* FROM and WHERE of a SELECT: block->rel, and what is correlated. */
+bool sql_block_begin(struct sql_block *block);
+/* The parts that AND joins are added to the block's. */
+bool sql_add_conjuncts(struct sql_block *block, struct sql_expr *expr);
+
+/* ---- table.c ---- */
+
+/* A file, a stored table or a WITH query as the next item of the block. */
+bool sql_add_table(struct sql_block *block, const struct sql_from *from);
+/* The columns of a result as those of the next item. */
+bool
+sql_add_result(struct sql_block *block, const struct sql_from *from, const char *name, const struct sql_result *result);
+
+/* ---- subquery.c ---- */
+
+/* A conjunct with subqueries: rows of *rel are left for which it is true. */
+bool sql_filter_subquery(struct sql_block *block, struct sql_rel *rel, struct sql_expr *conjunct);
+/* Subqueries in an expression are joined to block->rel, and named. */
+bool sql_join_subqueries(struct sql_block *block, struct sql_expr *expr);
+
+/* ---- group.c ---- */
+
+bool sql_has_aggregate(const struct sql_expr *expr);
+/* Group block->rel by frame columns, and name the aggregates in exprs (any may be NULL). extra_keys: of decorrelation
+ */
+bool sql_group(struct sql_block *block, const char *const *keys, size_t key_count, struct sql_expr *const *exprs,
+               size_t count, int position);
+
+/* ---- select.c ---- */
+
+/* A query by itself. outer: whose columns may be named, or NULL. top: the whole statement's, whose order counts */
+bool sql_plan(struct sql_statement *q, const struct sql_select *select, bool top, struct sql_result *ret_result);
+/* What follows FROM and WHERE. */
+bool sql_block_finish(struct sql_block *block, bool top, struct sql_result *ret_result);
+/* The WITH query of that name; NULL: there is none. */
+struct sql_with *sql_find_with(const struct sql_statement *q, const char *name);
+/* What it gives, translated once. NULL: the statement has failed. */
+const struct sql_result *sql_with_result(struct sql_statement *q, struct sql_with *with);
+
+#endif

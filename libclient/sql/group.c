@@ -1,0 +1,178 @@
+/*
+ * GROUP BY and aggregates. SQL's sum of no value is null, groupby's is 0: the values are counted, too. Which values
+ * there are to aggregate is computed before; what is made of aggregates, after.
+ */
+#include <string.h>
+
+#include "sql/block.h"
+
+bool
+sql_has_aggregate(const struct sql_expr *expr)
+{
+    return sql_has(expr, SQL_AGGREGATE);
+}
+
+struct grouping {
+    struct sql_block *block;
+    const char **names; /* of the values that are aggregated, and their expressions */
+    const char **texts;
+    size_t value_count;
+    struct sql_aggregates aggregates;
+    size_t room; /* of each of them */
+};
+
+/* A new column with the value of an expression, one for equal ones. */
+static const char *
+value_of(struct grouping *g, const char *text)
+{
+    for (size_t i = 0; i < g->value_count; i++) {
+        if (strcmp(g->texts[i], text) == 0) {
+            return g->names[i];
+        }
+    }
+    if (text[0] == '`' && strchr(text + 1, '`') == text + strlen(text) - 1) { /* it is a column */
+        return sql_printf(g->block->q, "%.*s", (int)strlen(text) - 2, text + 1);
+    }
+    g->texts[g->value_count] = text;
+    g->names[g->value_count] = sql_fresh(g->block->q, "value");
+    return g->names[g->value_count++];
+}
+
+/* The column of an aggregate of a value (NULL: of rows), one for equal ones. */
+static const char *
+aggregate_of(struct grouping *g, const char *function, const char *value)
+{
+    struct sql_statement *q = g->block->q;
+    const char *text = value == NULL ? "size" : sql_printf(q, "%s(%s)", function, sql_quoted(q, value));
+
+    for (size_t i = 0; i < g->aggregates.count && text != NULL; i++) {
+        if (strcmp(g->aggregates.texts[i], text) == 0) {
+            return g->aggregates.names[i];
+        }
+    }
+    if (text == NULL || g->aggregates.count == g->room) {
+        return NULL;
+    }
+    g->aggregates.texts[g->aggregates.count] = text;
+    g->aggregates.names[g->aggregates.count] = sql_fresh(q, value == NULL ? "count" : function);
+    return g->aggregates.names[g->aggregates.count++];
+}
+
+/* What is aggregated: null where FILTER is not true. */
+static const char *
+argument_of(struct grouping *g, const struct sql_expr *expr)
+{
+    struct sql_statement *q = g->block->q;
+    const char *value = expr->count == 0 ? "1" : sql_text(g->block, expr->args[0]);
+    const char *condition;
+
+    if (value == NULL || (expr->condition == NULL && expr->count == 0)) {
+        return value;
+    }
+    if (expr->condition != NULL) {
+        condition = sql_text(g->block, expr->condition);
+        value = condition == NULL ? NULL : sql_printf(q, "case when %s then %s else null end", condition, value);
+    }
+    return value == NULL ? NULL : value_of(g, value);
+}
+
+static bool
+add_aggregate(struct grouping *g, const struct sql_expr *expr)
+{
+    struct sql_block *block = g->block;
+    struct sql_statement *q = block->q;
+    const char *function = expr->text;
+    bool of_rows = expr->count == 0 && expr->condition == NULL;
+    const char *argument;
+    const char *name;
+    const char *text;
+
+    if (expr->count > 1 || (expr->count == 0 && strcmp(function, "count") != 0)) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "aggregate '%s' takes one argument", function);
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        if (sql_has_aggregate(expr->args[i])) {
+            return sql_fail(q, GRANARY_EINVAL, expr->position, "an aggregate of an aggregate: use a subquery");
+        }
+    }
+    if (expr->distinct && strcmp(function, "count") == 0) {
+        function = "nunique";
+    } else if (expr->distinct && strcmp(function, "min") != 0 && strcmp(function, "max") != 0) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "DISTINCT in '%s' is not supported: in count it is",
+                        function);
+    }
+    argument = of_rows ? NULL : argument_of(g, expr);
+    if (!of_rows && argument == NULL) {
+        return false;
+    }
+    name = aggregate_of(g, function, argument);
+    text = name == NULL ? NULL : sql_quoted(q, name);
+    if (text != NULL && strcmp(function, "sum") == 0) {
+        const char *counted = aggregate_of(g, "count", argument);
+
+        text = counted == NULL ? NULL
+                               : sql_printf(q, "case when %s = 0 then null else %s end", sql_quoted(q, counted), text);
+    }
+    return sql_name_expr(block, expr, text);
+}
+
+/* Every aggregate in an expression. */
+static bool
+add_aggregates(struct grouping *g, const struct sql_expr *expr)
+{
+    if (expr->kind == SQL_AGGREGATE && expr->over == NULL) {
+        for (size_t i = 0; i < g->block->named_count; i++) {
+            if (sql_equal(g->block->named[i].expr, expr)) {
+                return true;
+            }
+        }
+        return add_aggregate(g, expr);
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        if (!add_aggregates(g, expr->args[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t
+count_aggregates(const struct sql_expr *expr)
+{
+    size_t count = expr->kind == SQL_AGGREGATE;
+
+    for (size_t i = 0; i < expr->count; i++) {
+        count += count_aggregates(expr->args[i]);
+    }
+    return count;
+}
+
+bool
+sql_group(struct sql_block *block, const char *const *keys, size_t key_count, struct sql_expr *const *exprs,
+          size_t count, int position)
+{
+    struct sql_statement *q = block->q;
+    struct grouping g = {.block = block};
+
+    for (size_t i = 0; i < count; i++) {
+        g.room += exprs[i] == NULL ? 0 : 2 * count_aggregates(exprs[i]);
+    }
+    g.room++;
+    g.names = SQL_ARRAY(q, const char *, g.room);
+    g.texts = SQL_ARRAY(q, const char *, g.room);
+    g.aggregates.names = SQL_ARRAY(q, const char *, g.room);
+    g.aggregates.texts = SQL_ARRAY(q, const char *, g.room);
+    if (q->err != GRANARY_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (exprs[i] != NULL && !add_aggregates(&g, exprs[i])) {
+            return false;
+        }
+    }
+    if (g.aggregates.count == 0 && aggregate_of(&g, "size", NULL) == NULL) { /* groups alone, or HAVING alone */
+        return false;
+    }
+    return sql_rel_assign(q, &block->rel, g.names, g.texts, g.value_count, position) &&
+           sql_rel_group(q, &block->rel, keys, key_count, &g.aggregates, position);
+}

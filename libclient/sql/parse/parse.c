@@ -1,0 +1,171 @@
+#include "sql/parse/parse.h"
+
+#include <ctype.h>
+#include <pg_query.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "graph/nearest.h"
+#include "sql/parse/private.h"
+
+/* The grammar's actions, and what unpacks its tree, recurse as deep as the text nests: on a stack of their own. */
+#define STACK_BYTES ((size_t)512 << 20)
+#define FILES_MAX   256
+
+struct job {
+    struct sql_statement *q;
+    char *text; /* with names of files replaced */
+    const char **files;
+    size_t file_count;
+    struct sql_select *select;
+    char message[1024]; /* of the error, which is of the other thread */
+};
+
+/* The byte at which the n-th character begins, n from 1. */
+static int
+byte_of(const char *text, int character)
+{
+    int at = 0;
+
+    while (text[at] != '\0' && character > 1) {
+        at++;
+        while ((text[at] & 0xc0) == 0x80) {
+            at++;
+        }
+        character--;
+    }
+    return at;
+}
+
+/* Whether what stands before `at` lets a table follow: FROM, JOIN or a comma. */
+static bool
+wants_table(const char *text, int at)
+{
+    while (at > 0 && isspace((unsigned char)text[at - 1]) != 0) {
+        at--;
+    }
+    return (at > 0 && text[at - 1] == ',') || (at >= 4 && strncasecmp(text + at - 4, "from", 4) == 0) ||
+           (at >= 4 && strncasecmp(text + at - 4, "join", 4) == 0);
+}
+
+/*
+ * The grammar takes no string for a table, and cuts identifiers to 63 bytes: a file's name in single quotes, where the
+ * grammar complains of it, becomes "#N" and spaces, so that all positions stay. false: it is something else.
+ */
+static bool
+replace_file(struct job *job, int at)
+{
+    char *begin = job->text + at;
+    char *end = *begin == '\'' ? strchr(begin + 1, '\'') : NULL;
+    char name[16];
+    char *copy;
+    int size;
+
+    if (end == NULL || end[1] == '\'' || job->file_count == FILES_MAX || !wants_table(job->text, at)) {
+        return false;
+    }
+    size = snprintf(name, sizeof name, "\"#%zu\"", job->file_count);
+    if (end + 1 - begin < size) { /* too short for that, as for the name of any file with its ending */
+        return false;
+    }
+    copy = sql_printf(job->q, "%.*s", (int)(end - begin - 1), begin + 1);
+    if (copy == NULL) {
+        return false;
+    }
+    job->files[job->file_count++] = copy;
+    memset(begin, ' ', (size_t)(end + 1 - begin));
+    memcpy(begin, name, (size_t)size);
+    return true;
+}
+
+static void
+convert(struct job *job, const PgQueryProtobuf *packed)
+{
+    struct sql_statement *q = job->q;
+    PgQuery__ParseResult *tree = pg_query__parse_result__unpack(NULL, packed->len, (const uint8_t *)packed->data);
+    struct parse p = {.q = q, .files = job->files};
+
+    if (tree == NULL) {
+        (void)sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
+    } else if (tree->n_stmts == 0) {
+        (void)sql_fail(q, GRANARY_EINVAL, -1, "there is no statement: write SELECT ... FROM ...");
+    } else if (tree->n_stmts > 1) {
+        (void)sql_fail(q, GRANARY_EINVAL, tree->stmts[1]->stmt_location,
+                       "one statement at a time: a second one begins");
+    } else if (tree->stmts[0]->stmt == NULL || tree->stmts[0]->stmt->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, 0, "only SELECT is supported");
+    } else {
+        job->select = parse_select(&p, tree->stmts[0]->stmt->select_stmt);
+    }
+    if (tree != NULL) {
+        pg_query__parse_result__free_unpacked(tree, NULL);
+    }
+}
+
+static void *
+parse_thread(void *argument)
+{
+    struct job *job = argument;
+    bool again = true;
+
+    while (again) {
+        PgQueryProtobufParseResult result = pg_query_parse_protobuf(job->text);
+
+        again = false;
+        if (result.error == NULL) {
+            convert(job, &result.parse_tree);
+        } else {
+            int at = result.error->cursorpos > 0 ? byte_of(job->text, result.error->cursorpos) : -1;
+
+            again = at >= 0 && replace_file(job, at);
+            if (!again) {
+                (void)sql_fail(job->q, GRANARY_EINVAL, at, "%s", result.error->message);
+            }
+        }
+        pg_query_free_protobuf_parse_result(result);
+    }
+    (void)strncpy(job->message, granary_error_message(), sizeof job->message - 1);
+    return NULL;
+}
+
+struct sql_select *
+sql_parse(struct sql_statement *q)
+{
+    struct job job = {.q = q, .text = sql_printf(q, "%.*s", (int)q->length, q->text)};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int error;
+
+    job.files = SQL_ARRAY(q, const char *, FILES_MAX);
+    if (job.text == NULL || job.files == NULL) {
+        return NULL;
+    }
+    if (q->length > SQL_TEXT_MAX) {
+        (void)sql_fail(q, GRANARY_EINVAL, -1, "the statement has %zu bytes; it can have %zu", q->length, SQL_TEXT_MAX);
+        return NULL;
+    }
+    if (strlen(job.text) != q->length || !gr_is_utf8(q->text, q->length)) {
+        (void)sql_fail(q, GRANARY_EINVAL, -1, "the statement is not UTF-8 text");
+        return NULL;
+    }
+    error = pthread_attr_init(&attributes);
+    if (error == 0) {
+        (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        error = pthread_create(&thread, &attributes, parse_thread, &job);
+        (void)pthread_attr_destroy(&attributes);
+    }
+    if (error != 0) {
+        (void)sql_fail(q, GRANARY_ENOMEM, -1, "no thread to parse in: %s", strerror(error));
+        return NULL;
+    }
+    (void)pthread_join(thread, NULL);
+    if (q->err != GRANARY_OK) {
+        (void)gr_fail(q->err, "%s", job.message);
+        return NULL;
+    }
+    return job.select;
+}

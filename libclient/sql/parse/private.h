@@ -1,0 +1,29 @@
+/* Within the folder: PostgreSQL's tree to ours. Each returns NULL (or false) when the statement has failed. */
+#ifndef SQL_PARSE_PRIVATE_H
+#define SQL_PARSE_PRIVATE_H
+
+#include <pg_query/pg_query.pb-c.h>
+
+#include "sql/parse/parse.h"
+
+struct parse {
+    struct sql_statement *q;
+    const char **files; /* names that stood in single quotes; table "#N" is the N-th */
+    int depth;
+};
+
+struct sql_select *parse_select(struct parse *p, const PgQuery__SelectStmt *from);
+struct sql_expr *parse_expr(struct parse *p, const PgQuery__Node *from);
+struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
+bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);
+/* The dtype that CAST names; NULL: there is none, and the statement has failed. */
+const char *parse_dtype(struct parse *p, const PgQuery__TypeName *from);
+struct sql_window *parse_window(struct parse *p, const PgQuery__WindowDef *from);
+/* A String node's text, or "". */
+const char *parse_string(const PgQuery__Node *node);
+/* A copy in the statement's memory. */
+const char *parse_copy(struct parse *p, const char *text);
+/* "NAME is not supported" */
+bool parse_unsupported(struct parse *p, int position, const char *what);
+
+#endif

@@ -1,0 +1,215 @@
+#include "sql/rel.h"
+
+#include <string.h>
+
+static size_t
+slot_of(const char *const *table, size_t room, const char *name)
+{
+    size_t hash = 14695981039346656037U;
+
+    for (const char *c = name; *c != '\0'; c++) { /* FNV-1a */
+        hash = (hash ^ (unsigned char)*c) * 1099511628211U;
+    }
+    hash &= room - 1;
+    while (table[hash] != NULL && strcmp(table[hash], name) != 0) {
+        hash = (hash + 1) & (room - 1);
+    }
+    return hash;
+}
+
+bool
+sql_take_name(struct sql_statement *q, const char *name)
+{
+    size_t slot;
+
+    if (2 * (q->taken_count + 1) > q->taken_room) {
+        size_t room = q->taken_room == 0 ? 256 : 2 * q->taken_room;
+        const char **grown = SQL_ARRAY(q, const char *, room);
+
+        for (size_t i = 0; i < q->taken_room && grown != NULL; i++) {
+            if (q->taken[i] != NULL) {
+                grown[slot_of(grown, room, q->taken[i])] = q->taken[i];
+            }
+        }
+        if (grown == NULL) {
+            return false;
+        }
+        q->taken = grown;
+        q->taken_room = room;
+    }
+    slot = slot_of(q->taken, q->taken_room, name);
+    if (q->taken[slot] != NULL) {
+        return false;
+    }
+    q->taken[slot] = sql_printf(q, "%s", name);
+    q->taken_count++;
+    return q->taken[slot] != NULL;
+}
+
+const char *
+sql_fresh(struct sql_statement *q, const char *hint)
+{
+    const char *name;
+
+    do {
+        name = sql_printf(q, "%.40s#%u", hint, ++q->fresh);
+    } while (name != NULL && !sql_take_name(q, name) && q->err == GRANARY_OK);
+    return q->err == GRANARY_OK ? name : NULL;
+}
+
+granary_node
+sql_node(struct sql_statement *q, const char *op, int position, const granary_node *inputs, size_t count)
+{
+    char place[24];
+    const char *name;
+
+    q->nodes++;
+    /* A message about the node leads back to the text. */
+    name = position < 0 ? sql_printf(q, "%s %u", op, q->nodes)
+                        : sql_printf(q, "%s %u at %s", op, q->nodes, sql_place(q, position, place));
+    return name == NULL ? GRANARY_NO_NODE : granary_graph_add(q->graph, name, op, inputs, count);
+}
+
+/* The next node on rel alone. */
+static granary_node
+on(struct sql_statement *q, const struct sql_rel *rel, const char *op, int position)
+{
+    return sql_node(q, op, position, &rel->node, 1);
+}
+
+static bool
+becomes(struct sql_rel *rel, granary_node node)
+{
+    rel->node = node;
+    return node != GRANARY_NO_NODE;
+}
+
+bool
+sql_rel_filter(struct sql_statement *q, struct sql_rel *rel, const char *where, int position)
+{
+    granary_node node = where == NULL ? GRANARY_NO_NODE : on(q, rel, "filter", position);
+
+    granary_node_set_string(q->graph, node, "where", where == NULL ? "" : where);
+    return becomes(rel, node);
+}
+
+/* A node whose columns are a mapping. */
+static bool
+map_columns(struct sql_statement *q, struct sql_rel *rel, const char *op, const char *const *keys,
+            const char *const *texts, size_t count, int position)
+{
+    granary_node node = on(q, rel, op, position);
+
+    for (size_t i = 0; i < count; i++) {
+        granary_node_set_entry(q->graph, node, "columns", keys[i], texts[i]);
+    }
+    return becomes(rel, node);
+}
+
+bool
+sql_rel_assign(struct sql_statement *q, struct sql_rel *rel, const char *const *names, const char *const *texts,
+               size_t count, int position)
+{
+    return count == 0 || map_columns(q, rel, "assign", names, texts, count, position);
+}
+
+bool
+sql_rel_project(struct sql_statement *q, struct sql_rel *rel, const char *const *names, const char *const *texts,
+                size_t count, int position)
+{
+    return map_columns(q, rel, "project", names, texts, count, position);
+}
+
+bool
+sql_rel_rename(struct sql_statement *q, struct sql_rel *rel, const char *const *names, const char *const *to,
+               size_t count, int position)
+{
+    return count == 0 || map_columns(q, rel, "rename", names, to, count, position);
+}
+
+bool
+sql_rel_select(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position)
+{
+    granary_node node = on(q, rel, "select", position);
+
+    granary_node_set_strings(q->graph, node, "columns", names, count);
+    return becomes(rel, node);
+}
+
+bool
+sql_rel_distinct(struct sql_statement *q, struct sql_rel *rel, int position)
+{
+    return becomes(rel, on(q, rel, "distinct", position));
+}
+
+bool
+sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position)
+{
+    granary_node node = on(q, rel, "head", position);
+
+    (void)offset;
+    granary_node_set_int(q->graph, node, "rows", rows);
+    rel->rows = rel->rows < (double)rows ? rel->rows : (double)rows;
+    return becomes(rel, node);
+}
+
+bool
+sql_rel_sort(struct sql_statement *q, struct sql_rel *rel, const char *const *by, const bool *descending,
+             const char *const *nulls, size_t count, int position)
+{
+    granary_node node = on(q, rel, "sort", position);
+
+    granary_node_set_strings(q->graph, node, "by", by, count);
+    granary_node_set_bools(q->graph, node, "descending", descending, count);
+    granary_node_set_strings(q->graph, node, "nulls", nulls, count);
+    return becomes(rel, node);
+}
+
+bool
+sql_rel_group(struct sql_statement *q, struct sql_rel *rel, const char *const *keys, size_t key_count,
+              const struct sql_aggregates *aggregates, int position)
+{
+    granary_node node = on(q, rel, "groupby", position);
+
+    granary_node_set_strings(q->graph, node, "keys", keys, key_count);
+    for (size_t i = 0; i < aggregates->count; i++) {
+        granary_node_set_entry(q->graph, node, "aggregate", aggregates->names[i], aggregates->texts[i]);
+    }
+    rel->rows = key_count == 0 ? 1 : rel->rows / 3 + 1;
+    rel->base = rel->rows;
+    return becomes(rel, node);
+}
+
+bool
+sql_rel_join(struct sql_statement *q, struct sql_rel *left, const struct sql_rel *right,
+             const struct sql_join_spec *spec)
+{
+    granary_node inputs[2] = {left->node, right->node};
+    granary_node node = sql_node(q, "join", spec->position, inputs, 2);
+
+    if (spec->count > 0) {
+        granary_node_set_strings(q->graph, node, "left_on", spec->left_on, spec->count);
+        granary_node_set_strings(q->graph, node, "right_on", spec->right_on, spec->count);
+    }
+    granary_node_set_string(q->graph, node, "how", spec->count == 0 ? "cross" : spec->how);
+    if (spec->where != NULL) {
+        granary_node_set_string(q->graph, node, "where", spec->where);
+    }
+    if (spec->null_aware) {
+        granary_node_set_bool(q->graph, node, "null_aware", true);
+    }
+    if (spec->count > 0 && strcmp(spec->how, "inner") == 0) {
+        granary_node_set_string(q->graph, node, "order", "any");
+    }
+    return becomes(left, node);
+}
+
+bool
+sql_rel_concat(struct sql_statement *q, struct sql_rel *first, const struct sql_rel *second, int position)
+{
+    granary_node inputs[2] = {first->node, second->node};
+
+    first->rows += second->rows;
+    first->base += second->base;
+    return becomes(first, sql_node(q, "concat", position, inputs, 2));
+}

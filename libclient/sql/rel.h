@@ -1,0 +1,62 @@
+/*
+ * Within the room: relations, nodes of the graph. Their columns have names that are unique in the statement, so that
+ * joins never rename; sql_scope knows by which names SQL calls them.
+ */
+#ifndef SQL_REL_H
+#define SQL_REL_H
+
+#include "sql/statement.h"
+
+struct sql_rel {
+    granary_node node;
+    double rows; /* about */
+    double base; /* rows before conditions */
+};
+
+/* A new name for a frame's column: "hint#3". */
+const char *sql_fresh(struct sql_statement *q, const char *hint);
+/* Whether no column of a frame has had this name; now one has it. */
+bool sql_take_name(struct sql_statement *q, const char *name);
+
+/* Add a node for the SQL at a position. GRANARY_NO_NODE: the statement has failed. */
+granary_node sql_node(struct sql_statement *q, const char *op, int position, const granary_node *inputs, size_t count);
+
+/* Each makes *rel another relation; false: the statement has failed. Texts are expressions. */
+bool sql_rel_filter(struct sql_statement *q, struct sql_rel *rel, const char *where, int position);
+bool sql_rel_assign(struct sql_statement *q, struct sql_rel *rel, const char *const *names, const char *const *texts,
+                    size_t count, int position);
+/* Exactly these columns. */
+bool sql_rel_project(struct sql_statement *q, struct sql_rel *rel, const char *const *names, const char *const *texts,
+                     size_t count, int position);
+bool sql_rel_rename(struct sql_statement *q, struct sql_rel *rel, const char *const *names, const char *const *to,
+                    size_t count, int position);
+bool sql_rel_select(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position);
+bool sql_rel_distinct(struct sql_statement *q, struct sql_rel *rel, int position);
+bool sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position);
+bool sql_rel_sort(struct sql_statement *q, struct sql_rel *rel, const char *const *by, const bool *descending,
+                  const char *const *nulls, size_t count, int position);
+
+/* New column -> aggregate, as groupby has them. No keys: one row, of all. */
+struct sql_aggregates {
+    const char **names;
+    const char **texts;
+    size_t count;
+};
+bool sql_rel_group(struct sql_statement *q, struct sql_rel *rel, const char *const *keys, size_t key_count,
+                   const struct sql_aggregates *aggregates, int position);
+
+struct sql_join_spec {
+    const char *how; /* as join has it: "inner", "left", "semi", ... */
+    const char *const *left_on;
+    const char *const *right_on;
+    size_t count;      /* 0, "inner": every row with every row */
+    const char *where; /* of pairs, too; or NULL */
+    bool null_aware;   /* "anti": NOT IN */
+    int position;
+};
+bool sql_rel_join(struct sql_statement *q, struct sql_rel *left, const struct sql_rel *right,
+                  const struct sql_join_spec *spec);
+/* Rows of one after those of the other; both have the same columns. */
+bool sql_rel_concat(struct sql_statement *q, struct sql_rel *first, const struct sql_rel *second, int position);
+
+#endif

@@ -1,0 +1,188 @@
+/* Which column a name means. */
+#include <string.h>
+#include <strings.h>
+
+#include "graph/nearest.h"
+#include "sql/block.h"
+
+bool
+sql_add_column(struct sql_block *block, const char *table, const char *name, const char *frame, int item)
+{
+    struct sql_column *column = SQL_NEW(block->q, struct sql_column);
+
+    if (block->column_count == block->column_room) {
+        size_t room = block->column_room == 0 ? 32 : 2 * block->column_room;
+        struct sql_column **grown = SQL_ARRAY(block->q, struct sql_column *, room);
+
+        if (grown == NULL) {
+            return false;
+        }
+        if (block->column_count > 0) {
+            memcpy(grown, block->columns, block->column_count * sizeof(struct sql_column *));
+        }
+        block->columns = grown;
+        block->column_room = room;
+    }
+    if (column == NULL || name == NULL || frame == NULL) {
+        return false;
+    }
+    *column = (struct sql_column){.table = table, .name = name, .frame = frame, .block = block, .item = item};
+    block->columns[block->column_count++] = column;
+    return true;
+}
+
+/* Names without quotes have come in small letters. */
+static bool
+same_name(const char *a, const char *b)
+{
+    return strcasecmp(a, b) == 0;
+}
+
+const struct sql_column *
+sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous)
+{
+    const struct sql_column *found = NULL;
+    bool exact = false;
+
+    *ret_ambiguous = false;
+    for (size_t i = 0; i < block->column_count; i++) {
+        const struct sql_column *column = block->columns[i];
+        bool is_exact = strcmp(column->name, name) == 0;
+
+        if (table == NULL ? column->hidden : column->table == NULL || !same_name(column->table, table)) {
+            continue;
+        }
+        if (!same_name(column->name, name) || (exact && !is_exact)) {
+            continue;
+        }
+        if (found != NULL && is_exact == exact) {
+            *ret_ambiguous = true;
+        } else {
+            *ret_ambiguous = false;
+            found = column;
+            exact = is_exact;
+        }
+    }
+    return found;
+}
+
+static bool
+no_column(struct sql_block *block, const struct sql_expr *expr)
+{
+    struct gr_nearest nearest = {.name = expr->text};
+    char hint[GR_HINT_MAX];
+    bool has_table = expr->table == NULL;
+
+    for (const struct sql_block *b = block; b != NULL; b = b->outer) {
+        for (size_t i = 0; i < b->column_count; i++) {
+            bool of_table =
+                expr->table != NULL && b->columns[i]->table != NULL && same_name(b->columns[i]->table, expr->table);
+
+            has_table = has_table || of_table;
+            if (expr->table == NULL || of_table) {
+                gr_nearest_offer(&nearest, b->columns[i]->name);
+            }
+        }
+    }
+    if (!has_table) {
+        return sql_fail(block->q, GRANARY_ENOENT, expr->position, "no table in FROM is called '%s'", expr->table);
+    }
+    return sql_fail(block->q, GRANARY_ENOENT, expr->position, "no column '%s%s%s'%s",
+                    expr->table == NULL ? "" : expr->table, expr->table == NULL ? "" : ".", expr->text,
+                    gr_nearest_hint(&nearest, hint));
+}
+
+static bool
+bind_column(struct sql_block *block, struct sql_expr *expr)
+{
+    bool ambiguous = false;
+
+    expr->column = NULL;
+    for (const struct sql_block *b = block; b != NULL && expr->column == NULL; b = b->outer) {
+        expr->column = sql_find_column(b, expr->table, expr->text, &ambiguous);
+        if (ambiguous) {
+            return sql_fail(block->q, GRANARY_EINVAL, expr->position,
+                            "more than one table has a column '%s': write TABLE.%s", expr->text, expr->text);
+        }
+    }
+    return expr->column != NULL || no_column(block, expr);
+}
+
+bool
+sql_bind(struct sql_block *block, struct sql_expr *expr)
+{
+    if (expr->kind == SQL_COLUMN && !bind_column(block, expr)) {
+        return false;
+    }
+    if (expr->kind == SQL_STAR) {
+        return sql_fail(block->q, GRANARY_EINVAL, expr->position, "* stands for columns of SELECT, and in count(*)");
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        if (!sql_bind(block, expr->args[i])) {
+            return false;
+        }
+    }
+    return expr->condition == NULL || sql_bind(block, expr->condition);
+}
+
+uint64_t
+sql_mask(const struct sql_block *block, const struct sql_expr *expr)
+{
+    uint64_t mask = 0;
+
+    if (expr->kind == SQL_COLUMN && expr->column != NULL && expr->column->block == block) {
+        mask = (uint64_t)1 << expr->column->item;
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        mask |= sql_mask(block, expr->args[i]);
+    }
+    return mask;
+}
+
+bool
+sql_has(const struct sql_expr *expr, enum sql_kind kind)
+{
+    bool has = expr->kind == kind || (expr->condition != NULL && sql_has(expr->condition, kind));
+
+    for (size_t i = 0; i < expr->count && !has; i++) {
+        has = sql_has(expr->args[i], kind);
+    }
+    return has;
+}
+
+bool
+sql_is_outer(const struct sql_block *block, const struct sql_expr *expr)
+{
+    bool outer = expr->kind == SQL_COLUMN && expr->column != NULL && expr->column->block != block;
+
+    for (size_t i = 0; i < expr->count && !outer; i++) {
+        outer = sql_is_outer(block, expr->args[i]);
+    }
+    return outer || (expr->condition != NULL && sql_is_outer(block, expr->condition));
+}
+
+bool
+sql_equal(const struct sql_expr *a, const struct sql_expr *b)
+{
+    if (a == b) {
+        return true;
+    }
+    if (a->kind != b->kind || a->count != b->count || a->negated != b->negated || a->distinct != b->distinct ||
+        (a->condition == NULL) != (b->condition == NULL) || a->over != NULL || b->over != NULL ||
+        a->kind == SQL_SUBQUERY) {
+        return false;
+    }
+    if (a->kind == SQL_COLUMN) {
+        return a->column != NULL && b->column != NULL && a->column->block == b->column->block &&
+               strcmp(a->column->frame, b->column->frame) == 0;
+    }
+    if (strcmp(a->text, b->text) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < a->count; i++) {
+        if (!sql_equal(a->args[i], b->args[i])) {
+            return false;
+        }
+    }
+    return a->condition == NULL || sql_equal(a->condition, b->condition);
+}

@@ -1,0 +1,544 @@
+/* SELECT's own clauses, in the order they work: grouping, HAVING, the values, DISTINCT, ORDER BY, LIMIT; and UNION. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sql/block.h"
+
+struct sql_with *
+sql_find_with(const struct sql_statement *q, const char *name)
+{
+    for (const struct sql_names *names = q->names; names != NULL; names = names->outer) {
+        for (size_t i = 0; i < names->count; i++) {
+            if (strcasecmp(names->with[i].name, name) == 0) {
+                return &names->with[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+const struct sql_result *
+sql_with_result(struct sql_statement *q, struct sql_with *with)
+{
+    const struct sql_names *names = q->names;
+    struct sql_names visible;
+    struct sql_result *result;
+    bool ok;
+
+    if (with->result != NULL) {
+        return with->result;
+    }
+    result = SQL_NEW(q, struct sql_result);
+    if (result == NULL) {
+        return NULL;
+    }
+    while (with < names->with || with >= names->with + names->count) { /* the clause it stands in */
+        names = names->outer;
+    }
+    visible = (struct sql_names){names->with, (size_t)(with - names->with), names->outer}; /* those before it */
+    {
+        const struct sql_names *now = q->names;
+
+        q->names = &visible;
+        ok = sql_plan(q, with->select, false, result);
+        q->names = now;
+    }
+    if (!ok) {
+        return NULL;
+    }
+    if (with->column_count > result->count) {
+        (void)sql_fail(q, GRANARY_EINVAL, with->position, "'%s' has %zu columns, but %zu names are given", with->name,
+                       result->count, with->column_count);
+        return NULL;
+    }
+    for (size_t i = 0; i < with->column_count; i++) {
+        result->outputs[i].name = with->columns[i];
+    }
+    with->result = result;
+    return result;
+}
+
+/* ---- the values ---- */
+
+/* The targets with * written out: all that SELECT lists. */
+struct targets {
+    struct sql_target *list;
+    size_t count;
+};
+
+static bool
+add_star(struct sql_block *block, const struct sql_expr *star, struct targets *targets)
+{
+    size_t before = targets->count;
+
+    for (size_t i = 0; i < block->column_count; i++) {
+        const struct sql_column *column = block->columns[i];
+        struct sql_expr *expr;
+
+        if (star->table == NULL ? column->hidden
+                                : column->table == NULL || strcasecmp(column->table, star->table) != 0) {
+            continue;
+        }
+        expr = SQL_NEW(block->q, struct sql_expr);
+        if (expr == NULL) {
+            return false;
+        }
+        *expr =
+            (struct sql_expr){.kind = SQL_COLUMN, .position = star->position, .text = column->name, .column = column};
+        targets->list[targets->count++].expr = expr;
+    }
+    return targets->count > before ||
+           sql_fail(block->q, GRANARY_ENOENT, star->position, "no table in FROM is called '%s'",
+                    star->table == NULL ? "" : star->table);
+}
+
+static bool
+expand_targets(struct sql_block *block, struct targets *targets)
+{
+    const struct sql_select *select = block->select;
+
+    targets->list = SQL_ARRAY(block->q, struct sql_target, select->target_count * (1 + block->column_count));
+    targets->count = 0;
+    for (size_t i = 0; i < select->target_count && targets->list != NULL; i++) {
+        struct sql_target *target = &select->targets[i];
+
+        if (target->expr->kind == SQL_STAR) {
+            if (!add_star(block, target->expr, targets)) {
+                return false;
+            }
+        } else {
+            if (!sql_bind(block, target->expr)) {
+                return false;
+            }
+            targets->list[targets->count++] = *target;
+        }
+    }
+    return targets->list != NULL;
+}
+
+static const char *
+target_name(const struct sql_target *target)
+{
+    return target->alias != NULL                                                 ? target->alias
+           : target->expr->kind == SQL_LITERAL                                   ? "value"
+           : target->expr->kind == SQL_CASE                                      ? "case"
+           : target->expr->kind == SQL_SUBQUERY || target->expr->text[0] == '\0' ? "value"
+           : target->expr->kind == SQL_INFIX || target->expr->kind == SQL_PREFIX || target->expr->kind == SQL_POSTFIX
+               ? "value"
+           : target->expr->kind == SQL_AGGREGATE && strcmp(target->expr->text, "mean") == 0 ? "avg"
+                                                                                            : target->expr->text;
+}
+
+/* 1 to count when an expression is a position in SELECT's list; 0: it is none; -1: it is no good one. */
+static long
+position_in(struct sql_block *block, const struct sql_expr *expr, size_t count)
+{
+    char *end;
+    long number;
+
+    if (expr->kind != SQL_LITERAL) {
+        return 0;
+    }
+    number = strtol(expr->text, &end, 10);
+    if (*end != '\0' || end == expr->text) {
+        return 0;
+    }
+    if (number < 1 || (size_t)number > count) {
+        (void)sql_fail(block->q, GRANARY_EINVAL, expr->position, "position %ld: SELECT lists %zu value%s", number,
+                       count, count == 1 ? "" : "s");
+        return -1;
+    }
+    return number;
+}
+
+/* The target an unqualified name is the alias of; NULL: none. */
+static struct sql_expr *
+find_alias(const struct targets *targets, const struct sql_expr *expr)
+{
+    for (size_t i = 0; expr->kind == SQL_COLUMN && expr->table == NULL && i < targets->count; i++) {
+        if (targets->list[i].alias != NULL && strcasecmp(targets->list[i].alias, expr->text) == 0) {
+            return targets->list[i].expr;
+        }
+    }
+    return NULL;
+}
+
+/* Bind an expression in which aliases of targets may stand, where columns have no such name (or before them). */
+static struct sql_expr *
+bind_with_aliases(struct sql_block *block, const struct targets *targets, struct sql_expr *expr, bool alias_first)
+{
+    struct sql_expr *target = find_alias(targets, expr);
+    bool ambiguous = false;
+
+    if (target != NULL && (alias_first || sql_find_column(block, NULL, expr->text, &ambiguous) == NULL)) {
+        return target;
+    }
+    if (expr->kind == SQL_COLUMN) {
+        return sql_bind(block, expr) ? expr : NULL;
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        expr->args[i] = bind_with_aliases(block, targets, expr->args[i], false);
+        if (expr->args[i] == NULL) {
+            return NULL;
+        }
+    }
+    return expr->condition == NULL || sql_bind(block, expr->condition) ? expr : NULL;
+}
+
+/* ---- grouping ---- */
+
+/* GROUP BY's columns in the frame, which stand for its expressions from then on. */
+static bool
+group_keys(struct sql_block *block, const struct targets *targets, const char **keys, struct sql_named *named)
+{
+    const struct sql_select *select = block->select;
+
+    for (size_t i = 0; i < select->group_count; i++) {
+        struct sql_expr *expr = select->group[i];
+        long position = position_in(block, expr, targets->count);
+
+        if (position < 0) {
+            return false;
+        }
+        expr = position > 0 ? targets->list[position - 1].expr : bind_with_aliases(block, targets, expr, false);
+        if (expr == NULL) {
+            return false;
+        }
+        if (sql_has_aggregate(expr)) {
+            return sql_fail(block->q, GRANARY_EINVAL, expr->position, "GROUP BY of an aggregate");
+        }
+        if (!sql_join_subqueries(block, expr)) {
+            return false;
+        }
+        keys[i] = sql_column_of(block, &block->rel, expr);
+        if (keys[i] == NULL) {
+            return false;
+        }
+        named[i] = (struct sql_named){expr, sql_quoted(block->q, keys[i])};
+    }
+    return true;
+}
+
+/* The same key twice is one. */
+static size_t
+without_twins(const char **keys, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bool twin = false;
+
+        for (size_t k = 0; k < kept && !twin; k++) {
+            twin = strcmp(keys[k], keys[i]) == 0;
+        }
+        if (!twin) {
+            keys[kept++] = keys[i];
+        }
+    }
+    return kept;
+}
+
+static bool
+group_block(struct sql_block *block, const struct targets *targets, struct sql_order *order)
+{
+    const struct sql_select *select = block->select;
+    struct sql_statement *q = block->q;
+    size_t count = targets->count + 1 + select->order_count;
+    struct sql_expr **exprs = SQL_ARRAY(q, struct sql_expr *, count);
+    const char **keys = SQL_ARRAY(q, const char *, select->group_count);
+    struct sql_named *named = SQL_ARRAY(q, struct sql_named, select->group_count);
+
+    if (q->err != GRANARY_OK || !group_keys(block, targets, keys, named)) {
+        return false;
+    }
+    for (size_t i = 0; i < targets->count; i++) {
+        exprs[i] = targets->list[i].expr;
+    }
+    exprs[targets->count] = select->having;
+    for (size_t i = 0; i < select->order_count; i++) {
+        exprs[targets->count + 1 + i] = order[i].expr;
+    }
+    if (!sql_group(block, keys, without_twins(keys, select->group_count), exprs, count,
+                   select->group_count > 0 ? select->group[0]->position : select->position)) {
+        return false;
+    }
+    for (size_t i = 0; i < select->group_count; i++) {
+        if (!sql_name_expr(block, named[i].expr, named[i].text)) {
+            return false;
+        }
+    }
+    block->grouped = true;
+    return true;
+}
+
+static bool
+apply_having(struct sql_block *block)
+{
+    struct sql_expr *having = block->select->having;
+    const char *text;
+
+    if (having == NULL) {
+        return true;
+    }
+    if (!sql_join_subqueries(block, having)) {
+        return false;
+    }
+    text = sql_text(block, having);
+    block->rel.rows *= 0.3;
+    return text != NULL && sql_rel_filter(block->q, &block->rel, text, having->position);
+}
+
+/* ---- order ---- */
+
+/* ORDER BY's expressions, bound; aliases and positions are the targets'. */
+static bool
+bind_order(struct sql_block *block, const struct targets *targets, struct sql_order **ret_order)
+{
+    const struct sql_select *select = block->select;
+    struct sql_order *order = SQL_ARRAY(block->q, struct sql_order, select->order_count);
+
+    for (size_t i = 0; i < select->order_count && order != NULL; i++) {
+        long position = position_in(block, select->order[i].expr, targets->count);
+
+        order[i] = select->order[i];
+        order[i].expr = position < 0   ? NULL
+                        : position > 0 ? targets->list[position - 1].expr
+                                       : bind_with_aliases(block, targets, order[i].expr, true);
+        if (order[i].expr == NULL) {
+            return false;
+        }
+    }
+    *ret_order = order;
+    return order != NULL;
+}
+
+/* Sort by columns, nulls at the end unless told otherwise, and cut. */
+static bool
+sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
+             const struct sql_order *order, const char *const *columns, bool top)
+{
+    size_t count = select->order_count;
+    bool *descending = SQL_ARRAY(q, bool, count);
+    const char **nulls = SQL_ARRAY(q, const char *, count);
+
+    if (descending == NULL || nulls == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        descending[i] = order[i].descending;
+        nulls[i] = order[i].nulls_first ? "first" : "last";
+    }
+    if (count > 0 && (top || select->limit >= 0 || select->offset > 0) &&
+        !sql_rel_sort(q, rel, columns, descending, nulls, count, order[0].expr->position)) {
+        return false;
+    }
+    return (select->limit < 0 && select->offset == 0) ||
+           sql_rel_head(q, rel, select->offset, select->limit, select->position);
+}
+
+/* ---- SELECT ---- */
+
+/* Each target's column in the frame. */
+static bool
+compute_targets(struct sql_block *block, const struct targets *targets, struct sql_result *ret_result)
+{
+    struct sql_statement *q = block->q;
+
+    ret_result->count = targets->count;
+    ret_result->outputs = SQL_ARRAY(q, struct sql_output, targets->count);
+    for (size_t i = 0; i < targets->count && ret_result->outputs != NULL; i++) {
+        struct sql_expr *expr = targets->list[i].expr;
+
+        if (!sql_join_subqueries(block, expr)) {
+            return false;
+        }
+        ret_result->outputs[i].name = target_name(&targets->list[i]);
+        ret_result->outputs[i].frame = sql_column_of(block, &block->rel, expr);
+        if (ret_result->outputs[i].frame == NULL) {
+            return false;
+        }
+    }
+    return ret_result->outputs != NULL;
+}
+
+/* Only the targets' columns, each row once. ORDER BY can name nothing else then. */
+static bool
+make_distinct(struct sql_block *block, const struct sql_result *result)
+{
+    struct sql_statement *q = block->q;
+    const char **names = SQL_ARRAY(q, const char *, result->count);
+    size_t count;
+
+    for (size_t i = 0; i < result->count && names != NULL; i++) {
+        names[i] = result->outputs[i].frame;
+    }
+    count = names == NULL ? 0 : without_twins(names, result->count);
+    return names != NULL && sql_rel_select(q, &block->rel, names, count, block->select->position) &&
+           sql_rel_distinct(q, &block->rel, block->select->position);
+}
+
+static bool
+compute_order(struct sql_block *block, const struct targets *targets, const struct sql_result *result,
+              const struct sql_order *order, const char **columns)
+{
+    for (size_t i = 0; i < block->select->order_count; i++) {
+        size_t t = 0;
+
+        while (t < targets->count && !sql_equal(targets->list[t].expr, order[i].expr)) {
+            t++;
+        }
+        if (t < targets->count) {
+            columns[i] = result->outputs[t].frame;
+        } else if (block->select->distinct) {
+            return sql_fail(block->q, GRANARY_EINVAL, order[i].expr->position,
+                            "with DISTINCT, ORDER BY takes what SELECT lists");
+        } else {
+            columns[i] =
+                sql_join_subqueries(block, order[i].expr) ? sql_column_of(block, &block->rel, order[i].expr) : NULL;
+        }
+        if (columns[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+sql_block_finish(struct sql_block *block, bool top, struct sql_result *ret_result)
+{
+    struct sql_statement *q = block->q;
+    const struct sql_select *select = block->select;
+    struct targets targets;
+    struct sql_order *order = NULL;
+    const char **columns = SQL_ARRAY(q, const char *, select->order_count);
+    bool grouped = select->group_count > 0 || select->having != NULL;
+
+    if (columns == NULL || !expand_targets(block, &targets) || !bind_order(block, &targets, &order)) {
+        return false;
+    }
+    if (targets.count == 0) {
+        return sql_fail(q, GRANARY_EINVAL, select->position, "SELECT lists no value");
+    }
+    if (select->having != NULL && bind_with_aliases(block, &targets, select->having, false) == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < targets.count && !grouped; i++) {
+        grouped = sql_has_aggregate(targets.list[i].expr);
+    }
+    for (size_t i = 0; i < select->order_count && !grouped; i++) {
+        grouped = sql_has_aggregate(order[i].expr);
+    }
+    if ((grouped && !group_block(block, &targets, order)) || !apply_having(block) ||
+        !compute_targets(block, &targets, ret_result) || (select->distinct && !make_distinct(block, ret_result)) ||
+        !compute_order(block, &targets, ret_result, order, columns) ||
+        !sort_and_cut(q, &block->rel, select, order, columns, top)) {
+        return false;
+    }
+    ret_result->rel = block->rel;
+    return true;
+}
+
+/* ---- set operations ---- */
+
+/* The outputs under new names, which both sides of a UNION then have. */
+static bool
+rename_outputs(struct sql_statement *q, struct sql_result *result, const char *const *names, int position)
+{
+    const char **texts = SQL_ARRAY(q, const char *, result->count);
+
+    for (size_t i = 0; i < result->count && texts != NULL; i++) {
+        texts[i] = sql_quoted(q, result->outputs[i].frame);
+    }
+    return texts != NULL && q->err == GRANARY_OK &&
+           sql_rel_project(q, &result->rel, names, texts, result->count, position);
+}
+
+static bool
+order_set(struct sql_statement *q, const struct sql_select *select, bool top, struct sql_result *result)
+{
+    struct sql_block block = {.q = q, .select = select, .rel = result->rel};
+    const char **columns = SQL_ARRAY(q, const char *, select->order_count);
+
+    for (size_t i = 0; i < result->count; i++) {
+        if (!sql_add_column(&block, NULL, result->outputs[i].name, result->outputs[i].frame, 0)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < select->order_count && columns != NULL; i++) {
+        struct sql_expr *expr = select->order[i].expr;
+        long position = position_in(&block, expr, result->count);
+
+        if (position < 0 || (position == 0 && !sql_bind(&block, expr))) {
+            return false;
+        }
+        columns[i] = position > 0 ? result->outputs[position - 1].frame : sql_column_of(&block, &block.rel, expr);
+        if (columns[i] == NULL) {
+            return false;
+        }
+    }
+    if (columns == NULL || !sort_and_cut(q, &block.rel, select, select->order, columns, top)) {
+        return false;
+    }
+    result->rel = block.rel;
+    return true;
+}
+
+static bool
+plan_set(struct sql_statement *q, const struct sql_select *select, bool top, struct sql_result *ret_result)
+{
+    struct sql_result right;
+    const char **names;
+
+    if (!sql_plan(q, select->left, false, ret_result) || !sql_plan(q, select->right, false, &right)) {
+        return false;
+    }
+    if (ret_result->count != right.count) {
+        return sql_fail(q, GRANARY_EINVAL, select->position, "one side lists %zu values, the other %zu",
+                        ret_result->count, right.count);
+    }
+    names = SQL_ARRAY(q, const char *, right.count);
+    for (size_t i = 0; i < right.count && names != NULL; i++) {
+        names[i] = sql_fresh(q, ret_result->outputs[i].name);
+    }
+    if (q->err != GRANARY_OK || !rename_outputs(q, ret_result, names, select->position) ||
+        !rename_outputs(q, &right, names, select->position)) {
+        return false;
+    }
+    for (size_t i = 0; i < right.count; i++) {
+        ret_result->outputs[i].frame = names[i];
+    }
+    if (select->set != SQL_UNION) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, select->position, "%s is not supported: use [NOT] EXISTS",
+                        select->set == SQL_EXCEPT ? "EXCEPT" : "INTERSECT");
+    }
+    return sql_rel_concat(q, &ret_result->rel, &right.rel, select->position) &&
+           (select->all || sql_rel_distinct(q, &ret_result->rel, select->position)) &&
+           order_set(q, select, top, ret_result);
+}
+
+bool
+sql_plan(struct sql_statement *q, const struct sql_select *select, bool top, struct sql_result *ret_result)
+{
+    const struct sql_names names = {select->with, select->with_count, q->names};
+    const struct sql_names *before = q->names;
+    struct sql_block *block;
+    bool ok;
+
+    if (++q->depth > SQL_NESTING) {
+        return sql_fail(q, GRANARY_EINVAL, select->position, "queries nest more than %d deep", SQL_NESTING);
+    }
+    q->names = &names;
+    if (select->set != SQL_NO_SET) {
+        ok = plan_set(q, select, top, ret_result);
+    } else {
+        block = SQL_NEW(q, struct sql_block);
+        if (block != NULL) {
+            *block = (struct sql_block){.q = q, .select = select};
+        }
+        ok = block != NULL && sql_block_begin(block) && sql_block_finish(block, top, ret_result);
+    }
+    q->names = before;
+    q->depth--;
+    return ok;
+}

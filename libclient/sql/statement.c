@@ -1,0 +1,130 @@
+#include "sql/statement.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Of a line, in messages. */
+#define SHOWN_MAX 120
+
+/* The line a position is in, and how many characters stand before it. */
+struct place {
+    int line; /* from 1 */
+    int column;
+    const char *begin;
+    size_t size;
+    size_t before; /* bytes of the line before the position */
+};
+
+static struct place
+place_of(const struct sql_statement *q, int position)
+{
+    struct place place = {.line = 1, .column = 1, .begin = q->text};
+    size_t at = position < 0 ? 0 : (size_t)position < q->length ? (size_t)position : q->length;
+    const char *end = q->text + q->length;
+
+    for (size_t i = 0; i < at; i++) {
+        if (q->text[i] == '\n') {
+            place.line++;
+            place.begin = q->text + i + 1;
+            place.column = 1;
+        } else {
+            place.column += (q->text[i] & 0xc0) != 0x80;
+        }
+    }
+    place.before = (size_t)(q->text + at - place.begin);
+    while (place.begin + place.size < end && place.begin[place.size] != '\n') {
+        place.size++;
+    }
+    return place;
+}
+
+const char *
+sql_place(const struct sql_statement *q, int position, char text[24])
+{
+    struct place place = place_of(q, position);
+
+    (void)snprintf(text, 24, "%d:%d", place.line, place.column);
+    return text;
+}
+
+/* The line, cut around the position when it is long, and a caret below. */
+static void
+show_place(const struct place *place, char *shown, size_t room)
+{
+    size_t from = place->before > SHOWN_MAX / 2 ? place->before - SHOWN_MAX / 2 : 0;
+    size_t size = place->size - from < SHOWN_MAX ? place->size - from : SHOWN_MAX;
+    size_t columns = 0;
+
+    while (from < place->before && (place->begin[from] & 0xc0) == 0x80) { /* not in the middle of a character */
+        from++;
+        size -= size > 0;
+    }
+    while (size > 0 && from + size < place->size && (place->begin[from + size] & 0xc0) == 0x80) {
+        size--;
+    }
+    for (size_t i = from; i < place->before; i++) {
+        columns += (place->begin[i] & 0xc0) != 0x80;
+    }
+    (void)snprintf(shown, room, "\n  %.*s\n  %*s^", (int)size, place->begin + from, (int)columns, "");
+    for (char *c = shown + 1; *c != '\0'; c++) { /* tabs would move the caret */
+        *c = *c == '\t' || *c == '\r' ? ' ' : *c;
+    }
+}
+
+bool
+sql_fail(struct sql_statement *q, granary_err err, int position, const char *format, ...)
+{
+    struct place place = place_of(q, position);
+    char message[600];
+    char shown[3 * SHOWN_MAX];
+    va_list args;
+
+    if (q->err != GRANARY_OK) {
+        return false;
+    }
+    q->err = err;
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (position < 0) {
+        (void)gr_fail(err, "%s", message);
+    } else {
+        show_place(&place, shown, sizeof shown);
+        (void)gr_fail(err, "line %d, column %d: %s%s", place.line, place.column, message, shown);
+    }
+    return false;
+}
+
+void *
+sql_alloc(struct sql_statement *q, size_t count, size_t size)
+{
+    void *memory = gr_region_zalloc(q->region, count > 0 ? count : 1, size);
+
+    if (memory == NULL) {
+        (void)sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
+    }
+    return memory;
+}
+
+char *
+sql_printf(struct sql_statement *q, const char *format, ...)
+{
+    va_list args;
+    va_list again;
+    char *text;
+    int size;
+
+    va_start(args, format);
+    va_copy(again, args);
+    size = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    text = size < 0 ? NULL : sql_alloc(q, (size_t)size + 1, 1);
+    if (text != NULL) {
+        (void)vsnprintf(text, (size_t)size + 1, format, again);
+    }
+    va_end(again);
+    return text;
+}

@@ -1,0 +1,59 @@
+/* Within the room: one statement being translated: its memory, its graph, and the first error. */
+#ifndef SQL_STATEMENT_H
+#define SQL_STATEMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/region.h"
+#include "granary/granary.h"
+#include "sql/ast.h"
+
+/* How deep expressions and subqueries may nest: what walks them recurses at most that deep. */
+#define SQL_NESTING 200
+
+struct sql_table; /* a file or stored table that was named (table.c) */
+
+/* WITH queries in reach, the innermost first. */
+struct sql_names {
+    struct sql_with *with;
+    size_t count;
+    const struct sql_names *outer;
+};
+
+struct sql_statement {
+    const char *text;
+    size_t length;
+    granary_client *client;   /* NULL: no stored tables */
+    struct gr_region *region; /* everything below */
+    granary_graph *graph;
+    granary_err err; /* the first one; its message is the thread's */
+    unsigned nodes;  /* for their names */
+    unsigned fresh;  /* for columns' names */
+    int depth;       /* of queries in queries */
+    const struct sql_names *names;
+    struct sql_table *tables;
+    const char **taken; /* names that columns of frames have: a hash table */
+    size_t taken_count;
+    size_t taken_room;
+};
+
+/*
+ * Keep the first error: "line 2, column 7: MESSAGE", the line and a caret below it. position is in bytes from 0; -1: of
+ * the whole statement. false, NULL: what a failing function returns.
+ */
+bool sql_fail(struct sql_statement *q, granary_err err, int position, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Put "LINE:COLUMN" of a position into text; "1:1" when it is not known. Returns text. */
+const char *sql_place(const struct sql_statement *q, int position, char text[24]);
+
+/* Zeroed memory of the statement. NULL: out of memory, which is the statement's error then. */
+void *sql_alloc(struct sql_statement *q, size_t count, size_t size);
+#define SQL_NEW(q, type)          ((type *)sql_alloc((q), 1, sizeof(type)))
+#define SQL_ARRAY(q, type, count) ((type *)sql_alloc((q), (count), sizeof(type)))
+
+/* A string of the statement. NULL as above. */
+char *sql_printf(struct sql_statement *q, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,409 @@
+/*
+ * Subqueries become joins. What a subquery says of the outer query's columns by equalities are the keys of the join;
+ * the rest of it must hold of a pair of rows, and is asked of the joined pairs.
+ */
+#include <string.h>
+
+#include "sql/block.h"
+
+/* Of a subquery: equalities with the outer query as columns of both, and the other correlated conditions. */
+struct correlation {
+    const char **outer; /* columns of the outer relation */
+    const char **inner;
+    size_t count;
+    const char *rest; /* NULL: there is no other */
+    int rest_position;
+};
+
+/* Whether an expression names columns of `outer` only. */
+static bool
+is_of(const struct sql_block *outer, const struct sql_expr *expr)
+{
+    bool is = expr->kind != SQL_SUBQUERY && (expr->kind != SQL_COLUMN || expr->column->block == outer);
+
+    for (size_t i = 0; i < expr->count && is; i++) {
+        is = is_of(outer, expr->args[i]);
+    }
+    return is;
+}
+
+static bool
+has_column(const struct sql_expr *expr)
+{
+    return sql_has(expr, SQL_COLUMN);
+}
+
+/* Columns must be of the subquery or of the query around it. */
+static bool
+check_reach(const struct sql_block *sub, const struct sql_expr *expr)
+{
+    if (expr->kind == SQL_COLUMN && expr->column->block != sub && expr->column->block != sub->outer) {
+        return sql_fail(sub->q, GRANARY_EUNSUPPORTED, expr->position,
+                        "'%s' is a column of a query further out: only the query right around can be referred to",
+                        expr->text);
+    }
+    if (expr->kind == SQL_SUBQUERY) {
+        return sql_fail(sub->q, GRANARY_EUNSUPPORTED, expr->position,
+                        "a subquery in a condition on columns of the outer query is not supported");
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        if (!check_reach(sub, expr->args[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+correlate(struct sql_block *block, struct sql_rel *rel, struct sql_block *sub, size_t extra,
+          struct correlation *ret_correlation)
+{
+    struct sql_statement *q = block->q;
+    size_t room = sub->correlated_count + extra;
+    struct correlation c = {.outer = SQL_ARRAY(q, const char *, room), .inner = SQL_ARRAY(q, const char *, room)};
+
+    for (size_t i = 0; i < sub->correlated_count && q->err == GRANARY_OK; i++) {
+        struct sql_expr *expr = sub->correlated[i];
+        int outer = -1;
+
+        if (!check_reach(sub, expr)) {
+            return false;
+        }
+        if (expr->kind == SQL_INFIX && strcmp(expr->text, "=") == 0) {
+            for (int side = 0; side < 2; side++) {
+                if (is_of(block, expr->args[side]) && has_column(expr->args[side]) &&
+                    is_of(sub, expr->args[1 - side]) && has_column(expr->args[1 - side])) {
+                    outer = side;
+                }
+            }
+        }
+        if (outer < 0) {
+            const char *text = sql_text(sub, expr);
+
+            c.rest = c.rest == NULL || text == NULL ? text : sql_printf(q, "%s and %s", c.rest, text);
+            c.rest_position = expr->position;
+            continue;
+        }
+        c.outer[c.count] = sql_column_of(block, rel, expr->args[outer]);
+        c.inner[c.count] = sql_column_of(sub, &sub->rel, expr->args[1 - outer]);
+        c.count++;
+    }
+    *ret_correlation = c;
+    return q->err == GRANARY_OK;
+}
+
+static struct sql_block *
+begin_subquery(struct sql_block *block, const struct sql_select *select)
+{
+    struct sql_block *sub = SQL_NEW(block->q, struct sql_block);
+
+    if (sub == NULL) {
+        return NULL;
+    }
+    if (select->set != SQL_NO_SET || select->with_count > 0) {
+        (void)sql_fail(block->q, GRANARY_EUNSUPPORTED, select->position,
+                       "UNION or WITH in a subquery that stands in an expression is not supported: put it into WITH");
+        return NULL;
+    }
+    *sub = (struct sql_block){.q = block->q, .select = select, .outer = block};
+    return sql_block_begin(sub) ? sub : NULL;
+}
+
+static bool
+is_grouped(const struct sql_select *select)
+{
+    bool grouped = select->group_count > 0 || select->having != NULL;
+
+    for (size_t i = 0; i < select->target_count && !grouped; i++) {
+        grouped = sql_has_aggregate(select->targets[i].expr);
+    }
+    return grouped;
+}
+
+/* Whether it has one row whatever there is. */
+static bool
+is_one_row(const struct sql_select *select)
+{
+    return is_grouped(select) && select->group_count == 0 && select->having == NULL && select->limit != 0 &&
+           select->offset == 0;
+}
+
+/* ---- EXISTS and IN as conditions ---- */
+
+/* The subquery of IN or EXISTS as a relation, and the columns of both that must be equal. */
+static bool
+plan_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr, struct sql_rel *ret_matches,
+             struct correlation *ret_correlation)
+{
+    struct sql_statement *q = block->q;
+    const struct sql_select *select = expr->select;
+    struct sql_block *sub = NULL;
+    struct correlation c = {0};
+
+    if (expr->subquery == SQL_ANY && (select->set != SQL_NO_SET || select->with_count > 0)) {
+        struct sql_result result; /* which names nothing of the outer query */
+
+        if (!sql_plan(q, select, false, &result)) {
+            return false;
+        }
+        sub = SQL_NEW(q, struct sql_block);
+        if (sub == NULL) {
+            return false;
+        }
+        *sub = (struct sql_block){.q = q, .select = select, .outer = block, .rel = result.rel};
+        if (!correlate(block, rel, sub, expr->count, &c)) {
+            return false;
+        }
+        if (result.count != expr->count) {
+            return sql_fail(q, GRANARY_EINVAL, expr->position, "%zu values are compared with %zu columns", expr->count,
+                            result.count);
+        }
+        for (size_t i = 0; i < expr->count; i++) {
+            c.inner[c.count + i] = result.outputs[i].frame;
+        }
+    } else {
+        sub = begin_subquery(block, select);
+        if (sub == NULL || !correlate(block, rel, sub, expr->count, &c)) {
+            return false;
+        }
+        if (sub->correlated_count > 0 && (is_grouped(select) || select->limit >= 0)) {
+            return sql_fail(
+                q, GRANARY_EUNSUPPORTED, expr->position,
+                "aggregates or LIMIT in IN or EXISTS that names columns of the outer query are not supported");
+        }
+        if (expr->subquery == SQL_ANY) {
+            struct sql_result result;
+
+            if (!sql_block_finish(sub, false, &result)) {
+                return false;
+            }
+            if (result.count != expr->count) {
+                return sql_fail(q, GRANARY_EINVAL, expr->position, "%zu values are compared with %zu columns",
+                                expr->count, result.count);
+            }
+            sub->rel = result.rel;
+            for (size_t i = 0; i < expr->count; i++) {
+                c.inner[c.count + i] = result.outputs[i].frame;
+            }
+        }
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        c.outer[c.count] = sql_column_of(block, rel, expr->args[i]);
+        if (c.outer[c.count++] == NULL) {
+            return false;
+        }
+    }
+    if (c.count == 0) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                        "EXISTS needs an equality between columns of its query and of the outer one");
+    }
+    *ret_matches = sub->rel;
+    *ret_correlation = c;
+    return true;
+}
+
+/* Rows of *rel for which IN or EXISTS is true, or with `negated` not. */
+static bool
+filter_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr, bool negated)
+{
+    struct correlation c;
+    struct sql_rel matches;
+
+    return plan_matches(block, rel, expr, &matches, &c) &&
+           sql_rel_join(block->q, rel, &matches,
+                        &(struct sql_join_spec){.how = negated ? "anti" : "semi",
+                                                .left_on = c.outer,
+                                                .right_on = c.inner,
+                                                .count = c.count,
+                                                .where = c.rest,
+                                                .null_aware = negated && expr->subquery == SQL_ANY,
+                                                .position = expr->position});
+}
+
+/* ---- values ---- */
+
+static bool
+left_join(struct sql_block *block, const struct sql_rel *right, const struct correlation *c, int position)
+{
+    return sql_rel_join(
+        block->q, &block->rel, right,
+        &(struct sql_join_spec){
+            .how = "left", .left_on = c->outer, .right_on = c->inner, .count = c->count, .position = position});
+}
+
+/* IN or EXISTS as a value: true beside the rows that have a match. */
+static bool
+mark_matches(struct sql_block *block, struct sql_expr *expr)
+{
+    struct sql_statement *q = block->q;
+    struct correlation c;
+    struct sql_rel matches;
+    const char *mark = sql_fresh(q, "match");
+    const char *truth = "true";
+    const char **keys;
+
+    if (mark == NULL || !plan_matches(block, &block->rel, expr, &matches, &c)) {
+        return false;
+    }
+    if (c.rest != NULL) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, c.rest_position,
+                        "IN or EXISTS within OR, NOT or CASE is bound to the outer query by equalities only");
+    }
+    keys = SQL_ARRAY(q, const char *, c.count);
+    if (keys == NULL || !sql_rel_select(q, &matches, c.inner, c.count, expr->position) ||
+        !sql_rel_distinct(q, &matches, expr->position) ||
+        !sql_rel_assign(q, &matches, &mark, &truth, 1, expr->position) ||
+        !left_join(block, &matches, &c, expr->position)) {
+        return false;
+    }
+    return sql_name_expr(block, expr, sql_printf(q, "(`%s` is not null)", mark));
+}
+
+/* (SELECT ...) that names nothing of the outer query: one row, beside every row. */
+static bool
+join_value(struct sql_block *block, struct sql_block *sub, struct sql_expr *expr)
+{
+    struct sql_statement *q = block->q;
+    struct sql_result result;
+    const char *name;
+
+    if (!is_one_row(expr->select) && expr->select->limit != 1) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                        "a subquery that is a value must have one row for sure: aggregate it, or write LIMIT 1");
+    }
+    if (!sql_block_finish(sub, false, &result)) {
+        return false;
+    }
+    name = result.outputs[0].frame;
+    if (!is_one_row(expr->select)) { /* of no row there is a null */
+        const char *aggregate = sql_printf(q, "max(%s)", sql_quoted(q, name));
+
+        name = sql_fresh(q, "value");
+        if (aggregate == NULL || name == NULL ||
+            !sql_rel_group(q, &result.rel, NULL, 0, &(struct sql_aggregates){&name, &aggregate, 1}, expr->position)) {
+            return false;
+        }
+    } else if (!sql_rel_select(q, &result.rel, &name, 1, expr->position)) {
+        return false;
+    }
+    return sql_rel_join(q, &block->rel, &result.rel,
+                        &(struct sql_join_spec){.how = "inner", .position = expr->position}) &&
+           sql_name_expr(block, expr, sql_quoted(q, name));
+}
+
+static bool
+has_count(const struct sql_expr *expr)
+{
+    bool has = expr->kind == SQL_AGGREGATE && strcmp(expr->text, "count") == 0;
+
+    for (size_t i = 0; i < expr->count && !has; i++) {
+        has = has_count(expr->args[i]);
+    }
+    return has;
+}
+
+/* One value for each value of the outer query's columns: an aggregate by those. */
+static bool
+join_correlated_value(struct sql_block *block, struct sql_block *sub, struct sql_expr *expr)
+{
+    struct sql_statement *q = block->q;
+    struct sql_expr *target = expr->select->targets[0].expr;
+    bool counts = target->kind == SQL_AGGREGATE && strcmp(target->text, "count") == 0;
+    const char **names;
+    const char *value = sql_fresh(q, "value");
+    const char *text;
+    struct correlation c;
+
+    if (!is_one_row(expr->select) || target->kind == SQL_STAR) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                        "a subquery that is a value and names columns of the outer query must be an aggregate");
+    }
+    if (!correlate(block, &block->rel, sub, 0, &c)) {
+        return false;
+    }
+    if (c.rest != NULL) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, c.rest_position,
+                        "a subquery that is a value can be bound to the outer query by equalities only");
+    }
+    if (!sql_bind(sub, target) || sql_is_outer(sub, target)) {
+        return q->err != GRANARY_OK ? false
+                                    : sql_fail(q, GRANARY_EUNSUPPORTED, target->position,
+                                               "a column of the outer query can stand in WHERE of a subquery only");
+    }
+    if (!counts && has_count(target)) { /* of nothing it is 0, but there is no row to say so */
+        return sql_fail(q, GRANARY_EUNSUPPORTED, target->position,
+                        "count in a larger expression of a subquery that names columns of the outer query is not "
+                        "supported");
+    }
+    if (!sql_group(sub, c.inner, c.count, &target, 1, expr->position)) {
+        return false;
+    }
+    sub->grouped = true;
+    text = sql_text(sub, target);
+    names = SQL_ARRAY(q, const char *, c.count + 1);
+    if (text == NULL || names == NULL || value == NULL ||
+        !sql_rel_assign(q, &sub->rel, &value, &text, 1, expr->position)) {
+        return false;
+    }
+    memcpy(names, c.inner, c.count * sizeof *names);
+    names[c.count] = value;
+    return sql_rel_select(q, &sub->rel, names, c.count + 1, expr->position) &&
+           left_join(block, &sub->rel, &c, expr->position) &&
+           sql_name_expr(block, expr, counts ? sql_printf(q, "coalesce(`%s`, 0)", value) : sql_quoted(q, value));
+}
+
+static bool
+join_scalar(struct sql_block *block, struct sql_expr *expr)
+{
+    struct sql_block *sub = begin_subquery(block, expr->select);
+
+    if (sub == NULL) {
+        return false;
+    }
+    if (expr->select->target_count != 1) {
+        return sql_fail(block->q, GRANARY_EINVAL, expr->position, "a subquery that is a value has one column, not %zu",
+                        expr->select->target_count);
+    }
+    return sub->correlated_count == 0 ? join_value(block, sub, expr) : join_correlated_value(block, sub, expr);
+}
+
+bool
+sql_join_subqueries(struct sql_block *block, struct sql_expr *expr)
+{
+    if (expr->kind == SQL_SUBQUERY) {
+        for (size_t i = 0; i < block->named_count; i++) {
+            if (block->named[i].expr == expr) {
+                return true;
+            }
+        }
+        return expr->subquery == SQL_SCALAR ? join_scalar(block, expr) : mark_matches(block, expr);
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        if (!sql_join_subqueries(block, expr->args[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+sql_filter_subquery(struct sql_block *block, struct sql_rel *rel, struct sql_expr *conjunct)
+{
+    struct sql_expr *expr = conjunct;
+    bool negated = false;
+    const char *text;
+
+    while (expr->kind == SQL_PREFIX && strcmp(expr->text, "not") == 0) {
+        negated = !negated;
+        expr = expr->args[0];
+    }
+    if (expr->kind == SQL_SUBQUERY && expr->subquery != SQL_SCALAR) {
+        return filter_matches(block, rel, expr, negated);
+    }
+    /* rel is the block's then: only whole conditions are asked of single tables */
+    if (!sql_join_subqueries(block, conjunct)) {
+        return false;
+    }
+    text = sql_text(block, conjunct);
+    return text != NULL && sql_rel_filter(block->q, rel, text, conjunct->position);
+}

@@ -1,0 +1,508 @@
+/* What FROM names: files, stored tables, WITH queries. Only the names of their columns are needed here. */
+#include "sql/block.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "data/arrow.h"
+#include "graph/nearest.h"
+
+#define HEADER_MAX  ((size_t)4 << 20)
+#define ROW_BYTES   100 /* of a CSV file, about */
+#define COLUMNS_MAX 16384
+
+struct sql_table {
+    const char *name;
+    granary_node node;
+    double rows;
+    const char **columns;
+    size_t count;
+    struct sql_table *next;
+};
+
+static bool
+ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name);
+    size_t size = strlen(ending);
+
+    return length > size && strcasecmp(name + length - size, ending) == 0;
+}
+
+static bool
+table_add_column(struct sql_statement *q, struct sql_table *table, const char *name)
+{
+    if (table->columns == NULL) {
+        table->columns = SQL_ARRAY(q, const char *, COLUMNS_MAX);
+    }
+    if (table->columns == NULL || name == NULL) {
+        return false;
+    }
+    if (table->count == COLUMNS_MAX) {
+        return sql_fail(q, GRANARY_EINVAL, -1, "%s: more than %d columns", table->name, COLUMNS_MAX);
+    }
+    table->columns[table->count++] = name;
+    return true;
+}
+
+/* ---- CSV ---- */
+
+/* A file's first bytes, the caller's. Its size is in *ret_file_size. */
+static granary_err
+read_beginning(const char *path, size_t most, char **ret_bytes, size_t *ret_size, uint64_t *ret_file_size)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    granary_err err = GRANARY_OK;
+
+    *ret_bytes = NULL;
+    *ret_size = 0;
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        err = gr_fail_errno("%s", path);
+    } else if (!S_ISREG(info.st_mode)) {
+        err = gr_fail(GRANARY_EINVAL, "%s: is no regular file", path);
+    } else {
+        *ret_file_size = (uint64_t)info.st_size;
+        most = (uint64_t)info.st_size < most ? (size_t)info.st_size : most;
+        *ret_bytes = malloc(most + 1);
+        if (*ret_bytes == NULL) {
+            err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        }
+        while (err == GRANARY_OK && *ret_size < most) {
+            ssize_t n = pread(fd, *ret_bytes + *ret_size, most - *ret_size, (off_t)*ret_size);
+
+            if (n < 0) {
+                err = gr_fail_errno("%s", path);
+            } else if (n == 0) {
+                break;
+            } else {
+                *ret_size += (size_t)n;
+            }
+        }
+    }
+    gr_fd_close(&fd);
+    return err;
+}
+
+/* One field from *at on, its quotes taken out into text. Returns what ended it: the delimiter, '\n', or 0. */
+static char
+next_field(const char **at, const char *end, char delimiter, char *text)
+{
+    const char *p = *at;
+    char stop = 0;
+
+    if (p < end && *p == '"') {
+        for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++) {
+            *text++ = *p;
+            p += *p == '"'; /* the other of two */
+        }
+        p += p < end;
+    }
+    while (p < end && *p != delimiter && *p != '\n') {
+        *text++ = *p++;
+    }
+    if (p < end) {
+        stop = *p++;
+    }
+    if (stop != delimiter && text[-1] == '\r') {
+        text--;
+    }
+    *text = '\0';
+    *at = p;
+    return stop;
+}
+
+/* The names in a header. Whether they are good is said by the reader. */
+static bool
+read_header(struct sql_statement *q, struct sql_table *table, const char *bytes, size_t size, char delimiter)
+{
+    const char *at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;
+    char *room = malloc(size + 2);
+    char *text = room == NULL ? NULL : room + 1;
+    char stop = delimiter;
+
+    if (room == NULL) {
+        return sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
+    }
+    room[0] = ' ';
+    while (stop == delimiter && q->err == GRANARY_OK) {
+        stop = next_field(&at, bytes + size, delimiter, text);
+        (void)table_add_column(q, table,
+                               text[0] == '\0' ? sql_printf(q, "c%zu", table->count) : sql_printf(q, "%s", text));
+    }
+    free(room);
+    return q->err == GRANARY_OK;
+}
+
+static bool
+open_csv(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
+{
+    const char *delimiter = ends_with(from->name, ".tsv") ? "\t" : ",";
+    char *bytes = NULL;
+    size_t size = 0;
+    uint64_t file_size = 0;
+    granary_err err = read_beginning(from->name, HEADER_MAX, &bytes, &size, &file_size);
+
+    if (err != GRANARY_OK) {
+        (void)sql_fail(q, err, from->position, "%s", granary_error_message());
+    } else if (size == 0) {
+        (void)sql_fail(q, GRANARY_EINVAL, from->position, "%s: is empty: no header", from->name);
+    } else {
+        table->node = sql_node(q, "read_csv", from->position, NULL, 0);
+        granary_node_set_string(q->graph, table->node, "path", from->name);
+        granary_node_set_string(q->graph, table->node, "delimiter", delimiter);
+        table->rows = (double)file_size / ROW_BYTES;
+        (void)read_header(q, table, bytes, size, *delimiter);
+    }
+    free(bytes);
+    return q->err == GRANARY_OK;
+}
+
+/* ---- Arrow ---- */
+
+static bool
+add_frame_columns(struct sql_statement *q, struct sql_table *table, const granary_frame *frame)
+{
+    for (size_t i = 0; i < granary_frame_columns(frame); i++) {
+        if (!table_add_column(q, table, sql_printf(q, "%s", granary_frame_column(frame, i)->name))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+open_arrow(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
+{
+    struct stat info;
+    granary_frame *frame = NULL;
+    void *bytes = MAP_FAILED;
+    int fd = open(from->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    granary_err err = GRANARY_OK;
+
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        err = gr_fail_errno("%s", from->name);
+    } else if (!S_ISREG(info.st_mode) || info.st_size == 0) {
+        err = gr_fail(GRANARY_EINVAL, "%s: is no Arrow file", from->name);
+    } else {
+        bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        err = bytes == MAP_FAILED ? gr_fail_errno("%s", from->name)
+                                  : gr_arrow_read(bytes, (uint64_t)info.st_size, NULL, 0, &frame);
+    }
+    if (err != GRANARY_OK) {
+        (void)sql_fail(q, err, from->position, "%s", granary_error_message());
+    } else {
+        table->node = sql_node(q, "read_arrow", from->position, NULL, 0);
+        granary_node_set_string(q->graph, table->node, "path", from->name);
+        table->rows = (double)granary_frame_rows(frame);
+        (void)add_frame_columns(q, table, frame);
+    }
+    granary_frame_close(frame);
+    if (bytes != MAP_FAILED) {
+        (void)munmap(bytes, (size_t)info.st_size);
+    }
+    gr_fd_close(&fd);
+    return q->err == GRANARY_OK;
+}
+
+/* ---- stored tables ---- */
+
+/* The one frame among a graph's targets, or the one that was named: its key and target. */
+static granary_err
+find_target(const struct sql_statement *q, const char *name, char key[GRANARY_KEY_MAX], char target[256])
+{
+    const char *slash = strchr(name, '/');
+    const char *keys[] = {key};
+    granary_query query = {.subject = "tileables", .keys = keys, .key_count = 1};
+    granary_table *table = NULL;
+    size_t found = 0;
+    granary_err err;
+
+    (void)snprintf(key, GRANARY_KEY_MAX, "%.*s", slash == NULL ? (int)strlen(name) : (int)(slash - name), name);
+    err = granary_info(q->client, &query, &table);
+    for (size_t i = 0; err == GRANARY_OK && i < granary_table_rows(table); i++) {
+        const char *text = strchr(granary_table_text(table, i, "key"), '/');
+
+        if (text != NULL && strcmp(granary_table_text(table, i, "kind"), "frame") == 0 &&
+            (slash == NULL || strcmp(text, slash) == 0)) {
+            (void)snprintf(target, 256, "%s", text + 1);
+            found++;
+        }
+    }
+    if (err == GRANARY_OK && found == 0) {
+        err = gr_fail(GRANARY_ENOENT, "graph '%s' has no frame%s%s among its results", key,
+                      slash == NULL ? "" : " called ", slash == NULL ? "" : slash + 1);
+    } else if (err == GRANARY_OK && found > 1) {
+        err =
+            gr_fail(GRANARY_EINVAL, "graph '%s' has %zu frames among its results: write \"%s/NAME\"", key, found, key);
+    }
+    granary_table_free(table);
+    return err;
+}
+
+static granary_err
+read_stored_schema(struct sql_statement *q, const char *key, const char *target, struct sql_table *table)
+{
+    granary_result result = {0};
+    granary_frame *frame = NULL;
+    granary_view view;
+    granary_err err = granary_graph_result(q->client, key, target, &result);
+
+    for (size_t i = 0; i < result.chunk_count; i++) {
+        table->rows += (double)(result.chunk_rows[i] > 0 ? result.chunk_rows[i] : 0);
+    }
+    if (err == GRANARY_OK && result.chunk_count == 0) {
+        err = gr_fail(GRANARY_ESTATE, "it has no chunks");
+    }
+    if (err == GRANARY_OK) {
+        err = granary_object_get(q->client, result.chunks[0], GRANARY_FOREVER, &view);
+    }
+    if (err == GRANARY_OK) {
+        err = granary_frame_open(&view, &frame);
+        if (err == GRANARY_OK) {
+            (void)add_frame_columns(q, table, frame);
+        }
+        granary_frame_close(frame);
+        granary_object_release(q->client, &view);
+    }
+    granary_result_free(&result);
+    return err;
+}
+
+/* What could have been meant, among the keys there are. */
+static bool
+no_table(struct sql_statement *q, const struct sql_from *from)
+{
+    struct gr_nearest nearest = {.name = from->name};
+    granary_query query = {.subject = "graphs"};
+    granary_table *table = NULL;
+    char hint[GR_HINT_MAX];
+
+    if (q->client != NULL && granary_info(q->client, &query, &table) == GRANARY_OK) {
+        for (size_t i = 0; i < granary_table_rows(table); i++) {
+            gr_nearest_offer(&nearest, granary_table_text(table, i, "key"));
+        }
+    }
+    (void)gr_nearest_hint(&nearest, hint);
+    granary_table_free(table);
+    return sql_fail(q, GRANARY_ENOENT, from->position,
+                    "no table '%s'%s: name a file ('trips.csv', 'trips.arrow'), or load it with `granary load %s FILE`",
+                    from->name, hint, from->name);
+}
+
+/* NAME.arrow or NAME.csv in the working directory, when no table is called NAME. */
+static bool
+open_named_file(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
+{
+    static const char *const endings[] = {".arrow", ".csv"};
+    struct sql_from file = *from;
+
+    for (int i = 0; i < 2; i++) {
+        file.name = sql_printf(q, "%s%s", from->name, endings[i]);
+        if (file.name == NULL) {
+            return false;
+        }
+        if (access(file.name, F_OK) == 0) {
+            return i == 0 ? open_arrow(q, &file, table) : open_csv(q, &file, table);
+        }
+    }
+    return no_table(q, from);
+}
+
+static bool
+open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
+{
+    char key[GRANARY_KEY_MAX];
+    char target[256] = "";
+    granary_err err =
+        q->client == NULL || from->name[0] == '/' ? GRANARY_ENOENT : find_target(q, from->name, key, target);
+
+    if (err == GRANARY_ENOENT && strchr(from->name, '/') == NULL) {
+        return open_named_file(q, from, table);
+    }
+    if (err == GRANARY_OK) {
+        err = read_stored_schema(q, key, target, table);
+    }
+    if (err != GRANARY_OK) {
+        return sql_fail(q, err, from->position, "table '%s': %s", from->name, granary_error_message());
+    }
+    table->node = sql_node(q, "table", from->position, NULL, 0);
+    granary_node_set_string(q->graph, table->node, "name", sql_printf(q, "%s/%s", key, target));
+    return q->err == GRANARY_OK;
+}
+
+/* ---- use ---- */
+
+static struct sql_table *
+find_table(struct sql_statement *q, const struct sql_from *from)
+{
+    struct sql_table *table = q->tables;
+    bool ok;
+
+    while (table != NULL && strcmp(table->name, from->name) != 0) {
+        table = table->next;
+    }
+    if (table != NULL) {
+        return table;
+    }
+    table = SQL_NEW(q, struct sql_table);
+    if (table == NULL) {
+        return NULL;
+    }
+    table->name = from->name;
+    if (ends_with(from->name, ".csv") || ends_with(from->name, ".tsv")) {
+        ok = open_csv(q, from, table);
+    } else if (ends_with(from->name, ".arrow") || ends_with(from->name, ".feather") || ends_with(from->name, ".ipc")) {
+        ok = open_arrow(q, from, table);
+    } else {
+        ok = open_stored(q, from, table);
+    }
+    table->next = q->tables;
+    q->tables = table;
+    return ok ? table : NULL;
+}
+
+/* "trips" for "dir/trips.csv" */
+static const char *
+table_alias(struct sql_statement *q, const struct sql_from *from)
+{
+    const char *slash = strrchr(from->name, '/');
+    const char *begin = slash == NULL ? from->name : slash + 1;
+    const char *dot = strrchr(begin, '.');
+
+    return from->alias != NULL ? from->alias
+                               : sql_printf(q, "%.*s", dot == NULL ? (int)strlen(begin) : (int)(dot - begin), begin);
+}
+
+bool
+sql_add_result(struct sql_block *block, const struct sql_from *from, const char *name, const struct sql_result *result)
+{
+    struct sql_statement *q = block->q;
+    int item = (int)block->item_count;
+
+    if (item == SQL_ITEMS_MAX) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, from->position, "more than %d tables in one FROM", SQL_ITEMS_MAX);
+    }
+    if (from->column_count > result->count) {
+        return sql_fail(q, GRANARY_EINVAL, from->position, "'%s' has %zu columns, but %zu names are given", name,
+                        result->count, from->column_count);
+    }
+    for (size_t i = 0; i < block->column_count; i++) {
+        if (name != NULL && block->columns[i]->table != NULL && strcasecmp(block->columns[i]->table, name) == 0) {
+            return sql_fail(q, GRANARY_EINVAL, from->position, "two tables in FROM are called '%s': give one an alias",
+                            name);
+        }
+    }
+    block->items[block->item_count++] = result->rel;
+    for (size_t i = 0; i < result->count; i++) {
+        if (!sql_add_column(block, name, i < from->column_count ? from->columns[i] : result->outputs[i].name,
+                            result->outputs[i].frame, item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Columns whose names others have get new ones. all: of a second use, whose names the first has. */
+static bool
+rename_columns(struct sql_statement *q, struct sql_result *result, bool all, int position)
+{
+    const char **names = SQL_ARRAY(q, const char *, result->count);
+    const char **to = SQL_ARRAY(q, const char *, result->count);
+    size_t count = 0;
+
+    for (size_t i = 0; i < result->count && q->err == GRANARY_OK; i++) {
+        struct sql_output *output = &result->outputs[i];
+
+        if (all || !sql_take_name(q, output->frame)) {
+            size_t known = 0;
+
+            while (known < count && strcmp(names[known], output->frame) != 0) { /* two outputs can be one column */
+                known++;
+            }
+            if (known == count) {
+                names[count] = output->frame;
+                to[count++] = sql_fresh(q, output->name);
+            }
+            output->frame = to[known];
+        }
+    }
+    return q->err == GRANARY_OK && sql_rel_rename(q, &result->rel, names, to, count, position);
+}
+
+static bool
+copy_outputs(struct sql_statement *q, struct sql_result *result, const struct sql_result *of)
+{
+    *result = *of;
+    result->outputs = SQL_ARRAY(q, struct sql_output, of->count);
+    if (result->outputs == NULL) {
+        return false;
+    }
+    memcpy(result->outputs, of->outputs, of->count * sizeof *of->outputs);
+    return true;
+}
+
+/* Only the outputs: other columns of the relation would have the names of the first use's. */
+static bool
+select_outputs(struct sql_statement *q, struct sql_result *result, int position)
+{
+    const char **names = SQL_ARRAY(q, const char *, result->count);
+    size_t count = 0;
+
+    for (size_t i = 0; i < result->count && names != NULL; i++) {
+        size_t k = 0;
+
+        while (k < count && strcmp(names[k], result->outputs[i].frame) != 0) {
+            k++;
+        }
+        if (k == count) {
+            names[count++] = result->outputs[i].frame;
+        }
+    }
+    return names != NULL && sql_rel_select(q, &result->rel, names, count, position);
+}
+
+static bool
+add_with(struct sql_block *block, const struct sql_from *from, struct sql_with *with)
+{
+    bool again = with->result != NULL;
+    const struct sql_result *shared = sql_with_result(block->q, with);
+    struct sql_result result;
+
+    return shared != NULL && copy_outputs(block->q, &result, shared) &&
+           (!again || (select_outputs(block->q, &result, from->position) &&
+                       rename_columns(block->q, &result, true, from->position))) &&
+           sql_add_result(block, from, from->alias != NULL ? from->alias : from->name, &result);
+}
+
+bool
+sql_add_table(struct sql_block *block, const struct sql_from *from)
+{
+    struct sql_statement *q = block->q;
+    struct sql_with *with = sql_find_with(q, from->name);
+    struct sql_table *table = with != NULL ? NULL : find_table(q, from);
+    const char *alias = table_alias(q, from);
+    struct sql_result result;
+
+    if (with != NULL) {
+        return add_with(block, from, with);
+    }
+    if (table == NULL || alias == NULL) {
+        return false;
+    }
+    result = (struct sql_result){.rel = {table->node, table->rows, table->rows}, .count = table->count};
+    result.outputs = SQL_ARRAY(q, struct sql_output, table->count);
+    for (size_t i = 0; i < table->count && result.outputs != NULL; i++) {
+        result.outputs[i] = (struct sql_output){table->columns[i], table->columns[i]};
+    }
+    return result.outputs != NULL && q->err == GRANARY_OK && rename_columns(q, &result, false, from->position) &&
+           sql_add_result(block, from, alias, &result);
+}

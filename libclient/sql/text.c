@@ -1,0 +1,224 @@
+/* Expressions as the graph's are written (graph/expr.h). */
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/expr.h"
+#include "sql/block.h"
+
+bool
+sql_name_expr(struct sql_block *block, const struct sql_expr *expr, const char *text)
+{
+    if (text == NULL) {
+        return false;
+    }
+    if (block->named_count == block->named_room) {
+        size_t room = block->named_room == 0 ? 16 : 2 * block->named_room;
+        struct sql_named *grown = SQL_ARRAY(block->q, struct sql_named, room);
+
+        if (grown == NULL) {
+            return false;
+        }
+        if (block->named_count > 0) {
+            memcpy(grown, block->named, block->named_count * sizeof *grown);
+        }
+        block->named = grown;
+        block->named_room = room;
+    }
+    block->named[block->named_count++] = (struct sql_named){expr, text};
+    return true;
+}
+
+static void
+add_name(struct gr_buf *out, const char *name)
+{
+    gr_buf_add(out, "`", 1);
+    for (; *name != '\0'; name++) {
+        gr_buf_add(out, "``", *name == '`' ? 2 : 0);
+        if (*name != '`') {
+            gr_buf_add(out, name, 1);
+        }
+    }
+    gr_buf_add(out, "`", 1);
+}
+
+const char *
+sql_quoted(struct sql_statement *q, const char *name)
+{
+    struct gr_buf out = {0};
+    const char *text;
+
+    add_name(&out, name);
+    text = gr_buf_ok(&out) ? sql_printf(q, "%s", out.bytes) : NULL;
+    gr_buf_free(&out);
+    return text;
+}
+
+static bool add_text(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out);
+
+/* Arguments from..count, with what separates them. */
+static bool
+add_list(struct sql_block *block, const struct sql_expr *expr, size_t from, const char *separator, struct gr_buf *out)
+{
+    for (size_t i = from; i < expr->count; i++) {
+        if (i > from) {
+            gr_buf_addf(out, "%s", separator);
+        }
+        if (!add_text(block, expr->args[i], out)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+add_case(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
+{
+    bool ok = true;
+
+    gr_buf_addf(out, "case");
+    for (size_t i = 0; i + 1 < expr->count && ok; i += 2) {
+        gr_buf_addf(out, " when ");
+        ok = add_text(block, expr->args[i], out);
+        gr_buf_addf(out, " then ");
+        ok = ok && add_text(block, expr->args[i + 1], out);
+    }
+    gr_buf_addf(out, " else ");
+    ok = ok && add_text(block, expr->args[expr->count - 1], out);
+    gr_buf_addf(out, " end");
+    return ok;
+}
+
+static bool
+add_column(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
+{
+    if (block->grouped && expr->column->block == block) {
+        return sql_fail(block->q, GRANARY_EINVAL, expr->position,
+                        "column '%s' differs within a group: name it in GROUP BY, or aggregate it", expr->text);
+    }
+    add_name(out, expr->column->frame);
+    return true;
+}
+
+static bool
+add_operation(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
+{
+    const char *not = expr->negated ? "not " : "";
+    bool ok;
+
+    switch (expr->kind) {
+    case SQL_AND:
+        return add_list(block, expr, 0, " and ", out);
+    case SQL_OR:
+        return add_list(block, expr, 0, " or ", out);
+    case SQL_INFIX:
+        ok = add_text(block, expr->args[0], out);
+        gr_buf_addf(out, " %s ", expr->text);
+        return ok && add_text(block, expr->args[1], out);
+    case SQL_PREFIX:
+        gr_buf_addf(out, "%s ", expr->text);
+        return add_text(block, expr->args[0], out);
+    case SQL_POSTFIX:
+        ok = add_text(block, expr->args[0], out);
+        gr_buf_addf(out, " %s", expr->text);
+        return ok;
+    case SQL_IN:
+        ok = add_text(block, expr->args[0], out);
+        gr_buf_addf(out, " %sin (", not );
+        ok = ok && add_list(block, expr, 1, ", ", out);
+        gr_buf_addf(out, ")");
+        return ok;
+    case SQL_BETWEEN:
+        ok = add_text(block, expr->args[0], out);
+        gr_buf_addf(out, " %sbetween ", not );
+        return ok && add_list(block, expr, 1, " and ", out);
+    case SQL_LIKE:
+        ok = add_text(block, expr->args[0], out);
+        gr_buf_addf(out, " %s%s ", not, expr->text);
+        return ok && add_list(block, expr, 1, " escape ", out);
+    default:
+        return add_case(block, expr, out);
+    }
+}
+
+static bool
+add_text(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
+{
+    bool ok;
+
+    for (size_t i = 0; i < block->named_count; i++) {
+        if (sql_equal(block->named[i].expr, expr)) {
+            gr_buf_addf(out, "%s", block->named[i].text);
+            return true;
+        }
+    }
+    switch (expr->kind) {
+    case SQL_LITERAL:
+        gr_buf_addf(out, "%s", expr->text);
+        return true;
+    case SQL_COLUMN:
+        return add_column(block, expr, out);
+    case SQL_FUNCTION:
+        gr_buf_addf(out, "%s(", expr->text);
+        ok = add_list(block, expr, 0, ", ", out);
+        gr_buf_addf(out, ")");
+        return ok;
+    case SQL_CAST:
+        gr_buf_addf(out, "cast(");
+        ok = add_text(block, expr->args[0], out);
+        gr_buf_addf(out, " as %s)", expr->text);
+        return ok;
+    case SQL_AGGREGATE:
+        return sql_fail(block->q, GRANARY_EINVAL, expr->position,
+                        "an aggregate stands in SELECT, HAVING or ORDER BY, and not in another one");
+    case SQL_SUBQUERY:
+        return sql_fail(block->q, GRANARY_EUNSUPPORTED, expr->position, "a subquery is not supported here");
+    case SQL_STAR:
+        return sql_fail(block->q, GRANARY_EINVAL, expr->position, "* is no value");
+    default:
+        gr_buf_addf(out, "(");
+        ok = add_operation(block, expr, out);
+        gr_buf_addf(out, ")");
+        return ok;
+    }
+}
+
+const char *
+sql_text(struct sql_block *block, const struct sql_expr *expr)
+{
+    struct gr_buf out = {0};
+    struct gr_expr *parsed = NULL;
+    const char *text = NULL;
+    granary_err err;
+
+    if (add_text(block, expr, &out)) {
+        if (!gr_buf_ok(&out)) {
+            (void)sql_fail(block->q, GRANARY_ENOMEM, -1, "out of memory");
+        } else if ((err = gr_expr_parse(out.bytes, &parsed)) != GRANARY_OK) {
+            (void)sql_fail(block->q, err, expr->position, "%s", granary_error_message());
+        } else {
+            text = sql_printf(block->q, "%s", out.bytes);
+        }
+    }
+    gr_expr_destroy(parsed);
+    gr_buf_free(&out);
+    return text;
+}
+
+const char *
+sql_column_of(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr)
+{
+    const char *text = sql_text(block, expr);
+    const char *name;
+
+    if (text == NULL) {
+        return NULL;
+    }
+    if (expr->kind == SQL_COLUMN && !block->grouped) {
+        return expr->column->frame;
+    }
+    if (text[0] == '`' && strchr(text + 1, '`') == text + strlen(text) - 1) { /* `name`: a column that was named */
+        return sql_printf(block->q, "%.*s", (int)strlen(text) - 2, text + 1);
+    }
+    name = sql_fresh(block->q, expr->kind == SQL_FUNCTION ? expr->text : "value");
+    return name != NULL && sql_rel_assign(block->q, rel, &name, &text, 1, expr->position) ? name : NULL;
+}

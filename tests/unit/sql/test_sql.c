@@ -1,0 +1,276 @@
+/* SELECT to graphs, without running them: what becomes of clauses, and what is refused, where and why. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "client/builder.h"
+#include "granary/sql.h"
+#include "graph_json/json.h"
+
+static char directory[] = "/tmp/granary-sql-XXXXXX";
+
+static const struct {
+    const char *name;
+    const char *text;
+} files[] = {
+    {"a.csv", "id,x,name,day\n1,2,one,2020-01-01\n"},
+    {"b.csv", "id,y,name\n1,2,one\n"},
+    {"odd.csv", "\xef\xbb\xbf\"a \"\"b\"\"\",Ä,`c`\r\n1,2,3\r\n"},
+    {"region.csv", "r_regionkey,r_name,r_comment\n"},
+    {"nation.csv", "n_nationkey,n_name,n_regionkey,n_comment\n"},
+    {"supplier.csv", "s_suppkey,s_name,s_address,s_nationkey,s_phone,s_acctbal,s_comment\n"},
+    {"customer.csv", "c_custkey,c_name,c_address,c_nationkey,c_phone,c_acctbal,c_mktsegment,c_comment\n"},
+    {"part.csv", "p_partkey,p_name,p_mfgr,p_brand,p_type,p_size,p_container,p_retailprice,p_comment\n"},
+    {"partsupp.csv", "ps_partkey,ps_suppkey,ps_availqty,ps_supplycost,ps_comment\n"},
+    {"orders.csv", "o_orderkey,o_custkey,o_orderstatus,o_totalprice,o_orderdate,o_orderpriority,o_clerk,"
+                   "o_shippriority,o_comment\n"},
+    {"lineitem.csv", "l_orderkey,l_partkey,l_suppkey,l_linenumber,l_quantity,l_extendedprice,l_discount,l_tax,"
+                     "l_returnflag,l_linestatus,l_shipdate,l_commitdate,l_receiptdate,l_shipinstruct,l_shipmode,"
+                     "l_comment\n"},
+};
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    if (mkdtemp(directory) == NULL || chdir(directory) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        FILE *file = fopen(files[i].name, "w");
+
+        if (file == NULL || fputs(files[i].text, file) < 0 || fclose(file) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    gr_remove_tree(directory);
+    return 0;
+}
+
+/* The graph as JSON, to be freed. NULL: *ret_err and the thread's message tell. */
+static char *
+translate(const char *sql, granary_err *ret_err)
+{
+    granary_graph *graph = NULL;
+    Granary__Graph *message = NULL;
+    struct gr_buf out = {0};
+
+    *ret_err = granary_sql_graph(NULL, sql, strlen(sql), &graph);
+    if (*ret_err == GRANARY_OK) {
+        assert_int_equal(gr_builder_finish(graph, &message), GRANARY_OK);
+        assert_int_equal(gr_graph_to_json(message, &out), GRANARY_OK);
+        granary__graph__free_unpacked(message, NULL);
+        granary_graph_destroy(graph);
+    }
+    return gr_buf_take(&out);
+}
+
+/* Every text stands in the graph. */
+static void
+must_have(const char *sql, const char *const *texts, size_t count)
+{
+    granary_err err;
+    char *json = translate(sql, &err);
+
+    if (err != GRANARY_OK) {
+        print_error("%s\n%s\n", sql, granary_error_message());
+        fail();
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strstr(json, texts[i]) == NULL) {
+            print_error("%s\nlacks %s:\n%s\n", sql, texts[i], json);
+            fail();
+        }
+    }
+    free(json);
+}
+#define MUST_HAVE(sql, ...)                                                                                            \
+    must_have((sql), (const char *const[]){__VA_ARGS__},                                                               \
+              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+static void
+clauses_become_operators(void **state)
+{
+    (void)state;
+    MUST_HAVE("select x from 'a.csv'", "\"op\": \"read_csv\"", "\"path\": \"a.csv\"", "\"x\"");
+    MUST_HAVE("SELECT id, x + 1 AS more FROM a WHERE x > 2 AND name LIKE 'o%'", "(`x` > 2)", "(`name` like 'o%')",
+              "(`x` + 1)", "\"more\"");
+    MUST_HAVE("select name, sum(x * 2) s from a group by 1 having count(*) > 1 order by s desc limit 3 offset 2",
+              "sum(`value#", "count(`value#", "\"size\"", "then null else", "\"descending\"", "\"rows\"");
+    MUST_HAVE("select a.id, b.y from a join b on a.id = b.id", "\"how\": \"inner\"", "\"id#");
+    MUST_HAVE("select * from a left join b using (id)", "\"how\": \"left\"", "\"op\": \"rename\"", "\"name_1\"");
+    MUST_HAVE("select * from a right join b on a.id = b.id and a.x > 3", "\"how\": \"left\"", "(`x` > 3)");
+    MUST_HAVE("select * from a full join b on a.id = b.id and a.x > b.y", "\"how\": \"outer\"", "\"where\"");
+    MUST_HAVE("select * from a, b", "\"how\": \"cross\"");
+    MUST_HAVE("select id from a where exists (select * from b where b.id = a.id and b.y <> a.x)", "\"how\": \"semi\"",
+              "(`y` != `x`)");
+    MUST_HAVE("select id from a where id not in (select id from b)", "\"how\": \"anti\"", "\"null_aware\": true");
+    MUST_HAVE("select id from a where x > (select avg(y) from b)", "\"how\": \"cross\"", "mean(`y`)");
+    MUST_HAVE("select id from a where x > (select 2 * avg(y) from b where b.id = a.id)", "\"how\": \"left\"");
+    MUST_HAVE("select id from a where x = 1 or exists (select 1 from b where b.id = a.id)", "match#", "is not null");
+    MUST_HAVE("with c(n) as (select name from a) select * from c x, c y where x.n = y.n", "\"n_1\"");
+    MUST_HAVE("select distinct name from a order by name", "\"op\": \"distinct\"");
+    MUST_HAVE("select id from a union all select id from b order by 1", "\"op\": \"concat\"");
+    MUST_HAVE("select case x when 1 then 'a' else name end from a", "case when (`x` = 1) then 'a' else `name` end");
+    MUST_HAVE("select extract(year from day), substring(name from 1 for 2), x::double precision, coalesce(x, 0) from a",
+              "year(`day`)", "substring(`name`, 1, 2)", "cast(`x` as float64)", "coalesce(`x`, 0)");
+    MUST_HAVE("select * from a where day < date '2020-01-01' + interval '3' month",
+              "(date '2020-01-01' + interval '3 month')");
+    MUST_HAVE("select id from a where name is distinct from 'x' and (x > 1) is not true", "is null");
+    MUST_HAVE("select x y, id x from a", "\"y\": \"`x`\"", "\"x\": \"`id`\"");
+    MUST_HAVE("select \"a \"\"b\"\"\", \"Ä\", \"`c`\" from odd.csv", "```c```");
+}
+
+static void
+or_gives_what_its_branches_share(void **state)
+{
+    (void)state;
+    MUST_HAVE("select 1 from a, b where (a.id = b.id and x = 1 and y = 2) or (a.id = b.id and x = 3 and y = 4)",
+              "\"how\": \"inner\"", "((`x` = 1) or (`x` = 3))", "((`y` = 2) or (`y` = 4))");
+}
+
+static void
+the_queries_of_tpch_are_translated(void **state)
+{
+    (void)state;
+    for (int number = 1; number <= 22; number++) {
+        char path[4096];
+        char *text = NULL;
+        size_t size = 0;
+        granary_err err;
+
+        (void)snprintf(path, sizeof path, "%s/tools/bench/tpch/q%02d.sql", getenv("GRANARY_SOURCE"), number);
+        assert_int_equal(gr_file_read(path, 1 << 20, &text, &size), GRANARY_OK);
+        free(translate(text, &err));
+        if (err != GRANARY_OK) {
+            print_error("q%02d: %s\n", number, granary_error_message());
+            fail();
+        }
+        free(text);
+    }
+}
+
+static void
+what_is_wrong_is_told_with_its_place(void **state)
+{
+    static const struct {
+        const char *sql;
+        granary_err err;
+        const char *says;
+    } cases[] = {
+        {"", GRANARY_EINVAL, "there is no statement"},
+        {"select x from a; select 1", GRANARY_EINVAL, "one statement at a time"},
+        {"delete from a", GRANARY_EUNSUPPORTED, "only SELECT"},
+        {"selec x from a", GRANARY_EINVAL, "line 1, column 1: syntax error at or near \"selec\""},
+        {"select nam from a", GRANARY_ENOENT,
+         "line 1, column 8: no column 'nam'; did you mean 'name'?\n  select nam from a\n         ^"},
+        {"select x\nfrom a\nwhere 'ä' = wrong", GRANARY_ENOENT,
+         "line 3, column 13: no column 'wrong'\n  where 'ä' = wrong\n              ^"},
+        {"select id from a, b", GRANARY_EINVAL, "line 1, column 8: more than one table has a column 'id'"},
+        {"select c.id from a", GRANARY_ENOENT, "no table in FROM is called 'c'"},
+        {"select * from nowhere", GRANARY_ENOENT, "line 1, column 15: no table 'nowhere'"},
+        {"select * from 'nowhere.csv'", GRANARY_ENOENT, "nowhere.csv: No such file"},
+        {"select * from a, a", GRANARY_EINVAL, "two tables in FROM are called 'a'"},
+        {"select sum(sum(x)) from a", GRANARY_EINVAL, "an aggregate of an aggregate"},
+        {"select name, sum(x) from a", GRANARY_EINVAL, "column 'name' differs within a group"},
+        {"select name from a where sum(x) > 1", GRANARY_EINVAL, "put the condition into HAVING"},
+        {"select x from a order by 3", GRANARY_EINVAL, "position 3: SELECT lists 1 value"},
+        {"select x from a limit -1", GRANARY_EINVAL, "LIMIT needs a whole number"},
+        {"select x from a limit x", GRANARY_EINVAL, "LIMIT needs a whole number"},
+        {"select distinct x from a order by id", GRANARY_EINVAL, "ORDER BY takes what SELECT lists"},
+        {"select frobnicate(x) from a", GRANARY_EINVAL, "frobnicate"},
+        {"select x from a where x in (select id, y from b)", GRANARY_EINVAL, "1 values are compared with 2 columns"},
+        {"select (select id from b) from a", GRANARY_EUNSUPPORTED, "must have one row for sure"},
+        {"select id from a union select id, y from b", GRANARY_EINVAL, "one side lists 1 values, the other 2"},
+        {"select sum(x) over (order by id) from a", GRANARY_EUNSUPPORTED, "OVER"},
+        {"with recursive c as (select 1) select * from c", GRANARY_EUNSUPPORTED, "WITH RECURSIVE"},
+        {"select x from a group by rollup (x)", GRANARY_EUNSUPPORTED, "ROLLUP"},
+        {"values (1)", GRANARY_EUNSUPPORTED, "VALUES"},
+        {"select cast(x as inet) from a", GRANARY_EUNSUPPORTED, "type 'inet' is not supported"},
+        {"select * from a join b using (x)", GRANARY_ENOENT, "USING: there is no column 'x' on the right side"},
+        {"select * from a left join b on a.x > b.y", GRANARY_EUNSUPPORTED, "needs an equality of both sides"},
+        {"select current_date from a", GRANARY_EUNSUPPORTED, "current date"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        granary_err err;
+
+        free(translate(cases[i].sql, &err));
+        if (err != cases[i].err || strstr(granary_error_message(), cases[i].says) == NULL) {
+            print_error("%s\n%s: %s\ninstead of: %s\n", cases[i].sql, granary_error_name(err),
+                        err == GRANARY_OK ? "" : granary_error_message(), cases[i].says);
+            fail();
+        }
+    }
+}
+
+/* Brackets, minus signs, queries and chains as deep as they go: refused, or translated. */
+static void
+depth_has_an_end(void **state)
+{
+    static const struct {
+        const char *open;
+        const char *middle;
+        const char *close;
+    } shapes[] = {
+        {"(", "x", ")"},
+        {"- ", "x", ""},
+        {"not ", "true", ""},
+        {"x + ", "x", ""},
+        {"x + (", "x", ")"},
+        {"case when true then ", "x", " end"},
+        {"(select max(y) from b where y > ", "1", ")"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        for (int depth = 10; depth <= 20000; depth *= 20) {
+            struct gr_buf sql = {0};
+            granary_err err;
+
+            gr_buf_addf(&sql, "select ");
+            for (int n = 0; n < depth; n++) {
+                gr_buf_addf(&sql, "%s", shapes[i].open);
+            }
+            gr_buf_addf(&sql, "%s", shapes[i].middle);
+            for (int n = 0; n < depth; n++) {
+                gr_buf_addf(&sql, "%s", shapes[i].close);
+            }
+            gr_buf_addf(&sql, " from a");
+            free(translate(sql.bytes, &err));
+            assert_true(err == GRANARY_OK || err == GRANARY_EINVAL || err == GRANARY_EUNSUPPORTED);
+            gr_buf_free(&sql);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clauses_become_operators),
+        cmocka_unit_test(or_gives_what_its_branches_share),
+        cmocka_unit_test(the_queries_of_tpch_are_translated),
+        cmocka_unit_test(what_is_wrong_is_told_with_its_place),
+        cmocka_unit_test(depth_has_an_end),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
