@@ -3,6 +3,7 @@
  * taken out of a column cost no strings; one that lies in somebody else's bytes is copied when a column outlives them.
  */
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,10 +17,8 @@
 struct gr_dictionary {
     struct gr_column column; /* first: its view leads here */
     atomic_uint references;
+    char name[1]; /* the entries' name is this place: so they are known as part of a gr_dictionary, copies are not */
 };
-
-/* The name of entries that are part of a gr_dictionary: those of a caller's own column are not. */
-static const char entries_name[] = "";
 
 granary_err
 gr_dictionary_create(struct gr_column *entries, struct gr_dictionary **ret_dictionary)
@@ -31,7 +30,8 @@ gr_dictionary_create(struct gr_column *entries, struct gr_dictionary **ret_dicti
         return gr_fail(GRANARY_ENOMEM, "dictionary: out of memory");
     }
     dictionary->column = *entries;
-    dictionary->column.view.name = entries_name;
+    dictionary->column.view.name = dictionary->name;
+    dictionary->name[0] = '\0';
     atomic_init(&dictionary->references, 1);
     *entries = (struct gr_column){.owned = false};
     *ret_dictionary = dictionary;
@@ -57,6 +57,14 @@ gr_dictionary_unref(struct gr_dictionary *dictionary)
     }
 }
 
+struct gr_dictionary *
+gr_dictionary_hold(const granary_column *entries)
+{
+    return entries != NULL && entries->name == (const char *)entries + offsetof(struct gr_dictionary, name)
+               ? gr_dictionary_ref((struct gr_dictionary *)(uintptr_t)entries)
+               : NULL;
+}
+
 const granary_column *
 gr_dictionary_entries(const struct gr_dictionary *dictionary)
 {
@@ -75,17 +83,15 @@ granary_err
 gr_dictionary_keep(const granary_column *entries, struct gr_dictionary **ret_dictionary)
 {
     const struct gr_run run = {entries, 0, entries->rows};
+    struct gr_dictionary *held = gr_dictionary_hold(entries);
     struct gr_column copy;
     granary_err err;
 
-    if (entries->name == entries_name) {
-        struct gr_dictionary *dictionary = (struct gr_dictionary *)(uintptr_t)entries;
-
-        if (dictionary->column.owned) {
-            *ret_dictionary = gr_dictionary_ref(dictionary);
-            return GRANARY_OK;
-        }
+    if (held != NULL && held->column.owned) {
+        *ret_dictionary = held;
+        return GRANARY_OK;
     }
+    gr_dictionary_unref(held);
     err = gr_column_concat(&run, 1, GRANARY_STRING, &copy);
     return err == GRANARY_OK ? gr_dictionary_create(&copy, ret_dictionary) : err;
 }

@@ -132,7 +132,7 @@ gr_frame_set(granary_frame *frame, size_t position, const char *name, struct gr_
 granary_err
 gr_frame_set_borrowed(granary_frame *frame, size_t position, const char *name, const granary_column *column)
 {
-    struct gr_column borrowed = {.view = *column, .owned = false};
+    struct gr_column borrowed = {.view = *column, .owned = false, .dictionary = gr_dictionary_hold(column->dictionary)};
 
     return gr_frame_set(frame, position, name, &borrowed);
 }

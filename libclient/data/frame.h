@@ -83,7 +83,7 @@ granary_frame *gr_frame_create(size_t count, int64_t rows);
 void gr_frame_destroy(granary_frame *frame); /* NULL is fine */
 /* *takes* the column (owned buffers); copies name. Errors: ENOMEM (the column is destroyed) */
 granary_err gr_frame_set(granary_frame *frame, size_t position, const char *name, struct gr_column *column);
-/* Put a column of another frame in, borrowed: that frame must outlive this one. Errors: ENOMEM */
+/* Put a column of another frame in, borrowed: its values must outlive this one. Errors: ENOMEM */
 granary_err
 gr_frame_set_borrowed(granary_frame *frame, size_t position, const char *name, const granary_column *column);
 /* *Takes* a column out of another frame, of which its name alone is left there. Errors: ENOMEM */
@@ -167,6 +167,8 @@ granary_err gr_dictionary_create(struct gr_column *entries, struct gr_dictionary
 /* NULL is fine. */
 struct gr_dictionary *gr_dictionary_ref(struct gr_dictionary *dictionary);
 void gr_dictionary_unref(struct gr_dictionary *dictionary);
+/* A reference to the dictionary that entries (view.dictionary) are part of; NULL: of none, they are a caller's own. */
+struct gr_dictionary *gr_dictionary_hold(const granary_column *entries);
 /* A reference to the dictionary of a column (column->dictionary) that outlives the column: the same one, or a copy.
  * Errors: ENOMEM */
 granary_err gr_dictionary_keep(const granary_column *entries, struct gr_dictionary **ret_dictionary);

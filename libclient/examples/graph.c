@@ -58,9 +58,10 @@ print_result(granary_client *client, const char *key)
         const granary_column *totals = granary_frame_column_named(frame, "total");
 
         for (int64_t row = 0; row < granary_frame_rows(frame); row++) {
-            int32_t from = names->offsets[row];
+            size_t length;
+            const char *name = granary_column_text(names, row, &length);
 
-            printf("%-24.*s %10" PRId64 "\n", (int)(names->offsets[row + 1] - from), (const char *)names->values + from,
+            printf("%-24.*s %10" PRId64 "\n", (int)length, name == NULL ? "" : name,
                    ((const int64_t *)totals->values)[row]);
         }
         granary_frame_close(frame);

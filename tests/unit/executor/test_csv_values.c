@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "kernel/csv_values.h"
+#include "kernel/csv/csv_digits.h"
+#include "kernel/csv/csv_values.h"
 
 static void
 kinds_are_the_narrowest(void **state)
@@ -108,7 +109,8 @@ static void
 floats_are_rounded_correctly(void **state)
 {
     static const char *const formats[] = {"%.17g", "%.15g", "%.6g", "%.3f", "%.20e"};
-    char text[400];
+    char buffer[440];
+    char *text = buffer + 16;
 
     (void)state;
     srandom(11);
@@ -125,12 +127,53 @@ floats_are_rounded_correctly(void **state)
         if (!isfinite(number)) {
             continue;
         }
-        (void)snprintf(text, sizeof text, formats[(size_t)i % 5], number);
+        (void)snprintf(text, 400, formats[(size_t)i % 5], number);
         want = strtod(text, NULL);
         if (!csv_parse_float64(text, strlen(text), &got) || memcmp(&got, &want, sizeof got) != 0) {
             fail_msg("'%s' is read as %.17g", text, got);
         }
+        if (csv_fast_float64(text, strlen(text), &got) && memcmp(&got, &want, sizeof got) != 0) {
+            fail_msg("'%s' is read fast as %.17g", text, got);
+        }
     }
+}
+
+/* What is read eight digits at a time is what is read one by one; the rest is refused. */
+static void
+fast_ways_agree_with_slow_ones(void **state)
+{
+    static const char characters[] = "0123456789012345678901234567890123456789.-+eE,/:";
+    char buffer[80];
+    char *text = buffer + 16;
+    int taken = 0;
+
+    (void)state;
+    srandom(12);
+    for (int i = 0; i < 300000; i++) {
+        size_t size = 1 + (size_t)random() % 20;
+        int64_t integer, want_integer;
+        double real, want_real;
+
+        for (size_t c = 0; c < sizeof buffer; c++) {
+            buffer[c] = characters[(size_t)random() % (i % 2 == 0 ? 40 : sizeof characters - 1)];
+        }
+        if (csv_fast_int64(text, size, &integer)) {
+            assert_true(csv_parse_int64(text, size, &want_integer));
+            assert_int_equal(integer, want_integer);
+            taken++;
+        }
+        if (i % 3 == 0) {
+            text[(size_t)random() % size] = '.';
+        }
+        if (csv_fast_float64(text, size, &real)) {
+            assert_true(csv_parse_float64(text, size, &want_real));
+            assert_memory_equal(&real, &want_real, sizeof real);
+            taken++;
+        }
+    }
+    assert_true(taken > 100000);
+    assert_true(csv_fast_int64(memcpy(text, "-1234567", 8), 8, (int64_t[]){0}));
+    assert_false(csv_fast_int64("                -               " + 16, 1, (int64_t[]){0}));
 }
 
 static void
@@ -185,9 +228,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_are_the_narrowest),           cmocka_unit_test(integers_have_their_values),
-        cmocka_unit_test(floats_are_rounded_correctly),      cmocka_unit_test(odd_floats_have_their_values),
-        cmocka_unit_test(dates_and_times_have_their_values),
+        cmocka_unit_test(kinds_are_the_narrowest),      cmocka_unit_test(integers_have_their_values),
+        cmocka_unit_test(floats_are_rounded_correctly), cmocka_unit_test(fast_ways_agree_with_slow_ones),
+        cmocka_unit_test(odd_floats_have_their_values), cmocka_unit_test(dates_and_times_have_their_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

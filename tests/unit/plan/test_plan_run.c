@@ -155,6 +155,9 @@ run_subtask(struct world *world, const Granary__Subtask *subtask, Granary__Done 
 static void
 print_cell(const granary_column *column, int64_t row, struct gr_buf *out)
 {
+    const char *text;
+    size_t length;
+
     if (gr_is_null(column, row)) {
         gr_buf_addf(out, "|null");
         return;
@@ -171,8 +174,8 @@ print_cell(const granary_column *column, int64_t row, struct gr_buf *out)
         break;
     case GRANARY_STRING:
         gr_buf_addf(out, "|");
-        gr_buf_add(out, (const char *)column->values + column->offsets[row],
-                   (size_t)(column->offsets[row + 1] - column->offsets[row]));
+        text = gr_text_at(column, row, &length);
+        gr_buf_add(out, text, length);
         break;
     case GRANARY_NULLTYPE:
         gr_buf_addf(out, "|null");

@@ -1,6 +1,6 @@
 #include "base/error.h"
-#include "kernel/csv_scan.h"
-#include "kernel/csv_text.h"
+#include "kernel/csv/csv_scan.h"
+#include "kernel/csv/csv_text.h"
 
 /* What a block of a file does to the CSV automaton, from each state it may begin in. */
 granary_err

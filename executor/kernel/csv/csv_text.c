@@ -1,4 +1,4 @@
-#include "kernel/csv_text.h"
+#include "kernel/csv/csv_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/utf8.h"
-#include "kernel/csv_scan.h"
+#include "kernel/csv/csv_scan.h"
+#include "kernel/scratch.h"
+#include "kernel/simd/csv.h"
 
 static char null_empty[] = "";
 static char null_postgres[] = "\\N";
@@ -35,6 +37,7 @@ read_options(const Granary__ChunkOp *op, struct csv_text *text)
         size_t size = strlen(text->nulls[i]);
 
         text->null_sizes |= (uint64_t)1 << (size < 63 ? size : 63);
+        text->null_firsts[(unsigned char)text->nulls[i][0]] = true;
     }
     text->stops[(unsigned char)text->delimiter] = true;
     text->stops['\n'] = true;
@@ -57,9 +60,12 @@ read_range(struct csv_text *text, int64_t offset, int64_t size)
     } else if (offset < 0 || size < 0 || offset > stat.st_size || size > stat.st_size - offset) {
         err = gr_fail(GRANARY_EIO, "%s: has %lld bytes now, it was longer when the graph was submitted; submit again",
                       text->path, (long long)stat.st_size);
-    } else if ((text->owned = malloc((size_t)size + 1)) == NULL) {
+    } else if ((text->memory = scratch_alloc((size_t)size + 1 + 2 * (size_t)CSV_PADDING)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "%s: no memory for %lld bytes", text->path, (long long)size);
     } else {
+        text->owned = text->memory + CSV_PADDING;
+        memset(text->memory, 0, CSV_PADDING);
+        memset(text->owned + size, 0, CSV_PADDING + 1);
         err = gr_pread_all(fd, text->owned, (size_t)size, offset);
         if (err != GRANARY_OK) {
             err = gr_fail_in(err, "%s", text->path);
@@ -81,7 +87,7 @@ csv_text_open(const Granary__ChunkOp *op, struct csv_text *ret_text)
         err = read_range(&text, offset, size);
     }
     if (err != GRANARY_OK) {
-        free(text.owned);
+        scratch_free(text.memory);
         return err;
     }
     text.owned[size] = '\n';
@@ -99,8 +105,8 @@ csv_text_open(const Granary__ChunkOp *op, struct csv_text *ret_text)
 void
 csv_text_close(struct csv_text *text)
 {
-    free(text->owned);
-    text->owned = NULL;
+    scratch_free(text->memory);
+    text->memory = text->owned = NULL;
     gr_buf_free(&text->scratch);
 }
 
@@ -130,6 +136,7 @@ csv_record_next(struct csv_text *text)
 static void
 collect(struct csv_text *text, struct csv_field *field)
 {
+    static const char behind[16] = "";
     const char *p = text->at + 1; /* between quotes */
 
     text->scratch.size = 0;
@@ -155,9 +162,10 @@ collect(struct csv_text *text, struct csv_field *field)
         gr_buf_add(&text->scratch, quote, (size_t)(p - quote));
         break;
     }
-    field->no_memory = !gr_buf_ok(&text->scratch);
-    field->bytes = text->scratch.size == 0 ? "" : text->scratch.bytes;
     field->size = text->scratch.size;
+    gr_buf_add(&text->scratch, behind, sizeof behind);
+    field->no_memory = !gr_buf_ok(&text->scratch);
+    field->bytes = text->scratch.bytes;
     csv_field_end(text, p, field);
 }
 

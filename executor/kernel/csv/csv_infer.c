@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "kernel/csv_text.h"
-#include "kernel/csv_values.h"
+#include "kernel/csv/csv_blocks.h"
+#include "kernel/csv/csv_digits.h"
+#include "kernel/csv/csv_values.h"
 
 struct infer {
     Granary__CsvTypes answer;
@@ -131,7 +132,7 @@ infer_record(struct infer *infer, struct csv_text *text, bool *ret_more)
         } else if (position >= answer->n_kinds) {
             continue;
         }
-        if (csv_field_is_null(text, &field)) {
+        if (csv_is_null(text, field.bytes, field.size)) {
             answer->kinds[position] |= CSV_NULL;
         } else if ((answer->kinds[position] & CSV_STRING) == 0) { /* nothing else can make a string column another */
             answer->kinds[position] |= (uint32_t)csv_kind_of(field.bytes, field.size);
@@ -151,6 +152,60 @@ infer_record(struct infer *infer, struct csv_text *text, bool *ret_more)
     return GRANARY_OK;
 }
 
+/* What a column of a block can be. */
+static uint32_t
+kinds_of_column(const struct csv_text *text, const struct csv_block *block, size_t position, uint32_t kinds)
+{
+    for (int64_t row = 0; row < block->rows; row++) {
+        uint64_t digits;
+        size_t size;
+        const char *bytes = csv_block_field(block, row, position, &size);
+
+        if (csv_is_null(text, bytes, size)) {
+            kinds |= CSV_NULL;
+        } else if ((kinds & CSV_STRING) != 0) {
+            continue; /* nothing else can make it another */
+        } else if (size - 1 < 16 && csv_digits(bytes, size, &digits)) {
+            kinds |= CSV_INT64;
+        } else {
+            kinds |= (uint32_t)csv_kind_of(bytes, size);
+        }
+    }
+    return kinds;
+}
+
+/* The records behind the first one, whose number of fields is known. */
+static granary_err
+infer_records(struct infer *infer, struct csv_text *text)
+{
+    struct csv_blocks blocks;
+    struct csv_block block;
+    granary_err err = csv_blocks_init(&blocks, text, infer->answer.fields);
+    bool more = err == GRANARY_OK;
+
+    while (more && err == GRANARY_OK) {
+        switch (csv_blocks_next(&blocks, &block)) {
+        case CSV_NEXT_END:
+            more = false;
+            break;
+        case CSV_NEXT_BLOCK:
+            for (size_t i = 0; i < infer->answer.n_kinds; i++) {
+                infer->answer.kinds[i] = kinds_of_column(text, &block, i, infer->answer.kinds[i]);
+            }
+            infer->answer.records += (uint64_t)block.rows;
+            break;
+        case CSV_NEXT_ODD:
+            more = csv_record_next(text);
+            if (more) {
+                err = infer_record(infer, text, &more);
+            }
+            break;
+        }
+    }
+    csv_blocks_fini(&blocks);
+    return err;
+}
+
 static granary_err
 infer_text(struct infer *infer, struct csv_text *text, bool header)
 {
@@ -167,9 +222,10 @@ infer_text(struct infer *infer, struct csv_text *text, bool header)
     }
     if (err == GRANARY_OK && infer->answer.error[0] == '\0' && csv_record_next(text)) {
         infer->answer.first_record_line = csv_text_line(text, text->record);
-        do {
-            err = infer_record(infer, text, &more);
-        } while (err == GRANARY_OK && more && csv_record_next(text));
+        err = infer_record(infer, text, &more);
+        if (err == GRANARY_OK && more) {
+            err = infer_records(infer, text);
+        }
     }
     return err;
 }

@@ -13,13 +13,15 @@
 struct csv_text {
     const char *path; /* borrowed from the operator */
     char delimiter;
+    char *memory;       /* of owned, with CSV_PADDING bytes before and behind the text */
     char *owned;        /* the bytes read, a '\n' behind them */
     const char *begin;  /* behind a byte order mark */
     const char *end;    /* *end == '\n' */
     size_t mark_bytes;  /* of the byte order mark at the file's start: 0 or 3 */
     char *const *nulls; /* texts that mean null */
     size_t null_count;
-    uint64_t null_sizes; /* bit n: some null text has n bytes (63: 63 or more) */
+    uint64_t null_sizes;   /* bit n: some null text has n bytes (63: 63 or more) */
+    bool null_firsts[256]; /* bytes with which one begins */
     /* reading */
     const char *at;
     const char *record;    /* where the record began */
@@ -37,7 +39,7 @@ uint64_t csv_text_line(const struct csv_text *text, const char *place);
 const char *csv_text_not_utf8(const struct csv_text *text);
 
 struct csv_field {
-    const char *bytes; /* valid until the next field is read */
+    const char *bytes; /* valid until the next field is read; 16 bytes behind them may be read */
     size_t size;
     bool last;      /* of its record */
     bool unclosed;  /* its quotes do not end; it is the last of all */
@@ -81,14 +83,16 @@ csv_field_next(struct csv_text *text, struct csv_field *ret_field)
     csv_field_end(text, p, ret_field);
 }
 
+/* Whether a field's text means null. */
 static inline bool
-csv_field_is_null(const struct csv_text *text, const struct csv_field *field)
+csv_is_null(const struct csv_text *text, const char *bytes, size_t size)
 {
-    if ((text->null_sizes >> (field->size < 63 ? field->size : 63) & 1) == 0) {
+    if ((text->null_sizes >> (size < 63 ? size : 63) & 1) == 0 ||
+        (size > 0 && !text->null_firsts[(unsigned char)bytes[0]])) {
         return false;
     }
     for (size_t i = 0; i < text->null_count; i++) {
-        if (strlen(text->nulls[i]) == field->size && memcmp(text->nulls[i], field->bytes, field->size) == 0) {
+        if (strlen(text->nulls[i]) == size && memcmp(text->nulls[i], bytes, size) == 0) {
             return true;
         }
     }

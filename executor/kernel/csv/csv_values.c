@@ -1,5 +1,6 @@
-#include "kernel/csv_values.h"
+#include "kernel/csv/csv_values.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,37 @@ parse_exponent(const char *text, size_t size, size_t *at, int *ret_exponent)
     return true;
 }
 
+/*
+ * mantissa * 10^exponent for -27 <= exponent <= 27. Where long doubles have 64 bits or more, both are exact in them,
+ * and the product is off by less than a unit of its last place; false: that may decide how it is rounded to a double.
+ */
+static bool
+float64_extended(uint64_t mantissa, int exponent, double *ret_value)
+{
+#if LDBL_MANT_DIG == 64
+    static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
+                                         1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
+                                         1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+    long double value =
+        exponent < 0 ? (long double)mantissa / powers[-exponent] : (long double)mantissa * powers[exponent];
+    uint64_t bits;
+    uint64_t cut;
+
+    memcpy(&bits, &value, sizeof bits); /* the significand; its low 11 bits are cut off */
+    cut = bits & 0x7ff;
+    if (cut >= 0x3ff && cut <= 0x401) {
+        return false;
+    }
+    *ret_value = (double)value;
+    return true;
+#else
+    (void)mantissa;
+    (void)exponent;
+    (void)ret_value;
+    return false;
+#endif
+}
+
 bool
 csv_parse_float64(const char *text, size_t size, double *ret_value)
 {
@@ -144,10 +176,18 @@ csv_parse_float64(const char *text, size_t size, double *ret_value)
         return false;
     }
     exponent += written;
-    /* Both numbers are exact, so one operation rounds once. More than 19 digits may have overflowed the mantissa. */
-    if (digits > 19 || mantissa > (uint64_t)1 << 53 || exponent < -22 || exponent > 22) {
+    /* More than 19 digits may have overflowed the mantissa. */
+    if (digits > 19 || exponent < -27 || exponent > 27) {
         return float64_by_library(text, size, ret_value);
     }
+    if (mantissa > (uint64_t)1 << 53 || exponent < -22 || exponent > 22) {
+        if (!float64_extended(mantissa, exponent, &value)) {
+            return float64_by_library(text, size, ret_value);
+        }
+        *ret_value = negative ? -value : value;
+        return true;
+    }
+    /* Both numbers are exact, so one operation rounds once. */
     value = exponent < 0 ? (double)mantissa / powers[-exponent] : (double)mantissa * powers[exponent];
     *ret_value = negative ? -value : value;
     return true;
@@ -269,6 +309,9 @@ csv_kind_of(const char *text, size_t size)
     int64_t microseconds;
     char first = size == 0 ? '\0' : text[0];
 
+    if (size == 10 && text[4] == '-' && text[7] == '-' && csv_parse_date(text, size, &days)) {
+        return CSV_DATE; /* no number has two signs there */
+    }
     if (is_digit(first) || strchr("+-.inIN", first) != NULL) {
         if (csv_parse_int64(text, size, &integer)) {
             return CSV_INT64;

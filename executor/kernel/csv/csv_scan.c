@@ -1,7 +1,9 @@
-#include "kernel/csv_scan.h"
+#include "kernel/csv/csv_scan.h"
 
 #include <stdbool.h>
 #include <string.h>
+
+#include "kernel/simd/csv.h"
 
 /* After so many bytes from a boundary the start states have almost always met in one or two. */
 #define MEET_BYTES 4096
@@ -15,12 +17,7 @@ is_line_end(char byte)
 uint64_t
 csv_count_lines(const char *bytes, size_t size)
 {
-    uint64_t lines = 0;
-
-    for (size_t i = 0; i < size; i++) {
-        lines += bytes[i] == '\n';
-    }
-    return lines;
+    return SIMD_CALL(csv_count)(bytes, size, '\n');
 }
 
 /* The state behind bytes[i]; *ret_ends: a record ends with it. */
@@ -67,16 +64,12 @@ static void
 scan_plain(const char *bytes, size_t size, size_t from, size_t to, char delimiter, struct csv_scan *scan)
 {
     bool before_is_end = scan->end == CSV_AT_RECORD || scan->end == CSV_AFTER_CR;
-    uint64_t ends = is_line_end(bytes[from]) && !before_is_end;
+    uint64_t ends = SIMD_CALL(csv_line_ends)(bytes + from, to - from, before_is_end);
     char last = bytes[to - 1];
 
-    for (size_t i = from + 1; i < to; i++) {
-        ends += (unsigned)((bytes[i] == '\n') | (bytes[i] == '\r')) &
-                (unsigned)((bytes[i - 1] != '\n') & (bytes[i - 1] != '\r'));
-    }
     scan->records += ends;
     for (size_t i = from; ends > 0 && scan->first_record < 0; i++) {
-        if (is_line_end(bytes[i]) && (i > from || !before_is_end)) {
+        if (is_line_end(bytes[i]) && (i > from ? !is_line_end(bytes[i - 1]) : !before_is_end)) {
             scan->first_record = behind_line_end(bytes, size, i);
         }
     }

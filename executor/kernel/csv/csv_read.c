@@ -1,0 +1,514 @@
+/*
+ * Whole records of a CSV file as a frame of the wanted columns. The dtypes were inferred from the same bytes; a file
+ * that changed meanwhile gives an error with the line, not wrong values.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "kernel/csv/csv_blocks.h"
+#include "kernel/csv/csv_digits.h"
+#include "kernel/csv/csv_strings.h"
+#include "kernel/csv/csv_values.h"
+#include "kernel/simd/csv.h"
+
+/* A column being built. */
+struct builder {
+    const char *name; /* borrowed from the operator */
+    granary_dtype dtype;
+    size_t position;   /* of the field in a record */
+    void *values;      /* NULL for strings */
+    uint8_t *validity; /* a bit is cleared for a null */
+    struct csv_strings *strings;
+};
+
+struct reader {
+    struct csv_text text;
+    uint64_t first_line; /* number of the range's first line */
+    size_t fields;       /* of every record; 0: as the first */
+    struct builder *builders;
+    size_t count;
+    struct builder **by_field; /* by_field[position]: the column it is for, or NULL */
+    size_t by_field_count;
+    int64_t rows;
+};
+
+static granary_err
+fail_at(const struct reader *reader, const char *place, granary_err err, const char *what)
+{
+    return gr_fail(err, "%s:%llu: %s", reader->text.path,
+                   (unsigned long long)(reader->first_line + csv_text_line(&reader->text, place)), what);
+}
+
+static granary_err
+fail_value(const struct reader *reader, const struct builder *builder, const struct csv_field *field)
+{
+    int shown = field->size > 60 ? 60 : (int)field->size;
+
+    return gr_fail(GRANARY_ETYPE, "%s:%llu: column '%s': '%.*s%s' is not %s", reader->text.path,
+                   (unsigned long long)(reader->first_line + csv_text_line(&reader->text, reader->text.record)),
+                   builder->name, shown, field->bytes, shown < (int)field->size ? "..." : "",
+                   granary_dtype_name(builder->dtype));
+}
+
+/* ---- values ---- */
+
+static granary_err
+add_strings(const struct reader *reader, const struct builder *builder, const struct csv_string *values, size_t count)
+{
+    granary_err err = csv_strings_add(builder->strings, values, count);
+
+    return err == GRANARY_OK ? err : gr_fail_in(err, "%s: column '%s'", reader->text.path, builder->name);
+}
+
+static inline void
+set_null(const struct builder *builder, int64_t row)
+{
+    builder->validity[row >> 3] = (uint8_t)(builder->validity[row >> 3] & ~(1u << (row & 7)));
+}
+
+/* Put a field that is not null into row `row`: false when it does not fit the dtype. Strings are not its business. */
+static bool
+put_value(const struct builder *builder, int64_t row, const char *bytes, size_t size)
+{
+    int32_t days;
+    bool truth;
+
+    switch (builder->dtype) {
+    case GRANARY_BOOL:
+        if (!csv_parse_bool(bytes, size, &truth)) {
+            return false;
+        }
+        if (truth) {
+            gr_bit_set(builder->values, row);
+        }
+        return true;
+    case GRANARY_INT64:
+        return csv_parse_int64(bytes, size, (int64_t *)builder->values + row);
+    case GRANARY_FLOAT64:
+        return csv_parse_float64(bytes, size, (double *)builder->values + row);
+    case GRANARY_DATE:
+        return csv_parse_date(bytes, size, (int32_t *)builder->values + row);
+    case GRANARY_TIMESTAMP:
+        if (csv_parse_date(bytes, size, &days)) {
+            ((int64_t *)builder->values)[row] = (int64_t)days * 86400000000;
+            return true;
+        }
+        return csv_parse_timestamp(bytes, size, (int64_t *)builder->values + row);
+    default:
+        return false;
+    }
+}
+
+static granary_err
+put_field(const struct reader *reader, const struct builder *builder, const struct csv_field *field)
+{
+    bool is_null = csv_is_null(&reader->text, field->bytes, field->size);
+    const struct csv_string string = {is_null ? NULL : field->bytes, field->size};
+
+    if (is_null) {
+        set_null(builder, reader->rows);
+    }
+    if (builder->strings != NULL) {
+        return add_strings(reader, builder, &string, 1);
+    }
+    return is_null || put_value(builder, reader->rows, field->bytes, field->size) ? GRANARY_OK
+                                                                                  : fail_value(reader, builder, field);
+}
+
+/* ---- blocks ---- */
+
+/* A column's values from row `at` on: false when one does not fit the dtype. fast: tries what most fields are like. */
+#define PUT_NUMBERS(type, fast)                                                                                        \
+    for (int64_t row = 0; row < block->rows; row++) {                                                                  \
+        type *value = (type *)builder->values + at + row;                                                              \
+        size_t size;                                                                                                   \
+        const char *bytes = csv_block_field(block, row, builder->position, &size);                                     \
+                                                                                                                       \
+        if (csv_is_null(text, bytes, size)) {                                                                          \
+            set_null(builder, at + row);                                                                               \
+            *value = 0;                                                                                                \
+        } else if (!fast(bytes, size, value) && !put_value(builder, at + row, bytes, size)) {                          \
+            return false;                                                                                              \
+        }                                                                                                              \
+    }
+
+static inline bool
+nothing_fast(const char *bytes, size_t size, const void *value)
+{
+    (void)bytes;
+    (void)size;
+    (void)value;
+    return false;
+}
+
+static bool
+put_integers(const struct csv_text *text, const struct builder *builder, const struct csv_block *block, int64_t at)
+{
+    PUT_NUMBERS(int64_t, csv_fast_int64)
+    return true;
+}
+
+static bool
+put_reals(const struct csv_text *text, const struct builder *builder, const struct csv_block *block, int64_t at)
+{
+    PUT_NUMBERS(double, csv_fast_float64)
+    return true;
+}
+
+static bool
+put_dates(const struct csv_text *text, const struct builder *builder, const struct csv_block *block, int64_t at)
+{
+    PUT_NUMBERS(int32_t, nothing_fast)
+    return true;
+}
+
+static bool
+put_timestamps(const struct csv_text *text, const struct builder *builder, const struct csv_block *block, int64_t at)
+{
+    PUT_NUMBERS(int64_t, nothing_fast)
+    return true;
+}
+#undef PUT_NUMBERS
+
+static bool
+put_bools(const struct csv_text *text, const struct builder *builder, const struct csv_block *block, int64_t at)
+{
+    for (int64_t row = 0; row < block->rows; row++) {
+        size_t size;
+        const char *bytes = csv_block_field(block, row, builder->position, &size);
+
+        if (csv_is_null(text, bytes, size)) {
+            set_null(builder, at + row);
+        } else if (!put_value(builder, at + row, bytes, size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static granary_err
+put_strings(const struct reader *reader, const struct builder *builder, const struct csv_block *block)
+{
+    struct csv_string strings[CSV_BLOCK_ROWS];
+
+    for (int64_t row = 0; row < block->rows; row++) {
+        struct csv_string *string = &strings[row];
+
+        string->bytes = csv_block_field(block, row, builder->position, &string->size);
+        if (csv_is_null(&reader->text, string->bytes, string->size)) {
+            string->bytes = NULL;
+            set_null(builder, reader->rows + row);
+        }
+    }
+    return add_strings(reader, builder, strings, (size_t)block->rows);
+}
+
+/* *ret_fits false: some value of the block does not fit its column's dtype. */
+static granary_err
+read_block(struct reader *reader, const struct csv_block *block, bool *ret_fits)
+{
+    granary_err err = GRANARY_OK;
+
+    *ret_fits = true;
+    for (size_t i = 0; err == GRANARY_OK && *ret_fits && i < reader->count; i++) {
+        const struct builder *builder = &reader->builders[i];
+
+        switch (builder->dtype) {
+        case GRANARY_STRING:
+            err = put_strings(reader, builder, block);
+            break;
+        case GRANARY_INT64:
+            *ret_fits = put_integers(&reader->text, builder, block, reader->rows);
+            break;
+        case GRANARY_FLOAT64:
+            *ret_fits = put_reals(&reader->text, builder, block, reader->rows);
+            break;
+        case GRANARY_DATE:
+            *ret_fits = put_dates(&reader->text, builder, block, reader->rows);
+            break;
+        case GRANARY_TIMESTAMP:
+            *ret_fits = put_timestamps(&reader->text, builder, block, reader->rows);
+            break;
+        case GRANARY_BOOL:
+            *ret_fits = put_bools(&reader->text, builder, block, reader->rows);
+            break;
+        default:
+            *ret_fits = false; /* there are no others */
+            break;
+        }
+    }
+    reader->rows += err == GRANARY_OK && *ret_fits ? block->rows : 0;
+    return err;
+}
+
+/* ---- records ---- */
+
+static granary_err
+read_record(struct reader *reader)
+{
+    struct csv_text *text = &reader->text;
+    struct csv_field field = {0};
+    granary_err err = GRANARY_OK;
+    size_t position = 0;
+
+    for (; !field.last; position++) {
+        const char *place = text->at;
+
+        csv_field_next(text, &field);
+        if (field.unclosed || field.no_memory) {
+            return field.unclosed ? fail_at(reader, place, GRANARY_EINVAL, "the quotes that begin here do not end")
+                                  : fail_at(reader, place, GRANARY_ENOMEM, "no memory for a field");
+        }
+        if (position < reader->by_field_count && reader->by_field[position] != NULL) {
+            err = put_field(reader, reader->by_field[position], &field);
+            if (err != GRANARY_OK) {
+                return err;
+            }
+        }
+    }
+    if (reader->fields == 0) {
+        reader->fields = position;
+    }
+    if (position != reader->fields || position < reader->by_field_count) {
+        return gr_fail(GRANARY_EINVAL, "%s:%llu: %zu fields, the records before have %zu", text->path,
+                       (unsigned long long)(reader->first_line + csv_text_line(text, text->record)), position,
+                       reader->fields);
+    }
+    reader->rows++;
+    return GRANARY_OK;
+}
+
+/* A block in which something does not fit, once more, record by record: which is the first of them? */
+static granary_err
+fail_block(struct reader *reader, const struct csv_block *block)
+{
+    granary_err err = GRANARY_OK;
+
+    reader->text.at = block->base + block->stops[-1] + 1;
+    for (int64_t row = 0; err == GRANARY_OK && row < block->rows; row++) {
+        (void)csv_record_next(&reader->text);
+        err = read_record(reader);
+    }
+    return err != GRANARY_OK ? err : gr_fail(GRANARY_EFAILED, "%s: it was read in two ways", reader->text.path);
+}
+
+static granary_err
+read_blocks(struct reader *reader)
+{
+    struct csv_blocks blocks;
+    struct csv_block block;
+    granary_err err = csv_blocks_init(&blocks, &reader->text, reader->fields);
+    bool more = true;
+
+    while (more && err == GRANARY_OK) {
+        bool fits;
+
+        switch (csv_blocks_next(&blocks, &block)) {
+        case CSV_NEXT_END:
+            more = false;
+            break;
+        case CSV_NEXT_BLOCK:
+            err = read_block(reader, &block, &fits);
+            if (err == GRANARY_OK && !fits) {
+                err = fail_block(reader, &block);
+            }
+            break;
+        case CSV_NEXT_ODD:
+            more = csv_record_next(&reader->text);
+            err = more ? read_record(reader) : GRANARY_OK;
+            break;
+        }
+    }
+    csv_blocks_fini(&blocks);
+    return err;
+}
+
+static granary_err
+read_records(struct reader *reader, bool header)
+{
+    const char *bad = csv_text_not_utf8(&reader->text);
+    struct csv_field field = {0};
+    granary_err err = GRANARY_OK;
+
+    if (bad != NULL) {
+        return fail_at(reader, bad, GRANARY_EINVAL, "not UTF-8");
+    }
+    if (header && csv_record_next(&reader->text)) {
+        while (!field.last) {
+            csv_field_next(&reader->text, &field);
+        }
+    }
+    if (reader->fields == 0 && csv_record_next(&reader->text)) {
+        err = read_record(reader); /* the first record tells how many fields there are */
+    }
+    return err == GRANARY_OK && reader->fields > 0 ? read_blocks(reader) : err;
+}
+
+/* ---- columns ---- */
+
+/* More rows than this the text cannot have: each ends with a line end, or with the text. */
+static int64_t
+rows_at_most(const struct csv_text *text)
+{
+    return 1 + (int64_t)SIMD_CALL(csv_line_ends)(text->begin, (size_t)(text->end - text->begin), false);
+}
+
+static granary_err
+builder_init(struct builder *builder, int64_t rows_max, size_t text_guess)
+{
+    size_t value_bytes = gr_dtype_size(builder->dtype) * (size_t)rows_max;
+    size_t bitmap_bytes = (size_t)gr_bitmap_bytes(rows_max);
+    granary_err err = GRANARY_OK;
+
+    builder->validity = gr_data_alloc(bitmap_bytes);
+    if (builder->validity != NULL) {
+        memset(builder->validity, 0xff, bitmap_bytes);
+    }
+    if (builder->dtype == GRANARY_STRING) {
+        err = csv_strings_create(rows_max, text_guess, &builder->strings);
+    } else if (builder->dtype == GRANARY_BOOL) {
+        builder->values = gr_data_alloc(bitmap_bytes);
+    } else {
+        builder->values = aligned_alloc(64, (value_bytes + 64) / 64 * 64); /* every row's is set */
+    }
+    if (err != GRANARY_OK || builder->validity == NULL || (builder->strings == NULL && builder->values == NULL)) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for column '%s' (%lld rows)", builder->name, (long long)rows_max);
+    }
+    return GRANARY_OK;
+}
+
+/* Columns, positions and dtypes of the operator. What it says is checked: it came as a message. */
+static granary_err
+reader_init(struct reader *reader, const Granary__ChunkOp *op)
+{
+    const Granary__Attr *columns = gr_attr_find(op->attrs, op->n_attrs, "columns");
+    const Granary__Attr *positions = gr_attr_find(op->attrs, op->n_attrs, "positions");
+    const Granary__Attr *dtypes = gr_attr_find(op->attrs, op->n_attrs, "dtypes");
+    int64_t rows_max = rows_at_most(&reader->text);
+    int64_t fields = gr_attr_int(op->attrs, op->n_attrs, "fields", 0);
+    granary_err err = GRANARY_OK;
+    size_t count = columns == NULL ? 0 : columns->n_strings;
+
+    if (fields < 0 || (positions == NULL ? 0 : positions->n_ints) != count ||
+        (dtypes == NULL ? 0 : dtypes->n_strings) != count) {
+        return gr_fail(GRANARY_EINVAL, "columns, positions and dtypes do not fit");
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (positions->ints[i] < 0 || positions->ints[i] > INT_MAX) {
+            return gr_fail(GRANARY_EINVAL, "column '%s': bad position", columns->strings[i]);
+        }
+        if ((size_t)positions->ints[i] >= reader->by_field_count) {
+            reader->by_field_count = (size_t)positions->ints[i] + 1;
+        }
+    }
+    reader->fields = (size_t)fields;
+    reader->first_line = (uint64_t)gr_attr_int(op->attrs, op->n_attrs, "line", 1);
+    reader->builders = calloc(count + 1, sizeof *reader->builders);
+    reader->by_field = calloc(reader->by_field_count + 1, sizeof(struct builder *));
+    if (reader->builders == NULL || reader->by_field == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for %zu columns", count);
+    }
+    reader->count = count;
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        struct builder *builder = &reader->builders[i];
+
+        builder->name = columns->strings[i];
+        if (!gr_csv_dtype_parse(dtypes->strings[i], &builder->dtype)) {
+            return gr_fail(GRANARY_EINVAL, "column '%s': no dtype '%s' in CSV files", builder->name,
+                           dtypes->strings[i]);
+        }
+        builder->position = (size_t)positions->ints[i];
+        if (reader->by_field[builder->position] != NULL) {
+            return gr_fail(GRANARY_EINVAL, "column '%s': its field is read twice", builder->name);
+        }
+        reader->by_field[builder->position] = builder;
+        err = builder_init(builder, rows_max,
+                           (size_t)(reader->text.end - reader->text.begin) / (reader->by_field_count + 1));
+    }
+    return err;
+}
+
+static void
+reader_fini(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->count; i++) {
+        free(reader->builders[i].values);
+        free(reader->builders[i].validity);
+        csv_strings_destroy(reader->builders[i].strings);
+    }
+    free(reader->builders);
+    free(reader->by_field);
+    csv_text_close(&reader->text);
+}
+
+/* What was built, as a column; the builder is empty then. */
+static granary_err
+builder_finish(struct builder *builder, int64_t rows, struct gr_column *ret_column)
+{
+    uint8_t *validity = builder->validity;
+
+    builder->validity = NULL;
+    if (builder->strings != NULL) {
+        return csv_strings_finish(builder->strings, validity, ret_column);
+    }
+    *ret_column = (struct gr_column){
+        .owned = true,
+        .view = {.dtype = builder->dtype, .rows = rows, .validity = validity, .values = builder->values},
+    };
+    builder->values = NULL;
+    gr_column_finish(ret_column);
+    return GRANARY_OK;
+}
+
+static granary_err
+make_frame(struct reader *reader, granary_frame **ret_frame)
+{
+    granary_frame *frame = gr_frame_create(reader->count, reader->rows);
+    granary_err err = GRANARY_OK;
+
+    if (frame == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a frame of %zu columns", reader->count);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < reader->count; i++) {
+        struct gr_column column;
+
+        err = builder_finish(&reader->builders[i], reader->rows, &column);
+        err = err == GRANARY_OK ? gr_frame_set(frame, i, reader->builders[i].name, &column)
+                                : gr_fail_in(err, "column '%s'", reader->builders[i].name);
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+        return err;
+    }
+    *ret_frame = frame;
+    return GRANARY_OK;
+}
+
+granary_err
+kernel_csv_read(struct gr_kernel_call *call)
+{
+    struct reader reader = {0};
+    bool header = gr_attr_bool(call->op->attrs, call->op->n_attrs, "header", false);
+    granary_err err;
+
+    if (call->output_count != 1) {
+        return gr_fail(GRANARY_EINVAL, "one output, not %zu", call->output_count);
+    }
+    err = csv_text_open(call->op, &reader.text);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = reader_init(&reader, call->op);
+    if (err == GRANARY_OK) {
+        err = read_records(&reader, header);
+    }
+    if (err == GRANARY_OK) {
+        err = make_frame(&reader, &call->outputs[0].frame);
+    }
+    if (err == GRANARY_OK) {
+        call->outputs[0].kind = GR_VALUE_FRAME;
+    }
+    reader_fini(&reader);
+    return err;
+}

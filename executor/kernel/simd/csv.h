@@ -1,0 +1,31 @@
+/* Bytes of CSV text, 64 at a time. */
+#ifndef SIMD_CSV_H
+#define SIMD_CSV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/simd/simd.h"
+
+enum {
+    CSV_PADDING = 64, /* bytes behind the text that may be read */
+};
+
+/*
+ * Where delimiters, line feeds, carriage returns and quotes are.
+ *
+ * size     CSV_PADDING bytes more may be read
+ * first    the position of the first byte; those of all are below 2^32
+ * ret_at   room for size + 8
+ * Returns  how many there are
+ */
+SIMD_DECLARE(size_t, csv_stops, (const char *bytes, size_t size, char delimiter, uint32_t first, uint32_t *ret_at));
+
+/* How often a byte is there. Reads no byte behind them. */
+SIMD_DECLARE(uint64_t, csv_count, (const char *bytes, size_t size, char byte));
+
+/* How many runs of line ends (LF, CR) begin among the bytes. in_run: the byte before them is one. The same. */
+SIMD_DECLARE(uint64_t, csv_line_ends, (const char *bytes, size_t size, bool in_run));
+
+#endif
