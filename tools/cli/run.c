@@ -556,7 +556,10 @@ make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret
         return err;
     }
     err = parse_graph(*ret_text, *ret_size, ret_parsed);
-    return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : gr_fail_in(err, "%s", run->label);
+    if (err != GRANARY_OK && run->source->label == NULL) {
+        return gr_fail_in(err, "%s", run->label);
+    }
+    return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : err;
 }
 
 static int

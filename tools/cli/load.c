@@ -1,0 +1,208 @@
+/* granary load: files become a table, a graph that is kept under its name. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "arguments.h"
+#include "base/error.h"
+#include "granary/graph.h"
+#include "granary/info.h"
+#include "json.h"
+#include "scheduler.h"
+
+#define TARGET     "table"
+#define FILES_MAX  1024
+#define DTYPES_MAX 16384
+
+enum { KEY_REPLACE = 0x5900, KEY_DTYPE, KEY_DELIMITER, KEY_CHUNK_BYTES };
+
+struct load {
+    struct arguments arguments;
+    bool replace;
+    const char *delimiter;
+    int64_t chunk_bytes;
+    char *dtypes[DTYPES_MAX]; /* COLUMN=DTYPE */
+    size_t dtype_count;
+};
+
+static const struct argp_option options[] = {
+    {"replace", KEY_REPLACE, NULL, 0, "instead of the table, or any graph, that has the name now", 0},
+    {"dtype", KEY_DTYPE, "COLUMN=DTYPE", 0, "of a CSV file's column, instead of the one that is found by looking", 0},
+    {"delimiter", KEY_DELIMITER, "BYTE", 0, "of CSV files; default: a comma, in .tsv files a tab", 0},
+    {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
+    {0}};
+
+static error_t
+parse_load(int key, char *arg, struct argp_state *state)
+{
+    struct load *load = state->input;
+    const char *equals;
+
+    switch (key) {
+    case KEY_REPLACE:
+        load->replace = true;
+        return 0;
+    case KEY_DTYPE:
+        equals = strrchr(arg, '=');
+        if (equals == NULL || equals == arg || load->dtype_count == DTYPES_MAX) {
+            argp_error(state, "--dtype: '%s' is not COLUMN=DTYPE", arg);
+            return 0;
+        }
+        load->dtypes[load->dtype_count++] = arg;
+        return 0;
+    case KEY_DELIMITER:
+        load->delimiter = arg;
+        return 0;
+    case KEY_CHUNK_BYTES:
+        load->chunk_bytes = (int64_t)arguments_size(state, arg);
+        return 0;
+    default:
+        return arguments_key(key, state);
+    }
+}
+
+static bool
+ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name);
+    size_t size = strlen(ending);
+
+    return length > size && strcasecmp(name + length - size, ending) == 0;
+}
+
+static granary_node
+add_file(granary_graph *graph, const struct load *load, const char *path, const char *name)
+{
+    const char *op = ends_with(path, ".npy") ? "read_npy"
+                     : ends_with(path, ".arrow") || ends_with(path, ".feather") || ends_with(path, ".ipc")
+                         ? "read_arrow"
+                         : "read_csv";
+    granary_node node = granary_graph_add(graph, name, op, NULL, 0);
+
+    granary_node_set_string(graph, node, "path", path);
+    if (strcmp(op, "read_csv") == 0) {
+        granary_node_set_string(graph, node, "delimiter",
+                                load->delimiter != NULL   ? load->delimiter
+                                : ends_with(path, ".tsv") ? "\t"
+                                                          : ",");
+        for (size_t i = 0; i < load->dtype_count; i++) {
+            char *equals = strrchr(load->dtypes[i], '=');
+
+            *equals = '\0';
+            granary_node_set_entry(graph, node, "dtypes", load->dtypes[i], equals + 1);
+            *equals = '=';
+        }
+    }
+    return node;
+}
+
+/* One file is the target, several are put one below the other. */
+static void
+add_files(granary_graph *graph, const struct load *load, char *const *paths, int count)
+{
+    granary_node files[FILES_MAX];
+
+    for (int i = 0; i < count; i++) {
+        files[i] = add_file(graph, load, paths[i], count == 1 ? TARGET : NULL);
+    }
+    granary_graph_target(graph,
+                         count == 1 ? files[0] : granary_graph_add(graph, TARGET, "concat", files, (size_t)count));
+}
+
+/* A key that is known is the same graph to a submission; here it is a table that would stay as it was. */
+static granary_err
+make_way(granary_client *client, const struct load *load, const char *name)
+{
+    const granary_query query = {.subject = "graphs", .keys = &name, .key_count = 1, .ignore_missing = true};
+    granary_table *table = NULL;
+    granary_err err = granary_info(client, &query, &table);
+
+    if (err == GRANARY_OK && granary_table_rows(table) > 0) {
+        err = load->replace
+                  ? granary_graph_delete(client, name)
+                  : gr_fail(GRANARY_EEXIST, "there is a table or graph of that name: --replace takes its place");
+    }
+    granary_table_free(table);
+    return err;
+}
+
+static granary_err
+tell(granary_client *client, const struct cli *cli, const char *name)
+{
+    granary_result result = {0};
+    granary_err err = granary_graph_result(client, name, TARGET, &result);
+    int64_t rows = 0;
+    struct json json = {0};
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (size_t i = 0; i < result.chunk_count; i++) {
+        rows += result.is_tensor ? 0 : result.chunk_rows[i];
+    }
+    if (result.is_tensor) {
+        rows = result.dims > 0 ? result.shape[0] : 1;
+    }
+    if (cli->json) {
+        json_open(&json, NULL, '{');
+        json_text(&json, "table", name);
+        json_unsigned(&json, "rows", (uint64_t)rows);
+        json_unsigned(&json, "chunks", result.chunk_count);
+        json_close(&json);
+    } else {
+        (void)printf("%s: %" PRId64 " row%s in %zu chunk%s\n", name, rows, cli_plural((uint64_t)rows),
+                     result.chunk_count, cli_plural(result.chunk_count));
+    }
+    granary_result_free(&result);
+    return GRANARY_OK;
+}
+
+int
+command_load(struct cli *cli, int argc, char **argv)
+{
+    static struct load load;
+    granary_graph *graph = granary_graph_create();
+    granary_graph_options graph_options = {.key = NULL};
+    char key[GRANARY_KEY_MAX];
+    granary_client *client;
+    granary_err err;
+    int status = 0;
+    int first;
+
+    load = (struct load){.arguments = {.cli = cli}};
+    first = arguments_read(options, parse_load, "NAME FILE...",
+                           "Load files (CSV, Arrow, NPY) as a table, which stays in the store: `granary sql` and the "
+                           "operator `table` read it by its name, `granary graphs` lists it, `granary forget` deletes "
+                           "it. Several files of the same columns are put one below the other.",
+                           2, 1 + FILES_MAX, argc, argv, &load.arguments);
+    if (graph == NULL) {
+        return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "load");
+    }
+    add_files(graph, &load, argv + first + 1, argc - first - 1);
+    graph_options.key = argv[first];
+    graph_options.chunk_bytes = load.chunk_bytes;
+    client = scheduler_connect(cli, &status);
+    if (client != NULL) {
+        bool submitted = false;
+
+        err = make_way(client, &load, argv[first]);
+        if (err == GRANARY_OK) {
+            submitted = true;
+            err = granary_graph_run(client, graph, &graph_options, GRANARY_FOREVER, key, NULL);
+        }
+        if (err == GRANARY_OK) {
+            err = tell(client, cli, argv[first]);
+        }
+        if (err != GRANARY_OK) {
+            status = cli_fail(err, "load %s", argv[first]);
+            if (submitted) { /* what failed is no table */
+                (void)granary_graph_delete(client, argv[first]);
+            }
+        }
+    }
+    granary_disconnect(client);
+    granary_graph_destroy(graph);
+    return status;
+}
