@@ -8,6 +8,7 @@
 #include "data/frame.h"
 #include "graph/node.h"
 #include "graph/tensor_map.h"
+#include "graph/tensor_view.h"
 #include "graph/user.h"
 
 enum { DIMS_MAX = 8 };
@@ -333,6 +334,30 @@ infer_matmul(const struct gr_node_type *const *inputs, struct gr_node_type *type
     return count_elements(2, type->shape, &count);
 }
 
+static granary_err
+infer_view(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    enum gr_tile_op op = (enum gr_tile_op)node->op;
+    struct gr_view view;
+    int64_t count;
+    granary_err err = gr_view_make(op, node->node->attrs, node->node->n_attrs, inputs, node->input_count, &view);
+
+    if (err == GRANARY_OK) {
+        gr_view_shape(&view, &type->dims, type->shape);
+        err = count_elements(type->dims, type->shape, &count);
+    }
+    gr_view_fini(&view);
+    type->dtype = inputs[0]->dtype;
+    for (size_t i = 0; i < node->input_count && err == GRANARY_OK; i++) {
+        if (!gr_tensor_dtype_good(inputs[i]->dtype)) {
+            err = gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s", i, granary_dtype_name(inputs[i]->dtype));
+        } else if (op != GR_TILE_setitem) {
+            type->dtype = gr_dtype_promote(type->dtype, inputs[i]->dtype);
+        }
+    }
+    return err == GRANARY_OK && op == GR_TILE_rechunk ? check_chunk(node, type) : err;
+}
+
 granary_err
 infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
@@ -341,6 +366,9 @@ infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const 
     }
     if (gr_op_reduction((enum gr_tile_op)node->op) != GR_REDUCE_COUNT) {
         return infer_reduce(node, inputs[0], type);
+    }
+    if (gr_op_is_view((enum gr_tile_op)node->op)) {
+        return infer_view(node, inputs, type);
     }
     switch (node->op) {
     case GR_TILE_array:

@@ -239,7 +239,7 @@ assemble(struct tiling *t, size_t i, const struct gr_tiled *in, const int64_t *o
 }
 
 granary_err
-tile_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const int64_t *block,
+grid_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const int64_t *block,
              struct gr_tiled *ret_tiled)
 {
     const struct gr_grid *old = tensor->grid;

@@ -136,7 +136,7 @@ void tile_shrink(int64_t *block, int dims, int64_t elements);
 
 /* *ret_tiled has the same tensor with another block; the pieces themselves where nothing changes. To be given to
  * tiled_fini(). Errors: ENOMEM, EINVAL */
-granary_err tile_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const int64_t *block,
+granary_err grid_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const int64_t *block,
                          struct gr_tiled *ret_tiled);
 
 /* ---- within tiling itself ---- */

@@ -80,7 +80,7 @@ tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned)
         for (int d = 0; d < input->grid->dims; d++) { /* a dimension of one element is in one piece */
             block[d] = input->grid->shape[d] == 1 ? 1 : a->grid.block[d + shift];
         }
-        err = tile_rechunk(t, i, input, block, &a->operands[k]);
+        err = grid_rechunk(t, i, input, block, &a->operands[k]);
     }
     if (err != GRANARY_OK) {
         tile_aligned_fini(a);

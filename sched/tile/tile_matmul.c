@@ -48,9 +48,9 @@ product_init(struct tiling *t, size_t i, struct product *p)
         elements = theirs > elements ? theirs : elements;
     }
     tile_shrink(rows_columns, 2, elements);
-    err = tile_rechunk(t, i, left, (int64_t[8]){rows_columns[0], inner}, &p->left);
+    err = grid_rechunk(t, i, left, (int64_t[8]){rows_columns[0], inner}, &p->left);
     if (err == GRANARY_OK) {
-        err = tile_rechunk(t, i, right, (int64_t[8]){inner, rows_columns[1]}, &p->right);
+        err = grid_rechunk(t, i, right, (int64_t[8]){inner, rows_columns[1]}, &p->right);
     }
     if (err != GRANARY_OK) {
         product_fini(p);
