@@ -81,12 +81,13 @@ graph_release(struct manager *manager, struct task_graph *graph)
         graph->printed = execution_graph_has_user_code(graph->execution);
         past_keep(manager, graph, graph->execution);
         graph->execution = NULL;
+        tables_release(manager, graph);
         manager->stopping--;
         if (graph->exports > 0) {
             exports_sweep(manager, graph->session->name);
         }
     }
-    if (graph->deleting && graph->execution == NULL) {
+    if (graph->deleting && graph->execution == NULL && graph->readers == 0) {
         for (size_t i = 0; i < graph->kept_count; i++) {
             pack_free(&graph->session->frees, graph->kept[i]);
         }
@@ -170,6 +171,7 @@ graph_delete(struct manager *manager, struct task_graph *graph)
     events_forget(manager, graph);
     memcpy(manager->deleted[manager->deleted_count++ % DELETED_KEYS], graph->key, sizeof graph->key);
     graph->deleting = true;
+    tables_forget(manager, graph);
     family_delete(manager, graph);
     graph_release(manager, graph);
 }

@@ -68,6 +68,7 @@ graph_unplan(struct manager *manager, struct task_graph *graph)
 {
     deadline_clear(manager, graph);
     order_detach(manager, graph);
+    tables_release(manager, graph);
     plan_destroy(graph);
 }
 
@@ -80,6 +81,7 @@ graph_destroy(struct task_graph *graph)
     if (graph->submit != NULL) {
         granary__submit__free_unpacked(graph->submit, NULL);
     }
+    tables_release(NULL, graph);
     free(graph->kept);
     free(graph->poisons);
     free(graph->message);
@@ -115,6 +117,7 @@ manager_destroy(struct manager *manager)
     records_destroy(manager->records);
     function_stats_destroy(manager->function_stats);
     pool_fini(manager);
+    tables_fini(manager);
     order_fini(&manager->order);
     reservations_destroy(manager->reservations);
     exports_destroy(manager->exports);
@@ -239,6 +242,7 @@ graph_drop(struct manager *manager, struct task_graph *graph)
     info_changed(manager, INFO_WORK);
     events_forget(manager, graph);
     family_leave(graph);
+    tables_release(manager, graph);
     LIST_REMOVE(graph, bucket_link);
     manager->by_serial[graph->serial] = NULL;
     graph->session->graphs--;
@@ -326,6 +330,9 @@ graph_advance(struct manager *manager, struct task_graph *graph)
     if (err == GRANARY_OK && execution_graph_counts(graph->execution)->total > before && !graph->replays) {
         event_log_planned(&graph->log, graph->execution, gr_plan_digest(graph->plan));
     }
+    if (err == GRANARY_OK && graph->read_count > 0) {
+        tables_learn(manager, graph);
+    }
     if (!graph->replays) {
         frees_collect(manager, graph); /* of what was held for consumers that have none */
     }
@@ -345,7 +352,9 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
                                       .directory = submit->directory,
                                       .chunk_bytes = submit->chunk_bytes,
                                       .slots = (int)submit->slots,
-                                      .memory_bytes = submit->memory_bytes};
+                                      .memory_bytes = submit->memory_bytes,
+                                      .tables = submit->tables,
+                                      .table_count = submit->n_tables};
     granary_err err = GRANARY_OK;
 
     graph->keep_going = submit->keep_going;
@@ -368,6 +377,9 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
     if (err == GRANARY_OK) {
         graph->execution = execution_graph_create();
         err = graph->execution == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory") : GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        err = tables_hold(manager, graph, submit);
     }
     if (err == GRANARY_OK) {
         execution_graph_count_watched(graph->execution, &manager->watched);

@@ -56,6 +56,14 @@ struct session {
     char *name;
 };
 
+/* A node `table` of a graph. */
+struct table_read {
+    char *node;
+    struct task_graph *from; /* NULL: it is gone */
+    uint64_t chunks;         /* hash of their ids */
+    bool learnt;             /* what is known of it is remembered */
+};
+
 struct task_graph {
     LIST_ENTRY(task_graph) bucket_link;
     TAILQ_ENTRY(task_graph) runnable_link; /* of the lane */
@@ -115,6 +123,9 @@ struct task_graph {
     size_t target_count;
     granary_id *kept; /* objects of the targets */
     size_t kept_count;
+    struct table_read *reads; /* until nothing of it runs any more */
+    size_t read_count;
+    uint32_t readers; /* graphs that read its targets as tables: it stays until they have ended */
 };
 
 /* A request that is answered later: when the graph ... */
@@ -246,6 +257,7 @@ struct manager {
     uint64_t stopping;                           /* graphs that have ended and of which something still runs */
     char deleted[DELETED_KEYS][GRANARY_KEY_MAX]; /* the last ones: a ring */
     size_t deleted_count;
+    struct table_facts *table_facts; /* NULL: nothing is known of any table */
 };
 
 /* A subtask's number on the wire: unique in the scheduler's life. */
@@ -481,6 +493,17 @@ granary_err manager_find_function(void *scope, const char *text, struct gr_funct
 uint32_t exports_executors(const struct manager *manager, const char *session, uint64_t sequence);
 /* Put into a message to an executor what it needs ahead of the graph's subtasks. */
 void exports_send(struct manager *manager, uint32_t executor, const struct task_graph *graph, struct gr_buf *message);
+
+/* task_tables.c */
+/* Look up what the names of nodes `table` stand for. Errors: ENOENT, ESTATE, EINVAL, ETYPE, EPERM; the message names
+ * the node */
+granary_err tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Submit *submit);
+/* The graphs it reads stay until tables_release(). Errors: ENOMEM */
+granary_err tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Submit *submit);
+void tables_release(struct manager *manager, struct task_graph *graph); /* manager NULL: all graphs go */
+void tables_learn(struct manager *manager, struct task_graph *graph);
+void tables_forget(struct manager *manager, const struct task_graph *graph); /* it is deleted */
+void tables_fini(struct manager *manager);
 
 /* task_reply.c */
 void reply_library(struct manager *manager, uint64_t ticket, const Granary__Library *library); /* when it is durable */

@@ -52,7 +52,10 @@ submit_bind(struct manager *manager, const struct task_graph *graph, Granary__Su
             submit->json = (char *)(uintptr_t)protobuf_c_empty_string;
         }
     }
-    return err == GRANARY_OK ? graph_bind(manager, graph->session->name, submit->graph) : err;
+    if (err == GRANARY_OK) {
+        err = graph_bind(manager, graph->session->name, submit->graph);
+    }
+    return err == GRANARY_OK ? tables_bind(manager, graph, submit) : err;
 }
 
 /* What decides how the work is cut is settled once: another scheduler plans the graph in the same way. */

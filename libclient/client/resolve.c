@@ -99,7 +99,7 @@ gr_resolve_objects(granary_client *client, Granary__Graph *graph)
 
         if (graph->level == GRANARY__GRAPH__LEVEL__CHUNK) {
             err = resolve_inputs(client, node);
-        } else if (strcmp(node->op, "object") == 0) {
+        } else if (strcmp(node->op, "object") == 0 || strcmp(node->op, "table") == 0) {
             err = resolve_ids(client, node);
         }
         if (err != GRANARY_OK) {

@@ -8,6 +8,7 @@ static const char *const names[] = {
 #include "contract/chunk_ops.def"
 #undef CHUNK_OP
     "object",
+    "alias",
 };
 
 static const char *const texts[] = {
@@ -16,6 +17,7 @@ static const char *const texts[] = {
 #include "contract/chunk_ops.def"
 #undef CHUNK_OP
     "ids; nothing -> objects that are there",
+    "objects -> as many, which stand for them",
 };
 
 enum { NEED_OPTIONAL, NEED_REQUIRED };

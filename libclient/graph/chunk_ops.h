@@ -10,6 +10,7 @@ enum gr_chunk_op {
 #include "contract/chunk_ops.def"
 #undef CHUNK_OP
     GR_CHUNK_object, /* nothing to run: its outputs are objects that are there, named by the attribute "ids" */
+    GR_CHUNK_alias,  /* other names for its inputs, one an output: no kernel either */
     GR_CHUNK_COUNT
 };
 
@@ -24,6 +25,13 @@ static inline bool
 gr_chunk_op_is_user(enum gr_chunk_op op)
 {
     return op == GR_CHUNK_call || op == GR_CHUNK_exec;
+}
+
+/* Whether a subtask with it has nothing else that takes or gives values. */
+static inline bool
+gr_chunk_op_is_alone(enum gr_chunk_op op)
+{
+    return gr_chunk_op_is_user(op) || op == GR_CHUNK_alias;
 }
 
 /* Whether it makes no value, but an answer for the planner: not for chunk graphs. */

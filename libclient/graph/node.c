@@ -293,6 +293,22 @@ check_read_csv(const Granary__Node *node)
 }
 
 static granary_err
+check_table(const Granary__Node *node)
+{
+    const Granary__Attr *name = find(node, "name");
+    const Granary__Attr *ids = find(node, "ids");
+
+    if ((name == NULL) == (ids == NULL)) {
+        return gr_fail(GRANARY_EINVAL, "it needs either parameter 'name' or parameter 'ids'");
+    }
+    if (ids != NULL && ids->n_strings == 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'ids' is empty");
+    }
+    return name == NULL || name->strings[0][0] != '\0' ? GRANARY_OK
+                                                       : gr_fail(GRANARY_EINVAL, "parameter 'name' is empty");
+}
+
+static granary_err
 check_select(const Granary__Node *node)
 {
     return check_names(node, "columns");
@@ -473,6 +489,7 @@ static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_call] = user_check_call,
     [GR_TILE_exec] = user_check_exec,
     [GR_TILE_null] = user_check_null,
+    [GR_TILE_table] = check_table,
 };
 
 static granary_err

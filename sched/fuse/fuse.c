@@ -60,7 +60,7 @@ colour_of_inputs(const struct fusing *f, const struct gr_chunk *chunk)
 
         if (theirs == GR_FUSE_NONE || (colour != GR_FUSE_NONE && theirs != colour) ||
             f->readers[inputs[k].op] > READERS_MAX ||
-            gr_chunk_op_is_user((enum gr_chunk_op)chunk_of(f, inputs[k].op)->op)) {
+            gr_chunk_op_is_alone((enum gr_chunk_op)chunk_of(f, inputs[k].op)->op)) {
             return GR_FUSE_NONE;
         }
         colour = theirs;
@@ -76,7 +76,8 @@ colour_of_makers(const struct fusing *f, const struct gr_chunk *chunk)
     uint32_t colour = f->colour[inputs[0].op];
 
     for (uint32_t k = 0; k < chunk->input_count; k++) {
-        if (f->colour[inputs[k].op] != colour || gr_chunk_op_is_user((enum gr_chunk_op)chunk_of(f, inputs[k].op)->op)) {
+        if (f->colour[inputs[k].op] != colour ||
+            gr_chunk_op_is_alone((enum gr_chunk_op)chunk_of(f, inputs[k].op)->op)) {
             return GR_FUSE_NONE;
         }
     }
@@ -110,7 +111,7 @@ colour_ops(struct fusing *f)
             continue;
         }
         if (chunk->op != GR_CHUNK_null && chunk->op != GR_CHUNK_info &&
-            !gr_chunk_op_is_user((enum gr_chunk_op)chunk->op)) {
+            !gr_chunk_op_is_alone((enum gr_chunk_op)chunk->op)) {
             colour = colour_of_inputs(f, chunk);
         }
         if (colour == GR_FUSE_NONE || f->colour_ops[colour] >= OPS_MAX ||

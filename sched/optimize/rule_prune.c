@@ -192,6 +192,7 @@ settle(struct pruning *p, size_t i)
     }
     switch (step->op) {
     case GR_TILE_read_csv:
+    case GR_TILE_table:
         return settle_source(p, step, p->needed[i]);
     case GR_TILE_select:
     case GR_TILE_project:

@@ -38,7 +38,24 @@ needed_nodes(const struct gr_graph *graph)
 }
 
 static granary_err
-open_files(struct gr_plan *plan, const struct gr_plan_options *options)
+open_table(struct gr_plan *plan, size_t node, const struct gr_plan_options *options)
+{
+    const Granary__StoredTable *bound = NULL;
+    granary_err err;
+
+    for (size_t t = 0; t < options->table_count && bound == NULL; t++) {
+        bound = strcmp(options->tables[t]->node, plan->graph->nodes[node].node->name) == 0 ? options->tables[t] : NULL;
+    }
+    err = gr_table_create(plan->graph->nodes[node].node, bound, &plan->tables[node]);
+    if (err == GRANARY_OK && !gr_table_is_known(plan->tables[node])) {
+        plan->unready++;
+        plan->unasked++;
+    }
+    return err;
+}
+
+static granary_err
+open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
 {
     const struct gr_graph *graph = plan->graph;
     struct gr_csv_options csv_options = {.directory = options->directory,
@@ -49,8 +66,10 @@ open_files(struct gr_plan *plan, const struct gr_plan_options *options)
     granary_err err = GRANARY_OK;
 
     plan->csvs = calloc(graph->count + 1, sizeof *plan->csvs);
+    plan->tables = calloc(graph->count + 1, sizeof *plan->tables);
     plan->asked = calloc(graph->count + 1, sizeof *plan->asked);
-    if (needed == NULL || plan->csvs == NULL || plan->asked == NULL) {
+    plan->sources = (struct gr_sources){.csvs = plan->csvs, .tables = plan->tables, .functions = plan->functions};
+    if (needed == NULL || plan->csvs == NULL || plan->tables == NULL || plan->asked == NULL) {
         err = no_memory();
     }
     for (size_t i = 0; i < graph->count && err == GRANARY_OK; i++) {
@@ -58,6 +77,8 @@ open_files(struct gr_plan *plan, const struct gr_plan_options *options)
             err = gr_csv_create(graph->nodes[i].node, &csv_options, &plan->csvs[i]);
             plan->unready += err == GRANARY_OK;
             plan->unasked += err == GRANARY_OK;
+        } else if (graph->nodes[i].op == GR_TILE_table && needed[i]) {
+            err = open_table(plan, i, options);
         }
     }
     free(needed);
@@ -82,6 +103,9 @@ make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
         if (csv != NULL) {
             gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %" PRId64, i, csv->file_bytes, csv->modified_ns,
                         csv->block_bytes);
+        }
+        for (size_t k = 0; plan->tables[i] != NULL && k < plan->tables[i]->count; k++) {
+            gr_buf_addf(&facts, " %s", plan->tables[i]->ids[k]);
         }
     }
     if (!gr_buf_ok(&facts) || asprintf(&plan->id_key, "%.150s@%016" PRIx64, options->key == NULL ? "" : options->key,
@@ -148,7 +172,7 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
         err = plan->graph == NULL ? plan_settle_chunks(plan) : gr_graph_infer(plan->graph);
     }
     if (err == GRANARY_OK && plan->graph != NULL) {
-        err = open_files(plan, options);
+        err = open_sources(plan, options);
     }
     if (err == GRANARY_OK) {
         err = make_id_key(plan, options);
@@ -177,8 +201,12 @@ gr_plan_destroy(struct gr_plan *plan)
     for (size_t i = 0; plan->csvs != NULL && i < plan->node_count; i++) {
         gr_csv_destroy(plan->csvs[i]);
     }
+    for (size_t i = 0; plan->tables != NULL && i < plan->node_count; i++) {
+        gr_table_destroy(plan->tables[i]);
+    }
     plan_free_functions(plan);
     free(plan->csvs);
+    free(plan->tables);
     free(plan->asked);
     free(plan->questions);
     free(plan->numbers_of);
@@ -198,20 +226,35 @@ gr_plan_destroy(struct gr_plan *plan)
 
 /* ---- files first ---- */
 
-/* Hand out the operators of a file's stage, a subtask each. */
-static granary_err
-ask_file(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
+/* Add the operators that tell more of a file or a table; they follow one another. */
+static uint32_t
+start_source(struct gr_plan *plan, size_t node, size_t *ret_count)
 {
     struct gr_csv *csv = plan->csvs[node];
-    struct gr_wants wants = {.count = csv->jobs};
+
+    if (csv != NULL) {
+        gr_csv_start(csv, (uint32_t)node, &plan->chunks);
+        *ret_count = csv->jobs;
+        return csv->first_op;
+    }
+    gr_table_start(plan->tables[node], (uint32_t)node, &plan->chunks);
+    *ret_count = plan->tables[node]->jobs;
+    return plan->tables[node]->first_op;
+}
+
+/* Hand them out, a subtask each. */
+static granary_err
+ask_source(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
+{
+    struct gr_wants wants = {0};
+    uint32_t first = start_source(plan, node, &wants.count);
     granary_err err;
 
-    gr_csv_start(csv, (uint32_t)node, &plan->chunks);
-    wants.roots = calloc(csv->jobs + 1, sizeof *wants.roots);
+    wants.roots = calloc(wants.count + 1, sizeof *wants.roots);
     err = wants.roots == NULL ? no_memory() : gr_chunks_error(&plan->chunks);
     if (err == GRANARY_OK) {
-        for (size_t job = 0; job < csv->jobs; job++) {
-            wants.roots[job].op = csv->first_op + (uint32_t)job;
+        for (size_t job = 0; job < wants.count; job++) {
+            wants.roots[job].op = first + (uint32_t)job;
         }
         err = plan_emit(plan, &wants, batch);
         while (err == GRANARY_OK && plan->emission != NULL) {
@@ -224,14 +267,21 @@ ask_file(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
     return err;
 }
 
+static bool
+is_unknown(const struct gr_plan *plan, size_t node)
+{
+    return (plan->csvs[node] != NULL && plan->csvs[node]->stage != GR_CSV_READY) ||
+           (plan->tables[node] != NULL && !gr_table_is_known(plan->tables[node]));
+}
+
 static granary_err
-ask_files(struct gr_plan *plan, struct gr_plan_batch *batch)
+ask_sources(struct gr_plan *plan, struct gr_plan_batch *batch)
 {
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < plan->graph->count && plan->unasked > 0 && err == GRANARY_OK; i++) {
-        if (plan->csvs[i] != NULL && plan->csvs[i]->stage != GR_CSV_READY && !plan->asked[i]) {
-            err = ask_file(plan, i, batch);
+        if (is_unknown(plan, i) && !plan->asked[i]) {
+            err = ask_source(plan, i, batch);
         }
     }
     return err;
@@ -280,6 +330,45 @@ feed_file(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryD
     return err;
 }
 
+static granary_err
+feed_table(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryData *answer)
+{
+    struct gr_table *table = plan->tables[node];
+    granary_err err;
+
+    if (gr_table_is_known(table)) {
+        return GRANARY_OK;
+    }
+    err = gr_table_feed(table, op - table->first_op, answer);
+    plan->unready -= gr_table_is_known(table);
+    return err;
+}
+
+/* An answer to tiling, or of a source: those are asked before there are steps. */
+static granary_err
+feed_answer(struct gr_plan *plan, uint32_t op, const ProtobufCBinaryData *answer)
+{
+    const struct gr_chunk *chunk = &plan->chunks.chunks[op];
+
+    if (chunk->op == GR_CHUNK_info && plan->tiling != NULL) {
+        return gr_tiling_answer(plan->tiling, op, answer);
+    }
+    return chunk->op == GR_CHUNK_info ? feed_table(plan, chunk->step, op, answer)
+                                      : feed_file(plan, chunk->step, op, answer);
+}
+
+granary_err
+gr_plan_table_infos(const struct gr_plan *plan, const char *node, struct gr_buf *out)
+{
+    for (size_t i = 0; plan->tables != NULL && i < plan->node_count; i++) {
+        if (plan->tables[i] != NULL && strcmp(plan->tables[i]->node->name, node) == 0) {
+            return gr_table_is_known(plan->tables[i]) ? gr_table_pack(plan->tables[i], out)
+                                                      : gr_fail(GRANARY_ESTATE, "node '%s': not known yet", node);
+        }
+    }
+    return gr_fail(GRANARY_ENOENT, "node '%s' reads no table", node);
+}
+
 granary_err
 gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
 {
@@ -300,12 +389,8 @@ gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
                        (size_t)(end - question));
     }
     for (; question < end && err == GRANARY_OK; question++) {
-        const struct gr_chunk *chunk = &plan->chunks.chunks[question->op];
-        const ProtobufCBinaryData *answer =
-            question->place < done->n_inlines ? &done->inlines[question->place] : &nothing;
-
-        err = chunk->op == GR_CHUNK_info ? gr_tiling_answer(plan->tiling, question->op, answer)
-                                         : feed_file(plan, chunk->step, question->op, answer);
+        err = feed_answer(plan, question->op,
+                          question->place < done->n_inlines ? &done->inlines[question->place] : &nothing);
     }
     return err;
 }
@@ -317,9 +402,12 @@ infer_types(struct gr_plan *plan)
 {
     for (size_t i = 0; i < plan->graph->count; i++) {
         struct gr_node_type *type = &plan->graph->nodes[i].type;
+        const struct gr_schema *schema = plan->csvs[i] != NULL     ? &plan->csvs[i]->schema
+                                         : plan->tables[i] != NULL ? &plan->tables[i]->schema
+                                                                   : NULL;
 
-        if (plan->csvs[i] != NULL && !type->known) {
-            granary_err err = gr_schema_copy(&plan->csvs[i]->schema, &type->schema);
+        if (schema != NULL && !type->known) {
+            granary_err err = gr_schema_copy(schema, &type->schema);
 
             if (err != GRANARY_OK) {
                 return err;
@@ -367,9 +455,9 @@ make_steps(struct gr_plan *plan)
         gr_steps_print(plan->steps, NODES_SHOWN, &plan->before);
         err = gr_optimize(plan->steps);
     }
-    return err == GRANARY_OK ? gr_tiling_create(plan->steps, plan->csvs, plan->functions, &plan->tile_options,
-                                                &plan->chunks, &plan->tiling)
-                             : err;
+    return err == GRANARY_OK
+               ? gr_tiling_create(plan->steps, &plan->sources, &plan->tile_options, &plan->chunks, &plan->tiling)
+               : err;
 }
 
 /* Some more of everything, and what is wanted of it. */
@@ -435,7 +523,7 @@ gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch)
     if (plan->emission != NULL) {
         err = plan_emit_more(plan, &batch);
     } else if (plan->unready > 0) {
-        err = ask_files(plan, &batch);
+        err = ask_sources(plan, &batch);
     } else if (!plan->complete) {
         err = plan_on(plan, &batch);
     }

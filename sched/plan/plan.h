@@ -33,6 +33,8 @@ struct gr_plan_options {
     uint64_t memory_bytes;                /* the store's budget, 0: unknown; chunks are kept small beside it */
     gr_plan_find_function *find_function; /* NULL: there are none */
     void *functions;                      /* its context */
+    Granary__StoredTable *const *tables;  /* what the names of nodes `table` stand for */
+    size_t table_count;
 };
 
 /* *takes* graph, on success or not. Errors: what gr_graph_create() and gr_graph_infer() give; missing, unreadable
@@ -83,6 +85,10 @@ bool gr_plan_complete(const struct gr_plan *plan);
 uint64_t gr_plan_exports(const struct gr_plan *plan);
 /* Whether a node of the graph runs a function of that library. */
 bool gr_plan_uses(const struct gr_plan *plan, const char *library, const char *version);
+
+/* What is known of the table a node reads, as StoredTable.infos has it. Errors: ENOENT it is no table · ESTATE not
+ * known yet · ENOMEM */
+granary_err gr_plan_table_infos(const struct gr_plan *plan, const char *node, struct gr_buf *out);
 
 /* Whether an object belongs to a target's result. */
 bool gr_plan_keeps(const struct gr_plan *plan, granary_id id);

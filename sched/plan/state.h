@@ -43,8 +43,10 @@ struct gr_plan {
     struct bound_function *bound;   /* each once: functions.c */
 
     struct gr_csv **csvs;       /* by node; NULL: no read_csv, or no target needs it */
-    bool *asked;                /* by node: the operators of the file's stage were handed out */
-    size_t unready;             /* files that are not READY */
+    struct gr_table **tables;   /* by node; NULL: no table, or no target needs it */
+    struct gr_sources sources;  /* the same, for tiling */
+    bool *asked;                /* by node: the operators of the file's stage, or of the table, were handed out */
+    size_t unready;             /* files and tables that are not known */
     size_t unasked;             /* of them, those of which asked is false */
     struct question *questions; /* ascending by number and place */
     size_t question_count;

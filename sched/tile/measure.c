@@ -237,7 +237,8 @@ set_column(const Granary__ColumnInfo *info, struct gr_measured_column *column)
 
 /* Columns stand as in the schema, but some may be missing. wanted: those that count; NULL: all */
 static void
-set_piece(const Granary__FrameInfo *info, const bool *wanted, size_t p, struct gr_measured *measured)
+set_piece(const Granary__FrameInfo *info, const struct gr_step *from, const bool *wanted, size_t p,
+          struct gr_measured *measured)
 {
     const struct gr_schema *schema = measured->schema;
     size_t at = 0;
@@ -248,7 +249,7 @@ set_piece(const Granary__FrameInfo *info, const bool *wanted, size_t p, struct g
         if (strcmp(schema->fields[c].name, info->columns[at]->name) != 0) {
             continue;
         }
-        if (wanted == NULL || wanted[c]) {
+        if (gr_step_yields(from, c) && (wanted == NULL || wanted[c])) {
             measured->bytes[p] += info->columns[at]->bytes;
         }
         set_column(info->columns[at++], &measured->columns[p * schema->count + c]);
@@ -280,7 +281,7 @@ tiling_measured(struct tiling *t, size_t i, size_t k)
         return NULL;
     }
     for (size_t p = 0; p < tiled->count; p++) {
-        set_piece(find(t, tiled->pieces[p])->info, wanted, p, note->measured);
+        set_piece(find(t, tiled->pieces[p])->info, &t->steps->steps[step->inputs[k]], wanted, p, note->measured);
     }
     gr_measured_total(note->measured);
     return note->measured;

@@ -34,8 +34,7 @@ struct waiting {
 
 struct tiling {
     const struct gr_steps *steps;
-    struct gr_csv *const *csvs;
-    struct gr_function *const *functions;
+    const struct gr_sources *sources;
     const struct gr_tile_options *options;
     struct gr_chunks *chunks;
     struct gr_tiled *tiled;      /* by step */

@@ -206,14 +206,13 @@ tiling_input(struct tiling *t, size_t i, size_t k)
 /* ---- going on ---- */
 
 granary_err
-gr_tiling_create(const struct gr_steps *steps, struct gr_csv *const *csvs, struct gr_function *const *functions,
-                 const struct gr_tile_options *options, struct gr_chunks *chunks, struct tiling **ret_tiling)
+gr_tiling_create(const struct gr_steps *steps, const struct gr_sources *sources, const struct gr_tile_options *options,
+                 struct gr_chunks *chunks, struct tiling **ret_tiling)
 {
     struct tiling *t = calloc(1, sizeof *t);
 
     if (t != NULL) {
-        *t =
-            (struct tiling){.steps = steps, .csvs = csvs, .functions = functions, .options = options, .chunks = chunks};
+        *t = (struct tiling){.steps = steps, .sources = sources, .options = options, .chunks = chunks};
         t->tiled = calloc(steps->count + 1, sizeof *t->tiled);
         t->inputs = calloc(steps->count + 1, sizeof(struct step_inputs *));
         t->wanted = calloc(steps->count + 1, sizeof *t->wanted);
@@ -263,6 +262,37 @@ wait_for(struct tiling *t, size_t i)
     return tiling_ask(t, i);
 }
 
+/* A target's chunks are its own, whoever made the bytes: objects from before the graph get other names. */
+static granary_err
+name_anew(struct tiling *t, size_t i)
+{
+    struct gr_tiled *tiled = &t->tiled[i];
+    struct gr_piece *theirs = malloc((tiled->count + 1) * sizeof *theirs);
+    struct gr_chunk_spec spec = {.op = GR_CHUNK_alias, .step = (uint32_t)i, .inputs = theirs};
+    struct gr_piece first;
+
+    if (theirs == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (size_t p = 0; p < tiled->count; p++) {
+        if (t->chunks->chunks[tiled->pieces[p].op].op == GR_CHUNK_object) {
+            theirs[spec.input_count++] = tiled->pieces[p];
+        }
+    }
+    spec.outputs = (uint32_t)spec.input_count;
+    if (spec.outputs > 0) {
+        first = gr_chunks_add(t->chunks, &spec);
+        for (size_t p = 0; p < tiled->count; p++) {
+            if (t->chunks->chunks[tiled->pieces[p].op].op == GR_CHUNK_object) {
+                tiled->pieces[p] = first;
+                first.output++;
+            }
+        }
+    }
+    free(theirs);
+    return GRANARY_OK;
+}
+
 static granary_err
 tile_step(struct tiling *t, size_t i)
 {
@@ -275,6 +305,7 @@ tile_step(struct tiling *t, size_t i)
     } else if (err == GRANARY_OK) {
         tiling_forget_inputs(t, i);
         t->untiled--;
+        err = step->is_target ? name_anew(t, i) : GRANARY_OK;
     }
     if (err == GRANARY_OK) {
         err = gr_chunks_error(t->chunks);

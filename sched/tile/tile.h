@@ -10,6 +10,7 @@
 #include "optimize/steps.h"
 #include "tile/chunk.h"
 #include "tile/csv.h"
+#include "tile/table.h"
 
 /* How a tensor is cut: a grid of equal blocks, the last ones along each dimension smaller. Row-major. */
 struct gr_grid {
@@ -36,6 +37,13 @@ struct gr_tile_options {
 
 void gr_tiled_free(struct gr_tiled *tiled, size_t count);
 
+/* What is known of what steps read or run, by step. */
+struct gr_sources {
+    struct gr_csv *const *csvs;           /* the READY file of each read_csv */
+    struct gr_table *const *tables;       /* known, of each table */
+    struct gr_function *const *functions; /* of each map_chunk and call */
+};
+
 /*
  * Tiling at work. Steps are tiled in order as soon as their inputs are; one that must know what its inputs have become
  * waits, and holds up only what reads it.
@@ -45,13 +53,10 @@ void gr_tiled_free(struct gr_tiled *tiled, size_t count);
  */
 struct tiling;
 
-/*
- * steps, csvs (by step: the READY file of each read_csv), functions (by step: what each map_chunk and call runs),
- * options and chunks must outlive it. Errors: ENOMEM
- */
+/* All that is given must outlive it. Errors: ENOMEM */
 granary_err
-gr_tiling_create(const struct gr_steps *steps, struct gr_csv *const *csvs, struct gr_function *const *functions,
-                 const struct gr_tile_options *options, struct gr_chunks *chunks, struct tiling **ret_tiling);
+gr_tiling_create(const struct gr_steps *steps, const struct gr_sources *sources, const struct gr_tile_options *options,
+                 struct gr_chunks *chunks, struct tiling **ret_tiling);
 void gr_tiling_destroy(struct tiling *t); /* NULL is fine */
 
 /*

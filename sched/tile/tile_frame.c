@@ -17,7 +17,7 @@ out_of_memory(void)
 granary_err
 tile_read_csv(struct tiling *t, size_t i)
 {
-    const struct gr_csv *csv = t->csvs[i];
+    const struct gr_csv *csv = t->sources->csvs[i];
     const bool *columns = t->steps->steps[i].present;
     struct gr_tiled *out = &t->tiled[i];
     granary_err err = tiled_init(out, csv->range_count, true);

@@ -114,7 +114,7 @@ tile_object(struct tiling *t, size_t i)
 static gr_attrs
 function_attrs(struct tiling *t, size_t i)
 {
-    const struct gr_function_name *name = &t->functions[i]->name;
+    const struct gr_function_name *name = &t->sources->functions[i]->name;
     gr_attrs attrs = tiling_attrs(t, i, NAMES("params"));
 
     gr_attrs_add(t->chunks, attrs, gr_attr_new_string("library", name->library));
@@ -165,10 +165,10 @@ tile_call(struct tiling *t, size_t i)
     granary_err err = gather_inputs(t, i, &inputs, &count);
 
     if (err == GRANARY_OK) {
-        err = gr_function_check_inputs(t->functions[i], count);
+        err = gr_function_check_inputs(t->sources->functions[i], count);
     }
     if (err == GRANARY_OK) {
-        err = tile_calls(t, i, GR_CHUNK_call, function_attrs(t, i), t->functions[i]->outputs, inputs, count);
+        err = tile_calls(t, i, GR_CHUNK_call, function_attrs(t, i), t->sources->functions[i]->outputs, inputs, count);
     }
     free(inputs);
     return err;
@@ -228,7 +228,7 @@ tile_map_chunk(struct tiling *t, size_t i)
     const struct gr_tiled *in = tiling_input(t, i, 0);
     gr_attrs shared = function_attrs(t, i);
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = in == NULL ? out_of_memory() : gr_function_check_inputs(t->functions[i], 1);
+    granary_err err = in == NULL ? out_of_memory() : gr_function_check_inputs(t->sources->functions[i], 1);
 
     if (err == GRANARY_OK && step->yields == GR_YIELDS_FRAME) {
         err = add_columns(t, &step->type->schema, shared);

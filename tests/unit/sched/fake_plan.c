@@ -284,3 +284,11 @@ gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out)
 {
     gr_buf_addf(out, "%zu nodes\n", plan->graph->n_nodes);
 }
+
+granary_err
+gr_plan_table_infos(const struct gr_plan *plan, const char *node, struct gr_buf *out)
+{
+    (void)plan;
+    (void)out;
+    return gr_fail(GRANARY_ENOENT, "node '%s' reads no table", node);
+}
