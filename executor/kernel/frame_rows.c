@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/eval.h"
 #include "kernel/frame_call.h"
+#include "kernel/rows.h"
 
 granary_err
 kernel_select(struct gr_kernel_call *call)
@@ -39,70 +39,48 @@ kernel_select(struct gr_kernel_call *call)
     return call_yield(call, 0, selected);
 }
 
-/* Numbers of the rows for which the expression is true; *ret_indices has room for all and is to be freed. */
-static granary_err
-rows_where(const char *text, const granary_frame *frame, int64_t **ret_indices, int64_t *ret_count)
+/* The columns of the frame, as names. To be freed. */
+static char **
+all_names(const granary_frame *frame)
 {
-    struct eval *eval;
-    int64_t *indices = NULL;
-    int64_t count = 0;
-    granary_err err = eval_create(text, frame, &eval);
+    char **names = calloc(frame->count + 1, sizeof(char *));
 
-    if (err != GRANARY_OK) {
-        return err;
+    for (size_t i = 0; i < frame->count && names != NULL; i++) {
+        names[i] = (char *)(uintptr_t)frame->columns[i].view.name;
     }
-    if (eval_dtype(eval) != GRANARY_BOOL && eval_dtype(eval) != GRANARY_NULLTYPE) {
-        err = gr_fail(GRANARY_ETYPE, "expression `%s` is %s: a condition must be bool", text,
-                      granary_dtype_name(eval_dtype(eval)));
-        eval_destroy(eval);
-        return err;
-    }
-    indices = malloc((size_t)(frame->rows > 0 ? frame->rows : 1) * sizeof *indices);
-    if (indices == NULL) {
-        eval_destroy(eval);
-        return gr_fail(GRANARY_ENOMEM, "filter: out of memory for %lld rows", (long long)frame->rows);
-    }
-    for (int64_t from = 0; from < frame->rows && err == GRANARY_OK; from += EVAL_BLOCK) {
-        int64_t n = frame->rows - from < EVAL_BLOCK ? frame->rows - from : EVAL_BLOCK;
-        const uint8_t *truth;
-
-        err = eval_truth(eval, from, n, &truth);
-        for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
-            indices[count] = from + i; /* overwritten by the next one unless it counts */
-            count += truth[i];
-        }
-    }
-    eval_destroy(eval);
-    if (err != GRANARY_OK) {
-        free(indices);
-        return err;
-    }
-    *ret_indices = indices;
-    *ret_count = count;
-    return GRANARY_OK;
+    return names;
 }
 
 granary_err
 kernel_filter(struct gr_kernel_call *call)
 {
-    const Granary__Attr *where;
-    const granary_frame *frame;
+    const Granary__Attr *select = gr_attr_find(call->op->attrs, call->op->n_attrs, "select");
+    const Granary__Attr *where = NULL;
+    const granary_frame *frame = NULL;
+    struct rows_spec spec = {.columns = gr_attr_find(call->op->attrs, call->op->n_attrs, "columns")};
     granary_frame *kept = NULL;
-    int64_t *indices = NULL;
-    int64_t count = 0;
-    granary_err err = call_frame(call, 0, &frame);
+    char **names = NULL;
+    granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err == GRANARY_OK) {
         err = call_attr(call, "where", GRANARY__ATTR__KIND__STRING, &where);
     }
+    if (err == GRANARY_OK && spec.columns != NULL) {
+        err = call_attr(call, "columns", GRANARY__ATTR__KIND__MAP, &spec.columns);
+    }
+    if (err == GRANARY_OK && select != NULL) {
+        err = call_attr(call, "select", GRANARY__ATTR__KIND__STRINGS, &select);
+    }
+    if (err == GRANARY_OK && select == NULL && (names = all_names(frame)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "filter: out of memory for %zu columns", frame->count);
+    }
     if (err == GRANARY_OK) {
-        err = rows_where(where->strings[0], frame, &indices, &count);
+        spec.where = where->strings[0];
+        spec.wanted = (const char *const *)(select != NULL ? select->strings : names);
+        spec.wanted_count = select != NULL ? select->n_strings : frame->count;
+        err = rows_frame(frame, &spec, spec.wanted, &kept);
     }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    err = count == frame->rows ? frame_borrow(frame, &kept) : gr_frame_take(frame, indices, count, &kept);
-    free(indices);
+    free(names);
     return err == GRANARY_OK ? call_yield(call, 0, kept) : err;
 }
 
@@ -130,23 +108,16 @@ entry_is_new(const Granary__Attr *map, size_t i, const granary_frame *frame)
     return gr_frame_find(frame, map->keys[i]) < 0;
 }
 
-static granary_err
-column_assign(const granary_frame *frame, const char *text, granary_frame *target, size_t position, const char *name)
-{
-    struct gr_column column;
-    granary_err err = eval_column(text, frame, &column);
-
-    return err == GRANARY_OK ? gr_frame_set(target, position, name, &column) : gr_fail_in(err, "column '%s'", name);
-}
-
 granary_err
 kernel_assign(struct gr_kernel_call *call)
 {
-    const Granary__Attr *map;
-    const granary_frame *frame;
+    const Granary__Attr *map = NULL;
+    const granary_frame *frame = NULL;
     granary_frame *assigned = NULL;
-    size_t count;
-    granary_err err = call_frame(call, 0, &frame);
+    struct rows_spec spec = {0};
+    char **names = NULL;
+    char **texts = NULL;
+    granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err == GRANARY_OK) {
         err = call_attr(call, "columns", GRANARY__ATTR__KIND__MAP, &map);
@@ -154,32 +125,32 @@ kernel_assign(struct gr_kernel_call *call)
     if (err != GRANARY_OK) {
         return err;
     }
-    count = frame->count;
-    for (size_t i = 0; i < map->n_keys; i++) {
-        count += entry_is_new(map, i, frame);
+    names = calloc(frame->count + map->n_keys + 1, sizeof(char *));
+    texts = calloc(frame->count + map->n_keys + 1, sizeof(char *));
+    if (names == NULL || texts == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "assign: out of memory for %zu columns", frame->count + map->n_keys);
+        goto end;
     }
-    assigned = gr_frame_create(count, frame->rows);
-    if (assigned == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "assign: out of memory for %zu columns", count);
-    }
-    for (size_t i = 0; i < frame->count && err == GRANARY_OK; i++) {
-        const granary_column *column = &frame->columns[i].view;
-        const char *text = entry_find(map, column->name);
+    for (size_t i = 0; i < frame->count; i++) {
+        const char *text;
 
-        err = text != NULL ? column_assign(frame, text, assigned, i, column->name)
-                           : gr_frame_set_borrowed(assigned, i, column->name, column);
+        names[i] = (char *)(uintptr_t)frame->columns[i].view.name;
+        text = entry_find(map, names[i]);
+        texts[i] = text != NULL ? (char *)(uintptr_t)text : names[i];
     }
-    count = frame->count;
-    for (size_t i = 0; i < map->n_keys && err == GRANARY_OK; i++) {
+    spec.wanted_count = frame->count;
+    for (size_t i = 0; i < map->n_keys; i++) {
         if (entry_is_new(map, i, frame)) {
-            err = column_assign(frame, entry_find(map, map->keys[i]), assigned, count++, map->keys[i]);
+            names[spec.wanted_count] = map->keys[i];
+            texts[spec.wanted_count++] = (char *)(uintptr_t)entry_find(map, map->keys[i]);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(assigned);
-        return err;
-    }
-    return call_yield(call, 0, assigned);
+    spec.wanted = (const char *const *)texts;
+    err = rows_frame(frame, &spec, (const char *const *)names, &assigned);
+end:
+    free(names);
+    free(texts);
+    return err == GRANARY_OK ? call_yield(call, 0, assigned) : err;
 }
 
 /* The first limit rows of several frames; only the frames that give rows are copied. */

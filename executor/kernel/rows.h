@@ -3,7 +3,7 @@
  * of them, computed block by block in the cache. Nothing of what is left out or only computed on the way reaches
  * memory.
  *
- *   struct rows_spec spec = {.where = "day < date '1998-09-02'", .wanted = names, .wanted_count = 2};
+ *   struct rows_spec spec = {.where = "day < date '1998-09-02'", .wanted = texts, .wanted_count = 2};
  *
  *   err = rows_open(frame, &spec, &rows);
  *   while (err == GRANARY_OK && (err = rows_next(rows, &block)) == GRANARY_OK && block.count > 0) {
@@ -82,6 +82,9 @@ void rows_close(struct rows *rows); /* NULL is fine */
 
 /* Errors: EFAILED overflow, a bad cast, ... with the expression and the values · ENOMEM */
 granary_err rows_next(struct rows *rows, struct rows_block *ret_block);
+
+/* Which of the values wanted the last error of rows_next() is of; -1: of a condition, or none. */
+int rows_failed(const struct rows *rows);
 
 /* Vector i of the current block; dtype, dictionary and column are known from the beginning. The pointer stays the same
  * until rows_close(); what it leads to is good until the next rows_next(). */

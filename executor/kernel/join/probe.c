@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/eval.h"
 #include "kernel/frame_call.h"
 #include "kernel/join/gather.h"
 #include "kernel/join/match.h"
+#include "kernel/rows.h"
 
 /* Pairs of a cross join that are looked at together. */
 #define CROSS_PAIRS 1048576
@@ -245,7 +245,9 @@ pairs_where(const struct probe *p, const struct pairs *pairs, uint8_t **ret_kept
 {
     const Granary__Attr *map;
     granary_frame *frame = NULL;
-    struct eval *eval = NULL;
+    struct rows_spec spec = {.where = p->where};
+    struct rows_block block = {0};
+    struct rows *rows = NULL;
     uint8_t *kept = malloc((size_t)pairs->count + 1);
     granary_err err = kept == NULL
                           ? gr_fail(GRANARY_ENOMEM, "join: out of memory for %lld pairs", (long long)pairs->count)
@@ -255,18 +257,15 @@ pairs_where(const struct probe *p, const struct pairs *pairs, uint8_t **ret_kept
         err = make_frame(p, pairs, map, &frame);
     }
     if (err == GRANARY_OK) {
-        err = eval_create(p->where, frame, &eval);
+        memset(kept, 0, (size_t)pairs->count);
+        err = rows_open(frame, &spec, &rows);
     }
-    for (int64_t from = 0; from < pairs->count && err == GRANARY_OK; from += EVAL_BLOCK) {
-        int64_t n = pairs->count - from < EVAL_BLOCK ? pairs->count - from : EVAL_BLOCK;
-        const uint8_t *truth;
-
-        err = eval_truth(eval, from, n, &truth);
-        if (err == GRANARY_OK) {
-            memcpy(kept + from, truth, (size_t)n);
+    while (err == GRANARY_OK && (err = rows_next(rows, &block)) == GRANARY_OK && block.count > 0) {
+        for (int64_t i = 0; i < block.count; i++) {
+            kept[block.from + (block.selected != NULL ? block.selected[i] : i)] = 1;
         }
     }
-    eval_destroy(eval);
+    rows_close(rows);
     gr_frame_destroy(frame);
     if (err != GRANARY_OK) {
         free(kept);

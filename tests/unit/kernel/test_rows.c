@@ -3,19 +3,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/eval.h"
+#include "kernel/rows.h"
+
+/* An expression's column over a frame, owned by *ret_frame. */
+static granary_err
+computed(const char *text, const granary_frame *frame, granary_frame **ret_frame)
+{
+    const char *const texts[] = {text};
+    const struct rows_spec spec = {.wanted = texts, .wanted_count = 1};
+
+    return rows_frame(frame, &spec, texts, ret_frame);
+}
 
 /* The expression's column over a frame, as text: cells between spaces, nulls as "-". */
 static void
 assert_cells(const granary_frame *frame, const char *text, const char *dtype, const char *cells)
 {
+    granary_frame *made = NULL;
     struct gr_column column;
     struct gr_buf out = {0};
-    granary_err err = eval_column(text, frame, &column);
+    granary_err err = computed(text, frame, &made);
 
     if (err != GRANARY_OK) {
         fail_msg("%s: %s", text, granary_error_message());
     }
+    column = made->columns[0];
     assert_int_equal(column.view.rows, frame->rows);
     assert_string_equal(granary_dtype_name(column.view.dtype), dtype);
     for (int64_t i = 0; i < frame->rows; i++) {
@@ -30,15 +42,15 @@ assert_cells(const granary_frame *frame, const char *text, const char *dtype, co
         fail_msg("%s: '%s' is not '%s'", text, out.bytes, cells);
     }
     gr_buf_free(&out);
-    gr_column_free(&column);
+    gr_frame_destroy(made);
 }
 
 static void
 assert_error(const granary_frame *frame, const char *text, granary_err want, const char *message)
 {
-    struct gr_column column;
+    granary_frame *made = NULL;
 
-    assert_int_equal(eval_column(text, frame, &column), want);
+    assert_int_equal(computed(text, frame, &made), want);
     if (strstr(granary_error_message(), message) == NULL) {
         fail_msg("%s: '%s' is not in '%s'", text, message, granary_error_message());
     }
@@ -231,18 +243,22 @@ other_dtypes_of_files_are_read(void **state)
 static void
 blocks_join_without_a_seam(void **state)
 {
-    static const int64_t sizes[] = {0, 1, EVAL_BLOCK - 1, EVAL_BLOCK, EVAL_BLOCK + 1, 3 * EVAL_BLOCK + 7};
+    static const int64_t sizes[] = {0, 1, ROWS_BLOCK - 1, ROWS_BLOCK, ROWS_BLOCK + 1, 3 * ROWS_BLOCK + 7};
 
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         granary_frame *frame = frame_random(i + 1, sizes[i], false);
         const granary_column *key = &frame->columns[gr_frame_find(frame, "key")].view;
         const granary_column *real = &frame->columns[gr_frame_find(frame, "real")].view;
+        granary_frame *sums = NULL;
+        granary_frame *lowers = NULL;
         struct gr_column sum;
         struct gr_column lower;
 
-        assert_int_equal(eval_column("key * 3 + real", frame, &sum), GRANARY_OK);
-        assert_int_equal(eval_column("lower(text)", frame, &lower), GRANARY_OK);
+        assert_int_equal(computed("key * 3 + real", frame, &sums), GRANARY_OK);
+        assert_int_equal(computed("lower(text)", frame, &lowers), GRANARY_OK);
+        sum = sums->columns[0];
+        lower = lowers->columns[0];
         for (int64_t row = 0; row < sizes[i]; row++) {
             bool null = gr_is_null(key, row) || gr_is_null(real, row);
             char *text = cell_text(frame, "text", row);
@@ -259,8 +275,8 @@ blocks_join_without_a_seam(void **state)
             }
             free(text);
         }
-        gr_column_free(&sum);
-        gr_column_free(&lower);
+        gr_frame_destroy(sums);
+        gr_frame_destroy(lowers);
         gr_frame_destroy(frame);
     }
 }

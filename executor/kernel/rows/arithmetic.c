@@ -1,0 +1,385 @@
+/* Arithmetic on blocks. Exact values are computed in int64 and once more in 128 bits where that overflows. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/rows/node.h"
+#include "kernel/scratch.h"
+#include "kernel/simd/rows_loops.h"
+
+/* ---- exact ---- */
+
+static bool
+exact_one(enum gr_expr_op op, __int128 a, __int128 b, __int128 *out)
+{
+    switch (op) {
+    case GR_OP_ADD:
+        return __builtin_add_overflow(a, b, out);
+    case GR_OP_SUBTRACT:
+        return __builtin_sub_overflow(a, b, out);
+    case GR_OP_MULTIPLY:
+        return __builtin_mul_overflow(a, b, out);
+    case GR_OP_NEGATE:
+        return __builtin_sub_overflow((__int128)0, a, out);
+    case GR_OP_SIGN:
+        *out = (a > 0) - (a < 0);
+        return false;
+    default: /* ABS */
+        *out = a;
+        return a < 0 ? __builtin_sub_overflow((__int128)0, a, out) : false;
+    }
+}
+
+/* Quotient rounded down, or the remainder with the divisor's sign; there is none when that is 0. */
+static granary_err
+exact_divide(struct node *node, int64_t n, __int128 *out)
+{
+    const struct node *a = node->operands[0];
+    const struct node *b = node->operands[1];
+    const uint8_t *before = node->valid;
+    uint8_t *valid = node_valid_room(node);
+
+    if (valid == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        __int128 divisor = node_exact_at(b, i);
+        __int128 dividend = node_exact_at(a, i);
+        bool defined = divisor != 0;
+        __int128 quotient;
+        __int128 rest;
+
+        divisor = defined ? divisor : 1;
+        if (divisor == -1) { /* the least number has no opposite */
+            quotient = (__int128)(0 - (unsigned __int128)dividend);
+            rest = 0;
+        } else if (a->class == ROWS_INT && b->class == ROWS_INT) {
+            quotient = (int64_t)dividend / (int64_t)divisor;
+            rest = (int64_t)dividend % (int64_t)divisor;
+        } else {
+            quotient = dividend / divisor;
+            rest = dividend % divisor;
+        }
+        if (rest != 0 && (rest < 0) != (divisor < 0)) {
+            rest += divisor;
+            quotient--;
+        }
+        out[i] = node->op == GR_OP_MODULO ? rest : quotient;
+        valid[i] = (uint8_t)((before == NULL || before[i] != 0) && defined);
+    }
+    return GRANARY_OK;
+}
+
+/* Quotients of decimals count whole units. */
+static void
+exact_rescale(struct node *node, int64_t n, __int128 *out)
+{
+    __int128 factor = power_of_ten(gr_dtype_scale(node->dtype));
+
+    for (int64_t i = 0; i < n && factor != 1; i++) {
+        if (__builtin_mul_overflow(out[i], factor, &out[i])) {
+            out[i] = (__int128)1 << 126; /* beyond any decimal */
+        }
+    }
+}
+
+static granary_err
+exact_wide(struct node *node, int64_t n)
+{
+    __int128 *room = scratch_alloc(3 * ROWS_BLOCK * sizeof *room);
+    const __int128 *a;
+    const __int128 *b;
+    __int128 *out;
+    granary_err err = GRANARY_OK;
+
+    if (room == NULL) {
+        return node_no_memory();
+    }
+    out = room + (size_t)2 * ROWS_BLOCK;
+    if (node->op == GR_OP_MODULO || node->op == GR_OP_FLOOR_DIVIDE) {
+        err = exact_divide(node, n, out);
+        if (node->op == GR_OP_FLOOR_DIVIDE) {
+            exact_rescale(node, n, out);
+        }
+    } else {
+        a = node_wide(node->operands[0], room, n);
+        b = node->count > 1 ? node_wide(node->operands[1], room + ROWS_BLOCK, n) : a;
+        for (int64_t i = 0; i < n; i++) {
+            if (exact_one(node->op, a[i], b[i], &out[i])) {
+                out[i] = (__int128)1 << 126;
+            }
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = node_settle_exact(node, out, n);
+    }
+    scratch_free(room);
+    return err;
+}
+
+static granary_err
+exact(struct node *node, int64_t n)
+{
+    const struct node *a = node->operands[0];
+    const struct node *b = node->operands[node->count - 1];
+    bool simple = node->op == GR_OP_ADD || node->op == GR_OP_SUBTRACT || node->op == GR_OP_MULTIPLY;
+    int64_t *out;
+
+    if (!simple || a->class != ROWS_INT || b->class != ROWS_INT) {
+        return exact_wide(node, n);
+    }
+    out = node_room(node, ROWS_INT);
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    if (SIMD_CALL(rows_arithmetic_int)(node->op, a->values, b->values, out, n)) {
+        return exact_wide(node, n);
+    }
+    return node_check_range(node, n);
+}
+
+/* ---- floats ---- */
+
+static double
+modulo(double a, double b)
+{
+    double rest = fmod(a, b);
+
+    if (rest == 0.0) {
+        return copysign(0.0, b);
+    }
+    return (rest < 0.0) != (b < 0.0) ? rest + b : rest;
+}
+
+/* As in Python: a quotient that goes with the remainder. */
+static double
+floor_divide(double a, double b)
+{
+    double rest;
+    double quotient;
+
+    if (b == 0.0) {
+        return a / b;
+    }
+    rest = fmod(a, b);
+    quotient = (a - rest) / b;
+    if (rest != 0.0 && (rest < 0.0) != (b < 0.0)) {
+        quotient -= 1.0;
+    }
+    if (quotient == 0.0) {
+        return copysign(0.0, a / b);
+    }
+    return quotient - floor(quotient) > 0.5 ? floor(quotient) + 1.0 : floor(quotient);
+}
+
+static void
+round_to_float32(struct node *node, int64_t n)
+{
+    double *out = node->buffer;
+
+    for (int64_t i = 0; i < n && node->dtype == GRANARY_FLOAT32; i++) {
+        out[i] = (double)(float)out[i];
+    }
+}
+
+static granary_err
+real(struct node *node, int64_t n)
+{
+    const double *a = node->operands[0]->values;
+    const double *b = node->operands[node->count - 1]->values;
+    double *out = node_room(node, ROWS_DOUBLE);
+
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    switch (node->op) {
+    case GR_OP_NEGATE:
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = -a[i];
+        }
+        break;
+    case GR_OP_ABS:
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = fabs(a[i]);
+        }
+        break;
+    case GR_OP_SIGN:
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = isnan(a[i]) ? a[i] : (double)((a[i] > 0) - (a[i] < 0));
+        }
+        break;
+    case GR_OP_MODULO:
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = modulo(a[i], b[i]);
+        }
+        break;
+    case GR_OP_FLOOR_DIVIDE:
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = floor_divide(a[i], b[i]);
+        }
+        break;
+    default:
+        SIMD_CALL(rows_arithmetic_double)(node->op, a, b, out, n);
+        break;
+    }
+    round_to_float32(node, n);
+    return GRANARY_OK;
+}
+
+granary_err
+op_arithmetic(struct node *node, int64_t n)
+{
+    granary_err err = node_strict(node, n);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    return node->base == ROWS_DOUBLE ? real(node, n) : exact(node, n);
+}
+
+/* ---- rounding ---- */
+
+static __int128
+exact_round(enum gr_expr_op op, __int128 value, __int128 unit)
+{
+    __int128 rest = value % unit;
+    __int128 whole = value - rest;
+
+    switch (op) {
+    case GR_OP_FLOOR:
+        return rest < 0 ? whole - unit : whole;
+    case GR_OP_CEIL:
+        return rest > 0 ? whole + unit : whole;
+    case GR_OP_TRUNC:
+        return whole;
+    default: /* halves away from 0 */
+        return rest * 2 >= unit ? whole + unit : rest * 2 <= -unit ? whole - unit : whole;
+    }
+}
+
+static granary_err
+round_exact(struct node *node, int64_t n)
+{
+    const struct node *a = node->operands[0];
+    const struct node *digits = node->count > 1 ? node->operands[1] : NULL;
+    int scale = gr_dtype_scale(node->dtype);
+    __int128 *out;
+    granary_err err;
+
+    if (scale == 0 && digits == NULL) {
+        node->class = a->class;
+        node->values = a->values;
+        return GRANARY_OK;
+    }
+    out = scratch_alloc(ROWS_BLOCK * sizeof *out);
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t kept = digits == NULL ? 0 : node_int_at(digits, i);
+        __int128 value = node_exact_at(a, i);
+
+        if (kept >= scale) {
+            out[i] = value;
+        } else if (scale - kept > GRANARY_DECIMAL_DIGITS || kept < -GRANARY_DECIMAL_DIGITS) {
+            out[i] = 0;
+        } else {
+            out[i] = exact_round(node->op, value, power_of_ten(scale - (int)kept));
+        }
+    }
+    err = node_settle_exact(node, out, n);
+    scratch_free(out);
+    return err;
+}
+
+/* As NumPy: scaled, rounded to even, scaled back. */
+static double
+real_round(double value, int64_t digits)
+{
+    double factor;
+    double scaled;
+
+    if (digits == 0 || !isfinite(value)) {
+        return rint(value);
+    }
+    if (digits > 300 || digits < -300) {
+        return digits > 0 ? value : copysign(0.0, value);
+    }
+    factor = pow(10.0, (double)(digits > 0 ? digits : -digits));
+    scaled = digits > 0 ? value * factor : value / factor;
+    if (!isfinite(scaled)) {
+        return value;
+    }
+    return digits > 0 ? rint(scaled) / factor : rint(scaled) * factor;
+}
+
+granary_err
+op_round(struct node *node, int64_t n)
+{
+    const double *a = node->operands[0]->values;
+    const struct node *digits = node->count > 1 ? node->operands[1] : NULL;
+    double *out;
+    granary_err err = node_strict(node, n);
+
+    if (err != GRANARY_OK || node->base != ROWS_DOUBLE) {
+        return err == GRANARY_OK ? round_exact(node, n) : err;
+    }
+    out = node_room(node, ROWS_DOUBLE);
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        switch (node->op) {
+        case GR_OP_FLOOR:
+            out[i] = floor(a[i]);
+            break;
+        case GR_OP_CEIL:
+            out[i] = ceil(a[i]);
+            break;
+        case GR_OP_TRUNC:
+            out[i] = trunc(a[i]);
+            break;
+        default:
+            out[i] = real_round(a[i], digits == NULL ? 0 : node_int_at(digits, i));
+            break;
+        }
+    }
+    round_to_float32(node, n);
+    return GRANARY_OK;
+}
+
+/* ---- functions of floats ---- */
+
+static double (*const functions[])(double value) = {
+    [GR_OP_SQRT] = sqrt, [GR_OP_EXP] = exp,   [GR_OP_LN] = log,    [GR_OP_LOG10] = log10,
+    [GR_OP_LOG2] = log2, [GR_OP_SIN] = sin,   [GR_OP_COS] = cos,   [GR_OP_TAN] = tan,
+    [GR_OP_ASIN] = asin, [GR_OP_ACOS] = acos, [GR_OP_ATAN] = atan,
+};
+
+granary_err
+op_float(struct node *node, int64_t n)
+{
+    const double *a = node->operands[0]->values;
+    const double *b = node->operands[node->count - 1]->values;
+    void *room = node_room(node, node->base);
+    double *out = room;
+    granary_err err = room == NULL ? node_no_memory() : node_strict(node, n);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (node->op == GR_OP_ISNAN || node->op == GR_OP_ISINF) {
+        for (int64_t i = 0; i < n; i++) {
+            ((uint8_t *)room)[i] = node->op == GR_OP_ISNAN ? isnan(a[i]) : isinf(a[i]) != 0;
+        }
+        return GRANARY_OK;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = node->op == GR_OP_POW     ? pow(a[i], b[i])
+                 : node->op == GR_OP_ATAN2 ? atan2(a[i], b[i])
+                                           : functions[node->op](a[i]);
+    }
+    round_to_float32(node, n);
+    return GRANARY_OK;
+}

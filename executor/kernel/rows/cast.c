@@ -1,0 +1,435 @@
+/* Conversions between dtypes, on blocks. What does not fit is bad; try_cast makes it null. */
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "kernel/rows/node.h"
+#include "kernel/rows/store.h"
+#include "kernel/scratch.h"
+
+#define BEYOND ((__int128)1 << 126) /* of every dtype */
+
+static granary_err
+settle(struct node *node, __int128 *out, int64_t n)
+{
+    granary_err err = node_settle_exact(node, out, n);
+
+    scratch_free(out);
+    return err;
+}
+
+/* ---- exact values ---- */
+
+/* Units of another scale; to a smaller one rounded, halves away from 0. */
+static __int128
+rescale(__int128 value, int by)
+{
+    __int128 factor = power_of_ten(by < 0 ? -by : by);
+    __int128 rest;
+
+    if (by >= 0) {
+        return __builtin_mul_overflow(value, factor, &value) ? BEYOND : value;
+    }
+    rest = value % factor;
+    return value / factor + (rest * 2 >= factor) - (rest * 2 <= -factor);
+}
+
+static granary_err
+exact_to_exact(struct node *node, int64_t n, __int128 factor, __int128 divisor)
+{
+    const struct node *a = node->operands[0];
+    int by = gr_dtype_scale(node->dtype) - gr_dtype_scale(a->dtype);
+    __int128 *out;
+
+    if (by == 0 && factor == 1 && divisor == 1 && a->class == ROWS_INT) {
+        node->class = ROWS_INT;
+        node->values = a->values;
+        return node_check_range(node, n);
+    }
+    out = scratch_alloc(ROWS_BLOCK * sizeof *out);
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        __int128 value = node_exact_at(a, i);
+
+        if (divisor != 1) {
+            out[i] = value / divisor - (value % divisor < 0);
+        } else {
+            out[i] = by != 0 ? rescale(value, by) : value * factor;
+        }
+    }
+    return settle(node, out, n);
+}
+
+static granary_err
+exact_to_real(struct node *node, int64_t n)
+{
+    const struct node *a = node->operands[0];
+    double unit = (double)power_of_ten(gr_dtype_scale(a->dtype));
+    double *out = node_room(node, ROWS_DOUBLE);
+
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    if (a->class == ROWS_INT) {
+        const int64_t *from = a->values;
+
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = (double)from[i];
+        }
+        for (int64_t i = 0; i < n && unit != 1.0; i++) {
+            out[i] /= unit;
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = (double)((const __int128 *)a->values)[i] / unit;
+        }
+    }
+    for (int64_t i = 0; i < n && node->dtype == GRANARY_FLOAT32; i++) {
+        out[i] = (double)(float)out[i];
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+real_to_exact(struct node *node, int64_t n)
+{
+    const double *a = node->operands[0]->values;
+    double unit = (double)power_of_ten(gr_dtype_scale(node->dtype));
+    __int128 *out = scratch_alloc(ROWS_BLOCK * sizeof *out);
+
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double value = rint(a[i] * unit);
+
+        out[i] = value > -0x1p125 && value < 0x1p125 ? (__int128)value : BEYOND; /* NaN, too */
+    }
+    return settle(node, out, n);
+}
+
+/* ---- bools ---- */
+
+static granary_err
+bool_to_number(struct node *node, int64_t n)
+{
+    const uint8_t *a = node->operands[0]->values;
+    int64_t one = (int64_t)power_of_ten(gr_dtype_scale(node->dtype));
+    void *room = node_room(node, node->base);
+
+    if (room == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (node->base == ROWS_DOUBLE) {
+            ((double *)room)[i] = a[i];
+        } else {
+            ((int64_t *)room)[i] = a[i] * one;
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+number_to_bool(struct node *node, int64_t n)
+{
+    const struct node *a = node->operands[0];
+    uint8_t *out = node_room(node, ROWS_BOOL);
+
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = a->class == ROWS_DOUBLE ? ((const double *)a->values)[i] != 0.0 : node_exact_at(a, i) != 0;
+    }
+    return GRANARY_OK;
+}
+
+/* ---- text ---- */
+
+static locale_t plain_locale;
+static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
+
+/* Kept for the life of the process: a decimal point is a point. */
+static void
+plain_load(void)
+{
+    plain_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+}
+
+/* Digits with a sign and a point, rounded to scale (halves away from 0). */
+static bool
+read_exact(const char *text, size_t size, int scale, __int128 *ret_units)
+{
+    size_t at = size > 0 && (text[0] == '-' || text[0] == '+');
+    bool negative = size > 0 && text[0] == '-';
+    bool point = false;
+    bool any = false;
+    int behind = 0;
+    bool up = false;
+    __int128 units = 0;
+
+    for (; at < size; at++) {
+        if (text[at] == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (text[at] < '0' || text[at] > '9') {
+            return false;
+        }
+        any = true;
+        if (point && behind >= scale) {
+            up = behind == scale ? text[at] >= '5' : up;
+            behind++;
+            continue;
+        }
+        behind += point;
+        if (__builtin_mul_overflow(units, (__int128)10, &units) ||
+            __builtin_add_overflow(units, (__int128)(text[at] - '0'), &units)) {
+            return false;
+        }
+    }
+    for (; behind < scale; behind++) {
+        if (__builtin_mul_overflow(units, (__int128)10, &units)) {
+            return false;
+        }
+    }
+    units += up;
+    *ret_units = negative ? -units : units;
+    return any;
+}
+
+static bool
+read_real(const char *text, size_t size, double *ret_value)
+{
+    char copy[400];
+    char *end;
+
+    if (size == 0 || size >= sizeof copy || plain_locale == (locale_t)0) {
+        return false;
+    }
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    *ret_value = strtod_l(copy, &end, plain_locale);
+    return end == copy + size && strpbrk(copy, "xX(") == NULL;
+}
+
+static bool
+read_bool(const char *text, size_t size, uint8_t *ret_value)
+{
+    static const struct {
+        const char *text;
+        uint8_t value;
+    } words[] = {{"true", 1}, {"false", 0}, {"t", 1}, {"f", 0}, {"1", 1}, {"0", 0}};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strlen(words[i].text) == size && strncasecmp(text, words[i].text, size) == 0) {
+            *ret_value = words[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Value i of the node out of a text without blanks around it. */
+static bool
+read_one(struct node *node, const char *text, size_t size, int64_t i, __int128 *exact)
+{
+    int32_t days = 0;
+    int64_t at = 0;
+    bool done;
+
+    switch (gr_dtype_kind(node->dtype)) {
+    case GRANARY_BOOL:
+        return read_bool(text, size, &((uint8_t *)node->buffer)[i]);
+    case GRANARY_FLOAT64:
+    case GRANARY_FLOAT32:
+        return read_real(text, size, &((double *)node->buffer)[i]);
+    case GRANARY_DATE:
+        done = gr_date_parse(text, size, &days);
+        exact[i] = days;
+        return done;
+    case GRANARY_TIMESTAMP:
+        done = gr_timestamp_parse(text, size, &at);
+        exact[i] = at;
+        return done;
+    default:
+        /* Integers have no digits behind the point. */
+        return (gr_dtype_kind(node->dtype) == GRANARY_DECIMAL || memchr(text, '.', size) == NULL) &&
+               read_exact(text, size, gr_dtype_scale(node->dtype), &exact[i]);
+    }
+}
+
+static granary_err
+text_to_any(struct node *node, int64_t n)
+{
+    const struct rows_text *a = node_texts(node->operands[0], n);
+    __int128 *exact = scratch_alloc(ROWS_BLOCK * sizeof *exact);
+    uint8_t *bad = NULL;
+    granary_err err = GRANARY_OK;
+
+    (void)pthread_once(&plain_once, plain_load);
+    if (a == NULL || exact == NULL || node_room(node, node->base) == NULL) {
+        scratch_free(exact);
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        const char *text = a[i].size > 0 ? a[i].bytes : "";
+        size_t size = a[i].size;
+
+        exact[i] = 0;
+        for (; size > 0 && (text[0] == ' ' || text[0] == '\t'); size--) {
+            text++;
+        }
+        while (size > 0 && (text[size - 1] == ' ' || text[size - 1] == '\t')) {
+            size--;
+        }
+        if (node_counts(node, i) && !read_one(node, text, size, i, exact)) {
+            if (bad == NULL && (bad = node_bad_room(node, n)) == NULL) {
+                err = node_no_memory();
+            } else {
+                bad[i] = 1;
+                exact[i] = 0;
+            }
+        }
+    }
+    if (err == GRANARY_OK && node->base == ROWS_INT) {
+        return settle(node, exact, n);
+    }
+    scratch_free(exact);
+    for (int64_t i = 0; i < n && node->dtype == GRANARY_FLOAT32; i++) {
+        ((double *)node->buffer)[i] = (double)(float)((double *)node->buffer)[i];
+    }
+    return err;
+}
+
+static granary_err
+any_to_text(struct node *node, int64_t n)
+{
+    const struct node *a = node->operands[0];
+    size_t width = a->class == ROWS_WIDE ? 16 : a->class == ROWS_BOOL ? 1 : 8;
+    struct rows_text *out = node_room(node, ROWS_TEXT);
+    size_t begin = 0;
+
+    node->text.size = 0;
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        __int128 stored = 0;
+        granary_column one = {.dtype = a->dtype, .rows = 1, .values = &stored};
+        size_t before = node->text.size;
+
+        if (node_counts(node, i)) {
+            store_values(a->dtype, a->class, (const char *)a->values + (size_t)i * width, 1, &stored, 0);
+            gr_value_format(&one, 0, &node->text);
+        }
+        out[i].size = node->text.size - before;
+    }
+    if (!gr_buf_ok(&node->text)) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) { /* the bytes no longer move */
+        out[i].bytes = out[i].size > 0 ? node->text.bytes + begin : NULL;
+        begin += out[i].size;
+    }
+    return GRANARY_OK;
+}
+
+/* ---- which one ---- */
+
+static granary_err
+same(struct node *node, int64_t n)
+{
+    struct node *a = node->operands[0];
+
+    node->class = a->class;
+    node->values = a->values;
+    if (a->class == ROWS_CODE) {
+        node->values = node_texts(a, n);
+        node->class = ROWS_TEXT;
+        return node->values != NULL ? GRANARY_OK : node_no_memory();
+    }
+    if (node->dtype == GRANARY_FLOAT32 && a->dtype == GRANARY_FLOAT64) {
+        double *out = node_room(node, ROWS_DOUBLE);
+
+        if (out == NULL) {
+            return node_no_memory();
+        }
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = (double)(float)((const double *)a->values)[i];
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+convert(struct node *node, int64_t n)
+{
+    const struct node *a = node->operands[0];
+    granary_dtype from = gr_dtype_kind(a->dtype);
+    granary_dtype to = gr_dtype_kind(node->dtype);
+    bool text = to == GRANARY_STRING;
+
+    if (a->dtype == node->dtype || (a->base == ROWS_DOUBLE && rows_class_of_dtype(node->dtype) == ROWS_DOUBLE)) {
+        return same(node, n);
+    }
+    if (text) {
+        return any_to_text(node, n);
+    }
+    if (from == GRANARY_STRING) {
+        return text_to_any(node, n);
+    }
+    if (from == GRANARY_BOOL) {
+        return bool_to_number(node, n);
+    }
+    if (to == GRANARY_BOOL) {
+        return number_to_bool(node, n);
+    }
+    if (a->base == ROWS_DOUBLE) {
+        return real_to_exact(node, n);
+    }
+    if (rows_class_of_dtype(node->dtype) == ROWS_DOUBLE) {
+        return exact_to_real(node, n);
+    }
+    return exact_to_exact(node, n, from == GRANARY_DATE && to == GRANARY_TIMESTAMP ? DAY_US : 1,
+                          from == GRANARY_TIMESTAMP && to == GRANARY_DATE ? DAY_US : 1);
+}
+
+/* What convert() found bad becomes null; what was bad before stays. */
+static granary_err
+forgive(struct node *node, int64_t n)
+{
+    const uint8_t *before = node->operands[0]->bad;
+    const uint8_t *bad = node->bad;
+    const uint8_t *there = node->valid;
+    uint8_t *valid = node_valid_room(node);
+
+    if (valid == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        valid[i] = (uint8_t)((there == NULL || there[i] != 0) && bad[i] == 0);
+    }
+    node->bad = before;
+    return GRANARY_OK;
+}
+
+granary_err
+op_cast(struct node *node, int64_t n)
+{
+    granary_err err = node_strict(node, n);
+
+    if (err == GRANARY_OK) {
+        err = convert(node, n);
+    }
+    if (err == GRANARY_OK && node->op == GR_OP_TRY_CAST && node->bad != NULL && node->bad != node->operands[0]->bad) {
+        err = forgive(node, n);
+    }
+    return err;
+}

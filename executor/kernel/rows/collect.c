@@ -1,0 +1,353 @@
+/* Rows as a new frame. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/rows/node.h"
+#include "kernel/rows/store.h"
+#include "kernel/scratch.h"
+
+#define STORE(stored, computed)                                                                                        \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        ((stored *)out)[i] = (stored)((const computed *)values)[i];                                                    \
+    }                                                                                                                  \
+    break
+
+void
+store_values(granary_dtype dtype, enum rows_class class, const void *values, int64_t n, void *out, int64_t at)
+{
+    bool wide = class == ROWS_WIDE;
+
+    if (class == ROWS_CODE) {
+        memcpy(out, values, (size_t)n * sizeof(int32_t));
+        return;
+    }
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_BOOL:
+        for (int64_t i = 0; i < n; i++) {
+            if (((const uint8_t *)values)[i] != 0) {
+                gr_bit_set(out, at + i);
+            }
+        }
+        break;
+    case GRANARY_INT8:
+    case GRANARY_UINT8:
+        STORE(uint8_t, int64_t);
+    case GRANARY_INT16:
+    case GRANARY_UINT16:
+        STORE(uint16_t, int64_t);
+    case GRANARY_INT32:
+    case GRANARY_UINT32:
+    case GRANARY_DATE:
+        STORE(uint32_t, int64_t);
+    case GRANARY_FLOAT32:
+        STORE(float, double);
+    case GRANARY_UINT64:
+        if (wide) {
+            STORE(uint64_t, __int128);
+        }
+        memcpy(out, values, (size_t)n * sizeof(int64_t));
+        break;
+    case GRANARY_DECIMAL:
+        if (wide) {
+            memcpy(out, values, (size_t)n * sizeof(__int128));
+            break;
+        }
+        STORE(__int128, int64_t);
+    case GRANARY_NULLTYPE:
+    case GRANARY_STRING:
+        break;
+    default:
+        memcpy(out, values, (size_t)n * sizeof(int64_t));
+        break;
+    }
+}
+
+/* A column of the new frame: rows taken from one of the old frame, or computed. */
+struct output {
+    const granary_column *column; /* NULL: computed, as vector */
+    size_t vector;
+    struct gr_buf values; /* strings: the bytes */
+    struct gr_buf ends;   /* of strings: int64_t */
+    struct gr_buf valid;  /* a byte a row */
+};
+
+struct collection {
+    const struct rows_spec *spec;
+    struct output *outputs;
+    struct rows *rows;
+    int64_t *indices; /* of rows taken; NULL when no column needs them */
+    int64_t count;
+    bool all; /* no row was left out so far */
+};
+
+static bool
+is_computed(const struct rows_spec *spec, const char *name)
+{
+    for (size_t i = 0; spec->columns != NULL && i < spec->columns->n_keys; i++) {
+        if (strcmp(spec->columns->keys[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The column of the frame that a text names, in backquotes or not; NULL: it is computed. */
+static const granary_column *
+column_of(const granary_frame *frame, const struct rows_spec *spec, const char *text)
+{
+    struct gr_expr *expr = NULL;
+    int at = is_computed(spec, text) ? -1 : gr_frame_find(frame, text);
+
+    if (at < 0 && text[0] == '`' && !is_computed(spec, text) && gr_expr_parse(text, &expr) == GRANARY_OK) {
+        at = expr->kind == GR_EXPR_COLUMN && !is_computed(spec, expr->column) ? gr_frame_find(frame, expr->column) : -1;
+    }
+    gr_expr_destroy(expr);
+    return at >= 0 ? &frame->columns[at].view : NULL;
+}
+
+static size_t
+value_size(const struct rows_vector *vector)
+{
+    return vector->class == ROWS_CODE ? sizeof(int32_t) : gr_dtype_size(vector->dtype);
+}
+
+static granary_err
+add_texts(struct output *output, const struct rows_vector *vector, int64_t n)
+{
+    int64_t *ends = gr_buf_grow(&output->ends, (size_t)n * sizeof *ends);
+
+    for (int64_t i = 0; i < n && ends != NULL; i++) {
+        if (vector->valid == NULL || vector->valid[i] != 0) {
+            struct rows_text text = rows_text_at(vector, i);
+
+            gr_buf_add(&output->values, text.size > 0 ? text.bytes : "", text.size);
+        }
+        ends[i] = (int64_t)output->values.size;
+    }
+    return ends == NULL ? node_no_memory() : GRANARY_OK;
+}
+
+static granary_err
+add_block(struct output *output, const struct rows_vector *vector, int64_t n, int64_t before)
+{
+    uint8_t *valid = gr_buf_grow(&output->valid, (size_t)n);
+    char *room;
+
+    if (valid == NULL) {
+        return node_no_memory();
+    }
+    if (vector->valid != NULL) {
+        memcpy(valid, vector->valid, (size_t)n);
+    } else {
+        memset(valid, vector->class != ROWS_NULL, (size_t)n);
+    }
+    if (vector->class == ROWS_TEXT) {
+        return add_texts(output, vector, n);
+    }
+    if (vector->dtype == GRANARY_BOOL) {
+        size_t had = output->values.size;
+        size_t needs = (size_t)gr_bitmap_bytes(before + n);
+
+        room = needs > had ? gr_buf_grow(&output->values, needs - had) : output->values.bytes;
+        if (room != NULL && needs > had) {
+            memset(room, 0, needs - had);
+        }
+        if (output->values.bytes == NULL) {
+            return node_no_memory();
+        }
+        store_values(GRANARY_BOOL, vector->class, vector->values, n, output->values.bytes, before);
+        return gr_buf_ok(&output->values) ? GRANARY_OK : node_no_memory();
+    }
+    if (value_size(vector) == 0) {
+        return GRANARY_OK;
+    }
+    room = gr_buf_grow(&output->values, (size_t)n * value_size(vector));
+    if (room == NULL) {
+        return node_no_memory();
+    }
+    store_values(vector->dtype, vector->class, vector->values, n, room, 0);
+    return GRANARY_OK;
+}
+
+static granary_err
+collect_blocks(struct collection *all)
+{
+    struct rows_block block;
+    granary_err err;
+
+    while ((err = rows_next(all->rows, &block)) == GRANARY_OK && block.count > 0) {
+        all->all = all->all && block.selected == NULL && block.from == all->count;
+        for (int64_t i = 0; i < block.count && all->indices != NULL; i++) {
+            all->indices[all->count + i] = block.from + (block.selected != NULL ? block.selected[i] : i);
+        }
+        for (size_t i = 0; i < all->spec->wanted_count && err == GRANARY_OK; i++) {
+            struct output *output = &all->outputs[i];
+
+            if (output->column == NULL) {
+                err = add_block(output, rows_vector(all->rows, output->vector), block.count, all->count);
+            }
+        }
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        all->count += block.count;
+    }
+    return err;
+}
+
+static void
+set_validity(const struct output *output, int64_t rows, struct gr_column *column)
+{
+    const uint8_t *valid = (const uint8_t *)output->valid.bytes;
+    uint8_t *bits = (uint8_t *)(uintptr_t)column->view.validity;
+
+    for (int64_t i = 0; i < rows && bits != NULL; i++) {
+        bits[i >> 3] = (uint8_t)(bits[i >> 3] | valid[i] << (i & 7));
+    }
+}
+
+static granary_err
+make_texts(const struct output *output, int64_t rows, struct gr_column *column)
+{
+    const int64_t *ends = (const int64_t *)(const void *)output->ends.bytes;
+    granary_err err = gr_column_alloc(GRANARY_STRING, rows, (int64_t)output->values.size, true, column);
+    int32_t *offsets;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    offsets = (int32_t *)(uintptr_t)column->view.offsets;
+    for (int64_t i = 0; i < rows; i++) {
+        offsets[i + 1] = (int32_t)ends[i];
+    }
+    if (output->values.size > 0) {
+        memcpy((void *)(uintptr_t)column->view.values, output->values.bytes, output->values.size);
+    }
+    return GRANARY_OK;
+}
+
+/* Codes of a dictionary that was made here become an encoded column with entries of its own. */
+static granary_err
+encode(const struct rows_vector *vector, struct gr_column *column)
+{
+    struct gr_dictionary *dictionary = NULL;
+    struct gr_run run = {vector->dictionary, 0, vector->dictionary->rows};
+    struct gr_column entries;
+    granary_err err = gr_column_concat(&run, 1, GRANARY_STRING, &entries);
+
+    if (err == GRANARY_OK) {
+        err = gr_dictionary_create(&entries, &dictionary);
+    }
+    if (err == GRANARY_OK) {
+        gr_column_set_dictionary(column, dictionary);
+    }
+    return err;
+}
+
+static granary_err
+make_computed(const struct output *output, const struct rows_vector *vector, int64_t rows, struct gr_column *column)
+{
+    granary_err err;
+
+    if (vector->class == ROWS_TEXT) {
+        err = make_texts(output, rows, column);
+    } else {
+        err = gr_column_alloc(vector->class == ROWS_CODE ? GRANARY_INT32 : vector->dtype, rows, 0, true, column);
+        if (err == GRANARY_OK && output->values.size > 0 && column->view.values != NULL) {
+            memcpy((void *)(uintptr_t)column->view.values, output->values.bytes, output->values.size);
+        }
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    set_validity(output, rows, column);
+    gr_column_finish(column);
+    if (vector->class == ROWS_CODE && (err = encode(vector, column)) != GRANARY_OK) {
+        gr_column_free(column);
+    }
+    return err;
+}
+
+static granary_err
+make_frame(const struct collection *all, const char *const *names, granary_frame **ret_frame)
+{
+    granary_frame *made = gr_frame_create(all->spec->wanted_count, all->count);
+    granary_err err = made == NULL ? node_no_memory() : GRANARY_OK;
+
+    for (size_t i = 0; i < all->spec->wanted_count && err == GRANARY_OK; i++) {
+        const struct output *output = &all->outputs[i];
+        struct gr_column column;
+
+        if (output->column != NULL && all->all && output->column->rows == all->count) {
+            err = gr_frame_set_borrowed(made, i, names[i], output->column);
+            continue;
+        }
+        if (output->column != NULL) {
+            err = gr_column_take(output->column, all->indices, all->count, &column);
+        } else {
+            err = make_computed(output, rows_vector(all->rows, output->vector), all->count, &column);
+        }
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(made, i, names[i], &column);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(made);
+        return err;
+    }
+    *ret_frame = made;
+    return GRANARY_OK;
+}
+
+granary_err
+rows_frame(const granary_frame *frame, const struct rows_spec *spec, const char *const *names,
+           granary_frame **ret_frame)
+{
+    struct collection all = {.spec = spec, .all = true};
+    const char **computed = calloc(spec->wanted_count + 1, sizeof(const char *));
+    struct rows_spec inner = *spec;
+    granary_err err = GRANARY_OK;
+
+    all.outputs = calloc(spec->wanted_count + 1, sizeof *all.outputs);
+    if (computed == NULL || all.outputs == NULL) {
+        err = node_no_memory();
+    }
+    inner.wanted_count = 0;
+    for (size_t i = 0; i < spec->wanted_count && err == GRANARY_OK; i++) {
+        all.outputs[i].column = column_of(frame, spec, spec->wanted[i]);
+        if (all.outputs[i].column != NULL) {
+            continue;
+        }
+        all.outputs[i].vector = inner.wanted_count;
+        computed[inner.wanted_count++] = spec->wanted[i];
+    }
+    inner.wanted = computed;
+    if (err == GRANARY_OK && spec->where != NULL &&
+        (all.indices = scratch_alloc((size_t)(frame->rows + 1) * sizeof *all.indices)) == NULL) {
+        err = node_no_memory();
+    }
+    if (err == GRANARY_OK) {
+        err = rows_open(frame, &inner, &all.rows);
+    }
+    if (err == GRANARY_OK && (err = collect_blocks(&all)) != GRANARY_OK && rows_failed(all.rows) >= 0) {
+        for (size_t i = 0; i < spec->wanted_count; i++) {
+            if (all.outputs[i].column == NULL && all.outputs[i].vector == (size_t)rows_failed(all.rows)) {
+                err = gr_fail_in(err, "column '%s'", names[i]);
+            }
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = make_frame(&all, names, ret_frame);
+    }
+    rows_close(all.rows);
+    scratch_free(all.indices);
+    for (size_t i = 0; i < spec->wanted_count && all.outputs != NULL; i++) {
+        gr_buf_free(&all.outputs[i].values);
+        gr_buf_free(&all.outputs[i].ends);
+        gr_buf_free(&all.outputs[i].valid);
+    }
+    free(all.outputs);
+    free((void *)(uintptr_t)computed);
+    return err;
+}

@@ -1,0 +1,154 @@
+/* Comparisons on blocks, and lists of values. */
+#include <math.h>
+#include <string.h>
+
+#include "kernel/rows/node.h"
+#include "kernel/simd/rows_loops.h"
+
+/* Integers and floats in order of their exact values; b is no NaN. */
+static int
+order_mixed(__int128 a, double b)
+{
+    __int128 whole;
+
+    if (b >= 0x1p126 || b <= -0x1p126) {
+        return b > 0 ? -1 : 1;
+    }
+    whole = (__int128)b;
+    if (a != whole) {
+        return (a > whole) - (a < whole);
+    }
+    return (b < (double)whole) - (b > (double)whole);
+}
+
+static uint8_t
+holds(enum gr_expr_op op, int order)
+{
+    switch (op) {
+    case GR_OP_EQUAL:
+        return order == 0;
+    case GR_OP_NOT_EQUAL:
+        return order != 0;
+    case GR_OP_LESS:
+        return order < 0;
+    case GR_OP_LESS_EQUAL:
+        return order <= 0;
+    case GR_OP_GREATER:
+        return order > 0;
+    default:
+        return order >= 0;
+    }
+}
+
+static void
+compare_mixed(enum gr_expr_op op, const struct node *a, const struct node *b, uint8_t *out, int64_t n)
+{
+    bool turned = a->class == ROWS_DOUBLE;
+    const double *reals = turned ? a->values : b->values;
+    const struct node *exact = turned ? b : a;
+
+    for (int64_t i = 0; i < n; i++) {
+        int order = isnan(reals[i]) ? 0 : order_mixed(node_exact_at(exact, i), reals[i]);
+
+        out[i] = isnan(reals[i]) ? op == GR_OP_NOT_EQUAL : holds(op, turned ? -order : order);
+    }
+}
+
+/* a OP b; values under nulls do no harm. false: out of memory */
+static bool
+compare(enum gr_expr_op op, struct node *a, struct node *b, uint8_t *out, int64_t n)
+{
+    if (a->class == ROWS_NULL || b->class == ROWS_NULL) {
+        memset(out, 0, (size_t)n);
+        return true;
+    }
+    if (a->class == ROWS_INT && b->class == ROWS_INT) {
+        SIMD_CALL(rows_compare_int)(op, a->values, b->values, out, n);
+    } else if (a->class == ROWS_DOUBLE && b->class == ROWS_DOUBLE) {
+        SIMD_CALL(rows_compare_double)(op, a->values, b->values, out, n);
+    } else if (a->class == ROWS_DOUBLE || b->class == ROWS_DOUBLE) {
+        compare_mixed(op, a, b, out, n);
+    } else if (a->class == ROWS_BOOL) {
+        const uint8_t *x = a->values;
+        const uint8_t *y = b->values;
+
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = (x[i] == y[i]) == (op == GR_OP_EQUAL);
+        }
+    } else if (a->class == ROWS_INT || a->class == ROWS_WIDE) {
+        for (int64_t i = 0; i < n; i++) {
+            __int128 x = node_exact_at(a, i);
+            __int128 y = node_exact_at(b, i);
+
+            out[i] = holds(op, (x > y) - (x < y));
+        }
+    } else {
+        const struct rows_text *x = node_texts(a, n);
+        const struct rows_text *y = node_texts(b, n);
+
+        if (x == NULL || y == NULL) {
+            return false;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            bool unlike = (op == GR_OP_EQUAL || op == GR_OP_NOT_EQUAL) && x[i].size != y[i].size;
+
+            out[i] = unlike ? op == GR_OP_NOT_EQUAL : holds(op, text_order(&x[i], &y[i]));
+        }
+    }
+    return true;
+}
+
+granary_err
+op_compare(struct node *node, int64_t n)
+{
+    uint8_t *out = node_room(node, ROWS_BOOL);
+    granary_err err = out == NULL ? node_no_memory() : node_strict(node, n);
+
+    if (err == GRANARY_OK && !compare(node->op, node->operands[0], node->operands[1], out, n)) {
+        err = node_no_memory();
+    }
+    return err;
+}
+
+/* True when any is equal; else null when the value or any of the list is. */
+granary_err
+op_in(struct node *node, int64_t n)
+{
+    uint8_t *out = node_room(node, ROWS_BOOL);
+    uint8_t one[ROWS_BLOCK];
+    uint8_t unknown[ROWS_BLOCK] = {0};
+    bool nulls = false;
+    granary_err err = out == NULL ? node_no_memory() : node_bad_of_operands(node, n);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    memset(out, 0, (size_t)n);
+    for (size_t k = 1; k < node->count; k++) {
+        struct node *a = node->operands[0];
+        struct node *b = node->operands[k];
+
+        if (!compare(GR_OP_EQUAL, a, b, one, n)) {
+            return node_no_memory();
+        }
+        for (int64_t i = 0; i < n; i++) {
+            out[i] |= one[i] & (uint8_t)(node_counts(a, i) & node_counts(b, i));
+        }
+        for (int64_t i = 0; i < n && (a->valid != NULL || b->valid != NULL); i++) {
+            unknown[i] |= (uint8_t) !(node_counts(a, i) && node_counts(b, i));
+            nulls = true;
+        }
+    }
+    node->valid = NULL;
+    if (nulls) {
+        uint8_t *valid = node_valid_room(node);
+
+        if (valid == NULL) {
+            return node_no_memory();
+        }
+        for (int64_t i = 0; i < n; i++) {
+            valid[i] = out[i] | !unknown[i];
+        }
+    }
+    return GRANARY_OK;
+}

@@ -1,0 +1,219 @@
+/* Parts of dates, and dates made. */
+#include <string.h>
+
+#include "kernel/rows/node.h"
+
+static int64_t
+floor_divide(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+static int64_t
+day_of_week(int64_t days)
+{
+    int64_t rest = (days + 3) % 7; /* 1970-01-01 was a Thursday; Monday is 0 */
+
+    return rest < 0 ? rest + 7 : rest;
+}
+
+/* The ISO week: that of the year that has the week's Thursday. */
+static int64_t
+iso_week(int64_t days)
+{
+    int64_t thursday = days - day_of_week(days) + 3;
+
+    return (thursday - gr_date_days(gr_date_civil(thursday).year, 1, 1)) / 7 + 1;
+}
+
+static int64_t
+date_part(enum gr_expr_op op, int64_t days)
+{
+    struct gr_civil civil;
+
+    switch (op) {
+    case GR_OP_DAYOFWEEK:
+        return day_of_week(days);
+    case GR_OP_WEEK:
+        return iso_week(days);
+    default:
+        break;
+    }
+    civil = gr_date_civil(days);
+    switch (op) {
+    case GR_OP_YEAR:
+        return civil.year;
+    case GR_OP_QUARTER:
+        return (civil.month + 2) / 3;
+    case GR_OP_MONTH:
+        return civil.month;
+    case GR_OP_DAY:
+        return civil.day;
+    default: /* DAYOFYEAR */
+        return days - gr_date_days(civil.year, 1, 1) + 1;
+    }
+}
+
+static int64_t
+clock_part(enum gr_expr_op op, int64_t clock)
+{
+    switch (op) {
+    case GR_OP_HOUR:
+        return clock / 3600000000;
+    case GR_OP_MINUTE:
+        return clock / 60000000 % 60;
+    case GR_OP_SECOND:
+        return clock / 1000000 % 60;
+    default: /* MICROSECOND */
+        return clock % 1000000;
+    }
+}
+
+granary_err
+op_date_part(struct node *node, int64_t n)
+{
+    const struct node *a = node->operands[0];
+    const int64_t *at = a->values;
+    bool clock = a->dtype == GRANARY_TIMESTAMP;
+    void *room = node_room(node, node->base);
+    int64_t *out = room;
+    granary_err err = room == NULL ? node_no_memory() : node_strict(node, n);
+
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        int64_t days = clock ? floor_divide(at[i], DAY_US) : at[i];
+
+        if (node->op == GR_OP_EPOCH) {
+            ((double *)room)[i] = clock ? (double)at[i] / 1e6 : (double)at[i] * 86400.0;
+        } else if (node->op >= GR_OP_HOUR) {
+            out[i] = clock ? clock_part(node->op, at[i] - days * DAY_US) : 0;
+        } else {
+            out[i] = date_part(node->op, days);
+        }
+    }
+    return err;
+}
+
+/* ---- made ---- */
+
+/* Which rows a date function cannot do, marked as they are found. */
+static bool
+mark_bad(struct node *node, int64_t i, int64_t n)
+{
+    uint8_t *bad = node_bad_room(node, n);
+
+    if (bad != NULL) {
+        bad[i] = 1;
+    }
+    return bad != NULL;
+}
+
+/* Where days and clocks stay within what is computed with. */
+static bool
+is_day(int64_t days)
+{
+    return days >= INT32_MIN && days <= INT32_MAX;
+}
+
+static int64_t
+truncated_day(const char *unit, int64_t days)
+{
+    struct gr_civil civil = gr_date_civil(days);
+
+    if (strcmp(unit, "year") == 0) {
+        return gr_date_days(civil.year, 1, 1);
+    }
+    if (strcmp(unit, "quarter") == 0) {
+        return gr_date_days(civil.year, (civil.month - 1) / 3 * 3 + 1, 1);
+    }
+    if (strcmp(unit, "month") == 0) {
+        return gr_date_days(civil.year, civil.month, 1);
+    }
+    return strcmp(unit, "week") == 0 ? days - day_of_week(days) : days;
+}
+
+static bool
+truncate_one(const struct node *node, int64_t at, int64_t *ret_value)
+{
+    const char *unit = node->operands[0]->expr->text;
+    bool clock = node->dtype == GRANARY_TIMESTAMP;
+    int64_t days = clock ? floor_divide(at, DAY_US) : at;
+    int64_t step = strcmp(unit, "hour") == 0     ? INT64_C(3600000000)
+                   : strcmp(unit, "minute") == 0 ? 60000000
+                   : strcmp(unit, "second") == 0 ? 1000000
+                                                 : 0;
+
+    if (step != 0) {
+        *ret_value = clock ? floor_divide(at, step) * step : at;
+        return true;
+    }
+    days = truncated_day(unit, days);
+    *ret_value = days;
+    return clock ? !__builtin_mul_overflow(days, DAY_US, ret_value) : is_day(days);
+}
+
+static bool
+add_interval_one(const struct node *node, int64_t at, int64_t *ret_value)
+{
+    const struct gr_expr *by = node->operands[1]->expr;
+    bool clock = node->operands[0]->dtype == GRANARY_TIMESTAMP;
+    int64_t days = clock ? floor_divide(at, DAY_US) : at;
+    int64_t rest = clock ? at - days * DAY_US : 0;
+
+    if (by->months != 0) {
+        days = gr_date_add_months(days, by->months);
+    }
+    if (node->dtype == GRANARY_DATE) {
+        *ret_value = days + by->value.i / DAY_US;
+        return is_day(*ret_value);
+    }
+    return !__builtin_mul_overflow(days, DAY_US, ret_value) && !__builtin_add_overflow(*ret_value, rest, ret_value) &&
+           !__builtin_add_overflow(*ret_value, by->value.i, ret_value);
+}
+
+static bool
+make_one(const struct node *node, int64_t i, int64_t *ret_value)
+{
+    int64_t year = node_int_at(node->operands[0], i);
+    int64_t month = node_int_at(node->operands[1], i);
+    int64_t day = node_int_at(node->operands[2], i);
+    struct gr_civil civil;
+
+    *ret_value = 0;
+    if (year < -9999 || year > 99999 || month < 1 || month > 12 || day < 1 || day > 31) {
+        return false;
+    }
+    *ret_value = gr_date_days(year, (int)month, (int)day);
+    civil = gr_date_civil(*ret_value);
+    return civil.day == day; /* else the month has no such day */
+}
+
+granary_err
+op_date_make(struct node *node, int64_t n)
+{
+    int64_t *out = node_room(node, ROWS_INT);
+    granary_err err = out == NULL ? node_no_memory() : node_strict(node, n);
+
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        bool done;
+
+        out[i] = 0;
+        if (!node_counts(node, i)) {
+            continue;
+        }
+        switch (node->op) {
+        case GR_OP_DATE_TRUNC:
+            done = truncate_one(node, ((const int64_t *)node->operands[1]->values)[i], &out[i]);
+            break;
+        case GR_OP_ADD_INTERVAL:
+            done = add_interval_one(node, ((const int64_t *)node->operands[0]->values)[i], &out[i]);
+            break;
+        default:
+            done = make_one(node, i, &out[i]);
+            break;
+        }
+        if (!done && !mark_bad(node, i, n)) {
+            err = node_no_memory();
+        }
+    }
+    return err;
+}

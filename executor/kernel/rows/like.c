@@ -1,0 +1,348 @@
+/* Patterns: like, ilike and regular expressions; and hashes of rows. */
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wctype.h>
+
+#include "base/error.h"
+#include "kernel/rows/node.h"
+#include "kernel/rows/utf8.h"
+
+/* A pattern made ready. */
+struct pattern {
+    struct gr_buf items; /* struct item, of like */
+    struct gr_buf bytes; /* of the literal items */
+    regex_t regex;
+    bool has_regex;
+    bool broken;
+};
+
+enum item_kind { ITEM_LITERAL, ITEM_ONE, ITEM_ANY };
+
+struct item {
+    enum item_kind kind;
+    size_t from; /* in bytes */
+    size_t size;
+};
+
+void
+pattern_free(struct pattern *pattern)
+{
+    if (pattern != NULL) {
+        if (pattern->has_regex) {
+            regfree(&pattern->regex);
+        }
+        gr_buf_free(&pattern->items);
+        gr_buf_free(&pattern->bytes);
+        free(pattern);
+    }
+}
+
+static void
+add_item(struct pattern *pattern, enum item_kind kind, const char *bytes, size_t size)
+{
+    size_t count = pattern->items.size / sizeof(struct item);
+    struct item *last = count > 0 ? (struct item *)(void *)pattern->items.bytes + count - 1 : NULL;
+    struct item item = {kind, pattern->bytes.size, size};
+
+    if (kind == ITEM_LITERAL) {
+        gr_buf_add(&pattern->bytes, bytes, size);
+        if (last != NULL && last->kind == ITEM_LITERAL) {
+            last->size += size;
+            return;
+        }
+    } else if (kind == ITEM_ANY && last != NULL && last->kind == ITEM_ANY) {
+        return;
+    }
+    gr_buf_add(&pattern->items, &item, sizeof item);
+}
+
+/* Letters in lower case, one by one. */
+static void
+fold_case(const struct rows_text *text, struct gr_buf *out)
+{
+    for (size_t i = 0, size; i < text->size; i += size) {
+        int32_t point = rows_utf8_decode(text->bytes + i, text->size - i, &size);
+
+        if (point < 0 || rows_unicode() == (locale_t)0) {
+            gr_buf_add(out, text->bytes + i, size);
+        } else {
+            rows_utf8_add(out, (uint32_t)towlower_l((wint_t)point, rows_unicode()));
+        }
+    }
+}
+
+/* "%" is any run of characters, "_" one; the escape character makes the next one itself. */
+static void
+like_compile(struct pattern *pattern, const struct rows_text *text, const struct rows_text *escape)
+{
+    for (size_t i = 0, size; i < text->size; i += size) {
+        (void)rows_utf8_decode(text->bytes + i, text->size - i, &size);
+        if (escape != NULL && escape->size == size && memcmp(text->bytes + i, escape->bytes, size) == 0) {
+            i += size;
+            if (i == text->size) {
+                pattern->broken = true;
+                return;
+            }
+            (void)rows_utf8_decode(text->bytes + i, text->size - i, &size);
+            add_item(pattern, ITEM_LITERAL, text->bytes + i, size);
+        } else if (text->bytes[i] == '%') {
+            add_item(pattern, ITEM_ANY, NULL, 0);
+        } else if (text->bytes[i] == '_') {
+            add_item(pattern, ITEM_ONE, NULL, 0);
+        } else {
+            add_item(pattern, ITEM_LITERAL, text->bytes + i, size);
+        }
+    }
+    if (escape != NULL && rows_utf8_count(escape) != 1) {
+        pattern->broken = escape->size != 0;
+    }
+}
+
+static size_t
+character_size(const struct rows_text *text, size_t at)
+{
+    size_t size;
+
+    (void)rows_utf8_decode(text->bytes + at, text->size - at, &size);
+    return size;
+}
+
+/* Greedy with one way back: to the last "%", which takes one character more. */
+static bool
+like_matches(const struct pattern *pattern, const struct rows_text *text)
+{
+    const struct item *items = (const struct item *)(const void *)pattern->items.bytes;
+    size_t count = pattern->items.size / sizeof *items;
+    size_t item = 0;
+    size_t at = 0;
+    size_t any = SIZE_MAX; /* the item after the last "%" */
+    size_t any_at = 0;     /* where that began to match */
+
+    for (;;) {
+        if (item == count && at == text->size) {
+            return true;
+        }
+        if (item < count && items[item].kind == ITEM_ANY) {
+            any = ++item;
+            any_at = at;
+            if (item == count) {
+                return true;
+            }
+            continue;
+        }
+        if (item < count && items[item].kind == ITEM_ONE && at < text->size) {
+            at += character_size(text, at);
+            item++;
+            continue;
+        }
+        if (item < count && items[item].kind == ITEM_LITERAL && items[item].size <= text->size - at &&
+            memcmp(text->bytes + at, pattern->bytes.bytes + items[item].from, items[item].size) == 0) {
+            at += items[item].size;
+            item++;
+            continue;
+        }
+        if (any == SIZE_MAX || any_at >= text->size) {
+            return false;
+        }
+        /* What follows the "%" is literal more often than not: leap to where it stands next. */
+        any_at += character_size(text, any_at);
+        if (items[any].kind == ITEM_LITERAL) {
+            const char *found = any_at < text->size ? memmem(text->bytes + any_at, text->size - any_at,
+                                                             pattern->bytes.bytes + items[any].from, items[any].size)
+                                                    : NULL;
+
+            if (found == NULL) {
+                return false;
+            }
+            any_at = (size_t)(found - text->bytes);
+        }
+        item = any;
+        at = any_at;
+    }
+}
+
+static void
+regex_compile(struct pattern *pattern, const struct rows_text *text)
+{
+    char *copy = strndup(text->size > 0 ? text->bytes : "", text->size);
+    locale_t before = uselocale(rows_unicode());
+
+    pattern->broken = copy == NULL || text->size > 4096 || strlen(copy) != text->size ||
+                      regcomp(&pattern->regex, copy, REG_EXTENDED | REG_NOSUB) != 0;
+    pattern->has_regex = !pattern->broken;
+    (void)uselocale(before);
+    free(copy);
+}
+
+static bool
+regex_matches(const struct pattern *pattern, const struct rows_text *text)
+{
+    regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)text->size};
+
+    return regexec(&pattern->regex, text->size > 0 ? text->bytes : "", 1, &range, REG_STARTEND) == 0;
+}
+
+static struct pattern *
+pattern_create(const struct node *node, const struct rows_text *text, const struct rows_text *escape)
+{
+    struct pattern *pattern = calloc(1, sizeof *pattern);
+    struct gr_buf folded = {0};
+    struct rows_text lower;
+
+    if (pattern == NULL) {
+        return NULL;
+    }
+    if (node->op == GR_OP_REGEXP_MATCHES) {
+        regex_compile(pattern, text);
+    } else if (node->op == GR_OP_ILIKE) {
+        fold_case(text, &folded);
+        lower = (struct rows_text){folded.bytes, folded.size};
+        like_compile(pattern, &lower, escape);
+    } else {
+        like_compile(pattern, text, escape);
+    }
+    gr_buf_free(&folded);
+    if (!gr_buf_ok(&pattern->items) || !gr_buf_ok(&pattern->bytes)) {
+        pattern_free(pattern);
+        return NULL;
+    }
+    return pattern;
+}
+
+static bool
+matches(const struct node *node, const struct pattern *pattern, const struct rows_text *text, struct gr_buf *folded)
+{
+    struct rows_text lower;
+
+    if (node->op == GR_OP_REGEXP_MATCHES) {
+        return regex_matches(pattern, text);
+    }
+    if (node->op == GR_OP_LIKE) {
+        return like_matches(pattern, text);
+    }
+    folded->size = 0;
+    fold_case(text, folded);
+    lower = (struct rows_text){folded->bytes, folded->size};
+    return like_matches(pattern, &lower);
+}
+
+granary_err
+op_like(struct node *node, int64_t n)
+{
+    bool constant =
+        node->operands[1]->kind == NODE_CONSTANT && (node->count < 3 || node->operands[2]->kind == NODE_CONSTANT);
+    const struct rows_text *a = node_texts(node->operands[0], n);
+    const struct rows_text *b = node_texts(node->operands[1], n);
+    const struct rows_text *c = node->count > 2 ? node_texts(node->operands[2], n) : NULL;
+    uint8_t *out = node_room(node, ROWS_BOOL);
+    granary_err err = a == NULL || b == NULL || (node->count > 2 && c == NULL) || out == NULL ? node_no_memory()
+                                                                                              : node_strict(node, n);
+
+    node->text.size = 0;
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        out[i] = 0;
+        if (!node_counts(node, i)) {
+            continue;
+        }
+        if (node->pattern == NULL && (node->pattern = pattern_create(node, &b[i], c != NULL ? &c[i] : NULL)) == NULL) {
+            return node_no_memory();
+        }
+        if (node->pattern->broken) {
+            uint8_t *bad = node_bad_room(node, n);
+
+            if (bad == NULL) {
+                return node_no_memory();
+            }
+            bad[i] = 1;
+        } else {
+            out[i] = matches(node, node->pattern, &a[i], &node->text);
+        }
+        if (!constant) {
+            pattern_free(node->pattern);
+            node->pattern = NULL;
+        }
+    }
+    return err == GRANARY_OK && !gr_buf_ok(&node->text) ? node_no_memory() : err;
+}
+
+/* ---- hash ---- */
+
+static uint64_t
+mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0xd6e8feb86659fd93);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t
+hash_text(uint64_t hash, const struct rows_text *text)
+{
+    uint64_t word;
+    size_t i = 0;
+
+    for (; i + 8 <= text->size; i += 8) {
+        memcpy(&word, text->bytes + i, 8);
+        hash = mix(hash, word);
+    }
+    word = 0;
+    if (i < text->size) {
+        memcpy(&word, text->bytes + i, text->size - i);
+    }
+    return mix(mix(hash, word), text->size);
+}
+
+static uint64_t
+hash_value(uint64_t hash, const struct node *node, int64_t i)
+{
+    if (!node_counts(node, i) || node->class == ROWS_NULL) {
+        return mix(hash, UINT64_C(0x6e756c6c));
+    }
+    switch (node->class) {
+    case ROWS_BOOL:
+        return mix(hash, ((const uint8_t *)node->values)[i]);
+    case ROWS_DOUBLE: {
+        double value = ((const double *)node->values)[i];
+        uint64_t bits;
+
+        value = value == 0.0 ? 0.0 : isnan(value) ? (double)NAN : value; /* equal ones have equal bits */
+        memcpy(&bits, &value, sizeof bits);
+        return mix(hash, bits);
+    }
+    case ROWS_TEXT:
+        return hash_text(hash, &((const struct rows_text *)node->values)[i]);
+    case ROWS_CODE:
+        return hash_text(hash, &node->texts[i]);
+    default: {
+        __int128 value = node_exact_at(node, i);
+
+        return mix(mix(hash, (uint64_t)value), (uint64_t)(value >> 64));
+    }
+    }
+}
+
+granary_err
+op_hash(struct node *node, int64_t n)
+{
+    int64_t *out = node_room(node, ROWS_INT);
+    granary_err err = out == NULL ? node_no_memory() : node_bad_of_operands(node, n);
+
+    node->valid = NULL;
+    for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
+        bool codes = node->operands[k]->class == ROWS_CODE;
+
+        err = codes && node_texts(node->operands[k], n) == NULL ? node_no_memory() : GRANARY_OK;
+    }
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        uint64_t hash = UINT64_C(0x2545f4914f6cdd1d);
+
+        for (size_t k = 0; k < node->count; k++) {
+            hash = hash_value(hash, node->operands[k], i);
+        }
+        out[i] = (int64_t)hash;
+    }
+    return err;
+}

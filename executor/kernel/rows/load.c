@@ -1,0 +1,283 @@
+/* Columns of the frame as vectors. */
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/rows/node.h"
+#include "kernel/simd/rows_loops.h"
+
+enum rows_class
+rows_class_of_dtype(granary_dtype dtype)
+{
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_NULLTYPE:
+        return ROWS_NULL;
+    case GRANARY_BOOL:
+        return ROWS_BOOL;
+    case GRANARY_FLOAT64:
+    case GRANARY_FLOAT32:
+        return ROWS_DOUBLE;
+    case GRANARY_STRING:
+        return ROWS_TEXT;
+    default:
+        return ROWS_INT;
+    }
+}
+
+enum rows_class
+rows_class_of(const granary_column *column)
+{
+    return column->dictionary != NULL ? ROWS_CODE : rows_class_of_dtype(column->dtype);
+}
+
+static inline int64_t
+row_of(const struct extent *extent, int64_t i)
+{
+    return extent->from + (extent->selected != NULL ? extent->selected[i] : i);
+}
+
+/* Eight bits as eight bytes of 0 or 1; the first bit in the lowest byte. */
+static inline uint64_t
+spread_bits(uint8_t bits)
+{
+    uint64_t spread = (uint64_t)bits * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
+
+    return (spread + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101);
+}
+
+/* Bits as bytes. */
+static void
+load_bits(const uint8_t *bits, const struct extent *extent, uint8_t *out)
+{
+    int64_t i = 0;
+
+    if (extent->selected != NULL) {
+        for (; i < extent->n; i++) {
+            out[i] = gr_bit(bits, extent->from + extent->selected[i]);
+        }
+        return;
+    }
+    if ((extent->from & 7) == 0) {
+        for (; i + 8 <= extent->n; i += 8) {
+            uint64_t spread = spread_bits(bits[(extent->from + i) >> 3]);
+
+            memcpy(out + i, &spread, sizeof spread);
+        }
+    }
+    for (; i < extent->n; i++) {
+        out[i] = gr_bit(bits, extent->from + i);
+    }
+}
+
+/* Whether all of the extent's bits are set; looks at whole bytes only, and may say false. */
+static bool
+bits_are_set(const uint8_t *bits, const struct extent *extent)
+{
+    int64_t span = extent->selected != NULL && extent->n > 0 ? extent->selected[extent->n - 1] + 1 : extent->n;
+    uint8_t all = 0xff;
+
+    if ((extent->from & 7) != 0) {
+        return false;
+    }
+    for (int64_t i = 0; i < span / 8; i++) {
+        all &= bits[extent->from / 8 + i];
+    }
+    for (int64_t i = span / 8 * 8; i < span; i++) {
+        all = gr_bit(bits, extent->from + i) ? all : 0;
+    }
+    return all == 0xff;
+}
+
+/* What the dtypes of integers and floats lie in. */
+#define NUMBERS(X)                                                                                                     \
+    X(GRANARY_INT8, int8_t, int64_t)                                                                                   \
+    X(GRANARY_INT16, int16_t, int64_t)                                                                                 \
+    X(GRANARY_INT32, int32_t, int64_t)                                                                                 \
+    X(GRANARY_DATE, int32_t, int64_t)                                                                                  \
+    X(GRANARY_UINT8, uint8_t, int64_t)                                                                                 \
+    X(GRANARY_UINT16, uint16_t, int64_t)                                                                               \
+    X(GRANARY_UINT32, uint32_t, int64_t)                                                                               \
+    X(GRANARY_INT64, int64_t, int64_t)                                                                                 \
+    X(GRANARY_TIMESTAMP, int64_t, int64_t)                                                                             \
+    X(GRANARY_DURATION, int64_t, int64_t)                                                                              \
+    X(GRANARY_FLOAT32, float, double)                                                                                  \
+    X(GRANARY_FLOAT64, double, double)
+
+static void
+load_numbers(const granary_column *column, const struct extent *extent, void *room)
+{
+    switch (gr_dtype_kind(column->dtype)) {
+#define LOAD(kind, stored, computed)                                                                                   \
+    case kind: {                                                                                                       \
+        const stored *from = (const stored *)column->values + extent->from;                                            \
+        computed *out = room;                                                                                          \
+                                                                                                                       \
+        if (extent->selected == NULL) {                                                                                \
+            for (int64_t i = 0; i < extent->n; i++) {                                                                  \
+                out[i] = (computed)from[i];                                                                            \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            for (int64_t i = 0; i < extent->n; i++) {                                                                  \
+                out[i] = (computed)from[extent->selected[i]];                                                          \
+            }                                                                                                          \
+        }                                                                                                              \
+        break;                                                                                                         \
+    }
+        NUMBERS(LOAD)
+#undef LOAD
+    default:
+        break;
+    }
+}
+
+/* Decimals as int64 when the block's values fit. */
+static granary_err
+load_decimals(struct node *node, const struct extent *extent)
+{
+    const rows_int128 *from = (const rows_int128 *)node->column->values + extent->from;
+    int64_t *narrow = node_room(node, ROWS_INT);
+    __int128 *wide;
+
+    if (narrow == NULL) {
+        return node_no_memory();
+    }
+    if (SIMD_CALL(rows_narrow)(from, extent->selected, extent->n, narrow)) {
+        return GRANARY_OK;
+    }
+    wide = node_room(node, ROWS_WIDE);
+    for (int64_t i = 0; i < extent->n; i++) {
+        wide[i] = from[extent->selected != NULL ? extent->selected[i] : i];
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+load_uint64(struct node *node, const struct extent *extent)
+{
+    const uint64_t *from = node->column->values;
+    uint64_t *narrow = node_room(node, ROWS_INT);
+    uint64_t all = 0;
+    __int128 *wide;
+
+    if (narrow == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < extent->n; i++) {
+        narrow[i] = from[row_of(extent, i)];
+        all |= narrow[i];
+    }
+    if (all >> 63 == 0) {
+        return GRANARY_OK;
+    }
+    wide = node_room(node, ROWS_WIDE);
+    for (int64_t i = 0; i < extent->n; i++) {
+        wide[i] = from[row_of(extent, i)];
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+load_texts(struct node *node, const struct extent *extent)
+{
+    const granary_column *column = node->column;
+    struct rows_text *out = node_room(node, ROWS_TEXT);
+
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < extent->n; i++) {
+        int64_t row = row_of(extent, i);
+        int32_t begin = column->offsets[row];
+        size_t size = (size_t)(column->offsets[row + 1] - begin);
+
+        out[i] = (struct rows_text){size > 0 ? (const char *)column->values + begin : NULL, size};
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+load_codes(struct node *node, const struct extent *extent)
+{
+    const int32_t *from = (const int32_t *)node->column->values + extent->from;
+    int32_t *out;
+
+    node->dictionary = node->column->dictionary;
+    node->class = ROWS_CODE;
+    node->values = from;
+    if (extent->selected == NULL) {
+        return GRANARY_OK;
+    }
+    out = node_room(node, ROWS_CODE);
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < extent->n; i++) {
+        out[i] = from[extent->selected[i]];
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+load_values(struct node *node, const struct extent *extent)
+{
+    const granary_column *column = node->column;
+    void *room;
+
+    if (column->dictionary != NULL) {
+        return load_codes(node, extent);
+    }
+    switch (gr_dtype_kind(column->dtype)) {
+    case GRANARY_NULLTYPE:
+        return node_room(node, ROWS_NULL) != NULL ? GRANARY_OK : node_no_memory();
+    case GRANARY_STRING:
+        return load_texts(node, extent);
+    case GRANARY_DECIMAL:
+        return load_decimals(node, extent);
+    case GRANARY_UINT64:
+        return load_uint64(node, extent);
+    case GRANARY_INT64:
+    case GRANARY_TIMESTAMP:
+    case GRANARY_DURATION:
+    case GRANARY_FLOAT64:
+        if (extent->selected == NULL) {
+            node->class = node->base;
+            node->values = (const char *)column->values + extent->from * 8;
+            return GRANARY_OK;
+        }
+        break;
+    default:
+        break;
+    }
+    room = node_room(node, node->base);
+    if (room == NULL) {
+        return node_no_memory();
+    }
+    if (column->dtype == GRANARY_BOOL) {
+        load_bits(column->values, extent, room);
+    } else {
+        load_numbers(column, extent, room);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+load_column(struct node *node, const struct extent *extent)
+{
+    const granary_column *column = node->column;
+    bool none = column->dtype == GRANARY_NULLTYPE;
+
+    node->valid = NULL;
+    node->bad = NULL;
+    if (none || (column->validity != NULL && !bits_are_set(column->validity, extent))) {
+        uint8_t *valid = node_valid_room(node);
+
+        if (valid == NULL) {
+            return node_no_memory();
+        }
+        if (none) {
+            memset(valid, 0, (size_t)extent->n);
+        } else {
+            load_bits(column->validity, extent, valid);
+        }
+    }
+    return load_values(node, extent);
+}

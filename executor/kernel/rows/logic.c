@@ -1,0 +1,345 @@
+/* Logic, null tests and choices on blocks. */
+#include <math.h>
+#include <string.h>
+
+#include "kernel/rows/node.h"
+#include "kernel/scratch.h"
+
+/* What decides (false for and, true for or) wins over null, and over what could not be computed. */
+granary_err
+op_and_or(struct node *node, int64_t n)
+{
+    const struct node *a = node->operands[0];
+    const struct node *b = node->operands[1];
+    const uint8_t *x = a->values;
+    const uint8_t *y = b->values;
+    uint8_t decides = node->op == GR_OP_OR;
+    uint8_t *out = node_room(node, ROWS_BOOL);
+    uint8_t *valid;
+    uint8_t *bad = NULL;
+
+    node->valid = NULL;
+    node->bad = NULL;
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    if (a->valid == NULL && b->valid == NULL && a->bad == NULL && b->bad == NULL) {
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = decides ? x[i] | y[i] : x[i] & y[i];
+        }
+        return GRANARY_OK;
+    }
+    valid = node_valid_room(node);
+    if (valid == NULL || ((a->bad != NULL || b->bad != NULL) && (bad = node_bad_room(node, n)) == NULL)) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        bool bad_a = a->bad != NULL && a->bad[i] != 0;
+        bool bad_b = b->bad != NULL && b->bad[i] != 0;
+        bool there_a = node_counts(a, i) && !bad_a;
+        bool there_b = node_counts(b, i) && !bad_b;
+        bool decided = (there_a && x[i] == decides) || (there_b && y[i] == decides);
+
+        out[i] = decided ? decides : !decides;
+        valid[i] = (uint8_t)(decided || (there_a && there_b));
+        if (bad != NULL) {
+            bad[i] = (uint8_t)(!decided && (bad_a || bad_b));
+        }
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+op_not(struct node *node, int64_t n)
+{
+    const uint8_t *a = node->operands[0]->values;
+    uint8_t *out = node_room(node, ROWS_BOOL);
+    granary_err err = out == NULL ? node_no_memory() : node_strict(node, n);
+
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        out[i] = !a[i];
+    }
+    return err;
+}
+
+granary_err
+op_null_test(struct node *node, int64_t n)
+{
+    const uint8_t *there = node->operands[0]->valid;
+    uint8_t *out = node_room(node, ROWS_BOOL);
+    granary_err err = out == NULL ? node_no_memory() : node_bad_of_operands(node, n);
+
+    node->valid = NULL;
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        out[i] = (there == NULL || there[i] != 0) == (node->op == GR_OP_IS_NOT_NULL);
+    }
+    return err;
+}
+
+/* ---- choices: each row takes the value of one operand ---- */
+
+enum { PICK_NULL = UINT16_MAX, PICK_BAD = UINT16_MAX - 1 };
+
+/* The class in which values of all the operands lie: wide when one is, texts when they are strings. */
+static enum rows_class
+common_class(const struct node *node)
+{
+    enum rows_class class = node->base;
+
+    if (class == ROWS_CODE) {
+        class = ROWS_TEXT;
+    }
+    for (size_t k = 0; k < node->count && class == ROWS_INT; k++) {
+        class = node->operands[k]->class == ROWS_WIDE ? ROWS_WIDE : class;
+    }
+    return class;
+}
+
+/* Rows of operand k that are picked. */
+static granary_err
+take_picked(struct node *node, size_t k, const uint16_t *pick, int64_t n)
+{
+    struct node *operand = node->operands[k];
+
+    switch (node->class) {
+    case ROWS_BOOL:
+        for (int64_t i = 0; i < n; i++) {
+            if (pick[i] == k) {
+                ((uint8_t *)node->buffer)[i] = ((const uint8_t *)operand->values)[i];
+            }
+        }
+        return GRANARY_OK;
+    case ROWS_INT:
+    case ROWS_DOUBLE: {
+        const uint64_t *from = operand->values;
+        uint64_t *to = node->buffer;
+
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = pick[i] == k ? from[i] : to[i];
+        }
+        return GRANARY_OK;
+    }
+    case ROWS_WIDE:
+        for (int64_t i = 0; i < n; i++) {
+            if (pick[i] == k) {
+                ((__int128 *)node->buffer)[i] = node_exact_at(operand, i);
+            }
+        }
+        return GRANARY_OK;
+    case ROWS_TEXT: {
+        const struct rows_text *texts = node_texts(operand, n);
+
+        if (texts == NULL) {
+            return node_no_memory();
+        }
+        for (int64_t i = 0; i < n; i++) {
+            if (pick[i] == k) {
+                ((struct rows_text *)node->buffer)[i] = texts[i];
+            }
+        }
+        return GRANARY_OK;
+    }
+    default:
+        return GRANARY_OK;
+    }
+}
+
+/* used[k]: some row picks operand k. */
+static granary_err
+take_all_picked(struct node *node, const uint16_t *pick, const uint8_t *used, int64_t n)
+{
+    uint8_t *valid = node_valid_room(node);
+    uint8_t *bad = NULL;
+    bool nulls = false;
+
+    node->bad = NULL;
+    if (valid == NULL || node_room(node, common_class(node)) == NULL) {
+        return node_no_memory();
+    }
+    for (size_t k = 0; k < node->count; k++) {
+        granary_err err = used[k] ? take_picked(node, k, pick, n) : GRANARY_OK;
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const struct node *operand = pick[i] < PICK_BAD ? node->operands[pick[i]] : NULL;
+
+        valid[i] = operand != NULL && node_counts(operand, i);
+        nulls = nulls || !valid[i];
+        if (pick[i] == PICK_BAD || (operand != NULL && operand->bad != NULL && operand->bad[i] != 0)) {
+            if (bad == NULL && (bad = node_bad_room(node, n)) == NULL) {
+                return node_no_memory();
+            }
+            bad[i] = 1;
+        }
+        if (operand == NULL && node->class == ROWS_TEXT) {
+            ((struct rows_text *)node->buffer)[i] = (struct rows_text){0};
+        }
+    }
+    node->valid = nulls ? valid : NULL;
+    return GRANARY_OK;
+}
+
+granary_err
+op_case(struct node *node, int64_t n)
+{
+    uint16_t pick[ROWS_BLOCK];
+    uint8_t *used = scratch_alloc(node->count);
+    granary_err err;
+
+    if (used == NULL) {
+        return node_no_memory();
+    }
+    memset(used, 0, node->count);
+    for (int64_t i = 0; i < n; i++) {
+        size_t k = 0;
+
+        for (pick[i] = (uint16_t)(node->count - 1); k + 1 < node->count; k += 2) {
+            const struct node *condition = node->operands[k];
+
+            if (condition->bad != NULL && condition->bad[i] != 0) {
+                pick[i] = PICK_BAD;
+                break;
+            }
+            if (((const uint8_t *)condition->values)[i] != 0 && node_counts(condition, i)) {
+                pick[i] = (uint16_t)(k + 1);
+                break;
+            }
+        }
+        if (pick[i] < PICK_BAD) {
+            used[pick[i]] = 1;
+        }
+    }
+    err = take_all_picked(node, pick, used, n);
+    scratch_free(used);
+    return err;
+}
+
+granary_err
+op_coalesce(struct node *node, int64_t n)
+{
+    uint16_t pick[ROWS_BLOCK];
+    uint8_t *used = scratch_alloc(node->count);
+    granary_err err;
+
+    if (used == NULL) {
+        return node_no_memory();
+    }
+    memset(used, 0, node->count);
+    for (int64_t i = 0; i < n; i++) {
+        pick[i] = PICK_NULL;
+        for (size_t k = 0; k < node->count && pick[i] == PICK_NULL; k++) {
+            const struct node *operand = node->operands[k];
+
+            if (operand->bad != NULL && operand->bad[i] != 0) {
+                pick[i] = PICK_BAD;
+            } else if (node_counts(operand, i)) {
+                pick[i] = (uint16_t)k;
+                used[k] = 1;
+            }
+        }
+    }
+    err = take_all_picked(node, pick, used, n);
+    scratch_free(used);
+    return err;
+}
+
+/* Order of two values of one class; a NaN is after all numbers. */
+static int
+order_at(const struct node *a, const struct node *b, int64_t i, const struct rows_text *x, const struct rows_text *y)
+{
+    if (a->base == ROWS_DOUBLE) {
+        double p = ((const double *)a->values)[i];
+        double q = ((const double *)b->values)[i];
+
+        return isnan(p) || isnan(q) ? isnan(p) - isnan(q) : (p > q) - (p < q);
+    }
+    if (a->base == ROWS_BOOL) {
+        return ((const uint8_t *)a->values)[i] - ((const uint8_t *)b->values)[i];
+    }
+    if (a->base == ROWS_INT) {
+        __int128 p = node_exact_at(a, i);
+        __int128 q = node_exact_at(b, i);
+
+        return (p > q) - (p < q);
+    }
+    return text_order(&x[i], &y[i]);
+}
+
+/* Texts of a string operand; anything else needs none. */
+static bool
+prepare_texts(struct node *node, int64_t n, const struct rows_text **ret_texts)
+{
+    bool text = node->base == ROWS_TEXT || node->base == ROWS_CODE;
+
+    *ret_texts = text ? node_texts(node, n) : NULL;
+    return !text || *ret_texts != NULL;
+}
+
+granary_err
+op_nullif(struct node *node, int64_t n)
+{
+    struct node *a = node->operands[0];
+    struct node *b = node->operands[1];
+    const struct rows_text *x = NULL;
+    const struct rows_text *y = NULL;
+    uint16_t pick[ROWS_BLOCK];
+    uint8_t used[2] = {1, 0};
+
+    if (a->base == ROWS_NULL) {
+        memset(pick, 0xff, sizeof pick);
+        return take_all_picked(node, pick, used, n);
+    }
+    if (!prepare_texts(a, n, &x) || !prepare_texts(b, n, &y)) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        bool bad = (a->bad != NULL && a->bad[i] != 0) || (b->bad != NULL && b->bad[i] != 0);
+        bool both = node_counts(a, i) && node_counts(b, i);
+        bool nan = both && !bad && a->base == ROWS_DOUBLE &&
+                   (isnan(((const double *)a->values)[i]) || isnan(((const double *)b->values)[i]));
+
+        pick[i] = bad ? PICK_BAD : both && !nan && order_at(a, b, i, x, y) == 0 ? PICK_NULL : 0;
+    }
+    return take_all_picked(node, pick, used, n);
+}
+
+/* greatest, least: nulls are passed over. */
+granary_err
+op_extreme(struct node *node, int64_t n)
+{
+    int wanted = node->op == GR_OP_GREATEST ? 1 : -1;
+    uint16_t pick[ROWS_BLOCK];
+    uint8_t *used = scratch_alloc(node->count);
+    const struct rows_text **texts = scratch_alloc(node->count * sizeof(const struct rows_text *));
+    granary_err err = used == NULL || texts == NULL ? node_no_memory() : GRANARY_OK;
+
+    for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
+        used[k] = 1;
+        err = prepare_texts(node->operands[k], n, &texts[k]) ? GRANARY_OK : node_no_memory();
+    }
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        pick[i] = PICK_NULL;
+        for (size_t k = 0; k < node->count; k++) {
+            const struct node *operand = node->operands[k];
+
+            if (operand->bad != NULL && operand->bad[i] != 0) {
+                pick[i] = PICK_BAD;
+                break;
+            }
+            if (node_counts(operand, i) && operand->base != ROWS_NULL &&
+                (pick[i] == PICK_NULL ||
+                 order_at(operand, node->operands[pick[i]], i, texts[k], texts[pick[i]]) == wanted)) {
+                pick[i] = (uint16_t)k;
+            }
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = take_all_picked(node, pick, used, n);
+    }
+    scratch_free(used);
+    scratch_free((void *)(uintptr_t)texts);
+    return err;
+}

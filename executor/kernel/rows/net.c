@@ -1,0 +1,618 @@
+/* Expressions as a net: what is written twice is computed once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/rows/node.h"
+#include "kernel/scratch.h"
+
+/* A name and what it stands for. */
+struct binding {
+    struct node *node; /* NULL: a column of the frame that nothing has read yet */
+};
+
+struct root {
+    char *text;
+    struct gr_expr *expr;
+    struct node *node;
+};
+
+struct net {
+    const granary_frame *frame;
+    struct gr_schema schema; /* the frame's columns, then new names */
+    struct binding *bindings;
+    struct node **nodes; /* owned */
+    size_t node_count;
+    size_t node_room;
+    struct root *roots; /* owned: nodes lead into their expressions */
+    size_t root_count;
+    struct extent extent;
+    uint64_t generation;
+    bool filling;
+};
+
+/* ---- nodes ---- */
+
+static void
+node_destroy(struct node *node)
+{
+    if (node == NULL) {
+        return;
+    }
+    lookup_free(node->lookup);
+    pattern_free(node->pattern);
+    free(node->operands);
+    scratch_free(node->buffer);
+    scratch_free(node->valid_buffer);
+    scratch_free(node->bad_buffer);
+    scratch_free(node->texts);
+    gr_buf_free(&node->text);
+    free(node);
+}
+
+static struct node *
+net_add(struct net *net)
+{
+    struct node *node;
+
+    if (net->node_count == net->node_room) {
+        size_t room = net->node_room * 2 + 16;
+        struct node **nodes = realloc(net->nodes, room * sizeof(struct node *));
+
+        if (nodes == NULL) {
+            return NULL;
+        }
+        net->nodes = nodes;
+        net->node_room = room;
+    }
+    node = calloc(1, sizeof *node);
+    if (node != NULL) {
+        net->nodes[net->node_count++] = node;
+    }
+    return node;
+}
+
+/* A literal is computed once, for the whole of a block. */
+static granary_err
+constant_fill(struct node *node)
+{
+    const struct gr_expr *expr = node->expr;
+    void *room = node_room(node, node->base);
+    uint8_t *valid;
+
+    if (room == NULL) {
+        return node_no_memory();
+    }
+    if (expr->is_null || node->base == ROWS_NULL) {
+        valid = node_valid_room(node);
+        if (valid == NULL) {
+            return node_no_memory();
+        }
+        memset(valid, 0, ROWS_BLOCK);
+        memset(room, 0, ROWS_BLOCK * sizeof(__int128));
+        return GRANARY_OK;
+    }
+    for (int64_t i = 0; i < ROWS_BLOCK; i++) {
+        switch (node->base) {
+        case ROWS_INT:
+            ((int64_t *)room)[i] = expr->value.i;
+            break;
+        case ROWS_DOUBLE:
+            ((double *)room)[i] = expr->value.d;
+            break;
+        case ROWS_BOOL:
+            ((uint8_t *)room)[i] = expr->value.i != 0;
+            break;
+        default:
+            ((struct rows_text *)room)[i] =
+                (struct rows_text){expr->text_size > 0 ? expr->text : NULL, expr->text_size};
+            break;
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* What a node with these operands reads besides them: nothing. */
+static void
+node_note_source(struct node *node)
+{
+    bool several = false;
+
+    for (size_t k = 0; k < node->count; k++) {
+        const struct node *operand = node->operands[k];
+
+        if (!operand->reads) {
+            continue;
+        }
+        several = several || operand->source == NULL || (node->reads && node->source != operand->source);
+        node->reads = true;
+        node->source = operand->source;
+    }
+    if (several) {
+        node->source = NULL;
+    }
+}
+
+static granary_err
+column_node(struct net *net, size_t index, struct node **ret_node)
+{
+    struct node *node = net->bindings[index].node;
+
+    if (node == NULL) {
+        node = net_add(net);
+        if (node == NULL) {
+            return node_no_memory();
+        }
+        node->kind = NODE_COLUMN;
+        node->column = &net->frame->columns[index].view;
+        node->dtype = node->column->dtype;
+        node->base = rows_class_of(node->column);
+        node->dictionary = node->column->dictionary;
+        node->reads = true;
+        node->source = node->dictionary != NULL ? node : NULL;
+        net->bindings[index].node = node;
+    }
+    *ret_node = node;
+    return GRANARY_OK;
+}
+
+/* The same call or literal, made before. */
+static struct node *
+find_equal(const struct net *net, const struct gr_expr *expr, struct node *const *operands)
+{
+    for (size_t i = 0; i < net->node_count; i++) {
+        struct node *node = net->nodes[i];
+
+        if (node->expr == NULL || node->expr->kind != expr->kind || node->dtype != expr->dtype) {
+            continue;
+        }
+        if (expr->kind == GR_EXPR_LITERAL) {
+            if (gr_expr_equal(node->expr, expr)) {
+                return node;
+            }
+        } else if (node->op == expr->op && node->expr->target == expr->target && node->count == expr->operand_count &&
+                   memcmp(node->operands, operands, node->count * sizeof(struct node *)) == 0) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+static granary_err build(struct net *net, const struct gr_expr *expr, struct node **ret_node);
+
+static granary_err
+build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
+{
+    struct node **operands = calloc(expr->operand_count, sizeof(struct node *));
+    struct node *node;
+    granary_err err = operands == NULL ? node_no_memory() : GRANARY_OK;
+
+    for (size_t k = 0; k < expr->operand_count && err == GRANARY_OK; k++) {
+        err = build(net, expr->operands[k], &operands[k]);
+    }
+    if (err != GRANARY_OK || (node = find_equal(net, expr, operands)) != NULL) {
+        free(operands);
+        *ret_node = err == GRANARY_OK ? node : NULL;
+        return err;
+    }
+    node = net_add(net);
+    if (node == NULL) {
+        free(operands);
+        return node_no_memory();
+    }
+    node->kind = NODE_CALL;
+    node->op = expr->op;
+    node->dtype = expr->dtype;
+    node->base = rows_class_of_dtype(expr->dtype);
+    node->operands = operands;
+    node->count = expr->operand_count;
+    node->expr = expr;
+    node_note_source(node);
+    *ret_node = node;
+    return GRANARY_OK;
+}
+
+static granary_err
+build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
+{
+    struct node *node;
+
+    if (expr->kind == GR_EXPR_COLUMN) {
+        return column_node(net, (size_t)expr->column_index, ret_node);
+    }
+    if (expr->kind == GR_EXPR_CALL) {
+        return build_call(net, expr, ret_node);
+    }
+    node = find_equal(net, expr, NULL);
+    if (node == NULL) {
+        node = net_add(net);
+        if (node == NULL) {
+            return node_no_memory();
+        }
+        node->kind = NODE_CONSTANT;
+        node->dtype = expr->dtype;
+        node->base = rows_class_of_dtype(expr->dtype);
+        node->expr = expr;
+        granary_err err = constant_fill(node);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    *ret_node = node;
+    return GRANARY_OK;
+}
+
+/* What depends on one dictionary column is computed for its entries, not for its rows. */
+static granary_err
+make_lookups(struct net *net, struct node *node)
+{
+    granary_err err = GRANARY_OK;
+
+    if (node->kind != NODE_CALL || !node->reads) {
+        return GRANARY_OK;
+    }
+    if (node->source != NULL && node->source->column->dictionary->rows <= net->frame->rows) {
+        err = lookup_make(net, node);
+        if (err != GRANARY_OK || node->kind == NODE_LOOKUP) {
+            return err;
+        }
+    }
+    for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
+        err = make_lookups(net, node->operands[k]);
+    }
+    return err;
+}
+
+/* ---- the net ---- */
+
+granary_err
+net_create(const granary_frame *frame, struct net **ret_net)
+{
+    struct net *net = calloc(1, sizeof *net);
+    granary_err err = GRANARY_OK;
+
+    if (net == NULL || (net->bindings = calloc(frame->count + 1, sizeof *net->bindings)) == NULL) {
+        free(net);
+        return node_no_memory();
+    }
+    net->frame = frame;
+    net->generation = 1;
+    for (size_t i = 0; i < frame->count && err == GRANARY_OK; i++) {
+        err = gr_schema_add(&net->schema, frame->columns[i].view.name, frame->columns[i].view.dtype);
+    }
+    if (err != GRANARY_OK) {
+        net_destroy(net);
+        return err;
+    }
+    *ret_net = net;
+    return GRANARY_OK;
+}
+
+void
+net_destroy(struct net *net)
+{
+    if (net == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < net->node_count; i++) {
+        node_destroy(net->nodes[i]);
+    }
+    for (size_t i = 0; i < net->root_count; i++) {
+        free(net->roots[i].text);
+        gr_expr_destroy(net->roots[i].expr);
+    }
+    free(net->nodes);
+    free(net->roots);
+    free(net->bindings);
+    gr_schema_free(&net->schema);
+    free(net);
+}
+
+/* Parse and check; the net keeps text and expression. */
+static granary_err
+add_root(struct net *net, const char *text, struct root **ret_root)
+{
+    struct root *roots = realloc(net->roots, (net->root_count + 1) * sizeof *roots);
+    struct root *root;
+    granary_err err;
+
+    if (roots == NULL) {
+        return node_no_memory();
+    }
+    net->roots = roots;
+    root = &roots[net->root_count];
+    *root = (struct root){.text = strdup(text)};
+    if (root->text == NULL) {
+        return node_no_memory();
+    }
+    net->root_count++;
+    err = gr_expr_parse(text, &root->expr); /* its messages name the expression */
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = gr_expr_check(root->expr, &net->schema);
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "expression `%.240s`", text);
+    }
+    *ret_root = root;
+    return GRANARY_OK;
+}
+
+static granary_err
+add_value(struct net *net, const char *text, struct node **ret_node)
+{
+    struct root *root;
+    granary_err err = add_root(net, text, &root);
+
+    if (err == GRANARY_OK) {
+        err = build(net, root->expr, &root->node);
+    }
+    if (err == GRANARY_OK) {
+        *ret_node = root->node;
+    }
+    return err;
+}
+
+granary_err
+net_define(struct net *net, const char *name, const char *text)
+{
+    struct node *node = NULL;
+    int index = gr_schema_find(&net->schema, name);
+    granary_err err = add_value(net, text, &node);
+
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "column '%s'", name);
+    }
+    if (index < 0) {
+        struct binding *bindings = realloc(net->bindings, (net->schema.count + 1) * sizeof *bindings);
+
+        if (bindings == NULL) {
+            return node_no_memory();
+        }
+        net->bindings = bindings;
+        err = gr_schema_add(&net->schema, name, node->dtype);
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        index = (int)net->schema.count - 1;
+    }
+    net->schema.fields[index].dtype = node->dtype;
+    net->bindings[index].node = node;
+    return GRANARY_OK;
+}
+
+granary_err
+net_value(struct net *net, const char *text, struct node **ret_node)
+{
+    int index = gr_schema_find(&net->schema, text);
+    granary_err err;
+
+    if (index >= 0) {
+        err = column_node(net, (size_t)index, ret_node);
+    } else {
+        err = add_value(net, text, ret_node);
+    }
+    return err == GRANARY_OK ? make_lookups(net, *ret_node) : err;
+}
+
+granary_err
+net_condition(struct net *net, const char *text, struct node ***ret_parts, size_t *ret_count)
+{
+    struct root *root;
+    const struct gr_expr **exprs = NULL;
+    struct node **parts = NULL;
+    size_t count = 0;
+    granary_err err = add_root(net, text, &root);
+
+    if (err == GRANARY_OK && root->expr->dtype != GRANARY_BOOL &&
+        !(root->expr->kind == GR_EXPR_LITERAL && root->expr->is_null) && root->expr->dtype != GRANARY_NULLTYPE) {
+        err = gr_fail(GRANARY_ETYPE, "expression `%.240s` is %s: a condition must be bool", text,
+                      granary_dtype_name(root->expr->dtype));
+    }
+    if (err == GRANARY_OK) {
+        err = gr_expr_conjuncts(root->expr, &exprs, &count);
+    }
+    if (err == GRANARY_OK && (parts = calloc(count, sizeof(struct node *))) == NULL) {
+        err = node_no_memory();
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        err = build(net, exprs[i], &parts[i]);
+        if (err == GRANARY_OK) {
+            err = make_lookups(net, parts[i]);
+        }
+    }
+    free(exprs);
+    if (err != GRANARY_OK) {
+        free(parts);
+        return err;
+    }
+    *ret_parts = parts;
+    *ret_count = count;
+    return GRANARY_OK;
+}
+
+static bool
+holds(const struct gr_expr *expr, const struct gr_expr *part)
+{
+    if (expr == part) {
+        return true;
+    }
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        if (holds(expr->operands[i], part)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *
+net_text(const struct net *net, const struct node *node)
+{
+    for (size_t i = 0; i < net->root_count; i++) {
+        if (net->roots[i].expr != NULL && node->expr != NULL && holds(net->roots[i].expr, node->expr)) {
+            return net->roots[i].text;
+        }
+    }
+    return "?";
+}
+
+void
+net_move(struct net *net, const struct extent *extent)
+{
+    net->extent = *extent;
+    net->generation++;
+}
+
+void
+net_fill(struct net *net, bool filling)
+{
+    net->filling = filling;
+}
+
+static granary_err
+call_compute(struct node *node, int64_t n)
+{
+    node->dictionary = NULL;
+    switch (node->op) {
+    case GR_OP_ADD:
+    case GR_OP_SUBTRACT:
+    case GR_OP_MULTIPLY:
+    case GR_OP_DIVIDE:
+    case GR_OP_FLOOR_DIVIDE:
+    case GR_OP_MODULO:
+    case GR_OP_NEGATE:
+    case GR_OP_ABS:
+    case GR_OP_SIGN:
+        return op_arithmetic(node, n);
+    case GR_OP_FLOOR:
+    case GR_OP_CEIL:
+    case GR_OP_TRUNC:
+    case GR_OP_ROUND:
+        return op_round(node, n);
+    case GR_OP_SQRT:
+    case GR_OP_EXP:
+    case GR_OP_LN:
+    case GR_OP_LOG10:
+    case GR_OP_LOG2:
+    case GR_OP_SIN:
+    case GR_OP_COS:
+    case GR_OP_TAN:
+    case GR_OP_ASIN:
+    case GR_OP_ACOS:
+    case GR_OP_ATAN:
+    case GR_OP_ATAN2:
+    case GR_OP_POW:
+    case GR_OP_ISNAN:
+    case GR_OP_ISINF:
+        return op_float(node, n);
+    case GR_OP_EQUAL:
+    case GR_OP_NOT_EQUAL:
+    case GR_OP_LESS:
+    case GR_OP_LESS_EQUAL:
+    case GR_OP_GREATER:
+    case GR_OP_GREATER_EQUAL:
+        return op_compare(node, n);
+    case GR_OP_IN:
+        return op_in(node, n);
+    case GR_OP_AND:
+    case GR_OP_OR:
+        return op_and_or(node, n);
+    case GR_OP_NOT:
+        return op_not(node, n);
+    case GR_OP_IS_NULL:
+    case GR_OP_IS_NOT_NULL:
+        return op_null_test(node, n);
+    case GR_OP_CASE:
+        return op_case(node, n);
+    case GR_OP_COALESCE:
+        return op_coalesce(node, n);
+    case GR_OP_NULLIF:
+        return op_nullif(node, n);
+    case GR_OP_GREATEST:
+    case GR_OP_LEAST:
+        return op_extreme(node, n);
+    case GR_OP_CAST:
+    case GR_OP_TRY_CAST:
+    case GR_OP_CONVERT:
+        return op_cast(node, n);
+    case GR_OP_YEAR:
+    case GR_OP_QUARTER:
+    case GR_OP_MONTH:
+    case GR_OP_WEEK:
+    case GR_OP_DAY:
+    case GR_OP_DAYOFWEEK:
+    case GR_OP_DAYOFYEAR:
+    case GR_OP_HOUR:
+    case GR_OP_MINUTE:
+    case GR_OP_SECOND:
+    case GR_OP_MICROSECOND:
+    case GR_OP_EPOCH:
+        return op_date_part(node, n);
+    case GR_OP_MAKE_DATE:
+    case GR_OP_DATE_TRUNC:
+    case GR_OP_ADD_INTERVAL:
+        return op_date_make(node, n);
+    case GR_OP_LIKE:
+    case GR_OP_ILIKE:
+    case GR_OP_REGEXP_MATCHES:
+        return op_like(node, n);
+    case GR_OP_HASH:
+        return op_hash(node, n);
+    default:
+        return op_text(node, n);
+    }
+}
+
+granary_err
+net_compute(struct net *net, struct node *node)
+{
+    granary_err err = GRANARY_OK;
+
+    if (node->kind == NODE_CONSTANT || node->generation == net->generation) {
+        return GRANARY_OK;
+    }
+    if (node->kind == NODE_COLUMN) {
+        err = load_column(node, &net->extent);
+    } else if (node->kind == NODE_LOOKUP && !net->filling) {
+        err = net_compute(net, (struct node *)(uintptr_t)node->source);
+        err = err == GRANARY_OK ? lookup_compute(node, net->extent.n) : err;
+    } else {
+        for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
+            err = net_compute(net, node->operands[k]);
+        }
+        err = err == GRANARY_OK ? call_compute(node, net->extent.n) : err;
+    }
+    node->generation = net->generation;
+    return err;
+}
+
+/* The node that failed by itself, among those below node that are bad in row i. */
+static const struct node *
+find_culprit(const struct node *node, int64_t i)
+{
+    for (size_t k = 0; node->kind == NODE_CALL && k < node->count; k++) {
+        const struct node *operand = node->operands[k];
+        /* Of case, the value of a branch counts only when its condition holds. */
+        bool value = node->op == GR_OP_CASE && k % 2 == 1 && k + 1 < node->count;
+
+        if (operand->bad != NULL && operand->bad[i] != 0 &&
+            (!value ||
+             (((const uint8_t *)node->operands[k - 1]->values)[i] != 0 && node_counts(node->operands[k - 1], i)))) {
+            return find_culprit(operand, i);
+        }
+    }
+    return node;
+}
+
+granary_err
+net_fail(const struct net *net, const struct node *node, int64_t i)
+{
+    const struct node *culprit = find_culprit(node, i);
+    int64_t row = net->extent.from + (net->extent.selected != NULL ? net->extent.selected[i] : i);
+    char reason[400];
+
+    op_reason(culprit, i, reason, sizeof reason);
+    return gr_fail(GRANARY_EFAILED, "expression `%.240s`: %s (row %lld of its chunk)", net_text(net, culprit), reason,
+                   (long long)row);
+}

@@ -1,0 +1,164 @@
+/* Inside rows: expressions as a net of nodes, each with the values of the block at hand. In this folder only. */
+#ifndef KERNEL_ROWS_NODE_H
+#define KERNEL_ROWS_NODE_H
+
+#include "base/buf.h"
+#include "graph/expr.h"
+#include "kernel/rows.h"
+
+#define DAY_US INT64_C(86400000000)
+
+enum node_kind {
+    NODE_COLUMN,   /* of the frame */
+    NODE_CONSTANT, /* all values are there before the first block */
+    NODE_CALL,
+    NODE_LOOKUP, /* a table with a value for each entry of a dictionary, and for null: operands[0] gives the codes */
+};
+
+struct node {
+    enum node_kind kind;
+    enum gr_expr_op op; /* CALL */
+    granary_dtype dtype;
+    enum rows_class base;         /* as the dtype has it: INT where a block may be WIDE */
+    const granary_column *column; /* COLUMN: borrowed */
+    struct node **operands;       /* the list is owned, the nodes are the net's */
+    size_t count;
+    const struct gr_expr *expr; /* what it was made of: literals, targets, messages */
+    struct lookup *lookup;      /* LOOKUP: owned */
+    struct pattern *pattern;    /* LIKE and its kin, with a constant pattern: owned */
+    const struct node *source;  /* the one dictionary column it reads, when it reads nothing else */
+    bool reads;                 /* any column at all */
+
+    /* The block. Values under nulls and in bad rows are anything. */
+    uint64_t generation; /* which block that is */
+    enum rows_class class;
+    const void *values;
+    const uint8_t *valid; /* a byte a row, 1: there is a value; NULL: all are there */
+    const uint8_t *bad;   /* a byte a row, 1: it could not be computed; NULL: all could */
+    const granary_column *dictionary;
+
+    /* Room for a block, each made when it is first needed. */
+    void *buffer; /* ROWS_BLOCK values of 16 bytes */
+    uint8_t *valid_buffer;
+    uint8_t *bad_buffer;
+    struct rows_text *texts; /* codes as texts */
+    struct gr_buf text;      /* bytes of texts that were made here */
+};
+
+/* Rows that are computed: n of the frame from `from` on, or those selected. */
+struct extent {
+    int64_t from;
+    int64_t n;
+    const uint16_t *selected; /* n positions behind `from`; NULL: all n in a row */
+};
+
+/* ---- net.c: making and computing nodes ---- */
+
+struct net;
+
+/* frame must outlive the net. */
+granary_err net_create(const granary_frame *frame, struct net **ret_net);
+void net_destroy(struct net *net);
+/* A computed column: from now on its name stands for it. Errors: as gr_expr_parse(), gr_expr_check() · ENOMEM */
+granary_err net_define(struct net *net, const char *name, const char *text);
+/* The node of a column's name or, when there is no such column, of an expression. */
+granary_err net_value(struct net *net, const char *text, struct node **ret_node);
+/* A condition as the parts that "and" joins; *ret_parts is to be freed. Errors: ETYPE it is no bool */
+granary_err net_condition(struct net *net, const char *text, struct node ***ret_parts, size_t *ret_count);
+/* The text a node was made of, for messages. */
+const char *net_text(const struct net *net, const struct node *node);
+/* Begin another extent: nothing computed before counts. */
+void net_move(struct net *net, const struct extent *extent);
+/* While a table is filled, its column has texts instead of codes: other tables over it do not count. */
+void net_fill(struct net *net, bool filling);
+/* Compute a node for the extent. Errors: ENOMEM, EUNSUPPORTED; what a value makes impossible is in node->bad */
+granary_err net_compute(struct net *net, struct node *node);
+/* The error of row i of the extent, in which the node is bad. */
+granary_err net_fail(const struct net *net, const struct node *node, int64_t i);
+
+/* ---- lookup.c ---- */
+
+/* Compute the node for every entry of the dictionary it reads; it becomes a LOOKUP, unless an entry cannot be computed.
+ */
+granary_err lookup_make(struct net *net, struct node *node);
+void lookup_free(struct lookup *lookup);
+granary_err lookup_compute(struct node *node, int64_t n);
+/* The made dictionary of strings, or NULL. */
+const granary_column *lookup_dictionary(const struct lookup *lookup);
+
+/* ---- load.c ---- */
+
+enum rows_class rows_class_of(const granary_column *column);
+enum rows_class rows_class_of_dtype(granary_dtype dtype);
+granary_err load_column(struct node *node, const struct extent *extent);
+
+/* ---- what the operators share (vector.c) ---- */
+
+granary_err node_no_memory(void);
+/* Room for a block's values; they are where node->values is from now on. NULL: out of memory. */
+void *node_room(struct node *node, enum rows_class class);
+uint8_t *node_valid_room(struct node *node);
+/* The bad rows so far, to be written: node->bad is set. NULL: out of memory */
+uint8_t *node_bad_room(struct node *node, int64_t n);
+/* A row is there when every operand's is, and bad when any operand is. */
+granary_err node_strict(struct node *node, int64_t n);
+/* Bad of all operands, values aside. */
+granary_err node_bad_of_operands(struct node *node, int64_t n);
+static inline bool
+node_counts(const struct node *node, int64_t i)
+{
+    return node->valid == NULL || node->valid[i] != 0;
+}
+/* The texts of a string node, decoded when they are codes. NULL: out of memory */
+const struct rows_text *node_texts(struct node *node, int64_t n);
+/* Integers as they are, or widened into `room` of n values. */
+const __int128 *node_wide(const struct node *node, __int128 *room, int64_t n);
+static inline __int128
+node_exact_at(const struct node *node, int64_t i)
+{
+    return node->class == ROWS_WIDE ? ((const __int128 *)node->values)[i] : ((const int64_t *)node->values)[i];
+}
+/* The same as int64, cut where it does not fit: of counts and digits. */
+static inline int64_t
+node_int_at(const struct node *node, int64_t i)
+{
+    __int128 value = node_exact_at(node, i);
+
+    return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t)value;
+}
+/* Exact values lie in out: INT when all fit, else WIDE; rows beyond the dtype are bad. Errors: ENOMEM */
+granary_err node_settle_exact(struct node *node, const __int128 *out, int64_t n);
+/* INT values beyond an integer dtype or int32 days are bad. */
+granary_err node_check_range(struct node *node, int64_t n);
+/* 10^power, 0 to 38. */
+__int128 power_of_ten(int power);
+
+/* ---- operators: compute node from its operands, which are computed ---- */
+
+granary_err op_arithmetic(struct node *node, int64_t n);
+granary_err op_round(struct node *node, int64_t n);
+granary_err op_float(struct node *node, int64_t n);
+granary_err op_compare(struct node *node, int64_t n);
+granary_err op_in(struct node *node, int64_t n);
+granary_err op_and_or(struct node *node, int64_t n);
+granary_err op_not(struct node *node, int64_t n);
+granary_err op_null_test(struct node *node, int64_t n);
+granary_err op_case(struct node *node, int64_t n);
+granary_err op_coalesce(struct node *node, int64_t n);
+granary_err op_nullif(struct node *node, int64_t n);
+granary_err op_extreme(struct node *node, int64_t n);
+granary_err op_cast(struct node *node, int64_t n);
+granary_err op_date_part(struct node *node, int64_t n);
+granary_err op_date_make(struct node *node, int64_t n);
+granary_err op_text(struct node *node, int64_t n);
+granary_err op_like(struct node *node, int64_t n);
+granary_err op_hash(struct node *node, int64_t n);
+void pattern_free(struct pattern *pattern);
+
+/* Order of two values of one class: -1, 0, 1; NaN after all numbers when it must have a place. */
+int text_order(const struct rows_text *a, const struct rows_text *b);
+
+/* A bound message of why row i of a CALL is bad itself. */
+void op_reason(const struct node *node, int64_t i, char *ret_text, size_t size);
+
+#endif

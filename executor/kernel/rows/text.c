@@ -1,0 +1,505 @@
+/* Functions of strings: row by row. Over a dictionary column they run once an entry (lookup.c). */
+#include <string.h>
+#include <wctype.h>
+
+#include "base/error.h"
+#include "kernel/rows/node.h"
+#include "kernel/rows/utf8.h"
+
+enum {
+    OPERANDS = 4,           /* concat aside */
+    VALUE_MOST = 16 << 20,  /* bytes of one value that a function makes longer */
+    BLOCK_MOST = 512 << 20, /* bytes of a block's values */
+};
+
+/* A call for one row. */
+struct call {
+    const struct node *node;
+    struct rows_text texts[OPERANDS]; /* operands that are strings */
+    int64_t ints[OPERANDS];           /* and integers */
+    struct gr_buf *out;               /* where a string goes */
+    int64_t value;                    /* what else comes of it */
+};
+
+static struct rows_text
+text_part(const struct rows_text *text, size_t from, size_t to)
+{
+    return to > from ? (struct rows_text){text->bytes + from, to - from} : (struct rows_text){0};
+}
+
+static bool
+give(struct call *call, struct rows_text text)
+{
+    gr_buf_add(call->out, text.size > 0 ? text.bytes : "", text.size);
+    return true;
+}
+
+/* ---- letters ---- */
+
+enum letter_case { AS_LOWER, AS_UPPER };
+
+static void
+add_letter(struct gr_buf *out, const char *at, size_t size, int32_t point, enum letter_case to)
+{
+    if (point < 0) {
+        gr_buf_add(out, at, size);
+    } else {
+        rows_utf8_add(out, (uint32_t)(to == AS_UPPER ? towupper_l((wint_t)point, rows_unicode())
+                                                     : towlower_l((wint_t)point, rows_unicode())));
+    }
+}
+
+static bool
+change_case(struct call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    enum gr_expr_op op = call->node->op;
+    bool in_word = false;
+
+    if (rows_is_ascii(text) && (op == GR_OP_LOWER || op == GR_OP_UPPER)) {
+        char first = op == GR_OP_LOWER ? 'A' : 'a';
+        char *to = gr_buf_grow(call->out, text->size);
+
+        for (size_t i = 0; to != NULL && i < text->size; i++) {
+            char c = text->bytes[i];
+
+            to[i] = c >= first && c <= first + 25 ? (char)(c ^ 0x20) : c;
+        }
+        return true;
+    }
+    for (size_t i = 0, size; i < text->size; i += size) {
+        int32_t point = rows_utf8_decode(text->bytes + i, text->size - i, &size);
+        bool letter = point >= 0 && iswalpha_l((wint_t)point, rows_unicode());
+        bool upper = op == GR_OP_UPPER || (op == GR_OP_CAPITALIZE && i == 0) || (op == GR_OP_TITLE && !in_word);
+
+        add_letter(call->out, text->bytes + i, size, point, upper ? AS_UPPER : AS_LOWER);
+        in_word = letter;
+    }
+    return true;
+}
+
+static bool
+is_kind(enum gr_expr_op op, int32_t point)
+{
+    locale_t locale = rows_unicode();
+    wint_t letter = (wint_t)point;
+
+    switch (op) {
+    case GR_OP_ISALPHA:
+        return iswalpha_l(letter, locale) && !iswdigit_l(letter, locale);
+    case GR_OP_ISDIGIT:
+        return iswdigit_l(letter, locale);
+    case GR_OP_ISALNUM:
+        return iswalnum_l(letter, locale);
+    default: /* ISSPACE */
+        return iswspace_l(letter, locale);
+    }
+}
+
+/* All characters are of the kind, and there is one; lower and upper ask the letters only. */
+static bool
+ask_letters(struct call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    enum gr_expr_op op = call->node->op;
+    bool cased = op == GR_OP_ISLOWER || op == GR_OP_ISUPPER;
+    bool any = false;
+
+    call->value = 1;
+    for (size_t i = 0, size; i < text->size; i += size) {
+        int32_t point = rows_utf8_decode(text->bytes + i, text->size - i, &size);
+        bool lower = point >= 0 && iswlower_l((wint_t)point, rows_unicode());
+        bool upper = point >= 0 && iswupper_l((wint_t)point, rows_unicode());
+
+        if (cased) {
+            any = any || lower || upper;
+            call->value &= !(op == GR_OP_ISLOWER ? upper : lower);
+        } else {
+            any = true;
+            call->value &= point >= 0 && is_kind(op, point);
+        }
+    }
+    call->value &= any;
+    return true;
+}
+
+/* ---- parts ---- */
+
+static bool
+text_length(struct call *call)
+{
+    call->value = rows_utf8_count(&call->texts[0]);
+    return true;
+}
+
+/* from counts from 1; what lies before the text counts as well: substring('abc', 0, 2) is 'a'. */
+static bool
+substring(struct call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    int64_t from = call->ints[1];
+    int64_t end = INT64_MAX;
+
+    if (call->node->count > 2 && (call->ints[2] < 0 || __builtin_add_overflow(from, call->ints[2], &end))) {
+        end = call->ints[2] < 0 ? from : INT64_MAX;
+    }
+    from = from < 1 ? 1 : from;
+    if (end <= from) {
+        return true;
+    }
+    return give(call, text_part(text, rows_utf8_offset(text, from - 1), rows_utf8_offset(text, end - 1)));
+}
+
+static bool
+left_right(struct call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    int64_t characters = rows_utf8_count(text);
+    int64_t n = call->ints[1];
+
+    n = n < -characters ? 0 : n < 0 ? characters + n : n > characters ? characters : n;
+    if (call->node->op == GR_OP_LEFT) {
+        return give(call, text_part(text, 0, rows_utf8_offset(text, n)));
+    }
+    return give(call, text_part(text, n == 0 ? text->size : rows_utf8_offset(text, characters - n), text->size));
+}
+
+/* Whether a character is one that is trimmed. */
+static bool
+is_trimmed(const struct call *call, const char *at, size_t size)
+{
+    const struct rows_text *set = &call->texts[1];
+
+    if (call->node->count == 1) {
+        return size == 1 && memchr(" \t\n\r\v\f", *at, 6) != NULL;
+    }
+    for (size_t i = 0, step; i < set->size; i += step) {
+        (void)rows_utf8_decode(set->bytes + i, set->size - i, &step);
+        if (step == size && memcmp(set->bytes + i, at, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+trim(struct call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    size_t from = 0;
+    size_t to = text->size;
+    size_t size;
+
+    while (call->node->op != GR_OP_RTRIM && from < to) {
+        (void)rows_utf8_decode(text->bytes + from, to - from, &size);
+        if (!is_trimmed(call, text->bytes + from, size)) {
+            break;
+        }
+        from += size;
+    }
+    while (call->node->op != GR_OP_LTRIM && from < to) {
+        for (size = 1; size < 4 && size < to - from && ((unsigned char)text->bytes[to - size] & 0xc0) == 0x80; size++) {
+        }
+        if (!is_trimmed(call, text->bytes + to - size, size)) {
+            break;
+        }
+        to -= size;
+    }
+    return give(call, text_part(text, from, to));
+}
+
+static const char *
+find(const struct rows_text *text, size_t from, const struct rows_text *part)
+{
+    return part->size == 0 ? text->bytes + from
+                           : memmem(text->bytes + from, text->size - from, part->bytes, part->size);
+}
+
+static bool
+replace(struct call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    size_t at = 0;
+    const char *found;
+
+    while (call->texts[1].size > 0 && at < text->size && (found = find(text, at, &call->texts[1])) != NULL) {
+        give(call, text_part(text, at, (size_t)(found - text->bytes)));
+        give(call, call->texts[2]);
+        at = (size_t)(found - text->bytes) + call->texts[1].size;
+        if (call->out->size > BLOCK_MOST) {
+            return false;
+        }
+    }
+    return give(call, text_part(text, at, text->size));
+}
+
+static bool
+ask_part(struct call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    const struct rows_text *part = &call->texts[1];
+    bool fits = part->size <= text->size;
+
+    switch (call->node->op) {
+    case GR_OP_STARTSWITH:
+        call->value = fits && (part->size == 0 || memcmp(text->bytes, part->bytes, part->size) == 0);
+        break;
+    case GR_OP_ENDSWITH:
+        call->value =
+            fits && (part->size == 0 || memcmp(text->bytes + text->size - part->size, part->bytes, part->size) == 0);
+        break;
+    default: /* CONTAINS */
+        call->value = fits && (part->size == 0 || find(text, 0, part) != NULL);
+        break;
+    }
+    return true;
+}
+
+static bool
+position(struct call *call)
+{
+    const struct rows_text *text = &call->texts[1];
+    const char *found = call->texts[0].size == 0 ? NULL : find(text, 0, &call->texts[0]);
+    struct rows_text before;
+
+    if (call->texts[0].size == 0 || text->size == 0 || found == NULL) {
+        call->value = call->texts[0].size == 0;
+        return true;
+    }
+    before = text_part(text, 0, (size_t)(found - text->bytes));
+    call->value = rows_utf8_count(&before) + 1;
+    return true;
+}
+
+/* Part n between separators, from 1; negative: from the end. '' when there is none. */
+static bool
+split_part(struct call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    const struct rows_text *separator = &call->texts[1];
+    int64_t n = call->ints[2];
+    int64_t parts = 1;
+    size_t at = 0;
+    const char *found;
+
+    while (separator->size > 0 && at < text->size && (found = find(text, at, separator)) != NULL) {
+        at = (size_t)(found - text->bytes) + separator->size;
+        parts++;
+    }
+    n = n < 0 ? parts + 1 + n : n;
+    if (n < 1 || n > parts) {
+        return true;
+    }
+    for (at = 0; n > 1; n--) {
+        at = (size_t)(find(text, at, separator) - text->bytes) + separator->size;
+    }
+    found = separator->size > 0 && at < text->size ? find(text, at, separator) : NULL;
+    return give(call, text_part(text, at, found != NULL ? (size_t)(found - text->bytes) : text->size));
+}
+
+/* ---- longer ones ---- */
+
+static bool
+concat(struct call *call)
+{
+    (void)call; /* op_text() joins the operands itself: there may be many */
+    return true;
+}
+
+/* count times text, cut to characters when that is not negative */
+static bool
+repeat_text(struct call *call, const struct rows_text *text, int64_t count)
+{
+    if (text->size > 0 && count > (int64_t)(VALUE_MOST / text->size)) {
+        return false;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        give(call, *text);
+    }
+    return true;
+}
+
+static bool
+repeat(struct call *call)
+{
+    return repeat_text(call, &call->texts[0], call->ints[1]);
+}
+
+/* So many characters of the fill, over and over. */
+static bool
+give_fill(struct call *call, const struct rows_text *fill, int64_t characters)
+{
+    int64_t whole = rows_utf8_count(fill);
+
+    return repeat_text(call, fill, characters / whole) &&
+           give(call, text_part(fill, 0, rows_utf8_offset(fill, characters % whole)));
+}
+
+static bool
+pad(struct call *call)
+{
+    const struct rows_text blank = {" ", 1};
+    const struct rows_text *text = &call->texts[0];
+    const struct rows_text *fill = call->node->count > 2 ? &call->texts[2] : &blank;
+    int64_t characters = rows_utf8_count(text);
+    int64_t n = call->ints[1] < 0 ? 0 : call->ints[1];
+
+    if (n <= characters || fill->size == 0 || rows_utf8_count(fill) == 0) {
+        return give(call, text_part(text, 0, rows_utf8_offset(text, n)));
+    }
+    return (call->node->op == GR_OP_RPAD || give_fill(call, fill, n - characters)) && give(call, *text) &&
+           (call->node->op == GR_OP_LPAD || give_fill(call, fill, n - characters));
+}
+
+static bool
+zfill(struct call *call)
+{
+    const struct rows_text zero = {"0", 1};
+    const struct rows_text *text = &call->texts[0];
+    size_t sign = text->size > 0 && (text->bytes[0] == '-' || text->bytes[0] == '+');
+    int64_t missing = call->ints[1] - rows_utf8_count(text);
+
+    give(call, text_part(text, 0, sign));
+    return (missing <= 0 || repeat_text(call, &zero, missing)) && give(call, text_part(text, sign, text->size));
+}
+
+static bool
+reverse(struct call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+
+    for (size_t to = text->size; to > 0;) {
+        size_t from = to - 1;
+
+        while (from > 0 && ((unsigned char)text->bytes[from] & 0xc0) == 0x80) {
+            from--;
+        }
+        give(call, text_part(text, from, to));
+        to = from;
+    }
+    return true;
+}
+
+static bool (*function_of(enum gr_expr_op op))(struct call *call)
+{
+    switch (op) {
+    case GR_OP_LOWER:
+    case GR_OP_UPPER:
+    case GR_OP_TITLE:
+    case GR_OP_CAPITALIZE:
+        return change_case;
+    case GR_OP_LENGTH:
+        return text_length;
+    case GR_OP_SUBSTRING:
+        return substring;
+    case GR_OP_LEFT:
+    case GR_OP_RIGHT:
+        return left_right;
+    case GR_OP_TRIM:
+    case GR_OP_LTRIM:
+    case GR_OP_RTRIM:
+        return trim;
+    case GR_OP_REPLACE:
+        return replace;
+    case GR_OP_CONTAINS:
+    case GR_OP_STARTSWITH:
+    case GR_OP_ENDSWITH:
+        return ask_part;
+    case GR_OP_POSITION:
+        return position;
+    case GR_OP_CONCAT:
+        return concat;
+    case GR_OP_LPAD:
+    case GR_OP_RPAD:
+        return pad;
+    case GR_OP_ZFILL:
+        return zfill;
+    case GR_OP_REVERSE:
+        return reverse;
+    case GR_OP_REPEAT:
+        return repeat;
+    case GR_OP_SPLIT_PART:
+        return split_part;
+    default: /* ISALPHA ... ISUPPER */
+        return ask_letters;
+    }
+}
+
+static bool
+needs_letters(enum gr_expr_op op)
+{
+    return op == GR_OP_LOWER || op == GR_OP_UPPER || op == GR_OP_TITLE || op == GR_OP_CAPITALIZE ||
+           (op >= GR_OP_ISALPHA && op <= GR_OP_ISUPPER);
+}
+
+/* One row. false: it is too long */
+static bool
+run(const struct node *node, struct call *call, bool (*function)(struct call *call), int64_t i)
+{
+    for (size_t k = 0; k < node->count; k++) {
+        const struct node *operand = node->operands[k];
+
+        if (operand->base == ROWS_INT) {
+            call->ints[k] = node_int_at(operand, i);
+        } else if (node->op == GR_OP_CONCAT) {
+            give(call, ((const struct rows_text *)(operand->class == ROWS_TEXT ? operand->values : operand->texts))[i]);
+        } else {
+            call->texts[k] =
+                ((const struct rows_text *)(operand->class == ROWS_TEXT ? operand->values : operand->texts))[i];
+        }
+    }
+    return function(call) && call->out->size <= BLOCK_MOST;
+}
+
+granary_err
+op_text(struct node *node, int64_t n)
+{
+    bool (*function)(struct call * call) = function_of(node->op);
+    bool text = rows_class_of_dtype(node->dtype) == ROWS_TEXT;
+    struct call call = {.node = node, .out = &node->text};
+    void *room = node_room(node, rows_class_of_dtype(node->dtype));
+    size_t begin = 0;
+    granary_err err = room == NULL ? node_no_memory() : node_strict(node, n);
+
+    node->text.size = 0;
+    if (err == GRANARY_OK && needs_letters(node->op) && rows_unicode() == (locale_t)0) {
+        err = gr_fail(GRANARY_EUNSUPPORTED, "%s: the locale C.UTF-8 is missing; install the C library's locales",
+                      gr_expr_op_text(node->op));
+    }
+    for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
+        bool is_text = node->operands[k]->base == ROWS_TEXT || node->operands[k]->base == ROWS_CODE;
+
+        err = is_text && node_texts(node->operands[k], n) == NULL ? node_no_memory() : GRANARY_OK;
+    }
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        size_t before = node->text.size;
+
+        call.value = 0;
+        if (node_counts(node, i) && !run(node, &call, function, i)) {
+            uint8_t *bad = node_bad_room(node, n);
+
+            node->text.size = before;
+            err = bad == NULL ? node_no_memory() : GRANARY_OK;
+            if (bad != NULL) {
+                bad[i] = 1;
+            }
+        }
+        if (text) {
+            ((struct rows_text *)room)[i].size = node->text.size - before;
+        } else if (node->dtype == GRANARY_BOOL) {
+            ((uint8_t *)room)[i] = call.value != 0;
+        } else {
+            ((int64_t *)room)[i] = call.value;
+        }
+    }
+    if (err == GRANARY_OK && !gr_buf_ok(&node->text)) {
+        err = node_no_memory();
+    }
+    for (int64_t i = 0; i < n && err == GRANARY_OK && text; i++) { /* the bytes no longer move */
+        struct rows_text *out = &((struct rows_text *)room)[i];
+
+        out->bytes = out->size > 0 ? node->text.bytes + begin : NULL;
+        begin += out->size;
+    }
+    return err;
+}

@@ -1,0 +1,277 @@
+/* What all operators on blocks share. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/rows/node.h"
+#include "kernel/scratch.h"
+
+granary_err
+node_no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory for a block of rows");
+}
+
+/* Vectors begin where cache lines do. */
+static void *
+block_alloc(size_t value_size)
+{
+    return scratch_alloc(value_size * ROWS_BLOCK);
+}
+
+void *
+node_room(struct node *node, enum rows_class class)
+{
+    if (node->buffer == NULL) {
+        node->buffer = block_alloc(sizeof(__int128));
+    }
+    node->values = node->buffer;
+    node->class = class;
+    return node->buffer;
+}
+
+uint8_t *
+node_valid_room(struct node *node)
+{
+    if (node->valid_buffer == NULL) {
+        node->valid_buffer = block_alloc(1);
+    }
+    node->valid = node->valid_buffer;
+    return node->valid_buffer;
+}
+
+uint8_t *
+node_bad_room(struct node *node, int64_t n)
+{
+    if (node->bad_buffer == NULL && (node->bad_buffer = block_alloc(1)) == NULL) {
+        return NULL;
+    }
+    if (node->bad == NULL) {
+        memset(node->bad_buffer, 0, (size_t)n);
+    } else if (node->bad != node->bad_buffer) {
+        memcpy(node->bad_buffer, node->bad, (size_t)n);
+    }
+    node->bad = node->bad_buffer;
+    return node->bad_buffer;
+}
+
+granary_err
+node_bad_of_operands(struct node *node, int64_t n)
+{
+    node->bad = NULL;
+    for (size_t k = 0; k < node->count; k++) {
+        const uint8_t *more = node->operands[k]->bad;
+        uint8_t *bad;
+
+        if (more == NULL) {
+            continue;
+        }
+        if (node->bad == NULL) {
+            node->bad = more;
+            continue;
+        }
+        bad = node_bad_room(node, n);
+        if (bad == NULL) {
+            return node_no_memory();
+        }
+        for (int64_t i = 0; i < n; i++) {
+            bad[i] |= more[i];
+        }
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+node_strict(struct node *node, int64_t n)
+{
+    node->valid = NULL;
+    for (size_t k = 0; k < node->count; k++) {
+        const uint8_t *more = node->operands[k]->valid;
+        const uint8_t *before = node->valid;
+        uint8_t *valid;
+
+        if (more == NULL || more == before) {
+            continue;
+        }
+        if (before == NULL) {
+            node->valid = more;
+            continue;
+        }
+        valid = node_valid_room(node);
+        if (valid == NULL) {
+            return node_no_memory();
+        }
+        for (int64_t i = 0; i < n; i++) {
+            valid[i] = before[i] & more[i];
+        }
+    }
+    return node_bad_of_operands(node, n);
+}
+
+const struct rows_text *
+node_texts(struct node *node, int64_t n)
+{
+    const int32_t *codes = node->values;
+    const granary_column *entries = node->dictionary;
+
+    if (node->class == ROWS_TEXT) {
+        return node->values;
+    }
+    if (node->texts == NULL && (node->texts = block_alloc(sizeof *node->texts)) == NULL) {
+        return NULL;
+    }
+    if (node->class != ROWS_CODE) {
+        memset(node->texts, 0, (size_t)n * sizeof *node->texts);
+        return node->texts;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int32_t begin = entries->offsets[codes[i]];
+        size_t size = (size_t)(entries->offsets[codes[i] + 1] - begin);
+
+        node->texts[i] = (struct rows_text){size > 0 ? (const char *)entries->values + begin : NULL, size};
+    }
+    return node->texts;
+}
+
+const __int128 *
+node_wide(const struct node *node, __int128 *room, int64_t n)
+{
+    const int64_t *values = node->values;
+
+    if (node->class == ROWS_WIDE) {
+        return node->values;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        room[i] = values[i];
+    }
+    return room;
+}
+
+__int128
+power_of_ten(int power)
+{
+    __int128 result = 1;
+
+    for (int i = 0; i < power; i++) {
+        result *= 10;
+    }
+    return result;
+}
+
+/* Smallest and largest units of a dtype whose values are exact. */
+static void
+exact_range(granary_dtype dtype, __int128 *ret_least, __int128 *ret_most)
+{
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_DECIMAL:
+        *ret_most = power_of_ten(GRANARY_DECIMAL_DIGITS) - 1;
+        *ret_least = -*ret_most;
+        return;
+    case GRANARY_UINT8:
+    case GRANARY_UINT16:
+    case GRANARY_UINT32:
+    case GRANARY_UINT64:
+        *ret_least = 0;
+        *ret_most = ((__int128)1 << (8 * gr_dtype_size(dtype))) - 1;
+        return;
+    case GRANARY_INT8:
+    case GRANARY_INT16:
+    case GRANARY_INT32:
+    case GRANARY_DATE:
+        *ret_most = ((__int128)1 << (8 * gr_dtype_size(dtype) - 1)) - 1;
+        *ret_least = -*ret_most - 1;
+        return;
+    default:
+        *ret_least = INT64_MIN;
+        *ret_most = INT64_MAX;
+        return;
+    }
+}
+
+granary_err
+node_settle_exact(struct node *node, const __int128 *out, int64_t n)
+{
+    __int128 least;
+    __int128 most;
+    bool narrow = true;
+    bool beyond = false;
+
+    exact_range(node->dtype, &least, &most);
+    for (int64_t i = 0; i < n; i++) {
+        bool counts = node_counts(node, i);
+
+        beyond |= counts && (out[i] < least || out[i] > most);
+        narrow = narrow && (!counts || (out[i] >= INT64_MIN && out[i] <= INT64_MAX));
+    }
+    if (beyond) {
+        uint8_t *bad = node_bad_room(node, n);
+
+        if (bad == NULL) {
+            return node_no_memory();
+        }
+        for (int64_t i = 0; i < n; i++) {
+            bad[i] |= node_counts(node, i) && (out[i] < least || out[i] > most);
+        }
+    }
+    /* Only decimals and uint64 have wide blocks; what is beyond other dtypes is bad and may be anything. */
+    if (narrow || (gr_dtype_kind(node->dtype) != GRANARY_DECIMAL && node->dtype != GRANARY_UINT64)) {
+        int64_t *values = node_room(node, ROWS_INT);
+
+        if (values == NULL) {
+            return node_no_memory();
+        }
+        for (int64_t i = 0; i < n; i++) {
+            values[i] = (int64_t)out[i];
+        }
+        return GRANARY_OK;
+    }
+    if (node_room(node, ROWS_WIDE) == NULL) {
+        return node_no_memory();
+    }
+    if (node->buffer != out) {
+        memcpy(node->buffer, out, (size_t)n * sizeof *out);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+node_check_range(struct node *node, int64_t n)
+{
+    const int64_t *values = node->values;
+    __int128 least;
+    __int128 most;
+    int64_t low;
+    int64_t high;
+    unsigned outside = 0;
+    uint8_t *bad;
+
+    exact_range(node->dtype, &least, &most);
+    low = (int64_t)least;
+    high = most > INT64_MAX ? INT64_MAX : (int64_t)most;
+    if (gr_dtype_kind(node->dtype) == GRANARY_DECIMAL || (low == INT64_MIN && high == INT64_MAX)) {
+        return GRANARY_OK;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        outside |= (unsigned)(values[i] < low) | (unsigned)(values[i] > high);
+    }
+    if (outside == 0) {
+        return GRANARY_OK;
+    }
+    bad = node_bad_room(node, n);
+    if (bad == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        bad[i] |= node_counts(node, i) && (values[i] < low || values[i] > high);
+    }
+    return GRANARY_OK;
+}
+
+int
+text_order(const struct rows_text *a, const struct rows_text *b)
+{
+    size_t size = a->size < b->size ? a->size : b->size;
+    int order = size > 0 ? memcmp(a->bytes, b->bytes, size) : 0;
+
+    return order != 0 ? (order > 0) - (order < 0) : (a->size > b->size) - (a->size < b->size);
+}

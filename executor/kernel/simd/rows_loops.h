@@ -1,0 +1,58 @@
+/* The loops of rows over numbers. No row is looked at twice, none is left out: nulls are seen to by the caller. */
+#ifndef SIMD_ROWS_LOOPS_H
+#define SIMD_ROWS_LOOPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/expr.h"
+#include "kernel/simd/simd.h"
+
+/* a OP b into out, for ADD, SUBTRACT, MULTIPLY. Whether any of them overflowed: then out is not to be used. */
+SIMD_DECLARE(bool, rows_arithmetic_int,
+             (enum gr_expr_op op, const int64_t *a, const int64_t *b, int64_t *out, int64_t n));
+/* Also DIVIDE. */
+SIMD_DECLARE(void, rows_arithmetic_double,
+             (enum gr_expr_op op, const double *a, const double *b, double *out, int64_t n));
+
+/* a OP b for the six comparisons: 0 or 1 a row. */
+SIMD_DECLARE(void, rows_compare_int, (enum gr_expr_op op, const int64_t *a, const int64_t *b, uint8_t *out, int64_t n));
+SIMD_DECLARE(void, rows_compare_double,
+             (enum gr_expr_op op, const double *a, const double *b, uint8_t *out, int64_t n));
+
+/* As columns have them: files of others promise 8 bytes only. */
+typedef __int128 rows_int128 __attribute__((aligned(8)));
+
+/* Values of 16 bytes, those selected or the first n, as int64. Whether all fit. */
+SIMD_DECLARE(bool, rows_narrow, (const rows_int128 *from, const uint16_t *selected, int64_t n, int64_t *out));
+
+/* How values of a column are stored. */
+enum rows_stored {
+    ROWS_I8,
+    ROWS_I16,
+    ROWS_I32,
+    ROWS_I64,
+    ROWS_U8,
+    ROWS_U16,
+    ROWS_U32,
+    ROWS_U64,
+    ROWS_F32,
+    ROWS_F64,
+    ROWS_I128,
+};
+/* The bound as it is stored in each case: the integer or the real. */
+union rows_bound {
+    int64_t integer;
+    uint64_t natural;
+    double real;
+};
+
+/* mask[i] &= values[i] OP bound. I128: the bound is an int64. */
+SIMD_DECLARE(void, rows_mask,
+             (enum gr_expr_op op, enum rows_stored stored, const void *values, union rows_bound bound, uint8_t *mask,
+              int64_t n));
+
+/* Positions whose mask is not 0, in order. Returns how many; ret_selected has room for n + 32. */
+SIMD_DECLARE(int64_t, rows_positions, (const uint8_t *mask, int64_t n, uint16_t *ret_selected));
+
+#endif
