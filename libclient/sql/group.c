@@ -38,12 +38,14 @@ value_of(struct grouping *g, const char *text)
     return g->names[g->value_count++];
 }
 
-/* The column of an aggregate of a value (NULL: of rows), one for equal ones. */
+/* The column of an aggregate of a value (NULL: of rows), perhaps with a second argument; one for equal ones. */
 static const char *
-aggregate_of(struct grouping *g, const char *function, const char *value)
+aggregate_of(struct grouping *g, const char *function, const char *value, const char *second)
 {
     struct sql_statement *q = g->block->q;
-    const char *text = value == NULL ? "size" : sql_printf(q, "%s(%s)", function, sql_quoted(q, value));
+    const char *text = value == NULL ? "size"
+                                     : sql_printf(q, "%s(%s%s%s)", function, sql_quoted(q, value),
+                                                  second == NULL ? "" : ", ", second == NULL ? "" : second);
 
     for (size_t i = 0; i < g->aggregates.count && text != NULL; i++) {
         if (strcmp(g->aggregates.texts[i], text) == 0) {
@@ -56,6 +58,30 @@ aggregate_of(struct grouping *g, const char *function, const char *value)
     g->aggregates.texts[g->aggregates.count] = text;
     g->aggregates.names[g->aggregates.count] = sql_fresh(q, value == NULL ? "count" : function);
     return g->aggregates.names[g->aggregates.count++];
+}
+
+/* The second argument of those that have one: a number, or another value. false: the statement has failed. */
+static bool
+second_of(struct grouping *g, const struct sql_expr *expr, const char **function, const char **ret_second)
+{
+    struct sql_statement *q = g->block->q;
+    const char *comma = strchr(*function, ',');
+    const char *text;
+
+    *ret_second = comma == NULL ? NULL : comma + 2;
+    *function = comma == NULL ? *function : sql_printf(q, "%.*s", (int)(comma - *function), *function);
+    if (expr->count < 2) {
+        return *function != NULL;
+    }
+    if (strcmp(*function, "quantile") == 0) {
+        *ret_second = expr->args[1]->text;
+        return expr->args[1]->kind == SQL_LITERAL ||
+               sql_fail(q, GRANARY_EINVAL, expr->args[1]->position, "the fraction must be a number from 0 to 1");
+    }
+    text = sql_text(g->block, expr->args[1]);
+    text = text == NULL ? NULL : value_of(g, text);
+    *ret_second = text == NULL ? NULL : sql_quoted(q, text);
+    return *ret_second != NULL;
 }
 
 /* What is aggregated: null where FILTER is not true. */
@@ -86,9 +112,12 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
     const char *argument;
     const char *name;
     const char *text;
+    const char *second = NULL;
+    bool takes_two = strcmp(function, "quantile") == 0 || strcmp(function, "corr") == 0 || strcmp(function, "cov") == 0;
 
-    if (expr->count > 1 || (expr->count == 0 && strcmp(function, "count") != 0)) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "aggregate '%s' takes one argument", function);
+    if (expr->count != (takes_two ? 2 : 1) && !(expr->count == 0 && strcmp(function, "count") == 0)) {
+        return sql_fail(q, GRANARY_EINVAL, expr->position, "this aggregate takes %s",
+                        takes_two ? "two arguments" : "one argument");
     }
     for (size_t i = 0; i < expr->count; i++) {
         if (sql_has_aggregate(expr->args[i])) {
@@ -102,13 +131,13 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
                         function);
     }
     argument = of_rows ? NULL : argument_of(g, expr);
-    if (!of_rows && argument == NULL) {
+    if ((!of_rows && argument == NULL) || !second_of(g, expr, &function, &second)) {
         return false;
     }
-    name = aggregate_of(g, function, argument);
+    name = aggregate_of(g, function, argument, second);
     text = name == NULL ? NULL : sql_quoted(q, name);
     if (text != NULL && strcmp(function, "sum") == 0) {
-        const char *counted = aggregate_of(g, "count", argument);
+        const char *counted = aggregate_of(g, "count", argument, NULL);
 
         text = counted == NULL ? NULL
                                : sql_printf(q, "case when %s = 0 then null else %s end", sql_quoted(q, counted), text);
@@ -155,7 +184,7 @@ sql_group(struct sql_block *block, const char *const *keys, size_t key_count, st
     struct grouping g = {.block = block};
 
     for (size_t i = 0; i < count; i++) {
-        g.room += exprs[i] == NULL ? 0 : 2 * count_aggregates(exprs[i]);
+        g.room += exprs[i] == NULL ? 0 : 2 * count_aggregates(exprs[i]); /* sum is counted, too; corr has two values */
     }
     g.room++;
     g.names = SQL_ARRAY(q, const char *, g.room);
@@ -170,7 +199,7 @@ sql_group(struct sql_block *block, const char *const *keys, size_t key_count, st
             return false;
         }
     }
-    if (g.aggregates.count == 0 && aggregate_of(&g, "size", NULL) == NULL) { /* groups alone, or HAVING alone */
+    if (g.aggregates.count == 0 && aggregate_of(&g, "size", NULL, NULL) == NULL) { /* groups alone, or HAVING alone */
         return false;
     }
     return sql_rel_assign(q, &block->rel, g.names, g.texts, g.value_count, position) &&

@@ -147,7 +147,9 @@ sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64
 {
     granary_node node = on(q, rel, "head", position);
 
-    (void)offset;
+    if (offset > 0) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, position, "OFFSET is not supported");
+    }
     granary_node_set_int(q->graph, node, "rows", rows);
     rel->rows = rel->rows < (double)rows ? rel->rows : (double)rows;
     return becomes(rel, node);

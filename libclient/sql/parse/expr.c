@@ -507,6 +507,11 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
     if (expr == NULL) {
         return NULL;
     }
+    if (call->agg_within_group && strcmp(name, "quantile") == 0 && call->n_agg_order == 1 && call->n_args == 1) {
+        expr->count = 2; /* percentile_cont(0.5) within group (order by x) */
+        expr->args = parse_exprs(p, (PgQuery__Node *[]){call->agg_order[0]->sort_by->node, call->args[0]}, 2);
+        return expr->args == NULL ? NULL : expr;
+    }
     if (call->n_agg_order > 0 || call->agg_within_group) {
         return unsupported(p, call->location, "ORDER BY in an aggregate is");
     }

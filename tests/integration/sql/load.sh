@@ -1,0 +1,53 @@
+#!/bin/bash
+# Tables that stay: loaded, queried by several processes without a byte more in the store, replaced, forgotten.
+. "$(dirname "$0")/../cli/lib.sh"
+
+granary up --executors 2 --memory 128M >/dev/null
+remember_prefix
+
+granary load birds "$birds" >"$work/out"
+grep -qE '^birds: [0-9]+ rows in [0-9]+ chunks?$' "$work/out" || fail "$(cat "$work/out")"
+rows=$(sed -n 's/^birds: \([0-9]*\) rows.*/\1/p' "$work/out")
+granary graphs | grep -q '^birds ' || fail "not listed"
+expect 1 "there is a table or graph of that name: --replace" granary load birds "$birds"
+
+# The same rows from the table and from the file, by processes that map what is there.
+used() { granary stat --json | grep -o '"sealed[a-z_]*": *[0-9]*' | head -n 1; }
+before=$(used)
+[ -n "$before" ] || fail "stat: $(granary stat --json)"
+query='select "Wildlife Species" as species, "Speed IAS in knots" as speed from %s where "Speed IAS in knots" > 300 order by speed desc, species'
+# shellcheck disable=SC2059
+for _ in 1 2 3; do
+    granary sql --csv --discard "$(printf "$query" birds)" >"$work/table.csv" 2>/dev/null
+done
+# shellcheck disable=SC2059
+granary sql --csv --discard "$(printf "$query" "'$birds'")" >"$work/file.csv" 2>/dev/null
+[ "$(wc -l <"$work/table.csv")" -gt 5 ] || fail "the query finds nothing"
+same "$work/table.csv" "$work/file.csv"
+[ "$(used)" = "$before" ] || fail "queries left something: $(used) instead of $before"
+granary sql --json --discard "select * from \"birds/table\" limit 3" | grep -q '"Wildlife Species"' || fail "by its target"
+
+# Several files, one below the other; a dtype.
+printf 'id,price\n1,0.10\n2,0.20\n' >"$work/a.csv"
+printf 'id,price\n3,0.30\n' >"$work/b.csv"
+granary load prices --dtype 'price=string' "$work/a.csv" "$work/b.csv" >"$work/out"
+grep -q '^prices: 3 rows in 2 chunks$' "$work/out" || fail "$(cat "$work/out")"
+[ "$(granary load --json --replace prices --dtype 'price=string' "$work/b.csv")" = '{"table": "prices", "rows": 1, "chunks": 1}' ] ||
+    fail "replaced: $(granary load --json --replace prices "$work/b.csv")"
+granary sql --csv --discard "select price from prices" 2>/dev/null | grep -qx 0.30 || fail "a dtype that was given"
+granary sql --discard -o "$work/out.csv" "select id from prices" 2>/dev/null
+[ "$(cat "$work/out.csv")" = "$(printf 'id\n3')" ] || fail "-o: $(cat "$work/out.csv")"
+
+# What is wrong.
+expect 4 "No such file" granary load gone "$work/none.csv"
+expect 2 "is not COLUMN=DTYPE" granary load x --dtype price "$work/a.csv"
+granary graphs | grep -q '^gone' && fail "what failed is no table"
+expect 4 "no table 'bird'; did you mean 'birds'" granary sql "select 1 from bird"
+expect 2 '\^$' granary sql "select price from prices where"
+expect 2 "which statement" granary sql
+echo "select id from prices" | granary sql --csv --discard - 2>/dev/null | grep -qx 3 || fail "stdin"
+granary forget birds prices
+expect 4 "no table 'birds'" granary sql "select * from birds"
+granary down >/dev/null
+left=$(leftovers)
+[ -z "$left" ] || fail "left behind: $left"

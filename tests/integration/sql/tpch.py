@@ -1,0 +1,177 @@
+#!/usr/bin/python3
+"""The 22 queries of TPC-H through `granary sql`, against another engine on the same files: SQLite (Python's own), or DuckDB.
+
+    tpch.py BIN_DIRECTORY QUERY_DIRECTORY SCALE [sqlite|duckdb] [QUERY...]
+
+DuckDB is its npm package @duckdb/node-api, looked for in $GRANARY_PEERS/node_modules; without it the comparison is skipped.
+Numbers are equal when they differ by a billionth.
+"""
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIPPED = 77
+TABLES = ['region', 'nation', 'supplier', 'customer', 'part', 'partsupp', 'orders', 'lineitem']
+MONEY = {'supplier': ['s_acctbal'], 'customer': ['c_acctbal'], 'part': ['p_retailprice'], 'partsupp': ['ps_supplycost'],
+         'orders': ['o_totalprice'],
+         'lineitem': ['l_quantity', 'l_extendedprice', 'l_discount', 'l_tax']}
+INDEXES = ['lineitem(l_orderkey)', 'lineitem(l_partkey, l_suppkey)', 'partsupp(ps_partkey)', 'orders(o_custkey)', 'orders(o_orderkey)',
+           'supplier(s_suppkey)', 'part(p_partkey)', 'customer(c_custkey)']
+
+binaries, queries, scale = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+peer = sys.argv[4] if len(sys.argv) > 4 else 'sqlite'
+chosen = [int(number) for number in sys.argv[5:]] or list(range(1, 23))
+
+
+# ---- the peers: SELECT text -> rows ----
+
+def for_sqlite(sql):
+    """What SQLite writes in its own way."""
+    sql = re.sub(r"date '([\d-]+)' ([+-]) interval '(\d+)' (\w+)", r"date('\1', '\2\3 \4')", sql)
+    sql = re.sub(r"date '([\d-]+)'", r"'\1'", sql)
+    sql = re.sub(r"extract\(year from (\w+)\)", r"cast(strftime('%Y', \1) as integer)", sql)
+    sql = re.sub(r"substring\((\w+) from (\d+) for (\d+)\)", r"substr(\1, \2, \3)", sql)
+    if ') as c_orders (c_custkey, c_count)' in sql:
+        sql = sql.replace(') as c_orders (c_custkey, c_count)', ') as c_orders').replace('count(o_orderkey)', 'count(o_orderkey) as c_count')
+    return sql
+
+
+def sqlite(directory):
+    database = sqlite3.connect(':memory:')
+    database.execute('pragma case_sensitive_like = on')
+    for table in TABLES:
+        with open(directory / f'{table}.csv', newline='') as file:
+            rows = csv.reader(file)
+            names = next(rows)
+            kinds = ['real' if name in MONEY.get(table, []) else
+                     'integer' if re.search('key$|size$|availqty$|linenumber$|shippriority$', name) else 'text' for name in names]
+            database.execute(f"create table {table} ({', '.join(f'{n} {k}' for n, k in zip(names, kinds))})")
+            database.executemany(f"insert into {table} values ({', '.join('?' * len(names))})", rows)
+    for index, columns in enumerate(INDEXES):
+        database.execute(f'create index i{index} on {columns}')
+    database.execute('analyze')
+    return lambda sql: [list(row) for row in database.execute(for_sqlite(sql))]
+
+
+DUCKDB = r"""
+const { DuckDBInstance } = require('@duckdb/node-api');
+const fs = require('fs');
+(async () => {
+  const [directory, queries, ...numbers] = process.argv.slice(2);
+  const money = JSON.parse(process.env.MONEY);
+  const db = await (await DuckDBInstance.create(':memory:')).connect();
+  for (const table of fs.readdirSync(directory).filter(f => f.endsWith('.csv')).map(f => f.slice(0, -4))) {
+    const types = (money[table] || []).map(c => `'${c}': 'DECIMAL(15,2)'`).join(', ');
+    await db.run(`create table ${table} as select * from read_csv('${directory}/${table}.csv', header=true, delim=',', quote='"'` +
+                 `, escape='"'${types ? `, types={${types}}` : ''})`);
+  }
+  const out = {};
+  for (const n of numbers) {
+    const start = process.hrtime.bigint();
+    const rows = (await db.runAndReadAll(fs.readFileSync(`${queries}/q${n.padStart(2, '0')}.sql`, 'utf8'))).getRowsJson();
+    out[n] = { rows, ms: Number(process.hrtime.bigint() - start) / 1e6 };
+  }
+  console.log(JSON.stringify(out));
+})().catch(e => { console.error(e); process.exit(1); });
+"""
+
+
+def duckdb(directory):
+    modules = pathlib.Path(os.environ.get('GRANARY_PEERS', '')) / 'node_modules'
+    if shutil.which('node') is None or not (modules / '@duckdb').exists():
+        print('skipped: DuckDB is not there ($GRANARY_PEERS/node_modules/@duckdb)')
+        sys.exit(SKIPPED)
+    answer = subprocess.run(['node', '-e', DUCKDB, '--', str(directory), str(queries), *map(str, chosen)], check=True, text=True,
+                            stdout=subprocess.PIPE, env={**os.environ, 'NODE_PATH': str(modules), 'MONEY': json.dumps(MONEY)})
+    rows = json.loads(answer.stdout)
+    texts = {(queries / f'q{n:02}.sql').read_text(): rows[str(n)] for n in chosen}
+    return lambda sql: (print(f"{'':8}duckdb {texts[sql]['ms']:8.0f} ms"), texts[sql]['rows'])[1]
+
+
+# ---- the comparison ----
+
+def plain(value):
+    """A number when it is one, however it is written."""
+    if isinstance(value, str) and re.fullmatch(r'-?\d+(\.\d+)?([eE][+-]?\d+)?', value):
+        return float(value)
+    return float(value) if isinstance(value, (int, float)) else value
+
+
+def equal(a, b):
+    if isinstance(a, float) and isinstance(b, float):
+        return abs(a - b) <= 1e-9 * max(abs(a), abs(b), 1e-3)
+    return a == b
+
+
+def same_rows(ours, theirs):
+    ours = [[plain(value) for value in row] for row in ours]
+    theirs = [[plain(value) for value in row] for row in theirs]
+    if len(ours) != len(theirs):
+        return f'{len(ours)} rows, but {len(theirs)}'
+    for number, (a, b) in enumerate(zip(ours, theirs)):
+        if len(a) != len(b) or not all(equal(x, y) for x, y in zip(a, b)):
+            return f'row {number + 1}: {a}\n{"":12}but: {b}'
+    return None
+
+
+class Granary:
+    def __init__(self, directory):
+        self.base = tempfile.mkdtemp(prefix='granary-tpch-')
+        self.environment = {**os.environ, 'GRANARY_INSTANCE': self.base + '/instance'}
+        self.up = subprocess.Popen([binaries / 'granary', 'up', '--executors', '2', '--memory', '1G', '--state', 'memory', '--spill-dir',
+                                    self.base + '/spill'], env=self.environment, stdout=subprocess.PIPE, text=True)
+        self.up.stdout.readline()
+        for table in TABLES:
+            self.call('load', table, str(directory / f'{table}.csv'))
+
+    def call(self, *arguments):
+        ended = subprocess.run([binaries / 'granary', *arguments], env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if ended.returncode != 0:
+            raise RuntimeError(ended.stderr.strip())
+        return ended.stdout
+
+    def rows(self, sql):
+        return json.loads(self.call('sql', '--json', '--discard', sql))['result']['rows']
+
+    def down(self):
+        subprocess.run([binaries / 'granary', 'down'], env=self.environment, stdout=subprocess.DEVNULL)
+        self.up.wait()
+        shutil.rmtree(self.base, ignore_errors=True)
+
+
+def main():
+    directory = pathlib.Path(tempfile.mkdtemp(prefix='granary-tpch-data-'))
+    granary = None
+    wrong = 0
+    try:
+        subprocess.run([binaries / 'granary-tpch-gen', scale, directory], check=True)
+        answer = {'sqlite': sqlite, 'duckdb': duckdb}[peer](directory)
+        granary = Granary(directory)
+        for number in chosen:
+            sql = (queries / f'q{number:02}.sql').read_text()
+            begin = time.monotonic()
+            try:
+                ours = granary.rows(sql)
+                took = time.monotonic() - begin
+                differs = same_rows(ours, answer(sql))
+            except (RuntimeError, ValueError) as error:
+                differs, took, ours = str(error), 0, []
+            print(f'q{number:02} {len(ours):5} rows {took * 1000:8.0f} ms  {"equal" if differs is None else "DIFFERS: " + differs}', flush=True)
+            wrong += differs is not None
+    finally:
+        if granary is not None:
+            granary.down()
+        shutil.rmtree(directory, ignore_errors=True)
+    print(f'{len(chosen) - wrong} of {len(chosen)} queries equal')
+    return 1 if wrong else 0
+
+
+sys.exit(main())
