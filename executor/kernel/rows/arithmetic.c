@@ -79,7 +79,7 @@ exact_rescale(struct node *node, int64_t n, __int128 *out)
 
     for (int64_t i = 0; i < n && factor != 1; i++) {
         if (__builtin_mul_overflow(out[i], factor, &out[i])) {
-            out[i] = (__int128)1 << 126; /* beyond any decimal */
+            out[i] = BEYOND;
         }
     }
 }
@@ -107,7 +107,7 @@ exact_wide(struct node *node, int64_t n)
         b = node->count > 1 ? node_wide(node->operands[1], room + ROWS_BLOCK, n) : a;
         for (int64_t i = 0; i < n; i++) {
             if (exact_one(node->op, a[i], b[i], &out[i])) {
-                out[i] = (__int128)1 << 126;
+                out[i] = BEYOND;
             }
         }
     }

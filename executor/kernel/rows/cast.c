@@ -10,8 +10,6 @@
 #include "kernel/rows/store.h"
 #include "kernel/scratch.h"
 
-#define BEYOND ((__int128)1 << 126) /* of every dtype */
-
 static granary_err
 settle(struct node *node, __int128 *out, int64_t n)
 {
@@ -108,7 +106,7 @@ real_to_exact(struct node *node, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         double value = rint(a[i] * unit);
 
-        out[i] = value > -0x1p125 && value < 0x1p125 ? (__int128)value : BEYOND; /* NaN, too */
+        out[i] = value > -1e38 && value < 1e38 ? (__int128)value : BEYOND; /* NaN, too */
     }
     return settle(node, out, n);
 }

@@ -7,6 +7,8 @@
 #include "kernel/rows.h"
 
 #define DAY_US INT64_C(86400000000)
+/* More than a value of any dtype. */
+#define BEYOND ((__int128)(~(unsigned __int128)0 >> 1))
 
 enum node_kind {
     NODE_COLUMN,   /* of the frame */

@@ -1,75 +1,7 @@
-#include "frame_tools.h"
+#include "rows_tools.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "kernel/rows.h"
-
-/* An expression's column over a frame, owned by *ret_frame. */
-static granary_err
-computed(const char *text, const granary_frame *frame, granary_frame **ret_frame)
-{
-    const char *const texts[] = {text};
-    const struct rows_spec spec = {.wanted = texts, .wanted_count = 1};
-
-    return rows_frame(frame, &spec, texts, ret_frame);
-}
-
-/* The expression's column over a frame, as text: cells between spaces, nulls as "-". */
-static void
-assert_cells(const granary_frame *frame, const char *text, const char *dtype, const char *cells)
-{
-    granary_frame *made = NULL;
-    struct gr_column column;
-    struct gr_buf out = {0};
-    granary_err err = computed(text, frame, &made);
-
-    if (err != GRANARY_OK) {
-        fail_msg("%s: %s", text, granary_error_message());
-    }
-    column = made->columns[0];
-    assert_int_equal(column.view.rows, frame->rows);
-    assert_string_equal(granary_dtype_name(column.view.dtype), dtype);
-    for (int64_t i = 0; i < frame->rows; i++) {
-        gr_buf_add(&out, " ", i > 0);
-        if (column.view.dtype == GRANARY_NULLTYPE || gr_is_null(&column.view, i)) {
-            gr_buf_add(&out, "-", 1);
-        } else {
-            gr_value_format(&column.view, i, &out);
-        }
-    }
-    if (strcmp(out.bytes, cells) != 0) {
-        fail_msg("%s: '%s' is not '%s'", text, out.bytes, cells);
-    }
-    gr_buf_free(&out);
-    gr_frame_destroy(made);
-}
-
-static void
-assert_error(const granary_frame *frame, const char *text, granary_err want, const char *message)
-{
-    granary_frame *made = NULL;
-
-    assert_int_equal(computed(text, frame, &made), want);
-    if (strstr(granary_error_message(), message) == NULL) {
-        fail_msg("%s: '%s' is not in '%s'", text, message, granary_error_message());
-    }
-}
-
-struct expectation {
-    const char *text;
-    const char *dtype;
-    const char *cells;
-};
-
-static void
-assert_all(const granary_frame *frame, const struct expectation *want, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        assert_cells(frame, want[i].text, want[i].dtype, want[i].cells);
-    }
-}
-#define ASSERT_ALL(frame, want) assert_all(frame, want, sizeof(want) / sizeof((want)[0]))
 
 static void
 numbers(void **state)
