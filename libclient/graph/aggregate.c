@@ -1,17 +1,28 @@
 #include "graph/aggregate.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "data/frame.h"
+#include "graph/expr.h"
 #include "graph/nearest.h"
 
-static const char *const names[] = {
-    [GR_AGGREGATE_SIZE] = "size",       [GR_AGGREGATE_COUNT] = "count", [GR_AGGREGATE_SUM] = "sum",
-    [GR_AGGREGATE_MEAN] = "mean",       [GR_AGGREGATE_MIN] = "min",     [GR_AGGREGATE_MAX] = "max",
-    [GR_AGGREGATE_NUNIQUE] = "nunique",
+enum second { SECOND_NOTHING, SECOND_DDOF, SECOND_FRACTION, SECOND_ARGUMENT, SECOND_ROWS };
+enum values { VALUES_ANY, VALUES_ADDABLE, VALUES_AVERAGED, VALUES_NUMBER, VALUES_ORDERED };
+
+static const struct function {
+    const char *name;
+    enum second second;
+    enum values values;
+} functions[] = {
+#define FUNCTION(function, name, second, values) [GR_AGGREGATE_##function] = {name, SECOND_##second, VALUES_##values},
+    GR_AGGREGATES(FUNCTION)
+#undef FUNCTION
 };
-enum { FUNCTIONS = sizeof names / sizeof names[0] };
+enum { FUNCTIONS = sizeof functions / sizeof functions[0], NAMES_TEXT_MAX = 512 };
 
 /* The text without blanks around it. */
 static void
@@ -32,28 +43,46 @@ parse_function(const char *text, size_t size, enum gr_aggregate_function *ret_fu
     char name[32];
     char hint[GR_HINT_MAX];
     struct gr_nearest nearest = {.name = name};
+    char known[NAMES_TEXT_MAX] = "";
+    size_t used = 0;
 
     trim(&text, &size);
     size = size < sizeof name ? size : sizeof name - 1;
     memcpy(name, text, size);
     name[size] = '\0';
     for (int i = 0; i < FUNCTIONS; i++) {
-        if (strcasecmp(name, names[i]) == 0) {
+        if (strcasecmp(name, functions[i].name) == 0) {
             *ret_function = (enum gr_aggregate_function)i;
             return GRANARY_OK;
         }
-        gr_nearest_offer(&nearest, names[i]);
+        gr_nearest_offer(&nearest, functions[i].name);
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i == 0 ? "; there are: " : ", ",
+                                 functions[i].name);
     }
     return gr_fail(GRANARY_EINVAL, "no function '%s'%s%s", name, gr_nearest_hint(&nearest, hint),
-                   nearest.best == NULL ? "; there are: size, count, sum, mean, min, max, nunique" : "");
+                   nearest.best == NULL ? known : "");
 }
 
-/* The column between the brackets, without backquotes around it. *gives*; NULL: no memory. */
+/* Whether all of the text is one name in backquotes: those within are doubled. */
+static bool
+is_quoted(const char *text, size_t size)
+{
+    if (size < 2 || text[0] != '`' || text[size - 1] != '`') {
+        return false;
+    }
+    for (size_t i = 1; i + 1 < size; i++) {
+        if (text[i] == '`' && (i + 2 >= size || text[++i] != '`')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* An argument, without backquotes around it. *gives*; NULL: no memory. */
 static char *
-column_name(const char *text, size_t size)
+argument(const char *text, size_t size)
 {
     size_t used = 0;
-    bool quoted;
     char *name;
 
     /* Blanks at the ends belong to the name, but around backquotes they cannot. */
@@ -61,8 +90,7 @@ column_name(const char *text, size_t size)
     size_t trimmed_size = size;
 
     trim(&trimmed, &trimmed_size);
-    quoted = trimmed_size >= 2 && trimmed[0] == '`' && trimmed[trimmed_size - 1] == '`';
-    if (!quoted) {
+    if (!is_quoted(trimmed, trimmed_size)) {
         return strndup(text, size);
     }
     name = malloc(trimmed_size);
@@ -76,6 +104,98 @@ column_name(const char *text, size_t size)
         name[used] = '\0';
     }
     return name;
+}
+
+/* Where the last comma is that stands in no brackets and no quotes; size: there is none. */
+static size_t
+last_comma(const char *text, size_t size)
+{
+    size_t found = size;
+    char quote = '\0';
+    int depth = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (quote != '\0') {
+            quote = text[i] == quote ? '\0' : quote;
+        } else if (text[i] == '`' || text[i] == '\'' || text[i] == '"') {
+            quote = text[i];
+        } else if (text[i] == '(') {
+            depth++;
+        } else if (text[i] == ')') {
+            depth--;
+        } else if (text[i] == ',' && depth == 0) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* The second argument as a number in its range. */
+static granary_err
+parse_number(const char *text, size_t size, enum second second, double *ret_number)
+{
+    const char *name = second == SECOND_FRACTION ? "a fraction from 0 to 1"
+                       : second == SECOND_DDOF   ? "a number of degrees of freedom, 0 or more"
+                                                 : "a number of rows from 1 to 1000";
+    char copy[64];
+    char *end;
+    double number;
+    bool fits;
+
+    trim(&text, &size);
+    if (size == 0 || size >= sizeof copy) {
+        return gr_fail(GRANARY_EINVAL, "the second argument must be %s", name);
+    }
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    number = strtod(copy, &end);
+    fits = *end == '\0' && number >= 0.0 && (second != SECOND_FRACTION || number <= 1.0) &&
+           (second == SECOND_FRACTION || (floor(number) == number && number <= 1e9)) &&
+           (second != SECOND_ROWS || (number >= 1.0 && number <= GR_AGGREGATE_ROWS_MAX));
+    if (!fits) {
+        return gr_fail(GRANARY_EINVAL, "the second argument must be %s, not '%s'", name, copy);
+    }
+    *ret_number = number;
+    return GRANARY_OK;
+}
+
+/* What is between the brackets. */
+static granary_err
+parse_arguments(const char *text, size_t size, struct gr_aggregate *aggregate)
+{
+    const struct function *function = &functions[aggregate->function];
+    size_t first = function->second == SECOND_NOTHING ? size : last_comma(text, size);
+    granary_err err = GRANARY_OK;
+    bool fraction = function->second == SECOND_FRACTION || aggregate->function == GR_AGGREGATE_MEDIAN;
+
+    aggregate->number = function->second == SECOND_DDOF ? 1.0 : fraction ? 0.5 : 0.0;
+    if (first == size && (function->second == SECOND_ARGUMENT || function->second == SECOND_ROWS)) {
+        return gr_fail(GRANARY_EINVAL, "%s needs a second argument: %s", function->name,
+                       function->second == SECOND_ROWS ? "how many" : "the other column");
+    }
+    if (first < size && function->second == SECOND_ARGUMENT) {
+        const char *second = text + first + 1;
+        size_t second_size = size - first - 1;
+
+        trim(&second, &second_size);
+        aggregate->second = argument(second, second_size);
+        if (aggregate->second == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "out of memory");
+        }
+        if (aggregate->second[0] == '\0') {
+            return gr_fail(GRANARY_EINVAL, "the second argument of %s names no column", function->name);
+        }
+    } else if (first < size) {
+        err = parse_number(text + first + 1, size - first - 1, function->second, &aggregate->number);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    aggregate->column = argument(text, first);
+    if (aggregate->column == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    return aggregate->column[0] == '\0' ? gr_fail(GRANARY_EINVAL, "%s names no column", function->name) : GRANARY_OK;
 }
 
 /* On failure *aggregate is left for gr_aggregates_free(). */
@@ -93,7 +213,7 @@ parse_one(const char *text, struct gr_aggregate *aggregate)
         return GRANARY_OK;
     }
     if (open == NULL) {
-        return gr_fail(GRANARY_EINVAL, "'%s' needs a column: %s(column)", text, names[aggregate->function]);
+        return gr_fail(GRANARY_EINVAL, "'%s' needs a column: %s(column)", text, functions[aggregate->function].name);
     }
     if (close == NULL || close < open || strspn(close + 1, " ") != strlen(close + 1)) {
         return gr_fail(GRANARY_EINVAL, "'%s' does not end with ')'", text);
@@ -103,14 +223,7 @@ parse_one(const char *text, struct gr_aggregate *aggregate)
                    ? GRANARY_OK
                    : gr_fail(GRANARY_EINVAL, "size counts rows and takes no column; count(column) counts values");
     }
-    aggregate->column = column_name(open + 1, (size_t)(close - open - 1));
-    if (aggregate->column == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    if (aggregate->column[0] == '\0') {
-        return gr_fail(GRANARY_EINVAL, "'%s' names no column", text);
-    }
-    return GRANARY_OK;
+    return parse_arguments(open + 1, (size_t)(close - open - 1), aggregate);
 }
 
 granary_err
@@ -135,6 +248,12 @@ gr_aggregates_parse(const Granary__Attr *attr, struct gr_aggregate **ret_aggrega
             err = gr_fail_in(err, "aggregate '%s'", attr->keys[i]);
         }
     }
+    for (size_t i = 0; i < count && err == GRANARY_OK && count > 1; i++) {
+        if (gr_aggregate_is_rows(&aggregates[i])) {
+            err = gr_fail(GRANARY_EINVAL, "aggregate '%s': %s gives several rows a group and stands alone",
+                          aggregates[i].name, functions[aggregates[i].function].name);
+        }
+    }
     if (err != GRANARY_OK) {
         gr_aggregates_free(aggregates, count);
         return err;
@@ -150,33 +269,173 @@ gr_aggregates_free(struct gr_aggregate *aggregates, size_t count)
     for (size_t i = 0; aggregates != NULL && i < count; i++) {
         free(aggregates[i].name);
         free(aggregates[i].column);
+        free(aggregates[i].second);
     }
     free(aggregates);
+}
+
+/* What a dtype counts as. */
+enum kind {
+    KIND_NULL,
+    KIND_BOOL,
+    KIND_SIGNED,
+    KIND_UNSIGNED,
+    KIND_REAL,
+    KIND_DECIMAL,
+    KIND_DURATION,
+    KIND_MOMENT,
+    KIND_TEXT
+};
+
+static enum kind
+kind_of(granary_dtype dtype)
+{
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_NULLTYPE:
+        return KIND_NULL;
+    case GRANARY_BOOL:
+        return KIND_BOOL;
+    case GRANARY_INT8:
+    case GRANARY_INT16:
+    case GRANARY_INT32:
+    case GRANARY_INT64:
+        return KIND_SIGNED;
+    case GRANARY_UINT8:
+    case GRANARY_UINT16:
+    case GRANARY_UINT32:
+    case GRANARY_UINT64:
+        return KIND_UNSIGNED;
+    case GRANARY_FLOAT32:
+    case GRANARY_FLOAT64:
+        return KIND_REAL;
+    case GRANARY_DECIMAL:
+        return KIND_DECIMAL;
+    case GRANARY_DURATION:
+        return KIND_DURATION;
+    case GRANARY_DATE:
+    case GRANARY_TIMESTAMP:
+        return KIND_MOMENT;
+    default:
+        return KIND_TEXT;
+    }
+}
+
+static bool
+takes(enum values values, enum kind kind, granary_dtype dtype)
+{
+    switch (values) {
+    case VALUES_ANY:
+        return true;
+    case VALUES_ADDABLE:
+        return kind != KIND_MOMENT && kind != KIND_TEXT;
+    case VALUES_AVERAGED:
+        return dtype == GRANARY_TIMESTAMP || takes(VALUES_ADDABLE, kind, dtype);
+    case VALUES_NUMBER:
+        return kind <= KIND_DECIMAL;
+    case VALUES_ORDERED:
+        return kind <= KIND_MOMENT && kind != KIND_BOOL && kind != KIND_DECIMAL;
+    }
+    return false;
 }
 
 granary_err
 gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, granary_dtype *ret_dtype)
 {
-    bool number =
-        dtype == GRANARY_BOOL || dtype == GRANARY_INT64 || dtype == GRANARY_FLOAT64 || dtype == GRANARY_NULLTYPE;
+    enum kind kind = kind_of(dtype);
 
+    if (function != GR_AGGREGATE_SIZE && !takes(functions[function].values, kind, dtype)) {
+        return gr_fail(GRANARY_ETYPE, "%s needs numbers, not %s", functions[function].name, granary_dtype_name(dtype));
+    }
     switch (function) {
     case GR_AGGREGATE_SIZE:
     case GR_AGGREGATE_COUNT:
     case GR_AGGREGATE_NUNIQUE:
         *ret_dtype = GRANARY_INT64;
-        return GRANARY_OK;
+        break;
     case GR_AGGREGATE_MIN:
     case GR_AGGREGATE_MAX:
+    case GR_AGGREGATE_FIRST:
+    case GR_AGGREGATE_LAST:
+    case GR_AGGREGATE_MODE:
+    case GR_AGGREGATE_LARGEST:
+    case GR_AGGREGATE_SMALLEST:
         *ret_dtype = dtype;
-        return GRANARY_OK;
+        break;
     case GR_AGGREGATE_SUM:
+    case GR_AGGREGATE_PROD:
+        *ret_dtype =
+            kind == KIND_REAL || (kind == KIND_DECIMAL && function == GR_AGGREGATE_SUM) || kind == KIND_DURATION ? dtype
+            : kind == KIND_DECIMAL  ? GRANARY_FLOAT64
+            : kind == KIND_UNSIGNED ? GRANARY_UINT64
+                                    : GRANARY_INT64;
+        break;
     case GR_AGGREGATE_MEAN:
-        if (!number) {
-            return gr_fail(GRANARY_ETYPE, "%s needs numbers, not %s", names[function], granary_dtype_name(dtype));
-        }
-        *ret_dtype = function == GR_AGGREGATE_MEAN || dtype == GRANARY_FLOAT64 ? GRANARY_FLOAT64 : GRANARY_INT64;
+        *ret_dtype = kind == KIND_DURATION || kind == KIND_MOMENT || dtype == GRANARY_FLOAT32 ? dtype : GRANARY_FLOAT64;
+        break;
+    case GR_AGGREGATE_ANY:
+    case GR_AGGREGATE_ALL:
+        *ret_dtype = GRANARY_BOOL;
+        break;
+    case GR_AGGREGATE_CORR:
+    case GR_AGGREGATE_COV:
+        *ret_dtype = GRANARY_FLOAT64;
+        break;
+    default:
+        *ret_dtype = dtype == GRANARY_FLOAT32 ? GRANARY_FLOAT32 : GRANARY_FLOAT64;
+        break;
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+gr_aggregate_argument(const char *text, const struct gr_schema *schema, granary_dtype *ret_dtype)
+{
+    struct gr_expr *expr = NULL;
+    int index = gr_schema_find(schema, text);
+    granary_err err;
+
+    if (index >= 0) {
+        *ret_dtype = schema->fields[index].dtype;
         return GRANARY_OK;
     }
-    return gr_fail(GRANARY_EINVAL, "no such function");
+    err = gr_expr_parse(text, &expr);
+    if (err == GRANARY_EINVAL) { /* a name that is no expression: the column is what is missing */
+        return strpbrk(text, "+-*/%()<>='\"") == NULL ? gr_schema_no_column(schema, text) : err;
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (expr->kind == GR_EXPR_COLUMN) {
+        err = gr_schema_find(schema, expr->column) < 0 ? gr_schema_no_column(schema, expr->column) : GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        err = gr_expr_check(expr, schema);
+        if (err != GRANARY_OK && err != GRANARY_ENOMEM) {
+            err = gr_fail(err, "expression `%.240s`, %s", text, granary_error_message());
+        }
+    }
+    if (err == GRANARY_OK) {
+        *ret_dtype = expr->dtype;
+    }
+    gr_expr_destroy(expr);
+    return err;
+}
+
+granary_err
+gr_aggregate_reads(const char *text, const struct gr_schema *schema, bool *flags)
+{
+    struct gr_expr *expr;
+    int index = gr_schema_find(schema, text);
+    granary_err err;
+
+    if (index >= 0) {
+        flags[index] = true;
+        return GRANARY_OK;
+    }
+    err = gr_expr_parse(text, &expr);
+    if (err == GRANARY_OK) {
+        gr_expr_columns(expr, schema, flags);
+        gr_expr_destroy(expr);
+    }
+    return err;
 }

@@ -101,25 +101,35 @@ infer_assign(const struct gr_graph_node *node, const struct gr_schema *input, st
     return err;
 }
 
+/* An argument's dtype, and what the function gives for it. */
+static granary_err
+aggregate_dtype(const struct gr_aggregate *aggregate, const char *text, const struct gr_schema *input,
+                granary_dtype *ret_dtype)
+{
+    granary_dtype dtype = GRANARY_NULLTYPE;
+    granary_err err = text == NULL ? GRANARY_OK : gr_aggregate_argument(text, input, &dtype);
+
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "aggregate '%.100s'", aggregate->name);
+    }
+    err = gr_aggregate_dtype(aggregate->function, dtype, ret_dtype);
+    return err == GRANARY_OK ? GRANARY_OK
+                             : gr_fail_in(err, "aggregate '%.100s': column '%.100s'", aggregate->name, text);
+}
+
 static granary_err
 add_aggregate(const struct gr_aggregate *aggregate, const struct gr_schema *input, struct gr_schema *schema)
 {
     granary_dtype dtype = GRANARY_NULLTYPE;
-    granary_err err;
+    granary_err err = GRANARY_OK;
 
-    if (aggregate->column != NULL) {
-        int index = gr_schema_find(input, aggregate->column);
-
-        if (index < 0) {
-            return gr_fail_in(gr_schema_no_column(input, aggregate->column), "aggregate '%.100s'", aggregate->name);
-        }
-        dtype = input->fields[index].dtype;
+    if (aggregate->second != NULL) {
+        err = aggregate_dtype(aggregate, aggregate->second, input, &dtype);
     }
-    err = gr_aggregate_dtype(aggregate->function, dtype, &dtype);
-    if (err != GRANARY_OK) {
-        return gr_fail_in(err, "aggregate '%.100s': column '%.100s'", aggregate->name, aggregate->column);
+    if (err == GRANARY_OK) {
+        err = aggregate_dtype(aggregate, aggregate->column, input, &dtype);
     }
-    return gr_schema_add(schema, aggregate->name, dtype);
+    return err == GRANARY_OK ? gr_schema_add(schema, aggregate->name, dtype) : err;
 }
 
 static granary_err

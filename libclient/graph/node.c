@@ -359,7 +359,8 @@ check_groupby(const Granary__Node *node)
     size_t count = 0;
     granary_err err;
 
-    if ((err = check_names(node, "keys")) != GRANARY_OK || (err = check_new_columns(attr)) != GRANARY_OK ||
+    if ((keys->n_strings > 0 && (err = check_names(node, "keys")) != GRANARY_OK) ||
+        (err = check_new_columns(attr)) != GRANARY_OK ||
         (err = gr_aggregates_parse(attr, &aggregates, &count)) != GRANARY_OK) {
         return err;
     }

@@ -126,7 +126,7 @@ reads_groupby(const struct pruning *p, size_t i, bool *reads)
     }
     mark_attr(schema, reads, step, "keys");
     mark_attr(&step->type->schema, p->needed[i], step, "keys");
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
         int at = gr_schema_find(&step->type->schema, aggregates[k].name);
 
         if (at >= 0 && !p->needed[i][at] && (any || k + 1 < count)) {
@@ -137,11 +137,14 @@ reads_groupby(const struct pruning *p, size_t i, bool *reads)
         }
         any = true;
         if (aggregates[k].column != NULL) {
-            prune_mark(schema, reads, aggregates[k].column);
+            err = gr_aggregate_reads(aggregates[k].column, schema, reads);
+        }
+        if (err == GRANARY_OK && aggregates[k].second != NULL) {
+            err = gr_aggregate_reads(aggregates[k].second, schema, reads);
         }
     }
     gr_aggregates_free(aggregates, count);
-    return GRANARY_OK;
+    return err;
 }
 
 granary_err

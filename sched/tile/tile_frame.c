@@ -84,39 +84,6 @@ copy_pieces(const struct gr_tiled *in, struct gr_tiled *ret_copy)
     return err;
 }
 
-granary_err
-tile_groupby(struct tiling *t, size_t i)
-{
-    const struct gr_tiled *in = tiling_input(t, i, 0);
-    gr_attrs attrs = tiling_attrs(t, i, NAMES("keys", "aggregate"));
-    struct gr_tiled *out = &t->tiled[i];
-    struct gr_tiled parts;
-    size_t count;
-    uint64_t bytes;
-    granary_err err = in == NULL ? out_of_memory() : copy_pieces(in, &parts);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    for (size_t p = 0; p < in->count; p++) {
-        /* few groups are the rule, but each may be one */
-        uint64_t guess = in->bytes[p] / 4 + 65536;
-
-        parts.bytes[p] = guess < in->bytes[p] ? guess : in->bytes[p];
-        parts.pieces[p] = tiling_add(t, i, GR_CHUNK_groupby_map, attrs, &in->pieces[p], 1, parts.bytes[p]);
-    }
-    count =
-        tiling_tree(t, i, GR_CHUNK_groupby_merge, attrs, parts.pieces, parts.bytes, in->count, TILE_FAN_IN, TILE_SUM);
-    bytes = bytes_sum(parts.bytes, count);
-    err = tiled_init(out, 1, true);
-    if (err == GRANARY_OK) {
-        out->pieces[0] = tiling_add(t, i, GR_CHUNK_groupby_final, attrs, parts.pieces, count, bytes);
-        out->bytes[0] = bytes;
-    }
-    tiled_fini(&parts);
-    return err;
-}
-
 /* ---- head ---- */
 
 static gr_attrs

@@ -1,0 +1,147 @@
+/* groupby_map, groupby_merge, groupby_final. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "kernel/frame_call.h"
+#include "kernel/group/table.h"
+
+static granary_err
+yield_table(struct gr_kernel_call *call, size_t output, const struct group_plan *plan, const struct group_table *table)
+{
+    void *bytes;
+    uint64_t size;
+    granary_err err;
+
+    if (call->output_count <= output) {
+        return gr_fail(GRANARY_EINVAL, "%s: output %zu is missing", call->op->op, output);
+    }
+    err = group_table_write(plan, table, &bytes, &size);
+    if (err == GRANARY_OK) {
+        call->outputs[output] =
+            (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
+    }
+    return err;
+}
+
+/* A table for each part. */
+static granary_err
+yield_parts(struct gr_kernel_call *call, size_t parts, const struct group_plan *plan, const struct group_table *table)
+{
+    int64_t *order = NULL;
+    size_t *starts = NULL;
+    granary_err err = group_table_deal(table, parts, &order, &starts);
+
+    for (size_t p = 0; p < parts && err == GRANARY_OK; p++) {
+        struct group_table taken = {0};
+
+        err = group_table_take(plan, table, order + starts[p], starts[p + 1] - starts[p], &taken);
+        if (err == GRANARY_OK) {
+            err = yield_table(call, p, plan, &taken);
+        }
+        group_table_fini(&taken);
+    }
+    free(order);
+    free(starts);
+    return err;
+}
+
+granary_err
+kernel_groupby_map(struct gr_kernel_call *call)
+{
+    const Granary__Attr *columns = gr_attr_find(call->op->attrs, call->op->n_attrs, "columns");
+    const char *where = gr_attr_string(call->op->attrs, call->op->n_attrs, "where", NULL);
+    int64_t parts = gr_attr_int(call->op->attrs, call->op->n_attrs, "parts", 1);
+    const granary_frame **frames = NULL;
+    struct group_table table = {0};
+    struct group_plan plan;
+    granary_err err = group_plan_init(call, &plan);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = call_frames_encoded(call, &frames);
+    if (err == GRANARY_OK) {
+        err = group_map(&plan, frames, call->input_count, where, columns, &table);
+    }
+    if (err == GRANARY_OK) {
+        err = parts > 1 ? yield_parts(call, (size_t)parts, &plan, &table) : yield_table(call, 0, &plan, &table);
+        group_table_fini(&table);
+    }
+    free(frames);
+    group_plan_fini(&plan);
+    return err;
+}
+
+/* The inputs of a call, merged. */
+static granary_err
+inputs_merge(const struct gr_kernel_call *call, struct group_plan *plan, struct group_table *ret_table)
+{
+    struct group_table *tables = calloc(call->input_count + 1, sizeof *tables);
+    size_t count = 0;
+    granary_err err = GRANARY_OK;
+
+    if (tables == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "groupby: out of memory for %zu partial results", call->input_count);
+    }
+    if (call->input_count == 0) {
+        err = gr_fail(GRANARY_EINVAL, "%s: there is no input", call->op->op);
+    }
+    while (count < call->input_count && err == GRANARY_OK) {
+        const struct gr_value *input = &call->inputs[count];
+
+        err = input->kind != GR_VALUE_BYTES
+                  ? gr_fail(GRANARY_ETYPE, "%s: input %zu is no partial result", call->op->op, count)
+                  : group_table_read(plan, count == 0, input->bytes, input->bytes_size, &tables[count]);
+        count += err == GRANARY_OK;
+    }
+    if (err == GRANARY_OK && count == 1) { /* its groups are different already */
+        *ret_table = tables[0];
+        tables[0] = (struct group_table){0};
+    } else if (err == GRANARY_OK) {
+        err = group_merge(plan, tables, count, ret_table);
+    }
+    for (size_t t = 0; t < count; t++) {
+        group_table_fini(&tables[t]);
+    }
+    free(tables);
+    return err;
+}
+
+granary_err
+kernel_groupby_merge(struct gr_kernel_call *call)
+{
+    struct group_table table;
+    struct group_plan plan;
+    granary_err err = group_plan_init(call, &plan);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = inputs_merge(call, &plan, &table);
+    if (err == GRANARY_OK) {
+        err = yield_table(call, 0, &plan, &table);
+        group_table_fini(&table);
+    }
+    group_plan_fini(&plan);
+    return err;
+}
+
+granary_err
+kernel_groupby_final(struct gr_kernel_call *call)
+{
+    granary_frame *frame = NULL;
+    struct group_table table;
+    struct group_plan plan;
+    granary_err err = group_plan_init(call, &plan);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = inputs_merge(call, &plan, &table);
+    if (err == GRANARY_OK) {
+        err = group_result(&plan, &table, &frame);
+        group_table_fini(&table);
+    }
+    group_plan_fini(&plan);
+    return err == GRANARY_OK ? call_yield(call, 0, frame) : err;
+}

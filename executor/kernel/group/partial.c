@@ -1,0 +1,526 @@
+/*
+ * A table as bytes: a head, the dtypes of the arguments, an entry for each section, then the sections, aligned to 64
+ * bytes. The first section is an Arrow file of the keys. A part has up to three: numbers (counts, 128-bit sums, or the
+ * owners of a list's entries), an Arrow file of its values, and sums that need more than 128 bits, each with its group.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/arrow.h"
+#include "kernel/group/table.h"
+
+#define PARTIAL_MAGIC   UINT64_C(0x59425055524f5247) /* "GROUPBY" and more */
+#define PARTIAL_VERSION 2
+#define ALIGNMENT       64u
+
+struct partial_head {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t keys;
+    uint64_t groups;
+    uint32_t aggregates;
+    uint32_t arguments;
+    uint64_t plan; /* what the parts are: a number that differs for other parts */
+    uint64_t size; /* of everything */
+};
+
+enum { SECTION_NUMBERS, SECTION_VALUES, SECTION_MORE, SECTIONS };
+
+struct partial_section {
+    uint64_t offset; /* from the head; 64-byte aligned */
+    uint64_t size;
+};
+
+struct partial_entry {
+    int64_t unit;
+    uint64_t other_count;
+    struct partial_section sections[SECTIONS];
+};
+
+static uint64_t
+aligned(uint64_t size)
+{
+    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* FNV-1a over what the parts are. */
+static uint64_t
+plan_number(const struct group_plan *plan)
+{
+    uint64_t number = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t p = 0; p < plan->part_count; p++) {
+        const struct group_part_spec *spec = &plan->parts[p];
+        int64_t words[] = {(int64_t)spec->kind, (int64_t)spec->measure, spec->x, spec->y, spec->mask, spec->n};
+
+        for (size_t w = 0; w < sizeof words / sizeof words[0]; w++) {
+            number = (number ^ (uint64_t)words[w]) * UINT64_C(0x100000001b3);
+        }
+    }
+    return number;
+}
+
+static uint64_t
+head_size(size_t arguments, size_t parts)
+{
+    return sizeof(struct partial_head) + aligned(arguments * sizeof(uint32_t)) +
+           (1 + parts) * sizeof(struct partial_entry);
+}
+
+/* ---- writing ---- */
+
+struct draft {
+    size_t count; /* 1 + parts */
+    struct partial_entry *entries;
+    granary_frame **frames; /* of SECTION_VALUES; the first the keys */
+    uint64_t size;
+    uint64_t meta_max;
+};
+
+static void
+draft_fini(struct draft *draft)
+{
+    for (size_t i = 0; draft->frames != NULL && i < draft->count; i++) {
+        gr_frame_destroy(draft->frames[i]);
+    }
+    free(draft->frames);
+    free(draft->entries);
+}
+
+static granary_err
+frame_of_column(const granary_column *column, granary_frame **ret_frame)
+{
+    granary_frame *frame = gr_frame_create(1, column->rows);
+    granary_err err =
+        frame == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : gr_frame_set_borrowed(frame, 0, "", column);
+
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+        return err;
+    }
+    *ret_frame = frame;
+    return GRANARY_OK;
+}
+
+static granary_err
+frame_of_keys(const granary_frame *keys, granary_frame **ret_frame)
+{
+    granary_frame *frame = gr_frame_create(keys->count, keys->rows);
+    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : GRANARY_OK;
+
+    for (size_t k = 0; k < keys->count && err == GRANARY_OK; k++) {
+        err = gr_frame_set_borrowed(frame, k, keys->columns[k].view.name, &keys->columns[k].view);
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+        return err;
+    }
+    *ret_frame = frame;
+    return GRANARY_OK;
+}
+
+static void
+draft_section(struct draft *draft, size_t i, int section, uint64_t size)
+{
+    draft->entries[i].sections[section] = (struct partial_section){aligned(draft->size), size};
+    draft->size = aligned(draft->size) + size;
+}
+
+static granary_err
+draft_part(struct draft *draft, size_t i, const struct group_plan *plan, const struct group_table *table)
+{
+    const struct group_part *part = i > 0 ? &table->parts[i - 1] : NULL;
+    enum group_kind kind = i > 0 ? plan->parts[i - 1].kind : GROUP_VALUE;
+    uint64_t numbers = 0;
+    uint64_t file = 0;
+    uint64_t more = 0;
+    uint64_t meta = 0;
+    granary_err err = GRANARY_OK;
+
+    if (i == 0) {
+        err = table->keys->count > 0 ? frame_of_keys(table->keys, &draft->frames[0]) : GRANARY_OK;
+    } else if (kind == GROUP_VALUE || kind == GROUP_LIST) {
+        err = frame_of_column(&part->values.view, &draft->frames[i]);
+    }
+    if (err == GRANARY_OK && draft->frames[i] != NULL) {
+        err = gr_arrow_measure(draft->frames[i], &file, &meta);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    draft->meta_max = meta > draft->meta_max ? meta : draft->meta_max;
+    if (kind == GROUP_COUNT) {
+        numbers = table->groups * sizeof *part->counts;
+    } else if (kind == GROUP_INT || kind == GROUP_REAL) {
+        numbers = table->groups * sizeof *part->ints;
+    } else if (kind == GROUP_LIST) {
+        numbers = (uint64_t)part->values.view.rows * sizeof *part->owners;
+    }
+    for (size_t o = 0; part != NULL && o < part->other_count; o++) {
+        more += 8 + exact_sum_size(&part->more[o]);
+    }
+    draft->entries[i].unit = part != NULL ? part->unit : 0;
+    draft->entries[i].other_count = part != NULL ? part->other_count : 0;
+    draft_section(draft, i, SECTION_NUMBERS, numbers);
+    draft_section(draft, i, SECTION_VALUES, file);
+    draft_section(draft, i, SECTION_MORE, more);
+    return GRANARY_OK;
+}
+
+static void
+write_part(const struct draft *draft, size_t i, const struct group_plan *plan, const struct group_table *table,
+           char *bytes, void *meta)
+{
+    const struct partial_section *sections = draft->entries[i].sections;
+    const struct group_part *part = i > 0 ? &table->parts[i - 1] : NULL;
+    const void *numbers = NULL;
+    char *at = bytes + sections[SECTION_MORE].offset;
+
+    if (part != NULL) {
+        enum group_kind kind = plan->parts[i - 1].kind;
+
+        numbers = kind == GROUP_COUNT  ? (const void *)part->counts
+                  : kind == GROUP_LIST ? (const void *)part->owners
+                                       : (const void *)part->ints;
+    }
+    if (sections[SECTION_NUMBERS].size > 0) {
+        memcpy(bytes + sections[SECTION_NUMBERS].offset, numbers, sections[SECTION_NUMBERS].size);
+    }
+    if (draft->frames[i] != NULL) {
+        gr_arrow_write(draft->frames[i], bytes + sections[SECTION_VALUES].offset, meta);
+    }
+    for (size_t o = 0; part != NULL && o < part->other_count; o++) {
+        uint64_t group = part->others[o];
+
+        memcpy(at, &group, sizeof group);
+        at += 8 + exact_sum_write(&part->more[o], at + 8);
+    }
+}
+
+granary_err
+group_table_write(const struct group_plan *plan, const struct group_table *table, void **ret_bytes, uint64_t *ret_size)
+{
+    struct draft draft = {.count = 1 + plan->part_count};
+    struct partial_head head = {.magic = PARTIAL_MAGIC,
+                                .version = PARTIAL_VERSION,
+                                .keys = (uint32_t)table->keys->count,
+                                .groups = table->groups,
+                                .aggregates = (uint32_t)plan->count,
+                                .arguments = (uint32_t)plan->argument_count,
+                                .plan = plan_number(plan)};
+    char *bytes = NULL;
+    void *meta = NULL;
+    granary_err err = GRANARY_OK;
+
+    draft.entries = calloc(draft.count, sizeof *draft.entries);
+    draft.frames = calloc(draft.count, sizeof(granary_frame *));
+    draft.size = head_size(plan->argument_count, plan->part_count);
+    if (draft.entries == NULL || draft.frames == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+    }
+    for (size_t i = 0; i < draft.count && err == GRANARY_OK; i++) {
+        err = draft_part(&draft, i, plan, table);
+    }
+    draft.size = aligned(draft.size);
+    if (err == GRANARY_OK) {
+        bytes = gr_data_alloc(draft.size);
+        meta = gr_data_alloc(draft.meta_max + 1);
+        if (bytes == NULL || meta == NULL) {
+            err = gr_fail(GRANARY_ENOMEM, "groupby: out of memory for %llu bytes", (unsigned long long)draft.size);
+        }
+    }
+    if (err == GRANARY_OK) {
+        uint32_t *dtypes = (uint32_t *)(void *)(bytes + sizeof head);
+
+        head.size = draft.size;
+        memcpy(bytes, &head, sizeof head);
+        for (size_t a = 0; a < plan->argument_count; a++) {
+            dtypes[a] = (uint32_t)plan->dtypes[a];
+        }
+        memcpy(bytes + sizeof head + aligned(plan->argument_count * sizeof *dtypes), draft.entries,
+               draft.count * sizeof *draft.entries);
+        for (size_t i = 0; i < draft.count; i++) {
+            write_part(&draft, i, plan, table, bytes, meta);
+        }
+        *ret_bytes = bytes;
+        *ret_size = draft.size;
+    } else {
+        free(bytes);
+    }
+    free(meta);
+    draft_fini(&draft);
+    return err;
+}
+
+/* ---- reading ---- */
+
+static granary_err
+corrupt(const char *what)
+{
+    return gr_fail(GRANARY_ECORRUPT, "groupby: a partial result is damaged: %s", what);
+}
+
+/* An Arrow file, kept among the table's files, without dictionaries. */
+static granary_err
+read_frame(struct group_table *table, const char *bytes, const struct partial_section *section,
+           const granary_frame **ret_frame)
+{
+    granary_frame *frame;
+    granary_err err = gr_arrow_read(bytes + section->offset, section->size, NULL, 0, &frame);
+
+    if (err != GRANARY_OK) {
+        return err == GRANARY_ENOMEM ? err : corrupt("it holds no table");
+    }
+    table->files[table->file_count++] = frame;
+    *ret_frame = frame;
+    return GRANARY_OK;
+}
+
+static granary_err
+read_more(struct group_part *part, size_t groups, const char *bytes, const struct partial_entry *entry)
+{
+    const struct partial_section *section = &entry->sections[SECTION_MORE];
+    uint64_t at = 0;
+    granary_err err = GRANARY_OK;
+
+    if (entry->other_count > section->size / 8 || entry->other_count > groups) {
+        return corrupt("sums are missing");
+    }
+    part->others = calloc(entry->other_count + 1, sizeof *part->others);
+    part->more = calloc(entry->other_count + 1, sizeof *part->more);
+    if (part->others == NULL || part->more == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+    }
+    while (part->other_count < entry->other_count && err == GRANARY_OK) {
+        size_t taken = 0;
+        uint64_t group;
+
+        if (section->size - at < 8) {
+            return corrupt("sums are missing");
+        }
+        memcpy(&group, bytes + section->offset + at, sizeof group);
+        if (group >= groups || (part->other_count > 0 && group <= part->others[part->other_count - 1])) {
+            return corrupt("a sum belongs to no group");
+        }
+        at += 8;
+        err = exact_sum_read(bytes + section->offset + at, section->size - at, &part->more[part->other_count], &taken);
+        if (err == GRANARY_OK) {
+            part->others[part->other_count++] = (uint32_t)group;
+            at += taken;
+        }
+    }
+    return err == GRANARY_OK && at != section->size ? corrupt("sums too many") : err;
+}
+
+static granary_err
+read_values(struct group_table *table, struct group_part *part, granary_dtype dtype, const char *bytes,
+            const struct partial_section *section)
+{
+    const granary_frame *frame;
+    granary_err err = read_frame(table, bytes, section, &frame);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (frame->count != 1 || frame->columns[0].view.dtype != dtype || frame->columns[0].view.dictionary != NULL) {
+        return corrupt("values of another type");
+    }
+    part->values.view = frame->columns[0].view;
+    return GRANARY_OK;
+}
+
+static granary_err
+read_part(struct group_table *table, const struct group_plan *plan, size_t p, const char *bytes,
+          const struct partial_entry *entry)
+{
+    const struct group_part_spec *spec = &plan->parts[p];
+    const struct partial_section *numbers = &entry->sections[SECTION_NUMBERS];
+    struct group_part *part = &table->parts[p];
+    size_t width = spec->kind == GROUP_COUNT                             ? 8
+                   : spec->kind == GROUP_INT || spec->kind == GROUP_REAL ? 16
+                   : spec->kind == GROUP_LIST                            ? 4
+                                                                         : 0;
+    void *data = (void *)(uintptr_t)(bytes + numbers->offset);
+    granary_err err = GRANARY_OK;
+
+    part->borrowed = true;
+    if (spec->kind == GROUP_VALUE || spec->kind == GROUP_LIST) {
+        err = read_values(table, part, plan->dtypes[spec->x], bytes, &entry->sections[SECTION_VALUES]);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (spec->kind == GROUP_VALUE && (uint64_t)part->values.view.rows != table->groups) {
+        return corrupt("values are missing");
+    }
+    if (numbers->size != width * (spec->kind == GROUP_LIST ? (uint64_t)part->values.view.rows : table->groups)) {
+        return corrupt("numbers are missing");
+    }
+    switch (spec->kind) {
+    case GROUP_COUNT:
+        part->counts = data;
+        for (size_t g = 0; g < table->groups; g++) {
+            if (part->counts[g] < 0 || part->counts[g] > INT64_MAX >> 20) {
+                return corrupt("a count is out of range");
+            }
+        }
+        return GRANARY_OK;
+    case GROUP_INT:
+        part->ints = data;
+        return GRANARY_OK;
+    case GROUP_REAL:
+        part->ints = data;
+        if (entry->unit < -1100 || entry->unit > 900) {
+            return corrupt("a unit is out of range");
+        }
+        part->unit = (int)entry->unit;
+        return read_more(part, table->groups, bytes, entry);
+    case GROUP_VALUE:
+        return GRANARY_OK;
+    case GROUP_LIST:
+        part->owners = data;
+        if (part->values.view.null_count != 0 && plan->dtypes[spec->x] != GRANARY_NULLTYPE) {
+            return corrupt("a value is null");
+        }
+        for (int64_t i = 0; i < part->values.view.rows; i++) {
+            if (part->owners[i] >= table->groups) {
+                return corrupt("a value belongs to no group");
+            }
+        }
+        return GRANARY_OK;
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+read_head(struct group_plan *plan, const void *bytes, uint64_t size, struct partial_head *ret_head)
+{
+    struct partial_head head = {0};
+
+    if (size < sizeof head) {
+        return corrupt("cut off");
+    }
+    memcpy(&head, bytes, sizeof head);
+    if (head.magic != PARTIAL_MAGIC) {
+        return corrupt("it is no partial result of groupby");
+    }
+    if (head.version != PARTIAL_VERSION) {
+        return gr_fail(GRANARY_EVERSION, "groupby: a partial result has version %u, not %u", head.version,
+                       PARTIAL_VERSION);
+    }
+    if (head.keys != plan->keys->n_strings || head.aggregates != plan->count ||
+        head.arguments != plan->argument_count) {
+        return gr_fail(GRANARY_EINVAL, "groupby: a partial result was made for other keys or other aggregates");
+    }
+    if (head.size != size || head.groups >= UINT32_MAX / 4 || head_size(head.arguments, 0) > size) {
+        return corrupt("sizes do not agree");
+    }
+    *ret_head = head;
+    return GRANARY_OK;
+}
+
+/* The plan's dtypes from the first table; those of the others must be the same. */
+static granary_err
+read_dtypes(struct group_plan *plan, bool is_first, const char *bytes)
+{
+    granary_dtype *dtypes = calloc(plan->argument_count + 1, sizeof *dtypes);
+    granary_err err = dtypes == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : GRANARY_OK;
+
+    for (size_t a = 0; a < plan->argument_count && err == GRANARY_OK; a++) {
+        uint32_t number;
+
+        memcpy(&number, bytes + sizeof(struct partial_head) + a * sizeof number, sizeof number);
+        dtypes[a] = (granary_dtype)number;
+        if (!gr_dtype_is(number)) {
+            err = corrupt("a dtype is unknown");
+        } else if (!is_first && dtypes[a] != plan->dtypes[a]) {
+            err = gr_fail(GRANARY_ETYPE, "groupby: `%s` is %s in one chunk and %s in another", plan->arguments[a],
+                          granary_dtype_name(plan->dtypes[a]), granary_dtype_name(dtypes[a]));
+        }
+    }
+    if (err == GRANARY_OK && is_first) {
+        err = group_plan_types(plan, dtypes);
+    }
+    free(dtypes);
+    return err;
+}
+
+static granary_err
+read_keys(struct group_table *table, const struct group_plan *plan, const char *bytes,
+          const struct partial_section *section)
+{
+    const granary_frame *file;
+
+    if (plan->keys->n_strings == 0) {
+        table->keys = gr_frame_create(0, (int64_t)table->groups);
+        return table->keys == NULL  ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory")
+               : table->groups == 1 ? GRANARY_OK
+                                    : corrupt("groups without keys");
+    }
+    granary_err err = read_frame(table, bytes, section, &file);
+
+    if (err == GRANARY_OK && ((uint64_t)file->rows != table->groups || file->count != plan->keys->n_strings)) {
+        err = corrupt("groups are missing");
+    }
+    if (err == GRANARY_OK) {
+        table->keys = gr_frame_create(file->count, file->rows);
+        err = table->keys == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : GRANARY_OK;
+    }
+    for (size_t k = 0; err == GRANARY_OK && k < file->count; k++) {
+        err = gr_frame_set_borrowed(table->keys, k, plan->keys->strings[k], &file->columns[k].view);
+    }
+    return err;
+}
+
+granary_err
+group_table_read(struct group_plan *plan, bool is_first, const void *bytes, uint64_t size,
+                 struct group_table *ret_table)
+{
+    struct group_table table = {0};
+    struct partial_head head = {0};
+    const struct partial_entry *entries;
+    granary_err err = read_head(plan, bytes, size, &head);
+
+    if (err == GRANARY_OK) {
+        err = read_dtypes(plan, is_first, bytes);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (head.plan != plan_number(plan)) {
+        return gr_fail(GRANARY_EINVAL, "groupby: a partial result was made for other keys or other aggregates");
+    }
+    if (head_size(plan->argument_count, plan->part_count) > size) {
+        return corrupt("sizes do not agree");
+    }
+    entries = (const void *)((const char *)bytes + head_size(plan->argument_count, 0) - sizeof *entries);
+    for (size_t i = 0; i <= plan->part_count; i++) {
+        for (int s = 0; s < SECTIONS; s++) {
+            const struct partial_section *section = &entries[i].sections[s];
+
+            if (section->offset % ALIGNMENT != 0 || section->offset > size || section->size > size - section->offset) {
+                return corrupt("a section is out of bounds");
+            }
+        }
+    }
+    table.groups = head.groups;
+    table.files = calloc(plan->part_count + 1, sizeof(granary_frame *));
+    table.parts = calloc(plan->part_count + 1, sizeof *table.parts);
+    table.part_count = plan->part_count;
+    if (table.files == NULL || table.parts == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+    }
+    if (err == GRANARY_OK) {
+        err = read_keys(&table, plan, bytes, &entries[0].sections[SECTION_VALUES]);
+    }
+    for (size_t p = 0; p < plan->part_count && err == GRANARY_OK; p++) {
+        err = read_part(&table, plan, p, bytes, &entries[1 + p]);
+    }
+    if (err != GRANARY_OK) {
+        group_table_fini(&table);
+        return err;
+    }
+    *ret_table = table;
+    return GRANARY_OK;
+}

@@ -1,0 +1,154 @@
+#include "kernel/group/select.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/group/table.h"
+
+__int128
+select_int(const granary_column *column, int64_t i)
+{
+    switch (gr_dtype_kind(column->dtype)) {
+    case GRANARY_BOOL:
+        return gr_bit(column->values, i);
+    case GRANARY_INT8:
+        return ((const int8_t *)column->values)[i];
+    case GRANARY_INT16:
+        return ((const int16_t *)column->values)[i];
+    case GRANARY_INT32:
+    case GRANARY_DATE:
+        return ((const int32_t *)column->values)[i];
+    case GRANARY_UINT8:
+        return ((const uint8_t *)column->values)[i];
+    case GRANARY_UINT16:
+        return ((const uint16_t *)column->values)[i];
+    case GRANARY_UINT32:
+        return ((const uint32_t *)column->values)[i];
+    case GRANARY_UINT64:
+        return ((const uint64_t *)column->values)[i];
+    case GRANARY_DECIMAL:
+        return ((const __int128 *)column->values)[i];
+    case GRANARY_NULLTYPE:
+        return 0;
+    default:
+        return ((const int64_t *)column->values)[i];
+    }
+}
+
+double
+select_real(const granary_column *column, int64_t i, double divisor)
+{
+    if (column->dtype == GRANARY_FLOAT64) {
+        return ((const double *)column->values)[i];
+    }
+    if (column->dtype == GRANARY_FLOAT32) {
+        return (double)((const float *)column->values)[i];
+    }
+    return (double)select_int(column, i) / divisor;
+}
+
+static void
+swap(double *a, double *b)
+{
+    double x = *a;
+
+    *a = *b;
+    *b = x;
+}
+
+/* Hoare's selection: values[k] is what it would be in order, those before it are no greater, those behind no less. The
+ * pivot is the median of three, so that sorted values are no bad case; equal ones are parted evenly. */
+static void
+select_at(double *values, size_t count, size_t k)
+{
+    size_t low = 0;
+    size_t high = count - 1;
+
+    while (low < high) {
+        size_t i = low;
+        size_t j = high;
+        size_t middle = low + (high - low) / 2;
+        double pivot;
+
+        if (values[middle] < values[low]) {
+            swap(&values[middle], &values[low]);
+        }
+        if (values[high] < values[low]) {
+            swap(&values[high], &values[low]);
+        }
+        if (values[high] < values[middle]) {
+            swap(&values[high], &values[middle]);
+        }
+        pivot = values[middle];
+        for (;;) {
+            while (values[i] < pivot) {
+                i++;
+            }
+            while (pivot < values[j]) {
+                j--;
+            }
+            if (i >= j) {
+                break;
+            }
+            swap(&values[i++], &values[j--]);
+        }
+        /* i >= j: [low, j'] is no greater than the pivot, [i', high] no less */
+        if (i == j) {
+            if (k == i) {
+                return;
+            }
+            if (k < i) {
+                high = i - 1;
+            } else {
+                low = i + 1;
+            }
+        } else if (k <= j) {
+            high = j;
+        } else {
+            low = i;
+        }
+    }
+}
+
+double
+select_quantile(double *values, size_t count, double fraction)
+{
+    double position = (double)(count - 1) * fraction;
+    size_t below = (size_t)floor(position);
+    double part = position - (double)below;
+    double next;
+
+    select_at(values, count, below);
+    if (part == 0.0 || below + 1 >= count) {
+        return values[below];
+    }
+    next = values[below + 1];
+    for (size_t i = below + 2; i < count; i++) {
+        next = values[i] < next ? values[i] : next;
+    }
+    return values[below] + (next - values[below]) * part;
+}
+
+static int
+mode_compare(const void *a, const void *b, void *column)
+{
+    return group_value_compare(column, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+int64_t
+select_mode(const granary_column *column, uint32_t *rows, size_t count)
+{
+    int64_t best = -1;
+    size_t most = 0;
+
+    qsort_r(rows, count, sizeof *rows, mode_compare, (void *)(uintptr_t)column);
+    for (size_t i = 0, run = 0; i < count; i++) {
+        run = i > 0 && group_value_compare(column, rows[i - 1], rows[i]) == 0 ? run + 1 : 1;
+        if (run > most) {
+            most = run;
+            best = rows[i];
+        }
+    }
+    return best;
+}

@@ -1,0 +1,19 @@
+/* Values of a list by rank and frequency. */
+#ifndef GROUP_SELECT_H
+#define GROUP_SELECT_H
+
+#include "data/frame.h"
+
+/* Value i of a column of numbers, as a double (decimals: divided by divisor) and as an integer. */
+double select_real(const granary_column *column, int64_t i, double divisor);
+__int128 select_int(const granary_column *column, int64_t i);
+
+/* The quantile at a fraction from 0 to 1 of count > 0 values, interpolated between its neighbours (as NumPy's and
+ * pandas' "linear"). Values are put in another order. */
+double select_quantile(double *values, size_t count, double fraction);
+
+/* The row of the most frequent value among some rows, of equally frequent ones that of the least; -1 of none. Rows are
+ * put in another order. */
+int64_t select_mode(const granary_column *column, uint32_t *rows, size_t count);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * A table of groups: their keys, and the parts of a plan, one entry a group. A chunk of rows gives a table (map.c),
+ * tables are merged into one (merge.c), written and read between (partial.c), and the last one gives a frame
+ * (result.c).
+ */
+#ifndef GROUP_TABLE_H
+#define GROUP_TABLE_H
+
+#include "kernel/exact_sum.h"
+#include "kernel/group/plan.h"
+
+/* Which members are set is decided by the kind. Owned, unless they lie in bytes that were read. */
+struct group_part {
+    int64_t *counts;  /* COUNT */
+    __int128 *ints;   /* INT; REAL: in units of 2^unit */
+    int unit;         /* REAL */
+    uint32_t *others; /* REAL: groups that have more beside ints, ascending, and what */
+    struct exact_sum *more;
+    size_t other_count;
+    struct gr_column values; /* VALUE: a row a group; LIST: a row an entry */
+    uint32_t *owners;        /* LIST: whose an entry is; entries of a group are in the order of their rows */
+    bool borrowed;           /* counts, ints, owners */
+};
+
+struct group_table {
+    size_t groups;
+    granary_frame *keys; /* a row a group */
+    size_t part_count;
+    struct group_part *parts;
+    granary_frame **files; /* what columns borrow from */
+    size_t file_count;
+};
+
+void group_part_fini(struct group_part *part);
+void group_table_fini(struct group_table *table);
+
+/* ---- map.c ---- */
+
+/*
+ * The groups of all rows of some frames, in the order of the frames. The plan gets its dtypes.
+ * Errors: as rows_open(), rows_next() · ETYPE · EFULL · ENOMEM
+ */
+granary_err group_map(struct group_plan *plan, const granary_frame *const *frames, size_t count, const char *where,
+                      const Granary__Attr *columns, struct group_table *ret_table);
+
+/* ---- merge.c ---- */
+
+/* count tables of the plan become one; theirs may be taken apart. Errors: EFULL · ENOMEM */
+granary_err
+group_merge(const struct group_plan *plan, struct group_table *tables, size_t count, struct group_table *ret_table);
+
+/* ---- deal.c ---- */
+
+/* Some groups of a table, in that order, as a table of its own. Errors: ENOMEM · EFULL */
+granary_err group_table_take(const struct group_plan *plan, const struct group_table *table, const int64_t *groups,
+                             size_t count, struct group_table *ret_table);
+/*
+ * Deal the groups to parts by the hashes of their keys, each part a range of hashes, in ascending order.
+ * ret_order   the groups, part after part; to be freed
+ * ret_starts  where each part begins, and the end: parts + 1 entries; to be freed
+ * Errors      ENOMEM
+ */
+granary_err group_table_deal(const struct group_table *table, size_t parts, int64_t **ret_order, size_t **ret_starts);
+
+/* ---- partial.c ---- */
+
+/* A table as bytes, 64-byte aligned, in a form of our own; *ret_bytes is to be freed. Errors: ENOMEM · EFULL */
+granary_err
+group_table_write(const struct group_plan *plan, const struct group_table *table, void **ret_bytes, uint64_t *ret_size);
+/*
+ * Read it back; bytes must outlive the table. The plan gets its dtypes from the first table that is read.
+ * Errors  ECORRUPT · EVERSION · EINVAL it was made for other keys or aggregates · ETYPE for other dtypes · ENOMEM
+ */
+granary_err group_table_read(struct group_plan *plan, bool is_first, const void *bytes, uint64_t size,
+                             struct group_table *ret_table);
+
+/* ---- result.c ---- */
+
+/* Errors: EFAILED a sum exceeds its dtype · EFULL · ENOMEM */
+granary_err group_result(const struct group_plan *plan, const struct group_table *table, granary_frame **ret_frame);
+
+/* Give a column of keys the form that a result has: dictionary-encoded or plain, whatever it was. Errors: ENOMEM ·
+ * EFULL
+ */
+granary_err group_key_encode(struct gr_column *column);
+
+/* ---- shared ---- */
+
+/* A hash of each row of keys: of their values, so that it is the same in every chunk and process. */
+void group_keys_hashes(const granary_frame *keys, uint64_t *ret_hashes);
+
+/* The entries of a list by group: those of group g are rows order[starts[g]] ... order[starts[g + 1] - 1] of the
+ * values, in the order of their rows. Both to be freed. Errors: ENOMEM */
+granary_err group_list_index(const struct group_part *list, size_t groups, size_t **ret_starts, uint32_t **ret_order);
+
+/* Below 0, 0 or above 0: row a against row b of a column without nulls and NaN; -0.0 is less than 0.0. */
+int group_value_compare(const granary_column *column, int64_t a, int64_t b);
+
+/* Only what a list's measure keeps: each value once, or the first n. Errors: ENOMEM · EFULL */
+granary_err
+group_list_prune(const struct group_part_spec *spec, granary_dtype dtype, size_t groups, struct group_part *list);
+
+#endif

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""groupby against pandas: random frames with nulls, NaN, infinities of groups' sizes, Unicode; any cut gives the same bytes."""
+import sys
+
+import numpy as np
+import pandas as pd
+
+from granary_test import Column, Instance
+
+WORDS = ['', 'a', 'ab', 'é', 'ü€', '🐦 bird', 'longer than seven', 'b', 'longer than sevem']
+
+
+def random_frame(rng, rows):
+    def holes(share=0.15):
+        return rng.random(rows) > share
+
+    floats = np.round(rng.normal(3, 10, rows), 3) * 10.0 ** rng.integers(-3, 4, rows)
+    floats[rng.random(rows) < 0.1] = np.nan
+    return {
+        'k': Column('int64', rng.integers(-3, 4, rows), holes()),
+        'wide': Column('int64', rng.integers(-2**62, 2**62, 5)[rng.integers(0, 5, rows)], holes()),
+        's': Column('string', [WORDS[i] for i in rng.integers(0, len(WORDS), rows)], holes()),
+        'e': Column('string', [WORDS[i] for i in rng.integers(0, 4, rows)], holes(), encoded=True),
+        'b': Column('bool', rng.integers(0, 2, rows).astype(bool), holes()),
+        'd': Column('date', rng.integers(17000, 17004, rows).astype('i4'), holes()),
+        'kf': Column('float64', rng.choice([0.0, -0.0, 1.5, np.nan, -2.25], rows), holes()),
+        'i8': Column('int8', rng.integers(-100, 100, rows).astype('i1'), holes()),
+        'u16': Column('uint16', rng.integers(0, 60000, rows).astype('u2'), holes()),
+        'i': Column('int64', rng.integers(-1000, 1000, rows), holes()),
+        'f': Column('float64', floats, holes()),
+        'g': Column('float32', np.round(rng.normal(0, 1, rows), 2).astype('f4'), holes()),
+    }
+
+
+FUNCTIONS = ['count', 'sum', 'mean', 'min', 'max', 'first', 'last', 'nunique', 'var', 'std', 'sem', 'median', 'prod', 'skew']
+NUMBERS = ['i8', 'u16', 'i', 'f']
+
+
+def to_pandas(columns):
+    """Plain float columns with NaN for what is missing: what pandas aggregates."""
+    frame = {}
+    for name, column in columns.items():
+        valid = np.ones(len(column), bool) if column.valid is None else column.valid
+        if column.dtype == 'string':
+            frame[name] = pd.Series([v if ok else None for v, ok in zip(column.values, valid)], dtype=object)
+        elif name in NUMBERS + ['g']:
+            frame[name] = pd.Series(np.where(valid, column.values.astype('f8'), np.nan))
+        else:
+            frame[name] = pd.Series([v if ok else None for v, ok in zip(column.values.tolist(), valid)], dtype=object)
+    return pd.DataFrame(frame)
+
+
+def row_keys(frame, keys):
+    """Keys as tuples: nan as a word, one zero, null as None."""
+    def value(v):
+        if isinstance(v, float):
+            return 'nan' if np.isnan(v) else v + 0.0
+        return v
+
+    return [tuple(value(v) for v in row) for row in zip(*[frame[k] for k in keys])]
+
+
+def plain(column, i):
+    if column.valid is not None and not column.valid[i]:
+        return None
+    value = column.values[i]
+    value = value.item() if hasattr(value, 'item') else value
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+def close(a, b, tolerance=1e-9):
+    if a is None or b is None:
+        return a is None and b is None
+    return a == b or abs(a - b) <= tolerance * max(abs(a), abs(b), 1e-6)
+
+
+def same(first, second):
+    return list(first) == list(second) and all(first[n] == second[n] for n in first)
+
+
+def check_functions(granary, rng):
+    """Every function of every number, by every kind of key, with and without null keys."""
+    key_sets = [['k'], ['s'], ['e'], ['b', 'd'], ['kf'], ['wide'], ['e', 's', 'k'], ['d', 'wide', 'kf']]
+    for round, rows in enumerate([0, 1, 7, 300, 5000]):
+        columns = random_frame(rng, rows)
+        data = to_pandas(columns)
+        for keys in key_sets:
+            aggregate = {'n': 'size'}
+            for name in NUMBERS:
+                if name not in keys:
+                    aggregate.update({f'{f}_{name}': f'{f}({name})' for f in FUNCTIONS if (f, name) != ('prod', 'i') and
+                                      f != 'prod' or name == 'f' and f == 'prod'})
+            dropna = (round + len(keys)) % 2 == 0
+            got = granary.run({'x': granary.put(columns, 1 + round), 'y': {
+                'op': 'groupby', 'input': 'x', 'keys': keys, 'aggregate': aggregate, 'dropna': dropna}}, 'y')
+            names = row_keys(data, keys)
+            expected = {}
+            for i, key in enumerate(names):
+                if not (dropna and None in key):
+                    expected.setdefault(key, []).append(i)
+            shown = row_keys({k: [plain_key(got[k], i) for i in range(len(got[k]))] for k in keys}, keys)
+            assert len(set(shown)) == len(shown) and set(shown) == set(expected), (keys, shown, list(expected))
+            check_groups(got, shown, expected, data, keys, aggregate)
+
+
+def plain_key(column, i):
+    if column.valid is not None and not column.valid[i]:
+        return None
+    value = column.values[i]
+    return value.item() if hasattr(value, 'item') else value
+
+
+def check_groups(got, shown, expected, data, keys, aggregate):
+    ids = np.full(len(data), -1)
+    for g, key in enumerate(shown):
+        ids[expected[key]] = g
+        assert plain(got['n'], g) == len(expected[key])
+    used = data[ids >= 0]
+    for name in NUMBERS:
+        if name in keys or len(used) == 0:
+            continue
+        grouped = used[name].groupby(ids[ids >= 0])
+        for function in FUNCTIONS:
+            label = f'{function}_{name}'
+            if label not in aggregate:
+                continue
+            want = getattr(grouped, function)() if function != 'prod' else grouped.prod()
+            for g in range(len(shown)):
+                w = want.get(g)
+                w = None if w is None or pd.isna(w) else float(w)
+                v = plain(got[label], g)
+                tolerance = 1e-6 if function == 'skew' else 1e-9
+                if v is not None and w is not None and function in ('var', 'std', 'sem') and abs(v) < 1e-6:
+                    continue  # pandas rounds where we do not
+                assert close(v, w, tolerance), (keys, label, g, v, w)
+
+
+def check_others(granary, rng):
+    """quantile, mode, any, all, kurtosis, corr, cov, largest, expressions."""
+    columns = random_frame(rng, 2000)
+    data = to_pandas(columns)
+    source = granary.put(columns, 5)
+    got = granary.run({'x': source, 'y': {'op': 'groupby', 'input': 'x', 'keys': ['b'], 'aggregate': {
+        'q': 'quantile(f, 0.3)', 'm': 'mode(i8)', 'ms': 'mode(s)', 'any': 'any(i)', 'all': 'all(i)', 'k': 'kurtosis(i)',
+        'r': 'corr(i, f)', 'c': 'cov(f, i8)', 'v0': 'var(i, 0)', 'e': 'sum(i * 2 + 1)', 'fs': 'first(s)', 'ls': 'last(e)',
+        'lo': 'min(s)', 'hi': 'max(e)', 'us': 'nunique(s)', 'rg': 'corr(i8, i)', 'mg': 'mean(g)'}}}, 'y')
+    for g in range(2):
+        rows = data[data['b'] == got['b'].values[g].item()]
+        want = {'q': rows.f.quantile(0.3), 'm': rows.i8.mode()[0], 'ms': rows.s.dropna().mode().sort_values(key=lambda s: s.map(str.encode)).iloc[0],
+                'any': bool((rows.i.fillna(0) != 0).any()), 'all': bool((rows.i.dropna() != 0).all()), 'k': rows.i.kurtosis(),
+                'r': rows.i.corr(rows.f), 'c': rows.f.cov(rows.i8), 'v0': rows.i.var(ddof=0), 'e': (rows.i * 2 + 1).sum(),
+                'fs': rows.s.dropna().iloc[0], 'ls': rows.e.dropna().iloc[-1], 'us': rows.s.nunique(),
+                'lo': min(rows.s.dropna(), key=str.encode), 'hi': max(rows.e.dropna(), key=str.encode), 'rg': rows.i8.corr(rows.i)}
+        for name, w in want.items():
+            v = plain(got[name], g)
+            assert v == w if isinstance(w, (str, bool)) else close(v, float(w)), (name, v, w)
+        assert abs(plain(got['mg'], g) - rows.g.mean()) < 1e-6
+    got = granary.run({'x': source, 'y': {'op': 'groupby', 'input': 'x', 'keys': ['k'], 'aggregate': {'l': 'largest(f, 3)'}}}, 'y')
+    want = data.dropna(subset=['k', 'f']).groupby('k').f.nlargest(3)
+    assert got['l'].values.tolist() == want.tolist()
+    assert got['k'].values.tolist() == [k for k, _ in want.index]
+    got = granary.run({'x': source, 'y': {'op': 'groupby', 'input': 'x', 'keys': [], 'aggregate': {
+        'n': 'size', 's': 'sum(f)', 'm': 'median(i)', 'lo': 'min(f)'}}}, 'y')
+    assert plain(got['n'], 0) == 2000 and close(plain(got['s'], 0), data.f.sum()) and close(plain(got['m'], 0), data.i.median())
+    empty = granary.run({'x': source, 'f': {'op': 'filter', 'input': 'x', 'where': 'i > 5000'}, 'y': {
+        'op': 'groupby', 'input': 'f', 'keys': [], 'aggregate': {'n': 'size', 's': 'sum(i)', 'm': 'max(i)'}}}, 'y')
+    assert [plain(empty[c], 0) for c in 'nsm'] == [0, 0, None]
+
+
+def check_cuts(granary, rng):
+    """However it is cut, in tree or in parts, the same bytes."""
+    columns = random_frame(rng, 3000)
+    aggregate = {'n': 'size', 'fs': 'sum(f)', 'm': 'mean(g)', 'v': 'var(f)', 'q': 'quantile(f, 0.7)', 'u': 'nunique(s)', 'a': 'first(s)',
+                 'z': 'last(i)', 'lo': 'min(f)', 'c': 'corr(f, i)', 'p': 'prod(g)', 'o': 'mode(e)', 't': 'sum(u16)'}
+    for keys in (['k', 's'], ['e'], []):
+        for sort in (True, False):
+            results = [granary.run({'x': granary.put(columns, pieces), 'y': {
+                'op': 'groupby', 'input': 'x', 'keys': keys, 'aggregate': aggregate, 'sort': sort}}, 'y') for pieces in (1, 3, 20)]
+            assert same(results[0], results[1]) and same(results[0], results[2]), (keys, sort)
+
+
+def check_refusals(granary):
+    source = granary.put({'a': Column('int64', np.arange(3)), 's': Column('string', ['x', 'y', 'z'])})
+
+    def refused(aggregate, *words, keys=('a',)):
+        granary.fails({'x': source, 'y': {'op': 'groupby', 'input': 'x', 'keys': list(keys), 'aggregate': aggregate}}, 'y', *words)
+
+    refused({'n': 'sum(s)'}, "'y'", "'n'", 'string')
+    refused({'n': 'smu(a)'}, "'y'", 'sum')
+    refused({'n': 'sum(b)'}, "'y'", "'b'")
+    refused({'n': 'sum(a + )'}, "'y'", "'n'")
+    refused({'n': 'quantile(a, 2)'}, "'y'", 'fraction')
+    refused({'n': 'largest(a, 0)'}, "'y'", 'rows')
+    refused({'n': 'corr(a)'}, "'y'", 'second')
+    refused({'n': 'corr(a, s)'}, "'y'", 'string')
+    refused({'n': 'largest(a, 2)', 'm': 'size'}, "'y'", 'alone')
+    refused({'a': 'size'}, "'y'", 'key')
+    refused({'n': 'size'}, "'y'", "'b'", keys=('b',))
+    big = granary.put({'a': Column('int64', np.array([2**62, 2**62, 2**62]))})
+    granary.fails({'x': big, 'y': {'op': 'groupby', 'input': 'x', 'keys': [], 'aggregate': {'n': 'sum(a)'}}}, 'y', "'n'", 'int64')
+
+
+def main():
+    rng = np.random.default_rng(5)
+    with Instance(executors=2) as granary:
+        check_functions(granary, rng)
+        check_others(granary, rng)
+        check_cuts(granary, rng)
+        check_refusals(granary)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
