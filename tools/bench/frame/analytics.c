@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "granary/sql.h"
+
 static void
 print_usage(const char *name, FILE *out)
 {
@@ -194,7 +196,10 @@ static bool
 look_at(struct analytics *analytics, const char *key, const struct question *question, struct answer *answer)
 {
     granary_result result;
-    bool fine = good(analytics, granary_graph_result(analytics->client, key, "answer", &result), question->key);
+    bool fine = good(
+        analytics,
+        granary_graph_result(analytics->client, key, question->sql != NULL ? GRANARY_SQL_TARGET : "answer", &result),
+        question->key);
 
     for (size_t i = 0; fine && !result.is_tensor && i < result.chunk_count; i++) {
         granary_view view;
@@ -224,10 +229,21 @@ static double
 run_once(struct analytics *analytics, const struct question *question, char key[GRANARY_KEY_MAX])
 {
     int64_t began = bench_now_ns();
-    granary_err err = granary_graph_submit_json(analytics->client, question->graph, strlen(question->graph), NULL, key);
+    granary_graph *graph = NULL;
+    granary_err err;
 
-    if (err == GRANARY_OK) {
-        err = granary_graph_wait(analytics->client, key, GRANARY_FOREVER, NULL);
+    key[0] = '\0';
+    if (question->sql != NULL) {
+        err = granary_sql_graph(analytics->client, question->sql, strlen(question->sql), &graph);
+        if (err == GRANARY_OK) {
+            err = granary_graph_run(analytics->client, graph, NULL, GRANARY_FOREVER, key, NULL);
+        }
+        granary_graph_destroy(graph);
+    } else {
+        err = granary_graph_submit_json(analytics->client, question->graph, strlen(question->graph), NULL, key);
+        if (err == GRANARY_OK) {
+            err = granary_graph_wait(analytics->client, key, GRANARY_FOREVER, NULL);
+        }
     }
     if (err != GRANARY_OK) {
         (void)fprintf(stderr, "granary: bench: %s: %s\n", question->key, granary_error_message());

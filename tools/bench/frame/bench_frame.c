@@ -8,6 +8,7 @@
 
 #include "bench/frame/analytics.h"
 #include "bench/frame/data.h"
+#include "bench/frame/tpch.h"
 
 #define OVER(table, rest)                                                                                              \
     "{\"nodes\": {\"x\": {\"op\": \"table\", \"name\": \"" table "\"}, " rest "}, \"targets\": [\"answer\"]}"
@@ -241,6 +242,22 @@ suite_frame(struct analytics *analytics)
     }
 }
 
+static void
+suite_tpch(struct analytics *analytics)
+{
+    bool fine = tpch_make(analytics->data, analytics->options->scale);
+
+    if (fine && analytics_start(analytics)) {
+        for (int t = 0; t < TPCH_TABLES && fine; t++) {
+            fine = load(analytics, tpch_table(t), tpch_dtypes(t));
+        }
+        for (int q = 1; q <= TPCH_QUERIES && fine; q++) {
+            analytics_ask(analytics, "tpch", &(struct question){.key = tpch_query_name(q), .sql = tpch_query(q)});
+        }
+        analytics_stop(analytics);
+    }
+}
+
 /* ---- all ---- */
 
 static bool
@@ -255,7 +272,7 @@ bench_frame(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(struct analytics *analytics);
-    } suites[] = {{"groupby", suite_groupby}, {"join", suite_join}, {"frame", suite_frame}};
+    } suites[] = {{"groupby", suite_groupby}, {"join", suite_join}, {"tpch", suite_tpch}, {"frame", suite_frame}};
     struct analytics_options options;
     struct answers answers = {.count = 0};
     char own[] = "/tmp/granary-bench-data-XXXXXX";
