@@ -284,8 +284,9 @@ check_read_csv(const Granary__Node *node)
 
         if (!gr_csv_dtype_parse(dtypes->strings[i], &dtype)) {
             return gr_fail(GRANARY_EINVAL,
-                           "parameter 'dtypes', column '%s': no dtype '%.40s'; there are: bool, int64, float64, "
-                           "string, date, timestamp",
+                           "parameter 'dtypes', column '%s': no dtype '%.40s'; there are: bool, int64, int32, int16, "
+                           "int8, uint64, uint32, uint16, uint8, float64, float32, decimal(0) to decimal(18), string, "
+                           "date, timestamp",
                            dtypes->keys[i], dtypes->strings[i]);
         }
     }

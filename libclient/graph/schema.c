@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "data/frame.h"
 #include "graph/nearest.h"
 
 granary_err
@@ -119,14 +120,11 @@ gr_dtype_of_kinds(uint32_t kinds)
 bool
 gr_csv_dtype_parse(const char *name, granary_dtype *ret_dtype)
 {
-    static const granary_dtype dtypes[] = {GRANARY_BOOL,   GRANARY_INT64, GRANARY_FLOAT64,
-                                           GRANARY_STRING, GRANARY_DATE,  GRANARY_TIMESTAMP};
+    granary_dtype dtype = gr_dtype_parse(name);
 
-    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-        if (strcmp(name, granary_dtype_name(dtypes[i])) == 0) {
-            *ret_dtype = dtypes[i];
-            return true;
-        }
+    if (dtype == GRANARY_NULLTYPE || dtype == GRANARY_DURATION) {
+        return false;
     }
-    return false;
+    *ret_dtype = dtype;
+    return true;
 }

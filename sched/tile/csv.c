@@ -222,20 +222,6 @@ check_range(const struct gr_csv *csv, size_t range, uint64_t *fields)
     return GRANARY_OK;
 }
 
-static granary_dtype
-dtype_named(const char *name)
-{
-    static const granary_dtype readable[] = {GRANARY_BOOL,   GRANARY_INT64, GRANARY_FLOAT64,
-                                             GRANARY_STRING, GRANARY_DATE,  GRANARY_TIMESTAMP};
-
-    for (size_t i = 0; i < sizeof readable / sizeof readable[0]; i++) {
-        if (strcmp(granary_dtype_name(readable[i]), name) == 0) {
-            return readable[i];
-        }
-    }
-    return GRANARY_NULLTYPE;
-}
-
 /* What the user says about dtypes wins over what was seen. */
 static granary_err
 override_dtypes(struct gr_csv *csv)
@@ -245,14 +231,12 @@ override_dtypes(struct gr_csv *csv)
 
     for (size_t i = 0; dtypes != NULL && i < dtypes->n_keys && err == GRANARY_OK; i++) {
         int at = gr_schema_find(&csv->schema, dtypes->keys[i]);
-        granary_dtype dtype = dtype_named(dtypes->strings[i]);
+        granary_dtype dtype;
 
         if (at < 0) {
             err = gr_schema_no_column(&csv->schema, dtypes->keys[i]);
-        } else if (dtype == GRANARY_NULLTYPE) {
-            err = gr_fail(GRANARY_EINVAL,
-                          "column '%s': no dtype '%s'; there are bool, int64, float64, string, date, timestamp",
-                          dtypes->keys[i], dtypes->strings[i]);
+        } else if (!gr_csv_dtype_parse(dtypes->strings[i], &dtype)) {
+            err = gr_fail(GRANARY_EINVAL, "column '%s': no dtype '%s'", dtypes->keys[i], dtypes->strings[i]);
         } else {
             csv->schema.fields[at].dtype = dtype;
         }

@@ -118,4 +118,22 @@ csv_fast_float64(const char *text, size_t size, double *ret_value)
     return true;
 }
 
+/* Digits, a point, exactly scale digits (1 to 8); up to eight before it. */
+static inline bool
+csv_fast_decimal(const char *text, size_t size, size_t scale, int64_t *ret_scaled)
+{
+    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    size_t sign = size > 1 && *text == '-';
+    size_t point = size - scale - 1;
+    uint64_t whole, rest;
+
+    if (scale - 1 >= 8 || size < scale + 2 + sign || text[point] != '.' || point - sign > 8 ||
+        !csv_eight_digits(text + sign, point - sign, &whole) || !csv_eight_digits(text + point + 1, scale, &rest)) {
+        return false;
+    }
+    whole = whole * powers[scale] + rest;
+    *ret_scaled = sign != 0 ? -(int64_t)whole : (int64_t)whole;
+    return true;
+}
+
 #endif

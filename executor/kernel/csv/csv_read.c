@@ -7,28 +7,17 @@
 
 #include "base/error.h"
 #include "kernel/csv/csv_blocks.h"
-#include "kernel/csv/csv_digits.h"
+#include "kernel/csv/csv_put.h"
 #include "kernel/csv/csv_strings.h"
-#include "kernel/csv/csv_values.h"
 #include "kernel/simd/csv.h"
-
-/* A column being built. */
-struct builder {
-    const char *name; /* borrowed from the operator */
-    granary_dtype dtype;
-    size_t position;   /* of the field in a record */
-    void *values;      /* NULL for strings */
-    uint8_t *validity; /* a bit is cleared for a null */
-    struct csv_strings *strings;
-};
 
 struct reader {
     struct csv_text text;
     uint64_t first_line; /* number of the range's first line */
     size_t fields;       /* of every record; 0: as the first */
-    struct builder *builders;
+    struct csv_builder *builders;
     size_t count;
-    struct builder **by_field; /* by_field[position]: the column it is for, or NULL */
+    struct csv_builder **by_field; /* by_field[position]: the column it is for, or NULL */
     size_t by_field_count;
     int64_t rows;
 };
@@ -41,7 +30,7 @@ fail_at(const struct reader *reader, const char *place, granary_err err, const c
 }
 
 static granary_err
-fail_value(const struct reader *reader, const struct builder *builder, const struct csv_field *field)
+fail_value(const struct reader *reader, const struct csv_builder *builder, const struct csv_field *field)
 {
     int shown = field->size > 60 ? 60 : (int)field->size;
 
@@ -54,141 +43,35 @@ fail_value(const struct reader *reader, const struct builder *builder, const str
 /* ---- values ---- */
 
 static granary_err
-add_strings(const struct reader *reader, const struct builder *builder, const struct csv_string *values, size_t count)
+add_strings(const struct reader *reader, const struct csv_builder *builder, const struct csv_string *values,
+            size_t count)
 {
     granary_err err = csv_strings_add(builder->strings, values, count);
 
     return err == GRANARY_OK ? err : gr_fail_in(err, "%s: column '%s'", reader->text.path, builder->name);
 }
 
-static inline void
-set_null(const struct builder *builder, int64_t row)
-{
-    builder->validity[row >> 3] = (uint8_t)(builder->validity[row >> 3] & ~(1u << (row & 7)));
-}
-
-/* Put a field that is not null into row `row`: false when it does not fit the dtype. Strings are not its business. */
-static bool
-put_value(const struct builder *builder, int64_t row, const char *bytes, size_t size)
-{
-    int32_t days;
-    bool truth;
-
-    switch (builder->dtype) {
-    case GRANARY_BOOL:
-        if (!csv_parse_bool(bytes, size, &truth)) {
-            return false;
-        }
-        if (truth) {
-            gr_bit_set(builder->values, row);
-        }
-        return true;
-    case GRANARY_INT64:
-        return csv_parse_int64(bytes, size, (int64_t *)builder->values + row);
-    case GRANARY_FLOAT64:
-        return csv_parse_float64(bytes, size, (double *)builder->values + row);
-    case GRANARY_DATE:
-        return csv_parse_date(bytes, size, (int32_t *)builder->values + row);
-    case GRANARY_TIMESTAMP:
-        if (csv_parse_date(bytes, size, &days)) {
-            ((int64_t *)builder->values)[row] = (int64_t)days * 86400000000;
-            return true;
-        }
-        return csv_parse_timestamp(bytes, size, (int64_t *)builder->values + row);
-    default:
-        return false;
-    }
-}
-
 static granary_err
-put_field(const struct reader *reader, const struct builder *builder, const struct csv_field *field)
+put_field(const struct reader *reader, const struct csv_builder *builder, const struct csv_field *field)
 {
     bool is_null = csv_is_null(&reader->text, field->bytes, field->size);
     const struct csv_string string = {is_null ? NULL : field->bytes, field->size};
 
     if (is_null) {
-        set_null(builder, reader->rows);
+        csv_put_null(builder, reader->rows);
     }
     if (builder->strings != NULL) {
         return add_strings(reader, builder, &string, 1);
     }
-    return is_null || put_value(builder, reader->rows, field->bytes, field->size) ? GRANARY_OK
-                                                                                  : fail_value(reader, builder, field);
+    return is_null || csv_put_value(builder, reader->rows, field->bytes, field->size)
+               ? GRANARY_OK
+               : fail_value(reader, builder, field);
 }
 
 /* ---- blocks ---- */
 
-/* A column's values from row `at` on: false when one does not fit the dtype. fast: tries what most fields are like. */
-#define PUT_NUMBERS(type, fast)                                                                                        \
-    for (int64_t row = 0; row < block->rows; row++) {                                                                  \
-        type *value = (type *)builder->values + at + row;                                                              \
-        size_t size;                                                                                                   \
-        const char *bytes = csv_block_field(block, row, builder->position, &size);                                     \
-                                                                                                                       \
-        if (csv_is_null(text, bytes, size)) {                                                                          \
-            set_null(builder, at + row);                                                                               \
-            *value = 0;                                                                                                \
-        } else if (!fast(bytes, size, value) && !put_value(builder, at + row, bytes, size)) {                          \
-            return false;                                                                                              \
-        }                                                                                                              \
-    }
-
-static inline bool
-nothing_fast(const char *bytes, size_t size, const void *value)
-{
-    (void)bytes;
-    (void)size;
-    (void)value;
-    return false;
-}
-
-static bool
-put_integers(const struct csv_text *text, const struct builder *builder, const struct csv_block *block, int64_t at)
-{
-    PUT_NUMBERS(int64_t, csv_fast_int64)
-    return true;
-}
-
-static bool
-put_reals(const struct csv_text *text, const struct builder *builder, const struct csv_block *block, int64_t at)
-{
-    PUT_NUMBERS(double, csv_fast_float64)
-    return true;
-}
-
-static bool
-put_dates(const struct csv_text *text, const struct builder *builder, const struct csv_block *block, int64_t at)
-{
-    PUT_NUMBERS(int32_t, nothing_fast)
-    return true;
-}
-
-static bool
-put_timestamps(const struct csv_text *text, const struct builder *builder, const struct csv_block *block, int64_t at)
-{
-    PUT_NUMBERS(int64_t, nothing_fast)
-    return true;
-}
-#undef PUT_NUMBERS
-
-static bool
-put_bools(const struct csv_text *text, const struct builder *builder, const struct csv_block *block, int64_t at)
-{
-    for (int64_t row = 0; row < block->rows; row++) {
-        size_t size;
-        const char *bytes = csv_block_field(block, row, builder->position, &size);
-
-        if (csv_is_null(text, bytes, size)) {
-            set_null(builder, at + row);
-        } else if (!put_value(builder, at + row, bytes, size)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static granary_err
-put_strings(const struct reader *reader, const struct builder *builder, const struct csv_block *block)
+put_strings(const struct reader *reader, const struct csv_builder *builder, const struct csv_block *block)
 {
     struct csv_string strings[CSV_BLOCK_ROWS];
 
@@ -198,7 +81,7 @@ put_strings(const struct reader *reader, const struct builder *builder, const st
         string->bytes = csv_block_field(block, row, builder->position, &string->size);
         if (csv_is_null(&reader->text, string->bytes, string->size)) {
             string->bytes = NULL;
-            set_null(builder, reader->rows + row);
+            csv_put_null(builder, reader->rows + row);
         }
     }
     return add_strings(reader, builder, strings, (size_t)block->rows);
@@ -212,30 +95,12 @@ read_block(struct reader *reader, const struct csv_block *block, bool *ret_fits)
 
     *ret_fits = true;
     for (size_t i = 0; err == GRANARY_OK && *ret_fits && i < reader->count; i++) {
-        const struct builder *builder = &reader->builders[i];
+        const struct csv_builder *builder = &reader->builders[i];
 
-        switch (builder->dtype) {
-        case GRANARY_STRING:
+        if (builder->strings != NULL) {
             err = put_strings(reader, builder, block);
-            break;
-        case GRANARY_INT64:
-            *ret_fits = put_integers(&reader->text, builder, block, reader->rows);
-            break;
-        case GRANARY_FLOAT64:
-            *ret_fits = put_reals(&reader->text, builder, block, reader->rows);
-            break;
-        case GRANARY_DATE:
-            *ret_fits = put_dates(&reader->text, builder, block, reader->rows);
-            break;
-        case GRANARY_TIMESTAMP:
-            *ret_fits = put_timestamps(&reader->text, builder, block, reader->rows);
-            break;
-        case GRANARY_BOOL:
-            *ret_fits = put_bools(&reader->text, builder, block, reader->rows);
-            break;
-        default:
-            *ret_fits = false; /* there are no others */
-            break;
+        } else {
+            *ret_fits = csv_put_block(&reader->text, builder, block, reader->rows);
         }
     }
     reader->rows += err == GRANARY_OK && *ret_fits ? block->rows : 0;
@@ -355,7 +220,7 @@ rows_at_most(const struct csv_text *text)
 }
 
 static granary_err
-builder_init(struct builder *builder, int64_t rows_max, size_t text_guess)
+builder_init(struct csv_builder *builder, int64_t rows_max, size_t text_guess)
 {
     size_t value_bytes = gr_dtype_size(builder->dtype) * (size_t)rows_max;
     size_t bitmap_bytes = (size_t)gr_bitmap_bytes(rows_max);
@@ -405,13 +270,13 @@ reader_init(struct reader *reader, const Granary__ChunkOp *op)
     reader->fields = (size_t)fields;
     reader->first_line = (uint64_t)gr_attr_int(op->attrs, op->n_attrs, "line", 1);
     reader->builders = calloc(count + 1, sizeof *reader->builders);
-    reader->by_field = calloc(reader->by_field_count + 1, sizeof(struct builder *));
+    reader->by_field = calloc(reader->by_field_count + 1, sizeof(struct csv_builder *));
     if (reader->builders == NULL || reader->by_field == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for %zu columns", count);
     }
     reader->count = count;
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
-        struct builder *builder = &reader->builders[i];
+        struct csv_builder *builder = &reader->builders[i];
 
         builder->name = columns->strings[i];
         if (!gr_csv_dtype_parse(dtypes->strings[i], &builder->dtype)) {
@@ -444,7 +309,7 @@ reader_fini(struct reader *reader)
 
 /* What was built, as a column; the builder is empty then. */
 static granary_err
-builder_finish(struct builder *builder, int64_t rows, struct gr_column *ret_column)
+builder_finish(struct csv_builder *builder, int64_t rows, struct gr_column *ret_column)
 {
     uint8_t *validity = builder->validity;
 

@@ -54,6 +54,89 @@ csv_parse_int64(const char *text, size_t size, int64_t *ret_value)
     return true;
 }
 
+bool
+csv_parse_uint64(const char *text, size_t size, uint64_t *ret_value)
+{
+    size_t i = size > 0 && text[0] == '+' ? 1 : 0;
+    uint64_t value = 0;
+
+    if (i == size) {
+        return false;
+    }
+    for (; i < size; i++) {
+        uint64_t digit = (uint64_t)(unsigned char)text[i] - '0';
+
+        if (digit > 9 || value > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        value = value * 10 + digit;
+    }
+    *ret_value = value;
+    return true;
+}
+
+bool
+csv_parse_decimal(const char *text, size_t size, int scale, __int128 *ret_scaled)
+{
+    const __int128 most = (__int128)INT64_C(10000000000000000) * INT64_C(1000000000000000) * 1000000; /* 10^37 */
+    bool negative = size > 0 && text[0] == '-';
+    size_t i = size > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+    __int128 value = 0;
+    int behind = -1; /* digits behind the point; -1: it did not come yet */
+    bool any = false;
+
+    for (; i < size; i++) {
+        int digit = text[i] - '0';
+
+        if (text[i] == '.' && behind < 0) {
+            behind = 0;
+            continue;
+        }
+        if (digit < 0 || digit > 9) {
+            return false;
+        }
+        any = true;
+        if (behind == scale) {
+            if (digit != 0) {
+                return false;
+            }
+            continue;
+        }
+        if (value >= most) {
+            return false;
+        }
+        value = value * 10 + digit;
+        behind += behind >= 0;
+    }
+    for (behind = behind < 0 ? 0 : behind; behind < scale; behind++) {
+        if (value >= most) {
+            return false;
+        }
+        value *= 10;
+    }
+    *ret_scaled = negative ? -value : value;
+    return any;
+}
+
+bool
+csv_parse_float32(const char *text, size_t size, float *ret_value)
+{
+    char copy[128];
+    double wide;
+
+    if (!csv_parse_float64(text, size, &wide)) {
+        return false;
+    }
+    if (size >= sizeof copy) {
+        *ret_value = (float)wide;
+        return true;
+    }
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    *ret_value = strtof(copy, NULL);
+    return true;
+}
+
 /* The slow and always right way; strtod() needs a NUL. Daemons run in the C locale. */
 static bool
 float64_by_library(const char *text, size_t size, double *ret_value)

@@ -24,6 +24,11 @@ enum csv_kind csv_kind_of(const char *text, size_t size);
 bool csv_parse_bool(const char *text, size_t size, bool *ret_value);
 /* Decimal digits with an optional sign, in the range of int64. */
 bool csv_parse_int64(const char *text, size_t size, int64_t *ret_value);
+bool csv_parse_uint64(const char *text, size_t size, uint64_t *ret_value);
+/* Digits with optional sign and point, at most scale of them behind it (zeros beyond do no harm), below 10^38. */
+bool csv_parse_decimal(const char *text, size_t size, int scale, __int128 *ret_scaled);
+/* As csv_parse_float64(), rounded once to single precision. */
+bool csv_parse_float32(const char *text, size_t size, float *ret_value);
 /* Decimal, with optional sign, point and exponent; inf, Infinity, nan, NaN. Correctly rounded. */
 bool csv_parse_float64(const char *text, size_t size, double *ret_value);
 /* YYYY-MM-DD of the Gregorian calendar, as days since 1970-01-01. */

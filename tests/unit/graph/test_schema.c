@@ -169,15 +169,16 @@ kinds_give_one_dtype(void **state)
 static void
 dtypes_of_csv_columns_have_names(void **state)
 {
-    static const char *const names[] = {"bool", "int64", "float64", "string", "date", "timestamp"};
+    static const char *const names[] = {"bool", "int64",  "float64", "string",    "date",
+                                        "int8", "uint64", "float32", "timestamp", "decimal(2)"};
     granary_dtype dtype = GRANARY_NULLTYPE;
 
     (void)state;
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         assert_true(gr_csv_dtype_parse(names[i], &dtype));
         assert_string_equal(granary_dtype_name(dtype), names[i]);
     }
-    assert_false(gr_csv_dtype_parse("int32", &dtype));
+    assert_false(gr_csv_dtype_parse("duration", &dtype));
     assert_false(gr_csv_dtype_parse("null", &dtype));
     assert_false(gr_csv_dtype_parse("", &dtype));
 }

@@ -1,0 +1,185 @@
+#include "kernel/csv/csv_put.h"
+
+#include "kernel/csv/csv_digits.h"
+#include "kernel/csv/csv_values.h"
+
+/* ---- one value, by the parsers that know everything ---- */
+
+#define PUT_INTEGER(kind, type, least, most)                                                                           \
+    case kind:                                                                                                         \
+        if (!csv_parse_int64(bytes, size, &integer) || integer < (least) || integer > (most)) {                        \
+            return false;                                                                                              \
+        }                                                                                                              \
+        ((type *)builder->values)[row] = (type)integer;                                                                \
+        return true;
+
+static bool
+put_timestamp(const char *bytes, size_t size, int64_t *value)
+{
+    int32_t days;
+
+    if (csv_parse_date(bytes, size, &days)) {
+        *value = (int64_t)days * 86400000000;
+        return true;
+    }
+    return csv_parse_timestamp(bytes, size, value);
+}
+
+bool
+csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes, size_t size)
+{
+    int64_t integer;
+    bool truth;
+
+    switch ((int)gr_dtype_kind(builder->dtype)) {
+        PUT_INTEGER(GRANARY_INT8, int8_t, INT8_MIN, INT8_MAX)
+        PUT_INTEGER(GRANARY_INT16, int16_t, INT16_MIN, INT16_MAX)
+        PUT_INTEGER(GRANARY_INT32, int32_t, INT32_MIN, INT32_MAX)
+        PUT_INTEGER(GRANARY_UINT8, uint8_t, 0, UINT8_MAX)
+        PUT_INTEGER(GRANARY_UINT16, uint16_t, 0, UINT16_MAX)
+        PUT_INTEGER(GRANARY_UINT32, uint32_t, 0, UINT32_MAX)
+    case GRANARY_INT64:
+        return csv_parse_int64(bytes, size, (int64_t *)builder->values + row);
+    case GRANARY_UINT64:
+        return csv_parse_uint64(bytes, size, (uint64_t *)builder->values + row);
+    case GRANARY_FLOAT32:
+        return csv_parse_float32(bytes, size, (float *)builder->values + row);
+    case GRANARY_FLOAT64:
+        return csv_parse_float64(bytes, size, (double *)builder->values + row);
+    case GRANARY_DECIMAL:
+        return csv_parse_decimal(bytes, size, gr_dtype_scale(builder->dtype), (__int128 *)builder->values + row);
+    case GRANARY_DATE:
+        return csv_parse_date(bytes, size, (int32_t *)builder->values + row);
+    case GRANARY_TIMESTAMP:
+        return put_timestamp(bytes, size, (int64_t *)builder->values + row);
+    case GRANARY_BOOL:
+        if (!csv_parse_bool(bytes, size, &truth)) {
+            return false;
+        }
+        if (truth) {
+            gr_bit_set(builder->values, row);
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- a block: first what most fields are like ---- */
+
+static inline bool
+nothing_fast(const char *bytes, size_t size, const void *value)
+{
+    (void)bytes;
+    (void)size;
+    (void)value;
+    return false;
+}
+
+static inline bool
+fast_int32(const char *bytes, size_t size, int32_t *value)
+{
+    int64_t wide;
+
+    if (!csv_fast_int64(bytes, size, &wide) || wide < INT32_MIN || wide > INT32_MAX) {
+        return false;
+    }
+    *value = (int32_t)wide;
+    return true;
+}
+
+/* Loops over the rows of a block; fast: false where csv_put_value() is to be asked. */
+#define PUT_LOOP(name, type, fast)                                                                                     \
+    static bool name(const struct csv_text *text, const struct csv_builder *builder, const struct csv_block *block,    \
+                     int64_t at)                                                                                       \
+    {                                                                                                                  \
+        for (int64_t row = 0; row < block->rows; row++) {                                                              \
+            type *value = (type *)builder->values + at + row;                                                          \
+            size_t size;                                                                                               \
+            const char *bytes = csv_block_field(block, row, builder->position, &size);                                 \
+                                                                                                                       \
+            if (csv_is_null(text, bytes, size)) {                                                                      \
+                csv_put_null(builder, at + row);                                                                       \
+                *value = 0;                                                                                            \
+            } else if (!fast(bytes, size, value) && !csv_put_value(builder, at + row, bytes, size)) {                  \
+                return false;                                                                                          \
+            }                                                                                                          \
+        }                                                                                                              \
+        return true;                                                                                                   \
+    }
+PUT_LOOP(put_1, uint8_t, nothing_fast)
+PUT_LOOP(put_2, uint16_t, nothing_fast)
+PUT_LOOP(put_4, uint32_t, nothing_fast)
+PUT_LOOP(put_8, uint64_t, nothing_fast)
+PUT_LOOP(put_int32, int32_t, fast_int32)
+PUT_LOOP(put_int64, int64_t, csv_fast_int64)
+PUT_LOOP(put_float64, double, csv_fast_float64)
+
+static bool
+put_bools(const struct csv_text *text, const struct csv_builder *builder, const struct csv_block *block, int64_t at)
+{
+    for (int64_t row = 0; row < block->rows; row++) {
+        size_t size;
+        const char *bytes = csv_block_field(block, row, builder->position, &size);
+
+        if (csv_is_null(text, bytes, size)) {
+            csv_put_null(builder, at + row);
+        } else if (!csv_put_value(builder, at + row, bytes, size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+put_decimals(const struct csv_text *text, const struct csv_builder *builder, const struct csv_block *block, int64_t at)
+{
+    size_t scale = (size_t)gr_dtype_scale(builder->dtype);
+
+    for (int64_t row = 0; row < block->rows; row++) {
+        __int128 *value = (__int128 *)builder->values + at + row;
+        size_t size;
+        const char *bytes = csv_block_field(block, row, builder->position, &size);
+        int64_t scaled;
+
+        if (csv_is_null(text, bytes, size)) {
+            csv_put_null(builder, at + row);
+            *value = 0;
+        } else if (csv_fast_decimal(bytes, size, scale, &scaled)) {
+            *value = scaled;
+        } else if (!csv_put_value(builder, at + row, bytes, size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+csv_put_block(const struct csv_text *text, const struct csv_builder *builder, const struct csv_block *block, int64_t at)
+{
+    switch ((int)gr_dtype_kind(builder->dtype)) {
+    case GRANARY_BOOL:
+        return put_bools(text, builder, block, at);
+    case GRANARY_INT32:
+        return put_int32(text, builder, block, at);
+    case GRANARY_INT64:
+        return put_int64(text, builder, block, at);
+    case GRANARY_FLOAT64:
+        return put_float64(text, builder, block, at);
+    case GRANARY_DECIMAL:
+        return put_decimals(text, builder, block, at);
+    default:
+        switch (gr_dtype_size(builder->dtype)) {
+        case 1:
+            return put_1(text, builder, block, at);
+        case 2:
+            return put_2(text, builder, block, at);
+        case 4:
+            return put_4(text, builder, block, at);
+        case 8:
+            return put_8(text, builder, block, at);
+        default:
+            return false; /* there are no others */
+        }
+    }
+}
