@@ -1,6 +1,6 @@
 /*
- * GROUP BY and aggregates. SQL's sum of no value is null, groupby's is 0: the values are counted, too. Which values
- * there are to aggregate is computed before; what is made of aggregates, after.
+ * GROUP BY and aggregates. SQL's sum of no value is null, groupby's is 0 (and so with products and bools): the values
+ * are counted, too. Which values there are to aggregate is computed before; what is made of aggregates, after.
  */
 #include <string.h>
 
@@ -136,7 +136,8 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
     }
     name = aggregate_of(g, function, argument, second);
     text = name == NULL ? NULL : sql_quoted(q, name);
-    if (text != NULL && strcmp(function, "sum") == 0) {
+    if (text != NULL && (strcmp(function, "sum") == 0 || strcmp(function, "prod") == 0 ||
+                         strcmp(function, "any") == 0 || strcmp(function, "all") == 0)) {
         const char *counted = aggregate_of(g, "count", argument, NULL);
 
         text = counted == NULL ? NULL

@@ -70,6 +70,24 @@ sql_node(struct sql_statement *q, const char *op, int position, const granary_no
     return name == NULL ? GRANARY_NO_NODE : granary_graph_add(q->graph, name, op, inputs, count);
 }
 
+size_t
+sql_without_twins(const char **names, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bool twin = false;
+
+        for (size_t k = 0; k < kept && !twin; k++) {
+            twin = strcmp(names[k], names[i]) == 0;
+        }
+        if (!twin) {
+            names[kept++] = names[i];
+        }
+    }
+    return kept;
+}
+
 /* The next node on rel alone. */
 static granary_node
 on(struct sql_statement *q, const struct sql_rel *rel, const char *op, int position)
@@ -136,10 +154,26 @@ sql_rel_select(struct sql_statement *q, struct sql_rel *rel, const char *const *
     return becomes(rel, node);
 }
 
+/* Groups have the keys for columns, whatever else is asked of them. */
 bool
-sql_rel_distinct(struct sql_statement *q, struct sql_rel *rel, int position)
+sql_rel_distinct(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position)
 {
-    return becomes(rel, on(q, rel, "distinct", position));
+    const char **keys = SQL_ARRAY(q, const char *, count);
+    const char *rows = sql_fresh(q, "rows");
+    const char *size = "size";
+    double before = rel->rows;
+
+    if (keys == NULL || rows == NULL) {
+        return false;
+    }
+    memcpy(keys, names, count * sizeof *keys);
+    count = sql_without_twins(keys, count);
+    if (!sql_rel_group(q, rel, keys, count, &(struct sql_aggregates){&rows, &size, 1}, position)) {
+        return false;
+    }
+    rel->rows = before;
+    rel->base = before;
+    return sql_rel_select(q, rel, keys, count, position);
 }
 
 bool
@@ -174,6 +208,8 @@ sql_rel_group(struct sql_statement *q, struct sql_rel *rel, const char *const *k
     granary_node node = on(q, rel, "groupby", position);
 
     granary_node_set_strings(q->graph, node, "keys", keys, key_count);
+    granary_node_set_bool(q->graph, node, "dropna", false);
+    granary_node_set_bool(q->graph, node, "sort", false);
     for (size_t i = 0; i < aggregates->count; i++) {
         granary_node_set_entry(q->graph, node, "aggregate", aggregates->names[i], aggregates->texts[i]);
     }

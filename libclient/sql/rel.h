@@ -18,6 +18,9 @@ const char *sql_fresh(struct sql_statement *q, const char *hint);
 /* Whether no column of a frame has had this name; now one has it. */
 bool sql_take_name(struct sql_statement *q, const char *name);
 
+/* Leave each name once, in the order of its first. Returns how many are left. */
+size_t sql_without_twins(const char **names, size_t count);
+
 /* Add a node for the SQL at a position. GRANARY_NO_NODE: the statement has failed. */
 granary_node sql_node(struct sql_statement *q, const char *op, int position, const granary_node *inputs, size_t count);
 
@@ -31,7 +34,9 @@ bool sql_rel_project(struct sql_statement *q, struct sql_rel *rel, const char *c
 bool sql_rel_rename(struct sql_statement *q, struct sql_rel *rel, const char *const *names, const char *const *to,
                     size_t count, int position);
 bool sql_rel_select(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position);
-bool sql_rel_distinct(struct sql_statement *q, struct sql_rel *rel, int position);
+/* These columns alone, each row once. */
+bool
+sql_rel_distinct(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position);
 bool sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position);
 bool sql_rel_sort(struct sql_statement *q, struct sql_rel *rel, const char *const *by, const bool *descending,
                   const char *const *nulls, size_t count, int position);

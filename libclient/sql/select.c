@@ -220,25 +220,6 @@ group_keys(struct sql_block *block, const struct targets *targets, const char **
     return true;
 }
 
-/* The same key twice is one. */
-static size_t
-without_twins(const char **keys, size_t count)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        bool twin = false;
-
-        for (size_t k = 0; k < kept && !twin; k++) {
-            twin = strcmp(keys[k], keys[i]) == 0;
-        }
-        if (!twin) {
-            keys[kept++] = keys[i];
-        }
-    }
-    return kept;
-}
-
 static bool
 group_block(struct sql_block *block, const struct targets *targets, struct sql_order *order)
 {
@@ -259,7 +240,7 @@ group_block(struct sql_block *block, const struct targets *targets, struct sql_o
     for (size_t i = 0; i < select->order_count; i++) {
         exprs[targets->count + 1 + i] = order[i].expr;
     }
-    if (!sql_group(block, keys, without_twins(keys, select->group_count), exprs, count,
+    if (!sql_group(block, keys, sql_without_twins(keys, select->group_count), exprs, count,
                    select->group_count > 0 ? select->group[0]->position : select->position)) {
         return false;
     }
@@ -366,16 +347,12 @@ compute_targets(struct sql_block *block, const struct targets *targets, struct s
 static bool
 make_distinct(struct sql_block *block, const struct sql_result *result)
 {
-    struct sql_statement *q = block->q;
-    const char **names = SQL_ARRAY(q, const char *, result->count);
-    size_t count;
+    const char **names = SQL_ARRAY(block->q, const char *, result->count);
 
     for (size_t i = 0; i < result->count && names != NULL; i++) {
         names[i] = result->outputs[i].frame;
     }
-    count = names == NULL ? 0 : without_twins(names, result->count);
-    return names != NULL && sql_rel_select(q, &block->rel, names, count, block->select->position) &&
-           sql_rel_distinct(q, &block->rel, block->select->position);
+    return names != NULL && sql_rel_distinct(block->q, &block->rel, names, result->count, block->select->position);
 }
 
 static bool
@@ -513,7 +490,7 @@ plan_set(struct sql_statement *q, const struct sql_select *select, bool top, str
                         select->set == SQL_EXCEPT ? "EXCEPT" : "INTERSECT");
     }
     return sql_rel_concat(q, &ret_result->rel, &right.rel, select->position) &&
-           (select->all || sql_rel_distinct(q, &ret_result->rel, select->position)) &&
+           (select->all || sql_rel_distinct(q, &ret_result->rel, names, right.count, select->position)) &&
            order_set(q, select, top, ret_result);
 }
 

@@ -250,8 +250,7 @@ mark_matches(struct sql_block *block, struct sql_expr *expr)
                         "IN or EXISTS within OR, NOT or CASE is bound to the outer query by equalities only");
     }
     keys = SQL_ARRAY(q, const char *, c.count);
-    if (keys == NULL || !sql_rel_select(q, &matches, c.inner, c.count, expr->position) ||
-        !sql_rel_distinct(q, &matches, expr->position) ||
+    if (keys == NULL || !sql_rel_distinct(q, &matches, c.inner, c.count, expr->position) ||
         !sql_rel_assign(q, &matches, &mark, &truth, 1, expr->position) ||
         !left_join(block, &matches, &c, expr->position)) {
         return false;

@@ -455,19 +455,11 @@ static bool
 select_outputs(struct sql_statement *q, struct sql_result *result, int position)
 {
     const char **names = SQL_ARRAY(q, const char *, result->count);
-    size_t count = 0;
 
     for (size_t i = 0; i < result->count && names != NULL; i++) {
-        size_t k = 0;
-
-        while (k < count && strcmp(names[k], result->outputs[i].frame) != 0) {
-            k++;
-        }
-        if (k == count) {
-            names[count++] = result->outputs[i].frame;
-        }
+        names[i] = result->outputs[i].frame;
     }
-    return names != NULL && sql_rel_select(q, &result->rel, names, count, position);
+    return names != NULL && sql_rel_select(q, &result->rel, names, sql_without_twins(names, result->count), position);
 }
 
 static bool

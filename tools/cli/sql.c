@@ -96,7 +96,7 @@ show_place(const char *argument)
             begin = begin == NULL ? NULL : begin + 1;
         }
         if (begin != NULL && column < 400) {
-            (void)fprintf(stderr, "  %.*s\n  %*s^\n", (int)strcspn(begin, "\n"), begin, column - 1, "");
+            (void)fprintf(stderr, "    %.*s\n    %*s^\n", (int)strcspn(begin, "\n"), begin, column - 1, "");
         }
     }
     free(text);

@@ -125,7 +125,7 @@ clauses_become_operators(void **state)
     MUST_HAVE("select id from a where x > (select 2 * avg(y) from b where b.id = a.id)", "\"how\": \"left\"");
     MUST_HAVE("select id from a where x = 1 or exists (select 1 from b where b.id = a.id)", "match#", "is not null");
     MUST_HAVE("with c(n) as (select name from a) select * from c x, c y where x.n = y.n", "\"n_1\"");
-    MUST_HAVE("select distinct name from a order by name", "\"op\": \"distinct\"");
+    MUST_HAVE("select distinct name from a order by name", "\"op\": \"groupby\"", "\"dropna\": false");
     MUST_HAVE("select id from a union all select id from b order by 1", "\"op\": \"concat\"");
     MUST_HAVE("select case x when 1 then 'a' else name end from a", "case when (`x` = 1) then 'a' else `name` end");
     MUST_HAVE("select extract(year from day), substring(name from 1 for 2), x::double precision, coalesce(x, 0) from a",
