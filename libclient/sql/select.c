@@ -461,9 +461,38 @@ order_set(struct sql_statement *q, const struct sql_select *select, bool top, st
     return true;
 }
 
+/* A column beside a side's rows: which side they are of. */
+static bool
+mark_side(struct sql_statement *q, struct sql_rel *rel, const char *mark, const char *side, int position)
+{
+    return sql_rel_assign(q, rel, &mark, &side, 1, position);
+}
+
+/* INTERSECT, EXCEPT: rows of both sides in groups, nulls equal to nulls, which are on both sides, or on the left alone.
+ */
+static bool
+compare_sides(struct sql_statement *q, struct sql_rel *left, struct sql_rel *right, const char *const *names,
+              size_t count, const struct sql_select *select)
+{
+    const char *mark = sql_fresh(q, "side");
+    const char *sides[2] = {sql_fresh(q, "first"), sql_fresh(q, "last")};
+    const char *texts[2] = {sql_printf(q, "min(`%s`)", mark), sql_printf(q, "max(`%s`)", mark)};
+    const char *where = select->set == SQL_EXCEPT ? sql_printf(q, "`%s` = 1", sides[1])
+                                                  : sql_printf(q, "`%s` = 1 and `%s` = 2", sides[0], sides[1]);
+
+    if (select->all) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, select->position, "ALL is supported in UNION only");
+    }
+    return q->err == GRANARY_OK && mark_side(q, left, mark, "1", select->position) &&
+           mark_side(q, right, mark, "2", select->position) && sql_rel_concat(q, left, right, select->position) &&
+           sql_rel_group(q, left, names, count, &(struct sql_aggregates){sides, texts, 2}, select->position) &&
+           sql_rel_filter(q, left, where, select->position) && sql_rel_select(q, left, names, count, select->position);
+}
+
 static bool
 plan_set(struct sql_statement *q, const struct sql_select *select, bool top, struct sql_result *ret_result)
 {
+    struct sql_rel *rel = &ret_result->rel;
     struct sql_result right;
     const char **names;
 
@@ -486,11 +515,10 @@ plan_set(struct sql_statement *q, const struct sql_select *select, bool top, str
         ret_result->outputs[i].frame = names[i];
     }
     if (select->set != SQL_UNION) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, select->position, "%s is not supported: use [NOT] EXISTS",
-                        select->set == SQL_EXCEPT ? "EXCEPT" : "INTERSECT");
+        return compare_sides(q, rel, &right.rel, names, right.count, select) && order_set(q, select, top, ret_result);
     }
-    return sql_rel_concat(q, &ret_result->rel, &right.rel, select->position) &&
-           (select->all || sql_rel_distinct(q, &ret_result->rel, names, right.count, select->position)) &&
+    return sql_rel_concat(q, rel, &right.rel, select->position) &&
+           (select->all || sql_rel_distinct(q, rel, names, right.count, select->position)) &&
            order_set(q, select, top, ret_result);
 }
 

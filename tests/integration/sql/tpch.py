@@ -65,7 +65,7 @@ DUCKDB = r"""
 const { DuckDBInstance } = require('@duckdb/node-api');
 const fs = require('fs');
 (async () => {
-  const [directory, queries, ...numbers] = process.argv.slice(2);
+  const [directory, queries, ...numbers] = process.argv.slice(1);
   const money = JSON.parse(process.env.MONEY);
   const db = await (await DuckDBInstance.create(':memory:')).connect();
   for (const table of fs.readdirSync(directory).filter(f => f.endsWith('.csv')).map(f => f.slice(0, -4))) {

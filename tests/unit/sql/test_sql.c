@@ -127,6 +127,7 @@ clauses_become_operators(void **state)
     MUST_HAVE("with c(n) as (select name from a) select * from c x, c y where x.n = y.n", "\"n_1\"");
     MUST_HAVE("select distinct name from a order by name", "\"op\": \"groupby\"", "\"dropna\": false");
     MUST_HAVE("select id from a union all select id from b order by 1", "\"op\": \"concat\"");
+    MUST_HAVE("select id from a except select id from b", "min(`side#", "`last#");
     MUST_HAVE("select case x when 1 then 'a' else name end from a", "case when (`x` = 1) then 'a' else `name` end");
     MUST_HAVE("select extract(year from day), substring(name from 1 for 2), x::double precision, coalesce(x, 0) from a",
               "year(`day`)", "substring(`name`, 1, 2)", "cast(`x` as float64)", "coalesce(`x`, 0)");
