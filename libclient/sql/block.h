@@ -82,8 +82,6 @@ bool sql_equal(const struct sql_expr *a, const struct sql_expr *b);
 bool sql_name_expr(struct sql_block *block, const struct sql_expr *expr, const char *text);
 /* As expressions are written. NULL: the statement has failed. */
 const char *sql_text(struct sql_block *block, const struct sql_expr *expr);
-/* A frame's column in an expression: `name`. */
-const char *sql_quoted(struct sql_statement *q, const char *name);
 /* The frame's column that has the expression's value; it is computed when there is none. */
 const char *sql_column_of(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr);
 

@@ -180,6 +180,23 @@ struct links {
     int position;
 };
 
+/* forward: the left side is the equality's first argument */
+static bool
+add_link(struct sql_block *block, struct links *links, struct sql_rel *left, struct sql_rel *right,
+         const struct sql_expr *expr, bool forward)
+{
+    struct sql_statement *q = block->q;
+    size_t count = links->count;
+    const char *a = sql_column_of(block, left, expr->args[forward ? 0 : 1]);
+    const char *b = sql_column_of(block, right, expr->args[forward ? 1 : 0]);
+
+    links->left[count] = sql_other_column(q, left, links->left, count, a, expr->position);
+    links->right[count] = sql_other_column(q, right, links->right, count, b, expr->position);
+    links->position = expr->position;
+    links->count++;
+    return links->left[count] != NULL && links->right[count] != NULL;
+}
+
 static bool
 collect_links(struct sql_block *block, uint64_t joined, int item, struct sql_rel *left, struct sql_rel *right,
               struct links *links)
@@ -201,13 +218,9 @@ collect_links(struct sql_block *block, uint64_t joined, int item, struct sql_rel
         if (!forward && !((b & ~joined) == 0 && a == bit)) {
             continue;
         }
-        links->left[links->count] = sql_column_of(block, left, expr->args[forward ? 0 : 1]);
-        links->right[links->count] = sql_column_of(block, right, expr->args[forward ? 1 : 0]);
-        if (links->left[links->count] == NULL || links->right[links->count] == NULL) {
+        if (!add_link(block, links, left, right, expr, forward)) {
             return false;
         }
-        links->position = expr->position;
-        links->count++;
         block->conjuncts[i] = NULL;
     }
     return true;
@@ -430,12 +443,9 @@ outer_keys(struct sql_block *block, const struct conditions *conditions, struct 
         if (is_link(block, expr, &a, &b) && links->count < SQL_ITEMS_MAX && (a == masks[0] || b == masks[0])) {
             bool forward = a == masks[0];
 
-            links->left[links->count] = sql_column_of(block, &sides[0], expr->args[forward ? 0 : 1]);
-            links->right[links->count] = sql_column_of(block, &sides[1], expr->args[forward ? 1 : 0]);
-            if (links->left[links->count] == NULL || links->right[links->count] == NULL) {
+            if (!add_link(block, links, &sides[0], &sides[1], expr, forward)) {
                 return false;
             }
-            links->count++;
             continue;
         }
         text = sql_text(block, expr);

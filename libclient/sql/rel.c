@@ -131,6 +131,23 @@ sql_rel_assign(struct sql_statement *q, struct sql_rel *rel, const char *const *
     return count == 0 || map_columns(q, rel, "assign", names, texts, count, position);
 }
 
+const char *
+sql_other_column(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, const char *name,
+                 int position)
+{
+    const char *copy = name;
+    const char *text;
+
+    for (size_t i = 0; name != NULL && i < count && copy == name; i++) {
+        if (strcmp(names[i], name) == 0) {
+            copy = sql_fresh(q, name);
+            text = sql_quoted(q, name);
+            copy = copy != NULL && text != NULL && sql_rel_assign(q, rel, &copy, &text, 1, position) ? copy : NULL;
+        }
+    }
+    return copy;
+}
+
 bool
 sql_rel_project(struct sql_statement *q, struct sql_rel *rel, const char *const *names, const char *const *texts,
                 size_t count, int position)

@@ -18,8 +18,16 @@ const char *sql_fresh(struct sql_statement *q, const char *hint);
 /* Whether no column of a frame has had this name; now one has it. */
 bool sql_take_name(struct sql_statement *q, const char *name);
 
+/* A frame's column in an expression: `name`. */
+const char *sql_quoted(struct sql_statement *q, const char *name);
+
 /* Leave each name once, in the order of its first. Returns how many are left. */
 size_t sql_without_twins(const char **names, size_t count);
+
+/* A column that is none of those names: itself, else a copy of it. NULL: the statement has failed. A join's keys are
+ * different columns. */
+const char *sql_other_column(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count,
+                             const char *name, int position);
 
 /* Add a node for the SQL at a position. GRANARY_NO_NODE: the statement has failed. */
 granary_node sql_node(struct sql_statement *q, const char *op, int position, const granary_node *inputs, size_t count);

@@ -84,8 +84,10 @@ correlate(struct sql_block *block, struct sql_rel *rel, struct sql_block *sub, s
             c.rest_position = expr->position;
             continue;
         }
-        c.outer[c.count] = sql_column_of(block, rel, expr->args[outer]);
-        c.inner[c.count] = sql_column_of(sub, &sub->rel, expr->args[1 - outer]);
+        c.outer[c.count] =
+            sql_other_column(q, rel, c.outer, c.count, sql_column_of(block, rel, expr->args[outer]), expr->position);
+        c.inner[c.count] = sql_other_column(q, &sub->rel, c.inner, c.count,
+                                            sql_column_of(sub, &sub->rel, expr->args[1 - outer]), expr->position);
         c.count++;
     }
     *ret_correlation = c;
@@ -130,76 +132,74 @@ is_one_row(const struct sql_select *select)
 
 /* ---- EXISTS and IN as conditions ---- */
 
+/* What IN's subquery gives: of any form when it names nothing of the outer query. */
+static struct sql_block *
+plan_list(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr,
+          struct correlation *ret_correlation, struct sql_result *ret_result)
+{
+    struct sql_statement *q = block->q;
+    const struct sql_select *select = expr->select;
+    bool plain = select->set == SQL_NO_SET && select->with_count == 0;
+    struct sql_block *sub = plain ? begin_subquery(block, select) : SQL_NEW(q, struct sql_block);
+
+    if (sub == NULL) {
+        return NULL;
+    }
+    if (!plain) {
+        *sub = (struct sql_block){.q = q, .select = select, .outer = block};
+    }
+    if (!correlate(block, rel, sub, expr->count, ret_correlation)) {
+        return NULL;
+    }
+    if (sub->correlated_count > 0 && (is_grouped(select) || select->limit >= 0 || select->distinct)) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                       "aggregates, DISTINCT or LIMIT in IN that names columns of the outer query are not supported");
+        return NULL;
+    }
+    if (!(plain ? sql_block_finish(sub, false, ret_result) : sql_plan(q, select, false, ret_result))) {
+        return NULL;
+    }
+    if (ret_result->count != expr->count) {
+        (void)sql_fail(q, GRANARY_EINVAL, expr->position, "%zu value%s compared with %zu column%s", expr->count,
+                       expr->count == 1 ? " is" : "s are", ret_result->count, ret_result->count == 1 ? "" : "s");
+        return NULL;
+    }
+    sub->rel = ret_result->rel;
+    return sub;
+}
+
 /* The subquery of IN or EXISTS as a relation, and the columns of both that must be equal. */
 static bool
 plan_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr, struct sql_rel *ret_matches,
              struct correlation *ret_correlation)
 {
     struct sql_statement *q = block->q;
-    const struct sql_select *select = expr->select;
-    struct sql_block *sub = NULL;
-    struct correlation c = {0};
+    struct correlation *c = ret_correlation;
+    struct sql_result list = {.count = 0};
+    struct sql_block *sub;
 
-    if (expr->subquery == SQL_ANY && (select->set != SQL_NO_SET || select->with_count > 0)) {
-        struct sql_result result; /* which names nothing of the outer query */
-
-        if (!sql_plan(q, select, false, &result)) {
-            return false;
-        }
-        sub = SQL_NEW(q, struct sql_block);
-        if (sub == NULL) {
-            return false;
-        }
-        *sub = (struct sql_block){.q = q, .select = select, .outer = block, .rel = result.rel};
-        if (!correlate(block, rel, sub, expr->count, &c)) {
-            return false;
-        }
-        if (result.count != expr->count) {
-            return sql_fail(q, GRANARY_EINVAL, expr->position, "%zu values are compared with %zu columns", expr->count,
-                            result.count);
-        }
-        for (size_t i = 0; i < expr->count; i++) {
-            c.inner[c.count + i] = result.outputs[i].frame;
-        }
+    if (expr->subquery == SQL_ANY) {
+        sub = plan_list(block, rel, expr, c, &list);
     } else {
-        sub = begin_subquery(block, select);
-        if (sub == NULL || !correlate(block, rel, sub, expr->count, &c)) {
-            return false;
+        sub = begin_subquery(block, expr->select);
+        if (sub != NULL && (is_grouped(expr->select) || expr->select->limit >= 0)) {
+            return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "aggregates or LIMIT in EXISTS are not supported");
         }
-        if (sub->correlated_count > 0 && (is_grouped(select) || select->limit >= 0)) {
-            return sql_fail(
-                q, GRANARY_EUNSUPPORTED, expr->position,
-                "aggregates or LIMIT in IN or EXISTS that names columns of the outer query are not supported");
-        }
-        if (expr->subquery == SQL_ANY) {
-            struct sql_result result;
-
-            if (!sql_block_finish(sub, false, &result)) {
-                return false;
-            }
-            if (result.count != expr->count) {
-                return sql_fail(q, GRANARY_EINVAL, expr->position, "%zu values are compared with %zu columns",
-                                expr->count, result.count);
-            }
-            sub->rel = result.rel;
-            for (size_t i = 0; i < expr->count; i++) {
-                c.inner[c.count + i] = result.outputs[i].frame;
-            }
-        }
+        sub = sub != NULL && correlate(block, rel, sub, 0, c) ? sub : NULL;
+    }
+    if (sub == NULL) {
+        return false;
     }
     for (size_t i = 0; i < expr->count; i++) {
-        c.outer[c.count] = sql_column_of(block, rel, expr->args[i]);
-        if (c.outer[c.count++] == NULL) {
-            return false;
-        }
-    }
-    if (c.count == 0) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
-                        "EXISTS needs an equality between columns of its query and of the outer one");
+        c->outer[c->count] =
+            sql_other_column(q, rel, c->outer, c->count, sql_column_of(block, rel, expr->args[i]), expr->position);
+        c->inner[c->count] = sql_other_column(q, &sub->rel, c->inner, c->count, list.outputs[i].frame, expr->position);
+        c->count++;
     }
     *ret_matches = sub->rel;
-    *ret_correlation = c;
-    return true;
+    return q->err == GRANARY_OK &&
+           (c->count > 0 || sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                                     "EXISTS needs an equality between columns of its query and of the outer one"));
 }
 
 /* Rows of *rel for which IN or EXISTS is true, or with `negated` not. */

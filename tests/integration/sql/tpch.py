@@ -34,7 +34,8 @@ chosen = [int(number) for number in sys.argv[5:]] or list(range(1, 23))
 # ---- the peers: SELECT text -> rows ----
 
 def for_sqlite(sql):
-    """What SQLite writes in its own way."""
+    """What SQLite writes in its own way; its numbers with a point are binary, so sums of them are written out."""
+    sql = sql.replace('0.06 - 0.01', '0.05').replace('0.06 + 0.01', '0.07')
     sql = re.sub(r"date '([\d-]+)' ([+-]) interval '(\d+)' (\w+)", r"date('\1', '\2\3 \4')", sql)
     sql = re.sub(r"date '([\d-]+)'", r"'\1'", sql)
     sql = re.sub(r"extract\(year from (\w+)\)", r"cast(strftime('%Y', \1) as integer)", sql)

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "client/builder.h"
 #include "granary/sql.h"
+#include "graph/graph.h"
 #include "graph_json/json.h"
 
 static char directory[] = "/tmp/granary-sql-XXXXXX";
@@ -63,19 +64,24 @@ tear_down(void **state)
     return 0;
 }
 
-/* The graph as JSON, to be freed. NULL: *ret_err and the thread's message tell. */
+/* The graph as JSON, to be freed; it has passed the check of graphs. NULL: *ret_err and the thread's message tell. */
 static char *
 translate(const char *sql, granary_err *ret_err)
 {
     granary_graph *graph = NULL;
     Granary__Graph *message = NULL;
+    struct gr_graph *checked = NULL;
     struct gr_buf out = {0};
 
     *ret_err = granary_sql_graph(NULL, sql, strlen(sql), &graph);
     if (*ret_err == GRANARY_OK) {
         assert_int_equal(gr_builder_finish(graph, &message), GRANARY_OK);
         assert_int_equal(gr_graph_to_json(message, &out), GRANARY_OK);
-        granary__graph__free_unpacked(message, NULL);
+        if (gr_graph_create(message, &checked) != GRANARY_OK) {
+            print_error("%s\n%s\n%s\n", sql, granary_error_message(), out.bytes);
+            fail();
+        }
+        gr_graph_destroy(checked);
         granary_graph_destroy(graph);
     }
     return gr_buf_take(&out);
@@ -196,7 +202,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select x from a limit x", GRANARY_EINVAL, "LIMIT needs a whole number"},
         {"select distinct x from a order by id", GRANARY_EINVAL, "ORDER BY takes what SELECT lists"},
         {"select frobnicate(x) from a", GRANARY_EINVAL, "frobnicate"},
-        {"select x from a where x in (select id, y from b)", GRANARY_EINVAL, "1 values are compared with 2 columns"},
+        {"select x from a where x in (select id, y from b)", GRANARY_EINVAL, "1 value is compared with 2 columns"},
         {"select (select id from b) from a", GRANARY_EUNSUPPORTED, "must have one row for sure"},
         {"select id from a union select id, y from b", GRANARY_EINVAL, "one side lists 1 values, the other 2"},
         {"select sum(x) over (order by id) from a", GRANARY_EUNSUPPORTED, "OVER"},
