@@ -58,6 +58,13 @@ check_outputs(const Granary__Node *node, enum gr_chunk_op op, uint32_t *ret_outp
         }
         *ret_outputs = 2;
         return GRANARY_OK;
+    case GR_CHUNK_window_split:
+    case GR_CHUNK_window_part:
+        *ret_outputs = 2;
+        return GRANARY_OK;
+    case GR_CHUNK_window_next:
+        *ret_outputs = 3;
+        return GRANARY_OK;
     case GR_CHUNK_call:
         *ret_outputs = 0;
         return user_check_call(node);

@@ -10,6 +10,7 @@
 #include "graph/lower.h"
 #include "graph/node.h"
 #include "graph/user.h"
+#include "graph/window.h"
 
 static const Granary__Attr *
 find(const struct gr_graph_node *node, const char *name)
@@ -167,6 +168,41 @@ infer_join(const struct gr_graph_node *node, const struct gr_schema *left, const
     return err == GRANARY_OK ? gr_join_schema(&join, left, right, schema) : err;
 }
 
+static granary_err
+infer_window(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    struct gr_window *windows = NULL;
+    size_t count = 0;
+    granary_err err = gr_schema_copy(input, schema);
+
+    for (int k = 0; k < 2 && err == GRANARY_OK; k++) {
+        const Granary__Attr *names = find(node, k == 0 ? "partition" : "by");
+
+        err = names != NULL ? take_columns(names, input, NULL) : GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        err = gr_windows_parse(find(node, "columns"), &windows, &count);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        int index = gr_schema_find(schema, windows[i].name);
+        granary_dtype dtype = GRANARY_NULLTYPE;
+
+        err = windows[i].value != NULL ? expression_dtype(windows[i].value, input, &dtype) : GRANARY_OK;
+        if (err == GRANARY_OK) {
+            err = gr_window_dtype(&windows[i], dtype, &dtype);
+        }
+        if (err != GRANARY_OK) {
+            err = gr_fail_in(err, "column '%.100s'", windows[i].name);
+        } else if (index >= 0) {
+            schema->fields[index].dtype = dtype;
+        } else {
+            err = gr_schema_add(schema, windows[i].name, dtype);
+        }
+    }
+    gr_windows_free(windows, count);
+    return err;
+}
+
 /* By what it is written as. Its parameters are looked at as if somebody had written them. */
 static granary_err
 infer_lowered(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
@@ -235,6 +271,8 @@ infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *
         return infer_lowered(node, inputs, type);
     }
     switch (node->op) {
+    case GR_TILE_window:
+        return infer_window(node, input, &type->schema);
     case GR_TILE_project:
         return infer_project(node, input, &type->schema);
     case GR_TILE_select:

@@ -298,6 +298,31 @@ lower_dropna(const struct source *source, struct gr_lowered *lowered)
     return err;
 }
 
+static granary_err
+fill_by_window(const struct source *source, const char *method, struct gr_lowered *lowered)
+{
+    const Granary__Attr *columns = find(source, "columns");
+    int64_t limit = gr_attr_int(source->attrs, source->count, "limit", -1);
+    struct entries entries = {0};
+
+    for (size_t i = 0; i < source->input->count; i++) {
+        const char *name = source->input->fields[i].name;
+        struct gr_buf text = {0};
+
+        if (!is_listed(columns, name)) {
+            continue;
+        }
+        gr_buf_addf(&text, "%s(", method);
+        add_name(&text, name);
+        if (limit >= 0) {
+            gr_buf_addf(&text, ", %" PRId64, limit);
+        }
+        gr_buf_addf(&text, ")");
+        entries_add(&entries, name, buffer_take(&text));
+    }
+    return entries_finish(&entries, GRANARY_OK, GR_TILE_window, lowered);
+}
+
 /* Whether an expression can be put in where this column has no value; only asked when nobody named the column. */
 static bool
 fits(const char *text, const struct gr_schema *input)
@@ -334,14 +359,15 @@ lower_fillna(const struct source *source, struct gr_lowered *lowered)
     const Granary__Attr *columns = find(source, "columns");
     const Granary__Attr *values = find(source, "values");
     const char *value = find_string(source, "value", NULL);
+    const char *method = find_string(source, "method", NULL);
     struct entries entries = {0};
     granary_err err = check_columns(source, columns);
 
     if (err == GRANARY_OK) {
         err = check_columns(source, values);
     }
-    if (err != GRANARY_OK) {
-        return err;
+    if (err != GRANARY_OK || method != NULL) {
+        return err != GRANARY_OK ? err : fill_by_window(source, method, lowered);
     }
     for (size_t i = 0; i < source->input->count; i++) {
         const struct gr_field *field = &source->input->fields[i];
@@ -710,10 +736,16 @@ check_choice(const struct source *source, const char *name, const char *first, c
 static granary_err
 check_fillna(const struct source *source)
 {
-    if (find(source, "value") == NULL && find(source, "values") == NULL) {
-        return gr_fail(GRANARY_EINVAL, "it needs 'value' or 'values'");
+    bool value = find(source, "value") != NULL || find(source, "values") != NULL;
+    bool method = find(source, "method") != NULL;
+
+    if (value == method) {
+        return gr_fail(GRANARY_EINVAL, "it needs 'value' or 'values', or else 'method'");
     }
-    return GRANARY_OK;
+    if (find(source, "limit") != NULL && (!method || gr_attr_int(source->attrs, source->count, "limit", 0) < 0)) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'limit' belongs to 'method', and cannot be negative");
+    }
+    return check_choice(source, "method", "ffill", "bfill");
 }
 
 static granary_err

@@ -15,6 +15,7 @@
 #include "graph/nearest.h"
 #include "graph/tensor_map.h"
 #include "graph/user.h"
+#include "graph/window.h"
 
 granary_err
 node_fail(const Granary__Node *node, granary_err err)
@@ -412,6 +413,43 @@ check_sort(const Granary__Node *node)
 }
 
 static granary_err
+check_window(const Granary__Node *node)
+{
+    const Granary__Attr *by = find(node, "by");
+    const Granary__Attr *descending = find(node, "descending");
+    struct gr_window *windows = NULL;
+    size_t count = 0;
+    granary_err err = check_new_columns(find(node, "columns"));
+
+    if (err == GRANARY_OK && (err = check_names(node, "partition")) == GRANARY_OK) {
+        err = check_names(node, "by");
+    }
+    if (err == GRANARY_OK && by == NULL && (descending != NULL || find(node, "nulls") != NULL)) {
+        err = gr_fail(GRANARY_EINVAL, "'descending' and 'nulls' belong to 'by', which is missing");
+    }
+    if (err == GRANARY_OK && descending != NULL && descending->n_ints != 1 && descending->n_ints != by->n_strings) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'descending' has %zu values for %zu columns", descending->n_ints,
+                      by->n_strings);
+    }
+    if (err == GRANARY_OK && by != NULL) {
+        err = check_nulls(node, by->n_strings);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_windows_parse(find(node, "columns"), &windows, &count);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        bool by_order = (windows[i].function == GR_WINDOW_RANK || windows[i].function == GR_WINDOW_DENSE_RANK) &&
+                        windows[i].value == NULL;
+
+        if (by_order && by == NULL) {
+            err = gr_fail(GRANARY_EINVAL, "column '%.100s': a rank of no value needs 'by'", windows[i].name);
+        }
+    }
+    gr_windows_free(windows, count);
+    return err;
+}
+
+static granary_err
 check_head(const Granary__Node *node)
 {
     int64_t rows = gr_attr_int(node->attrs, node->n_attrs, "rows", 0);
@@ -472,6 +510,7 @@ check_arange(const Granary__Node *node)
 }
 
 /* NULL: nothing beyond the kinds. */
+/* clang-format off */
 static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_read_csv] = check_read_csv,
     [GR_TILE_select] = check_select,
@@ -481,6 +520,7 @@ static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_sort] = check_sort,
     [GR_TILE_head] = check_head,
     [GR_TILE_project] = check_assign,
+    [GR_TILE_window] = check_window,
     [GR_TILE_join] = check_join,
     [GR_TILE_concat] = check_concat,
     [GR_TILE_random] = check_random,
@@ -493,6 +533,7 @@ static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_null] = user_check_null,
     [GR_TILE_table] = check_table,
 };
+/* clang-format on */
 
 static granary_err
 check_inputs(const Granary__Node *node, enum gr_tile_op op)

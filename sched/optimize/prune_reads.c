@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "graph/aggregate.h"
 #include "graph/expr.h"
+#include "graph/window.h"
 #include "optimize/prune.h"
 
 void
@@ -91,6 +92,38 @@ reads_assign(const struct pruning *p, size_t i, bool *reads)
             err = mark_expression(schema, reads, columns->strings[k]);
         }
     }
+    return err;
+}
+
+static granary_err
+reads_window(const struct pruning *p, size_t i, bool *reads)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    const struct gr_schema *own = &step->type->schema;
+    const struct gr_schema *schema = prune_input_schema(p, step, 0);
+    struct gr_window *windows;
+    size_t count;
+    granary_err err = gr_windows_parse(gr_step_attr(step, "columns"), &windows, &count);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    mark_attr(schema, reads, step, "partition");
+    mark_attr(schema, reads, step, "by");
+    /* A replaced column, too: it keeps the place. */
+    for (size_t c = 0; c < own->count; c++) {
+        if (p->needed[i][c]) {
+            prune_mark(schema, reads, own->fields[c].name);
+        }
+    }
+    for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
+        int at = gr_schema_find(own, windows[k].name);
+
+        if (at >= 0 && p->needed[i][at] && windows[k].value != NULL) {
+            err = mark_expression(schema, reads, windows[k].value);
+        }
+    }
+    gr_windows_free(windows, count);
     return err;
 }
 
@@ -249,6 +282,8 @@ prune_reads(const struct pruning *p, size_t i)
         return mark_expression(prune_input_schema(p, step, 0), reads[0], gr_step_attr(step, "where")->strings[0]);
     case GR_TILE_assign:
         return reads_assign(p, i, reads[0]);
+    case GR_TILE_window:
+        return reads_window(p, i, reads[0]);
     case GR_TILE_project:
         return reads_project(p, i, reads[0]);
     case GR_TILE_groupby:

@@ -204,6 +204,7 @@ settle(struct pruning *p, size_t i)
         memcpy(step->present, p->needed[i], own->count * sizeof(bool));
         return err;
     case GR_TILE_assign:
+    case GR_TILE_window:
         return settle_assign(p, i);
     case GR_TILE_map_chunk: /* the function makes what was declared, whoever reads it */
         memset(step->present, true, own->count * sizeof(bool));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/dealt.h"
 #include "kernel/scratch.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/order.h"
@@ -17,13 +18,6 @@
 #define CHUNK_COLUMN "\1chunk"
 #define ROW_COLUMN   "\1row"
 #define POSITIONS    2
-#define PARTS_MAX    UINT16_MAX
-
-static granary_err
-out_of_memory(const struct gr_kernel_call *call)
-{
-    return gr_fail(GRANARY_ENOMEM, "%s: out of memory", call->op->op);
-}
 
 static int64_t
 call_int(const struct gr_kernel_call *call, const char *name, int64_t fallback)
@@ -127,19 +121,6 @@ kernel_sort_sample(struct gr_kernel_call *call)
 
 /* ---- pivots ---- */
 
-/* How many parts. */
-static granary_err
-call_parts(const struct gr_kernel_call *call, int64_t *ret_parts)
-{
-    int64_t parts = call_int(call, "parts", 0);
-
-    if (parts < 1 || parts > PARTS_MAX) {
-        return gr_fail(GRANARY_EINVAL, "%s: 'parts' must be from 1 to %d", call->op->op, PARTS_MAX);
-    }
-    *ret_parts = parts;
-    return GRANARY_OK;
-}
-
 /* `parts` - 1 rows of the sorted samples, spread evenly. Without a sample there are none. */
 static granary_err
 pivots_choose(const granary_frame *samples, const struct order *order, int64_t parts, granary_frame **ret_pivots)
@@ -176,7 +157,7 @@ kernel_sort_pivots(struct gr_kernel_call *call)
     if (err != GRANARY_OK) {
         return err;
     }
-    err = call_parts(call, &parts);
+    err = dealt_parts(call, &parts);
     if (err == GRANARY_OK) {
         err = order_init(call, &order);
     }
@@ -269,9 +250,9 @@ count_below(const uint64_t *numbers, size_t n, uint64_t x)
     return (size_t)(base - numbers) + (n == 1 && *base < x);
 }
 
-/* The parts of the rows; counts: of each part. */
+/* The parts of the rows. */
 static void
-parts_of_rows(const struct deal *deal, int64_t rows, uint16_t *parts, int64_t *counts)
+parts_of_rows(const struct deal *deal, int64_t rows, uint16_t *parts)
 {
     struct sort_lane lane = {.key = &deal->keys[0]};
     const int32_t *codes = deal->keys[0].column->values;
@@ -301,7 +282,6 @@ parts_of_rows(const struct deal *deal, int64_t rows, uint16_t *parts, int64_t *c
             }
             low = low < high ? part_between(deal, row, low, high) : low;
             parts[row] = (uint16_t)low;
-            counts[low]++;
         }
     }
 }
@@ -396,44 +376,14 @@ deal_fini(struct deal *deal)
     free(deal->entries);
 }
 
-/* Rows part by part; ends[p]: where part p ends. */
-static granary_err
-rows_dealt(const struct deal *deal, int64_t rows, int64_t parts, int64_t *ends, int64_t **ret_indices)
-{
-    uint16_t *part_of = scratch_alloc((size_t)(rows + 1) * sizeof *part_of);
-    int64_t *indices = scratch_alloc((size_t)(rows + 1) * sizeof *indices);
-    int64_t at = 0;
-
-    if (part_of == NULL || indices == NULL) {
-        scratch_free(part_of);
-        scratch_free(indices);
-        return gr_fail(GRANARY_ENOMEM, "sort_split: out of memory for %lld rows", (long long)rows);
-    }
-    parts_of_rows(deal, rows, part_of, ends);
-    for (int64_t p = 0; p < parts; p++) {
-        int64_t many = ends[p];
-
-        ends[p] = at; /* the beginning, until rows were put there */
-        at += many;
-    }
-    for (int64_t row = 0; row < rows; row++) {
-        indices[ends[part_of[row]]++] = row;
-    }
-    scratch_free(part_of);
-    *ret_indices = indices;
-    return GRANARY_OK;
-}
-
 granary_err
 kernel_sort_split(struct gr_kernel_call *call)
 {
     const granary_frame *frame;
     const granary_frame *pivots;
-    granary_frame *dealt = NULL;
     struct order order = {0};
     struct deal deal = {0};
-    int64_t *ends = NULL; /* [0] is 0: part p is rows [ends[p], ends[p + 1]) */
-    int64_t *indices = NULL;
+    uint16_t *part_of = NULL;
     int64_t parts = 0;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
@@ -441,128 +391,32 @@ kernel_sort_split(struct gr_kernel_call *call)
         err = call_frame_encoded(call, 1, &pivots);
     }
     if (err == GRANARY_OK) {
-        err = call_parts(call, &parts);
+        err = dealt_parts(call, &parts);
     }
     if (err == GRANARY_OK) {
         err = order_init(call, &order);
     }
-    if (err == GRANARY_OK && (pivots->rows >= parts || call->output_count != 2)) {
-        err = gr_fail(GRANARY_EINVAL, "sort_split: %lld pivots for %lld parts, and %zu outputs instead of 2",
-                      (long long)pivots->rows, (long long)parts, call->output_count);
+    if (err == GRANARY_OK && pivots->rows >= parts) {
+        err = gr_fail(GRANARY_EINVAL, "sort_split: %lld pivots for %lld parts", (long long)pivots->rows,
+                      (long long)parts);
     }
     if (err == GRANARY_OK) {
         err = deal_init(&order, frame, pivots, call_int(call, "chunk", 0), &deal);
     }
-    if (err == GRANARY_OK && (ends = gr_data_alloc((size_t)(parts + 1) * sizeof *ends)) == NULL) {
-        err = out_of_memory(call);
+    if (err == GRANARY_OK && (part_of = scratch_alloc((size_t)(frame->rows + 1) * sizeof *part_of)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "sort_split: out of memory for %lld rows", (long long)frame->rows);
     }
     if (err == GRANARY_OK) {
-        err = rows_dealt(&deal, frame->rows, parts, ends + 1, &indices);
+        parts_of_rows(&deal, frame->rows, part_of);
+        err = dealt_yield(call, frame, part_of, parts);
     }
-    if (err == GRANARY_OK) {
-        err = gr_frame_take(frame, indices, frame->rows, &dealt);
-    }
-    if (err == GRANARY_OK) {
-        err = call_yield(call, 0, dealt);
-    }
-    if (err == GRANARY_OK) {
-        call->outputs[1] = (struct gr_value){.kind = GR_VALUE_BYTES,
-                                             .bytes = ends,
-                                             .bytes_size = (size_t)(parts + 1) * sizeof *ends,
-                                             .owned_bytes = ends};
-        ends = NULL;
-    }
-    scratch_free(indices);
-    free(ends);
+    scratch_free(part_of);
     deal_fini(&deal);
     order_fini(&order);
     return err;
 }
 
 /* ---- a part of all chunks ---- */
-
-/* Part `part` of input pair i: from which row to which. */
-static granary_err
-part_bounds(const struct gr_kernel_call *call, size_t i, int64_t part, int64_t rows, int64_t *ret_from, int64_t *ret_to)
-{
-    const struct gr_value *value = &call->inputs[2 * i + 1];
-    const int64_t *ends = value->bytes;
-
-    if (value->kind != GR_VALUE_BYTES) {
-        return gr_fail(GRANARY_ETYPE, "sort_part: input %zu is no list of positions", 2 * i + 1);
-    }
-    if (part < 0 || (uint64_t)part >= value->bytes_size / sizeof *ends ||
-        (uint64_t)part + 1 >= value->bytes_size / sizeof *ends || ends[part] < 0 || ends[part] > ends[part + 1] ||
-        ends[part + 1] > rows) {
-        return gr_fail(GRANARY_EINVAL, "sort_part: part %lld of input %zu lies outside", (long long)part, 2 * i);
-    }
-    *ret_from = ends[part];
-    *ret_to = ends[part + 1];
-    return GRANARY_OK;
-}
-
-/* Column c of all pieces; runs has room for them. */
-static granary_err
-column_joined(const granary_frame **frames, size_t count, size_t c, struct gr_run *runs, struct gr_column *ret_column)
-{
-    granary_dtype dtype = frames[0]->columns[c].view.dtype;
-
-    for (size_t i = 0; i < count; i++) {
-        const granary_column *column = c < frames[i]->count ? &frames[i]->columns[c].view : NULL;
-
-        if (column == NULL || strcmp(column->name, frames[0]->columns[c].view.name) != 0 ||
-            (column->dtype != dtype && column->dtype != GRANARY_NULLTYPE && dtype != GRANARY_NULLTYPE)) {
-            return gr_fail(GRANARY_ETYPE, "sort_part: the pieces have other columns than one another");
-        }
-        dtype = dtype == GRANARY_NULLTYPE ? column->dtype : dtype;
-        runs[i].column = column;
-    }
-    return gr_column_concat(runs, count, dtype, ret_column);
-}
-
-static granary_err
-part_joined(const struct gr_kernel_call *call, int64_t part, granary_frame **ret_frame)
-{
-    size_t count = call->input_count / 2;
-    const granary_frame **frames = calloc(count + 1, sizeof *frames);
-    struct gr_run *runs = calloc(count + 1, sizeof *runs);
-    granary_frame *joined = NULL;
-    int64_t rows = 0;
-    granary_err err = frames == NULL || runs == NULL ? out_of_memory(call) : GRANARY_OK;
-
-    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        int64_t from;
-        int64_t to;
-
-        err = call_frame_encoded(call, 2 * i, &frames[i]);
-        if (err == GRANARY_OK) {
-            err = part_bounds(call, i, part, frames[i]->rows, &from, &to);
-        }
-        if (err == GRANARY_OK) {
-            runs[i] = (struct gr_run){.from = from, .rows = to - from};
-            rows += to - from;
-        }
-    }
-    if (err == GRANARY_OK && (joined = gr_frame_create(frames[0]->count, rows)) == NULL) {
-        err = out_of_memory(call);
-    }
-    for (size_t c = 0; err == GRANARY_OK && c < joined->count; c++) {
-        struct gr_column column;
-
-        err = column_joined(frames, count, c, runs, &column);
-        if (err == GRANARY_OK) {
-            err = gr_frame_set(joined, c, frames[0]->columns[c].view.name, &column);
-        }
-    }
-    free(frames);
-    free(runs);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(joined);
-        return err;
-    }
-    *ret_frame = joined;
-    return GRANARY_OK;
-}
 
 granary_err
 kernel_sort_part(struct gr_kernel_call *call)
@@ -573,11 +427,8 @@ kernel_sort_part(struct gr_kernel_call *call)
     bool done = false;
     granary_err err = order_init(call, &order);
 
-    if (err == GRANARY_OK && (call->input_count == 0 || call->input_count % 2 != 0)) {
-        err = gr_fail(GRANARY_EINVAL, "sort_part: it takes pairs of inputs, a frame and its parts' positions");
-    }
     if (err == GRANARY_OK) {
-        err = part_joined(call, call_int(call, "part", -1), &joined);
+        err = dealt_join(call, 0, call_int(call, "part", -1), &joined, NULL);
     }
     if (err == GRANARY_OK) {
         err = order_numbers(&order, joined, &done);

@@ -1,0 +1,318 @@
+#include "kernel/window/compute.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/scratch.h"
+
+static granary_err
+out_of_memory(int64_t rows)
+{
+    return gr_fail(GRANARY_ENOMEM, "window: out of memory for %lld rows", (long long)rows);
+}
+
+/* ---- the value ---- */
+
+static enum window_class
+class_of(granary_dtype dtype)
+{
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_FLOAT32:
+    case GRANARY_FLOAT64:
+        return WINDOW_REAL;
+    case GRANARY_STRING:
+    case GRANARY_NULLTYPE:
+        return WINDOW_OTHER;
+    default:
+        return WINDOW_INTEGER;
+    }
+}
+
+#define EACH(type)                                                                                                     \
+    for (int64_t i = 0; i < column->rows; i++) {                                                                       \
+        integers[i] = ((const type *)column->values)[i];                                                               \
+    }                                                                                                                  \
+    break
+
+static void
+read_integers(const granary_column *column, __int128 *integers)
+{
+    switch (gr_dtype_kind(column->dtype)) {
+    case GRANARY_BOOL:
+        for (int64_t i = 0; i < column->rows; i++) {
+            integers[i] = gr_bit(column->values, i);
+        }
+        break;
+    case GRANARY_INT8:
+        EACH(int8_t);
+    case GRANARY_INT16:
+        EACH(int16_t);
+    case GRANARY_INT32:
+    case GRANARY_DATE:
+        EACH(int32_t);
+    case GRANARY_UINT8:
+        EACH(uint8_t);
+    case GRANARY_UINT16:
+        EACH(uint16_t);
+    case GRANARY_UINT32:
+        EACH(uint32_t);
+    case GRANARY_UINT64:
+        EACH(uint64_t);
+    case GRANARY_DECIMAL:
+        EACH(__int128);
+    default:
+        EACH(int64_t);
+    }
+}
+
+static void
+read_reals(const granary_column *column, double *reals)
+{
+    for (int64_t i = 0; i < column->rows; i++) {
+        reals[i] = column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[i]
+                                                    : ((const double *)column->values)[i];
+    }
+}
+
+static void
+value_fini(struct window_value *value)
+{
+    scratch_free(value->missing);
+    scratch_free(value->reals);
+    scratch_free(value->integers);
+}
+
+/* wants_reals: also of integers. */
+static granary_err
+value_init(const granary_column *column, bool wants_reals, struct window_value *value)
+{
+    int64_t rows = column->rows;
+    size_t n = (size_t)rows + 1;
+    bool any;
+
+    *value = (struct window_value){.column = column, .class = class_of(column->dtype)};
+    any = column->validity != NULL || value->class == WINDOW_REAL || column->dtype == GRANARY_NULLTYPE;
+    if ((any && (value->missing = scratch_alloc(n)) == NULL) ||
+        (value->class == WINDOW_INTEGER && (value->integers = scratch_alloc(n * sizeof *value->integers)) == NULL) ||
+        ((value->class == WINDOW_REAL || wants_reals) &&
+         (value->reals = scratch_alloc(n * sizeof *value->reals)) == NULL)) {
+        value_fini(value);
+        return out_of_memory(rows);
+    }
+    if (value->class == WINDOW_INTEGER) {
+        read_integers(column, value->integers);
+    } else if (value->class == WINDOW_REAL) {
+        read_reals(column, value->reals);
+    } else if (wants_reals) {
+        memset(value->reals, 0, n * sizeof *value->reals);
+    }
+    if (value->class == WINDOW_INTEGER && wants_reals) {
+        double unit = 1;
+
+        for (int digit = 0; digit < gr_dtype_scale(column->dtype); digit++) {
+            unit *= 10;
+        }
+        for (int64_t i = 0; i < rows; i++) {
+            value->reals[i] = (double)value->integers[i] / unit;
+        }
+    }
+    for (int64_t i = 0; any && i < rows; i++) {
+        value->missing[i] = column->dtype == GRANARY_NULLTYPE || gr_is_null(column, i) ||
+                            (value->class == WINDOW_REAL && isnan(value->reals[i]));
+    }
+    return GRANARY_OK;
+}
+
+/* ---- which function ---- */
+
+static window_function *
+function_of(const struct window_job *job, bool real)
+{
+    switch (job->window->function) {
+    case GR_WINDOW_CUMSUM:
+        return real ? window_cumsum_real : window_cumulate_integer;
+    case GR_WINDOW_CUMPROD:
+        return real ? window_cumprod_real : window_cumulate_integer;
+    case GR_WINDOW_CUMMAX:
+    case GR_WINDOW_CUMMIN:
+        return window_cumulate_best;
+    case GR_WINDOW_CUMCOUNT:
+    case GR_WINDOW_ROW_NUMBER:
+        return window_number;
+    case GR_WINDOW_SHIFT:
+    case GR_WINDOW_LAG:
+    case GR_WINDOW_LEAD:
+        return window_shift;
+    case GR_WINDOW_DIFF:
+        return real ? window_diff_real : window_diff_integer;
+    case GR_WINDOW_PCT_CHANGE:
+        return window_pct_change;
+    case GR_WINDOW_FFILL:
+    case GR_WINDOW_BFILL:
+        return window_fill;
+    case GR_WINDOW_RANK:
+    case GR_WINDOW_DENSE_RANK:
+        return window_rank;
+    case GR_WINDOW_NTILE:
+        return window_ntile;
+    case GR_WINDOW_FIRST:
+    case GR_WINDOW_LAST:
+    case GR_WINDOW_MIN:
+    case GR_WINDOW_MAX:
+        return window_pick_whole;
+    case GR_WINDOW_SUM:
+    case GR_WINDOW_MEAN:
+    case GR_WINDOW_STD:
+    case GR_WINDOW_VAR:
+    case GR_WINDOW_COUNT:
+    case GR_WINDOW_SIZE:
+        return window_whole;
+    case GR_WINDOW_EWM_MEAN:
+        return window_ewm;
+    default:
+        return window_rolling;
+    }
+}
+
+static bool
+is_pick(window_function *function)
+{
+    return function == window_shift || function == window_fill || function == window_cumulate_best ||
+           function == window_pick_whole;
+}
+
+/* ---- the result ---- */
+
+static void
+out_fini(struct window_out *out)
+{
+    scratch_free(out->reals);
+    scratch_free(out->integers);
+    scratch_free(out->picks);
+    scratch_free(out->valid);
+}
+
+static granary_err
+out_init(int64_t rows, bool picks, bool reals, struct window_out *out)
+{
+    size_t n = (size_t)rows + 1;
+
+    *out = (struct window_out){0};
+    if ((picks && (out->picks = scratch_alloc(n * sizeof *out->picks)) == NULL) ||
+        (!picks && (out->valid = scratch_alloc(n)) == NULL) ||
+        (!picks && reals && (out->reals = scratch_alloc(n * sizeof *out->reals)) == NULL) ||
+        (!picks && !reals && (out->integers = scratch_alloc(n * sizeof *out->integers)) == NULL)) {
+        out_fini(out);
+        return out_of_memory(rows);
+    }
+    if (picks) {
+        memset(out->picks, 0xff, n * sizeof *out->picks);
+    } else {
+        memset(out->valid, 0, n);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+integer_store(const struct window_job *job, granary_dtype dtype, __int128 x, void *values, int64_t at)
+{
+    const __int128 most = (__int128)0x4b3b4ca85a86c47a << 64 | 0x098a223fffffffff; /* 38 nines */
+    bool fits = true;
+
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_UINT64:
+        fits = x >= 0 && x <= (__int128)UINT64_MAX;
+        ((uint64_t *)values)[at] = (uint64_t)x;
+        break;
+    case GRANARY_DECIMAL:
+        fits = x <= most && x >= -most;
+        ((__int128 *)values)[at] = x;
+        break;
+    default:
+        fits = x >= INT64_MIN && x <= INT64_MAX;
+        ((int64_t *)values)[at] = (int64_t)x;
+        break;
+    }
+    return fits ? GRANARY_OK
+                : gr_fail(GRANARY_EFAILED, "a result of column '%s' does not fit %s: convert the value to float64",
+                          job->window->name, granary_dtype_name(dtype));
+}
+
+static granary_err
+result_column(const struct window_job *job, granary_dtype dtype, struct gr_column *ret_column)
+{
+    int64_t from = job->rows->history;
+    int64_t rows = job->rows->count - from;
+    struct gr_column column;
+    granary_err err;
+
+    if (job->out.picks != NULL) {
+        return gr_column_take(job->value.column, job->out.picks + from, rows, ret_column);
+    }
+    err = gr_column_alloc(dtype, rows, 0, true, &column);
+    for (int64_t i = 0; i < rows && err == GRANARY_OK; i++) {
+        void *values = (void *)(uintptr_t)column.view.values;
+
+        if (!job->out.valid[from + i]) {
+            continue;
+        }
+        gr_bit_set((uint8_t *)(uintptr_t)column.view.validity, i);
+        if (job->out.reals != NULL) {
+            ((double *)values)[i] = job->out.reals[from + i];
+        } else {
+            err = integer_store(job, dtype, job->out.integers[from + i], values, i);
+            if (err != GRANARY_OK) {
+                gr_column_free(&column);
+            }
+        }
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    gr_column_finish(&column);
+    *ret_column = column;
+    return GRANARY_OK;
+}
+
+granary_err
+window_compute(const struct gr_window *window, const granary_column *value, const struct window_rows *rows,
+               struct window_state *state, struct gr_column *ret_column)
+{
+    struct window_job job = {.window = window, .rows = rows};
+    granary_dtype dtype = GRANARY_NULLTYPE;
+    window_function *function;
+    int64_t begin = 0;
+    bool real;
+    granary_err err = gr_window_dtype(window, value == NULL ? GRANARY_NULLTYPE : value->dtype, &dtype);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    real = dtype == GRANARY_FLOAT64;
+    function = function_of(&job, real);
+    if (value != NULL) {
+        bool wants_reals = real && !is_pick(function) && function != window_rank;
+
+        err = value_init(value, wants_reals, &job.value);
+    }
+    if (err == GRANARY_OK) {
+        err = out_init(rows->count, is_pick(function), real, &job.out);
+    }
+    for (size_t p = 0; p < rows->partitions && err == GRANARY_OK; p++) {
+        struct window_state fresh = {0};
+        struct window_span span = {begin, rows->ends[p], p == 0 ? rows->history : begin};
+
+        if (rows->left_out == NULL || !rows->left_out[p]) {
+            err = function(&job, &span, state != NULL ? state : &fresh);
+        }
+        begin = rows->ends[p];
+    }
+    if (err == GRANARY_OK) {
+        err = result_column(&job, dtype, ret_column);
+    }
+    out_fini(&job.out);
+    value_fini(&job.value);
+    return err;
+}

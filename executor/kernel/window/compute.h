@@ -1,0 +1,143 @@
+/*
+ * The functions of the operator window over the rows of a frame, partition by partition.
+ *
+ * A row without a value (null, or a nan of floats) is skipped by what accumulates, and gives null there.
+ *
+ * Floats are accumulated from the first row of a partition on, in order, in two doubles (Dekker 1971), so that the
+ * result is that of the numbers themselves, rounded, but for sums that lose more than 50 digits; it depends on the rows
+ * alone.
+ */
+#ifndef KERNEL_WINDOW_COMPUTE_H
+#define KERNEL_WINDOW_COMPUTE_H
+
+#include "graph/window.h"
+#include "kernel/sort/sort.h"
+
+/* Two doubles that add up to one number. */
+struct window_pair {
+    double high;
+    double low;
+};
+
+/* What a function has to know of the rows before; all zero at the beginning of a partition. */
+struct window_state {
+    int64_t rows;              /* all there were */
+    int64_t tail;              /* how many of them are handed on */
+    int64_t chosen;            /* ffill, cummax, cummin: 1 + the row that is handed on, 0: none */
+    int64_t since;             /* ffill: rows since the last value */
+    int64_t count;             /* values in the window */
+    int64_t infinite[2];       /* of them +inf, -inf */
+    struct window_pair sum;    /* of those that are finite; var: of their distances from shift */
+    struct window_pair square; /* of the distances */
+    double shift;
+    double best; /* expanding_min, expanding_max */
+    bool has_shift;
+    bool has_best;
+    bool has_weighted;
+    double product;
+    double weighted; /* ewm_mean */
+    double old_weight;
+    uint64_t total[2]; /* cumsum and cumprod of integers: __int128, low half first */
+};
+
+/* The rows of a frame in the order in which functions see them. */
+struct window_rows {
+    const int64_t *order;        /* NULL: 0, 1, ... */
+    const int64_t *ends;         /* where each partition ends in the order */
+    const bool *left_out;        /* by partition: a key is null, so that all results are; NULL: none */
+    size_t partitions;           /* 1 or more, unless there are no rows */
+    int64_t count;               /* of all rows */
+    int64_t history;             /* so many rows at the beginning are of before: they have no result */
+    const struct sort_key *keys; /* the partition's, then those that order it; one more fits behind */
+    size_t partition_keys;
+    size_t key_count;
+};
+
+static inline int64_t
+window_row(const struct window_rows *rows, int64_t i)
+{
+    return rows->order == NULL ? i : rows->order[i];
+}
+
+/*
+ * One function: a new owned column of rows->count - rows->history rows.
+ *
+ * value   NULL when the function takes none; rows->count rows
+ * state   with one partition: what came before, and then what came up to the last row; else NULL
+ * Errors  EFAILED integers overflow · ENOMEM
+ */
+granary_err window_compute(const struct gr_window *window, const granary_column *value, const struct window_rows *rows,
+                           struct window_state *state, struct gr_column *ret_column);
+
+/* ---- within the folder ---- */
+
+enum window_class { WINDOW_REAL, WINDOW_INTEGER, WINDOW_OTHER };
+
+/* A value as functions take it. */
+struct window_value {
+    const granary_column *column;
+    enum window_class class;
+    uint8_t *missing;   /* by row; NULL: none */
+    double *reals;      /* REAL, or asked for; 0 where missing */
+    __int128 *integers; /* INTEGER */
+};
+
+/* What functions write: by row of the frame. */
+struct window_out {
+    double *reals;
+    __int128 *integers;
+    int64_t *picks; /* rows, -1: null */
+    uint8_t *valid; /* of reals and integers */
+};
+
+struct window_job {
+    const struct gr_window *window;
+    const struct window_rows *rows;
+    struct window_value value;
+    struct window_out out;
+};
+
+/* A partition at work: positions [begin, end) of the order; results are wanted from `from` on. */
+struct window_span {
+    int64_t begin;
+    int64_t end;
+    int64_t from;
+};
+
+typedef granary_err
+window_function(const struct window_job *job, const struct window_span *span, struct window_state *state);
+
+/* moving.c: reals */
+window_function window_cumsum_real;
+window_function window_cumprod_real;
+window_function window_rolling;
+window_function window_ewm;
+window_function window_pct_change;
+window_function window_diff_real;
+/* whole.c: one result for all rows of a partition; integers that add up */
+window_function window_cumulate_integer;
+window_function window_diff_integer;
+window_function window_whole;
+/* picks.c: a row whose value is the result */
+window_function window_shift;
+window_function window_fill;
+window_function window_cumulate_best;
+window_function window_pick_whole;
+/* ranks.c */
+window_function window_number;
+window_function window_rank;
+window_function window_ntile;
+
+/* a + x, exactly but for the last bits of low. */
+static inline void
+window_pair_add(struct window_pair *a, double x)
+{
+    double sum = a->high + x;
+    double part = sum - a->high;
+    double error = (a->high - (sum - part)) + (x - part) + a->low;
+
+    a->high = sum + error;
+    a->low = error - (a->high - sum);
+}
+
+#endif

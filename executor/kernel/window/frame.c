@@ -1,0 +1,324 @@
+/* window: all rows at once. */
+#include "kernel/window/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/columns.h"
+
+static granary_err
+out_of_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "window: out of memory");
+}
+
+static const Granary__Attr *
+list_attr(const struct gr_kernel_call *call, const char *name)
+{
+    const Granary__Attr *attr = gr_attr_find(call->op->attrs, call->op->n_attrs, name);
+
+    return attr != NULL && attr->n_strings + attr->n_ints > 0 ? attr : NULL;
+}
+
+granary_err
+window_plan_init(const struct gr_kernel_call *call, struct window_plan *plan)
+{
+    const Granary__Attr *columns;
+    granary_err err = call_attr(call, "columns", GRANARY__ATTR__KIND__MAP, &columns);
+
+    *plan = (struct window_plan){.partition = list_attr(call, "partition"),
+                                 .by = list_attr(call, "by"),
+                                 .descending = list_attr(call, "descending"),
+                                 .nulls_first = list_attr(call, "nulls_first")};
+    return err == GRANARY_OK ? gr_windows_parse(columns, &plan->windows, &plan->count) : err;
+}
+
+void
+window_plan_fini(struct window_plan *plan)
+{
+    gr_windows_free(plan->windows, plan->count);
+}
+
+static size_t
+key_count(const struct window_plan *plan)
+{
+    return (plan->partition != NULL ? plan->partition->n_strings : 0) + (plan->by != NULL ? plan->by->n_strings : 0);
+}
+
+int
+window_value_at(const struct window_plan *plan, size_t i)
+{
+    size_t at = key_count(plan);
+
+    for (size_t k = 0; k < i; k++) {
+        at += plan->windows[k].value != NULL;
+    }
+    return plan->windows[i].value != NULL ? (int)at : -1;
+}
+
+/* Key columns by their names, values by their expressions. */
+granary_err
+window_needs(const struct window_plan *plan, const granary_frame *frame, granary_frame **ret_needs)
+{
+    size_t keys = key_count(plan);
+    size_t count = keys;
+    char **names = calloc(keys + plan->count + 1, sizeof *names);
+    char **texts = calloc(plan->count + 1, sizeof *texts);
+    granary_frame *values = NULL;
+    granary_frame *needs = NULL;
+    granary_err err = names == NULL || texts == NULL ? out_of_memory() : GRANARY_OK;
+
+    for (size_t k = 0; k < keys && err == GRANARY_OK; k++) {
+        size_t first = plan->partition != NULL ? plan->partition->n_strings : 0;
+
+        names[k] = k < first ? plan->partition->strings[k] : plan->by->strings[k - first];
+    }
+    for (size_t i = 0; i < plan->count && err == GRANARY_OK; i++) {
+        if (plan->windows[i].value != NULL) {
+            texts[count - keys] = plan->windows[i].value;
+            names[count++] = plan->windows[i].name;
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = columns_compute(frame, names + keys, texts, count - keys, &values);
+    }
+    if (err == GRANARY_OK && (needs = gr_frame_create(count, frame->rows)) == NULL) {
+        err = out_of_memory();
+    }
+    for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
+        int at = c < keys ? gr_frame_find(frame, names[c]) : 0;
+
+        if (at < 0) {
+            err = gr_fail(GRANARY_ENOENT, "there is no column '%s'", names[c]);
+        } else {
+            err = c < keys ? gr_frame_set_borrowed(needs, c, names[c], &frame->columns[at].view)
+                           : gr_frame_move(needs, c, values, c - keys);
+        }
+    }
+    gr_frame_destroy(values);
+    free(names);
+    free(texts);
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(needs);
+        return err;
+    }
+    *ret_needs = needs;
+    return GRANARY_OK;
+}
+
+/* ---- partitions ---- */
+
+static bool
+flag_at(const Granary__Attr *flags, size_t i)
+{
+    return flags != NULL && flags->ints[flags->n_ints > i ? i : 0] != 0;
+}
+
+static bool
+same_partition(const struct window_rows *rows, int64_t a, int64_t b)
+{
+    return sort_compare(rows->keys, a, rows->keys, b, rows->partition_keys) == 0;
+}
+
+static bool
+has_null_key(const struct window_rows *rows, int64_t row)
+{
+    for (size_t k = 0; k < rows->partition_keys; k++) {
+        const granary_column *column = rows->keys[k].column;
+
+        if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+rows_fini(struct window_rows *rows)
+{
+    free((void *)(uintptr_t)rows->order);
+    free((void *)(uintptr_t)rows->ends);
+    free((void *)(uintptr_t)rows->left_out);
+    free((void *)(uintptr_t)rows->keys);
+}
+
+/* Where partitions end in the order. */
+static granary_err
+rows_cut(struct window_rows *rows)
+{
+    int64_t *ends = malloc((size_t)(rows->partition_keys > 0 ? rows->count + 1 : 1) * sizeof *ends);
+    bool *left_out = malloc((size_t)(rows->partition_keys > 0 ? rows->count + 1 : 1) * sizeof *left_out);
+
+    rows->ends = ends;
+    rows->left_out = left_out;
+    if (ends == NULL || left_out == NULL) {
+        return out_of_memory();
+    }
+    if (rows->partition_keys == 0) {
+        ends[0] = rows->count;
+        left_out[0] = false;
+        rows->partitions = rows->count > 0;
+        return GRANARY_OK;
+    }
+    for (int64_t i = 0; i < rows->count; i++) {
+        int64_t row = window_row(rows, i);
+
+        if (i + 1 == rows->count || !same_partition(rows, row, window_row(rows, i + 1))) {
+            left_out[rows->partitions] = has_null_key(rows, row);
+            ends[rows->partitions++] = i + 1;
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+rows_init(const struct window_plan *plan, const granary_frame *needs, struct window_rows *rows)
+{
+    size_t count = key_count(plan);
+    struct sort_key *keys = calloc(count + 1, sizeof *keys);
+    int64_t *order;
+    int64_t ordered;
+    granary_err err = keys == NULL ? out_of_memory() : GRANARY_OK;
+
+    *rows = (struct window_rows){.count = needs->rows,
+                                 .keys = keys,
+                                 .key_count = count,
+                                 .partition_keys = plan->partition != NULL ? plan->partition->n_strings : 0};
+    for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
+        size_t by = k - rows->partition_keys;
+
+        keys[k].column = &needs->columns[k].view;
+        if (k >= rows->partition_keys) {
+            keys[k].descending = flag_at(plan->descending, by);
+            keys[k].nulls_first = flag_at(plan->nulls_first, by);
+        }
+    }
+    if (err == GRANARY_OK && count > 0) {
+        err = sort_rows(keys, count, needs->rows, SORT_NO_LIMIT, &order, &ordered);
+        rows->order = err == GRANARY_OK ? order : NULL;
+    }
+    if (err == GRANARY_OK) {
+        err = rows_cut(rows);
+    }
+    if (err != GRANARY_OK) {
+        rows_fini(rows);
+    }
+    return err;
+}
+
+granary_err
+window_results(const struct window_plan *plan, const granary_frame *needs, granary_frame **ret_results)
+{
+    granary_frame *results = gr_frame_create(plan->count, needs->rows);
+    struct window_rows rows = {0};
+    granary_err err = results == NULL ? out_of_memory() : rows_init(plan, needs, &rows);
+
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(results);
+        return err;
+    }
+    for (size_t i = 0; i < plan->count && err == GRANARY_OK; i++) {
+        int at = window_value_at(plan, i);
+        struct gr_column column;
+
+        err = window_compute(&plan->windows[i], at < 0 ? NULL : &needs->columns[at].view, &rows, NULL, &column);
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(results, i, plan->windows[i].name, &column);
+        }
+    }
+    rows_fini(&rows);
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(results);
+        return err;
+    }
+    *ret_results = results;
+    return GRANARY_OK;
+}
+
+granary_err
+window_assign(const granary_frame *frame, granary_frame *results, granary_frame **ret_frame)
+{
+    size_t count = frame->count;
+    granary_frame *made;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < results->count; i++) {
+        count += gr_frame_find(frame, results->columns[i].view.name) < 0;
+    }
+    made = gr_frame_create(count, frame->rows);
+    if (made == NULL) {
+        err = out_of_memory();
+    }
+    for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
+        const granary_column *column = &frame->columns[c].view;
+        int at = gr_frame_find(results, column->name);
+
+        err =
+            at < 0 ? gr_frame_set_borrowed(made, c, column->name, column) : gr_frame_move(made, c, results, (size_t)at);
+    }
+    count = frame->count;
+    for (size_t i = 0; i < results->count && err == GRANARY_OK; i++) {
+        if (gr_frame_find(frame, results->columns[i].view.name) < 0) {
+            err = gr_frame_move(made, count++, results, i);
+        }
+    }
+    gr_frame_destroy(results);
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(made);
+        return err;
+    }
+    *ret_frame = made;
+    return GRANARY_OK;
+}
+
+granary_err
+kernel_window(struct gr_kernel_call *call)
+{
+    const granary_frame **frames;
+    granary_frame *all = NULL;
+    granary_frame *needs = NULL;
+    granary_frame *results = NULL;
+    granary_frame *made = NULL;
+    struct window_plan plan = {0};
+    granary_err err = call_frames_encoded(call, &frames);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = window_plan_init(call, &plan);
+    if (err == GRANARY_OK && call->input_count > 1) {
+        err = gr_frame_concat(frames, call->input_count, &all);
+    }
+    if (err == GRANARY_OK) {
+        err = window_needs(&plan, all != NULL ? all : frames[0], &needs);
+    }
+    if (err == GRANARY_OK) {
+        err = window_results(&plan, needs, &results);
+    }
+    gr_frame_destroy(needs);
+    if (err == GRANARY_OK) {
+        err = window_assign(all != NULL ? all : frames[0], results, &made);
+    }
+    if (err == GRANARY_OK && all != NULL) {
+        /* What was borrowed from it becomes the result's own. */
+        for (size_t c = 0; c < all->count; c++) {
+            struct gr_column *own = &made->columns[gr_frame_find(made, all->columns[c].view.name)];
+
+            if (!own->owned) {
+                own->owned = all->columns[c].owned;
+                own->dictionary = all->columns[c].dictionary;
+                all->columns[c].owned = false;
+                all->columns[c].dictionary = NULL;
+            }
+        }
+    }
+    window_plan_fini(&plan);
+    gr_frame_destroy(all);
+    free(frames);
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(made);
+        return err;
+    }
+    return call_yield(call, 0, made);
+}

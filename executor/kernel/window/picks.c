@@ -1,0 +1,110 @@
+/* Functions whose result is the value of another row. */
+#include <string.h>
+
+#include "kernel/window/compute.h"
+
+static inline bool
+is_missing(const struct window_value *value, int64_t row)
+{
+    return value->missing != NULL && value->missing[row];
+}
+
+granary_err
+window_shift(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    int64_t offset = job->window->offset;
+
+    (void)state;
+    for (int64_t i = span->from; i < span->end; i++) {
+        if (i - offset >= span->begin && i - offset < span->end) {
+            job->out.picks[window_row(job->rows, i)] = window_row(job->rows, i - offset);
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* ffill goes down, bfill up. */
+granary_err
+window_fill(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    bool up = job->window->function == GR_WINDOW_BFILL;
+    int64_t limit = job->window->offset;
+    int64_t last = !up && span->from > span->begin ? window_row(job->rows, span->begin) : -1; /* what was handed on */
+    int64_t since = state->since;
+
+    for (int64_t k = 0; k < span->end - span->from; k++) {
+        int64_t row = window_row(job->rows, up ? span->end - 1 - k : span->from + k);
+
+        if (!is_missing(&job->value, row)) {
+            last = row;
+            since = 0;
+        } else {
+            since++;
+        }
+        job->out.picks[row] = limit < 0 || since <= limit ? last : -1;
+    }
+    state->since = since;
+    state->chosen = last + 1;
+    return GRANARY_OK;
+}
+
+static int
+compare_rows(const struct window_value *value, int64_t a, int64_t b)
+{
+    const struct sort_key key = {.column = value->column};
+
+    switch (value->class) {
+    case WINDOW_REAL:
+        return (value->reals[a] > value->reals[b]) - (value->reals[a] < value->reals[b]);
+    case WINDOW_INTEGER:
+        return (value->integers[a] > value->integers[b]) - (value->integers[a] < value->integers[b]);
+    default:
+        return sort_compare(&key, a, &key, b, 1);
+    }
+}
+
+granary_err
+window_cumulate_best(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    int wanted = job->window->function == GR_WINDOW_CUMMAX ? 1 : -1;
+    int64_t best = span->from > span->begin ? window_row(job->rows, span->begin) : -1;
+
+    for (int64_t i = span->from; i < span->end; i++) {
+        int64_t row = window_row(job->rows, i);
+
+        if (is_missing(&job->value, row)) {
+            continue;
+        }
+        if (best < 0 || compare_rows(&job->value, row, best) * wanted > 0) {
+            best = row;
+        }
+        job->out.picks[row] = best;
+    }
+    state->chosen = best + 1;
+    return GRANARY_OK;
+}
+
+granary_err
+window_pick_whole(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    enum gr_window_function function = job->window->function;
+    int64_t chosen = -1;
+
+    (void)state;
+    for (int64_t i = span->begin; i < span->end; i++) {
+        int64_t row = window_row(job->rows, i);
+        bool better = chosen < 0 || function == GR_WINDOW_LAST;
+
+        if (is_missing(&job->value, row)) {
+            continue;
+        }
+        if (!better && function != GR_WINDOW_FIRST) {
+            better = compare_rows(&job->value, row, chosen) * (function == GR_WINDOW_MAX ? 1 : -1) > 0;
+        }
+        chosen = better ? row : chosen;
+    }
+    for (int64_t i = span->begin; i < span->end; i++) {
+        job->out.picks[window_row(job->rows, i)] = chosen;
+    }
+    return GRANARY_OK;
+}

@@ -1,0 +1,193 @@
+/* Integers that add up, and one result for all rows of a partition. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/exact_sum.h"
+#include "kernel/window/compute.h"
+
+static inline bool
+is_missing(const struct window_value *value, int64_t row)
+{
+    return value->missing != NULL && value->missing[row];
+}
+
+static __int128
+total_get(const struct window_state *state)
+{
+    return (__int128)((unsigned __int128)state->total[1] << 64 | state->total[0]);
+}
+
+static void
+total_set(struct window_state *state, __int128 x)
+{
+    state->total[0] = (uint64_t)x;
+    state->total[1] = (uint64_t)((unsigned __int128)x >> 64);
+}
+
+static granary_err
+overflowed(const struct window_job *job)
+{
+    return gr_fail(GRANARY_EFAILED, "a result of column '%s' does not fit its dtype: convert the value to float64",
+                   job->window->name);
+}
+
+/* cumsum, cumprod; a product that left 64 bits is found when it is stored. */
+granary_err
+window_cumulate_integer(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    bool product = job->window->function == GR_WINDOW_CUMPROD;
+    __int128 total = product && state->count == 0 ? 1 : total_get(state);
+
+    for (int64_t i = span->from; i < span->end; i++) {
+        int64_t row = window_row(job->rows, i);
+        bool failed;
+
+        if (is_missing(&job->value, row)) {
+            continue;
+        }
+        failed = product ? __builtin_mul_overflow(total, job->value.integers[row], &total)
+                         : __builtin_add_overflow(total, job->value.integers[row], &total);
+        if (failed) {
+            return overflowed(job);
+        }
+        state->count++;
+        job->out.integers[row] = total;
+        job->out.valid[row] = 1;
+    }
+    total_set(state, total);
+    return GRANARY_OK;
+}
+
+granary_err
+window_diff_integer(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    int64_t offset = job->window->offset;
+    __int128 unit = job->value.column->dtype == GRANARY_DATE ? (__int128)86400 * 1000000 : 1;
+
+    (void)state;
+    for (int64_t i = span->from; i < span->end; i++) {
+        int64_t row = window_row(job->rows, i);
+        int64_t other;
+        __int128 difference;
+
+        if (i - offset < span->begin || i - offset >= span->end || is_missing(&job->value, row)) {
+            continue;
+        }
+        other = window_row(job->rows, i - offset);
+        if (is_missing(&job->value, other)) {
+            continue;
+        }
+        if (__builtin_sub_overflow(job->value.integers[row], job->value.integers[other], &difference)) {
+            return overflowed(job);
+        }
+        job->out.integers[row] = difference * unit;
+        job->out.valid[row] = 1;
+    }
+    return GRANARY_OK;
+}
+
+/* ---- one result for all ---- */
+
+struct measured {
+    int64_t count;
+    __int128 total;
+    double real; /* the result, of reals */
+    bool there;
+};
+
+/* Squared distances from the mean, added exactly. */
+static double
+spread(const struct window_job *job, const struct window_span *span, double mean)
+{
+    struct exact_sum squares = {0};
+    double result;
+
+    for (int64_t i = span->begin; i < span->end; i++) {
+        int64_t row = window_row(job->rows, i);
+        double distance = job->value.reals[row] - mean;
+
+        if (!is_missing(&job->value, row)) {
+            exact_sum_add(&squares, distance * distance);
+        }
+    }
+    result = exact_sum_ok(&squares) ? exact_sum_value(&squares) : NAN;
+    exact_sum_fini(&squares);
+    return result;
+}
+
+static granary_err
+measure(const struct window_job *job, const struct window_span *span, struct measured *result)
+{
+    enum gr_window_function function = job->window->function;
+    struct exact_sum sum = {0};
+    double value;
+    bool ok;
+
+    for (int64_t i = span->begin; i < span->end; i++) {
+        int64_t row = window_row(job->rows, i);
+
+        if (is_missing(&job->value, row)) {
+            continue;
+        }
+        result->count++;
+        if (function == GR_WINDOW_COUNT) {
+            continue;
+        }
+        if (job->value.reals != NULL) {
+            exact_sum_add(&sum, job->value.reals[row]);
+        } else if (__builtin_add_overflow(result->total, job->value.integers[row], &result->total)) {
+            return overflowed(job);
+        }
+    }
+    value = exact_sum_value(&sum);
+    ok = exact_sum_ok(&sum);
+    exact_sum_fini(&sum);
+    if (!ok) {
+        return gr_fail(GRANARY_ENOMEM, "window: out of memory for a sum");
+    }
+    result->there = true;
+    result->real = value;
+    if (function != GR_WINDOW_SUM) {
+        double mean = value / (double)result->count;
+
+        result->there = result->count > (function == GR_WINDOW_MEAN ? 0 : 1);
+        result->real = mean;
+        if (function != GR_WINDOW_MEAN && result->there) {
+            result->real = spread(job, span, mean) / (double)(result->count - 1);
+            result->real = function == GR_WINDOW_STD ? sqrt(result->real) : result->real;
+            result->there = isfinite(mean);
+        }
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+window_whole(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    enum gr_window_function function = job->window->function;
+    struct measured result = {0};
+    granary_err err = GRANARY_OK;
+
+    (void)state;
+    if (function == GR_WINDOW_SIZE) {
+        result.count = span->end - span->begin;
+    } else {
+        err = measure(job, span, &result);
+    }
+    for (int64_t i = span->begin; i < span->end && err == GRANARY_OK; i++) {
+        int64_t row = window_row(job->rows, i);
+
+        if (function == GR_WINDOW_SIZE || function == GR_WINDOW_COUNT) {
+            job->out.integers[row] = result.count;
+            job->out.valid[row] = 1;
+        } else if (job->out.reals != NULL) {
+            job->out.reals[row] = result.real;
+            job->out.valid[row] = result.there;
+        } else {
+            job->out.integers[row] = result.total;
+            job->out.valid[row] = 1;
+        }
+    }
+    return err;
+}

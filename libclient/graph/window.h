@@ -1,0 +1,46 @@
+/* The columns of the operator window: new column -> FUNCTION(expression, literals). */
+#ifndef GRAPH_WINDOW_H
+#define GRAPH_WINDOW_H
+
+#include "graph/graph.h"
+
+enum gr_window_function {
+#define WINDOW(id, text, value, least, most, gives) GR_WINDOW_##id,
+#include "graph/window/functions.def"
+#undef WINDOW
+    GR_WINDOW_COUNT_OF
+};
+
+enum gr_rank_method { GR_RANK_AVERAGE, GR_RANK_MIN, GR_RANK_MAX, GR_RANK_FIRST, GR_RANK_DENSE };
+
+struct gr_window {
+    char *name; /* of the new column */
+    enum gr_window_function function;
+    char *value;    /* expression, or NULL */
+    int64_t offset; /* shift (down), diff, pct_change: rows; lag and lead are shifts; ffill, bfill: limit, -1 none */
+    int64_t window; /* rolling: rows; ntile: how many */
+    int64_t min_periods; /* rolling, expanding */
+    bool center;         /* rolling */
+    enum gr_rank_method method;
+    bool descending; /* rank, dense_rank */
+    double alpha;    /* ewm */
+    bool adjust;
+    bool ignore_na;
+};
+
+/*
+ * Read the attribute "columns" of a window.
+ *
+ * *ret_windows  count entries in the order of the mapping, to be given to gr_windows_free()
+ * Errors        EINVAL the message names the entry · ENOMEM
+ */
+granary_err gr_windows_parse(const Granary__Attr *attr, struct gr_window **ret_windows, size_t *ret_count);
+void gr_windows_free(struct gr_window *windows, size_t count);
+
+/* dtype of the result over a value of that dtype (ignored without one). Errors: ETYPE */
+granary_err gr_window_dtype(const struct gr_window *window, granary_dtype value, granary_dtype *ret_dtype);
+
+/* Whether a row's result depends on that row and those before it only, when rows are taken in the frame's order. */
+bool gr_window_is_forward(const struct gr_window *window);
+
+#endif

@@ -1,0 +1,416 @@
+#include "graph/window.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "data/frame.h"
+#include "graph/expr.h"
+#include "graph/nearest.h"
+
+enum { ARGUMENTS_MAX = 4, ROWS_MAX = 1 << 30 };
+
+enum gives { GIVES_SAME, GIVES_SUM, GIVES_PRODUCT, GIVES_INT, GIVES_FLOAT, GIVES_DIFF, GIVES_RANK };
+
+static const struct function {
+    const char *text;
+    int value; /* 0 none, 1 needed, 2 may be */
+    int least;
+    int most;
+    enum gives gives;
+} functions[] = {
+#define WINDOW(id, text, value, least, most, gives) [GR_WINDOW_##id] = {text, value, least, most, GIVES_##gives},
+#include "graph/window/functions.def"
+#undef WINDOW
+};
+
+void
+gr_windows_free(struct gr_window *windows, size_t count)
+{
+    for (size_t i = 0; windows != NULL && i < count; i++) {
+        free(windows[i].name);
+        free(windows[i].value);
+    }
+    free(windows);
+}
+
+/* ---- the text ---- */
+
+/* What stands between the brackets, cut at its outer commas. Pieces lead into text, which is written to. */
+static bool
+cut_arguments(char *text, char *pieces[ARGUMENTS_MAX], int *ret_count)
+{
+    int depth = 0;
+    int count = 0;
+    char quote = '\0';
+    char *from = text;
+
+    for (char *c = text;; c++) {
+        if (quote != '\0') {
+            if (*c == '\0') {
+                return false;
+            }
+            quote = *c == quote ? '\0' : quote; /* a doubled one opens again at once */
+            continue;
+        }
+        if (*c == '\'' || *c == '"' || *c == '`') {
+            quote = *c;
+        } else if (*c == '(') {
+            depth++;
+        } else if (*c == ')') {
+            depth--;
+        }
+        if (depth < 0 || (*c == '\0' && depth != 0)) {
+            return false;
+        }
+        if ((*c == ',' && depth == 0) || *c == '\0') {
+            bool end = *c == '\0';
+
+            if (count == ARGUMENTS_MAX) {
+                return false;
+            }
+            *c = '\0';
+            pieces[count++] = from;
+            from = c + 1;
+            if (end) {
+                break;
+            }
+        }
+    }
+    if (count == 1 && strspn(pieces[0], " \t\n") == strlen(pieces[0])) {
+        count = 0;
+    }
+    *ret_count = count;
+    return true;
+}
+
+static granary_err
+unknown_function(const char *text)
+{
+    struct gr_nearest nearest = {.name = text};
+    char hint[GR_HINT_MAX];
+
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        gr_nearest_offer(&nearest, functions[i].text);
+    }
+    return gr_fail(GRANARY_EINVAL, "there is no window function '%.60s'%s", text, gr_nearest_hint(&nearest, hint));
+}
+
+/* ---- literals ---- */
+
+static char *
+trimmed(char *text)
+{
+    size_t size;
+
+    text += strspn(text, " \t\n");
+    size = strlen(text);
+    while (size > 0 && isspace((unsigned char)text[size - 1])) {
+        text[--size] = '\0';
+    }
+    return text;
+}
+
+static granary_err
+read_int(const char *text, int64_t least, int64_t *ret_value)
+{
+    char *end;
+    long long value;
+
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value < least || value > ROWS_MAX || value < -ROWS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "'%.40s' is no integer from %lld on", text,
+                       (long long)(least < -ROWS_MAX ? -ROWS_MAX : least));
+    }
+    *ret_value = value;
+    return GRANARY_OK;
+}
+
+static granary_err
+read_bool(const char *text, bool *ret_value)
+{
+    if (strcasecmp(text, "true") != 0 && strcasecmp(text, "false") != 0) {
+        return gr_fail(GRANARY_EINVAL, "'%.40s' is neither true nor false", text);
+    }
+    *ret_value = strcasecmp(text, "true") == 0;
+    return GRANARY_OK;
+}
+
+static granary_err
+read_method(const char *text, enum gr_rank_method *ret_method)
+{
+    static const char *const names[] = {"average", "min", "max", "first", "dense"};
+    size_t size = strlen(text);
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (size == strlen(names[i]) + 2 && text[0] == '\'' && text[size - 1] == '\'' &&
+            strncmp(text + 1, names[i], size - 2) == 0) {
+            *ret_method = (enum gr_rank_method)i;
+            return GRANARY_OK;
+        }
+    }
+    return gr_fail(GRANARY_EINVAL, "'%.40s' is none of 'average', 'min', 'max', 'first', 'dense'", text);
+}
+
+static granary_err
+read_alpha(const char *text, double *ret_value)
+{
+    char *end;
+
+    *ret_value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(*ret_value > 0 && *ret_value <= 1)) {
+        return gr_fail(GRANARY_EINVAL, "alpha '%.40s' is not above 0 and at most 1", text);
+    }
+    return GRANARY_OK;
+}
+
+/* Literal i behind the value. */
+static granary_err
+read_literal(struct gr_window *window, int i, char *text)
+{
+    text = trimmed(text);
+    switch (window->function) {
+    case GR_WINDOW_SHIFT:
+    case GR_WINDOW_LAG:
+    case GR_WINDOW_LEAD:
+    case GR_WINDOW_DIFF:
+    case GR_WINDOW_PCT_CHANGE:
+        return read_int(text, -ROWS_MAX, &window->offset);
+    case GR_WINDOW_FFILL:
+    case GR_WINDOW_BFILL:
+        return read_int(text, 0, &window->offset);
+    case GR_WINDOW_RANK:
+        return i == 0 ? read_method(text, &window->method) : read_bool(text, &window->descending);
+    case GR_WINDOW_DENSE_RANK:
+        return read_bool(text, &window->descending);
+    case GR_WINDOW_NTILE:
+        return read_int(text, 1, &window->window);
+    case GR_WINDOW_EWM_MEAN:
+        return i == 0   ? read_alpha(text, &window->alpha)
+               : i == 1 ? read_bool(text, &window->adjust)
+                        : read_bool(text, &window->ignore_na);
+    case GR_WINDOW_EXPANDING_SUM:
+    case GR_WINDOW_EXPANDING_MEAN:
+    case GR_WINDOW_EXPANDING_MIN:
+    case GR_WINDOW_EXPANDING_MAX:
+    case GR_WINDOW_EXPANDING_STD:
+    case GR_WINDOW_EXPANDING_VAR:
+    case GR_WINDOW_EXPANDING_COUNT:
+        return read_int(text, 0, &window->min_periods);
+    default: /* rolling */
+        return i == 0   ? read_int(text, 1, &window->window)
+               : i == 1 ? read_int(text, 0, &window->min_periods)
+                        : read_bool(text, &window->center);
+    }
+}
+
+/* What literals that are not given mean; offsets count rows down. */
+static granary_err
+settle(struct gr_window *window, int literals)
+{
+    bool rolling = window->function >= GR_WINDOW_ROLLING_SUM && window->function <= GR_WINDOW_ROLLING_MEDIAN;
+
+    if (literals == 0 && (window->function == GR_WINDOW_FFILL || window->function == GR_WINDOW_BFILL)) {
+        window->offset = -1;
+    } else if (literals == 0) {
+        window->offset = 1;
+    }
+    if (window->function == GR_WINDOW_LEAD) {
+        window->offset = -window->offset;
+    }
+    if (window->function == GR_WINDOW_RANK && window->value == NULL) {
+        window->method = GR_RANK_MIN;
+    }
+    if (window->function == GR_WINDOW_DENSE_RANK) {
+        window->method = GR_RANK_DENSE;
+    }
+    if (rolling && literals < 2) {
+        window->min_periods = window->function == GR_WINDOW_ROLLING_COUNT ? 0 : window->window;
+    }
+    if (rolling && window->min_periods > window->window) {
+        return gr_fail(GRANARY_EINVAL, "min_periods %lld is more than the window of %lld rows",
+                       (long long)window->min_periods, (long long)window->window);
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+parse_pieces(struct gr_window *window, char **pieces, int count)
+{
+    const struct function *function = &functions[window->function];
+    int values = function->value == 1 || (function->value == 2 && count > 0) ? 1 : 0;
+    struct gr_expr *expr = NULL;
+    granary_err err = GRANARY_OK;
+
+    if (count < values + function->least || count > values + function->most) {
+        return gr_fail(GRANARY_EINVAL, "%s takes %s%d to %d literals, not %d arguments in all", function->text,
+                       values > 0 ? "a value and " : "", function->least, function->most, count);
+    }
+    if (values > 0) {
+        window->value = strdup(trimmed(pieces[0]));
+        err = window->value == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : gr_expr_parse(window->value, &expr);
+        gr_expr_destroy(expr);
+    }
+    for (int i = values; i < count && err == GRANARY_OK; i++) {
+        err = read_literal(window, i - values, pieces[i]);
+    }
+    return err == GRANARY_OK ? settle(window, count - values) : err;
+}
+
+/* "FUNCTION(arguments)"; text is written to. */
+static granary_err
+parse_text(struct gr_window *window, char *text)
+{
+    char *open = strchr(text, '(');
+    char *close = strrchr(text, ')');
+    char *pieces[ARGUMENTS_MAX];
+    int count = 0;
+    size_t function = 0;
+
+    if (open == NULL || close == NULL || close < open || strspn(close + 1, " \t\n") != strlen(close + 1)) {
+        return gr_fail(GRANARY_EINVAL, "'%.80s' is no FUNCTION(arguments)", text);
+    }
+    *open = '\0';
+    *close = '\0';
+    text = trimmed(text);
+    while (function < GR_WINDOW_COUNT_OF && strcasecmp(functions[function].text, text) != 0) {
+        function++;
+    }
+    if (function == GR_WINDOW_COUNT_OF) {
+        return unknown_function(text);
+    }
+    window->function = (enum gr_window_function)function;
+    if (!cut_arguments(open + 1, pieces, &count)) {
+        return gr_fail(GRANARY_EINVAL, "%s: the arguments are not balanced, or more than %d", text, ARGUMENTS_MAX);
+    }
+    return parse_pieces(window, pieces, count);
+}
+
+granary_err
+gr_windows_parse(const Granary__Attr *attr, struct gr_window **ret_windows, size_t *ret_count)
+{
+    struct gr_window *windows = calloc(attr->n_keys + 1, sizeof *windows);
+    granary_err err = windows == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+
+    for (size_t i = 0; i < attr->n_keys && err == GRANARY_OK; i++) {
+        char *text = strdup(attr->strings[i]);
+
+        windows[i] = (struct gr_window){.name = strdup(attr->keys[i]), .min_periods = 1, .adjust = true};
+        if (text == NULL || windows[i].name == NULL) {
+            err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        } else {
+            err = parse_text(&windows[i], text);
+        }
+        if (err != GRANARY_OK && err != GRANARY_ENOMEM) {
+            err = gr_fail_in(err, "column '%.100s'", attr->keys[i]);
+        }
+        free(text);
+    }
+    if (err != GRANARY_OK) {
+        gr_windows_free(windows, attr->n_keys);
+        return err;
+    }
+    *ret_windows = windows;
+    *ret_count = attr->n_keys;
+    return GRANARY_OK;
+}
+
+/* ---- dtypes ---- */
+
+/* What a sum of such values is; NULLTYPE: there is none. */
+static granary_dtype
+sum_dtype(granary_dtype dtype)
+{
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_BOOL:
+    case GRANARY_INT8:
+    case GRANARY_INT16:
+    case GRANARY_INT32:
+    case GRANARY_INT64:
+    case GRANARY_UINT8:
+    case GRANARY_UINT16:
+    case GRANARY_UINT32:
+        return GRANARY_INT64;
+    case GRANARY_UINT64:
+    case GRANARY_DURATION:
+    case GRANARY_DECIMAL:
+        return dtype;
+    case GRANARY_FLOAT32:
+    case GRANARY_FLOAT64:
+        return GRANARY_FLOAT64;
+    default:
+        return GRANARY_NULLTYPE;
+    }
+}
+
+granary_err
+gr_window_dtype(const struct gr_window *window, granary_dtype value, granary_dtype *ret_dtype)
+{
+    const struct function *function = &functions[window->function];
+    granary_dtype sum = sum_dtype(value);
+    granary_dtype dtype = GRANARY_NULLTYPE;
+
+    switch (function->gives) {
+    case GIVES_SAME:
+        *ret_dtype = value;
+        return GRANARY_OK;
+    case GIVES_INT:
+        *ret_dtype = GRANARY_INT64;
+        return GRANARY_OK;
+    case GIVES_RANK:
+        *ret_dtype = window->value == NULL ? GRANARY_INT64 : GRANARY_FLOAT64;
+        return GRANARY_OK;
+    case GIVES_SUM:
+        dtype = sum;
+        break;
+    case GIVES_PRODUCT:
+        dtype = sum == GRANARY_INT64 || sum == GRANARY_FLOAT64 ? sum : GRANARY_NULLTYPE;
+        break;
+    case GIVES_FLOAT:
+        dtype = sum != GRANARY_NULLTYPE ? GRANARY_FLOAT64 : GRANARY_NULLTYPE;
+        break;
+    case GIVES_DIFF:
+        dtype = value == GRANARY_TIMESTAMP || value == GRANARY_DATE ? GRANARY_DURATION : sum;
+        break;
+    }
+    if (dtype == GRANARY_NULLTYPE && value != GRANARY_NULLTYPE) {
+        return gr_fail(GRANARY_ETYPE, "%s needs numbers, not %s", function->text, granary_dtype_name(value));
+    }
+    *ret_dtype = dtype != GRANARY_NULLTYPE ? dtype : GRANARY_FLOAT64;
+    return GRANARY_OK;
+}
+
+bool
+gr_window_is_forward(const struct gr_window *window)
+{
+    switch (window->function) {
+    case GR_WINDOW_SHIFT:
+    case GR_WINDOW_LAG:
+    case GR_WINDOW_LEAD:
+    case GR_WINDOW_DIFF:
+    case GR_WINDOW_PCT_CHANGE:
+        return window->offset >= 0;
+    case GR_WINDOW_BFILL:
+    case GR_WINDOW_RANK:
+    case GR_WINDOW_DENSE_RANK:
+    case GR_WINDOW_NTILE:
+    case GR_WINDOW_FIRST:
+    case GR_WINDOW_LAST:
+    case GR_WINDOW_MIN:
+    case GR_WINDOW_MAX:
+    case GR_WINDOW_SUM:
+    case GR_WINDOW_MEAN:
+    case GR_WINDOW_STD:
+    case GR_WINDOW_VAR:
+    case GR_WINDOW_COUNT:
+    case GR_WINDOW_SIZE:
+        return false;
+    default:
+        return !window->center;
+    }
+}

@@ -1,0 +1,149 @@
+"""The operator window against pandas: whole frames and partitions, however rows are cut."""
+import numpy as np
+import pandas as pd
+
+from granary_test import Column, Instance, same_pandas
+
+rng = np.random.default_rng(9)
+
+
+def frame_of(rows):
+    texts = np.array(['', 'a', 'b', 'ä€😀', 'c'], object)
+    frame = pd.DataFrame({
+        'g': texts[rng.integers(0, len(texts), rows)],
+        'h': rng.integers(0, 3, rows),
+        'f': np.where(rng.random(rows) < 0.2, np.nan, rng.normal(size=rows).round(3) * 10.0 ** rng.integers(-3, 4, rows)),
+        'i': rng.integers(-50, 50, rows),
+        'k': pd.array(rng.integers(-5, 5, rows), 'Int64'),
+        't': pd.Timestamp('2020-01-01') + pd.to_timedelta(rng.integers(0, 10**6, rows), 's'),
+    })
+    frame.loc[rng.random(rows) < 0.2, 'k'] = pd.NA
+    frame.loc[rng.random(rows) < 0.2, 'g'] = None
+    return frame
+
+
+def std(window):
+    """Of one window anew: pandas' running one loses digits when values of very different size pass."""
+    values = window[~np.isnan(window)]
+    return np.std(values, ddof=1) if len(values) > 1 else np.nan
+
+
+# name -> (function, what pandas does to a column (a Series, or its groups))
+SAME = {
+    'cumsum_f': ('cumsum(f)', 'f', lambda s: s.cumsum()),
+    'cumsum_i': ('cumsum(i)', 'i', lambda s: s.cumsum()),
+    'cumsum_k': ('cumsum(k)', 'k', lambda s: s.cumsum()),
+    'cumprod': ('cumprod(f)', 'f', lambda s: s.cumprod()),
+    'cummax': ('cummax(f)', 'f', lambda s: s.cummax()),
+    'cummin': ('cummin(i)', 'i', lambda s: s.cummin()),
+    'shift': ('shift(f, 2)', 'f', lambda s: s.shift(2)),
+    'shift_t': ('shift(t)', 't', lambda s: s.shift()),
+    'lead': ('lead(k)', 'k', lambda s: s.shift(-1)),
+    'diff': ('diff(f, 3)', 'f', lambda s: s.diff(3)),
+    'diff_t': ('diff(t)', 't', lambda s: s.diff()),
+    'pct': ('pct_change(i)', 'i', lambda s: s.pct_change()),
+    'ffill': ('ffill(f)', 'f', lambda s: s.ffill()),
+    'ffill1': ('ffill(k, 1)', 'k', lambda s: s.ffill(limit=1)),
+    'bfill': ('bfill(f, 2)', 'f', lambda s: s.bfill(limit=2)),
+    'rank': ('rank(f)', 'f', lambda s: s.rank()),
+    'rank_min': ("rank(i, 'min', true)", 'i', lambda s: s.rank(method='min', ascending=False)),
+    'rank_max': ("rank(i, 'max')", 'i', lambda s: s.rank(method='max')),
+    'rank_first': ("rank(i, 'first')", 'i', lambda s: s.rank(method='first')),
+    'rank_dense': ("rank(i, 'dense')", 'i', lambda s: s.rank(method='dense')),
+}
+FRAME = {
+    'r_sum': ('rolling_sum(f, 3)', 'f', lambda s: s.rolling(3).sum()),
+    'r_mean': ('rolling_mean(f, 4, 1)', 'f', lambda s: s.rolling(4, min_periods=1).mean()),
+    'r_min': ('rolling_min(f, 3, 1)', 'f', lambda s: s.rolling(3, min_periods=1).min()),
+    'r_max': ('rolling_max(i, 5)', 'i', lambda s: s.rolling(5).max()),
+    'r_std': ('rolling_std(f, 5, 2)', 'f', lambda s: s.rolling(5, min_periods=2).apply(std, raw=True)),
+    'r_var': ('rolling_var(i, 4)', 'i', lambda s: s.rolling(4).apply(std, raw=True) ** 2),
+    'r_count': ('rolling_count(f, 3)', 'f', lambda s: s.rolling(3).count()),
+    'r_median': ('rolling_median(f, 5, 1)', 'f', lambda s: s.rolling(5, min_periods=1).median()),
+    'r_center': ('rolling_sum(i, 5, 1, true)', 'i', lambda s: s.rolling(5, min_periods=1, center=True).sum()),
+    'e_sum': ('expanding_sum(f)', 'f', lambda s: s.expanding().sum()),
+    'e_mean': ('expanding_mean(f, 3)', 'f', lambda s: s.expanding(3).mean()),
+    'e_min': ('expanding_min(f)', 'f', lambda s: s.expanding().min()),
+    'e_max': ('expanding_max(i)', 'i', lambda s: s.expanding().max()),
+    'e_std': ('expanding_std(f)', 'f', lambda s: s.expanding().std()),
+    'e_count': ('expanding_count(f)', 'f', lambda s: s.expanding().count()),
+    'ewm': ('ewm_mean(f, 0.3)', 'f', lambda s: s.ewm(alpha=0.3).mean()),
+    'ewm_plain': ('ewm_mean(f, 0.5, false, true)', 'f', lambda s: s.ewm(alpha=0.5, adjust=False, ignore_na=True).mean()),
+}
+WHOLE = {
+    'sum': ('sum(f)', 'f', 'sum'), 'sum_i': ('sum(i)', 'i', 'sum'), 'mean': ('mean(f)', 'f', 'mean'),
+    'std': ('std(f)', 'f', 'std'), 'var': ('var(i)', 'i', 'var'), 'min': ('min(f)', 'f', 'min'), 'max': ('max(k)', 'k', 'max'),
+    'count': ('count(f)', 'f', 'count'), 'size': ('size()', 'f', 'size'), 'first': ('first(f)', 'f', 'first'),
+    'last': ('last(k)', 'k', 'last'),
+}
+
+
+def columns_of(table):
+    return {name: entry[0] for name, entry in table.items()}
+
+
+with Instance() as granary:
+    def check(frame, want, what, pieces, chunk_bytes=0, **node):
+        nodes = {'t': granary.put_frame(frame, pieces), 'w': {'op': 'window', 'input': 't', **node}}
+        ours = granary.run(nodes, 'w', chunk_bytes)
+        for column in ours.values():  # pandas' NaN is null and nan
+            if column.dtype == 'float64' and column.valid is not None:
+                column.values[~column.valid] = np.nan
+                column.valid = None
+        ours = pd.DataFrame({name: column.to_pandas() for name, column in ours.items()})
+        same_pandas(ours, want, f'{what}, {len(frame)} rows, {pieces} pieces', 1e-9)
+
+    for rows, pieces in ((0, 1), (1, 1), (9, 4), (500, 1), (500, 6)):
+        frame = frame_of(rows)
+        both = {**SAME, **FRAME}
+        plain = frame.assign(k=frame.k.astype('float64'))  # pandas' nullable integers stay null after a null
+        check(frame, frame.assign(**{n: f(plain[c]) for n, (_, c, f) in both.items()}), 'frame', pieces, 200,
+              columns=columns_of(both))
+        back = {n: e for n, e in both.items() if n.split('_')[0] not in ('lead', 'bfill', 'rank') and n != 'r_center'}
+        check(frame, frame.assign(**{n: f(plain[c]) for n, (_, c, f) in back.items()}), 'chain', pieces, 200,
+              columns=columns_of(back))
+        if rows == 0:
+            continue
+        for keys in (['h'], ['g', 'h']):
+            groups = plain.groupby(keys)
+            want = frame.assign(**{n: groups[c].transform(f) for n, (_, c, f) in both.items()})
+            check(frame, want, f'partitions {keys}', pieces, 200, columns=columns_of(both), partition=keys)
+            want = frame.assign(**{n: groups[c].transform(f) for n, (_, c, f) in WHOLE.items()})
+            check(frame, want, f'whole partitions {keys}', pieces, 200, columns=columns_of(WHOLE), partition=keys)
+        ordered = frame.sort_values(['i', 't'], ascending=[False, True], kind='stable')
+        want = frame.assign(n=ordered.groupby('h').cumcount() + 1, c=ordered.groupby('h').f.cumsum(),
+                            r=ordered.groupby('h').i.rank(method='min', ascending=False))
+        check(frame, want, 'by', pieces, 200, columns={'n': 'row_number()', 'c': 'cumsum(f)', 'r': "rank(i, 'min', true)"},
+              partition='h', by=['i', 't'], descending=[True, False])
+
+    # The same bytes however it is cut.
+    frame = frame_of(2000)
+    frame['f'] *= 10.0 ** rng.integers(-12, 12, 2000)
+    for partition in ({}, {'partition': ['g']}):
+        node = {'op': 'window', 'input': 't', 'columns': columns_of({**SAME, **FRAME}), **partition}
+        results = [granary.run({'t': granary.put_frame(frame, pieces), 'w': node}, 'w', 300) for pieces in (1, 3, 20)]
+        assert all(r[name] == results[0][name] for r in results for name in results[0])
+
+    # Sums that cancel.
+    big = pd.DataFrame({'x': [1e16, 1.0, -1e16, 1.0, 1e300, -1e300, 2.0]})
+    sums = granary.run({'t': granary.put_frame(big), 'w': {'op': 'window', 'input': 't', 'columns': {'c': 'cumsum(x)'}}}, 'w')
+    assert list(sums['c'].values) == [1e16, 1e16 + 1, 1.0, 2.0, 1e300, 2.0, 4.0], sums['c']
+    spread = pd.DataFrame({'x': 1e9 + rng.normal(size=100)})
+    std = granary.run({'t': granary.put_frame(spread), 'w': {'op': 'window', 'input': 't', 'columns': {'s': 'std(x)'}}}, 'w')
+    assert abs(std['s'].values[0] / (spread.x - 1e9).std() - 1) < 1e-6
+
+    ntile = granary.run({'t': granary.put_frame(frame_of(10)), 'w': {'op': 'window', 'input': 't', 'columns': {'n': 'ntile(3)'}}}, 'w')
+    assert list(ntile['n'].values) == [1, 1, 1, 1, 2, 2, 2, 3, 3, 3], ntile['n']
+    money = granary.put({'d': Column('decimal(2)', [150, -25, 0], [True, True, False])})
+    total = granary.run({'t': money, 'w': {'op': 'window', 'input': 't', 'columns': {'c': 'cumsum(d)', 's': 'sum(d)'}}}, 'w')
+    assert total['c'] == Column('decimal(2)', [150, 125, 0], [True, True, False]), total['c']
+    assert total['s'] == Column('decimal(2)', [125, 125, 125]), total['s']
+
+    table = granary.put_frame(frame_of(5))
+    for columns, *words in (({'x': 'cumsums(f)'}, 'cumsums', 'cumsum'), ({'x': 'cumsum(g)'}, 'numbers', 'string'),
+                            ({'x': 'rolling_sum(f, 0)'}, "'0'"), ({'x': 'rolling_sum(f, 2, 3)'}, 'min_periods'),
+                            ({'x': 'rank()'}, "'by'"), ({'x': 'shift(nix)'}, 'nix'), ({'x': 'ewm_mean(f, 2)'}, 'alpha'),
+                            ({'x': 'cumsum(f'}, 'FUNCTION'), ({'x': 'shift(f, 1, 2, 3, 4)'}, 'shift')):
+        granary.fails({'t': table, 'w': {'op': 'window', 'input': 't', 'columns': columns}}, 'w', "'w'", 'window', *words)
+    big = granary.put({'i': Column('int64', np.array([2**62, 2**62]))}, 2)
+    granary.fails({'t': big, 'w': {'op': 'window', 'input': 't', 'columns': {'x': 'cumsum(i)'}}}, 'w', "'x'", 'int64')
