@@ -22,6 +22,9 @@ prune_input_schema(const struct pruning *p, const struct gr_step *step, size_t k
 void prune_mark(const struct gr_schema *schema, bool *flags, const char *name);
 void prune_mark_names(const struct gr_schema *schema, bool *flags, char *const *names, size_t count);
 
+/* Flag what an expression reads. Errors: EINVAL, ENOMEM */
+granary_err prune_mark_expression(const struct gr_schema *schema, bool *flags, const char *text);
+
 /* The parameters of a join. Errors: EINVAL */
 granary_err prune_join(const struct gr_step *step, struct gr_join *ret_join);
 

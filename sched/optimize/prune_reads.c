@@ -37,8 +37,8 @@ mark_attr(const struct gr_schema *schema, bool *flags, const struct gr_step *ste
     }
 }
 
-static granary_err
-mark_expression(const struct gr_schema *schema, bool *flags, const char *text)
+granary_err
+prune_mark_expression(const struct gr_schema *schema, bool *flags, const char *text)
 {
     struct gr_expr *expr;
     granary_err err = gr_expr_parse(text, &expr);
@@ -89,7 +89,7 @@ reads_assign(const struct pruning *p, size_t i, bool *reads)
         int at = gr_schema_find(own, columns->keys[k]);
 
         if (at >= 0 && p->needed[i][at]) {
-            err = mark_expression(schema, reads, columns->strings[k]);
+            err = prune_mark_expression(schema, reads, columns->strings[k]);
         }
     }
     return err;
@@ -120,7 +120,7 @@ reads_window(const struct pruning *p, size_t i, bool *reads)
         int at = gr_schema_find(own, windows[k].name);
 
         if (at >= 0 && p->needed[i][at] && windows[k].value != NULL) {
-            err = mark_expression(schema, reads, windows[k].value);
+            err = prune_mark_expression(schema, reads, windows[k].value);
         }
     }
     gr_windows_free(windows, count);
@@ -138,7 +138,7 @@ reads_project(const struct pruning *p, size_t i, bool *reads)
         int at = gr_schema_find(&step->type->schema, columns->keys[k]);
 
         if (at >= 0 && p->needed[i][at]) {
-            err = mark_expression(prune_input_schema(p, step, 0), reads, columns->strings[k]);
+            err = prune_mark_expression(prune_input_schema(p, step, 0), reads, columns->strings[k]);
         }
     }
     return err;
@@ -206,7 +206,7 @@ reads_join_where(const struct gr_join *join, const struct gr_schema *left, const
     if (err == GRANARY_OK) {
         flags = calloc(count + 1, sizeof *flags);
         err = flags == NULL ? gr_fail(GRANARY_ENOMEM, "pruning columns: out of memory")
-                            : mark_expression(&schema, flags, join->where);
+                            : prune_mark_expression(&schema, flags, join->where);
     }
     for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
         if (flags[c] && columns[c].left >= 0) {
@@ -279,7 +279,7 @@ prune_reads(const struct pruning *p, size_t i)
         return GRANARY_OK;
     case GR_TILE_filter:
         reads_same(p, i, reads[0]);
-        return mark_expression(prune_input_schema(p, step, 0), reads[0], gr_step_attr(step, "where")->strings[0]);
+        return prune_mark_expression(prune_input_schema(p, step, 0), reads[0], gr_step_attr(step, "where")->strings[0]);
     case GR_TILE_assign:
         return reads_assign(p, i, reads[0]);
     case GR_TILE_window:

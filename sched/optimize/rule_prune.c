@@ -312,6 +312,9 @@ collect_needs(struct pruning *p)
             for (size_t c = 0; c < prune_input_schema(p, step, k)->count; c++) {
                 p->needed[step->inputs[k]][c] |= p->reads[i][k][c];
             }
+            if (err == GRANARY_OK && step->where[k] != NULL) {
+                err = prune_mark_expression(prune_input_schema(p, step, k), p->needed[step->inputs[k]], step->where[k]);
+            }
         }
     }
     return err;

@@ -59,6 +59,8 @@ gr_steps_destroy(struct gr_steps *steps)
         free(steps->steps[i].present);
         free(steps->steps[i].narrow[0]);
         free(steps->steps[i].narrow[1]);
+        free(steps->steps[i].where[0]);
+        free(steps->steps[i].where[1]);
     }
     free(steps->steps);
     free(steps->pool);
@@ -252,6 +254,9 @@ print_step(const struct gr_steps *steps, const struct gr_step *step, struct gr_b
     gr_buf_addf(out, " = %s(", gr_op_info(step->op)->name);
     for (size_t k = 0; k < step->input_count; k++) {
         gr_buf_addf(out, "%s%s", k > 0 ? ", " : "", steps->steps[step->inputs[k]].origin->name);
+        if (k < 2 && step->where[k] != NULL) {
+            gr_buf_addf(out, " where %s", step->where[k]);
+        }
     }
     gr_buf_addf(out, ")");
     for (size_t i = 0; i < count; i++) {

@@ -28,7 +28,8 @@ struct gr_step {
     const struct gr_node_type *type; /* what it yields before pruning; borrowed from the graph */
     Granary__Attr **own_attrs;       /* instead of the origin's; owned */
     size_t own_attr_count;
-    int64_t limit; /* sort: only the first rows; GR_STEP_NO_LIMIT */
+    char *where[2]; /* of input i only rows that fulfil this; NULL: all. Owned */
+    int64_t limit;  /* sort: only the first rows; GR_STEP_NO_LIMIT */
     /* Frames, set by rule_prune; NULL: all. By position in type->schema. */
     bool *present;   /* the columns it yields */
     bool *narrow[2]; /* the columns it takes from input i (positions in that one's schema), when that yields more */

@@ -267,7 +267,7 @@ tiling_measured(struct tiling *t, size_t i, size_t k)
     if (note == NULL || note->measured != NULL) {
         return note == NULL ? NULL : note->measured;
     }
-    if (!all_known(t, tiled)) {
+    if ((k < 2 && step->where[k] != NULL) || !all_known(t, tiled)) {
         wanted = NULL;
         tiled = tiling_input(t, i, k);
         if (tiled == NULL || !all_known(t, tiled)) {

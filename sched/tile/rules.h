@@ -9,7 +9,7 @@
 
 /* An input of a step that is not tiled yet. */
 struct step_input {
-    struct gr_tiled narrowed; /* cut down to the columns that are read; pieces NULL: not (yet) */
+    struct gr_tiled narrowed; /* cut down to what is read; pieces NULL: not (yet) */
     bool asked;               /* its pieces are to be measured */
     struct gr_measured *measured;
 };
@@ -75,7 +75,7 @@ typedef granary_err tile_rule(struct tiling *t, size_t i);
 granary_err tiled_init(struct gr_tiled *tiled, size_t count, bool is_frame);
 void tiled_fini(struct gr_tiled *tiled);
 
-/* Input k of step i, cut down to the columns it reads; valid until the step is tiled. NULL: no memory. */
+/* Input k of step i, cut down to the rows and columns it reads; valid until the step is tiled. NULL: no memory. */
 const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
 
 /*

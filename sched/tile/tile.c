@@ -154,34 +154,50 @@ tiling_forget_inputs(struct tiling *t, size_t i)
     t->inputs[i] = NULL;
 }
 
-/* The input's pieces through a select of the columns that are read. */
+/* Names of the columns the step takes of the input; NULL: no memory. Borrowed but for the array. */
+static char **
+narrow_names(const struct tiling *t, size_t i, size_t k, size_t *ret_count)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_step *from = &t->steps->steps[step->inputs[k]];
+    const struct gr_schema *schema = &from->type->schema;
+    char **names = calloc(schema->count + 1, sizeof *names);
+
+    *ret_count = 0;
+    for (size_t c = 0; names != NULL && c < schema->count; c++) {
+        if (gr_step_yields(from, c) && (step->narrow[k] == NULL || step->narrow[k][c])) {
+            names[(*ret_count)++] = schema->fields[c].name;
+        }
+    }
+    return names;
+}
+
+/* The input's pieces through a filter, or a select, of what is read. */
 static granary_err
 narrow_input(struct tiling *t, size_t i, size_t k, struct gr_tiled *narrowed)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_step *from = &t->steps->steps[step->inputs[k]];
     const struct gr_tiled *input = &t->tiled[step->inputs[k]];
-    const struct gr_schema *schema = &from->type->schema;
-    size_t count = 0;
+    size_t width = gr_step_width(&t->steps->steps[step->inputs[k]]) + 1;
+    enum gr_chunk_op op = step->where[k] != NULL ? GR_CHUNK_filter : GR_CHUNK_select;
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
-    char **names = calloc(schema->count + 1, sizeof *names);
+    size_t count;
+    char **names = narrow_names(t, i, k, &count);
     granary_err err = tiled_init(narrowed, input->count, true);
 
     if (err != GRANARY_OK || names == NULL) {
         free(names);
         return err != GRANARY_OK ? err : gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    for (size_t c = 0; c < schema->count; c++) {
-        if (step->narrow[k][c] && gr_step_yields(from, c)) {
-            names[count++] = schema->fields[c].name;
-        }
+    if (step->where[k] != NULL) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_string("where", step->where[k]));
     }
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("columns", names, count));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_strings(op == GR_CHUNK_filter ? "select" : "columns", names, count));
     free(names);
     for (size_t p = 0; p < input->count; p++) {
-        narrowed->bytes[p] = input->bytes[p] * count / (gr_step_width(from) + 1) + 1;
-        narrowed->rows[p] = input->rows[p];
-        narrowed->pieces[p] = tiling_add(t, i, GR_CHUNK_select, attrs, &input->pieces[p], 1, narrowed->bytes[p]);
+        narrowed->bytes[p] = step->narrow[k] == NULL ? input->bytes[p] : input->bytes[p] * count / width + 1;
+        narrowed->rows[p] = step->where[k] == NULL ? input->rows[p] : -1;
+        narrowed->pieces[p] = tiling_add(t, i, op, attrs, &input->pieces[p], 1, narrowed->bytes[p]);
     }
     return GRANARY_OK;
 }
@@ -192,7 +208,7 @@ tiling_input(struct tiling *t, size_t i, size_t k)
     const struct gr_step *step = &t->steps->steps[i];
     struct step_input *note;
 
-    if (k >= 2 || step->narrow[k] == NULL) {
+    if (k >= 2 || (step->narrow[k] == NULL && step->where[k] == NULL)) {
         return &t->tiled[step->inputs[k]];
     }
     note = tiling_note(t, i, k);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "tile/rules.h"
+#include "tile/zone.h"
 
 /* Bytes of the columns that are read. */
 static uint64_t
@@ -40,29 +41,92 @@ select_columns(struct tiling *t, size_t i)
     return gr_chunks_error(t->chunks);
 }
 
-granary_err
-tile_table(struct tiling *t, size_t i)
+/* ---- chunks that nobody needs ---- */
+
+/* Leave out of chosen what one reader's condition excludes: chosen are those some reader needs. */
+static granary_err
+choose_for(const struct gr_table *table, const char *where, bool *chosen)
+{
+    struct zone_test *test = NULL;
+    granary_err err = where == NULL ? GRANARY_OK : zone_test_create(where, &table->schema, &test);
+
+    for (size_t p = 0; err == GRANARY_OK && p < table->count; p++) {
+        chosen[p] = chosen[p] || test == NULL || !zone_test_excludes(test, table->infos[p]);
+    }
+    zone_test_destroy(test);
+    return err;
+}
+
+/* The chunks in which a reader may find rows; at least one, for the columns. */
+static granary_err
+choose(const struct tiling *t, size_t i, bool *chosen, size_t *ret_count)
+{
+    const struct gr_table *table = t->sources->tables[i];
+    granary_err err = t->steps->steps[i].is_target ? choose_for(table, NULL, chosen) : GRANARY_OK;
+
+    for (size_t r = i + 1; r < t->steps->count && err == GRANARY_OK; r++) {
+        const struct gr_step *reader = &t->steps->steps[r];
+
+        for (size_t k = 0; k < reader->input_count && !reader->dead && err == GRANARY_OK; k++) {
+            if (reader->inputs[k] == i) {
+                err = choose_for(table, k < 2 ? reader->where[k] : NULL, chosen);
+            }
+        }
+    }
+    *ret_count = 0;
+    for (size_t p = 0; p < table->count; p++) {
+        *ret_count += chosen[p];
+    }
+    if (*ret_count == 0) {
+        chosen[0] = true;
+        *ret_count = 1;
+    }
+    if (*ret_count < table->count && t->steps->fired != NULL) {
+        gr_buf_addf(t->steps->fired, "  zone-map: '%s' skips %zu of %zu chunks\n", t->steps->steps[i].origin->name,
+                    table->count - *ret_count, table->count);
+    }
+    return err;
+}
+
+static granary_err
+tile_chosen(struct tiling *t, size_t i, const bool *chosen, size_t count)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_table *table = t->sources->tables[i];
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, table->count, true);
-    struct gr_piece objects;
+    struct gr_piece objects = gr_table_objects(table, (uint32_t)i, chosen, t->chunks);
+    granary_err err = tiled_init(out, count, true);
+    size_t at = 0;
 
-    if (err != GRANARY_OK) {
-        return err;
+    for (size_t p = 0; p < table->count && err == GRANARY_OK; p++) {
+        if (chosen[p]) {
+            out->pieces[at] = (struct gr_piece){.op = objects.op, .output = (uint32_t)at};
+            out->rows[at] = table->infos[p]->rows;
+            out->bytes[at++] = present_bytes(step, table->infos[p]);
+        }
     }
-    objects = gr_table_objects(table, (uint32_t)i, NULL, t->chunks);
-    for (size_t p = 0; p < out->count; p++) {
-        out->pieces[p] = (struct gr_piece){.op = objects.op, .output = (uint32_t)p};
-        out->rows[p] = table->infos[p]->rows;
-        out->bytes[p] = present_bytes(step, table->infos[p]);
-    }
-    if (gr_step_width(step) < step->type->schema.count) {
+    if (err == GRANARY_OK && gr_step_width(step) < step->type->schema.count) {
         err = select_columns(t, i);
     }
-    for (size_t p = 0; p < out->count && err == GRANARY_OK; p++) {
-        err = tiling_tell(t, out->pieces[p], table->infos[p]);
+    at = 0;
+    for (size_t p = 0; p < table->count && err == GRANARY_OK; p++) {
+        if (chosen[p]) {
+            err = tiling_tell(t, out->pieces[at++], table->infos[p]);
+        }
     }
+    return err;
+}
+
+granary_err
+tile_table(struct tiling *t, size_t i)
+{
+    bool *chosen = calloc(t->sources->tables[i]->count, sizeof *chosen);
+    size_t count = 0;
+    granary_err err = chosen == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : choose(t, i, chosen, &count);
+
+    if (err == GRANARY_OK) {
+        err = tile_chosen(t, i, chosen, count);
+    }
+    free(chosen);
     return err;
 }

@@ -29,6 +29,7 @@ granary run table.json --explain >first.txt
 granary run table.json --explain >second.txt
 ! grep -q "info(" second.txt || fail "a table that is known was looked at again"
 grep -q "'t' reads 2 of 3 columns" first.txt || fail "a table's columns are not pruned"
+grep -q "zone-map: 't' skips" first.txt || fail "chunks without a row in question are not skipped"
 
 # as a target: other names for the same bytes, which outlive the first
 query "\"name\": \"$key/rows\"" '"h": {"op": "head", "input": "t", "rows": 1}' t >copy.json

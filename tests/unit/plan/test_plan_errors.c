@@ -147,7 +147,7 @@ dtypes_are_checked(void **state)
                  "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"t.csv\", \"dtypes\": {\"alpa\": \"int64\"}}}}",
                  GRANARY_ENOENT, "node 'r' (read_csv): dtypes: no column 'alpa'; did you mean 'alpha'?");
     if (world_plan(world, "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"t.csv\","
-                          "\"dtypes\": {\"b\": \"int32\"}}}}") == GRANARY_OK) {
+                          "\"dtypes\": {\"b\": \"int7\"}}}}") == GRANARY_OK) {
         assert_int_equal(world_run(world), GRANARY_EINVAL);
     }
     assert_message("node 'r' (read_csv)");

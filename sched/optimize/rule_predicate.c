@@ -1,0 +1,468 @@
+/*
+ * push-filter: a condition moves from the filter that states it towards the sources.
+ *
+ * A filter that one step reads becomes that step's condition on its input (gr_step.where); from there parts of it move
+ * on to the inputs of the step below, as far as nobody else reads that one and no row below would be another:
+ *
+ *   select, sort          all of it
+ *   assign, project       what reads columns that pass through, under their names below
+ *   groupby               what reads keys alone
+ *   join                  what reads one side alone, unless that side's rows come without a match
+ *
+ * A condition that could fail in some row (overflow, a cast) stays behind what may leave that row out.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/expr.h"
+#include "graph/join.h"
+#include "optimize/rules.h"
+
+struct pushing {
+    struct gr_steps *steps;
+    uint32_t *readers;
+};
+
+static granary_err
+no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "optimising: out of memory");
+}
+
+/* Steps whose inputs are read through tiling_input(). */
+static bool
+takes_conditions(const struct gr_step *step)
+{
+    switch (step->op) {
+    case GR_TILE_select:
+    case GR_TILE_filter:
+    case GR_TILE_assign:
+    case GR_TILE_project:
+    case GR_TILE_groupby:
+    case GR_TILE_sort:
+    case GR_TILE_head:
+    case GR_TILE_join:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Add to what rows of input k must fulfil; before: the new part is looked at first. */
+static granary_err
+add_condition(struct gr_step *step, size_t k, const char *text, bool before)
+{
+    struct gr_buf both = {0};
+
+    if (step->where[k] == NULL) {
+        step->where[k] = strdup(text);
+        return step->where[k] == NULL ? no_memory() : GRANARY_OK;
+    }
+    gr_buf_addf(&both, "(%s) and (%s)", before ? text : step->where[k], before ? step->where[k] : text);
+    if (!gr_buf_ok(&both)) {
+        gr_buf_free(&both);
+        return no_memory();
+    }
+    free(step->where[k]);
+    step->where[k] = gr_buf_take(&both);
+    return GRANARY_OK;
+}
+
+/* ---- a filter becomes its reader's condition ---- */
+
+static bool
+is_only_for(const struct pushing *p, size_t position)
+{
+    const struct gr_step *step = &p->steps->steps[position];
+
+    return p->readers[position] == 1 && !step->is_target && !step->dead;
+}
+
+static granary_err
+fold_filter(struct pushing *p, struct gr_step *step, size_t k)
+{
+    struct gr_step *filter = &p->steps->steps[step->inputs[k]];
+    granary_err err = add_condition(step, k, gr_step_attr(filter, "where")->strings[0], true);
+
+    if (err == GRANARY_OK && filter->where[0] != NULL) {
+        err = add_condition(step, k, filter->where[0], true);
+    }
+    rule_fired(p->steps, "push-filter", "'%s' (%s) takes the rows '%s' leaves", step->origin->name,
+               gr_op_info(step->op)->name, filter->origin->name);
+    filter->dead = true;
+    step->inputs[k] = filter->inputs[0]; /* whose only reader the filter was, or one of several */
+    return err;
+}
+
+/* ---- through the step below ---- */
+
+/* Where a column of a step comes from. */
+struct origin {
+    const char *name; /* in the input; NULL: it is made here */
+    size_t input;
+    int both; /* join: the key of that number, which both sides have; else -1 */
+};
+
+struct origins {
+    const struct gr_schema *schema; /* of the step */
+    struct origin *of;
+    struct gr_join_column *columns; /* owned, when it is a join */
+    size_t column_count;
+    size_t side; /* substituting: for this input */
+    const struct gr_schema *right;
+    struct gr_expr **made; /* columns under their names below, owned; by column */
+};
+
+static void
+origins_fini(struct origins *o)
+{
+    for (size_t c = 0; o->made != NULL && c < o->schema->count; c++) {
+        gr_expr_destroy(o->made[c]);
+    }
+    if (o->columns != NULL) {
+        gr_join_columns_free(o->columns, o->column_count);
+    }
+    free(o->made);
+    free(o->of);
+}
+
+/* The entry that counts of a mapping: the last of its name. */
+static const char *
+entry_of(const Granary__Attr *map, const char *name)
+{
+    for (size_t i = map->n_keys; i-- > 0;) {
+        if (strcmp(map->keys[i], name) == 0) {
+            return map->strings[i];
+        }
+    }
+    return NULL;
+}
+
+/* What an expression is when it is no more than a column's name; borrowed from schema. */
+static const char *
+plain_column(const char *text, const struct gr_schema *schema)
+{
+    struct gr_expr *expr = NULL;
+    int at = -1;
+
+    if (gr_expr_parse(text, &expr) == GRANARY_OK && expr->kind == GR_EXPR_COLUMN) {
+        at = gr_schema_find(schema, expr->column);
+    }
+    gr_expr_destroy(expr);
+    return at < 0 ? NULL : schema->fields[at].name;
+}
+
+static void
+origins_of_map(const struct gr_step *step, const struct gr_schema *input, struct origins *o)
+{
+    const Granary__Attr *columns = gr_step_attr(step, "columns");
+
+    for (size_t c = 0; c < o->schema->count; c++) {
+        const char *name = o->schema->fields[c].name;
+        const char *made = step->op == GR_TILE_select ? NULL : entry_of(columns, name);
+
+        o->of[c].name = made != NULL ? plain_column(made, input) : name;
+    }
+}
+
+static void
+origins_of_groupby(const struct gr_step *step, struct origins *o)
+{
+    const Granary__Attr *keys = gr_step_attr(step, "keys");
+
+    for (size_t k = 0; keys != NULL && k < keys->n_strings; k++) {
+        int at = gr_schema_find(o->schema, keys->strings[k]);
+
+        if (at >= 0) {
+            o->of[at].name = o->schema->fields[at].name;
+        }
+    }
+}
+
+/* Which sides of a join may lose rows before it. */
+static void
+join_sides(const struct gr_join *join, bool *ret_left, bool *ret_right)
+{
+    *ret_left = join->how != GR_JOIN_RIGHT && join->how != GR_JOIN_OUTER && !join->unique_left;
+    *ret_right =
+        (join->how == GR_JOIN_INNER || join->how == GR_JOIN_RIGHT || join->how == GR_JOIN_CROSS) && !join->unique_right;
+}
+
+static granary_err
+origins_of_join(const struct pushing *p, const struct gr_step *step, struct origins *o)
+{
+    const struct gr_schema *left = &p->steps->steps[step->inputs[0]].type->schema;
+    const struct gr_schema *right = &p->steps->steps[step->inputs[1]].type->schema;
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+    struct gr_join join;
+    bool may_left;
+    bool may_right;
+    granary_err err = gr_join_parse(attrs, count, &join);
+
+    if (err == GRANARY_OK) {
+        err = gr_join_columns(&join, left, right, &o->columns, &o->column_count);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    o->right = right;
+    join_sides(&join, &may_left, &may_right);
+    for (size_t c = 0; c < o->schema->count && c < o->column_count; c++) {
+        const struct gr_join_column *column = &o->columns[c];
+
+        if (column->left >= 0 && may_left) {
+            o->of[c] = (struct origin){.name = left->fields[column->left].name, .input = 0, .both = -1};
+            o->of[c].both = column->right >= 0 && may_right ? column->right : -1;
+        } else if (column->left < 0 && column->right >= 0 && may_right) {
+            o->of[c] = (struct origin){.name = right->fields[column->right].name, .input = 1, .both = -1};
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+origins_init(const struct pushing *p, const struct gr_step *step, struct origins *o)
+{
+    *o = (struct origins){.schema = &step->type->schema};
+    o->of = calloc(o->schema->count + 1, sizeof *o->of);
+    o->made = calloc(o->schema->count + 1, sizeof(struct gr_expr *));
+    if (o->of == NULL || o->made == NULL) {
+        return no_memory();
+    }
+    for (size_t c = 0; c < o->schema->count; c++) {
+        o->of[c].both = -1;
+    }
+    switch (step->op) {
+    case GR_TILE_sort:
+    case GR_TILE_select:
+        for (size_t c = 0; c < o->schema->count; c++) {
+            o->of[c].name = o->schema->fields[c].name;
+        }
+        return GRANARY_OK;
+    case GR_TILE_assign:
+    case GR_TILE_project:
+        origins_of_map(step, &p->steps->steps[step->inputs[0]].type->schema, o);
+        return GRANARY_OK;
+    case GR_TILE_groupby:
+        origins_of_groupby(step, o);
+        return GRANARY_OK;
+    default:
+        return origins_of_join(p, step, o);
+    }
+}
+
+/* Whether a condition may move into the step at all. */
+static bool
+lets_through(const struct gr_step *step)
+{
+    switch (step->op) {
+    case GR_TILE_select:
+    case GR_TILE_assign:
+    case GR_TILE_project:
+    case GR_TILE_groupby:
+    case GR_TILE_join:
+        return true;
+    case GR_TILE_sort:
+        return step->limit == GR_STEP_NO_LIMIT;
+    default:
+        return false;
+    }
+}
+
+static const struct gr_expr *
+find_origin(const char *column, void *context)
+{
+    struct origins *o = context;
+    int at = gr_schema_find(o->schema, column);
+    const char *name;
+
+    if (at < 0) {
+        return NULL;
+    }
+    name = o->of[at].input == o->side ? o->of[at].name : o->right->fields[o->of[at].both].name;
+    if (o->made[at] == NULL || strcmp(o->made[at]->column, name) != 0) {
+        gr_expr_destroy(o->made[at]);
+        o->made[at] = NULL;
+        if (gr_expr_column(name, &o->made[at]) != GRANARY_OK) {
+            return NULL;
+        }
+    }
+    return o->made[at];
+}
+
+/* Whether all columns of a condition come from that input. */
+static bool
+comes_from(const struct origins *o, const bool *used, size_t side)
+{
+    bool any = false;
+
+    for (size_t c = 0; c < o->schema->count; c++) {
+        if (used[c] && (o->of[c].name == NULL || (o->of[c].input != side && !(side == 1 && o->of[c].both >= 0)))) {
+            return false;
+        }
+        any = any || used[c];
+    }
+    return any;
+}
+
+/* The condition, under the names below, becomes one of the step's on that input. */
+static granary_err
+move_to(struct gr_step *step, struct origins *o, const struct gr_expr *part, size_t side)
+{
+    struct gr_expr *copy = NULL;
+    char *text = NULL;
+    granary_err err = gr_expr_copy(part, &copy);
+
+    o->side = side;
+    if (err == GRANARY_OK) {
+        err = gr_expr_substitute(&copy, find_origin, o);
+    }
+    if (err == GRANARY_OK) {
+        text = gr_expr_text(copy);
+        err = text == NULL ? no_memory() : add_condition(step, side, text, false);
+    }
+    free(text);
+    gr_expr_destroy(copy);
+    return err;
+}
+
+/* One part of the condition: into the step below on every side where it says the same. */
+static granary_err
+push_part(struct gr_step *below, struct origins *o, const struct gr_expr *part, bool *ret_moved)
+{
+    bool *used = calloc(o->schema->count + 1, sizeof *used);
+    granary_err err = used == NULL ? no_memory() : GRANARY_OK;
+
+    *ret_moved = false;
+    if (err == GRANARY_OK) {
+        gr_expr_columns(part, o->schema, used);
+    }
+    for (size_t side = 0; err == GRANARY_OK && side < below->input_count && side < 2; side++) {
+        if (comes_from(o, used, side)) {
+            err = move_to(below, o, part, side);
+            *ret_moved = true;
+        }
+    }
+    free(used);
+    return err;
+}
+
+/* Every row that comes out of it came in: a condition that fails fails all the same. */
+static bool
+keeps_rows(const struct gr_step *step)
+{
+    return step->op != GR_TILE_join && step->op != GR_TILE_groupby;
+}
+
+/* Move what can be moved of a parsed and checked condition; what is left stays. */
+static granary_err
+push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_expr *plain,
+           const struct gr_expr *checked)
+{
+    struct gr_step *below = &p->steps->steps[step->inputs[k]];
+    const struct gr_expr **parts = NULL;
+    const struct gr_expr **judged = NULL;
+    size_t count = 0;
+    size_t judged_count = 0;
+    bool all_moved = true; /* of those before */
+    size_t moved_count = 0;
+    struct gr_buf left = {0};
+    struct origins o = {0};
+    granary_err err = origins_init(p, below, &o);
+
+    if (err == GRANARY_OK) {
+        err = gr_expr_conjuncts(plain, &parts, &count);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_expr_conjuncts(checked, &judged, &judged_count);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        /* Constants may have been folded away by the check: then nothing is known of the parts. */
+        bool safe = count == judged_count && gr_expr_is_safe(judged[i]);
+        bool moved = false;
+
+        if (safe || (all_moved && keeps_rows(below))) {
+            err = push_part(below, &o, parts[i], &moved);
+        }
+        if (!moved) {
+            gr_buf_addf(&left, "%s(", left.size > 0 ? " and " : "");
+            gr_expr_print(parts[i], &left);
+            gr_buf_addf(&left, ")");
+        }
+        all_moved = all_moved && moved;
+        moved_count += moved;
+    }
+    if (err == GRANARY_OK && !gr_buf_ok(&left)) {
+        err = no_memory();
+    }
+    if (err == GRANARY_OK && moved_count > 0) {
+        rule_fired(p->steps, "push-filter", "%s of the condition on '%s' moves below it",
+                   moved_count == count ? "all" : "a part", below->origin->name);
+        free(step->where[k]);
+        step->where[k] = left.size > 0 ? gr_buf_take(&left) : NULL;
+    }
+    gr_buf_free(&left);
+    free(parts);
+    free(judged);
+    origins_fini(&o);
+    return err;
+}
+
+static granary_err
+push_condition(struct pushing *p, struct gr_step *step, size_t k)
+{
+    const struct gr_schema *schema = &p->steps->steps[step->inputs[k]].type->schema;
+    struct gr_expr *plain = NULL;
+    struct gr_expr *checked = NULL;
+    granary_err err = gr_expr_parse(step->where[k], &plain);
+
+    if (err == GRANARY_OK) {
+        err = gr_expr_parse(step->where[k], &checked);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_expr_check(checked, schema);
+    }
+    if (err == GRANARY_OK) {
+        err = push_parts(p, step, k, plain, checked);
+    }
+    gr_expr_destroy(plain);
+    gr_expr_destroy(checked);
+    return err;
+}
+
+static granary_err
+push_into_input(struct pushing *p, struct gr_step *step, size_t k)
+{
+    granary_err err = GRANARY_OK;
+
+    while (err == GRANARY_OK && p->steps->steps[step->inputs[k]].op == GR_TILE_filter &&
+           is_only_for(p, step->inputs[k])) {
+        err = fold_filter(p, step, k);
+    }
+    if (err == GRANARY_OK && step->where[k] != NULL && is_only_for(p, step->inputs[k]) &&
+        lets_through(&p->steps->steps[step->inputs[k]])) {
+        err = push_condition(p, step, k);
+    }
+    return err;
+}
+
+granary_err
+rule_predicate(struct gr_steps *steps)
+{
+    struct pushing p = {.steps = steps, .readers = gr_steps_count_readers(steps)};
+    granary_err err = p.readers == NULL ? no_memory() : GRANARY_OK;
+
+    for (size_t i = steps->count; i-- > 0 && err == GRANARY_OK;) {
+        struct gr_step *step = &steps->steps[i];
+
+        for (size_t k = 0; k < step->input_count && k < 2 && err == GRANARY_OK; k++) {
+            if (!step->dead && takes_conditions(step)) {
+                err = push_into_input(&p, step, k);
+            }
+        }
+    }
+    free(p.readers);
+    return err;
+}

@@ -1,0 +1,131 @@
+/* push-filter: how far conditions move, and what keeps them where they are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "steps_bench.h"
+
+#define FILTER(name, input, where)                                                                                     \
+    "\"" name "\": {\"op\": \"filter\", \"input\": \"" input "\", \"where\": \"" where "\"}"
+#define ASSIGN(name, input, columns)                                                                                   \
+    "\"" name "\": {\"op\": \"assign\", \"input\": \"" input "\", \"columns\": {" columns "}}"
+#define SORT(name, input) "\"" name "\": {\"op\": \"sort\", \"input\": \"" input "\", \"by\": \"a\"}"
+#define JOIN(name, how)                                                                                                \
+    "\"" name "\": {\"op\": \"join\", \"inputs\": [\"t\", \"u\"], \"on\": \"k\", \"how\": \"" how "\"}"
+#define HEAD(name, input) "\"" name "\": {\"op\": \"head\", \"input\": \"" input "\", \"rows\": 3}"
+
+static void
+becomes(const char *nodes, const char *target, const char *steps)
+{
+    struct bench bench;
+
+    bench_open(&bench, nodes, target);
+    assert_steps(&bench, steps);
+    bench_close(&bench);
+}
+
+static void
+filters_become_their_readers_conditions(void **state)
+{
+    (void)state;
+    becomes(FILTER("f", "t", "a > 1") ", " FILTER("g", "f", "b > 2") ", " SORT("s", "g"), "\"s\"",
+            "  t = read_csv() path=t\n  s * = sort(t where (a > 1) and (b > 2)) by=[a]\n");
+    becomes(FILTER("f", "t", "a > 1") ", " SORT("s", "f") ", " FILTER("g", "s", "b > 2") ", " SORT("r", "g"), "\"r\"",
+            "  t = read_csv() path=t\n  s = sort(t where (a > 1) and (b > 2)) by=[a]\n  r * = sort(s) by=[a]\n");
+}
+
+static void
+what_others_read_stays(void **state)
+{
+    (void)state;
+    becomes(FILTER("f", "t", "a > 1") ", " SORT("s", "f"), "\"s\", \"f\"",
+            "  t = read_csv() path=t\n  f * = filter(t) where=a > 1\n  s * = sort(f) by=[a]\n");
+    becomes(SORT("s", "t") ", " FILTER("f", "s", "a > 1") ", " HEAD("h", "f"), "\"h\", \"s\"",
+            "  t = read_csv() path=t\n  s * = sort(t) by=[a]\n  h * = head(s where a > 1) rows=3\n");
+    /* the first rows are others when some are left out before */
+    becomes(HEAD("h", "t") ", " FILTER("f", "h", "a > 1") ", " SORT("s", "f"), "\"s\"",
+            "  t = read_csv() path=t\n  h = head(t) rows=3\n  s * = sort(h where a > 1) by=[a]\n");
+}
+
+static void
+names_change_below_an_assign(void **state)
+{
+    (void)state;
+    becomes(ASSIGN("x", "t", "\"n\": \"a\", \"m\": \"a + b\"") ", " FILTER(
+                "f", "x", "n > 1 and m > 2 and c > 3") ", " SORT("s", "f"),
+            "\"s\"",
+            "  t = read_csv() path=t\n  x = assign(t where (a > 1) and (c > 3)) columns=[n: a, m: a + b]\n"
+            "  s * = sort(x where (m > 2)) by=[a]\n");
+}
+
+static void
+groups_lose_rows_by_their_keys(void **state)
+{
+    (void)state;
+    becomes(
+        "\"g\": {\"op\": \"groupby\", \"input\": \"t\", \"keys\": \"k\", \"aggregate\": {\"a\": \"sum(b)\"}}, " FILTER(
+            "f", "g", "k > 1 and a > 2") ", " SORT("s", "f"),
+        "\"s\"",
+        "  t = read_csv() path=t  -> 2 of 4 columns: k, b\n  g = groupby(t where k > 1) keys=[k] aggregate=[a: "
+        "sum(b)]\n"
+        "  s * = sort(g where (a > 2)) by=[a]\n");
+}
+
+static void
+joins_take_conditions_on_one_side(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(
+        &bench,
+        JOIN("j", "inner") ", " FILTER("f", "j", "a_x > 1 and b_y > 2 and a_x > b_y and k > 3") ", " HEAD("h", "f"),
+        "\"h\"");
+    assert_steps(&bench, "  t = read_csv() path=t\n  u = read_csv() path=u\n"
+                         "  j = join(t where (a > 1) and (k > 3), u where (b > 2) and (k > 3)) on=[k] how=inner\n"
+                         "  h * = head(j where (a_x > b_y)) rows=3\n");
+    bench_close(&bench);
+    /* rows of the right side may be missing: what is said of them must be said afterwards */
+    bench_open(&bench, JOIN("j", "left") ", " FILTER("f", "j", "a_x > 1 and b_y is null") ", " HEAD("h", "f"), "\"h\"");
+    assert_steps(&bench, "  t = read_csv() path=t\n  u = read_csv() path=u\n"
+                         "  j = join(t where a > 1, u) on=[k] how=left\n"
+                         "  h * = head(j where (b_y is null)) rows=3\n");
+    bench_close(&bench);
+    bench_open(&bench, JOIN("j", "outer") ", " FILTER("f", "j", "a_x > 1") ", " HEAD("h", "f"), "\"h\"");
+    assert_not_fired(&bench, "moves below");
+    bench_close(&bench);
+}
+
+static void
+what_may_fail_stays_behind_what_may_leave_it_out(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, JOIN("j", "inner") ", " FILTER("f", "j", "cast(a_x as int8) > 1") ", " HEAD("h", "f"), "\"h\"");
+    assert_not_fired(&bench, "moves below");
+    bench_close(&bench);
+    /* every row of a sort has been one of its input's */
+    bench_open(&bench, SORT("s", "t") ", " FILTER("f", "s", "cast(a as int8) > 1") ", " HEAD("h", "f"), "\"h\"");
+    assert_fired(&bench, "moves below");
+    bench_close(&bench);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(filters_become_their_readers_conditions),
+        cmocka_unit_test(what_others_read_stays),
+        cmocka_unit_test(names_change_below_an_assign),
+        cmocka_unit_test(groups_lose_rows_by_their_keys),
+        cmocka_unit_test(joins_take_conditions_on_one_side),
+        cmocka_unit_test(what_may_fail_stays_behind_what_may_leave_it_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
