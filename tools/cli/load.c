@@ -15,14 +15,17 @@
 #define TARGET     "table"
 #define FILES_MAX  1024
 #define DTYPES_MAX 16384
+#define NULLS_MAX  16
 
-enum { KEY_REPLACE = 0x5900, KEY_DTYPE, KEY_DELIMITER, KEY_CHUNK_BYTES };
+enum { KEY_REPLACE = 0x5900, KEY_DTYPE, KEY_DELIMITER, KEY_NULL, KEY_CHUNK_BYTES };
 
 struct load {
     struct arguments arguments;
     bool replace;
     const char *delimiter;
     int64_t chunk_bytes;
+    const char *nulls[NULLS_MAX];
+    size_t null_count;
     char *dtypes[DTYPES_MAX]; /* COLUMN=DTYPE */
     size_t dtype_count;
 };
@@ -31,6 +34,8 @@ static const struct argp_option options[] = {
     {"replace", KEY_REPLACE, NULL, 0, "instead of the table, or any graph, that has the name now", 0},
     {"dtype", KEY_DTYPE, "COLUMN=DTYPE", 0, "of a CSV file's column, instead of the one that is found by looking", 0},
     {"delimiter", KEY_DELIMITER, "BYTE", 0, "of CSV files; default: a comma, in .tsv files a tab", 0},
+    {"null", KEY_NULL, "TEXT", 0, "a field of CSV files that means null, instead of '' and '\\N'; may be given again",
+     0},
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
     {0}};
 
@@ -54,6 +59,12 @@ parse_load(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_DELIMITER:
         load->delimiter = arg;
+        return 0;
+    case KEY_NULL:
+        if (load->null_count == NULLS_MAX) {
+            argp_error(state, "--null: more than %d", NULLS_MAX);
+        }
+        load->nulls[load->null_count++] = arg;
         return 0;
     case KEY_CHUNK_BYTES:
         load->chunk_bytes = (int64_t)arguments_size(state, arg);
@@ -87,6 +98,9 @@ add_file(granary_graph *graph, const struct load *load, const char *path, const 
                                 load->delimiter != NULL   ? load->delimiter
                                 : ends_with(path, ".tsv") ? "\t"
                                                           : ",");
+        if (load->null_count > 0) {
+            granary_node_set_strings(graph, node, "null_values", load->nulls, load->null_count);
+        }
         for (size_t i = 0; i < load->dtype_count; i++) {
             char *equals = strrchr(load->dtypes[i], '=');
 

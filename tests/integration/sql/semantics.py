@@ -1,0 +1,238 @@
+#!/usr/bin/python3
+"""What SQL means, against SQLite (Python's own): small tables with nulls, duplicates, empty ones and unicode.
+
+    semantics.py BIN_DIRECTORY
+
+Rows are compared in order where ORDER BY gives one, else as multisets. What the two write in different ways stands in a
+query twice, as {ours|SQLite's}.
+"""
+import collections
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+binaries = pathlib.Path(sys.argv[1]).resolve()
+dice = random.Random(5)
+
+
+def pick(values, nulls):
+    return None if dice.random() < nulls else dice.choice(values)
+
+
+WORDS = ['ant', 'Bee', 'bee', 'cat', 'ähre', '', 'a_b', 'a%b', "it's", '漢字', 'zebra']
+TABLES = {
+    'a': (['id integer', 'x integer', 'y real', 'name text', 'day text'],
+          [(i, pick(range(-5, 6), .2), pick([0.5, 1.25, -3.0, 7.75], .2), pick(WORDS, .2), pick([f'20{n:02}-0{1 + n % 9}-15' for n in range(30)], .1))
+           for i in range(60)]),
+    'b': (['id integer', 'x integer', 'z integer', 'name text'],
+          [(pick(range(0, 80), .05), pick(range(-5, 6), .3), pick(range(3), .3), pick(WORDS, .3)) for _ in range(70)]),
+    'e': (['id integer', 'x integer', 'name text'], [(1, 1, 'x')]),  # emptied by its view's condition: id < 0
+    'n': (['x integer', 'k integer'], [(1, 1), (None, 1), (2, 2)]),
+}
+
+QUERIES = r"""
+select id, x + 1, x * y, -x, x - id from a
+select id, x % 3 from a where x >= 0
+select id from a where x > 0
+select id from a where not x > 0
+select id from a where x > 0 or y > 1
+select id from a where not (x > 0 and y > 1)
+select id from a where x is null or y is not null
+select id from a where x in (1, 2, 3) or name in ('ant', 'zebra')
+select id from a where x not in (1, 2, 3)
+select id from a where x not in (1, 2, null)
+select id from a where x between -2 and 2 and y not between 0 and 1
+select id, case when x > 0 then 'plus' when x < 0 then 'minus' end from a
+select id, case x when 1 then 'one' when 2 then 'two' else name end from a
+select id, coalesce(x, 99), nullif(x, 1), coalesce(name, 'none') from a
+select id from a where name like 'b%' or name like '%t' or name like '_e%'
+select id from a where name not like '%a%'
+select id from a where name like 'a\_b' escape '\' or name like 'a\%b' escape '\'
+select id, name || '!' || name, {upper(name)|upper(name)}, length(name) from a where name is not null and name <> 'ähre'
+select id, substring(name from 2 for 2), substring(name from 1 for 1) from a
+select id, {replace(name, 'e', 'E')|replace(name, 'e', 'E')}, trim(name) from a
+select id from a where x is distinct from 1
+select id from a where x is not distinct from null
+select id from a where (x > 0) is true
+select id from a where (x > 0) is not true
+select id, extract(year from day), extract(month from day) from a
+select id from a where day >= date '2010-01-01' and day < date '2010-01-01' + interval '5' year
+select id, cast(x as double precision), cast(y as integer) from a where y is null or y in (-3.0)
+select count(*), count(x), sum(x), avg(x), min(x), max(x), count(distinct x), min(name), max(name) from a
+select count(*), count(x), sum(x), avg(x), min(x), max(x), count(distinct x), min(name) from e where id < 0
+select sum(x), count(*) from e where id < 0 group by name
+select name, count(*), count(x), sum(x), avg(y), min(y), max(x) from a group by name
+select x, name, count(*) from a group by x, name
+select x % 2 as odd, sum(y) from a where x >= 0 group by x % 2
+select name n, sum(x) s from a group by 1 having sum(x) > 0 and count(*) > 1
+select name, sum(x) + count(*) * 2, max(x) - min(x) from a group by name having max(y) is not null
+select count(*) filter (where x > 0), sum(x) filter (where y > 1), sum(y) filter (where x > 1000) from a
+select distinct x from a
+select distinct x, name from a where y > 0
+select distinct name from a order by name nulls first
+select count(distinct name), count(distinct x) from a group by y
+select id, x from a order by x desc nulls last, id limit 7
+select id, x from a order by x nulls first, id desc limit 30
+select name, id from a where name is not null order by name, id
+select id, x * x as sq from a where x is not null order by sq desc, id
+select id, x from a where x is not null order by abs(x), 1
+select a.id, b.z from a join b on a.id = b.id
+select a.id, b.z from a, b where a.id = b.id and b.z > 0
+select a.id, b.id, b.z from a left join b on a.id = b.id
+select a.id, b.z from a left join b on a.id = b.id and b.z > 0 and a.x > 0
+select a.id, b.z from a left join b on a.id = b.id and b.z <> a.x
+select a.id, b.z from a left join b on a.id = b.id where b.z is null
+select a.id, b.id from a right join b on a.id = b.id and a.x > 0
+select a.id, b.id, b.z from a full join b on a.id = b.id
+select a.id, b.id from a full join b on a.id = b.id and a.x = b.x
+select id, z from a join b using (id)
+select a.x, b.x from a join b on a.x = b.x and a.name = b.name
+select a.id, p.x, q.z from a join b p on a.id = p.id left join b q on q.id = p.id and q.z = p.z
+select count(*) from a, b
+select count(*) from a cross join n
+select a.id, n.k from a, n where a.x < n.x and a.id < 10
+select l.id, r.id from a l join a r on l.x = r.x and l.id < r.id where l.y > 0
+select a.id, b.z, n.k from a left join (b join n on b.x = n.x) on b.id = a.id
+select id from a where exists (select * from b where b.id = a.id)
+select id from a where not exists (select * from b where b.id = a.id and b.z > 0)
+select id from a where exists (select 1 from b where b.id = a.id and b.x <> a.x)
+select id from a where not exists (select 1 from b where b.id = a.id and b.x < a.x and b.z > 0)
+select id from a where x in (select x from b where z = 1)
+select id from a where x not in (select x from n)
+select id from a where x not in (select x from n where x is not null)
+select id from a where x not in (select x from e where id < 0)
+select id from a where x in (select x from b where b.name = a.name)
+select id from a where x in (select max(x) from b group by name)
+select id from a where (x, name) in (select x, name from b)
+select id from a where x = 1 or exists (select 1 from b where b.id = a.id and b.z = 1)
+select id, x in (select x from n where x is not null) from a where x is not null
+select id from a where x > (select avg(x) from b)
+select id from a where x > (select avg(x) from e where id < 0)
+select id, (select max(z) from b where b.id = a.id) from a
+select id, (select count(*) from b where b.x = a.x) from a
+select id from a where x = (select max(b.x) from b where b.name = a.name)
+select id from a where y > (select 0.1 * sum(b.z) from b where b.name = a.name and b.z > 0)
+select id, x - (select min(x) from a) from a where x is not null
+select name, (select count(*) from b) + count(*) from a group by name
+select name from a group by name having count(*) > (select count(*) / 20 from b where z = 1)
+select name, sum(x) from a group by name order by (select max(x) from n), name nulls last
+select x from a union select x from b
+select x from a union all select x from b
+select x, name from a intersect select x, name from b
+select x from a except select x from b where x > 0
+select x from a union select z from b order by x nulls last
+select count(*) from (select distinct x, name from a) t
+select t.s, count(*) from (select name, sum(x) as s from a group by name) t group by t.s
+select {t.p, t.x|t.id, t.x} from (select id, x from a where x > 2) t{(p)|}
+with c as (select name, count(*) n from a group by name) select p.name, q.n from c p join c q on p.n = q.n
+with c(k, n) as (select x, count(*) from a group by x), d as (select max(n) m from c) select k, n from c, d where n = m
+select id i, id + 1 id, x i2 from a where id < 5
+select * from n
+select a.*, n.k from a, n where a.x = n.x
+select id from a where (x = 1 and name = 'ant') or (x = 2 and name = 'cat') or (x = 1 and y > 0)
+select a.id, b.z from a, b where (a.id = b.id and a.x = 1) or (a.id = b.id and b.z = 2)
+select id from a limit 0
+select id from a where 1 = 2
+select id, x from a where true order by id limit 3
+select max(id) from a where x = 1 order by 1
+select 1, 'two', null is null from n
+select id from a order by id desc limit 1
+select p.x, p.k from n p, n q where p.k = q.k and q.x = 1
+select a.id from a where a.x in (select b.x from b where b.id in (select id from a where y > 0))
+select a.id, s.total from a join (select x, sum(z) total from b group by x) s on s.x = a.x where s.total > 3
+select count(*) from a where day is null
+select name, x from a where name = '漢字' or name = 'it''s'
+"""
+
+
+def split(query):
+    return re.sub(r'\{([^|{}]*)\|[^{}]*\}', r'\1', query), re.sub(r'\{[^|{}]*\|([^{}]*)\}', r'\1', query)
+
+
+def for_sqlite(sql):
+    sql = re.sub(r"date '([\d-]+)' \+ interval '(\d+)' (\w+)", r"date('\1', '+\2 \3')", sql)
+    sql = re.sub(r"date '([\d-]+)'", r"'\1'", sql)
+    sql = re.sub(r"extract\((\w+) from (\w+)\)",
+                 lambda m: f"cast(strftime('{ {'year': '%Y', 'month': '%m'}[m[1]] }', {m[2]}) as integer)", sql)
+    sql = re.sub(r"substring\((\w+) from (\d+) for (\d+)\)", r"substr(\1, \2, \3)", sql)
+    return sql
+
+
+def plain(value):
+    if isinstance(value, bool):
+        return int(value)
+    return round(value, 9) + 0.0 if isinstance(value, float) else value
+
+
+def rows_of(rows):
+    return [tuple(plain(value) for value in row) for row in rows]
+
+
+def comparable(rows):
+    return collections.Counter(tuple(float(v) if isinstance(v, (int, float)) else v for v in row) for row in rows)
+
+
+class Engines:
+    def __init__(self):
+        self.base = tempfile.mkdtemp(prefix='granary-sql-')
+        self.environment = {**os.environ, 'GRANARY_INSTANCE': self.base + '/instance'}
+        self.up = subprocess.Popen([binaries / 'granary', 'up', '--executors', '2', '--memory', '256M', '--state', 'memory',
+                                    '--spill-dir', self.base + '/spill'], env=self.environment, stdout=subprocess.PIPE, text=True)
+        self.up.stdout.readline()
+        self.sqlite = sqlite3.connect(':memory:')
+        self.sqlite.execute('pragma case_sensitive_like = on')
+        for name, (columns, rows) in TABLES.items():
+            self.sqlite.execute(f"create table {name} ({', '.join(columns)})")
+            self.sqlite.executemany(f"insert into {name} values ({', '.join('?' * len(columns))})", rows)
+            with open(f'{self.base}/{name}.csv', 'w') as file:
+                file.write(','.join(column.split()[0] for column in columns) + '\n')
+                for row in rows:
+                    file.write(','.join('\\N' if v is None else '"' + v.replace('"', '""') + '"' if isinstance(v, str) else str(v)
+                                        for v in row) + '\n')
+            ended = self.call('load', '--null', '\\N', '--chunk-bytes', '500', name, f'{self.base}/{name}.csv')
+            assert ended.returncode == 0, ended.stderr
+
+    def call(self, *arguments):
+        return subprocess.run([binaries / 'granary', *arguments], env=self.environment, capture_output=True, text=True)
+
+    def differ(self, query):
+        """What is different, or None."""
+        ours, theirs = split(query)
+        ended = self.call('sql', '--json', '--discard', ours)
+        if ended.returncode != 0:
+            return ended.stderr.strip()
+        got = rows_of(json.loads(ended.stdout)['result']['rows'])
+        want = rows_of(self.sqlite.execute(for_sqlite(theirs)).fetchall())
+        if comparable(got) != comparable(want):
+            return f'  {len(got)} rows, {len(want)} expected; surplus {list((comparable(got) - comparable(want)))[:3]}, missing ' \
+                   f'{list((comparable(want) - comparable(got)))[:3]}'
+        if ' order by ' in ours and [list(comparable([r]))[0] for r in got] != [list(comparable([r]))[0] for r in want]:
+            return f'  order: {got[:5]}..., expected {want[:5]}...'
+        return None
+
+    def down(self):
+        self.call('down')
+        self.up.wait()
+        shutil.rmtree(self.base, ignore_errors=True)
+
+
+engines = Engines()
+wrong = 0
+queries = [line for line in QUERIES.strip().splitlines() if line.strip()]
+try:
+    for query in queries:
+        differs = engines.differ(query)
+        if differs is not None:
+            print(query + '\n' + differs, flush=True)
+            wrong += 1
+finally:
+    engines.down()
+print(f'{len(queries) - wrong} of {len(queries)} statements equal')
+sys.exit(1 if wrong else 0)
