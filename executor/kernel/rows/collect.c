@@ -67,9 +67,11 @@ store_values(granary_dtype dtype, enum rows_class class, const void *values, int
 struct output {
     const granary_column *column; /* NULL: computed, as vector */
     size_t vector;
-    struct gr_buf values; /* strings: the bytes */
-    struct gr_buf ends;   /* of strings: int64_t */
-    struct gr_buf valid;  /* a byte a row */
+    struct gr_column made; /* when all rows stay, values are written where they remain */
+    char *room;            /* values as they are stored, of up to all rows; kept memory unless they are made's */
+    int64_t *ends;         /* of strings, kept memory */
+    uint8_t *valid;        /* a byte a row, kept memory */
+    struct gr_buf text;
 };
 
 struct collection {
@@ -113,61 +115,82 @@ value_size(const struct rows_vector *vector)
 }
 
 static granary_err
-add_texts(struct output *output, const struct rows_vector *vector, int64_t n)
+add_texts(struct output *output, const struct rows_vector *vector, int64_t n, int64_t before)
 {
-    int64_t *ends = gr_buf_grow(&output->ends, (size_t)n * sizeof *ends);
-
-    for (int64_t i = 0; i < n && ends != NULL; i++) {
+    for (int64_t i = 0; i < n; i++) {
         if (vector->valid == NULL || vector->valid[i] != 0) {
             struct rows_text text = rows_text_at(vector, i);
 
-            gr_buf_add(&output->values, text.size > 0 ? text.bytes : "", text.size);
+            gr_buf_add(&output->text, text.size > 0 ? text.bytes : "", text.size);
         }
-        ends[i] = (int64_t)output->values.size;
+        output->ends[before + i] = (int64_t)output->text.size;
     }
-    return ends == NULL ? node_no_memory() : GRANARY_OK;
+    return gr_buf_ok(&output->text) ? GRANARY_OK : node_no_memory();
 }
 
 static granary_err
 add_block(struct output *output, const struct rows_vector *vector, int64_t n, int64_t before)
 {
-    uint8_t *valid = gr_buf_grow(&output->valid, (size_t)n);
-    char *room;
-
-    if (valid == NULL) {
-        return node_no_memory();
-    }
     if (vector->valid != NULL) {
-        memcpy(valid, vector->valid, (size_t)n);
+        memcpy(output->valid + before, vector->valid, (size_t)n);
     } else {
-        memset(valid, vector->class != ROWS_NULL, (size_t)n);
+        memset(output->valid + before, vector->class != ROWS_NULL, (size_t)n);
     }
     if (vector->class == ROWS_TEXT) {
-        return add_texts(output, vector, n);
+        return add_texts(output, vector, n, before);
     }
     if (vector->dtype == GRANARY_BOOL) {
-        size_t had = output->values.size;
-        size_t needs = (size_t)gr_bitmap_bytes(before + n);
+        store_values(GRANARY_BOOL, vector->class, vector->values, n, output->room, before);
+    } else if (value_size(vector) > 0) {
+        store_values(vector->dtype, vector->class, vector->values, n,
+                     output->room + (size_t)before * value_size(vector), 0);
+    }
+    return GRANARY_OK;
+}
 
-        room = needs > had ? gr_buf_grow(&output->values, needs - had) : output->values.bytes;
-        if (room != NULL && needs > had) {
-            memset(room, 0, needs - had);
-        }
-        if (output->values.bytes == NULL) {
-            return node_no_memory();
-        }
-        store_values(GRANARY_BOOL, vector->class, vector->values, n, output->values.bytes, before);
-        return gr_buf_ok(&output->values) ? GRANARY_OK : node_no_memory();
-    }
-    if (value_size(vector) == 0) {
-        return GRANARY_OK;
-    }
-    room = gr_buf_grow(&output->values, (size_t)n * value_size(vector));
-    if (room == NULL) {
+static granary_dtype
+stored_dtype(const struct rows_vector *vector)
+{
+    return vector->class == ROWS_CODE ? GRANARY_INT32 : vector->dtype;
+}
+
+/* Room for the values of up to all rows; when all stay, in the column itself. */
+static granary_err
+prepare(struct output *output, const struct rows_vector *vector, int64_t rows, bool stay)
+{
+    size_t bytes = vector->dtype == GRANARY_BOOL ? (size_t)gr_bitmap_bytes(rows) : (size_t)rows * value_size(vector);
+    granary_err err = GRANARY_OK;
+
+    output->valid = scratch_alloc((size_t)rows + 1);
+    if (output->valid == NULL) {
         return node_no_memory();
     }
-    store_values(vector->dtype, vector->class, vector->values, n, room, 0);
-    return GRANARY_OK;
+    if (vector->class == ROWS_TEXT) {
+        output->ends = scratch_alloc((size_t)(rows + 1) * sizeof *output->ends);
+        return output->ends == NULL ? node_no_memory() : GRANARY_OK;
+    }
+    if (stay) {
+        err = gr_column_alloc(stored_dtype(vector), rows, 0, true, &output->made);
+        output->room = (char *)(uintptr_t)output->made.view.values;
+        return err;
+    }
+    output->room = scratch_alloc(bytes + 1);
+    if (output->room != NULL && vector->dtype == GRANARY_BOOL) {
+        memset(output->room, 0, bytes);
+    }
+    return output->room == NULL ? node_no_memory() : GRANARY_OK;
+}
+
+static void
+output_free(struct output *output, bool stay)
+{
+    scratch_free(output->valid);
+    scratch_free(output->ends);
+    if (!stay) {
+        scratch_free(output->room);
+    }
+    gr_column_free(&output->made);
+    gr_buf_free(&output->text);
 }
 
 static granary_err
@@ -199,19 +222,17 @@ collect_blocks(struct collection *all)
 static void
 set_validity(const struct output *output, int64_t rows, struct gr_column *column)
 {
-    const uint8_t *valid = (const uint8_t *)output->valid.bytes;
     uint8_t *bits = (uint8_t *)(uintptr_t)column->view.validity;
 
     for (int64_t i = 0; i < rows && bits != NULL; i++) {
-        bits[i >> 3] = (uint8_t)(bits[i >> 3] | valid[i] << (i & 7));
+        bits[i >> 3] = (uint8_t)(bits[i >> 3] | output->valid[i] << (i & 7));
     }
 }
 
 static granary_err
 make_texts(const struct output *output, int64_t rows, struct gr_column *column)
 {
-    const int64_t *ends = (const int64_t *)(const void *)output->ends.bytes;
-    granary_err err = gr_column_alloc(GRANARY_STRING, rows, (int64_t)output->values.size, true, column);
+    granary_err err = gr_column_alloc(GRANARY_STRING, rows, (int64_t)output->text.size, true, column);
     int32_t *offsets;
 
     if (err != GRANARY_OK) {
@@ -219,10 +240,10 @@ make_texts(const struct output *output, int64_t rows, struct gr_column *column)
     }
     offsets = (int32_t *)(uintptr_t)column->view.offsets;
     for (int64_t i = 0; i < rows; i++) {
-        offsets[i + 1] = (int32_t)ends[i];
+        offsets[i + 1] = (int32_t)output->ends[i];
     }
-    if (output->values.size > 0) {
-        memcpy((void *)(uintptr_t)column->view.values, output->values.bytes, output->values.size);
+    if (output->text.size > 0) {
+        memcpy((void *)(uintptr_t)column->view.values, output->text.bytes, output->text.size);
     }
     return GRANARY_OK;
 }
@@ -246,16 +267,20 @@ encode(const struct rows_vector *vector, struct gr_column *column)
 }
 
 static granary_err
-make_computed(const struct output *output, const struct rows_vector *vector, int64_t rows, struct gr_column *column)
+make_computed(struct output *output, const struct rows_vector *vector, int64_t rows, struct gr_column *column)
 {
-    granary_err err;
+    size_t bytes = vector->dtype == GRANARY_BOOL ? (size_t)gr_bitmap_bytes(rows) : (size_t)rows * value_size(vector);
+    granary_err err = GRANARY_OK;
 
     if (vector->class == ROWS_TEXT) {
         err = make_texts(output, rows, column);
+    } else if (output->made.owned) {
+        *column = output->made;
+        output->made = (struct gr_column){0};
     } else {
-        err = gr_column_alloc(vector->class == ROWS_CODE ? GRANARY_INT32 : vector->dtype, rows, 0, true, column);
-        if (err == GRANARY_OK && output->values.size > 0 && column->view.values != NULL) {
-            memcpy((void *)(uintptr_t)column->view.values, output->values.bytes, output->values.size);
+        err = gr_column_alloc(stored_dtype(vector), rows, 0, true, column);
+        if (err == GRANARY_OK && bytes > 0 && column->view.values != NULL) {
+            memcpy((void *)(uintptr_t)column->view.values, output->room, bytes);
         }
     }
     if (err != GRANARY_OK) {
@@ -276,7 +301,7 @@ make_frame(const struct collection *all, const char *const *names, granary_frame
     granary_err err = made == NULL ? node_no_memory() : GRANARY_OK;
 
     for (size_t i = 0; i < all->spec->wanted_count && err == GRANARY_OK; i++) {
-        const struct output *output = &all->outputs[i];
+        struct output *output = &all->outputs[i];
         struct gr_column column;
 
         if (output->column != NULL && all->all && output->column->rows == all->count) {
@@ -305,6 +330,7 @@ rows_frame(const granary_frame *frame, const struct rows_spec *spec, const char 
            granary_frame **ret_frame)
 {
     struct collection all = {.spec = spec, .all = true};
+    bool stay = spec->where == NULL;
     const char **computed = calloc(spec->wanted_count + 1, sizeof(const char *));
     struct rows_spec inner = *spec;
     granary_err err = GRANARY_OK;
@@ -330,6 +356,13 @@ rows_frame(const granary_frame *frame, const struct rows_spec *spec, const char 
     if (err == GRANARY_OK) {
         err = rows_open(frame, &inner, &all.rows);
     }
+    for (size_t i = 0; i < spec->wanted_count && err == GRANARY_OK; i++) {
+        struct output *output = &all.outputs[i];
+
+        if (output->column == NULL) {
+            err = prepare(output, rows_vector(all.rows, output->vector), frame->rows, stay);
+        }
+    }
     if (err == GRANARY_OK && (err = collect_blocks(&all)) != GRANARY_OK && rows_failed(all.rows) >= 0) {
         for (size_t i = 0; i < spec->wanted_count; i++) {
             if (all.outputs[i].column == NULL && all.outputs[i].vector == (size_t)rows_failed(all.rows)) {
@@ -343,9 +376,7 @@ rows_frame(const granary_frame *frame, const struct rows_spec *spec, const char 
     rows_close(all.rows);
     scratch_free(all.indices);
     for (size_t i = 0; i < spec->wanted_count && all.outputs != NULL; i++) {
-        gr_buf_free(&all.outputs[i].values);
-        gr_buf_free(&all.outputs[i].ends);
-        gr_buf_free(&all.outputs[i].valid);
+        output_free(&all.outputs[i], stay);
     }
     free(all.outputs);
     free((void *)(uintptr_t)computed);

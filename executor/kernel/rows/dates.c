@@ -26,7 +26,26 @@ iso_week(int64_t days)
     return (thursday - gr_date_days(gr_date_civil(thursday).year, 1, 1)) / 7 + 1;
 }
 
-static int64_t
+/*
+ * As gr_date_civil(), for the years around us: divisions by constants become multiplications (C. Neri, L. Schneider,
+ * "Euclidean affine functions and their application to calendar algorithms", 2022).
+ */
+static inline struct gr_civil
+near_civil(int64_t days)
+{
+    uint32_t shifted = (uint32_t)(days + 719468 + 146097 * 10);
+    uint32_t century = (4 * shifted + 3) / 146097;
+    uint32_t of_century = (4 * shifted + 3) % 146097 / 4;
+    uint64_t product = UINT64_C(2939745) * (4 * of_century + 3);
+    uint32_t of_year = (uint32_t)product / 2939745 / 4;
+    uint32_t third = 2141 * of_year + 197913;
+    bool next = of_year >= 306;
+
+    return (struct gr_civil){(int64_t)(100 * century + (uint32_t)(product >> 32)) - 4000 + next,
+                             (int)(third >> 16) - (next ? 12 : 0), (int)((third & 0xffff) / 2141) + 1};
+}
+
+static inline int64_t
 date_part(enum gr_expr_op op, int64_t days)
 {
     struct gr_civil civil;
@@ -39,7 +58,7 @@ date_part(enum gr_expr_op op, int64_t days)
     default:
         break;
     }
-    civil = gr_date_civil(days);
+    civil = days > -1000000 && days < 1000000 ? near_civil(days) : gr_date_civil(days);
     switch (op) {
     case GR_OP_YEAR:
         return civil.year;

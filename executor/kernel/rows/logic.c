@@ -4,6 +4,7 @@
 
 #include "kernel/rows/node.h"
 #include "kernel/scratch.h"
+#include "kernel/simd/rows_loops.h"
 
 /* What decides (false for and, true for or) wins over null, and over what could not be computed. */
 granary_err
@@ -182,13 +183,44 @@ take_all_picked(struct node *node, const uint16_t *pick, const uint8_t *used, in
     return GRANARY_OK;
 }
 
+/* One condition and two numbers, none of which can be null or bad: no row is looked at by itself. */
+static bool
+choose_quickly(struct node *node, int64_t n)
+{
+    const struct node *condition = node->operands[0];
+    const struct node *a = node->operands[1];
+    const struct node *b = node->operands[2];
+    uint8_t truth[ROWS_BLOCK];
+    const uint8_t *chosen = condition->values;
+
+    if (node->count != 3 || (node->base != ROWS_INT && node->base != ROWS_DOUBLE) || a->class != node->base ||
+        b->class != node->base || condition->bad != NULL || a->bad != NULL || b->bad != NULL || a->valid != NULL ||
+        b->valid != NULL || node_room(node, node->base) == NULL) {
+        return false;
+    }
+    if (condition->valid != NULL) {
+        for (int64_t i = 0; i < n; i++) {
+            truth[i] = chosen[i] & condition->valid[i];
+        }
+        chosen = truth;
+    }
+    node->valid = NULL;
+    node->bad = NULL;
+    SIMD_CALL(rows_choose)(chosen, a->values, b->values, node->buffer, n);
+    return true;
+}
+
 granary_err
 op_case(struct node *node, int64_t n)
 {
     uint16_t pick[ROWS_BLOCK];
-    uint8_t *used = scratch_alloc(node->count);
+    uint8_t *used;
     granary_err err;
 
+    if (choose_quickly(node, n)) {
+        return GRANARY_OK;
+    }
+    used = scratch_alloc(node->count);
     if (used == NULL) {
         return node_no_memory();
     }

@@ -15,6 +15,7 @@ struct quick {
     enum rows_stored stored;
     size_t size;
     union rows_bound bound;
+    size_t place; /* among the conditions as written */
 };
 
 struct part {
@@ -225,6 +226,19 @@ by_cost(const void *a, const void *b)
                               : (x->place > y->place) - (x->place < y->place);
 }
 
+/* Small values first: they decide for less traffic. */
+static int
+by_size(const void *a, const void *b)
+{
+    const struct quick *x = a;
+    const struct quick *y = b;
+
+    if (x->size != y->size) {
+        return x->size < y->size ? -1 : 1;
+    }
+    return (x->place > y->place) - (x->place < y->place);
+}
+
 static granary_err
 open_condition(struct rows *rows, const char *where)
 {
@@ -251,6 +265,7 @@ open_condition(struct rows *rows, const char *where)
             int told = zone_tells(rows->frame, quick);
 
             rows->at = told < 0 ? rows->frame->rows : rows->at;
+            quick->place = i;
             rows->quick_count += told == 0;
         } else {
             rows->parts[rows->part_count++] = (struct part){parts[i], cost_of(parts[i]), i};
@@ -258,6 +273,7 @@ open_condition(struct rows *rows, const char *where)
     }
     free(parts);
     if (err == GRANARY_OK) {
+        qsort(rows->quicks, rows->quick_count, sizeof *rows->quicks, by_size);
         qsort(rows->parts, rows->part_count, sizeof *rows->parts, by_cost);
     }
     return err;
@@ -347,30 +363,64 @@ rows_vector(const struct rows *rows, size_t i)
 
 /* ---- a block ---- */
 
-/* The rows of the extent, all of the block so far, that the quick conditions leave. */
+/* The rows of the block that one condition leaves, of those in the mask. */
+static void
+mask_quickly(const struct quick *quick, const struct extent *extent, uint8_t *mask)
+{
+    const uint8_t *validity = quick->column->validity;
+
+    SIMD_CALL(rows_mask)
+    (quick->op, quick->stored, (const char *)quick->column->values + (size_t)extent->from * quick->size, quick->bound,
+     mask, extent->n);
+    if (validity != NULL) {
+        for (int64_t row = 0; row < extent->n; row++) {
+            mask[row] &= gr_bit(validity, extent->from + row);
+        }
+    }
+}
+
+/* The same of the rows selected, in place. */
+static int64_t
+sift_quickly(const struct quick *quick, const struct extent *extent, uint16_t *selected, int64_t n)
+{
+    const uint8_t *validity = quick->column->validity;
+    int64_t left = SIMD_CALL(rows_sift)(quick->op, quick->stored,
+                                        (const char *)quick->column->values + (size_t)extent->from * quick->size,
+                                        quick->bound, selected, n);
+    int64_t there = 0;
+
+    if (validity == NULL) {
+        return left;
+    }
+    for (int64_t i = 0; i < left; i++) {
+        selected[there] = selected[i];
+        there += gr_bit(validity, extent->from + selected[i]);
+    }
+    return there;
+}
+
+/*
+ * The rows of the extent, all of the block so far, that the quick conditions leave: whole vectors as long as many rows
+ * are left, then those rows alone, so that the others' values need not be fetched.
+ */
 static void
 select_quickly(struct rows *rows, struct extent *extent)
 {
-    int64_t left;
+    int64_t left = extent->n;
+    size_t i = 0;
 
     if (rows->quick_count == 0) {
         return;
     }
     memset(rows->mask, 1, (size_t)extent->n);
-    for (size_t i = 0; i < rows->quick_count; i++) {
-        const struct quick *quick = &rows->quicks[i];
-        const uint8_t *validity = quick->column->validity;
-
-        SIMD_CALL(rows_mask)
-        (quick->op, quick->stored, (const char *)quick->column->values + (size_t)extent->from * quick->size,
-         quick->bound, rows->mask, extent->n);
-        if (validity != NULL) {
-            for (int64_t row = 0; row < extent->n; row++) {
-                rows->mask[row] &= gr_bit(validity, extent->from + row);
-            }
-        }
-    }
+    do {
+        mask_quickly(&rows->quicks[i++], extent, rows->mask);
+        left = SIMD_CALL(rows_count)(rows->mask, extent->n);
+    } while (i < rows->quick_count && left > extent->n / 4);
     left = SIMD_CALL(rows_positions)(rows->mask, extent->n, rows->selected[0]);
+    for (; i < rows->quick_count && left > 0; i++) {
+        left = sift_quickly(&rows->quicks[i], extent, rows->selected[0], left);
+    }
     extent->selected = left < extent->n ? rows->selected[0] : NULL;
     extent->n = left;
 }

@@ -52,6 +52,18 @@ SIMD_DECLARE(void, rows_mask,
              (enum gr_expr_op op, enum rows_stored stored, const void *values, union rows_bound bound, uint8_t *mask,
               int64_t n));
 
+/* Of n selected positions those for which values[position] OP bound, in order and in place. Returns how many. */
+SIMD_DECLARE(int64_t, rows_sift,
+             (enum gr_expr_op op, enum rows_stored stored, const void *values, union rows_bound bound,
+              uint16_t *selected, int64_t n));
+
+/* How many of n bytes of 0 or 1 are 1. */
+SIMD_DECLARE(int64_t, rows_count, (const uint8_t *mask, int64_t n));
+
+/* condition ? a : b, of 8 bytes each. */
+SIMD_DECLARE(void, rows_choose,
+             (const uint8_t *condition, const uint64_t *a, const uint64_t *b, uint64_t *out, int64_t n));
+
 /* Positions whose mask is not 0, in order. Returns how many; ret_selected has room for n + 32. */
 SIMD_DECLARE(int64_t, rows_positions, (const uint8_t *mask, int64_t n, uint16_t *ret_selected));
 

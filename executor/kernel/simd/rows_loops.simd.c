@@ -1,6 +1,8 @@
 /* See rows_loops.h. Loops are plain, so that the compiler makes vectors of them. */
 #include "kernel/simd/rows_loops.h"
 
+#include <string.h>
+
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 #endif
@@ -221,6 +223,104 @@ SIMD(rows_mask)(enum gr_expr_op op, enum rows_stored stored, const void *values,
     case ROWS_I128:
         mask_i128(op, values, bound.integer, mask, n);
         break;
+    }
+}
+
+#define SIFT_LOOP(operator)                                                                                            \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        selected[count] = selected[i]; /* overwritten by the next one unless it counts */                              \
+        count += a[selected[i]] operator b;                                                                            \
+    }                                                                                                                  \
+    break
+
+#define SIFT(name, type, bound)                                                                                        \
+    static int64_t name(enum gr_expr_op op, const type *a, bound b, uint16_t *selected, int64_t n)                     \
+    {                                                                                                                  \
+        int64_t count = 0;                                                                                             \
+                                                                                                                       \
+        switch (op) {                                                                                                  \
+        case GR_OP_EQUAL:                                                                                              \
+            SIFT_LOOP(==);                                                                                             \
+        case GR_OP_NOT_EQUAL:                                                                                          \
+            SIFT_LOOP(!=);                                                                                             \
+        case GR_OP_LESS:                                                                                               \
+            SIFT_LOOP(<);                                                                                              \
+        case GR_OP_LESS_EQUAL:                                                                                         \
+            SIFT_LOOP(<=);                                                                                             \
+        case GR_OP_GREATER:                                                                                            \
+            SIFT_LOOP(>);                                                                                              \
+        default:                                                                                                       \
+            SIFT_LOOP(>=);                                                                                             \
+        }                                                                                                              \
+        return count;                                                                                                  \
+    }
+
+SIFT(sift_i8, int8_t, int8_t)
+SIFT(sift_i16, int16_t, int16_t)
+SIFT(sift_i32, int32_t, int32_t)
+SIFT(sift_i64, int64_t, int64_t)
+SIFT(sift_u8, uint8_t, uint8_t)
+SIFT(sift_u16, uint16_t, uint16_t)
+SIFT(sift_u32, uint32_t, uint32_t)
+SIFT(sift_u64, uint64_t, uint64_t)
+SIFT(sift_f32, float, float)
+SIFT(sift_f64, double, double)
+SIFT(sift_i128, rows_int128, int64_t)
+
+int64_t
+SIMD(rows_sift)(enum gr_expr_op op, enum rows_stored stored, const void *values, union rows_bound bound,
+                uint16_t *selected, int64_t n)
+{
+    switch (stored) {
+    case ROWS_I8:
+        return sift_i8(op, values, (int8_t)bound.integer, selected, n);
+    case ROWS_I16:
+        return sift_i16(op, values, (int16_t)bound.integer, selected, n);
+    case ROWS_I32:
+        return sift_i32(op, values, (int32_t)bound.integer, selected, n);
+    case ROWS_I64:
+        return sift_i64(op, values, bound.integer, selected, n);
+    case ROWS_U8:
+        return sift_u8(op, values, (uint8_t)bound.integer, selected, n);
+    case ROWS_U16:
+        return sift_u16(op, values, (uint16_t)bound.integer, selected, n);
+    case ROWS_U32:
+        return sift_u32(op, values, (uint32_t)bound.integer, selected, n);
+    case ROWS_U64:
+        return sift_u64(op, values, bound.natural, selected, n);
+    case ROWS_F32:
+        return sift_f32(op, values, (float)bound.real, selected, n);
+    case ROWS_F64:
+        return sift_f64(op, values, bound.real, selected, n);
+    case ROWS_I128:
+        break;
+    }
+    return sift_i128(op, values, bound.integer, selected, n);
+}
+
+int64_t
+SIMD(rows_count)(const uint8_t *mask, int64_t n)
+{
+    int64_t count = 0;
+    int64_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        uint64_t eight;
+
+        memcpy(&eight, mask + i, sizeof eight);
+        count += __builtin_popcountll(eight);
+    }
+    for (; i < n; i++) {
+        count += mask[i];
+    }
+    return count;
+}
+
+void
+SIMD(rows_choose)(const uint8_t *condition, const uint64_t *a, const uint64_t *b, uint64_t *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = condition[i] != 0 ? a[i] : b[i];
     }
 }
 
