@@ -55,6 +55,7 @@ struct tiling {
     bool *wanted;          /* by step: it is a target, and its pieces were wanted */
     struct gr_piece *held; /* sorted */
     size_t held_count;
+    struct tile_factors *factors; /* tile_linalg.c */
 };
 
 /* A rule that cannot go on before its inputs are measured returns this, and is called again when they are. */
@@ -159,6 +160,8 @@ struct tile_aligned {
 /* ret_aligned is to be given to tile_aligned_fini() on success. Errors: ENOMEM, EINVAL */
 granary_err tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned);
 void tile_aligned_fini(struct tile_aligned *aligned);
+void tile_factors_free(struct tile_factors *factors);
+
 /* The element-wise program of a step: what the optimiser has put together, or its own; empty of most reductions. To be
  * given to gr_attrs_add(). */
 Granary__Attr *tile_program(const struct tiling *t, size_t i);

@@ -261,6 +261,7 @@ gr_tiling_destroy(struct tiling *t)
     free(t->waiting);
     free(t->asks);
     free(t->wanted);
+    tile_factors_free(t->factors);
     free(t->held);
     free(t);
 }

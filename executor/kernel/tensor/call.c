@@ -7,11 +7,10 @@
 #include "kernel/simd/tensor_map.h"
 
 granary_err
-tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max)
+tensor_inputs_check(const struct gr_kernel_call *call, size_t min, size_t max)
 {
-    if (call->output_count != 1 || call->input_count < min || call->input_count > max) {
-        return gr_fail(GRANARY_EINVAL, "%zu inputs and %zu outputs do not fit the operator", call->input_count,
-                       call->output_count);
+    if (call->input_count < min || call->input_count > max) {
+        return gr_fail(GRANARY_EINVAL, "%zu inputs do not fit the operator", call->input_count);
     }
     for (size_t i = 0; i < call->input_count; i++) {
         const struct gr_value *input = &call->inputs[i];
@@ -25,6 +24,16 @@ tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max)
         }
     }
     return GRANARY_OK;
+}
+
+granary_err
+tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max)
+{
+    if (call->output_count != 1) {
+        return gr_fail(GRANARY_EINVAL, "%zu inputs and %zu outputs do not fit the operator", call->input_count,
+                       call->output_count);
+    }
+    return tensor_inputs_check(call, min, max);
 }
 
 granary_err

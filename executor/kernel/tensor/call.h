@@ -10,6 +10,9 @@
 /* At least min and at most max inputs, all tensors of good dtypes, and one output. Errors: EINVAL, ETYPE */
 granary_err tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max);
 
+/* The same of the inputs alone. */
+granary_err tensor_inputs_check(const struct gr_kernel_call *call, size_t min, size_t max);
+
 /* A list attribute of at most max numbers; a missing one is empty. Errors: EINVAL */
 granary_err tensor_ints(const struct gr_kernel_call *call, const char *name, size_t max, const int64_t **ret_values,
                         size_t *ret_count);
