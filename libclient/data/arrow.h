@@ -27,4 +27,30 @@ void gr_arrow_write(const granary_frame *frame, void *data, void *meta);
 granary_err
 gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame);
 
+/* ---- files on disk, in parts ---- */
+
+/* One thread at a time. */
+struct gr_arrow_file;
+
+struct gr_arrow_batch {
+    int64_t rows;
+    uint64_t bytes; /* of its body */
+};
+
+/*
+ * Look at a file: schema and record batches. What else is there is read when it is asked for, into memory of ours: a
+ * file that shrinks meanwhile is an error.
+ * Errors: as gr_arrow_read(), with the path · ENOENT, EPERM, EIO · EINVAL no regular file
+ */
+granary_err gr_arrow_file_open(const char *path, struct gr_arrow_file **ret_file);
+void gr_arrow_file_close(struct gr_arrow_file *file); /* NULL is fine */
+size_t gr_arrow_file_columns(const struct gr_arrow_file *file);
+/* Name and dtype of a column; valid until the file is closed. */
+const char *gr_arrow_file_column(const struct gr_arrow_file *file, size_t position, granary_dtype *ret_dtype);
+const struct gr_arrow_batch *gr_arrow_file_batches(const struct gr_arrow_file *file, size_t *ret_count);
+/* Batches [first, first + count) of the wanted columns (NULL: all), in the file's order, as a new owned frame; only
+ * what they need is read. Errors: as gr_arrow_read() · EINVAL there are no such batches */
+granary_err gr_arrow_file_read(struct gr_arrow_file *file, const bool *wanted, size_t first, size_t count,
+                               granary_frame **ret_frame);
+
 #endif

@@ -5,10 +5,14 @@
  */
 #include "data/arrow_read.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "data/arrow.h"
 #include "data/directory.h"
 #include "data/flat.h"
@@ -32,6 +36,9 @@ struct file {
     struct arrow_field *fields;
     struct dictionary *dictionaries; /* one a field; those of fields without one stay empty */
     uint64_t budget;                 /* bytes that blocks may still claim: they do not overlap */
+    /* of a file that is read in parts */
+    int fd;             /* -1: all bytes are there; else they are when file_fetch() has brought them */
+    const bool *wanted; /* by field; NULL: all */
 };
 
 /* One message with its body. */
@@ -46,6 +53,7 @@ struct message {
 
 /* The columns of a batch, taken one after the other. */
 struct cursor {
+    const struct file *file;
     struct message *message;
     struct flat_vector nodes;
     struct flat_vector buffers;
@@ -64,6 +72,23 @@ static granary_err
 fail_flat(const struct flat_in *in, uint64_t at)
 {
     return fail_at(at + in->bad_at, "damaged metadata");
+}
+
+/* Bytes that are within the file are needed. */
+static granary_err
+file_fetch(const struct file *file, uint64_t at, uint64_t size)
+{
+    granary_err err = file->fd < 0 || size == 0
+                          ? GRANARY_OK
+                          : gr_pread_all(file->fd, (uint8_t *)(uintptr_t)file->bytes + at, size, (int64_t)at);
+
+    return err == GRANARY_OK ? err : gr_fail_in(err, "Arrow file: byte %llu", (unsigned long long)at);
+}
+
+static bool
+is_wanted(const struct file *file, size_t field)
+{
+    return file->wanted == NULL || file->wanted[field];
 }
 
 /* ---- schema ---- */
@@ -96,6 +121,15 @@ schema_read(struct file *file, struct flat_table schema)
     return in->bad ? fail_flat(in, file->footer_at) : err;
 }
 
+static struct arrow_block
+block_at(const struct file *file, struct flat_vector blocks, size_t i)
+{
+    struct arrow_block block;
+
+    memcpy(&block, file->footer.bytes + blocks.at + i * sizeof block, sizeof block);
+    return block;
+}
+
 /* ---- messages ---- */
 
 /* Message of a block: its metadata, and its body within the file. */
@@ -107,6 +141,7 @@ message_open(struct file *file, const struct arrow_block *block, struct message 
     uint64_t prefix = 4;
     struct flat_table root;
     uint32_t first;
+    granary_err err;
 
     if (block->offset < 0 || block->metadata_length < 8 || block->body_length < 0 || offset > file->size ||
         length > file->size - offset || (uint64_t)block->body_length > file->size - offset - length) {
@@ -116,6 +151,10 @@ message_open(struct file *file, const struct arrow_block *block, struct message 
         return fail_at(offset, "blocks that overlap");
     }
     file->budget -= length + (uint64_t)block->body_length;
+    err = file_fetch(file, offset, length);
+    if (err != GRANARY_OK) {
+        return err;
+    }
     memcpy(&first, file->bytes + offset, sizeof first);
     prefix = first == ARROW_CONTINUATION ? 8 : 4; /* files from before Arrow 0.15 have no continuation mark */
     *message = (struct message){.in = {.bytes = file->bytes + offset + prefix, .size = length - prefix},
@@ -133,7 +172,8 @@ message_open(struct file *file, const struct arrow_block *block, struct message 
 
 /* Begin with the columns of a batch; *ret_rows: how many rows each has. */
 static granary_err
-cursor_open(struct message *message, struct flat_table batch, struct cursor *cursor, int64_t *ret_rows)
+cursor_open(const struct file *file, struct message *message, struct flat_table batch, struct cursor *cursor,
+            int64_t *ret_rows)
 {
     struct flat_in *in = &message->in;
 
@@ -141,7 +181,8 @@ cursor_open(struct message *message, struct flat_table batch, struct cursor *cur
         return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: compressed record batches are not supported; write it "
                                              "without compression");
     }
-    *cursor = (struct cursor){.message = message,
+    *cursor = (struct cursor){.file = file,
+                              .message = message,
                               .nodes = flat_vector(in, batch, BATCH_NODES, sizeof(struct arrow_node)),
                               .buffers = flat_vector(in, batch, BATCH_BUFFERS, sizeof(struct arrow_buffer)),
                               .budget = message->body_size};
@@ -153,7 +194,7 @@ cursor_open(struct message *message, struct flat_table batch, struct cursor *cur
 }
 
 static granary_err
-next_buffer(struct cursor *cursor, const uint8_t **ret_bytes, uint64_t *ret_size)
+next_buffer(struct cursor *cursor, bool fetch, const uint8_t **ret_bytes, uint64_t *ret_size)
 {
     struct message *message = cursor->message;
     struct arrow_buffer buffer;
@@ -174,12 +215,13 @@ next_buffer(struct cursor *cursor, const uint8_t **ret_bytes, uint64_t *ret_size
     cursor->budget -= length;
     *ret_bytes = message->body + offset;
     *ret_size = length;
-    return GRANARY_OK;
+    return fetch ? file_fetch(cursor->file, (uint64_t)(message->body - cursor->file->bytes) + offset, length)
+                 : GRANARY_OK;
 }
 
-/* The next column's buffers. */
+/* The next column's buffers; fetch: what is in them is wanted. */
 static granary_err
-next_piece(struct cursor *cursor, const struct arrow_field *field, bool is_index, int64_t rows,
+next_piece(struct cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
            struct arrow_piece *ret_piece)
 {
     struct arrow_piece piece = {.rows = rows};
@@ -197,12 +239,12 @@ next_piece(struct cursor *cursor, const struct arrow_field *field, bool is_index
     }
     piece.null_count = node.null_count;
     if (is_index || field->layout != LAYOUT_NULL) {
-        err = next_buffer(cursor, &piece.validity, &piece.validity_size);
+        err = next_buffer(cursor, fetch, &piece.validity, &piece.validity_size);
         if (err == GRANARY_OK && text) {
-            err = next_buffer(cursor, &piece.offsets, &piece.offsets_size);
+            err = next_buffer(cursor, fetch, &piece.offsets, &piece.offsets_size);
         }
         if (err == GRANARY_OK) {
-            err = next_buffer(cursor, &piece.values, &piece.values_size);
+            err = next_buffer(cursor, fetch, &piece.values, &piece.values_size);
         }
     }
     *ret_piece = piece;
@@ -252,12 +294,17 @@ dictionary_read(struct file *file, const struct arrow_block *block)
     while (i < file->field_count && (!file->fields[i].dictionary || file->fields[i].dictionary_id != id)) {
         i++;
     }
+    while (i < file->field_count && !is_wanted(file, i)) { /* or another field that shares it */
+        do {
+            i++;
+        } while (i < file->field_count && (!file->fields[i].dictionary || file->fields[i].dictionary_id != id));
+    }
     if (i == file->field_count) {
         return GRANARY_OK; /* nobody uses it */
     }
-    err = cursor_open(&message, flat_table(&message.in, message.header, DICTIONARY_BATCH_DATA), &cursor, &rows);
+    err = cursor_open(file, &message, flat_table(&message.in, message.header, DICTIONARY_BATCH_DATA), &cursor, &rows);
     if (err == GRANARY_OK) {
-        err = next_piece(&cursor, &file->fields[i], false, rows, &piece);
+        err = next_piece(&cursor, &file->fields[i], false, true, rows, &piece);
     }
     if (err == GRANARY_OK) {
         err = arrow_decode(&file->fields[i], &piece, NULL, &values);
@@ -278,6 +325,24 @@ dictionary_read(struct file *file, const struct arrow_block *block)
     return GRANARY_OK;
 }
 
+/* Copy what is borrowed. */
+static granary_err
+column_own(struct gr_column *column)
+{
+    const struct gr_run run = {&column->view, 0, column->view.rows};
+    struct gr_column copy;
+    granary_err err = GRANARY_OK;
+
+    if (!column->owned) {
+        err = gr_column_concat(&run, 1, column->view.dtype, &copy);
+        if (err == GRANARY_OK) {
+            gr_column_free(column);
+            *column = copy;
+        }
+    }
+    return err;
+}
+
 /* When all dictionaries are there: those that are distinct texts stay dictionaries. */
 static granary_err
 dictionaries_settle(struct file *file)
@@ -288,7 +353,11 @@ dictionaries_settle(struct file *file)
         struct dictionary *dictionary = &file->dictionaries[i];
         const granary_column *values = &dictionary->values.view;
 
-        if (dictionary->filled && values->rows > 0 && values->validity == NULL && gr_column_is_distinct(values)) {
+        if (dictionary->filled && file->fd >= 0) {
+            err = column_own(&dictionary->values); /* what is made of it outlives the file's bytes */
+        }
+        if (err == GRANARY_OK && dictionary->filled && values->rows > 0 && values->validity == NULL &&
+            gr_column_is_distinct(values)) {
             err = gr_dictionary_create(&dictionary->values, &dictionary->entries);
         }
     }
@@ -314,12 +383,24 @@ dictionary_of(const struct file *file, const struct arrow_field *field, struct a
 
 /* ---- batches ---- */
 
+static size_t
+wanted_count(const struct file *file)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < file->field_count; i++) {
+        count += is_wanted(file, i);
+    }
+    return count;
+}
+
 static granary_err
 batch_read(struct file *file, const struct arrow_block *block, granary_frame **ret_frame)
 {
     struct message message;
     struct cursor cursor;
     granary_frame *frame = NULL;
+    size_t position = 0;
     int64_t rows;
     granary_err err = message_open(file, block, &message);
 
@@ -327,28 +408,35 @@ batch_read(struct file *file, const struct arrow_block *block, granary_frame **r
         err = fail_at(message.at, "no record batch");
     }
     if (err == GRANARY_OK) {
-        err = cursor_open(&message, message.header, &cursor, &rows);
+        err = cursor_open(file, &message, message.header, &cursor, &rows);
     }
-    if (err == GRANARY_OK && (frame = gr_frame_create(file->field_count, rows)) == NULL) {
+    if (err == GRANARY_OK && (frame = gr_frame_create(wanted_count(file), rows)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
     }
     for (size_t i = 0; err == GRANARY_OK && i < file->field_count; i++) {
         const struct arrow_field *field = &file->fields[i];
+        bool wanted = is_wanted(file, i);
         struct arrow_dictionary dictionary;
-        bool encoded = field->dictionary && dictionary_of(file, field, &dictionary);
+        bool encoded = wanted && field->dictionary && dictionary_of(file, field, &dictionary);
         struct arrow_piece piece;
         struct gr_column column;
 
-        if (field->dictionary && !encoded && rows > 0) {
+        if (wanted && field->dictionary && !encoded && rows > 0) {
             err = gr_fail(GRANARY_ECORRUPT, "column '%s': its dictionary is missing", field->name);
             break;
         }
-        err = next_piece(&cursor, field, field->dictionary, rows, &piece);
+        err = next_piece(&cursor, field, field->dictionary, wanted, rows, &piece);
+        if (!wanted) {
+            continue;
+        }
         if (err == GRANARY_OK) {
             err = arrow_decode(field, &piece, encoded ? &dictionary : NULL, &column);
         }
+        if (err == GRANARY_OK && file->fd >= 0 && (err = column_own(&column)) != GRANARY_OK) {
+            gr_column_free(&column);
+        }
         if (err == GRANARY_OK) {
-            err = gr_frame_set(frame, i, field->name, &column);
+            err = gr_frame_set(frame, position++, field->name, &column);
         }
     }
     if (err != GRANARY_OK) {
@@ -359,19 +447,23 @@ batch_read(struct file *file, const struct arrow_block *block, granary_frame **r
     return GRANARY_OK;
 }
 
-/* A frame without rows, for a file without batches. */
+/* A frame without rows, for no batches. */
 static granary_err
 empty_frame(const struct file *file, granary_frame **ret_frame)
 {
-    granary_frame *frame = gr_frame_create(file->field_count, 0);
+    granary_frame *frame = gr_frame_create(wanted_count(file), 0);
     granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory") : GRANARY_OK;
+    size_t position = 0;
 
     for (size_t i = 0; err == GRANARY_OK && i < file->field_count; i++) {
         struct gr_column column;
 
+        if (!is_wanted(file, i)) {
+            continue;
+        }
         err = gr_column_alloc(file->fields[i].dtype, 0, 0, false, &column);
         if (err == GRANARY_OK) {
-            err = gr_frame_set(frame, i, file->fields[i].name, &column);
+            err = gr_frame_set(frame, position++, file->fields[i].name, &column);
         }
     }
     if (err != GRANARY_OK) {
@@ -382,24 +474,24 @@ empty_frame(const struct file *file, granary_frame **ret_frame)
     return GRANARY_OK;
 }
 
+/* Batches [first, first + count). */
 static granary_err
-batches_read(struct file *file, struct flat_vector blocks, granary_frame **ret_frame)
+batches_read(struct file *file, struct flat_vector blocks, size_t first, size_t count, granary_frame **ret_frame)
 {
     granary_frame **frames;
     size_t have = 0;
     granary_err err = GRANARY_OK;
 
-    if (blocks.count == 0) {
+    if (count == 0) {
         return empty_frame(file, ret_frame);
     }
-    frames = calloc(blocks.count, sizeof(granary_frame *));
+    frames = calloc(count, sizeof(granary_frame *));
     if (frames == NULL) {
         return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
     }
-    while (err == GRANARY_OK && have < blocks.count) {
-        struct arrow_block block;
+    while (err == GRANARY_OK && have < count) {
+        struct arrow_block block = block_at(file, blocks, first + have);
 
-        memcpy(&block, file->footer.bytes + blocks.at + have * sizeof block, sizeof block);
         err = batch_read(file, &block, &frames[have]);
         have += err == GRANARY_OK;
     }
@@ -420,15 +512,23 @@ batches_read(struct file *file, struct flat_vector blocks, granary_frame **ret_f
 
 /* Find the footer. */
 static granary_err
-file_open(struct file *file, const void *data, uint64_t data_size)
+file_open(struct file *file, const void *data, uint64_t data_size, int fd)
 {
     uint64_t tail = sizeof(uint32_t) + ARROW_MAGIC_SIZE;
     const uint8_t *bytes = data;
     uint32_t footer_size;
+    granary_err err;
 
-    *file = (struct file){.bytes = bytes, .size = data_size, .budget = data_size};
-    if (data_size < 8 || memcmp(bytes, ARROW_MAGIC, ARROW_MAGIC_SIZE) != 0) {
+    *file = (struct file){.bytes = bytes, .size = data_size, .budget = data_size, .fd = fd};
+    err = file_fetch(file, 0, data_size < 8 ? 0 : 8);
+    if (err == GRANARY_OK && (data_size < 8 || memcmp(bytes, ARROW_MAGIC, ARROW_MAGIC_SIZE) != 0)) {
         return gr_fail(GRANARY_ETYPE, "not an Arrow file: it does not begin with ARROW1");
+    }
+    if (err == GRANARY_OK) {
+        err = file_fetch(file, data_size < tail ? 0 : data_size - tail, data_size < tail ? 0 : tail);
+    }
+    if (err != GRANARY_OK) {
+        return err;
     }
     if (data_size < 8 + tail || memcmp(bytes + data_size - ARROW_MAGIC_SIZE, ARROW_MAGIC, ARROW_MAGIC_SIZE) != 0) {
         return gr_fail(GRANARY_ECORRUPT, "Arrow file: it is cut short at byte %llu", (unsigned long long)data_size);
@@ -439,58 +539,220 @@ file_open(struct file *file, const void *data, uint64_t data_size)
     }
     file->footer_at = data_size - tail - footer_size;
     file->footer = (struct flat_in){.bytes = bytes + file->footer_at, .size = footer_size};
-    return GRANARY_OK;
+    return file_fetch(file, file->footer_at, footer_size);
+}
+
+static void
+dictionaries_free(struct file *file)
+{
+    for (size_t i = 0; file->dictionaries != NULL && i < file->field_count; i++) {
+        struct dictionary *dictionary = &file->dictionaries[i];
+
+        gr_column_free(&dictionary->values);
+        gr_dictionary_unref(dictionary->entries);
+        dictionary->values = (struct gr_column){.owned = false};
+        dictionary->entries = NULL;
+        dictionary->filled = false;
+    }
 }
 
 static void
 file_close(struct file *file)
 {
-    for (size_t i = 0; i < file->field_count; i++) {
-        gr_column_free(&file->dictionaries[i].values);
-        gr_dictionary_unref(file->dictionaries[i].entries);
-    }
+    dictionaries_free(file);
     free(file->dictionaries);
     free(file->fields);
 }
 
+/* What the footer tells. */
+struct footer {
+    struct flat_vector dictionaries;
+    struct flat_vector batches;
+};
+
 static granary_err
-file_read(struct file *file, granary_frame **ret_frame)
+footer_read(struct file *file, struct footer *ret_footer)
 {
     struct flat_in *in = &file->footer;
     struct flat_table root = flat_root(in);
-    struct flat_vector dictionaries = flat_vector(in, root, FOOTER_DICTIONARIES, sizeof(struct arrow_block));
-    struct flat_vector batches = flat_vector(in, root, FOOTER_BATCHES, sizeof(struct arrow_block));
     uint64_t version = flat_uint(in, root, FOOTER_VERSION, 2, 0);
-    granary_err err;
 
+    ret_footer->dictionaries = flat_vector(in, root, FOOTER_DICTIONARIES, sizeof(struct arrow_block));
+    ret_footer->batches = flat_vector(in, root, FOOTER_BATCHES, sizeof(struct arrow_block));
     if (!in->bad && (version < ARROW_V4 || version > ARROW_V5)) {
         return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: metadata version %llu, only V4 and V5 are supported",
                        (unsigned long long)version + 1);
     }
-    err = schema_read(file, flat_table(in, root, FOOTER_SCHEMA));
-    for (size_t i = 0; err == GRANARY_OK && i < dictionaries.count; i++) {
-        struct arrow_block block;
+    return schema_read(file, flat_table(in, root, FOOTER_SCHEMA));
+}
 
-        memcpy(&block, in->bytes + dictionaries.at + i * sizeof block, sizeof block);
+static granary_err
+dictionaries_read(struct file *file, const struct footer *footer)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < footer->dictionaries.count; i++) {
+        struct arrow_block block = block_at(file, footer->dictionaries, i);
+
         err = dictionary_read(file, &block);
     }
-    err = err == GRANARY_OK ? dictionaries_settle(file) : err;
-    return err == GRANARY_OK ? batches_read(file, batches, ret_frame) : err;
+    return err == GRANARY_OK ? dictionaries_settle(file) : err;
 }
 
 granary_err
 gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame)
 {
+    struct footer footer;
     struct file file;
     granary_err err;
 
     if (gr_directory_is(meta, meta_size)) {
         return gr_directory_read(data, data_size, meta, meta_size, ret_frame);
     }
-    err = file_open(&file, data, data_size);
-    if (err == GRANARY_OK) {
-        err = file_read(&file, ret_frame);
-        file_close(&file);
+    err = file_open(&file, data, data_size, -1);
+    if (err != GRANARY_OK) {
+        return err;
     }
+    err = footer_read(&file, &footer);
+    if (err == GRANARY_OK) {
+        err = dictionaries_read(&file, &footer);
+    }
+    if (err == GRANARY_OK) {
+        err = batches_read(&file, footer.batches, 0, footer.batches.count, ret_frame);
+    }
+    file_close(&file);
+    return err;
+}
+
+/* ---- a file on disk, in parts ---- */
+
+struct gr_arrow_file {
+    struct file file; /* its bytes: address space as large as the file, of which what was fetched is there */
+    struct footer footer;
+    struct gr_arrow_batch *batches;
+};
+
+/* How many rows each batch has; its columns stay where they are. */
+static granary_err
+batches_look(struct gr_arrow_file *file)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < file->footer.batches.count; i++) {
+        struct arrow_block block = block_at(&file->file, file->footer.batches, i);
+        struct message message;
+        struct cursor cursor;
+
+        err = message_open(&file->file, &block, &message);
+        if (err == GRANARY_OK && message.kind != HEADER_BATCH) {
+            err = fail_at(message.at, "no record batch");
+        }
+        if (err == GRANARY_OK) {
+            err = cursor_open(&file->file, &message, message.header, &cursor, &file->batches[i].rows);
+            file->batches[i].bytes = message.body_size;
+        }
+    }
+    return err;
+}
+
+static granary_err
+file_map(const char *path, struct gr_arrow_file *file)
+{
+    struct stat info;
+    void *bytes;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not hold us up */
+
+    file->file.fd = fd;
+    if (fd < 0 || fstat(fd, &info) < 0) {
+        return gr_fail_errno("%s", path);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return gr_fail(GRANARY_EINVAL, "%s: is no regular file", path);
+    }
+    bytes = mmap(NULL, (size_t)info.st_size + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
+    if (bytes == MAP_FAILED) {
+        return gr_fail(GRANARY_ENOMEM, "%s: no address space for %lld bytes", path, (long long)info.st_size);
+    }
+    file->file.bytes = bytes;
+    file->file.size = (uint64_t)info.st_size;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_arrow_file_open(const char *path, struct gr_arrow_file **ret_file)
+{
+    struct gr_arrow_file *file = calloc(1, sizeof *file);
+    granary_err err = file == NULL ? gr_fail(GRANARY_ENOMEM, "%s: out of memory", path) : file_map(path, file);
+
+    if (err == GRANARY_OK) {
+        err = file_open(&file->file, file->file.bytes, file->file.size, file->file.fd);
+        err = err == GRANARY_OK ? footer_read(&file->file, &file->footer) : err;
+        if (err == GRANARY_OK) {
+            file->batches = calloc(file->footer.batches.count + 1, sizeof *file->batches);
+            err = file->batches == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : batches_look(file);
+        }
+        err = err == GRANARY_OK ? err : gr_fail_in(err, "%s", path);
+    }
+    if (err != GRANARY_OK) {
+        gr_arrow_file_close(file);
+        return err;
+    }
+    *ret_file = file;
+    return GRANARY_OK;
+}
+
+void
+gr_arrow_file_close(struct gr_arrow_file *file)
+{
+    if (file == NULL) {
+        return;
+    }
+    file_close(&file->file);
+    if (file->file.bytes != NULL) {
+        (void)munmap((void *)(uintptr_t)file->file.bytes, file->file.size + 64);
+    }
+    gr_fd_close(&file->file.fd);
+    free(file->batches);
+    free(file);
+}
+
+size_t
+gr_arrow_file_columns(const struct gr_arrow_file *file)
+{
+    return file->file.field_count;
+}
+
+const char *
+gr_arrow_file_column(const struct gr_arrow_file *file, size_t position, granary_dtype *ret_dtype)
+{
+    *ret_dtype = file->file.fields[position].dtype;
+    return file->file.fields[position].name;
+}
+
+const struct gr_arrow_batch *
+gr_arrow_file_batches(const struct gr_arrow_file *file, size_t *ret_count)
+{
+    *ret_count = file->footer.batches.count;
+    return file->batches;
+}
+
+granary_err
+gr_arrow_file_read(struct gr_arrow_file *file, const bool *wanted, size_t first, size_t count,
+                   granary_frame **ret_frame)
+{
+    granary_err err;
+
+    if (first > file->footer.batches.count || count > file->footer.batches.count - first) {
+        return gr_fail(GRANARY_EINVAL, "Arrow file: batches %zu to %zu of %zu", first, first + count,
+                       file->footer.batches.count);
+    }
+    file->file.wanted = wanted;
+    file->file.budget = file->file.size;
+    err = dictionaries_read(&file->file, &file->footer);
+    if (err == GRANARY_OK) {
+        err = batches_read(&file->file, file->footer.batches, first, count, ret_frame);
+    }
+    dictionaries_free(&file->file);
     return err;
 }
