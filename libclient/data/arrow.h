@@ -27,6 +27,20 @@ void gr_arrow_write(const granary_frame *frame, void *data, void *meta);
 granary_err
 gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame);
 
+/* ---- files written in parts ---- */
+
+/* Where the bytes of a file go, one after another. */
+typedef granary_err gr_arrow_put(void *to, const void *bytes, size_t size);
+
+/* An Arrow file made of frames of the same columns, without dictionaries, a record batch each. */
+struct gr_arrow_stream;
+granary_err gr_arrow_stream_create(gr_arrow_put *put, void *to, struct gr_arrow_stream **ret_stream);
+void gr_arrow_stream_destroy(struct gr_arrow_stream *stream); /* NULL is fine */
+/* Errors: ETYPE other columns than before · EFULL, ENOMEM · as put */
+granary_err gr_arrow_stream_add(struct gr_arrow_stream *stream, const granary_frame *frame);
+/* At least one frame has been added. */
+granary_err gr_arrow_stream_finish(struct gr_arrow_stream *stream);
+
 /* ---- files on disk, in parts ---- */
 
 /* One thread at a time. */

@@ -2,6 +2,7 @@
  * Frames written as Arrow IPC files. Nothing is allocated: the same code runs once without memory to measure and once
  * to write, and gives the same bytes for the same frame.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -352,12 +353,12 @@ batch_block(const struct plan *plan)
 }
 
 static void
-put_footer(struct flat_out *out, const granary_frame *frame, const struct plan *plan)
+put_footer(struct flat_out *out, const granary_frame *frame, const struct plan *plan, const struct arrow_block *batches,
+           size_t batch_count)
 {
     static const uint8_t sizes[] = {
         [FOOTER_VERSION] = 2, [FOOTER_SCHEMA] = 4, [FOOTER_DICTIONARIES] = 4, [FOOTER_BATCHES] = 4};
     size_t table = flat_put_table(out, sizes, sizeof sizes);
-    struct arrow_block block = batch_block(plan);
     uint64_t at = plan->dictionaries;
     size_t count = 0;
     size_t blocks;
@@ -367,7 +368,7 @@ put_footer(struct flat_out *out, const granary_frame *frame, const struct plan *
     }
     flat_set(out, table, FOOTER_VERSION, ARROW_V5, 2);
     flat_refer(out, table, FOOTER_SCHEMA, put_schema(out, frame));
-    blocks = flat_put_vector(out, count, sizeof block);
+    blocks = flat_put_vector(out, count, sizeof *batches);
     flat_refer(out, table, FOOTER_DICTIONARIES, blocks);
     count = 0;
     for (size_t i = 0; i < frame->count; i++) {
@@ -378,28 +379,30 @@ put_footer(struct flat_out *out, const granary_frame *frame, const struct plan *
             at = block_end(&dictionary);
         }
     }
-    blocks = flat_put_vector(out, 1, sizeof block);
+    blocks = flat_put_vector(out, batch_count, sizeof *batches);
     flat_refer(out, table, FOOTER_BATCHES, blocks);
-    flat_set_element(out, blocks, 0, sizeof block, &block);
+    for (size_t i = 0; i < batch_count; i++) {
+        flat_set_element(out, blocks, i, sizeof batches[i], &batches[i]);
+    }
 }
 
 static struct plan
 plan_file(const granary_frame *frame)
 {
     struct plan plan = {.schema = 8};
+    struct arrow_block block = {0};
     struct flat_out schema = {0};
     struct flat_out batch = {0};
     struct flat_out footer = {0};
 
     put_message(&schema, frame, HEADER_SCHEMA, 0, 0);
     put_message(&batch, frame, HEADER_BATCH, 0, 0);
-    put_footer(&footer, frame, &plan);
+    put_footer(&footer, frame, &plan, &block, 1);
     plan.dictionaries = aligned(plan.schema + MESSAGE_PREFIX + schema.size);
     plan.batch = plan.dictionaries;
     for (size_t i = 0; i < frame->count; i++) {
         if (frame->columns[i].view.dictionary != NULL) {
-            struct arrow_block block = dictionary_block(frame, i, plan.batch);
-
+            block = dictionary_block(frame, i, plan.batch);
             plan.batch = block_end(&block);
         }
     }
@@ -513,6 +516,7 @@ gr_arrow_write(const granary_frame *frame, void *data, void *meta)
     uint32_t footer_size = (uint32_t)plan.footer_size;
     uint64_t dictionary = plan.dictionaries;
     uint64_t at = plan.body;
+    struct arrow_block block;
     uint8_t *bytes = data;
 
     memcpy(bytes, ARROW_MAGIC "\0\0", 8);
@@ -530,7 +534,141 @@ gr_arrow_write(const granary_frame *frame, void *data, void *meta)
         gr_directory_put(frame, i, &place, meta);
     }
     memcpy(bytes + plan.end, end, sizeof end);
-    put_footer(&footer, frame, &plan);
+    block = batch_block(&plan);
+    put_footer(&footer, frame, &plan, &block, 1);
     memcpy(bytes + plan.footer + footer.size, &footer_size, sizeof footer_size);
     memcpy(bytes + plan.footer + footer.size + sizeof footer_size, ARROW_MAGIC, ARROW_MAGIC_SIZE);
+}
+
+/* ---- files of several batches ---- */
+
+struct gr_arrow_stream {
+    gr_arrow_put *put;
+    void *to;
+    granary_frame *empty; /* the columns, without rows */
+    struct arrow_block *blocks;
+    size_t count;
+    size_t room;
+    uint64_t at; /* bytes that were put */
+};
+
+granary_err
+gr_arrow_stream_create(gr_arrow_put *put, void *to, struct gr_arrow_stream **ret_stream)
+{
+    struct gr_arrow_stream *stream = calloc(1, sizeof *stream);
+
+    if (stream == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    stream->put = put;
+    stream->to = to;
+    *ret_stream = stream;
+    return GRANARY_OK;
+}
+
+void
+gr_arrow_stream_destroy(struct gr_arrow_stream *stream)
+{
+    if (stream != NULL) {
+        gr_frame_destroy(stream->empty);
+        free(stream->blocks);
+        free(stream);
+    }
+}
+
+static granary_err
+stream_put(struct gr_arrow_stream *stream, const void *bytes, uint64_t size)
+{
+    stream->at += size;
+    return stream->put(stream->to, bytes, size);
+}
+
+static granary_err
+check_columns(const granary_frame *first, const granary_frame *frame)
+{
+    bool same = first->count == frame->count;
+
+    for (size_t i = 0; same && i < frame->count; i++) {
+        const granary_column *a = &first->columns[i].view;
+        const granary_column *b = &frame->columns[i].view;
+
+        same = strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && b->dictionary == NULL;
+    }
+    return same ? GRANARY_OK
+                : gr_fail(GRANARY_ETYPE, "Arrow file: its record batches must have the same plain columns");
+}
+
+static granary_err
+note_block(struct gr_arrow_stream *stream, struct arrow_block block)
+{
+    if (stream->count == stream->room) {
+        size_t room = stream->room == 0 ? 16 : 2 * stream->room;
+        struct arrow_block *grown = realloc(stream->blocks, room * sizeof *grown);
+
+        if (grown == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+        }
+        stream->blocks = grown;
+        stream->room = room;
+    }
+    stream->blocks[stream->count++] = block;
+    return GRANARY_OK;
+}
+
+/* The frame as a file of its own, of which the batch goes into this one. */
+granary_err
+gr_arrow_stream_add(struct gr_arrow_stream *stream, const granary_frame *frame)
+{
+    struct plan plan = plan_file(frame);
+    struct arrow_block block = batch_block(&plan);
+    uint64_t from = stream->count == 0 ? 0 : plan.batch; /* with what stands before the first one */
+    uint64_t data_size, meta_size;
+    char *data = NULL;
+    granary_err err = gr_arrow_measure(frame, &data_size, &meta_size);
+
+    if (err == GRANARY_OK && stream->empty == NULL) {
+        err = gr_frame_slice(frame, 0, 0, &stream->empty);
+    }
+    if (err == GRANARY_OK) {
+        err = check_columns(stream->empty, frame);
+    }
+    if (err == GRANARY_OK && (data = gr_data_alloc(data_size + meta_size)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory for %lld rows", (long long)frame->rows);
+    }
+    if (err == GRANARY_OK) {
+        block.offset = (int64_t)(stream->at + plan.batch - from);
+        err = note_block(stream, block);
+    }
+    if (err == GRANARY_OK) {
+        gr_arrow_write(frame, data, data + data_size);
+        err = stream_put(stream, data + from, plan.end - from);
+    }
+    free(data);
+    return err;
+}
+
+granary_err
+gr_arrow_stream_finish(struct gr_arrow_stream *stream)
+{
+    static const uint32_t end[2] = {ARROW_CONTINUATION, 0};
+    struct plan plan = {.schema = 8};
+    struct flat_out footer = {0};
+    uint32_t size;
+    granary_err err;
+
+    put_footer(&footer, stream->empty, &plan, stream->blocks, stream->count);
+    size = (uint32_t)footer.size;
+    footer = (struct flat_out){.bytes = gr_data_alloc(size + sizeof size + ARROW_MAGIC_SIZE)};
+    if (footer.bytes == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    put_footer(&footer, stream->empty, &plan, stream->blocks, stream->count);
+    memcpy(footer.bytes + size, &size, sizeof size);
+    memcpy(footer.bytes + size + sizeof size, ARROW_MAGIC, ARROW_MAGIC_SIZE);
+    err = stream_put(stream, end, sizeof end);
+    if (err == GRANARY_OK) {
+        err = stream_put(stream, footer.bytes, size + sizeof size + ARROW_MAGIC_SIZE);
+    }
+    free(footer.bytes);
+    return err;
 }

@@ -159,23 +159,11 @@ gr_column_decode(const granary_column *column, struct gr_column *ret_column)
 }
 
 granary_err
-gr_frame_plain(const granary_frame *frame, const granary_frame **ret_frame)
+gr_frame_decode(const granary_frame *frame, granary_frame **ret_frame)
 {
-    granary_frame *plain;
-    size_t encoded = 0;
-    granary_err err = GRANARY_OK;
+    granary_frame *plain = gr_frame_create(frame->count, frame->rows);
+    granary_err err = plain == NULL ? gr_fail(GRANARY_ENOMEM, "frame: out of memory") : GRANARY_OK;
 
-    for (size_t i = 0; i < frame->count; i++) {
-        encoded += frame->columns[i].view.dictionary != NULL;
-    }
-    if (encoded == 0 || frame->plain != NULL) {
-        *ret_frame = encoded == 0 ? frame : frame->plain;
-        return GRANARY_OK;
-    }
-    plain = gr_frame_create(frame->count, frame->rows);
-    if (plain == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "frame: out of memory");
-    }
     for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
         const granary_column *column = &frame->columns[i].view;
         struct gr_column out;
@@ -198,9 +186,27 @@ gr_frame_plain(const granary_frame *frame, const granary_frame **ret_frame)
         gr_frame_destroy(plain);
         return err;
     }
-    ((granary_frame *)(uintptr_t)frame)->plain = plain; /* kept with the frame, which is otherwise as it was */
     *ret_frame = plain;
     return GRANARY_OK;
+}
+
+granary_err
+gr_frame_plain(const granary_frame *frame, const granary_frame **ret_frame)
+{
+    size_t encoded = 0;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < frame->count; i++) {
+        encoded += frame->columns[i].view.dictionary != NULL;
+    }
+    if (encoded > 0 && frame->plain == NULL) {
+        /* Kept with the frame, which is otherwise as it was. */
+        err = gr_frame_decode(frame, &((granary_frame *)(uintptr_t)frame)->plain);
+    }
+    if (err == GRANARY_OK) {
+        *ret_frame = encoded == 0 ? frame : frame->plain;
+    }
+    return err;
 }
 
 /* ---- taken rows ---- */

@@ -184,6 +184,8 @@ granary_err gr_column_decode(const granary_column *column, struct gr_column *ret
 /* A plain string column as a new owned encoded one, entries in the order in which they are first seen. *ret_pays
  * false, and nothing is made: there are more than a quarter as many entries as rows. Errors: ENOMEM */
 granary_err gr_column_encode(const granary_column *column, bool *ret_pays, struct gr_column *ret_column);
+/* The same frame without encoded columns, borrowing what was plain from it. Errors: ENOMEM, EFULL */
+granary_err gr_frame_decode(const granary_frame *frame, granary_frame **ret_frame);
 /* The same frame without encoded columns: it itself, or one that it keeps, and that borrows from it. Not for frames
  * that several threads use. Errors: ENOMEM, EFULL */
 granary_err gr_frame_plain(const granary_frame *frame, const granary_frame **ret_frame);

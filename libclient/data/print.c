@@ -205,12 +205,13 @@ out:
 /* ---- CSV ---- */
 
 static void
-add_csv_text(const char *text, size_t size, struct gr_buf *out)
+add_csv_text(const char *text, size_t size, const struct gr_csv_style *style, struct gr_buf *out)
 {
-    bool quoted = size == 0; /* "" is an empty string, nothing is a null */
+    /* "" is an empty string, nothing is a null. */
+    bool quoted = size == 0 || (strlen(style->null_value) == size && memcmp(text, style->null_value, size) == 0);
 
     for (size_t i = 0; i < size && !quoted; i++) {
-        quoted = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
+        quoted = text[i] == style->delimiter || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
     }
     if (!quoted) {
         gr_buf_add(out, text, size);
@@ -232,31 +233,41 @@ add_csv_text(const char *text, size_t size, struct gr_buf *out)
 }
 
 void
-gr_print_csv(const granary_frame *frame, struct gr_buf *out)
+gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *style, struct gr_buf *out)
 {
-    for (size_t c = 0; c < frame->count; c++) {
+    for (size_t c = 0; c < frame->count && style->header; c++) {
         const char *name = frame->columns[c].view.name;
 
-        gr_buf_add(out, ",", c > 0);
-        add_csv_text(name, strlen(name), out);
+        gr_buf_add(out, &style->delimiter, c > 0);
+        add_csv_text(name, strlen(name), style, out);
     }
-    gr_buf_add(out, "\n", 1);
+    gr_buf_add(out, "\n", style->header);
     for (int64_t row = 0; row < frame->rows && frame->count > 0 && gr_buf_ok(out); row++) {
         for (size_t c = 0; c < frame->count; c++) {
             const granary_column *column = &frame->columns[c].view;
 
-            gr_buf_add(out, ",", c > 0);
-            if (column->dtype == GRANARY_STRING && !gr_is_null(column, row)) {
+            gr_buf_add(out, &style->delimiter, c > 0);
+            if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
+                gr_buf_add(out, style->null_value, strlen(style->null_value));
+            } else if (column->dtype == GRANARY_STRING) {
                 size_t length;
                 const char *text = gr_text_at(column, row, &length);
 
-                add_csv_text(text, length, out);
+                add_csv_text(text, length, style, out);
             } else {
                 gr_value_format(column, row, out);
             }
         }
         gr_buf_add(out, "\n", 1);
     }
+}
+
+void
+gr_print_csv(const granary_frame *frame, struct gr_buf *out)
+{
+    static const struct gr_csv_style style = {.delimiter = ',', .header = true, .null_value = ""};
+
+    gr_print_csv_style(frame, &style, out);
 }
 
 /* ---- JSON ---- */

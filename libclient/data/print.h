@@ -13,6 +13,12 @@
 void gr_print_table(const granary_frame *frame, int64_t max_rows, struct gr_buf *out);
 /* RFC 4180: header line, quotes where needed, nulls empty, "\n" line ends. */
 void gr_print_csv(const granary_frame *frame, struct gr_buf *out);
+struct gr_csv_style {
+    char delimiter;
+    bool header;
+    const char *null_value; /* text that is the same is quoted */
+};
+void gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *style, struct gr_buf *out);
 /* {"columns":[{"name":..,"dtype":..}],"rows":[[..],..]}; non-finite numbers as strings. */
 void gr_print_json(const granary_frame *frame, struct gr_buf *out);
 /* Nested brackets, shortened like numpy's over 1000 elements (max_elements; 0: all). */

@@ -25,8 +25,8 @@ static const struct {
 };
 #define NPY_TYPES (sizeof npy_types / sizeof npy_types[0])
 
-static size_t
-element_size(granary_dtype dtype)
+size_t
+gr_tensor_element_size(granary_dtype dtype)
 {
     return dtype == GRANARY_BOOL ? 1 : gr_dtype_size(dtype);
 }
@@ -47,7 +47,7 @@ gr_tensor_elements(const granary_tensor *tensor)
 static bool
 shape_bytes(granary_dtype dtype, int dims, const int64_t *shape, uint64_t *ret_bytes)
 {
-    int64_t bytes = (int64_t)element_size(dtype);
+    int64_t bytes = (int64_t)gr_tensor_element_size(dtype);
     bool empty = false;
 
     for (int i = 0; i < dims; i++) {
@@ -137,7 +137,7 @@ gr_npy_measure(const granary_tensor *tensor)
 {
     char header[HEADER_MAX];
 
-    return npy_header(tensor, header) + (uint64_t)gr_tensor_elements(tensor) * element_size(tensor->dtype);
+    return npy_header(tensor, header) + (uint64_t)gr_tensor_elements(tensor) * gr_tensor_element_size(tensor->dtype);
 }
 
 granary_err
@@ -177,7 +177,7 @@ gr_npy_begin(const granary_tensor *tensor, void *data)
 void
 gr_npy_write(const granary_tensor *tensor, void *data)
 {
-    size_t size = (size_t)gr_tensor_elements(tensor) * element_size(tensor->dtype);
+    size_t size = (size_t)gr_tensor_elements(tensor) * gr_tensor_element_size(tensor->dtype);
     void *values = gr_npy_begin(tensor, data);
 
     if (size > 0) {
@@ -374,7 +374,7 @@ gr_npy_head(const void *head, uint64_t head_size, uint64_t data_size, granary_te
         return gr_fail(GRANARY_ECORRUPT, "NPY file: %llu bytes of data are too few for its shape",
                        (unsigned long long)(data_size - prefix - length));
     }
-    if ((prefix + length) % element_size(tensor.dtype) != 0) {
+    if ((prefix + length) % gr_tensor_element_size(tensor.dtype) != 0) {
         return gr_fail(GRANARY_EUNSUPPORTED,
                        "NPY file: its data begin at byte %llu, which is not aligned; save it "
                        "again with a current NumPy",

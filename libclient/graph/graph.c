@@ -94,6 +94,13 @@ yields_text(enum gr_yields yields)
     return texts[yields];
 }
 
+/* What an operator works on: what it yields, but for those that write files. */
+static enum gr_yields
+works_on(enum gr_tile_op op)
+{
+    return op == GR_TILE_write_npy ? GR_YIELDS_TENSOR : gr_op_info(op)->yields;
+}
+
 /* The inputs of a node must yield what its operator works on. */
 static granary_err
 check_kind(struct work *work, size_t position)
@@ -101,15 +108,15 @@ check_kind(struct work *work, size_t position)
     const Granary__Node *node = work->message->nodes[position];
     const struct gr_op_info *info = gr_op_info((enum gr_tile_op)work->ops[position]);
     const size_t *inputs = work->inputs[position];
+    enum gr_yields wanted = works_on((enum gr_tile_op)work->ops[position]);
 
     for (size_t i = 0; i < node->n_inputs; i++) {
         const char *op = work->message->nodes[inputs[i]]->op;
         enum gr_yields from = work->yields[inputs[i]];
 
-        if ((info->yields == GR_YIELDS_FRAME || info->yields == GR_YIELDS_TENSOR) && from != info->yields) {
+        if ((wanted == GR_YIELDS_FRAME || wanted == GR_YIELDS_TENSOR) && from != wanted) {
             return gr_fail(GRANARY_ETYPE, "it works on %s, but its input '%.100s' (%s) yields %s",
-                           info->yields == GR_YIELDS_FRAME ? "frames" : "tensors", node->inputs[i], op,
-                           yields_text(from));
+                           wanted == GR_YIELDS_FRAME ? "frames" : "tensors", node->inputs[i], op, yields_text(from));
         }
         if (info->yields != GR_YIELDS_NONE && from == GR_YIELDS_NONE) {
             return gr_fail(GRANARY_ETYPE, "it needs something to work on, but its input '%.100s' (%s) yields nothing",

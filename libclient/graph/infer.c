@@ -13,6 +13,7 @@ infer_node(struct gr_graph *graph, struct gr_graph_node *node)
 
     /* A file's schema comes from the caller; only frames and tensors have a type. */
     if (node->type.known || node->op == GR_TILE_read_csv || node->op == GR_TILE_table ||
+        node->op == GR_TILE_read_arrow || node->op == GR_TILE_read_npy || node->op == GR_TILE_read_raw ||
         (node->yields != GR_YIELDS_FRAME && node->yields != GR_YIELDS_TENSOR)) {
         return GRANARY_OK;
     }

@@ -265,6 +265,7 @@ infer_concat(const struct gr_graph_node *node, const struct gr_node_type *const 
 granary_err
 infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
+    granary_err err;
     const struct gr_schema *input = &inputs[0]->schema;
 
     if (gr_op_is_lowered((enum gr_tile_op)node->op)) {
@@ -291,6 +292,11 @@ infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *
         return infer_concat(node, inputs, &type->schema);
     case GR_TILE_join:
         return infer_join(node, input, &inputs[1]->schema, &type->schema);
+    case GR_TILE_write_csv:
+    case GR_TILE_write_arrow:
+    case GR_TILE_write_npy:
+        err = gr_schema_add(&type->schema, "path", GRANARY_STRING);
+        return err == GRANARY_OK ? gr_schema_add(&type->schema, "bytes", GRANARY_INT64) : err;
     case GR_TILE_map_chunk:
         return user_infer_frame(node, input, &type->schema);
     default:

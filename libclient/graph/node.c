@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "data/frame.h"
+#include "data/tensor.h"
 #include "graph/aggregate.h"
 #include "graph/concat.h"
 #include "graph/expr.h"
@@ -273,12 +275,57 @@ check_delimiter(const Granary__Node *node)
 }
 
 static granary_err
+check_path(const Granary__Node *node)
+{
+    return gr_attr_string(node->attrs, node->n_attrs, "path", "")[0] == '\0'
+               ? gr_fail(GRANARY_EINVAL, "parameter 'path' is empty")
+               : GRANARY_OK;
+}
+
+static granary_err
+check_read_parquet(const Granary__Node *node)
+{
+    (void)node;
+    return gr_fail(GRANARY_EUNSUPPORTED, "Parquet files cannot be read yet: write the data as an Arrow file");
+}
+
+static granary_err
+check_read_raw(const Granary__Node *node)
+{
+    const Granary__Attr *shape = find(node, "shape");
+    const char *name = gr_attr_string(node->attrs, node->n_attrs, "dtype", "");
+    granary_tensor tensor;
+    granary_err err = check_path(node);
+
+    if (err == GRANARY_OK && gr_dtype_parse(name) == GRANARY_NULLTYPE) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'dtype': there is no dtype '%.40s'", name);
+    }
+    if (err == GRANARY_OK && gr_attr_int(node->attrs, node->n_attrs, "offset", 0) < 0) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'offset' is negative");
+    }
+    return err == GRANARY_OK ? gr_npy_plan(gr_dtype_parse(name), (int)shape->n_ints, shape->ints, &tensor) : err;
+}
+
+static granary_err
+check_write_csv(const Granary__Node *node)
+{
+    const char *null = gr_attr_string(node->attrs, node->n_attrs, "null_value", "");
+    granary_err err = check_path(node);
+
+    if (err == GRANARY_OK && strpbrk(null, "\"\r\n") != NULL) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'null_value' has a quote or a line end");
+    }
+    return err == GRANARY_OK ? check_delimiter(node) : err;
+}
+
+static granary_err
 check_read_csv(const Granary__Node *node)
 {
     const Granary__Attr *dtypes = find(node, "dtypes");
+    granary_err err = check_path(node);
 
-    if (gr_attr_string(node->attrs, node->n_attrs, "path", "")[0] == '\0') {
-        return gr_fail(GRANARY_EINVAL, "parameter 'path' is empty");
+    if (err != GRANARY_OK) {
+        return err;
     }
     for (size_t i = 0; dtypes != NULL && i < dtypes->n_strings; i++) {
         granary_dtype dtype;
@@ -513,6 +560,13 @@ check_arange(const Granary__Node *node)
 /* clang-format off */
 static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_read_csv] = check_read_csv,
+    [GR_TILE_read_arrow] = check_path,
+    [GR_TILE_read_parquet] = check_read_parquet,
+    [GR_TILE_read_npy] = check_path,
+    [GR_TILE_read_raw] = check_read_raw,
+    [GR_TILE_write_csv] = check_write_csv,
+    [GR_TILE_write_arrow] = check_path,
+    [GR_TILE_write_npy] = check_path,
     [GR_TILE_select] = check_select,
     [GR_TILE_filter] = check_filter,
     [GR_TILE_assign] = check_assign,

@@ -271,6 +271,7 @@ prune_reads(const struct pruning *p, size_t i)
 
     switch (step->op) {
     case GR_TILE_read_csv:
+    case GR_TILE_read_arrow:
     case GR_TILE_table:
     case GR_TILE_null:
         return GRANARY_OK;

@@ -192,6 +192,7 @@ settle(struct pruning *p, size_t i)
     }
     switch (step->op) {
     case GR_TILE_read_csv:
+    case GR_TILE_read_arrow:
     case GR_TILE_table:
         return settle_source(p, step, p->needed[i]);
     case GR_TILE_select:
@@ -206,7 +207,10 @@ settle(struct pruning *p, size_t i)
     case GR_TILE_assign:
     case GR_TILE_window:
         return settle_assign(p, i);
-    case GR_TILE_map_chunk: /* the function makes what was declared, whoever reads it */
+    case GR_TILE_write_csv: /* they make what they say, whoever reads it */
+    case GR_TILE_write_arrow:
+    case GR_TILE_write_npy:
+    case GR_TILE_map_chunk: /* the function makes what was declared, too */
         memset(step->present, true, own->count * sizeof(bool));
         return GRANARY_OK;
     case GR_TILE_concat:

@@ -74,7 +74,8 @@ node_attrs(struct gr_plan *plan, size_t i)
 
     for (size_t k = 0; k < node->node->n_attrs; k++) {
         const Granary__Attr *attr = node->node->attrs[k];
-        bool is_file = node->op == GR_CHUNK_csv_read && strcmp(attr->name, "path") == 0 && attr->strings[0][0] != '/';
+        bool is_file = strcmp(attr->name, "path") == 0 && attr->kind == GRANARY__ATTR__KIND__STRING &&
+                       attr->strings[0][0] != '/' && !gr_chunk_op_is_user((enum gr_chunk_op)node->op);
 
         if (!is_for_planner(node, attr->name)) {
             gr_attrs_add(&plan->chunks, attrs, is_file ? absolute_path(plan, attr) : gr_attr_copy(attr));

@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "optimize/optimize.h"
 #include "plan/state.h"
+#include "tile/file.h"
 
 #define NODES_SHOWN 200
 
@@ -67,9 +68,11 @@ open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
 
     plan->csvs = calloc(graph->count + 1, sizeof *plan->csvs);
     plan->tables = calloc(graph->count + 1, sizeof *plan->tables);
+    plan->files = calloc(graph->count + 1, sizeof *plan->files);
     plan->asked = calloc(graph->count + 1, sizeof *plan->asked);
-    plan->sources = (struct gr_sources){.csvs = plan->csvs, .tables = plan->tables, .functions = plan->functions};
-    if (needed == NULL || plan->csvs == NULL || plan->tables == NULL || plan->asked == NULL) {
+    plan->sources = (struct gr_sources){
+        .csvs = plan->csvs, .tables = plan->tables, .files = plan->files, .functions = plan->functions};
+    if (needed == NULL || plan->csvs == NULL || plan->tables == NULL || plan->files == NULL || plan->asked == NULL) {
         err = no_memory();
     }
     for (size_t i = 0; i < graph->count && err == GRANARY_OK; i++) {
@@ -79,6 +82,8 @@ open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
             plan->unasked += err == GRANARY_OK;
         } else if (graph->nodes[i].op == GR_TILE_table && needed[i]) {
             err = open_table(plan, i, options);
+        } else if (gr_file_is(graph->nodes[i].op) && needed[i]) {
+            err = gr_file_create(&graph->nodes[i], &csv_options, &plan->files[i]);
         }
     }
     free(needed);
@@ -103,6 +108,10 @@ make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
         if (csv != NULL) {
             gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %" PRId64, i, csv->file_bytes, csv->modified_ns,
                         csv->block_bytes);
+        }
+        if (plan->files[i] != NULL) {
+            gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %zu", i, plan->files[i]->file_bytes,
+                        plan->files[i]->modified_ns, plan->files[i]->part_count);
         }
         for (size_t k = 0; plan->tables[i] != NULL && k < plan->tables[i]->count; k++) {
             gr_buf_addf(&facts, " %s", plan->tables[i]->ids[k]);
@@ -205,6 +214,10 @@ gr_plan_destroy(struct gr_plan *plan)
         gr_table_destroy(plan->tables[i]);
     }
     plan_free_functions(plan);
+    for (size_t i = 0; plan->files != NULL && i < plan->node_count; i++) {
+        gr_file_destroy(plan->files[i]);
+    }
+    free(plan->files);
     free(plan->csvs);
     free(plan->tables);
     free(plan->asked);
@@ -406,6 +419,12 @@ infer_types(struct gr_plan *plan)
                                          : plan->tables[i] != NULL ? &plan->tables[i]->schema
                                                                    : NULL;
 
+        if (plan->files[i] != NULL && plan->files[i]->type.known && !type->known) {
+            *type = plan->files[i]->type;
+            type->schema = (struct gr_schema){0};
+            schema = &plan->files[i]->type.schema;
+            type->known = false;
+        }
         if (schema != NULL && !type->known) {
             granary_err err = gr_schema_copy(schema, &type->schema);
 

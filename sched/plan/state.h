@@ -44,6 +44,7 @@ struct gr_plan {
 
     struct gr_csv **csvs;       /* by node; NULL: no read_csv, or no target needs it */
     struct gr_table **tables;   /* by node; NULL: no table, or no target needs it */
+    struct gr_file **files;     /* the same of other files, read or written */
     struct gr_sources sources;  /* the same, for tiling */
     bool *asked;                /* by node: the operators of the file's stage, or of the table, were handed out */
     size_t unready;             /* files and tables that are not known */

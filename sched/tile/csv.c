@@ -32,8 +32,8 @@ no_memory(const struct gr_csv *csv)
 
 /* ---- the file ---- */
 
-static int64_t
-choose_block(int64_t file_bytes, const struct gr_csv_options *options)
+int64_t
+gr_csv_block(int64_t file_bytes, const struct gr_csv_options *options)
 {
     int64_t block = options->chunk_bytes;
 
@@ -73,8 +73,8 @@ look_at_file(struct gr_csv *csv)
     return err == GRANARY_OK ? err : gr_fail_in(err, "node '%s' (read_csv)", csv->node->name);
 }
 
-static char *
-absolute_path(const char *directory, const char *name)
+char *
+gr_absolute_path(const char *directory, const char *name)
 {
     char *path = NULL;
 
@@ -125,10 +125,10 @@ gr_csv_create(const Granary__Node *node, const struct gr_csv_options *options, s
     csv->name = gr_attr_string(node->attrs, node->n_attrs, "path", "");
     csv->delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
     csv->header = gr_attr_bool(node->attrs, node->n_attrs, "header", true);
-    csv->path = absolute_path(options->directory, csv->name);
+    csv->path = gr_absolute_path(options->directory, csv->name);
     err = csv->path == NULL ? no_memory(csv) : look_at_file(csv);
     if (err == GRANARY_OK) {
-        csv->block_bytes = choose_block(csv->file_bytes, options);
+        csv->block_bytes = gr_csv_block(csv->file_bytes, options);
         err = enter_first(csv);
     }
     if (err != GRANARY_OK) {

@@ -42,6 +42,11 @@ struct gr_csv {
     struct gr_schema schema; /* READY: all columns of the file */
 };
 
+/* How many bytes of a file of that size a chunk should have. */
+int64_t gr_csv_block(int64_t file_bytes, const struct gr_csv_options *options);
+/* The path of a name that is relative to a directory, or absolute; to be freed. NULL: no memory. */
+char *gr_absolute_path(const char *directory, const char *name);
+
 /*
  * Look for the file of a read_csv node.
  *

@@ -123,6 +123,8 @@ uint64_t bytes_max(const uint64_t *bytes, size_t count);
 granary_err tiled_init_grid(struct gr_tiled *tiled, int dims, const int64_t *shape, const int64_t *block);
 /* Where block number n (row-major) begins and how far it goes. */
 void grid_block(const struct gr_grid *grid, size_t n, int64_t *ret_offset, int64_t *ret_size);
+/* The step's tensor by operators that have no inputs, one a block: attributes shape, offset and size, and these. */
+granary_err tile_tensor_source(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared);
 /* Position of a block in each dimension, and back. */
 void grid_position(const struct gr_grid *grid, size_t n, int64_t *ret_position);
 size_t grid_number(const struct gr_grid *grid, const int64_t *position);

@@ -41,6 +41,7 @@ void gr_tiled_free(struct gr_tiled *tiled, size_t count);
 struct gr_sources {
     struct gr_csv *const *csvs;           /* the READY file of each read_csv */
     struct gr_table *const *tables;       /* known, of each table */
+    struct gr_file *const *files;         /* of each operator on other files */
     struct gr_function *const *functions; /* of each map_chunk and call */
 };
 

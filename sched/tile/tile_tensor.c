@@ -32,8 +32,8 @@ source_grid(struct tiling *t, size_t i)
 }
 
 /* One operator a block, which knows where it lies in the whole. */
-static granary_err
-tile_source(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared)
+granary_err
+tile_tensor_source(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared)
 {
     struct gr_tiled *out = &t->tiled[i];
     granary_err err = source_grid(t, i);
@@ -95,7 +95,7 @@ tile_random(struct tiling *t, size_t i)
     gr_attrs_add(t->chunks, shared, gr_attr_new_int("seed", gr_attr_int(attrs, count, "seed", 0)));
     gr_attrs_add(t->chunks, shared,
                  gr_attr_new_string("distribution", gr_attr_string(attrs, count, "distribution", "uniform")));
-    return tile_source(t, i, GR_CHUNK_random, shared);
+    return tile_tensor_source(t, i, GR_CHUNK_random, shared);
 }
 
 granary_err
@@ -113,5 +113,5 @@ tile_arange(struct tiling *t, size_t i)
         gr_attrs_add(t->chunks, shared, gr_attr_new_double("start", gr_attr_double(attrs, count, "start", 0)));
         gr_attrs_add(t->chunks, shared, gr_attr_new_double("step", gr_attr_double(attrs, count, "step", 1)));
     }
-    return tile_source(t, i, GR_CHUNK_arange, shared);
+    return tile_tensor_source(t, i, GR_CHUNK_arange, shared);
 }

@@ -1,0 +1,221 @@
+/* csv_format, file_write, arrow_write, npy_write: a file is written under another name beside its own, which it takes
+ * when it is complete. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "data/arrow.h"
+#include "data/print.h"
+#include "kernel/frame_call.h"
+
+/* ---- the file ---- */
+
+struct target {
+    const char *path;
+    char *other; /* its name meanwhile */
+    int fd;
+    uint64_t bytes;
+};
+
+static granary_err
+target_open(const struct gr_kernel_call *call, struct target *target)
+{
+    *target = (struct target){.path = gr_attr_string(call->op->attrs, call->op->n_attrs, "path", ""), .fd = -1};
+    if (asprintf(&target->other, "%s.%d.part", target->path, (int)getpid()) < 0) {
+        target->other = NULL;
+        return gr_fail(GRANARY_ENOMEM, "%s: out of memory", target->path);
+    }
+    target->fd = open(target->other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    return target->fd < 0 ? gr_fail_errno("%s", target->other) : GRANARY_OK;
+}
+
+static granary_err
+target_write(struct target *target, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+
+    while (size > 0) {
+        ssize_t done = write(target->fd, at, size);
+
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            return gr_fail_errno("%s", target->path);
+        }
+        at += done;
+        size -= (size_t)done;
+        target->bytes += (uint64_t)done;
+    }
+    return GRANARY_OK;
+}
+
+/* One row: path and bytes. */
+static granary_err
+target_row(const struct target *target, struct gr_kernel_call *call)
+{
+    size_t length = strlen(target->path);
+    granary_frame *frame = gr_frame_create(2, 1);
+    struct gr_column path;
+    struct gr_column bytes;
+    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+
+    if (err == GRANARY_OK && (err = gr_column_alloc(GRANARY_STRING, 1, (int64_t)length, false, &path)) == GRANARY_OK) {
+        memcpy((char *)(uintptr_t)path.view.values, target->path, length);
+        ((int32_t *)(uintptr_t)path.view.offsets)[1] = (int32_t)length;
+        err = gr_frame_set(frame, 0, "path", &path);
+    }
+    if (err == GRANARY_OK && (err = gr_column_alloc(GRANARY_INT64, 1, 0, false, &bytes)) == GRANARY_OK) {
+        *(int64_t *)(uintptr_t)bytes.view.values = (int64_t)target->bytes;
+        err = gr_frame_set(frame, 1, "bytes", &bytes);
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+        return err;
+    }
+    return call_yield(call, 0, frame);
+}
+
+/* It is complete, or (err) it goes. Returns err, or what went wrong now. */
+static granary_err
+target_close(struct target *target, struct gr_kernel_call *call, granary_err err)
+{
+    if (err == GRANARY_OK && close(target->fd) < 0) {
+        target->fd = -1;
+        err = gr_fail_errno("%s", target->path);
+    }
+    target->fd = err == GRANARY_OK ? -1 : target->fd;
+    if (err == GRANARY_OK && rename(target->other, target->path) < 0) {
+        err = gr_fail_errno("%s", target->path);
+    }
+    err = err == GRANARY_OK ? target_row(target, call) : err;
+    if (target->fd >= 0) {
+        gr_fd_close(&target->fd);
+    }
+    if (err != GRANARY_OK && target->other != NULL) {
+        (void)unlink(target->other);
+    }
+    free(target->other);
+    return err;
+}
+
+/* ---- CSV ---- */
+
+granary_err
+kernel_csv_format(struct gr_kernel_call *call)
+{
+    struct gr_csv_style style = {
+        .delimiter = gr_attr_string(call->op->attrs, call->op->n_attrs, "delimiter", ",")[0],
+        .null_value = gr_attr_string(call->op->attrs, call->op->n_attrs, "null_value", ""),
+        .header = gr_attr_bool(call->op->attrs, call->op->n_attrs, "header", false),
+    };
+    const granary_frame *frame;
+    struct gr_buf text = {0};
+    granary_err err = call_frame_encoded(call, 0, &frame);
+
+    if (err == GRANARY_OK && call->output_count != 1) {
+        err = gr_fail(GRANARY_EINVAL, "one output, not %zu", call->output_count);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    gr_print_csv_style(frame, &style, &text);
+    if (!gr_buf_ok(&text)) {
+        gr_buf_free(&text);
+        return gr_fail(GRANARY_ENOMEM, "no memory for the text of %lld rows", (long long)frame->rows);
+    }
+    call->outputs[0] = (struct gr_value){
+        .kind = GR_VALUE_BYTES, .bytes = text.bytes, .bytes_size = text.size, .owned_bytes = text.bytes};
+    return GRANARY_OK;
+}
+
+granary_err
+kernel_file_write(struct gr_kernel_call *call)
+{
+    struct target target;
+    granary_err err = target_open(call, &target);
+
+    for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i++) {
+        err = call->inputs[i].kind != GR_VALUE_BYTES
+                  ? gr_fail(GRANARY_ETYPE, "file_write: input %zu is no bytes", i)
+                  : target_write(&target, call->inputs[i].bytes, call->inputs[i].bytes_size);
+    }
+    return target_close(&target, call, err);
+}
+
+/* ---- Arrow ---- */
+
+static granary_err
+write_to(void *target, const void *bytes, size_t size)
+{
+    return target_write(target, bytes, size);
+}
+
+granary_err
+kernel_arrow_write(struct gr_kernel_call *call)
+{
+    struct gr_arrow_stream *stream = NULL;
+    const granary_frame **frames;
+    struct target target;
+    granary_err err = call_frames_encoded(call, &frames);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = target_open(call, &target);
+    if (err == GRANARY_OK) {
+        err = gr_arrow_stream_create(write_to, &target, &stream);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i++) {
+        granary_frame *plain;
+
+        /* Not gr_frame_plain(): it would keep all of them. */
+        err = gr_frame_decode(frames[i], &plain);
+        if (err == GRANARY_OK) {
+            err = gr_arrow_stream_add(stream, plain);
+            gr_frame_destroy(plain);
+        }
+    }
+    err = err == GRANARY_OK ? gr_arrow_stream_finish(stream) : err;
+    gr_arrow_stream_destroy(stream);
+    free(frames);
+    return target_close(&target, call, err);
+}
+
+/* ---- NPY ---- */
+
+granary_err
+kernel_npy_write(struct gr_kernel_call *call)
+{
+    const granary_tensor *tensor;
+    granary_tensor planned;
+    struct target target;
+    char head[512];
+    char *values;
+    granary_err err;
+
+    if (call->input_count != 1 || call->inputs[0].kind != GR_VALUE_TENSOR) {
+        return gr_fail(GRANARY_ETYPE, "npy_write: its input is no tensor");
+    }
+    tensor = &call->inputs[0].tensor.view;
+    err = gr_npy_plan(tensor->dtype, tensor->dims, tensor->shape, &planned);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    values = gr_npy_begin(tensor, head);
+    err = target_open(call, &target);
+    if (err == GRANARY_OK) {
+        err = target_write(&target, head, (size_t)(values - head));
+    }
+    if (err == GRANARY_OK) {
+        err = target_write(&target, tensor->values,
+                           (size_t)gr_tensor_elements(tensor) * gr_tensor_element_size(tensor->dtype));
+    }
+    return target_close(&target, call, err);
+}
