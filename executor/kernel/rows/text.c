@@ -208,11 +208,12 @@ trim(struct call *call)
     return give(call, text_part(text, from, to));
 }
 
+/* part is not empty; NULL: it is not there from that byte on. */
 static const char *
 find(const struct rows_text *text, size_t from, const struct rows_text *part)
 {
-    return part->size == 0 ? text->bytes + from
-                           : memmem(text->bytes + from, text->size - from, part->bytes, part->size);
+    return text->size - from < part->size ? NULL
+                                          : memmem(text->bytes + from, text->size - from, part->bytes, part->size);
 }
 
 static bool
