@@ -15,11 +15,11 @@
 /* ---- inputs ---- */
 
 size_t
-run_find_input(const struct run *run, granary_id id)
+run_find_input(const struct run *run, granary_id id, uint32_t part)
 {
     size_t i = 0;
 
-    while (i < run->input_count && !gr_id_equal(run->inputs[i].id, id)) {
+    while (i < run->input_count && (run->inputs[i].part != part || !gr_id_equal(run->inputs[i].id, id))) {
         i++;
     }
     return i;
@@ -46,12 +46,14 @@ collect_inputs(struct run *run)
         for (size_t i = 0; i < op->n_inputs; i++) {
             const Granary__Operand *operand = op->inputs[i];
             bool good = is_object(operand) ? operand->object.len == GRANARY_ID_BYTES
-                                           : operand->op < o && operand->output < subtask->ops[operand->op]->n_outputs;
+                                           : operand->op < o && operand->part == 0 &&
+                                                 operand->output < subtask->ops[operand->op]->n_outputs;
 
             if (!good) {
                 return gr_fail(GRANARY_EPROTO, "operator %zu, input %zu: no such operand", o, i);
             }
-            if (is_object(operand) && run_find_input(run, id_of(&operand->object)) == run->input_count) {
+            if (is_object(operand) && run_find_input(run, id_of(&operand->object), operand->part) == run->input_count) {
+                run->inputs[run->input_count].part = operand->part;
                 run->inputs[run->input_count++].id = id_of(&operand->object);
             }
         }
@@ -103,31 +105,86 @@ release_inputs(struct run *run)
     }
 }
 
+/* A frame out of packed ones, with as much of the object as it takes to find it. */
+static granary_err
+lease_part(struct run *run, size_t position)
+{
+    struct input *input = &run->inputs[position];
+    uint32_t part = input->part - 1;
+    granary_view head;
+    granary_view entry;
+    granary_err err = granary_object_get_range(run->client, input->id, 0, sizeof(struct gr_packed_head), 0, &head);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = granary_object_get_range(run->client, input->id, gr_packed_entry_at(part), sizeof input->entry, 0, &entry);
+    if (err == GRANARY_OK) {
+        /* Beyond the object the next range is refused. */
+        err = gr_packed_check(head.data, entry.data, part, UINT64_MAX / 2, &input->entry);
+        granary_object_release(run->client, &entry);
+    }
+    granary_object_release(run->client, &head);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    return granary_object_get_range(run->client, input->id, input->entry.data_offset,
+                                    input->entry.meta_offset + input->entry.meta_size - input->entry.data_offset, 0,
+                                    &run->views[position]);
+}
+
+/* The objects that are read as they are, all at once; *ret_failed: which one could not. */
+static granary_err
+lease_whole(struct run *run, size_t *ret_failed)
+{
+    granary_id *ids = malloc(run->input_count * sizeof *ids);
+    granary_view *views = malloc(run->input_count * sizeof *views);
+    size_t *positions = malloc(run->input_count * sizeof *positions);
+    size_t count = 0;
+    size_t failed = 0;
+    granary_err err = GRANARY_OK;
+
+    if (ids == NULL || views == NULL || positions == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", run->input_count);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < run->input_count; i++) {
+        if (run->inputs[i].part == 0) {
+            positions[count] = i;
+            ids[count++] = run->inputs[i].id;
+        }
+    }
+    /* They were sealed before this subtask was sent: one that is not there is lost. A spilled one is waited for. */
+    if (err == GRANARY_OK && count > 0) {
+        err = granary_object_get_many(run->client, ids, count, 0, views, &failed);
+        *ret_failed = err == GRANARY_OK ? 0 : positions[failed];
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        run->views[positions[i]] = views[i];
+    }
+    free(ids);
+    free(views);
+    free(positions);
+    return err;
+}
+
 static granary_err
 lease_inputs(struct run *run)
 {
-    granary_id *ids;
-    size_t failed = 0;
-    granary_err err;
+    size_t failed = SIZE_MAX;
+    granary_err err = run->input_count == 0 ? GRANARY_OK : lease_whole(run, &failed);
 
-    if (run->input_count == 0) {
-        return GRANARY_OK;
+    if (err != GRANARY_OK) {
+        return failed == SIZE_MAX ? err : inputs_failed(run, err, failed);
     }
-    ids = malloc(run->input_count * sizeof *ids);
-    if (ids == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", run->input_count);
-    }
-    for (size_t i = 0; i < run->input_count; i++) {
-        ids[i] = run->inputs[i].id;
-    }
-    /* They were sealed before this subtask was sent: one that is not there is lost. A spilled one is waited for. */
-    err = granary_object_get_many(run->client, ids, run->input_count, 0, run->views, &failed);
-    free(ids);
-    run->leased = err == GRANARY_OK;
-    for (size_t i = 0; i < run->input_count && run->leased; i++) {
+    run->leased = true; /* what is not leased yet is all zero */
+    for (size_t i = 0; i < run->input_count && err == GRANARY_OK; i++) {
+        if (run->inputs[i].part > 0 && (err = lease_part(run, i)) != GRANARY_OK) {
+            run->views[i] = (granary_view){0};
+            return inputs_failed(run, err, i);
+        }
         run->done->in_bytes += run->views[i].data_size;
     }
-    return run->leased ? GRANARY_OK : inputs_failed(run, err, failed);
+    return GRANARY_OK;
 }
 
 /* An object as a value: what it is follows from its first bytes. */
@@ -141,7 +198,10 @@ open_input(struct run *run, size_t position)
     if (value->kind != GR_VALUE_NONE) {
         return GRANARY_OK;
     }
-    if (view->data_size >= 6 && memcmp(view->data, "ARROW1", 6) == 0) {
+    if (run->inputs[position].part > 0) {
+        err = gr_packed_open(view->data, &run->inputs[position].entry, &value->frame);
+        value->kind = err == GRANARY_OK ? GR_VALUE_FRAME : GR_VALUE_NONE;
+    } else if (view->data_size >= 6 && memcmp(view->data, "ARROW1", 6) == 0) {
         err = gr_arrow_read(view->data, view->data_size, view->meta, view->meta_size, &value->frame);
         value->kind = err == GRANARY_OK ? GR_VALUE_FRAME : GR_VALUE_NONE;
     } else if (view->data_size >= 6 && memcmp(view->data, "\x93NUMPY", 6) == 0) {
@@ -321,7 +381,8 @@ run_alias(struct run *run, size_t position)
         err = gr_fail(GRANARY_ENOMEM, "%zu outputs: out of memory", op->n_outputs);
     }
     for (size_t i = 0; err == GRANARY_OK && i < op->n_outputs; i++) {
-        size_t input = is_object(op->inputs[i]) ? run_find_input(run, id_of(&op->inputs[i]->object)) : run->input_count;
+        size_t input =
+            is_object(op->inputs[i]) ? run_find_input(run, id_of(&op->inputs[i]->object), 0) : run->input_count;
 
         if (input == run->input_count) {
             err = gr_fail(GRANARY_EPROTO, "output %zu stands for no object", i);
@@ -375,7 +436,7 @@ run_op(struct run *run, size_t position)
         const Granary__Operand *operand = op->inputs[i];
 
         if (is_object(operand)) {
-            size_t input = run_find_input(run, id_of(&operand->object));
+            size_t input = run_find_input(run, id_of(&operand->object), operand->part);
 
             err = open_input(run, input);
             inputs[i] = run->inputs[input].value;
@@ -396,6 +457,56 @@ run_op(struct run *run, size_t position)
         err = run_keep_outputs(run, op, outputs, NULL);
     }
     free(inputs);
+    return err;
+}
+
+/* A subtask that does nothing but look at what objects are. */
+static bool
+is_look(const Granary__Subtask *subtask)
+{
+    return subtask->n_ops == 1 && strcmp(subtask->ops[0]->op, "info") == 0;
+}
+
+/*
+ * Objects are looked at one after the other: all together may be more than memory. The answer is a message of repeated
+ * fields, so the answers one behind the other are the answer to all.
+ */
+static granary_err
+run_look(struct run *run)
+{
+    const Granary__ChunkOp *op = run->subtask->ops[0];
+    struct gr_buf answer = {0};
+    granary_err err = GRANARY_OK;
+
+    page_phase(&run->host->page, GR_PHASE_RUN);
+    run->leased = true; /* what is not leased yet is all zero */
+    for (size_t i = 0; i < op->n_inputs && err == GRANARY_OK; i++) {
+        size_t input = run_find_input(run, id_of(&op->inputs[i]->object), 0);
+        struct gr_kernel_call call = {
+            .op = op, .inputs = &run->inputs[input].value, .input_count = 1, .answer = &answer};
+
+        err = granary_object_get(run->client, run->inputs[input].id, 0, &run->views[input]);
+        if (err != GRANARY_OK) {
+            run->views[input] = (granary_view){0};
+            err = inputs_failed(run, err, input);
+            break;
+        }
+        err = open_input(run, input);
+        if (err == GRANARY_OK) {
+            err = gr_kernel_find(op->op)(&call);
+        }
+        gr_value_free(&run->inputs[input].value);
+        granary_object_release(run->client, &run->views[input]);
+        run->views[input] = (granary_view){0};
+    }
+    if (err == GRANARY_OK && !gr_buf_ok(&answer)) {
+        err = gr_fail(GRANARY_ENOMEM, "no memory for an answer");
+    }
+    if (err == GRANARY_OK && answer.size > 0 &&
+        !answer_add_bytes(&run->done->inlines, &run->done->n_inlines, answer.bytes, answer.size)) {
+        err = gr_fail(GRANARY_ENOMEM, "no memory for an answer");
+    }
+    gr_buf_free(&answer);
     return err;
 }
 
@@ -449,6 +560,10 @@ subtask_run(struct host *host, granary_client *client, const Granary__Subtask *s
         goto end;
     }
     err = collect_inputs(&run);
+    if (err == GRANARY_OK && is_look(subtask)) {
+        err = run_look(&run);
+        goto answered;
+    }
     if (err == GRANARY_OK && run.input_count > 0) {
         err = lease_inputs(&run);
         run.done->lease_ns = (uint64_t)(gr_now_ns() - start);
@@ -457,6 +572,8 @@ subtask_run(struct host *host, granary_client *client, const Granary__Subtask *s
         op = subtask->ops[o];
         err = run_any(&run, o);
     }
+
+answered:
     if (run.store_lost) {
         err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
     } else if (err != GRANARY_OK) {

@@ -4,12 +4,15 @@
 
 #include <string.h>
 
+#include "data/packed.h"
 #include "executor/call.h"
 
 /* An object the subtask reads. */
 struct input {
     granary_id id;
-    struct gr_value value; /* once an operator asked for it */
+    uint32_t part;                /* of packed frames, + 1; 0: all of it */
+    struct gr_packed_entry entry; /* part > 0: where it is; the view is of it alone */
+    struct gr_value value;        /* once an operator asked for it */
 };
 
 struct run {
@@ -52,8 +55,8 @@ store_failed(struct run *run, granary_err err)
     return err;
 }
 
-/* Position of an object among the inputs; input_count when it is not there. */
-size_t run_find_input(const struct run *run, granary_id id);
+/* Position of an object, or a part of one, among the inputs; input_count when it is not there. */
+size_t run_find_input(const struct run *run, granary_id id, uint32_t part);
 
 /* Make objects of those outputs of an operator that are to be. sealed: those that are already; NULL: none */
 granary_err

@@ -50,7 +50,7 @@ find_operands(const struct run *run, const Granary__ChunkOp *op, struct operand 
         const Granary__Operand *operand = op->inputs[i];
 
         if (is_object(operand)) {
-            operands[i].view = &run->views[run_find_input(run, id_of(&operand->object))];
+            operands[i].view = &run->views[run_find_input(run, id_of(&operand->object), 0)];
         } else {
             operands[i].value = &run->values[operand->op][operand->output];
         }

@@ -189,6 +189,7 @@ add_inputs(struct execution_graph *graph, uint32_t number, const Granary__Subtas
                                message->ops[i]->node);
             }
             object = &graph->objects.items[position];
+            object->shares = operand->parts;
             if (object->producer == number) {
                 continue; /* read inside the subtask that makes it */
             }

@@ -20,8 +20,9 @@ struct object {
     int32_t node;            /* NUMA node it lies on, while PRESENT */
     uint8_t state;
     bool keep;
-    bool held;     /* the planner may still plan consumers */
-    uint32_t made; /* graph->moment when it appeared last */
+    bool held;       /* the planner may still plan consumers */
+    uint32_t made;   /* graph->moment when it appeared last */
+    uint32_t shares; /* readers take one of so many parts of it; 0: all */
     int64_t rows;
     uint64_t bytes;
 };

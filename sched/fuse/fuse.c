@@ -59,7 +59,7 @@ colour_of_inputs(const struct fusing *f, const struct gr_chunk *chunk)
         uint32_t theirs = f->colour[inputs[k].op];
 
         if (theirs == GR_FUSE_NONE || (colour != GR_FUSE_NONE && theirs != colour) ||
-            f->readers[inputs[k].op] > READERS_MAX ||
+            f->readers[inputs[k].op] > READERS_MAX || gr_chunk_is_packed(chunk_of(f, inputs[k].op)) ||
             gr_chunk_op_is_alone((enum gr_chunk_op)chunk_of(f, inputs[k].op)->op)) {
             return GR_FUSE_NONE;
         }

@@ -36,7 +36,9 @@ no_memory(void)
 static bool *
 exported(const struct emission *e, struct gr_piece piece)
 {
-    return &e->exported[e->first_output[piece.op - e->from] + piece.output];
+    uint32_t output = gr_chunk_is_packed(&e->chunks->chunks[piece.op]) ? 0 : piece.output;
+
+    return &e->exported[e->first_output[piece.op - e->from] + output];
 }
 
 static bool
@@ -146,6 +148,22 @@ set_id(const struct emission *e, struct gr_piece piece, ProtobufCBinaryData *ret
     return true;
 }
 
+/* How many frames a packed object has: its operator's attribute. */
+static uint32_t
+packed_parts(const struct emission *e, const struct gr_chunk *chunk)
+{
+    int64_t parts = 1;
+
+    for (int s = 0; s < 2; s++) {
+        const struct gr_attr_set *set = &e->chunks->sets[chunk->attrs[s]];
+
+        if (chunk->attrs[s] != 0) {
+            parts = gr_attr_int(set->attrs, set->count, "parts", parts);
+        }
+    }
+    return (uint32_t)parts;
+}
+
 static bool
 set_inputs(const struct emission *e, uint32_t subtask, const struct gr_chunk *chunk, Granary__ChunkOp *op)
 {
@@ -163,6 +181,10 @@ set_inputs(const struct emission *e, uint32_t subtask, const struct gr_chunk *ch
         }
         granary__operand__init(operand);
         op->inputs[op->n_inputs++] = operand;
+        if (gr_chunk_is_packed(&e->chunks->chunks[inputs[k].op])) {
+            operand->part = inputs[k].output + 1;
+            operand->parts = packed_parts(e, &e->chunks->chunks[inputs[k].op]);
+        }
         if (e->fused.of[inputs[k].op] == subtask) {
             operand->op = e->local[inputs[k].op - e->from];
             operand->output = inputs[k].output;
@@ -216,8 +238,11 @@ set_attrs(const struct emission *e, const struct gr_chunk *chunk, Granary__Chunk
 granary_id
 plan_object(const struct gr_plan *plan, struct gr_piece piece)
 {
-    return plan->chunks.chunks[piece.op].op == GR_CHUNK_object ? gr_chunk_object(&plan->chunks, piece)
-                                                               : gr_id_of_chunk(plan->id_key, piece.op, piece.output);
+    const struct gr_chunk *chunk = &plan->chunks.chunks[piece.op];
+
+    return chunk->op == GR_CHUNK_object
+               ? gr_chunk_object(&plan->chunks, piece)
+               : gr_id_of_chunk(plan->id_key, piece.op, gr_chunk_is_packed(chunk) ? 0 : piece.output);
 }
 
 /* Those added for files before there are steps carry the node's position, too. */

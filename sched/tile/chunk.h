@@ -16,7 +16,8 @@
 #include "graph/chunk_ops.h"
 #include "schema/granary.pb-c.h"
 
-/* Output `output` of operator `op`. For null, which has none, it means "after". */
+/* Output `output` of operator `op`. For null, which has none, it means "after"; for shuffle_split, whose only output is
+ * an object of packed frames, frame number `output` of it. */
 struct gr_piece {
     uint32_t op;
     uint32_t output;
@@ -81,6 +82,13 @@ struct gr_piece gr_chunks_add(struct gr_chunks *chunks, const struct gr_chunk_sp
 
 /* The object behind an output of GR_CHUNK_object. */
 granary_id gr_chunk_object(const struct gr_chunks *chunks, struct gr_piece piece);
+
+/* Whether an operator's output is packed frames, which are read one by one. */
+static inline bool
+gr_chunk_is_packed(const struct gr_chunk *chunk)
+{
+    return chunk->op == GR_CHUNK_shuffle_split;
+}
 
 static inline const struct gr_piece *
 gr_chunk_inputs(const struct gr_chunks *chunks, const struct gr_chunk *chunk)

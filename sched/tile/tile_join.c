@@ -1,6 +1,7 @@
 /*
  * join: an index of one side's keys is built once (join_build), which all executors map, and the chunks of the other
- * side are probed (join_probe), each by itself, so that the result has their order.
+ * side are probed (join_probe), each by itself, so that the result has their order. A side that is too large for that
+ * is shuffled: tile_join_shuffle.c.
  *
  *   inner, left, semi, anti, cross   the left side probes
  *   right                            the right side probes
@@ -12,38 +13,16 @@
 
 #include "base/error.h"
 #include "graph/expr.h"
-#include "graph/join.h"
-#include "tile/rules.h"
+#include "tile/join.h"
 
 /* Pieces of a built side: an operator reads no more than so many, and less than so many bytes are made one. */
 #define PIECES_MAX  64
 #define PIECE_BYTES (UINT64_C(8) << 20)
+/* A built side is in memory as a whole, while it is probed: it may be this part of the store. */
+#define BUILT_MEMORY_PARTS 4
 /* A build of more bytes than that is cut into parts. */
 #define PART_BYTES (UINT64_C(32) << 20)
 #define PARTS_MAX  4
-
-enum { LEFT, RIGHT };
-
-struct side {
-    const struct gr_schema *schema;
-    const struct gr_tiled *tiled;
-    char *const *keys;
-    /* as it is built */
-    struct gr_piece *pieces; /* owned */
-    size_t piece_count;
-    struct gr_piece parts[PARTS_MAX];
-    size_t part_count; /* 0: not built */
-};
-
-struct joining {
-    struct tiling *t;
-    size_t i;
-    struct gr_join join;
-    struct side sides[2];
-    struct gr_join_column *columns;
-    size_t column_count;
-    char *types[GR_JOIN_KEYS_MAX]; /* names of the dtypes that keys are compared in; owned */
-};
 
 static granary_err
 out_of_memory(void)
@@ -174,13 +153,6 @@ entries_fini(struct entries *entries)
     free(entries->sources);
 }
 
-/* How the chunks of one side are probed. */
-struct probing {
-    int side;
-    const char *how;
-    bool rest; /* of an outer join: the rows of the right side that the left one has not */
-};
-
 static granary_err
 add_source(const struct joining *j, const struct probing *probing, const struct gr_join_column *column,
            struct entries *entries)
@@ -210,12 +182,15 @@ add_result(const struct joining *j, const struct probing *probing, gr_attrs attr
 {
     const struct gr_step *step = &j->t->steps->steps[j->i];
     struct entries entries;
-    granary_err err = entries_init(&entries, j->column_count);
+    granary_err err = entries_init(&entries, j->column_count + 1);
 
     for (size_t c = 0; c < j->column_count && err == GRANARY_OK; c++) {
         if (gr_step_yields(step, c)) {
             err = add_source(j, probing, &j->columns[c], &entries);
         }
+    }
+    if (err == GRANARY_OK && j->order[0] != '\0') {
+        err = entries_add(&entries, (char *)(uintptr_t)j->order, "probe", j->order);
     }
     if (err == GRANARY_OK) {
         gr_attrs_add(j->t->chunks, attrs, gr_attr_new_map("result", entries.names, entries.sources, entries.count));
@@ -270,27 +245,20 @@ add_where(const struct joining *j, const struct probing *probing, gr_attrs attrs
 
 /* ---- what is probed ---- */
 
-static granary_err
-probe_attrs(const struct joining *j, const struct probing *probing, gr_attrs *ret_attrs)
+granary_err
+join_add_probe_attrs(const struct joining *j, const struct probing *probing, gr_attrs attrs)
 {
-    const struct side *built = &j->sides[1 - probing->side];
     struct gr_chunks *chunks = j->t->chunks;
-    gr_attrs attrs = gr_chunks_attrs(chunks);
     granary_err err = add_result(j, probing, attrs);
 
     gr_attrs_add(chunks, attrs, gr_attr_new_string("how", probing->how));
     if (j->join.how != GR_JOIN_CROSS) {
         gr_attrs_add(chunks, attrs, gr_attr_new_strings("keys", j->sides[probing->side].keys, j->join.key_count));
-        gr_attrs_add(chunks, attrs, gr_attr_new_int("parts", (int64_t)built->part_count));
     }
     if (j->join.null_aware) {
         gr_attrs_add(chunks, attrs, gr_attr_new_bool("null_aware", true));
     }
-    if (err == GRANARY_OK && j->join.where != NULL) {
-        err = add_where(j, probing, attrs);
-    }
-    *ret_attrs = attrs;
-    return err;
+    return err == GRANARY_OK && j->join.where != NULL ? add_where(j, probing, attrs) : err;
 }
 
 /* One operator a chunk; the result's pieces from number `at` on. */
@@ -304,8 +272,10 @@ add_probes(struct joining *j, const struct probing *probing, const struct gr_pie
     bool of_pairs = j->join.where != NULL || (strcmp(probing->how, "semi") != 0 && strcmp(probing->how, "anti") != 0);
     struct gr_piece *inputs = calloc(1 + built->piece_count + built->part_count + wait_count, sizeof *inputs);
     size_t count = 1;
-    gr_attrs attrs;
-    granary_err err = inputs == NULL ? out_of_memory() : probe_attrs(j, probing, &attrs);
+    gr_attrs attrs = gr_chunks_attrs(j->t->chunks);
+    granary_err err = inputs == NULL ? out_of_memory() : join_add_probe_attrs(j, probing, attrs);
+
+    gr_attrs_add(j->t->chunks, attrs, gr_attr_new_int("parts", (int64_t)built->part_count));
 
     for (size_t p = 0; err == GRANARY_OK && of_pairs && p < built->piece_count; p++) {
         inputs[count++] = built->pieces[p];
@@ -338,35 +308,80 @@ add_check(struct joining *j, int which, struct gr_piece *wait, size_t *wait_coun
     return err;
 }
 
+/* One side is built, as a whole, and every chunk of the other one is probed by itself. */
+static granary_err
+join_by_broadcast(struct joining *j, const struct probing *probings, size_t count)
+{
+    bool unique[2] = {j->join.unique_left, j->join.unique_right};
+    struct gr_piece wait[PARTS_MAX];
+    size_t wait_count = 0;
+    size_t at = 0;
+    int probes = probings[0].side;
+    granary_err err = j->join.how == GR_JOIN_CROSS ? settle_pieces(j, &j->sides[1 - probes])
+                                                   : add_build(j, 1 - probes, unique[1 - probes]);
+
+    if (err == GRANARY_OK && unique[probes]) {
+        err = add_check(j, probes, wait, &wait_count);
+    } else if (err == GRANARY_OK && count > 1) {
+        err = add_build(j, probes, false);
+    }
+    for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
+        err = add_probes(j, &probings[k], wait, k == 0 ? wait_count : 0, at);
+        at += j->sides[probings[k].side].tiled->count;
+    }
+    return err;
+}
+
+/* What a side takes when it is built: as measured, or as estimated where that decides. false: it is to be measured. */
+static bool
+built_bytes(struct joining *j, int side, uint64_t most, uint64_t *ret_bytes)
+{
+    const struct gr_measured *measured;
+
+    *ret_bytes = bytes_sum(j->sides[side].tiled->bytes, j->sides[side].tiled->count);
+    if (*ret_bytes <= most) {
+        return true; /* estimates are rather too many than too few */
+    }
+    measured = tiling_measured(j->t, j->i, (size_t)side);
+    if (measured != NULL) {
+        *ret_bytes = measured->all_bytes;
+    }
+    return measured != NULL;
+}
+
 static granary_err
 add_operators(struct joining *j)
 {
     static const char *const kinds[] = {
         [GR_JOIN_INNER] = "inner", [GR_JOIN_LEFT] = "left", [GR_JOIN_RIGHT] = "left", [GR_JOIN_OUTER] = "left",
         [GR_JOIN_SEMI] = "semi",   [GR_JOIN_ANTI] = "anti", [GR_JOIN_CROSS] = "cross"};
-    struct probing probing = {.side = j->join.how == GR_JOIN_RIGHT ? RIGHT : LEFT, .how = kinds[j->join.how]};
-    const struct probing rest = {.side = RIGHT, .how = "anti", .rest = true};
-    bool unique[2] = {j->join.unique_left, j->join.unique_right};
-    struct gr_piece wait[PARTS_MAX];
-    size_t wait_count = 0;
-    size_t pieces = j->sides[probing.side].tiled->count;
-    int built = 1 - probing.side;
-    granary_err err = tiled_init(&j->t->tiled[j->i],
-                                 pieces + (j->join.how == GR_JOIN_OUTER ? j->sides[RIGHT].tiled->count : 0), true);
+    const struct probing probings[2] = {
+        {.side = j->join.how == GR_JOIN_RIGHT ? RIGHT : LEFT, .how = kinds[j->join.how]},
+        {.side = RIGHT, .how = "anti", .rest = true}};
+    size_t count = j->join.how == GR_JOIN_OUTER ? 2 : 1;
+    uint64_t most = j->t->options->memory_bytes == 0 ? UINT64_MAX : j->t->options->memory_bytes / BUILT_MEMORY_PARTS;
+    bool shuffles = false;
+    bool known = true;
+    size_t pieces = 0;
+    granary_err err;
 
-    if (err == GRANARY_OK) {
-        err = j->join.how == GR_JOIN_CROSS ? settle_pieces(j, &j->sides[built]) : add_build(j, built, unique[built]);
+    for (size_t k = 0; k < count; k++) {
+        uint64_t bytes;
+
+        known = built_bytes(j, 1 - probings[k].side, most, &bytes) && known;
+        shuffles = shuffles || bytes > most;
+        pieces += j->sides[probings[k].side].tiled->count;
     }
-    if (err == GRANARY_OK && (unique[probing.side] || j->join.how == GR_JOIN_OUTER)) {
-        err = unique[probing.side] ? add_check(j, probing.side, wait, &wait_count) : add_build(j, probing.side, false);
+    if (!known) {
+        return gr_chunks_error(j->t->chunks) == GRANARY_OK ? TILE_WAIT : gr_chunks_error(j->t->chunks);
     }
-    if (err == GRANARY_OK) {
-        err = add_probes(j, &probing, wait, wait_count, 0);
+    /* All rows with all rows, and NOT IN, cannot be cut by keys. */
+    shuffles = shuffles && j->join.how != GR_JOIN_CROSS && !j->join.null_aware;
+    err = tiled_init(&j->t->tiled[j->i], pieces, true);
+    if (err != GRANARY_OK) {
+        return err;
     }
-    if (err == GRANARY_OK && j->join.how == GR_JOIN_OUTER) {
-        err = add_probes(j, &rest, NULL, 0, pieces);
-    }
-    return err;
+    return shuffles ? join_by_shuffle(j, probings, count) : join_by_broadcast(j, probings, count);
 }
 
 granary_err

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "graph/join.h"
 #include "kernel/frame_call.h"
+#include "kernel/join/build.h"
 #include "kernel/join/built.h"
 
 #define ALIGNMENT 64u
@@ -27,13 +28,13 @@ struct build_key {
 
 struct build {
     size_t piece_count;
-    const granary_frame **pieces;
+    const granary_frame *const *pieces;
     const granary_column **columns; /* piece after piece, key_count each */
     int64_t rows;
     uint32_t shift;
     size_t key_count;
     struct build_key *keys;
-    char *const *names;
+    char *const *names; /* of the keys */
     bool is_tuple;
     struct intern_table tuples;
     uint32_t *tuple_ids; /* by row */
@@ -711,57 +712,30 @@ settle_references(struct build *b)
 }
 
 static granary_err
-collect_columns(const struct gr_kernel_call *call, struct build *b)
+collect_columns(struct build *b, const struct build_request *request)
 {
-    const Granary__Attr *keys;
-    const Granary__Attr *types;
-    granary_err err = call_attr(call, "keys", GRANARY__ATTR__KIND__STRINGS, &keys);
-
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "types", GRANARY__ATTR__KIND__STRINGS, &types);
+    if (request->key_count == 0 || request->key_count > GR_JOIN_KEYS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "join: %zu keys", request->key_count);
     }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (keys->n_strings == 0 || keys->n_strings > GR_JOIN_KEYS_MAX || types->n_strings != keys->n_strings) {
-        return gr_fail(GRANARY_EINVAL, "join: %zu keys of %zu types", keys->n_strings, types->n_strings);
-    }
-    b->key_count = keys->n_strings;
-    b->names = keys->strings;
+    b->key_count = request->key_count;
+    b->names = request->keys;
     b->keys = calloc(b->key_count, sizeof *b->keys);
     b->columns = calloc(b->piece_count * b->key_count, sizeof *b->columns);
     if (b->keys == NULL || b->columns == NULL) {
         return no_memory(b);
     }
     for (size_t k = 0; k < b->key_count; k++) {
-        b->keys[k].dtype = gr_dtype_parse(types->strings[k]);
+        b->keys[k].dtype = gr_dtype_parse(request->types[k]);
         b->keys[k].is_bytes = key_is_bytes(b->keys[k].dtype);
         for (size_t p = 0; p < b->piece_count; p++) {
-            int position = gr_frame_find(b->pieces[p], keys->strings[k]);
+            int position = gr_frame_find(b->pieces[p], request->keys[k]);
 
             if (position < 0) {
-                return gr_fail(GRANARY_ENOENT, "there is no column '%s'", keys->strings[k]);
+                return gr_fail(GRANARY_ENOENT, "there is no column '%s'", request->keys[k]);
             }
             b->columns[p * b->key_count + k] = &b->pieces[p]->columns[position].view;
         }
     }
-    return GRANARY_OK;
-}
-
-static granary_err
-take_part(const struct gr_kernel_call *call, struct build *b)
-{
-    int64_t part = gr_attr_int(call->op->attrs, call->op->n_attrs, "part", 0);
-    int64_t parts = gr_attr_int(call->op->attrs, call->op->n_attrs, "parts", 1);
-
-    if (parts < 1 || parts > 65536 || (parts & (parts - 1)) != 0 || part < 0 || part >= parts) {
-        return gr_fail(GRANARY_EINVAL, "join: part %lld of %lld: their number must be a power of two", (long long)part,
-                       (long long)parts);
-    }
-    b->part = (uint32_t)part;
-    b->part_bits = (uint32_t)__builtin_ctzll((unsigned long long)parts);
-    b->must_be_unique = gr_attr_bool(call->op->attrs, call->op->n_attrs, "unique", false);
-    b->side = gr_attr_string(call->op->attrs, call->op->n_attrs, "side", "right");
     return GRANARY_OK;
 }
 
@@ -776,24 +750,22 @@ build_fini(struct build *b)
     free(b->tuple_ids);
     free(b->keys);
     free(b->columns);
-    free(b->pieces);
     free(b->bytes);
 }
 
 granary_err
-kernel_join_build(struct gr_kernel_call *call)
+build_keys(const struct build_request *request, void **ret_bytes, uint64_t *ret_size)
 {
-    struct build b = {.piece_count = call->input_count};
-    granary_err err = call_frames_encoded(call, &b.pieces);
+    struct build b = {.piece_count = request->piece_count,
+                      .pieces = request->pieces,
+                      .part = request->part,
+                      .part_bits = request->part_bits,
+                      .must_be_unique = request->unique,
+                      .side = request->side};
+    granary_err err = settle_references(&b);
 
     if (err == GRANARY_OK) {
-        err = settle_references(&b);
-    }
-    if (err == GRANARY_OK) {
-        err = collect_columns(call, &b);
-    }
-    if (err == GRANARY_OK) {
-        err = take_part(call, &b);
+        err = collect_columns(&b, request);
     }
     if (err == GRANARY_OK) {
         err = measure_keys(&b);
@@ -805,12 +777,56 @@ kernel_join_build(struct gr_kernel_call *call)
         err = build_index(&b);
     }
     if (err == GRANARY_OK) {
-        call->outputs[0].kind = GR_VALUE_BYTES;
-        call->outputs[0].bytes = b.bytes;
-        call->outputs[0].bytes_size = b.size;
-        call->outputs[0].owned_bytes = b.bytes;
+        *ret_bytes = b.bytes;
+        *ret_size = b.size;
         b.bytes = NULL;
     }
     build_fini(&b);
+    return err;
+}
+
+granary_err
+kernel_join_build(struct gr_kernel_call *call)
+{
+    Granary__Attr *const *attrs = call->op->attrs;
+    int64_t part = gr_attr_int(attrs, call->op->n_attrs, "part", 0);
+    int64_t parts = gr_attr_int(attrs, call->op->n_attrs, "parts", 1);
+    const Granary__Attr *keys;
+    const Granary__Attr *types;
+    const granary_frame **pieces = NULL;
+    void *bytes = NULL;
+    uint64_t size = 0;
+    granary_err err = call_attr(call, "keys", GRANARY__ATTR__KIND__STRINGS, &keys);
+
+    if (err == GRANARY_OK) {
+        err = call_attr(call, "types", GRANARY__ATTR__KIND__STRINGS, &types);
+    }
+    if (err == GRANARY_OK && types->n_strings != keys->n_strings) {
+        err = gr_fail(GRANARY_EINVAL, "join: %zu keys of %zu types", keys->n_strings, types->n_strings);
+    }
+    if (err == GRANARY_OK && (parts < 1 || parts > 65536 || (parts & (parts - 1)) != 0 || part < 0 || part >= parts)) {
+        err = gr_fail(GRANARY_EINVAL, "join: part %lld of %lld: their number must be a power of two", (long long)part,
+                      (long long)parts);
+    }
+    if (err == GRANARY_OK) {
+        err = call_frames_encoded(call, &pieces);
+    }
+    if (err == GRANARY_OK) {
+        err = build_keys(&(struct build_request){.pieces = pieces,
+                                                 .piece_count = call->input_count,
+                                                 .keys = keys->strings,
+                                                 .types = types->strings,
+                                                 .key_count = keys->n_strings,
+                                                 .part = (uint32_t)part,
+                                                 .part_bits = (uint32_t)__builtin_ctzll((unsigned long long)parts),
+                                                 .unique = gr_attr_bool(attrs, call->op->n_attrs, "unique", false),
+                                                 .side = gr_attr_string(attrs, call->op->n_attrs, "side", "right")},
+                         &bytes, &size);
+    }
+    if (err == GRANARY_OK) {
+        call->outputs[0] =
+            (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
+    }
+    free(pieces);
     return err;
 }

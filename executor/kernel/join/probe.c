@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "kernel/frame_call.h"
+#include "kernel/join/build.h"
 #include "kernel/join/gather.h"
 #include "kernel/join/match.h"
 #include "kernel/rows.h"
@@ -17,10 +18,13 @@
 struct probe {
     const struct gr_kernel_call *call;
     const granary_frame *probing;
+    granary_frame *owned_probing; /* when it came in several frames */
+    size_t probes;                /* how many */
     const granary_frame **pieces; /* of the built side */
     size_t piece_count;
     uint32_t shift; /* of references */
     struct built built;
+    void *owned_built; /* what was built here */
     enum match_kind kind;
     bool is_cross;
     const char *where; /* NULL: none */
@@ -52,51 +56,145 @@ parse_kind(struct probe *p)
     return gr_fail(GRANARY_EINVAL, "attribute 'how' is '%.40s'; it can be inner, left, semi, anti or cross", how);
 }
 
-/* Inputs: the probing frame, the built side's pieces, then the parts of the build. */
+/* The first `probes` inputs are the probing side. */
+static granary_err
+open_probing(struct probe *p)
+{
+    const struct gr_kernel_call *call = p->call;
+    int64_t count = gr_attr_int(call->op->attrs, call->op->n_attrs, "probes", 1);
+    const granary_frame **frames;
+    granary_err err;
+
+    if (count < 1 || (uint64_t)count > call->input_count) {
+        return gr_fail(GRANARY_EINVAL, "join: %lld probing frames among %zu inputs", (long long)count,
+                       call->input_count);
+    }
+    p->probes = (size_t)count;
+    if (count == 1) {
+        return call_frame_encoded(call, 0, &p->probing);
+    }
+    frames = calloc(p->probes, sizeof *frames);
+    if (frames == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "join: out of memory for %zu inputs", p->probes);
+    }
+    err = GRANARY_OK;
+    for (size_t i = 0; i < p->probes && err == GRANARY_OK; i++) {
+        err = call_frame_encoded(call, i, &frames[i]);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_frame_concat(frames, p->probes, &p->owned_probing);
+        p->probing = p->owned_probing;
+    }
+    free(frames);
+    return err;
+}
+
+/* The parts of the build: inputs behind the frames. */
+static granary_err
+open_built(struct probe *p, size_t parts)
+{
+    const struct gr_kernel_call *call = p->call;
+    size_t first = p->probes + p->piece_count;
+    struct built_bytes *bytes;
+    granary_err err = GRANARY_OK;
+
+    if (parts > call->input_count - first) {
+        return gr_fail(GRANARY_EINVAL, "join: input %zu is missing: what join_build made", call->input_count);
+    }
+    bytes = calloc(parts, sizeof *bytes);
+    if (bytes == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "join: out of memory for %zu parts", parts);
+    }
+    for (size_t i = 0; i < parts && err == GRANARY_OK; i++) {
+        const struct gr_value *value = &call->inputs[first + i];
+
+        bytes[i] = (struct built_bytes){value->bytes, value->bytes_size};
+        err = value->kind == GR_VALUE_BYTES
+                  ? GRANARY_OK
+                  : gr_fail(GRANARY_ETYPE, "join: input %zu is not what join_build makes", first + i);
+    }
+    if (err == GRANARY_OK) {
+        err = built_open(bytes, parts, &p->built);
+    }
+    free(bytes);
+    return err;
+}
+
+/* Frames built here and now. unique_of: the attribute that forbids keys to repeat, with the side for messages. */
+static granary_err
+build_here(const struct probe *p, const granary_frame *const *pieces, size_t count, const char *keys_of,
+           const char *unique_of, void **ret_bytes, uint64_t *ret_size)
+{
+    const struct gr_kernel_call *call = p->call;
+    const char *side = gr_attr_string(call->op->attrs, call->op->n_attrs, unique_of, NULL);
+    const Granary__Attr *keys;
+    const Granary__Attr *types;
+    granary_err err = call_attr(call, keys_of, GRANARY__ATTR__KIND__STRINGS, &keys);
+
+    if (err == GRANARY_OK) {
+        err = call_attr(call, "types", GRANARY__ATTR__KIND__STRINGS, &types);
+    }
+    if (err == GRANARY_OK && types->n_strings != keys->n_strings) {
+        err = gr_fail(GRANARY_EINVAL, "join: %zu keys of %zu types", keys->n_strings, types->n_strings);
+    }
+    return err == GRANARY_OK ? build_keys(&(struct build_request){.pieces = pieces,
+                                                                  .piece_count = count,
+                                                                  .keys = keys->strings,
+                                                                  .types = types->strings,
+                                                                  .key_count = keys->n_strings,
+                                                                  .unique = side != NULL,
+                                                                  .side = side == NULL ? "" : side},
+                                          ret_bytes, ret_size)
+                             : err;
+}
+
+static granary_err
+build_all(struct probe *p)
+{
+    struct built_bytes bytes = {0};
+    void *checked = NULL;
+    granary_err err = GRANARY_OK;
+
+    if (p->piece_count == 0) {
+        return gr_fail(GRANARY_EINVAL, "join: there are no frames to build of");
+    }
+    if (gr_attr_find(p->call->op->attrs, p->call->op->n_attrs, "unique_probing") != NULL) {
+        err = build_here(p, &p->probing, 1, "keys", "unique_probing", &checked, &bytes.size);
+        free(checked);
+    }
+    if (err == GRANARY_OK) {
+        err = build_here(p, p->pieces, p->piece_count, "built_keys", "unique_built", &p->owned_built, &bytes.size);
+    }
+    bytes.bytes = p->owned_built;
+    return err == GRANARY_OK ? built_open(&bytes, 1, &p->built) : err;
+}
+
+/* Inputs: the probing frames, the built side's pieces, then the parts of the build, unless it is built here. */
 static granary_err
 open_inputs(struct probe *p)
 {
     const struct gr_kernel_call *call = p->call;
     size_t parts = (size_t)gr_attr_int(call->op->attrs, call->op->n_attrs, "parts", 1);
-    struct built_bytes *bytes = NULL;
-    granary_err err = call_frame_encoded(call, 0, &p->probing);
+    granary_err err = open_probing(p);
 
     if (err != GRANARY_OK) {
         return err;
     }
     p->pieces = calloc(call->input_count + 1, sizeof *p->pieces);
-    bytes = calloc(call->input_count + 1, sizeof *bytes);
-    if (p->pieces == NULL || bytes == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "join: out of memory for %zu inputs", call->input_count);
+    if (p->pieces == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "join: out of memory for %zu inputs", call->input_count);
     }
-    while (err == GRANARY_OK && 1 + p->piece_count < call->input_count &&
-           call->inputs[1 + p->piece_count].kind == GR_VALUE_FRAME) {
-        err = call_frame_encoded(call, 1 + p->piece_count, &p->pieces[p->piece_count]);
+    while (err == GRANARY_OK && p->probes + p->piece_count < call->input_count &&
+           call->inputs[p->probes + p->piece_count].kind == GR_VALUE_FRAME) {
+        err = call_frame_encoded(call, p->probes + p->piece_count, &p->pieces[p->piece_count]);
         p->piece_count++;
     }
-    if (p->is_cross || err != GRANARY_OK) {
-        free(bytes);
-        return err;
+    if (err == GRANARY_OK && !p->is_cross) {
+        err = parts == 0 ? build_all(p) : open_built(p, parts);
     }
-    if (parts > call->input_count - 1 - p->piece_count) {
-        free(bytes);
-        return gr_fail(GRANARY_EINVAL, "join: input %zu is missing: what join_build made", call->input_count);
-    }
-    for (size_t i = 0; i < parts && err == GRANARY_OK; i++) {
-        const struct gr_value *value = &call->inputs[1 + p->piece_count + i];
-
-        bytes[i] = (struct built_bytes){value->bytes, value->bytes_size};
-        err = value->kind == GR_VALUE_BYTES
-                  ? GRANARY_OK
-                  : gr_fail(GRANARY_ETYPE, "join: input %zu is not what join_build makes", 1 + p->piece_count + i);
-    }
-    if (err == GRANARY_OK) {
-        err = built_open(bytes, parts, &p->built);
-    }
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK && !p->is_cross) {
         p->shift = p->built.parts[0].head.shift;
     }
-    free(bytes);
     return err;
 }
 
@@ -207,7 +305,7 @@ make_frame(const struct probe *p, const struct pairs *pairs, const Granary__Attr
         struct gr_column column;
         const char *name;
 
-        if ((name = behind(source, "probe.")) != NULL && identity) {
+        if ((name = behind(source, "probe.")) != NULL && identity && p->owned_probing == NULL) {
             int position = gr_frame_find(p->probing, name);
 
             err = position < 0 ? gr_fail(GRANARY_ENOENT, "there is no column '%s'", name)
@@ -411,6 +509,8 @@ kernel_join_probe(struct gr_kernel_call *call)
     }
     pairs_free(&p.pairs);
     built_close(&p.built);
+    gr_frame_destroy(p.owned_probing);
+    free(p.owned_built);
     free(p.pieces);
     return err == GRANARY_OK ? call_yield(call, 0, frame) : err;
 }
