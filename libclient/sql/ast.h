@@ -64,14 +64,21 @@ struct sql_order {
     bool nulls_first;
 };
 
+enum sql_frame {
+    SQL_FRAME_PARTITION, /* all of the partition */
+    SQL_FRAME_PEERS,     /* from its beginning to the last row equal to this one */
+    SQL_FRAME_SO_FAR,    /* from its beginning to this row */
+    SQL_FRAME_LAST,      /* so many rows before, and this row */
+};
+
+/* OVER (...) */
 struct sql_window {
     struct sql_expr **partition;
     size_t partition_count;
     struct sql_order *order;
     size_t order_count;
-    bool whole;   /* the frame is the whole partition */
-    bool rows;    /* ROWS, not RANGE */
-    int64_t back; /* ROWS: rows before the current one; -1: all */
+    enum sql_frame frame;
+    int64_t back; /* LAST: rows before this one */
     int position;
 };
 

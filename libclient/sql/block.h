@@ -110,10 +110,16 @@ bool sql_join_subqueries(struct sql_block *block, struct sql_expr *expr);
 /* ---- group.c ---- */
 
 bool sql_has_aggregate(const struct sql_expr *expr);
+bool sql_has_window(const struct sql_expr *expr);
 /* Group block->rel by frame columns, and name the aggregates in exprs (any may be NULL). extra_keys: of decorrelation
  */
 bool sql_group(struct sql_block *block, const char *const *keys, size_t key_count, struct sql_expr *const *exprs,
                size_t count, int position);
+
+/* ---- window.c ---- */
+
+/* Window functions in an expression become columns of block->rel, and are named. */
+bool sql_add_windows(struct sql_block *block, const struct sql_expr *expr);
 
 /* ---- select.c ---- */
 

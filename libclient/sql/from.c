@@ -680,6 +680,10 @@ sql_block_begin(struct sql_block *block)
             return sql_fail(block->q, GRANARY_EINVAL, select->where->position,
                             "an aggregate in WHERE: put the condition into HAVING");
         }
+        if (sql_has_window(select->where)) {
+            return sql_fail(block->q, GRANARY_EINVAL, select->where->position,
+                            "a window function in WHERE: put the query into a subquery, and the condition around it");
+        }
         if (!sql_add_conjuncts(block, select->where)) {
             return false;
         }

@@ -6,10 +6,34 @@
 
 #include "sql/block.h"
 
+/* Whether an aggregate of groups (of a window: is_window) is in an expression. */
+static bool
+has_call(const struct sql_expr *expr, bool is_window)
+{
+    bool has = expr->kind == SQL_AGGREGATE && (expr->over != NULL) == is_window;
+
+    for (size_t i = 0; i < expr->count && !has; i++) {
+        has = has_call(expr->args[i], is_window);
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count && !has; i++) {
+        has = has_call(expr->over->partition[i], is_window);
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count && !has; i++) {
+        has = has_call(expr->over->order[i].expr, is_window);
+    }
+    return has;
+}
+
 bool
 sql_has_aggregate(const struct sql_expr *expr)
 {
-    return sql_has(expr, SQL_AGGREGATE);
+    return has_call(expr, false);
+}
+
+bool
+sql_has_window(const struct sql_expr *expr)
+{
+    return has_call(expr, true);
 }
 
 struct grouping {
@@ -163,6 +187,16 @@ add_aggregates(struct grouping *g, const struct sql_expr *expr)
             return false;
         }
     }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count; i++) {
+        if (!add_aggregates(g, expr->over->partition[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
+        if (!add_aggregates(g, expr->over->order[i].expr)) {
+            return false;
+        }
+    }
     return true;
 }
 
@@ -173,6 +207,12 @@ count_aggregates(const struct sql_expr *expr)
 
     for (size_t i = 0; i < expr->count; i++) {
         count += count_aggregates(expr->args[i]);
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count; i++) {
+        count += count_aggregates(expr->over->partition[i]);
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
+        count += count_aggregates(expr->over->order[i].expr);
     }
     return count;
 }

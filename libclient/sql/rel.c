@@ -236,6 +236,27 @@ sql_rel_group(struct sql_statement *q, struct sql_rel *rel, const char *const *k
 }
 
 bool
+sql_rel_window(struct sql_statement *q, struct sql_rel *rel, const char *name, const char *text,
+               const struct sql_window_spec *spec)
+{
+    granary_node node = on(q, rel, "window", spec->position);
+
+    if (name == NULL || text == NULL) {
+        return false;
+    }
+    granary_node_set_entry(q->graph, node, "columns", name, text);
+    if (spec->partition_count > 0) {
+        granary_node_set_strings(q->graph, node, "partition", spec->partition, spec->partition_count);
+    }
+    if (spec->by_count > 0) {
+        granary_node_set_strings(q->graph, node, "by", spec->by, spec->by_count);
+        granary_node_set_bools(q->graph, node, "descending", spec->descending, spec->by_count);
+        granary_node_set_strings(q->graph, node, "nulls", spec->nulls, spec->by_count);
+    }
+    return becomes(rel, node);
+}
+
+bool
 sql_rel_join(struct sql_statement *q, struct sql_rel *left, const struct sql_rel *right,
              const struct sql_join_spec *spec)
 {

@@ -58,6 +58,19 @@ struct sql_aggregates {
 bool sql_rel_group(struct sql_statement *q, struct sql_rel *rel, const char *const *keys, size_t key_count,
                    const struct sql_aggregates *aggregates, int position);
 
+/* New columns by functions of windows, as the operator has them. */
+struct sql_window_spec {
+    const char *const *partition;
+    size_t partition_count;
+    const char *const *by;
+    const bool *descending;
+    const char *const *nulls;
+    size_t by_count;
+    int position;
+};
+bool sql_rel_window(struct sql_statement *q, struct sql_rel *rel, const char *name, const char *text,
+                    const struct sql_window_spec *spec);
+
 struct sql_join_spec {
     const char *how; /* as join has it: "inner", "left", "semi", ... */
     const char *const *left_on;

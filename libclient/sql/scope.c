@@ -122,6 +122,16 @@ sql_bind(struct sql_block *block, struct sql_expr *expr)
             return false;
         }
     }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count; i++) {
+        if (!sql_bind(block, expr->over->partition[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
+        if (!sql_bind(block, expr->over->order[i].expr)) {
+            return false;
+        }
+    }
     return expr->condition == NULL || sql_bind(block, expr->condition);
 }
 

@@ -205,7 +205,7 @@ group_keys(struct sql_block *block, const struct targets *targets, const char **
         if (expr == NULL) {
             return false;
         }
-        if (sql_has_aggregate(expr)) {
+        if (sql_has_aggregate(expr) || sql_has_window(expr)) {
             return sql_fail(block->q, GRANARY_EINVAL, expr->position, "GROUP BY of an aggregate");
         }
         if (!sql_join_subqueries(block, expr)) {
@@ -261,6 +261,10 @@ apply_having(struct sql_block *block)
 
     if (having == NULL) {
         return true;
+    }
+    if (sql_has_window(having)) {
+        return sql_fail(block->q, GRANARY_EINVAL, having->position,
+                        "a window function in HAVING: put the query into a subquery, and the condition into WHERE");
     }
     if (!sql_join_subqueries(block, having)) {
         return false;
@@ -381,6 +385,22 @@ compute_order(struct sql_block *block, const struct targets *targets, const stru
     return true;
 }
 
+static bool
+add_windows(struct sql_block *block, const struct targets *targets, const struct sql_order *order)
+{
+    for (size_t i = 0; i < targets->count; i++) {
+        if (!sql_add_windows(block, targets->list[i].expr)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < block->select->order_count; i++) {
+        if (!sql_add_windows(block, order[i].expr)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool
 sql_block_finish(struct sql_block *block, bool top, struct sql_result *ret_result)
 {
@@ -407,7 +427,8 @@ sql_block_finish(struct sql_block *block, bool top, struct sql_result *ret_resul
         grouped = sql_has_aggregate(order[i].expr);
     }
     if ((grouped && !group_block(block, &targets, order)) || !apply_having(block) ||
-        !compute_targets(block, &targets, ret_result) || (select->distinct && !make_distinct(block, ret_result)) ||
+        !add_windows(block, &targets, order) || !compute_targets(block, &targets, ret_result) ||
+        (select->distinct && !make_distinct(block, ret_result)) ||
         !compute_order(block, &targets, ret_result, order, columns) ||
         !sort_and_cut(q, &block->rel, select, order, columns, top)) {
         return false;

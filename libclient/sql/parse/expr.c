@@ -530,11 +530,91 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
     return p->q->err == GRANARY_OK ? expr : NULL;
 }
 
+/* ---- windows ---- */
+
+/* PostgreSQL's bits of a frame. */
+enum {
+    FRAME_GIVEN = 0x1,
+    FRAME_RANGE = 0x2,
+    FRAME_ROWS = 0x4,
+    FRAME_FROM_BEGINNING = 0x20,
+    FRAME_TO_END = 0x100,
+    FRAME_TO_CURRENT = 0x400,
+    FRAME_FROM_OFFSET = 0x800,
+    FRAME_KNOWN = 0x1 | 0x2 | 0x4 | 0x10 | 0x20 | 0x100 | 0x400 | 0x800,
+};
+
+static bool
+parse_frame(struct parse *p, const PgQuery__WindowDef *from, struct sql_window *window)
+{
+    int options = from->frame_options;
+    bool from_beginning = (options & FRAME_FROM_BEGINNING) != 0;
+
+    window->frame = window->order_count > 0 ? SQL_FRAME_PEERS : SQL_FRAME_PARTITION;
+    if ((options & FRAME_GIVEN) == 0) {
+        return true;
+    }
+    if ((options & ~FRAME_KNOWN) != 0) {
+        return parse_unsupported(p, from->location, "this frame of a window is");
+    }
+    if (from_beginning && (options & FRAME_TO_END) != 0) {
+        window->frame = SQL_FRAME_PARTITION;
+    } else if (from_beginning && (options & FRAME_TO_CURRENT) != 0) {
+        window->frame = (options & FRAME_ROWS) != 0 ? SQL_FRAME_SO_FAR
+                        : window->order_count == 0  ? SQL_FRAME_PARTITION
+                                                    : SQL_FRAME_PEERS;
+    } else if ((options & FRAME_ROWS) != 0 && (options & FRAME_FROM_OFFSET) != 0 && (options & FRAME_TO_CURRENT) != 0) {
+        window->frame = SQL_FRAME_LAST;
+        return parse_count(p, from->start_offset, "ROWS ... PRECEDING", 0, &window->back);
+    } else {
+        return parse_unsupported(p, from->location, "this frame of a window is");
+    }
+    return true;
+}
+
+/* The window of that name in the WINDOW clause; NULL: there is none. */
+static const PgQuery__WindowDef *
+find_window(const struct parse *p, const char *name)
+{
+    for (size_t i = 0; p->select != NULL && i < p->select->n_window_clause; i++) {
+        if (strcmp(p->select->window_clause[i]->window_def->name, name) == 0) {
+            return p->select->window_clause[i]->window_def;
+        }
+    }
+    return NULL;
+}
+
 struct sql_window *
 parse_window(struct parse *p, const PgQuery__WindowDef *from)
 {
-    (void)parse_unsupported(p, from->location, "a window function (OVER) is");
-    return NULL;
+    struct sql_window *window = SQL_NEW(p->q, struct sql_window);
+    bool is_name = from->name[0] != '\0'; /* OVER name */
+
+    if (window == NULL) {
+        return NULL;
+    }
+    window->position = from->location;
+    if (is_name || from->refname[0] != '\0') {
+        const PgQuery__WindowDef *named = find_window(p, is_name ? from->name : from->refname);
+
+        if (named == NULL) {
+            (void)sql_fail(p->q, GRANARY_ENOENT, from->location, "there is no window '%s'",
+                           is_name ? from->name : from->refname);
+            return NULL;
+        }
+        if (!is_name) {
+            (void)parse_unsupported(p, from->location, "a window made of another one is");
+            return NULL;
+        }
+        from = named;
+    }
+    window->partition_count = from->n_partition_clause;
+    window->partition = parse_exprs(p, from->partition_clause, from->n_partition_clause);
+    window->order_count = from->n_order_clause;
+    return window->partition != NULL && parse_order(p, from->order_clause, from->n_order_clause, &window->order) &&
+                   parse_frame(p, from, window)
+               ? window
+               : NULL;
 }
 
 static struct sql_expr *
@@ -562,6 +642,7 @@ parse_function(struct parse *p, const PgQuery__FuncCall *call)
     };
 #undef FUNCTION
 #undef AGGREGATE
+    static const char *const windows[] = {"row_number", "rank", "dense_rank", "ntile", "lag", "lead"};
     const char *name = parse_string(call->funcname[call->n_funcname - 1]);
 
     if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
@@ -573,7 +654,12 @@ parse_function(struct parse *p, const PgQuery__FuncCall *call)
         }
     }
     if (call->over != NULL) {
-        (void)parse_window(p, call->over);
+        for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
+            if (strcmp(windows[i], name) == 0) {
+                return parse_aggregate(p, call, windows[i]);
+            }
+        }
+        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, call->location, "window function '%s' is not supported", name);
         return NULL;
     }
     if (call->agg_star || call->agg_distinct || call->agg_filter != NULL || call->n_agg_order > 0 ||

@@ -10,11 +10,13 @@ struct parse {
     struct sql_statement *q;
     const char **files; /* names that stood in single quotes; table "#N" is the N-th */
     int depth;
+    const PgQuery__SelectStmt *select; /* being parsed: its WINDOW clause has windows with names */
 };
 
 struct sql_select *parse_select(struct parse *p, const PgQuery__SelectStmt *from);
 struct sql_expr *parse_expr(struct parse *p, const PgQuery__Node *from);
 struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
+bool parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count);
 bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);
 /* The dtype that CAST names; NULL: there is none, and the statement has failed. */
 const char *parse_dtype(struct parse *p, const PgQuery__TypeName *from);

@@ -208,7 +208,7 @@ parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sq
 }
 
 /* A whole number that is no expression. */
-static bool
+bool
 parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count)
 {
     const PgQuery__AConst *value;
@@ -319,11 +319,13 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
         [PG_QUERY__SET_OPERATION__SETOP_EXCEPT] = SQL_EXCEPT,
     };
     struct sql_select *select = SQL_NEW(p->q, struct sql_select);
+    const PgQuery__SelectStmt *around = p->select;
     bool ok;
 
     if (select == NULL) {
         return NULL;
     }
+    p->select = from;
     if (++p->depth > SQL_NESTING) {
         (void)sql_fail(p->q, GRANARY_EINVAL, -1, "queries nest more than %d deep", SQL_NESTING);
         return NULL;
@@ -345,5 +347,6 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
          parse_count(p, from->limit_count, "LIMIT", -1, &select->limit) &&
          parse_count(p, from->limit_offset, "OFFSET", 0, &select->offset);
     p->depth--;
+    p->select = around;
     return ok ? select : NULL;
 }

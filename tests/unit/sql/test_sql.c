@@ -140,6 +140,8 @@ clauses_become_operators(void **state)
     MUST_HAVE("select * from a where day < date '2020-01-01' + interval '3' month",
               "(date '2020-01-01' + interval '3 month')");
     MUST_HAVE("select id from a where name is distinct from 'x' and (x > 1) is not true", "is null");
+    MUST_HAVE("select row_number() over (partition by name order by x desc) from a", "row_number()", "\"partition\"",
+              "\"descending\"");
     MUST_HAVE("select x y, id x from a", "\"y\": \"`x`\"", "\"x\": \"`id`\"");
     MUST_HAVE("select \"a \"\"b\"\"\", \"Ä\", \"`c`\" from odd.csv", "```c```");
 }
@@ -205,7 +207,10 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select x from a where x in (select id, y from b)", GRANARY_EINVAL, "1 value is compared with 2 columns"},
         {"select (select id from b) from a", GRANARY_EUNSUPPORTED, "must have one row for sure"},
         {"select id from a union select id, y from b", GRANARY_EINVAL, "one side lists 1 values, the other 2"},
-        {"select sum(x) over (order by id) from a", GRANARY_EUNSUPPORTED, "OVER"},
+        {"select sum(x) over (order by id rows between 1 following and 2 following) from a", GRANARY_EUNSUPPORTED,
+         "this frame of a window is not supported"},
+        {"select median(x) over () from a", GRANARY_EUNSUPPORTED, "with OVER is not supported"},
+        {"select id from a where row_number() over () = 1", GRANARY_EINVAL, "put the query into a subquery"},
         {"with recursive c as (select 1) select * from c", GRANARY_EUNSUPPORTED, "WITH RECURSIVE"},
         {"select x from a group by rollup (x)", GRANARY_EUNSUPPORTED, "ROLLUP"},
         {"values (1)", GRANARY_EUNSUPPORTED, "VALUES"},

@@ -1,0 +1,298 @@
+/*
+ * Window functions. The operator's cumulative functions give null where the value is null, and know no peers: what SQL
+ * means is put together of several windows. A null is a partition of its own in SQL, none in the operator: keys go by
+ * their text.
+ */
+#include <string.h>
+
+#include "sql/block.h"
+
+struct windowing {
+    struct sql_block *block;
+    const struct sql_expr *expr;
+    struct sql_window_spec spec;  /* the partition, in its order */
+    struct sql_window_spec whole; /* the partition */
+    struct sql_window_spec peers; /* rows that are equal in that order, too */
+};
+
+/* A column that tells values apart, and nulls from them. */
+static const char *
+key_of(struct sql_block *block, const struct sql_expr *expr)
+{
+    struct sql_statement *q = block->q;
+    const char *text = sql_text(block, expr);
+    const char *name = sql_fresh(q, "key");
+
+    text = text == NULL
+               ? NULL
+               : sql_printf(q, "case when %s is null then 'null' else concat('=', cast(%s as string)) end", text, text);
+    return text != NULL && name != NULL && sql_rel_assign(q, &block->rel, &name, &text, 1, expr->position) ? name
+                                                                                                           : NULL;
+}
+
+static bool
+make_specs(struct windowing *w)
+{
+    const struct sql_window *over = w->expr->over;
+    struct sql_statement *q = w->block->q;
+    size_t partitions = over->partition_count;
+    const char **keys = SQL_ARRAY(q, const char *, partitions + over->order_count);
+    const char **by = SQL_ARRAY(q, const char *, over->order_count);
+    const char **nulls = SQL_ARRAY(q, const char *, over->order_count);
+    bool *descending = SQL_ARRAY(q, bool, over->order_count);
+
+    for (size_t i = 0; i < partitions && q->err == GRANARY_OK; i++) {
+        keys[i] = key_of(w->block, over->partition[i]);
+    }
+    for (size_t i = 0; i < over->order_count && q->err == GRANARY_OK; i++) {
+        by[i] = sql_column_of(w->block, &w->block->rel, over->order[i].expr);
+        nulls[i] = over->order[i].nulls_first ? "first" : "last";
+        descending[i] = over->order[i].descending;
+        if (over->frame == SQL_FRAME_PEERS) {
+            keys[partitions + i] = key_of(w->block, over->order[i].expr);
+        }
+    }
+    w->whole =
+        (struct sql_window_spec){.partition = keys, .partition_count = partitions, .position = w->expr->position};
+    w->peers = w->whole;
+    w->peers.partition_count += over->order_count;
+    w->spec = w->whole;
+    w->spec.by = by;
+    w->spec.nulls = nulls;
+    w->spec.descending = descending;
+    w->spec.by_count = over->order_count;
+    return q->err == GRANARY_OK;
+}
+
+/* A new column by a window's function; its name in backquotes. NULL: the statement has failed. */
+static const char *
+add(struct windowing *w, const struct sql_window_spec *spec, const char *text)
+{
+    struct sql_statement *q = w->block->q;
+    const char *name = sql_fresh(q, "window");
+
+    return name != NULL && text != NULL && sql_rel_window(q, &w->block->rel, name, text, spec) ? sql_quoted(q, name)
+                                                                                               : NULL;
+}
+
+/* From the partition's beginning: what stands at a null is what stood before it; equal rows have what the last has. */
+static const char *
+add_so_far(struct windowing *w, const char *text, bool fills)
+{
+    struct sql_statement *q = w->block->q;
+    const char *column = add(w, &w->spec, text);
+
+    if (column != NULL && fills) {
+        column = add(w, &w->spec, sql_printf(q, "ffill(%s)", column));
+    }
+    if (column != NULL && w->expr->over->frame == SQL_FRAME_PEERS) {
+        /* what grows with every row is largest at the last; the rows' numbers tell which that is */
+        const char *number = add(w, &w->spec, "row_number()");
+        const char *last = number == NULL ? NULL : add(w, &w->peers, sql_printf(q, "max(%s)", number));
+
+        column = last == NULL
+                     ? NULL
+                     : add(w, &w->peers,
+                           sql_printf(q, "max(case when %s = %s then %s else null end)", number, last, column));
+    }
+    return column;
+}
+
+/* How many values (of NULL: rows) the frame has. */
+static const char *
+add_count(struct windowing *w, const char *value)
+{
+    struct sql_statement *q = w->block->q;
+    const char *ones = value == NULL ? "1" : sql_printf(q, "case when %s is null then 0 else 1 end", value);
+
+    if (ones == NULL) {
+        return NULL;
+    }
+    switch (w->expr->over->frame) {
+    case SQL_FRAME_PARTITION:
+        return add(w, &w->whole, value == NULL ? "size()" : sql_printf(q, "count(%s)", value));
+    case SQL_FRAME_LAST: {
+        const char *sum =
+            add(w, &w->spec, sql_printf(q, "rolling_sum(%s, %lld, 1)", ones, (long long)w->expr->over->back + 1));
+
+        return sum == NULL ? NULL : sql_printf(q, "cast(%s as int64)", sum);
+    }
+    default:
+        return add_so_far(w, sql_printf(q, "cumsum(%s)", ones), false);
+    }
+}
+
+static const char *
+add_sum(struct windowing *w, const char *value)
+{
+    struct sql_statement *q = w->block->q;
+    const char *count;
+    const char *sum;
+
+    switch (w->expr->over->frame) {
+    case SQL_FRAME_PARTITION: /* of nothing it is 0 there */
+        count = add_count(w, value);
+        sum = add(w, &w->whole, sql_printf(q, "sum(%s)", value));
+        return count == NULL || sum == NULL ? NULL
+                                            : sql_printf(q, "case when %s = 0 then null else %s end", count, sum);
+    case SQL_FRAME_LAST:
+        return add(w, &w->spec, sql_printf(q, "rolling_sum(%s, %lld, 1)", value, (long long)w->expr->over->back + 1));
+    default:
+        return add_so_far(w, sql_printf(q, "cumsum(%s)", value), true);
+    }
+}
+
+static const char *
+add_mean(struct windowing *w, const char *value)
+{
+    struct sql_statement *q = w->block->q;
+    const char *sum;
+    const char *count;
+
+    switch (w->expr->over->frame) {
+    case SQL_FRAME_PARTITION:
+        return add(w, &w->whole, sql_printf(q, "mean(%s)", value));
+    case SQL_FRAME_LAST:
+        return add(w, &w->spec, sql_printf(q, "rolling_mean(%s, %lld, 1)", value, (long long)w->expr->over->back + 1));
+    default:
+        sum = add_sum(w, value);
+        count = sum == NULL ? NULL : add_count(w, value);
+        return count == NULL ? NULL : sql_printf(q, "(cast(%s as float64) / %s)", sum, count);
+    }
+}
+
+/* min, max */
+static const char *
+add_extreme(struct windowing *w, const char *function, const char *value)
+{
+    struct sql_statement *q = w->block->q;
+
+    switch (w->expr->over->frame) {
+    case SQL_FRAME_PARTITION:
+        return add(w, &w->whole, sql_printf(q, "%s(%s)", function, value));
+    case SQL_FRAME_LAST:
+        return add(w, &w->spec,
+                   sql_printf(q, "rolling_%s(%s, %lld, 1)", function, value, (long long)w->expr->over->back + 1));
+    default:
+        return add_so_far(w, sql_printf(q, "cum%s(%s)", function, value), true);
+    }
+}
+
+/* row_number and its like, which know no frame. NULL: the statement has failed, or it is an aggregate. */
+static const char *
+add_ranking(struct windowing *w)
+{
+    const struct sql_expr *expr = w->expr;
+    struct sql_statement *q = w->block->q;
+    bool shifts = strcmp(expr->text, "lag") == 0 || strcmp(expr->text, "lead") == 0;
+    bool tiles = strcmp(expr->text, "ntile") == 0;
+    const char *value;
+
+    if (!shifts && !tiles) {
+        return expr->count > 0 ? NULL : add(w, &w->spec, sql_printf(q, "%s()", expr->text));
+    }
+    if (expr->count < 1 || expr->count > (shifts ? 2 : 1)) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "'%s' takes %s", expr->text,
+                       shifts ? "a value, and perhaps how many rows away" : "a number");
+        return NULL;
+    }
+    if ((tiles || expr->count == 2) && expr->args[expr->count - 1]->kind != SQL_LITERAL) {
+        (void)sql_fail(q, GRANARY_EINVAL, expr->args[expr->count - 1]->position, "'%s' needs a number here",
+                       expr->text);
+        return NULL;
+    }
+    value = sql_text(w->block, expr->args[0]);
+    return value == NULL ? NULL
+                         : add(w, &w->spec,
+                               sql_printf(q, "%s(%s%s%s)", expr->text, value, expr->count == 2 ? ", " : "",
+                                          expr->count == 2 ? expr->args[1]->text : ""));
+}
+
+/* An aggregate of the frame. */
+static const char *
+add_aggregate(struct windowing *w)
+{
+    const struct sql_expr *expr = w->expr;
+    struct sql_statement *q = w->block->q;
+    const char *value = NULL;
+
+    if (expr->distinct || expr->condition != NULL) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "DISTINCT or FILTER with OVER is not supported");
+        return NULL;
+    }
+    if (expr->count > 1 || (expr->count == 0 && strcmp(expr->text, "count") != 0)) {
+        (void)sql_fail(q, GRANARY_EINVAL, expr->position, "this aggregate takes one argument");
+        return NULL;
+    }
+    if (expr->count == 1 && (value = sql_text(w->block, expr->args[0])) == NULL) {
+        return NULL;
+    }
+    if (strcmp(expr->text, "count") == 0) {
+        return add_count(w, value);
+    }
+    if (strcmp(expr->text, "sum") == 0) {
+        return add_sum(w, value);
+    }
+    if (strcmp(expr->text, "mean") == 0) {
+        return add_mean(w, value);
+    }
+    if (strcmp(expr->text, "min") == 0 || strcmp(expr->text, "max") == 0) {
+        return add_extreme(w, expr->text, value);
+    }
+    (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "'%s' with OVER is not supported", expr->text);
+    return NULL;
+}
+
+static bool
+is_ranking(const char *name)
+{
+    static const char *const names[] = {"row_number", "rank", "dense_rank", "ntile", "lag", "lead"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+add_window(struct sql_block *block, const struct sql_expr *expr)
+{
+    struct windowing w = {.block = block, .expr = expr};
+    const char *text;
+
+    for (size_t i = 0; i < expr->count; i++) {
+        if (sql_has_window(expr->args[i])) {
+            return sql_fail(block->q, GRANARY_EINVAL, expr->position,
+                            "a window function in a window function: use a subquery");
+        }
+    }
+    if (!make_specs(&w)) {
+        return false;
+    }
+    text = is_ranking(expr->text) ? add_ranking(&w) : add_aggregate(&w);
+    if (text == NULL) {
+        return sql_fail(block->q, GRANARY_EINVAL, expr->position, "'%s' takes no argument", expr->text);
+    }
+    return sql_name_expr(block, expr, text);
+}
+
+bool
+sql_add_windows(struct sql_block *block, const struct sql_expr *expr)
+{
+    if (expr->kind == SQL_AGGREGATE && expr->over != NULL) {
+        for (size_t i = 0; i < block->named_count; i++) {
+            if (block->named[i].expr == expr) {
+                return true;
+            }
+        }
+        return add_window(block, expr);
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        if (!sql_add_windows(block, expr->args[i])) {
+            return false;
+        }
+    }
+    return true;
+}
