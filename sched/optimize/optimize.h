@@ -9,6 +9,7 @@
  *   head-below-map    head over select or assign: the rows are cut first                            rule_head.c
  *   head-into-sort    head over sort becomes a sort that keeps only the first rows                  rule_head.c
  *   push-filter       a condition moves from its filter towards the sources                           rule_predicate.c
+ *   fold-into-groupby a groupby computes what assigns below it made                               rule_fold.c
  *   prune-columns     sources read, and steps keep, only the columns a target needs                 rule_prune.c
  */
 #ifndef OPTIMIZE_OPTIMIZE_H

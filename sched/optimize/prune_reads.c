@@ -144,11 +144,11 @@ reads_project(const struct pruning *p, size_t i, bool *reads)
     return err;
 }
 
+/* What the aggregates that are needed read, of a schema with the columns that are computed. */
 static granary_err
-reads_groupby(const struct pruning *p, size_t i, bool *reads)
+reads_aggregates(const struct pruning *p, size_t i, const struct gr_schema *schema, bool *reads)
 {
     const struct gr_step *step = &p->steps->steps[i];
-    const struct gr_schema *schema = prune_input_schema(p, step, 0);
     struct gr_aggregate *aggregates;
     size_t count;
     bool any = false;
@@ -157,8 +157,6 @@ reads_groupby(const struct pruning *p, size_t i, bool *reads)
     if (err != GRANARY_OK) {
         return err;
     }
-    mark_attr(schema, reads, step, "keys");
-    mark_attr(&step->type->schema, p->needed[i], step, "keys");
     for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
         int at = gr_schema_find(&step->type->schema, aggregates[k].name);
 
@@ -177,6 +175,77 @@ reads_groupby(const struct pruning *p, size_t i, bool *reads)
         }
     }
     gr_aggregates_free(aggregates, count);
+    return err;
+}
+
+/* The input's columns and those the groupby computes, whose dtypes do not matter here. */
+static granary_err
+groupby_schema(const struct gr_schema *input, const Granary__Attr *columns, struct gr_schema *ret_schema)
+{
+    granary_err err = gr_schema_copy(input, ret_schema);
+
+    for (size_t k = 0; columns != NULL && k < columns->n_keys && err == GRANARY_OK; k++) {
+        err = gr_schema_add(ret_schema, columns->keys[k], GRANARY_NULLTYPE);
+    }
+    return err;
+}
+
+/* Entries nobody needs are not computed; needed: by entry. */
+static granary_err
+keep_computed(struct gr_step *step, const Granary__Attr *columns, const bool *needed)
+{
+    char **keys = calloc(columns->n_keys + 1, sizeof *keys);
+    char **values = calloc(columns->n_keys + 1, sizeof *values);
+    size_t count = 0;
+    granary_err err = GRANARY_OK;
+
+    for (size_t k = 0; keys != NULL && values != NULL && k < columns->n_keys; k++) {
+        if (needed[k]) {
+            keys[count] = columns->keys[k];
+            values[count++] = columns->strings[k];
+        }
+    }
+    if (keys == NULL || values == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "pruning columns: out of memory");
+    } else if (count < columns->n_keys) {
+        err = gr_step_set_attr(step, gr_attr_new_map("columns", keys, values, count));
+    }
+    free(keys);
+    free(values);
+    return err;
+}
+
+static granary_err
+reads_groupby(const struct pruning *p, size_t i, bool *reads)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    const struct gr_schema *input = prune_input_schema(p, step, 0);
+    const Granary__Attr *columns = gr_step_attr(step, "columns");
+    const Granary__Attr *where = gr_step_attr(step, "where");
+    struct gr_schema schema = {0};
+    bool *all = NULL;
+    granary_err err = groupby_schema(input, columns, &schema);
+
+    if (err == GRANARY_OK && (all = calloc(schema.count + 1, sizeof *all)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "pruning columns: out of memory");
+    }
+    if (err == GRANARY_OK) {
+        mark_attr(&schema, all, step, "keys");
+        mark_attr(&step->type->schema, p->needed[i], step, "keys");
+        err = reads_aggregates(p, i, &schema, all);
+    }
+    if (err == GRANARY_OK && where != NULL) {
+        err = prune_mark_expression(&schema, all, where->strings[0]);
+    }
+    for (size_t c = schema.count; c-- > input->count && err == GRANARY_OK;) { /* later ones may use those before */
+        err = all[c] ? prune_mark_expression(&schema, all, columns->strings[c - input->count]) : GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        memcpy(reads, all, input->count * sizeof *reads);
+        err = columns == NULL ? GRANARY_OK : keep_computed(&p->steps->steps[i], columns, all + input->count);
+    }
+    free(all);
+    gr_schema_free(&schema);
     return err;
 }
 

@@ -9,6 +9,7 @@ granary_err rule_dead(struct gr_steps *steps);
 granary_err rule_select(struct gr_steps *steps);
 granary_err rule_head(struct gr_steps *steps);
 granary_err rule_predicate(struct gr_steps *steps);
+granary_err rule_fold(struct gr_steps *steps);
 granary_err rule_prune(struct gr_steps *steps);
 granary_err rule_fuse_map(struct gr_steps *steps);
 

@@ -89,6 +89,12 @@ const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
  */
 const struct gr_measured *tiling_measured(struct tiling *t, size_t i, size_t k);
 
+/*
+ * How many different values a column of input k of step i has at most, nulls aside, by the zone maps of the stored
+ * tables it comes from; 0: not known. At once, and without a look at what the input will be.
+ */
+uint64_t tiling_distinct(const struct tiling *t, size_t i, size_t k, const char *column);
+
 /* A new set with copies of the named attributes of the step (those it has). */
 gr_attrs tiling_attrs(struct tiling *t, size_t i, const char *const *names, size_t count);
 

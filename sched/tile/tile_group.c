@@ -27,6 +27,33 @@ out_of_memory(void)
     return gr_fail(GRANARY_ENOMEM, "out of memory");
 }
 
+/* At most so many groups, as far as stored tables tell; UINT64_MAX: they do not. */
+static uint64_t
+groups_bound(const struct tiling *t, size_t i)
+{
+    const Granary__Attr *keys = gr_step_attr(&t->steps->steps[i], "keys");
+    uint64_t groups = 1;
+
+    for (size_t k = 0; k < keys->n_strings; k++) {
+        uint64_t distinct = tiling_distinct(t, i, 0, keys->strings[k]);
+
+        if (distinct == 0 || groups > (UINT64_MAX - 1) / (distinct + 1)) {
+            return UINT64_MAX;
+        }
+        groups *= distinct + 1; /* null is a key, too */
+    }
+    return groups;
+}
+
+/* Of the tables and the result, with so many groups. */
+static uint64_t
+groups_bytes(const struct tiling *t, size_t i, uint64_t groups)
+{
+    uint64_t width = GROUP_BYTES + 16 * gr_step_width(&t->steps->steps[i]);
+
+    return groups > UINT64_MAX / width ? UINT64_MAX : groups * width;
+}
+
 /* How many groups there may be; UINT64_MAX: nobody knows. false: the input must be measured first. */
 static bool
 groups_guess(struct tiling *t, size_t i, uint64_t *ret_groups)
@@ -64,7 +91,8 @@ parts_wanted(struct tiling *t, size_t i, const struct gr_tiled *in)
     uint64_t groups;
     uint64_t parts;
 
-    if (!by_hash || in->count < 2 || bytes_sum(in->bytes, in->count) < ASK_BYTES) {
+    if (!by_hash || in->count < 2 || bytes_sum(in->bytes, in->count) < ASK_BYTES ||
+        groups_bound(t, i) < PART_BYTES / GROUP_BYTES) {
         return 1;
     }
     if (!groups_guess(t, i, &groups)) {
@@ -114,6 +142,7 @@ group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs ma
 {
     gr_attrs merge_attrs = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna"));
     struct gr_tiled *out = &t->tiled[i];
+    uint64_t most = groups_bytes(t, i, groups_bound(t, i));
     struct gr_tiled tables;
     size_t count;
     granary_err err = tiled_init(&tables, in->count, true);
@@ -125,7 +154,8 @@ group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs ma
         /* few groups are the rule, but each may be one */
         uint64_t guess = in->bytes[p] / 4 + 65536;
 
-        tables.bytes[p] = guess < in->bytes[p] ? guess : in->bytes[p];
+        guess = guess < in->bytes[p] ? guess : in->bytes[p];
+        tables.bytes[p] = guess < most ? guess : most;
         tables.pieces[p] = tiling_add(t, i, GR_CHUNK_groupby_map, map_attrs, &in->pieces[p], 1, tables.bytes[p]);
     }
     count = tiling_tree(t, i, GR_CHUNK_groupby_merge, merge_attrs, tables.pieces, tables.bytes, in->count, TILE_FAN_IN,
@@ -133,6 +163,7 @@ group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs ma
     err = tiled_init(out, 1, true);
     if (err == GRANARY_OK) {
         out->bytes[0] = bytes_sum(tables.bytes, count);
+        out->bytes[0] = out->bytes[0] < most ? out->bytes[0] : most;
         out->pieces[0] = tiling_add(t, i, GR_CHUNK_groupby_final, attrs, tables.pieces, count, out->bytes[0]);
     }
     tiled_fini(&tables);

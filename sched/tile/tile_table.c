@@ -57,6 +57,15 @@ choose_for(const struct gr_table *table, const char *where, bool *chosen)
     return err;
 }
 
+/* What rows a reader wants of its input k; NULL: all. */
+static const char *
+condition_of(const struct gr_step *reader, size_t k)
+{
+    const Granary__Attr *where = reader->op == GR_TILE_groupby ? gr_step_attr(reader, "where") : NULL;
+
+    return where != NULL ? where->strings[0] : k < 2 ? reader->where[k] : NULL;
+}
+
 /* The chunks in which a reader may find rows; at least one, for the columns. */
 static granary_err
 choose(const struct tiling *t, size_t i, bool *chosen, size_t *ret_count)
@@ -69,7 +78,7 @@ choose(const struct tiling *t, size_t i, bool *chosen, size_t *ret_count)
 
         for (size_t k = 0; k < reader->input_count && !reader->dead && err == GRANARY_OK; k++) {
             if (reader->inputs[k] == i) {
-                err = choose_for(table, k < 2 ? reader->where[k] : NULL, chosen);
+                err = choose_for(table, condition_of(reader, k), chosen);
             }
         }
     }

@@ -10,23 +10,46 @@
 #define EXACT_MOST ((int64_t)1 << 53) /* integers up to it are doubles, too */
 
 struct zone_test {
-    struct gr_expr *expr;
-    const struct gr_expr **parts; /* all must be fulfilled */
+    struct gr_expr **parts; /* all must be fulfilled; owned */
     size_t count;
 };
+
+/* Parts over columns that are computed on the way say nothing of zones. */
+static granary_err
+take_parts(const struct gr_expr *expr, const struct gr_schema *schema, struct zone_test *test)
+{
+    const struct gr_expr **parts = NULL;
+    size_t count = 0;
+    granary_err err = gr_expr_conjuncts(expr, &parts, &count);
+
+    if (err == GRANARY_OK && (test->parts = calloc(count + 1, sizeof(struct gr_expr *))) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        struct gr_expr *part = NULL;
+
+        err = gr_expr_copy(parts[i], &part);
+        if (err == GRANARY_OK && gr_expr_check(part, schema) == GRANARY_OK) {
+            test->parts[test->count++] = part;
+        } else {
+            gr_expr_destroy(part);
+        }
+    }
+    free(parts);
+    return err;
+}
 
 granary_err
 zone_test_create(const char *where, const struct gr_schema *schema, struct zone_test **ret_test)
 {
     struct zone_test *test = calloc(1, sizeof *test);
-    granary_err err = test == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : gr_expr_parse(where, &test->expr);
+    struct gr_expr *expr = NULL;
+    granary_err err = test == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : gr_expr_parse(where, &expr);
 
     if (err == GRANARY_OK) {
-        err = gr_expr_check(test->expr, schema);
+        err = take_parts(expr, schema, test);
     }
-    if (err == GRANARY_OK) {
-        err = gr_expr_conjuncts(test->expr, &test->parts, &test->count);
-    }
+    gr_expr_destroy(expr);
     if (err != GRANARY_OK) {
         zone_test_destroy(test);
         return err;
@@ -38,9 +61,11 @@ zone_test_create(const char *where, const struct gr_schema *schema, struct zone_
 void
 zone_test_destroy(struct zone_test *test)
 {
+    for (size_t i = 0; test != NULL && i < test->count; i++) {
+        gr_expr_destroy(test->parts[i]);
+    }
     if (test != NULL) {
         free(test->parts);
-        gr_expr_destroy(test->expr);
         free(test);
     }
 }

@@ -9,7 +9,7 @@
 
 struct zone_test;
 
-/* where: over columns of the schema, which must outlive the test. Errors: as gr_expr_check(), ENOMEM */
+/* where: over columns of the schema, and others, of which nothing is known. Errors: EINVAL, ENOMEM */
 granary_err zone_test_create(const char *where, const struct gr_schema *schema, struct zone_test **ret_test);
 void zone_test_destroy(struct zone_test *test); /* NULL is fine */
 

@@ -111,7 +111,7 @@ sources_read_what_targets_need(void **state)
                "\"s\"");
     assert_fired(&bench, "prune-columns: 't' reads 3 of 4 columns");
     assert_steps(&bench, "  t = read_csv() path=t  -> 3 of 4 columns: k, a, b\n"
-                         "  g = groupby(t where a > 1) keys=[k] aggregate=[x: sum(b)]  -> 2 of 4 columns: k, x\n"
+                         "  g = groupby(t) keys=[k] aggregate=[x: sum(b)] where=a > 1  -> 2 of 4 columns: k, x\n"
                          "  s * = select(g) columns=[x]\n");
     bench_close(&bench);
 }

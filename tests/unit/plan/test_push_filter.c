@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -70,8 +71,8 @@ groups_lose_rows_by_their_keys(void **state)
         "\"g\": {\"op\": \"groupby\", \"input\": \"t\", \"keys\": \"k\", \"aggregate\": {\"a\": \"sum(b)\"}}, " FILTER(
             "f", "g", "k > 1 and a > 2") ", " SORT("s", "f"),
         "\"s\"",
-        "  t = read_csv() path=t  -> 2 of 4 columns: k, b\n  g = groupby(t where k > 1) keys=[k] aggregate=[a: "
-        "sum(b)]\n"
+        "  t = read_csv() path=t  -> 2 of 4 columns: k, b\n  g = groupby(t) keys=[k] aggregate=[a: "
+        "sum(b)] where=k > 1\n"
         "  s * = sort(g where (a > 2)) by=[a]\n");
 }
 
@@ -115,6 +116,32 @@ what_may_fail_stays_behind_what_may_leave_it_out(void **state)
     bench_close(&bench);
 }
 
+static void
+groupbys_compute_what_assigns_made(void **state)
+{
+    static const char groupby[] =
+        "\"g\": {\"op\": \"groupby\", \"input\": \"f\", \"keys\": \"k\", \"aggregate\": {\"s\": \"sum(n)\"}}";
+    char nodes[1024];
+    struct bench bench;
+
+    (void)state;
+    (void)snprintf(nodes, sizeof nodes, "%s, %s, %s", FILTER("e", "t", "c > 1"),
+                   ASSIGN("x", "e", "\"n\": \"a + b\"") ", " FILTER("f", "x", "n > 2 and b > 3"), groupby);
+    becomes(nodes, "\"g\"",
+            "  t = read_csv() path=t\n  g * = groupby(t) keys=[k] aggregate=[s: sum(n)] columns=[n: a + b] "
+            "where=((c > 1) and (b > 3)) and ((n > 2))\n");
+    /* b is another one above */
+    (void)snprintf(nodes, sizeof nodes, "%s, %s", ASSIGN("f", "t", "\"b\": \"a\", \"n\": \"b + 1\""), groupby);
+    bench_open(&bench, nodes, "\"g\"");
+    assert_not_fired(&bench, "fold-into-groupby");
+    bench_close(&bench);
+    /* others read it */
+    (void)snprintf(nodes, sizeof nodes, "%s, %s", ASSIGN("f", "t", "\"n\": \"b + 1\""), groupby);
+    bench_open(&bench, nodes, "\"g\", \"f\"");
+    assert_not_fired(&bench, "fold-into-groupby");
+    bench_close(&bench);
+}
+
 int
 main(void)
 {
@@ -124,6 +151,7 @@ main(void)
         cmocka_unit_test(names_change_below_an_assign),
         cmocka_unit_test(groups_lose_rows_by_their_keys),
         cmocka_unit_test(joins_take_conditions_on_one_side),
+        cmocka_unit_test(groupbys_compute_what_assigns_made),
         cmocka_unit_test(what_may_fail_stays_behind_what_may_leave_it_out),
     };
 

@@ -1,0 +1,185 @@
+/*
+ * fold-into-groupby: a groupby computes its columns, and leaves out rows, itself, block by block in the cache, instead
+ * of reading what assigns, selects and projects have put into memory.
+ *
+ * Its attributes `columns` and `where` then say what is computed of the input, entry after entry, and of which rows.
+ * Only columns of new names are folded: no expression can then mean another column than it did.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/expr.h"
+#include "optimize/rules.h"
+
+static granary_err
+no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "optimising: out of memory");
+}
+
+static bool
+is_name(const char *text, const char *name)
+{
+    struct gr_expr *expr = NULL;
+    bool is =
+        gr_expr_parse(text, &expr) == GRANARY_OK && expr->kind == GR_EXPR_COLUMN && strcmp(expr->column, name) == 0;
+
+    gr_expr_destroy(expr);
+    return is;
+}
+
+/* An entry that hands a column through under its own name. */
+static bool
+is_passed(const struct gr_step *step, const Granary__Attr *columns, size_t k)
+{
+    return step->op == GR_TILE_project && is_name(columns->strings[k], columns->keys[k]);
+}
+
+/* Whether all that an assign or a project makes has a new name, once. */
+static bool
+makes_new_names(const struct gr_step *step, const struct gr_schema *input, const Granary__Attr *folded)
+{
+    const Granary__Attr *columns = gr_step_attr(step, "columns");
+
+    for (size_t k = 0; k < columns->n_keys; k++) {
+        bool taken = gr_schema_find(input, columns->keys[k]) >= 0;
+
+        for (size_t j = 0; j < k && !taken; j++) {
+            taken = strcmp(columns->keys[j], columns->keys[k]) == 0;
+        }
+        for (size_t j = 0; folded != NULL && j < folded->n_keys && !taken; j++) {
+            taken = strcmp(folded->keys[j], columns->keys[k]) == 0;
+        }
+        if (taken && !is_passed(step, columns, k)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A name that was folded away below an upper one's: a column of the input that a select or project hides. */
+static bool
+hides_nothing_used(const Granary__Attr *folded, const struct gr_schema *input, const struct gr_schema *own)
+{
+    for (size_t k = 0; folded != NULL && k < folded->n_keys; k++) {
+        if (gr_schema_find(input, folded->keys[k]) >= 0 && gr_schema_find(own, folded->keys[k]) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+can_fold(const struct gr_steps *steps, const struct gr_step *groupby, const struct gr_step *below)
+{
+    const Granary__Attr *folded = gr_step_attr(groupby, "columns");
+    const struct gr_schema *input;
+
+    if (below->op != GR_TILE_assign && below->op != GR_TILE_project && below->op != GR_TILE_select) {
+        return false;
+    }
+    input = &steps->steps[below->inputs[0]].type->schema;
+    return hides_nothing_used(folded, input, &below->type->schema) &&
+           (below->op == GR_TILE_select || makes_new_names(below, input, folded));
+}
+
+/* What the lower step makes comes first: what was folded before may use it. */
+static granary_err
+add_columns(struct gr_step *groupby, const struct gr_step *below)
+{
+    const Granary__Attr *upper = gr_step_attr(groupby, "columns");
+    const Granary__Attr *lower = below->op == GR_TILE_select ? NULL : gr_step_attr(below, "columns");
+    size_t room = (upper == NULL ? 0 : upper->n_keys) + (lower == NULL ? 0 : lower->n_keys);
+    char **keys = calloc(room + 1, sizeof *keys);
+    char **values = calloc(room + 1, sizeof *values);
+    size_t count = 0;
+    granary_err err = keys == NULL || values == NULL ? no_memory() : GRANARY_OK;
+
+    for (size_t k = 0; err == GRANARY_OK && lower != NULL && k < lower->n_keys; k++) {
+        if (!is_passed(below, lower, k)) {
+            keys[count] = lower->keys[k];
+            values[count++] = lower->strings[k];
+        }
+    }
+    for (size_t k = 0; err == GRANARY_OK && upper != NULL && k < upper->n_keys; k++) {
+        keys[count] = upper->keys[k];
+        values[count++] = upper->strings[k];
+    }
+    if (err == GRANARY_OK && count > 0) {
+        err = gr_step_set_attr(groupby, gr_attr_new_map("columns", keys, values, count));
+    }
+    free(keys);
+    free(values);
+    return err;
+}
+
+/* The conditions of the lower step's input are looked at first. */
+static granary_err
+join_conditions(struct gr_step *groupby, struct gr_step *below)
+{
+    struct gr_buf both = {0};
+
+    if (below->where[0] == NULL || groupby->where[0] == NULL) {
+        char *only = below->where[0] != NULL ? below->where[0] : groupby->where[0];
+
+        below->where[0] = NULL;
+        groupby->where[0] = only;
+        return GRANARY_OK;
+    }
+    gr_buf_addf(&both, "(%s) and (%s)", below->where[0], groupby->where[0]);
+    if (!gr_buf_ok(&both)) {
+        gr_buf_free(&both);
+        return no_memory();
+    }
+    free(groupby->where[0]);
+    groupby->where[0] = gr_buf_take(&both);
+    return GRANARY_OK;
+}
+
+static granary_err
+fold_below(struct gr_steps *steps, const uint32_t *readers, struct gr_step *groupby)
+{
+    granary_err err = GRANARY_OK;
+
+    while (err == GRANARY_OK) {
+        size_t position = groupby->inputs[0];
+        struct gr_step *below = &steps->steps[position];
+
+        if (readers[position] != 1 || below->is_target || !can_fold(steps, groupby, below)) {
+            break;
+        }
+        rule_fired(steps, "fold-into-groupby", "'%s' computes what '%s' (%s) made", groupby->origin->name,
+                   below->origin->name, gr_op_info(below->op)->name);
+        err = add_columns(groupby, below);
+        if (err == GRANARY_OK) {
+            err = join_conditions(groupby, below);
+        }
+        groupby->inputs[0] = below->inputs[0];
+        below->dead = true;
+    }
+    return err;
+}
+
+granary_err
+rule_fold(struct gr_steps *steps)
+{
+    uint32_t *readers = gr_steps_count_readers(steps);
+    granary_err err = readers == NULL ? no_memory() : GRANARY_OK;
+
+    for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
+        struct gr_step *step = &steps->steps[i];
+
+        if (step->dead || step->op != GR_TILE_groupby) {
+            continue;
+        }
+        err = fold_below(steps, readers, step);
+        if (err == GRANARY_OK && step->where[0] != NULL) {
+            err = gr_step_set_attr(step, gr_attr_new_string("where", step->where[0]));
+        }
+        free(step->where[0]);
+        step->where[0] = NULL;
+    }
+    free(readers);
+    return err;
+}
