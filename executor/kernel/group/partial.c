@@ -184,6 +184,11 @@ write_part(const struct draft *draft, size_t i, const struct group_plan *plan, c
                   : kind == GROUP_LIST ? (const void *)part->owners
                                        : (const void *)part->ints;
     }
+    for (int s = 0; s < SECTIONS; s++) { /* up to the next section */
+        uint64_t end = sections[s].offset + sections[s].size;
+
+        memset(bytes + end, 0, aligned(end) - end);
+    }
     if (sections[SECTION_NUMBERS].size > 0) {
         memcpy(bytes + sections[SECTION_NUMBERS].offset, numbers, sections[SECTION_NUMBERS].size);
     }
@@ -224,7 +229,7 @@ group_table_write(const struct group_plan *plan, const struct group_table *table
     }
     draft.size = aligned(draft.size);
     if (err == GRANARY_OK) {
-        bytes = gr_data_alloc(draft.size);
+        bytes = aligned_alloc(ALIGNMENT, draft.size); /* zeros only where nothing is written: this may be much */
         meta = gr_data_alloc(draft.meta_max + 1);
         if (bytes == NULL || meta == NULL) {
             err = gr_fail(GRANARY_ENOMEM, "groupby: out of memory for %llu bytes", (unsigned long long)draft.size);
@@ -234,6 +239,7 @@ group_table_write(const struct group_plan *plan, const struct group_table *table
         uint32_t *dtypes = (uint32_t *)(void *)(bytes + sizeof head);
 
         head.size = draft.size;
+        memset(bytes, 0, aligned(head_size(plan->argument_count, plan->part_count)));
         memcpy(bytes, &head, sizeof head);
         for (size_t a = 0; a < plan->argument_count; a++) {
             dtypes[a] = (uint32_t)plan->dtypes[a];

@@ -541,32 +541,65 @@ result_column(const struct group_plan *plan, const struct group_table *table, si
 
 /* ---- order ---- */
 
+/* Runs of equal hashes, which hardly ever happen, by the keys. */
+static granary_err
+order_ties(const struct sort_key *by, size_t keys, const uint64_t *hashes, int64_t *order, size_t count)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK;) {
+        size_t end = i + 1;
+
+        while (end < count && hashes[order[end]] == hashes[order[i]]) {
+            end++;
+        }
+        if (end - i > 1) {
+            err = sort_rows_of(by, keys, order + i, (int64_t)(end - i));
+        }
+        i = end;
+    }
+    return err;
+}
+
+static granary_err
+order_by_hash(const struct group_table *table, const struct sort_key *by, size_t keys, int64_t **ret_order)
+{
+    uint64_t *hashes = malloc((table->groups + 1) * sizeof *hashes);
+    granary_column hash = {.dtype = GRANARY_UINT64, .rows = (int64_t)table->groups, .values = hashes};
+    int64_t rows;
+    granary_err err;
+
+    if (hashes == NULL) {
+        return out_of_memory();
+    }
+    group_keys_hashes(table->keys, hashes);
+    err = sort_rows(&(struct sort_key){.column = &hash}, 1, hash.rows, SORT_NO_LIMIT, ret_order, &rows);
+    if (err == GRANARY_OK) {
+        err = order_ties(by, keys, hashes, *ret_order, table->groups);
+    }
+    free(hashes);
+    return err;
+}
+
 /* By the keys, or by their hash and then the keys. */
 static granary_err
 table_order(const struct group_plan *plan, const struct group_table *table, int64_t **ret_order)
 {
     size_t keys = table->keys->count;
     struct sort_key *by = calloc(keys + 1, sizeof *by);
-    uint64_t *hashes = plan->by_hash ? malloc((table->groups + 1) * sizeof *hashes) : NULL;
-    granary_column hash = {.dtype = GRANARY_UINT64, .rows = (int64_t)table->groups, .values = hashes};
-    size_t count = 0;
     int64_t rows;
-    granary_err err = by == NULL || (plan->by_hash && hashes == NULL) ? out_of_memory() : GRANARY_OK;
+    granary_err err = by == NULL ? out_of_memory() : GRANARY_OK;
 
-    if (err == GRANARY_OK && plan->by_hash) {
-        group_keys_hashes(table->keys, hashes);
-        by[count++].column = &hash;
-    }
     for (size_t k = 0; k < keys && err == GRANARY_OK; k++) {
-        by[count++].column = &table->keys->columns[k].view;
+        by[k].column = &table->keys->columns[k].view;
     }
     if (err == GRANARY_OK && keys == 0) {
         *ret_order = calloc(table->groups + 1, sizeof **ret_order);
         err = *ret_order == NULL ? out_of_memory() : GRANARY_OK;
     } else if (err == GRANARY_OK) {
-        err = sort_rows(by, count, (int64_t)table->groups, SORT_NO_LIMIT, ret_order, &rows);
+        err = plan->by_hash ? order_by_hash(table, by, keys, ret_order)
+                            : sort_rows(by, keys, (int64_t)table->groups, SORT_NO_LIMIT, ret_order, &rows);
     }
-    free(hashes);
     free(by);
     return err;
 }
