@@ -387,6 +387,14 @@ gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, gra
     return GRANARY_OK;
 }
 
+bool
+gr_aggregate_describes(granary_dtype dtype)
+{
+    enum kind kind = kind_of(dtype);
+
+    return kind == KIND_SIGNED || kind == KIND_UNSIGNED || kind == KIND_REAL || kind == KIND_DECIMAL;
+}
+
 granary_err
 gr_aggregate_argument(const char *text, const struct gr_schema *schema, granary_dtype *ret_dtype)
 {

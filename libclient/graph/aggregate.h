@@ -62,6 +62,9 @@ void gr_aggregates_free(struct gr_aggregate *aggregates, size_t count);
 /* dtype of the result over arguments of that dtype (ignored for SIZE). Errors: ETYPE "sum needs ..., not string" */
 granary_err gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, granary_dtype *ret_dtype);
 
+/* Whether describe takes a column: numbers, not bools. */
+bool gr_aggregate_describes(granary_dtype dtype);
+
 /* dtype of an argument over a frame: of the column that has exactly this name, else of the expression.
  * Errors: ENOENT, EINVAL, ETYPE name what is wrong · ENOMEM */
 granary_err gr_aggregate_argument(const char *text, const struct gr_schema *schema, granary_dtype *ret_dtype);

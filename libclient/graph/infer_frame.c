@@ -1,6 +1,7 @@
 /* Schemas of what the frame operators yield. */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "graph/aggregate.h"
@@ -150,6 +151,72 @@ infer_groupby(const struct gr_graph_node *node, const struct gr_schema *input, s
     return err;
 }
 
+/* The columns named, or all. */
+static granary_err
+columns_or_all(const struct gr_graph_node *node, const char *name, const struct gr_schema *input,
+               struct gr_schema *ret_schema)
+{
+    const Granary__Attr *names = find(node, name);
+
+    return names != NULL ? take_columns(names, input, ret_schema) : gr_schema_copy(input, ret_schema);
+}
+
+static granary_err
+infer_distinct(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    const Granary__Attr *subset = find(node, "subset");
+    granary_err err = subset != NULL ? take_columns(subset, input, NULL) : GRANARY_OK;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    return node->op == GR_TILE_duplicated ? gr_schema_add(schema, "duplicated", GRANARY_BOOL)
+                                          : gr_schema_copy(input, schema);
+}
+
+static granary_err
+infer_value_counts(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    bool normalize = gr_attr_bool(node->node->attrs, node->node->n_attrs, "normalize", false);
+    const char *name = normalize ? "proportion" : "count";
+    granary_err err = columns_or_all(node, "columns", input, schema);
+
+    if (err == GRANARY_OK && gr_schema_find(schema, name) >= 0) {
+        err = gr_fail(GRANARY_EINVAL, "a column that is counted is called '%s', as the new one; rename it", name);
+    }
+    return err == GRANARY_OK ? gr_schema_add(schema, name, normalize ? GRANARY_FLOAT64 : GRANARY_INT64) : err;
+}
+
+static granary_err
+infer_describe(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    struct gr_schema columns = {0};
+    bool named = find(node, "columns") != NULL;
+    granary_err err = columns_or_all(node, "columns", input, &columns);
+
+    if (err == GRANARY_OK) {
+        err = gr_schema_add(schema, "statistic", GRANARY_STRING);
+    }
+    for (size_t c = 0; c < columns.count && err == GRANARY_OK; c++) {
+        const struct gr_field *field = &columns.fields[c];
+
+        if (!gr_aggregate_describes(field->dtype)) {
+            err = named ? gr_fail(GRANARY_ETYPE, "column '%.100s' is %s: only numbers are described", field->name,
+                                  granary_dtype_name(field->dtype))
+                        : GRANARY_OK;
+        } else if (strcmp(field->name, "statistic") == 0) {
+            err = gr_fail(GRANARY_EINVAL, "a column is called 'statistic', as the new one; rename it");
+        } else {
+            err = gr_schema_add(schema, field->name, GRANARY_FLOAT64);
+        }
+    }
+    if (err == GRANARY_OK && schema->count == 1) {
+        err = gr_fail(GRANARY_EINVAL, "there is no column of numbers");
+    }
+    gr_schema_free(&columns);
+    return err;
+}
+
 static granary_err
 infer_sort(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
 {
@@ -284,6 +351,13 @@ infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *
         return infer_assign(node, input, &type->schema);
     case GR_TILE_groupby:
         return infer_groupby(node, input, &type->schema);
+    case GR_TILE_distinct:
+    case GR_TILE_duplicated:
+        return infer_distinct(node, input, &type->schema);
+    case GR_TILE_value_counts:
+        return infer_value_counts(node, input, &type->schema);
+    case GR_TILE_describe:
+        return infer_describe(node, input, &type->schema);
     case GR_TILE_sort:
         return infer_sort(node, input, &type->schema);
     case GR_TILE_head:

@@ -676,6 +676,18 @@ lower_extremes(const struct source *source, struct gr_lowered *lowered)
     return err;
 }
 
+/* ---- one group of all rows ---- */
+
+static granary_err
+lower_aggregate(const struct source *source, struct gr_lowered *lowered)
+{
+    granary_err err;
+
+    lowered->op = GR_TILE_groupby;
+    err = lowered_add(lowered, gr_attr_new_strings("keys", NULL, 0));
+    return err == GRANARY_OK ? lowered_add(lowered, gr_attr_copy(find(source, "aggregate"))) : err;
+}
+
 /* ---- the table ---- */
 
 typedef granary_err lower_rule(const struct source *source, struct gr_lowered *lowered);
@@ -696,6 +708,7 @@ static lower_rule *const rules[GR_TILE_COUNT] = {
     [GR_TILE_get_dummies] = lower_get_dummies,
     [GR_TILE_to_datetime] = lower_parsed,
     [GR_TILE_to_numeric] = lower_parsed,
+    [GR_TILE_aggregate] = lower_aggregate,
 };
 
 bool

@@ -425,6 +425,26 @@ check_groupby(const Granary__Node *node)
     return GRANARY_OK;
 }
 
+/* distinct, duplicated */
+static granary_err
+check_distinct(const Granary__Node *node)
+{
+    const char *keep = gr_attr_string(node->attrs, node->n_attrs, "keep", "first");
+    granary_err err = check_names(node, "subset");
+
+    if (err == GRANARY_OK && strcmp(keep, "first") != 0 && strcmp(keep, "last") != 0 && strcmp(keep, "none") != 0) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'keep' is '%.40s'; it can be 'first', 'last' or 'none'", keep);
+    }
+    return err;
+}
+
+/* value_counts, describe */
+static granary_err
+check_columns(const Granary__Node *node)
+{
+    return check_names(node, "columns");
+}
+
 /* Where nulls go: for all of so many keys, or for each. */
 static granary_err
 check_nulls(const Granary__Node *node, size_t keys)
@@ -571,6 +591,10 @@ static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_filter] = check_filter,
     [GR_TILE_assign] = check_assign,
     [GR_TILE_groupby] = check_groupby,
+    [GR_TILE_distinct] = check_distinct,
+    [GR_TILE_duplicated] = check_distinct,
+    [GR_TILE_value_counts] = check_columns,
+    [GR_TILE_describe] = check_columns,
     [GR_TILE_sort] = check_sort,
     [GR_TILE_head] = check_head,
     [GR_TILE_project] = check_assign,

@@ -175,6 +175,13 @@ reads_aggregates(const struct pruning *p, size_t i, const struct gr_schema *sche
         }
     }
     gr_aggregates_free(aggregates, count);
+    any = false;
+    for (size_t c = 0; c < schema->count; c++) {
+        any = any || reads[c];
+    }
+    if (!any && schema->count > 0) { /* rows are counted by a column */
+        reads[0] = true;
+    }
     return err;
 }
 
@@ -332,6 +339,20 @@ reads_join(const struct pruning *p, size_t i, bool *const reads[2])
     return join.where != NULL ? reads_join_where(&join, left, right, reads) : GRANARY_OK;
 }
 
+/* The columns a list names, or all when there is none. */
+static void
+reads_named(const struct pruning *p, size_t i, const char *name, bool *reads)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    const struct gr_schema *schema = prune_input_schema(p, step, 0);
+
+    if (gr_step_attr(step, name) != NULL) {
+        mark_attr(schema, reads, step, name);
+    } else {
+        memset(reads, true, schema->count * sizeof *reads);
+    }
+}
+
 granary_err
 prune_reads(const struct pruning *p, size_t i)
 {
@@ -358,6 +379,17 @@ prune_reads(const struct pruning *p, size_t i)
         return reads_project(p, i, reads[0]);
     case GR_TILE_groupby:
         return reads_groupby(p, i, reads[0]);
+    case GR_TILE_distinct:
+        reads_same(p, i, reads[0]);
+        reads_named(p, i, "subset", reads[0]);
+        return GRANARY_OK;
+    case GR_TILE_duplicated:
+        reads_named(p, i, "subset", reads[0]);
+        return GRANARY_OK;
+    case GR_TILE_value_counts:
+    case GR_TILE_describe:
+        reads_named(p, i, "columns", reads[0]);
+        return GRANARY_OK;
     case GR_TILE_sort:
         reads_same(p, i, reads[0]);
         mark_attr(prune_input_schema(p, step, 0), reads[0], step, "by");

@@ -207,7 +207,10 @@ settle(struct pruning *p, size_t i)
     case GR_TILE_assign:
     case GR_TILE_window:
         return settle_assign(p, i);
-    case GR_TILE_write_csv: /* they make what they say, whoever reads it */
+    case GR_TILE_value_counts: /* they make what they say, whoever reads it */
+    case GR_TILE_describe:
+    case GR_TILE_duplicated:
+    case GR_TILE_write_csv:
     case GR_TILE_write_arrow:
     case GR_TILE_write_npy:
     case GR_TILE_map_chunk: /* the function makes what was declared, too */
