@@ -9,6 +9,8 @@
 #include "kernel/rows/node.h"
 #include "kernel/rows/utf8.h"
 
+enum { PATTERN_MOST = 4096 }; /* bytes of a regular expression */
+
 /* A pattern made ready. */
 struct pattern {
     struct gr_buf items; /* struct item, of like */
@@ -163,17 +165,22 @@ like_matches(const struct pattern *pattern, const struct rows_text *text)
     }
 }
 
-static void
+/* false: out of memory */
+static bool
 regex_compile(struct pattern *pattern, const struct rows_text *text)
 {
     char *copy = strndup(text->size > 0 ? text->bytes : "", text->size);
     locale_t before = uselocale(rows_unicode());
+    int status = copy == NULL ? REG_ESPACE : REG_BADPAT;
 
-    pattern->broken = copy == NULL || text->size > 4096 || strlen(copy) != text->size ||
-                      regcomp(&pattern->regex, copy, REG_EXTENDED | REG_NOSUB) != 0;
-    pattern->has_regex = !pattern->broken;
+    if (copy != NULL && text->size <= PATTERN_MOST && strlen(copy) == text->size) {
+        status = regcomp(&pattern->regex, copy, REG_EXTENDED | REG_NOSUB);
+    }
+    pattern->has_regex = status == 0;
+    pattern->broken = status != 0;
     (void)uselocale(before);
     free(copy);
+    return status != REG_ESPACE;
 }
 
 static bool
@@ -190,12 +197,13 @@ pattern_create(const struct node *node, const struct rows_text *text, const stru
     struct pattern *pattern = calloc(1, sizeof *pattern);
     struct gr_buf folded = {0};
     struct rows_text lower;
+    bool enough = true;
 
     if (pattern == NULL) {
         return NULL;
     }
     if (node->op == GR_OP_REGEXP_MATCHES) {
-        regex_compile(pattern, text);
+        enough = regex_compile(pattern, text);
     } else if (node->op == GR_OP_ILIKE) {
         fold_case(text, &folded);
         lower = (struct rows_text){folded.bytes, folded.size};
@@ -203,8 +211,9 @@ pattern_create(const struct node *node, const struct rows_text *text, const stru
     } else {
         like_compile(pattern, text, escape);
     }
+    enough = enough && gr_buf_ok(&folded);
     gr_buf_free(&folded);
-    if (!gr_buf_ok(&pattern->items) || !gr_buf_ok(&pattern->bytes)) {
+    if (!enough || !gr_buf_ok(&pattern->items) || !gr_buf_ok(&pattern->bytes)) {
         pattern_free(pattern);
         return NULL;
     }

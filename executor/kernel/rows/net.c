@@ -72,9 +72,9 @@ net_add(struct net *net)
     return node;
 }
 
-/* A literal is computed once, for the whole of a block. */
+/* A literal is computed once, for all of a block: n values. */
 static granary_err
-constant_fill(struct node *node)
+constant_fill(struct node *node, int64_t n)
 {
     const struct gr_expr *expr = node->expr;
     void *room = node_room(node, node->base);
@@ -88,11 +88,11 @@ constant_fill(struct node *node)
         if (valid == NULL) {
             return node_no_memory();
         }
-        memset(valid, 0, ROWS_BLOCK);
-        memset(room, 0, ROWS_BLOCK * sizeof(__int128));
+        memset(valid, 0, (size_t)n);
+        memset(room, 0, (size_t)n * sizeof(__int128));
         return GRANARY_OK;
     }
-    for (int64_t i = 0; i < ROWS_BLOCK; i++) {
+    for (int64_t i = 0; i < n; i++) {
         switch (node->base) {
         case ROWS_INT:
             ((int64_t *)room)[i] = expr->value.i;
@@ -233,7 +233,10 @@ build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
         node->dtype = expr->dtype;
         node->base = rows_class_of_dtype(expr->dtype);
         node->expr = expr;
-        granary_err err = constant_fill(node);
+        /* A frame, and a dictionary whose entries are computed, may have fewer rows than a block. */
+        granary_err err = constant_fill(node, net->frame->rows < 1            ? 1
+                                              : net->frame->rows < ROWS_BLOCK ? net->frame->rows
+                                                                              : ROWS_BLOCK);
 
         if (err != GRANARY_OK) {
             return err;
