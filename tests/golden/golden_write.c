@@ -89,9 +89,34 @@ set_text(granary_frame *frame, size_t position, const char *name)
     check(gr_frame_set(frame, position, name, &column));
 }
 
+/* A dictionary-encoded column. */
+static void
+set_encoded(granary_frame *frame, size_t position, const char *name)
+{
+    static const int32_t codes[ROWS] = {1, 0, 0, 1};
+    static const int32_t offsets[] = {0, 3, 9};
+    struct gr_dictionary *dictionary;
+    struct gr_column column;
+
+    check(gr_column_alloc(GRANARY_STRING, 2, 9, false, &column));
+    memcpy((void *)(uintptr_t)column.view.values, "owlreiher", 9);
+    memcpy((void *)(uintptr_t)column.view.offsets, offsets, sizeof offsets);
+    check(gr_dictionary_create(&column, &dictionary));
+    check(gr_column_alloc(GRANARY_INT32, ROWS, 0, true, &column));
+    memcpy((void *)(uintptr_t)column.view.values, codes, sizeof codes);
+    *(uint8_t *)(uintptr_t)column.view.validity = 0x0b;
+    gr_column_finish(&column);
+    gr_column_set_dictionary(&column, dictionary);
+    check(gr_frame_set(frame, position, name, &column));
+}
+
 static granary_frame *
 everything(void)
 {
+    static const int8_t tiny[ROWS] = {INT8_MIN, -1, 0, INT8_MAX};
+    static const uint64_t huge[ROWS] = {0, 1, 0, UINT64_MAX};
+    static const __int128 price[ROWS] = {12345, -1, 0, ((__int128)1 << 100)};
+
     static const uint8_t flags = 0x09;
     static const int64_t big[ROWS] = {INT64_MIN, -1, 0, INT64_MAX};
     static const int32_t narrow[ROWS] = {INT32_MIN, -1, 0, INT32_MAX};
@@ -99,7 +124,7 @@ everything(void)
     static const float single[ROWS] = {0.5f, -1, 0, 3};
     static const int32_t days[ROWS] = {-1, 18321, 0, 2932896};
     static const int64_t micros[ROWS] = {-1000, INT64_C(1577836800123000), 0, INT64_C(253402300799999000)};
-    granary_frame *frame = gr_frame_create(9, ROWS);
+    granary_frame *frame = gr_frame_create(14, ROWS);
 
     if (frame == NULL) {
         exit(1);
@@ -113,6 +138,11 @@ everything(void)
     set_column(frame, 6, "day", GRANARY_DATE, days);
     set_column(frame, 7, "at", GRANARY_TIMESTAMP, micros);
     set_column(frame, 8, "none", GRANARY_NULLTYPE, NULL);
+    set_column(frame, 9, "tiny", GRANARY_INT8, tiny);
+    set_column(frame, 10, "huge", GRANARY_UINT64, huge);
+    set_column(frame, 11, "wait", GRANARY_DURATION, big);
+    set_column(frame, 12, "price", GRANARY_DECIMAL(2), price);
+    set_encoded(frame, 13, "bird");
     return frame;
 }
 
@@ -123,11 +153,10 @@ save_tensors(void)
         granary_dtype dtype;
         size_t size;
         const char *name;
-    } kinds[] = {{GRANARY_BOOL, 1, "bool"},
-                 {GRANARY_INT32, 4, "int32"},
-                 {GRANARY_INT64, 8, "int64"},
-                 {GRANARY_FLOAT32, 4, "float32"},
-                 {GRANARY_FLOAT64, 8, "float64"}};
+    } kinds[] = {{GRANARY_BOOL, 1, "bool"},       {GRANARY_INT8, 1, "int8"},      {GRANARY_INT16, 2, "int16"},
+                 {GRANARY_UINT8, 1, "uint8"},     {GRANARY_UINT16, 2, "uint16"},  {GRANARY_UINT32, 4, "uint32"},
+                 {GRANARY_UINT64, 8, "uint64"},   {GRANARY_INT32, 4, "int32"},    {GRANARY_INT64, 8, "int64"},
+                 {GRANARY_FLOAT32, 4, "float32"}, {GRANARY_FLOAT64, 8, "float64"}};
     static const int64_t shape[4] = {2, 3, 1, 2};
 
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {

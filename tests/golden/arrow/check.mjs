@@ -18,8 +18,18 @@ const want = {
     at: ['Timestamp<MICROSECOND>', [-1, Date.parse('2020-01-01T00:00:00.123Z'), null,
                                     Date.parse('9999-12-31T23:59:59.999Z')]],
     none: ['Null', [null, null, null, null]],
+    tiny: ['Int8', [-128, -1, null, 127]],
+    huge: ['Uint64', [0n, 1n, null, 2n ** 64n - 1n]],
+    wait: ['Duration<MICROSECOND>', [-(2n ** 63n), -1n, null, 2n ** 63n - 1n]],
+    price: ['Decimal[38e+2]', [12345n, -1n, null, 2n ** 100n]],
+    bird: ['Dictionary<Int32, Utf8>', ['reiher', 'owl', null, 'reiher']],
 };
 const names = Object.keys(want);
+
+// Decimals are words of 32 bits, the lowest first, in two's complement.
+const plain = (value, type) => value instanceof Date ? value.getTime()
+    : type.toString().startsWith('Decimal') && value !== null
+        ? BigInt.asIntN(128, [...value].reduceRight((all, word) => (all << 32n) + BigInt(word), 0n)) : value;
 
 const table = read('everything.arrow');
 assert.equal(table.numRows, 4);
@@ -27,7 +37,7 @@ assert.deepEqual(table.schema.fields.map((field) => field.name), names);
 for (const name of names) {
     const column = table.getChild(name);
     assert.equal(column.type.toString(), want[name][0]);
-    const values = Array.from(column, (value) => (value instanceof Date ? value.getTime() : value));
+    const values = Array.from(column, (value) => plain(value, column.type));
     assert.deepEqual(values, want[name][1], name);
     assert.equal(column.nullCount, want[name][1].filter((value) => value === null).length, name);
 }

@@ -5,7 +5,8 @@ import sys
 import numpy
 
 SHAPE = (2, 3, 1, 2)
-for dtype in ("bool", "int32", "int64", "float32", "float64"):
+DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split()
+for dtype in DTYPES:
     for dims in range(5):
         path = os.path.join(sys.argv[1], f"{dtype}_{dims}.npy")
         tensor = numpy.load(path)
@@ -16,4 +17,4 @@ for dtype in ("bool", "int32", "int64", "float32", "float64"):
         assert tensor.shape == shape, (path, tensor.shape)
         assert (tensor == want).all(), path
         assert numpy.load(path, mmap_mode="r").offset % 64 == 0 if dims else True, path
-print("25 files read by numpy")
+print(f"{5 * len(DTYPES)} files read by numpy")
