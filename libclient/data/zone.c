@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/bits.h"
@@ -93,14 +94,49 @@ zone_of_integers(const granary_column *column, struct gr_directory_column *entry
     entry->flags |= GR_DIRECTORY_ZONE;
 }
 
+/* Four at a time, so that one comparison need not wait for the other. NaN is neither less nor more than anything. */
+#define REALS(type, name)                                                                                              \
+    static void reals_of_##name(const type *values, int64_t rows, double *ret_min, double *ret_max, bool *ret_nan)     \
+    {                                                                                                                  \
+        type min[4] = {(type)INFINITY, (type)INFINITY, (type)INFINITY, (type)INFINITY};                                \
+        type max[4] = {(type)-INFINITY, (type)-INFINITY, (type)-INFINITY, (type)-INFINITY};                            \
+        int nan = 0;                                                                                                   \
+                                                                                                                       \
+        for (int64_t i = 0; i < rows; i += 4) {                                                                        \
+            for (int64_t k = 0; k < 4; k++) {                                                                          \
+                type value = values[i + k < rows ? i + k : i]; /* the last ones again */                               \
+                                                                                                                       \
+                min[k] = value < min[k] ? value : min[k];                                                              \
+                max[k] = value > max[k] ? value : max[k];                                                              \
+                nan |= value != value;                                                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int k = 1; k < 4; k++) {                                                                                  \
+            min[0] = min[k] < min[0] ? min[k] : min[0];                                                                \
+            max[0] = max[k] > max[0] ? max[k] : max[0];                                                                \
+        }                                                                                                              \
+        *ret_min = (double)min[0];                                                                                     \
+        *ret_max = (double)max[0];                                                                                     \
+        *ret_nan = nan != 0;                                                                                           \
+    }
+
+REALS(float, float32)
+REALS(double, float64)
+#undef REALS
+
 static void
 zone_of_reals(const granary_column *column, struct gr_directory_column *entry)
 {
     double min = INFINITY;
     double max = -INFINITY;
-    bool any = false;
+    bool nan = false;
 
-    for (int64_t i = 0; i < column->rows; i++) {
+    if (column->validity == NULL && column->dtype == GRANARY_FLOAT32) {
+        reals_of_float32(column->values, column->rows, &min, &max, &nan);
+    } else if (column->validity == NULL) {
+        reals_of_float64(column->values, column->rows, &min, &max, &nan);
+    }
+    for (int64_t i = 0; column->validity != NULL && i < column->rows; i++) {
         double value;
 
         if (gr_is_null(column, i)) {
@@ -108,15 +144,14 @@ zone_of_reals(const granary_column *column, struct gr_directory_column *entry)
         }
         value = column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[i]
                                                  : ((const double *)column->values)[i];
-        if (isnan(value)) {
-            entry->flags |= GR_DIRECTORY_NAN;
-            continue;
-        }
-        any = true;
+        nan = nan || isnan(value);
         min = value < min ? value : min;
         max = value > max ? value : max;
     }
-    if (any) {
+    if (nan) {
+        entry->flags |= GR_DIRECTORY_NAN;
+    }
+    if (min <= max) { /* there was a number */
         entry->min.real = min;
         entry->max.real = max;
         entry->flags |= GR_DIRECTORY_ZONE;
@@ -144,32 +179,73 @@ zone_of_decimals(const granary_column *column, struct gr_directory_column *entry
     entry->flags |= GR_DIRECTORY_ZONE;
 }
 
+/* The first 8 bytes as a number that compares as they do. room: bytes that can be read from there. */
+static inline uint64_t
+head_of_text(const char *text, int64_t length, int64_t room)
+{
+    uint64_t head = 0;
+
+    if (room < (int64_t)sizeof head) {
+        if (length > 0) {
+            memcpy(&head, text, (size_t)length);
+        }
+        return __builtin_bswap64(head);
+    }
+    memcpy(&head, text, sizeof head);
+    head = __builtin_bswap64(head);
+    return length >= (int64_t)sizeof head ? head : length <= 0 ? 0 : head & (UINT64_MAX << (64 - 8 * length));
+}
+
+struct text_range {
+    uint64_t min;
+    uint64_t max;
+};
+
+/* Of a plain column; used: a byte a row, 0: it does not count; NULL: nulls do not. */
+static struct text_range
+range_of_text(const granary_column *column, const uint8_t *used)
+{
+    struct text_range range = {UINT64_MAX, 0};
+    const int32_t *offsets = column->offsets;
+    int64_t end = column->rows > 0 ? offsets[column->rows] : 0;
+
+    for (int64_t i = 0; i < column->rows; i++) {
+        uint64_t head;
+
+        if (used != NULL ? used[i] == 0 : gr_is_null(column, i)) {
+            continue;
+        }
+        head = head_of_text((const char *)column->values + offsets[i], offsets[i + 1] - offsets[i], end - offsets[i]);
+        range.min = head < range.min ? head : range.min;
+        range.max = head > range.max ? head : range.max;
+    }
+    return range;
+}
+
+/* Of a dictionary's entries, those that are used. */
+static struct text_range
+range_of_encoded(const granary_column *column)
+{
+    const granary_column *entries = column->dictionary;
+    const int32_t *codes = column->values;
+    uint8_t *used = calloc((size_t)entries->rows + 1, 1);
+    struct text_range range;
+
+    for (int64_t i = 0; used != NULL && i < column->rows; i++) {
+        used[codes[i]] = (uint8_t)(used[codes[i]] | !gr_is_null(column, i));
+    }
+    range = range_of_text(entries, used); /* without memory: of all, which is a bound, too */
+    free(used);
+    return range;
+}
+
 static void
 zone_of_text(const granary_column *column, struct gr_directory_column *entry)
 {
-    uint64_t min = UINT64_MAX;
-    uint64_t max = 0;
+    struct text_range range = column->dictionary != NULL ? range_of_encoded(column) : range_of_text(column, NULL);
+    uint64_t min = __builtin_bswap64(range.min);
+    uint64_t max = __builtin_bswap64(range.max);
 
-    for (int64_t i = 0; i < column->rows; i++) {
-        uint64_t head = 0;
-        const char *text;
-        size_t length;
-
-        if (gr_is_null(column, i)) {
-            continue;
-        }
-        text = gr_text_at(column, i, &length);
-        if (length >= sizeof head) {
-            memcpy(&head, text, sizeof head);
-        } else if (length > 0) {
-            memcpy(&head, text, length);
-        }
-        head = __builtin_bswap64(head); /* numbers are compared faster than bytes */
-        min = head < min ? head : min;
-        max = head > max ? head : max;
-    }
-    min = __builtin_bswap64(min);
-    max = __builtin_bswap64(max);
     memcpy(entry->min.text, &min, sizeof min);
     memcpy(entry->max.text, &max, sizeof max);
     entry->flags |= GR_DIRECTORY_ZONE;

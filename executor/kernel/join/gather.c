@@ -139,54 +139,124 @@ fixed_values(const struct gather *g, const granary_column *const *columns, size_
 
 /* ---- strings ---- */
 
-static const char *
-text_of(const struct gather *g, const granary_column *const *columns, int64_t i, size_t *ret_size)
-{
-    uint32_t ref = g->refs[i];
-    const granary_column *column = ref == NONE ? NULL : columns[piece_of(g, ref)];
+/* Where a string of the result comes from. */
+struct text_run {
+    const char *from;
+    int32_t size;
+    int32_t room; /* bytes that can be read from there, as far as they matter */
+};
 
-    if (column == NULL || column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row_of(g, ref))) {
-        *ret_size = 0;
-        return NULL;
+#define AHEAD 16 /* rows whose bytes are fetched before they are used */
+#define SHORT 16 /* strings so short are copied as a whole word of that size */
+
+static inline struct text_run
+text_of(const granary_column *column, int64_t row)
+{
+    const granary_column *text = column;
+    int32_t begin;
+    int64_t room;
+
+    if (column->dictionary != NULL) {
+        text = column->dictionary;
+        row = ((const int32_t *)column->values)[row];
     }
-    return gr_text_at(column, row_of(g, ref), ret_size);
+    begin = text->offsets[row];
+    room = (int64_t)text->offsets[text->rows] - begin;
+    return (struct text_run){(const char *)text->values + begin, text->offsets[row + 1] - begin,
+                             room < SHORT ? (int32_t)room : SHORT};
+}
+
+/* All strings of one column without nulls and without a dictionary: the common case, without questions. */
+static int64_t
+find_plain(const struct gather *g, const granary_column *column, struct text_run *runs)
+{
+    const int32_t *offsets = column->offsets;
+    const char *text = column->values;
+    int32_t end = offsets[column->rows];
+    int64_t bytes = 0;
+
+    for (int64_t i = 0; i < g->count; i++) {
+        int64_t row = row_of(g, g->refs[i]);
+        int32_t begin = offsets[row];
+        int32_t size = offsets[row + 1] - begin;
+
+        if (i + AHEAD < g->count) {
+            __builtin_prefetch(&offsets[row_of(g, g->refs[i + AHEAD])]);
+        }
+        runs[i] = (struct text_run){text + begin, size, end - begin < SHORT ? end - begin : SHORT};
+        bytes += size;
+    }
+    return bytes;
+}
+
+static int64_t
+find_any(const struct gather *g, const granary_column *const *columns, struct text_run *runs)
+{
+    int64_t bytes = 0;
+
+    for (int64_t i = 0; i < g->count; i++) {
+        uint32_t ref = g->refs[i];
+        const granary_column *column = ref == NONE ? NULL : columns[piece_of(g, ref)];
+
+        if (i + AHEAD < g->count && g->refs[i + AHEAD] != NONE) {
+            uint32_t next = g->refs[i + AHEAD];
+            const granary_column *other = columns[piece_of(g, next)];
+
+            __builtin_prefetch(other->dictionary != NULL ? (const int32_t *)other->values + row_of(g, next)
+                                                         : other->offsets + row_of(g, next));
+        }
+        if (column == NULL || column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row_of(g, ref))) {
+            runs[i] = (struct text_run){NULL, 0, 0};
+        } else {
+            runs[i] = text_of(column, row_of(g, ref));
+            bytes += runs[i].size;
+        }
+    }
+    return bytes;
+}
+
+static void
+copy_runs(const struct text_run *runs, int64_t count, int64_t bytes, int32_t *offsets, char *text)
+{
+    int64_t at = 0;
+
+    offsets[0] = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const struct text_run run = runs[i];
+
+        if (i + AHEAD < count) {
+            __builtin_prefetch(runs[i + AHEAD].from);
+        }
+        if (run.room == SHORT && run.size <= SHORT && bytes - at >= SHORT) {
+            memcpy(text + at, run.from, SHORT); /* what is too much is overwritten by the next one */
+        } else if (run.size > 0) {
+            memcpy(text + at, run.from, (size_t)run.size);
+        }
+        at += run.size;
+        offsets[i + 1] = (int32_t)at;
+    }
 }
 
 static granary_err
 gather_text(const struct gather *g, const granary_column *const *columns, bool nulls, struct gr_column *ret_column)
 {
+    struct text_run *runs = malloc(((size_t)g->count + 1) * sizeof *runs);
+    bool is_plain = g->piece_count == 1 && !nulls && columns[0]->dictionary == NULL && columns[0]->rows > 0;
     struct gr_column out;
-    int64_t bytes = 0;
-    int32_t at = 0;
-    int32_t *offsets;
-    char *text;
+    int64_t bytes;
     granary_err err;
 
-    for (int64_t i = 0; i < g->count; i++) {
-        size_t size;
-
-        (void)text_of(g, columns, i, &size);
-        bytes += (int64_t)size;
+    if (runs == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "join: out of memory for %lld strings", (long long)g->count);
     }
+    bytes = is_plain ? find_plain(g, columns[0], runs) : find_any(g, columns, runs);
     err = gr_column_alloc_unset(GRANARY_STRING, g->count, bytes, nulls, &out);
-    if (err != GRANARY_OK) {
-        return err;
+    if (err == GRANARY_OK) {
+        copy_runs(runs, g->count, bytes, (int32_t *)(uintptr_t)out.view.offsets, (char *)(uintptr_t)out.view.values);
+        *ret_column = out;
     }
-    offsets = (int32_t *)(uintptr_t)out.view.offsets;
-    text = (char *)(uintptr_t)out.view.values;
-    offsets[0] = 0;
-    for (int64_t i = 0; i < g->count; i++) {
-        size_t size;
-        const char *from = text_of(g, columns, i, &size);
-
-        if (size > 0) {
-            memcpy(text + at, from, size);
-            at += (int32_t)size;
-        }
-        offsets[i + 1] = at;
-    }
-    *ret_column = out;
-    return GRANARY_OK;
+    free(runs);
+    return err;
 }
 
 static bool
