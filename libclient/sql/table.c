@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,47 +168,27 @@ open_csv(struct sql_statement *q, const struct sql_from *from, struct sql_table 
 /* ---- Arrow ---- */
 
 static bool
-add_frame_columns(struct sql_statement *q, struct sql_table *table, const granary_frame *frame)
-{
-    for (size_t i = 0; i < granary_frame_columns(frame); i++) {
-        if (!table_add_column(q, table, sql_printf(q, "%s", granary_frame_column(frame, i)->name))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool
 open_arrow(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
 {
-    struct stat info;
-    granary_frame *frame = NULL;
-    void *bytes = MAP_FAILED;
-    int fd = open(from->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    granary_err err = GRANARY_OK;
+    struct gr_arrow_file *file = NULL;
+    const struct gr_arrow_batch *batches;
+    granary_dtype dtype;
+    size_t count = 0;
+    granary_err err = gr_arrow_file_open(from->name, &file);
 
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        err = gr_fail_errno("%s", from->name);
-    } else if (!S_ISREG(info.st_mode) || info.st_size == 0) {
-        err = gr_fail(GRANARY_EINVAL, "%s: is no Arrow file", from->name);
-    } else {
-        bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        err = bytes == MAP_FAILED ? gr_fail_errno("%s", from->name)
-                                  : gr_arrow_read(bytes, (uint64_t)info.st_size, NULL, 0, &frame);
-    }
     if (err != GRANARY_OK) {
-        (void)sql_fail(q, err, from->position, "%s", granary_error_message());
-    } else {
-        table->node = sql_node(q, "read_arrow", from->position, NULL, 0);
-        granary_node_set_string(q->graph, table->node, "path", from->name);
-        table->rows = (double)granary_frame_rows(frame);
-        (void)add_frame_columns(q, table, frame);
+        return sql_fail(q, err, from->position, "%s", granary_error_message());
     }
-    granary_frame_close(frame);
-    if (bytes != MAP_FAILED) {
-        (void)munmap(bytes, (size_t)info.st_size);
+    table->node = sql_node(q, "read_arrow", from->position, NULL, 0);
+    granary_node_set_string(q->graph, table->node, "path", from->name);
+    batches = gr_arrow_file_batches(file, &count);
+    for (size_t i = 0; i < count; i++) {
+        table->rows += (double)batches[i].rows;
     }
-    gr_fd_close(&fd);
+    for (size_t i = 0; i < gr_arrow_file_columns(file); i++) {
+        (void)table_add_column(q, table, sql_printf(q, "%s", gr_arrow_file_column(file, i, &dtype)));
+    }
+    gr_arrow_file_close(file);
     return q->err == GRANARY_OK;
 }
 
@@ -246,6 +225,17 @@ find_target(const struct sql_statement *q, const char *name, char key[GRANARY_KE
     }
     granary_table_free(table);
     return err;
+}
+
+static bool
+add_frame_columns(struct sql_statement *q, struct sql_table *table, const granary_frame *frame)
+{
+    for (size_t i = 0; i < granary_frame_columns(frame); i++) {
+        if (!table_add_column(q, table, sql_printf(q, "%s", granary_frame_column(frame, i)->name))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static granary_err

@@ -131,7 +131,8 @@ class Granary:
                                     self.base + '/spill'], env=self.environment, stdout=subprocess.PIPE, text=True)
         self.up.stdout.readline()
         for table in TABLES:
-            self.call('load', table, str(directory / f'{table}.csv'))
+            types = [f'--dtype={column}=decimal(2)' for column in MONEY.get(table, [])]
+            self.call('load', *types, table, str(directory / f'{table}.csv'))
 
     def call(self, *arguments):
         ended = subprocess.run([binaries / 'granary', *arguments], env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -1,0 +1,236 @@
+/*
+ * A table that was loaded is one memory for all: a second process maps what the first has mapped, the same pages of the
+ * same segment, without a byte more in the store and without touching a page of its own; and it can be queried from C.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "granary/granary.h"
+#include "granary/sql.h"
+
+#define ROWS 200000
+
+static char directory[] = "/tmp/granary-shared-XXXXXX";
+static char instance[64];
+
+/* Run the command line in the instance; true: it succeeded. */
+static bool
+command(const char *arguments)
+{
+    struct gr_buf line = {0};
+    const char *bin = getenv("GRANARY_BIN");
+    bool ok;
+
+    gr_buf_addf(&line, "GRANARY_INSTANCE=%s %s/granary %s >>%s/out 2>&1", instance,
+                bin == NULL ? "build/release/bin" : bin, arguments, directory);
+    ok = gr_buf_ok(&line) && system(line.bytes) == 0;
+    gr_buf_free(&line);
+    return ok;
+}
+
+static int
+set_up(void **state)
+{
+    char path[128];
+    FILE *file;
+
+    (void)state;
+    if (mkdtemp(directory) == NULL) {
+        return -1;
+    }
+    (void)snprintf(instance, sizeof instance, "%s/i", directory);
+    (void)snprintf(path, sizeof path, "%s/table.csv", directory);
+    file = fopen(path, "w");
+    if (file == NULL) {
+        return -1;
+    }
+    (void)fprintf(file, "number,half,name\n");
+    for (int i = 0; i < ROWS; i++) {
+        (void)fprintf(file, "%d,%d.5,name %d\n", i, i / 2, i % 100);
+    }
+    (void)snprintf(path, sizeof path, "load numbers %s/table.csv", directory);
+    return fclose(file) == 0 && command("up --executors 1 --memory 128M --state memory") && command(path) ? 0 : -1;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    (void)command("down");
+    gr_remove_tree(directory);
+    return 0;
+}
+
+/* What a process sees of the table. */
+struct seen {
+    uint64_t segments;     /* inodes of what its chunks lie in, added up */
+    uint64_t bytes;        /* of all chunks */
+    uint64_t copied_bytes; /* of copies in the mappings */
+    uint64_t store_bytes;  /* of objects in the store, with the table mapped */
+    int64_t sum;           /* of a column */
+    int64_t ns;            /* from the key to mapped columns */
+    bool ok;
+};
+
+/* The mapping an address is in: its inode, and its pages that are copies. */
+static bool
+look_at_mapping(const void *address, uint64_t *inode, uint64_t *copied_bytes)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[512];
+    bool inside = false;
+    bool found = false;
+
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        unsigned long begin;
+        unsigned long end;
+        unsigned long number;
+        unsigned long kib;
+
+        if (sscanf(line, "%lx-%lx %*s %*s %*s %lu", &begin, &end, &number) == 3) {
+            inside = (uintptr_t)address >= begin && (uintptr_t)address < end;
+            *inode = inside ? number : *inode;
+            found = found || inside;
+        } else if (inside && (sscanf(line, "Anonymous: %lu", &kib) == 1)) {
+            *copied_bytes += kib << 10;
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return found;
+}
+
+static void
+look_at_chunk(granary_client *client, granary_id id, struct seen *seen)
+{
+    granary_view view;
+    granary_frame *frame = NULL;
+    const granary_column *column;
+    uint64_t inode = 0;
+
+    seen->ok = seen->ok && granary_object_get(client, id, GRANARY_FOREVER, &view) == GRANARY_OK &&
+               granary_frame_open(&view, &frame) == GRANARY_OK;
+    if (!seen->ok) {
+        return;
+    }
+    column = granary_frame_column_named(frame, "number");
+    for (int64_t i = 0; i < granary_frame_rows(frame); i++) {
+        seen->sum += ((const int64_t *)column->values)[i];
+    }
+    seen->ok = look_at_mapping(view.data, &inode, &seen->copied_bytes);
+    seen->segments += inode;
+    seen->bytes += view.data_size;
+    granary_frame_close(frame);
+    granary_object_release(client, &view);
+}
+
+/* In a process of its own. */
+static struct seen
+look(void)
+{
+    const granary_connect_options options = {.instance = instance};
+    struct seen seen = {.ok = true};
+    int answer[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(answer), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        granary_client *client = NULL;
+        granary_result result = {0};
+        granary_store_stat stat;
+        int64_t begin;
+
+        seen.ok = granary_connect(&options, &client) == GRANARY_OK;
+        begin = gr_now_ns();
+        seen.ok = seen.ok && granary_graph_result(client, "numbers", "table", &result) == GRANARY_OK;
+        seen.ns = gr_now_ns() - begin;
+        for (size_t i = 0; i < result.chunk_count; i++) {
+            look_at_chunk(client, result.chunks[i], &seen);
+        }
+        seen.ok = seen.ok && granary_store_stat_get(client, &stat) == GRANARY_OK;
+        seen.store_bytes = stat.sealed_bytes;
+        granary_disconnect(client);
+        _exit(write(answer[1], &seen, sizeof seen) == (ssize_t)sizeof seen ? 0 : 1);
+    }
+    assert_int_equal(read(answer[0], &seen, sizeof seen), sizeof seen);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    (void)close(answer[0]);
+    (void)close(answer[1]);
+    return seen;
+}
+
+static void
+a_second_process_maps_the_same_memory(void **state)
+{
+    struct seen first = look();
+    struct seen second = look();
+
+    (void)state;
+    assert_true(first.ok && second.ok);
+    assert_int_equal(second.sum, (int64_t)ROWS * (ROWS - 1) / 2);
+    assert_int_equal(second.segments, first.segments);
+    assert_int_equal(second.bytes, first.bytes);
+    assert_true(second.bytes > (uint64_t)ROWS * 16);
+    assert_int_equal(second.copied_bytes, 0);
+    assert_int_equal(second.store_bytes, first.store_bytes);
+    print_message("%.1f MB: found in %.0f us\n", (double)second.bytes / 1e6, (double)second.ns / 1e3);
+}
+
+static void
+programs_query_it(void **state)
+{
+    static const char sql[] =
+        "select name, count(*) as n, max(number) as most from numbers where half > 10 group by name "
+        "order by most desc limit 2";
+    const granary_connect_options options = {.instance = instance};
+    granary_client *client = NULL;
+    granary_graph *graph = NULL;
+    granary_result result = {0};
+    granary_view view;
+    granary_frame *frame = NULL;
+    char key[GRANARY_KEY_MAX];
+
+    (void)state;
+    assert_int_equal(granary_connect(&options, &client), GRANARY_OK);
+    assert_int_equal(granary_sql_graph(client, "select x from numbers", 21, &graph), GRANARY_ENOENT);
+    assert_non_null(strstr(granary_error_message(), "line 1, column 8: no column 'x'"));
+    assert_int_equal(granary_sql_graph(client, sql, sizeof sql - 1, &graph), GRANARY_OK);
+    assert_int_equal(granary_graph_run(client, graph, NULL, GRANARY_FOREVER, key, NULL), GRANARY_OK);
+    granary_graph_destroy(graph);
+    assert_int_equal(granary_graph_result(client, key, GRANARY_SQL_TARGET, &result), GRANARY_OK);
+    assert_int_equal(granary_object_get(client, result.chunks[0], GRANARY_FOREVER, &view), GRANARY_OK);
+    assert_int_equal(granary_frame_open(&view, &frame), GRANARY_OK);
+    assert_int_equal(granary_frame_rows(frame), 2);
+    assert_int_equal(((const int64_t *)granary_frame_column_named(frame, "most")->values)[1], ROWS - 2);
+    granary_frame_close(frame);
+    granary_object_release(client, &view);
+    granary_result_free(&result);
+    assert_int_equal(granary_graph_delete(client, key), GRANARY_OK);
+    granary_disconnect(client);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_second_process_maps_the_same_memory),
+        cmocka_unit_test(programs_query_it),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
