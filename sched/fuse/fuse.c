@@ -19,6 +19,7 @@ struct fusing {
     uint32_t colours;
     uint32_t *colour_ops;   /* by colour: how many operators */
     uint64_t *colour_bytes; /* by colour */
+    uint32_t *outside;      /* by colour: reads of its outputs by operators that do not have it (yet) */
     uint32_t *first;        /* by colour, colours + 1: into ops */
     uint32_t *ops;
     uint32_t *number; /* by colour: its place in depth-first order */
@@ -68,6 +69,25 @@ colour_of_inputs(const struct fusing *f, const struct gr_chunk *chunk)
     return colour;
 }
 
+/* The colour of the rows that come by a probe, when the probe alone reads what has it. */
+static uint32_t
+colour_of_stream(const struct fusing *f, const struct gr_chunk *chunk)
+{
+    const struct gr_piece *inputs = gr_chunk_inputs(f->chunks, chunk);
+    uint32_t stream = inputs[0].op;
+    uint32_t colour = f->colour[stream];
+    uint32_t reads = 0;
+
+    if (chunk->op != GR_CHUNK_join_probe || colour == GR_FUSE_NONE || gr_chunk_is_packed(chunk_of(f, stream)) ||
+        gr_chunk_op_is_alone((enum gr_chunk_op)chunk_of(f, stream)->op)) {
+        return GR_FUSE_NONE;
+    }
+    for (uint32_t k = 0; k < chunk->input_count; k++) {
+        reads += f->colour[inputs[k].op] == colour;
+    }
+    return reads == f->outside[colour] ? colour : GR_FUSE_NONE;
+}
+
 /* A question is asked where its piece is made: it is small, and nobody reads it. */
 static uint32_t
 colour_of_makers(const struct fusing *f, const struct gr_chunk *chunk)
@@ -87,9 +107,16 @@ colour_of_makers(const struct fusing *f, const struct gr_chunk *chunk)
 static void
 take_colour(struct fusing *f, uint32_t op, uint32_t colour)
 {
+    const struct gr_chunk *chunk = chunk_of(f, op);
+    const struct gr_piece *inputs = gr_chunk_inputs(f->chunks, chunk);
+
     f->colour[op] = colour;
     f->colour_ops[colour]++;
-    f->colour_bytes[colour] += chunk_of(f, op)->bytes;
+    f->colour_bytes[colour] += chunk->bytes;
+    f->outside[colour] += f->readers[op];
+    for (uint32_t k = 0; k < chunk->input_count && chunk->op != GR_CHUNK_info; k++) {
+        f->outside[colour] -= f->colour[inputs[k].op] == colour;
+    }
 }
 
 static void
@@ -113,6 +140,7 @@ colour_ops(struct fusing *f)
         if (chunk->op != GR_CHUNK_null && chunk->op != GR_CHUNK_info &&
             !gr_chunk_op_is_alone((enum gr_chunk_op)chunk->op)) {
             colour = colour_of_inputs(f, chunk);
+            colour = colour == GR_FUSE_NONE && chunk->input_count > 0 ? colour_of_stream(f, chunk) : colour;
         }
         if (colour == GR_FUSE_NONE || f->colour_ops[colour] >= OPS_MAX ||
             f->colour_bytes[colour] + chunk->bytes > BYTES_MAX) {
@@ -201,11 +229,12 @@ fusing_init(struct fusing *f)
     f->colour = malloc(count * sizeof *f->colour);
     f->colour_ops = calloc(count, sizeof *f->colour_ops);
     f->colour_bytes = calloc(count, sizeof *f->colour_bytes);
+    f->outside = calloc(count, sizeof *f->outside);
     f->first = calloc(count + 1, sizeof *f->first);
     f->ops = malloc(count * sizeof *f->ops);
     f->number = malloc(count * sizeof *f->number);
     if (f->live == NULL || f->readers == NULL || f->colour == NULL || f->colour_ops == NULL ||
-        f->colour_bytes == NULL || f->first == NULL || f->ops == NULL || f->number == NULL) {
+        f->colour_bytes == NULL || f->outside == NULL || f->first == NULL || f->ops == NULL || f->number == NULL) {
         return gr_fail(GRANARY_ENOMEM, "fusing %u chunk operators: out of memory", f->chunks->count);
     }
     memset(f->colour, 0xff, count * sizeof *f->colour);
@@ -221,6 +250,7 @@ fusing_fini(struct fusing *f)
     free(f->colour);
     free(f->colour_ops);
     free(f->colour_bytes);
+    free(f->outside);
     free(f->first);
     free(f->ops);
     free(f->number);

@@ -7,6 +7,9 @@
  * whole fan-out would run one after the other. A value read both inside and outside stays inside and becomes an object,
  * too: the outside waits for the end of the subtask, which costs less than another subtask for each such reader.
  *
+ * A join's probe takes the colour of the rows that come by, whatever made the side they meet, when nobody else reads
+ * that colour: nothing can then depend on it that it could come to depend on.
+ *
  * Packed frames are parts of an object: other subtasks read them.
  *
  * User code is a subtask of its own, or shares one with others of its array that read the same; nothing is fused into

@@ -165,7 +165,7 @@ narrow_names(const struct tiling *t, size_t i, size_t k, size_t *ret_count)
 
     *ret_count = 0;
     for (size_t c = 0; names != NULL && c < schema->count; c++) {
-        if (gr_step_yields(from, c) && (step->narrow[k] == NULL || step->narrow[k][c])) {
+        if (gr_step_yields(from, c) && (k >= 2 || step->narrow[k] == NULL || step->narrow[k][c])) {
             names[(*ret_count)++] = schema->fields[c].name;
         }
     }
@@ -178,8 +178,10 @@ narrow_input(struct tiling *t, size_t i, size_t k, struct gr_tiled *narrowed)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_tiled *input = &t->tiled[step->inputs[k]];
+    const char *where = k < 2 ? step->where[k] : NULL;
+    bool narrows = k < 2 && step->narrow[k] != NULL;
     size_t width = gr_step_width(&t->steps->steps[step->inputs[k]]) + 1;
-    enum gr_chunk_op op = step->where[k] != NULL ? GR_CHUNK_filter : GR_CHUNK_select;
+    enum gr_chunk_op op = where != NULL ? GR_CHUNK_filter : GR_CHUNK_select;
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
     size_t count;
     char **names = narrow_names(t, i, k, &count);
@@ -189,14 +191,14 @@ narrow_input(struct tiling *t, size_t i, size_t k, struct gr_tiled *narrowed)
         free(names);
         return err != GRANARY_OK ? err : gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    if (step->where[k] != NULL) {
-        gr_attrs_add(t->chunks, attrs, gr_attr_new_string("where", step->where[k]));
+    if (where != NULL) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_string("where", where));
     }
     gr_attrs_add(t->chunks, attrs, gr_attr_new_strings(op == GR_CHUNK_filter ? "select" : "columns", names, count));
     free(names);
     for (size_t p = 0; p < input->count; p++) {
-        narrowed->bytes[p] = step->narrow[k] == NULL ? input->bytes[p] : input->bytes[p] * count / width + 1;
-        narrowed->rows[p] = step->where[k] == NULL ? input->rows[p] : -1;
+        narrowed->bytes[p] = !narrows ? input->bytes[p] : input->bytes[p] * count / width + 1;
+        narrowed->rows[p] = where == NULL ? input->rows[p] : -1;
         narrowed->pieces[p] = tiling_add(t, i, op, attrs, &input->pieces[p], 1, narrowed->bytes[p]);
     }
     return GRANARY_OK;
@@ -208,7 +210,7 @@ tiling_input(struct tiling *t, size_t i, size_t k)
     const struct gr_step *step = &t->steps->steps[i];
     struct step_input *note;
 
-    if (k >= 2 || (step->narrow[k] == NULL && step->where[k] == NULL)) {
+    if (!t->tiled[step->inputs[k]].wide && (k >= 2 || (step->narrow[k] == NULL && step->where[k] == NULL))) {
         return &t->tiled[step->inputs[k]];
     }
     note = tiling_note(t, i, k);

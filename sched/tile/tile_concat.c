@@ -109,13 +109,13 @@ add_rows(struct tiling *t, size_t i, size_t k, size_t at)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_step *from = &t->steps->steps[step->inputs[k]];
-    const struct gr_tiled *in = &t->tiled[step->inputs[k]];
+    const struct gr_tiled *in = tiling_input(t, i, k);
     struct gr_tiled *out = &t->tiled[i];
     gr_attrs casts = 0;
     gr_attrs select = 0;
-    granary_err err = GRANARY_OK;
+    granary_err err = in == NULL ? out_of_memory() : GRANARY_OK;
 
-    if (!fits(from, step)) {
+    if (err == GRANARY_OK && !fits(from, step)) {
         size_t count;
         char **names = names_of(step, &count);
 
@@ -221,10 +221,12 @@ side_by_side(struct tiling *t, size_t i)
         uint64_t bytes = 0;
 
         for (size_t k = 0; k < step->input_count && err == GRANARY_OK; k++) {
-            const struct gr_tiled *in = &t->tiled[step->inputs[k]];
-            uint64_t more = alike ? in->bytes[p] : 0;
+            const struct gr_tiled *in = tiling_input(t, i, k);
+            uint64_t more = alike && in != NULL ? in->bytes[p] : 0;
 
-            if (alike) {
+            if (in == NULL) {
+                err = out_of_memory();
+            } else if (alike) {
                 inputs[k] = in->pieces[p];
             } else {
                 err = gather(t, i, in, &inputs[k], &more);

@@ -17,30 +17,6 @@ present_bytes(const struct gr_step *step, const Granary__FrameInfo *info)
     return bytes;
 }
 
-/* The columns that are read, of pieces that have more. No bytes are touched. */
-static granary_err
-select_columns(struct tiling *t, size_t i)
-{
-    const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_schema *schema = &step->type->schema;
-    struct gr_tiled *out = &t->tiled[i];
-    gr_attrs attrs = gr_chunks_attrs(t->chunks);
-    char **names = calloc(schema->count + 1, sizeof *names);
-    size_t count = 0;
-
-    for (size_t c = 0; names != NULL && c < schema->count; c++) {
-        if (gr_step_yields(step, c)) {
-            names[count++] = schema->fields[c].name;
-        }
-    }
-    gr_attrs_add(t->chunks, attrs, names == NULL ? NULL : gr_attr_new_strings("columns", names, count));
-    free(names);
-    for (size_t p = 0; p < out->count; p++) {
-        out->pieces[p] = tiling_add(t, i, GR_CHUNK_select, attrs, &out->pieces[p], 1, out->bytes[p]);
-    }
-    return gr_chunks_error(t->chunks);
-}
-
 /* ---- chunks that nobody needs ---- */
 
 /* Leave out of chosen what one reader's condition excludes: chosen are those some reader needs. */
@@ -114,9 +90,7 @@ tile_chosen(struct tiling *t, size_t i, const bool *chosen, size_t count)
             out->bytes[at++] = present_bytes(step, table->infos[p]);
         }
     }
-    if (err == GRANARY_OK && gr_step_width(step) < step->type->schema.count) {
-        err = select_columns(t, i);
-    }
+    out->wide = gr_step_width(step) < step->type->schema.count;
     at = 0;
     for (size_t p = 0; p < table->count && err == GRANARY_OK; p++) {
         if (chosen[p]) {
