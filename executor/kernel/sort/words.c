@@ -9,9 +9,9 @@ enum {
     DIGIT_BITS = 8,       /* of a pass over what is larger than the cache */
     SMALL_DIGIT_BITS = 8, /* of a pass within the cache over few words */
     LARGE_DIGIT_BITS = 11,
-    LARGE_MIN = 4096, /* words for which the larger digit pays */
+    LARGE_MIN = 1024, /* words for which the larger digit pays */
     LINE = 64,        /* bytes written at once */
-    SPARE_BITS = 6,   /* sorted beyond log2(words), so that few words stay equal by chance */
+    SPARE_BITS = 4,   /* sorted beyond log2(words), so that few words stay equal by chance */
 };
 
 static unsigned
