@@ -270,6 +270,71 @@ infer_window(const struct gr_graph_node *node, const struct gr_schema *input, st
     return err;
 }
 
+static bool
+is_listed(const Granary__Attr *names, const char *name)
+{
+    for (size_t i = 0; names != NULL && i < names->n_strings; i++) {
+        if (strcmp(names->strings[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static granary_err
+infer_melt(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    const Granary__Attr *ids = find(node, "id_vars");
+    const Granary__Attr *values = find(node, "value_vars");
+    const char *var_name = gr_attr_string(node->node->attrs, node->node->n_attrs, "var_name", "variable");
+    const char *value_name = gr_attr_string(node->node->attrs, node->node->n_attrs, "value_name", "value");
+    const struct gr_field *first = NULL;
+    granary_err err = ids != NULL ? take_columns(ids, input, schema) : GRANARY_OK;
+
+    if (err == GRANARY_OK && values != NULL) {
+        err = take_columns(values, input, NULL);
+    }
+    for (size_t i = 0; i < input->count && err == GRANARY_OK; i++) {
+        const struct gr_field *field = &input->fields[i];
+
+        if (values != NULL ? !is_listed(values, field->name) : is_listed(ids, field->name)) {
+            continue;
+        }
+        first = first == NULL ? field : first;
+        if (field->dtype != first->dtype) {
+            err = gr_fail(GRANARY_ETYPE, "column '%.100s' is %s, but '%.100s' is %s: the values need one dtype",
+                          field->name, granary_dtype_name(field->dtype), first->name, granary_dtype_name(first->dtype));
+        }
+    }
+    if (err == GRANARY_OK && first == NULL) {
+        err = gr_fail(GRANARY_EINVAL, "no column is left to become rows");
+    }
+    if (err == GRANARY_OK && (strcmp(var_name, value_name) == 0 || gr_schema_find(schema, var_name) >= 0 ||
+                              gr_schema_find(schema, value_name) >= 0)) {
+        err = gr_fail(GRANARY_EINVAL, "two columns would have one name: choose another 'var_name' or 'value_name'");
+    }
+    if (err == GRANARY_OK) {
+        err = gr_schema_add(schema, var_name, GRANARY_STRING);
+    }
+    return err == GRANARY_OK ? gr_schema_add(schema, value_name, first->dtype) : err;
+}
+
+static granary_err
+infer_explode(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    const char *column = gr_attr_string(node->node->attrs, node->node->n_attrs, "column", "");
+    int index = gr_schema_find(input, column);
+
+    if (index < 0) {
+        return gr_fail_in(gr_schema_no_column(input, column), "parameter 'column'");
+    }
+    if (input->fields[index].dtype != GRANARY_STRING) {
+        return gr_fail(GRANARY_ETYPE, "column '%.100s' is %s, not string", column,
+                       granary_dtype_name(input->fields[index].dtype));
+    }
+    return gr_schema_copy(input, schema);
+}
+
 /* By what it is written as. Its parameters are looked at as if somebody had written them. */
 static granary_err
 infer_lowered(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
@@ -339,6 +404,14 @@ infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *
         return infer_lowered(node, inputs, type);
     }
     switch (node->op) {
+    case GR_TILE_slice:
+    case GR_TILE_sample:
+    case GR_TILE_rebalance:
+        return gr_schema_copy(input, &type->schema);
+    case GR_TILE_melt:
+        return infer_melt(node, input, &type->schema);
+    case GR_TILE_explode:
+        return infer_explode(node, input, &type->schema);
     case GR_TILE_window:
         return infer_window(node, input, &type->schema);
     case GR_TILE_project:

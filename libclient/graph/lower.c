@@ -105,16 +105,17 @@ buffer_take(struct gr_buf *buffer)
     return text;
 }
 
-/* End with an operator that has the entries as its columns, or with an error from before. */
+/* End with an operator that has the entries as its parameter `name`, or with an error from before. */
 static granary_err
-entries_finish(struct entries *entries, granary_err err, enum gr_tile_op op, struct gr_lowered *lowered)
+entries_finish(struct entries *entries, granary_err err, const char *name, enum gr_tile_op op,
+               struct gr_lowered *lowered)
 {
     if (err == GRANARY_OK && entries->failed) {
         err = out_of_memory();
     }
     if (err == GRANARY_OK) {
         lowered->op = op;
-        err = lowered_add(lowered, gr_attr_new_map("columns", entries->keys, entries->texts, entries->count));
+        err = lowered_add(lowered, gr_attr_new_map(name, entries->keys, entries->texts, entries->count));
     }
     for (size_t i = 0; i < entries->count; i++) {
         free(entries->keys[i]);
@@ -255,7 +256,7 @@ lower_rename(const struct source *source, struct gr_lowered *lowered)
         add_name(&text, name);
         entries_add(&entries, renamed, buffer_take(&text));
     }
-    return entries_finish(&entries, err, GR_TILE_project, lowered);
+    return entries_finish(&entries, err, "columns", GR_TILE_project, lowered);
 }
 
 /* ---- missing values ---- */
@@ -320,7 +321,7 @@ fill_by_window(const struct source *source, const char *method, struct gr_lowere
         gr_buf_addf(&text, ")");
         entries_add(&entries, name, buffer_take(&text));
     }
-    return entries_finish(&entries, GRANARY_OK, GR_TILE_window, lowered);
+    return entries_finish(&entries, GRANARY_OK, "columns", GR_TILE_window, lowered);
 }
 
 /* Whether an expression can be put in where this column has no value; only asked when nobody named the column. */
@@ -392,7 +393,7 @@ lower_fillna(const struct source *source, struct gr_lowered *lowered)
     if (entries.count == 0 && !entries.failed) {
         err = gr_fail(GRANARY_ETYPE, "no column has a dtype that the value fits");
     }
-    return entries_finish(&entries, err, GR_TILE_assign, lowered);
+    return entries_finish(&entries, err, "columns", GR_TILE_assign, lowered);
 }
 
 /* ---- values ---- */
@@ -459,7 +460,7 @@ lower_columns(const struct source *source, void (*add)(struct gr_buf *, const st
     if (err == GRANARY_OK && entries.count == 0 && !entries.failed) {
         err = gr_fail(GRANARY_ETYPE, "no column has a dtype that it fits");
     }
-    return entries_finish(&entries, err, GR_TILE_assign, lowered);
+    return entries_finish(&entries, err, "columns", GR_TILE_assign, lowered);
 }
 
 static void
@@ -549,7 +550,7 @@ lower_astype(const struct source *source, struct gr_lowered *lowered)
         gr_buf_addf(&text, " as %s)", columns->strings[k]);
         entries_add(&entries, columns->keys[k], buffer_take(&text));
     }
-    return entries_finish(&entries, GRANARY_OK, GR_TILE_assign, lowered);
+    return entries_finish(&entries, GRANARY_OK, "columns", GR_TILE_assign, lowered);
 }
 
 /* ---- bins and categories ---- */
@@ -606,7 +607,7 @@ lower_cut(const struct source *source, struct gr_lowered *lowered)
     }
     gr_buf_addf(&text, " else null end");
     entries_add(&entries, find_string(source, "name", column), buffer_take(&text));
-    return entries_finish(&entries, GRANARY_OK, GR_TILE_assign, lowered);
+    return entries_finish(&entries, GRANARY_OK, "columns", GR_TILE_assign, lowered);
 }
 
 static granary_err
@@ -653,7 +654,7 @@ lower_get_dummies(const struct source *source, struct gr_lowered *lowered)
         }
         free(made);
     }
-    return entries_finish(&entries, GRANARY_OK, GR_TILE_project, lowered);
+    return entries_finish(&entries, GRANARY_OK, "columns", GR_TILE_project, lowered);
 }
 
 /* ---- the largest and smallest ---- */
@@ -688,6 +689,72 @@ lower_aggregate(const struct source *source, struct gr_lowered *lowered)
     return err == GRANARY_OK ? lowered_add(lowered, gr_attr_copy(find(source, "aggregate"))) : err;
 }
 
+/* ---- rows ---- */
+
+static granary_err
+lower_tail(const struct source *source, struct gr_lowered *lowered)
+{
+    int64_t rows = gr_attr_int(source->attrs, source->count, "rows", 0);
+
+    lowered->op = GR_TILE_slice;
+    return lowered_add(lowered, rows > 0 ? gr_attr_new_int("start", -rows) : gr_attr_new_int("stop", 0));
+}
+
+/* A groupby of all rows; *takes* the aggregates. */
+static granary_err
+finish_total(struct entries *entries, granary_err err, struct gr_lowered *lowered)
+{
+    err = entries_finish(entries, err, "aggregate", GR_TILE_groupby, lowered);
+    return err == GRANARY_OK ? lowered_add(lowered, gr_attr_new_strings("keys", NULL, 0)) : err;
+}
+
+static granary_err
+lower_quantile(const struct source *source, struct gr_lowered *lowered)
+{
+    const Granary__Attr *columns = find(source, "columns");
+    struct entries entries = {0};
+    granary_err err = check_columns(source, columns);
+
+    for (size_t i = 0; i < (columns != NULL ? columns->n_strings : source->input->count) && err == GRANARY_OK; i++) {
+        const struct gr_field *field = columns == NULL ? &source->input->fields[i] : NULL;
+        const char *name = columns != NULL ? columns->strings[i] : field->name;
+        struct gr_buf text = {0};
+
+        if (columns != NULL || is_number(field->dtype)) {
+            gr_buf_addf(&text, "quantile(");
+            add_name(&text, name);
+            gr_buf_addf(&text, ", %.17g)", gr_attr_double(source->attrs, source->count, "q", 0.5));
+            entries_add(&entries, name, buffer_take(&text));
+        }
+    }
+    if (err == GRANARY_OK && entries.count == 0 && !entries.failed) {
+        err = gr_fail(GRANARY_ETYPE, "no column has numbers");
+    }
+    return finish_total(&entries, err, lowered);
+}
+
+static granary_err
+lower_count_rows(const struct source *source, struct gr_lowered *lowered)
+{
+    struct entries entries = {0};
+
+    entries_add(&entries, find_string(source, "name", "rows"), strdup("size"));
+    return finish_total(&entries, GRANARY_OK, lowered);
+}
+
+static granary_err
+lower_reset_index(const struct source *source, struct gr_lowered *lowered)
+{
+    const char *name = find_string(source, "name", "index");
+    struct entries entries = {0};
+
+    if (gr_schema_find(source->input, name) >= 0) {
+        return gr_fail(GRANARY_EINVAL, "there is a column '%.100s' already: choose another 'name'", name);
+    }
+    entries_add(&entries, name, strdup("cumcount()"));
+    return entries_finish(&entries, GRANARY_OK, "columns", GR_TILE_window, lowered);
+}
+
 /* ---- the table ---- */
 
 typedef granary_err lower_rule(const struct source *source, struct gr_lowered *lowered);
@@ -709,6 +776,10 @@ static lower_rule *const rules[GR_TILE_COUNT] = {
     [GR_TILE_to_datetime] = lower_parsed,
     [GR_TILE_to_numeric] = lower_parsed,
     [GR_TILE_aggregate] = lower_aggregate,
+    [GR_TILE_tail] = lower_tail,
+    [GR_TILE_quantile] = lower_quantile,
+    [GR_TILE_count_rows] = lower_count_rows,
+    [GR_TILE_reset_index] = lower_reset_index,
 };
 
 bool
@@ -818,12 +889,19 @@ gr_lower_check(const Granary__Node *node, enum gr_tile_op op)
         return check_choice(&source, "errors", "raise", "coerce");
     case GR_TILE_nlargest:
     case GR_TILE_nsmallest:
+    case GR_TILE_tail:
         if (gr_attr_int(node->attrs, node->n_attrs, "rows", 0) < 0) {
             err = gr_fail(GRANARY_EINVAL, "parameter 'rows' cannot be negative");
         }
         return err;
     case GR_TILE_cut:
         return check_cut(&source);
+    case GR_TILE_quantile:
+        if (!(gr_attr_double(node->attrs, node->n_attrs, "q", 0.5) >= 0 &&
+              gr_attr_double(node->attrs, node->n_attrs, "q", 0.5) <= 1)) {
+            err = gr_fail(GRANARY_EINVAL, "parameter 'q' is not from 0 to 1");
+        }
+        return err;
     default:
         return GRANARY_OK;
     }

@@ -12,7 +12,8 @@
 #define GR_LOWERED_OPS(X) \
     X(drop) X(rename) X(dropna) X(fillna) X(replace) \
     X(astype_columns) X(clip_columns) X(where_columns) X(mask_columns) X(nlargest) \
-    X(nsmallest) X(cut) X(get_dummies) X(to_datetime) X(to_numeric) X(aggregate)
+    X(nsmallest) X(cut) X(get_dummies) X(to_datetime) X(to_numeric) X(aggregate) \
+    X(tail) X(quantile) X(count_rows) X(reset_index)
 /* clang-format on */
 
 struct gr_lowered {

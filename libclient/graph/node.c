@@ -517,6 +517,55 @@ check_window(const Granary__Node *node)
 }
 
 static granary_err
+check_slice(const Granary__Node *node)
+{
+    if (gr_attr_int(node->attrs, node->n_attrs, "step", 1) == 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'step' cannot be 0");
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_sample(const Granary__Node *node)
+{
+    double fraction = gr_attr_double(node->attrs, node->n_attrs, "fraction", 0);
+
+    if ((find(node, "rows") != NULL) == (find(node, "fraction") != NULL)) {
+        return gr_fail(GRANARY_EINVAL, "it needs 'rows' or 'fraction', and not both");
+    }
+    if (gr_attr_int(node->attrs, node->n_attrs, "rows", 0) < 0 || !(fraction >= 0 && fraction <= 1e6)) {
+        return gr_fail(GRANARY_EINVAL, "parameters 'rows' and 'fraction' cannot be negative");
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_melt(const Granary__Node *node)
+{
+    granary_err err = check_names(node, "id_vars");
+
+    return err == GRANARY_OK ? check_names(node, "value_vars") : err;
+}
+
+static granary_err
+check_explode(const Granary__Node *node)
+{
+    if (gr_attr_string(node->attrs, node->n_attrs, "separator", "")[0] == '\0') {
+        return gr_fail(GRANARY_EINVAL, "parameter 'separator' is empty");
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_rebalance(const Granary__Node *node)
+{
+    if (gr_attr_int(node->attrs, node->n_attrs, "rows", 0) < 1) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'rows' must be at least 1");
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
 check_head(const Granary__Node *node)
 {
     int64_t rows = gr_attr_int(node->attrs, node->n_attrs, "rows", 0);
@@ -599,6 +648,11 @@ static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_head] = check_head,
     [GR_TILE_project] = check_assign,
     [GR_TILE_window] = check_window,
+    [GR_TILE_slice] = check_slice,
+    [GR_TILE_sample] = check_sample,
+    [GR_TILE_melt] = check_melt,
+    [GR_TILE_explode] = check_explode,
+    [GR_TILE_rebalance] = check_rebalance,
     [GR_TILE_join] = check_join,
     [GR_TILE_concat] = check_concat,
     [GR_TILE_random] = check_random,

@@ -373,6 +373,10 @@ prune_reads(const struct pruning *p, size_t i)
         return prune_mark_expression(prune_input_schema(p, step, 0), reads[0], gr_step_attr(step, "where")->strings[0]);
     case GR_TILE_assign:
         return reads_assign(p, i, reads[0]);
+    case GR_TILE_explode:
+        reads_same(p, i, reads[0]);
+        prune_mark(prune_input_schema(p, step, 0), reads[0], gr_step_attr(step, "column")->strings[0]);
+        return GRANARY_OK;
     case GR_TILE_window:
         return reads_window(p, i, reads[0]);
     case GR_TILE_project:
@@ -395,6 +399,9 @@ prune_reads(const struct pruning *p, size_t i)
         mark_attr(prune_input_schema(p, step, 0), reads[0], step, "by");
         return GRANARY_OK;
     case GR_TILE_head:
+    case GR_TILE_slice:
+    case GR_TILE_sample:
+    case GR_TILE_rebalance:
         reads_same(p, i, reads[0]);
         return GRANARY_OK;
     case GR_TILE_join:

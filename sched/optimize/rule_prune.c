@@ -213,6 +213,7 @@ settle(struct pruning *p, size_t i)
     case GR_TILE_write_csv:
     case GR_TILE_write_arrow:
     case GR_TILE_write_npy:
+    case GR_TILE_melt:
     case GR_TILE_map_chunk: /* the function makes what was declared, too */
         memset(step->present, true, own->count * sizeof(bool));
         return GRANARY_OK;

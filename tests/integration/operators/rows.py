@@ -35,6 +35,9 @@ with Instance() as granary:
 
         def check(want, rtol=0, **node):
             ours = granary.run_pandas({'t': table, 'x': {'input': 't', **node}}, 'x')
+            for name in ours:  # NaN and null are one
+                if str(ours[name].dtype) == 'Float64':
+                    ours[name] = ours[name].astype('float64')
             same_pandas(ours, want.reset_index(drop=True), f'{rows} rows: {node}', rtol)
 
         check(frame.drop(columns=['f', 'n']), op='drop', columns=['f', 'n'])
@@ -65,6 +68,29 @@ with Instance() as granary:
         check(frame.assign(t=frame.day.dt.strftime('%Y-%m-%d')).pipe(lambda x: x.assign(t=pd.to_datetime(x.t)))[['t']],
               op='project', columns={'t': 'cast(day as timestamp)'})
 
+        check(frame.fillna({'f': 0}).assign(f=frame.f.ffill()), op='fillna', method='ffill', columns=['f'])
+        check(frame.tail(3), op='tail', rows=3)
+        check(frame.tail(0), op='tail', rows=0)
+        for start, stop, step in ((None, None, 3), (2, None, None), (-5, -1, None), (None, None, -1), (250, 3, -7),
+                                  (-1, -400, -100), (5, 2, None), (1000, None, None), (-9999, 9999, 2)):
+            bounds = {'start': start, 'stop': stop, 'step': step}
+            check(frame.iloc[start:stop:step], op='slice', **{k: v for k, v in bounds.items() if v is not None})
+            nodes = {'f': {'op': 'filter', 'input': 't', 'where': 'n % 3 != 1'}, 't': table,
+                     'x': {'op': 'slice', 'input': 'f', **{k: v for k, v in bounds.items() if v is not None}}}
+            same_pandas(granary.run_pandas(nodes, 'x'), frame[frame.n % 3 != 1].iloc[start:stop:step].reset_index(drop=True),
+                        f'{rows} rows, sliced behind a filter: {bounds}')
+        check(frame, op='rebalance', rows=37)
+        check(frame.melt(id_vars=['s'], value_vars=['f']), op='melt', id_vars='s', value_vars='f')
+        nodes = {'t': table, 'p': {'op': 'project', 'input': 't', 'columns': {'n': 'cast(n as float64)', "it's": 'f'}},
+                 'x': {'op': 'melt', 'input': 'p', 'var_name': 'v', 'value_name': 'x'}}
+        want = frame.assign(n=frame.n.astype('float64'), **{"it's": frame.f})[['n', "it's"]].melt(var_name='v', value_name='x')
+        same_pandas(granary.run_pandas(nodes, 'x'), want, 'melt')
+        check(frame.assign(s=frame.s.str.split(' ')).explode('s'), op='explode', column='s', separator=' ')
+        check(frame.assign(index=np.arange(rows)), op='reset_index')
+        check(pd.DataFrame({'rows': [rows]}), op='count_rows')
+        if rows > 0:
+            check(frame[['n', 'f']].quantile([0.25]), 1e-12, op='quantile', q=0.25, columns=['n', 'f'])
+
         for by, flip, first in itertools.product((['k'], ['f'], ['s'], ['day', 'k'], ['s', 'f']), (False, True), (False, True)):
             ascending = [flip != (i == 1) for i in range(len(by))]
             check(sort_as_pandas(frame, by, ascending, first), op='sort', by=by, descending=[not a for a in ascending],
@@ -76,7 +102,23 @@ with Instance() as granary:
               for pieces in (1, 2, 11)]
     assert all(o[name] == orders[0][name] for o in orders for name in orders[0])
 
+    # What is drawn does not depend on how rows are cut; all rows are drawn once, or some of them as often as asked.
+    for node in ({'rows': 100}, {'fraction': 0.4, 'seed': 3}, {'rows': 5000, 'replace': True}, {'rows': 3000}, {'rows': 0}):
+        drawn = [granary.run({'t': granary.put_frame(frame, pieces), 'x': {'op': 'sample', 'input': 't', **node}}, 'x')
+                 for pieces in (1, 4, 13)]
+        assert all(d[name] == drawn[0][name] for d in drawn for name in drawn[0]), node
+        rows = list(drawn[0]['n'].values)
+        assert len(rows) == node.get('rows', 1200) and (node.get('replace') or len(set(rows)) == len(rows)), node
+        assert len(rows) < 2 or rows != sorted(rows)
+
     table = granary.put_frame(frame_of(5))
+    granary.fails({'t': table, 'x': {'op': 'sample', 'input': 't', 'rows': 6}}, 'x', "'x'", '6 rows', '5')
+    granary.fails({'t': table, 'x': {'op': 'sample', 'input': 't'}}, 'x', "'rows'", "'fraction'")
+    granary.fails({'t': table, 'x': {'op': 'slice', 'input': 't', 'step': 0}}, 'x', "'step'")
+    granary.fails({'t': table, 'x': {'op': 'melt', 'input': 't'}}, 'x', 'one dtype')
+    granary.fails({'t': table, 'x': {'op': 'explode', 'input': 't', 'column': 'n', 'separator': ','}}, 'x', "'n'", 'int64')
+    granary.fails({'t': table, 'x': {'op': 'reset_index', 'input': 't', 'name': 'n'}}, 'x', "'n'")
+    granary.fails({'t': table, 'x': {'op': 'quantile', 'input': 't', 'q': 2}}, 'x', "'q'")
     granary.fails({'t': table, 'x': {'op': 'drop', 'input': 't', 'columns': ['f', 'nix']}}, 'x', "'x'", 'drop', 'nix')
     granary.fails({'t': table, 'x': {'op': 'rename', 'input': 't', 'columns': {'f': 'k'}}}, 'x', "'k'", 'two columns')
     granary.fails({'t': table, 'x': {'op': 'fillna', 'input': 't'}}, 'x', "'value'")
