@@ -3,7 +3,7 @@
  * side are probed (join_probe), each by itself, so that the result has their order. A side that is too large for that
  * is shuffled: tile_join_shuffle.c.
  *
- *   inner, left, semi, anti, cross   the left side probes
+ *   inner, left, semi, anti, cross   the left side probes; when any order will do, the larger one
  *   right                            the right side probes
  *   outer                            the left side probes as in `left`; then the right side's rows without a match
  */
@@ -349,15 +349,30 @@ built_bytes(struct joining *j, int side, uint64_t most, uint64_t *ret_bytes)
     return measured != NULL;
 }
 
+/*
+ * Which side's order an inner join has that may have any: the side that is built should be the smaller one by far. By
+ * estimates: to measure them both would keep what makes them and the probe apart.
+ */
+static int
+probing_side(const struct joining *j)
+{
+    uint64_t left = bytes_sum(j->sides[LEFT].tiled->bytes, j->sides[LEFT].tiled->count);
+    uint64_t right = bytes_sum(j->sides[RIGHT].tiled->bytes, j->sides[RIGHT].tiled->count);
+
+    if (j->join.how == GR_JOIN_RIGHT) {
+        return RIGHT;
+    }
+    return j->join.how == GR_JOIN_INNER && j->join.any_order && left < right / 2 ? RIGHT : LEFT;
+}
+
 static granary_err
 add_operators(struct joining *j)
 {
     static const char *const kinds[] = {
         [GR_JOIN_INNER] = "inner", [GR_JOIN_LEFT] = "left", [GR_JOIN_RIGHT] = "left", [GR_JOIN_OUTER] = "left",
         [GR_JOIN_SEMI] = "semi",   [GR_JOIN_ANTI] = "anti", [GR_JOIN_CROSS] = "cross"};
-    const struct probing probings[2] = {
-        {.side = j->join.how == GR_JOIN_RIGHT ? RIGHT : LEFT, .how = kinds[j->join.how]},
-        {.side = RIGHT, .how = "anti", .rest = true}};
+    const struct probing probings[2] = {{.side = probing_side(j), .how = kinds[j->join.how]},
+                                        {.side = RIGHT, .how = "anti", .rest = true}};
     size_t count = j->join.how == GR_JOIN_OUTER ? 2 : 1;
     uint64_t most = j->t->options->memory_bytes == 0 ? UINT64_MAX : j->t->options->memory_bytes / BUILT_MEMORY_PARTS;
     bool shuffles = false;

@@ -115,6 +115,14 @@ def kinds(granary):
         for how in ('inner', 'left', 'right', 'outer', 'semi', 'anti'):
             if how != 'outer' or l == r and l != ['i'] and 'i' not in l:
                 check(granary, left, right, tables, l, r, how)
+    # In any order: the large side's.
+    few = {n: c.slice(0, 20) for n, c in right.items()}
+    want = expected(few, left, ['s'], ['s'], 'inner')
+    result = granary.run({'l': granary.put(few), 'r': granary.put(left, 3),
+                          'j': {'op': 'join', 'inputs': ['l', 'r'], 'on': 's', 'order': 'any'}}, 'j')
+    assert rows_of(result, 'row_l') == sorted(p[1] for p in want)
+    assert sorted(zip(rows_of(result, 'row_r'), rows_of(result, 'row_l'))) == sorted(want)
+    check_values({n: c for n, c in result.items() if n != 's'}, few, left, list(zip(rows_of(result, 'row_r'), rows_of(result, 'row_l'))))
     tables = granary.put(left, 3), granary.put(right, 2)
     for how in ('inner', 'left', 'right', 'outer', 'semi', 'anti'):
         check(granary, left, right, tables, ['s'], ['s'], how, where='row_l % 3 <> row_r % 3')
