@@ -249,6 +249,11 @@ parse_number(struct parser *parser, bool negative, int position, struct gr_expr 
         expr->scale = exact ? expr->scale : -1;
         err = read_double(parser, token.start, &token, &expr->value.d);
         expr->value.d = negative ? -expr->value.d : expr->value.d;
+        if (negative && exact && expr->value.i == 0) {
+            /* Floats have a zero with a sign; integers and decimals have not. */
+            expr->scale = expr->scale == 0 ? 0 : -1;
+            expr->value.d = expr->scale == 0 ? 0.0 : expr->value.d;
+        }
     }
     if (err == GRANARY_OK) {
         err = lexer_next(&parser->lexer);
