@@ -71,7 +71,7 @@ exact_divide(struct node *node, int64_t n, __int128 *out)
     return GRANARY_OK;
 }
 
-/* Quotients of decimals count whole units. */
+/* Quotients and signs of decimals are whole. */
 static void
 exact_rescale(struct node *node, int64_t n, __int128 *out)
 {
@@ -109,6 +109,9 @@ exact_wide(struct node *node, int64_t n)
             if (exact_one(node->op, a[i], b[i], &out[i])) {
                 out[i] = BEYOND;
             }
+        }
+        if (node->op == GR_OP_SIGN) {
+            exact_rescale(node, n, out);
         }
     }
     if (err == GRANARY_OK) {

@@ -249,7 +249,7 @@ gr_expr_op_text(enum gr_expr_op op)
     return texts[op];
 }
 
-/* Whether arithmetic of this op on these dtypes stays within what int64, double or a bool holds whatever the values. */
+/* Whether the operation has a value whatever its operands are. */
 static bool
 op_is_safe(const struct gr_expr *expr)
 {
@@ -262,6 +262,8 @@ op_is_safe(const struct gr_expr *expr)
     case GR_OP_NEGATE:
     case GR_OP_ABS:
     case GR_OP_FLOOR_DIVIDE:
+    case GR_OP_FLOOR:
+    case GR_OP_CEIL:
     case GR_OP_ROUND:
     case GR_OP_CONVERT:
         return kind == GRANARY_FLOAT64 || kind == GRANARY_FLOAT32;
@@ -269,14 +271,17 @@ op_is_safe(const struct gr_expr *expr)
     case GR_OP_ADD_INTERVAL:
     case GR_OP_MAKE_DATE:
     case GR_OP_DATE_TRUNC:
+    case GR_OP_CONCAT:
+    case GR_OP_REPLACE:
     case GR_OP_REPEAT:
     case GR_OP_LPAD:
     case GR_OP_RPAD:
     case GR_OP_ZFILL:
     case GR_OP_REGEXP_MATCHES:
+        return false;
     case GR_OP_LIKE:
     case GR_OP_ILIKE:
-        return false;
+        return expr->operand_count == 2; /* a pattern with an escape can be broken */
     default:
         return true;
     }

@@ -479,6 +479,43 @@ what_does_not_fit_is_refused_with_its_place(void **state)
     }
 }
 
+static void
+what_may_fail_is_told(void **state)
+{
+    static const char *const safe[] = {"x + 1 > 2",
+                                       "a % 2 = 0",
+                                       "s = 'x' or b",
+                                       "lower(s) in ('a')",
+                                       "year(d)",
+                                       "a > 1.5",
+                                       "try_cast(s as int64)",
+                                       "case when b then a else 0 end",
+                                       "d < date '2000-01-01'",
+                                       "s not like '%a_'"};
+    static const char *const unsafe[] = {
+        "a + 1",          "cast(s as int64) = 1",  "b and -a < 0", "d + interval '1' day > d",
+        "m * 2",          "s like 'a' escape '!'", "repeat(s, 2)", "d < t",
+        "if(b, a * a, 0)"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof safe / sizeof safe[0]; i++) {
+        struct gr_expr *expr = checked(safe[i]);
+
+        if (!gr_expr_is_safe(expr)) {
+            fail_msg("%s cannot fail", safe[i]);
+        }
+        gr_expr_destroy(expr);
+    }
+    for (size_t i = 0; i < sizeof unsafe / sizeof unsafe[0]; i++) {
+        struct gr_expr *expr = checked(unsafe[i]);
+
+        if (gr_expr_is_safe(expr)) {
+            fail_msg("%s can fail", unsafe[i]);
+        }
+        gr_expr_destroy(expr);
+    }
+}
+
 int
 main(void)
 {
@@ -488,6 +525,7 @@ main(void)
         cmocka_unit_test(copies_are_equal_and_apart),
         cmocka_unit_test(columns_are_replaced),
         cmocka_unit_test(conditions_are_taken_apart),
+        cmocka_unit_test(what_may_fail_is_told),
         cmocka_unit_test(constants_are_folded),
         cmocka_unit_test(dtypes_meet_as_told),
         cmocka_unit_test(what_does_not_fit_is_refused_with_its_place),
