@@ -8,11 +8,72 @@
 
 #define DAY_US INT64_C(86400000000)
 
+/* Digits of a number, the last one before end; at least `least` of them. Returns where they begin. */
+static char *
+put_digits(uint64_t value, int least, char *end)
+{
+    for (; value > 0 || least > 0; least--) {
+        *--end = (char)('0' + (int)(value % 10));
+        value /= 10;
+    }
+    return end;
+}
+
+static void
+format_integer(int64_t value, struct gr_buf *out)
+{
+    char text[24];
+    char *end = text + sizeof text;
+    char *at = put_digits(value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 1, end);
+
+    if (value < 0) {
+        *--at = '-';
+    }
+    gr_buf_add(out, at, (size_t)(end - at));
+}
+
+/*
+ * Doubles of at most 15 digits, a few of them behind the point, are what prices and measures are. m / 10^k is rounded
+ * once, so that text of those digits is read back as the same number, and fewer do not do. false: it is another one.
+ */
+static bool
+format_short_real(double value, struct gr_buf *out)
+{
+    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+    static const uint64_t whole_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
+    double size = fabs(value);
+    char text[32];
+    char *end = text + sizeof text;
+    char *at = end;
+
+    if (!(size >= 1e-4 && size < 1e9) && value != 0) {
+        return false;
+    }
+    for (int k = 0; k <= 6; k++) {
+        uint64_t m = (uint64_t)(size * powers[k] + 0.5);
+
+        if ((double)m / powers[k] == size) {
+            at = k == 0 ? put_digits(0, 1, end) : put_digits(m % whole_powers[k], k, end);
+            *--at = '.';
+            at = put_digits(m / whole_powers[k], 1, at);
+            if (signbit(value)) {
+                *--at = '-';
+            }
+            gr_buf_add(out, at, (size_t)(end - at));
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 format_real(double value, bool single, struct gr_buf *out)
 {
     char text[FORMAT_REAL_MAX];
 
+    if (!single && format_short_real(value, out)) {
+        return;
+    }
     if (isnan(value)) {
         gr_buf_add(out, "nan", 3);
         return;
@@ -71,6 +132,7 @@ format_point(char *text)
 static void
 format_date(int64_t days, struct gr_buf *out)
 {
+    char text[10];
     int64_t shifted = days + 719468;
     int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
     int64_t day = shifted - era * 146097;
@@ -81,7 +143,15 @@ format_date(int64_t days, struct gr_buf *out)
 
     month += month < 10 ? 3 : -9;
     year += era * 400 + (month <= 2);
-    gr_buf_addf(out, "%04lld-%02d-%02d", (long long)year, (int)month, (int)of_month);
+    if (year < 0 || year > 9999) {
+        gr_buf_addf(out, "%04lld-%02d-%02d", (long long)year, (int)month, (int)of_month);
+        return;
+    }
+    text[4] = text[7] = '-';
+    (void)put_digits((uint64_t)year, 4, text + 4);
+    (void)put_digits((uint64_t)month, 2, text + 7);
+    (void)put_digits((uint64_t)of_month, 2, text + 10);
+    gr_buf_add(out, text, sizeof text);
 }
 
 static void
@@ -150,31 +220,31 @@ gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
     case GRANARY_NULLTYPE:
         return;
     case GRANARY_BOOL:
-        gr_buf_addf(out, "%s", gr_bit(column->values, row) ? "true" : "false");
+        gr_buf_add(out, gr_bit(column->values, row) ? "true" : "false", gr_bit(column->values, row) ? 4 : 5);
         return;
     case GRANARY_INT64:
-        gr_buf_addf(out, "%lld", (long long)((const int64_t *)column->values)[row]);
+        format_integer(((const int64_t *)column->values)[row], out);
         return;
     case GRANARY_INT32:
-        gr_buf_addf(out, "%d", ((const int32_t *)column->values)[row]);
+        format_integer(((const int32_t *)column->values)[row], out);
         return;
     case GRANARY_INT16:
-        gr_buf_addf(out, "%d", ((const int16_t *)column->values)[row]);
+        format_integer(((const int16_t *)column->values)[row], out);
         return;
     case GRANARY_INT8:
-        gr_buf_addf(out, "%d", ((const int8_t *)column->values)[row]);
+        format_integer(((const int8_t *)column->values)[row], out);
         return;
     case GRANARY_UINT64:
         gr_buf_addf(out, "%llu", (unsigned long long)((const uint64_t *)column->values)[row]);
         return;
     case GRANARY_UINT32:
-        gr_buf_addf(out, "%u", ((const uint32_t *)column->values)[row]);
+        format_integer(((const uint32_t *)column->values)[row], out);
         return;
     case GRANARY_UINT16:
-        gr_buf_addf(out, "%u", ((const uint16_t *)column->values)[row]);
+        format_integer(((const uint16_t *)column->values)[row], out);
         return;
     case GRANARY_UINT8:
-        gr_buf_addf(out, "%u", ((const uint8_t *)column->values)[row]);
+        format_integer(((const uint8_t *)column->values)[row], out);
         return;
     case GRANARY_FLOAT64:
         format_real(((const double *)column->values)[row], false, out);

@@ -157,7 +157,8 @@ static uint32_t
 kinds_of_column(const struct csv_text *text, const struct csv_block *block, size_t position, uint32_t kinds)
 {
     for (int64_t row = 0; row < block->rows; row++) {
-        uint64_t digits;
+        int64_t integer;
+        double real;
         size_t size;
         const char *bytes = csv_block_field(block, row, position, &size);
 
@@ -165,8 +166,10 @@ kinds_of_column(const struct csv_text *text, const struct csv_block *block, size
             kinds |= CSV_NULL;
         } else if ((kinds & CSV_STRING) != 0) {
             continue; /* nothing else can make it another */
-        } else if (size - 1 < 16 && csv_digits(bytes, size, &digits)) {
+        } else if (size > 0 && csv_fast_int64(bytes, size, &integer)) {
             kinds |= CSV_INT64;
+        } else if (size > 0 && csv_fast_float64(bytes, size, &real)) {
+            kinds |= CSV_FLOAT64;
         } else {
             kinds |= (uint32_t)csv_kind_of(bytes, size);
         }

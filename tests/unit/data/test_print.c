@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,10 +293,40 @@ large_tensors_show_their_corners(void **state)
     assert_printed(&out, "[[   0    1    2 ...  997  998  999]\n [1000 1001 1002 ... 1997 1998 1999]]\n");
 }
 
+/* What is written the fast way is what the shortest of all lengths that reads back would be. */
+static void
+reals_are_written_as_short_as_they_can_be(void **state)
+{
+    static const double scales[] = {1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e9, 0.001};
+
+    (void)state;
+    srandom(5);
+    for (int i = 0; i < 100000; i++) {
+        double number = (double)(random() % 2000000000 - 1000000000) / scales[i % 10];
+        struct gr_buf out = {0};
+        char want[64];
+
+        number = i % 17 == 0 ? number * (double)random() : number;
+        for (int digits = 15; digits <= 17; digits++) {
+            (void)snprintf(want, sizeof want, "%.*g", digits, number);
+            if (strtod(want, NULL) == number) {
+                break;
+            }
+        }
+        if (strpbrk(want, ".e") == NULL) {
+            (void)strcat(want, ".0");
+        }
+        format_real(number, false, &out);
+        assert_string_equal(out.bytes, want);
+        gr_buf_free(&out);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reals_are_written_as_short_as_they_can_be),
         cmocka_unit_test(floats_are_short_and_exact),
         cmocka_unit_test(single_floats_are_short),
         cmocka_unit_test(the_locale_does_not_show),
