@@ -194,19 +194,6 @@ sql_rel_distinct(struct sql_statement *q, struct sql_rel *rel, const char *const
 }
 
 bool
-sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position)
-{
-    granary_node node = on(q, rel, "head", position);
-
-    if (offset > 0) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, position, "OFFSET is not supported");
-    }
-    granary_node_set_int(q->graph, node, "rows", rows);
-    rel->rows = rel->rows < (double)rows ? rel->rows : (double)rows;
-    return becomes(rel, node);
-}
-
-bool
 sql_rel_sort(struct sql_statement *q, struct sql_rel *rel, const char *const *by, const bool *descending,
              const char *const *nulls, size_t count, int position)
 {
@@ -254,6 +241,28 @@ sql_rel_window(struct sql_statement *q, struct sql_rel *rel, const char *name, c
         granary_node_set_strings(q->graph, node, "nulls", spec->nulls, spec->by_count);
     }
     return becomes(rel, node);
+}
+
+bool
+sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position)
+{
+    const struct sql_window_spec all = {.position = position};
+    const char *number;
+
+    if (rows >= 0) {
+        int64_t most = rows > INT64_MAX - offset ? INT64_MAX : offset + rows;
+        granary_node node = on(q, rel, "head", position);
+
+        granary_node_set_int(q->graph, node, "rows", most);
+        rel->rows = rel->rows < (double)most ? rel->rows : (double)most;
+        rel->node = node;
+    }
+    if (offset == 0) {
+        return rel->node != GRANARY_NO_NODE;
+    }
+    number = sql_fresh(q, "row");
+    return number != NULL && sql_rel_window(q, rel, number, "row_number()", &all) &&
+           sql_rel_filter(q, rel, sql_printf(q, "`%s` > %lld", number, (long long)offset), position);
 }
 
 bool

@@ -139,6 +139,10 @@ select a.*, n.k from a, n where a.x = n.x
 select id from a where (x = 1 and name = 'ant') or (x = 2 and name = 'cat') or (x = 1 and y > 0)
 select a.id, b.z from a, b where (a.id = b.id and a.x = 1) or (a.id = b.id and b.z = 2)
 select id from a limit 0
+select id, x from a order by id limit 5 offset 7
+select id from a order by id desc {offset 50|limit -1 offset 50}
+select count(*) from (select id from a order by x, id limit 10 offset 55) t
+select id from a order by id limit 10 offset 1000
 select id from a where 1 = 2
 select id, x from a where true order by id limit 3
 select max(id) from a where x = 1 order by 1
