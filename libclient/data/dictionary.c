@@ -288,28 +288,49 @@ table_init(struct table *table, int64_t rows, int64_t bytes)
     return GRANARY_OK;
 }
 
-/* Number of a string, which is added unless it is there. */
-static int32_t
-table_number(struct table *table, const char *text, int32_t length)
+/* The slot of a string, or the free one where it would go. */
+static size_t
+table_slot(const struct table *table, const char *text, int32_t length)
 {
-    granary_column *entries = &table->entries.view;
-    int32_t *offsets = (int32_t *)(uintptr_t)entries->offsets;
+    const granary_column *entries = &table->entries.view;
+    const int32_t *offsets = entries->offsets;
     size_t slot = XXH3_64bits(text, (size_t)length) & table->mask;
     int32_t number;
 
     while ((number = table->slots[slot] - 1) >= 0) {
         if (offsets[number + 1] - offsets[number] == length &&
             (length == 0 || memcmp((const char *)entries->values + offsets[number], text, (size_t)length) == 0)) {
-            return number;
+            break;
         }
         slot = (slot + 1) & table->mask;
     }
-    number = (int32_t)entries->rows++;
-    table->slots[slot] = number + 1;
-    if (length > 0) {
-        memcpy((char *)(uintptr_t)entries->values + offsets[number], text, (size_t)length);
+    return slot;
+}
+
+/* Number of a string, or -1. */
+static int32_t
+table_find(const struct table *table, const char *text, int32_t length)
+{
+    return table->slots[table_slot(table, text, length)] - 1;
+}
+
+/* Number of a string, which is added unless it is there. */
+static int32_t
+table_number(struct table *table, const char *text, int32_t length)
+{
+    granary_column *entries = &table->entries.view;
+    int32_t *offsets = (int32_t *)(uintptr_t)entries->offsets;
+    size_t slot = table_slot(table, text, length);
+    int32_t number = table->slots[slot] - 1;
+
+    if (number < 0) {
+        number = (int32_t)entries->rows++;
+        table->slots[slot] = number + 1;
+        if (length > 0) {
+            memcpy((char *)(uintptr_t)entries->values + offsets[number], text, (size_t)length);
+        }
+        offsets[number + 1] = offsets[number] + length;
     }
-    offsets[number + 1] = offsets[number] + length;
     return number;
 }
 
@@ -325,6 +346,130 @@ gr_column_is_distinct(const granary_column *column)
     }
     table_fini(&table);
     return distinct;
+}
+
+/* ---- one for many frames ---- */
+
+struct entry {
+    const char *text;
+    int32_t length;
+};
+
+static int
+compare_texts(const char *a, int32_t a_length, const char *b, int32_t b_length)
+{
+    int order = memcmp(a, b, (size_t)(a_length < b_length ? a_length : b_length));
+
+    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+static int
+by_text(const void *left, const void *right)
+{
+    const struct entry *a = left;
+    const struct entry *b = right;
+
+    return compare_texts(a->text, a->length, b->text, b->length);
+}
+
+/* The table's entries, in order, as a column of their own. */
+static granary_err
+sort_entries(const granary_column *distinct, struct gr_column *ret_entries)
+{
+    struct entry *order = malloc(((size_t)distinct->rows + 1) * sizeof *order);
+    struct gr_column sorted;
+    int32_t *offsets;
+    granary_err err = order == NULL ? gr_fail(GRANARY_ENOMEM, "dictionary: out of memory") : GRANARY_OK;
+
+    if (err == GRANARY_OK) {
+        err = gr_column_alloc(GRANARY_STRING, distinct->rows, distinct->offsets[distinct->rows], false, &sorted);
+    }
+    if (err != GRANARY_OK) {
+        free(order);
+        return err;
+    }
+    for (int64_t i = 0; i < distinct->rows; i++) {
+        order[i] = (struct entry){(const char *)distinct->values + distinct->offsets[i],
+                                  distinct->offsets[i + 1] - distinct->offsets[i]};
+    }
+    qsort(order, (size_t)distinct->rows, sizeof *order, by_text);
+    offsets = (int32_t *)(uintptr_t)sorted.view.offsets;
+    for (int64_t i = 0; i < distinct->rows; i++) {
+        if (order[i].length > 0) {
+            memcpy((char *)(uintptr_t)sorted.view.values + offsets[i], order[i].text, (size_t)order[i].length);
+        }
+        offsets[i + 1] = offsets[i] + order[i].length;
+    }
+    free(order);
+    gr_column_finish(&sorted);
+    *ret_entries = sorted;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_dictionaries_join(const granary_column *const *columns, size_t count, int64_t limit, bool *ret_fits,
+                     struct gr_column *ret_entries)
+{
+    struct table table;
+    int64_t rows = 0;
+    int64_t bytes = 0;
+    granary_err err;
+
+    for (size_t i = 0; i < count; i++) {
+        rows += columns[i]->rows;
+        bytes += columns[i]->rows == 0 ? 0 : columns[i]->offsets[columns[i]->rows];
+    }
+    if (bytes > INT32_MAX) {
+        return gr_fail(GRANARY_EFULL, "dictionaries of more than 2 GiB together");
+    }
+    err = table_init(&table, rows, bytes);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (size_t i = 0; i < count && table.entries.view.rows <= limit; i++) {
+        const granary_column *column = columns[i];
+
+        for (int64_t row = 0; row < column->rows && table.entries.view.rows <= limit; row++) {
+            if (!gr_is_null(column, row)) {
+                (void)table_number(&table, (const char *)column->values + column->offsets[row],
+                                   column->offsets[row + 1] - column->offsets[row]);
+            }
+        }
+    }
+    *ret_fits = table.entries.view.rows <= limit;
+    if (*ret_fits) {
+        err = sort_entries(&table.entries.view, ret_entries);
+    }
+    table_fini(&table);
+    return err;
+}
+
+granary_err
+gr_dictionary_positions(const granary_column *joined, const granary_column *column, int32_t *ret_positions)
+{
+    struct table table;
+    granary_err err = table_init(&table, joined->rows + 1, joined->offsets[joined->rows] + INT32_C(1));
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (int64_t e = 0; e < joined->rows; e++) {
+        (void)table_number(&table, (const char *)joined->values + joined->offsets[e],
+                           joined->offsets[e + 1] - joined->offsets[e]);
+    }
+    for (int64_t row = 0; row < column->rows && err == GRANARY_OK; row++) {
+        if (gr_is_null(column, row)) {
+            ret_positions[row] = 0;
+            continue;
+        }
+        ret_positions[row] = table_find(&table, (const char *)column->values + column->offsets[row],
+                                        column->offsets[row + 1] - column->offsets[row]);
+        if (ret_positions[row] < 0) {
+            err = gr_fail(GRANARY_EINVAL, "a string is not in the dictionary it is to be encoded with");
+        }
+    }
+    table_fini(&table);
+    return err;
 }
 
 static bool

@@ -179,6 +179,15 @@ const granary_column *gr_dictionary_entries(const struct gr_dictionary *dictiona
 bool gr_column_is_distinct(const granary_column *column);
 /* Make a finished int32 column of positions (0 under nulls) a string column; *takes* the reference. */
 void gr_column_set_dictionary(struct gr_column *codes, struct gr_dictionary *dictionary);
+/*
+ * Every string of some plain columns once, nulls aside, in ascending order of their bytes, as a new owned plain column.
+ * *ret_fits false, and nothing is made: there are more than limit. Errors: ENOMEM, EFULL over 2 GiB of text
+ */
+granary_err gr_dictionaries_join(const granary_column *const *columns, size_t count, int64_t limit, bool *ret_fits,
+                                 struct gr_column *ret_entries);
+/* ret_positions[row] is where a plain column's string stands in what gr_dictionaries_join() made; 0 for a null.
+ * Errors: EINVAL one is not there · ENOMEM */
+granary_err gr_dictionary_positions(const granary_column *joined, const granary_column *column, int32_t *ret_positions);
 /* A string column of either kind as a new owned plain one. Errors: ENOMEM, EFULL */
 granary_err gr_column_decode(const granary_column *column, struct gr_column *ret_column);
 /* A plain string column as a new owned encoded one, entries in the order in which they are first seen. *ret_pays

@@ -394,6 +394,25 @@ infer_concat(const struct gr_graph_node *node, const struct gr_node_type *const 
     return err;
 }
 
+static granary_err
+infer_encode(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    const Granary__Attr *columns = gr_attr_find(node->node->attrs, node->node->n_attrs, "columns");
+
+    for (size_t i = 0; columns != NULL && i < columns->n_strings; i++) {
+        int at = gr_schema_find(input, columns->strings[i]);
+
+        if (at < 0) {
+            return gr_schema_no_column(input, columns->strings[i]);
+        }
+        if (input->fields[at].dtype != GRANARY_STRING) {
+            return gr_fail(GRANARY_ETYPE, "column '%s' is %s: only strings are encoded", columns->strings[i],
+                           granary_dtype_name(input->fields[at].dtype));
+        }
+    }
+    return gr_schema_copy(input, schema);
+}
+
 granary_err
 infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
@@ -435,6 +454,8 @@ infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *
         return infer_sort(node, input, &type->schema);
     case GR_TILE_head:
         return gr_schema_copy(input, &type->schema);
+    case GR_TILE_encode:
+        return infer_encode(node, input, &type->schema);
     case GR_TILE_concat:
         return infer_concat(node, inputs, &type->schema);
     case GR_TILE_join:

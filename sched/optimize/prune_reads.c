@@ -402,6 +402,7 @@ prune_reads(const struct pruning *p, size_t i)
     case GR_TILE_slice:
     case GR_TILE_sample:
     case GR_TILE_rebalance:
+    case GR_TILE_encode:
         reads_same(p, i, reads[0]);
         return GRANARY_OK;
     case GR_TILE_join:

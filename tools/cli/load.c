@@ -112,17 +112,19 @@ add_file(granary_graph *graph, const struct load *load, const char *path, const 
     return node;
 }
 
-/* One file is the target, several are put one below the other. */
+/* One file, or several one below the other, with dictionaries that all chunks share. */
 static void
 add_files(granary_graph *graph, const struct load *load, char *const *paths, int count)
 {
+    bool is_tensor = count == 1 && ends_with(paths[0], ".npy");
     granary_node files[FILES_MAX];
+    granary_node whole;
 
     for (int i = 0; i < count; i++) {
-        files[i] = add_file(graph, load, paths[i], count == 1 ? TARGET : NULL);
+        files[i] = add_file(graph, load, paths[i], is_tensor ? TARGET : NULL);
     }
-    granary_graph_target(graph,
-                         count == 1 ? files[0] : granary_graph_add(graph, TARGET, "concat", files, (size_t)count));
+    whole = count == 1 ? files[0] : granary_graph_add(graph, NULL, "concat", files, (size_t)count);
+    granary_graph_target(graph, is_tensor ? files[0] : granary_graph_add(graph, TARGET, "encode", &whole, 1));
 }
 
 /* A key that is known is the same graph to a submission; here it is a table that would stay as it was. */

@@ -124,13 +124,15 @@ static const struct question sort = {
     "{\"id4\": \"int32\", \"id5\": \"int32\", \"id6\": \"int32\", \"v1\": \"int32\", \"v2\": \"int32\", \"v3\": "      \
     "\"float64\"}"
 
+/* What `granary load` does when kept; else the file alone. */
 static void
-csv_graph(const struct analytics *analytics, const char *file, const char *dtypes, char *graph, size_t size)
+csv_graph(const struct analytics *analytics, const char *file, const char *dtypes, bool kept, char *graph, size_t size)
 {
     (void)snprintf(graph, size,
-                   "{\"nodes\": {\"answer\": {\"op\": \"read_csv\", \"path\": \"%s/%s.csv\", \"dtypes\": %s}}, "
+                   "{\"nodes\": {\"%s\": {\"op\": \"read_csv\", \"path\": \"%s/%s.csv\", \"dtypes\": %s}%s}, "
                    "\"targets\": [\"answer\"]}",
-                   analytics->data, file, dtypes);
+                   kept ? "rows" : "answer", analytics->data, file, dtypes,
+                   kept ? ", \"answer\": {\"op\": \"encode\", \"input\": \"rows\"}" : "");
 }
 
 static bool
@@ -138,7 +140,7 @@ load(struct analytics *analytics, const char *name, const char *dtypes)
 {
     char graph[2 * PATH_MAX];
 
-    csv_graph(analytics, name, dtypes, graph, sizeof graph);
+    csv_graph(analytics, name, dtypes, true, graph, sizeof graph);
     return analytics_keep(analytics, name, graph);
 }
 
@@ -232,7 +234,7 @@ suite_frame(struct analytics *analytics)
         if (load(analytics, "groupby", INTS_OF_GROUPBY)) {
             ASK(analytics, frame);
             analytics_forget(analytics, "groupby");
-            csv_graph(analytics, "groupby", INTS_OF_GROUPBY, graph, sizeof graph);
+            csv_graph(analytics, "groupby", INTS_OF_GROUPBY, false, graph, sizeof graph);
             analytics_ask(analytics, "frame", &(struct question){.key = "read_csv", .graph = graph, .column = "v3"});
         }
         if (put_numbers(analytics, analytics->options->rows)) {
