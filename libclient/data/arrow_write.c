@@ -522,7 +522,9 @@ gr_arrow_write(const granary_frame *frame, void *data, void *meta)
     memcpy(bytes, ARROW_MAGIC "\0\0", 8);
     write_message(frame, HEADER_SCHEMA, 0, 0, bytes + plan.schema, bytes + plan.dictionaries);
     write_message(frame, HEADER_BATCH, 0, plan.end - plan.body, bytes + plan.batch, bytes + plan.body);
-    gr_directory_begin(frame, plan.size, meta);
+    if (meta != NULL) {
+        gr_directory_begin(frame, plan.size, meta);
+    }
     for (size_t i = 0; i < frame->count; i++) {
         const granary_column *column = &frame->columns[i].view;
         struct gr_directory_column place = place_column(column, &at);
@@ -531,7 +533,9 @@ gr_arrow_write(const granary_frame *frame, void *data, void *meta)
             write_entries(bytes, frame, i, &dictionary, &place);
         }
         write_column(bytes, column, &place);
-        gr_directory_put(frame, i, &place, meta);
+        if (meta != NULL) {
+            gr_directory_put(frame, i, &place, meta);
+        }
     }
     memcpy(bytes + plan.end, end, sizeof end);
     block = batch_block(&plan);

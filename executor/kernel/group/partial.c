@@ -75,7 +75,6 @@ struct draft {
     struct partial_entry *entries;
     granary_frame **frames; /* of SECTION_VALUES; the first the keys */
     uint64_t size;
-    uint64_t meta_max;
 };
 
 static void
@@ -149,7 +148,6 @@ draft_part(struct draft *draft, size_t i, const struct group_plan *plan, const s
     if (err != GRANARY_OK) {
         return err;
     }
-    draft->meta_max = meta > draft->meta_max ? meta : draft->meta_max;
     if (kind == GROUP_COUNT) {
         numbers = table->groups * sizeof *part->counts;
     } else if (kind == GROUP_INT || kind == GROUP_REAL) {
@@ -170,7 +168,7 @@ draft_part(struct draft *draft, size_t i, const struct group_plan *plan, const s
 
 static void
 write_part(const struct draft *draft, size_t i, const struct group_plan *plan, const struct group_table *table,
-           char *bytes, void *meta)
+           char *bytes)
 {
     const struct partial_section *sections = draft->entries[i].sections;
     const struct group_part *part = i > 0 ? &table->parts[i - 1] : NULL;
@@ -193,7 +191,7 @@ write_part(const struct draft *draft, size_t i, const struct group_plan *plan, c
         memcpy(bytes + sections[SECTION_NUMBERS].offset, numbers, sections[SECTION_NUMBERS].size);
     }
     if (draft->frames[i] != NULL) {
-        gr_arrow_write(draft->frames[i], bytes + sections[SECTION_VALUES].offset, meta);
+        gr_arrow_write(draft->frames[i], bytes + sections[SECTION_VALUES].offset, NULL);
     }
     for (size_t o = 0; part != NULL && o < part->other_count; o++) {
         uint64_t group = part->others[o];
@@ -215,7 +213,6 @@ group_table_write(const struct group_plan *plan, const struct group_table *table
                                 .arguments = (uint32_t)plan->argument_count,
                                 .plan = plan_number(plan)};
     char *bytes = NULL;
-    void *meta = NULL;
     granary_err err = GRANARY_OK;
 
     draft.entries = calloc(draft.count, sizeof *draft.entries);
@@ -230,8 +227,7 @@ group_table_write(const struct group_plan *plan, const struct group_table *table
     draft.size = aligned(draft.size);
     if (err == GRANARY_OK) {
         bytes = aligned_alloc(ALIGNMENT, draft.size); /* zeros only where nothing is written: this may be much */
-        meta = gr_data_alloc(draft.meta_max + 1);
-        if (bytes == NULL || meta == NULL) {
+        if (bytes == NULL) {
             err = gr_fail(GRANARY_ENOMEM, "groupby: out of memory for %llu bytes", (unsigned long long)draft.size);
         }
     }
@@ -247,14 +243,13 @@ group_table_write(const struct group_plan *plan, const struct group_table *table
         memcpy(bytes + sizeof head + aligned(plan->argument_count * sizeof *dtypes), draft.entries,
                draft.count * sizeof *draft.entries);
         for (size_t i = 0; i < draft.count; i++) {
-            write_part(&draft, i, plan, table, bytes, meta);
+            write_part(&draft, i, plan, table, bytes);
         }
         *ret_bytes = bytes;
         *ret_size = draft.size;
     } else {
         free(bytes);
     }
-    free(meta);
     draft_fini(&draft);
     return err;
 }

@@ -45,13 +45,35 @@ out_of_memory(void)
     return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
 }
 
+static uint64_t
+text_hash_at(const granary_column *texts, int64_t at)
+{
+    return text_hash((const char *)texts->values + texts->offsets[at],
+                     (size_t)(texts->offsets[at + 1] - texts->offsets[at]));
+}
+
+/* The hashes of a dictionary, each made once. NULL: there is none, or no memory. */
+static uint64_t *
+dictionary_hashes(const granary_column *column)
+{
+    const granary_column *texts = column->dictionary;
+    uint64_t *hashes = texts == NULL || texts->rows > column->rows ? NULL : malloc(((size_t)texts->rows + 1) * 8);
+
+    for (int64_t i = 0; hashes != NULL && i < texts->rows; i++) {
+        hashes[i] = text_hash_at(texts, i);
+    }
+    return hashes;
+}
+
 void
 group_keys_hashes(const granary_frame *keys, uint64_t *ret_hashes)
 {
     memset(ret_hashes, 0, (size_t)keys->rows * sizeof *ret_hashes);
     for (size_t k = 0; k < keys->count; k++) {
         const granary_column *column = &keys->columns[k].view;
+        const int32_t *codes = column->dictionary != NULL ? column->values : NULL;
         size_t size = gr_dtype_size(column->dtype);
+        uint64_t *of_codes = dictionary_hashes(column);
 
         for (int64_t i = 0; i < keys->rows; i++) {
             uint64_t words[2] = {0, 0};
@@ -60,11 +82,9 @@ group_keys_hashes(const granary_frame *keys, uint64_t *ret_hashes)
             if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, i)) {
                 value = UINT64_C(0x6e756c6c6e756c6c);
             } else if (column->dtype == GRANARY_STRING) {
-                const granary_column *texts = column->dictionary != NULL ? column->dictionary : column;
-                int64_t at = column->dictionary != NULL ? ((const int32_t *)column->values)[i] : i;
-
-                value = text_hash((const char *)texts->values + texts->offsets[at],
-                                  (size_t)(texts->offsets[at + 1] - texts->offsets[at]));
+                value = of_codes != NULL ? of_codes[codes[i]]
+                        : codes != NULL  ? text_hash_at(column->dictionary, codes[i])
+                                         : text_hash_at(column, i);
             } else if (column->dtype == GRANARY_BOOL) {
                 value = gr_bit(column->values, i);
             } else {
@@ -73,6 +93,7 @@ group_keys_hashes(const granary_frame *keys, uint64_t *ret_hashes)
             }
             ret_hashes[i] = word_mix(ret_hashes[i] * UINT64_C(0x9e3779b97f4a7c15) + value);
         }
+        free(of_codes);
     }
 }
 
