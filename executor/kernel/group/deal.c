@@ -1,3 +1,4 @@
+/* A part of a table whose groups were dealt to parts, so that each is a range of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,42 +11,9 @@ out_of_memory(void)
     return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
 }
 
-granary_err
-group_table_deal(const struct group_table *table, size_t parts, int64_t **ret_order, size_t **ret_starts)
-{
-    size_t groups = table->groups;
-    uint64_t *hashes = malloc((groups + 1) * sizeof *hashes);
-    int64_t *order = malloc((groups + 1) * sizeof *order);
-    size_t *starts = calloc(parts + 2, sizeof *starts);
-
-    if (hashes == NULL || order == NULL || starts == NULL) {
-        free(hashes);
-        free(order);
-        free(starts);
-        return out_of_memory();
-    }
-    group_keys_hashes(table->keys, hashes);
-    for (size_t g = 0; g < groups; g++) {
-        hashes[g] = (hashes[g] >> 32) * parts >> 32; /* from here on the part */
-        starts[hashes[g] + 2]++;
-    }
-    for (size_t p = 0; p < parts; p++) {
-        starts[p + 2] += starts[p + 1];
-    }
-    for (size_t g = 0; g < groups; g++) { /* starts[p + 1] moves from where p begins to where it ends */
-        order[starts[hashes[g] + 1]++] = (int64_t)g;
-    }
-    free(hashes);
-    *ret_order = order;
-    *ret_starts = starts;
-    return GRANARY_OK;
-}
-
 static granary_err
-take_reals(const struct group_part *from, const int64_t *places, struct group_part *part)
+slice_reals(const struct group_part *from, size_t begin, size_t end, struct group_part *part)
 {
-    size_t count = 0;
-
     if (from->other_count == 0) {
         return GRANARY_OK;
     }
@@ -54,31 +22,34 @@ take_reals(const struct group_part *from, const int64_t *places, struct group_pa
     if (part->others == NULL || part->more == NULL) {
         return out_of_memory();
     }
-    for (size_t i = 0; i < from->other_count; i++) { /* groups keep their order */
-        if (places[from->others[i]] >= 0) {
-            part->others[count] = (uint32_t)places[from->others[i]];
-            exact_sum_merge(&part->more[count++], &from->more[i]);
-            part->other_count = count;
+    for (size_t i = 0; i < from->other_count; i++) {
+        if (from->others[i] >= begin && from->others[i] < end) {
+            part->others[part->other_count] = from->others[i] - (uint32_t)begin;
+            exact_sum_merge(&part->more[part->other_count], &from->more[i]);
+            if (!exact_sum_ok(&part->more[part->other_count++])) {
+                return out_of_memory();
+            }
         }
     }
     return GRANARY_OK;
 }
 
 static granary_err
-take_list(const struct group_part *from, const int64_t *places, struct group_part *part)
+slice_list(const struct group_part *from, size_t begin, size_t end, struct group_part *part)
 {
     int64_t *rows = malloc(((size_t)from->values.view.rows + 1) * sizeof *rows);
     size_t count = 0;
     granary_err err;
 
+    part->borrowed = false;
     part->owners = malloc(((size_t)from->values.view.rows + 1) * sizeof *part->owners);
     if (rows == NULL || part->owners == NULL) {
         free(rows);
         return out_of_memory();
     }
     for (int64_t i = 0; i < from->values.view.rows; i++) {
-        if (places[from->owners[i]] >= 0) {
-            part->owners[count] = (uint32_t)places[from->owners[i]];
+        if (from->owners[i] >= begin && from->owners[i] < end) {
+            part->owners[count] = from->owners[i] - (uint32_t)begin;
             rows[count++] = i;
         }
     }
@@ -88,67 +59,61 @@ take_list(const struct group_part *from, const int64_t *places, struct group_par
 }
 
 static granary_err
-take_part(enum group_kind kind, const struct group_part *from, const int64_t *groups, size_t count,
-          const int64_t *places, struct group_part *part)
+slice_column(const granary_column *column, size_t begin, size_t end, struct gr_column *ret_column)
 {
+    struct gr_run run = {column, (int64_t)begin, (int64_t)(end - begin)};
+
+    return gr_column_concat(&run, 1, column->dtype, ret_column);
+}
+
+static granary_err
+slice_part(enum group_kind kind, const struct group_part *from, size_t begin, size_t end, struct group_part *part)
+{
+    part->borrowed = true;
     switch (kind) {
     case GROUP_COUNT:
-        part->counts = malloc((count + 1) * sizeof *part->counts);
-        for (size_t i = 0; part->counts != NULL && i < count; i++) {
-            part->counts[i] = from->counts[groups[i]];
-        }
-        return part->counts == NULL ? out_of_memory() : GRANARY_OK;
+        part->counts = from->counts + begin;
+        return GRANARY_OK;
     case GROUP_INT:
     case GROUP_REAL:
         part->unit = from->unit;
-        part->ints = malloc((count + 1) * sizeof *part->ints);
-        for (size_t i = 0; part->ints != NULL && i < count; i++) {
-            part->ints[i] = from->ints[groups[i]];
-        }
-        return part->ints == NULL ? out_of_memory() : take_reals(from, places, part);
+        part->ints = from->ints + begin;
+        return slice_reals(from, begin, end, part);
     case GROUP_VALUE:
-        return gr_column_take(&from->values.view, groups, (int64_t)count, &part->values);
+        return slice_column(&from->values.view, begin, end, &part->values);
     case GROUP_LIST:
-        return take_list(from, places, part);
+        return slice_list(from, begin, end, part);
     }
     return GRANARY_OK;
 }
 
 granary_err
-group_table_take(const struct group_plan *plan, const struct group_table *table, const int64_t *groups, size_t count,
-                 struct group_table *ret_table)
+group_table_slice(const struct group_plan *plan, const struct group_table *table, size_t begin, size_t end,
+                  struct group_table *ret_table)
 {
-    struct group_table taken = {.groups = count, .part_count = table->part_count};
-    int64_t *places = malloc((table->groups + 1) * sizeof *places); /* of the groups among those taken; -1: not taken */
+    struct group_table slice = {.groups = end - begin, .part_count = table->part_count};
     granary_err err = GRANARY_OK;
 
-    taken.parts = calloc(table->part_count + 1, sizeof *taken.parts);
-    taken.keys = gr_frame_create(table->keys->count, (int64_t)count);
-    if (places == NULL || taken.parts == NULL || taken.keys == NULL) {
+    slice.parts = calloc(table->part_count + 1, sizeof *slice.parts);
+    slice.keys = gr_frame_create(table->keys->count, (int64_t)slice.groups);
+    if (slice.parts == NULL || slice.keys == NULL) {
         err = out_of_memory();
-    }
-    for (size_t g = 0; g < table->groups && err == GRANARY_OK; g++) {
-        places[g] = -1;
-    }
-    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        places[groups[i]] = (int64_t)i;
     }
     for (size_t k = 0; k < table->keys->count && err == GRANARY_OK; k++) {
         struct gr_column column;
 
-        err = gr_column_take(&table->keys->columns[k].view, groups, (int64_t)count, &column);
+        err = slice_column(&table->keys->columns[k].view, begin, end, &column);
         if (err == GRANARY_OK) {
-            err = gr_frame_set(taken.keys, k, table->keys->columns[k].view.name, &column);
+            err = gr_frame_set(slice.keys, k, table->keys->columns[k].view.name, &column);
         }
     }
     for (size_t p = 0; p < table->part_count && err == GRANARY_OK; p++) {
-        err = take_part(plan->parts[p].kind, &table->parts[p], groups, count, places, &taken.parts[p]);
+        err = slice_part(plan->parts[p].kind, &table->parts[p], begin, end, &slice.parts[p]);
     }
-    free(places);
     if (err != GRANARY_OK) {
-        group_table_fini(&taken);
+        group_table_fini(&slice);
         return err;
     }
-    *ret_table = taken;
+    *ret_table = slice;
     return GRANARY_OK;
 }

@@ -25,23 +25,20 @@ yield_table(struct gr_kernel_call *call, size_t output, const struct group_plan 
 
 /* A table for each part. */
 static granary_err
-yield_parts(struct gr_kernel_call *call, size_t parts, const struct group_plan *plan, const struct group_table *table)
+yield_parts(struct gr_kernel_call *call, size_t parts, const size_t *starts, const struct group_plan *plan,
+            const struct group_table *table)
 {
-    int64_t *order = NULL;
-    size_t *starts = NULL;
-    granary_err err = group_table_deal(table, parts, &order, &starts);
+    granary_err err = GRANARY_OK;
 
     for (size_t p = 0; p < parts && err == GRANARY_OK; p++) {
-        struct group_table taken = {0};
+        struct group_table slice = {0};
 
-        err = group_table_take(plan, table, order + starts[p], starts[p + 1] - starts[p], &taken);
+        err = group_table_slice(plan, table, starts[p], starts[p + 1], &slice);
         if (err == GRANARY_OK) {
-            err = yield_table(call, p, plan, &taken);
+            err = yield_table(call, p, plan, &slice);
         }
-        group_table_fini(&taken);
+        group_table_fini(&slice);
     }
-    free(order);
-    free(starts);
     return err;
 }
 
@@ -53,20 +50,27 @@ kernel_groupby_map(struct gr_kernel_call *call)
     int64_t parts = gr_attr_int(call->op->attrs, call->op->n_attrs, "parts", 1);
     const granary_frame **frames = NULL;
     struct group_table table = {0};
+    size_t *starts = NULL;
     struct group_plan plan;
     granary_err err = group_plan_init(call, &plan);
 
+    if (err == GRANARY_OK && (parts < 1 || (size_t)parts > call->output_count)) {
+        group_plan_fini(&plan);
+        err = gr_fail(GRANARY_EINVAL, "%s: %lld parts for %zu outputs", call->op->op, (long long)parts,
+                      call->output_count);
+    }
     if (err != GRANARY_OK) {
         return err;
     }
     err = call_frames_encoded(call, &frames);
     if (err == GRANARY_OK) {
-        err = group_map(&plan, frames, call->input_count, where, columns, &table);
+        err = group_map(&plan, frames, call->input_count, where, columns, (size_t)parts, &table, &starts);
     }
     if (err == GRANARY_OK) {
-        err = parts > 1 ? yield_parts(call, (size_t)parts, &plan, &table) : yield_table(call, 0, &plan, &table);
+        err = parts > 1 ? yield_parts(call, (size_t)parts, starts, &plan, &table) : yield_table(call, 0, &plan, &table);
         group_table_fini(&table);
     }
+    free(starts);
     free(frames);
     group_plan_fini(&plan);
     return err;

@@ -909,3 +909,39 @@ group_keys_column(const struct group_keys *keys, size_t k, const uint32_t *ids, 
     *ret_column = column;
     return GRANARY_OK;
 }
+
+granary_err
+group_keys_hash(const struct group_keys *keys, const uint32_t *ids, int64_t count, uint64_t *ret_hashes)
+{
+    memset(ret_hashes, 0, (size_t)count * sizeof *ret_hashes);
+    for (size_t k = 0; k < keys->count; k++) {
+        const struct key_part *part = &keys->parts[k];
+        uint64_t codes = part->dictionary != NULL ? (uint64_t)part->dictionary->rows : part->texts.count;
+        uint64_t *of_codes = NULL;
+
+        if (part->dtype == GRANARY_STRING) { /* each text once, however many groups have it */
+            of_codes = malloc((size_t)(codes + 1) * sizeof *of_codes);
+            if (of_codes == NULL) {
+                return out_of_memory();
+            }
+            for (uint64_t c = 0; c < codes; c++) {
+                size_t size;
+                const char *bytes = text_of(part, c, &size);
+
+                of_codes[c] = text_hash(bytes, size);
+            }
+        }
+        for (int64_t i = 0; i < count; i++) {
+            uint64_t low;
+            uint64_t high;
+            uint64_t value = NULL_HASH;
+
+            if (key_bits(keys, k, ids[i], &low, &high)) {
+                value = of_codes != NULL ? of_codes[low] : low ^ word_mix(high);
+            }
+            ret_hashes[i] = key_hash(ret_hashes[i], value);
+        }
+        free(of_codes);
+    }
+    return GRANARY_OK;
+}

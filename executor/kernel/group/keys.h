@@ -34,4 +34,7 @@ bool group_keys_direct(const struct group_keys *keys);
 granary_err group_keys_column(const struct group_keys *keys, size_t k, const uint32_t *ids, int64_t count,
                               struct gr_column *ret_column);
 
+/* A hash of the keys' values: that of group_keys_hashes() of the columns. Errors: ENOMEM */
+granary_err group_keys_hash(const struct group_keys *keys, const uint32_t *ids, int64_t count, uint64_t *ret_hashes);
+
 #endif

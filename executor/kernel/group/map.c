@@ -1019,12 +1019,45 @@ groups_list(const struct map *map, uint32_t **ret_ids, size_t *ret_count)
     return GRANARY_OK;
 }
 
+/* Groups in the order of the parts they are dealt to; *ret_starts: where each part begins, and the end. */
 static granary_err
-map_table(struct map *map, struct group_table *ret_table)
+groups_deal(const struct map *map, size_t parts, uint32_t *ids, size_t count, size_t **ret_starts)
+{
+    uint64_t *hashes = malloc((count + 1) * sizeof *hashes);
+    uint32_t *dealt = malloc((count + 1) * sizeof *dealt);
+    size_t *starts = calloc(parts + 2, sizeof *starts);
+    granary_err err = hashes == NULL || dealt == NULL || starts == NULL
+                          ? out_of_memory()
+                          : group_keys_hash(map->keys, ids, (int64_t)count, hashes);
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        hashes[i] = (hashes[i] >> 32) * parts >> 32; /* from here on the part */
+        starts[hashes[i] + 2]++;
+    }
+    for (size_t p = 0; p < parts && err == GRANARY_OK; p++) {
+        starts[p + 2] += starts[p + 1];
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) { /* starts[p + 1] moves from where p begins to its end */
+        dealt[starts[hashes[i] + 1]++] = ids[i];
+    }
+    if (err == GRANARY_OK) {
+        memcpy(ids, dealt, count * sizeof *ids);
+        *ret_starts = starts;
+        starts = NULL;
+    }
+    free(starts);
+    free(dealt);
+    free(hashes);
+    return err;
+}
+
+static granary_err
+map_table(struct map *map, size_t parts, struct group_table *ret_table, size_t **ret_starts)
 {
     const struct group_plan *plan = map->plan;
     struct group_table table = {0};
     uint32_t *ids = NULL;
+    size_t *starts = NULL;
     granary_err err = map->copies > 1 ? copies_fold(map) : GRANARY_OK;
 
     if (map->copies > 1) {
@@ -1032,6 +1065,9 @@ map_table(struct map *map, struct group_table *ret_table)
     }
     if (err == GRANARY_OK) {
         err = groups_list(map, &ids, &table.groups);
+    }
+    if (err == GRANARY_OK && parts > 1) {
+        err = groups_deal(map, parts, ids, table.groups, &starts);
     }
     if (err == GRANARY_OK) {
         table.keys = gr_frame_create(plan->keys->n_strings, (int64_t)table.groups);
@@ -1053,9 +1089,11 @@ map_table(struct map *map, struct group_table *ret_table)
     free(ids);
     if (err != GRANARY_OK) {
         group_table_fini(&table);
+        free(starts);
         return err;
     }
     *ret_table = table;
+    *ret_starts = starts;
     return GRANARY_OK;
 }
 
@@ -1139,7 +1177,7 @@ map_fini(struct map *map)
 
 granary_err
 group_map(struct group_plan *plan, const granary_frame *const *frames, size_t count, const char *where,
-          const Granary__Attr *columns, struct group_table *ret_table)
+          const Granary__Attr *columns, size_t parts, struct group_table *ret_table, size_t **ret_starts)
 {
     struct map *map = calloc(1, sizeof *map);
     int64_t rows;
@@ -1171,7 +1209,7 @@ group_map(struct group_plan *plan, const granary_frame *const *frames, size_t co
         }
     }
     if (err == GRANARY_OK) {
-        err = map_table(map, ret_table);
+        err = map_table(map, parts, ret_table, ret_starts);
     }
     map_fini(map);
     return err;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "kernel/group/keys.h"
+#include "kernel/group/select.h"
 #include "kernel/group/texts.h"
 
 void
@@ -65,6 +66,29 @@ dictionary_hashes(const granary_column *column)
     return hashes;
 }
 
+static double
+real_at(const granary_column *column, int64_t i)
+{
+    return column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[i]
+                                            : ((const double *)column->values)[i];
+}
+
+/* A value of a key as a word: the same whatever the width of the column is. */
+static uint64_t
+key_word(const granary_column *column, int64_t i)
+{
+    if (group_is_real(column->dtype)) {
+        double value = real_at(column, i);
+        uint64_t word;
+
+        memcpy(&word, &value, sizeof word);
+        return word;
+    }
+    __int128 value = select_int(column, i);
+
+    return (uint64_t)value ^ word_mix(gr_dtype_size(column->dtype) == 16 ? (uint64_t)(value >> 64) : 0);
+}
+
 void
 group_keys_hashes(const granary_frame *keys, uint64_t *ret_hashes)
 {
@@ -72,26 +96,21 @@ group_keys_hashes(const granary_frame *keys, uint64_t *ret_hashes)
     for (size_t k = 0; k < keys->count; k++) {
         const granary_column *column = &keys->columns[k].view;
         const int32_t *codes = column->dictionary != NULL ? column->values : NULL;
-        size_t size = gr_dtype_size(column->dtype);
         uint64_t *of_codes = dictionary_hashes(column);
 
         for (int64_t i = 0; i < keys->rows; i++) {
-            uint64_t words[2] = {0, 0};
             uint64_t value;
 
             if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, i)) {
-                value = UINT64_C(0x6e756c6c6e756c6c);
-            } else if (column->dtype == GRANARY_STRING) {
+                value = NULL_HASH;
+            } else if (column->dtype != GRANARY_STRING) {
+                value = key_word(column, i);
+            } else {
                 value = of_codes != NULL ? of_codes[codes[i]]
                         : codes != NULL  ? text_hash_at(column->dictionary, codes[i])
                                          : text_hash_at(column, i);
-            } else if (column->dtype == GRANARY_BOOL) {
-                value = gr_bit(column->values, i);
-            } else {
-                memcpy(words, (const char *)column->values + (size_t)i * size, size);
-                value = words[0] ^ word_mix(words[1]);
             }
-            ret_hashes[i] = word_mix(ret_hashes[i] * UINT64_C(0x9e3779b97f4a7c15) + value);
+            ret_hashes[i] = key_hash(ret_hashes[i], value);
         }
         free(of_codes);
     }
@@ -242,13 +261,6 @@ prune_distinct(struct group_part *list)
 }
 
 /* ---- the first n ---- */
-
-static double
-real_at(const granary_column *column, int64_t i)
-{
-    return column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[i]
-                                            : ((const double *)column->values)[i];
-}
 
 static int
 text_compare(const granary_column *column, int64_t a, int64_t b)

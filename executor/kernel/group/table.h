@@ -38,10 +38,14 @@ void group_table_fini(struct group_table *table);
 
 /*
  * The groups of all rows of some frames, in the order of the frames. The plan gets its dtypes.
- * Errors: as rows_open(), rows_next() · ETYPE · EFULL · ENOMEM
+ *
+ * where, columns  as of rows_spec
+ * parts           at least 1: the groups are dealt to so many parts, each of them a range of the keys' hashes
+ * ret_starts      parts + 1 entries: where each part begins, and the end; to be freed. NULL when parts is 1
+ * Errors          as rows_open(), rows_next() · ETYPE · EFULL · ENOMEM
  */
 granary_err group_map(struct group_plan *plan, const granary_frame *const *frames, size_t count, const char *where,
-                      const Granary__Attr *columns, struct group_table *ret_table);
+                      const Granary__Attr *columns, size_t parts, struct group_table *ret_table, size_t **ret_starts);
 
 /* ---- merge.c ---- */
 
@@ -51,16 +55,9 @@ group_merge(const struct group_plan *plan, struct group_table *tables, size_t co
 
 /* ---- deal.c ---- */
 
-/* Some groups of a table, in that order, as a table of its own. Errors: ENOMEM · EFULL */
-granary_err group_table_take(const struct group_plan *plan, const struct group_table *table, const int64_t *groups,
-                             size_t count, struct group_table *ret_table);
-/*
- * Deal the groups to parts by the hashes of their keys, each part a range of hashes, in ascending order.
- * ret_order   the groups, part after part; to be freed
- * ret_starts  where each part begins, and the end: parts + 1 entries; to be freed
- * Errors      ENOMEM
- */
-granary_err group_table_deal(const struct group_table *table, size_t parts, int64_t **ret_order, size_t **ret_starts);
+/* Groups [begin, end) of a table, which must outlive them. Errors: ENOMEM · EFULL */
+granary_err group_table_slice(const struct group_plan *plan, const struct group_table *table, size_t begin, size_t end,
+                              struct group_table *ret_table);
 
 /* ---- partial.c ---- */
 

@@ -45,4 +45,13 @@ word_mix(uint64_t x)
     return x;
 }
 
+/* The hash of one value more of a key; NULL_HASH stands for a null. */
+#define NULL_HASH UINT64_C(0x6e756c6c6e756c6c)
+
+static inline uint64_t
+key_hash(uint64_t hash, uint64_t value)
+{
+    return word_mix(hash * UINT64_C(0x9e3779b97f4a7c15) + value);
+}
+
 #endif

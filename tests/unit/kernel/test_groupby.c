@@ -345,6 +345,101 @@ chunks_do_not_change_a_byte(void **state)
     }
 }
 
+/* ---- parts ---- */
+
+static const char all_functions[] =
+    "size=size;sum=sum(real);mean=mean(wide);lo=min(real);hi=max(text);fi=first(text);la=last(number);u=nunique(text);"
+    "var=var(real);sd=std(number);sem=sem(key);skew=skew(real);kurt=kurtosis(real);prod=prod(number);any=any(flag);"
+    "all=all(key);med=median(real);q=quantile(real, 0.3);mode=mode(text);corr=corr(real, number);cov=cov(real, key);"
+    "e=sum(key * 2)";
+
+enum { PARTS = 3, PIECES = 4 };
+
+/* The groups of a frame in pieces, each dealt to parts, in the order of hashes. */
+static granary_frame *
+dealt(const granary_frame *frame, const char *keys)
+{
+    struct gr_value values[PARTS][PIECES];
+    granary_frame *results[PARTS];
+    granary_frame *whole;
+
+    for (int i = 0; i < PIECES; i++) {
+        int64_t from = frame->rows * i / PIECES;
+        struct kernel_test test;
+        granary_frame *piece;
+
+        assert_int_equal(gr_frame_slice(frame, from, frame->rows * (i + 1) / PIECES - from, &piece), GRANARY_OK);
+        call_groupby(&test, "groupby_map", keys, all_functions);
+        kernel_test_attr(&test, gr_attr_new_int("parts", PARTS));
+        kernel_test_attr(&test, gr_attr_new_bool("dropna", false));
+        kernel_test_frame(&test, piece);
+        test.output_count = PARTS;
+        assert_int_equal(kernel_test_run(&test, kernel_groupby_map), GRANARY_OK);
+        for (int p = 0; p < PARTS; p++) {
+            values[p][i] = test.outputs[p];
+            test.outputs[p] = (struct gr_value){0};
+        }
+        kernel_test_fini(&test);
+        gr_frame_destroy(piece);
+    }
+    for (int p = 0; p < PARTS; p++) {
+        struct kernel_test test;
+
+        call_groupby(&test, "groupby_final", keys, all_functions);
+        kernel_test_attr(&test, gr_attr_new_bool("dropna", false));
+        kernel_test_attr(&test, gr_attr_new_bool("sort", false));
+        for (int i = 0; i < PIECES; i++) {
+            kernel_test_bytes(&test, &values[p][i]);
+        }
+        results[p] = kernel_test_to_frame(&test, kernel_groupby_final);
+        for (int i = 0; i < PIECES; i++) {
+            gr_value_free(&values[p][i]);
+        }
+    }
+    assert_int_equal(gr_frame_concat((const granary_frame *const *)results, PARTS, &whole), GRANARY_OK);
+    for (int p = 0; p < PARTS; p++) {
+        gr_frame_destroy(results[p]);
+    }
+    return whole;
+}
+
+/* One after the other, the parts are what one table gives, for every function, and with null keys. */
+static void
+parts_are_ranges_of_the_whole(void **state)
+{
+    static const char *const keys[] = {"key,text", "number", "text,wide,day", "row"};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        granary_frame *frame = frame_random(k + 70, 500, true);
+        granary_frame *parts = dealt(frame, keys[k]);
+        struct gr_value value;
+        struct kernel_test test;
+        granary_frame *plain[2];
+        granary_frame *whole;
+
+        call_groupby(&test, "groupby_map", keys[k], all_functions);
+        kernel_test_attr(&test, gr_attr_new_bool("dropna", false));
+        kernel_test_frame(&test, frame);
+        assert_int_equal(kernel_test_run(&test, kernel_groupby_map), GRANARY_OK);
+        value = test.outputs[0];
+        test.outputs[0] = (struct gr_value){0};
+        kernel_test_fini(&test);
+        call_groupby(&test, "groupby_final", keys[k], all_functions);
+        kernel_test_attr(&test, gr_attr_new_bool("dropna", false));
+        kernel_test_attr(&test, gr_attr_new_bool("sort", false));
+        kernel_test_bytes(&test, &value);
+        whole = kernel_test_to_frame(&test, kernel_groupby_final);
+        gr_value_free(&value);
+        assert_int_equal(gr_frame_plain(parts, (const granary_frame **)&plain[0]), GRANARY_OK);
+        assert_int_equal(gr_frame_plain(whole, (const granary_frame **)&plain[1]), GRANARY_OK);
+        assert_same_bytes(plain[0], plain[1]);
+        gr_frame_destroy(whole);
+        gr_frame_destroy(parts);
+        gr_frame_destroy(frame);
+    }
+}
+
 static void
 nothing_gives_columns_without_rows(void **state)
 {
@@ -503,6 +598,7 @@ main(void)
         cmocka_unit_test(keys_are_ordered),
         cmocka_unit_test(zeros_have_an_order_for_min_and_max),
         cmocka_unit_test(chunks_do_not_change_a_byte),
+        cmocka_unit_test(parts_are_ranges_of_the_whole),
         cmocka_unit_test(nothing_gives_columns_without_rows),
         cmocka_unit_test(overflow_is_that_of_the_whole_sum),
         cmocka_unit_test(wrong_calls_are_answered),
