@@ -23,9 +23,11 @@ LIBRARY = os.path.join(os.path.dirname(os.path.abspath(BIN)), 'lib', 'libgranary
 
 def _preload_sanitizer():
     """A library built with a sanitizer wants its runtime to be loaded first."""
+    if 'LD_PRELOAD' in os.environ:
+        return
     needed = subprocess.run(['ldd', LIBRARY], capture_output=True, text=True).stdout
     runtime = next((line.split()[2] for line in needed.splitlines() if 'lib' in line and 'asan' in line), None)
-    if runtime and 'LD_PRELOAD' not in os.environ:
+    if runtime:
         leaks = os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'  # Python's own
         os.execve(sys.executable, [sys.executable] + sys.argv, {**os.environ, 'LD_PRELOAD': runtime, 'ASAN_OPTIONS': leaks})
 
