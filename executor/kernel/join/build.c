@@ -135,7 +135,8 @@ block_words(const struct build *b, const struct block *block, int64_t *words, ui
     for (size_t k = 1; k < b->key_count; k++) {
         block_key(b, block, k, one, present);
         for (int64_t i = 0; i < block->n; i++) {
-            words[i] += (int64_t)(((uint64_t)one[i] - (uint64_t)b->keys[k].min) * b->keys[k].stride);
+            words[i] =
+                (int64_t)((uint64_t)words[i] + ((uint64_t)one[i] - (uint64_t)b->keys[k].min) * b->keys[k].stride);
         }
     }
 }

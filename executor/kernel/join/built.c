@@ -24,11 +24,17 @@ static granary_err
 open_dense(struct built_part *part)
 {
     const struct built_head *head = &part->head;
-    uint64_t slice = head->slice_bits < 64 ? UINT64_C(1) << head->slice_bits : 0;
-    uint64_t before = (uint64_t)head->part << head->slice_bits;
+    uint64_t slice;
+    uint64_t before;
 
-    if (slice == 0 || head->slice_bits >= 40 || before >> head->slice_bits != head->part) {
+    if (head->slice_bits >= 40) {
         return corrupt("its slice");
+    }
+    slice = UINT64_C(1) << head->slice_bits;
+    before = (uint64_t)head->part << head->slice_bits;
+    /* Every word of the range has a part, or lookups would go beyond the last one. */
+    if (head->range > UINT64_C(1) << head->part_bits << head->slice_bits) {
+        return corrupt("its range");
     }
     part->word_count = before >= head->range ? 0 : head->range - before < slice ? head->range - before : slice;
     if (head->table.size != (part->word_count + !head->unique) * sizeof *part->words) {

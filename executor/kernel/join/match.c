@@ -551,6 +551,7 @@ match_filter(struct pairs *pairs, const uint8_t *kept, int64_t rows, enum match_
         out.count = at;
     }
     if (err != GRANARY_OK) {
+        pairs_free(&out);
         return err;
     }
     pairs_free(pairs);

@@ -142,7 +142,7 @@ key_words(const granary_column *column, granary_dtype dtype, int64_t from, int64
     } else if (dtype == GRANARY_FLOAT64 || dtype == GRANARY_FLOAT32) {
         words_as_float(column, from, n, words);
     } else if (dtype == GRANARY_TIMESTAMP && column->dtype == GRANARY_DATE) {
-        EACH(int32_t, words[i] = values[i] * DAY_US);
+        EACH(int32_t, present[i] = (uint8_t)(present[i] & !__builtin_mul_overflow(values[i], DAY_US, &words[i])));
     } else {
         words_as_integer(column, dtype == GRANARY_UINT64, from, n, words, present);
     }
