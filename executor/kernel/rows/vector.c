@@ -120,7 +120,7 @@ node_texts(struct node *node, int64_t n)
     if (node->texts == NULL && (node->texts = block_alloc(sizeof *node->texts)) == NULL) {
         return NULL;
     }
-    if (node->class != ROWS_CODE) {
+    if (node->class != ROWS_CODE || entries->rows == 0) {
         memset(node->texts, 0, (size_t)n * sizeof *node->texts);
         return node->texts;
     }

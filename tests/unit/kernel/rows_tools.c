@@ -36,7 +36,7 @@ assert_cells(const granary_frame *frame, const char *text, const char *dtype, co
             gr_value_format(&column.view, i, &out);
         }
     }
-    if (strcmp(out.bytes, cells) != 0) {
+    if (strcmp(out.bytes != NULL ? out.bytes : "", cells) != 0) {
         fail_msg("%s: '%s' is not '%s'", text, out.bytes, cells);
     }
     gr_buf_free(&out);

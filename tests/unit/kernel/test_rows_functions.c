@@ -384,6 +384,41 @@ errors_of_values_that_nobody_needs_do_not_count(void **state)
     gr_frame_destroy(frame);
 }
 
+/* No entry at all, no row at all. */
+static void
+empty_dictionaries_and_frames(void **state)
+{
+    static const struct expectation nulls[] = {
+        {"lower(s)", "string", "- -"},
+        {"concat(s, cast(i as string))", "string", "- -"},
+        {"s is null", "bool", "true true"},
+        {"coalesce(s, 'x')", "string", "x x"},
+        {"hash(s) = hash(s)", "bool", "true true"},
+        {"s = 'a' or i = 1", "bool", "true -"},
+        {"cast(s as int64)", "int64", "- -"},
+    };
+    static const struct expectation none[] = {
+        {"lower(s)", "string", ""},
+        {"i + 1", "int64", ""},
+        {"s like 'a'", "bool", ""},
+        {"null", "string", ""},
+    };
+    granary_frame *frame = frame_text("s:string,i:int64", ",1\n,2\n");
+    granary_frame *codes = encoded(frame);
+    granary_frame *empty = frame_text("s:string,i:int64", "");
+    granary_frame *empty_codes = encoded(empty);
+
+    (void)state;
+    ASSERT_ALL(frame, nulls);
+    ASSERT_ALL(codes, nulls);
+    ASSERT_ALL(empty, none);
+    ASSERT_ALL(empty_codes, none);
+    gr_frame_destroy(empty_codes);
+    gr_frame_destroy(empty);
+    gr_frame_destroy(codes);
+    gr_frame_destroy(frame);
+}
+
 int
 main(void)
 {
@@ -392,6 +427,7 @@ main(void)
         cmocka_unit_test(of_strings),
         cmocka_unit_test(of_dates),
         cmocka_unit_test(casts),
+        cmocka_unit_test(empty_dictionaries_and_frames),
         cmocka_unit_test(what_cannot_be_computed_says_why),
         cmocka_unit_test(errors_of_values_that_nobody_needs_do_not_count),
     };
