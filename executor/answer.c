@@ -169,3 +169,36 @@ answer_fail(Granary__Done *done, granary_err err, const Granary__ChunkOp *op, co
     gr_buf_free(&message);
     return err;
 }
+
+granary_err
+answer_add_ops(Granary__Done *done, const Granary__Subtask *subtask)
+{
+    size_t count = subtask->n_ops;
+
+    if (count == 1 && strcmp(subtask->ops[0]->op, "null") == 0) {
+        return GRANARY_OK;
+    }
+    done->op_nanoseconds = calloc(count, sizeof *done->op_nanoseconds);
+    done->op_rows = calloc(count, sizeof *done->op_rows);
+    done->op_bytes = calloc(count, sizeof *done->op_bytes);
+    if (done->op_nanoseconds == NULL || done->op_rows == NULL || done->op_bytes == NULL) {
+        return no_memory();
+    }
+    done->n_op_nanoseconds = done->n_op_rows = done->n_op_bytes = count;
+    return GRANARY_OK;
+}
+
+void
+answer_note_op(Granary__Done *done, size_t o, int64_t nanoseconds, size_t first_output, const struct gr_value *values)
+{
+    if (o >= done->n_op_nanoseconds) {
+        return;
+    }
+    done->op_nanoseconds[o] = (uint64_t)nanoseconds;
+    for (size_t i = first_output; i < done->n_outputs; i++) {
+        done->op_bytes[o] += done->outputs[i]->bytes;
+    }
+    if (values != NULL && values[0].kind == GR_VALUE_FRAME && values[0].frame != NULL) {
+        done->op_rows[o] = (uint64_t)values[0].frame->rows;
+    }
+}

@@ -20,6 +20,12 @@ bool answer_set_text(char **text, const char *value);
 granary_err
 answer_add_output(Granary__Done *done, const struct gr_value *value, const ProtobufCBinaryData *id, uint64_t size);
 
+/* Room for what each operator of the subtask takes; none when it only measures the scheduler. Errors: ENOMEM */
+granary_err answer_add_ops(Granary__Done *done, const Granary__Subtask *subtask);
+/* Operator o is done. first_output: how many outputs there were before it; values: what it made, may be NULL */
+void
+answer_note_op(Granary__Done *done, size_t o, int64_t nanoseconds, size_t first_output, const struct gr_value *values);
+
 /*
  * It failed after all, in an operator (NULL: before any): err with the thread's message, and no outputs. What was found
  * out about its inputs and its log stays.

@@ -568,9 +568,14 @@ subtask_run(struct host *host, granary_client *client, const Granary__Subtask *s
         err = lease_inputs(&run);
         run.done->lease_ns = (uint64_t)(gr_now_ns() - start);
     }
+    err = err == GRANARY_OK ? answer_add_ops(run.done, subtask) : err;
     for (size_t o = 0; err == GRANARY_OK && o < subtask->n_ops; o++) {
+        int64_t begun = gr_now_ns();
+        size_t made = run.done->n_outputs;
+
         op = subtask->ops[o];
         err = run_any(&run, o);
+        answer_note_op(run.done, o, gr_now_ns() - begun, made, run.values[o]);
     }
 
 answered:

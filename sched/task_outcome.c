@@ -77,6 +77,7 @@ subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t nu
     frees_collect(manager, graph);
     family_spend(manager, graph, number);
     manager->subtasks_done++;
+    gr_plan_account(graph->plan, number, done);
     if (graph->state != GRANARY_GRAPH_RUNNING) {
         return;
     }

@@ -513,7 +513,8 @@ void reply_ok(struct manager *manager, uint64_t ticket);
 void reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new);
 /* err: ETIMEDOUT, or OK for a graph that has ended */
 void reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *graph, granary_err err);
-void reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph *graph);
+/* analyze: with what each step has taken */
+void reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph *graph, bool analyze);
 void reply_why(struct manager *manager, uint64_t ticket, const char *subject);
 void reply_chunks(struct manager *manager, uint64_t ticket, const struct task_graph *graph, Granary__Result *result,
                   uint64_t cursor, uint64_t limit);

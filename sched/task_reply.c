@@ -213,13 +213,16 @@ reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *
 }
 
 void
-reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph *graph)
+reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph *graph, bool analyze)
 {
     Granary__Reply answer = GRANARY__REPLY__INIT;
     struct gr_buf text = {0};
 
     if (graph->plan != NULL) {
         gr_plan_explain(graph->plan, &text);
+        if (analyze) {
+            gr_plan_analyze(graph->plan, &text);
+        }
     } else if (graph->submit == NULL || restored_explain(manager, graph, &text) != GRANARY_OK) {
         char why[512];
 

@@ -291,7 +291,7 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
     case GRANARY__REQUEST__BODY_EXPLAIN:
         graph = named(manager, ticket, request->explain->key);
         if (graph != NULL) {
-            reply_explain(manager, ticket, graph);
+            reply_explain(manager, ticket, graph, strcmp(request->explain->target, "analyze") == 0);
         }
         return;
     case GRANARY__REQUEST__BODY_RESULT:

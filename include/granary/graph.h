@@ -179,6 +179,12 @@ GRANARY_API granary_err granary_graph_delete_all(granary_client *client, const c
 GRANARY_API granary_err granary_graph_explain(granary_client *client, const char *key, char **ret_text);
 
 /*
+ * The same, and of every step what it has taken so far: subtasks, time of executors, rows and bytes made. What ran
+ * under an earlier scheduler is not counted. *ret_text is to be freed. Errors: ENOENT
+ */
+GRANARY_API granary_err granary_graph_analyze(granary_client *client, const char *key, char **ret_text);
+
+/*
  * A session's share of the executors beside other sessions that have work, from now on; it outlives the scheduler.
  *
  * session  NULL: the client's

@@ -342,11 +342,11 @@ granary_graph_delete_all(granary_client *client, const char *session, uint64_t *
     return err;
 }
 
-granary_err
-granary_graph_explain(granary_client *client, const char *key, char **ret_text)
+static granary_err
+tell_plan(granary_client *client, const char *key, const char *how, char **ret_text)
 {
     Granary__Reply *reply;
-    granary_err err = call_ref(client, GRANARY__REQUEST__BODY_EXPLAIN, key, "", &reply);
+    granary_err err = call_ref(client, GRANARY__REQUEST__BODY_EXPLAIN, key, how, &reply);
 
     if (err == GRANARY_OK) {
         char *text = strdup(reply->text);
@@ -359,6 +359,18 @@ granary_graph_explain(granary_client *client, const char *key, char **ret_text)
     }
     reply_free(reply);
     return err;
+}
+
+granary_err
+granary_graph_explain(granary_client *client, const char *key, char **ret_text)
+{
+    return tell_plan(client, key, "", ret_text);
+}
+
+granary_err
+granary_graph_analyze(granary_client *client, const char *key, char **ret_text)
+{
+    return tell_plan(client, key, "analyze", ret_text);
 }
 
 granary_err

@@ -491,6 +491,10 @@ plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch)
             err = note_questions(e, e->done, to);
         }
         if (err == GRANARY_OK) {
+            err = plan_account_subtask(plan, e->first + e->done, e->fused.ops + e->fused.first[e->done],
+                                       e->fused.first[e->done + 1] - e->fused.first[e->done]);
+        }
+        if (err == GRANARY_OK) {
             err = list_held(e, e->done, batch);
         }
         if (err == GRANARY_OK) {

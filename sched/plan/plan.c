@@ -223,6 +223,7 @@ gr_plan_destroy(struct gr_plan *plan)
     free(plan->asked);
     free(plan->questions);
     free(plan->numbers_of);
+    plan_account_free(plan);
     id_set_free(&plan->kept);
     id_set_free(&plan->held);
     gr_buf_free(&plan->before);

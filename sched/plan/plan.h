@@ -78,6 +78,11 @@ granary_err gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__D
 /* Of what decides how the work is cut, files included: a plan with another one is of no use to who began with this. */
 uint64_t gr_plan_digest(const struct gr_plan *plan);
 
+/* A subtask has succeeded: what its operators have taken is added up by step. */
+void gr_plan_account(struct gr_plan *plan, uint64_t number, const Granary__Done *done);
+/* As text: what every step has taken so far. */
+void gr_plan_analyze(const struct gr_plan *plan, struct gr_buf *out);
+
 /* Nothing more will come: when all subtasks handed out are done, the graph has succeeded. */
 bool gr_plan_complete(const struct gr_plan *plan);
 

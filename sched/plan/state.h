@@ -25,6 +25,23 @@ struct question {
     uint32_t place; /* among the answers of that subtask */
 };
 
+/* What a step has taken. */
+struct taken {
+    uint64_t subtasks;
+    uint64_t nanoseconds;
+    uint64_t rows;
+    uint64_t bytes;
+};
+struct account {
+    uint64_t *first; /* by subtask: where its operators begin in steps; one entry more */
+    size_t subtask_count;
+    size_t subtask_room;
+    uint32_t *steps;
+    size_t op_count;
+    size_t op_room;
+    struct taken *of; /* by step; NULL: nothing yet */
+};
+
 struct emission;
 
 struct gr_plan {
@@ -65,6 +82,7 @@ struct gr_plan {
     struct emission *emission; /* subtasks that are fused and still to be handed out; NULL: none */
     bool complete;
     bool failed;
+    struct account account;
 
     /* for explain */
     struct gr_buf before; /* the graph, before optimisation */
@@ -108,6 +126,10 @@ void plan_free_functions(struct gr_plan *plan);
 /* emit_user.c: what a subtask with user code carries beside its operators. false: no memory */
 bool plan_emit_user(const struct gr_plan *plan, const struct gr_chunk *chunk, struct gr_region *memory,
                     Granary__Subtask *subtask);
+
+/* account.c: note of what steps a subtask's operators are. Errors: ENOMEM */
+granary_err plan_account_subtask(struct gr_plan *plan, uint64_t number, const uint32_t *ops, uint32_t count);
+void plan_account_free(struct gr_plan *plan);
 
 /* Note a subtask for explain. */
 void plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask);

@@ -243,7 +243,7 @@ tile_sort(struct tiling *t, size_t i)
         return sort_first(t, i, in, limit);
     }
     total = bytes_sum(in->bytes, in->count);
-    if (in->count > 1 && !is_little(t, total) && is_guess(in)) {
+    if (!is_little(t, total) && is_guess(in)) {
         const struct gr_measured *measured = tiling_measured(t, i, 0);
 
         if (measured == NULL) {

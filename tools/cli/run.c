@@ -32,6 +32,7 @@ enum {
     KEY_CSV = 0x4000,
     KEY_ARROW,
     KEY_NPY,
+    KEY_ANALYZE,
     KEY_EXPLAIN,
     KEY_CHUNK_BYTES,
     KEY_MEMORY,
@@ -50,6 +51,7 @@ struct run {
     bool show_graph;
     enum output_format format; /* of what goes to stdout */
     bool explain;
+    bool analyze; /* explain, and what it took */
     bool discard;
     int64_t chunk_bytes;
     int timeout_ms;
@@ -73,6 +75,7 @@ static const struct argp_option run_options[] = {
     {"output", 'o', "NAME=FILE", 0, "write target NAME to FILE (.csv .json .arrow .npy .txt) instead of printing it",
      0},
     {"graph", KEY_GRAPH, NULL, 0, "show the graph as JSON, and do not run it", 0},
+    {"analyze", KEY_ANALYZE, NULL, 0, "run it, and show the same with what each step took: time, rows, bytes", 0},
     {"explain", KEY_EXPLAIN, NULL, 0, "show the graph before and after optimisation, its chunks and subtasks", 0},
     {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
     {"timeout", KEY_TIMEOUT, "DURATION", 0, "the graph fails when it has not ended after this long", 0},
@@ -149,6 +152,9 @@ parse_run(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_EXPLAIN:
         run->explain = true;
+        return 0;
+    case KEY_ANALYZE:
+        run->explain = run->analyze = true;
         return 0;
     case KEY_DISCARD:
         run->discard = true;
@@ -518,7 +524,8 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         return fail(run, err);
     }
     err = wait_for(run, client, key);
-    if (run->explain && granary_graph_explain(client, key, &plan) == GRANARY_OK) {
+    if (run->explain &&
+        (run->analyze ? granary_graph_analyze : granary_graph_explain)(client, key, &plan) == GRANARY_OK) {
         (void)fputs(plan, stdout);
         (void)fflush(stdout);
         free(plan);

@@ -180,7 +180,7 @@ static int
 print_plan(struct cli *cli, granary_client *client, const char *key)
 {
     char *text = NULL;
-    granary_err err = granary_graph_explain(client, key, &text);
+    granary_err err = granary_graph_analyze(client, key, &text);
 
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);

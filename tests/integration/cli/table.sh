@@ -31,6 +31,10 @@ granary run table.json --explain >second.txt
 grep -q "'t' reads 2 of 3 columns" first.txt || fail "a table's columns are not pruned"
 grep -q "zone-map: 't' skips" first.txt || fail "chunks without a row in question are not skipped"
 
+# what each step took
+granary run table.json --analyze >taken.txt
+grep -qE "^  g \(groupby\): [0-9]+ subtasks, [0-9.]+ ms, 7 rows, [0-9]+ bytes$" taken.txt || fail "$(tail -n 5 taken.txt)"
+
 # as a target: other names for the same bytes, which outlive the first
 query "\"name\": \"$key/rows\"" '"h": {"op": "head", "input": "t", "rows": 1}' t >copy.json
 granary run copy.json --csv >copy.csv
