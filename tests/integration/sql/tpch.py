@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The 22 queries of TPC-H through `granary sql`, against another engine on the same files: SQLite (Python's own), or DuckDB.
 
-    tpch.py BIN_DIRECTORY QUERY_DIRECTORY SCALE [sqlite|duckdb] [QUERY...]
+    tpch.py BIN_DIRECTORY QUERY_DIRECTORY SCALE [sqlite|duckdb [MEMORY [QUERY...]]]
 
 DuckDB is its npm package @duckdb/node-api, looked for in $GRANARY_PEERS/node_modules; without it the comparison is skipped.
 Numbers are equal when they differ by a billionth.
@@ -28,7 +28,8 @@ INDEXES = ['lineitem(l_orderkey)', 'lineitem(l_partkey, l_suppkey)', 'partsupp(p
 
 binaries, queries, scale = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 peer = sys.argv[4] if len(sys.argv) > 4 else 'sqlite'
-chosen = [int(number) for number in sys.argv[5:]] or list(range(1, 23))
+memory = sys.argv[5] if len(sys.argv) > 5 else '1G'
+chosen = [int(number) for number in sys.argv[6:]] or list(range(1, 23))
 
 
 # ---- the peers: SELECT text -> rows ----
@@ -127,7 +128,7 @@ class Granary:
     def __init__(self, directory):
         self.base = tempfile.mkdtemp(prefix='granary-tpch-')
         self.environment = {**os.environ, 'GRANARY_INSTANCE': self.base + '/instance'}
-        self.up = subprocess.Popen([binaries / 'granary', 'up', '--executors', '2', '--memory', '1G', '--state', 'memory', '--spill-dir',
+        self.up = subprocess.Popen([binaries / 'granary', 'up', '--executors', '2', '--memory', memory, '--state', 'memory', '--spill-dir',
                                     self.base + '/spill'], env=self.environment, stdout=subprocess.PIPE, text=True)
         self.up.stdout.readline()
         for table in TABLES:
