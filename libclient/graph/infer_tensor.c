@@ -8,6 +8,7 @@
 #include "data/frame.h"
 #include "graph/node.h"
 #include "graph/tensor_map.h"
+#include "graph/tensor_random.h"
 #include "graph/tensor_view.h"
 #include "graph/user.h"
 
@@ -135,13 +136,82 @@ infer_array(const struct gr_graph_node *node, struct gr_node_type *type)
     return err;
 }
 
+/* The parameter "dtype"; without it the fallback. */
+static granary_err
+read_dtype(const struct gr_graph_node *node, granary_dtype fallback, granary_dtype *ret_dtype)
+{
+    const char *name = gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", NULL);
+
+    *ret_dtype = name == NULL ? fallback : gr_dtype_parse(name);
+    return gr_tensor_dtype_good(*ret_dtype)
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "dtype '%.40s' is none of bool, integers, float32 and float64",
+                         name == NULL ? granary_dtype_name(fallback) : name);
+}
+
+static int64_t
+int_of(const struct gr_graph_node *node, const char *name, int64_t fallback)
+{
+    return gr_attr_int(node->node->attrs, node->node->n_attrs, name, fallback);
+}
+
+/* Tensors of one value, and the diagonals and triangles of it. */
+static granary_err
+infer_full(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+{
+    const Granary__Attr *shape = find(node, "shape");
+    int64_t count;
+    granary_err err = GRANARY_OK;
+
+    if (input != NULL) {
+        type->dims = input->dims;
+        memcpy(type->shape, input->shape, sizeof type->shape);
+    } else if (shape != NULL) {
+        err = shape->n_ints == 0 ? GRANARY_OK : read_shape(shape, type);
+    } else {
+        type->dims = 2;
+        type->shape[0] = int_of(node, "rows", 0);
+        type->shape[1] = int_of(node, "columns", type->shape[0]);
+        if (type->shape[0] < 0 || type->shape[1] < 0) {
+            err = gr_fail(GRANARY_EINVAL, "rows and columns cannot be negative");
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = read_dtype(node, input != NULL ? input->dtype : GRANARY_FLOAT64, &type->dtype);
+    }
+    if (err == GRANARY_OK && (node->op == GR_TILE_triu || node->op == GR_TILE_tril) && type->dims < 2) {
+        err = gr_fail(GRANARY_EINVAL, "it needs a tensor of 2 dimensions or more, not of %d", type->dims);
+    }
+    if (err == GRANARY_OK && (err = count_elements(type->dims, type->shape, &count)) == GRANARY_OK) {
+        err = check_chunk(node, type);
+    }
+    return err;
+}
+
+static granary_err
+infer_linspace(const struct gr_graph_node *node, struct gr_node_type *type)
+{
+    int64_t count = int_of(node, "count", 50);
+
+    if (count < 0 || count > INT64_MAX / 16) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'count' cannot be %lld", (long long)count);
+    }
+    *type = (struct gr_node_type){.dtype = GRANARY_FLOAT64, .dims = 1, .shape = {count}};
+    return check_chunk(node, type);
+}
+
 static granary_err
 infer_random(const struct gr_graph_node *node, struct gr_node_type *type)
 {
+    struct gr_random random;
     int64_t count;
     granary_err err = read_shape(find(node, "shape"), type);
 
-    type->dtype = GRANARY_FLOAT64;
+    if (err == GRANARY_OK) {
+        err = gr_random_read(gr_attr_string(node->node->attrs, node->node->n_attrs, "distribution", "uniform"),
+                             node->node->attrs, node->node->n_attrs, &random);
+        type->dtype = random.dtype;
+    }
     if (err == GRANARY_OK && (err = count_elements(type->dims, type->shape, &count)) == GRANARY_OK) {
         err = check_chunk(node, type);
     }
@@ -358,6 +428,118 @@ infer_view(const struct gr_graph_node *node, const struct gr_node_type *const *i
     return err == GRANARY_OK && op == GR_TILE_rechunk ? check_chunk(node, type) : err;
 }
 
+static granary_err
+infer_along(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+{
+    enum gr_tile_op op = (enum gr_tile_op)node->op;
+    bool quantile = false;
+    double most = op == GR_TILE_percentile || op == GR_TILE_nanpercentile ? 100 : 1;
+    double q = gr_attr_double(node->node->attrs, node->node->n_attrs, "q", 0.5);
+    const char *method = gr_attr_string(node->node->attrs, node->node->n_attrs, "method", "linear");
+    int64_t axis = int_of(node, "axis", -1);
+    int64_t k = int_of(node, "k", 0);
+    int64_t n = int_of(node, "n", 1);
+
+    *type = *input;
+    switch (op) {
+    case GR_TILE_argsort:
+    case GR_TILE_argtopk:
+        type->dtype = GRANARY_INT64;
+        break;
+    case GR_TILE_cumsum:
+    case GR_TILE_cumprod:
+        type->dtype = gr_dtype_of_sum(input->dtype);
+        break;
+    case GR_TILE_tensor_sort:
+    case GR_TILE_topk:
+    case GR_TILE_cummax:
+    case GR_TILE_cummin:
+    case GR_TILE_diff:
+        break;
+    default:
+        quantile = true;
+        type->dtype = gr_dtype_is_float(input->dtype) ? input->dtype : GRANARY_FLOAT64;
+    }
+    if (!(q >= 0 && q <= most)) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'q' is %g; it can be 0 to %g", q, most);
+    }
+    if (strcmp(method, "linear") != 0 && strcmp(method, "lower") != 0 && strcmp(method, "higher") != 0 &&
+        strcmp(method, "nearest") != 0 && strcmp(method, "midpoint") != 0) {
+        return gr_fail(GRANARY_EINVAL,
+                       "parameter 'method' is '%.20s'; it can be 'linear', 'lower', 'higher', 'nearest', 'midpoint'",
+                       method);
+    }
+    if (k < 0 || n < 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' cannot be negative", k < 0 ? "k" : "n");
+    }
+    if (quantile && find(node, "axis") == NULL) {
+        type->dims = 0;
+        return GRANARY_OK;
+    }
+    if (axis < -input->dims || axis >= input->dims) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'axis': there is no axis %lld in a tensor of %d dimension%s",
+                       (long long)axis, input->dims, input->dims == 1 ? "" : "s");
+    }
+    axis = axis < 0 ? axis + input->dims : axis;
+    if (op == GR_TILE_diff) {
+        type->shape[axis] = input->shape[axis] > n ? input->shape[axis] - n : 0;
+    } else if (op == GR_TILE_topk || op == GR_TILE_argtopk) {
+        type->shape[axis] = k < input->shape[axis] ? k : input->shape[axis];
+    } else if (quantile) {
+        type->dims--;
+        for (int64_t d = axis; d < type->dims; d++) {
+            type->shape[d] = type->shape[d + 1];
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+infer_reshape(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+{
+    const Granary__Attr *shape = find(node, "shape");
+    int64_t elements, count, known = 1;
+    int left = -1;
+    struct shown from;
+    granary_err err = count_elements(input->dims, input->shape, &elements);
+
+    type->dtype = input->dtype;
+    if (err != GRANARY_OK || shape == NULL) {
+        type->dims = 1;
+        type->shape[0] = elements;
+        return err;
+    }
+    if (shape->n_ints > DIMS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'shape' has %zu dimensions; at most %d are possible", shape->n_ints,
+                       DIMS_MAX);
+    }
+    type->dims = (int)shape->n_ints;
+    for (int d = 0; d < type->dims; d++) {
+        type->shape[d] = shape->ints[d];
+        if (shape->ints[d] == -1 && left < 0) {
+            left = d;
+        } else if (shape->ints[d] < 0 || __builtin_mul_overflow(known, shape->ints[d], &known)) {
+            return gr_fail(GRANARY_EINVAL, "parameter 'shape' has %lld elements along dimension %d",
+                           (long long)shape->ints[d], d);
+        }
+    }
+    if (left >= 0 && known > 0 && elements % known == 0) {
+        type->shape[left] = elements / known;
+    }
+    if (type->dims > 0 && left >= 0 && type->shape[left] < 0) {
+        return gr_fail(GRANARY_EINVAL, "a tensor of shape %s has no whole number of elements left for -1",
+                       show_type(input, &from));
+    }
+    err = count_elements(type->dims, type->shape, &count);
+    if (err == GRANARY_OK && count != elements) {
+        struct shown to;
+
+        err = gr_fail(GRANARY_EINVAL, "a tensor of shape %s does not fill shape %s", show_type(input, &from),
+                      show_type(type, &to));
+    }
+    return err;
+}
+
 /* One of the letters in `parts`, each a name. */
 static granary_err
 read_part(const struct gr_graph_node *node, const char *const *parts, const char **ret_part)
@@ -459,6 +641,41 @@ infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const 
         return infer_view(node, inputs, type);
     }
     switch (node->op) {
+    case GR_TILE_zeros:
+    case GR_TILE_ones:
+    case GR_TILE_empty:
+    case GR_TILE_full:
+    case GR_TILE_eye:
+    case GR_TILE_tri:
+        return infer_full(node, NULL, type);
+    case GR_TILE_zeros_like:
+    case GR_TILE_ones_like:
+    case GR_TILE_empty_like:
+    case GR_TILE_full_like:
+    case GR_TILE_triu:
+    case GR_TILE_tril:
+        return infer_full(node, inputs[0], type);
+    case GR_TILE_tensor_sort:
+    case GR_TILE_argsort:
+    case GR_TILE_topk:
+    case GR_TILE_argtopk:
+    case GR_TILE_cumsum:
+    case GR_TILE_cumprod:
+    case GR_TILE_cummax:
+    case GR_TILE_cummin:
+    case GR_TILE_diff:
+    case GR_TILE_median:
+    case GR_TILE_nanmedian:
+    case GR_TILE_tensor_quantile:
+    case GR_TILE_nanquantile:
+    case GR_TILE_percentile:
+    case GR_TILE_nanpercentile:
+        return infer_along(node, inputs[0], type);
+    case GR_TILE_reshape:
+    case GR_TILE_ravel:
+        return infer_reshape(node, inputs[0], type);
+    case GR_TILE_linspace:
+        return infer_linspace(node, type);
     case GR_TILE_qr:
     case GR_TILE_svd:
     case GR_TILE_cholesky:

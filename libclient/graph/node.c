@@ -16,6 +16,7 @@
 #include "graph/lower.h"
 #include "graph/nearest.h"
 #include "graph/tensor_map.h"
+#include "graph/tensor_random.h"
 #include "graph/user.h"
 #include "graph/window.h"
 
@@ -600,13 +601,10 @@ check_concat(const Granary__Node *node)
 static granary_err
 check_random(const Granary__Node *node)
 {
-    const char *distribution = gr_attr_string(node->attrs, node->n_attrs, "distribution", "uniform");
+    struct gr_random random;
 
-    if (strcmp(distribution, "uniform") != 0 && strcmp(distribution, "normal") != 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'distribution' is '%.40s'; it can be 'uniform' or 'normal'",
-                       distribution);
-    }
-    return GRANARY_OK;
+    return gr_random_read(gr_attr_string(node->attrs, node->n_attrs, "distribution", "uniform"), node->attrs,
+                          node->n_attrs, &random);
 }
 
 static granary_err

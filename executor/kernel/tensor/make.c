@@ -3,112 +3,37 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/call.h"
+#include "kernel/tensor/random.h"
 
 /* ---- random ---- */
-
-/*
- * Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): 128 random bits for each
- * counter, here two doubles. The counter of elements 2 j and 2 j + 1 is j.
- */
-static void
-philox(uint64_t counter, uint64_t seed, uint64_t ret_bits[2])
-{
-    uint32_t c0 = (uint32_t)counter, c1 = (uint32_t)(counter >> 32), c2 = 0, c3 = 0;
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-
-    for (int round = 0; round < 10; round++) {
-        uint64_t product0 = (uint64_t)0xD2511F53u * c0;
-        uint64_t product1 = (uint64_t)0xCD9E8D57u * c2;
-
-        c0 = (uint32_t)(product1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)product1;
-        c2 = (uint32_t)(product0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)product0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    ret_bits[0] = (uint64_t)c1 << 32 | c0;
-    ret_bits[1] = (uint64_t)c3 << 32 | c2;
-}
-
-/* 53 of the bits, in [0, 1). */
-static double
-to_unit(uint64_t bits)
-{
-    return (double)(bits >> 11) * 0x1p-53;
-}
-
-static void
-uniform_pair(uint64_t counter, uint64_t seed, double ret_pair[2])
-{
-    uint64_t bits[2];
-
-    philox(counter, seed, bits);
-    ret_pair[0] = to_unit(bits[0]);
-    ret_pair[1] = to_unit(bits[1]);
-}
-
-/* Box and Muller: two independent normal numbers from two uniform ones. */
-static void
-normal_pair(uint64_t counter, uint64_t seed, double ret_pair[2])
-{
-    double uniform[2];
-    double radius, angle;
-
-    uniform_pair(counter, seed, uniform);
-    radius = sqrt(-2 * log(1 - uniform[0])); /* of (0, 1] */
-    angle = 2 * M_PI * uniform[1];
-    ret_pair[0] = radius * cos(angle);
-    ret_pair[1] = radius * sin(angle);
-}
-
-/* Elements [position, position + count) of the whole. */
-static void
-fill_random(double *values, int64_t position, int64_t count, uint64_t seed,
-            void (*make)(uint64_t counter, uint64_t seed, double ret_pair[2]))
-{
-    double pair[2];
-    int64_t i = 0;
-
-    if (count > 0 && position % 2 != 0) {
-        make((uint64_t)position / 2, seed, pair);
-        values[i++] = pair[1];
-    }
-    for (; i + 2 <= count; i += 2) {
-        make((uint64_t)(position + i) / 2, seed, values + i);
-    }
-    if (i < count) {
-        make((uint64_t)(position + i) / 2, seed, pair);
-        values[i] = pair[0];
-    }
-}
 
 granary_err
 kernel_random(struct gr_kernel_call *call)
 {
-    const char *distribution = gr_attr_string(call->op->attrs, call->op->n_attrs, "distribution", "uniform");
-    uint64_t seed = (uint64_t)gr_attr_int(call->op->attrs, call->op->n_attrs, "seed", 0);
-    bool normal = strcmp(distribution, "normal") == 0;
+    Granary__Attr *const *attrs = call->op->attrs;
+    size_t n = call->op->n_attrs;
+    struct random_make make;
     struct tensor_part part;
     void *values;
     granary_err err = tensor_call_check(call, 0, 0);
 
-    if (err == GRANARY_OK && !normal && strcmp(distribution, "uniform") != 0) {
-        err = gr_fail(GRANARY_EINVAL, "distribution '%s': 'uniform' or 'normal'", distribution);
+    if (err == GRANARY_OK) {
+        err = random_make_init(gr_attr_string(attrs, n, "distribution", "uniform"), attrs, n, &make);
     }
     if (err == GRANARY_OK) {
         err = tensor_part_read(call, &part);
     }
     if (err == GRANARY_OK) {
-        err = tensor_output(call, GRANARY_FLOAT64, part.dims, part.size, &values);
+        err = tensor_output(call, make.dtype, part.dims, part.size, &values);
     }
     if (err != GRANARY_OK) {
         return err;
     }
     for (int64_t run = 0; run < tensor_part_runs(&part); run++) {
-        fill_random((double *)values + run * tensor_part_run(&part), tensor_part_position(&part, run),
-                    tensor_part_run(&part), seed, normal ? normal_pair : uniform_pair);
+        random_fill(&make, (char *)values + (size_t)(run * tensor_part_run(&part)) * 8,
+                    tensor_part_position(&part, run), tensor_part_run(&part));
     }
     return GRANARY_OK;
 }
@@ -126,6 +51,8 @@ kernel_arange(struct gr_kernel_call *call)
     uint64_t by = (uint64_t)gr_attr_int(call->op->attrs, call->op->n_attrs, "step", 1);
     double from_double = gr_attr_double(call->op->attrs, call->op->n_attrs, "start", 0);
     double by_double = gr_attr_double(call->op->attrs, call->op->n_attrs, "step", 1);
+    int64_t last = gr_attr_int(call->op->attrs, call->op->n_attrs, "last", -1);
+    double end = gr_attr_double(call->op->attrs, call->op->n_attrs, "end", 0);
     struct tensor_part part;
     void *values;
     granary_err err = tensor_call_check(call, 0, 0);
@@ -145,11 +72,139 @@ kernel_arange(struct gr_kernel_call *call)
 
         for (int64_t i = 0; i < count; i++) {
             if (floats) {
-                ((double *)values)[run * count + i] = from_double + (double)(position + i) * by_double;
+                ((double *)values)[run * count + i] =
+                    position + i == last ? end : from_double + (double)(position + i) * by_double;
             } else { /* wraps, as the integers of NumPy do */
                 ((uint64_t *)values)[run * count + i] = from + (uint64_t)(position + i) * by;
             }
         }
     }
     return GRANARY_OK;
+}
+
+/* ---- one value, and shapes made of it ---- */
+
+/* The attribute "value" in a dtype. */
+static void
+store_value(const struct gr_kernel_call *call, granary_dtype dtype, char *to)
+{
+    double number = gr_attr_double(call->op->attrs, call->op->n_attrs, "value", 0);
+    int64_t integer = gr_attr_int(call->op->attrs, call->op->n_attrs, "value", (int64_t)number);
+    _Alignas(8) char lane[8];
+
+    if (dtype == GRANARY_FLOAT64) {
+        memcpy(lane, &number, sizeof number);
+    } else if (dtype == GRANARY_FLOAT32) {
+        float narrow = (float)number;
+
+        memcpy(lane, &narrow, sizeof narrow);
+    } else {
+        integer = dtype == GRANARY_BOOL ? number != 0 : integer;
+        memcpy(lane, &integer, sizeof integer);
+    }
+    SIMD_CALL(tensor_lane_store)(dtype, to, lane, 1);
+}
+
+/* Elements [from, to) of a run are the value. */
+static void
+fill_run(char *run, int64_t from, int64_t to, const char *value, size_t element)
+{
+    for (int64_t i = from; i < to; i++) {
+        memcpy(run + (size_t)i * element, value, element);
+    }
+}
+
+/* Which elements of a run are set: those of a band along the last two dimensions, low <= column - row <= high. */
+static void
+band_of(const struct tensor_part *part, int64_t run, int64_t low, int64_t high, int64_t *ret_from, int64_t *ret_to)
+{
+    int last = part->dims - 1;
+    int64_t row = part->dims < 2 ? 0 : part->offset[last - 1] + run % part->size[last - 1];
+    int64_t count = tensor_part_run(part);
+    int64_t begin = part->dims == 0 ? 0 : part->offset[last];
+    __int128 from = (__int128)row + low - begin;
+    __int128 to = (__int128)row + high + 1 - begin;
+
+    *ret_from = from < 0 ? 0 : from > count ? count : (int64_t)from;
+    *ret_to = to < 0 ? 0 : to > count ? count : (int64_t)to;
+}
+
+static granary_err
+read_band(const struct gr_kernel_call *call, int64_t *ret_low, int64_t *ret_high)
+{
+    *ret_low = gr_attr_int(call->op->attrs, call->op->n_attrs, "low", INT64_MIN);
+    *ret_high = gr_attr_int(call->op->attrs, call->op->n_attrs, "high", INT64_MAX);
+    *ret_low = *ret_low < -((int64_t)1 << 62) ? -((int64_t)1 << 62) : *ret_low;
+    *ret_high = *ret_high > (int64_t)1 << 62 ? (int64_t)1 << 62 : *ret_high;
+    return GRANARY_OK;
+}
+
+granary_err
+kernel_full(struct gr_kernel_call *call)
+{
+    granary_dtype dtype = gr_dtype_parse(gr_attr_string(call->op->attrs, call->op->n_attrs, "dtype", "float64"));
+    struct tensor_part part;
+    int64_t low, high;
+    char value[8];
+    void *values;
+    granary_err err = tensor_call_check(call, 0, 0);
+
+    if (err == GRANARY_OK && !gr_tensor_dtype_good(dtype)) {
+        err = gr_fail(GRANARY_ETYPE, "it makes tensors of bool, integers and floats");
+    }
+    if (err == GRANARY_OK && (err = tensor_part_read(call, &part)) == GRANARY_OK &&
+        (err = read_band(call, &low, &high)) == GRANARY_OK) {
+        err = tensor_output(call, dtype, part.dims, part.size, &values);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    store_value(call, dtype, value);
+    for (int64_t run = 0; run < tensor_part_runs(&part); run++) {
+        size_t element = gr_tensor_element(dtype);
+        char *at = (char *)values + (size_t)(run * tensor_part_run(&part)) * element;
+        int64_t from, to;
+
+        band_of(&part, run, low, high, &from, &to);
+        memset(at, 0, (size_t)tensor_part_run(&part) * element);
+        fill_run(at, from, to, value, element);
+    }
+    return GRANARY_OK;
+}
+
+/* A block of a tensor whose elements outside the band become 0. */
+granary_err
+kernel_band(struct gr_kernel_call *call)
+{
+    const granary_tensor *tensor;
+    struct tensor_part part;
+    int64_t low, high;
+    size_t element;
+    void *values;
+    granary_err err = tensor_call_check(call, 1, 1);
+
+    if (err == GRANARY_OK && (err = tensor_part_read(call, &part)) == GRANARY_OK) {
+        err = read_band(call, &low, &high);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    tensor = &call->inputs[0].tensor.view;
+    element = gr_tensor_element(tensor->dtype);
+    if (tensor->dims != part.dims || memcmp(tensor->shape, part.size, (size_t)part.dims * sizeof part.size[0]) != 0) {
+        return gr_fail(GRANARY_EINVAL, "the input is not of the size that is told");
+    }
+    err = tensor_output(call, tensor->dtype, part.dims, part.size, &values);
+    for (int64_t run = 0; run < tensor_part_runs(&part) && err == GRANARY_OK; run++) {
+        size_t at = (size_t)(run * tensor_part_run(&part)) * element;
+        int64_t from, to;
+
+        band_of(&part, run, low, high, &from, &to);
+        memset((char *)values + at, 0, (size_t)tensor_part_run(&part) * element);
+        if (to > from) {
+            at += (size_t)from * element;
+            memcpy((char *)values + at, (const char *)tensor->values + at, (size_t)(to - from) * element);
+        }
+    }
+    return err;
 }

@@ -176,6 +176,25 @@ make_box(const struct gr_kernel_call *call, const int64_t *shape, int dims, cons
     return GRANARY_OK;
 }
 
+/* Another shape of as many elements. */
+static granary_err
+take_shape(const int64_t *shape, size_t dims, int64_t *final, int *final_dims)
+{
+    granary_tensor one = {.dtype = GRANARY_BOOL, .dims = *final_dims};
+    granary_tensor other;
+    granary_err err = gr_npy_plan(GRANARY_BOOL, (int)dims, shape, &other);
+
+    memcpy(one.shape, final, sizeof one.shape);
+    if (err == GRANARY_OK && gr_tensor_elements(&one) != gr_tensor_elements(&other)) {
+        err = gr_fail(GRANARY_EINVAL, "as has another number of elements");
+    }
+    if (err == GRANARY_OK) {
+        memcpy(final, other.shape, sizeof other.shape);
+        *final_dims = (int)dims;
+    }
+    return err;
+}
+
 granary_err
 kernel_view(struct gr_kernel_call *call)
 {
@@ -183,7 +202,8 @@ kernel_view(struct gr_kernel_call *call)
     static const char *const names[] = {"to", "extent", "stride", "base"};
     int64_t joined = gr_attr_int(call->op->attrs, call->op->n_attrs, "joined", -1);
     int64_t final[TENSOR_DIMS_MAX];
-    size_t dims = 0;
+    const int64_t *as = NULL;
+    size_t dims = 0, as_dims = 0;
     int final_dims = 0;
     void *values;
     granary_err err = tensor_call_check(call, 1, SIZE_MAX);
@@ -209,9 +229,15 @@ kernel_view(struct gr_kernel_call *call)
                           granary_dtype_name(call->inputs[0].tensor.view.dtype));
         }
     }
+    if (err == GRANARY_OK) {
+        err = tensor_ints(call, "as", TENSOR_DIMS_MAX, &as, &as_dims);
+    }
     for (size_t d = 0; d < dims && err == GRANARY_OK; d++) {
         final[final_dims++] = (int64_t)d == joined ? shape[d] * shape[d + 1] : shape[d];
         d += (int64_t)d == joined;
+    }
+    if (err == GRANARY_OK && gr_attr_find(call->op->attrs, call->op->n_attrs, "as") != NULL) {
+        err = take_shape(as, as_dims, final, &final_dims);
     }
     if (err == GRANARY_OK) {
         err = tensor_output(call, call->inputs[0].tensor.view.dtype, final_dims, final, &values);

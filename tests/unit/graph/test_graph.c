@@ -188,7 +188,7 @@ static const struct wrong {
     {"\"op\": \"concat\", \"inputs\": [\"f\", \"f\"], \"axis\": 2", GRANARY_EINVAL, "parameter 'axis' is 2"},
     {"\"op\": \"concat\", \"inputs\": [\"f\", \"f\"], \"join\": \"left\"", GRANARY_EINVAL, "can be outer or inner"},
     {"\"op\": \"random\", \"shape\": [1], \"distribution\": \"gauss\"", GRANARY_EINVAL,
-     "'distribution' is 'gauss'; it can be 'uniform' or 'normal'"},
+     "'distribution' is 'gauss'; it can be 'uniform', 'normal'"},
     {"\"op\": \"arange\", \"stop\": 3, \"step\": 0", GRANARY_EINVAL, "parameter 'step' cannot be 0"},
     {"\"op\": \"arange\", \"stop\": \"3\"", GRANARY_EINVAL, "parameter 'stop' needs a number, not a string"},
     {"\"op\": \"add\", \"input\": \"t\"", GRANARY_EINVAL, "the second operand is missing"},
@@ -316,7 +316,7 @@ parameters_given_twice_are_refused(void **state)
     free(message->nodes[0]->attrs[1]->name);
     message->nodes[0]->attrs[1]->name = strdup("zzz");
     assert_fails(gr_graph_create(message, &graph), GRANARY_EINVAL,
-                 "no parameter 'zzz'; it has: shape, seed, distribution, chunk");
+                 "no parameter 'zzz'; it has: shape, seed, distribution");
     granary__graph__free_unpacked(message, NULL);
 }
 

@@ -7,47 +7,120 @@
 
 #include "bench/frame/analytics.h"
 
-#define TENSOR(node, name)   "\"" node "\": {\"op\": \"table\", \"name\": \"" name "\"}"
-#define GRAPH(sources, rest) "{\"nodes\": {" sources ", " rest "}, \"targets\": [\"answer\"]}"
-#define ABC                  TENSOR("a", "a") ", " TENSOR("b", "b") ", " TENSOR("c", "c")
-#define PRODUCT              "\"p\": {\"op\": \"multiply\", \"inputs\": [\"a\", \"b\"]}, "
+#define PRODUCT    "\"p\": {\"op\": \"multiply\", \"inputs\": [\"a\", \"b\"]}, "
+#define PART(part) "\"" part "\": {\"op\": \"svd\", \"input\": \"a\", \"part\": \"" part "\"}"
+
+/* The nodes of a graph behind its sources, up to its end: of its targets one is "answer". */
+struct tensor_question {
+    const char *key;
+    const char *rest;
+};
 
 struct part {
     const char *names[3]; /* of the tensors it reads */
     const char *shape;
-    struct question questions[2];
+    struct tensor_question questions[2];
 };
 
 static const struct part parts[] = {
     {{"a", "b", "c"},
      "[100000000]",
-     {{"fused_sum",
-       GRAPH(ABC, PRODUCT
-             "\"s\": {\"op\": \"add\", \"inputs\": [\"p\", \"c\"]}, \"answer\": {\"op\": \"sum\", \"input\": \"s\"}"),
-       NULL, NULL},
-      {"fused", GRAPH(ABC, PRODUCT "\"answer\": {\"op\": \"add\", \"inputs\": [\"p\", \"c\"]}"), NULL, NULL}}},
+     {{"fused_sum", PRODUCT "\"s\": {\"op\": \"add\", \"inputs\": [\"p\", \"c\"]}, \"answer\": {\"op\": \"sum\", "
+                            "\"input\": \"s\"}}, \"targets\": [\"answer\"]}"},
+      {"fused", PRODUCT "\"answer\": {\"op\": \"add\", \"inputs\": [\"p\", \"c\"]}}, \"targets\": [\"answer\"]}"}}},
     {{"a", "b", NULL},
      "[4096, 4096]",
-     {{"matmul",
-       GRAPH(TENSOR("a", "a") ", " TENSOR("b", "b"), "\"answer\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}"),
-       NULL, NULL}}},
+     {{"matmul", "\"answer\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}}, \"targets\": [\"answer\"]}"}}},
     {{"a", NULL, NULL},
      "[100000, 1000]",
-     {{"column_stats",
-       "{\"nodes\": {" TENSOR("a", "a") ", \"m\": {\"op\": \"mean\", \"input\": \"a\", \"axes\": [0]}, \"answer\": "
-                                        "{\"op\": \"std\", \"input\": "
-                                        "\"a\", \"axes\": [0]}}, \"targets\": [\"m\", \"answer\"]}",
-       NULL, NULL}}},
+     {{"column_stats", "\"m\": {\"op\": \"mean\", \"input\": \"a\", \"axes\": [0]}, \"answer\": {\"op\": \"std\", "
+                       "\"input\": \"a\", \"axes\": [0]}}, \"targets\": [\"m\", \"answer\"]}"}}},
     {{"a", NULL, NULL},
      "[10000, 10000]",
-     {{"transpose", GRAPH(TENSOR("a", "a"), "\"answer\": {\"op\": \"transpose\", \"input\": \"a\"}"), NULL, NULL}}},
+     {{"transpose", "\"answer\": {\"op\": \"transpose\", \"input\": \"a\"}}, \"targets\": [\"answer\"]}"}}},
     {{"a", NULL, NULL},
      "[1000000, 32]",
      {{"svd",
-       "{\"nodes\": {" TENSOR("a",
-                              "a") ", \"answer\": {\"op\": \"svd\", \"input\": \"a\"}}, \"targets\": [\"answer\"]}",
-       NULL, NULL}}},
+       PART("u") ", " PART("vt") ", \"answer\": {\"op\": \"svd\", \"input\": \"a\", \"part\": \"s\"}}, \"targets\": "
+                                 "[\"u\", \"answer\", \"vt\"]}"}}},
 };
+
+/* ---- sources: the chunks that a kept graph has left ---- */
+
+static void
+write_ints(FILE *out, const char *name, const int64_t *values, int count)
+{
+    (void)fprintf(out, ", \"%s\": [", name);
+    for (int i = 0; i < count; i++) {
+        (void)fprintf(out, "%s%lld", i == 0 ? "" : ", ", (long long)values[i]);
+    }
+    (void)fprintf(out, "]");
+}
+
+/* The first chunk is as large as chunks are. */
+static granary_err
+first_chunk(struct analytics *analytics, granary_id id, granary_tensor *ret_tensor)
+{
+    granary_view view;
+    granary_err err = granary_object_get(analytics->client, id, GRANARY_FOREVER, &view);
+
+    if (err == GRANARY_OK) {
+        err = granary_tensor_open(&view, ret_tensor);
+        granary_object_release(analytics->client, &view);
+    }
+    return err;
+}
+
+/* Append a node that reads what is kept under a name. False: said on stderr. */
+static bool
+write_source(struct analytics *analytics, const char *name, FILE *out)
+{
+    granary_result result = {0};
+    granary_tensor chunk = {.dims = 0};
+    granary_err err = granary_graph_result(analytics->client, name, "answer", &result);
+
+    if (err == GRANARY_OK) {
+        err = first_chunk(analytics, result.chunks[0], &chunk);
+    }
+    if (err != GRANARY_OK) {
+        (void)fprintf(stderr, "granary: bench: %s: %s\n", name, granary_error_message());
+    }
+    (void)fprintf(out, "\"%s\": {\"op\": \"array\", \"dtype\": \"float64\", \"ids\": [", name);
+    for (size_t i = 0; i < result.chunk_count; i++) {
+        char id[GRANARY_ID_TEXT + 1];
+
+        granary_id_format(result.chunks[i], id);
+        (void)fprintf(out, "%s\"%s\"", i == 0 ? "" : ", ", id);
+    }
+    (void)fprintf(out, "]");
+    write_ints(out, "shape", result.shape, result.dims);
+    write_ints(out, "chunk", chunk.shape, chunk.dims);
+    (void)fprintf(out, "}, ");
+    granary_result_free(&result);
+    return err == GRANARY_OK;
+}
+
+static void
+ask(struct analytics *analytics, const struct part *part, const struct tensor_question *question)
+{
+    char *graph = NULL;
+    size_t size;
+    FILE *out = open_memstream(&graph, &size);
+    bool fine = out != NULL;
+
+    if (fine) {
+        (void)fprintf(out, "{\"nodes\": {");
+        for (size_t i = 0; fine && i < 3 && part->names[i] != NULL; i++) {
+            fine = write_source(analytics, part->names[i], out);
+        }
+        (void)fprintf(out, "%s", question->rest);
+        fine = fclose(out) == 0 && fine;
+    }
+    if (fine) {
+        analytics_ask(analytics, "tensor", &(struct question){.key = question->key, .graph = graph});
+    }
+    free(graph);
+}
 
 static void
 run_part(struct analytics *analytics, const struct part *part)
@@ -66,7 +139,7 @@ run_part(struct analytics *analytics, const struct part *part)
         kept += fine;
     }
     for (size_t i = 0; fine && i < 2 && part->questions[i].key != NULL; i++) {
-        analytics_ask(analytics, "tensor", &part->questions[i]);
+        ask(analytics, part, &part->questions[i]);
     }
     while (kept > 0) {
         analytics_forget(analytics, part->names[--kept]);

@@ -1,0 +1,110 @@
+#include "graph/tensor_random.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+static const struct {
+    const char *name;
+    const char *a;
+    double a_default;
+    const char *b;
+    double b_default;
+} distributions[GR_RANDOM_COUNT] = {
+#define X(name, a, a_default, b, b_default) {#name, a, a_default, b, b_default},
+    GR_RANDOM_DISTRIBUTIONS(X)
+#undef X
+};
+
+static granary_err
+no_distribution(const char *name)
+{
+    struct gr_buf names = {0};
+    granary_err err;
+
+    for (int i = 0; i < GR_RANDOM_COUNT; i++) {
+        gr_buf_addf(&names, "%s'%s'", i == 0 ? "" : ", ", distributions[i].name);
+    }
+    err = gr_fail(GRANARY_EINVAL, "parameter 'distribution' is '%.40s'; it can be %s", name,
+                  names.bytes == NULL ? "uniform" : names.bytes);
+    gr_buf_free(&names);
+    return err;
+}
+
+/* A scale must not be negative, a shape must be above 0, a probability lies between. */
+static bool
+is_good(const char *name, double value)
+{
+    if (!isfinite(value)) {
+        return false;
+    }
+    if (strcmp(name, "p") == 0) {
+        return value >= 0 && value <= 1;
+    }
+    if (strcmp(name, "scale") == 0) {
+        return value >= 0;
+    }
+    if (strcmp(name, "lam") == 0) {
+        return value >= 0 && value < 0x1p62;
+    }
+    return (strcmp(name, "alpha") != 0 && strcmp(name, "beta") != 0 && strcmp(name, "df") != 0) || value > 0;
+}
+
+granary_err
+gr_random_read(const char *distribution, Granary__Attr *const *attrs, size_t attr_count, struct gr_random *ret_random)
+{
+    struct gr_random r = {.dtype = GRANARY_FLOAT64};
+    int i = 0;
+
+    while (i < GR_RANDOM_COUNT && strcmp(distributions[i].name, distribution) != 0) {
+        i++;
+    }
+    if (i == GR_RANDOM_COUNT) {
+        return no_distribution(distribution);
+    }
+    r.distribution = (enum gr_random_distribution)i;
+    r.a = distributions[i].a == NULL
+              ? 0
+              : gr_attr_double(attrs, attr_count, distributions[i].a, distributions[i].a_default);
+    r.b = distributions[i].b == NULL
+              ? 0
+              : gr_attr_double(attrs, attr_count, distributions[i].b, distributions[i].b_default);
+    if ((distributions[i].a != NULL && !is_good(distributions[i].a, r.a)) ||
+        (distributions[i].b != NULL && !is_good(distributions[i].b, r.b)) ||
+        (r.distribution == GR_RANDOM_geometric && r.a == 0)) {
+        return gr_fail(GRANARY_EINVAL, "%s: parameter '%s' cannot be %g%s%s%s", distribution, distributions[i].a, r.a,
+                       distributions[i].b == NULL ? "" : ", or '", distributions[i].b == NULL ? "" : distributions[i].b,
+                       distributions[i].b == NULL ? "" : "' is not what it can be");
+    }
+    switch (r.distribution) {
+    case GR_RANDOM_uniform:
+        r.b = r.b - r.a;
+        break;
+    case GR_RANDOM_integers:
+        r.dtype = GRANARY_INT64;
+        r.low = gr_attr_int(attrs, attr_count, "low", 0);
+        r.high = gr_attr_int(attrs, attr_count, "high", 2);
+        if (r.high <= r.low) {
+            return gr_fail(GRANARY_EINVAL, "integers cannot be from %lld on and below %lld", (long long)r.low,
+                           (long long)r.high);
+        }
+        break;
+    case GR_RANDOM_binomial:
+        r.high = gr_attr_int(attrs, attr_count, "n", 1);
+        if (r.high < 0) {
+            return gr_fail(GRANARY_EINVAL, "binomial cannot have n %lld", (long long)r.high);
+        }
+        r.dtype = GRANARY_INT64;
+        break;
+    case GR_RANDOM_poisson:
+    case GR_RANDOM_geometric:
+        r.dtype = GRANARY_INT64;
+        break;
+    default:
+        break;
+    }
+    *ret_random = r;
+    return GRANARY_OK;
+}
