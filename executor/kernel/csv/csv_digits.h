@@ -13,14 +13,11 @@
 static inline bool
 csv_eight_digits(const char *text, size_t size, uint64_t *ret_value)
 {
+    uint64_t before = (UINT64_C(1) << 8 * (8 - size)) - 1; /* bytes of what stands before the digits */
     uint64_t x;
 
     memcpy(&x, text + size - 8, sizeof x); /* little-endian: the last digit is the highest byte */
-    if (size < 8) {
-        unsigned other = 8 * (unsigned)(8 - size);
-
-        x = (x >> other << other) | (UINT64_C(0x3030303030303030) >> (64 - other));
-    }
+    x = (x & ~before) | (UINT64_C(0x3030303030303030) & before);
     if (((x & UINT64_C(0xf0f0f0f0f0f0f0f0)) |
          (((x + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) >> 4)) != UINT64_C(0x3333333333333333)) {
         return false;
