@@ -5,11 +5,8 @@
  */
 #include "data/arrow_read.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -19,27 +16,6 @@
 
 /* A batch of nulls alone has any length; this keeps sums of lengths far from overflow. */
 #define ROWS_MAX ((int64_t)1 << 40)
-
-struct dictionary {
-    int64_t id;
-    bool filled;
-    struct gr_column values;       /* STRING */
-    struct gr_dictionary *entries; /* of the values when those may be one of ours, which borrows them; else NULL */
-};
-
-struct file {
-    const uint8_t *bytes;
-    uint64_t size;
-    struct flat_in footer;
-    uint64_t footer_at;
-    size_t field_count;
-    struct arrow_field *fields;
-    struct dictionary *dictionaries; /* one a field; those of fields without one stay empty */
-    uint64_t budget;                 /* bytes that blocks may still claim: they do not overlap */
-    /* of a file that is read in parts */
-    int fd;             /* -1: all bytes are there; else they are when file_fetch() has brought them */
-    const bool *wanted; /* by field; NULL: all */
-};
 
 /* One message with its body. */
 struct message {
@@ -53,7 +29,7 @@ struct message {
 
 /* The columns of a batch, taken one after the other. */
 struct cursor {
-    const struct file *file;
+    const struct arrow_in *file;
     struct message *message;
     struct flat_vector nodes;
     struct flat_vector buffers;
@@ -76,7 +52,7 @@ fail_flat(const struct flat_in *in, uint64_t at)
 
 /* Bytes that are within the file are needed. */
 static granary_err
-file_fetch(const struct file *file, uint64_t at, uint64_t size)
+file_fetch(const struct arrow_in *file, uint64_t at, uint64_t size)
 {
     granary_err err = file->fd < 0 || size == 0
                           ? GRANARY_OK
@@ -86,7 +62,7 @@ file_fetch(const struct file *file, uint64_t at, uint64_t size)
 }
 
 static bool
-is_wanted(const struct file *file, size_t field)
+is_wanted(const struct arrow_in *file, size_t field)
 {
     return file->wanted == NULL || file->wanted[field];
 }
@@ -94,7 +70,7 @@ is_wanted(const struct file *file, size_t field)
 /* ---- schema ---- */
 
 static granary_err
-schema_read(struct file *file, struct flat_table schema)
+schema_read(struct arrow_in *file, struct flat_table schema)
 {
     struct flat_in *in = &file->footer;
     struct flat_vector fields = flat_vector(in, schema, SCHEMA_FIELDS, 4);
@@ -122,7 +98,7 @@ schema_read(struct file *file, struct flat_table schema)
 }
 
 static struct arrow_block
-block_at(const struct file *file, struct flat_vector blocks, size_t i)
+block_at(const struct arrow_in *file, struct flat_vector blocks, size_t i)
 {
     struct arrow_block block;
 
@@ -134,7 +110,7 @@ block_at(const struct file *file, struct flat_vector blocks, size_t i)
 
 /* Message of a block: its metadata, and its body within the file. */
 static granary_err
-message_open(struct file *file, const struct arrow_block *block, struct message *message)
+message_open(struct arrow_in *file, const struct arrow_block *block, struct message *message)
 {
     uint64_t offset = (uint64_t)block->offset;
     uint64_t length = (uint64_t)block->metadata_length;
@@ -172,7 +148,7 @@ message_open(struct file *file, const struct arrow_block *block, struct message 
 
 /* Begin with the columns of a batch; *ret_rows: how many rows each has. */
 static granary_err
-cursor_open(const struct file *file, struct message *message, struct flat_table batch, struct cursor *cursor,
+cursor_open(const struct arrow_in *file, struct message *message, struct flat_table batch, struct cursor *cursor,
             int64_t *ret_rows)
 {
     struct flat_in *in = &message->in;
@@ -255,7 +231,7 @@ next_piece(struct cursor *cursor, const struct arrow_field *field, bool is_index
 
 /* Append a delta to what the dictionary has; *takes* more. */
 static granary_err
-dictionary_extend(struct dictionary *dictionary, struct gr_column *more)
+dictionary_extend(struct arrow_in_dictionary *dictionary, struct gr_column *more)
 {
     const struct gr_run runs[2] = {{&dictionary->values.view, 0, dictionary->values.view.rows},
                                    {&more->view, 0, more->view.rows}};
@@ -271,7 +247,7 @@ dictionary_extend(struct dictionary *dictionary, struct gr_column *more)
 }
 
 static granary_err
-dictionary_read(struct file *file, const struct arrow_block *block)
+dictionary_read(struct arrow_in *file, const struct arrow_block *block)
 {
     struct message message;
     struct cursor cursor;
@@ -345,12 +321,12 @@ column_own(struct gr_column *column)
 
 /* When all dictionaries are there: those that are distinct texts stay dictionaries. */
 static granary_err
-dictionaries_settle(struct file *file)
+dictionaries_settle(struct arrow_in *file)
 {
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; err == GRANARY_OK && i < file->field_count; i++) {
-        struct dictionary *dictionary = &file->dictionaries[i];
+        struct arrow_in_dictionary *dictionary = &file->dictionaries[i];
         const granary_column *values = &dictionary->values.view;
 
         if (dictionary->filled && file->fd >= 0) {
@@ -366,10 +342,10 @@ dictionaries_settle(struct file *file)
 
 /* The dictionary of a field: fields may share one, which the first of them has. false: there is none. */
 static bool
-dictionary_of(const struct file *file, const struct arrow_field *field, struct arrow_dictionary *ret_dictionary)
+dictionary_of(const struct arrow_in *file, const struct arrow_field *field, struct arrow_dictionary *ret_dictionary)
 {
     for (size_t i = 0; i < file->field_count; i++) {
-        const struct dictionary *dictionary = &file->dictionaries[i];
+        const struct arrow_in_dictionary *dictionary = &file->dictionaries[i];
 
         if (dictionary->filled && dictionary->id == field->dictionary_id) {
             ret_dictionary->entries = dictionary->entries;
@@ -384,7 +360,7 @@ dictionary_of(const struct file *file, const struct arrow_field *field, struct a
 /* ---- batches ---- */
 
 static size_t
-wanted_count(const struct file *file)
+wanted_count(const struct arrow_in *file)
 {
     size_t count = 0;
 
@@ -395,7 +371,7 @@ wanted_count(const struct file *file)
 }
 
 static granary_err
-batch_read(struct file *file, const struct arrow_block *block, granary_frame **ret_frame)
+batch_read(struct arrow_in *file, const struct arrow_block *block, granary_frame **ret_frame)
 {
     struct message message;
     struct cursor cursor;
@@ -449,7 +425,7 @@ batch_read(struct file *file, const struct arrow_block *block, granary_frame **r
 
 /* A frame without rows, for no batches. */
 static granary_err
-empty_frame(const struct file *file, granary_frame **ret_frame)
+empty_frame(const struct arrow_in *file, granary_frame **ret_frame)
 {
     granary_frame *frame = gr_frame_create(wanted_count(file), 0);
     granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory") : GRANARY_OK;
@@ -474,9 +450,9 @@ empty_frame(const struct file *file, granary_frame **ret_frame)
     return GRANARY_OK;
 }
 
-/* Batches [first, first + count). */
-static granary_err
-batches_read(struct file *file, struct flat_vector blocks, size_t first, size_t count, granary_frame **ret_frame)
+granary_err
+arrow_in_batches(struct arrow_in *file, struct flat_vector blocks, size_t first, size_t count,
+                 granary_frame **ret_frame)
 {
     granary_frame **frames;
     size_t have = 0;
@@ -508,18 +484,35 @@ batches_read(struct file *file, struct flat_vector blocks, size_t first, size_t 
     return err;
 }
 
+granary_err
+arrow_in_look(struct arrow_in *file, struct flat_vector blocks, size_t i, int64_t *ret_rows, uint64_t *ret_bytes)
+{
+    struct arrow_block block = block_at(file, blocks, i);
+    struct message message;
+    struct cursor cursor;
+    granary_err err = message_open(file, &block, &message);
+
+    if (err == GRANARY_OK && message.kind != HEADER_BATCH) {
+        err = fail_at(message.at, "no record batch");
+    }
+    if (err == GRANARY_OK) {
+        err = cursor_open(file, &message, message.header, &cursor, ret_rows);
+        *ret_bytes = message.body_size;
+    }
+    return err;
+}
+
 /* ---- file ---- */
 
-/* Find the footer. */
-static granary_err
-file_open(struct file *file, const void *data, uint64_t data_size, int fd)
+granary_err
+arrow_in_open(struct arrow_in *file, const void *data, uint64_t data_size, int fd)
 {
     uint64_t tail = sizeof(uint32_t) + ARROW_MAGIC_SIZE;
     const uint8_t *bytes = data;
     uint32_t footer_size;
     granary_err err;
 
-    *file = (struct file){.bytes = bytes, .size = data_size, .budget = data_size, .fd = fd};
+    *file = (struct arrow_in){.bytes = bytes, .size = data_size, .budget = data_size, .fd = fd};
     err = file_fetch(file, 0, data_size < 8 ? 0 : 8);
     if (err == GRANARY_OK && (data_size < 8 || memcmp(bytes, ARROW_MAGIC, ARROW_MAGIC_SIZE) != 0)) {
         return gr_fail(GRANARY_ETYPE, "not an Arrow file: it does not begin with ARROW1");
@@ -542,11 +535,11 @@ file_open(struct file *file, const void *data, uint64_t data_size, int fd)
     return file_fetch(file, file->footer_at, footer_size);
 }
 
-static void
-dictionaries_free(struct file *file)
+void
+arrow_in_dictionaries_free(struct arrow_in *file)
 {
     for (size_t i = 0; file->dictionaries != NULL && i < file->field_count; i++) {
-        struct dictionary *dictionary = &file->dictionaries[i];
+        struct arrow_in_dictionary *dictionary = &file->dictionaries[i];
 
         gr_column_free(&dictionary->values);
         gr_dictionary_unref(dictionary->entries);
@@ -556,22 +549,16 @@ dictionaries_free(struct file *file)
     }
 }
 
-static void
-file_close(struct file *file)
+void
+arrow_in_close(struct arrow_in *file)
 {
-    dictionaries_free(file);
+    arrow_in_dictionaries_free(file);
     free(file->dictionaries);
     free(file->fields);
 }
 
-/* What the footer tells. */
-struct footer {
-    struct flat_vector dictionaries;
-    struct flat_vector batches;
-};
-
-static granary_err
-footer_read(struct file *file, struct footer *ret_footer)
+granary_err
+arrow_in_footer(struct arrow_in *file, struct arrow_footer *ret_footer)
 {
     struct flat_in *in = &file->footer;
     struct flat_table root = flat_root(in);
@@ -586,8 +573,8 @@ footer_read(struct file *file, struct footer *ret_footer)
     return schema_read(file, flat_table(in, root, FOOTER_SCHEMA));
 }
 
-static granary_err
-dictionaries_read(struct file *file, const struct footer *footer)
+granary_err
+arrow_in_dictionaries(struct arrow_in *file, const struct arrow_footer *footer)
 {
     granary_err err = GRANARY_OK;
 
@@ -602,157 +589,24 @@ dictionaries_read(struct file *file, const struct footer *footer)
 granary_err
 gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame)
 {
-    struct footer footer;
-    struct file file;
+    struct arrow_footer footer;
+    struct arrow_in file;
     granary_err err;
 
     if (gr_directory_is(meta, meta_size)) {
         return gr_directory_read(data, data_size, meta, meta_size, ret_frame);
     }
-    err = file_open(&file, data, data_size, -1);
+    err = arrow_in_open(&file, data, data_size, -1);
     if (err != GRANARY_OK) {
         return err;
     }
-    err = footer_read(&file, &footer);
+    err = arrow_in_footer(&file, &footer);
     if (err == GRANARY_OK) {
-        err = dictionaries_read(&file, &footer);
+        err = arrow_in_dictionaries(&file, &footer);
     }
     if (err == GRANARY_OK) {
-        err = batches_read(&file, footer.batches, 0, footer.batches.count, ret_frame);
+        err = arrow_in_batches(&file, footer.batches, 0, footer.batches.count, ret_frame);
     }
-    file_close(&file);
-    return err;
-}
-
-/* ---- a file on disk, in parts ---- */
-
-struct gr_arrow_file {
-    struct file file; /* its bytes: address space as large as the file, of which what was fetched is there */
-    struct footer footer;
-    struct gr_arrow_batch *batches;
-};
-
-/* How many rows each batch has; its columns stay where they are. */
-static granary_err
-batches_look(struct gr_arrow_file *file)
-{
-    granary_err err = GRANARY_OK;
-
-    for (size_t i = 0; err == GRANARY_OK && i < file->footer.batches.count; i++) {
-        struct arrow_block block = block_at(&file->file, file->footer.batches, i);
-        struct message message;
-        struct cursor cursor;
-
-        err = message_open(&file->file, &block, &message);
-        if (err == GRANARY_OK && message.kind != HEADER_BATCH) {
-            err = fail_at(message.at, "no record batch");
-        }
-        if (err == GRANARY_OK) {
-            err = cursor_open(&file->file, &message, message.header, &cursor, &file->batches[i].rows);
-            file->batches[i].bytes = message.body_size;
-        }
-    }
-    return err;
-}
-
-static granary_err
-file_map(const char *path, struct gr_arrow_file *file)
-{
-    struct stat info;
-    void *bytes;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not hold us up */
-
-    file->file.fd = fd;
-    if (fd < 0 || fstat(fd, &info) < 0) {
-        return gr_fail_errno("%s", path);
-    }
-    if (!S_ISREG(info.st_mode)) {
-        return gr_fail(GRANARY_EINVAL, "%s: is no regular file", path);
-    }
-    bytes = mmap(NULL, (size_t)info.st_size + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                 -1, 0);
-    if (bytes == MAP_FAILED) {
-        return gr_fail(GRANARY_ENOMEM, "%s: no address space for %lld bytes", path, (long long)info.st_size);
-    }
-    file->file.bytes = bytes;
-    file->file.size = (uint64_t)info.st_size;
-    return GRANARY_OK;
-}
-
-granary_err
-gr_arrow_file_open(const char *path, struct gr_arrow_file **ret_file)
-{
-    struct gr_arrow_file *file = calloc(1, sizeof *file);
-    granary_err err = file == NULL ? gr_fail(GRANARY_ENOMEM, "%s: out of memory", path) : file_map(path, file);
-
-    if (err == GRANARY_OK) {
-        err = file_open(&file->file, file->file.bytes, file->file.size, file->file.fd);
-        err = err == GRANARY_OK ? footer_read(&file->file, &file->footer) : err;
-        if (err == GRANARY_OK) {
-            file->batches = calloc(file->footer.batches.count + 1, sizeof *file->batches);
-            err = file->batches == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : batches_look(file);
-        }
-        err = err == GRANARY_OK ? err : gr_fail_in(err, "%s", path);
-    }
-    if (err != GRANARY_OK) {
-        gr_arrow_file_close(file);
-        return err;
-    }
-    *ret_file = file;
-    return GRANARY_OK;
-}
-
-void
-gr_arrow_file_close(struct gr_arrow_file *file)
-{
-    if (file == NULL) {
-        return;
-    }
-    file_close(&file->file);
-    if (file->file.bytes != NULL) {
-        (void)munmap((void *)(uintptr_t)file->file.bytes, file->file.size + 64);
-    }
-    gr_fd_close(&file->file.fd);
-    free(file->batches);
-    free(file);
-}
-
-size_t
-gr_arrow_file_columns(const struct gr_arrow_file *file)
-{
-    return file->file.field_count;
-}
-
-const char *
-gr_arrow_file_column(const struct gr_arrow_file *file, size_t position, granary_dtype *ret_dtype)
-{
-    *ret_dtype = file->file.fields[position].dtype;
-    return file->file.fields[position].name;
-}
-
-const struct gr_arrow_batch *
-gr_arrow_file_batches(const struct gr_arrow_file *file, size_t *ret_count)
-{
-    *ret_count = file->footer.batches.count;
-    return file->batches;
-}
-
-granary_err
-gr_arrow_file_read(struct gr_arrow_file *file, const bool *wanted, size_t first, size_t count,
-                   granary_frame **ret_frame)
-{
-    granary_err err;
-
-    if (first > file->footer.batches.count || count > file->footer.batches.count - first) {
-        return gr_fail(GRANARY_EINVAL, "Arrow file: batches %zu to %zu of %zu", first, first + count,
-                       file->footer.batches.count);
-    }
-    file->file.wanted = wanted;
-    file->file.budget = file->file.size;
-    err = dictionaries_read(&file->file, &file->footer);
-    if (err == GRANARY_OK) {
-        err = batches_read(&file->file, file->footer.batches, first, count, ret_frame);
-    }
-    dictionaries_free(&file->file);
+    arrow_in_close(&file);
     return err;
 }

@@ -1,5 +1,5 @@
-/* What the parts of the Arrow reader share: arrow_read.c knows files and messages, arrow_schema.c fields and their
- * types, arrow_decode.c turns the buffers of a column into a column of ours. */
+/* What the parts of the Arrow reader share: arrow_file.c knows files on disk, arrow_read.c files and messages,
+ * arrow_schema.c fields and their types, arrow_decode.c turns the buffers of a column into a column of ours. */
 #ifndef DATA_ARROW_READ_H
 #define DATA_ARROW_READ_H
 
@@ -58,5 +58,49 @@ struct arrow_dictionary {
  */
 granary_err arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
                          const struct arrow_dictionary *dictionary, struct gr_column *ret_column);
+
+/* ---- arrow_read.c ---- */
+
+struct arrow_in_dictionary {
+    int64_t id;
+    bool filled;
+    struct gr_column values;       /* STRING */
+    struct gr_dictionary *entries; /* of the values when those may be one of ours, which borrows them; else NULL */
+};
+
+struct arrow_in {
+    const uint8_t *bytes;
+    uint64_t size;
+    struct flat_in footer;
+    uint64_t footer_at;
+    size_t field_count;
+    struct arrow_field *fields;
+    struct arrow_in_dictionary *dictionaries; /* one a field; those of fields without one stay empty */
+    uint64_t budget;                          /* bytes that blocks may still claim: they do not overlap */
+    /* of a file that is read in parts */
+    int fd;             /* -1: all bytes are there; else they are when file_fetch() has brought them */
+    const bool *wanted; /* by field; NULL: all */
+};
+
+/* What the footer tells. */
+struct arrow_footer {
+    struct flat_vector dictionaries;
+    struct flat_vector batches;
+};
+
+/* Find the footer of so many bytes at data; fd: see struct arrow_in. Errors: ETYPE, ECORRUPT; as reading */
+granary_err arrow_in_open(struct arrow_in *file, const void *data, uint64_t data_size, int fd);
+void arrow_in_close(struct arrow_in *file);
+/* Read footer and schema. Errors: as gr_arrow_read() */
+granary_err arrow_in_footer(struct arrow_in *file, struct arrow_footer *ret_footer);
+/* Read the dictionaries of the columns that are wanted, and give them back. */
+granary_err arrow_in_dictionaries(struct arrow_in *file, const struct arrow_footer *footer);
+void arrow_in_dictionaries_free(struct arrow_in *file);
+/* Batches [first, first + count) of the columns that are wanted. */
+granary_err arrow_in_batches(struct arrow_in *file, struct flat_vector blocks, size_t first, size_t count,
+                             granary_frame **ret_frame);
+/* Rows of batch i, and the bytes of its body, which are not read. */
+granary_err
+arrow_in_look(struct arrow_in *file, struct flat_vector blocks, size_t i, int64_t *ret_rows, uint64_t *ret_bytes);
 
 #endif
