@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/join/intern.h"
 
 #define NONE UINT32_MAX
 
@@ -284,6 +285,120 @@ common_dictionary(const struct gather *g, const granary_column *const *columns)
     return entries != NULL && gr_dictionary_pays(entries->rows, g->count) ? entries : NULL;
 }
 
+/* ---- dictionaries made one ---- */
+
+struct unified {
+    struct gr_dictionary *dictionary; /* NULL: strings stay as they are */
+    int32_t **maps;                   /* by piece: the place of each of its entries; NULL where it has none */
+};
+
+static void
+unified_free(struct unified *unified, size_t piece_count)
+{
+    for (size_t p = 0; unified->maps != NULL && p < piece_count; p++) {
+        free(unified->maps[p]);
+    }
+    free(unified->maps);
+    gr_dictionary_unref(unified->dictionary);
+    *unified = (struct unified){0};
+}
+
+/* Whether all pieces are encoded, with few entries beside the rows that are wanted. */
+static bool
+unifies(const struct gather *g, const granary_column *const *columns)
+{
+    int64_t entries = 0;
+
+    for (size_t p = 0; p < g->piece_count; p++) {
+        if (columns[p]->dtype == GRANARY_NULLTYPE || columns[p]->rows == 0) {
+            continue;
+        }
+        if (columns[p]->dictionary == NULL) {
+            return false;
+        }
+        entries += columns[p]->dictionary->rows;
+    }
+    return entries > 0 && 2 * entries <= g->count;
+}
+
+static granary_err
+map_entries(const granary_column *entries, struct intern_table *table, int32_t **ret_map)
+{
+    int32_t *map = calloc((size_t)entries->rows + 1, sizeof *map);
+    granary_err err = map == NULL ? gr_fail(GRANARY_ENOMEM, "join: out of memory for a dictionary") : GRANARY_OK;
+
+    for (int64_t i = 0; i < entries->rows && err == GRANARY_OK; i++) {
+        size_t size;
+        const char *text = gr_text_at(entries, i, &size);
+        uint32_t number = 0;
+
+        err = intern_add(table, size > 0 ? text : "", size, &number);
+        map[i] = (int32_t)number; /* there are less than 2^31: rows are */
+    }
+    *ret_map = map;
+    return err;
+}
+
+static granary_err
+entries_of(const struct intern_table *table, struct gr_dictionary **ret_dictionary)
+{
+    uint64_t bytes = table->offsets[table->count];
+    struct gr_column entries;
+    granary_err err = gr_column_alloc_unset(GRANARY_STRING, (int64_t)table->count, (int64_t)bytes, false, &entries);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (uint64_t i = 0; i <= table->count; i++) {
+        ((int32_t *)(uintptr_t)entries.view.offsets)[i] = (int32_t)table->offsets[i];
+    }
+    if (bytes > 0) {
+        memcpy((char *)(uintptr_t)entries.view.values, table->bytes, bytes);
+    }
+    return gr_dictionary_create(&entries, ret_dictionary);
+}
+
+/* One dictionary for all pieces, entries in the order in which they are first seen. */
+static granary_err
+unify(const struct gather *g, const granary_column *const *columns, struct unified *ret_unified)
+{
+    struct unified unified = {.maps = calloc(g->piece_count + 1, sizeof *unified.maps)};
+    struct intern_table table = {0};
+    granary_err err =
+        unified.maps == NULL ? gr_fail(GRANARY_ENOMEM, "join: out of memory for a dictionary") : GRANARY_OK;
+
+    for (size_t p = 0; p < g->piece_count && err == GRANARY_OK; p++) {
+        if (columns[p]->dictionary != NULL) {
+            err = map_entries(columns[p]->dictionary, &table, &unified.maps[p]);
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = entries_of(&table, &unified.dictionary);
+    }
+    intern_free(&table);
+    if (err != GRANARY_OK) {
+        unified_free(&unified, g->piece_count);
+        return err;
+    }
+    *ret_unified = unified;
+    return GRANARY_OK;
+}
+
+static void
+values_mapped(const struct gather *g, const granary_column *const *columns, int32_t *const *maps, int32_t *to)
+{
+    for (int64_t i = 0; i < g->count; i++) {
+        uint32_t ref = g->refs[i];
+        size_t piece = ref == NONE ? 0 : piece_of(g, ref);
+
+        if (ref == NONE || maps[piece] == NULL || gr_is_null(columns[piece], row_of(g, ref))) {
+            to[i] = 0;
+        } else {
+            to[i] = maps[piece][((const int32_t *)columns[piece]->values)[row_of(g, ref)]];
+        }
+    }
+}
+
 /* ---- columns ---- */
 
 static granary_err
@@ -308,46 +423,81 @@ find_columns(const struct gather *g, const char *name, const granary_column **co
     return GRANARY_OK;
 }
 
-static granary_err
-gather_values(const struct gather *g, const granary_column *const *columns, granary_dtype dtype,
-              struct gr_column *ret_column)
+static bool
+any_nulls(const struct gather *g, const granary_column *const *columns)
 {
-    const granary_column *entries = dtype == GRANARY_STRING ? common_dictionary(g, columns) : NULL;
-    struct gr_dictionary *dictionary = NULL;
     bool nulls = g->has_none;
-    struct gr_column out;
-    granary_err err = GRANARY_OK;
 
     for (size_t p = 0; p < g->piece_count; p++) {
         nulls = nulls || columns[p]->null_count > 0;
     }
-    if (entries != NULL) {
-        err = gr_dictionary_keep(entries, &dictionary);
+    return nulls;
+}
+
+static void
+finish(const struct gather *g, const granary_column *const *columns, struct gr_column *out)
+{
+    if (out->view.validity != NULL) {
+        validity_bits(g, columns, (uint8_t *)(uintptr_t)out->view.validity);
     }
-    if (err == GRANARY_OK && dtype == GRANARY_STRING && entries == NULL) {
+    gr_column_settle(out);
+}
+
+/* Codes of strings that all have one dictionary, or are given one. */
+static granary_err
+gather_codes(const struct gather *g, const granary_column *const *columns, const granary_column *entries,
+             struct gr_column *ret_column)
+{
+    struct unified unified = {0};
+    struct gr_column out;
+    granary_err err = entries != NULL ? gr_dictionary_keep(entries, &unified.dictionary) : unify(g, columns, &unified);
+
+    if (err == GRANARY_OK) {
+        err = gr_column_alloc_unset(GRANARY_INT32, g->count, 0, any_nulls(g, columns), &out);
+    }
+    if (err == GRANARY_OK) {
+        if (unified.maps == NULL) {
+            values_4(g, columns, (void *)(uintptr_t)out.view.values);
+        } else {
+            values_mapped(g, columns, unified.maps, (int32_t *)(uintptr_t)out.view.values);
+        }
+        finish(g, columns, &out);
+        gr_column_set_dictionary(&out, gr_dictionary_ref(unified.dictionary));
+        *ret_column = out;
+    }
+    unified_free(&unified, g->piece_count);
+    return err;
+}
+
+static granary_err
+gather_values(const struct gather *g, const granary_column *const *columns, granary_dtype dtype,
+              struct gr_column *ret_column)
+{
+    bool nulls = any_nulls(g, columns);
+    struct gr_column out;
+    granary_err err;
+
+    if (dtype == GRANARY_STRING) {
+        const granary_column *entries = common_dictionary(g, columns);
+
+        if (entries != NULL || unifies(g, columns)) {
+            return gather_codes(g, columns, entries, ret_column);
+        }
         err = gather_text(g, columns, nulls, &out);
-    } else if (err == GRANARY_OK && dtype == GRANARY_BOOL) {
+    } else if (dtype == GRANARY_BOOL) {
         err = gr_column_alloc(dtype, g->count, 0, nulls, &out);
-    } else if (err == GRANARY_OK) {
-        err = gr_column_alloc_unset(entries != NULL ? GRANARY_INT32 : dtype, g->count, 0, nulls, &out);
+    } else {
+        err = gr_column_alloc_unset(dtype, g->count, 0, nulls, &out);
     }
     if (err != GRANARY_OK) {
-        gr_dictionary_unref(dictionary);
         return err;
     }
     if (dtype == GRANARY_BOOL) {
         values_bits(g, columns, (uint8_t *)(uintptr_t)out.view.values);
-    } else if (dtype != GRANARY_NULLTYPE && (dtype != GRANARY_STRING || entries != NULL)) {
-        fixed_values(g, columns, entries != NULL ? sizeof(int32_t) : gr_dtype_size(dtype),
-                     (void *)(uintptr_t)out.view.values);
+    } else if (dtype != GRANARY_NULLTYPE && dtype != GRANARY_STRING) {
+        fixed_values(g, columns, gr_dtype_size(dtype), (void *)(uintptr_t)out.view.values);
     }
-    if (out.view.validity != NULL) {
-        validity_bits(g, columns, (uint8_t *)(uintptr_t)out.view.validity);
-    }
-    gr_column_settle(&out);
-    if (entries != NULL) {
-        gr_column_set_dictionary(&out, dictionary);
-    }
+    finish(g, columns, &out);
     *ret_column = out;
     return GRANARY_OK;
 }

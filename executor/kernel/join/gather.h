@@ -18,7 +18,8 @@ granary_err gather_check(struct gather *gather);
 
 /*
  * The column of that name, of all pieces, as a new owned one. Encoded columns stay encoded when all pieces have one
- * dictionary. Errors: ENOENT · ETYPE the pieces differ · EFULL over 2 GiB of text · ENOMEM
+ * dictionary, or when few entries are to be made one. Errors: ENOENT · ETYPE the pieces differ · EFULL over 2 GiB of
+ * text · ENOMEM
  */
 granary_err gather_column(const struct gather *gather, const char *name, struct gr_column *ret_column);
 

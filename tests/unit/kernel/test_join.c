@@ -532,6 +532,72 @@ crosses_and_indicators(void **state)
     gr_frame_destroy(right);
 }
 
+/* The frame with its column `text` encoded, with a dictionary of its own. */
+static granary_frame *
+encoded(const granary_frame *frame)
+{
+    granary_frame *result = gr_frame_create(frame->count, frame->rows);
+
+    for (size_t i = 0; i < frame->count; i++) {
+        const granary_column *column = &frame->columns[i].view;
+        struct gr_column codes;
+        bool pays = false;
+
+        if (strcmp(column->name, "text") == 0) {
+            assert_int_equal(gr_column_encode(column, &pays, &codes), GRANARY_OK);
+            assert_true(pays);
+            assert_int_equal(gr_frame_set(result, i, column->name, &codes), GRANARY_OK);
+        } else {
+            assert_int_equal(gr_frame_set_borrowed(result, i, column->name, column), GRANARY_OK);
+        }
+    }
+    return result;
+}
+
+/* Pieces with dictionaries of their own give the rows that plain ones give, and one dictionary. */
+static void
+dictionaries_of_pieces_become_one(void **state)
+{
+    granary_frame *left = frame_random(21, 400, true);
+    granary_frame *right = frame_random(22, 300, true);
+    granary_frame *plain[2];
+    granary_frame *codes[2];
+    static const char *const keys[] = {"key", "text"};
+
+    (void)state;
+    cut(right, 2, plain);
+    codes[0] = encoded(plain[0]);
+    codes[1] = encoded(plain[1]);
+    for (size_t k = 0; k < 2; k++) {
+        struct way way = {.left_on = keys[k], .right_on = keys[k], .how = "left"};
+        granary_frame *results[2];
+        struct kernel_test build;
+        struct kernel_test probe;
+        const granary_frame *decoded;
+        int text;
+
+        for (int which = 0; which < 2; which++) {
+            start_build(&build, left, which == 0 ? plain : codes, 2, right, &way, 0);
+            assert_int_equal(kernel_test_run(&build, kernel_join_build), GRANARY_OK);
+            start_probe(&probe, left, which == 0 ? plain : codes, 2, right, &way, &build);
+            results[which] = kernel_test_to_frame(&probe, kernel_join_probe);
+            kernel_test_fini(&build);
+        }
+        text = gr_frame_find(results[1], "text_y");
+        assert_true(k == 1 || (text >= 0 && results[1]->columns[text].view.dictionary != NULL));
+        assert_int_equal(gr_frame_plain(results[1], &decoded), GRANARY_OK);
+        assert_same_bytes(decoded, results[0]);
+        gr_frame_destroy(results[0]);
+        gr_frame_destroy(results[1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        gr_frame_destroy(codes[i]);
+        gr_frame_destroy(plain[i]);
+    }
+    gr_frame_destroy(left);
+    gr_frame_destroy(right);
+}
+
 /* ---- faults ---- */
 
 static void
@@ -697,6 +763,7 @@ main(void)
         cmocka_unit_test(conditions_decide_what_a_match_is),
         cmocka_unit_test(not_in_knows_nulls),
         cmocka_unit_test(crosses_and_indicators),
+        cmocka_unit_test(dictionaries_of_pieces_become_one),
         cmocka_unit_test(repeated_keys_are_named),
         cmocka_unit_test(spoiled_builds_are_refused),
         cmocka_unit_test(chunks_of_the_left_side_do_not_matter),
