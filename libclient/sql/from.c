@@ -374,7 +374,8 @@ add_using(struct sql_block *block, const struct sql_from *from, size_t left_begi
                 .kind = SQL_COLUMN, .text = names[i], .position = from->position, .column = sides[side]};
             equal->args[side] = column;
         }
-        sides[from->join == SQL_RIGHT ? 0 : 1]->hidden = true;
+        sides[0]->hidden = from->join == SQL_RIGHT || from->join == SQL_FULL;
+        sides[1]->hidden = from->join != SQL_RIGHT;
         if (!add_conjunct(block, equal)) {
             return false;
         }
@@ -502,6 +503,26 @@ plan_side(struct sql_block *block, const struct sql_from *from, struct sql_rel *
     return true;
 }
 
+/* A column of USING in a full join: the value of the side that has one. */
+static bool
+merge_columns(struct sql_block *block, struct sql_rel *rel, const struct conditions *conditions, int item)
+{
+    struct sql_statement *q = block->q;
+
+    for (size_t i = 0; i < conditions->count; i++) {
+        const struct sql_expr *equal = conditions->exprs[i];
+        const char *name = sql_fresh(q, equal->args[0]->text);
+        const char *text = sql_printf(q, "coalesce(%s, %s)", sql_quoted(q, equal->args[0]->column->frame),
+                                      sql_quoted(q, equal->args[1]->column->frame));
+
+        if (name == NULL || text == NULL || !sql_rel_assign(q, rel, &name, &text, 1, equal->position) ||
+            !sql_add_column(block, NULL, equal->args[0]->text, name, item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* An outer join becomes one item. */
 static bool
 add_outer_join(struct sql_block *block, const struct sql_from *from)
@@ -540,6 +561,10 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
                                               .count = links.count,
                                               .where = where,
                                               .position = from->position})) {
+        return false;
+    }
+    if (from->join == SQL_FULL && from->on == NULL &&
+        !merge_columns(block, &sides[keep], &conditions, (int)first_item)) {
         return false;
     }
     /* Both sides are one item from now on. */

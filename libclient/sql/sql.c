@@ -67,6 +67,8 @@ granary_sql_graph(granary_client *client, const char *sql, size_t length, granar
         if (select != NULL && sql_plan(&q, select, true, &result) && add_target(&q, &result)) {
             *ret_graph = q.graph;
             q.graph = NULL;
+        } else if (q.err == GRANARY_OK) { /* where memory lacks, not everybody can say so */
+            q.err = gr_fail(GRANARY_ENOMEM, "out of memory");
         }
     }
     granary_graph_destroy(q.graph);

@@ -93,6 +93,9 @@ select a.id, b.id from a right join b on a.id = b.id and a.x > 0
 select a.id, b.id, b.z from a full join b on a.id = b.id
 select a.id, b.id from a full join b on a.id = b.id and a.x = b.x
 select id, z from a join b using (id)
+select id, a.id, b.id, z from a full join b using (id)
+select id, z from a right join b using (id)
+select id, b.id, z from a left join b using (id) where id > 20
 select a.x, b.x from a join b on a.x = b.x and a.name = b.name
 select a.id, p.x, q.z from a join b p on a.id = p.id left join b q on q.id = p.id and q.z = p.z
 select count(*) from a, b

@@ -1,4 +1,5 @@
 /* SELECT to graphs, without running them: what becomes of clauses, and what is refused, where and why. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -350,6 +351,40 @@ mixed_up_queries_are_translated_or_refused(void **state)
     }
 }
 
+static void *
+translate_often(void *wrong)
+{
+    for (int turn = 0; turn < 50; turn++) {
+        bool bad = turn % 2 == 1;
+        const char *sql = bad ? "select wrong from a" : "select name, sum(x) from a join b using (id) group by a.name";
+        granary_graph *graph = NULL;
+        granary_err err = granary_sql_graph(NULL, sql, strlen(sql), &graph);
+
+        if (err != (bad ? GRANARY_ENOENT : GRANARY_EINVAL) ||
+            strstr(granary_error_message(), "line 1, column 8") == NULL) {
+            *(int *)wrong = 1;
+        }
+        granary_graph_destroy(graph);
+    }
+    return NULL;
+}
+
+static void
+threads_translate_at_the_same_time(void **state)
+{
+    pthread_t threads[4];
+    int wrong[4] = {0};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, translate_often, &wrong[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(wrong[i], 0);
+    }
+}
+
 int
 main(void)
 {
@@ -360,6 +395,7 @@ main(void)
         cmocka_unit_test(what_is_wrong_is_told_with_its_place),
         cmocka_unit_test(depth_has_an_end),
         cmocka_unit_test(mixed_up_queries_are_translated_or_refused),
+        cmocka_unit_test(threads_translate_at_the_same_time),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
