@@ -336,9 +336,13 @@ take_small(struct map *map, struct adder *adder, const double *values, int64_t n
 static granary_err
 add_reals(struct map *map, struct adder *adder, const double *values, double *room, int64_t n)
 {
-    int top = SIMD_CALL(exact_sum_top)(values, (size_t)n);
-    granary_err err = GRANARY_OK;
+    granary_err err = map->one ? reals_grow(&adder->reals, map->room) : GRANARY_OK;
+    int top;
 
+    if (map->one) {
+        return err == GRANARY_OK ? reals_add_many(&adder->reals, 1, values, (size_t)n) : err;
+    }
+    top = SIMD_CALL(exact_sum_top)(values, (size_t)n);
     if (top > REALS_TOP_MOST) {
         err = take_large(map, adder, values, room, n);
         values = room;

@@ -97,6 +97,19 @@ reals_add_other(struct reals *reals, uint32_t group, double x)
 }
 
 granary_err
+reals_add_many(struct reals *reals, uint32_t group, const double *values, size_t count)
+{
+    struct exact_sum *sum;
+    granary_err err = other(reals, group, &sum);
+
+    if (err == GRANARY_OK) {
+        exact_sum_add_many(sum, values, count);
+        err = exact_sum_ok(sum) ? GRANARY_OK : out_of_memory();
+    }
+    return err;
+}
+
+granary_err
 reals_add_sum(struct reals *reals, uint32_t group, const struct exact_sum *sum)
 {
     struct exact_sum *to;

@@ -27,6 +27,8 @@ void reals_fini(struct reals *reals);
 granary_err reals_grow(struct reals *reals, uint32_t room);
 /* Add a number of any kind. Errors: ENOMEM */
 granary_err reals_add_other(struct reals *reals, uint32_t group, double x);
+/* Add many to one group. Errors: ENOMEM */
+granary_err reals_add_many(struct reals *reals, uint32_t group, const double *values, size_t count);
 /* Add value * 2^unit. Errors: ENOMEM */
 granary_err reals_add_whole(struct reals *reals, uint32_t group, __int128 value, int unit);
 /* Add an exact sum. Errors: ENOMEM */
