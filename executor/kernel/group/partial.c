@@ -1,7 +1,9 @@
 /*
  * A table as bytes: a head, the dtypes of the arguments, an entry for each section, then the sections, aligned to 64
- * bytes. The first section is an Arrow file of the keys. A part has up to three: numbers (counts, 128-bit sums, or the
- * owners of a list's entries), an Arrow file of its values, and sums that need more than 128 bits, each with its group.
+ * bytes. The first section is an Arrow file of the keys, encoded strings as codes; behind the parts comes an Arrow file
+ * for the dictionary of each encoded key (Arrow's own dictionaries are checked at length when they are read). A part
+ * has up to three: numbers (counts, 128-bit sums, or the owners of a list's entries), an Arrow file of its values, and
+ * sums that need more than 128 bits, each with its group.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include "kernel/group/table.h"
 
 #define PARTIAL_MAGIC   UINT64_C(0x59425055524f5247) /* "GROUPBY" and more */
-#define PARTIAL_VERSION 2
+#define PARTIAL_VERSION 3
 #define ALIGNMENT       64u
 
 struct partial_head {
@@ -61,11 +63,17 @@ plan_number(const struct group_plan *plan)
     return number;
 }
 
-static uint64_t
-head_size(size_t arguments, size_t parts)
+/* The keys, the parts, the dictionaries. */
+static size_t
+entry_count(const struct group_plan *plan)
 {
-    return sizeof(struct partial_head) + aligned(arguments * sizeof(uint32_t)) +
-           (1 + parts) * sizeof(struct partial_entry);
+    return 1 + plan->part_count + plan->keys->n_strings;
+}
+
+static uint64_t
+head_size(size_t arguments, size_t entries)
+{
+    return sizeof(struct partial_head) + aligned(arguments * sizeof(uint32_t)) + entries * sizeof(struct partial_entry);
 }
 
 /* ---- writing ---- */
@@ -109,7 +117,11 @@ frame_of_keys(const granary_frame *keys, granary_frame **ret_frame)
     granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : GRANARY_OK;
 
     for (size_t k = 0; k < keys->count && err == GRANARY_OK; k++) {
-        err = gr_frame_set_borrowed(frame, k, keys->columns[k].view.name, &keys->columns[k].view);
+        granary_column key = keys->columns[k].view;
+
+        key.dtype = key.dictionary != NULL ? GRANARY_INT32 : key.dtype;
+        key.dictionary = NULL;
+        err = gr_frame_set_borrowed(frame, k, key.name, &key);
     }
     if (err != GRANARY_OK) {
         gr_frame_destroy(frame);
@@ -129,8 +141,9 @@ draft_section(struct draft *draft, size_t i, int section, uint64_t size)
 static granary_err
 draft_part(struct draft *draft, size_t i, const struct group_plan *plan, const struct group_table *table)
 {
-    const struct group_part *part = i > 0 ? &table->parts[i - 1] : NULL;
-    enum group_kind kind = i > 0 ? plan->parts[i - 1].kind : GROUP_VALUE;
+    bool is_part = i > 0 && i <= plan->part_count;
+    const struct group_part *part = is_part ? &table->parts[i - 1] : NULL;
+    enum group_kind kind = is_part ? plan->parts[i - 1].kind : GROUP_VALUE;
     uint64_t numbers = 0;
     uint64_t file = 0;
     uint64_t more = 0;
@@ -139,6 +152,10 @@ draft_part(struct draft *draft, size_t i, const struct group_plan *plan, const s
 
     if (i == 0) {
         err = table->keys->count > 0 ? frame_of_keys(table->keys, &draft->frames[0]) : GRANARY_OK;
+    } else if (!is_part) {
+        const granary_column *dictionary = table->keys->columns[i - 1 - plan->part_count].view.dictionary;
+
+        err = dictionary != NULL ? frame_of_column(dictionary, &draft->frames[i]) : GRANARY_OK;
     } else if (kind == GROUP_VALUE || kind == GROUP_LIST) {
         err = frame_of_column(&part->values.view, &draft->frames[i]);
     }
@@ -171,7 +188,7 @@ write_part(const struct draft *draft, size_t i, const struct group_plan *plan, c
            char *bytes)
 {
     const struct partial_section *sections = draft->entries[i].sections;
-    const struct group_part *part = i > 0 ? &table->parts[i - 1] : NULL;
+    const struct group_part *part = i > 0 && i <= plan->part_count ? &table->parts[i - 1] : NULL;
     const void *numbers = NULL;
     char *at = bytes + sections[SECTION_MORE].offset;
 
@@ -204,7 +221,7 @@ write_part(const struct draft *draft, size_t i, const struct group_plan *plan, c
 granary_err
 group_table_write(const struct group_plan *plan, const struct group_table *table, void **ret_bytes, uint64_t *ret_size)
 {
-    struct draft draft = {.count = 1 + plan->part_count};
+    struct draft draft = {.count = entry_count(plan)};
     struct partial_head head = {.magic = PARTIAL_MAGIC,
                                 .version = PARTIAL_VERSION,
                                 .keys = (uint32_t)table->keys->count,
@@ -217,7 +234,7 @@ group_table_write(const struct group_plan *plan, const struct group_table *table
 
     draft.entries = calloc(draft.count, sizeof *draft.entries);
     draft.frames = calloc(draft.count, sizeof(granary_frame *));
-    draft.size = head_size(plan->argument_count, plan->part_count);
+    draft.size = head_size(plan->argument_count, entry_count(plan));
     if (draft.entries == NULL || draft.frames == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
     }
@@ -235,7 +252,7 @@ group_table_write(const struct group_plan *plan, const struct group_table *table
         uint32_t *dtypes = (uint32_t *)(void *)(bytes + sizeof head);
 
         head.size = draft.size;
-        memset(bytes, 0, aligned(head_size(plan->argument_count, plan->part_count)));
+        memset(bytes, 0, aligned(head_size(plan->argument_count, entry_count(plan))));
         memcpy(bytes, &head, sizeof head);
         for (size_t a = 0; a < plan->argument_count; a++) {
             dtypes[a] = (uint32_t)plan->dtypes[a];
@@ -447,11 +464,41 @@ read_dtypes(struct group_plan *plan, bool is_first, const char *bytes)
     return err;
 }
 
+/* Codes and the dictionary they lead into become a column of strings, borrowed. */
+static granary_err
+read_dictionary(struct group_table *table, const char *bytes, const struct partial_section *section,
+                granary_column *codes)
+{
+    const int32_t *values = codes->values;
+    const granary_frame *frame;
+    granary_err err = read_frame(table, bytes, section, &frame);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (frame->count != 1 || frame->columns[0].view.dtype != GRANARY_STRING || frame->columns[0].view.null_count != 0 ||
+        frame->columns[0].view.dictionary != NULL || codes->dtype != GRANARY_INT32) {
+        return corrupt("a dictionary of another type");
+    }
+    for (int64_t i = 0; i < codes->rows; i++) {
+        if (!gr_is_null(codes, i) && (values[i] < 0 || values[i] >= frame->rows)) {
+            return corrupt("a code is out of range");
+        }
+        if (gr_is_null(codes, i) && values[i] != 0) {
+            return corrupt("a null has a code");
+        }
+    }
+    codes->dtype = GRANARY_STRING;
+    codes->dictionary = &frame->columns[0].view;
+    return GRANARY_OK;
+}
+
 static granary_err
 read_keys(struct group_table *table, const struct group_plan *plan, const char *bytes,
-          const struct partial_section *section)
+          const struct partial_entry *entries)
 {
     const granary_frame *file;
+    granary_err err;
 
     if (plan->keys->n_strings == 0) {
         table->keys = gr_frame_create(0, (int64_t)table->groups);
@@ -459,8 +506,7 @@ read_keys(struct group_table *table, const struct group_plan *plan, const char *
                : table->groups == 1 ? GRANARY_OK
                                     : corrupt("groups without keys");
     }
-    granary_err err = read_frame(table, bytes, section, &file);
-
+    err = read_frame(table, bytes, &entries[0].sections[SECTION_VALUES], &file);
     if (err == GRANARY_OK && ((uint64_t)file->rows != table->groups || file->count != plan->keys->n_strings)) {
         err = corrupt("groups are missing");
     }
@@ -469,7 +515,17 @@ read_keys(struct group_table *table, const struct group_plan *plan, const char *
         err = table->keys == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : GRANARY_OK;
     }
     for (size_t k = 0; err == GRANARY_OK && k < file->count; k++) {
-        err = gr_frame_set_borrowed(table->keys, k, plan->keys->strings[k], &file->columns[k].view);
+        const struct partial_section *dictionary = &entries[1 + plan->part_count + k].sections[SECTION_VALUES];
+        granary_column key = file->columns[k].view;
+
+        if (key.dictionary != NULL) {
+            err = corrupt("a key of another type");
+        } else if (dictionary->size > 0) {
+            err = read_dictionary(table, bytes, dictionary, &key);
+        }
+        if (err == GRANARY_OK) {
+            err = gr_frame_set_borrowed(table->keys, k, plan->keys->strings[k], &key);
+        }
     }
     return err;
 }
@@ -492,11 +548,11 @@ group_table_read(struct group_plan *plan, bool is_first, const void *bytes, uint
     if (head.plan != plan_number(plan)) {
         return gr_fail(GRANARY_EINVAL, "groupby: a partial result was made for other keys or other aggregates");
     }
-    if (head_size(plan->argument_count, plan->part_count) > size) {
+    if (head_size(plan->argument_count, entry_count(plan)) > size) {
         return corrupt("sizes do not agree");
     }
-    entries = (const void *)((const char *)bytes + head_size(plan->argument_count, 0) - sizeof *entries);
-    for (size_t i = 0; i <= plan->part_count; i++) {
+    entries = (const void *)((const char *)bytes + head_size(plan->argument_count, 0));
+    for (size_t i = 0; i < entry_count(plan); i++) {
         for (int s = 0; s < SECTIONS; s++) {
             const struct partial_section *section = &entries[i].sections[s];
 
@@ -506,14 +562,14 @@ group_table_read(struct group_plan *plan, bool is_first, const void *bytes, uint
         }
     }
     table.groups = head.groups;
-    table.files = calloc(plan->part_count + 1, sizeof(granary_frame *));
+    table.files = calloc(entry_count(plan) + 1, sizeof(granary_frame *));
     table.parts = calloc(plan->part_count + 1, sizeof *table.parts);
     table.part_count = plan->part_count;
     if (table.files == NULL || table.parts == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
     }
     if (err == GRANARY_OK) {
-        err = read_keys(&table, plan, bytes, &entries[0].sections[SECTION_VALUES]);
+        err = read_keys(&table, plan, bytes, entries);
     }
     for (size_t p = 0; p < plan->part_count && err == GRANARY_OK; p++) {
         err = read_part(&table, plan, p, bytes, &entries[1 + p]);
