@@ -9,6 +9,15 @@ floor_divide(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
+/* Microseconds since midnight; the first day there is begins before int64 does. */
+static int64_t
+clock_of(int64_t at)
+{
+    int64_t rest = at % DAY_US;
+
+    return rest < 0 ? rest + DAY_US : rest;
+}
+
 static int64_t
 day_of_week(int64_t days)
 {
@@ -104,7 +113,7 @@ op_date_part(struct node *node, int64_t n)
         if (node->op == GR_OP_EPOCH) {
             ((double *)room)[i] = clock ? (double)at[i] / 1e6 : (double)at[i] * 86400.0;
         } else if (node->op >= GR_OP_HOUR) {
-            out[i] = clock ? clock_part(node->op, at[i] - days * DAY_US) : 0;
+            out[i] = clock ? clock_part(node->op, clock_of(at[i])) : 0;
         } else {
             out[i] = date_part(node->op, days);
         }
@@ -162,8 +171,8 @@ truncate_one(const struct node *node, int64_t at, int64_t *ret_value)
                                                  : 0;
 
     if (step != 0) {
-        *ret_value = clock ? floor_divide(at, step) * step : at;
-        return true;
+        *ret_value = at;
+        return !clock || !__builtin_mul_overflow(floor_divide(at, step), step, ret_value);
     }
     days = truncated_day(unit, days);
     *ret_value = days;
@@ -176,8 +185,11 @@ add_interval_one(const struct node *node, int64_t at, int64_t *ret_value)
     const struct gr_expr *by = node->operands[1]->expr;
     bool clock = node->operands[0]->dtype == GRANARY_TIMESTAMP;
     int64_t days = clock ? floor_divide(at, DAY_US) : at;
-    int64_t rest = clock ? at - days * DAY_US : 0;
+    int64_t rest = clock ? clock_of(at) : 0;
 
+    if (clock && by->months == 0) {
+        return !__builtin_add_overflow(at, by->value.i, ret_value);
+    }
     if (by->months != 0) {
         days = gr_date_add_months(days, by->months);
     }
