@@ -15,6 +15,8 @@ struct fusing {
     uint32_t from;
     bool *live;
     uint32_t *readers;
+    uint32_t *reader; /* one of them */
+    bool *wanted;     /* it is a root */
     uint32_t *colour;
     uint32_t colours;
     uint32_t *colour_ops;   /* by colour: how many operators */
@@ -37,6 +39,7 @@ mark_live(struct fusing *f, const struct gr_piece *roots, size_t root_count)
 {
     for (size_t i = 0; i < root_count; i++) {
         f->live[roots[i].op] = true;
+        f->wanted[roots[i].op] = true;
     }
     for (uint32_t op = f->chunks->count; op-- > f->from;) {
         const struct gr_chunk *chunk = chunk_of(f, op);
@@ -45,8 +48,25 @@ mark_live(struct fusing *f, const struct gr_piece *roots, size_t root_count)
         for (uint32_t k = 0; k < chunk->input_count && f->live[op]; k++) {
             f->live[inputs[k].op] = true;
             f->readers[inputs[k].op] += chunk->op != GR_CHUNK_info;
+            f->reader[inputs[k].op] = chunk->op != GR_CHUNK_info ? op : f->reader[inputs[k].op];
         }
     }
+}
+
+/* Columns of an object that is there, for one reader alone: coloured when that is. */
+static bool
+is_view(const struct fusing *f, uint32_t op)
+{
+    const struct gr_chunk *chunk = chunk_of(f, op);
+    uint32_t from = chunk->input_count == 1 ? gr_chunk_inputs(f->chunks, chunk)[0].op : 0;
+    enum gr_chunk_op reader;
+
+    if (chunk->op != GR_CHUNK_select || op < f->from || f->readers[op] != 1 || f->wanted[op] ||
+        chunk_of(f, from)->op != GR_CHUNK_object) {
+        return false;
+    }
+    reader = (enum gr_chunk_op)chunk_of(f, f->reader[op])->op;
+    return reader != GR_CHUNK_null && !gr_chunk_op_is_alone(reader);
 }
 
 /* The one colour of all inputs, or GR_FUSE_NONE. */
@@ -59,6 +79,9 @@ colour_of_inputs(const struct fusing *f, const struct gr_chunk *chunk)
     for (uint32_t k = 0; k < chunk->input_count; k++) {
         uint32_t theirs = f->colour[inputs[k].op];
 
+        if (is_view(f, inputs[k].op)) {
+            continue;
+        }
         if (theirs == GR_FUSE_NONE || (colour != GR_FUSE_NONE && theirs != colour) ||
             f->readers[inputs[k].op] > READERS_MAX || gr_chunk_is_packed(chunk_of(f, inputs[k].op)) ||
             gr_chunk_op_is_alone((enum gr_chunk_op)chunk_of(f, inputs[k].op)->op)) {
@@ -119,6 +142,20 @@ take_colour(struct fusing *f, uint32_t op, uint32_t colour)
     }
 }
 
+/* What was left for this reader to colour. */
+static void
+colour_views(struct fusing *f, uint32_t op, uint32_t colour)
+{
+    const struct gr_chunk *chunk = chunk_of(f, op);
+    const struct gr_piece *inputs = gr_chunk_inputs(f->chunks, chunk);
+
+    for (uint32_t k = 0; k < chunk->input_count && chunk->op != GR_CHUNK_info; k++) {
+        if (f->colour[inputs[k].op] == GR_FUSE_NONE && is_view(f, inputs[k].op)) {
+            take_colour(f, inputs[k].op, colour);
+        }
+    }
+}
+
 static void
 colour_ops(struct fusing *f)
 {
@@ -126,7 +163,7 @@ colour_ops(struct fusing *f)
         const struct gr_chunk *chunk = chunk_of(f, op);
         uint32_t colour = GR_FUSE_NONE;
 
-        if (!f->live[op] || chunk->op == GR_CHUNK_object) {
+        if (!f->live[op] || chunk->op == GR_CHUNK_object || is_view(f, op)) {
             continue;
         }
         if (chunk->joins && op > f->from && f->live[op - 1]) { /* it reads what that reads: no cycle */
@@ -146,6 +183,7 @@ colour_ops(struct fusing *f)
             f->colour_bytes[colour] + chunk->bytes > BYTES_MAX) {
             colour = f->colours++;
         }
+        colour_views(f, op, colour);
         take_colour(f, op, colour);
     }
 }
@@ -226,6 +264,8 @@ fusing_init(struct fusing *f)
 
     f->live = calloc(count, sizeof *f->live);
     f->readers = calloc(count, sizeof *f->readers);
+    f->reader = calloc(count, sizeof *f->reader);
+    f->wanted = calloc(count, sizeof *f->wanted);
     f->colour = malloc(count * sizeof *f->colour);
     f->colour_ops = calloc(count, sizeof *f->colour_ops);
     f->colour_bytes = calloc(count, sizeof *f->colour_bytes);
@@ -233,8 +273,9 @@ fusing_init(struct fusing *f)
     f->first = calloc(count + 1, sizeof *f->first);
     f->ops = malloc(count * sizeof *f->ops);
     f->number = malloc(count * sizeof *f->number);
-    if (f->live == NULL || f->readers == NULL || f->colour == NULL || f->colour_ops == NULL ||
-        f->colour_bytes == NULL || f->outside == NULL || f->first == NULL || f->ops == NULL || f->number == NULL) {
+    if (f->live == NULL || f->readers == NULL || f->reader == NULL || f->wanted == NULL || f->colour == NULL ||
+        f->colour_ops == NULL || f->colour_bytes == NULL || f->outside == NULL || f->first == NULL || f->ops == NULL ||
+        f->number == NULL) {
         return gr_fail(GRANARY_ENOMEM, "fusing %u chunk operators: out of memory", f->chunks->count);
     }
     memset(f->colour, 0xff, count * sizeof *f->colour);
@@ -247,6 +288,8 @@ fusing_fini(struct fusing *f)
 {
     free(f->live);
     free(f->readers);
+    free(f->reader);
+    free(f->wanted);
     free(f->colour);
     free(f->colour_ops);
     free(f->colour_bytes);

@@ -7,6 +7,9 @@
  * whole fan-out would run one after the other. A value read both inside and outside stays inside and becomes an object,
  * too: the outside waits for the end of the subtask, which costs less than another subtask for each such reader.
  *
+ * Columns selected from an object that is there already are no work: such an operator takes the colour of its only
+ * reader.
+ *
  * A join's probe takes the colour of the rows that come by, whatever made the side they meet, when nobody else reads
  * that colour: nothing can then depend on it that it could come to depend on.
  *

@@ -195,6 +195,87 @@ any_graph_gives_sound_subtasks(void **state)
     }
 }
 
+/* A probe runs where its rows are made, and columns of an object where they are read. */
+static void
+probes_and_views_fuse(void **state)
+{
+    struct gr_chunks chunks = {0};
+    struct gr_piece object = add(&chunks, GR_CHUNK_object, NULL, 0, 0);
+    struct gr_piece built = add(&chunks, GR_CHUNK_csv_read, NULL, 0, 1);
+    struct gr_piece index = add(&chunks, GR_CHUNK_join_build, &built, 1, 1);
+    struct gr_piece ends[20];
+    struct gr_fused fused;
+
+    (void)state;
+    for (size_t i = 0; i < 20; i++) {
+        struct gr_piece rows = add(&chunks, GR_CHUNK_select, &object, 1, 1);
+        struct gr_piece probe = add(&chunks, GR_CHUNK_join_probe, (struct gr_piece[]){rows, built, index}, 3, 1);
+
+        probe = add(&chunks, GR_CHUNK_join_probe, (struct gr_piece[]){probe, built, index}, 3, 1);
+        ends[i] = add(&chunks, GR_CHUNK_filter, &probe, 1, 1);
+    }
+    fused = fuse(&chunks, ends, 20);
+    assert_int_equal(fused.count, 22);
+    for (size_t i = 0; i < 20; i++) {
+        assert_int_equal(fused.of[ends[i].op - 3], fused.of[ends[i].op]);
+    }
+    gr_fused_free(&fused);
+    gr_chunks_free(&chunks);
+}
+
+/* Whatever is fused, a subtask reads only what subtasks before it have made. */
+static void
+no_cycle_arises(void **state)
+{
+    static const enum gr_chunk_op ops[] = {GR_CHUNK_select, GR_CHUNK_join_probe, GR_CHUNK_join_probe,
+                                           GR_CHUNK_map,    GR_CHUNK_concat,     GR_CHUNK_info};
+    unsigned seed = 7;
+
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        struct gr_chunks chunks = {0};
+        uint32_t count = (uint32_t)rand_r(&seed) % 40 + 3;
+        struct gr_piece roots[50];
+        size_t root_count = 0;
+        struct gr_fused fused;
+
+        (void)add(&chunks, GR_CHUNK_object, NULL, 0, 0);
+        (void)add(&chunks, GR_CHUNK_object, NULL, 0, 0);
+        for (uint32_t i = 2; i < count; i++) {
+            enum gr_chunk_op op = ops[(size_t)rand_r(&seed) % (sizeof ops / sizeof ops[0])];
+            size_t many = op == GR_CHUNK_join_probe || op == GR_CHUNK_concat ? (size_t)rand_r(&seed) % 3 + 1 : 1;
+            struct gr_piece inputs[4];
+
+            for (size_t k = 0; k < many; k++) {
+                do {
+                    inputs[k].op = (uint32_t)rand_r(&seed) % i;
+                    inputs[k].output = 0;
+                } while (chunks.chunks[inputs[k].op].op == GR_CHUNK_info);
+            }
+            inputs[many] = add(&chunks, op, inputs, many, 1);
+            if (op == GR_CHUNK_info || rand_r(&seed) % 4 == 0 || i + 1 == count) {
+                roots[root_count++] = inputs[many];
+            }
+        }
+        fused = fuse(&chunks, roots, root_count);
+        for (uint32_t s = 0; s < fused.count; s++) {
+            assert_true(fused.first[s] < fused.first[s + 1]);
+            for (uint32_t at = fused.first[s]; at < fused.first[s + 1]; at++) {
+                const struct gr_chunk *chunk = &chunks.chunks[fused.ops[at]];
+
+                for (uint32_t k = 0; k < chunk->input_count; k++) {
+                    uint32_t from = gr_chunk_inputs(&chunks, chunk)[k].op;
+
+                    assert_true(chunks.chunks[from].op == GR_CHUNK_object || fused.of[from] <= s);
+                    assert_true(fused.of[from] != s || from < fused.ops[at]);
+                }
+            }
+        }
+        gr_fused_free(&fused);
+        gr_chunks_free(&chunks);
+    }
+}
+
 int
 main(void)
 {
@@ -205,6 +286,8 @@ main(void)
         cmocka_unit_test(fan_outs_fuse_when_they_are_small),
         cmocka_unit_test(subtasks_come_depth_first),
         cmocka_unit_test(any_graph_gives_sound_subtasks),
+        cmocka_unit_test(probes_and_views_fuse),
+        cmocka_unit_test(no_cycle_arises),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
