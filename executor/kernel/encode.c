@@ -8,6 +8,8 @@
 
 /* Beyond so many entries it is looked at whether chunks have them in common: each is to carry them all. */
 #define FEW_ENTRIES 65536
+/* A chunk of several is not refused for fewer: it may be the short one at the end. */
+#define CHUNK_ENTRIES 262144
 
 /* What dictionaries are made of: a column's own dictionary, or its strings. */
 struct parts {
@@ -73,9 +75,21 @@ yield_entries(struct gr_kernel_call *call, const char *name, bool pays, struct g
 }
 
 /*
- * Of one frame, it pays when there are at most half as many strings as rows; of several, when most of them are in most
- * frames, or few at all.
+ * How many entries pay. Of a table of one chunk half as many as rows; of a chunk of several nearly any number, for it
+ * is all of them together that decide: most strings must be in most chunks, or they must be few.
  */
+static int64_t
+entries_limit(const struct gr_kernel_call *call, const granary_frame *const *frames, const struct parts *parts)
+{
+    bool several = gr_attr_bool(call->op->attrs, call->op->n_attrs, "several", false);
+    int64_t half = frames[0]->rows / 2;
+
+    if (call->input_count > 1) {
+        return 2 * parts->largest > FEW_ENTRIES ? 2 * parts->largest : FEW_ENTRIES;
+    }
+    return several && half < CHUNK_ENTRIES ? CHUNK_ENTRIES : half;
+}
+
 granary_err
 kernel_dictionary(struct gr_kernel_call *call)
 {
@@ -93,10 +107,7 @@ kernel_dictionary(struct gr_kernel_call *call)
         err = parts_collect(call, frames, name->strings[0], &parts);
     }
     if (err == GRANARY_OK && !parts.refused) {
-        int64_t many = 2 * parts.largest > FEW_ENTRIES ? 2 * parts.largest : FEW_ENTRIES;
-
-        err = gr_dictionaries_join(parts.columns, parts.count, call->input_count == 1 ? frames[0]->rows / 2 : many,
-                                   &pays, &entries);
+        err = gr_dictionaries_join(parts.columns, parts.count, entries_limit(call, frames, &parts), &pays, &entries);
     }
     free(frames);
     free(parts.columns);

@@ -36,6 +36,7 @@ add_dictionary(struct tiling *t, size_t i, const struct gr_tiled *in, const char
     uint64_t bytes = bytes_max(in->bytes, in->count) / 4;
 
     gr_attrs_add(t->chunks, attrs, gr_attr_new_string("column", column));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("several", in->count > 1));
     for (size_t p = 0; p < in->count; p++) {
         pieces[p] = tiling_add(t, i, GR_CHUNK_dictionary, attrs, &in->pieces[p], 1, bytes);
     }
