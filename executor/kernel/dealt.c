@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/packed.h"
 #include "kernel/scratch.h"
 
 static granary_err
@@ -50,133 +51,84 @@ dealt_order(const uint16_t *part_of, int64_t rows, int64_t parts, int64_t *ends,
     return GRANARY_OK;
 }
 
-granary_err
-dealt_yield_positions(struct gr_kernel_call *call, size_t i, int64_t *positions, size_t count)
+/* *Takes* the frames, of which some may be missing after an error. */
+static granary_err
+yield_packed(struct gr_kernel_call *call, granary_frame **frames, int64_t parts, granary_err err)
 {
-    if (i >= call->output_count) {
-        free(positions);
-        return gr_fail(GRANARY_EINVAL, "%s: output %zu is missing", call->op->op, i);
+    void *bytes = NULL;
+    uint64_t size = 0;
+
+    if (err == GRANARY_OK && call->output_count != 1) {
+        err = gr_fail(GRANARY_EINVAL, "%s: it has one output", call->op->op);
     }
-    call->outputs[i] = (struct gr_value){
-        .kind = GR_VALUE_BYTES, .bytes = positions, .bytes_size = count * sizeof *positions, .owned_bytes = positions};
-    return GRANARY_OK;
+    if (err == GRANARY_OK) {
+        err = gr_packed_write((const granary_frame *const *)frames, (size_t)parts, &bytes, &size);
+    }
+    if (err == GRANARY_OK) {
+        call->outputs[0] =
+            (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
+    }
+    for (int64_t p = 0; frames != NULL && p < parts; p++) {
+        gr_frame_destroy(frames[p]);
+    }
+    free(frames);
+    return err;
 }
 
 granary_err
 dealt_yield(struct gr_kernel_call *call, const granary_frame *frame, const uint16_t *part_of, int64_t parts)
 {
-    int64_t *ends = gr_data_alloc((size_t)(parts + 1) * sizeof *ends);
+    int64_t *ends = malloc((size_t)(parts + 1) * sizeof *ends);
+    granary_frame **frames = calloc((size_t)parts + 1, sizeof *frames);
     int64_t *indices = NULL;
-    granary_frame *dealt = NULL;
-    granary_err err = ends == NULL ? out_of_memory(call) : dealt_order(part_of, frame->rows, parts, ends, &indices);
+    granary_err err =
+        ends == NULL || frames == NULL ? out_of_memory(call) : dealt_order(part_of, frame->rows, parts, ends, &indices);
 
-    if (err == GRANARY_OK) {
-        err = gr_frame_take(frame, indices, frame->rows, &dealt);
+    for (int64_t p = 0; p < parts && err == GRANARY_OK; p++) {
+        err = gr_frame_take(frame, indices + ends[p], ends[p + 1] - ends[p], &frames[p]);
     }
     scratch_free(indices);
-    if (err == GRANARY_OK) {
-        err = call_yield(call, 0, dealt);
-    }
-    if (err != GRANARY_OK) {
-        free(ends);
-        return err;
-    }
-    return dealt_yield_positions(call, 1, ends, (size_t)parts + 1);
-}
-
-/* ---- a part of all ---- */
-
-/* Part `part` of a frame of so many rows: from which row to which. */
-static granary_err
-part_bounds(const struct gr_kernel_call *call, size_t i, int64_t part, int64_t rows, int64_t *ret_from, int64_t *ret_to)
-{
-    const struct gr_value *value = &call->inputs[i];
-    const int64_t *ends = value->bytes;
-
-    if (value->kind != GR_VALUE_BYTES) {
-        return gr_fail(GRANARY_ETYPE, "%s: input %zu is no list of positions", call->op->op, i);
-    }
-    if (part < 0 || (uint64_t)part >= value->bytes_size / sizeof *ends ||
-        (uint64_t)part + 1 >= value->bytes_size / sizeof *ends || ends[part] < 0 || ends[part] > ends[part + 1] ||
-        ends[part + 1] > rows) {
-        return gr_fail(GRANARY_EINVAL, "%s: part %lld of input %zu lies outside", call->op->op, (long long)part, i - 1);
-    }
-    *ret_from = ends[part];
-    *ret_to = ends[part + 1];
-    return GRANARY_OK;
-}
-
-/* Column c of all pieces; runs say which rows. */
-static granary_err
-column_joined(const struct gr_kernel_call *call, const granary_frame **frames, size_t count, size_t c,
-              struct gr_run *runs, struct gr_column *ret_column)
-{
-    const granary_column *first = &frames[0]->columns[c].view;
-    granary_dtype dtype = first->dtype;
-
-    for (size_t i = 0; i < count; i++) {
-        const granary_column *column = c < frames[i]->count ? &frames[i]->columns[c].view : NULL;
-
-        if (column == NULL || strcmp(column->name, first->name) != 0 ||
-            (column->dtype != dtype && column->dtype != GRANARY_NULLTYPE && dtype != GRANARY_NULLTYPE)) {
-            return gr_fail(GRANARY_ETYPE, "%s: column '%s' is not the same in all pieces", call->op->op, first->name);
-        }
-        dtype = dtype == GRANARY_NULLTYPE ? column->dtype : dtype;
-        runs[i].column = column;
-    }
-    return gr_column_concat(runs, count, dtype, ret_column);
+    free(ends);
+    return yield_packed(call, frames, parts, err);
 }
 
 granary_err
-dealt_join(const struct gr_kernel_call *call, size_t first, int64_t part, granary_frame **ret_frame,
-           int64_t **ret_starts)
+dealt_yield_stretches(struct gr_kernel_call *call, const granary_frame *frame, const int64_t *starts, int64_t parts)
 {
-    size_t count = call->input_count > first ? (call->input_count - first) / 2 : 0;
-    const granary_frame **frames = calloc(count + 1, sizeof *frames);
-    struct gr_run *runs = calloc(count + 1, sizeof *runs);
-    int64_t *starts = gr_data_alloc((count + 1) * sizeof *starts);
-    granary_frame *joined = NULL;
-    granary_err err = frames == NULL || runs == NULL || starts == NULL ? out_of_memory(call) : GRANARY_OK;
+    granary_frame **frames = calloc((size_t)parts + 1, sizeof *frames);
+    granary_err err = frames == NULL ? out_of_memory(call) : GRANARY_OK;
 
-    if (err == GRANARY_OK && (count == 0 || call->input_count != first + 2 * count)) {
-        err = gr_fail(GRANARY_EINVAL, "%s: it takes pairs of inputs, a frame and its positions", call->op->op);
+    for (int64_t p = 0; p < parts && err == GRANARY_OK; p++) {
+        err = gr_frame_slice(frame, starts[p], starts[p + 1] - starts[p], &frames[p]);
+    }
+    return yield_packed(call, frames, parts, err);
+}
+
+granary_err
+dealt_join(const struct gr_kernel_call *call, size_t first, granary_frame **ret_frame, int64_t **ret_starts)
+{
+    size_t count = call->input_count > first ? call->input_count - first : 0;
+    const granary_frame **frames = NULL;
+    int64_t *starts = calloc(count + 1, sizeof *starts);
+    granary_err err = starts == NULL ? out_of_memory(call) : GRANARY_OK;
+
+    if (err == GRANARY_OK && count == 0) {
+        err = gr_fail(GRANARY_EINVAL, "%s: it has no part to work on", call->op->op);
+    }
+    if (err == GRANARY_OK) {
+        err = call_frames_encoded(call, &frames);
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        int64_t from;
-        int64_t to;
-
-        err = call_frame_encoded(call, first + 2 * i, &frames[i]);
-        if (err == GRANARY_OK) {
-            err = part_bounds(call, first + 2 * i + 1, part, frames[i]->rows, &from, &to);
-        }
-        if (err == GRANARY_OK) {
-            runs[i] = (struct gr_run){.from = from, .rows = to - from};
-            starts[i + 1] = starts[i] + to - from;
-        }
+        starts[i + 1] = starts[i] + frames[first + i]->rows;
     }
-    if (err == GRANARY_OK && (joined = gr_frame_create(frames[0]->count, starts[count])) == NULL) {
-        err = out_of_memory(call);
-    }
-    for (size_t c = 0; err == GRANARY_OK && c < joined->count; c++) {
-        struct gr_column column;
-
-        err = column_joined(call, frames, count, c, runs, &column);
-        if (err == GRANARY_OK) {
-            err = gr_frame_set(joined, c, frames[0]->columns[c].view.name, &column);
-        }
+    if (err == GRANARY_OK) {
+        err = gr_frame_concat(frames + first, count, ret_frame);
     }
     free(frames);
-    free(runs);
     if (err != GRANARY_OK || ret_starts == NULL) {
         free(starts);
-    }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(joined);
-        return err;
-    }
-    if (ret_starts != NULL) {
+    } else {
         *ret_starts = starts;
     }
-    *ret_frame = joined;
-    return GRANARY_OK;
+    return err;
 }

@@ -1,7 +1,6 @@
 /*
- * Rows dealt out to parts: a mapper writes one frame, its rows part by part (in order within each), and the positions
- * where parts begin; a reader takes its part of all mappers' frames. So a shuffle has as many objects as it has
- * mappers.
+ * Rows dealt out to parts: a mapper writes one object of packed frames (data/packed.h), a frame a part, rows in order
+ * within each; a reader is given its part of each mapper. So a shuffle has as many objects as it has mappers.
  */
 #ifndef KERNEL_DEALT_H
 #define KERNEL_DEALT_H
@@ -22,19 +21,19 @@ granary_err dealt_parts(const struct gr_kernel_call *call, int64_t *ret_parts);
  */
 granary_err dealt_order(const uint16_t *part_of, int64_t rows, int64_t parts, int64_t *ends, int64_t **ret_indices);
 
-/* Outputs 0 and 1: the rows of a frame by part_of, and where parts begin. */
+/* Output 0: the rows of a frame by part_of, packed. */
 granary_err
 dealt_yield(struct gr_kernel_call *call, const granary_frame *frame, const uint16_t *part_of, int64_t parts);
+/* Output 0: stretches of a frame, packed; stretch p is rows [starts[p], starts[p + 1]). */
+granary_err
+dealt_yield_stretches(struct gr_kernel_call *call, const granary_frame *frame, const int64_t *starts, int64_t parts);
 
 /*
- * A part of all: inputs from `first` on are pairs, a frame and its positions.
+ * Inputs from `first` on, which are frames, one after the other.
  *
- * ret_starts  NULL, or one more than there are pairs: where the rows of each begin in the result; freed with free()
+ * ret_starts  NULL, or one more than there are inputs: where the rows of each begin in the result; freed with free()
  */
-granary_err dealt_join(const struct gr_kernel_call *call, size_t first, int64_t part, granary_frame **ret_frame,
-                       int64_t **ret_starts);
-
-/* Output i becomes these positions, which are *taken*. */
-granary_err dealt_yield_positions(struct gr_kernel_call *call, size_t i, int64_t *positions, size_t count);
+granary_err
+dealt_join(const struct gr_kernel_call *call, size_t first, granary_frame **ret_frame, int64_t **ret_starts);
 
 #endif

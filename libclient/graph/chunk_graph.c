@@ -50,17 +50,15 @@ check_outputs(const Granary__Node *node, enum gr_chunk_op op, uint32_t *ret_outp
     case GR_CHUNK_null:
         *ret_outputs = 0;
         return user_check_null(node);
-    case GR_CHUNK_sort_split:
+    case GR_CHUNK_sort_split: /* packed frames */
+    case GR_CHUNK_window_split:
+    case GR_CHUNK_window_part:
         parts = gr_attr_int(node->attrs, node->n_attrs, "parts", 0);
         if (parts < 1 || parts > UINT16_MAX) {
             return gr_fail(GRANARY_EINVAL, "parameter 'parts' is %lld; it can be 1 to %d", (long long)parts,
                            UINT16_MAX);
         }
-        *ret_outputs = 2;
-        return GRANARY_OK;
-    case GR_CHUNK_window_split:
-    case GR_CHUNK_window_part:
-        *ret_outputs = 2;
+        *ret_outputs = (uint32_t)parts;
         return GRANARY_OK;
     case GR_CHUNK_window_next:
         *ret_outputs = 3;

@@ -138,6 +138,9 @@ add_node(struct gr_plan *plan, size_t i)
     if (inputs == NULL) {
         return no_memory();
     }
+    if (gr_chunk_is_packed(&(struct gr_chunk){.op = (uint8_t)node->op})) {
+        spec.outputs = 1; /* what the graph calls its outputs are frames of one object */
+    }
     (void)add_objects(plan, i, &object);
     for (size_t k = 0; k < node->input_count; k++) {
         const struct gr_chunk_input *input = &node->inputs[k];

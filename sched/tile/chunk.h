@@ -16,8 +16,8 @@
 #include "graph/chunk_ops.h"
 #include "schema/granary.pb-c.h"
 
-/* Output `output` of operator `op`. For null, which has none, it means "after"; for shuffle_split, whose only output is
- * an object of packed frames, frame number `output` of it. */
+/* Output `output` of operator `op`. For null, which has none, it means "after"; for operators whose only output is
+ * an object of packed frames (gr_chunk_is_packed()), frame number `output` of it. */
 struct gr_piece {
     uint32_t op;
     uint32_t output;
@@ -87,7 +87,8 @@ granary_id gr_chunk_object(const struct gr_chunks *chunks, struct gr_piece piece
 static inline bool
 gr_chunk_is_packed(const struct gr_chunk *chunk)
 {
-    return chunk->op == GR_CHUNK_shuffle_split;
+    return chunk->op == GR_CHUNK_shuffle_split || chunk->op == GR_CHUNK_sort_split ||
+           chunk->op == GR_CHUNK_window_split || chunk->op == GR_CHUNK_window_part;
 }
 
 static inline const struct gr_piece *

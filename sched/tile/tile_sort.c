@@ -15,9 +15,10 @@ enum {
     SAMPLES_MAX = 1024,
     SAMPLES_PER_PART = 64, /* of all chunks: a part is then rarely more than a third above its share */
     PARTS_MAX = 512,
-    PARTS_EAGER = 32,  /* so many are made of little data, so that all executors work */
-    EDGES_MAX = 65536, /* chunks times parts */
-    MEMORY_PARTS = 16, /* a part takes at most this part of the store's memory */
+    PARTS_EAGER = 32,    /* so many are made of little data, so that all executors work */
+    EDGES_MAX = 65536,   /* chunks times parts */
+    PACKED_BYTES = 2048, /* of a packed frame beside its rows */
+    MEMORY_PARTS = 16,   /* a part takes at most this part of the store's memory */
 };
 
 #define AT_ONCE_BYTES   ((uint64_t)1 << 20) /* sorted in less time than dealing it out takes */
@@ -168,7 +169,7 @@ sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t to
     size_t parts = count_parts(t, in, total);
     gr_attrs split_attrs = sort_attrs(t, i, "parts", (int64_t)parts);
     gr_attrs part_attrs = sort_attrs(t, i, NULL, 0);
-    struct gr_piece *dealt = malloc((2 * in->count + 1) * sizeof *dealt);
+    struct gr_piece *dealt = malloc((in->count + 1) * sizeof *dealt);
     struct gr_piece pivots;
     granary_err err = dealt == NULL ? out_of_memory() : add_pivots(t, i, in, parts, &pivots);
 
@@ -180,27 +181,20 @@ sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t to
                                      .own = number_attrs(t, "chunk", p),
                                      .inputs = inputs,
                                      .input_count = 2,
-                                     .outputs = 2,
-                                     .bytes = in->bytes[p] + 8 * parts};
+                                     .outputs = 1,
+                                     .bytes = in->bytes[p] + in->bytes[p] / 8 + PACKED_BYTES * parts};
 
-        dealt[2 * p] = gr_chunks_add(t->chunks, &spec);
-        dealt[2 * p + 1] = (struct gr_piece){.op = dealt[2 * p].op, .output = 1};
+        dealt[p] = gr_chunks_add(t->chunks, &spec);
     }
     if (err == GRANARY_OK) {
         err = tiled_init(out, parts, true);
     }
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
-        struct gr_chunk_spec spec = {.op = GR_CHUNK_sort_part,
-                                     .step = (uint32_t)i,
-                                     .shared = part_attrs,
-                                     .own = number_attrs(t, "part", j),
-                                     .inputs = dealt,
-                                     .input_count = 2 * in->count,
-                                     .outputs = 1,
-                                     .bytes = total / parts};
-
-        out->bytes[j] = spec.bytes;
-        out->pieces[j] = gr_chunks_add(t->chunks, &spec);
+        for (size_t p = 0; p < in->count; p++) {
+            dealt[p].output = (uint32_t)j;
+        }
+        out->bytes[j] = total / parts;
+        out->pieces[j] = tiling_add(t, i, GR_CHUNK_sort, part_attrs, dealt, in->count, out->bytes[j]);
     }
     free(dealt);
     return err;

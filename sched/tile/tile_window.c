@@ -9,7 +9,7 @@
 #include "graph/window.h"
 #include "tile/rules.h"
 
-enum { PARTS_MAX = 256, EDGES_MAX = 65536, MEMORY_PARTS = 16 };
+enum { PARTS_MAX = 256, EDGES_MAX = 65536, MEMORY_PARTS = 16, PACKED_BYTES = 2048 };
 
 #define AT_ONCE_BYTES ((uint64_t)1 << 20)
 #define PART_BYTES    ((uint64_t)16 << 20)
@@ -43,15 +43,6 @@ window_attrs(struct tiling *t, size_t i, const char *count_name, int64_t count)
     return attrs;
 }
 
-static gr_attrs
-number_attrs(struct tiling *t, const char *name, size_t number)
-{
-    gr_attrs attrs = gr_chunks_attrs(t->chunks);
-
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int(name, (int64_t)number));
-    return attrs;
-}
-
 static uint64_t
 bytes_out(const struct tiling *t, size_t i, uint64_t bytes)
 {
@@ -59,22 +50,6 @@ bytes_out(const struct tiling *t, size_t i, uint64_t bytes)
     size_t in = gr_step_width(&t->steps->steps[step->inputs[0]]) + 1;
 
     return bytes / in * (gr_step_width(step) + 1) + 1;
-}
-
-static struct gr_piece
-add(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, gr_attrs own, const struct gr_piece *inputs,
-    size_t count, uint32_t outputs, uint64_t bytes)
-{
-    struct gr_chunk_spec spec = {.op = op,
-                                 .step = (uint32_t)i,
-                                 .shared = shared,
-                                 .own = own,
-                                 .inputs = inputs,
-                                 .input_count = count,
-                                 .outputs = outputs,
-                                 .bytes = bytes};
-
-    return gr_chunks_add(t->chunks, &spec);
 }
 
 static granary_err
@@ -105,7 +80,13 @@ window_chain(struct tiling *t, size_t i, const struct gr_tiled *in)
         inputs[0] = in->pieces[p];
         out->bytes[p] = bytes_out(t, i, in->bytes[p]);
         out->rows[p] = in->rows[p];
-        out->pieces[p] = add(t, i, GR_CHUNK_window_next, attrs, 0, inputs, p == 0 ? 1 : 3, 3, out->bytes[p]);
+        out->pieces[p] = gr_chunks_add(t->chunks, &(struct gr_chunk_spec){.op = GR_CHUNK_window_next,
+                                                                          .step = (uint32_t)i,
+                                                                          .shared = attrs,
+                                                                          .inputs = inputs,
+                                                                          .input_count = p == 0 ? 1 : 3,
+                                                                          .outputs = 3,
+                                                                          .bytes = out->bytes[p]});
         inputs[1] = (struct gr_piece){.op = out->pieces[p].op, .output = 1};
         inputs[2] = (struct gr_piece){.op = out->pieces[p].op, .output = 2};
     }
@@ -116,7 +97,7 @@ static size_t
 count_parts(const struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t total)
 {
     uint64_t memory = t->options->memory_bytes;
-    uint64_t most = memory > 0 && memory / MEMORY_PARTS < PART_BYTES ? memory / MEMORY_PARTS + 1 : PART_BYTES;
+    uint64_t most = memory > 0 && memory / 4 < PART_BYTES ? memory / 4 + 1 : PART_BYTES;
     uint64_t parts = total / most + 2;
 
     if (gr_step_attr(&t->steps->steps[i], "partition") == NULL) {
@@ -132,26 +113,31 @@ window_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t 
     struct gr_tiled *out = &t->tiled[i];
     size_t parts = count_parts(t, i, in, total);
     gr_attrs split_attrs = window_attrs(t, i, "parts", (int64_t)parts);
+    gr_attrs part_attrs = window_attrs(t, i, "parts", (int64_t)in->count);
     gr_attrs attrs = window_attrs(t, i, NULL, 0);
-    struct gr_piece *dealt = malloc((2 * in->count + 1) * sizeof *dealt);
-    struct gr_piece *results = malloc((2 * parts + 2) * sizeof *results);
+    struct gr_piece *dealt = malloc((in->count + 1) * sizeof *dealt);
+    struct gr_piece *results = malloc((parts + 1) * sizeof *results);
     granary_err err = dealt == NULL || results == NULL ? out_of_memory() : tiled_init(out, in->count, true);
 
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
-        dealt[2 * p] = add(t, i, GR_CHUNK_window_split, split_attrs, 0, &in->pieces[p], 1, 2, in->bytes[p]);
-        dealt[2 * p + 1] = (struct gr_piece){.op = dealt[2 * p].op, .output = 1};
+        dealt[p] = tiling_add(t, i, GR_CHUNK_window_split, split_attrs, &in->pieces[p], 1,
+                              in->bytes[p] + in->bytes[p] / 8 + PACKED_BYTES * parts);
     }
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
-        results[2 * j + 1] =
-            add(t, i, GR_CHUNK_window_part, attrs, number_attrs(t, "part", j), dealt, 2 * in->count, 2, total / parts);
-        results[2 * j + 2] = (struct gr_piece){.op = results[2 * j + 1].op, .output = 1};
+        for (size_t p = 0; p < in->count; p++) {
+            dealt[p].output = (uint32_t)j;
+        }
+        results[j + 1] = tiling_add(t, i, GR_CHUNK_window_part, part_attrs, dealt, in->count,
+                                    total / parts + PACKED_BYTES * in->count);
     }
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         results[0] = in->pieces[p];
+        for (size_t j = 0; j < parts; j++) {
+            results[j + 1].output = (uint32_t)p;
+        }
         out->bytes[p] = bytes_out(t, i, in->bytes[p]);
         out->rows[p] = in->rows[p];
-        out->pieces[p] = add(t, i, GR_CHUNK_window_join, attrs, number_attrs(t, "chunk", p), results, 2 * parts + 1, 1,
-                             out->bytes[p]);
+        out->pieces[p] = tiling_add(t, i, GR_CHUNK_window_join, attrs, results, parts + 1, out->bytes[p]);
     }
     free(dealt);
     free(results);

@@ -1,9 +1,9 @@
 /*
  * Sorting in parallel: samples of all chunks go into the choice of pivots, every chunk is dealt out at the pivots, and
- * part i of all chunks is sorted. Samples carry where they come from (chunk, row), which decides between equal keys as
- * a stable sort does: parts are even however often a key repeats.
+ * part i of all chunks is sorted (`sort` of several frames). Samples carry where they come from (chunk, row), which
+ * decides between equal keys as a stable sort does: parts are even however often a key repeats.
  *
- * A dealt chunk is one frame, its rows part by part, and the positions where parts begin.
+ * A dealt chunk is an object of packed frames.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -414,32 +414,4 @@ kernel_sort_split(struct gr_kernel_call *call)
     deal_fini(&deal);
     order_fini(&order);
     return err;
-}
-
-/* ---- a part of all chunks ---- */
-
-granary_err
-kernel_sort_part(struct gr_kernel_call *call)
-{
-    granary_frame *joined = NULL;
-    granary_frame *sorted = NULL;
-    struct order order = {0};
-    bool done = false;
-    granary_err err = order_init(call, &order);
-
-    if (err == GRANARY_OK) {
-        err = dealt_join(call, 0, call_int(call, "part", -1), &joined, NULL);
-    }
-    if (err == GRANARY_OK) {
-        err = order_numbers(&order, joined, &done);
-    }
-    if (err == GRANARY_OK && done) {
-        sorted = joined;
-        joined = NULL;
-    } else if (err == GRANARY_OK) {
-        err = order_frame(&order, joined, SORT_NO_LIMIT, &sorted);
-    }
-    gr_frame_destroy(joined);
-    order_fini(&order);
-    return err == GRANARY_OK ? call_yield(call, 0, sorted) : err;
 }

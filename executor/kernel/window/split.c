@@ -127,7 +127,6 @@ kernel_window_split(struct gr_kernel_call *call)
 granary_err
 kernel_window_part(struct gr_kernel_call *call)
 {
-    int64_t part = gr_attr_int(call->op->attrs, call->op->n_attrs, "part", -1);
     granary_frame *needs = NULL;
     granary_frame *results = NULL;
     struct window_plan plan = {0};
@@ -135,21 +134,19 @@ kernel_window_part(struct gr_kernel_call *call)
     granary_err err = window_plan_init(call, &plan);
 
     if (err == GRANARY_OK) {
-        err = dealt_join(call, 0, part, &needs, &starts);
+        err = dealt_join(call, 0, &needs, &starts);
     }
     if (err == GRANARY_OK) {
         err = window_results(&plan, needs, &results);
     }
-    gr_frame_destroy(needs);
-    window_plan_fini(&plan);
     if (err == GRANARY_OK) {
-        err = call_yield(call, 0, results);
+        err = dealt_yield_stretches(call, results, starts, (int64_t)call->input_count);
     }
-    if (err != GRANARY_OK) {
-        free(starts);
-        return err;
-    }
-    return dealt_yield_positions(call, 1, starts, call->input_count / 2 + 1);
+    gr_frame_destroy(needs);
+    gr_frame_destroy(results);
+    window_plan_fini(&plan);
+    free(starts);
+    return err;
 }
 
 /* Results part by part, back into the order of the frame's rows; *takes* them. */
@@ -184,20 +181,19 @@ results_ordered(const struct window_plan *plan, const granary_frame *frame, int6
 granary_err
 kernel_window_join(struct gr_kernel_call *call)
 {
-    int64_t chunk = gr_attr_int(call->op->attrs, call->op->n_attrs, "chunk", -1);
     const granary_frame *frame;
     granary_frame *joined = NULL;
     granary_frame *results = NULL;
     granary_frame *made = NULL;
     struct window_plan plan = {0};
-    int64_t parts = (int64_t)(call->input_count / 2);
+    int64_t parts = (int64_t)call->input_count - 1;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err == GRANARY_OK) {
         err = window_plan_init(call, &plan);
     }
     if (err == GRANARY_OK) {
-        err = dealt_join(call, 1, chunk, &joined, NULL);
+        err = dealt_join(call, 1, &joined, NULL);
     }
     if (err == GRANARY_OK && joined->rows != frame->rows) {
         err = gr_fail(GRANARY_EINVAL, "window_join: %lld results for %lld rows", (long long)joined->rows,

@@ -173,14 +173,14 @@ a_chunk_graph_is_built_with_outputs_and_objects(void **state)
     granary_node_set_int(graph, split, "chunk", 0);
     granary_node_add_object(graph, split, id);
     granary_node_set_string(graph, call, "function", "f");
-    granary_node_add_output(graph, call, split, 1);
+    granary_node_add_output(graph, call, split, 2);
     granary_node_add_input(graph, call, split);
     granary_graph_target(graph, call);
     assert_succeeds(gr_builder_finish(graph, &message));
     assert_string_equal(message->nodes[0]->inputs[0], "object:00000000000000000000000000000021");
-    assert_string_equal(message->nodes[1]->inputs[0], "a:b:1");
+    assert_string_equal(message->nodes[1]->inputs[0], "a:b:2");
     assert_succeeds(gr_chunk_graph_create(message, &checked));
-    assert_int_equal(checked->nodes[1].inputs[0].output, 1);
+    assert_int_equal(checked->nodes[1].inputs[0].output, 2);
     assert_int_equal(checked->nodes[1].inputs[1].output, 0);
     assert_memory_equal(&checked->nodes[0].inputs[0].object, &id, sizeof id);
     assert_succeeds(gr_chunk_graph_settle(checked));

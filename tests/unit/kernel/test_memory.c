@@ -138,7 +138,6 @@ sort(void **state)
     struct kernel_test sampling;
     struct kernel_test pivots;
     struct kernel_test split;
-    struct kernel_test part;
 
     (void)state;
     call_sort(&sorting, "sort");
@@ -153,14 +152,7 @@ sort(void **state)
     call_sort(&split, "sort_split");
     kernel_test_frame(&split, sorting.outputs[0].frame);
     kernel_test_frame(&split, pivots.outputs[0].frame);
-    split.output_count = 2;
     run_starved(&split, kernel_sort_split);
-    call_sort(&part, "sort_part");
-    kernel_test_attr(&part, gr_attr_new_int("part", 1));
-    kernel_test_frame(&part, split.outputs[0].frame);
-    kernel_test_bytes(&part, &split.outputs[1]);
-    run_starved(&part, kernel_sort_part);
-    kernel_test_fini(&part);
     kernel_test_fini(&split);
     kernel_test_fini(&pivots);
     kernel_test_fini(&sampling);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "data/frame.h"
+#include "data/packed.h"
 #include "data/print.h"
 #include "kernel/kernel.h"
 #include "random_graph.h"
@@ -92,6 +93,21 @@ run_compute(struct gr_kernel_call *call)
     return err;
 }
 
+/* Frame i of a packed object; it lives as long as the world. */
+static struct gr_value
+frame_unpacked(struct world *world, const struct gr_value *packed, uint32_t i)
+{
+    struct gr_value *opened = values_make(world->user, 1);
+    const char *bytes = packed->bytes;
+    struct gr_packed_entry entry;
+
+    assert_int_equal(packed->kind, GR_VALUE_BYTES);
+    assert_int_equal(gr_packed_check(bytes, bytes + gr_packed_entry_at(i), i, packed->bytes_size, &entry), GRANARY_OK);
+    assert_int_equal(gr_packed_open(bytes + entry.data_offset, &entry, &opened->frame), GRANARY_OK);
+    opened->kind = GR_VALUE_FRAME;
+    return *opened;
+}
+
 static granary_err
 run_op(struct world *world, const Granary__ChunkOp *op, struct gr_value **locals, struct gr_value *outputs,
        Granary__Done *done)
@@ -113,6 +129,9 @@ run_op(struct world *world, const Granary__ChunkOp *op, struct gr_value **locals
             inputs[k] = locals[operand->op][operand->output];
         } else {
             inputs[k] = *(struct gr_value *)world_find(world, operand->object.data)->value;
+        }
+        if (operand->part > 0) {
+            inputs[k] = frame_unpacked(world, &inputs[k], operand->part - 1);
         }
     }
     err = strcmp(op->op, "call") == 0 ? run_compute(&call) : gr_kernel_find(op->op)(&call);

@@ -393,7 +393,7 @@ chunk_graphs_are_checked(void **state)
          "node 'x' (concat): input 'a:1': node 'a' (random) has 1 output"},
         {"\"op\": \"concat\", \"input\": \"c:2\"", GRANARY_EINVAL, "node 'c' (call) has 2 outputs"},
         {"\"op\": \"concat\", \"input\": \"n\"", GRANARY_EINVAL, "node 'n' (null) has 0 outputs"},
-        {"\"op\": \"concat\", \"input\": \"s:3\"", GRANARY_EINVAL, "node 's' (sort_split) has 2 outputs"},
+        {"\"op\": \"concat\", \"input\": \"s:3\"", GRANARY_EINVAL, "node 's' (sort_split) has 3 outputs"},
         {"\"op\": \"concat\", \"input\": \"b\"", GRANARY_ENOENT, "there is no node 'b'"},
         {"\"op\": \"concat\", \"input\": \"a:x\"", GRANARY_ENOENT, "there is no node 'a:x'"},
         {"\"op\": \"concat\", \"input\": \"object:12\"", GRANARY_EINVAL, "'object:12' is not a whole id"},
