@@ -161,13 +161,15 @@ plan_text(struct group_keys *keys, size_t k)
 #define RANGE_OF(type)                                                                                                 \
     do {                                                                                                               \
         const type *values_ = column->values;                                                                          \
+        type least_ = values_[0];                                                                                      \
+        type most_ = values_[0];                                                                                       \
                                                                                                                        \
-        for (int64_t i = 0; i < column->rows; i++) {                                                                   \
-            type value_ = values_[i];                                                                                  \
-                                                                                                                       \
-            least = value_ < least ? value_ : least;                                                                   \
-            most = value_ > most ? value_ : most;                                                                      \
+        for (int64_t i = 1; i < column->rows; i++) {                                                                   \
+            least_ = values_[i] < least_ ? values_[i] : least_;                                                        \
+            most_ = values_[i] > most_ ? values_[i] : most_;                                                           \
         }                                                                                                              \
+        *ret_least = least_;                                                                                           \
+        *ret_most = most_;                                                                                             \
     } while (0)
 
 /* Least and greatest value of a column of integers; under nulls there are zeros. False: it has none, or they cannot be
@@ -179,26 +181,30 @@ column_range(const granary_column *column, int64_t *ret_least, int64_t *ret_most
         return false;
     }
     switch (column->dtype) {
-    case GRANARY_INT64:
-    case GRANARY_TIMESTAMP: {
-        int64_t least = INT64_MAX;
-        int64_t most = INT64_MIN;
-
-        RANGE_OF(int64_t);
-        *ret_least = least;
-        *ret_most = most;
+    case GRANARY_INT8:
+        RANGE_OF(int8_t);
         return true;
-    }
+    case GRANARY_INT16:
+        RANGE_OF(int16_t);
+        return true;
     case GRANARY_INT32:
-    case GRANARY_DATE: {
-        int32_t least = INT32_MAX;
-        int32_t most = INT32_MIN;
-
+    case GRANARY_DATE:
         RANGE_OF(int32_t);
-        *ret_least = least;
-        *ret_most = most;
         return true;
-    }
+    case GRANARY_INT64:
+    case GRANARY_TIMESTAMP:
+    case GRANARY_DURATION:
+        RANGE_OF(int64_t);
+        return true;
+    case GRANARY_UINT8:
+        RANGE_OF(uint8_t);
+        return true;
+    case GRANARY_UINT16:
+        RANGE_OF(uint16_t);
+        return true;
+    case GRANARY_UINT32:
+        RANGE_OF(uint32_t);
+        return true;
     default:
         return false;
     }

@@ -179,6 +179,21 @@ def check_cuts(granary, rng):
             assert same(results[0], results[1]) and same(results[0], results[2]), (keys, sort)
 
 
+def check_integer_keys(granary, rng):
+    """Keys of every width, at the ends of their ranges, null last."""
+    for dtype, code, low, high in (('int8', 'i1', -128, 127), ('int16', 'i2', -300, 300), ('uint8', 'u1', 0, 255),
+                                   ('uint16', 'u2', 65000, 65535), ('uint32', 'u4', 2**32 - 50, 2**32 - 1),
+                                   ('uint64', 'u8', 2**63 - 5, 2**63 + 5), ('duration', 'i8', -5, 5)):
+        values = rng.integers(low, high, 2000, endpoint=True, dtype=code)
+        valid = rng.random(2000) > 0.1
+        keys, counts = np.unique(values[valid], return_counts=True)
+        for pieces in (1, 4):
+            got = granary.run({'x': granary.put({'k': Column(dtype, values, valid)}, pieces), 'y': {
+                'op': 'groupby', 'input': 'x', 'keys': ['k'], 'dropna': False, 'aggregate': {'n': 'size'}}}, 'y')
+            assert got['k'].dtype == dtype and got['k'].values[:-1].tolist() == keys.tolist(), (dtype, pieces)
+            assert got['n'].values.tolist() == counts.tolist() + [int((~valid).sum())], (dtype, pieces)
+
+
 def check_refusals(granary):
     source = granary.put({'a': Column('int64', np.arange(3)), 's': Column('string', ['x', 'y', 'z'])})
 
@@ -206,6 +221,7 @@ def main():
         check_functions(granary, rng)
         check_others(granary, rng)
         check_cuts(granary, rng)
+        check_integer_keys(granary, rng)
         check_refusals(granary)
 
 
