@@ -256,7 +256,10 @@ zone_of_column(const granary_column *column, struct gr_directory_column *entry)
 {
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_STRING:
-        zone_of_text(column, entry);
+        /* Entries that no row has make it wider than it need be, at most. */
+        zone_of_text(column->dictionary != NULL && column->dictionary->rows <= column->rows ? column->dictionary
+                                                                                            : column,
+                     entry);
         return;
     case GRANARY_FLOAT64:
     case GRANARY_FLOAT32:

@@ -247,6 +247,21 @@ other_files_are_refused_by_name(void **state)
     assert_null(frame);
 }
 
+static void
+unsigned_integers_of_others_are_read(void **state)
+{
+    size_t size;
+    char *bytes = golden("uint64.arrow", &size);
+    granary_frame *frame;
+
+    (void)state;
+    assert_int_equal(gr_arrow_read(bytes, size, NULL, 0, &frame), GRANARY_OK);
+    assert_int_equal(granary_frame_column(frame, 0)->dtype, GRANARY_UINT64);
+    assert_reads_back(frame);
+    gr_frame_destroy(frame);
+    free(bytes);
+}
+
 /* A metadata region that is no directory of ours is somebody else's business. */
 static void
 foreign_metadata_is_ignored(void **state)
@@ -274,6 +289,7 @@ main(void)
         cmocka_unit_test(our_own_files_are_read_in_place),
         cmocka_unit_test(borrowed_parts_are_written_as_if_owned),
         cmocka_unit_test(foreign_files_are_converted),
+        cmocka_unit_test(unsigned_integers_of_others_are_read),
         cmocka_unit_test(other_files_are_refused_by_name),
         cmocka_unit_test(foreign_metadata_is_ignored),
     };
