@@ -132,7 +132,7 @@ op_in(struct node *node, int64_t n)
             return node_no_memory();
         }
         for (int64_t i = 0; i < n; i++) {
-            out[i] |= one[i] & (uint8_t)(node_counts(a, i) & node_counts(b, i));
+            out[i] |= one[i] & (uint8_t)node_counts(a, i) & (uint8_t)node_counts(b, i);
         }
         for (int64_t i = 0; i < n && (a->valid != NULL || b->valid != NULL); i++) {
             unknown[i] |= (uint8_t) !(node_counts(a, i) && node_counts(b, i));

@@ -173,7 +173,7 @@ fast_ways_agree_with_slow_ones(void **state)
     }
     assert_true(taken > 100000);
     assert_true(csv_fast_int64(memcpy(text, "-1234567", 8), 8, (int64_t[]){0}));
-    assert_false(csv_fast_int64("                -               " + 16, 1, (int64_t[]){0}));
+    assert_false(csv_fast_int64(memset(text, '-', 1), 1, (int64_t[]){0}));
 }
 
 static void
