@@ -62,6 +62,7 @@ host_destroy(struct host *host)
     }
     forget_reusables(host, NULL);
     libraries_fini(&host->libraries);
+    parts_destroy(&host->parts);
     if (!host->embedded) {
         guard_destroy(&host->guard);
     }

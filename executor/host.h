@@ -9,6 +9,7 @@
 #include "executor/guard.h"
 #include "executor/library.h"
 #include "executor/page.h"
+#include "executor/parts.h"
 #include "executor/reusable.h"
 
 struct host {
@@ -18,6 +19,7 @@ struct host {
     struct guard guard;
     struct libraries libraries;
     struct reusables reusables;
+    struct parts parts;
     pid_t pid;
     bool embedded; /* in another program, of which nothing is changed: no capture, no guard */
     int node;

@@ -11,6 +11,7 @@
 #include "executor/answer.h"
 #include "executor/subtask_private.h"
 #include "granary/hold.h"
+#include "kernel/scratch.h"
 
 /* ---- inputs ---- */
 
@@ -105,34 +106,6 @@ release_inputs(struct run *run)
     }
 }
 
-/* A frame out of packed ones, with as much of the object as it takes to find it. */
-static granary_err
-lease_part(struct run *run, size_t position)
-{
-    struct input *input = &run->inputs[position];
-    uint32_t part = input->part - 1;
-    granary_view head;
-    granary_view entry;
-    granary_err err = granary_object_get_range(run->client, input->id, 0, sizeof(struct gr_packed_head), 0, &head);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    err = granary_object_get_range(run->client, input->id, gr_packed_entry_at(part), sizeof input->entry, 0, &entry);
-    if (err == GRANARY_OK) {
-        /* Beyond the object the next range is refused. */
-        err = gr_packed_check(head.data, entry.data, part, UINT64_MAX / 2, &input->entry);
-        granary_object_release(run->client, &entry);
-    }
-    granary_object_release(run->client, &head);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    return granary_object_get_range(run->client, input->id, input->entry.data_offset,
-                                    input->entry.meta_offset + input->entry.meta_size - input->entry.data_offset, 0,
-                                    &run->views[position]);
-}
-
 /* The objects that are read as they are, all at once; *ret_failed: which one could not. */
 static granary_err
 lease_whole(struct run *run, size_t *ret_failed)
@@ -160,6 +133,7 @@ lease_whole(struct run *run, size_t *ret_failed)
     }
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         run->views[positions[i]] = views[i];
+        run->done->in_bytes += views[i].data_size;
     }
     free(ids);
     free(views);
@@ -167,24 +141,46 @@ lease_whole(struct run *run, size_t *ret_failed)
     return err;
 }
 
+/* Parts first: to copy them takes room for a moment, which is found as long as nothing is leased. */
 static granary_err
 lease_inputs(struct run *run)
 {
     size_t failed = SIZE_MAX;
-    granary_err err = run->input_count == 0 ? GRANARY_OK : lease_whole(run, &failed);
+    granary_err err;
 
-    if (err != GRANARY_OK) {
-        return failed == SIZE_MAX ? err : inputs_failed(run, err, failed);
-    }
     run->leased = true; /* what is not leased yet is all zero */
-    for (size_t i = 0; i < run->input_count && err == GRANARY_OK; i++) {
-        if (run->inputs[i].part > 0 && (err = lease_part(run, i)) != GRANARY_OK) {
-            run->views[i] = (granary_view){0};
-            return inputs_failed(run, err, i);
-        }
-        run->done->in_bytes += run->views[i].data_size;
+    err = parts_get(run, &failed);
+    if (err == GRANARY_OK) {
+        failed = SIZE_MAX;
+        err = lease_whole(run, &failed);
+    }
+    return err == GRANARY_OK || failed == SIZE_MAX ? err : inputs_failed(run, err, failed);
+}
+
+/* An input that is read while no other one is leased, until release_input(). */
+static granary_err
+lease_input(struct run *run, size_t position)
+{
+    granary_err err;
+
+    if (run->views[position].lease != 0) {
+        return GRANARY_OK;
+    }
+    err = granary_object_get(run->client, run->inputs[position].id, 0, &run->views[position]);
+    run->leased = true; /* what is not leased is all zero */
+    if (err != GRANARY_OK) {
+        run->views[position] = (granary_view){0};
+        return inputs_failed(run, err, position);
     }
     return GRANARY_OK;
+}
+
+static void
+release_input(struct run *run, size_t position)
+{
+    gr_value_free(&run->inputs[position].value);
+    granary_object_release(run->client, &run->views[position]);
+    run->views[position] = (granary_view){0};
 }
 
 /* An object as a value: what it is follows from its first bytes. */
@@ -391,7 +387,8 @@ run_alias(struct run *run, size_t position)
         if (op->outputs[i].len == 0) {
             continue; /* nobody wants it */
         }
-        err = open_input(run, input);
+        err = lease_input(run, input);
+        err = err == GRANARY_OK ? open_input(run, input) : err;
         if (err == GRANARY_OK) {
             err = granary_alias(run->client, id_of(&op->outputs[i]), run->inputs[input].id);
             /* It was done before, or an earlier run did not go on. */
@@ -400,6 +397,7 @@ run_alias(struct run *run, size_t position)
         if (err == GRANARY_OK) {
             err = answer_add_output(run->done, &run->inputs[input].value, &op->outputs[i], run->views[input].data_size);
         }
+        release_input(run, input);
     }
     return err;
 }
@@ -460,11 +458,10 @@ run_op(struct run *run, size_t position)
     return err;
 }
 
-/* A subtask that does nothing but look at what objects are. */
 static bool
-is_look(const Granary__Subtask *subtask)
+is_alone(const Granary__Subtask *subtask, const char *op)
 {
-    return subtask->n_ops == 1 && strcmp(subtask->ops[0]->op, "info") == 0;
+    return subtask->n_ops == 1 && strcmp(subtask->ops[0]->op, op) == 0;
 }
 
 /*
@@ -479,25 +476,17 @@ run_look(struct run *run)
     granary_err err = GRANARY_OK;
 
     page_phase(&run->host->page, GR_PHASE_RUN);
-    run->leased = true; /* what is not leased yet is all zero */
     for (size_t i = 0; i < op->n_inputs && err == GRANARY_OK; i++) {
         size_t input = run_find_input(run, id_of(&op->inputs[i]->object), 0);
         struct gr_kernel_call call = {
             .op = op, .inputs = &run->inputs[input].value, .input_count = 1, .answer = &answer};
 
-        err = granary_object_get(run->client, run->inputs[input].id, 0, &run->views[input]);
-        if (err != GRANARY_OK) {
-            run->views[input] = (granary_view){0};
-            err = inputs_failed(run, err, input);
-            break;
-        }
-        err = open_input(run, input);
+        err = lease_input(run, input);
+        err = err == GRANARY_OK ? open_input(run, input) : err;
         if (err == GRANARY_OK) {
             err = gr_kernel_find(op->op)(&call);
         }
-        gr_value_free(&run->inputs[input].value);
-        granary_object_release(run->client, &run->views[input]);
-        run->views[input] = (granary_view){0};
+        release_input(run, input);
     }
     if (err == GRANARY_OK && !gr_buf_ok(&answer)) {
         err = gr_fail(GRANARY_ENOMEM, "no memory for an answer");
@@ -537,6 +526,7 @@ run_fini(struct run *run)
         gr_value_free(&run->inputs[i].value);
     }
     release_inputs(run);
+    scratch_free(run->copies);
     granary_object_release_many(run->client, run->kept, run->kept_count);
     gr_buf_free(&run->tail);
     free(run->kept);
@@ -560,11 +550,11 @@ subtask_run(struct host *host, granary_client *client, const Granary__Subtask *s
         goto end;
     }
     err = collect_inputs(&run);
-    if (err == GRANARY_OK && is_look(subtask)) {
+    if (err == GRANARY_OK && is_alone(subtask, "info")) {
         err = run_look(&run);
         goto answered;
     }
-    if (err == GRANARY_OK && run.input_count > 0) {
+    if (err == GRANARY_OK && run.input_count > 0 && !is_alone(subtask, "alias")) { /* they are leased in turn */
         err = lease_inputs(&run);
         run.done->lease_ns = (uint64_t)(gr_now_ns() - start);
     }

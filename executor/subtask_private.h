@@ -6,12 +6,14 @@
 
 #include "data/packed.h"
 #include "executor/call.h"
+#include "executor/parts.h"
 
 /* An object the subtask reads. */
 struct input {
     granary_id id;
     uint32_t part;                /* of packed frames, + 1; 0: all of it */
     struct gr_packed_entry entry; /* part > 0: where it is; the view is of it alone */
+    bool copied;                  /* ... and of a copy, in run's copies */
     struct gr_value value;        /* once an operator asked for it */
 };
 
@@ -23,6 +25,7 @@ struct run {
     struct input *inputs; /* distinct */
     granary_view *views;  /* of inputs, leased when leased is true */
     size_t input_count;
+    void *copies; /* scratch memory */
     bool leased;
     struct gr_value **values; /* values[op][output] */
     granary_view *kept;       /* results of user code that later operators read, leased */

@@ -1,8 +1,6 @@
 /* What an execution graph knows of its subtasks and objects. */
 #include "sched/execution_private.h"
 
-#define SPILL_FRAME_BYTES (UINT64_C(256) << 10)
-
 struct subtask *
 execution_graph_subtask(struct execution_graph *graph, uint32_t number)
 {
@@ -125,15 +123,6 @@ execution_graph_object_node(const struct execution_graph *graph, granary_id id)
                : graph->objects.items[position].node;
 }
 
-/* What a reader of one part leases: of a spilled object whole frames, as they are packed (store/level). */
-static uint64_t
-bytes_of_share(const struct object *object)
-{
-    uint64_t bytes = object->bytes / object->shares + 2 * SPILL_FRAME_BYTES;
-
-    return bytes < object->bytes ? bytes : object->bytes;
-}
-
 void
 execution_graph_inputs(const struct execution_graph *graph, uint32_t number,
                        void (*visit)(void *context, int32_t node, uint64_t bytes), void *context)
@@ -144,7 +133,7 @@ execution_graph_inputs(const struct execution_graph *graph, uint32_t number,
         const struct object *object = &graph->objects.items[graph->links.items[subtask->first_input + i]];
 
         if (object->state == OBJECT_PRESENT) {
-            visit(context, object->node, object->shares > 1 ? bytes_of_share(object) : object->bytes);
+            visit(context, object->node, object->shares > 1 ? object->bytes / object->shares : object->bytes);
         }
     }
 }

@@ -14,11 +14,12 @@
 #include "tile/join.h"
 
 /*
- * A part, of both sides together, is about this share of the store's memory: smaller ones would be less than what is
- * read of a spilled object at a time.
+ * A part, of both sides together, is about this share of the store's memory: of smaller ones more would be read of
+ * spilled objects, whose frames are unpacked as a whole.
  */
-#define SHUFFLE_MEMORY_PARTS 12
-#define SHUFFLE_PART_BYTES   (UINT64_C(1) << 20) /* but not less */
+#define SHUFFLE_MEMORY_PARTS 6
+#define SHUFFLE_PART_BYTES   (UINT64_C(1) << 20)   /* but not less */
+#define SHUFFLE_PART_MOST    (UINT64_C(128) << 20) /* nor more: who joins it has a copy */
 #define SHUFFLE_PARTS_MAX    1024
 
 static granary_err
@@ -52,6 +53,7 @@ count_parts(const struct joining *j)
     uint64_t parts;
 
     part = part < SHUFFLE_PART_BYTES ? SHUFFLE_PART_BYTES : part;
+    part = part > SHUFFLE_PART_MOST ? SHUFFLE_PART_MOST : part;
     parts = bytes / part + 1;
     return parts < 2 ? 2 : parts > SHUFFLE_PARTS_MAX ? SHUFFLE_PARTS_MAX : (size_t)parts;
 }
