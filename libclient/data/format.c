@@ -95,6 +95,18 @@ format_real(double value, bool single, struct gr_buf *out)
     gr_buf_add(out, text, strlen(text));
 }
 
+/* One digit behind the point stays. */
+static void
+trim_zeros(char *text)
+{
+    size_t end = strlen(text);
+
+    while (end > 2 && text[end - 1] == '0' && text[end - 2] >= '0' && text[end - 2] <= '9') {
+        end--;
+    }
+    text[end] = '\0';
+}
+
 void
 format_real_short(double value, struct gr_buf *out)
 {
@@ -109,6 +121,7 @@ format_real_short(double value, struct gr_buf *out)
         (void)snprintf(text, sizeof text, "%.1f", value);
     } else if (size >= 1e-4 && size < 1e15) {
         (void)snprintf(text, sizeof text, "%.6f", value);
+        trim_zeros(text);
     } else {
         (void)snprintf(text, sizeof text, "%.6g", value);
     }

@@ -84,6 +84,10 @@ enum { GR_EXPR_NESTING = 200, GR_EXPR_NODES = 4096 };
 granary_err gr_expr_parse(const char *text, struct gr_expr **ret_expr);
 void gr_expr_destroy(struct gr_expr *expr); /* NULL is fine */
 
+/* Whether there is a function of that name, in letters of any case. Errors: EINVAL "no function 'yaer'; did you mean
+ * ..." */
+granary_err gr_expr_check_function(const char *name);
+
 /*
  * Bind columns and give every node its dtype; conversions are inserted, constants folded. A string literal compared
  * with a date or timestamp is read as one. An operand without a dtype (literal null, a column without any value)

@@ -87,9 +87,13 @@ no_column(struct sql_block *block, const struct sql_expr *expr)
     if (!has_table) {
         return sql_fail(block->q, GRANARY_ENOENT, expr->position, "no table in FROM is called '%s'", expr->table);
     }
+    (void)gr_nearest_hint(&nearest, hint);
+    if (hint[0] == '\0' && expr->position >= 0 && block->q->text[expr->position] == '"') {
+        return sql_fail(block->q, GRANARY_ENOENT, expr->position,
+                        "no column '%s': text stands in single quotes, names in double ones", expr->text);
+    }
     return sql_fail(block->q, GRANARY_ENOENT, expr->position, "no column '%s%s%s'%s",
-                    expr->table == NULL ? "" : expr->table, expr->table == NULL ? "" : ".", expr->text,
-                    gr_nearest_hint(&nearest, hint));
+                    expr->table == NULL ? "" : expr->table, expr->table == NULL ? "" : ".", expr->text, hint);
 }
 
 static bool

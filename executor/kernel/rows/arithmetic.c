@@ -31,7 +31,14 @@ exact_one(enum gr_expr_op op, __int128 a, __int128 b, __int128 *out)
     }
 }
 
-/* Quotient rounded down, or the remainder with the divisor's sign; there is none when that is 0. */
+static bool
+is_division(enum gr_expr_op op)
+{
+    return op == GR_OP_FLOOR_DIVIDE || op == GR_OP_MODULO || op == GR_OP_QUOTIENT || op == GR_OP_REMAINDER;
+}
+
+/* Quotient rounded down with a remainder of the divisor's sign, or towards 0 with one of the dividend's; there is none
+ * when the divisor is 0. */
 static granary_err
 exact_divide(struct node *node, int64_t n, __int128 *out)
 {
@@ -39,6 +46,8 @@ exact_divide(struct node *node, int64_t n, __int128 *out)
     const struct node *b = node->operands[1];
     const uint8_t *before = node->valid;
     uint8_t *valid = node_valid_room(node);
+    bool down = node->op == GR_OP_FLOOR_DIVIDE || node->op == GR_OP_MODULO;
+    bool is_rest = node->op == GR_OP_MODULO || node->op == GR_OP_REMAINDER;
 
     if (valid == NULL) {
         return node_no_memory();
@@ -61,11 +70,11 @@ exact_divide(struct node *node, int64_t n, __int128 *out)
             quotient = dividend / divisor;
             rest = dividend % divisor;
         }
-        if (rest != 0 && (rest < 0) != (divisor < 0)) {
+        if (down && rest != 0 && (rest < 0) != (divisor < 0)) {
             rest += divisor;
             quotient--;
         }
-        out[i] = node->op == GR_OP_MODULO ? rest : quotient;
+        out[i] = is_rest ? rest : quotient;
         valid[i] = (uint8_t)((before == NULL || before[i] != 0) && defined);
     }
     return GRANARY_OK;
@@ -97,9 +106,9 @@ exact_wide(struct node *node, int64_t n)
         return node_no_memory();
     }
     out = room + (size_t)2 * ROWS_BLOCK;
-    if (node->op == GR_OP_MODULO || node->op == GR_OP_FLOOR_DIVIDE) {
+    if (is_division(node->op)) {
         err = exact_divide(node, n, out);
-        if (node->op == GR_OP_FLOOR_DIVIDE) {
+        if (node->op == GR_OP_FLOOR_DIVIDE || node->op == GR_OP_QUOTIENT) {
             exact_rescale(node, n, out);
         }
     } else {
@@ -220,6 +229,16 @@ real(struct node *node, int64_t n)
     case GR_OP_FLOOR_DIVIDE:
         for (int64_t i = 0; i < n; i++) {
             out[i] = floor_divide(a[i], b[i]);
+        }
+        break;
+    case GR_OP_QUOTIENT:
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = b[i] == 0.0 ? a[i] / b[i] : rint((a[i] - fmod(a[i], b[i])) / b[i]);
+        }
+        break;
+    case GR_OP_REMAINDER:
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = fmod(a[i], b[i]);
         }
         break;
     default:

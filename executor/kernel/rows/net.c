@@ -484,6 +484,8 @@ call_compute(struct node *node, int64_t n)
     case GR_OP_DIVIDE:
     case GR_OP_FLOOR_DIVIDE:
     case GR_OP_MODULO:
+    case GR_OP_QUOTIENT:
+    case GR_OP_REMAINDER:
     case GR_OP_NEGATE:
     case GR_OP_ABS:
     case GR_OP_SIGN:

@@ -51,7 +51,10 @@ reason_of(const struct node *node)
     case GR_OP_ZFILL:
         return "the text becomes too long:";
     default:
-        return gr_dtype_kind(node->dtype) == GRANARY_DECIMAL ? "decimal overflow of" : "integer overflow of";
+        return gr_dtype_kind(node->dtype) == GRANARY_DECIMAL ? "decimal overflow of"
+               : node->dtype == GRANARY_INT64 || node->dtype == GRANARY_UINT64 || node->dtype == GRANARY_DURATION
+                   ? "integer overflow of"
+                   : "integer overflow (cast one to int64) of";
     }
 }
 

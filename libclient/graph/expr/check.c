@@ -629,6 +629,8 @@ check_op(struct gr_expr *expr)
     case GR_OP_MULTIPLY:
     case GR_OP_FLOOR_DIVIDE:
     case GR_OP_MODULO:
+    case GR_OP_QUOTIENT:
+    case GR_OP_REMAINDER:
     case GR_OP_NEGATE:
     case GR_OP_ABS:
     case GR_OP_SIGN:

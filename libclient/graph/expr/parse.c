@@ -501,14 +501,11 @@ find_function(const struct token *name)
     return NULL;
 }
 
-static granary_err
-no_function(struct parser *parser, const struct token *token)
+static const char *
+nearest_function(const char *name, char hint[GR_HINT_MAX])
 {
-    char name[64];
-    char hint[GR_HINT_MAX];
     struct gr_nearest nearest = {.name = name};
 
-    (void)snprintf(name, sizeof name, "%.*s", (int)(token->size > 60 ? 60 : token->size), token->start);
     for (size_t i = 0; i < OPS; i++) {
         if (is_function(ops[i].op)) {
             gr_nearest_offer(&nearest, ops[i].name);
@@ -517,7 +514,28 @@ no_function(struct parser *parser, const struct token *token)
     for (size_t i = 0; i < ALIASES; i++) {
         gr_nearest_offer(&nearest, aliases[i].name);
     }
-    return lexer_fail(&parser->lexer, token->position, "no function '%s'%s", name, gr_nearest_hint(&nearest, hint));
+    return gr_nearest_hint(&nearest, hint);
+}
+
+static granary_err
+no_function(struct parser *parser, const struct token *token)
+{
+    char name[64];
+    char hint[GR_HINT_MAX];
+
+    (void)snprintf(name, sizeof name, "%.*s", (int)(token->size > 60 ? 60 : token->size), token->start);
+    return lexer_fail(&parser->lexer, token->position, "no function '%s'%s", name, nearest_function(name, hint));
+}
+
+granary_err
+gr_expr_check_function(const char *name)
+{
+    const struct token token = {.kind = TOKEN_NAME, .position = 1, .start = name, .size = strlen(name)};
+    char hint[GR_HINT_MAX];
+
+    return find_function(&token) != NULL || strcasecmp(name, "if") == 0
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "no function '%.60s'%s", name, nearest_function(name, hint));
 }
 
 static granary_err

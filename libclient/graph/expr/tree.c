@@ -262,6 +262,7 @@ op_is_safe(const struct gr_expr *expr)
     case GR_OP_NEGATE:
     case GR_OP_ABS:
     case GR_OP_FLOOR_DIVIDE:
+    case GR_OP_QUOTIENT:
     case GR_OP_FLOOR:
     case GR_OP_CEIL:
     case GR_OP_ROUND:

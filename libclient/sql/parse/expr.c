@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "graph/expr.h"
 #include "sql/parse/private.h"
 
 static struct sql_expr *
@@ -319,8 +320,8 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
         {"-", "-", SQL_INFIX, false},
         {"*", "*", SQL_INFIX, false},
         {"/", "/", SQL_INFIX, false},
-        {"//", "//", SQL_INFIX, false},
-        {"%", "%", SQL_INFIX, false},
+        {"//", "quotient", SQL_FUNCTION, false},
+        {"%", "remainder", SQL_FUNCTION, false},
         {"=", "=", SQL_INFIX, false},
         {"<>", "!=", SQL_INFIX, false},
         {"<", "<", SQL_INFIX, false},
@@ -475,27 +476,43 @@ parse_arguments(struct parse *p, const char *name, PgQuery__Node *const *args, s
     return expr->args == NULL ? NULL : expr;
 }
 
+/* The day of the week as SQL counts: from Sunday, 0, or (iso) from Monday, 1. Expressions count from Monday, 0. */
+static struct sql_expr *
+parse_weekday(struct parse *p, PgQuery__Node *const *args, bool iso, int position)
+{
+    struct sql_expr *day = parse_arguments(p, "dayofweek", args, 1, position);
+    struct sql_expr *next = new_call(p, SQL_INFIX, position, "+", day, new_expr(p, SQL_LITERAL, position, "1", 0));
+
+    return iso ? next
+               : new_call(p, SQL_FUNCTION, position, "remainder", next, new_expr(p, SQL_LITERAL, position, "7", 0));
+}
+
 /* EXTRACT(part FROM x), date_part('part', x) */
 static struct sql_expr *
 parse_extract(struct parse *p, const PgQuery__FuncCall *call)
 {
     static const char *const parts[][2] = {
-        {"year", "year"},     {"quarter", "quarter"}, {"month", "month"},   {"week", "week"},
-        {"day", "day"},       {"dow", "dayofweek"},   {"doy", "dayofyear"}, {"hour", "hour"},
-        {"minute", "minute"}, {"second", "second"},   {"epoch", "epoch"},
+        {"year", "year"},     {"quarter", "quarter"}, {"month", "month"},   {"week", "week"},     {"day", "day"},
+        {"doy", "dayofyear"}, {"hour", "hour"},       {"minute", "minute"}, {"second", "second"}, {"epoch", "epoch"},
     };
     const PgQuery__Node *part = call->args[0];
 
     if (part->node_case == PG_QUERY__NODE__NODE_A_CONST && part->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL) {
+        bool iso = strcasecmp("isodow", part->a_const->sval->sval) == 0;
+
+        if (iso || strcasecmp("dow", part->a_const->sval->sval) == 0) {
+            return parse_weekday(p, call->args + 1, iso, call->location);
+        }
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             if (strcasecmp(parts[i][0], part->a_const->sval->sval) == 0) {
                 return parse_arguments(p, parts[i][1], call->args + 1, 1, call->location);
             }
         }
     }
-    (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, call->location,
-                   "this part of a date is not supported: year, quarter, month, week, day, dow, doy, hour, minute, "
-                   "second and epoch are");
+    (void)sql_fail(
+        p->q, GRANARY_EUNSUPPORTED, call->location,
+        "this part of a date is not supported: year, quarter, month, week, day, dow, isodow, doy, hour, minute, "
+        "second and epoch are");
     return NULL;
 }
 
@@ -644,9 +661,14 @@ parse_function(struct parse *p, const PgQuery__FuncCall *call)
 #undef AGGREGATE
     static const char *const windows[] = {"row_number", "rank", "dense_rank", "ntile", "lag", "lead"};
     const char *name = parse_string(call->funcname[call->n_funcname - 1]);
+    granary_err err;
 
     if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
         return parse_extract(p, call);
+    }
+    if ((strcmp(name, "dayofweek") == 0 || strcmp(name, "weekday") == 0 || strcmp(name, "isodow") == 0) &&
+        call->n_args == 1) {
+        return parse_weekday(p, call->args, name[0] == 'i', call->location);
     }
     for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0]; i++) {
         if (strcmp(aggregates[i].name, name) == 0) {
@@ -672,6 +694,10 @@ parse_function(struct parse *p, const PgQuery__FuncCall *call)
             call->n_args <= functions[i].most) {
             return parse_arguments(p, functions[i].becomes, call->args, call->n_args, call->location);
         }
+    }
+    if ((err = gr_expr_check_function(name)) != GRANARY_OK) {
+        (void)sql_fail(p->q, err, call->location, "%s", granary_error_message());
+        return NULL;
     }
     return parse_arguments(p, parse_copy(p, name), call->args, call->n_args, call->location);
 }

@@ -39,7 +39,8 @@ TABLES = {
 
 QUERIES = r"""
 select id, x + 1, x * y, -x, x - id from a
-select id, x % 3 from a where x >= 0
+select id, x % 3, x % -2, {x // 2|x / 2}, mod(x, 4) from a
+select id, {extract(dow from day)|cast(strftime('%w', day) as integer)}, {isodow(day)|(strftime('%w', day) + 6) % 7 + 1} from a
 select id from a where x > 0
 select id from a where not x > 0
 select id from a where x > 0 or y > 1

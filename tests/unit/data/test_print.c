@@ -258,8 +258,7 @@ tensors_are_nested_brackets(void **state)
 
     (void)state;
     gr_print_tensor(&cube, 0, &out);
-    assert_printed(&out,
-                   "[[[     1.0 2.500000]\n  [    -3.0      4.0]]\n\n [[     5.0      6.0]\n  [     7.0      8.0]]]\n");
+    assert_printed(&out, "[[[ 1.0  2.5]\n  [-3.0  4.0]]\n\n [[ 5.0  6.0]\n  [ 7.0  8.0]]]\n");
     gr_print_tensor(&scalar, 0, &out);
     assert_printed(&out, "1.0\n");
     gr_print_tensor(&empty, 0, &out);

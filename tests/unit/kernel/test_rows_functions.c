@@ -61,6 +61,15 @@ of_numbers(void **state)
         {"asin(2)", "float64", "nan"},
         {"acos(1)", "float64", "0.0"},
         {"atan(0)", "float64", "0.0"},
+        {"quotient(-7, 2)", "int64", "-3"},
+        {"remainder(-7, 2)", "int64", "-1"},
+        {"remainder(7, -2)", "int64", "1"},
+        {"remainder(7, 0)", "int64", "-"},
+        {"quotient(-9223372036854775807, -1)", "int64", "9223372036854775807"},
+        {"quotient(-7.5, 2)", "float64", "-3.0"},
+        {"remainder(-7.5, 2)", "float64", "-1.5"},
+        {"quotient(-m, 5)", "decimal(2)", "-2.00"},
+        {"remainder(-m, 5)", "decimal(2)", "-2.00"},
         {"atan2(1, 0)", "float64", "1.5707963267948966"},
         {"pow(2, 10)", "float64", "1024.0"},
         {"isnan(cast('nan' as float64))", "bool", "true"},
@@ -330,8 +339,8 @@ what_cannot_be_computed_says_why(void **state)
         const char *text;
         const char *want;
     } cases[] = {
-        {"t + 28", "expression `t + 28`: integer overflow of 100 and 28 (row 0 of its chunk)"},
-        {"h - 201", "integer overflow of 200 and 201"},
+        {"t + 28", "expression `t + 28`: integer overflow (cast one to int64) of 100 and 28 (row 0 of its chunk)"},
+        {"h - 201", "integer overflow (cast one to int64) of 200 and 201"},
         {"u + 1", "integer overflow of 18446744073709551615 and 1"},
         {"-u", "integer overflow of 18446744073709551615"},
         {"cast(u as int64)", "18446744073709551615 is no int64"},
