@@ -94,11 +94,19 @@ yields_text(enum gr_yields yields)
     return texts[yields];
 }
 
-/* What an operator works on: what it yields, but for those that write files. */
+/* What an operator works on: what it yields, but for those that write files or turn one kind into the other. */
 static enum gr_yields
 works_on(enum gr_tile_op op)
 {
-    return op == GR_TILE_write_npy ? GR_YIELDS_TENSOR : gr_op_info(op)->yields;
+    switch (op) {
+    case GR_TILE_write_npy:
+    case GR_TILE_from_tensor:
+        return GR_YIELDS_TENSOR;
+    case GR_TILE_to_tensor:
+        return GR_YIELDS_FRAME;
+    default:
+        return gr_op_info(op)->yields;
+    }
 }
 
 /* The inputs of a node must yield what its operator works on. */

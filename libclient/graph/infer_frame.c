@@ -413,6 +413,30 @@ infer_encode(const struct gr_graph_node *node, const struct gr_schema *input, st
     return gr_schema_copy(input, schema);
 }
 
+static granary_err
+infer_from_tensor(const struct gr_graph_node *node, const struct gr_node_type *tensor, struct gr_schema *schema)
+{
+    const Granary__Attr *columns = gr_attr_find(node->node->attrs, node->node->n_attrs, "columns");
+    int64_t count = tensor->dims == 2 ? tensor->shape[1] : 1;
+    granary_err err = GRANARY_OK;
+
+    if (tensor->dims != 1 && tensor->dims != 2) {
+        return gr_fail(GRANARY_EINVAL, "it needs a tensor of 1 or 2 dimensions, not of %d", tensor->dims);
+    }
+    if (count == 0 || (uint64_t)count != columns->n_strings) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'columns' has %zu names for %lld columns", columns->n_strings,
+                       (long long)count);
+    }
+    for (size_t c = 0; c < columns->n_strings && err == GRANARY_OK; c++) {
+        if (gr_schema_find(schema, columns->strings[c]) >= 0) {
+            err = gr_fail(GRANARY_EINVAL, "parameter 'columns' names '%.100s' twice", columns->strings[c]);
+        } else {
+            err = gr_schema_add(schema, columns->strings[c], tensor->dtype);
+        }
+    }
+    return err;
+}
+
 granary_err
 infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
@@ -465,6 +489,8 @@ infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *
     case GR_TILE_write_npy:
         err = gr_schema_add(&type->schema, "path", GRANARY_STRING);
         return err == GRANARY_OK ? gr_schema_add(&type->schema, "bytes", GRANARY_INT64) : err;
+    case GR_TILE_from_tensor:
+        return infer_from_tensor(node, inputs[0], &type->schema);
     case GR_TILE_map_chunk:
         return user_infer_frame(node, input, &type->schema);
     default:

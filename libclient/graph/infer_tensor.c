@@ -628,6 +628,37 @@ infer_linalg(const struct gr_graph_node *node, const struct gr_node_type *const 
     return GRANARY_OK;
 }
 
+static granary_err
+infer_to_tensor(const struct gr_graph_node *node, const struct gr_schema *schema, struct gr_node_type *type)
+{
+    const Granary__Attr *columns = find(node, "columns");
+    size_t count = columns != NULL ? columns->n_strings : schema->count;
+    int64_t rows = int_of(node, "rows", 0);
+    int64_t elements;
+
+    if (rows < 0 || count == 0) {
+        return rows < 0 ? gr_fail(GRANARY_EINVAL, "parameter 'rows' cannot be negative")
+                        : gr_fail(GRANARY_EINVAL, "there is no column");
+    }
+    for (size_t c = 0; c < count; c++) {
+        int at = columns != NULL ? gr_schema_find(schema, columns->strings[c]) : (int)c;
+        const struct gr_field *field = at < 0 ? NULL : &schema->fields[at];
+
+        if (field == NULL) {
+            return gr_fail_in(gr_schema_no_column(schema, columns->strings[c]), "parameter 'columns'");
+        }
+        if (!gr_tensor_dtype_good(field->dtype)) {
+            return gr_fail(GRANARY_ETYPE, "column '%.100s' is %s; tensors are of bool, integers and floats",
+                           field->name, granary_dtype_name(field->dtype));
+        }
+        type->dtype = c == 0 ? field->dtype : gr_dtype_promote(type->dtype, field->dtype);
+    }
+    type->dims = 2;
+    type->shape[0] = rows;
+    type->shape[1] = (int64_t)count;
+    return count_elements(2, type->shape, &elements);
+}
+
 granary_err
 infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
@@ -641,6 +672,8 @@ infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const 
         return infer_view(node, inputs, type);
     }
     switch (node->op) {
+    case GR_TILE_to_tensor:
+        return infer_to_tensor(node, &inputs[0]->schema, type);
     case GR_TILE_zeros:
     case GR_TILE_ones:
     case GR_TILE_empty:

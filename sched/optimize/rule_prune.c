@@ -214,6 +214,7 @@ settle(struct pruning *p, size_t i)
     case GR_TILE_write_arrow:
     case GR_TILE_write_npy:
     case GR_TILE_melt:
+    case GR_TILE_from_tensor:
     case GR_TILE_map_chunk: /* the function makes what was declared, too */
         memset(step->present, true, own->count * sizeof(bool));
         return GRANARY_OK;
@@ -283,14 +284,20 @@ need_named(struct pruning *p, size_t i)
     }
 }
 
-/* User code is given frames as they are. */
+/* What a step that yields no frame needs of frames: user code is given them as they are, to_tensor names columns. */
 static void
-need_all(struct pruning *p, const struct gr_step *step)
+need_read(struct pruning *p, const struct gr_step *step)
 {
-    for (size_t k = 0; k < step->input_count && step->yields == GR_YIELDS_OBJECTS; k++) {
+    const Granary__Attr *columns = step->op == GR_TILE_to_tensor ? gr_step_attr(step, "columns") : NULL;
+    bool all = step->yields == GR_YIELDS_OBJECTS || (step->op == GR_TILE_to_tensor && columns == NULL);
+
+    for (size_t k = 0; k < step->input_count; k++) {
         const struct gr_step *input = &p->steps->steps[step->inputs[k]];
 
-        if (is_frame(input)) {
+        if (columns != NULL) {
+            prune_mark_names(prune_input_schema(p, step, k), p->needed[step->inputs[k]], columns->strings,
+                             columns->n_strings);
+        } else if (all && is_frame(input)) {
             memset(p->needed[step->inputs[k]], true, input->type->schema.count * sizeof(bool));
         }
     }
@@ -306,7 +313,7 @@ collect_needs(struct pruning *p)
 
         if (step->dead || !is_frame(step)) {
             if (!step->dead) {
-                need_all(p, step);
+                need_read(p, step);
             }
             continue;
         }

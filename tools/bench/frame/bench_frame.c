@@ -174,7 +174,7 @@ put_numbers(struct analytics *analytics, int64_t rows)
         "{\"nodes\": {\"r\": {\"op\": \"random\", \"shape\": [%lld], \"seed\": 1}, \"f\": {\"op\": \"from_tensor\", "
         "\"input\": \"r\", \"columns\": [\"u\"]}, \"i\": {\"op\": \"assign\", \"input\": \"f\", \"columns\": {\"a\": "
         "\"cast((u - 0.5) * "
-        "18000000000000000000 as int64)\"}}, \"answer\": {\"op\": \"select\", \"input\": \"i\", \"columns\": "
+        "18000000000000000000.0 as int64)\"}}, \"answer\": {\"op\": \"select\", \"input\": \"i\", \"columns\": "
         "[\"a\"]}}, \"targets\": "
         "[\"answer\"]}",
         (long long)rows);
