@@ -20,8 +20,8 @@
 #define PIECE_BYTES (UINT64_C(8) << 20)
 /* A built side is in memory as a whole, while it is probed: it may be this part of the store. */
 #define BUILT_MEMORY_PARTS 4
-/* A build of more bytes than that is cut into parts. */
-#define PART_BYTES (UINT64_C(32) << 20)
+/* A build of more bytes than that is cut into parts, which are made at the same time: everything waits for them. */
+#define PART_BYTES (UINT64_C(8) << 20)
 #define PARTS_MAX  4
 
 static granary_err

@@ -11,6 +11,8 @@
 #include "kernel/group/table.h"
 #include "kernel/sort/sort.h"
 
+#define AHEAD 24 /* groups that are fetched before they are used */
+
 static granary_err
 out_of_memory(void)
 {
@@ -433,6 +435,20 @@ int_check(const struct making *making, __int128 value)
     return GRANARY_OK;
 }
 
+/* The order is that of hashes, or of keys: either way the groups lie anywhere. */
+static inline void
+fetch_group(const struct making *making, size_t g)
+{
+    if (making->there != NULL) {
+        __builtin_prefetch(&making->there[g]);
+    }
+    if (making->reals != NULL) {
+        __builtin_prefetch(&making->reals[g]);
+    } else {
+        __builtin_prefetch(&making->ints[g]);
+    }
+}
+
 /* What was made, in order. */
 static granary_err
 store(const struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column)
@@ -448,6 +464,9 @@ store(const struct making *making, const int64_t *order, size_t count, struct gr
         char *at = (char *)(uintptr_t)column.view.values + i * size;
         int64_t g = order[i];
 
+        if (i + AHEAD < count) {
+            fetch_group(making, (size_t)order[i + AHEAD]);
+        }
         if (making->there != NULL && !making->there[g]) {
             continue;
         }

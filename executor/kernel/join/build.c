@@ -10,9 +10,12 @@
 #include "kernel/join/built.h"
 
 #define ALIGNMENT 64u
-/* A dense table may have so many words a row, and so many at any rate. */
-#define DENSE_WORDS_PER_ROW 4
-#define DENSE_WORDS_FREE    65536
+/*
+ * A dense table may have so many words a row, and so many at any rate. It takes up to twice the memory of a hash table,
+ * but one line a row to make and to look up, and rows in about the order of their keys find those lines in the cache.
+ */
+#define DENSE_WORDS_PER_ROW 16
+#define DENSE_WORDS_FREE    262144
 #define PACKED_MAX          (UINT64_C(1) << 62)
 
 struct build_key {
