@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "graph/expr.h"
-#include "tile/rules.h"
+#include "tile/sorted.h"
 
 #define NAMES(...)                                                                                                     \
     ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
@@ -18,6 +18,8 @@
 enum {
     GROUP_BYTES = 64, /* of a group in a table, about */
     PARTS_MOST = 64,
+    MEMORY_PARTS = 8,   /* what is merged at a time is at most this part of the store's memory */
+    TABLE_GROWTH = 2,   /* a table is at most so many times the rows it is made of, about */
     EDGES_MOST = 65536, /* chunks times parts */
 };
 
@@ -85,16 +87,23 @@ groups_guess(struct tiling *t, size_t i, uint64_t *ret_groups)
     return true;
 }
 
+/* In no order of the keys'. */
+static bool
+by_hash(const struct tiling *t, size_t i)
+{
+    const Granary__Attr *sort = gr_step_attr(&t->steps->steps[i], "sort");
+
+    return sort != NULL && sort->n_ints > 0 && sort->ints[0] == 0;
+}
+
 /* Into how many parts tables are cut; 0: TILE_WAIT. */
 static size_t
 parts_wanted(struct tiling *t, size_t i, const struct gr_tiled *in)
 {
-    const Granary__Attr *sort = gr_step_attr(&t->steps->steps[i], "sort");
-    bool by_hash = sort != NULL && sort->n_ints > 0 && sort->ints[0] == 0;
     uint64_t groups;
     uint64_t parts;
 
-    if (!by_hash || in->count < 2 || bytes_sum(in->bytes, in->count) < ASK_BYTES ||
+    if (!by_hash(t, i) || in->count < 2 || bytes_sum(in->bytes, in->count) < ASK_BYTES ||
         groups_bound(t, i) < PART_BYTES / GROUP_BYTES) {
         return 1;
     }
@@ -110,9 +119,9 @@ parts_wanted(struct tiling *t, size_t i, const struct gr_tiled *in)
 }
 
 static granary_err
-group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map_attrs, gr_attrs attrs, size_t parts)
+group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map_attrs, gr_attrs attrs, size_t parts,
+               struct gr_tiled *out)
 {
-    struct gr_tiled *out = &t->tiled[i];
     uint64_t total = bytes_sum(in->bytes, in->count);
     struct gr_piece *pieces = malloc((in->count + 1) * sizeof *pieces);
     granary_err err = pieces == NULL ? out_of_memory() : tiled_init(out, parts, true);
@@ -137,6 +146,42 @@ group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs m
         out->pieces[j] = tiling_add(t, i, GR_CHUNK_groupby_final, attrs, pieces, in->count, out->bytes[j]);
     }
     free(pieces);
+    return err;
+}
+
+/* ---- more groups than memory holds at a time ---- */
+
+/* Into how many parts tables are cut so that each is a small part of the store's memory; 1: they need not be. */
+static size_t
+parts_for_memory(const struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t groups)
+{
+    uint64_t memory = t->options->memory_bytes;
+    uint64_t total = bytes_sum(in->bytes, in->count);
+    uint64_t bytes = groups_bytes(t, i, groups);
+    uint64_t parts;
+
+    bytes = bytes < TABLE_GROWTH * total ? bytes : TABLE_GROWTH * total;
+    if (memory == 0 || in->count < 2 || bytes <= memory / MEMORY_PARTS) {
+        return 1;
+    }
+    parts = bytes / (memory / MEMORY_PARTS) + 1;
+    return (size_t)(parts > PARTS_MOST ? PARTS_MOST : parts);
+}
+
+/* Groups by parts of the keys' hashes, then sorted. *Takes* nothing. */
+static granary_err
+group_and_sort(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map, gr_attrs final, size_t parts,
+               const struct tile_order *order)
+{
+    struct gr_tiled groups = {0};
+    granary_err err;
+
+    gr_attrs_add(t->chunks, final, gr_attr_new_bool("sort", false));
+    err = group_in_parts(t, i, in, map, final, parts, &groups);
+    if (err == GRANARY_OK) {
+        err = tile_sorted(t, i, &groups, order, bytes_sum(groups.bytes, groups.count));
+    }
+    tiled_fini(&groups);
     return err;
 }
 
@@ -190,6 +235,18 @@ yield_one(struct tiling *t, size_t i, struct gr_piece piece, uint64_t bytes)
     return err;
 }
 
+static granary_err
+groupby_sorted(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map, gr_attrs final, size_t parts)
+{
+    const Granary__Attr *keys = gr_step_attr(&t->steps->steps[i], "keys");
+    bool *ascending = calloc(keys->n_strings, sizeof *ascending);
+    struct tile_order order = {.by = keys->strings, .keys = keys->n_strings, .descending = ascending};
+    granary_err err = ascending == NULL ? out_of_memory() : group_and_sort(t, i, in, map, final, parts, &order);
+
+    free(ascending);
+    return err;
+}
+
 granary_err
 tile_groupby(struct tiling *t, size_t i)
 {
@@ -208,9 +265,18 @@ tile_groupby(struct tiling *t, size_t i)
     }
     attrs.map = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna", "where", "columns"));
     attrs.merge = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna"));
+    if (!by_hash(t, i) && gr_step_attr(&t->steps->steps[i], "keys")->n_strings > 0 &&
+        (parts = parts_for_memory(t, i, in, groups_bound(t, i))) > 1) {
+        return groupby_sorted(t, i, in, attrs.map, attrs.merge, parts);
+    }
     attrs.final = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna", "sort"));
+    if (by_hash(t, i)) {
+        size_t small = parts_for_memory(t, i, in, groups_bound(t, i));
+
+        parts = small > parts ? small : parts;
+    }
     if (parts > 1) {
-        return group_in_parts(t, i, in, attrs.map, attrs.final, parts);
+        return group_in_parts(t, i, in, attrs.map, attrs.final, parts, &t->tiled[i]);
     }
     err = group_in_tree(t, i, in, &attrs, groups_bytes(t, i, groups_bound(t, i)), &piece, &bytes);
     return err == GRANARY_OK ? yield_one(t, i, piece, bytes) : err;
@@ -241,25 +307,67 @@ tile_made(struct tiling *t, size_t i, gr_attrs shared, enum gr_chunk_op op, gr_a
     return err == GRANARY_OK ? yield_one(t, i, tiling_add(t, i, op, own, &piece, 1, bytes), bytes) : err;
 }
 
+static bool
+flag(const struct tiling *t, size_t i, const char *name, bool otherwise)
+{
+    const Granary__Attr *attr = gr_step_attr(&t->steps->steps[i], name);
+
+    return attr == NULL || attr->n_ints == 0 ? otherwise : attr->ints[0] != 0;
+}
+
+/* By count, equally frequent ones by their values; or by value alone. names: the columns, and behind them the count. */
+static granary_err
+counts_sorted(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map, gr_attrs final, size_t parts,
+              char **names, size_t count)
+{
+    bool by_count = flag(t, i, "sort", true);
+    char **by = calloc(count, sizeof *by);
+    bool *descending = calloc(count, sizeof *descending);
+    struct tile_order order = {.by = by, .keys = by_count ? count : count - 1, .descending = descending};
+    granary_err err = by == NULL || descending == NULL ? out_of_memory() : GRANARY_OK;
+
+    if (err == GRANARY_OK) {
+        memcpy(by + by_count, names, (count - 1) * sizeof *by);
+        if (by_count) {
+            by[0] = names[count - 1];
+            descending[0] = !flag(t, i, "ascending", false);
+        }
+        err = group_and_sort(t, i, in, map, final, parts, &order);
+    }
+    free(by);
+    free(descending);
+    return err;
+}
+
 granary_err
 tile_value_counts(struct tiling *t, size_t i)
 {
     const struct gr_schema *schema = &t->steps->steps[i].type->schema;
-    char *name[] = {schema->fields[schema->count - 1].name};
+    const struct gr_tiled *in = tiling_input(t, i, 0);
     char *size[] = {(char *)(uintptr_t) "size"}; /* copied, not written */
     char **names = calloc(schema->count, sizeof *names);
-    gr_attrs shared;
+    gr_attrs attrs[2];
+    size_t parts;
+    granary_err err;
 
-    if (names == NULL) {
+    if (names == NULL || in == NULL) {
+        free(names);
         return out_of_memory();
     }
-    for (size_t c = 0; c + 1 < schema->count; c++) {
+    for (size_t c = 0; c < schema->count; c++) {
         names[c] = schema->fields[c].name;
     }
-    shared = new_attrs(t, i, gr_attr_new_strings("keys", names, schema->count - 1),
-                       gr_attr_new_map("aggregate", name, size, 1));
+    for (size_t a = 0; a < 2; a++) {
+        attrs[a] = new_attrs(t, i, gr_attr_new_strings("keys", names, schema->count - 1),
+                             gr_attr_new_map("aggregate", names + schema->count - 1, size, 1));
+    }
+    /* Shares are of all rows: who computes them sees all counts. */
+    parts = flag(t, i, "normalize", false) ? 1 : parts_for_memory(t, i, in, UINT64_MAX);
+    err = parts > 1 ? counts_sorted(t, i, in, attrs[0], attrs[1], parts, names, schema->count)
+                    : tile_made(t, i, attrs[0], GR_CHUNK_value_counts,
+                                tiling_attrs(t, i, NAMES("normalize", "sort", "ascending")));
     free(names);
-    return tile_made(t, i, shared, GR_CHUNK_value_counts, tiling_attrs(t, i, NAMES("normalize", "sort", "ascending")));
+    return err;
 }
 
 granary_err
@@ -304,62 +412,4 @@ tile_describe(struct tiling *t, size_t i)
     free(names);
     err = failed ? out_of_memory() : tile_made(t, i, shared, GR_CHUNK_describe, own);
     return err;
-}
-
-/* ---- distinct, duplicated ---- */
-
-/* "subset", and keep instead of the step's when it is not NULL. */
-static gr_attrs
-keep_attrs(struct tiling *t, size_t i, const char *keep)
-{
-    gr_attrs attrs = tiling_attrs(t, i, NAMES("subset"));
-    const Granary__Attr *own = gr_step_attr(&t->steps->steps[i], "keep");
-
-    keep = keep == NULL && own != NULL ? own->strings[0] : keep;
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("keep", keep == NULL ? "first" : keep));
-    return attrs;
-}
-
-granary_err
-tile_distinct(struct tiling *t, size_t i)
-{
-    const struct gr_tiled *in = tiling_input(t, i, 0);
-    const Granary__Attr *keep = gr_step_attr(&t->steps->steps[i], "keep");
-    /* Which rows come once only is known at the end: until then two of each tell enough. */
-    bool none = keep != NULL && strcmp(keep->strings[0], "none") == 0;
-    gr_attrs attrs = keep_attrs(t, i, none ? "two" : NULL);
-    struct gr_tiled parts;
-    struct gr_piece piece;
-    uint64_t bytes;
-    size_t count;
-    granary_err err = in == NULL ? out_of_memory() : tiled_init(&parts, in->count, true);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    for (size_t p = 0; p < in->count; p++) {
-        parts.bytes[p] = in->bytes[p];
-        parts.pieces[p] = tiling_add(t, i, GR_CHUNK_distinct, attrs, &in->pieces[p], 1, in->bytes[p]);
-    }
-    count = tiling_tree(t, i, GR_CHUNK_distinct, attrs, parts.pieces, parts.bytes, in->count, TILE_FAN_IN, TILE_SUM);
-    bytes = bytes_sum(parts.bytes, count);
-    piece = count == 1 && !none
-                ? parts.pieces[0]
-                : tiling_add(t, i, GR_CHUNK_distinct, keep_attrs(t, i, NULL), parts.pieces, count, bytes);
-    tiled_fini(&parts);
-    return yield_one(t, i, piece, bytes);
-}
-
-granary_err
-tile_duplicated(struct tiling *t, size_t i)
-{
-    const struct gr_tiled *in = tiling_input(t, i, 0);
-    uint64_t bytes;
-
-    if (in == NULL) {
-        return out_of_memory();
-    }
-    bytes = bytes_sum(in->bytes, in->count);
-    return yield_one(t, i, tiling_add(t, i, GR_CHUNK_duplicated, keep_attrs(t, i, NULL), in->pieces, in->count, bytes),
-                     bytes / 8 + 1024);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tile/rules.h"
+#include "tile/sorted.h"
 
 enum {
     SAMPLES_MIN = 32, /* of a chunk */
@@ -18,7 +18,7 @@ enum {
     PARTS_EAGER = 32,    /* so many are made of little data, so that all executors work */
     EDGES_MAX = 65536,   /* chunks times parts */
     PACKED_BYTES = 2048, /* of a packed frame beside its rows */
-    MEMORY_PARTS = 16,   /* a part takes at most this part of the store's memory */
+    MEMORY_PARTS = 8,    /* a part takes at most this part of the store's memory */
 };
 
 #define AT_ONCE_BYTES   ((uint64_t)1 << 20) /* sorted in less time than dealing it out takes */
@@ -31,34 +31,51 @@ out_of_memory(void)
     return gr_fail(GRANARY_ENOMEM, "out of memory");
 }
 
-/* by; descending and nulls_first, once a column. */
-static gr_attrs
-sort_attrs(struct tiling *t, size_t i, const char *count_name, int64_t count)
+/* What the step says of the order. To be given to order_fini(). */
+static granary_err
+order_init(const struct tiling *t, size_t i, struct tile_order *ret_order)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const Granary__Attr *by = gr_step_attr(step, "by");
     const Granary__Attr *descending = gr_step_attr(step, "descending");
     const Granary__Attr *nulls = gr_step_attr(step, "nulls");
-    gr_attrs attrs = gr_chunks_attrs(t->chunks);
     size_t keys = by->n_strings;
     bool *flags = calloc(2 * keys + 2, sizeof *flags);
-    bool *first = flags + keys;
 
-    for (size_t k = 0; flags != NULL && descending != NULL && k < keys; k++) {
+    if (flags == NULL) {
+        return out_of_memory();
+    }
+    for (size_t k = 0; descending != NULL && k < keys; k++) {
         flags[k] = descending->n_ints > 0 && descending->ints[descending->n_ints > k ? k : 0] != 0;
     }
-    for (size_t k = 0; flags != NULL && nulls != NULL && k < keys; k++) {
-        first[k] = strcmp(nulls->strings[nulls->n_strings > k ? k : 0], "first") == 0;
+    for (size_t k = 0; nulls != NULL && k < keys; k++) {
+        flags[keys + k] = strcmp(nulls->strings[nulls->n_strings > k ? k : 0], "first") == 0;
     }
-    gr_attrs_add(t->chunks, attrs, gr_attr_copy(by));
-    gr_attrs_add(t->chunks, attrs, flags == NULL ? NULL : gr_attr_new_bools("descending", flags, keys));
-    if (nulls != NULL) {
-        gr_attrs_add(t->chunks, attrs, flags == NULL ? NULL : gr_attr_new_bools("nulls_first", first, keys));
+    *ret_order = (struct tile_order){
+        .by = by->strings, .keys = keys, .descending = flags, .nulls_first = nulls == NULL ? NULL : flags + keys};
+    return GRANARY_OK;
+}
+
+static void
+order_fini(struct tile_order *order)
+{
+    free(order->descending);
+}
+
+/* by; descending and nulls_first, once a column. */
+static gr_attrs
+sort_attrs(struct tiling *t, const struct tile_order *order, const char *count_name, int64_t count)
+{
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("by", order->by, order->keys));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_bools("descending", order->descending, order->keys));
+    if (order->nulls_first != NULL) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_bools("nulls_first", order->nulls_first, order->keys));
     }
     if (count_name != NULL) {
         gr_attrs_add(t->chunks, attrs, gr_attr_new_int(count_name, count));
     }
-    free(flags);
     return attrs;
 }
 
@@ -75,7 +92,7 @@ number_attrs(struct tiling *t, const char *name, size_t number)
 /* ---- all at once, or the first rows ---- */
 
 static granary_err
-sort_at_once(struct tiling *t, size_t i, const struct gr_tiled *in)
+sort_at_once(struct tiling *t, size_t i, const struct gr_tiled *in, const struct tile_order *order)
 {
     struct gr_tiled *out = &t->tiled[i];
     granary_err err = tiled_init(out, 1, true);
@@ -83,15 +100,15 @@ sort_at_once(struct tiling *t, size_t i, const struct gr_tiled *in)
     if (err == GRANARY_OK) {
         out->bytes[0] = bytes_sum(in->bytes, in->count);
         out->pieces[0] =
-            tiling_add(t, i, GR_CHUNK_sort, sort_attrs(t, i, NULL, 0), in->pieces, in->count, out->bytes[0]);
+            tiling_add(t, i, GR_CHUNK_sort, sort_attrs(t, order, NULL, 0), in->pieces, in->count, out->bytes[0]);
     }
     return err;
 }
 
 static granary_err
-sort_first(struct tiling *t, size_t i, const struct gr_tiled *in, int64_t limit)
+sort_first(struct tiling *t, size_t i, const struct gr_tiled *in, const struct tile_order *order, int64_t limit)
 {
-    gr_attrs attrs = sort_attrs(t, i, "limit", limit);
+    gr_attrs attrs = sort_attrs(t, order, "limit", limit);
     uint64_t limit_bytes = (uint64_t)limit * 64 * gr_step_width(&t->steps->steps[i]);
     struct gr_tiled *out = &t->tiled[i];
     struct gr_tiled first;
@@ -133,7 +150,8 @@ count_parts(const struct tiling *t, const struct gr_tiled *in, uint64_t total)
 
 /* Samples of all chunks, and from them the pivots. */
 static granary_err
-add_pivots(struct tiling *t, size_t i, const struct gr_tiled *in, size_t parts, struct gr_piece *ret_pivots)
+add_pivots(struct tiling *t, size_t i, const struct gr_tiled *in, const struct tile_order *order, size_t parts,
+           struct gr_piece *ret_pivots)
 {
     size_t samples = SAMPLES_PER_PART * parts / in->count;
     gr_attrs sample_attrs;
@@ -143,7 +161,7 @@ add_pivots(struct tiling *t, size_t i, const struct gr_tiled *in, size_t parts, 
         return out_of_memory();
     }
     samples = samples < SAMPLES_MIN ? SAMPLES_MIN : samples > SAMPLES_MAX ? SAMPLES_MAX : samples;
-    sample_attrs = sort_attrs(t, i, "samples", (int64_t)samples);
+    sample_attrs = sort_attrs(t, order, "samples", (int64_t)samples);
     for (size_t p = 0; p < in->count; p++) {
         struct gr_chunk_spec spec = {.op = GR_CHUNK_sort_sample,
                                      .step = (uint32_t)i,
@@ -156,22 +174,22 @@ add_pivots(struct tiling *t, size_t i, const struct gr_tiled *in, size_t parts, 
 
         pieces[p] = gr_chunks_add(t->chunks, &spec);
     }
-    *ret_pivots = tiling_add(t, i, GR_CHUNK_sort_pivots, sort_attrs(t, i, "parts", (int64_t)parts), pieces, in->count,
-                             64 * parts);
+    *ret_pivots = tiling_add(t, i, GR_CHUNK_sort_pivots, sort_attrs(t, order, "parts", (int64_t)parts), pieces,
+                             in->count, 64 * parts);
     free(pieces);
     return GRANARY_OK;
 }
 
 static granary_err
-sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t total)
+sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, const struct tile_order *order, uint64_t total)
 {
     struct gr_tiled *out = &t->tiled[i];
     size_t parts = count_parts(t, in, total);
-    gr_attrs split_attrs = sort_attrs(t, i, "parts", (int64_t)parts);
-    gr_attrs part_attrs = sort_attrs(t, i, NULL, 0);
+    gr_attrs split_attrs = sort_attrs(t, order, "parts", (int64_t)parts);
+    gr_attrs part_attrs = sort_attrs(t, order, NULL, 0);
     struct gr_piece *dealt = malloc((in->count + 1) * sizeof *dealt);
     struct gr_piece pivots;
-    granary_err err = dealt == NULL ? out_of_memory() : add_pivots(t, i, in, parts, &pivots);
+    granary_err err = dealt == NULL ? out_of_memory() : add_pivots(t, i, in, order, parts, &pivots);
 
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         struct gr_piece inputs[2] = {in->pieces[p], pivots};
@@ -224,20 +242,26 @@ is_guess(const struct gr_tiled *in)
 }
 
 granary_err
+tile_sorted(struct tiling *t, size_t i, const struct gr_tiled *in, const struct tile_order *order, uint64_t total)
+{
+    return in->count == 0 || is_little(t, total) ? sort_at_once(t, i, in, order)
+                                                 : sort_in_parts(t, i, in, order, total);
+}
+
+granary_err
 tile_sort(struct tiling *t, size_t i)
 {
     int64_t limit = t->steps->steps[i].limit;
     const struct gr_tiled *in = tiling_input(t, i, 0);
+    struct tile_order order;
     uint64_t total;
+    granary_err err;
 
     if (in == NULL) {
         return out_of_memory();
     }
-    if (limit != GR_STEP_NO_LIMIT) {
-        return sort_first(t, i, in, limit);
-    }
     total = bytes_sum(in->bytes, in->count);
-    if (!is_little(t, total) && is_guess(in)) {
+    if (limit == GR_STEP_NO_LIMIT && !is_little(t, total) && is_guess(in)) {
         const struct gr_measured *measured = tiling_measured(t, i, 0);
 
         if (measured == NULL) {
@@ -245,5 +269,11 @@ tile_sort(struct tiling *t, size_t i)
         }
         total = measured->all_bytes;
     }
-    return in->count == 0 || is_little(t, total) ? sort_at_once(t, i, in) : sort_in_parts(t, i, in, total);
+    err = order_init(t, i, &order);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = limit != GR_STEP_NO_LIMIT ? sort_first(t, i, in, &order, limit) : tile_sorted(t, i, in, &order, total);
+    order_fini(&order);
+    return err;
 }
