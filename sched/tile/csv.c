@@ -30,6 +30,8 @@ no_memory(const struct gr_csv *csv)
     return gr_fail(GRANARY_ENOMEM, "node '%s' (read_csv): out of memory", csv->node->name);
 }
 
+static granary_err enter_ready(struct gr_csv *csv);
+
 /* ---- the file ---- */
 
 int64_t
@@ -68,6 +70,7 @@ look_at_file(struct gr_csv *csv)
     } else {
         csv->file_bytes = info.st_size;
         csv->modified_ns = info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+        err = gr_csv_find_known(csv, fd);
     }
     gr_fd_close(&fd);
     return err == GRANARY_OK ? err : gr_fail_in(err, "node '%s' (read_csv)", csv->node->name);
@@ -84,13 +87,43 @@ gr_absolute_path(const char *directory, const char *name)
     return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
 }
 
+/* Ask for the types of the ranges whose types are not there. */
 static granary_err
 enter_infer(struct gr_csv *csv)
 {
     csv->stage = GR_CSV_INFER;
-    csv->jobs = csv->waiting = csv->range_count;
-    csv->types = calloc(csv->jobs, sizeof *csv->types);
-    return csv->types == NULL ? no_memory(csv) : GRANARY_OK;
+    csv->jobs = 0;
+    csv->job_ranges = calloc(csv->range_count, sizeof *csv->job_ranges);
+    if (csv->job_ranges == NULL) {
+        return no_memory(csv);
+    }
+    for (size_t r = 0; r < csv->range_count; r++) {
+        if (csv->types[r] == NULL) {
+            csv->job_ranges[csv->jobs++] = r;
+        }
+    }
+    csv->waiting = csv->jobs;
+    return csv->jobs > 0 ? GRANARY_OK : enter_ready(csv);
+}
+
+/* Types that csv_split has told of the very bytes that are a range. */
+static void
+take_types(struct gr_csv *csv)
+{
+    size_t range = 0;
+
+    for (size_t i = 0; i < csv->jobs; i++) {
+        Granary__CsvSplit *split = csv->splits[i];
+
+        while (range < csv->range_count && csv->ranges[range].offset < split->types_offset) {
+            range++;
+        }
+        if (split->types != NULL && range < csv->range_count && csv->types[range] == NULL &&
+            csv->ranges[range].offset == split->types_offset && csv->ranges[range].size == split->types_size) {
+            csv->types[range] = split->types;
+            split->types = NULL;
+        }
+    }
 }
 
 /* One range, or blocks to be split into ranges first. */
@@ -104,7 +137,8 @@ enter_first(struct gr_csv *csv)
         }
         csv->ranges[0] = (struct gr_csv_range){.offset = 0, .size = csv->file_bytes, .line = 1};
         csv->range_count = 1;
-        return enter_infer(csv);
+        csv->types = calloc(1, sizeof *csv->types);
+        return csv->types == NULL ? no_memory(csv) : enter_infer(csv);
     }
     csv->stage = GR_CSV_SPLIT;
     csv->jobs = csv->waiting = (size_t)((csv->file_bytes + csv->block_bytes - 1) / csv->block_bytes);
@@ -164,6 +198,8 @@ gr_csv_destroy(struct gr_csv *csv)
         }
     }
     free(csv->types);
+    free(csv->job_ranges);
+    free(csv->known);
     free(csv->ranges);
     free(csv->path);
     gr_schema_free(&csv->schema);
@@ -342,18 +378,29 @@ feed_split(struct gr_csv *csv, size_t job, const ProtobufCBinaryData *answer)
         return GRANARY_OK;
     }
     err = gr_csv_ranges(csv->splits, csv->jobs, csv->block_bytes, csv->file_bytes, &csv->ranges, &csv->range_count);
+    if (err == GRANARY_OK) {
+        csv->types = calloc(csv->range_count, sizeof *csv->types);
+        if (csv->types != NULL) {
+            take_types(csv);
+        }
+    }
     splits_free(csv);
-    return err == GRANARY_OK ? enter_infer(csv) : gr_fail_in(err, "node '%s' (read_csv)", csv->node->name);
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "node '%s' (read_csv)", csv->node->name);
+    }
+    return csv->types == NULL ? no_memory(csv) : enter_infer(csv);
 }
 
 static granary_err
 feed_types(struct gr_csv *csv, size_t job, const ProtobufCBinaryData *answer)
 {
-    if (csv->types[job] != NULL) {
+    size_t range = csv->job_ranges[job];
+
+    if (csv->types[range] != NULL) {
         return GRANARY_OK;
     }
-    csv->types[job] = granary__csv_types__unpack(NULL, answer->len, answer->data);
-    if (csv->types[job] == NULL) {
+    csv->types[range] = granary__csv_types__unpack(NULL, answer->len, answer->data);
+    if (csv->types[range] == NULL) {
         return gr_fail(GRANARY_EPROTO, "node '%s' (read_csv): csv_infer: an answer that is none", csv->node->name);
     }
     return --csv->waiting > 0 ? GRANARY_OK : enter_ready(csv);

@@ -3,7 +3,7 @@
  *
  *   stage    its subtasks                       next
  *   SPLIT    csv_split, one a block of bytes    INFER   (a file of one block begins with INFER)
- *   INFER    csv_infer, one a range of records  READY
+ *   INFER    csv_infer, one a range of records  READY   (of which csv_split has not told the types already)
  *   READY    none: schema and ranges are known  -
  */
 #ifndef TILE_CSV_H
@@ -39,8 +39,14 @@ struct gr_csv {
     Granary__CsvTypes **types;  /* jobs answers from INFER on, one a range */
     struct gr_csv_range *ranges;
     size_t range_count;
+    size_t *job_ranges; /* INFER: the range of each job */
+    int64_t *known;     /* positions of columns whose dtypes the user gives; perhaps not all of them */
+    size_t known_count;
     struct gr_schema schema; /* READY: all columns of the file */
 };
+
+/* Find csv->known in the head of the file. Errors: EIO, ENOMEM */
+granary_err gr_csv_find_known(struct gr_csv *csv, int fd);
 
 /* How many bytes of a file of that size a chunk should have. */
 int64_t gr_csv_block(int64_t file_bytes, const struct gr_csv_options *options);

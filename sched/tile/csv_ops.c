@@ -4,9 +4,11 @@
 #include "base/error.h"
 #include "tile/csv.h"
 
+#define BEHIND_MAX ((int64_t)64 << 10) /* a block whose last record is longer is looked at twice */
+
 /* What every operator on the file needs. */
 static gr_attrs
-file_attrs(const struct gr_csv *csv, struct gr_chunks *chunks, bool with_nulls)
+file_attrs(const struct gr_csv *csv, struct gr_chunks *chunks)
 {
     static char empty[] = "";
     static char backslash_n[] = "\\N";
@@ -16,10 +18,8 @@ file_attrs(const struct gr_csv *csv, struct gr_chunks *chunks, bool with_nulls)
 
     gr_attrs_add(chunks, set, gr_attr_new_string("path", csv->path));
     gr_attrs_add(chunks, set, gr_attr_new_string("delimiter", csv->delimiter));
-    if (with_nulls) {
-        gr_attrs_add(chunks, set,
-                     nulls == NULL ? gr_attr_new_strings("null_values", default_nulls, 2) : gr_attr_copy(nulls));
-    }
+    gr_attrs_add(chunks, set,
+                 nulls == NULL ? gr_attr_new_strings("null_values", default_nulls, 2) : gr_attr_copy(nulls));
     return set;
 }
 
@@ -42,21 +42,33 @@ range_attrs(const struct gr_csv *csv, struct gr_chunks *chunks, size_t range)
     return set;
 }
 
+/* A block, and what of the next ones may be read to have its last record whole. */
+static gr_attrs
+block_attrs(const struct gr_csv *csv, struct gr_chunks *chunks, size_t block)
+{
+    int64_t offset = (int64_t)block * csv->block_bytes;
+    int64_t left = csv->file_bytes - offset;
+    int64_t size = left < csv->block_bytes ? left : csv->block_bytes;
+    gr_attrs set = bytes_attrs(chunks, offset, size);
+
+    gr_attrs_add(chunks, set, gr_attr_new_int("behind", left - size < BEHIND_MAX ? left - size : BEHIND_MAX));
+    gr_attrs_add(chunks, set, gr_attr_new_bool("header", csv->header && block == 0));
+    return set;
+}
+
 void
 gr_csv_start(struct gr_csv *csv, uint32_t step, struct gr_chunks *chunks)
 {
     bool is_split = csv->stage == GR_CSV_SPLIT;
-    struct gr_chunk_spec spec = {.op = is_split ? GR_CHUNK_csv_split : GR_CHUNK_csv_infer,
-                                 .step = step,
-                                 .shared = file_attrs(csv, chunks, !is_split)};
+    struct gr_chunk_spec spec = {
+        .op = is_split ? GR_CHUNK_csv_split : GR_CHUNK_csv_infer, .step = step, .shared = file_attrs(csv, chunks)};
 
+    if (csv->known_count > 0) {
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_ints("known", csv->known, csv->known_count));
+    }
     csv->first_op = chunks->count;
     for (size_t i = 0; i < csv->jobs; i++) {
-        int64_t offset = (int64_t)i * csv->block_bytes;
-        int64_t left = csv->file_bytes - offset;
-
-        spec.own = is_split ? bytes_attrs(chunks, offset, left < csv->block_bytes ? left : csv->block_bytes)
-                            : range_attrs(csv, chunks, i);
+        spec.own = is_split ? block_attrs(csv, chunks, i) : range_attrs(csv, chunks, csv->job_ranges[i]);
         (void)gr_chunks_add(chunks, &spec);
     }
 }
@@ -113,7 +125,7 @@ gr_csv_read(const struct gr_csv *csv, uint32_t step, const bool *columns, size_t
 {
     uint32_t first = chunks->count;
     struct gr_chunk_spec spec = {
-        .op = GR_CHUNK_csv_read, .step = step, .outputs = 1, .shared = file_attrs(csv, chunks, true)};
+        .op = GR_CHUNK_csv_read, .step = step, .outputs = 1, .shared = file_attrs(csv, chunks)};
 
     gr_attrs_add(chunks, spec.shared, gr_attr_new_int("fields", (int64_t)csv->schema.count));
     add_columns(csv, columns, spec.shared, chunks);

@@ -1,7 +1,6 @@
-/*
- * What the columns of whole records can be. The answer does not depend on how a file is cut: the planner joins the
- * answers of all chunks with a bitwise or.
- */
+/* The answer does not depend on how a file is cut: the planner joins the answers of all chunks with a bitwise or. */
+#include "kernel/csv/csv_infer.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,14 +9,8 @@
 #include "kernel/csv/csv_digits.h"
 #include "kernel/csv/csv_values.h"
 
-struct infer {
-    Granary__CsvTypes answer;
-    size_t room; /* of answer.kinds */
-    char error[256];
-};
-
 static granary_err
-add_field(struct infer *infer)
+add_field(struct csv_infer *infer)
 {
     Granary__CsvTypes *answer = &infer->answer;
 
@@ -36,7 +29,7 @@ add_field(struct infer *infer)
 }
 
 static void
-set_error(struct infer *infer, uint64_t line, const char *error)
+set_error(struct csv_infer *infer, uint64_t line, const char *error)
 {
     (void)snprintf(infer->error, sizeof infer->error, "%s", error);
     infer->answer.error = infer->error;
@@ -44,7 +37,7 @@ set_error(struct infer *infer, uint64_t line, const char *error)
 }
 
 static granary_err
-add_name(struct infer *infer, const struct csv_field *field, size_t *room)
+add_name(struct csv_infer *infer, const struct csv_field *field, size_t *room)
 {
     Granary__CsvTypes *answer = &infer->answer;
     ProtobufCBinaryData *names = answer->names;
@@ -69,7 +62,7 @@ add_name(struct infer *infer, const struct csv_field *field, size_t *room)
 
 /* Quotes that do not end are an error of the file, answered; no memory is one of the subtask. */
 static bool
-field_is_bad(struct infer *infer, const struct csv_text *text, const char *place, const struct csv_field *field,
+field_is_bad(struct csv_infer *infer, const struct csv_text *text, const char *place, const struct csv_field *field,
              granary_err *ret_err)
 {
     if (field->no_memory) {
@@ -81,7 +74,7 @@ field_is_bad(struct infer *infer, const struct csv_text *text, const char *place
 }
 
 static granary_err
-read_header(struct infer *infer, struct csv_text *text)
+read_header(struct csv_infer *infer, struct csv_text *text)
 {
     struct csv_field field = {0};
     granary_err err = GRANARY_OK;
@@ -109,7 +102,7 @@ read_header(struct infer *infer, struct csv_text *text)
 
 /* One record; *ret_more: go on with the next. */
 static granary_err
-infer_record(struct infer *infer, struct csv_text *text, bool *ret_more)
+infer_record(struct csv_infer *infer, struct csv_text *text, bool *ret_more)
 {
     Granary__CsvTypes *answer = &infer->answer;
     struct csv_field field = {0};
@@ -152,11 +145,25 @@ infer_record(struct infer *infer, struct csv_text *text, bool *ret_more)
     return GRANARY_OK;
 }
 
-/* What a column of a block can be. */
+/* Whether what a column can be is settled, or nobody's concern. */
+static bool
+is_known(const struct csv_infer *infer, size_t position)
+{
+    const Granary__Attr *known = infer->known;
+
+    for (size_t i = 0; known != NULL && i < known->n_ints; i++) {
+        if (known->ints[i] == (int64_t)position) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a column of a block can be. Of strings it does not matter whether some are null. */
 static uint32_t
 kinds_of_column(const struct csv_text *text, const struct csv_block *block, size_t position, uint32_t kinds)
 {
-    for (int64_t row = 0; row < block->rows; row++) {
+    for (int64_t row = 0; row < block->rows && (kinds & CSV_STRING) == 0; row++) {
         int64_t integer;
         double real;
         size_t size;
@@ -164,8 +171,6 @@ kinds_of_column(const struct csv_text *text, const struct csv_block *block, size
 
         if (csv_is_null(text, bytes, size)) {
             kinds |= CSV_NULL;
-        } else if ((kinds & CSV_STRING) != 0) {
-            continue; /* nothing else can make it another */
         } else if (size > 0 && csv_fast_int64(bytes, size, &integer)) {
             kinds |= CSV_INT64;
         } else if (size > 0 && csv_fast_float64(bytes, size, &real)) {
@@ -179,7 +184,7 @@ kinds_of_column(const struct csv_text *text, const struct csv_block *block, size
 
 /* The records behind the first one, whose number of fields is known. */
 static granary_err
-infer_records(struct infer *infer, struct csv_text *text)
+infer_records(struct csv_infer *infer, struct csv_text *text)
 {
     struct csv_blocks blocks;
     struct csv_block block;
@@ -193,7 +198,9 @@ infer_records(struct infer *infer, struct csv_text *text)
             break;
         case CSV_NEXT_BLOCK:
             for (size_t i = 0; i < infer->answer.n_kinds; i++) {
-                infer->answer.kinds[i] = kinds_of_column(text, &block, i, infer->answer.kinds[i]);
+                if (!is_known(infer, i)) {
+                    infer->answer.kinds[i] = kinds_of_column(text, &block, i, infer->answer.kinds[i]);
+                }
             }
             infer->answer.records += (uint64_t)block.rows;
             break;
@@ -209,8 +216,8 @@ infer_records(struct infer *infer, struct csv_text *text)
     return err;
 }
 
-static granary_err
-infer_text(struct infer *infer, struct csv_text *text, bool header)
+granary_err
+csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header)
 {
     const char *bad = csv_text_not_utf8(text);
     granary_err err = GRANARY_OK;
@@ -233,11 +240,28 @@ infer_text(struct infer *infer, struct csv_text *text, bool header)
     return err;
 }
 
+void
+csv_infer_init(struct csv_infer *infer, const Granary__ChunkOp *op)
+{
+    *infer =
+        (struct csv_infer){.answer = GRANARY__CSV_TYPES__INIT, .known = gr_attr_find(op->attrs, op->n_attrs, "known")};
+}
+
+void
+csv_infer_fini(struct csv_infer *infer)
+{
+    free(infer->answer.kinds);
+    for (size_t i = 0; i < infer->answer.n_names; i++) {
+        free(infer->answer.names[i].data);
+    }
+    free(infer->answer.names);
+}
+
 granary_err
 kernel_csv_infer(struct gr_kernel_call *call)
 {
-    struct infer infer = {.answer = GRANARY__CSV_TYPES__INIT};
     bool header = gr_attr_bool(call->op->attrs, call->op->n_attrs, "header", false);
+    struct csv_infer infer;
     struct csv_text text;
     granary_err err = csv_text_open(call->op, &text);
     void *packed;
@@ -245,7 +269,8 @@ kernel_csv_infer(struct gr_kernel_call *call)
     if (err != GRANARY_OK) {
         return err;
     }
-    err = infer_text(&infer, &text, header);
+    csv_infer_init(&infer, call->op);
+    err = csv_infer_text(&infer, &text, header);
     if (err == GRANARY_OK) {
         packed = gr_buf_grow(call->answer, granary__csv_types__get_packed_size(&infer.answer));
         if (packed == NULL) {
@@ -255,10 +280,6 @@ kernel_csv_infer(struct gr_kernel_call *call)
         }
     }
     csv_text_close(&text);
-    free(infer.answer.kinds);
-    for (size_t i = 0; i < infer.answer.n_names; i++) {
-        free(infer.answer.names[i].data);
-    }
-    free(infer.answer.names);
+    csv_infer_fini(&infer);
     return err;
 }

@@ -216,7 +216,7 @@ read_records(struct reader *reader, bool header)
 static int64_t
 rows_at_most(const struct csv_text *text)
 {
-    return 1 + (int64_t)SIMD_CALL(csv_line_ends)(text->begin, (size_t)(text->end - text->begin), false);
+    return 1 + (int64_t)text->looks.line_ends;
 }
 
 static granary_err

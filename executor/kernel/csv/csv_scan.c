@@ -59,13 +59,19 @@ note_end(struct csv_scan *scan, const char *bytes, size_t size, size_t i)
     }
 }
 
+/* The state behind a byte that is no quote, and not between quotes. */
+static enum csv_state
+state_behind(char byte, char delimiter)
+{
+    return byte == '\n' ? CSV_AT_RECORD : byte == '\r' ? CSV_AFTER_CR : byte == delimiter ? CSV_AT_FIELD : CSV_IN_FIELD;
+}
+
 /* Bytes [from, to) have no quote and begin outside quotes: of each run of line ends the first may end a record. */
 static void
 scan_plain(const char *bytes, size_t size, size_t from, size_t to, char delimiter, struct csv_scan *scan)
 {
     bool before_is_end = scan->end == CSV_AT_RECORD || scan->end == CSV_AFTER_CR;
     uint64_t ends = SIMD_CALL(csv_line_ends)(bytes + from, to - from, before_is_end);
-    char last = bytes[to - 1];
 
     scan->records += ends;
     for (size_t i = from; ends > 0 && scan->first_record < 0; i++) {
@@ -73,10 +79,7 @@ scan_plain(const char *bytes, size_t size, size_t from, size_t to, char delimite
             scan->first_record = behind_line_end(bytes, size, i);
         }
     }
-    scan->end = last == '\n'        ? CSV_AT_RECORD
-                : last == '\r'      ? CSV_AFTER_CR
-                : last == delimiter ? CSV_AT_FIELD
-                                    : CSV_IN_FIELD;
+    scan->end = state_behind(bytes[to - 1], delimiter);
 }
 
 /* Go on from scan->end at bytes[from]. */
@@ -165,4 +168,28 @@ csv_scan(const char *bytes, size_t size, char delimiter, struct csv_scan ret_sca
             }
         }
     }
+}
+
+void
+csv_scan_unquoted(const char *bytes, size_t size, char delimiter, uint64_t line_ends,
+                  struct csv_scan ret_scans[CSV_STATES])
+{
+    size_t first = 0;
+
+    while (line_ends > 0 && !is_line_end(bytes[first])) {
+        first++;
+    }
+    for (int s = 0; s < CSV_STATES; s++) {
+        struct csv_scan *scan = &ret_scans[s];
+        bool behind_end = s == CSV_AT_RECORD || s == CSV_AFTER_CR;
+
+        *scan = (struct csv_scan){.end = (enum csv_state)s, .first_record = -1};
+        if (s != CSV_IN_QUOTES && size > 0) {
+            scan->end = state_behind(bytes[size - 1], delimiter);
+            scan->records = line_ends - (behind_end && is_line_end(bytes[0]));
+            scan->first_record = line_ends > 0 ? behind_line_end(bytes, size, first) : -1;
+        }
+    }
+    ret_scans[CSV_AT_RECORD].first_record = 0;
+    ret_scans[CSV_AFTER_CR].first_record = size > 0 && bytes[0] == '\n' ? 1 : 0;
 }

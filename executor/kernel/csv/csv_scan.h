@@ -38,6 +38,10 @@ struct csv_scan {
 /* Scan a block from every start state. */
 void csv_scan(const char *bytes, size_t size, char delimiter, struct csv_scan ret_scans[CSV_STATES]);
 
+/* The same of bytes without quotes, in which `line_ends` runs of line ends begin: almost nothing is left to do. */
+void csv_scan_unquoted(const char *bytes, size_t size, char delimiter, uint64_t line_ends,
+                       struct csv_scan ret_scans[CSV_STATES]);
+
 /* Line feeds among bytes. */
 uint64_t csv_count_lines(const char *bytes, size_t size);
 

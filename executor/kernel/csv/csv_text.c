@@ -13,6 +13,8 @@
 #include "kernel/scratch.h"
 #include "kernel/simd/csv.h"
 
+#define PIECE ((size_t)256 << 10)
+
 static char null_empty[] = "";
 static char null_postgres[] = "\\N";
 static char *const default_nulls[] = {null_empty, null_postgres};
@@ -45,8 +47,25 @@ read_options(const Granary__ChunkOp *op, struct csv_text *text)
     return GRANARY_OK;
 }
 
+/* Each piece is looked at while it is in the cache. */
 static granary_err
-read_range(struct csv_text *text, int64_t offset, int64_t size)
+read_pieces(struct csv_text *text, int fd, size_t size, int64_t offset)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t at = 0; err == GRANARY_OK && at < size; at += PIECE) {
+        size_t now = size - at < PIECE ? size - at : PIECE;
+
+        err = gr_pread_all(fd, text->owned + at, now, offset + (int64_t)at);
+        if (err == GRANARY_OK) {
+            SIMD_CALL(csv_look)(text->owned + at, now, &text->looks);
+        }
+    }
+    return err;
+}
+
+static granary_err
+read_range(struct csv_text *text, int64_t offset, int64_t size, int64_t behind)
 {
     struct stat stat;
     granary_err err = GRANARY_OK;
@@ -57,16 +76,20 @@ read_range(struct csv_text *text, int64_t offset, int64_t size)
         err = gr_fail_errno("%s", text->path);
     } else if (!S_ISREG(stat.st_mode)) {
         err = gr_fail(GRANARY_EINVAL, "%s: not a regular file", text->path);
-    } else if (offset < 0 || size < 0 || offset > stat.st_size || size > stat.st_size - offset) {
+    } else if (offset < 0 || size < 0 || behind < 0 || offset > stat.st_size || size > stat.st_size - offset ||
+               behind > stat.st_size - offset - size) {
         err = gr_fail(GRANARY_EIO, "%s: has %lld bytes now, it was longer when the graph was submitted; submit again",
                       text->path, (long long)stat.st_size);
-    } else if ((text->memory = scratch_alloc((size_t)size + 1 + 2 * (size_t)CSV_PADDING)) == NULL) {
+    } else if ((text->memory = scratch_alloc((size_t)(size + behind) + 1 + 2 * (size_t)CSV_PADDING)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "%s: no memory for %lld bytes", text->path, (long long)size);
     } else {
         text->owned = text->memory + CSV_PADDING;
         memset(text->memory, 0, CSV_PADDING);
-        memset(text->owned + size, 0, CSV_PADDING + 1);
-        err = gr_pread_all(fd, text->owned, (size_t)size, offset);
+        memset(text->owned + size + behind, 0, CSV_PADDING + 1);
+        err = read_pieces(text, fd, (size_t)size, offset);
+        if (err == GRANARY_OK && behind > 0) {
+            err = gr_pread_all(fd, text->owned + size, (size_t)behind, offset + size);
+        }
         if (err != GRANARY_OK) {
             err = gr_fail_in(err, "%s", text->path);
         }
@@ -80,16 +103,20 @@ csv_text_open(const Granary__ChunkOp *op, struct csv_text *ret_text)
 {
     int64_t offset = gr_attr_int(op->attrs, op->n_attrs, "offset", 0);
     int64_t size = gr_attr_int(op->attrs, op->n_attrs, "size", 0);
+    int64_t behind = gr_attr_int(op->attrs, op->n_attrs, "behind", 0);
     struct csv_text text = {0};
     granary_err err = read_options(op, &text);
 
     if (err == GRANARY_OK) {
-        err = read_range(&text, offset, size);
+        err = read_range(&text, offset, size, behind);
     }
     if (err != GRANARY_OK) {
         scratch_free(text.memory);
         return err;
     }
+    text.is_first = offset == 0;
+    text.behind = (size_t)behind;
+    text.end_byte = text.owned[size];
     text.owned[size] = '\n';
     if (offset == 0 && size >= 3 && memcmp(text.owned, "\xef\xbb\xbf", 3) == 0) {
         text.mark_bytes = 3;
@@ -119,7 +146,7 @@ csv_text_line(const struct csv_text *text, const char *place)
 const char *
 csv_text_not_utf8(const struct csv_text *text)
 {
-    return utf8_first_invalid(text->begin, (size_t)(text->end - text->begin));
+    return !text->looks.wide ? NULL : utf8_first_invalid(text->begin, (size_t)(text->end - text->begin));
 }
 
 bool

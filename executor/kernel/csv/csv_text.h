@@ -9,16 +9,21 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "kernel/simd/csv.h"
 
 struct csv_text {
     const char *path; /* borrowed from the operator */
     char delimiter;
-    char *memory;       /* of owned, with CSV_PADDING bytes before and behind the text */
-    char *owned;        /* the bytes read, a '\n' behind them */
-    const char *begin;  /* behind a byte order mark */
-    const char *end;    /* *end == '\n' */
-    size_t mark_bytes;  /* of the byte order mark at the file's start: 0 or 3 */
-    char *const *nulls; /* texts that mean null */
+    char *memory;           /* of owned, with CSV_PADDING bytes before and behind the text */
+    char *owned;            /* the bytes read, a '\n' behind them */
+    const char *begin;      /* behind a byte order mark */
+    const char *end;        /* *end == '\n' */
+    size_t behind;          /* bytes of the file behind the text that were read as well, the first of them replaced */
+    char end_byte;          /* what was at end */
+    struct csv_looks looks; /* from owned to end */
+    bool is_first;          /* it begins with the file */
+    size_t mark_bytes;      /* of the byte order mark at the file's start: 0 or 3 */
+    char *const *nulls;     /* texts that mean null */
     size_t null_count;
     uint64_t null_sizes;   /* bit n: some null text has n bytes (63: 63 or more) */
     bool null_firsts[256]; /* bytes with which one begins */
@@ -29,7 +34,8 @@ struct csv_text {
     bool stops[256];       /* ends a field without quotes */
 };
 
-/* Read the range an operator names. Errors: EINVAL no regular file, bad delimiter · ENOENT, EPERM, EIO, ENOMEM */
+/* Read the range an operator names, and as many bytes behind it as it says. Errors: EINVAL no regular file, bad
+ * delimiter · ENOENT, EPERM, EIO, ENOMEM */
 granary_err csv_text_open(const Granary__ChunkOp *op, struct csv_text *ret_text);
 void csv_text_close(struct csv_text *text);
 

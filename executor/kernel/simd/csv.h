@@ -28,4 +28,16 @@ SIMD_DECLARE(uint64_t, csv_count, (const char *bytes, size_t size, char byte));
 /* How many runs of line ends (LF, CR) begin among the bytes. in_run: the byte before them is one. The same. */
 SIMD_DECLARE(uint64_t, csv_line_ends, (const char *bytes, size_t size, bool in_run));
 
+/* What is to be known of a text at first. */
+struct csv_looks {
+    uint64_t lines;     /* line feeds */
+    uint64_t line_ends; /* runs of them and of carriage returns */
+    bool quotes;        /* there are some */
+    bool wide;          /* bytes beyond ASCII */
+    bool in_run;        /* the last byte is a line end */
+};
+
+/* Look at the next bytes of a text, of which nothing (zeros) or the ones before were seen. The same. */
+SIMD_DECLARE(void, csv_look, (const char *bytes, size_t size, struct csv_looks *looks));
+
 #endif

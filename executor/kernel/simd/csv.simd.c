@@ -23,6 +23,12 @@ equal(block b, char byte)
 {
     return _mm512_cmpeq_epi8_mask(b.v, _mm512_set1_epi8(byte));
 }
+
+static inline bool
+is_wide(block b)
+{
+    return _mm512_movepi8_mask(b.v) != 0;
+}
 #elif defined(__AVX2__)
 typedef struct {
     __m256i v[2];
@@ -43,6 +49,12 @@ equal(block b, char byte)
     uint32_t high = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b.v[1], wanted));
 
     return low | (uint64_t)high << 32;
+}
+
+static inline bool
+is_wide(block b)
+{
+    return _mm256_movemask_epi8(_mm256_or_si256(b.v[0], b.v[1])) != 0;
 }
 #elif defined(__SSE2__)
 typedef struct {
@@ -71,6 +83,12 @@ equal(block b, char byte)
     }
     return bits;
 }
+
+static inline bool
+is_wide(block b)
+{
+    return _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(b.v[0], b.v[1]), _mm_or_si128(b.v[2], b.v[3]))) != 0;
+}
 #else
 typedef struct {
     char v[64];
@@ -94,6 +112,17 @@ equal(block b, char byte)
         bits |= (uint64_t)(b.v[i] == byte) << i;
     }
     return bits;
+}
+
+static inline bool
+is_wide(block b)
+{
+    unsigned all = 0;
+
+    for (int i = 0; i < 64; i++) {
+        all |= (unsigned char)b.v[i];
+    }
+    return all >= 0x80;
 }
 #endif
 
@@ -167,4 +196,28 @@ SIMD(csv_line_ends)(const char *bytes, size_t size, bool in_run)
         carry = ends >> 63;
     }
     return count;
+}
+
+void
+SIMD(csv_look)(const char *bytes, size_t size, struct csv_looks *looks)
+{
+    uint64_t carry = looks->in_run;
+    uint64_t quotes = 0;
+    bool wide = false;
+
+    for (size_t i = 0; i < size; i += 64) {
+        size_t now = size - i < 64 ? size - i : 64;
+        block b = now == 64 ? load(bytes + i) : load_rest(bytes + i, now);
+        uint64_t feeds = equal(b, '\n') & below(now);
+        uint64_t ends = feeds | (equal(b, '\r') & below(now));
+
+        looks->lines += (uint64_t)__builtin_popcountll(feeds);
+        looks->line_ends += (uint64_t)__builtin_popcountll(ends & ~(ends << 1 | carry));
+        carry = ends >> (now - 1) & 1;
+        quotes |= equal(b, '"') & below(now);
+        wide |= is_wide(b);
+    }
+    looks->in_run = carry != 0;
+    looks->quotes |= quotes != 0;
+    looks->wide |= wide;
 }

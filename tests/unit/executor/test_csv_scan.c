@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "kernel/csv/csv_scan.h"
+#include "kernel/simd/csv.h"
 
 /* The table of csv_scan.h, written down once more. 'R' at record, ... ; '!' in the second place: a record ends. */
 static void
@@ -43,11 +44,8 @@ reference(const char *bytes, size_t size, char delimiter, int start, struct csv_
 }
 
 static void
-check(const char *bytes, size_t size, char delimiter)
+check_scans(const char *bytes, size_t size, char delimiter, const struct csv_scan scans[CSV_STATES])
 {
-    struct csv_scan scans[CSV_STATES];
-
-    csv_scan(bytes, size, delimiter, scans);
     for (int s = 0; s < CSV_STATES; s++) {
         struct csv_scan want;
 
@@ -59,6 +57,26 @@ check(const char *bytes, size_t size, char delimiter)
                      (unsigned long long)want.records, (long long)want.first_record, size, (int)(size > 80 ? 80 : size),
                      bytes);
         }
+    }
+}
+
+static void
+check(const char *bytes, size_t size, char delimiter)
+{
+    struct csv_scan scans[CSV_STATES];
+    struct csv_looks looks = {0};
+
+    csv_scan(bytes, size, delimiter, scans);
+    check_scans(bytes, size, delimiter, scans);
+    SIMD_CALL(csv_look)(bytes, size / 3, &looks); /* in two steps */
+    SIMD_CALL(csv_look)(bytes + size / 3, size - size / 3, &looks);
+    assert_int_equal(looks.quotes, size > 0 && memchr(bytes, '"', size) != NULL);
+    assert_int_equal(looks.lines, csv_count_lines(bytes, size));
+    assert_int_equal(looks.line_ends, SIMD_CALL(csv_line_ends)(bytes, size, false));
+    assert_false(looks.wide);
+    if (!looks.quotes) {
+        csv_scan_unquoted(bytes, size, delimiter, looks.line_ends, scans);
+        check_scans(bytes, size, delimiter, scans);
     }
 }
 

@@ -1,0 +1,21 @@
+/* What the columns of whole records can be. */
+#ifndef KERNEL_CSV_INFER_H
+#define KERNEL_CSV_INFER_H
+
+#include "kernel/csv/csv_text.h"
+
+struct csv_infer {
+    Granary__CsvTypes answer;
+    size_t room; /* of answer.kinds */
+    char error[256];
+    const Granary__Attr *known; /* positions of columns that nobody needs to be told about, ascending; or NULL */
+};
+
+/* op: `known` is borrowed from it. */
+void csv_infer_init(struct csv_infer *infer, const Granary__ChunkOp *op);
+void csv_infer_fini(struct csv_infer *infer);
+
+/* Look at all of a text. What is wrong with it is part of the answer. Errors: ENOMEM */
+granary_err csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header);
+
+#endif
