@@ -6,7 +6,8 @@
 #   granary_test(test_arena SOURCES test_arena.c USES store)      a program and a ctest entry; cmocka
 #       [LABELS integration] [TIMEOUT 60] [SERIAL] [TSAN]
 #
-# TSAN marks what has threads or lock-free code: `ctest -L tsan` runs it under the tsan preset.
+# TSAN marks what has threads or lock-free code: `ctest -L tsan` runs it under the tsan preset,
+# for which the target tsan_tests builds what is needed.
 
 function(granary_room_root name folder)
   set(root ${CMAKE_BINARY_DIR}/roots/${name})
@@ -57,6 +58,7 @@ function(granary_test name)
   endif()
   if(TEST_TSAN)
     list(APPEND TEST_LABELS tsan)
+    set_property(GLOBAL APPEND PROPERTY granary_tsan_tests ${name})
   endif()
   granary_program(${name} SOURCES ${TEST_SOURCES} USES ${TEST_USES} LINKS ${TEST_LINKS} PkgConfig::cmocka)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
