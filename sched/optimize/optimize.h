@@ -5,19 +5,39 @@
  *   (lower)           operators that say nothing new become those they are written as (always)       rule_lower.c
  *   dead-node         a node no target needs is not computed                                        rule_dead.c
  *   merge-selects     select over select takes its columns from below the lower one                 rule_select.c
+ *   constant-filter   a filter that lets all rows through is left out; one that leaves none reads none rule_constant.c
+ *   drop-sort         a sort whose order is there already, or cannot be seen, is left out             rule_sort.c
  *   merge-heads       head over head becomes one head of the fewer rows                             rule_head.c
  *   head-below-map    head over select or assign: the rows are cut first                            rule_head.c
  *   head-into-sort    head over sort becomes a sort that keeps only the first rows                  rule_head.c
  *   push-filter       a condition moves from its filter towards the sources                           rule_predicate.c
  *   fold-into-groupby a groupby computes what assigns below it made                               rule_fold.c
+ *   common-steps      steps that compute the same are computed once                                 rule_common.c
  *   prune-columns     sources read, and steps keep, only the columns a target needs                 rule_prune.c
+ *   fuse-map          element-wise operators become one program                                     rule_fuse_map.c
  */
 #ifndef OPTIMIZE_OPTIMIZE_H
 #define OPTIMIZE_OPTIMIZE_H
 
 #include "optimize/steps.h"
 
-/* Run all rules. Errors: ENOMEM; EINVAL what an expression's syntax makes impossible (the graph was not checked) */
-granary_err gr_optimize(struct gr_steps *steps);
+/* One bit each. (lower) and dead-node are always run: tiling knows neither the operators nor the sources they remove.
+ */
+enum gr_rule {
+    GR_RULE_SELECT = 1 << 0,
+    GR_RULE_CONSTANT = 1 << 1,
+    GR_RULE_SORT = 1 << 2,
+    GR_RULE_HEAD = 1 << 3,
+    GR_RULE_PREDICATE = 1 << 4,
+    GR_RULE_FOLD = 1 << 5,
+    GR_RULE_COMMON = 1 << 6,
+    GR_RULE_PRUNE = 1 << 7,
+    GR_RULE_FUSE_MAP = 1 << 8,
+};
+#define GR_RULE_COUNT 9
+
+/* Run all rules but those of `without` (for tests: 0). Errors: ENOMEM; EINVAL what an expression's syntax makes
+ * impossible (the graph was not checked) */
+granary_err gr_optimize(struct gr_steps *steps, uint32_t without);
 
 #endif

@@ -1,4 +1,5 @@
-/* Within the room: the rules, in the order they run. Each may be left out: targets stay the same, only slower. */
+/* Within the room: the rules, in the order they run. Each but the first two may be left out: targets stay
+ * the same, only slower. */
 #ifndef OPTIMIZE_RULES_H
 #define OPTIMIZE_RULES_H
 
@@ -7,9 +8,12 @@
 granary_err rule_lower(struct gr_steps *steps);
 granary_err rule_dead(struct gr_steps *steps);
 granary_err rule_select(struct gr_steps *steps);
+granary_err rule_constant(struct gr_steps *steps);
+granary_err rule_sort(struct gr_steps *steps);
 granary_err rule_head(struct gr_steps *steps);
 granary_err rule_predicate(struct gr_steps *steps);
 granary_err rule_fold(struct gr_steps *steps);
+granary_err rule_common(struct gr_steps *steps);
 granary_err rule_prune(struct gr_steps *steps);
 granary_err rule_fuse_map(struct gr_steps *steps);
 

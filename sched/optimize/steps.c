@@ -163,6 +163,42 @@ fail:
     return err;
 }
 
+granary_err
+gr_step_become(struct gr_step *step, enum gr_tile_op op, Granary__Attr *attr)
+{
+    Granary__Attr **attrs = attr == NULL ? NULL : malloc(sizeof(Granary__Attr *));
+
+    if (attrs == NULL) {
+        granary__attr__free_unpacked(attr, NULL);
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    attrs[0] = attr;
+    gr_step_clear_attrs(step);
+    step->own_attrs = attrs;
+    step->own_attr_count = 1;
+    step->op = op;
+    step->limit = GR_STEP_NO_LIMIT;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_step_become_select(struct gr_step *step)
+{
+    const struct gr_schema *schema = &step->type->schema;
+    char **names = calloc(schema->count + 1, sizeof *names);
+    granary_err err;
+
+    if (names == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (size_t c = 0; c < schema->count; c++) {
+        names[c] = schema->fields[c].name;
+    }
+    err = gr_step_become(step, GR_TILE_select, gr_attr_new_strings("columns", names, schema->count));
+    free(names);
+    return err;
+}
+
 uint32_t *
 gr_steps_count_readers(const struct gr_steps *steps)
 {

@@ -63,6 +63,11 @@ size_t gr_step_width(const struct gr_step *step);
 
 /* Replace an attribute (*takes* attr, NULL fails) in the step's own copy of them. Errors: ENOMEM */
 granary_err gr_step_set_attr(struct gr_step *step, Granary__Attr *attr);
+/* From now on the step is another operator over the same input, with this attribute alone (*taken*, NULL fails).
+ * Errors: ENOMEM */
+granary_err gr_step_become(struct gr_step *step, enum gr_tile_op op, Granary__Attr *attr);
+/* ... that hands its rows through: a select of all columns. Errors: ENOMEM */
+granary_err gr_step_become_select(struct gr_step *step);
 /* Forget the step's own attributes. */
 void gr_step_clear_attrs(struct gr_step *step);
 

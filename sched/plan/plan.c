@@ -168,6 +168,7 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
         return err;
     }
     plan->tile_options = (struct gr_tile_options){options->chunk_bytes, options->memory_bytes};
+    plan->without_rules = options->without_rules;
     plan->session = strdup(options->session == NULL ? "" : options->session);
     plan->key = strdup(options->graph != NULL ? options->graph : options->key != NULL ? options->key : "");
     plan->directory = strdup(options->directory == NULL ? "" : options->directory);
@@ -473,7 +474,7 @@ make_steps(struct gr_plan *plan)
     }
     if (err == GRANARY_OK) {
         gr_steps_print(plan->steps, NODES_SHOWN, &plan->before);
-        err = gr_optimize(plan->steps);
+        err = gr_optimize(plan->steps, plan->without_rules);
     }
     return err == GRANARY_OK
                ? gr_tiling_create(plan->steps, &plan->sources, &plan->tile_options, &plan->chunks, &plan->tiling)

@@ -35,6 +35,7 @@ struct gr_plan_options {
     void *functions;                      /* its context */
     Granary__StoredTable *const *tables;  /* what the names of nodes `table` stand for */
     size_t table_count;
+    uint32_t without_rules; /* enum gr_rule: left out by the optimiser, for tests; results do not depend on it */
 };
 
 /* *takes* graph, on success or not. Errors: what gr_graph_create() and gr_graph_infer() give; missing, unreadable

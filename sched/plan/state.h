@@ -55,6 +55,7 @@ struct gr_plan {
     char *directory;
     char *id_key; /* object ids come from it: the graph's key, and a digest of what decides how the work is cut */
     struct gr_tile_options tile_options;
+    uint32_t without_rules;
 
     struct gr_function **functions; /* by node: what each map_chunk and call runs; NULL: none. Into bound */
     struct bound_function *bound;   /* each once: functions.c */

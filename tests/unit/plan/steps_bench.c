@@ -38,7 +38,7 @@ bench_open(struct bench *bench, const char *nodes, const char *targets)
     }
     if (gr_graph_infer(bench->graph) != GRANARY_OK ||
         gr_steps_create(bench->graph, &bench->fired, &bench->steps) != GRANARY_OK ||
-        gr_optimize(bench->steps) != GRANARY_OK) {
+        gr_optimize(bench->steps, 0) != GRANARY_OK) {
         fail_msg("%s", granary_error_message());
     }
 }

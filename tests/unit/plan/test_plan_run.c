@@ -14,6 +14,7 @@
 #include "data/packed.h"
 #include "data/print.h"
 #include "kernel/kernel.h"
+#include "optimize/optimize.h"
 #include "random_graph.h"
 #include "world.h"
 
@@ -670,6 +671,71 @@ any_pipeline_is_the_same_with_and_without_rules(void **state)
     }
 }
 
+/* ---- each rule ---- */
+
+#define DOUBLED 25
+
+/* The nodes of a pipeline and, but for the files, all of them again under other names; c: both results. */
+static void
+double_pipeline(const struct gr_buf *nodes, int steps, struct gr_buf *out)
+{
+    const char *again = strstr(nodes->bytes, ", \"s0\"");
+
+    gr_buf_addf(out, "{\"nodes\": {%s", nodes->bytes);
+    for (; *again != '\0'; again++) {
+        bool is_name = again[0] == 's' && again[-1] == '"' && again[1] >= '0' && again[1] <= '9';
+
+        gr_buf_addf(out, "%c", is_name ? 'z' : again[0]);
+    }
+    gr_buf_addf(out, ", \"c\": {\"op\": \"concat\", \"inputs\": [\"s%d\", \"z%d\"]}}, \"targets\": [\"c\"]}", steps - 1,
+                steps - 1);
+}
+
+static void
+every_rule_can_be_left_out(void **state)
+{
+    struct world *world = *state;
+    struct gr_buf rows = {0};
+    unsigned seed = 77;
+
+    gr_buf_addf(&rows, "name,g,n,x\n");
+    for (int i = 0; i < 60; i++) {
+        gr_buf_addf(&rows, "name%d,g%d,%d,%d.5\n", i % 40, i * 7 % 11, i * 13 % 29, i * 5 % 17);
+    }
+    world_file(world, "rows.csv", rows.bytes);
+    world_file(world, "groups.csv", "g,label\ng1,one\ng3,three\ng3,drei\ng10,ten\ng50,none\n");
+    gr_buf_free(&rows);
+    world->options.chunk_bytes = 300;
+    for (int p = 0; p < DOUBLED; p++) {
+        struct gr_buf nodes = {0};
+        struct gr_buf json = {0};
+        char *plain = NULL;
+
+        double_pipeline(&nodes, random_pipeline(&seed, false, &nodes), &json);
+        for (int rule = -2; rule < GR_RULE_COUNT; rule++) { /* without any, with all, without one */
+            char *text;
+
+            world->options.without_rules = rule == -2 ? UINT32_MAX : rule == -1 ? 0 : UINT32_C(1) << rule;
+            if (world_plan(world, json.bytes) != GRANARY_OK || world_run(world) != GRANARY_OK) {
+                fail_msg("without rule %d: %s\n%s", rule, granary_error_message(), json.bytes);
+            }
+            text = frame_text(world, "c");
+            reset(world);
+            if (plain == NULL) {
+                plain = text;
+                continue;
+            }
+            if (strcmp(text, plain) != 0) {
+                fail_msg("%s\nwithout rule %d:\n%s\nwithout any:\n%s", json.bytes, rule, text, plain);
+            }
+            free(text);
+        }
+        free(plain);
+        gr_buf_free(&json);
+        gr_buf_free(&nodes);
+    }
+}
+
 /* ---- real data ---- */
 
 #define STRIKES "\"t\": {\"op\": \"read_csv\", \"path\": \"%s/libclient/examples/data/birdstrikes.csv\"}"
@@ -871,6 +937,7 @@ main(void)
         cmocka_unit_test_setup_teardown(ids_and_numbers_do_not_depend_on_when_answers_come, setup, teardown),
         cmocka_unit_test_setup_teardown(answers_that_are_none_fail, setup, teardown),
         cmocka_unit_test_setup_teardown(any_pipeline_is_the_same_with_and_without_rules, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_rule_can_be_left_out, setup, teardown),
         cmocka_unit_test_setup_teardown(birdstrikes_cost_what_they_cost, setup, teardown),
         cmocka_unit_test_setup_teardown(tensors_are_the_same_for_all_chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(reductions_broadcast_back, setup, teardown),

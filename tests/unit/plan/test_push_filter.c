@@ -36,7 +36,8 @@ filters_become_their_readers_conditions(void **state)
     becomes(FILTER("f", "t", "a > 1") ", " FILTER("g", "f", "b > 2") ", " SORT("s", "g"), "\"s\"",
             "  t = read_csv() path=t\n  s * = sort(t where (a > 1) and (b > 2)) by=[a]\n");
     becomes(FILTER("f", "t", "a > 1") ", " SORT("s", "f") ", " FILTER("g", "s", "b > 2") ", " SORT("r", "g"), "\"r\"",
-            "  t = read_csv() path=t\n  s = sort(t where (a > 1) and (b > 2)) by=[a]\n  r * = sort(s) by=[a]\n");
+            "  t = read_csv() path=t\n  s = sort(t where (a > 1) and (b > 2)) by=[a]\n  r * = select(s) columns=[k, a, "
+            "b, c]\n");
 }
 
 static void

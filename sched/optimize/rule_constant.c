@@ -1,0 +1,71 @@
+/*
+ * constant-filter: a condition that is the same for all rows is not asked of each. What is always true lets the rows
+ * through; what is never true leaves none, and then none of them are made, either.
+ */
+#include "base/error.h"
+#include "graph/expr.h"
+#include "optimize/rules.h"
+
+enum verdict { VARIES, ALWAYS, NEVER };
+
+static granary_err
+judge(const char *text, const struct gr_schema *schema, enum verdict *ret_verdict)
+{
+    struct gr_expr *expr = NULL;
+    granary_err err = gr_expr_parse(text, &expr);
+
+    if (err == GRANARY_OK) {
+        err = gr_expr_check(expr, schema); /* folds constants */
+    }
+    if (err == GRANARY_OK) {
+        bool is_true = expr->kind == GR_EXPR_LITERAL && !expr->is_null && expr->value.i != 0;
+
+        *ret_verdict = expr->kind != GR_EXPR_LITERAL ? VARIES : is_true ? ALWAYS : NEVER;
+    }
+    gr_expr_destroy(expr);
+    return err;
+}
+
+/* Whoever reads the filter reads what it reads. */
+static granary_err
+let_through(struct gr_steps *steps, size_t i)
+{
+    struct gr_step *filter = &steps->steps[i];
+
+    for (size_t r = i + 1; r < steps->count; r++) {
+        for (size_t k = 0; k < steps->steps[r].input_count; k++) {
+            if (steps->steps[r].inputs[k] == i) {
+                steps->steps[r].inputs[k] = filter->inputs[0];
+            }
+        }
+    }
+    if (filter->is_target) {
+        return gr_step_become_select(filter);
+    }
+    filter->dead = true;
+    return GRANARY_OK;
+}
+
+granary_err
+rule_constant(struct gr_steps *steps)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
+        struct gr_step *step = &steps->steps[i];
+        enum verdict verdict = VARIES;
+
+        if (step->dead || step->op != GR_TILE_filter) {
+            continue;
+        }
+        err = judge(gr_step_attr(step, "where")->strings[0], &steps->steps[step->inputs[0]].type->schema, &verdict);
+        if (verdict == ALWAYS) {
+            rule_fired(steps, "constant-filter", "'%s' lets all rows through", step->origin->name);
+            err = let_through(steps, i);
+        } else if (verdict == NEVER) {
+            rule_fired(steps, "constant-filter", "'%s' leaves no row", step->origin->name);
+            err = gr_step_become(step, GR_TILE_head, gr_attr_new_int("rows", 0));
+        }
+    }
+    return err;
+}
