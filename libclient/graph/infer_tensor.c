@@ -629,6 +629,43 @@ infer_linalg(const struct gr_graph_node *node, const struct gr_node_type *const 
 }
 
 static granary_err
+infer_lookup(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    bool second = node->op == GR_TILE_searchsorted || node->op == GR_TILE_take_at;
+    const struct gr_node_type *sought = inputs[second];
+    const struct gr_node_type *table = inputs[!second];
+    const char *side = gr_attr_string(node->node->attrs, node->node->n_attrs, "side", "left");
+    struct shown shown;
+    int64_t count;
+
+    if (strcmp(side, "left") != 0 && strcmp(side, "right") != 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'side' is '%.20s'; it can be 'left' or 'right'", side);
+    }
+    if (node->op != GR_TILE_take_at) {
+        if (node->op != GR_TILE_isin && table->dims != 1) {
+            return gr_fail(GRANARY_EINVAL, "it needs %s of one dimension, not of shape %s",
+                           node->op == GR_TILE_digitize ? "bins" : "a sorted tensor", show_type(table, &shown));
+        }
+        *type = *sought;
+        type->dtype = node->op == GR_TILE_isin ? GRANARY_BOOL : GRANARY_INT64;
+        return GRANARY_OK;
+    }
+    if (!gr_dtype_is_integer(sought->dtype)) {
+        return gr_fail(GRANARY_ETYPE, "positions are integers, not %s", granary_dtype_name(sought->dtype));
+    }
+    if (table->dims < 1 || sought->dims + table->dims - 1 > DIMS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "positions of %d dimensions do not fit a tensor of shape %s", sought->dims,
+                       show_type(table, &shown));
+    }
+    *type = *sought;
+    type->dtype = table->dtype;
+    for (int d = 1; d < table->dims; d++) {
+        type->shape[type->dims++] = table->shape[d];
+    }
+    return count_elements(type->dims, type->shape, &count);
+}
+
+static granary_err
 infer_to_tensor(const struct gr_graph_node *node, const struct gr_schema *schema, struct gr_node_type *type)
 {
     const Granary__Attr *columns = find(node, "columns");
@@ -672,6 +709,11 @@ infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const 
         return infer_view(node, inputs, type);
     }
     switch (node->op) {
+    case GR_TILE_searchsorted:
+    case GR_TILE_digitize:
+    case GR_TILE_isin:
+    case GR_TILE_take_at:
+        return infer_lookup(node, inputs, type);
     case GR_TILE_to_tensor:
         return infer_to_tensor(node, &inputs[0]->schema, type);
     case GR_TILE_zeros:

@@ -147,6 +147,9 @@ void tile_shrink(int64_t *block, int dims, int64_t elements);
 granary_err grid_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const int64_t *block,
                          struct gr_tiled *ret_tiled);
 
+/* A tensor in one chunk. To be given to tiled_fini(). Errors: EINVAL it is too large for that · ENOMEM */
+granary_err tile_gather(struct tiling *t, size_t i, const struct gr_tiled *input, struct gr_tiled *ret_whole);
+
 /* ---- within tiling itself ---- */
 
 /* What is noted of input k of step i. NULL: no memory. */

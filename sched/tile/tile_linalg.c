@@ -30,8 +30,8 @@ check_gather(const struct tiling *t, const struct gr_grid *grid)
     return GRANARY_OK;
 }
 
-static granary_err
-gather(struct tiling *t, size_t i, const struct gr_tiled *input, struct gr_tiled *ret_whole)
+granary_err
+tile_gather(struct tiling *t, size_t i, const struct gr_tiled *input, struct gr_tiled *ret_whole)
 {
     granary_err err = check_gather(t, input->grid);
 
@@ -52,7 +52,7 @@ tile_gathered(struct tiling *t, size_t i)
     for (size_t k = 0; k < step->input_count && err == GRANARY_OK; k++) {
         struct gr_tiled whole = {0};
 
-        err = gather(t, i, &t->tiled[step->inputs[k]], &whole);
+        err = tile_gather(t, i, &t->tiled[step->inputs[k]], &whole);
         if (err == GRANARY_OK) {
             pieces[k] = whole.pieces[0];
         }
