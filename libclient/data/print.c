@@ -167,16 +167,22 @@ add_lines(const granary_frame *frame, const struct shown *shown, const char *tex
 void
 gr_print_table(const granary_frame *frame, int64_t max_rows, struct gr_buf *out)
 {
+    gr_print_table_ends(frame, frame->rows, max_rows, out);
+}
+
+void
+gr_print_table_ends(const granary_frame *frame, int64_t rows, int64_t max_rows, struct gr_buf *out)
+{
     struct shown shown = {.head = frame->rows};
     struct gr_buf text = {0};
     struct cell *cells = NULL;
     int *widths = NULL;
 
     if (frame->count == 0) {
-        gr_buf_addf(out, "%lld rows x 0 columns\n", (long long)frame->rows);
+        gr_buf_addf(out, "%lld rows x 0 columns\n", (long long)rows);
         return;
     }
-    if (max_rows > 0 && frame->rows > max_rows) {
+    if (max_rows > 0 && rows > max_rows) {
         shown = (struct shown){.head = (max_rows + 1) / 2, .tail = max_rows / 2, .shortened = true};
     }
     cells = calloc((size_t)(shown.head + shown.tail + 1) * frame->count, sizeof *cells);
@@ -194,7 +200,7 @@ gr_print_table(const granary_frame *frame, int64_t max_rows, struct gr_buf *out)
     }
     add_lines(frame, &shown, text.bytes == NULL ? "" : text.bytes, cells, widths, out);
     if (shown.shortened) {
-        gr_buf_addf(out, "%lld rows x %zu columns\n", (long long)frame->rows, frame->count);
+        gr_buf_addf(out, "%lld rows x %zu columns\n", (long long)rows, frame->count);
     }
 out:
     gr_buf_free(&text);

@@ -113,9 +113,10 @@ is_frame_file(const granary_view *view)
     return view->data_size > sizeof ARROW_MAGIC && memcmp(view->data, ARROW_MAGIC, sizeof ARROW_MAGIC - 1) == 0;
 }
 
-/* One chunk as a frame of our own: chunks are leased one at a time, for all of them may be more than fits memory. */
+/* Rows of one chunk (count -1: all) as a frame of our own: chunks are leased one at a time, for all of them may be more
+ * than fits memory. */
 static granary_err
-copy_frame(granary_client *client, granary_id id, granary_frame **ret_frame)
+copy_frame(granary_client *client, granary_id id, int64_t from, int64_t count, granary_frame **ret_frame)
 {
     granary_frame *frame;
     granary_view view;
@@ -126,31 +127,79 @@ copy_frame(granary_client *client, granary_id id, granary_frame **ret_frame)
     }
     err = granary_frame_open(&view, &frame);
     if (err == GRANARY_OK) {
-        err = gr_frame_slice(frame, 0, granary_frame_rows(frame), ret_frame);
+        err = gr_frame_slice(frame, from, count < 0 ? granary_frame_rows(frame) : count, ret_frame);
         granary_frame_close(frame);
     }
     granary_object_release(client, &view);
     return err;
 }
 
+/* Rows of all chunks together, or -1 when that is not known of some. */
+static int64_t
+rows_of(const granary_result *result)
+{
+    int64_t rows = 0;
+
+    for (size_t i = 0; i < result->chunk_count && rows >= 0; i++) {
+        rows = result->is_objects || result->chunk_rows[i] < 0 ? -1 : rows + result->chunk_rows[i];
+    }
+    return rows;
+}
+
+/* What a table shows of a long result: the chunks between are not even mapped. frames: room for two a chunk. */
+static granary_err
+copy_ends(granary_client *client, const granary_result *result, int64_t rows, granary_frame **frames, size_t *count)
+{
+    int64_t head = (TABLE_ROWS + 1) / 2;
+    int64_t tail = rows - TABLE_ROWS / 2;
+    int64_t at = 0;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
+        int64_t end = at + result->chunk_rows[i];
+
+        if (at < head) {
+            err = copy_frame(client, result->chunks[i], 0, (end < head ? end : head) - at, &frames[*count]);
+            *count += err == GRANARY_OK;
+        }
+        if (end > tail && err == GRANARY_OK) {
+            int64_t from = at < tail ? tail : at;
+
+            err = copy_frame(client, result->chunks[i], from - at, end - from, &frames[*count]);
+            *count += err == GRANARY_OK;
+        }
+        at = end;
+    }
+    return err;
+}
+
 static granary_err
 output_frame(granary_client *client, const granary_result *result, enum output_format format, struct gr_buf *out)
 {
-    granary_frame **frames = calloc(result->chunk_count + 1, sizeof(granary_frame *));
+    granary_frame **frames = calloc(2 * result->chunk_count + 1, sizeof(granary_frame *));
     granary_frame *all = NULL;
+    size_t count = 0;
+    int64_t rows = format == OUTPUT_TABLE ? rows_of(result) : -1;
     granary_err err = frames == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
 
-    for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
-        err = copy_frame(client, result->chunks[i], &frames[i]);
+    if (err == GRANARY_OK && rows > TABLE_ROWS) {
+        err = copy_ends(client, result, rows, frames, &count);
+    } else {
+        for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
+            err = copy_frame(client, result->chunks[i], 0, -1, &frames[i]);
+            count += err == GRANARY_OK;
+        }
     }
-    if (err == GRANARY_OK && result->chunk_count != 1) {
-        err = gr_frame_concat((const granary_frame *const *)frames, result->chunk_count, &all);
+    if (err == GRANARY_OK && count != 1) {
+        err = gr_frame_concat((const granary_frame *const *)frames, count, &all);
     }
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK && rows > TABLE_ROWS) {
+        gr_print_table_ends(all, rows, TABLE_ROWS, out); /* head and tail are two */
+    } else if (err == GRANARY_OK) {
         err = output_add_frame(all != NULL ? all : frames[0], format, out);
     }
     gr_frame_destroy(all);
-    for (size_t i = 0; frames != NULL && i < result->chunk_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         gr_frame_destroy(frames[i]);
     }
     free(frames);

@@ -191,6 +191,8 @@ long_tables_show_both_ends(void **state)
     assert_printed(&out, "  i\n  0\n  1\n  2\n...\n 98\n 99\n100 rows x 1 columns\n");
     gr_print_table(frame, 1, &out);
     assert_printed(&out, "  i\n  0\n...\n100 rows x 1 columns\n");
+    gr_print_table_ends(frame, 1000, 5, &out); /* of a longer one */
+    assert_printed(&out, "  i\n  0\n  1\n  2\n...\n 98\n 99\n1000 rows x 1 columns\n");
     gr_frame_destroy(frame);
 }
 
