@@ -94,35 +94,47 @@ zone_of_integers(const granary_column *column, struct gr_directory_column *entry
     entry->flags |= GR_DIRECTORY_ZONE;
 }
 
-/* Four at a time, so that one comparison need not wait for the other. NaN is neither less nor more than anything. */
+/* Lanes, so that one comparison need not wait for the other. NaN is neither less nor more than anything. */
+#define LANES 8
 #define REALS(type, name)                                                                                              \
     static void reals_of_##name(const type *values, int64_t rows, double *ret_min, double *ret_max, bool *ret_nan)     \
     {                                                                                                                  \
-        type min[4] = {(type)INFINITY, (type)INFINITY, (type)INFINITY, (type)INFINITY};                                \
-        type max[4] = {(type)-INFINITY, (type)-INFINITY, (type)-INFINITY, (type)-INFINITY};                            \
-        int nan = 0;                                                                                                   \
+        type min[LANES], max[LANES];                                                                                   \
+        int nan[LANES] = {0};                                                                                          \
+        int64_t whole = rows - rows % LANES;                                                                           \
                                                                                                                        \
-        for (int64_t i = 0; i < rows; i += 4) {                                                                        \
-            for (int64_t k = 0; k < 4; k++) {                                                                          \
-                type value = values[i + k < rows ? i + k : i]; /* the last ones again */                               \
+        for (int k = 0; k < LANES; k++) {                                                                              \
+            min[k] = (type)INFINITY;                                                                                   \
+            max[k] = (type)-INFINITY;                                                                                  \
+        }                                                                                                              \
+        for (int64_t i = 0; i < whole; i += LANES) {                                                                   \
+            for (int k = 0; k < LANES; k++) {                                                                          \
+                type value = values[i + k];                                                                            \
                                                                                                                        \
                 min[k] = value < min[k] ? value : min[k];                                                              \
                 max[k] = value > max[k] ? value : max[k];                                                              \
-                nan |= value != value;                                                                                 \
+                nan[k] |= value != value;                                                                              \
             }                                                                                                          \
         }                                                                                                              \
-        for (int k = 1; k < 4; k++) {                                                                                  \
+        for (int64_t i = whole; i < rows; i++) {                                                                       \
+            min[0] = values[i] < min[0] ? values[i] : min[0];                                                          \
+            max[0] = values[i] > max[0] ? values[i] : max[0];                                                          \
+            nan[0] |= values[i] != values[i];                                                                          \
+        }                                                                                                              \
+        for (int k = 1; k < LANES; k++) {                                                                              \
             min[0] = min[k] < min[0] ? min[k] : min[0];                                                                \
             max[0] = max[k] > max[0] ? max[k] : max[0];                                                                \
+            nan[0] |= nan[k];                                                                                          \
         }                                                                                                              \
         *ret_min = (double)min[0];                                                                                     \
         *ret_max = (double)max[0];                                                                                     \
-        *ret_nan = nan != 0;                                                                                           \
+        *ret_nan = nan[0] != 0;                                                                                        \
     }
 
 REALS(float, float32)
 REALS(double, float64)
 #undef REALS
+#undef LANES
 
 static void
 zone_of_reals(const granary_column *column, struct gr_directory_column *entry)
@@ -201,6 +213,40 @@ struct text_range {
     uint64_t max;
 };
 
+/* Rows from the first one on, as long as 8 bytes can be read of each, without a question: lengths come in no order, and
+ * to guess them wrong takes longer than all the rest. All of them count. Returns the first row that was not looked at.
+ */
+static int64_t
+range_of_heads(const granary_column *column, int64_t end, struct text_range *range)
+{
+    /* Of the first 0, 1, ... 8 bytes. */
+    static const uint64_t masks[] = {0,
+                                     UINT64_MAX << 56,
+                                     UINT64_MAX << 48,
+                                     UINT64_MAX << 40,
+                                     UINT64_MAX << 32,
+                                     UINT64_MAX << 24,
+                                     UINT64_MAX << 16,
+                                     UINT64_MAX << 8,
+                                     UINT64_MAX};
+    const int32_t *offsets = column->offsets;
+    const char *text = column->values;
+    struct text_range all = *range;
+    int64_t i = 0;
+
+    for (; i < column->rows && end - offsets[i] >= (int64_t)sizeof(uint64_t); i++) {
+        uint32_t length = (uint32_t)offsets[i + 1] - (uint32_t)offsets[i];
+        uint64_t head;
+
+        memcpy(&head, text + offsets[i], sizeof head);
+        head = __builtin_bswap64(head) & masks[length < sizeof head ? length : sizeof head];
+        all.min = head < all.min ? head : all.min;
+        all.max = head > all.max ? head : all.max;
+    }
+    *range = all;
+    return i;
+}
+
 /* Of a plain column; used: a byte a row, 0: it does not count; NULL: nulls do not. */
 static struct text_range
 range_of_text(const granary_column *column, const uint8_t *used)
@@ -208,8 +254,9 @@ range_of_text(const granary_column *column, const uint8_t *used)
     struct text_range range = {UINT64_MAX, 0};
     const int32_t *offsets = column->offsets;
     int64_t end = column->rows > 0 ? offsets[column->rows] : 0;
+    int64_t from = used == NULL && column->validity == NULL ? range_of_heads(column, end, &range) : 0;
 
-    for (int64_t i = 0; i < column->rows; i++) {
+    for (int64_t i = from; i < column->rows; i++) {
         uint64_t head;
 
         if (used != NULL ? used[i] == 0 : gr_is_null(column, i)) {

@@ -238,15 +238,61 @@ copy_runs(const struct text_run *runs, int64_t count, int64_t bytes, int32_t *of
     }
 }
 
+/*
+ * Rows in order of one plain column without nulls: what is needed of it comes by itself, so nothing is noted for the
+ * copy, which looks at the offsets again.
+ */
+static granary_err
+gather_ascending(const struct gather *g, const granary_column *column, struct gr_column *ret_column)
+{
+    const int32_t *from = column->offsets;
+    const char *text = column->values;
+    int64_t bytes = 0;
+    int64_t at = 0;
+    struct gr_column out;
+    int32_t *offsets;
+    char *to;
+    granary_err err;
+
+    for (int64_t i = 0; i < g->count; i++) {
+        bytes += from[g->refs[i] + 1] - from[g->refs[i]];
+    }
+    err = gr_column_alloc_unset(GRANARY_STRING, g->count, bytes, false, &out);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    offsets = (int32_t *)(uintptr_t)out.view.offsets;
+    to = (char *)(uintptr_t)out.view.values;
+    offsets[0] = 0;
+    for (int64_t i = 0; i < g->count; i++) {
+        int32_t begin = from[g->refs[i]];
+        int32_t size = from[g->refs[i] + 1] - begin;
+
+        if (size <= SHORT && bytes - at >= SHORT && from[column->rows] - begin >= SHORT) {
+            memcpy(to + at, text + begin, SHORT); /* what is too much is overwritten by the next one */
+        } else if (size > 0) {
+            memcpy(to + at, text + begin, (size_t)size);
+        }
+        at += size;
+        offsets[i + 1] = (int32_t)at;
+    }
+    *ret_column = out;
+    return GRANARY_OK;
+}
+
 static granary_err
 gather_text(const struct gather *g, const granary_column *const *columns, bool nulls, struct gr_column *ret_column)
 {
-    struct text_run *runs = malloc(((size_t)g->count + 1) * sizeof *runs);
     bool is_plain = g->piece_count == 1 && !nulls && columns[0]->dictionary == NULL && columns[0]->rows > 0;
+    struct text_run *runs;
     struct gr_column out;
     int64_t bytes;
     granary_err err;
 
+    if (is_plain && g->ascending) {
+        return gather_ascending(g, columns[0], ret_column);
+    }
+    runs = malloc(((size_t)g->count + 1) * sizeof *runs);
     if (runs == NULL) {
         return gr_fail(GRANARY_ENOMEM, "join: out of memory for %lld strings", (long long)g->count);
     }

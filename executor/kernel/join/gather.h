@@ -10,7 +10,8 @@ struct gather {
     uint32_t shift; /* of one piece 32: references are rows */
     size_t piece_count;
     const granary_frame *const *pieces;
-    bool has_none; /* set by gather_check() */
+    bool ascending; /* references are in order, none is null */
+    bool has_none;  /* set by gather_check() */
 };
 
 /* That every reference leads to a row. Errors: ECORRUPT */

@@ -203,8 +203,12 @@ open_inputs(struct probe *p)
 static struct gather
 probing_gather(const struct probe *p, const struct pairs *pairs)
 {
-    return (struct gather){
-        .refs = pairs->probe, .count = pairs->count, .shift = 32, .piece_count = 1, .pieces = &p->probing};
+    return (struct gather){.refs = pairs->probe,
+                           .count = pairs->count,
+                           .shift = 32,
+                           .piece_count = 1,
+                           .pieces = &p->probing,
+                           .ascending = true};
 }
 
 static struct gather
