@@ -11,6 +11,7 @@
 #include "data/bits.h"
 #include "data/directory.h"
 #include "data/flat.h"
+#include "data/zone.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "Arrow files are written in native order");
 
@@ -470,8 +471,40 @@ write_offsets(uint8_t *to, const granary_column *column)
     }
 }
 
+/* Rows that are copied together, so that their zone is made while they are in the cache. */
+#define ZONE_ROWS 8192
+
+/* Values of a column without nulls whose zones add up, block by block, each followed by its zone. */
 static void
-write_column(uint8_t *data, const granary_column *column, const struct gr_directory_column *place)
+write_with_zone(uint8_t *to, const granary_column *column, struct gr_directory_column *place)
+{
+    const char *from = column->values;
+    bool is_text = column->dtype == GRANARY_STRING;
+    size_t size = gr_dtype_size(column->dtype);
+    size_t first = is_text ? (size_t)column->offsets[0] : 0;
+
+    for (int64_t row = 0; row < column->rows; row += ZONE_ROWS) {
+        granary_column block = *column;
+        size_t begin = is_text ? (size_t)column->offsets[row] : (size_t)row * size;
+        size_t end;
+
+        block.rows = column->rows - row < ZONE_ROWS ? column->rows - row : ZONE_ROWS;
+        end = is_text ? (size_t)column->offsets[row + block.rows] : begin + (size_t)block.rows * size;
+        if (is_text) {
+            block.offsets += row;
+        } else {
+            block.values = from + begin;
+        }
+        if (end > begin) {
+            memcpy(to + (begin - first), from + begin, end - begin);
+        }
+        zone_add(&block, place);
+    }
+}
+
+/* place gets the zone when it is made at once. */
+static void
+write_column(uint8_t *data, const granary_column *column, struct gr_directory_column *place, bool with_zone)
 {
     const char *values = column->values;
 
@@ -483,7 +516,12 @@ write_column(uint8_t *data, const granary_column *column, const struct gr_direct
         write_offsets(data + place->offsets_offset, column);
         values = column->rows > 0 && values != NULL ? values + column->offsets[0] : values;
     }
-    write_buffer(data + place->values_offset, values, place->values_size);
+    if (with_zone && zone_adds(column) && place->values_size > 0) {
+        write_with_zone(data + place->values_offset, column, place);
+        memset(data + place->values_offset + place->values_size, 0, aligned(place->values_size) - place->values_size);
+    } else {
+        write_buffer(data + place->values_offset, values, place->values_size);
+    }
     if (column->dtype == GRANARY_BOOL && column->rows > 0) {
         bits_trim(data + place->values_offset, column->rows);
     }
@@ -532,7 +570,7 @@ gr_arrow_write(const granary_frame *frame, void *data, void *meta)
         if (column->dictionary != NULL) {
             write_entries(bytes, frame, i, &dictionary, &place);
         }
-        write_column(bytes, column, &place);
+        write_column(bytes, column, &place, meta != NULL);
         if (meta != NULL) {
             gr_directory_put(frame, i, &place, meta);
         }

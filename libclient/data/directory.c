@@ -56,13 +56,15 @@ gr_directory_put(const granary_frame *frame, size_t position, const struct gr_di
     }
     entry.name_length = (uint32_t)strlen(column->name);
     entry.dtype = (uint16_t)column->dtype;
-    entry.flags = column->dictionary != NULL ? GR_DIRECTORY_ENCODED : 0;
+    entry.flags = (uint16_t)(place->flags | (column->dictionary != NULL ? GR_DIRECTORY_ENCODED : 0));
     entry.reserved = 0;
     entry.null_count = column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count;
-    memset(&entry.min, 0, sizeof entry.min);
-    memset(&entry.max, 0, sizeof entry.max);
-    if (entry.null_count < column->rows) {
-        zone_of_column(column, &entry);
+    if (place->flags == 0) {
+        memset(&entry.min, 0, sizeof entry.min);
+        memset(&entry.max, 0, sizeof entry.max);
+        if (entry.null_count < column->rows) {
+            zone_of_column(column, &entry);
+        }
     }
     entry.distinct = distinct_of_column(column, &entry);
     memcpy((char *)meta + sizeof(struct gr_directory) + position * sizeof entry, &entry, sizeof entry);

@@ -321,6 +321,53 @@ zone_of_column(const granary_column *column, struct gr_directory_column *entry)
     }
 }
 
+/* ---- run by run ---- */
+
+bool
+zone_adds(const granary_column *column)
+{
+    if (column->validity != NULL || column->dictionary != NULL) {
+        return false;
+    }
+    switch (gr_dtype_kind(column->dtype)) {
+    case GRANARY_NULLTYPE:
+    case GRANARY_BOOL:
+    case GRANARY_DECIMAL:
+    case GRANARY_UINT64: /* one value may forbid it */
+        return false;
+    default:
+        return true;
+    }
+}
+
+void
+zone_add(const granary_column *rows, struct gr_directory_column *entry)
+{
+    struct gr_directory_column more = {0};
+    bool any = (entry->flags & GR_DIRECTORY_ZONE) != 0;
+
+    zone_of_column(rows, &more);
+    entry->flags |= more.flags;
+    if ((more.flags & GR_DIRECTORY_ZONE) == 0) {
+        return;
+    }
+    switch (gr_dtype_kind(rows->dtype)) {
+    case GRANARY_STRING:
+        entry->min = !any || memcmp(more.min.text, entry->min.text, sizeof more.min.text) < 0 ? more.min : entry->min;
+        entry->max = !any || memcmp(more.max.text, entry->max.text, sizeof more.max.text) > 0 ? more.max : entry->max;
+        break;
+    case GRANARY_FLOAT64:
+    case GRANARY_FLOAT32:
+        entry->min = !any || more.min.real < entry->min.real ? more.min : entry->min;
+        entry->max = !any || more.max.real > entry->max.real ? more.max : entry->max;
+        break;
+    default:
+        entry->min = !any || more.min.integer < entry->min.integer ? more.min : entry->min;
+        entry->max = !any || more.max.integer > entry->max.integer ? more.max : entry->max;
+        break;
+    }
+}
+
 /* ---- distinct values ---- */
 
 enum { SAMPLE = 2048, SLOTS = 8192 };

@@ -69,6 +69,76 @@ nan_stays_out_of_the_zone(void **state)
     gr_frame_destroy(frame);
 }
 
+enum { MANY = 20001, CUT = 5 };
+
+/* Rows CUT to MANY: 0 .. 9 except where told; NaN to row 9000; texts "b" .. of 0 to 12 bytes. */
+static granary_frame *
+many_rows(void)
+{
+    static const char *const names[] = {"int", "real", "text"};
+    struct gr_column columns[3];
+    granary_frame *all;
+    granary_frame *cut;
+    int32_t at = 0;
+    int32_t *offsets;
+    char *text;
+
+    assert_int_equal(gr_column_alloc(GRANARY_INT32, MANY, 0, false, &columns[0]), GRANARY_OK);
+    assert_int_equal(gr_column_alloc(GRANARY_FLOAT64, MANY, 0, false, &columns[1]), GRANARY_OK);
+    assert_int_equal(gr_column_alloc(GRANARY_STRING, MANY, INT64_C(12) * MANY, false, &columns[2]), GRANARY_OK);
+    offsets = (int32_t *)(uintptr_t)columns[2].view.offsets;
+    text = (char *)(uintptr_t)columns[2].view.values;
+    for (int i = 0; i < MANY; i++) {
+        int length = i == 16500 ? 1 : 1 + i % 12;
+
+        ((int32_t *)(uintptr_t)columns[0].view.values)[i] = i == 10000 ? 77 : i == MANY - 1 ? -5 : i % 10;
+        ((double *)(uintptr_t)columns[1].view.values)[i] = i < 9000 ? NAN : i == 9001 ? -2.5 : i == 17000 ? 8.5 : 1.0;
+        memset(text + at, i == 16500 ? 'a' : i == 8300 ? 'z' : 'b' + i % 3, (size_t)length);
+        at += length;
+        offsets[i + 1] = at;
+    }
+    all = frame_of(3, names, columns);
+    assert_int_equal(gr_frame_slice(all, CUT, MANY - CUT, &cut), GRANARY_OK);
+    gr_frame_destroy(all);
+    return cut;
+}
+
+/* The zone is made while values are copied, run by run: it is that of all, and all is copied. */
+static void
+zones_of_many_rows_are_of_all_of_them(void **state)
+{
+    granary_frame *frame = many_rows();
+    struct object object = object_of(frame);
+    granary_frame *back;
+
+    (void)state;
+    assert_int_equal(entry_of(&object, 0).flags, GR_DIRECTORY_ZONE);
+    assert_int_equal(entry_of(&object, 0).min.integer, -5);
+    assert_int_equal(entry_of(&object, 0).max.integer, 77);
+    assert_int_equal(entry_of(&object, 1).flags, GR_DIRECTORY_ZONE | GR_DIRECTORY_NAN);
+    assert_true(entry_of(&object, 1).min.real == -2.5);
+    assert_true(entry_of(&object, 1).max.real == 8.5);
+    assert_memory_equal(entry_of(&object, 2).min.text, "a\0\0\0\0\0\0\0", 8);
+    assert_memory_equal(entry_of(&object, 2).max.text, "zzzzzzzz", 8);
+    assert_int_equal(gr_directory_read(object.data, object.data_size, object.meta, object.meta_size, &back),
+                     GRANARY_OK);
+    for (size_t c = 0; c < 2; c++) {
+        assert_memory_equal(back->columns[c].view.values, frame->columns[c].view.values,
+                            (MANY - CUT) * gr_dtype_size(frame->columns[c].view.dtype));
+    }
+    for (int64_t i = 0; i < MANY - CUT; i++) {
+        size_t length[2];
+        const char *one = gr_text_at(&back->columns[2].view, i, &length[0]);
+        const char *other = gr_text_at(&frame->columns[2].view, i, &length[1]);
+
+        assert_int_equal(length[0], length[1]);
+        assert_memory_equal(one, other, length[0]);
+    }
+    gr_frame_destroy(back);
+    object_free(&object);
+    gr_frame_destroy(frame);
+}
+
 static granary_err
 read_object(const struct object *object)
 {
@@ -200,7 +270,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zones_bound_the_values),       cmocka_unit_test(nan_stays_out_of_the_zone),
         cmocka_unit_test(what_does_not_fit_is_refused), cmocka_unit_test(string_offsets_out_of_bounds_are_refused),
-        cmocka_unit_test(damage_anywhere_is_survived),
+        cmocka_unit_test(damage_anywhere_is_survived),  cmocka_unit_test(zones_of_many_rows_are_of_all_of_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
