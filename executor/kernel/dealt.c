@@ -51,9 +51,9 @@ dealt_order(const uint16_t *part_of, int64_t rows, int64_t parts, int64_t *ends,
     return GRANARY_OK;
 }
 
-/* *Takes* the frames, of which some may be missing after an error. */
+/* *Takes* the frames, of which some may be missing after an error, but for those behind the first `parts`. */
 static granary_err
-yield_packed(struct gr_kernel_call *call, granary_frame **frames, int64_t parts, granary_err err)
+yield_packed(struct gr_kernel_call *call, granary_frame **frames, int64_t parts, size_t more, granary_err err)
 {
     void *bytes = NULL;
     uint64_t size = 0;
@@ -62,7 +62,7 @@ yield_packed(struct gr_kernel_call *call, granary_frame **frames, int64_t parts,
         err = gr_fail(GRANARY_EINVAL, "%s: it has one output", call->op->op);
     }
     if (err == GRANARY_OK) {
-        err = gr_packed_write((const granary_frame *const *)frames, (size_t)parts, &bytes, &size);
+        err = gr_packed_write((const granary_frame *const *)frames, (size_t)parts + more, &bytes, &size);
     }
     if (err == GRANARY_OK) {
         call->outputs[0] =
@@ -76,10 +76,11 @@ yield_packed(struct gr_kernel_call *call, granary_frame **frames, int64_t parts,
 }
 
 granary_err
-dealt_yield(struct gr_kernel_call *call, const granary_frame *frame, const uint16_t *part_of, int64_t parts)
+dealt_yield_with(struct gr_kernel_call *call, const granary_frame *frame, const uint16_t *part_of, int64_t parts,
+                 granary_frame *const *more, size_t more_count)
 {
     int64_t *ends = malloc((size_t)(parts + 1) * sizeof *ends);
-    granary_frame **frames = calloc((size_t)parts + 1, sizeof *frames);
+    granary_frame **frames = calloc((size_t)parts + more_count + 1, sizeof *frames);
     int64_t *indices = NULL;
     granary_err err =
         ends == NULL || frames == NULL ? out_of_memory(call) : dealt_order(part_of, frame->rows, parts, ends, &indices);
@@ -87,9 +88,18 @@ dealt_yield(struct gr_kernel_call *call, const granary_frame *frame, const uint1
     for (int64_t p = 0; p < parts && err == GRANARY_OK; p++) {
         err = gr_frame_take(frame, indices + ends[p], ends[p + 1] - ends[p], &frames[p]);
     }
+    if (err == GRANARY_OK && more_count > 0) {
+        memcpy(frames + parts, more, more_count * sizeof *more);
+    }
     scratch_free(indices);
     free(ends);
-    return yield_packed(call, frames, parts, err);
+    return yield_packed(call, frames, parts, more_count, err);
+}
+
+granary_err
+dealt_yield(struct gr_kernel_call *call, const granary_frame *frame, const uint16_t *part_of, int64_t parts)
+{
+    return dealt_yield_with(call, frame, part_of, parts, NULL, 0);
 }
 
 granary_err
@@ -101,7 +111,7 @@ dealt_yield_stretches(struct gr_kernel_call *call, const granary_frame *frame, c
     for (int64_t p = 0; p < parts && err == GRANARY_OK; p++) {
         err = gr_frame_slice(frame, starts[p], starts[p + 1] - starts[p], &frames[p]);
     }
-    return yield_packed(call, frames, parts, err);
+    return yield_packed(call, frames, parts, 0, err);
 }
 
 granary_err

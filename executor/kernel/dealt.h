@@ -24,6 +24,9 @@ granary_err dealt_order(const uint16_t *part_of, int64_t rows, int64_t parts, in
 /* Output 0: the rows of a frame by part_of, packed. */
 granary_err
 dealt_yield(struct gr_kernel_call *call, const granary_frame *frame, const uint16_t *part_of, int64_t parts);
+/* The same, and behind the parts some frames more, borrowed. */
+granary_err dealt_yield_with(struct gr_kernel_call *call, const granary_frame *frame, const uint16_t *part_of,
+                             int64_t parts, granary_frame *const *more, size_t more_count);
 /* Output 0: stretches of a frame, packed; stretch p is rows [starts[p], starts[p + 1]). */
 granary_err
 dealt_yield_stretches(struct gr_kernel_call *call, const granary_frame *frame, const int64_t *starts, int64_t parts);

@@ -88,7 +88,8 @@ static inline bool
 gr_chunk_is_packed(const struct gr_chunk *chunk)
 {
     return chunk->op == GR_CHUNK_shuffle_split || chunk->op == GR_CHUNK_sort_split ||
-           chunk->op == GR_CHUNK_window_split || chunk->op == GR_CHUNK_window_part;
+           chunk->op == GR_CHUNK_window_split || chunk->op == GR_CHUNK_window_part ||
+           chunk->op == GR_CHUNK_groupby_deal;
 }
 
 static inline const struct gr_piece *

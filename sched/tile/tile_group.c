@@ -1,7 +1,8 @@
 /*
  * groupby, and what is made of it. Each chunk gives a table of its groups. Few groups: tables are merged in a tree, and
  * one chunk is the result. Many, in no order of theirs: every table is cut into parts by the hashes of the keys, and
- * part j of all of them becomes chunk j of the result; so no merge holds all groups.
+ * part j of all of them becomes chunk j of the result; so no merge holds all groups. About as many groups as rows, in
+ * no order of theirs: tables would be no smaller than the rows, so rows are dealt to the parts as they are.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "graph/expr.h"
+#include "tile/group.h"
 #include "tile/sorted.h"
 
 #define NAMES(...)                                                                                                     \
@@ -21,6 +23,7 @@ enum {
     MEMORY_PARTS = 8,   /* what is merged at a time is at most this part of the store's memory */
     TABLE_GROWTH = 2,   /* a table is at most so many times the rows it is made of, about */
     EDGES_MOST = 65536, /* chunks times parts */
+    ROWS_A_GROUP = 2,   /* with more on average, a chunk's table is less than its rows */
 };
 
 #define ASK_BYTES  ((uint64_t)16 << 20) /* of input: with less, groups cannot be too many for one merge */
@@ -96,13 +99,14 @@ by_hash(const struct tiling *t, size_t i)
     return sort != NULL && sort->n_ints > 0 && sort->ints[0] == 0;
 }
 
-/* Into how many parts tables are cut; 0: TILE_WAIT. */
+/* Into how many parts tables are cut, or, *ret_rows, the rows; 0: TILE_WAIT. */
 static size_t
-parts_wanted(struct tiling *t, size_t i, const struct gr_tiled *in)
+parts_wanted(struct tiling *t, size_t i, const struct gr_tiled *in, bool *ret_rows)
 {
     uint64_t groups;
     uint64_t parts;
 
+    *ret_rows = false;
     if (!by_hash(t, i) || in->count < 2 || bytes_sum(in->bytes, in->count) < ASK_BYTES ||
         groups_bound(t, i) < PART_BYTES / GROUP_BYTES) {
         return 1;
@@ -113,6 +117,7 @@ parts_wanted(struct tiling *t, size_t i, const struct gr_tiled *in)
     if (groups == UINT64_MAX) {
         return 1;
     }
+    *ret_rows = groups >= (uint64_t)tiling_measured(t, i, 0)->all_rows / ROWS_A_GROUP;
     parts = groups / (PART_BYTES / GROUP_BYTES) + 1;
     parts = parts > PARTS_MOST ? PARTS_MOST : parts;
     return (size_t)(parts * in->count > EDGES_MOST ? EDGES_MOST / in->count + 1 : parts);
@@ -251,7 +256,8 @@ granary_err
 tile_groupby(struct tiling *t, size_t i)
 {
     const struct gr_tiled *in = tiling_input(t, i, 0);
-    size_t parts = in == NULL ? 1 : parts_wanted(t, i, in);
+    bool rows = false;
+    size_t parts = in == NULL ? 1 : parts_wanted(t, i, in, &rows);
     struct group_attrs attrs;
     struct gr_piece piece;
     uint64_t bytes;
@@ -274,6 +280,9 @@ tile_groupby(struct tiling *t, size_t i)
         size_t small = parts_for_memory(t, i, in, groups_bound(t, i));
 
         parts = small > parts ? small : parts;
+    }
+    if (parts > 1 && rows) {
+        return group_rows_in_parts(t, i, in, attrs.map, parts);
     }
     if (parts > 1) {
         return group_in_parts(t, i, in, attrs.map, attrs.final, parts, &t->tiled[i]);

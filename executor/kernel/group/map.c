@@ -40,7 +40,10 @@ struct map {
     struct group_plan *plan;
     struct rows **sources;
     size_t source_count;
-    struct group_keys *keys;
+    struct group_keys *keys; /* NULL: rows are numbered already */
+    const uint32_t *numbers; /* without keys: by row, from 1 on */
+    uint32_t number_room;    /* they are below */
+    size_t first_argument;   /* among the vectors of a source */
     struct adder *adders;
     struct argument_block *arguments;
     unsigned stride; /* words of a group */
@@ -64,6 +67,20 @@ static granary_err
 out_of_memory(void)
 {
     return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+}
+
+/* All numbers of groups are below. */
+static uint32_t
+numbers_room(const struct map *map)
+{
+    return map->keys != NULL ? group_keys_room(map->keys) : map->number_room;
+}
+
+/* Whether there may be numbers that no row has. */
+static bool
+numbers_direct(const struct map *map)
+{
+    return map->keys != NULL && group_keys_direct(map->keys);
 }
 
 /* ---- adding a column of integers to a word of each group ---- */
@@ -722,8 +739,7 @@ adders_init(struct map *map)
         }
     }
     map->one = plan->keys->n_strings == 0;
-    map->copies =
-        folds && !map->one && group_keys_direct(map->keys) && group_keys_room(map->keys) <= COPIES_GROUPS ? COPIES : 1;
+    map->copies = folds && !map->one && numbers_direct(map) && numbers_room(map) <= COPIES_GROUPS ? COPIES : 1;
     return GRANARY_OK;
 }
 
@@ -731,7 +747,7 @@ adders_init(struct map *map)
 static granary_err
 words_grow(struct map *map)
 {
-    uint32_t need = group_keys_room(map->keys);
+    uint32_t need = numbers_room(map);
     uint64_t room = map->room == 0 ? need : (uint64_t)map->room * 2;
     int64_t *words;
 
@@ -758,7 +774,7 @@ words_grow(struct map *map)
 }
 
 static granary_err
-block_add(struct map *map, size_t source, int64_t n)
+block_add(struct map *map, size_t source, int64_t from, int64_t n)
 {
     granary_err err = GRANARY_OK;
 
@@ -766,6 +782,8 @@ block_add(struct map *map, size_t source, int64_t n)
         for (int64_t i = 0; i < n; i++) {
             map->ids[i] = 1;
         }
+    } else if (map->keys == NULL) {
+        memcpy(map->ids, map->numbers + from, (size_t)n * sizeof *map->ids);
     } else {
         err = group_keys_find(map->keys, source, n, map->ids);
     }
@@ -786,7 +804,7 @@ block_add(struct map *map, size_t source, int64_t n)
         }
     }
     for (size_t a = 0; a < map->plan->argument_count; a++) {
-        argument_begin(&map->arguments[a], rows_vector(map->sources[source], map->plan->keys->n_strings + a));
+        argument_begin(&map->arguments[a], rows_vector(map->sources[source], map->first_argument + a));
     }
     for (size_t p = 0; p < map->plan->part_count && err == GRANARY_OK; p++) {
         err = adder_add(map, &map->adders[p], n);
@@ -1005,9 +1023,9 @@ table_part(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
 static granary_err
 groups_list(const struct map *map, uint32_t **ret_ids, size_t *ret_count)
 {
-    uint32_t room = group_keys_room(map->keys);
+    uint32_t room = numbers_room(map);
     uint32_t *ids = malloc((size_t)room * sizeof *ids);
-    bool all = map->one || !group_keys_direct(map->keys);
+    bool all = map->one || !numbers_direct(map);
     size_t count = 0;
 
     if (ids == NULL) {
@@ -1074,12 +1092,12 @@ map_table(struct map *map, size_t parts, struct group_table *ret_table, size_t *
         err = groups_deal(map, parts, ids, table.groups, &starts);
     }
     if (err == GRANARY_OK) {
-        table.keys = gr_frame_create(plan->keys->n_strings, (int64_t)table.groups);
+        table.keys = gr_frame_create(map->keys != NULL ? plan->keys->n_strings : 0, (int64_t)table.groups);
         table.parts = calloc(plan->part_count + 1, sizeof *table.parts);
         table.part_count = plan->part_count;
         err = table.keys == NULL || table.parts == NULL ? out_of_memory() : GRANARY_OK;
     }
-    for (size_t k = 0; k < plan->keys->n_strings && err == GRANARY_OK; k++) {
+    for (size_t k = 0; map->keys != NULL && k < plan->keys->n_strings && err == GRANARY_OK; k++) {
         struct gr_column column;
 
         err = group_keys_column(map->keys, k, ids, (int64_t)table.groups, &column);
@@ -1109,7 +1127,7 @@ sources_open(struct map *map, const granary_frame *const *frames, size_t count, 
              const Granary__Attr *columns, int64_t *ret_rows)
 {
     const struct group_plan *plan = map->plan;
-    size_t wanted = plan->keys->n_strings + plan->argument_count;
+    size_t wanted = map->first_argument + plan->argument_count;
     const char **names = calloc(wanted + 1, sizeof *names);
     struct rows_spec spec = {.where = where, .columns = columns, .wanted = names, .wanted_count = wanted};
     granary_err err = GRANARY_OK;
@@ -1120,7 +1138,7 @@ sources_open(struct map *map, const granary_frame *const *frames, size_t count, 
         return out_of_memory();
     }
     for (size_t i = 0; i < wanted; i++) {
-        names[i] = i < plan->keys->n_strings ? plan->keys->strings[i] : plan->arguments[i - plan->keys->n_strings];
+        names[i] = i < map->first_argument ? plan->keys->strings[i] : plan->arguments[i - map->first_argument];
     }
     *ret_rows = 0;
     while (map->source_count < count && err == GRANARY_OK) {
@@ -1143,7 +1161,7 @@ map_types(struct map *map)
 
     for (size_t s = 0; s < map->source_count && err == GRANARY_OK; s++) {
         for (size_t a = 0; a < plan->argument_count && err == GRANARY_OK; a++) {
-            granary_dtype dtype = rows_vector(map->sources[s], plan->keys->n_strings + a)->dtype;
+            granary_dtype dtype = rows_vector(map->sources[s], map->first_argument + a)->dtype;
 
             if (s > 0 && dtype != dtypes[a]) {
                 err = gr_fail(GRANARY_ETYPE, "groupby: `%s` is %s in one chunk and %s in another", plan->arguments[a],
@@ -1179,6 +1197,27 @@ map_fini(struct map *map)
     free(map);
 }
 
+/* What all rows add up to. */
+static granary_err
+map_run(struct map *map, size_t parts, struct group_table *ret_table, size_t **ret_starts)
+{
+    granary_err err;
+
+    map->arguments = calloc(map->plan->argument_count + 1, sizeof *map->arguments);
+    err = map->arguments == NULL ? out_of_memory() : adders_init(map);
+    if (err == GRANARY_OK) {
+        err = words_grow(map);
+    }
+    for (size_t s = 0; s < map->source_count && err == GRANARY_OK; s++) {
+        struct rows_block block = {.count = 1};
+
+        while (err == GRANARY_OK && (err = rows_next(map->sources[s], &block)) == GRANARY_OK && block.count > 0) {
+            err = block_add(map, s, block.from, block.count);
+        }
+    }
+    return err == GRANARY_OK ? map_table(map, parts, ret_table, ret_starts) : err;
+}
+
 granary_err
 group_map(struct group_plan *plan, const granary_frame *const *frames, size_t count, const char *where,
           const Granary__Attr *columns, size_t parts, struct group_table *ret_table, size_t **ret_starts)
@@ -1191,6 +1230,7 @@ group_map(struct group_plan *plan, const granary_frame *const *frames, size_t co
         return out_of_memory();
     }
     map->plan = plan;
+    map->first_argument = plan->keys->n_strings;
     err = sources_open(map, frames, count, where, columns, &rows);
     if (err == GRANARY_OK) {
         err = map_types(map);
@@ -1199,21 +1239,33 @@ group_map(struct group_plan *plan, const granary_frame *const *frames, size_t co
         err = group_keys_create(map->sources, count, plan->keys->n_strings, rows, plan->keep_nulls, &map->keys);
     }
     if (err == GRANARY_OK) {
-        map->arguments = calloc(plan->argument_count + 1, sizeof *map->arguments);
-        err = map->arguments == NULL ? out_of_memory() : adders_init(map);
+        err = map_run(map, parts, ret_table, ret_starts);
     }
-    if (err == GRANARY_OK) {
-        err = words_grow(map);
-    }
-    for (size_t s = 0; s < count && err == GRANARY_OK; s++) {
-        struct rows_block block = {.count = 1};
+    map_fini(map);
+    return err;
+}
 
-        while (err == GRANARY_OK && (err = rows_next(map->sources[s], &block)) == GRANARY_OK && block.count > 0) {
-            err = block_add(map, s, block.count);
-        }
+granary_err
+group_map_numbered(struct group_plan *plan, const granary_frame *frame, const uint32_t *numbers, uint32_t groups,
+                   struct group_table *ret_table)
+{
+    struct map *map = calloc(1, sizeof *map);
+    size_t *starts;
+    int64_t rows;
+    granary_err err;
+
+    if (map == NULL) {
+        return out_of_memory();
+    }
+    map->plan = plan;
+    map->numbers = numbers;
+    map->number_room = groups + 1;
+    err = sources_open(map, &frame, 1, NULL, NULL, &rows);
+    if (err == GRANARY_OK) {
+        err = map_types(map);
     }
     if (err == GRANARY_OK) {
-        err = map_table(map, parts, ret_table, ret_starts);
+        err = map_run(map, 1, ret_table, &starts);
     }
     map_fini(map);
     return err;

@@ -600,6 +600,22 @@ order_by_hash(const struct group_table *table, const struct sort_key *by, size_t
     return err;
 }
 
+/* As they stand. */
+static granary_err
+order_none(size_t groups, int64_t **ret_order)
+{
+    int64_t *order = malloc((groups + 1) * sizeof *order);
+
+    if (order == NULL) {
+        return out_of_memory();
+    }
+    for (size_t g = 0; g < groups; g++) {
+        order[g] = (int64_t)g;
+    }
+    *ret_order = order;
+    return GRANARY_OK;
+}
+
 /* By the keys, or by their hash and then the keys. */
 static granary_err
 table_order(const struct group_plan *plan, const struct group_table *table, int64_t **ret_order)
@@ -612,9 +628,8 @@ table_order(const struct group_plan *plan, const struct group_table *table, int6
     for (size_t k = 0; k < keys && err == GRANARY_OK; k++) {
         by[k].column = &table->keys->columns[k].view;
     }
-    if (err == GRANARY_OK && keys == 0) {
-        *ret_order = calloc(table->groups + 1, sizeof **ret_order);
-        err = *ret_order == NULL ? out_of_memory() : GRANARY_OK;
+    if (err == GRANARY_OK && (keys == 0 || table->ordered)) {
+        err = order_none(table->groups, ret_order);
     } else if (err == GRANARY_OK) {
         err = plan->by_hash ? order_by_hash(table, by, keys, ret_order)
                             : sort_rows(by, keys, (int64_t)table->groups, SORT_NO_LIMIT, ret_order, &rows);

@@ -46,74 +46,11 @@ out_of_memory(void)
     return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
 }
 
-static uint64_t
-text_hash_at(const granary_column *texts, int64_t at)
-{
-    return text_hash((const char *)texts->values + texts->offsets[at],
-                     (size_t)(texts->offsets[at + 1] - texts->offsets[at]));
-}
-
-/* The hashes of a dictionary, each made once. NULL: there is none, or no memory. */
-static uint64_t *
-dictionary_hashes(const granary_column *column)
-{
-    const granary_column *texts = column->dictionary;
-    uint64_t *hashes = texts == NULL || texts->rows > column->rows ? NULL : malloc(((size_t)texts->rows + 1) * 8);
-
-    for (int64_t i = 0; hashes != NULL && i < texts->rows; i++) {
-        hashes[i] = text_hash_at(texts, i);
-    }
-    return hashes;
-}
-
 static double
 real_at(const granary_column *column, int64_t i)
 {
     return column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[i]
                                             : ((const double *)column->values)[i];
-}
-
-/* A value of a key as a word: the same whatever the width of the column is. */
-static uint64_t
-key_word(const granary_column *column, int64_t i)
-{
-    if (group_is_real(column->dtype)) {
-        double value = real_at(column, i);
-        uint64_t word;
-
-        memcpy(&word, &value, sizeof word);
-        return word;
-    }
-    __int128 value = select_int(column, i);
-
-    return (uint64_t)value ^ word_mix(gr_dtype_size(column->dtype) == 16 ? (uint64_t)(value >> 64) : 0);
-}
-
-void
-group_keys_hashes(const granary_frame *keys, uint64_t *ret_hashes)
-{
-    memset(ret_hashes, 0, (size_t)keys->rows * sizeof *ret_hashes);
-    for (size_t k = 0; k < keys->count; k++) {
-        const granary_column *column = &keys->columns[k].view;
-        const int32_t *codes = column->dictionary != NULL ? column->values : NULL;
-        uint64_t *of_codes = dictionary_hashes(column);
-
-        for (int64_t i = 0; i < keys->rows; i++) {
-            uint64_t value;
-
-            if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, i)) {
-                value = NULL_HASH;
-            } else if (column->dtype != GRANARY_STRING) {
-                value = key_word(column, i);
-            } else {
-                value = of_codes != NULL ? of_codes[codes[i]]
-                        : codes != NULL  ? text_hash_at(column->dictionary, codes[i])
-                                         : text_hash_at(column, i);
-            }
-            ret_hashes[i] = key_hash(ret_hashes[i], value);
-        }
-        free(of_codes);
-    }
 }
 
 granary_err

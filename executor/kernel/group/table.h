@@ -27,6 +27,7 @@ struct group_table {
     granary_frame *keys; /* a row a group */
     size_t part_count;
     struct group_part *parts;
+    bool ordered;          /* groups stand as in the result */
     granary_frame **files; /* what columns borrow from */
     size_t file_count;
 };
@@ -46,6 +47,11 @@ void group_table_fini(struct group_table *table);
  */
 granary_err group_map(struct group_plan *plan, const granary_frame *const *frames, size_t count, const char *where,
                       const Granary__Attr *columns, size_t parts, struct group_table *ret_table, size_t **ret_starts);
+
+/* The same of one frame of the arguments, as columns named by their texts, whose rows are numbered already: from 1 to
+ * groups, each of which has a row. The table has no keys. */
+granary_err group_map_numbered(struct group_plan *plan, const granary_frame *frame, const uint32_t *numbers,
+                               uint32_t groups, struct group_table *ret_table);
 
 /* ---- merge.c ---- */
 
@@ -83,7 +89,7 @@ granary_err group_key_encode(struct gr_column *column);
 
 /* ---- shared ---- */
 
-/* A hash of each row of keys: of their values, so that it is the same in every chunk and process. */
+/* A hash of each row of keys: of their values, so that it is the same in every chunk and process (hashes.c). */
 void group_keys_hashes(const granary_frame *keys, uint64_t *ret_hashes);
 
 /* The entries of a list by group: those of group g are rows order[starts[g]] ... order[starts[g + 1] - 1] of the

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/packed.h"
+#include "kernel/group/texts.h"
+
 static const char every_aggregate[] =
     "size=size;count=count(real);sum=sum(real);mean=mean(real);min=min(real);max=max(real);wsum=sum(wide);"
     "wmean=mean(wide);wmin=min(wide);nsum=sum(number);nmin=min(number);nmax=max(number);ncount=count(number);"
@@ -403,6 +406,200 @@ dealt(const granary_frame *frame, const char *keys)
     return whole;
 }
 
+/* Frame i of packed ones. */
+static granary_frame *
+packed_frame(const struct gr_value *value, uint32_t i)
+{
+    const char *bytes = value->bytes;
+    struct gr_packed_entry entry;
+    granary_frame *frame;
+
+    assert_int_equal(gr_packed_check(bytes, bytes + gr_packed_entry_at(i), i, value->bytes_size, &entry), GRANARY_OK);
+    assert_int_equal(gr_packed_open(bytes + entry.data_offset, &entry, &frame), GRANARY_OK);
+    return frame;
+}
+
+static void
+call_rows(struct kernel_test *test, const char *op, const char *keys, const char *aggregates, const int64_t *texts,
+          size_t text_count, bool dropna)
+{
+    call_groupby(test, op, keys, aggregates);
+    kernel_test_attr(test, gr_attr_new_bool("dropna", dropna));
+    kernel_test_attr(test, gr_attr_new_ints("texts", texts, text_count));
+}
+
+/* The same as dealt(), but rows are dealt. */
+static granary_frame *
+rows_dealt(const granary_frame *frame, const char *keys, const char *aggregates, const int64_t *texts,
+           size_t text_count, bool dropna)
+{
+    struct gr_value values[PIECES];
+    granary_frame *results[PARTS];
+    granary_frame *whole;
+
+    for (int i = 0; i < PIECES; i++) {
+        int64_t from = frame->rows * i / PIECES;
+        struct kernel_test test;
+        granary_frame *piece;
+
+        assert_int_equal(gr_frame_slice(frame, from, frame->rows * (i + 1) / PIECES - from, &piece), GRANARY_OK);
+        call_rows(&test, "groupby_deal", keys, aggregates, texts, text_count, dropna);
+        kernel_test_attr(&test, gr_attr_new_int("parts", PARTS));
+        kernel_test_frame(&test, piece);
+        assert_int_equal(kernel_test_run(&test, kernel_groupby_deal), GRANARY_OK);
+        values[i] = test.outputs[0];
+        test.outputs[0] = (struct gr_value){0};
+        kernel_test_fini(&test);
+        gr_frame_destroy(piece);
+    }
+    for (uint32_t p = 0; p < PARTS; p++) {
+        granary_frame *frames[PIECES * 4];
+        struct kernel_test test;
+        size_t count = 0;
+
+        call_rows(&test, "groupby_part", keys, aggregates, texts, text_count, dropna);
+        for (int i = 0; i < PIECES; i++) {
+            for (uint32_t t = 0; t <= text_count; t++) {
+                frames[count] = packed_frame(&values[i], t == 0 ? p : PARTS + t - 1);
+                kernel_test_frame(&test, frames[count++]);
+            }
+        }
+        results[p] = kernel_test_to_frame(&test, kernel_groupby_part);
+        while (count > 0) {
+            gr_frame_destroy(frames[--count]);
+        }
+    }
+    for (int i = 0; i < PIECES; i++) {
+        gr_value_free(&values[i]);
+    }
+    assert_int_equal(gr_frame_concat((const granary_frame *const *)results, PARTS, &whole), GRANARY_OK);
+    for (int p = 0; p < PARTS; p++) {
+        gr_frame_destroy(results[p]);
+    }
+    return whole;
+}
+
+static granary_frame *
+whole_by_hash(const granary_frame *frame, const char *keys, const char *aggregates, bool dropna)
+{
+    struct gr_value value;
+    struct kernel_test test;
+    granary_frame *whole;
+
+    call_groupby(&test, "groupby_map", keys, aggregates);
+    kernel_test_attr(&test, gr_attr_new_bool("dropna", dropna));
+    kernel_test_frame(&test, frame);
+    assert_int_equal(kernel_test_run(&test, kernel_groupby_map), GRANARY_OK);
+    value = test.outputs[0];
+    test.outputs[0] = (struct gr_value){0};
+    kernel_test_fini(&test);
+    call_groupby(&test, "groupby_final", keys, aggregates);
+    kernel_test_attr(&test, gr_attr_new_bool("dropna", dropna));
+    kernel_test_attr(&test, gr_attr_new_bool("sort", false));
+    kernel_test_bytes(&test, &value);
+    whole = kernel_test_to_frame(&test, kernel_groupby_final);
+    gr_value_free(&value);
+    return whole;
+}
+
+/* Whether texts are encoded or not. */
+static void
+assert_same_values(const granary_frame *a, const granary_frame *b)
+{
+    const granary_frame *plain[2];
+
+    assert_int_equal(gr_frame_plain(a, &plain[0]), GRANARY_OK);
+    assert_int_equal(gr_frame_plain(b, &plain[1]), GRANARY_OK);
+    assert_same_bytes(plain[0], plain[1]);
+}
+
+/* Rows that are dealt before anything is grouped give the same as tables do: every kind of key, encoded or not. */
+static void
+dealt_rows_give_the_same(void **state)
+{
+    static const struct {
+        const char *keys;
+        int64_t texts[2];
+        size_t text_count;
+    } cases[] = {{"key,text", {1}, 1},    {"number", {0}, 0}, {"text,wide,day", {0}, 1},       {"row", {0}, 0},
+                 {"flag,number", {0}, 0}, {"text", {0}, 1},   {"moment,text,real,row", {1}, 1}};
+
+    (void)state;
+    for (size_t k = 0; k < 4 * (sizeof cases / sizeof cases[0]); k++) {
+        size_t c = k / 4;
+        bool encodes = k % 2 != 0;
+        bool dropna = k / 2 % 2 != 0;
+        granary_frame *plain = frame_random(k + 170, k == 5 ? 0 : 500, true);
+        granary_frame *frame;
+        granary_frame *dealt;
+        granary_frame *whole;
+        int64_t *all = malloc(sizeof *all * 501);
+
+        assert_non_null(all);
+        for (int64_t i = 0; i < plain->rows; i++) {
+            all[i] = i;
+        }
+        assert_int_equal(gr_frame_take(plain, all, plain->rows, &frame), GRANARY_OK);
+        for (size_t i = 0; i < frame->count && encodes; i++) {
+            struct gr_column encoded;
+            bool pays = false;
+
+            if (frame->columns[i].view.dtype == GRANARY_STRING) {
+                assert_int_equal(gr_column_encode(&frame->columns[i].view, &pays, &encoded), GRANARY_OK);
+            }
+            if (pays) {
+                char name[] = "text";
+
+                assert_int_equal(gr_frame_set(frame, i, name, &encoded), GRANARY_OK);
+            }
+        }
+        dealt = rows_dealt(frame, cases[c].keys, all_functions, cases[c].texts, cases[c].text_count, dropna);
+        whole = whole_by_hash(plain, cases[c].keys, all_functions, dropna);
+        assert_same_values(dealt, whole);
+        free(all);
+        gr_frame_destroy(whole);
+        gr_frame_destroy(dealt);
+        gr_frame_destroy(frame);
+        gr_frame_destroy(plain);
+    }
+}
+
+/* The hash of two keys is a function of a sum, in which the second can make up for the first: different keys, one hash.
+ */
+static void
+keys_with_one_hash_are_told_apart(void **state)
+{
+    enum { ROWS = 12 };
+    granary_frame *frame = gr_frame_create(3, ROWS);
+    int64_t values[3][ROWS];
+    granary_frame *whole;
+    granary_frame *dealt;
+
+    (void)state;
+    for (int64_t i = 0; i < ROWS; i++) {
+        int64_t key = 1 + (i * 5) % 6;
+
+        values[0][i] = key;
+        values[1][i] = (int64_t)(UINT64_C(77) - key_hash(0, (uint64_t)key) * UINT64_C(0x9e3779b97f4a7c15));
+        values[2][i] = i;
+    }
+    for (size_t c = 0; c < 3; c++) {
+        static const char *const names[] = {"a", "b", "v"};
+        struct gr_column column;
+
+        assert_int_equal(gr_column_alloc(GRANARY_INT64, ROWS, 0, false, &column), GRANARY_OK);
+        memcpy((void *)(uintptr_t)column.view.values, values[c], sizeof values[c]);
+        assert_int_equal(gr_frame_set(frame, c, names[c], &column), GRANARY_OK);
+    }
+    whole = whole_by_hash(frame, "a,b", "n=size;s=sum(v);f=first(v)", true);
+    dealt = rows_dealt(frame, "a,b", "n=size;s=sum(v);f=first(v)", NULL, 0, true);
+    assert_int_equal(whole->rows, 6);
+    assert_same_values(dealt, whole);
+    gr_frame_destroy(whole);
+    gr_frame_destroy(dealt);
+    gr_frame_destroy(frame);
+}
+
 /* One after the other, the parts are what one table gives, for every function, and with null keys. */
 static void
 parts_are_ranges_of_the_whole(void **state)
@@ -599,6 +796,8 @@ main(void)
         cmocka_unit_test(zeros_have_an_order_for_min_and_max),
         cmocka_unit_test(chunks_do_not_change_a_byte),
         cmocka_unit_test(parts_are_ranges_of_the_whole),
+        cmocka_unit_test(dealt_rows_give_the_same),
+        cmocka_unit_test(keys_with_one_hash_are_told_apart),
         cmocka_unit_test(nothing_gives_columns_without_rows),
         cmocka_unit_test(overflow_is_that_of_the_whole_sum),
         cmocka_unit_test(wrong_calls_are_answered),

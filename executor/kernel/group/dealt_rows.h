@@ -1,0 +1,31 @@
+/*
+ * Rows dealt to parts by the hash of their keys (rows_deal.c), and a part grouped (rows_part.c). A dealt frame has the
+ * keys, the arguments and the hash, columns that are named by their position; behind the frames of the parts comes one
+ * for each key that is a string: its dictionary, or no column. An encoded key is a column of codes.
+ */
+#ifndef GROUP_DEALT_ROWS_H
+#define GROUP_DEALT_ROWS_H
+
+#include <stdio.h>
+
+#include "kernel/group/table.h"
+
+#define GROUP_DEALT_NAME 24
+
+static inline void
+group_dealt_name(size_t position, char name[GROUP_DEALT_NAME])
+{
+    (void)snprintf(name, GROUP_DEALT_NAME, "%zu", position);
+}
+
+/* Each part is a range of hashes. */
+static inline uint32_t
+group_part_of_hash(uint64_t hash, uint32_t parts)
+{
+    return (uint32_t)((hash >> 32) * parts >> 32);
+}
+
+/* Positions of the keys that are strings. NULL: the attribute says something else. */
+const Granary__Attr *group_dealt_texts(const struct gr_kernel_call *call, const struct group_plan *plan);
+
+#endif
