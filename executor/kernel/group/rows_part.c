@@ -13,6 +13,8 @@
 #include "kernel/scratch.h"
 #include "kernel/sort/sort.h"
 
+enum { BUCKET_ROWS = 8 }; /* about */
+
 struct part {
     struct group_plan plan;
     const Granary__Attr *texts;
@@ -150,41 +152,137 @@ refs_fit(struct part *part)
     return (uint64_t)part->count << part->shift < UINT32_MAX && part->rows < UINT32_MAX;
 }
 
+struct hashed {
+    uint64_t hash;
+    uint32_t ref;
+};
+
+/* Stable, in the place of `rows`; room for as many. */
+static void
+sort_hashed(struct hashed *rows, size_t count, struct hashed *room)
+{
+    enum { SHORT = 24 };
+    size_t half = count / 2;
+    size_t a = 0;
+    size_t b = half;
+
+    if (count <= SHORT) {
+        for (size_t i = 1; i < count; i++) {
+            struct hashed row = rows[i];
+            size_t to = i;
+
+            for (; to > 0 && rows[to - 1].hash > row.hash; to--) {
+                rows[to] = rows[to - 1];
+            }
+            rows[to] = row;
+        }
+        return;
+    }
+    sort_hashed(rows, half, room);
+    sort_hashed(rows + half, count - half, room);
+    if (rows[half - 1].hash <= rows[half].hash) {
+        return;
+    }
+    memcpy(room, rows, count * sizeof *rows);
+    for (size_t i = 0; i < count; i++) {
+        bool first = b == count || (a < half && room[a].hash <= room[b].hash);
+
+        rows[i] = first ? room[a++] : room[b++];
+    }
+}
+
+/* Hashes are spread evenly over the range of a part: one step puts rows into buckets of a few, in order. */
+static uint32_t
+bucket_of(uint64_t hash, uint64_t least, unsigned shift)
+{
+    return (uint32_t)((hash - least) >> shift);
+}
+
+static void
+hash_range(const struct part *part, uint64_t *ret_least, unsigned *ret_shift, size_t *ret_buckets)
+{
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    unsigned shift = 0;
+
+    for (size_t p = 0; p < part->count; p++) {
+        for (int64_t row = 0; row < part->keys[p]->rows; row++) {
+            uint64_t hash = part->hashes[p][row];
+
+            least = hash < least ? hash : least;
+            most = hash > most ? hash : most;
+        }
+    }
+    least = least > most ? most : least;
+    while (shift < 63 && (most - least) >> shift > (uint64_t)part->rows / BUCKET_ROWS) {
+        shift++;
+    }
+    *ret_least = least;
+    *ret_shift = shift;
+    *ret_buckets = (size_t)((most - least) >> shift) + 1;
+}
+
+/* starts: buckets + 1 zeros. */
+static void
+sort_into(const struct part *part, uint64_t least, unsigned shift, size_t buckets, uint32_t *starts,
+          struct hashed *rows, struct hashed *room)
+{
+    for (size_t p = 0; p < part->count; p++) {
+        for (int64_t row = 0; row < part->keys[p]->rows; row++) {
+            starts[bucket_of(part->hashes[p][row], least, shift) + 1]++;
+        }
+    }
+    for (size_t b = 0; b < buckets; b++) {
+        starts[b + 1] += starts[b];
+    }
+    for (size_t p = 0; p < part->count; p++) {
+        for (int64_t row = 0; row < part->keys[p]->rows; row++) {
+            uint64_t hash = part->hashes[p][row];
+            uint32_t ref = (uint32_t)((uint64_t)p << part->shift | (uint64_t)row);
+
+            rows[starts[bucket_of(hash, least, shift)]++] = (struct hashed){hash, ref};
+        }
+    }
+    for (size_t b = 0; b < buckets; b++) { /* each start has moved on to the next one */
+        size_t from = b == 0 ? 0 : starts[b - 1];
+
+        sort_hashed(rows + from, starts[b] - from, room);
+    }
+}
+
 static granary_err
 sort_by_hash(struct part *part)
 {
-    int64_t *hashes = scratch_alloc((size_t)(part->rows + 1) * sizeof *hashes);
-    uint32_t *refs = scratch_alloc((size_t)(part->rows + 1) * sizeof *refs);
-    int64_t *positions = scratch_alloc((size_t)(part->rows + 1) * sizeof *positions);
-    int64_t at = 0;
-    granary_err err = hashes == NULL || refs == NULL || positions == NULL ? out_of_memory() : GRANARY_OK;
+    struct hashed *rows = scratch_alloc((size_t)(part->rows + 1) * sizeof *rows);
+    struct hashed *room = scratch_alloc((size_t)(part->rows + 1) * sizeof *room);
+    uint32_t *starts = NULL;
+    size_t buckets;
+    uint64_t least;
+    unsigned shift;
+    granary_err err = rows == NULL || room == NULL ? out_of_memory() : GRANARY_OK;
 
     if (err == GRANARY_OK && !refs_fit(part)) {
         err = gr_fail(GRANARY_EFULL,
                       "groupby: %lld rows in %zu pieces are more than one part can hold: use larger chunks",
                       (long long)part->rows, part->count);
     }
-    for (size_t p = 0; p < part->count && err == GRANARY_OK; p++) {
-        for (int64_t row = 0; row < part->keys[p]->rows; row++, at++) {
-            hashes[at] = (int64_t)(part->hashes[p][row] ^ UINT64_C(1) << 63);
-            refs[at] = (uint32_t)((uint64_t)p << part->shift | (uint64_t)row);
-        }
+    if (err == GRANARY_OK) {
+        hash_range(part, &least, &shift, &buckets);
+        starts = calloc(buckets + 1, sizeof *starts);
+        part->sorted = scratch_alloc((size_t)(part->rows + 1) * sizeof *part->sorted);
+        part->refs = scratch_alloc((size_t)(part->rows + 1) * sizeof *part->refs);
+        err = starts == NULL || part->sorted == NULL || part->refs == NULL ? out_of_memory() : GRANARY_OK;
     }
     if (err == GRANARY_OK) {
-        err = sort_argsort_int64(hashes, (size_t)part->rows, false, positions);
-    }
-    part->sorted = scratch_alloc((size_t)(part->rows + 1) * sizeof *part->sorted);
-    part->refs = scratch_alloc((size_t)(part->rows + 1) * sizeof *part->refs);
-    if (err == GRANARY_OK && (part->sorted == NULL || part->refs == NULL)) {
-        err = out_of_memory();
+        sort_into(part, least, shift, buckets, starts, rows, room);
     }
     for (int64_t i = 0; i < part->rows && err == GRANARY_OK; i++) {
-        part->sorted[i] = (uint64_t)hashes[positions[i]];
-        part->refs[i] = refs[positions[i]];
+        part->sorted[i] = rows[i].hash;
+        part->refs[i] = rows[i].ref;
     }
-    scratch_free(positions);
-    scratch_free(refs);
-    scratch_free(hashes);
+    free(starts);
+    scratch_free(room);
+    scratch_free(rows);
     return err;
 }
 

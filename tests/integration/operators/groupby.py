@@ -194,6 +194,30 @@ def check_integer_keys(granary, rng):
             assert got['n'].values.tolist() == counts.tolist() + [int((~valid).sum())], (dtype, pieces)
 
 
+def check_many(granary, rng):
+    """About as many groups as rows: rows are dealt to parts. Against one chunk, which is grouped as a whole."""
+    rows = 400000
+    names = np.array(['name %d é' % i for i in range(1000)], dtype=object)
+    columns = {
+        'a': Column('int64', rng.integers(0, 10**6, rows)),
+        'b': Column('int64', rng.integers(-10**6, 10**6, rows), rng.random(rows) > 0.1),
+        's': Column('string', names[rng.integers(0, 1000, rows)].tolist(), encoded=True),
+        'x': Column('float64', rng.choice([0.0, -0.0, np.nan, 1.5, 2.5, -1e300], rows)),
+        'v': Column('float64', np.exp(rng.normal(0, 30, rows))),
+        'i': Column('int64', rng.integers(0, 10**9, rows)),
+    }
+    groupby = {'op': 'groupby', 'input': 'f', 'keys': ['a', 's', 'b', 'x'], 'sort': False,
+               'aggregate': {'n': 'size', 't': 'sum(v * 2.0)', 'l': 'last(i)', 'm': 'max(x)'}}
+    results = []
+    for pieces in (1, 4):
+        nodes = {'x': granary.put(columns, pieces), 'f': {'op': 'filter', 'input': 'x', 'where': 'i % 10 != 3'}, 'y': groupby}
+        key = granary.submit(nodes, ['y'])
+        results.append(granary.result(key, 'y'))
+        assert (granary.chunk_count(key, 'y') > 1) == (pieces > 1), pieces
+        granary.delete(key)
+    assert len(results[0]['n']) > 300000 and same(results[0], results[1])
+
+
 def check_refusals(granary):
     source = granary.put({'a': Column('int64', np.arange(3)), 's': Column('string', ['x', 'y', 'z'])})
 
@@ -222,6 +246,7 @@ def main():
         check_others(granary, rng)
         check_cuts(granary, rng)
         check_integer_keys(granary, rng)
+        check_many(granary, rng)
         check_refusals(granary)
 
 

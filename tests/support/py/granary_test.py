@@ -385,6 +385,14 @@ class Instance:
             return
         raise AssertionError(f'{nodes} did not fail')
 
+    def chunk_count(self, key, target):
+        """How many chunks a target of a graph that is kept has."""
+        result = _Result()
+        _check(_library.granary_graph_result(self.client, key, target.encode(), ctypes.byref(result)))
+        count = result.chunk_count
+        _library.granary_result_free(ctypes.byref(result))
+        return count
+
     def result(self, key, target):
         result = _Result()
         key = key if isinstance(key, bytes) else getattr(key, 'value', key)
