@@ -74,6 +74,45 @@ sixty_chunks_are_read_grouped_and_merged(void **state)
     granary__result__free_unpacked(result, NULL);
 }
 
+/* What the split tells of types is not asked for once more, where it was right about where records begin. */
+static void
+types_told_with_the_split_are_taken(void **state)
+{
+    struct world *world = *state;
+
+    write_rows(world, 720);
+    world->options.chunk_bytes = 154;
+    world->types_in_split = true;
+    world_must(world, MAIN_JOB);
+    assert_true(world_ops(world, "csv_split") >= 50);
+    assert_int_equal(world_ops(world, "csv_read"), world_ops(world, "csv_split"));
+    assert_true(4 * world_ops(world, "csv_infer") < world_ops(world, "csv_split"));
+}
+
+/* Positions of columns whose dtypes are given go with the question for types. */
+static void
+given_dtypes_are_not_asked_for(void **state)
+{
+    struct world *world = *state;
+    struct gr_plan_batch batch;
+    const Granary__ChunkOp *op;
+    const Granary__Attr *known;
+
+    write_rows(world, 20);
+    assert_int_equal(world_plan(world, "{\"nodes\": {\"t\": {\"op\": \"read_csv\", \"path\": \"t.csv\", "
+                                       "\"dtypes\": {\"v\": \"float64\", \"rest\": \"string\"}}}, \"targets\": \"t\"}"),
+                     GRANARY_OK);
+    assert_int_equal(world_advance(world, &batch), GRANARY_OK);
+    op = batch.subtasks[0].subtask->ops[0];
+    assert_string_equal(op->op, "csv_infer");
+    known = gr_attr_find(op->attrs, op->n_attrs, "known");
+    assert_non_null(known);
+    assert_int_equal(known->n_ints, 2);
+    assert_int_equal(known->ints[0], 1);
+    assert_int_equal(known->ints[1], 2);
+    gr_plan_batch_free(&batch);
+}
+
 /* Only the columns that are needed are read. */
 static void
 columns_nobody_needs_are_not_read(void **state)
@@ -464,6 +503,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_small_file_takes_two_subtasks, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(sixty_chunks_are_read_grouped_and_merged, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(types_told_with_the_split_are_taken, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(given_dtypes_are_not_asked_for, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(columns_nobody_needs_are_not_read, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(a_long_sort_goes_through_pivots, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(heads_read_only_the_chunks_they_need, world_setup, world_teardown),

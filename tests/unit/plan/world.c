@@ -279,8 +279,27 @@ set_answer(Granary__Done *done, const ProtobufCMessage *message)
     (void)protobuf_c_message_pack(message, done->inlines[0].data);
 }
 
+/* The types of the records that begin in a block, if it does not begin between quotes. */
 static void
-answer_by_reference(const Granary__ChunkOp *op, Granary__Done *done)
+add_types(Granary__CsvSplit *split, const char *bytes, size_t file_size, size_t offset, size_t size, char delimiter,
+          bool header)
+{
+    size_t guess = offset == 0 ? 0 : 2;
+    int64_t first = split->first_record[guess];
+    size_t behind = file_size - offset - size;
+    Granary__CsvSplit *next = reference_split(bytes + offset + size, behind, delimiter);
+    int64_t last = next->first_record[split->end_state[guess]];
+
+    if (first >= 0 && (size_t)first < size && (behind == 0 || last >= 0)) {
+        split->types_offset = (int64_t)offset + first;
+        split->types_size = (int64_t)size + (behind == 0 ? 0 : last) - first;
+        split->types = reference_types(bytes + split->types_offset, (size_t)split->types_size, delimiter, header);
+    }
+    granary__csv_split__free_unpacked(next, NULL);
+}
+
+static void
+answer_by_reference(const struct world *world, const Granary__ChunkOp *op, Granary__Done *done)
 {
     int64_t offset = gr_attr_int(op->attrs, op->n_attrs, "offset", -1);
     int64_t size = gr_attr_int(op->attrs, op->n_attrs, "size", -1);
@@ -294,6 +313,10 @@ answer_by_reference(const Granary__ChunkOp *op, Granary__Done *done)
     if (strcmp(op->op, "csv_split") == 0) {
         Granary__CsvSplit *split = reference_split(bytes + offset, (size_t)size, delimiter);
 
+        if (world->types_in_split) {
+            add_types(split, bytes, file_size, (size_t)offset, (size_t)size, delimiter,
+                      gr_attr_bool(op->attrs, op->n_attrs, "header", false));
+        }
         set_answer(done, &split->base);
         granary__csv_split__free_unpacked(split, NULL);
     } else {
@@ -326,7 +349,7 @@ run_one(struct world *world, const struct gr_plan_subtask *planned, Granary__Don
         world->run(world, planned->subtask, done);
     } else {
         assert_int_equal(planned->subtask->n_ops, 1);
-        answer_by_reference(planned->subtask->ops[0], done);
+        answer_by_reference(world, planned->subtask->ops[0], done);
     }
     if (done->err != GRANARY_OK) {
         err = gr_fail((granary_err)done->err, "%s", done->message);

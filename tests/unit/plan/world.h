@@ -35,8 +35,9 @@ struct world {
     size_t object_room;
     granary_id *held; /* those that were held and are not settled */
     size_t held_count;
-    bool late;     /* answers are given backwards, when all subtasks of a batch have run */
-    size_t *table; /* positions + 1, open addressing */
+    bool types_in_split; /* csv_split tells types as well, where it can */
+    bool late;           /* answers are given backwards, when all subtasks of a batch have run */
+    size_t *table;       /* positions + 1, open addressing */
     size_t table_room;
     /* Runs a subtask and gives its answer; NULL: only csv_split and csv_infer, by the reference. */
     void (*run)(struct world *world, const Granary__Subtask *subtask, Granary__Done *done);
