@@ -13,6 +13,8 @@
 #include "granary/hold.h"
 #include "kernel/scratch.h"
 
+#define GIVE_WAY_MS 10 /* so long inputs stay leased while there is no room for the output */
+
 /* ---- inputs ---- */
 
 size_t
@@ -232,29 +234,84 @@ measure(const struct gr_value *value, uint64_t *ret_meta_size, granary_err *ret_
     return size;
 }
 
-/* Put a value into the store. An earlier attempt may have done so already: the same work gives the same bytes. */
-static granary_err
-seal_value(struct run *run, const struct gr_value *value, granary_id id, uint64_t size, uint64_t meta_size)
+/* Its bytes as those of an object. meta may be NULL when it has none. */
+static void
+write_value(const struct gr_value *value, uint64_t size, void *data, void *meta)
 {
-    granary_buffer buffer;
-    granary_err err = granary_object_create(run->client, id, size, meta_size, ROOM_MS, &buffer);
+    if (value->kind == GR_VALUE_FRAME) {
+        gr_arrow_write(value->frame, data, meta);
+    } else if (value->kind == GR_VALUE_TENSOR) {
+        gr_npy_write(&value->tensor.view, data);
+    } else if (size > 0) {
+        memcpy(data, value->bytes, size);
+    }
+}
 
+/*
+ * There is no room while the inputs, from which the value borrows, are leased, and what is leased cannot make room:
+ * two that do so could wait for each other. The value becomes a copy, the inputs go, and then the room is waited for.
+ */
+static granary_err
+seal_copy(struct run *run, const struct gr_value *value, granary_id id, uint64_t size, uint64_t meta_size)
+{
+    uint64_t meta_at = (size + 63) / 64 * 64;
+    char *copy = scratch_alloc(meta_at + meta_size + 1);
+    granary_buffer buffer;
+    granary_err err;
+
+    if (copy == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "an output of %llu bytes: out of memory", (unsigned long long)size);
+    }
+    write_value(value, size, copy, meta_size > 0 ? copy + meta_at : NULL);
+    release_inputs(run);
+    err = granary_object_create(run->client, id, size, meta_size, ROOM_MS, &buffer);
     if (err == GRANARY_OK) {
-        if (value->kind == GR_VALUE_FRAME) {
-            gr_arrow_write(value->frame, buffer.data, buffer.meta);
-        } else if (value->kind == GR_VALUE_TENSOR) {
-            gr_npy_write(&value->tensor.view, buffer.data);
-        } else if (size > 0) {
-            memcpy(buffer.data, value->bytes, size);
+        memcpy(buffer.data, copy, size);
+        if (meta_size > 0) {
+            memcpy(buffer.meta, copy + meta_at, meta_size);
         }
         err = granary_object_seal(run->client, &buffer);
     }
+    scratch_free(copy);
+    return err;
+}
+
+/*
+ * Put a value into the store. An earlier attempt may have done so already: the same work gives the same bytes.
+ * may_release: nothing but this value needs the inputs any more
+ */
+static granary_err
+seal_value(struct run *run, const struct gr_value *value, granary_id id, uint64_t size, uint64_t meta_size,
+           bool may_release)
+{
+    granary_buffer buffer;
+    granary_err err =
+        granary_object_create(run->client, id, size, meta_size, may_release ? GIVE_WAY_MS : ROOM_MS, &buffer);
+
+    if (err == GRANARY_OK) {
+        write_value(value, size, buffer.data, buffer.meta);
+        err = granary_object_seal(run->client, &buffer);
+    } else if (err == GRANARY_EFULL && may_release) {
+        err = seal_copy(run, value, id, size, meta_size);
+    }
     return err == GRANARY_EEXIST ? GRANARY_OK : store_failed(run, err);
+}
+
+static bool
+are_owned(const struct gr_value *values, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count && gr_value_is_owned(&values[i])) {
+        i++;
+    }
+    return i == count;
 }
 
 granary_err
 run_keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values, const bool *sealed)
 {
+    bool is_last = op == run->subtask->ops[run->subtask->n_ops - 1];
     int64_t start = gr_now_ns();
     granary_err err = GRANARY_OK;
 
@@ -268,7 +325,9 @@ run_keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_va
         }
         size = measure(&values[i], &meta_size, &err);
         if (err == GRANARY_OK) {
-            err = seal_value(run, &values[i], id_of(&op->outputs[i]), size, meta_size);
+            bool may_release = run->leased && is_last && are_owned(values + i + 1, op->n_outputs - i - 1);
+
+            err = seal_value(run, &values[i], id_of(&op->outputs[i]), size, meta_size, may_release);
         }
         if (err == GRANARY_OK) {
             err = answer_add_output(run->done, &values[i], &op->outputs[i], size);
@@ -400,17 +459,6 @@ run_alias(struct run *run, size_t position)
         release_input(run, input);
     }
     return err;
-}
-
-static bool
-are_owned(const struct gr_value *values, size_t count)
-{
-    size_t i = 0;
-
-    while (i < count && gr_value_is_owned(&values[i])) {
-        i++;
-    }
-    return i == count;
 }
 
 static granary_err

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "graph/aggregate.h"
 #include "graph/expr.h"
 #include "tile/group.h"
 #include "tile/sorted.h"
@@ -173,7 +174,26 @@ parts_for_memory(const struct tiling *t, size_t i, const struct gr_tiled *in, ui
     return (size_t)(parts > PARTS_MOST ? PARTS_MOST : parts);
 }
 
-/* Groups by parts of the keys' hashes, then sorted. *Takes* nothing. */
+/* Whether tables hold values of rows, and not only what they add up to. */
+static bool
+keeps_values(const struct tiling *t, size_t i)
+{
+    struct gr_aggregate *aggregates = NULL;
+    size_t count = 0;
+    bool keeps = gr_aggregates_parse(gr_step_attr(&t->steps->steps[i], "aggregate"), &aggregates, &count) != GRANARY_OK;
+
+    for (size_t a = 0; a < count && !keeps; a++) {
+        enum gr_aggregate_function function = aggregates[a].function;
+
+        keeps = function == GR_AGGREGATE_NUNIQUE || function == GR_AGGREGATE_MEDIAN ||
+                function == GR_AGGREGATE_QUANTILE || function == GR_AGGREGATE_MODE ||
+                function == GR_AGGREGATE_LARGEST || function == GR_AGGREGATE_SMALLEST;
+    }
+    gr_aggregates_free(aggregates, count);
+    return keeps;
+}
+
+/* Groups by parts of the keys' hashes, then sorted. */
 static granary_err
 group_and_sort(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map, gr_attrs final, size_t parts,
                const struct tile_order *order)
@@ -272,12 +292,12 @@ tile_groupby(struct tiling *t, size_t i)
     attrs.map = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna", "where", "columns"));
     attrs.merge = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna"));
     if (!by_hash(t, i) && gr_step_attr(&t->steps->steps[i], "keys")->n_strings > 0 &&
-        (parts = parts_for_memory(t, i, in, groups_bound(t, i))) > 1) {
+        (parts = parts_for_memory(t, i, in, keeps_values(t, i) ? UINT64_MAX : groups_bound(t, i))) > 1) {
         return groupby_sorted(t, i, in, attrs.map, attrs.merge, parts);
     }
     attrs.final = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna", "sort"));
     if (by_hash(t, i)) {
-        size_t small = parts_for_memory(t, i, in, groups_bound(t, i));
+        size_t small = parts_for_memory(t, i, in, keeps_values(t, i) ? UINT64_MAX : groups_bound(t, i));
 
         parts = small > parts ? small : parts;
     }
