@@ -15,7 +15,7 @@
  * but one line a row to make and to look up, and rows in about the order of their keys find those lines in the cache.
  */
 #define DENSE_WORDS_PER_ROW 16
-#define DENSE_WORDS_FREE    262144
+#define DENSE_WORDS_FREE    65536
 #define PACKED_MAX          (UINT64_C(1) << 62)
 
 struct build_key {
