@@ -18,6 +18,7 @@
 #include "granary/pool.h"
 #include "granary/read.h"
 #include "granary/session.h"
+#include "granary/sql.h"
 #include "granary/store.h"
 #include "granary/stream.h"
 #include "granary/types.h"

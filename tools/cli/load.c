@@ -191,7 +191,7 @@ command_load(struct cli *cli, int argc, char **argv)
     first = arguments_read(options, parse_load, "NAME FILE...",
                            "Load files (CSV, Arrow, NPY) as a table, which stays in the store: `granary sql` and the "
                            "operator `table` read it by its name, `granary graphs` lists it, `granary forget` deletes "
-                           "it. Several files of the same columns are put one below the other.",
+                           "it. Several files are put one below the other; columns go by name.",
                            2, 1 + FILES_MAX, argc, argv, &load.arguments);
     if (graph == NULL) {
         return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "load");
