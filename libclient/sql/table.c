@@ -252,6 +252,9 @@ read_stored_schema(struct sql_statement *q, const char *key, const char *target,
     if (err == GRANARY_OK && result.chunk_count == 0) {
         err = gr_fail(GRANARY_ESTATE, "it has no chunks");
     }
+    if (err == GRANARY_OK && !granary_object_contains(q->client, result.chunks[0])) { /* a get would wait for it */
+        err = gr_fail(GRANARY_ESTATE, "its rows have been deleted from the store: load it again");
+    }
     if (err == GRANARY_OK) {
         err = granary_object_get(q->client, result.chunks[0], GRANARY_FOREVER, &view);
     }
@@ -352,6 +355,9 @@ find_table(struct sql_statement *q, const struct sql_from *from)
         ok = open_csv(q, from, table);
     } else if (ends_with(from->name, ".arrow") || ends_with(from->name, ".feather") || ends_with(from->name, ".ipc")) {
         ok = open_arrow(q, from, table);
+    } else if (ends_with(from->name, ".parquet")) {
+        ok = sql_fail(q, GRANARY_EUNSUPPORTED, from->position,
+                      "Parquet files cannot be read yet: write the data as an Arrow file");
     } else {
         ok = open_stored(q, from, table);
     }

@@ -89,7 +89,8 @@ add_file(granary_graph *graph, const struct load *load, const char *path, const 
     const char *op = ends_with(path, ".npy") ? "read_npy"
                      : ends_with(path, ".arrow") || ends_with(path, ".feather") || ends_with(path, ".ipc")
                          ? "read_arrow"
-                         : "read_csv";
+                     : ends_with(path, ".parquet") ? "read_parquet"
+                                                   : "read_csv";
     granary_node node = granary_graph_add(graph, name, op, NULL, 0);
 
     granary_node_set_string(graph, node, "path", path);

@@ -42,6 +42,11 @@ granary sql --discard -o "$work/out.csv" "select id from prices" 2>/dev/null
 expect 4 "No such file" granary load gone "$work/none.csv"
 expect 2 "is not COLUMN=DTYPE" granary load x --dtype price "$work/a.csv"
 granary graphs | grep -q '^gone' && fail "what failed is no table"
+granary load lost "$birds" >/dev/null
+granary results lost table | xargs granary rm
+expect 1 "table 'lost': its rows have been deleted from the store: load it again" granary sql "select count(*) from lost"
+granary forget lost
+expect 2 "Parquet files cannot be read yet" granary load lost "$work/a.parquet"
 expect 4 "no table 'bird'; did you mean 'birds'" granary sql "select 1 from bird"
 expect 2 '\^$' granary sql "select price from prices where"
 expect 2 "which statement" granary sql
