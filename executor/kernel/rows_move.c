@@ -35,7 +35,7 @@ kernel_slice(struct gr_kernel_call *call)
     if (err != GRANARY_OK) {
         return err;
     }
-    if (count < 0 || step == 0 || (count > 0 && (from < 0 || from >= frame->rows)) ||
+    if (count < 0 || step == 0 || step == INT64_MIN || (count > 0 && (from < 0 || from >= frame->rows)) ||
         (count > 1 && (step > 0 ? (frame->rows - 1 - from) / step : from / -step) < count - 1)) {
         return gr_fail(GRANARY_EINVAL, "slice: %lld rows from %lld in steps of %lld lie outside of %lld rows",
                        (long long)count, (long long)from, (long long)step, (long long)frame->rows);
@@ -169,7 +169,11 @@ kernel_sample(struct gr_kernel_call *call)
         return gr_fail(GRANARY_EINVAL, "sample: rows %lld to %lld of %lld", (long long)drawing.first,
                        (long long)(drawing.first + drawing.rows), (long long)drawing.total);
     }
-    room = (drawing.replace ? drawing.count : drawing.rows) + 1;
+    room = drawing.replace ? drawing.count : drawing.rows;
+    if (room >= INT64_MAX / (int64_t)sizeof *drawing.indices) {
+        return out_of_memory(call, room);
+    }
+    room++;
     drawing.indices = scratch_alloc((size_t)room * sizeof *drawing.indices);
     drawing.order = scratch_alloc((size_t)room * sizeof *drawing.order);
     if (drawing.indices == NULL || drawing.order == NULL) {

@@ -123,6 +123,9 @@ tile_slice(struct tiling *t, size_t i)
         return in == NULL ? out_of_memory() : TILE_WAIT;
     }
     total = rows_sum(rows, in->count);
+    if (step > total || step < -total) { /* all of them take one row only; no sum of positions and steps overflows */
+        step = step > 0 ? total + 1 : -total - 1;
+    }
     start = bound_of(t, i, "start", step < 0 ? total - 1 : 0, total, step);
     stop = bound_of(t, i, "stop", step < 0 ? -1 : total, total, step);
     err = tiled_init(out, in->count + 1, true);
@@ -179,6 +182,7 @@ tile_rebalance(struct tiling *t, size_t i)
         return in == NULL ? out_of_memory() : TILE_WAIT;
     }
     total = rows_sum(rows, in->count);
+    size = size > total ? total + 1 : size;
     if ((uint64_t)total / (uint64_t)size >= GR_CHUNKS_MAX) {
         return gr_fail(GRANARY_EINVAL, "%lld rows would be more than %u chunks", (long long)total,
                        (unsigned)GR_CHUNKS_MAX);
@@ -200,7 +204,7 @@ tile_rebalance(struct tiling *t, size_t i)
             int64_t low = from > at ? from : at;
             int64_t high = to < at + rows[p] ? to : at + rows[p];
 
-            if (high > low || (total == 0 && p == 0)) {
+            if (high > low || (total == 0 && parts.count == 0)) {
                 add_slice(t, i, in, (size_t)p, rows, low - at, high - low, 1, &parts);
             }
             at += rows[p];
@@ -216,6 +220,9 @@ tile_rebalance(struct tiling *t, size_t i)
 }
 
 /* ---- sample ---- */
+
+#define SAMPLE_ROW   16                  /* bytes that draw and remember a row, at least */
+#define SAMPLE_BYTES ((uint64_t)4 << 30) /* without a budget */
 
 static gr_attrs
 sample_attrs(struct tiling *t, size_t i, int64_t total, int64_t count)
@@ -276,6 +283,7 @@ tile_sample(struct tiling *t, size_t i)
     size_t attr_count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &attr_count);
     int64_t first = 0;
+    double wanted;
     int64_t total;
     int64_t count;
     gr_attrs shared;
@@ -285,13 +293,18 @@ tile_sample(struct tiling *t, size_t i)
         return in == NULL ? out_of_memory() : TILE_WAIT;
     }
     total = rows_sum(rows, in->count);
-    count = gr_step_attr(step, "fraction") != NULL
-                ? (int64_t)nearbyint(gr_attr_double(attrs, attr_count, "fraction", 0) * (double)total)
-                : step_int(t, i, "rows", 0);
-    if (count > total && (total == 0 || replace == NULL || replace->ints[0] == 0)) {
-        return gr_fail(GRANARY_EINVAL, "%lld rows cannot be drawn from %lld%s", (long long)count, (long long)total,
+    wanted = gr_step_attr(step, "fraction") != NULL
+                 ? nearbyint(gr_attr_double(attrs, attr_count, "fraction", 0) * (double)total)
+                 : (double)step_int(t, i, "rows", 0);
+    if (wanted > (double)total && (total == 0 || replace == NULL || replace->ints[0] == 0)) {
+        return gr_fail(GRANARY_EINVAL, "%.0f rows cannot be drawn from %lld%s", wanted, (long long)total,
                        total > 0 ? " without 'replace'" : "");
     }
+    if (wanted > (double)total &&
+        wanted * SAMPLE_ROW > (double)(t->options->memory_bytes > 0 ? t->options->memory_bytes : SAMPLE_BYTES)) {
+        return gr_fail(GRANARY_EINVAL, "%.0f rows are more than the store's memory", wanted);
+    }
+    count = (int64_t)wanted;
     err = tiled_init(&drawn, in->count, true);
     shared = sample_attrs(t, i, total, count);
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {

@@ -314,7 +314,7 @@ repeat_text(struct call *call, const struct rows_text *text, int64_t count)
     if (text->size > 0 && count > (int64_t)(VALUE_MOST / text->size)) {
         return false;
     }
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && text->size > 0; i++) {
         give(call, *text);
     }
     return true;
@@ -358,7 +358,7 @@ zfill(struct call *call)
     const struct rows_text zero = {"0", 1};
     const struct rows_text *text = &call->texts[0];
     size_t sign = text->size > 0 && (text->bytes[0] == '-' || text->bytes[0] == '+');
-    int64_t missing = call->ints[1] - rows_utf8_count(text);
+    int64_t missing = (call->ints[1] < 0 ? 0 : call->ints[1]) - rows_utf8_count(text);
 
     give(call, text_part(text, 0, sign));
     return (missing <= 0 || repeat_text(call, &zero, missing)) && give(call, text_part(text, sign, text->size));

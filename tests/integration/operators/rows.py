@@ -4,7 +4,7 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from granary_test import Instance, same_pandas
+from granary_test import Column, Instance, same_pandas
 
 rng = np.random.default_rng(5)
 
@@ -125,3 +125,18 @@ with Instance() as granary:
     granary.fails({'t': table, 'x': {'op': 'clip_columns', 'input': 't'}}, 'x', "'lower'")
     granary.fails({'t': table, 'x': {'op': 'cut', 'input': 't', 'column': 'n', 'bins': ['2', '1']}}, 'x', "'bins'", "'1'")
     granary.fails({'t': table, 'x': {'op': 'sort', 'input': 't', 'by': 'k', 'nulls': 'middle'}}, 'x', "'middle'")
+
+    # Numbers at the ends of int64, pieces without rows.
+    table = granary.put({'n': Column('int64', np.arange(5)), 's': Column('string', list('abcde'))}, 2)
+    most = 2**63 - 1
+    for slices, node in ((np.arange(5)[3::-most], {'start': 3, 'step': -most}), (np.arange(5)[::-2**63], {'step': -2**63}),
+                         (np.arange(5)[1::most], {'start': 1, 'step': most}), (np.arange(5)[-2**63:most], {'start': -2**63, 'stop': most})):
+        got = granary.run({'t': table, 'x': {'op': 'slice', 'input': 't', **node}}, 'x')
+        assert np.array_equal(got['n'].values, slices), node
+    assert len(granary.run({'t': table, 'x': {'op': 'rebalance', 'input': 't', 'rows': most}}, 'x')['n']) == 5
+    nothing = granary.put({'n': Column('int64', np.arange(0))}, 5)
+    assert len(granary.run({'t': nothing, 'x': {'op': 'rebalance', 'input': 't', 'rows': 3}}, 'x')['n']) == 0
+    granary.fails({'t': table, 'x': {'op': 'sample', 'input': 't', 'rows': most, 'replace': True}}, 'x', "'x'", 'memory')
+    got = granary.run({'t': table, 'x': {'op': 'assign', 'input': 't', 'columns': {
+        'r': f"repeat('', {most})", 'z': 'zfill(s, -9223372036854775807)'}}}, 'x')
+    assert got['r'].values == [''] * 5 and got['z'].values == list('abcde')
