@@ -139,6 +139,7 @@ value_info(const struct gr_value *value, Granary__FrameInfo **ret_info)
 granary_err
 kernel_info(struct gr_kernel_call *call)
 {
+    bool check = gr_attr_bool(call->op->attrs, call->op->n_attrs, "check", false);
     Granary__FrameInfos *infos = malloc(sizeof *infos);
     granary_err err = infos == NULL ? no_memory() : GRANARY_OK;
     void *packed;
@@ -149,7 +150,12 @@ kernel_info(struct gr_kernel_call *call)
     granary__frame_infos__init(infos);
     infos->frames = calloc(call->input_count + 1, sizeof(Granary__FrameInfo *));
     for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i++) {
-        err = infos->frames == NULL ? no_memory() : value_info(&call->inputs[i], &infos->frames[i]);
+        if (check && call->inputs[i].kind == GR_VALUE_FRAME) {
+            err = gr_frame_check(call->inputs[i].frame);
+        }
+        if (err == GRANARY_OK) {
+            err = infos->frames == NULL ? no_memory() : value_info(&call->inputs[i], &infos->frames[i]);
+        }
         infos->n_frames += infos->frames != NULL && infos->frames[i] != NULL;
     }
     if (err == GRANARY_OK) {

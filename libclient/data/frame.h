@@ -113,6 +113,13 @@ struct gr_column_stats {
     union gr_zone_bound min, max;
 };
 
+/*
+ * What gr_arrow_read() of an object with a directory leaves to its writer: null counts, that string offsets ascend,
+ * that positions are in their dictionaries. Kernels rely on it; who reads what anybody may have written asks first.
+ * Errors: ECORRUPT names the column
+ */
+granary_err gr_frame_check(const granary_frame *frame);
+
 /* NULL: the frame has no directory (it was made in memory, or by another writer). */
 const struct gr_column_stats *gr_frame_stats(const granary_frame *frame, size_t position);
 

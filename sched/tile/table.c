@@ -204,13 +204,18 @@ void
 gr_table_start(struct gr_table *table, uint32_t step, struct gr_chunks *chunks)
 {
     struct gr_piece object = gr_table_objects(table, step, NULL, chunks);
+    bool anyone = gr_attr_find(table->node->attrs, table->node->n_attrs, "ids") != NULL; /* may have put them */
+    gr_attrs check = anyone ? gr_chunks_attrs(chunks) : 0;
 
+    if (anyone) {
+        gr_attrs_add(chunks, check, gr_attr_new_bool("check", true));
+    }
     table->first_op = chunks->count;
     table->jobs = (table->count + LOOK_AT_ONCE - 1) / LOOK_AT_ONCE;
     for (size_t job = 0; job < table->jobs; job++) {
         struct gr_piece pieces[LOOK_AT_ONCE];
         struct gr_chunk_spec spec = {
-            .op = GR_CHUNK_info, .step = step, .inputs = pieces, .input_count = job_size(table, job)};
+            .op = GR_CHUNK_info, .step = step, .shared = check, .inputs = pieces, .input_count = job_size(table, job)};
 
         for (size_t i = 0; i < spec.input_count; i++) {
             pieces[i] = (struct gr_piece){.op = object.op, .output = (uint32_t)(job * LOOK_AT_ONCE + i)};

@@ -1,0 +1,62 @@
+/* What a column directory does not tell of a frame's content, and readers rely on. */
+#include "base/error.h"
+#include "data/bits.h"
+#include "data/frame.h"
+
+/* Loops without branches: a table's rows are looked at before a graph reads them. */
+static bool
+offsets_ascend(const int32_t *offsets, int64_t rows)
+{
+    int32_t bad = 0;
+
+    for (int64_t i = 0; i < rows; i++) {
+        bad |= offsets[i + 1] < offsets[i];
+    }
+    return bad == 0 && (rows == 0 || offsets[0] >= 0);
+}
+
+static bool
+codes_fit(const int32_t *codes, int64_t rows, int64_t entries)
+{
+    uint32_t most = 0;
+
+    for (int64_t i = 0; i < rows; i++) {
+        most = (uint32_t)codes[i] > most ? (uint32_t)codes[i] : most;
+    }
+    return rows == 0 || most < entries || most == 0; /* without entries all are null */
+}
+
+static granary_err
+check_column(const granary_column *column)
+{
+    const granary_column *text = column->dictionary != NULL ? column->dictionary : column;
+    int64_t nulls = column->validity == NULL ? 0 : column->rows - bits_count(column->validity, column->rows);
+
+    if (nulls != column->null_count && column->dtype != GRANARY_NULLTYPE) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': it has %lld nulls, not %lld", column->name, (long long)nulls,
+                       (long long)column->null_count);
+    }
+    if (column->dtype != GRANARY_STRING) {
+        return GRANARY_OK;
+    }
+    if (!offsets_ascend(text->offsets, text->rows)) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': its string offsets go backwards", column->name);
+    }
+    if (column->dictionary != NULL &&
+        (!codes_fit(column->values, column->rows, text->rows) || (text->rows == 0 && nulls != column->rows))) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': a row is not in its dictionary of %lld strings", column->name,
+                       (long long)text->rows);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+gr_frame_check(const granary_frame *frame)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
+        err = check_column(&frame->columns[c].view);
+    }
+    return err;
+}
