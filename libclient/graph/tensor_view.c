@@ -276,7 +276,7 @@ read_dimension(struct index_reader *r, int axis, int64_t n, struct gr_view *view
     box->dim[axis] = view->dims;
     view->shape[view->dims++] = slice_count(n, has_start, &start, has_stop, stop, step);
     box->from[axis] = start;
-    box->step[axis] = step;
+    box->step[axis] = view->shape[view->dims - 1] > 1 ? step : step > 0 ? 1 : -1; /* nothing overflows */
     return GRANARY_OK;
 }
 

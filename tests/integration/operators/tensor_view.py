@@ -7,7 +7,7 @@ from granary_test import Instance
 from tensor_test import Cases
 
 random = np.random.default_rng(1)
-INDICES = {'a': ['1:10:2, -1', '..., 2', 'None, ..., ::-1', '::-1, 3:1:-1, None, 1:', '3,2,1'], 'b': ['5:5', '-3:, :4', '::3, ::-2', '100:, 2'],
+INDICES = {'a': ['1:10:2, -1', '..., 2', 'None, ..., ::-1', '::-1, 3:1:-1, None, 1:', '3,2,1', '1:4:9223372036854775807'], 'b': ['5:5', '-3:, :4', '::3, ::-2', '100:, 2'],
            'v': ['::-3', '4'], 'e': ['..., 1'], 'z': ['...', 'None', ''], 'c': ['10:60:7, ::-1']}
 REFUSED = [{'op': 'getitem', 'input': 'a', 'index': index} for index in ('99', '1,1,1,1', 'x', '::0', '..., ...')] + [
     {'op': 'squeeze', 'input': 'a', 'axes': [0]}, {'op': 'take', 'input': 'v', 'indices': [23]}, {'op': 'concatenate', 'inputs': ['a', 'b']},
