@@ -33,7 +33,7 @@ key=$(value key granary graphs)
 
 says "^$key +default +succeeded +100%" granary graphs
 says "^$key/0 +strikes +csv_split +succeeded +1" granary tasks "$key"
-says "^$key/6 " granary tasks "$key/6"
+says "^$key/3 " granary tasks "$key/3"
 says "^$key/0\.1 " granary info runs "$key"
 [ "$(granary tasks "$key" --state failed --json)" = "[]" ] || fail "a subtask has failed"
 [ "$(value done granary graph "$key")" = "$(granary tasks "$key" --json | grep -c '"succeeded"')" ] || fail "subtasks done are not those that are told"
@@ -41,7 +41,7 @@ says "^$key/costliest +frame +Wildlife Species:string" granary meta "$key"
 id=$(value id granary meta --chunks "$key/costliest")
 says "^where +memory" granary stat "$id"
 says '^== |optimi' granary graph "$key" --level chunk
-says "^$key/6 " granary graph "$key" --level subtask
+says "^$key/3 " granary graph "$key" --level subtask
 says '^ +1 +[0-9]+ +idle +push' granary executors
 says '^number +pid' granary executors 1 2 --fields number,pid
 says '^ +0 +[0-9]' granary bands
