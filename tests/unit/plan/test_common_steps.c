@@ -51,8 +51,8 @@ what_differs_stays(void **state)
                                               "a > 2") ", \"g\": {\"op\": \"sort\", \"input\": \"f\", \"by\": "
                                                        "\"a\"}, \"h\": {\"op\": \"sort\", \"input\": \"e\", "
                                                        "\"by\": \"a\"}",
-        "\"g\": {\"op\": \"nlargest\", \"input\": \"t\", \"columns\": \"a\", \"rows\": 3}, "
-        "\"h\": {\"op\": \"nlargest\", \"input\": \"t\", \"columns\": \"a\", \"rows\": 4}",
+        ("\"g\": {\"op\": \"nlargest\", \"input\": \"t\", \"columns\": \"a\", \"rows\": 3}, "
+         "\"h\": {\"op\": \"nlargest\", \"input\": \"t\", \"columns\": \"a\", \"rows\": 4}"),
     };
 
     (void)state;
