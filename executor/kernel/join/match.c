@@ -346,7 +346,7 @@ dense_ref(const struct matching *m, int64_t i)
 static granary_err
 emit_dense(struct matching *m, int64_t i)
 {
-    const uint32_t *refs;
+    const uint32_t *refs = NULL;
     uint64_t count;
     uint32_t only = 0;
     granary_err err = dense_run(m, i, &refs, &count);
