@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +67,6 @@ become_executor(const struct slot_command *command, const char *const *args, con
     (void)setsid(); /* whatever user code starts can be told from what others start */
     (void)sigprocmask(SIG_SETMASK, &command->mask, NULL);
     topology_pin_apply(pin);
-    /* An executor that is woken does not take the processor from the scheduler, which is about to wake the others. */
-    (void)sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* whatever somebody left open */
     (void)fcntl(ready_fd, F_SETFD, 0);
     if (getppid() == parent) { /* else it died before it could be our death signal */
