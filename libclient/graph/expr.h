@@ -102,6 +102,10 @@ granary_err gr_expr_check(struct gr_expr *expr, const struct gr_schema *schema);
  * skipped. */
 void gr_expr_columns(const struct gr_expr *expr, const struct gr_schema *schema, bool *used);
 
+/* The comparison that says the same with its sides exchanged: > for <; others as they are. */
+enum gr_expr_op gr_expr_op_mirrored(enum gr_expr_op op);
+/* Whether a comparison is true of values of which the left one is less (order < 0), equal (0) or greater. */
+bool gr_expr_op_holds(enum gr_expr_op op, int order);
 /* "+" for GR_OP_ADD, "year" for GR_OP_YEAR. Static storage. */
 const char *gr_expr_op_text(enum gr_expr_op op);
 

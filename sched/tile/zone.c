@@ -158,23 +158,6 @@ excludes_literal(enum gr_expr_op op, const Granary__ColumnInfo *info, const stru
     }
 }
 
-static enum gr_expr_op
-turned(enum gr_expr_op op)
-{
-    switch (op) {
-    case GR_OP_LESS:
-        return GR_OP_GREATER;
-    case GR_OP_LESS_EQUAL:
-        return GR_OP_GREATER_EQUAL;
-    case GR_OP_GREATER:
-        return GR_OP_LESS;
-    case GR_OP_GREATER_EQUAL:
-        return GR_OP_LESS_EQUAL;
-    default:
-        return op;
-    }
-}
-
 static bool
 is_comparison(enum gr_expr_op op)
 {
@@ -204,7 +187,8 @@ part_excludes(const struct gr_expr *part, const Granary__FrameInfo *info)
         const struct gr_expr *literal = part->operands[!swapped];
 
         return literal->kind == GR_EXPR_LITERAL &&
-               (of->nulls == info->rows || excludes_literal(swapped ? turned(part->op) : part->op, of, literal));
+               (of->nulls == info->rows ||
+                excludes_literal(swapped ? gr_expr_op_mirrored(part->op) : part->op, of, literal));
     }
     if (part->op == GR_OP_IN && !swapped) {
         size_t i = 1;

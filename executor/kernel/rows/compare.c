@@ -21,25 +21,6 @@ order_mixed(__int128 a, double b)
     return (b < (double)whole) - (b > (double)whole);
 }
 
-static uint8_t
-holds(enum gr_expr_op op, int order)
-{
-    switch (op) {
-    case GR_OP_EQUAL:
-        return order == 0;
-    case GR_OP_NOT_EQUAL:
-        return order != 0;
-    case GR_OP_LESS:
-        return order < 0;
-    case GR_OP_LESS_EQUAL:
-        return order <= 0;
-    case GR_OP_GREATER:
-        return order > 0;
-    default:
-        return order >= 0;
-    }
-}
-
 static void
 compare_mixed(enum gr_expr_op op, const struct node *a, const struct node *b, uint8_t *out, int64_t n)
 {
@@ -50,7 +31,7 @@ compare_mixed(enum gr_expr_op op, const struct node *a, const struct node *b, ui
     for (int64_t i = 0; i < n; i++) {
         int order = isnan(reals[i]) ? 0 : order_mixed(node_exact_at(exact, i), reals[i]);
 
-        out[i] = isnan(reals[i]) ? op == GR_OP_NOT_EQUAL : holds(op, turned ? -order : order);
+        out[i] = isnan(reals[i]) ? op == GR_OP_NOT_EQUAL : gr_expr_op_holds(op, turned ? -order : order);
     }
 }
 
@@ -80,7 +61,7 @@ compare(enum gr_expr_op op, struct node *a, struct node *b, uint8_t *out, int64_
             __int128 x = node_exact_at(a, i);
             __int128 y = node_exact_at(b, i);
 
-            out[i] = holds(op, (x > y) - (x < y));
+            out[i] = gr_expr_op_holds(op, (x > y) - (x < y));
         }
     } else {
         const struct rows_text *x = node_texts(a, n);
@@ -92,7 +73,7 @@ compare(enum gr_expr_op op, struct node *a, struct node *b, uint8_t *out, int64_
         for (int64_t i = 0; i < n; i++) {
             bool unlike = (op == GR_OP_EQUAL || op == GR_OP_NOT_EQUAL) && x[i].size != y[i].size;
 
-            out[i] = unlike ? op == GR_OP_NOT_EQUAL : holds(op, text_order(&x[i], &y[i]));
+            out[i] = unlike ? op == GR_OP_NOT_EQUAL : gr_expr_op_holds(op, text_order(&x[i], &y[i]));
         }
     }
     return true;

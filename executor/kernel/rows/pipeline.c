@@ -82,23 +82,6 @@ stored_of(const granary_column *column, enum rows_stored *ret_stored, size_t *re
     return false;
 }
 
-static enum gr_expr_op
-mirrored(enum gr_expr_op op)
-{
-    switch (op) {
-    case GR_OP_LESS:
-        return GR_OP_GREATER;
-    case GR_OP_LESS_EQUAL:
-        return GR_OP_GREATER_EQUAL;
-    case GR_OP_GREATER:
-        return GR_OP_LESS;
-    case GR_OP_GREATER_EQUAL:
-        return GR_OP_LESS_EQUAL;
-    default:
-        return op;
-    }
-}
-
 /* Whether a condition is column OP constant, both of one form and the constant within what the column can hold. */
 static bool
 quick_of(const struct node *node, struct quick *ret_quick)
@@ -120,7 +103,7 @@ quick_of(const struct node *node, struct quick *ret_quick)
         column->base != constant->base) {
         return false;
     }
-    ret_quick->op = turned ? mirrored(node->op) : node->op;
+    ret_quick->op = turned ? gr_expr_op_mirrored(node->op) : node->op;
     ret_quick->column = column->column;
     if (column->base == ROWS_DOUBLE) {
         double real = constant->expr->value.d;
@@ -130,25 +113,6 @@ quick_of(const struct node *node, struct quick *ret_quick)
     }
     ret_quick->bound.integer = constant->expr->value.i;
     return ret_quick->bound.integer >= least && ret_quick->bound.integer <= most;
-}
-
-static bool
-compare_holds(enum gr_expr_op op, int order)
-{
-    switch (op) {
-    case GR_OP_EQUAL:
-        return order == 0;
-    case GR_OP_NOT_EQUAL:
-        return order != 0;
-    case GR_OP_LESS:
-        return order < 0;
-    case GR_OP_LESS_EQUAL:
-        return order <= 0;
-    case GR_OP_GREATER:
-        return order > 0;
-    default:
-        return order >= 0;
-    }
 }
 
 /* What the zone says of a condition: 1 true in all rows, -1 in none, 0 unknown. */
@@ -187,7 +151,7 @@ zone_tells(const granary_frame *frame, const struct quick *quick)
     }
     /* All values lie on one side of the bound, or are the bound. */
     if (low > 0 || high < 0 || (low == 0 && high == 0)) {
-        bool holds = compare_holds(quick->op, low > 0 ? 1 : high < 0 ? -1 : 0);
+        bool holds = gr_expr_op_holds(quick->op, low > 0 ? 1 : high < 0 ? -1 : 0);
 
         return !holds ? -1 : stats->nulls == 0 && !stats->has_nan ? 1 : 0;
     }

@@ -301,3 +301,39 @@ gr_expr_is_safe(const struct gr_expr *expr)
     }
     return true;
 }
+
+enum gr_expr_op
+gr_expr_op_mirrored(enum gr_expr_op op)
+{
+    switch (op) {
+    case GR_OP_LESS:
+        return GR_OP_GREATER;
+    case GR_OP_LESS_EQUAL:
+        return GR_OP_GREATER_EQUAL;
+    case GR_OP_GREATER:
+        return GR_OP_LESS;
+    case GR_OP_GREATER_EQUAL:
+        return GR_OP_LESS_EQUAL;
+    default:
+        return op;
+    }
+}
+
+bool
+gr_expr_op_holds(enum gr_expr_op op, int order)
+{
+    switch (op) {
+    case GR_OP_EQUAL:
+        return order == 0;
+    case GR_OP_NOT_EQUAL:
+        return order != 0;
+    case GR_OP_LESS:
+        return order < 0;
+    case GR_OP_LESS_EQUAL:
+        return order <= 0;
+    case GR_OP_GREATER:
+        return order > 0;
+    default:
+        return order >= 0;
+    }
+}
