@@ -81,6 +81,9 @@ worker_register(struct worker *worker)
         worker_drop_queue(worker); /* it was asked for of another */
     }
     (void)find_scheduler(worker);
+    /* Before it connects: the answer may come when another one has bound the endpoint already. */
+    worker->endpoint = (struct endpoint){0};
+    (void)endpoint_look(worker->instance.pool_socket, &worker->endpoint);
     worker->socket = gr_zmq_dealer(worker->zmq, worker->instance.pool_socket, &err);
     if (worker->socket == NULL) {
         return err;

@@ -132,7 +132,9 @@ handle(struct worker *worker, Granary__ToExecutor *message)
         worker->number = message->registered;
         worker->host.number = message->registered;
         worker->looked_ns = gr_now_ns();
-        (void)endpoint_look(worker->instance.pool_socket, &worker->endpoint);
+        if (worker->endpoint.ino == 0) { /* it was bound after the registration was on its way */
+            (void)endpoint_look(worker->instance.pool_socket, &worker->endpoint);
+        }
         gr_log_debug("REGISTERED", "slot=%d number=%u", worker->options.slot, worker->number);
         if (worker->leaving) {
             err = worker_ask_to_leave(worker);

@@ -102,6 +102,9 @@ take_registration(struct pool_test *test, const struct gr_zmq_peer *peer, const 
     assert_true(test->count < EXECUTORS_MAX);
     assert_int_equal(registration->start_time, gr_process_start_time((pid_t)registration->pid));
     *executor = (struct test_executor){.peer = *peer, .pid = (pid_t)registration->pid, .slot = registration->slot};
+    if (test->stop_registering) {
+        assert_int_equal(kill(executor->pid, SIGSTOP), 0);
+    }
     answer.registered = (uint32_t)++test->count;
     pool_send(test, test->count - 1, &answer);
 }
@@ -196,6 +199,20 @@ pool_await_slots(struct pool_test *test, uint32_t slots)
     while (test->slots != slots) {
         receive(test, deadline);
     }
+}
+
+void
+pool_rebind(struct pool_test *test)
+{
+    granary_err err;
+
+    gr_zmq_close(test->router);
+    /* With its context: a socket that closes later would take the file of the next one along. */
+    gr_zmq_context_destroy(test->zmq);
+    test->zmq = gr_zmq_context_create(1);
+    assert_non_null(test->zmq);
+    test->router = gr_zmq_router(test->zmq, test->instance.pool_socket, &err);
+    assert_non_null(test->router);
 }
 
 size_t

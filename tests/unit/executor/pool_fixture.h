@@ -39,7 +39,8 @@ struct pool_test {
     uint32_t slots_of_node[16];
     struct test_death deaths[64]; /* told by the pool, again when it was told again */
     size_t death_count;
-    bool refuse; /* answer registrations in another version */
+    bool refuse;           /* answer registrations in another version */
+    bool stop_registering; /* SIGSTOP before the answer */
 };
 
 /* Everything is up and `executors` are registered. Fails the test otherwise. */
@@ -51,6 +52,9 @@ void pool_test_stop(struct pool_test *test);
 pid_t pool_spawn(const char *instance, int executors, bool die_with_parent, int *ret_ready_fd);
 /* The line it says, "" when it closed without one. Waits. */
 void pool_said(int ready_fd, char line[1200]);
+
+/* The endpoint is closed and bound anew, as by a scheduler that was killed and started again. */
+void pool_rebind(struct pool_test *test);
 
 /* The position of the next executor that has registered (it was answered). Waits. */
 size_t pool_next_registration(struct pool_test *test);

@@ -97,17 +97,9 @@ told_to_die_it_leaves_and_stays_away(void **state)
 static void
 executors_register_with_a_new_scheduler(void **state)
 {
-    granary_err err;
-
     (void)state;
     pool_test_start(&test, 2);
-    gr_zmq_close(test.router);
-    /* With its context: a socket that closes later would take the file of the next one along. */
-    gr_zmq_context_destroy(test.zmq);
-    test.zmq = gr_zmq_context_create(1);
-    assert_non_null(test.zmq);
-    test.router = gr_zmq_router(test.zmq, test.instance.pool_socket, &err);
-    assert_non_null(test.router);
+    pool_rebind(&test);
     (void)pool_next_registration(&test);
     (void)pool_next_registration(&test);
     assert_true(test.executors[2].pid == test.executors[0].pid || test.executors[2].pid == test.executors[1].pid);
@@ -117,12 +109,31 @@ executors_register_with_a_new_scheduler(void **state)
     pool_test_stop(&test);
 }
 
+/* It is answered by one scheduler, and finds the answer when another one has bound the endpoint. */
+static void
+a_late_answer_is_no_registration_with_the_next_scheduler(void **state)
+{
+    (void)state;
+    pool_test_start(&test, 1);
+    test.stop_registering = true;
+    assert_int_equal(kill(test.executors[0].pid, SIGKILL), 0);
+    (void)pool_next_registration(&test);
+    pool_await_deaths(&test, 1);
+    test.stop_registering = false;
+    pool_rebind(&test);
+    assert_int_equal(kill(test.executors[1].pid, SIGCONT), 0);
+    assert_int_equal(test.executors[pool_next_registration(&test)].pid, test.executors[1].pid);
+    pool_run(&test, 2, 8, NULL, 0);
+    granary__done__free_unpacked(pool_next_done(&test), NULL);
+    test.count = 2; /* the same process */
+    pool_test_stop(&test);
+}
+
 /* How each process ended; all of it again to a scheduler that comes later. */
 static void
 the_pool_tells_of_each_death(void **state)
 {
     Granary__ToExecutor message = GRANARY__TO_EXECUTOR__INIT;
-    granary_err err;
 
     (void)state;
     pool_test_start(&test, 2);
@@ -139,13 +150,7 @@ the_pool_tells_of_each_death(void **state)
     assert_int_equal(test.deaths[1].signal, 0);
     assert_int_equal(test.deaths[1].status, 0);
     pool_await_slots(&test, 1); /* that slot is gone */
-    gr_zmq_close(test.router);
-    /* With its context: a socket that closes later would take the file of the next one along. */
-    gr_zmq_context_destroy(test.zmq);
-    test.zmq = gr_zmq_context_create(1);
-    assert_non_null(test.zmq);
-    test.router = gr_zmq_router(test.zmq, test.instance.pool_socket, &err);
-    assert_non_null(test.router);
+    pool_rebind(&test);
     test.slots = 0;
     pool_await_deaths(&test, 4);
     assert_int_equal(test.deaths[2].pid, test.executors[0].pid);
@@ -280,6 +285,7 @@ main(void)
         cmocka_unit_test(a_stopped_executor_is_no_obstacle),
         cmocka_unit_test(told_to_die_it_leaves_and_stays_away),
         cmocka_unit_test(executors_register_with_a_new_scheduler),
+        cmocka_unit_test(a_late_answer_is_no_registration_with_the_next_scheduler),
         cmocka_unit_test(the_pool_tells_of_each_death),
         cmocka_unit_test(slots_are_added_and_executors_replaced),
         cmocka_unit_test(a_pool_of_nobody_is_ready),
