@@ -258,6 +258,16 @@ decode_text(const struct arrow_field *field, const struct arrow_piece *piece, st
     return GRANARY_OK;
 }
 
+static granary_err
+decode_views(const struct arrow_field *field, const struct arrow_piece *piece, struct gr_column *ret_column)
+{
+    const uint8_t *validity;
+    int64_t nulls;
+    granary_err err = validity_of(field, piece, &validity, &nulls);
+
+    return err == GRANARY_OK ? arrow_decode_views(field, piece, validity, ret_column) : err;
+}
+
 /* ---- dictionaries ---- */
 
 /* Positions of the rows in the dictionary, -1 or (codes) 0 under nulls. */
@@ -363,6 +373,8 @@ arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
     case LAYOUT_TEXT:
     case LAYOUT_LARGE_TEXT:
         return decode_text(field, piece, ret_column);
+    case LAYOUT_TEXT_VIEWS:
+        return decode_views(field, piece, ret_column);
     default:
         return decode_fixed(field, piece, ret_column);
     }

@@ -1,7 +1,8 @@
 /*
  * Arrow IPC files read: footer, schema, dictionaries, record batches. Everything in the file is hostile until it was
  * checked: Flatbuffers by flat.c, blocks and buffers here, values in arrow_decode.c. What is made of a file is bounded
- * by the file's size, but for dictionary-encoded text, which 2 GiB a column bound.
+ * by the file's size (of compressed buffers 255 times that), but for dictionary-encoded text, which 2 GiB a column
+ * bound.
  */
 #include "data/arrow_read.h"
 
@@ -9,57 +10,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "data/arrow.h"
 #include "data/directory.h"
 #include "data/flat.h"
 
-/* A batch of nulls alone has any length; this keeps sums of lengths far from overflow. */
-#define ROWS_MAX ((int64_t)1 << 40)
-
-/* One message with its body. */
-struct message {
-    struct flat_in in;
-    struct flat_table header;
-    enum arrow_header kind;
-    uint64_t at; /* of its Flatbuffers in the file */
-    const uint8_t *body;
-    uint64_t body_size;
-};
-
-/* The columns of a batch, taken one after the other. */
-struct cursor {
-    const struct arrow_in *file;
-    struct message *message;
-    struct flat_vector nodes;
-    struct flat_vector buffers;
-    size_t node;
-    size_t buffer;
-    uint64_t budget;
-};
-
-static granary_err
-fail_at(uint64_t at, const char *what)
-{
-    return gr_fail(GRANARY_ECORRUPT, "Arrow file: %s at byte %llu", what, (unsigned long long)at);
-}
-
-static granary_err
-fail_flat(const struct flat_in *in, uint64_t at)
-{
-    return fail_at(at + in->bad_at, "damaged metadata");
-}
-
-/* Bytes that are within the file are needed. */
-static granary_err
-file_fetch(const struct arrow_in *file, uint64_t at, uint64_t size)
-{
-    granary_err err = file->fd < 0 || size == 0
-                          ? GRANARY_OK
-                          : gr_pread_all(file->fd, (uint8_t *)(uintptr_t)file->bytes + at, size, (int64_t)at);
-
-    return err == GRANARY_OK ? err : gr_fail_in(err, "Arrow file: byte %llu", (unsigned long long)at);
-}
+/* How much larger compressed batches are taken to be, where chunks are cut before anything is read. */
+#define INFLATION 2
 
 static bool
 is_wanted(const struct arrow_in *file, size_t field)
@@ -91,10 +47,10 @@ schema_read(struct arrow_in *file, struct flat_table schema)
         file->dictionaries[i].id = file->fields[i].dictionary_id;
         names += file->fields[i].name == NULL ? 0 : strlen(file->fields[i].name);
         if (names > in->size) { /* one long name told many times would be a bomb */
-            return fail_at(file->footer_at, "column names that overlap");
+            return arrow_fail_at(file->footer_at, "column names that overlap");
         }
     }
-    return in->bad ? fail_flat(in, file->footer_at) : err;
+    return in->bad ? arrow_fail_flat(in, file->footer_at) : err;
 }
 
 static struct arrow_block
@@ -106,124 +62,43 @@ block_at(const struct arrow_in *file, struct flat_vector blocks, size_t i)
     return block;
 }
 
-/* ---- messages ---- */
+/* ---- columns ---- */
 
-/* Message of a block: its metadata, and its body within the file. */
+/* Copy what is borrowed. */
 static granary_err
-message_open(struct arrow_in *file, const struct arrow_block *block, struct message *message)
+column_own(struct gr_column *column)
 {
-    uint64_t offset = (uint64_t)block->offset;
-    uint64_t length = (uint64_t)block->metadata_length;
-    uint64_t prefix = 4;
-    struct flat_table root;
-    uint32_t first;
-    granary_err err;
-
-    if (block->offset < 0 || block->metadata_length < 8 || block->body_length < 0 || offset > file->size ||
-        length > file->size - offset || (uint64_t)block->body_length > file->size - offset - length) {
-        return fail_at(offset, "a block that is not within the file, said to be");
-    }
-    if (length + (uint64_t)block->body_length > file->budget) {
-        return fail_at(offset, "blocks that overlap");
-    }
-    file->budget -= length + (uint64_t)block->body_length;
-    err = file_fetch(file, offset, length);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    memcpy(&first, file->bytes + offset, sizeof first);
-    prefix = first == ARROW_CONTINUATION ? 8 : 4; /* files from before Arrow 0.15 have no continuation mark */
-    *message = (struct message){.in = {.bytes = file->bytes + offset + prefix, .size = length - prefix},
-                                .at = offset + prefix,
-                                .body = file->bytes + offset + length,
-                                .body_size = (uint64_t)block->body_length};
-    root = flat_root(&message->in);
-    message->kind = (enum arrow_header)flat_uint(&message->in, root, MESSAGE_HEADER_TYPE, 1, 0);
-    message->header = flat_table(&message->in, root, MESSAGE_HEADER);
-    if (message->in.bad || message->header.at == 0) {
-        return fail_flat(&message->in, message->at);
-    }
-    return GRANARY_OK;
-}
-
-/* Begin with the columns of a batch; *ret_rows: how many rows each has. */
-static granary_err
-cursor_open(const struct arrow_in *file, struct message *message, struct flat_table batch, struct cursor *cursor,
-            int64_t *ret_rows)
-{
-    struct flat_in *in = &message->in;
-
-    if (flat_table(in, batch, BATCH_COMPRESSION).at != 0) {
-        return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: compressed record batches are not supported; write it "
-                                             "without compression");
-    }
-    *cursor = (struct cursor){.file = file,
-                              .message = message,
-                              .nodes = flat_vector(in, batch, BATCH_NODES, sizeof(struct arrow_node)),
-                              .buffers = flat_vector(in, batch, BATCH_BUFFERS, sizeof(struct arrow_buffer)),
-                              .budget = message->body_size};
-    *ret_rows = (int64_t)flat_uint(in, batch, BATCH_LENGTH, 8, 0);
-    if (in->bad || *ret_rows < 0 || *ret_rows > ROWS_MAX) {
-        return fail_flat(in, message->at);
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-next_buffer(struct cursor *cursor, bool fetch, const uint8_t **ret_bytes, uint64_t *ret_size)
-{
-    struct message *message = cursor->message;
-    struct arrow_buffer buffer;
-    uint64_t offset;
-    uint64_t length;
-
-    if (cursor->buffer >= cursor->buffers.count) {
-        return fail_at(message->at, "a batch with too few buffers");
-    }
-    memcpy(&buffer, message->in.bytes + cursor->buffers.at + cursor->buffer * sizeof buffer, sizeof buffer);
-    cursor->buffer++;
-    offset = (uint64_t)buffer.offset;
-    length = (uint64_t)buffer.length;
-    if (buffer.offset < 0 || buffer.length < 0 || offset > message->body_size || length > message->body_size - offset ||
-        length > cursor->budget) {
-        return fail_at(message->at, "a batch whose buffers are not within it");
-    }
-    cursor->budget -= length;
-    *ret_bytes = message->body + offset;
-    *ret_size = length;
-    return fetch ? file_fetch(cursor->file, (uint64_t)(message->body - cursor->file->bytes) + offset, length)
-                 : GRANARY_OK;
-}
-
-/* The next column's buffers; fetch: what is in them is wanted. */
-static granary_err
-next_piece(struct cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
-           struct arrow_piece *ret_piece)
-{
-    struct arrow_piece piece = {.rows = rows};
-    bool text = !is_index && (field->layout == LAYOUT_TEXT || field->layout == LAYOUT_LARGE_TEXT);
-    struct arrow_node node;
+    const struct gr_run run = {&column->view, 0, column->view.rows};
+    struct gr_column copy;
     granary_err err = GRANARY_OK;
 
-    if (cursor->node >= cursor->nodes.count) {
-        return fail_at(cursor->message->at, "a batch with too few columns");
-    }
-    memcpy(&node, cursor->message->in.bytes + cursor->nodes.at + cursor->node * sizeof node, sizeof node);
-    cursor->node++;
-    if (node.length != rows || node.null_count < 0 || node.null_count > rows) {
-        return fail_at(cursor->message->at, "a column of another length than its batch");
-    }
-    piece.null_count = node.null_count;
-    if (is_index || field->layout != LAYOUT_NULL) {
-        err = next_buffer(cursor, fetch, &piece.validity, &piece.validity_size);
-        if (err == GRANARY_OK && text) {
-            err = next_buffer(cursor, fetch, &piece.offsets, &piece.offsets_size);
-        }
+    if (!column->owned) {
+        err = gr_column_concat(&run, 1, column->view.dtype, &copy);
         if (err == GRANARY_OK) {
-            err = next_buffer(cursor, fetch, &piece.values, &piece.values_size);
+            gr_column_free(column);
+            *column = copy;
         }
     }
-    *ret_piece = piece;
+    return err;
+}
+
+/* The column of a piece, with the dictionary of its field if it has one; it outlives the cursor. */
+static granary_err
+piece_decode(const struct arrow_cursor *cursor, const struct arrow_field *field, const struct arrow_piece *piece,
+             const struct arrow_dictionary *dictionary, struct gr_column *ret_column)
+{
+    struct gr_column column;
+    granary_err err = arrow_decode(field, piece, dictionary, &column);
+
+    if (err == GRANARY_OK && (cursor->file->fd >= 0 || cursor->compressed)) {
+        err = column_own(&column);
+        if (err != GRANARY_OK) {
+            gr_column_free(&column);
+        }
+    }
+    if (err == GRANARY_OK) {
+        *ret_column = column;
+    }
     return err;
 }
 
@@ -249,21 +124,21 @@ dictionary_extend(struct arrow_in_dictionary *dictionary, struct gr_column *more
 static granary_err
 dictionary_read(struct arrow_in *file, const struct arrow_block *block)
 {
-    struct message message;
-    struct cursor cursor;
+    struct arrow_message message;
+    struct arrow_cursor cursor = {0};
     struct arrow_piece piece;
     struct gr_column values;
     bool delta;
     int64_t rows;
     int64_t id;
     size_t i = 0;
-    granary_err err = message_open(file, block, &message);
+    granary_err err = arrow_message_open(file, block, &message);
 
     if (err != GRANARY_OK) {
         return err;
     }
     if (message.kind != HEADER_DICTIONARY) {
-        return fail_at(message.at, "no dictionary");
+        return arrow_fail_at(message.at, "no dictionary");
     }
     id = (int64_t)flat_uint(&message.in, message.header, DICTIONARY_BATCH_ID, 8, 0);
     delta = flat_uint(&message.in, message.header, DICTIONARY_BATCH_IS_DELTA, 1, 0) != 0;
@@ -278,13 +153,15 @@ dictionary_read(struct arrow_in *file, const struct arrow_block *block)
     if (i == file->field_count) {
         return GRANARY_OK; /* nobody uses it */
     }
-    err = cursor_open(file, &message, flat_table(&message.in, message.header, DICTIONARY_BATCH_DATA), &cursor, &rows);
+    err = arrow_cursor_open(file, &message, flat_table(&message.in, message.header, DICTIONARY_BATCH_DATA), &cursor,
+                            &rows);
     if (err == GRANARY_OK) {
-        err = next_piece(&cursor, &file->fields[i], false, true, rows, &piece);
+        err = arrow_next_piece(&cursor, &file->fields[i], false, true, rows, &piece);
     }
     if (err == GRANARY_OK) {
-        err = arrow_decode(&file->fields[i], &piece, NULL, &values);
+        err = piece_decode(&cursor, &file->fields[i], &piece, NULL, &values);
     }
+    arrow_cursor_close(&cursor);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -293,30 +170,14 @@ dictionary_read(struct arrow_in *file, const struct arrow_block *block)
     }
     if (file->dictionaries[i].filled) { /* which batches mean which one, the format leaves open */
         gr_column_free(&values);
-        return gr_fail(GRANARY_EUNSUPPORTED, "column '%s': its dictionary is replaced within the file",
+        return gr_fail(GRANARY_EUNSUPPORTED,
+                       "column '%s': its dictionary is replaced within the file, which the format "
+                       "has for streams only",
                        file->fields[i].name);
     }
     file->dictionaries[i].values = values;
     file->dictionaries[i].filled = true;
     return GRANARY_OK;
-}
-
-/* Copy what is borrowed. */
-static granary_err
-column_own(struct gr_column *column)
-{
-    const struct gr_run run = {&column->view, 0, column->view.rows};
-    struct gr_column copy;
-    granary_err err = GRANARY_OK;
-
-    if (!column->owned) {
-        err = gr_column_concat(&run, 1, column->view.dtype, &copy);
-        if (err == GRANARY_OK) {
-            gr_column_free(column);
-            *column = copy;
-        }
-    }
-    return err;
 }
 
 /* When all dictionaries are there: those that are distinct texts stay dictionaries. */
@@ -373,18 +234,18 @@ wanted_count(const struct arrow_in *file)
 static granary_err
 batch_read(struct arrow_in *file, const struct arrow_block *block, granary_frame **ret_frame)
 {
-    struct message message;
-    struct cursor cursor;
+    struct arrow_message message;
+    struct arrow_cursor cursor = {0};
     granary_frame *frame = NULL;
     size_t position = 0;
     int64_t rows;
-    granary_err err = message_open(file, block, &message);
+    granary_err err = arrow_message_open(file, block, &message);
 
     if (err == GRANARY_OK && message.kind != HEADER_BATCH) {
-        err = fail_at(message.at, "no record batch");
+        err = arrow_fail_at(message.at, "no record batch");
     }
     if (err == GRANARY_OK) {
-        err = cursor_open(file, &message, message.header, &cursor, &rows);
+        err = arrow_cursor_open(file, &message, message.header, &cursor, &rows);
     }
     if (err == GRANARY_OK && (frame = gr_frame_create(wanted_count(file), rows)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
@@ -401,20 +262,18 @@ batch_read(struct arrow_in *file, const struct arrow_block *block, granary_frame
             err = gr_fail(GRANARY_ECORRUPT, "column '%s': its dictionary is missing", field->name);
             break;
         }
-        err = next_piece(&cursor, field, field->dictionary, wanted, rows, &piece);
+        err = arrow_next_piece(&cursor, field, field->dictionary, wanted, rows, &piece);
         if (!wanted) {
             continue;
         }
         if (err == GRANARY_OK) {
-            err = arrow_decode(field, &piece, encoded ? &dictionary : NULL, &column);
-        }
-        if (err == GRANARY_OK && file->fd >= 0 && (err = column_own(&column)) != GRANARY_OK) {
-            gr_column_free(&column);
+            err = piece_decode(&cursor, field, &piece, encoded ? &dictionary : NULL, &column);
         }
         if (err == GRANARY_OK) {
             err = gr_frame_set(frame, position++, field->name, &column);
         }
     }
+    arrow_cursor_close(&cursor);
     if (err != GRANARY_OK) {
         gr_frame_destroy(frame);
         return err;
@@ -488,16 +347,16 @@ granary_err
 arrow_in_look(struct arrow_in *file, struct flat_vector blocks, size_t i, int64_t *ret_rows, uint64_t *ret_bytes)
 {
     struct arrow_block block = block_at(file, blocks, i);
-    struct message message;
-    struct cursor cursor;
-    granary_err err = message_open(file, &block, &message);
+    struct arrow_message message;
+    struct arrow_cursor cursor = {0};
+    granary_err err = arrow_message_open(file, &block, &message);
 
     if (err == GRANARY_OK && message.kind != HEADER_BATCH) {
-        err = fail_at(message.at, "no record batch");
+        err = arrow_fail_at(message.at, "no record batch");
     }
     if (err == GRANARY_OK) {
-        err = cursor_open(file, &message, message.header, &cursor, ret_rows);
-        *ret_bytes = message.body_size;
+        err = arrow_cursor_open(file, &message, message.header, &cursor, ret_rows);
+        *ret_bytes = message.body_size * (cursor.compressed ? INFLATION : 1);
     }
     return err;
 }
@@ -513,12 +372,12 @@ arrow_in_open(struct arrow_in *file, const void *data, uint64_t data_size, int f
     granary_err err;
 
     *file = (struct arrow_in){.bytes = bytes, .size = data_size, .budget = data_size, .fd = fd};
-    err = file_fetch(file, 0, data_size < 8 ? 0 : 8);
+    err = arrow_fetch(file, 0, data_size < 8 ? 0 : 8);
     if (err == GRANARY_OK && (data_size < 8 || memcmp(bytes, ARROW_MAGIC, ARROW_MAGIC_SIZE) != 0)) {
         return gr_fail(GRANARY_ETYPE, "not an Arrow file: it does not begin with ARROW1");
     }
     if (err == GRANARY_OK) {
-        err = file_fetch(file, data_size < tail ? 0 : data_size - tail, data_size < tail ? 0 : tail);
+        err = arrow_fetch(file, data_size < tail ? 0 : data_size - tail, data_size < tail ? 0 : tail);
     }
     if (err != GRANARY_OK) {
         return err;
@@ -528,11 +387,11 @@ arrow_in_open(struct arrow_in *file, const void *data, uint64_t data_size, int f
     }
     memcpy(&footer_size, bytes + data_size - tail, sizeof footer_size);
     if (footer_size > data_size - 8 - tail) {
-        return fail_at(data_size - tail, "a footer longer than the file");
+        return arrow_fail_at(data_size - tail, "a footer longer than the file");
     }
     file->footer_at = data_size - tail - footer_size;
     file->footer = (struct flat_in){.bytes = bytes + file->footer_at, .size = footer_size};
-    return file_fetch(file, file->footer_at, footer_size);
+    return arrow_fetch(file, file->footer_at, footer_size);
 }
 
 void

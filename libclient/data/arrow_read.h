@@ -1,5 +1,6 @@
-/* What the parts of the Arrow reader share: arrow_file.c knows files on disk, arrow_read.c files and messages,
- * arrow_schema.c fields and their types, arrow_decode.c turns the buffers of a column into a column of ours. */
+/* What the parts of the Arrow reader share: arrow_file.c knows files on disk, arrow_read.c files, arrow_pieces.c
+ * messages and where buffers are in them, arrow_inflate.c compressed ones, arrow_schema.c fields and their types;
+ * arrow_decode.c and arrow_views.c turn the buffers of a column into a column of ours. */
 #ifndef DATA_ARROW_READ_H
 #define DATA_ARROW_READ_H
 
@@ -16,6 +17,7 @@ enum arrow_layout {
     LAYOUT_TIME,       /* timestamp or duration of another unit: becomes microseconds */
     LAYOUT_TEXT,       /* int32 offsets */
     LAYOUT_LARGE_TEXT, /* int64 offsets */
+    LAYOUT_TEXT_VIEWS, /* 16 bytes a string: short ones themselves, else where they are in the parts */
 };
 
 struct arrow_field {
@@ -29,6 +31,12 @@ struct arrow_field {
     bool index_signed;
 };
 
+/* A buffer. */
+struct arrow_part {
+    const uint8_t *bytes;
+    uint64_t size;
+};
+
 /* The buffers of one column in one batch, already within the file. */
 struct arrow_piece {
     int64_t rows;
@@ -39,6 +47,8 @@ struct arrow_piece {
     uint64_t offsets_size;
     const uint8_t *values; /* dictionary: the indices */
     uint64_t values_size;
+    const struct arrow_part *parts; /* LAYOUT_TEXT_VIEWS: of text */
+    size_t part_count;
 };
 
 /* Read a field of a schema; what is damaged shows in `in`. Errors: EUNSUPPORTED names the column and its type */
@@ -59,7 +69,24 @@ struct arrow_dictionary {
 granary_err arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
                          const struct arrow_dictionary *dictionary, struct gr_column *ret_column);
 
-/* ---- arrow_read.c ---- */
+/* ... of strings as views; validity as arrow_decode() found it. Errors: ECORRUPT · EFULL · ENOMEM */
+granary_err arrow_decode_views(const struct arrow_field *field, const struct arrow_piece *piece,
+                               const uint8_t *validity, struct gr_column *ret_column);
+
+/* ---- arrow_inflate.c ---- */
+
+/* What compressed buffers became, until their columns have been made. */
+struct arrow_inflated {
+    size_t count;
+    void **blocks;
+};
+void arrow_inflated_free(struct arrow_inflated *inflated);
+/*
+ * A buffer as compressed record batches have it: 8 bytes tell how long it is raw, an LZ4 frame follows; or -1, and it
+ * follows as it is. *bytes, *size become those of the raw buffer, which `inflated` owns when it is a new one.
+ * Errors: ECORRUPT · ENOMEM
+ */
+granary_err arrow_inflate(struct arrow_inflated *inflated, const uint8_t **bytes, uint64_t *size);
 
 struct arrow_in_dictionary {
     int64_t id;
@@ -81,6 +108,50 @@ struct arrow_in {
     int fd;             /* -1: all bytes are there; else they are when file_fetch() has brought them */
     const bool *wanted; /* by field; NULL: all */
 };
+
+/* ---- arrow_pieces.c ---- */
+
+/* One message with its body. */
+struct arrow_message {
+    struct flat_in in;
+    struct flat_table header;
+    enum arrow_header kind;
+    uint64_t at; /* of its Flatbuffers in the file */
+    const uint8_t *body;
+    uint64_t body_size;
+};
+
+/* The columns of a batch, taken one after the other. */
+struct arrow_cursor {
+    const struct arrow_in *file;
+    struct arrow_message *message;
+    struct flat_vector nodes;
+    struct flat_vector buffers;
+    struct flat_vector variadic; /* how many parts the text of each column of views has */
+    size_t node;
+    size_t buffer;
+    size_t views;
+    struct arrow_part *parts; /* of the piece it is at; owned */
+    uint64_t budget;
+    bool compressed;                /* each buffer by itself */
+    struct arrow_inflated inflated; /* columns that lie there do not outlive the cursor */
+};
+
+granary_err arrow_fail_at(uint64_t at, const char *what);
+granary_err arrow_fail_flat(const struct flat_in *in, uint64_t at);
+/* Bytes that are within the file are needed. */
+granary_err arrow_fetch(const struct arrow_in *file, uint64_t at, uint64_t size);
+/* Message of a block: its metadata, and its body within the file. */
+granary_err arrow_message_open(struct arrow_in *file, const struct arrow_block *block, struct arrow_message *message);
+/* Begin with the columns of a batch; *ret_rows: how many rows each has. */
+granary_err arrow_cursor_open(const struct arrow_in *file, struct arrow_message *message, struct flat_table batch,
+                              struct arrow_cursor *cursor, int64_t *ret_rows);
+void arrow_cursor_close(struct arrow_cursor *cursor);
+/* The next column's buffers, until the one after it is asked for; fetch: what is in them is wanted. */
+granary_err arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch,
+                             int64_t rows, struct arrow_piece *ret_piece);
+
+/* ---- arrow_read.c ---- */
 
 /* What the footer tells. */
 struct arrow_footer {

@@ -113,6 +113,8 @@ field_type(struct flat_in *in, struct flat_table table, struct arrow_field *fiel
         return set_layout(field, LAYOUT_TEXT, GRANARY_STRING);
     case TYPE_LARGE_UTF8:
         return set_layout(field, LAYOUT_LARGE_TEXT, GRANARY_STRING);
+    case TYPE_UTF8_VIEW:
+        return set_layout(field, LAYOUT_TEXT_VIEWS, GRANARY_STRING);
     case TYPE_DATE:
         return set_layout(field,
                           flat_uint(in, type, 0, 2, DATE_MILLISECOND) == DATE_DAY ? LAYOUT_FIXED : LAYOUT_DATE_MS,

@@ -226,6 +226,32 @@ foreign_files_are_converted(void **state)
     gr_frame_destroy(frame);
 }
 
+/* Each buffer an LZ4 frame, or raw where that is shorter; strings as views, and with a dictionary of views. */
+static void
+compressed_files_of_others_are_read(void **state)
+{
+    size_t size;
+    char *bytes = golden("lz4.arrow", &size);
+    granary_frame *frame;
+
+    (void)state;
+    assert_int_equal(gr_arrow_read(bytes, size, NULL, 0, &frame), GRANARY_OK);
+    free(bytes); /* what was compressed is not borrowed */
+    assert_int_equal(frame->rows, 60);
+    for (int64_t i = 0; i < 60; i++) {
+        char number[32], text[64];
+
+        (void)snprintf(number, sizeof number, "%lld", (long long)(i * i));
+        (void)snprintf(text, sizeof text, i % 5 == 2 ? "short %lld" : "longer than twelve bytes %lld",
+                       (long long)(i % 5 == 2 ? i : i % 3));
+        assert_string_equal(text_at(frame, "number", i), i % 7 == 3 ? "" : number);
+        assert_string_equal(text_at(frame, "text", i), i % 5 == 1 ? "" : text);
+        assert_string_equal(text_at(frame, "category", i), i % 5 == 1 ? "" : text);
+        assert_string_equal(text_at(frame, "big", i), i > 20 ? "true" : "false");
+    }
+    gr_frame_destroy(frame);
+}
+
 static void
 other_files_are_refused_by_name(void **state)
 {
@@ -289,6 +315,7 @@ main(void)
         cmocka_unit_test(our_own_files_are_read_in_place),
         cmocka_unit_test(borrowed_parts_are_written_as_if_owned),
         cmocka_unit_test(foreign_files_are_converted),
+        cmocka_unit_test(compressed_files_of_others_are_read),
         cmocka_unit_test(unsigned_integers_of_others_are_read),
         cmocka_unit_test(other_files_are_refused_by_name),
         cmocka_unit_test(foreign_metadata_is_ignored),

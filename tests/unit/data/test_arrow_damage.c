@@ -77,12 +77,12 @@ our_file_damaged_anywhere_is_survived(void **state)
 }
 
 static char *
-foreign_file(size_t *ret_size)
+golden(const char *name, size_t *ret_size)
 {
     char path[4096];
     char *bytes;
 
-    (void)snprintf(path, sizeof path, "%s/tests/golden/arrow/foreign.arrow", getenv("GRANARY_SOURCE"));
+    (void)snprintf(path, sizeof path, "%s/tests/golden/arrow/%s", getenv("GRANARY_SOURCE"), name);
     assert_int_equal(gr_file_read(path, 1 << 20, &bytes, ret_size), GRANARY_OK);
     return bytes;
 }
@@ -91,7 +91,18 @@ static void
 foreign_file_damaged_anywhere_is_survived(void **state)
 {
     size_t size;
-    char *bytes = foreign_file(&size);
+    char *bytes = golden("foreign.arrow", &size);
+
+    (void)state;
+    damage_every_byte(bytes, size, 1);
+    free(bytes);
+}
+
+static void
+compressed_file_damaged_anywhere_is_survived(void **state)
+{
+    size_t size;
+    char *bytes = golden("lz4.arrow", &size);
 
     (void)state;
     damage_every_byte(bytes, size, 1);
@@ -102,7 +113,7 @@ static void
 files_cut_anywhere_are_refused(void **state)
 {
     size_t size;
-    char *bytes = foreign_file(&size);
+    char *bytes = golden("foreign.arrow", &size);
 
     (void)state;
     for (size_t i = 0; i < size; i++) {
@@ -117,7 +128,7 @@ words_replaced_at_random_are_survived(void **state)
 {
     static const uint32_t words[] = {0, 1, 4, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0, 64, 6};
     size_t size;
-    char *bytes = foreign_file(&size);
+    char *bytes = golden("foreign.arrow", &size);
     char *copy = malloc(size);
     uint64_t random = 88172645463325252u;
 
@@ -146,6 +157,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_file_damaged_anywhere_is_survived),
         cmocka_unit_test(foreign_file_damaged_anywhere_is_survived),
+        cmocka_unit_test(compressed_file_damaged_anywhere_is_survived),
         cmocka_unit_test(files_cut_anywhere_are_refused),
         cmocka_unit_test(words_replaced_at_random_are_survived),
     };
