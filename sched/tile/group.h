@@ -14,4 +14,22 @@
 granary_err
 group_rows_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs deal_attrs, size_t parts);
 
+/* What the tables of a groupby are made with. */
+struct group_maps {
+    size_t count;   /* tables: each of neighbouring chunks */
+    gr_attrs attrs; /* keys, aggregate, dropna, where, columns */
+    size_t parts;   /* outputs of each */
+};
+
+/*
+ * How many tables are to be made of the input.
+ *
+ * groups   there are at most so many; UINT64_MAX: nobody knows
+ * Returns  at least 1, at most in->count
+ */
+size_t group_maps(const struct tiling *t, const struct gr_tiled *in, uint64_t groups);
+/* Add the operator that makes table m of them; *ret_read: bytes it reads. Returns its first output. */
+struct gr_piece group_map_add(struct tiling *t, size_t i, const struct gr_tiled *in, const struct group_maps *maps,
+                              size_t m, uint64_t *ret_read);
+
 #endif

@@ -21,10 +21,12 @@
 enum {
     GROUP_BYTES = 64, /* of a group in a table, about */
     PARTS_MOST = 64,
-    MEMORY_PARTS = 8,   /* what is merged at a time is at most this part of the store's memory */
-    TABLE_GROWTH = 2,   /* a table is at most so many times the rows it is made of, about */
-    EDGES_MOST = 65536, /* chunks times parts */
-    ROWS_A_GROUP = 2,   /* with more on average, a chunk's table is less than its rows */
+    MEMORY_PARTS = 8,    /* what is merged at a time is at most this part of the store's memory */
+    TABLE_GROWTH = 2,    /* a table is at most so many times the rows it is made of, about */
+    EDGES_MOST = 65536,  /* chunks times parts */
+    ROWS_A_GROUP = 2,    /* with more on average, a chunk's table is less than its rows */
+    PARTS_GROUPS = 8192, /* with fewer, merging is less than the messages that parts cost */
+    PARTS_FEW = 4,       /* of groups that one merge could hold: for executors to share */
 };
 
 #define ASK_BYTES  ((uint64_t)16 << 20) /* of input: with less, groups cannot be too many for one merge */
@@ -108,9 +110,12 @@ parts_wanted(struct tiling *t, size_t i, const struct gr_tiled *in, bool *ret_ro
     uint64_t parts;
 
     *ret_rows = false;
-    if (!by_hash(t, i) || in->count < 2 || bytes_sum(in->bytes, in->count) < ASK_BYTES ||
-        groups_bound(t, i) < PART_BYTES / GROUP_BYTES) {
+    if (!by_hash(t, i) || in->count < 2 || bytes_sum(in->bytes, in->count) < ASK_BYTES) {
         return 1;
+    }
+    groups = groups_bound(t, i);
+    if (groups < PART_BYTES / GROUP_BYTES) {
+        return groups < PARTS_GROUPS ? 1 : PARTS_FEW;
     }
     if (!groups_guess(t, i, &groups)) {
         return 0;
@@ -128,28 +133,22 @@ static granary_err
 group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map_attrs, gr_attrs attrs, size_t parts,
                struct gr_tiled *out)
 {
+    struct group_maps maps = {group_maps(t, in, groups_bound(t, i)), map_attrs, parts};
     uint64_t total = bytes_sum(in->bytes, in->count);
-    struct gr_piece *pieces = malloc((in->count + 1) * sizeof *pieces);
+    struct gr_piece *pieces = malloc((maps.count + 1) * sizeof *pieces);
+    uint64_t read;
     granary_err err = pieces == NULL ? out_of_memory() : tiled_init(out, parts, true);
 
     gr_attrs_add(t->chunks, map_attrs, gr_attr_new_int("parts", (int64_t)parts));
-    for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
-        struct gr_chunk_spec spec = {.op = GR_CHUNK_groupby_map,
-                                     .step = (uint32_t)i,
-                                     .shared = map_attrs,
-                                     .inputs = &in->pieces[p],
-                                     .input_count = 1,
-                                     .outputs = (uint32_t)parts,
-                                     .bytes = in->bytes[p]};
-
-        pieces[p] = gr_chunks_add(t->chunks, &spec);
+    for (size_t m = 0; m < maps.count && err == GRANARY_OK; m++) {
+        pieces[m] = group_map_add(t, i, in, &maps, m, &read);
     }
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
-        for (size_t p = 0; p < in->count; p++) {
-            pieces[p].output = (uint32_t)j;
+        for (size_t m = 0; m < maps.count; m++) {
+            pieces[m].output = (uint32_t)j;
         }
         out->bytes[j] = total / parts + 1;
-        out->pieces[j] = tiling_add(t, i, GR_CHUNK_groupby_final, attrs, pieces, in->count, out->bytes[j]);
+        out->pieces[j] = tiling_add(t, i, GR_CHUNK_groupby_final, attrs, pieces, maps.count, out->bytes[j]);
     }
     free(pieces);
     return err;
@@ -217,28 +216,31 @@ struct group_attrs {
     gr_attrs final;
 };
 
-/* One chunk of all groups; most: bytes it has at most. */
+/* One chunk of all groups, of which there are at most so many, which have that many bytes at most. */
 static granary_err
-group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, const struct group_attrs *attrs, uint64_t most,
+group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, const struct group_attrs *attrs, uint64_t groups,
               struct gr_piece *ret_piece, uint64_t *ret_bytes)
 {
+    struct group_maps maps = {group_maps(t, in, groups), attrs->map, 1};
+    uint64_t most = groups_bytes(t, i, groups);
     struct gr_tiled tables;
     size_t count;
-    granary_err err = tiled_init(&tables, in->count, true);
+    granary_err err = tiled_init(&tables, maps.count, true);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    for (size_t p = 0; p < in->count; p++) {
-        /* few groups are the rule, but each may be one */
-        uint64_t guess = in->bytes[p] / 4 + 65536;
+    for (size_t m = 0; m < maps.count; m++) {
+        uint64_t read;
+        uint64_t guess;
 
-        guess = guess < in->bytes[p] ? guess : in->bytes[p];
-        tables.bytes[p] = guess < most ? guess : most;
-        tables.pieces[p] = tiling_add(t, i, GR_CHUNK_groupby_map, attrs->map, &in->pieces[p], 1, tables.bytes[p]);
+        tables.pieces[m] = group_map_add(t, i, in, &maps, m, &read);
+        guess = read / 4 + 65536; /* few groups are the rule, but each may be one */
+        guess = guess < read ? guess : read;
+        tables.bytes[m] = guess < most ? guess : most;
     }
-    count = tiling_tree(t, i, GR_CHUNK_groupby_merge, attrs->merge, tables.pieces, tables.bytes, in->count, TILE_FAN_IN,
-                        TILE_SUM);
+    count = tiling_tree(t, i, GR_CHUNK_groupby_merge, attrs->merge, tables.pieces, tables.bytes, maps.count,
+                        TILE_FAN_IN, TILE_SUM);
     *ret_bytes = bytes_sum(tables.bytes, count);
     *ret_bytes = *ret_bytes < most ? *ret_bytes : most;
     *ret_piece = tiling_add(t, i, GR_CHUNK_groupby_final, attrs->final, tables.pieces, count, *ret_bytes);
@@ -307,7 +309,7 @@ tile_groupby(struct tiling *t, size_t i)
     if (parts > 1) {
         return group_in_parts(t, i, in, attrs.map, attrs.final, parts, &t->tiled[i]);
     }
-    err = group_in_tree(t, i, in, &attrs, groups_bytes(t, i, groups_bound(t, i)), &piece, &bytes);
+    err = group_in_tree(t, i, in, &attrs, groups_bound(t, i), &piece, &bytes);
     return err == GRANARY_OK ? yield_one(t, i, piece, bytes) : err;
 }
 
