@@ -177,7 +177,9 @@ sqlite_open(void *handle, const char *path)
         return gr_fail(GRANARY_EPERM, "state %s: read-only: make the file and its directory writable for this user",
                        path);
     }
-    err = execute(self, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000");
+    /* A log that is begun anew is cut: to overwrite what is no longer in the page cache reads each block first. */
+    err = execute(self, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;"
+                        "PRAGMA journal_size_limit = 0");
     if (err == GRANARY_OK) {
         err = check_schema(self);
     }

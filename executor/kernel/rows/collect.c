@@ -70,7 +70,8 @@ struct output {
     struct gr_column made; /* when all rows stay, values are written where they remain */
     char *room;            /* values as they are stored, of up to all rows; kept memory unless they are made's */
     int64_t *ends;         /* of strings, kept memory */
-    uint8_t *valid;        /* a byte a row, kept memory */
+    uint8_t *valid;        /* a byte a row, kept memory; of use when has_nulls */
+    bool has_nulls;        /* a block had a null, or could have one */
     struct gr_buf text;
 };
 
@@ -131,9 +132,15 @@ add_texts(struct output *output, const struct rows_vector *vector, int64_t n, in
 static granary_err
 add_block(struct output *output, const struct rows_vector *vector, int64_t n, int64_t before)
 {
+    bool whole = vector->valid == NULL && vector->class != ROWS_NULL;
+
+    if (!whole && !output->has_nulls) {
+        memset(output->valid, 1, (size_t)before);
+        output->has_nulls = true;
+    }
     if (vector->valid != NULL) {
         memcpy(output->valid + before, vector->valid, (size_t)n);
-    } else {
+    } else if (output->has_nulls) {
         memset(output->valid + before, vector->class != ROWS_NULL, (size_t)n);
     }
     if (vector->class == ROWS_TEXT) {
@@ -148,10 +155,14 @@ add_block(struct output *output, const struct rows_vector *vector, int64_t n, in
     return GRANARY_OK;
 }
 
-static granary_dtype
-stored_dtype(const struct rows_vector *vector)
+/* A column for the values of a vector, to be written by the caller: bits are zero, others are not set. */
+static granary_err
+stored_alloc(const struct rows_vector *vector, int64_t rows, struct gr_column *ret_column)
 {
-    return vector->class == ROWS_CODE ? GRANARY_INT32 : vector->dtype;
+    granary_dtype dtype = vector->class == ROWS_CODE ? GRANARY_INT32 : vector->dtype;
+
+    return dtype == GRANARY_BOOL ? gr_column_alloc(dtype, rows, 0, false, ret_column)
+                                 : gr_column_alloc_unset(dtype, rows, 0, false, ret_column);
 }
 
 /* Room for the values of up to all rows; when all stay, in the column itself. */
@@ -170,7 +181,7 @@ prepare(struct output *output, const struct rows_vector *vector, int64_t rows, b
         return output->ends == NULL ? node_no_memory() : GRANARY_OK;
     }
     if (stay) {
-        err = gr_column_alloc(stored_dtype(vector), rows, 0, true, &output->made);
+        err = stored_alloc(vector, rows, &output->made);
         output->room = (char *)(uintptr_t)output->made.view.values;
         return err;
     }
@@ -219,20 +230,29 @@ collect_blocks(struct collection *all)
     return err;
 }
 
-static void
+static granary_err
 set_validity(const struct output *output, int64_t rows, struct gr_column *column)
 {
-    uint8_t *bits = (uint8_t *)(uintptr_t)column->view.validity;
+    uint8_t *bits;
 
-    for (int64_t i = 0; i < rows && bits != NULL; i++) {
+    if (!output->has_nulls || column->view.dtype == GRANARY_NULLTYPE) {
+        return GRANARY_OK;
+    }
+    bits = gr_data_alloc((size_t)gr_bitmap_bytes(rows));
+    if (bits == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < rows; i++) {
         bits[i >> 3] = (uint8_t)(bits[i >> 3] | output->valid[i] << (i & 7));
     }
+    column->view.validity = bits;
+    return GRANARY_OK;
 }
 
 static granary_err
 make_texts(const struct output *output, int64_t rows, struct gr_column *column)
 {
-    granary_err err = gr_column_alloc(GRANARY_STRING, rows, (int64_t)output->text.size, true, column);
+    granary_err err = gr_column_alloc(GRANARY_STRING, rows, (int64_t)output->text.size, false, column);
     int32_t *offsets;
 
     if (err != GRANARY_OK) {
@@ -278,7 +298,7 @@ make_computed(struct output *output, const struct rows_vector *vector, int64_t r
         *column = output->made;
         output->made = (struct gr_column){0};
     } else {
-        err = gr_column_alloc(stored_dtype(vector), rows, 0, true, column);
+        err = stored_alloc(vector, rows, column);
         if (err == GRANARY_OK && bytes > 0 && column->view.values != NULL) {
             memcpy((void *)(uintptr_t)column->view.values, output->room, bytes);
         }
@@ -286,7 +306,11 @@ make_computed(struct output *output, const struct rows_vector *vector, int64_t r
     if (err != GRANARY_OK) {
         return err;
     }
-    set_validity(output, rows, column);
+    err = set_validity(output, rows, column);
+    if (err != GRANARY_OK) {
+        gr_column_free(column);
+        return err;
+    }
     gr_column_finish(column);
     if (vector->class == ROWS_CODE && (err = encode(vector, column)) != GRANARY_OK) {
         gr_column_free(column);
