@@ -1,4 +1,4 @@
-/* The tokens of an expression. In this room only: parse.c reads them. */
+/* The tokens of an expression. In this room only: the parser reads them. */
 #ifndef GRAPH_EXPR_LEX_H
 #define GRAPH_EXPR_LEX_H
 

@@ -1,0 +1,163 @@
+/* What has a form of its own: case, cast and try_cast. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/frame.h"
+#include "graph/expr/parser.h"
+
+/* The condition of a branch; after `case x` it is x = condition. */
+static granary_err
+parse_when(struct parser *parser, const struct gr_expr *subject, struct operands *operands)
+{
+    struct gr_expr *copy = NULL;
+    struct gr_expr *expr = NULL;
+    int position = parser->lexer.token.position;
+    granary_err err = parse_or(parser, &expr);
+
+    if (err == GRANARY_OK && subject != NULL) {
+        err = parser_copy(parser, subject, &copy);
+        if (err != GRANARY_OK) {
+            gr_expr_destroy(expr);
+            return err;
+        }
+        err = parser_call(parser, GR_OP_EQUAL, position, copy, expr, &expr);
+    }
+    return err == GRANARY_OK ? operands_add(operands, expr) : err;
+}
+
+static granary_err
+parse_branches(struct parser *parser, const struct gr_expr *subject, struct operands *operands)
+{
+    struct gr_expr *null = NULL;
+    bool taken = false;
+    granary_err err = GRANARY_OK;
+
+    do {
+        err = parser_expect(parser, "when", "case when CONDITION then VALUE ... else VALUE end");
+        if (err == GRANARY_OK && (err = parse_when(parser, subject, operands)) == GRANARY_OK &&
+            (err = parser_expect(parser, "then", "case when CONDITION then VALUE ... else VALUE end")) == GRANARY_OK) {
+            err = operands_parse(parser, parse_or, operands);
+        }
+    } while (err == GRANARY_OK && token_is(&parser->lexer.token, "when"));
+    if (err == GRANARY_OK && (err = parser_take(parser, "else", &taken)) == GRANARY_OK) {
+        if (taken) {
+            err = operands_parse(parser, parse_or, operands);
+        } else if ((err = parser_new(parser, GR_EXPR_LITERAL, parser->lexer.token.position, &null)) == GRANARY_OK) {
+            null->is_null = true;
+            err = operands_add(operands, null);
+        }
+    }
+    return err;
+}
+
+granary_err
+parse_case(struct parser *parser, const struct token *word, struct gr_expr **ret_expr)
+{
+    struct operands operands = {0};
+    struct gr_expr *subject = NULL;
+    granary_err err;
+
+    parser->cases++;
+    err = parser_enter(parser);
+    if (err == GRANARY_OK && !token_is(&parser->lexer.token, "when")) {
+        err = parse_or(parser, &subject);
+    }
+    if (err == GRANARY_OK) {
+        err = parse_branches(parser, subject, &operands);
+    }
+    parser_leave(parser);
+    parser->cases--;
+    gr_expr_destroy(subject);
+    if (err == GRANARY_OK) {
+        err = parser_expect(parser, "end", "to close 'case'");
+    }
+    return operands_call(parser, err, GR_OP_CASE, word->position, &operands, ret_expr);
+}
+
+/* A dtype as granary names it, or one of SQL's names. */
+static granary_err
+parse_dtype(struct parser *parser, granary_dtype *ret_dtype)
+{
+    static const struct {
+        const char *name;
+        granary_dtype dtype;
+    } others[] = {
+        {"int", GRANARY_INT64},    {"bigint", GRANARY_INT64},  {"integer", GRANARY_INT32},  {"smallint", GRANARY_INT16},
+        {"tinyint", GRANARY_INT8}, {"float", GRANARY_FLOAT64}, {"double", GRANARY_FLOAT64}, {"real", GRANARY_FLOAT32},
+        {"boolean", GRANARY_BOOL}, {"text", GRANARY_STRING},   {"varchar", GRANARY_STRING}, {"str", GRANARY_STRING},
+    };
+    const struct token name = parser->lexer.token;
+    char text[32];
+    char shown[48];
+    int digits = 0;
+    granary_err err = lexer_next(&parser->lexer);
+
+    (void)snprintf(text, sizeof text, "%.*s", (int)(name.size > 30 ? 30 : name.size), name.start);
+    for (char *at = text; *at != '\0'; at++) {
+        *at = *at >= 'A' && *at <= 'Z' ? (char)(*at + 32) : *at;
+    }
+    if (err == GRANARY_OK && (strcmp(text, "decimal") == 0 || strcmp(text, "numeric") == 0)) {
+        const char *why = "decimal(SCALE) or decimal(DIGITS, SCALE)";
+
+        err = parser_expect(parser, "(", why);
+        /* The last of one or two integers is the scale. */
+        for (bool more = true; err == GRANARY_OK && more;) {
+            const struct token number = parser->lexer.token;
+
+            if (number.kind != TOKEN_INT || number.size > 2) {
+                return lexer_fail(&parser->lexer, number.position, "a number of digits is missing before %s (%s)",
+                                  token_show(&number, shown), why);
+            }
+            digits = (int)strtol(number.start, NULL, 10);
+            if ((err = lexer_next(&parser->lexer)) == GRANARY_OK) {
+                err = parser_take(parser, ",", &more);
+            }
+        }
+        (void)snprintf(text, sizeof text, "decimal(%d)", digits);
+        err = err == GRANARY_OK ? parser_expect(parser, ")", why) : err;
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    *ret_dtype = gr_dtype_parse(text);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strcmp(text, others[i].name) == 0) {
+            *ret_dtype = others[i].dtype;
+        }
+    }
+    if (*ret_dtype == GRANARY_NULLTYPE) {
+        return lexer_fail(&parser->lexer, name.position,
+                          "'%s' is no dtype; there are bool, int8 to int64, uint8 to uint64, float32, float64, string, "
+                          "date, timestamp, duration and decimal(0) to decimal(18)",
+                          text);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+parse_cast(struct parser *parser, const struct token *word, struct gr_expr **ret_expr)
+{
+    granary_dtype dtype = GRANARY_NULLTYPE;
+    struct gr_expr *expr = NULL;
+    granary_err err = lexer_next(&parser->lexer);
+
+    if (err != GRANARY_OK || (err = parse_or(parser, &expr)) != GRANARY_OK) {
+        return err;
+    }
+    if ((err = parser_expect(parser, "as", "cast(VALUE as DTYPE)")) == GRANARY_OK &&
+        (err = parse_dtype(parser, &dtype)) == GRANARY_OK) {
+        err = parser_expect(parser, ")", "to end the cast");
+    }
+    if (err != GRANARY_OK) {
+        gr_expr_destroy(expr);
+        return err;
+    }
+    err =
+        parser_call(parser, token_is(word, "cast") ? GR_OP_CAST : GR_OP_TRY_CAST, word->position, expr, NULL, ret_expr);
+    if (err == GRANARY_OK) {
+        (*ret_expr)->target = dtype;
+    }
+    return err;
+}
