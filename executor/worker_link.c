@@ -80,10 +80,15 @@ worker_register(struct worker *worker)
     if (worker->options.pull) {
         worker_drop_queue(worker); /* it was asked for of another */
     }
-    (void)find_scheduler(worker);
-    /* Before it connects: the answer may come when another one has bound the endpoint already. */
+    /*
+     * Before it connects: the answer may come when another one has bound the endpoint already. Where there is a
+     * scheduler the file is its own, for it removes what a dead one left before it says that it is there. Where there
+     * is none yet, the file is nobody's.
+     */
     worker->endpoint = (struct endpoint){0};
-    (void)endpoint_look(worker->instance.pool_socket, &worker->endpoint);
+    if (find_scheduler(worker)) {
+        (void)endpoint_look(worker->instance.pool_socket, &worker->endpoint);
+    }
     worker->socket = gr_zmq_dealer(worker->zmq, worker->instance.pool_socket, &err);
     if (worker->socket == NULL) {
         return err;

@@ -166,6 +166,9 @@ take_lock(const struct gr_instance *instance, struct arguments *arguments, int s
     if (err != GRANARY_OK) {
         return err;
     }
+    /* A dead one's endpoint would be taken for this one's until it is bound anew: executors look at it when they
+     * register. */
+    (void)unlink(instance->pool_socket);
     (void)snprintf(text, sizeof text, "%d %llu\n", (int)getpid(), (unsigned long long)gr_process_start_time(getpid()));
     return gr_daemon_lock_write(*ret_fd, text);
 }

@@ -72,7 +72,10 @@ manager_forget_executor(struct manager *manager, int64_t pid, uint64_t start_tim
 
 /* ---- claims ---- */
 
-/* Subtasks an executor has at hand, as one message of them. */
+/*
+ * Subtasks an executor has at hand, as one message of them. An earlier scheduler gave them; or this one did, and the
+ * executor has connected anew: they went back when it left, and it runs them while its claim is on the way.
+ */
 struct claim {
     uint64_t numbers[RESERVATIONS_BATCH];
     uint32_t count;
@@ -109,9 +112,12 @@ claim_add(struct manager *manager, uint32_t executor, struct claim *claim, uint6
     uint32_t number = (uint32_t)wire_number;
     const struct subtask *subtask;
 
-    if (graph == NULL || graph->state != GRANARY_GRAPH_RUNNING || !graph->resumed ||
+    if (graph == NULL || graph->state != GRANARY_GRAPH_RUNNING ||
         (subtask = execution_graph_subtask(graph->execution, number)) == NULL || attempt < subtask->attempt ||
         attempt == 0) {
+        return false;
+    }
+    if (!graph->resumed && attempt != subtask->attempt) { /* nobody else can have given it */
         return false;
     }
     if (claim->count == RESERVATIONS_BATCH || (claim->count > 0 && claim->need != subtask->need)) {

@@ -38,6 +38,18 @@ teardown(void **state)
     return 0;
 }
 
+static void
+write_file(const struct rig *rig, const char *name, const char *text)
+{
+    char path[160];
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/%s", rig->directory, name);
+    fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+}
+
 static bool
 exists(const struct rig *rig, const char *name)
 {
@@ -94,22 +106,21 @@ one_scheduler_an_instance(void **state)
     assert_int_equal(rig_executor_count(rig), 0); /* the first still serves */
 }
 
+/* And before it read it, it removed what a dead scheduler left at the endpoint: executors would take that for its own.
+ */
 static void
 a_state_it_cannot_read_is_refused(void **state)
 {
     const char *text = "this is no database, whatever its name says";
     struct rig *rig = *state;
-    char path[160];
-    int fd;
 
-    (void)snprintf(path, sizeof path, "%s/state.db", rig->directory);
-    fd = open(path, O_WRONLY | O_CREAT, 0600);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    (void)close(fd);
+    write_file(rig, "state.db", text);
+    write_file(rig, "pool.sock", "");
     assert_false(rig_start(rig, "sqlite"));
     assert_int_equal(rig_stop(rig, 0), granary_error_exit_status(GRANARY_ECORRUPT));
     assert_memory_equal(rig->said, "ERROR 8 ", 8);
     assert_non_null(strstr(rig->said, "move the file away"));
+    assert_false(exists(rig, "pool.sock"));
 }
 
 /* ---- bad states ---- */

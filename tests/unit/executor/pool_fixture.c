@@ -276,6 +276,20 @@ pool_wait_gone(pid_t pid)
     assert_int_equal(errno, ESRCH);
 }
 
+/* As a scheduler does: executors look by its lock file who it is. */
+static void
+tell_who_is_scheduler(const struct pool_test *test)
+{
+    char path[160];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/sched.lock", test->instance.runtime);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fprintf(file, "%d %llu\n", (int)getpid(), (unsigned long long)gr_process_start_time(getpid()));
+    assert_int_equal(fclose(file), 0);
+}
+
 void
 pool_test_start(struct pool_test *test, int executors)
 {
@@ -292,6 +306,7 @@ pool_test_start(struct pool_test *test, int executors)
     assert_non_null(test->zmq);
     test->router = gr_zmq_router(test->zmq, test->instance.pool_socket, &err);
     assert_non_null(test->router);
+    tell_who_is_scheduler(test);
     test->pool = pool_spawn(test->store.directory, executors, true, &test->ready_fd);
     for (int i = 0; i < executors; i++) {
         (void)pool_next_registration(test);

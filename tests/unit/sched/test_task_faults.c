@@ -88,6 +88,51 @@ a_dead_executor(void **state)
     rig_destroy(rig);
 }
 
+/*
+ * Its connection broke, and it registers with the same scheduler again, as another number: what it has at hand it may
+ * be running, and nobody else is given that.
+ */
+static void
+who_connects_anew_keeps_its_work(void **state)
+{
+    struct rig *rig = rig_create(2);
+    Granary__Register registration = GRANARY__REGISTER__INIT;
+    uint64_t number;
+    uint32_t attempt = 1;
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make", "!b make")), GRANARY_OK);
+    assert_int_equal(given_to(rig, "a")->executor, 1);
+    number = given_to(rig, "a")->number;
+    registration.queued = &number;
+    registration.attempts = &attempt;
+    registration.n_queued = registration.n_attempts = 1;
+    manager_executor_left(rig->manager, 1);
+    manager_executor_joined(rig->manager, 3, 0, 1001);
+    manager_executor_claims(rig->manager, 3, &registration);
+    turn(rig);
+    assert_int_equal(rig->count, 2);
+    assert_string_equal(rig->cancelled, "");
+    given_to(rig, "a")->executor = 3;
+    succeed(rig, "a");
+    succeed(rig, "b");
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_SUCCEEDED);
+    /* An attempt that nobody gave is no claim. */
+    assert_int_equal(submit(rig, "l", LINES("!a make")), GRANARY_OK);
+    number = given_to(rig, "a")->number;
+    attempt = 2;
+    manager_executor_left(rig->manager, given_to(rig, "a")->executor);
+    rig->count = 0;
+    manager_executor_joined(rig->manager, 4, 0, 1001);
+    manager_executor_claims(rig->manager, 4, &registration);
+    turn(rig);
+    assert_string_equal(rig->cancelled, "4:1 ");
+    assert_int_equal(given_to(rig, "a")->attempt, 2);
+    succeed(rig, "a");
+    assert_int_equal(state_of(rig, "l"), GRANARY_GRAPH_SUCCEEDED);
+    rig_destroy(rig);
+}
+
 /* An executor that was told to free objects and died may not have done so: the next one is told again. */
 static void
 frees_are_not_lost_with_an_executor(void **state)
@@ -269,6 +314,7 @@ main(void)
         cmocka_unit_test(a_user_error_fails_the_graph),
         cmocka_unit_test(strange_errors_are_failures),
         cmocka_unit_test(a_dead_executor),
+        cmocka_unit_test(who_connects_anew_keeps_its_work),
         cmocka_unit_test(frees_are_not_lost_with_an_executor),
         cmocka_unit_test(poison_is_named),
         cmocka_unit_test(a_batch_is_not_blamed_for_one),
