@@ -84,7 +84,10 @@ struct sql_window {
 
 enum sql_join { SQL_INNER, SQL_LEFT, SQL_RIGHT, SQL_FULL, SQL_CROSS };
 
-enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN };
+enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_ROWS };
+
+/* What the column of numbers of VALUES is called; no statement can say it. */
+#define SQL_ROWS "#rows"
 
 struct sql_from {
     enum sql_from_kind kind;
@@ -96,6 +99,10 @@ struct sql_from {
     const char *name;
     /* SELECT */
     struct sql_select *select;
+    /* ROWS: one column of the numbers from start, by steps, up to before stop */
+    int64_t start;
+    int64_t stop;
+    int64_t step;
     /* JOIN */
     enum sql_join join;
     struct sql_from *left;
@@ -132,6 +139,7 @@ struct sql_select {
     struct sql_select *left;
     struct sql_select *right;
     bool distinct;
+    size_t distinct_on; /* the last so many of order: of rows equal in these only the first is left */
     struct sql_target *targets;
     size_t target_count;
     struct sql_from **from;

@@ -96,6 +96,8 @@ bool sql_add_conjuncts(struct sql_block *block, struct sql_expr *expr);
 
 /* A file, a stored table or a WITH query as the next item of the block. */
 bool sql_add_table(struct sql_block *block, const struct sql_from *from);
+/* A column of numbers, as VALUES and generate_series() need them. */
+bool sql_add_rows(struct sql_block *block, const struct sql_from *from);
 /* The columns of a result as those of the next item. */
 bool
 sql_add_result(struct sql_block *block, const struct sql_from *from, const char *name, const struct sql_result *result);

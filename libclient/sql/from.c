@@ -607,6 +607,8 @@ add_from(struct sql_block *block, const struct sql_from *from)
     switch (from->kind) {
     case SQL_FROM_TABLE:
         return sql_add_table(block, from);
+    case SQL_FROM_ROWS:
+        return sql_add_rows(block, from);
     case SQL_FROM_SELECT:
         return sql_plan(block->q, from->select, false, &result) && sql_add_result(block, from, from->alias, &result);
     default:
@@ -689,9 +691,6 @@ sql_block_begin(struct sql_block *block)
 {
     const struct sql_select *select = block->select;
 
-    if (select->from_count == 0) {
-        return sql_fail(block->q, GRANARY_EUNSUPPORTED, select->position, "SELECT without FROM is not supported");
-    }
     for (size_t i = 0; i < select->from_count; i++) {
         if (!add_from(block, select->from[i])) {
             return false;

@@ -194,6 +194,15 @@ sql_rel_distinct(struct sql_statement *q, struct sql_rel *rel, const char *const
 }
 
 bool
+sql_rel_first(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position)
+{
+    granary_node node = on(q, rel, "distinct", position);
+
+    granary_node_set_strings(q->graph, node, "subset", names, count);
+    return becomes(rel, node);
+}
+
+bool
 sql_rel_sort(struct sql_statement *q, struct sql_rel *rel, const char *const *by, const bool *descending,
              const char *const *nulls, size_t count, int position)
 {

@@ -45,6 +45,8 @@ bool sql_rel_select(struct sql_statement *q, struct sql_rel *rel, const char *co
 /* These columns alone, each row once. */
 bool
 sql_rel_distinct(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position);
+/* Of rows that are equal in these columns, the first. */
+bool sql_rel_first(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position);
 /* rows -1: all behind offset */
 bool sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position);
 bool sql_rel_sort(struct sql_statement *q, struct sql_rel *rel, const char *const *by, const bool *descending,

@@ -88,9 +88,11 @@ add_star(struct sql_block *block, const struct sql_expr *star, struct targets *t
             (struct sql_expr){.kind = SQL_COLUMN, .position = star->position, .text = column->name, .column = column};
         targets->list[targets->count++].expr = expr;
     }
+    if (targets->count == before && star->table == NULL) {
+        return sql_fail(block->q, GRANARY_EINVAL, star->position, "SELECT * needs FROM");
+    }
     return targets->count > before ||
-           sql_fail(block->q, GRANARY_ENOENT, star->position, "no table in FROM is called '%s'",
-                    star->table == NULL ? "" : star->table);
+           sql_fail(block->q, GRANARY_ENOENT, star->position, "no table in FROM is called '%s'", star->table);
 }
 
 static bool
@@ -298,24 +300,54 @@ bind_order(struct sql_block *block, const struct targets *targets, struct sql_or
     return order != NULL;
 }
 
+/* Each column once, with what was said of it first: DISTINCT ON names again what ORDER BY has. Returns how many. */
+static size_t
+without_repeated(const char **by, bool *descending, const char **nulls, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t k = 0;
+
+        while (k < kept && strcmp(by[k], by[i]) != 0) {
+            k++;
+        }
+        if (k == kept) {
+            by[kept] = by[i];
+            descending[kept] = descending[i];
+            nulls[kept++] = nulls[i];
+        }
+    }
+    return kept;
+}
+
 /* Sort by columns, nulls at the end unless told otherwise, and cut. */
 static bool
 sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
              const struct sql_order *order, const char *const *columns, bool top)
 {
     size_t count = select->order_count;
+    const char **by = SQL_ARRAY(q, const char *, count);
     bool *descending = SQL_ARRAY(q, bool, count);
     const char **nulls = SQL_ARRAY(q, const char *, count);
 
-    if (descending == NULL || nulls == NULL) {
+    if (by == NULL || descending == NULL || nulls == NULL) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
+        by[i] = columns[i];
         descending[i] = order[i].descending;
         nulls[i] = order[i].nulls_first ? "first" : "last";
     }
-    if (count > 0 && (top || select->limit >= 0 || select->offset > 0) &&
-        !sql_rel_sort(q, rel, columns, descending, nulls, count, order[0].expr->position)) {
+    if (select->distinct_on > 0) {
+        count = without_repeated(by, descending, nulls, count);
+    }
+    if (count > 0 && (top || select->limit >= 0 || select->offset > 0 || select->distinct_on > 0) &&
+        !sql_rel_sort(q, rel, by, descending, nulls, count, order[0].expr->position)) {
+        return false;
+    }
+    if (select->distinct_on > 0 && !sql_rel_first(q, rel, columns + select->order_count - select->distinct_on,
+                                                  select->distinct_on, select->position)) {
         return false;
     }
     return (select->limit < 0 && select->offset == 0) ||

@@ -494,3 +494,28 @@ sql_add_table(struct sql_block *block, const struct sql_from *from)
     return result.outputs != NULL && q->err == GRANARY_OK && rename_columns(q, &result, false, from->position) &&
            sql_add_result(block, from, alias, &result);
 }
+
+bool
+sql_add_rows(struct sql_block *block, const struct sql_from *from)
+{
+    struct sql_statement *q = block->q;
+    const char *column = sql_fresh(q, "row");
+    granary_node numbers = sql_node(q, "arange", from->position, NULL, 0);
+    granary_node frame = numbers == GRANARY_NO_NODE ? numbers : sql_node(q, "from_tensor", from->position, &numbers, 1);
+    double rows = ((double)from->stop - (double)from->start) / (double)from->step;
+    struct sql_output output = {from->name, column};
+    struct sql_result result = {.rel = {frame, rows, rows}, .outputs = &output, .count = 1};
+
+    if (column == NULL || frame == GRANARY_NO_NODE) {
+        return false;
+    }
+    granary_node_set_int(q->graph, numbers, "start", from->start);
+    granary_node_set_int(q->graph, numbers, "stop", from->stop);
+    granary_node_set_int(q->graph, numbers, "step", from->step);
+    granary_node_set_strings(q->graph, frame, "columns", &column, 1);
+    if (!sql_add_result(block, from, from->alias != NULL ? from->alias : from->name, &result)) {
+        return false;
+    }
+    block->columns[block->column_count - 1]->hidden = strcmp(from->name, SQL_ROWS) == 0;
+    return true;
+}

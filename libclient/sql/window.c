@@ -243,6 +243,74 @@ add_aggregate(struct windowing *w)
     return NULL;
 }
 
+/* The number of the frame's last row. */
+static const char *
+add_last_number(struct windowing *w, const char *number)
+{
+    switch (w->expr->over->frame) {
+    case SQL_FRAME_PARTITION:
+        return add(w, &w->whole, "size()");
+    case SQL_FRAME_PEERS:
+        return add(w, &w->peers, sql_printf(w->block->q, "max(%s)", number));
+    default:
+        return number;
+    }
+}
+
+/* The value in the frame's first, last or n-th row, nulls among them, by the rows' numbers. */
+static const char *
+add_nth(struct windowing *w)
+{
+    const struct sql_expr *expr = w->expr;
+    struct sql_statement *q = w->block->q;
+    bool nth = strcmp(expr->text, "nth_value") == 0;
+    bool first = strcmp(expr->text, "first_value") == 0;
+    bool moves = expr->over->frame == SQL_FRAME_LAST;
+    const char *value = expr->count > 0 ? sql_text(w->block, expr->args[0]) : NULL;
+    const char *number, *last, *picked;
+
+    if (expr->count != (nth ? 2u : 1u) || (nth && (expr->args[1]->kind != SQL_LITERAL || moves))) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "'%s' takes %s", expr->text,
+                       nth ? "a value and a number, in a frame that begins with the partition" : "a value");
+        return NULL;
+    }
+    number = value == NULL ? NULL : add(w, &w->spec, "row_number()");
+    if (number == NULL) {
+        return NULL;
+    }
+    if (moves) { /* so many rows back, or else in the partition's first row */
+        picked = first ? add(w, &w->spec, sql_printf(q, "lag(%s, %lld)", value, (long long)expr->over->back)) : value;
+        value = first ? add(w, &w->whole, sql_printf(q, "first(case when %s = 1 then %s else null end)", number, value))
+                      : value;
+        return picked == NULL || value == NULL || !first
+                   ? picked
+                   : sql_printf(q, "case when %s > %lld then %s else %s end", number, (long long)expr->over->back,
+                                picked, value);
+    }
+    last = add_last_number(w, number);
+    if (last == NULL) {
+        return NULL;
+    }
+    if (first || nth) {
+        picked = add(w, &w->whole,
+                     sql_printf(q, "first(case when %s = %s then %s else null end)", number,
+                                nth ? expr->args[1]->text : "1", value));
+        return picked == NULL || first
+                   ? picked
+                   : sql_printf(q, "case when %s >= %s then %s else null end", last, expr->args[1]->text, picked);
+    }
+    return expr->over->frame == SQL_FRAME_SO_FAR
+               ? value
+               : add(w, expr->over->frame == SQL_FRAME_PEERS ? &w->peers : &w->whole,
+                     sql_printf(q, "first(case when %s = %s then %s else null end)", number, last, value));
+}
+
+static bool
+is_nth(const char *name)
+{
+    return strcmp(name, "first_value") == 0 || strcmp(name, "last_value") == 0 || strcmp(name, "nth_value") == 0;
+}
+
 static bool
 is_ranking(const char *name)
 {
@@ -271,7 +339,7 @@ add_window(struct sql_block *block, const struct sql_expr *expr)
     if (!make_specs(&w)) {
         return false;
     }
-    text = is_ranking(expr->text) ? add_ranking(&w) : add_aggregate(&w);
+    text = is_nth(expr->text) ? add_nth(&w) : is_ranking(expr->text) ? add_ranking(&w) : add_aggregate(&w);
     if (text == NULL) {
         return sql_fail(block->q, GRANARY_EINVAL, expr->position, "'%s' takes no argument", expr->text);
     }

@@ -659,7 +659,8 @@ parse_function(struct parse *p, const PgQuery__FuncCall *call)
     };
 #undef FUNCTION
 #undef AGGREGATE
-    static const char *const windows[] = {"row_number", "rank", "dense_rank", "ntile", "lag", "lead"};
+    static const char *const windows[] = {"row_number", "rank",        "dense_rank", "ntile",    "lag",
+                                          "lead",       "first_value", "last_value", "nth_value"};
     const char *name = parse_string(call->funcname[call->n_funcname - 1]);
     granary_err err;
 

@@ -21,6 +21,19 @@ bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, stru
 /* The dtype that CAST names; NULL: there is none, and the statement has failed. */
 const char *parse_dtype(struct parse *p, const PgQuery__TypeName *from);
 struct sql_window *parse_window(struct parse *p, const PgQuery__WindowDef *from);
+bool parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item);
+
+/* ---- rows.c ---- */
+
+/* generate_series(first, last, step), range(first, before, step) */
+bool parse_series(struct parse *p, const PgQuery__RangeFunction *from, struct sql_from *item);
+/* The numbers from 0 to below count as the only item of FROM, which `*` does not show. */
+bool parse_without_from(struct parse *p, size_t count, struct sql_select *select);
+/* VALUES (...), ... */
+bool parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);
+
+/* ---- helpers ---- */
+
 /* A String node's text, or "". */
 const char *parse_string(const PgQuery__Node *node);
 /* A copy in the statement's memory. */

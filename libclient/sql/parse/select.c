@@ -37,7 +37,7 @@ parse_names(struct parse *p, PgQuery__Node *const *from, size_t count, const cha
 
 static struct sql_from *parse_from(struct parse *p, const PgQuery__Node *from);
 
-static bool
+bool
 parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item)
 {
     if (alias == NULL) {
@@ -141,7 +141,7 @@ parse_from(struct parse *p, const PgQuery__Node *from)
         ok = item->select != NULL && parse_alias(p, from->range_subselect->alias, item);
         break;
     case PG_QUERY__NODE__NODE_RANGE_FUNCTION:
-        ok = parse_unsupported(p, -1, "a function in FROM is");
+        ok = parse_series(p, from->range_function, item);
         break;
     default:
         ok = parse_unsupported(p, -1, "this form of FROM is");
@@ -266,9 +266,6 @@ parse_targets(struct parse *p, const PgQuery__SelectStmt *from, struct sql_selec
 static bool
 check_clauses(struct parse *p, const PgQuery__SelectStmt *from, const struct sql_select *select)
 {
-    if (from->n_values_lists > 0) {
-        return parse_unsupported(p, -1, "VALUES is");
-    }
     if (from->into_clause != NULL) {
         return parse_unsupported(p, select->position, "SELECT INTO is");
     }
@@ -278,27 +275,13 @@ check_clauses(struct parse *p, const PgQuery__SelectStmt *from, const struct sql
     if (from->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES) {
         return parse_unsupported(p, select->position, "WITH TIES is");
     }
-    if (from->n_distinct_clause > 0 && from->distinct_clause[0]->node_case != PG_QUERY__NODE__NODE__NOT_SET) {
-        return parse_unsupported(p, select->position, "DISTINCT ON is");
-    }
     return true;
 }
 
+/* WHERE, HAVING and GROUP BY. */
 static bool
-parse_plain(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
+parse_conditions(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
-    if (!parse_targets(p, from, select) || !check_clauses(p, from, select)) {
-        return false;
-    }
-    select->distinct = from->n_distinct_clause > 0;
-    select->from_count = from->n_from_clause;
-    select->from = SQL_ARRAY(p->q, struct sql_from *, from->n_from_clause);
-    for (size_t i = 0; i < from->n_from_clause && select->from != NULL; i++) {
-        select->from[i] = parse_from(p, from->from_clause[i]);
-        if (select->from[i] == NULL) {
-            return false;
-        }
-    }
     if (from->where_clause != NULL && (select->where = parse_expr(p, from->where_clause)) == NULL) {
         return false;
     }
@@ -308,6 +291,66 @@ parse_plain(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     select->group_count = from->n_group_clause;
     select->group = parse_exprs(p, from->group_clause, from->n_group_clause);
     return select->group != NULL;
+}
+
+static bool
+has_distinct_on(const PgQuery__SelectStmt *from)
+{
+    return from->n_distinct_clause > 0 && from->distinct_clause[0]->node_case != PG_QUERY__NODE__NODE__NOT_SET;
+}
+
+static bool
+parse_plain(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
+{
+    if (!parse_targets(p, from, select) || !check_clauses(p, from, select)) {
+        return false;
+    }
+    select->distinct = from->n_distinct_clause > 0 && !has_distinct_on(from);
+    select->from_count = from->n_from_clause;
+    select->from = SQL_ARRAY(p->q, struct sql_from *, from->n_from_clause + 1);
+    if (from->n_from_clause == 0) { /* one row, of which nothing is taken */
+        return parse_without_from(p, 1, select) && parse_conditions(p, from, select);
+    }
+    for (size_t i = 0; i < from->n_from_clause && select->from != NULL; i++) {
+        select->from[i] = parse_from(p, from->from_clause[i]);
+        if (select->from[i] == NULL) {
+            return false;
+        }
+    }
+    return parse_conditions(p, from, select);
+}
+
+/* ORDER BY; what DISTINCT ON names stands behind it. */
+static bool
+parse_orders(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
+{
+    size_t sorted = from->n_sort_clause;
+    struct sql_order *order;
+
+    if (!parse_order(p, from->sort_clause, sorted, &select->order)) {
+        return false;
+    }
+    select->order_count = sorted;
+    if (!has_distinct_on(from)) {
+        return true;
+    }
+    select->distinct_on = from->n_distinct_clause;
+    order = SQL_ARRAY(p->q, struct sql_order, sorted + select->distinct_on);
+    if (order == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < sorted; i++) {
+        order[i] = select->order[i];
+    }
+    for (size_t i = 0; i < select->distinct_on; i++) {
+        order[sorted + i].expr = parse_expr(p, from->distinct_clause[i]);
+        if (order[sorted + i].expr == NULL) {
+            return false;
+        }
+    }
+    select->order = order;
+    select->order_count += select->distinct_on;
+    return true;
 }
 
 struct sql_select *
@@ -340,11 +383,9 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
         ok = select->right != NULL;
         select->position = ok ? select->right->position : -1;
     } else if (ok) {
-        ok = parse_plain(p, from, select);
+        ok = from->n_values_lists > 0 ? parse_values(p, from, select) : parse_plain(p, from, select);
     }
-    select->order_count = from->n_sort_clause;
-    ok = ok && parse_order(p, from->sort_clause, from->n_sort_clause, &select->order) &&
-         parse_count(p, from->limit_count, "LIMIT", -1, &select->limit) &&
+    ok = ok && parse_orders(p, from, select) && parse_count(p, from->limit_count, "LIMIT", -1, &select->limit) &&
          parse_count(p, from->limit_offset, "OFFSET", 0, &select->offset);
     p->depth--;
     p->select = around;

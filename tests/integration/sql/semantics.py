@@ -118,6 +118,23 @@ select id from a where (x, name) in (select x, name from b)
 select id from a where x = 1 or exists (select 1 from b where b.id = a.id and b.z = 1)
 select id, x in (select x from n where x is not null) from a where x is not null
 select id from a where x > (select avg(x) from b)
+select 1, 'one', null, 1 + 1 where 1 = 1
+select 1 where 1 = 0
+select count(*), sum(3)
+select (select max(x) from a) as most, (select count(*) from b)
+values (1, 'a', 2.5), (2, null, null), (null, 'it''s', 3)
+select column1 + 1, column2 from (values (1, 'x'), (2, 'y')) {v|} where column1 > 1
+select a.id, t.word from a join {(values (1, 'one'), (2, 'two')) t(number, word)|(select column1 as number, column2 as word from (values (1, 'one'), (2, 'two'))) t} on a.x = t.number
+with t(n, w) as (values (1, 'p'), (3, 'q')) select w, count(*) from t join a on a.x >= t.n group by w
+select id from a where x in (values (1), (3))
+{select n * n from generate_series(-2, 7, 3) n|select value * value from (select -2 as value union all select 1 union all select 4 union all select 7)}
+{select count(*), sum(range) from range(1000)|select 1000, 499500}
+{select distinct on (name) name, x, id from a order by name nulls first, x nulls last, id desc|select name, x, id from (select *, row_number() over (partition by name order by x nulls last, id desc) as r from a) where r = 1 order by name nulls first}
+{select distinct on (x % 2) id from a order by x % 2 nulls last, id desc limit 2|select max(id) from a group by x % 2 order by x % 2 nulls last limit 2}
+{select id from a order by id fetch first 3 rows only|select id from a order by id limit 3}
+select id, first_value(x) over (partition by name order by id), last_value(x) over (partition by name order by id), nth_value(x, 2) over (partition by name order by id) from a
+select id, first_value(y) over (order by x nulls last, id desc), last_value(x) over (order by y nulls first), nth_value(name, 3) over (order by id rows between unbounded preceding and unbounded following) from a where y is not null
+select id, first_value(name) over (order by id rows 3 preceding), last_value(name) over (order by id rows 3 preceding), last_value(id) over (partition by y order by id rows between unbounded preceding and unbounded following) from a
 select id from a where x > (select avg(x) from e where id < 0)
 select id, (select max(z) from b where b.id = a.id) from a
 select id, (select count(*) from b where b.x = a.x) from a

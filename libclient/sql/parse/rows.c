@@ -1,0 +1,160 @@
+/* Rows that come from no table: VALUES, series of numbers, and the one row of a SELECT without FROM. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql/parse/private.h"
+
+/* Of a series' numbers: one step further does not overflow. */
+#define NUMBER_MAX 999999999999999
+
+/* ---- series ---- */
+
+/* A whole number as written, perhaps below 0. */
+static bool
+parse_number(struct parse *p, const PgQuery__Node *from, int64_t *ret_number)
+{
+    const PgQuery__AConst *value = from->node_case == PG_QUERY__NODE__NODE_A_CONST ? from->a_const : NULL;
+    char *end = NULL;
+
+    if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
+        *ret_number = value->ival->ival;
+        return true;
+    }
+    if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_FVAL) {
+        errno = 0;
+        *ret_number = strtoll(value->fval->fval, &end, 10);
+        if (*end == '\0' && errno == 0 && *ret_number <= NUMBER_MAX && *ret_number >= -NUMBER_MAX) {
+            return true;
+        }
+    }
+    return sql_fail(p->q, GRANARY_EINVAL, value == NULL ? -1 : value->location,
+                    "a series needs whole numbers, of up to 15 digits");
+}
+
+bool
+parse_series(struct parse *p, const PgQuery__RangeFunction *from, struct sql_from *item)
+{
+    const PgQuery__List *call_and_columns =
+        from->n_functions == 1 && from->functions[0]->node_case == PG_QUERY__NODE__NODE_LIST ? from->functions[0]->list
+                                                                                             : NULL;
+    const PgQuery__FuncCall *call = call_and_columns != NULL && call_and_columns->n_items > 0 &&
+                                            call_and_columns->items[0]->node_case == PG_QUERY__NODE__NODE_FUNC_CALL
+                                        ? call_and_columns->items[0]->func_call
+                                        : NULL;
+    const char *name = call == NULL ? "" : parse_string(call->funcname[call->n_funcname - 1]);
+    bool inclusive = strcmp(name, "generate_series") == 0;
+    int64_t numbers[3] = {0, 0, 1};
+    size_t at;
+
+    if ((!inclusive && strcmp(name, "range") != 0) || from->ordinality || from->lateral || call->n_args < 1 ||
+        call->n_args > 3) {
+        return parse_unsupported(p, call == NULL ? -1 : call->location,
+                                 "in FROM, anything but generate_series(...) and range(...) of numbers is");
+    }
+    at = call->n_args == 1 ? 1 : 0; /* one number: the end */
+    for (size_t i = 0; i < call->n_args; i++) {
+        if (!parse_number(p, call->args[i], &numbers[at++])) {
+            return false;
+        }
+    }
+    if (numbers[2] == 0) {
+        return sql_fail(p->q, GRANARY_EINVAL, call->location, "'%s' with steps of 0", name);
+    }
+    item->kind = SQL_FROM_ROWS;
+    item->position = call->location;
+    item->name = parse_copy(p, name);
+    item->start = numbers[0];
+    item->step = numbers[2];
+    item->stop = numbers[1] + (inclusive ? numbers[2] > 0 ? 1 : -1 : 0);
+    if (numbers[2] > 0 ? item->stop < item->start : item->stop > item->start) {
+        item->stop = item->start;
+    }
+    if (!parse_alias(p, from->alias, item)) {
+        return false;
+    }
+    if (item->alias != NULL &&
+        item->column_count == 0) { /* as PostgreSQL has it: x in `range(3) x` is the column, too */
+        item->columns = &item->alias;
+        item->column_count = 1;
+    }
+    return true;
+}
+
+/* ---- VALUES ---- */
+
+bool
+parse_without_from(struct parse *p, size_t count, struct sql_select *select)
+{
+    struct sql_from *rows = SQL_NEW(p->q, struct sql_from);
+
+    select->from_count = 1;
+    select->from = SQL_ARRAY(p->q, struct sql_from *, 1);
+    if (rows == NULL || select->from == NULL) {
+        return false;
+    }
+    *rows = (struct sql_from){
+        .kind = SQL_FROM_ROWS, .position = select->position, .name = SQL_ROWS, .stop = (int64_t)count, .step = 1};
+    select->from[0] = rows;
+    return true;
+}
+
+/* Row r of a column of VALUES: case when number = 0 then FIRST when number = 1 then SECOND ... else LAST end. */
+static struct sql_expr *
+value_of_row(struct parse *p, PgQuery__Node *const *rows, size_t count, size_t column)
+{
+    struct sql_expr *expr = SQL_NEW(p->q, struct sql_expr);
+    struct sql_expr **args = SQL_ARRAY(p->q, struct sql_expr *, 2 * count);
+
+    for (size_t r = 0; r < count && p->q->err == GRANARY_OK; r++) {
+        struct sql_expr *value = parse_expr(p, rows[r]->list->items[column]);
+        struct sql_expr *made = SQL_ARRAY(p->q, struct sql_expr, 3);
+        struct sql_expr **sides = SQL_ARRAY(p->q, struct sql_expr *, 2);
+
+        if (value == NULL || made == NULL || sides == NULL || args == NULL) {
+            return NULL;
+        }
+        made[0] =
+            (struct sql_expr){.kind = SQL_COLUMN, .position = value->position, .text = SQL_ROWS, .table = SQL_ROWS};
+        made[1] =
+            (struct sql_expr){.kind = SQL_LITERAL, .position = value->position, .text = sql_printf(p->q, "%zu", r)};
+        sides[0] = &made[0];
+        sides[1] = &made[1];
+        made[2] =
+            (struct sql_expr){.kind = SQL_INFIX, .position = value->position, .text = "=", .args = sides, .count = 2};
+        args[2 * r] = r + 1 < count ? &made[2] : value;
+        args[2 * r + 1] = value;
+    }
+    if (expr != NULL && args != NULL && p->q->err == GRANARY_OK) {
+        *expr = (struct sql_expr){
+            .kind = SQL_CASE, .position = args[1]->position, .text = "", .args = args, .count = 2 * count - 1};
+    }
+    return p->q->err != GRANARY_OK ? NULL : count > 1 ? expr : args[0];
+}
+
+bool
+parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
+{
+    size_t count = from->values_lists[0]->list->n_items;
+
+    for (size_t r = 1; r < from->n_values_lists; r++) {
+        if (from->values_lists[r]->list->n_items != count) {
+            return sql_fail(p->q, GRANARY_EINVAL, -1, "VALUES: row %zu has %zu values, the first one %zu", r + 1,
+                            from->values_lists[r]->list->n_items, count);
+        }
+    }
+    select->target_count = count;
+    select->targets = SQL_ARRAY(p->q, struct sql_target, count);
+    for (size_t c = 0; c < count && select->targets != NULL; c++) {
+        select->targets[c].expr = value_of_row(p, from->values_lists, from->n_values_lists, c);
+        select->targets[c].alias = sql_printf(p->q, "column%zu", c + 1);
+        if (select->targets[c].expr == NULL) {
+            return false;
+        }
+    }
+    if (select->targets != NULL && count > 0) {
+        select->position = select->targets[0].expr->position;
+    }
+    select->group = SQL_ARRAY(p->q, struct sql_expr *, 1);
+    return select->group != NULL && parse_without_from(p, from->n_values_lists, select);
+}
