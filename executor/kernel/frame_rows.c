@@ -6,6 +6,24 @@
 #include "kernel/frame_call.h"
 #include "kernel/rows.h"
 
+/* What is known of columns goes on with them. */
+static granary_err
+keep_stats(const granary_frame *frame, granary_frame *selected)
+{
+    if (frame->stats == NULL) {
+        return GRANARY_OK;
+    }
+    selected->stats = calloc(selected->count + 1, sizeof *selected->stats);
+    for (size_t i = 0; selected->stats != NULL && i < selected->count; i++) {
+        int at = gr_frame_find(frame, selected->columns[i].view.name);
+
+        if (at >= 0) {
+            selected->stats[i] = frame->stats[at];
+        }
+    }
+    return selected->stats != NULL ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "select: out of memory");
+}
+
 granary_err
 kernel_select(struct gr_kernel_call *call)
 {
@@ -30,6 +48,9 @@ kernel_select(struct gr_kernel_call *call)
     }
     for (size_t i = 0; i < names->n_strings && err == GRANARY_OK; i++) {
         err = gr_frame_set_borrowed(selected, i, names->strings[i], columns[i]);
+    }
+    if (err == GRANARY_OK) {
+        err = keep_stats(frame, selected);
     }
     free(columns);
     if (err != GRANARY_OK) {

@@ -52,6 +52,7 @@ struct rows_vector {
     const granary_column *dictionary;
     /* The column of the frame when the value is one as it stands, else NULL. */
     const granary_column *column;
+    const struct gr_column_stats *stats; /* what is known of that column; NULL: nothing */
     const void *values;   /* block.count values, those under nulls are anything (codes: within the dictionary) */
     const uint8_t *valid; /* a byte a row, 1: there is a value; NULL: all are there */
 };

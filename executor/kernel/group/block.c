@@ -3,6 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernel/simd/exact_sum.h"
+#include "kernel/simd/group_loops.h"
+
+enum { DOUBLE_TOP = 1024 }; /* of finite numbers */
+
 void
 argument_begin(struct argument_block *argument, const struct rows_vector *vector)
 {
@@ -11,6 +16,7 @@ argument_begin(struct argument_block *argument, const struct rows_vector *vector
     argument->looked = false;
     argument->has_ints = false;
     argument->has_reals = false;
+    argument->has_top = false;
 }
 
 static const uint8_t *
@@ -20,6 +26,13 @@ there_of_doubles(struct argument_block *argument, int64_t n)
     const uint8_t *valid = argument->vector->valid;
     unsigned nans = 0;
 
+    if (valid == NULL) { /* under nulls there is anything */
+        argument->top = SIMD_CALL(exact_sum_top)(values, (size_t)n);
+        argument->has_top = argument->top <= DOUBLE_TOP;
+    }
+    if (argument->has_top) {
+        return NULL;
+    }
     for (int64_t i = 0; i < n; i++) {
         nans += isnan(values[i]);
     }
@@ -54,7 +67,6 @@ const int64_t *
 argument_ints(struct argument_block *argument, int64_t n)
 {
     const uint8_t *there = argument_there(argument, n);
-    int64_t bits = 0;
 
     if (argument->has_ints) {
         return argument->ints;
@@ -74,10 +86,7 @@ argument_ints(struct argument_block *argument, int64_t n)
             argument->ints_room[i] = there[i] ? ((const int64_t *)argument->vector->values)[i] : 0;
         }
     }
-    for (int64_t i = 0; i < n; i++) {
-        bits |= argument->ints[i] ^ (argument->ints[i] >> 63);
-    }
-    argument->narrow = bits < (int64_t)1 << 31;
+    argument->most = SIMD_CALL(group_size)(argument->ints, n);
     return argument->ints;
 }
 

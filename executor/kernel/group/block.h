@@ -12,8 +12,10 @@ struct argument_block {
     bool looked;
     const uint8_t *there; /* a byte a row; NULL: all are there. NaN is missing. */
     bool has_ints;
-    bool narrow;         /* ints: all below 2^31 in size */
+    int64_t most;        /* ints: none is more in size */
     const int64_t *ints; /* 0 where it is missing */
+    bool has_top;        /* of the vector's doubles, none of which is NaN: exact_sum_top() */
+    int top;
     bool has_reals;
     const double *reals; /* 0.0 where it is missing */
     uint8_t there_room[ROWS_BLOCK];

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernel/group/texts.h"
+#include "kernel/simd/group_loops.h"
 
 enum {
     DIRECT_LEAST = 1 << 16, /* a direct numbering may always have so many numbers */
@@ -175,10 +176,15 @@ plan_text(struct group_keys *keys, size_t k)
 /* Least and greatest value of a column of integers; under nulls there are zeros. False: it has none, or they cannot be
  * told. */
 static bool
-column_range(const granary_column *column, int64_t *ret_least, int64_t *ret_most)
+column_range(const granary_column *column, const struct gr_column_stats *stats, int64_t *ret_least, int64_t *ret_most)
 {
     if (column->rows == 0) {
         return false;
+    }
+    if (stats != NULL && stats->has_zone && gr_dtype_size(column->dtype) < 16 && column->dtype != GRANARY_UINT64) {
+        *ret_least = stats->min.integer;
+        *ret_most = stats->max.integer;
+        return true;
     }
     switch (column->dtype) {
     case GRANARY_INT8:
@@ -227,7 +233,7 @@ plan_int(struct group_keys *keys, size_t k)
         if (column != NULL && column->rows == 0) {
             continue;
         }
-        if (column == NULL || !column_range(column, &from, &to)) {
+        if (column == NULL || !column_range(column, key_vector(keys, s, k)->stats, &from, &to)) {
             return;
         }
         least = !any || from < least ? from : least;
@@ -536,23 +542,54 @@ block_nulls(struct group_keys *keys, size_t source, size_t k, int64_t n)
     }
 }
 
+/* Numbers of codes and integers as they lie. false: key k is of another kind, or has nulls in this block. */
+static bool
+add_numbers(const struct group_keys *keys, size_t source, size_t k, int64_t n, uint32_t *ids)
+{
+    const struct key_part *part = &keys->parts[k];
+    const struct rows_vector *vector = key_vector(keys, source, k);
+
+    if (vector->valid != NULL) {
+        return false;
+    }
+    if (vector->class == ROWS_CODE && part->maps == NULL) {
+        SIMD_CALL(group_add_codes)(vector->values, part->stride, ids, n);
+        return true;
+    }
+    if (vector->class == ROWS_INT) {
+        SIMD_CALL(group_add_ints)(vector->values, part->least, part->stride, ids, n);
+        return true;
+    }
+    return false;
+}
+
 static granary_err
 find_direct(struct group_keys *keys, size_t source, int64_t n, uint32_t *ids)
 {
+    bool dropped = false;
+
     for (int64_t i = 0; i < n; i++) {
         ids[i] = 1;
     }
     for (size_t k = 0; k < keys->count; k++) {
         uint32_t stride = keys->parts[k].stride;
-        granary_err err = block_codes(keys, source, k, n);
+        granary_err err;
 
+        if (add_numbers(keys, source, k, n, ids)) {
+            continue;
+        }
+        err = block_codes(keys, source, k, n);
         if (err != GRANARY_OK) {
             return err;
         }
         block_nulls(keys, source, k, n);
+        dropped = true;
         for (int64_t i = 0; i < n; i++) {
             ids[i] += (uint32_t)keys->codes[i] * stride;
         }
+    }
+    for (int64_t i = 0; dropped && i < n; i++) {
+        ids[i] = keys->drop[i] ? GROUP_NONE_ID : ids[i];
     }
     return GRANARY_OK;
 }
@@ -708,11 +745,7 @@ group_keys_find(struct group_keys *keys, size_t source, int64_t count, uint32_t 
 
     memset(keys->drop, 0, (size_t)count);
     if (keys->direct) {
-        err = find_direct(keys, source, count, ret_ids);
-        for (int64_t i = 0; i < count; i++) {
-            ret_ids[i] = keys->drop[i] ? GROUP_NONE_ID : ret_ids[i];
-        }
-        return err;
+        return find_direct(keys, source, count, ret_ids);
     }
     err = pack(keys, source, count);
     if (err == GRANARY_OK) {

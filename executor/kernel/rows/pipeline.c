@@ -115,19 +115,26 @@ quick_of(const struct node *node, struct quick *ret_quick)
     return ret_quick->bound.integer >= least && ret_quick->bound.integer <= most;
 }
 
+/* What is known of a column of the frame; NULL: nothing. */
+static const struct gr_column_stats *
+stats_of(const granary_frame *frame, const granary_column *column)
+{
+    for (size_t i = 0; column != NULL && i < frame->count; i++) {
+        if (&frame->columns[i].view == column) {
+            return gr_frame_stats(frame, i);
+        }
+    }
+    return NULL;
+}
+
 /* What the zone says of a condition: 1 true in all rows, -1 in none, 0 unknown. */
 static int
 zone_tells(const granary_frame *frame, const struct quick *quick)
 {
-    const struct gr_column_stats *stats = NULL;
+    const struct gr_column_stats *stats = stats_of(frame, quick->column);
     int low;
     int high;
 
-    for (size_t i = 0; i < frame->count; i++) {
-        if (&frame->columns[i].view == quick->column) {
-            stats = gr_frame_stats(frame, i);
-        }
-    }
     if (stats == NULL || !stats->has_zone) {
         return 0;
     }
@@ -246,7 +253,7 @@ open_condition(struct rows *rows, const char *where)
 /* ---- opening ---- */
 
 static granary_err
-open_wanted(struct rows *rows, const struct rows_spec *spec)
+open_wanted(struct rows *rows, const granary_frame *frame, const struct rows_spec *spec)
 {
     granary_err err = GRANARY_OK;
 
@@ -266,6 +273,7 @@ open_wanted(struct rows *rows, const struct rows_spec *spec)
                                                 .class = node->base,
                                                 .dictionary = node->base == ROWS_CODE ? node->dictionary : NULL,
                                                 .column = node->kind == NODE_COLUMN ? node->column : NULL};
+        rows->vectors[i].stats = stats_of(frame, rows->vectors[i].column);
     }
     return err;
 }
@@ -289,7 +297,7 @@ rows_open(const granary_frame *frame, const struct rows_spec *spec, struct rows 
         err = open_condition(rows, spec->where);
     }
     if (err == GRANARY_OK) {
-        err = open_wanted(rows, spec);
+        err = open_wanted(rows, frame, spec);
     }
     if (err != GRANARY_OK) {
         rows_close(rows);
