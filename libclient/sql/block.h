@@ -87,10 +87,44 @@ const char *sql_column_of(struct sql_block *block, struct sql_rel *rel, const st
 
 /* ---- from.c ---- */
 
-/* FROM and WHERE of a SELECT: block->rel, and what is correlated. */
+/* FROM and WHERE of a SELECT: the tables with the conditions on each, and what is correlated; and then joined to
+ * block->rel. */
+bool sql_block_tables(struct sql_block *block);
 bool sql_block_begin(struct sql_block *block);
+
+/* ---- where.c ---- */
+
+bool sql_add_conjunct(struct sql_block *block, struct sql_expr *expr);
 /* The parts that AND joins are added to the block's. */
 bool sql_add_conjuncts(struct sql_block *block, struct sql_expr *expr);
+/* How much of a table a condition leaves, about. */
+double sql_selectivity(const struct sql_expr *expr);
+/* Conditions that name the outer query's columns are its business. */
+bool sql_take_correlated(struct sql_block *block);
+/* What OR says about single tables, and about all its branches. */
+bool sql_look_into_ors(struct sql_block *block);
+/* Conditions on one table go to it; IN (SELECT ...) too, which is computed once and cheap to ask. */
+bool sql_filter_items(struct sql_block *block);
+/* Apply to rel, of the tables joined, every condition on them that is left. Subqueries only when everything is. */
+bool sql_apply_ready(struct sql_block *block, struct sql_rel *rel, uint64_t joined, bool with_subqueries);
+
+/* ---- joins.c ---- */
+
+/* Equalities between two relations, as columns of both. */
+struct sql_links {
+    const char *left[SQL_ITEMS_MAX];
+    const char *right[SQL_ITEMS_MAX];
+    size_t count;
+    int position;
+};
+
+/* Whether a condition is an equality between one part of the tables and another. */
+bool sql_is_link(const struct sql_block *block, const struct sql_expr *expr, uint64_t *ret_left, uint64_t *ret_right);
+/* forward: the left side is the equality's first argument */
+bool sql_add_link(struct sql_block *block, struct sql_links *links, struct sql_rel *left, struct sql_rel *right,
+                  const struct sql_expr *expr, bool forward);
+/* All items of the block become block->rel, along the equalities among its conditions. */
+bool sql_join_items(struct sql_block *block);
 
 /* ---- table.c ---- */
 

@@ -6,6 +6,9 @@
 
 #include "sql/block.h"
 
+/* A side that has so many times the rows of the other one is reduced first to what that will look up in it. */
+#define REDUCE_FACTOR 4
+
 /* Of a subquery: equalities with the outer query as columns of both, and the other correlated conditions. */
 struct correlation {
     const char **outer; /* columns of the outer relation */
@@ -54,6 +57,34 @@ check_reach(const struct sql_block *sub, const struct sql_expr *expr)
     return true;
 }
 
+/* Which argument of an equality with the outer query is of that one; -1: it is no such equality. */
+static int
+outer_side(const struct sql_block *block, const struct sql_block *sub, const struct sql_expr *expr)
+{
+    int outer = -1;
+
+    for (int side = 0; expr->kind == SQL_INFIX && strcmp(expr->text, "=") == 0 && side < 2; side++) {
+        if (is_of(block, expr->args[side]) && has_column(expr->args[side]) && is_of(sub, expr->args[1 - side]) &&
+            has_column(expr->args[1 - side])) {
+            outer = side;
+        }
+    }
+    return outer;
+}
+
+/* Leave of *rel the rows that have an equal one in `by`. */
+static bool
+reduce(struct sql_statement *q, struct sql_rel *rel, const struct sql_rel *by, const char *const *keys,
+       const char *const *by_keys, size_t count, int position)
+{
+    double rows = REDUCE_FACTOR * by->rows;
+
+    rel->rows = rows < rel->rows ? rows : rel->rows;
+    return sql_rel_join(q, rel, by,
+                        &(struct sql_join_spec){
+                            .how = "semi", .left_on = keys, .right_on = by_keys, .count = count, .position = position});
+}
+
 static bool
 correlate(struct sql_block *block, struct sql_rel *rel, struct sql_block *sub, size_t extra,
           struct correlation *ret_correlation)
@@ -64,19 +95,12 @@ correlate(struct sql_block *block, struct sql_rel *rel, struct sql_block *sub, s
 
     for (size_t i = 0; i < sub->correlated_count && q->err == GRANARY_OK; i++) {
         struct sql_expr *expr = sub->correlated[i];
-        int outer = -1;
+        int outer;
 
         if (!check_reach(sub, expr)) {
             return false;
         }
-        if (expr->kind == SQL_INFIX && strcmp(expr->text, "=") == 0) {
-            for (int side = 0; side < 2; side++) {
-                if (is_of(block, expr->args[side]) && has_column(expr->args[side]) &&
-                    is_of(sub, expr->args[1 - side]) && has_column(expr->args[1 - side])) {
-                    outer = side;
-                }
-            }
-        }
+        outer = outer_side(block, sub, expr);
         if (outer < 0) {
             const char *text = sql_text(sub, expr);
 
@@ -94,8 +118,53 @@ correlate(struct sql_block *block, struct sql_rel *rel, struct sql_block *sub, s
     return q->err == GRANARY_OK;
 }
 
+/*
+ * A value for each row of the outer query is an aggregate over those rows of the subquery that some row of the outer
+ * query asks for: others are left out before anything is computed of them ("magic sets"). A table of the subquery is
+ * reduced by what its own columns are equal to.
+ */
+static bool
+reduce_item(struct sql_block *block, struct sql_block *sub, int item)
+{
+    struct sql_statement *q = block->q;
+    struct sql_rel *rel = &sub->items[item];
+    size_t room = sub->correlated_count;
+    const char **outer = SQL_ARRAY(q, const char *, room);
+    const char **inner = SQL_ARRAY(q, const char *, room);
+    size_t count = 0;
+
+    for (size_t i = 0; i < sub->correlated_count && q->err == GRANARY_OK; i++) {
+        const struct sql_expr *expr = sub->correlated[i];
+        int side = outer_side(block, sub, expr);
+
+        if (side >= 0 && sql_mask(sub, expr->args[1 - side]) == (uint64_t)1 << item) {
+            outer[count] = sql_other_column(q, &block->rel, outer, count,
+                                            sql_column_of(block, &block->rel, expr->args[side]), expr->position);
+            inner[count] =
+                sql_other_column(q, rel, inner, count, sql_column_of(sub, rel, expr->args[1 - side]), expr->position);
+            count++;
+        }
+    }
+    if (q->err != GRANARY_OK) {
+        return false;
+    }
+    return count == 0 || reduce(q, rel, &block->rel, inner, outer, count, sub->select->position);
+}
+
+static bool
+reduce_items(struct sql_block *block, struct sql_block *sub)
+{
+    for (int item = 0; item < (int)sub->item_count; item++) {
+        if (sub->items[item].rows > REDUCE_FACTOR * block->rel.rows && !reduce_item(block, sub, item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* reduces: it is a value for each row of block->rel. */
 static struct sql_block *
-begin_subquery(struct sql_block *block, const struct sql_select *select)
+begin_subquery(struct sql_block *block, const struct sql_select *select, bool reduces)
 {
     struct sql_block *sub = SQL_NEW(block->q, struct sql_block);
 
@@ -108,7 +177,7 @@ begin_subquery(struct sql_block *block, const struct sql_select *select)
         return NULL;
     }
     *sub = (struct sql_block){.q = block->q, .select = select, .outer = block};
-    return sql_block_begin(sub) ? sub : NULL;
+    return sql_block_tables(sub) && (!reduces || reduce_items(block, sub)) && sql_join_items(sub) ? sub : NULL;
 }
 
 static bool
@@ -140,7 +209,7 @@ plan_list(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *e
     struct sql_statement *q = block->q;
     const struct sql_select *select = expr->select;
     bool plain = select->set == SQL_NO_SET && select->with_count == 0;
-    struct sql_block *sub = plain ? begin_subquery(block, select) : SQL_NEW(q, struct sql_block);
+    struct sql_block *sub = plain ? begin_subquery(block, select, false) : SQL_NEW(q, struct sql_block);
 
     if (sub == NULL) {
         return NULL;
@@ -181,7 +250,7 @@ plan_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr
     if (expr->subquery == SQL_ANY) {
         sub = plan_list(block, rel, expr, c, &list);
     } else {
-        sub = begin_subquery(block, expr->select);
+        sub = begin_subquery(block, expr->select, false);
         if (sub != NULL && (is_grouped(expr->select) || expr->select->limit >= 0)) {
             return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "aggregates or LIMIT in EXISTS are not supported");
         }
@@ -206,17 +275,25 @@ plan_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr
 static bool
 filter_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr, bool negated)
 {
+    bool null_aware = negated && expr->subquery == SQL_ANY;
     struct correlation c;
     struct sql_rel matches;
 
-    return plan_matches(block, rel, expr, &matches, &c) &&
-           sql_rel_join(block->q, rel, &matches,
+    if (!plan_matches(block, rel, expr, &matches, &c)) {
+        return false;
+    }
+    /* NOT IN must see all nulls. */
+    if (!null_aware && matches.rows > REDUCE_FACTOR * rel->rows &&
+        !reduce(block->q, &matches, rel, c.inner, c.outer, c.count, expr->position)) {
+        return false;
+    }
+    return sql_rel_join(block->q, rel, &matches,
                         &(struct sql_join_spec){.how = negated ? "anti" : "semi",
                                                 .left_on = c.outer,
                                                 .right_on = c.inner,
                                                 .count = c.count,
                                                 .where = c.rest,
-                                                .null_aware = negated && expr->subquery == SQL_ANY,
+                                                .null_aware = null_aware,
                                                 .position = expr->position});
 }
 
@@ -354,7 +431,7 @@ join_correlated_value(struct sql_block *block, struct sql_block *sub, struct sql
 static bool
 join_scalar(struct sql_block *block, struct sql_expr *expr)
 {
-    struct sql_block *sub = begin_subquery(block, expr->select);
+    struct sql_block *sub = begin_subquery(block, expr->select, true);
 
     if (sub == NULL) {
         return false;
