@@ -261,12 +261,31 @@ join_add_probe_attrs(const struct joining *j, const struct probing *probing, gr_
     return err == GRANARY_OK && j->join.where != NULL ? add_where(j, probing, attrs) : err;
 }
 
+/*
+ * The condition on the rows of the probing side, when a probe can ask it by itself: it then reads of the other columns
+ * only what a row that is left and has a match needs. NULL: there is none, or who is left must be known beforehand, or
+ * has been computed while the join waited.
+ */
+static const char *
+probe_filter(const struct joining *j, const struct probing *probing)
+{
+    const char *where = j->t->steps->steps[j->i].where[probing->side];
+    const struct gr_tiled *narrowed = j->sides[probing->side].tiled;
+    bool of_pairs = j->join.where != NULL && strcmp(probing->how, "inner") != 0 && strcmp(probing->how, "semi") != 0;
+    bool computed = narrowed->count > 0 && narrowed->pieces[0].op < j->t->handed_out;
+
+    return j->join.how == GR_JOIN_CROSS || of_pairs || computed ? NULL : where;
+}
+
 /* One operator a chunk; the result's pieces from number `at` on. */
 static granary_err
 add_probes(struct joining *j, const struct probing *probing, const struct gr_piece *wait, size_t wait_count, size_t at)
 {
     const struct side *built = &j->sides[1 - probing->side];
     const struct gr_tiled *in = j->sides[probing->side].tiled;
+    const char *filter = probe_filter(j, probing);
+    const struct gr_piece *pieces =
+        filter == NULL ? in->pieces : j->t->tiled[j->t->steps->steps[j->i].inputs[probing->side]].pieces;
     struct gr_tiled *out = &j->t->tiled[j->i];
     uint64_t built_bytes = bytes_sum(built->tiled->bytes, built->tiled->count);
     bool of_pairs = j->join.where != NULL || (strcmp(probing->how, "semi") != 0 && strcmp(probing->how, "anti") != 0);
@@ -276,7 +295,9 @@ add_probes(struct joining *j, const struct probing *probing, const struct gr_pie
     granary_err err = inputs == NULL ? out_of_memory() : join_add_probe_attrs(j, probing, attrs);
 
     gr_attrs_add(j->t->chunks, attrs, gr_attr_new_int("parts", (int64_t)built->part_count));
-
+    if (filter != NULL) {
+        gr_attrs_add(j->t->chunks, attrs, gr_attr_new_string("filter", filter));
+    }
     for (size_t p = 0; err == GRANARY_OK && of_pairs && p < built->piece_count; p++) {
         inputs[count++] = built->pieces[p];
     }
@@ -287,7 +308,7 @@ add_probes(struct joining *j, const struct probing *probing, const struct gr_pie
         inputs[count++] = wait[p];
     }
     for (size_t p = 0; err == GRANARY_OK && p < in->count; p++) {
-        inputs[0] = in->pieces[p];
+        inputs[0] = pieces[p];
         out->bytes[at + p] =
             of_pairs ? 2 * in->bytes[p] + (built_bytes < in->bytes[p] ? built_bytes : in->bytes[p]) : in->bytes[p];
         out->pieces[at + p] = tiling_add(j->t, j->i, GR_CHUNK_join_probe, attrs, inputs, count, out->bytes[at + p]);

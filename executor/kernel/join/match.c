@@ -60,7 +60,9 @@ struct matching {
 
     /* the block at work */
     int64_t from;
+    int64_t span; /* rows of the frame, of which it has n */
     int64_t n;
+    uint32_t row[JOIN_BLOCK]; /* of the frame */
     int64_t words[JOIN_BLOCK];
     uint8_t present[JOIN_BLOCK];
     uint64_t hashes[JOIN_BLOCK];
@@ -95,17 +97,38 @@ string_number(const struct matching *m, size_t k, int64_t row)
     return number;
 }
 
+/* Words of the rows that the block has, of all it spans. */
+static void
+some_words(struct matching *m, size_t k, int64_t *words)
+{
+    int64_t all[JOIN_BLOCK];
+    uint8_t present[JOIN_BLOCK];
+
+    memset(present, 1, (size_t)m->span);
+    key_words(m->columns[k], (granary_dtype)m->built->keys[k].dtype, m->from, m->span, all, present);
+    for (int64_t i = 0; i < m->n; i++) {
+        int64_t at = (int64_t)m->row[i] - m->from;
+
+        words[i] = all[at];
+        m->present[i] = (uint8_t)(m->present[i] & present[at]);
+    }
+}
+
 static void
 one_key(struct matching *m, size_t k, int64_t *words)
 {
     const struct built_key *key = &m->built->keys[k];
 
-    if (!key->is_bytes) {
+    if (!key->is_bytes && m->n == m->span) {
         key_words(m->columns[k], (granary_dtype)key->dtype, m->from, m->n, words, m->present);
         return;
     }
+    if (!key->is_bytes) {
+        some_words(m, k, words);
+        return;
+    }
     for (int64_t i = 0; i < m->n; i++) {
-        uint32_t number = string_number(m, k, m->from + i);
+        uint32_t number = string_number(m, k, m->row[i]);
 
         words[i] = number;
         m->present[i] = (uint8_t)(m->present[i] & (number != INTERN_NONE));
@@ -268,7 +291,7 @@ emit_refs(struct matching *m)
     probe = pairs->probe + pairs->count;
     built = pairs->built + pairs->count;
     for (int64_t i = 0; i < m->n; i++) {
-        probe[at] = (uint32_t)(m->from + i);
+        probe[at] = m->row[i];
         built[at] = m->refs[i]; /* overwritten by the next one unless it counts */
         at += m->kind == MATCH_LEFT || (m->refs[i] == BUILT_NONE) == (m->kind == MATCH_ANTI);
     }
@@ -283,7 +306,7 @@ emit_one(struct matching *m, int64_t i, uint32_t ref)
     granary_err err = pairs_reserve(&m->pairs, 1);
 
     if (err == GRANARY_OK) {
-        m->pairs.probe[m->pairs.count] = (uint32_t)(m->from + i);
+        m->pairs.probe[m->pairs.count] = m->row[i];
         m->pairs.built[m->pairs.count++] = ref;
     }
     return err;
@@ -296,7 +319,7 @@ emit_run(struct matching *m, int64_t i, const uint32_t *refs, uint64_t count)
 
     if (err == GRANARY_OK) {
         for (uint64_t r = 0; r < count; r++) {
-            m->pairs.probe[m->pairs.count] = (uint32_t)(m->from + i);
+            m->pairs.probe[m->pairs.count] = m->row[i];
             m->pairs.built[m->pairs.count++] = refs[r];
         }
     }
@@ -485,37 +508,88 @@ matching_free(struct matching *m)
     free(m);
 }
 
-granary_err
-match_rows(const struct built *built, const granary_column *const *columns, size_t key_count, int64_t rows,
-           enum match_kind kind, bool null_aware, struct pairs *ret_pairs)
+/* Rows from .. from + span of the frame, or of these the n selected, which count from `first`. */
+static granary_err
+match_span(struct matching *m, int64_t from, int64_t span, const uint16_t *selected, int64_t n, int64_t first)
 {
+    m->from = from;
+    m->span = span;
+    m->n = n;
+    for (int64_t i = 0; i < n; i++) {
+        m->row[i] = (uint32_t)(selected != NULL ? first + selected[i] : from + i);
+    }
+    return n > 0 ? match_block(m) : GRANARY_OK;
+}
+
+static granary_err
+match_all_rows(struct matching *m)
+{
+    granary_err err = pairs_reserve(&m->pairs, m->rows);
+
+    for (int64_t from = 0; from < m->rows && err == GRANARY_OK; from += JOIN_BLOCK) {
+        int64_t n = m->rows - from < JOIN_BLOCK ? m->rows - from : JOIN_BLOCK;
+
+        err = match_span(m, from, n, NULL, n, 0);
+    }
+    return err;
+}
+
+/* A block of rows is cut where ours end. */
+static granary_err
+match_some_rows(struct matching *m, struct rows *rows)
+{
+    struct rows_block block;
+    granary_err err;
+
+    while ((err = rows_next(rows, &block)) == GRANARY_OK && block.count > 0) {
+        int64_t done = 0;
+
+        for (int64_t from = 0; done < block.count && err == GRANARY_OK; from += JOIN_BLOCK) {
+            const uint16_t *selected = block.selected == NULL ? NULL : block.selected + done;
+            int64_t n = block.count - done < JOIN_BLOCK ? block.count - done : JOIN_BLOCK;
+            int64_t span = m->rows - block.from - from < JOIN_BLOCK ? m->rows - block.from - from : JOIN_BLOCK;
+
+            while (selected != NULL && n > 0 && selected[n - 1] >= from + JOIN_BLOCK) {
+                n--;
+            }
+            err = match_span(m, block.from + from, selected == NULL ? n : span, selected, n, block.from);
+            done += n;
+        }
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    return err;
+}
+
+granary_err
+match_rows(const struct match_request *request, struct pairs *ret_pairs)
+{
+    const struct built *built = request->built;
     struct matching *m;
     granary_err err;
 
-    if (key_count != built->key_count || key_count > GR_JOIN_KEYS_MAX) {
-        return gr_fail(GRANARY_EINVAL, "join: %zu keys for a built side with %zu", key_count, built->key_count);
+    if (request->key_count != built->key_count || request->key_count > GR_JOIN_KEYS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "join: %zu keys for a built side with %zu", request->key_count,
+                       built->key_count);
     }
-    if (rows >= (int64_t)UINT32_MAX) {
+    if (request->rows >= (int64_t)UINT32_MAX) {
         return gr_fail(GRANARY_EFULL, "join: %lld rows are more than one chunk can have: use smaller chunks",
-                       (long long)rows);
+                       (long long)request->rows);
     }
     m = calloc(1, sizeof *m);
     if (m == NULL) {
         return gr_fail(GRANARY_ENOMEM, "join: out of memory");
     }
     m->built = built;
-    m->columns = columns;
-    m->rows = rows;
-    m->kind = kind;
-    m->null_aware = null_aware;
+    m->columns = request->columns;
+    m->rows = request->rows;
+    m->kind = request->kind;
+    m->null_aware = request->null_aware;
     err = matching_init(m);
     /* NOT IN a list with a null: never true. */
-    if (err == GRANARY_OK && !(null_aware && built->parts[0].head.nulls > 0)) {
-        err = pairs_reserve(&m->pairs, rows);
-        for (m->from = 0; m->from < rows && err == GRANARY_OK; m->from += m->n) {
-            m->n = rows - m->from < JOIN_BLOCK ? rows - m->from : JOIN_BLOCK;
-            err = match_block(m);
-        }
+    if (err == GRANARY_OK && !(m->null_aware && built->parts[0].head.nulls > 0)) {
+        err = request->selected == NULL ? match_all_rows(m) : match_some_rows(m, request->selected);
     }
     if (err == GRANARY_OK) {
         *ret_pairs = m->pairs;

@@ -3,6 +3,7 @@
 #define KERNEL_JOIN_MATCH_H
 
 #include "kernel/join/built.h"
+#include "kernel/rows.h"
 
 /* Rows that belong together, in the order of the probing side, then of the built side. */
 struct pairs {
@@ -23,14 +24,21 @@ enum match_kind {
 granary_err pairs_reserve(struct pairs *pairs, int64_t more);
 void pairs_free(struct pairs *pairs);
 
+struct match_request {
+    const struct built *built;
+    const granary_column *const *columns; /* the probing side's keys, one for each of the built side's */
+    size_t key_count;
+    int64_t rows;          /* values in each */
+    struct rows *selected; /* which of them take part, opened on their frame (kernel/rows.h); NULL: all. Used up */
+    enum match_kind kind;
+    bool null_aware; /* MATCH_ANTI: as SQL's NOT IN */
+};
+
 /*
- * columns     the probing side's keys, one for each of the built side's, rows values each
- * null_aware  MATCH_ANTI: as SQL's NOT IN
  * ret_pairs   to be given to pairs_free(). The references are as the built side has them: not checked
- * Errors      EINVAL another number of keys · ECORRUPT · EFULL · ENOMEM
+ * Errors      EINVAL another number of keys · ECORRUPT · EFULL · ENOMEM · those of rows_next()
  */
-granary_err match_rows(const struct built *built, const granary_column *const *columns, size_t key_count, int64_t rows,
-                       enum match_kind kind, bool null_aware, struct pairs *ret_pairs);
+granary_err match_rows(const struct match_request *request, struct pairs *ret_pairs);
 
 /* Of pairs in order keep those with kept[i] != 0, then make of them what kind asks for; rows: of the probing frame.
  * Errors: ENOMEM */

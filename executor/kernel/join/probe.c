@@ -380,18 +380,30 @@ pairs_where(const struct probe *p, const struct pairs *pairs, uint8_t **ret_kept
 static granary_err
 match_keys(struct probe *p)
 {
+    const struct gr_kernel_call *call = p->call;
+    const char *filter = gr_attr_string(call->op->attrs, call->op->n_attrs, "filter", NULL);
     const Granary__Attr *keys;
     const granary_column **columns = NULL;
-    bool null_aware = gr_attr_bool(p->call->op->attrs, p->call->op->n_attrs, "null_aware", false);
+    struct rows *selected = NULL;
     uint8_t *kept = NULL;
-    granary_err err = call_attr(p->call, "keys", GRANARY__ATTR__KIND__STRINGS, &keys);
+    granary_err err = call_attr(call, "keys", GRANARY__ATTR__KIND__STRINGS, &keys);
 
     if (err == GRANARY_OK) {
         err = frame_columns(p->probing, keys->strings, keys->n_strings, &columns);
     }
+    if (err == GRANARY_OK && filter != NULL) {
+        err = rows_open(p->probing, &(struct rows_spec){.where = filter}, &selected);
+    }
     if (err == GRANARY_OK) {
-        err = match_rows(&p->built, columns, keys->n_strings, p->probing->rows,
-                         p->where != NULL ? MATCH_INNER : p->kind, null_aware, &p->pairs);
+        err = match_rows(&(struct match_request){.built = &p->built,
+                                                 .columns = columns,
+                                                 .key_count = keys->n_strings,
+                                                 .rows = p->probing->rows,
+                                                 .selected = selected,
+                                                 .kind = p->where != NULL ? MATCH_INNER : p->kind,
+                                                 .null_aware = gr_attr_bool(call->op->attrs, call->op->n_attrs,
+                                                                            "null_aware", false)},
+                         &p->pairs);
     }
     if (err == GRANARY_OK && p->where != NULL) {
         err = pairs_where(p, &p->pairs, &kept);
@@ -399,6 +411,7 @@ match_keys(struct probe *p)
             err = match_filter(&p->pairs, kept, p->probing->rows, p->kind);
         }
     }
+    rows_close(selected);
     free(kept);
     free(columns);
     return err;
