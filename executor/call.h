@@ -30,6 +30,7 @@ struct user_op {
     struct gr_value *outputs;     /* op->n_outputs, of kind NONE: those that are not sealed yet are given here */
     bool *sealed;                 /* op->n_outputs: output i became its object, and is in the answer */
     Granary__Done *done;          /* gets log, peak, outputs, go_on, whose fault it was */
+    bool leased;                  /* some of the inputs are */
     struct gr_buf *tail;          /* what was printed last, when it failed */
     int64_t store_ns;             /* spent with the store */
 };
@@ -67,7 +68,8 @@ struct output {
     granary_buffer buffer;         /* when in_store */
     bool given;
     bool in_store;
-    void *heap; /* else: gr_data_alloc() */
+    bool later; /* there was no room: it is on the heap, and op->outputs[i] when it is kept */
+    void *heap; /* not in_store: gr_data_alloc() */
     uint64_t size;
 };
 

@@ -8,6 +8,8 @@
 #include "executor/answer.h"
 #include "executor/call.h"
 
+#define LEASED_MS 100 /* an output moves once; a wait for room while inputs are leased may be for what they keep */
+
 void
 value_of_bytes(const void *bytes, uint64_t size, const void *meta, uint64_t meta_size, struct gr_value *ret_value)
 {
@@ -44,6 +46,13 @@ heap_create(struct output *output, uint64_t size)
     return GRANARY_OK;
 }
 
+/* Who leases inputs does not wait for room, which what it leases cannot make: the output gets it when they are gone. */
+static int
+patience_ms(const struct user_op *op)
+{
+    return op->leased ? LEASED_MS : ROOM_MS;
+}
+
 granary_err
 output_create(struct user_op *op, struct output *output, uint64_t size)
 {
@@ -54,11 +63,15 @@ output_create(struct user_op *op, struct output *output, uint64_t size)
         return heap_create(output, size);
     }
     page_phase(&op->host->page, GR_PHASE_STORE);
-    err = granary_object_create(op->client, id_of(output), size, 0, ROOM_MS, &output->buffer);
+    err = granary_object_create(op->client, id_of(output), size, 0, patience_ms(op), &output->buffer);
     page_phase(&op->host->page, GR_PHASE_RUN);
     op->store_ns += gr_now_ns() - start;
     if (err == GRANARY_EEXIST) {
         /* An earlier attempt made it: the same work gives the same bytes, which nobody needs once more. */
+        return heap_create(output, size);
+    }
+    if (err == GRANARY_EFULL && op->leased) {
+        output->later = true;
         return heap_create(output, size);
     }
     if (err == GRANARY_OK) {
@@ -69,16 +82,24 @@ output_create(struct user_op *op, struct output *output, uint64_t size)
     return err;
 }
 
+void *
+output_data(const struct output *output)
+{
+    return output->in_store ? output->buffer.data : output->heap;
+}
+
 granary_err
 output_resize(struct user_op *op, struct output *output, uint64_t size)
 {
     int64_t start = gr_now_ns();
-    granary_err err;
+    granary_err err = GRANARY_EFULL;
     void *heap;
 
     if (output->in_store) {
-        err = granary_buffer_resize(op->client, &output->buffer, size, ROOM_MS);
+        err = granary_buffer_resize(op->client, &output->buffer, size, patience_ms(op));
         op->store_ns += gr_now_ns() - start;
+    }
+    if (err != GRANARY_EFULL || (output->in_store && !op->leased)) {
         output->size = err == GRANARY_OK ? size : output->size;
         return err;
     }
@@ -86,17 +107,16 @@ output_resize(struct user_op *op, struct output *output, uint64_t size)
     if (heap == NULL) {
         return gr_fail(GRANARY_ENOMEM, "an output of %llu bytes: out of memory", (unsigned long long)size);
     }
-    memcpy(heap, output->heap, size < output->size ? size : output->size);
+    memcpy(heap, output_data(output), size < output->size ? size : output->size);
+    if (output->in_store) {
+        granary_object_abort(op->client, &output->buffer);
+        output->in_store = false;
+        output->later = true;
+    }
     free(output->heap);
     output->heap = heap;
     output->size = size;
     return GRANARY_OK;
-}
-
-void *
-output_data(const struct output *output)
-{
-    return output->in_store ? output->buffer.data : output->heap;
 }
 
 granary_err
@@ -107,7 +127,7 @@ output_keep(struct user_op *op, struct output *output, size_t i)
     int64_t start;
 
     value_of_bytes(output_data(output), output->size, NULL, 0, &value);
-    if (output->id->len == 0) {
+    if (output->id->len == 0 || output->later) {
         value.owned_bytes = output->heap; /* a frame or tensor borrows from them */
         output->heap = NULL;
         op->outputs[i] = value;

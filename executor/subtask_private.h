@@ -1,4 +1,10 @@
-/* A subtask while it runs. subtask.c: inputs, outputs, kernels; subtask_user.c: operators that run user code. */
+/*
+ * A subtask while it runs. subtask.c: its operators; subtask_inputs.c: what it reads; subtask_outputs.c: what it makes;
+ * subtask_user.c: operators that run user code.
+ *
+ * Nobody waits long for room, or for an object to be brought back, while it leases objects: what is leased cannot make
+ * room, so several that do could wait for each other.
+ */
 #ifndef EXECUTOR_SUBTASK_PRIVATE_H
 #define EXECUTOR_SUBTASK_PRIVATE_H
 
@@ -14,7 +20,16 @@ struct input {
     uint32_t part;                /* of packed frames, + 1; 0: all of it */
     struct gr_packed_entry entry; /* part > 0: where it is; the view is of it alone */
     bool copied;                  /* ... and of a copy, in run's copies */
-    struct gr_value value;        /* once an operator asked for it */
+    void *copy;                   /* part == 0: mapped, and what the view is of; NULL: it is of the object */
+    uint64_t copy_size;
+    struct gr_value value; /* once an operator asked for it */
+};
+
+/* An output there was no room for. */
+struct late {
+    granary_id id;
+    void *data, *meta; /* scratch memory of data */
+    uint64_t size, meta_size;
 };
 
 struct run {
@@ -23,10 +38,12 @@ struct run {
     const Granary__Subtask *subtask;
     Granary__Done *done;
     struct input *inputs; /* distinct */
-    granary_view *views;  /* of inputs, leased when leased is true */
+    granary_view *views;  /* of inputs */
     size_t input_count;
-    void *copies; /* scratch memory */
-    bool leased;
+    void *copies;      /* scratch memory */
+    bool leased;       /* some view has a lease */
+    struct late *late; /* already in the answer */
+    size_t late_count;
     struct gr_value **values; /* values[op][output] */
     granary_view *kept;       /* results of user code that later operators read, leased */
     size_t kept_count;
@@ -58,12 +75,34 @@ store_failed(struct run *run, granary_err err)
     return err;
 }
 
+/* So long inputs stay leased while there is no room. */
+#define GIVE_WAY_MS 10
+
+/* ---- inputs ---- */
+
 /* Position of an object, or a part of one, among the inputs; input_count when it is not there. */
 size_t run_find_input(const struct run *run, granary_id id, uint32_t part);
+/* Check operands and outputs, and list the objects that are read. Errors: EPROTO · ENOMEM */
+granary_err run_collect_inputs(struct run *run);
+/* All of them; lost ones are told in the answer. Errors: as granary_object_get() · EFULL also for one not in time */
+granary_err run_lease_inputs(struct run *run);
+void run_release_inputs(struct run *run);
+/* One that is read while no other one is leased, until run_release_input(). Errors: the same */
+granary_err run_lease_input(struct run *run, size_t position);
+void run_release_input(struct run *run, size_t position);
+/* An object as a value: what it is follows from its first bytes. Errors: of the readers */
+granary_err run_open_input(struct run *run, size_t position);
+
+/* ---- outputs ---- */
 
 /* Make objects of those outputs of an operator that are to be. sealed: those that are already; NULL: none */
 granary_err
 run_keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values, const bool *sealed);
+/* At the end: the inputs go, and what there was no room for is put into the store. Errors: of the store */
+granary_err run_keep_late(struct run *run);
+void run_drop_late(struct run *run);
+/* Whether none of these values borrows. */
+bool run_are_owned(const struct gr_value *values, size_t count);
 
 /* Run operator `position`, a call or a program. */
 granary_err run_user_code(struct run *run, size_t position);

@@ -72,6 +72,7 @@ run_user_code(struct run *run, size_t position)
                            .outputs = outputs,
                            .sealed = sealed,
                            .done = run->done,
+                           .leased = run->leased,
                            .tail = &run->tail};
     granary_err err = GRANARY_OK;
 

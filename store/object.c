@@ -403,6 +403,7 @@ object_slice(struct session *session, granary_id id, struct segment *segment, ui
     victim_note(store, segment, slot);
     victim_tick(store, size);
     count(session, GR_COUNTER_slices, 1);
+    victim_watch(session, object.serial, GR_FLAGS_AGE(object.flags));
     session_touch(session, id);
     *ret_serial = object.serial;
     return true;
@@ -442,7 +443,7 @@ session_recheck_deleting(struct session *session)
     atomic_store_explicit(&session->control->deleting, (uint32_t)kept, memory_order_seq_cst);
 }
 
-/* Who asked for a slice has so long to lease it. */
+/* Who asked for a slice has so long to lease it; when that was done, it is as any other object. */
 #define SLICE_GRACE_MS 200
 
 bool
@@ -454,7 +455,8 @@ object_evict(struct session *session, struct gr_slot *slot)
     struct map_entry *copy = map_find(&session->on_disk, map_key_number(object.serial));
     uint64_t footprint = slot_footprint(slot);
 
-    if ((object.flags & GR_FLAG_SLICE) != 0 && GR_STAMP_MS(object.stamp) + SLICE_GRACE_MS > gr_wall_ms()) {
+    if ((object.flags & GR_FLAG_SLICE) != 0 && !victim_was_used(session, slot) &&
+        GR_STAMP_MS(object.stamp) + SLICE_GRACE_MS > gr_wall_ms()) {
         return false;
     }
     slot_enter(slot, GR_SLOT_RETIRING);

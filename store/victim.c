@@ -250,6 +250,34 @@ victim_turn(struct store *store)
     }
 }
 
+void
+victim_watch(struct session *session, uint64_t serial, unsigned clock)
+{
+    struct list *node, *next;
+
+    session->seen[serial % GR_USED_BYTES] = (uint8_t)(clock - 1);
+    list_each (node, next, &session->clients) {
+        const struct client *client = list_owner(node, struct client, in_session);
+
+        atomic_store_explicit(&client->page->used[serial % GR_USED_BYTES], 0, memory_order_relaxed);
+    }
+}
+
+bool
+victim_was_used(const struct session *session, const struct gr_slot *slot)
+{
+    unsigned at = (unsigned)(GR_WORD_SERIAL(slot_word(slot)) % GR_USED_BYTES);
+    uint8_t clock = session->store->victims->clock;
+    bool used = (uint8_t)(clock - session->seen[at]) <= (uint8_t)(clock - GR_FLAGS_AGE(slot_flags(slot)));
+
+    for (const struct list *node = session->clients.next; node != &session->clients && !used; node = node->next) {
+        const struct client *client = list_owner(node, struct client, in_session);
+
+        used = atomic_load_explicit(&client->page->used[at], memory_order_relaxed) != 0;
+    }
+    return used;
+}
+
 /* Whether it was leased, or came, only a few ticks ago; its age is brought up to date. */
 static bool
 used_lately(struct store *store, const struct session *session, struct gr_slot *slot)

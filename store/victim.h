@@ -57,6 +57,11 @@ unsigned victim_clock(const struct store *store);
 /* After a tick: take note of what some clients of the store leased since the last time. */
 void victim_turn(struct store *store);
 
+/* From now on, at that clock, it is noted whether an object of that serial is used; */
+void victim_watch(struct session *session, uint64_t serial, unsigned clock);
+/* ... and it was. One in some thousand times another object was meant. */
+bool victim_was_used(const struct session *session, const struct gr_slot *slot);
+
 /* Importance and hint as a rank: 0 leaves first. VICTIM_NEVER: it stays. */
 #define VICTIM_RANKS 4096u
 #define VICTIM_NEVER VICTIM_RANKS

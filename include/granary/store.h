@@ -194,6 +194,20 @@ GRANARY_API granary_err granary_object_get_many(granary_client *client, const gr
                                                 int timeout_ms, granary_view *ret_views, size_t *ret_failed);
 
 /*
+ * Lease those of several that are in memory, or come there in time. Who waits for room while it leases objects keeps
+ * others from room: with this it notices, and can give way.
+ *
+ * timeout_ms   for spilled ones too
+ * ret_views    count views; of those that were not there in time all zero
+ * ret_missing  how many those are
+ * Errors       as get, but ETIMEDOUT and EFULL; on failure nothing is leased and *ret_failed (may be NULL) is the index
+ *              of the one that failed
+ */
+GRANARY_API granary_err granary_object_get_some(granary_client *client, const granary_id *ids, size_t count,
+                                                int timeout_ms, granary_view *ret_views, size_t *ret_missing,
+                                                size_t *ret_failed);
+
+/*
  * Lease a part of an object's data. Of a spilled object only the frames that hold the part are read and unpacked; the
  * rest stays on disk.
  *

@@ -205,6 +205,49 @@ granary_object_get_many(granary_client *client, const granary_id *ids, size_t co
     return err;
 }
 
+/* One that is not there yet, while others are leased already. *ret_missing: it did not come in time. */
+static granary_err
+get_briefly(granary_client *client, granary_id id, int64_t deadline_ns, granary_view *ret_view, size_t *ret_missing)
+{
+    struct lease lease;
+    granary_err err = lease_wait_briefly(client, id, deadline_ns, &lease);
+
+    if (err == GRANARY_ETIMEDOUT || err == GRANARY_EFULL) {
+        ++*ret_missing;
+        return GRANARY_OK;
+    }
+    return err == GRANARY_OK ? view_make(client, id, &lease, ret_view) : err;
+}
+
+granary_err
+granary_object_get_some(granary_client *client, const granary_id *ids, size_t count, int timeout_ms,
+                        granary_view *ret_views, size_t *ret_missing, size_t *ret_failed)
+{
+    int64_t deadline_ns = gr_deadline_ns(timeout_ms);
+    granary_err err = gr_client_check(client);
+    size_t at = 0;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    memset(ret_views, 0, count * sizeof *ret_views);
+    *ret_missing = 0;
+    err = get_present(client, ids, count, ret_views, &at);
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        at = i;
+        if (ret_views[i].lease == 0) {
+            err = get_briefly(client, ids[i], deadline_ns, &ret_views[i], ret_missing);
+        }
+    }
+    if (err != GRANARY_OK) {
+        granary_object_release_many(client, ret_views, count);
+        if (ret_failed != NULL) {
+            *ret_failed = at;
+        }
+    }
+    return err;
+}
+
 bool
 granary_object_contains(granary_client *client, granary_id id)
 {

@@ -253,7 +253,7 @@ lease_at_store(granary_client *client, granary_id id, struct lease *lease, enum 
 struct waiting {
     granary_id id; /* what is waited for: at the end of the aliases, as far as they are there */
     bool once;     /* an object that does not exist is not waited for */
-    bool extended; /* the deadline was moved for a restore */
+    bool extended; /* the deadline was moved for a restore, or is not to be */
     int64_t deadline_ns;
     uint32_t spins;
     const _Atomic uint32_t *word; /* bumped after something happened to ids like this one */
@@ -361,16 +361,15 @@ wait_for(granary_client *client, struct waiting *waiting, granary_id id)
     waiting->word = &client->control->wait[gr_slot_hash(words[0], words[1]) % GR_WAIT_WORDS];
 }
 
-granary_err
-lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns, struct lease *ret_lease)
+static granary_err
+wait_until_leased(granary_client *client, granary_id id, struct waiting waiting, struct lease *ret_lease)
 {
-    struct waiting waiting = {.once = once, .deadline_ns = deadline_ns};
     enum lease_result result;
     granary_id target;
     granary_err err;
 
     wait_for(client, &waiting, id);
-    if (!once) {
+    if (!waiting.once) {
         client_waits(&id);
     }
     /* Announced before the word is read: the store either sees the sleeper, or has bumped the word already. */
@@ -391,8 +390,21 @@ lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns
         }
     } while (err == GRANARY_OK && result != LEASE_HELD);
     atomic_fetch_sub(&client->page->waiting, 1);
-    if (!once) {
+    if (!waiting.once) {
         client_waits(NULL);
     }
     return err;
+}
+
+granary_err
+lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns, struct lease *ret_lease)
+{
+    return wait_until_leased(client, id, (struct waiting){.once = once, .deadline_ns = deadline_ns}, ret_lease);
+}
+
+granary_err
+lease_wait_briefly(granary_client *client, granary_id id, int64_t deadline_ns, struct lease *ret_lease)
+{
+    return wait_until_leased(client, id, (struct waiting){.once = true, .extended = true, .deadline_ns = deadline_ns},
+                             ret_lease);
 }

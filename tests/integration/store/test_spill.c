@@ -95,6 +95,34 @@ what_is_held_makes_a_put_fail_and_lets_go(void **state)
     granary_disconnect(client);
 }
 
+/* Three of which memory holds two: what is not in time is left out, and only what does not exist is an error. */
+static void
+get_some_leases_what_there_is_room_for(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_id ids[] = {fixture_id(1), fixture_id(2), fixture_id(3), fixture_id(9)};
+    granary_view views[4];
+    size_t missing = 99;
+    size_t failed = 99;
+
+    for (uint64_t i = 1; i <= 3; i++) {
+        assert_ok(fixture_put(client, i, 24 * MIB, 0));
+    }
+    assert_err(granary_object_get_some(client, ids, 4, 10, views, &missing, &failed), GRANARY_ENOENT);
+    assert_int_equal(failed, 3);
+    assert_ok(granary_object_get_some(client, ids, 3, 10, views, &missing, &failed));
+    assert_true(missing > 0 && missing < 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(views[i].lease == 0 ? views[i].data == NULL : fixture_content_is(views[i].data, i + 1, 24 * MIB));
+    }
+    granary_object_release_many(client, views, 3);
+    fixture_check(client, 1, 24 * MIB);
+    assert_ok(granary_object_get_some(client, ids, 1, 10000, views, &missing, &failed));
+    assert_int_equal(missing, 0);
+    granary_object_release_many(client, views, 1);
+    granary_disconnect(client);
+}
+
 static void
 a_pinned_object_stays_in_memory(void **state)
 {
@@ -150,6 +178,7 @@ main(void)
         STORE_TEST(small_objects_spill_too),
         STORE_TEST(a_large_object_spills_and_returns),
         STORE_TEST(what_is_held_makes_a_put_fail_and_lets_go),
+        STORE_TEST(get_some_leases_what_there_is_room_for),
         STORE_TEST(a_pinned_object_stays_in_memory),
         STORE_TEST(several_spilled_ones_are_got_together),
     };
