@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/expand/expand.h"
 #include "graph/nearest.h"
 #include "graph/node.h"
 #include "graph/order.h"
@@ -194,8 +195,11 @@ check_targets(const struct gr_graph *graph)
 static granary_err
 build(struct work *work, Granary__Graph *message, struct gr_graph *graph)
 {
-    granary_err err = work_init(work, message);
+    granary_err err = gr_graph_expand(message);
 
+    if (err == GRANARY_OK) {
+        err = work_init(work, message);
+    }
     if (err == GRANARY_OK) {
         err = check_nodes(work);
     }

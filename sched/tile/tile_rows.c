@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "graph/expand/expand.h"
 #include "graph/expr.h"
 #include "graph/lower.h"
 #include "tile/rules.h"
@@ -426,11 +427,12 @@ tile_melt(struct tiling *t, size_t i)
     return GRANARY_OK;
 }
 
-/* The optimiser has written them as others. */
+/* The optimiser, or before it the check, has written them as others. */
 #define LOWERED(lowered)                                                                                               \
     granary_err tile_##lowered(struct tiling *t, size_t i)                                                             \
     {                                                                                                                  \
         return gr_fail(GRANARY_EINVAL, "'%s' was not lowered", t->steps->steps[i].origin->name);                       \
     }
 GR_LOWERED_OPS(LOWERED)
+GR_EXPANDED_OPS(LOWERED)
 #undef LOWERED
