@@ -17,6 +17,10 @@
 #define DENSE_WORDS_PER_ROW 16
 #define DENSE_WORDS_FREE    65536
 #define PACKED_MAX          (UINT64_C(1) << 62)
+/* A hash table has bits for its words when they are no more a row than that, or few at any rate, and not too many. */
+#define BITS_PER_ROW 4096
+#define BITS_FREE    (UINT64_C(1) << 19)
+#define BITS_MAX     (UINT64_C(1) << 26)
 
 struct build_key {
     granary_dtype dtype;
@@ -364,6 +368,8 @@ write_front(struct build *b, uint64_t table_size, uint64_t entries_size)
     if (b->is_tuple) {
         at += aligned(intern_section_size(&b->tuples));
     }
+    head->bits.offset = at;
+    at += aligned(head->bits.size);
     head->table = (struct built_section){at, table_size};
     head->entries = (struct built_section){at + aligned(table_size), entries_size};
     b->size = head->entries.offset + aligned(entries_size);
@@ -593,6 +599,36 @@ finish_directory(struct build *b, const uint64_t *starts)
     return err;
 }
 
+/* Whether the first part has bits, and how many bytes. The range is the same in all. */
+static void
+settle_bits(struct build *b, int64_t base, uint64_t range)
+{
+    bool has = !b->is_tuple && range > 0 && range <= BITS_MAX &&
+               (range <= BITS_FREE || range / BITS_PER_ROW <= (uint64_t)b->rows);
+
+    if (has) {
+        b->head.base = base;
+        b->head.range = range;
+    }
+    if (has && b->part == 0) {
+        b->head.bits.size = (range + 63) / 64 * sizeof(uint64_t);
+    }
+}
+
+static void
+set_bits(struct build *b, const int64_t *words, const uint8_t *present, int64_t n)
+{
+    uint64_t *bits = (uint64_t *)(void *)(b->bytes + b->head.bits.offset);
+
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t place = (uint64_t)words[i] - (uint64_t)b->head.base;
+
+        if (present[i] && place < b->head.range) {
+            bits[place >> 6] |= UINT64_C(1) << (place & 63);
+        }
+    }
+}
+
 static granary_err
 build_hash(struct build *b)
 {
@@ -635,6 +671,9 @@ build_hash(struct build *b)
         struct built_entry *entries = (struct built_entry *)(void *)(b->bytes + head->entries.offset);
 
         block_words(b, &block, words, present);
+        if (head->bits.size > 0) {
+            set_bits(b, words, present, block.n);
+        }
         for (int64_t i = 0; i < block.n; i++) {
             uint64_t hash = key_hash(words[i]);
 
@@ -685,6 +724,9 @@ build_index(struct build *b)
         }
     }
     is_dense = range <= DENSE_WORDS_FREE || range / DENSE_WORDS_PER_ROW <= (uint64_t)b->rows;
+    if (!is_dense) {
+        settle_bits(b, base, range);
+    }
     err = is_dense ? build_dense(b, base, range) : build_hash(b);
     if (err == GRANARY_OK) {
         write_head(b);

@@ -58,6 +58,19 @@ open_hash(struct built_part *part)
 }
 
 static granary_err
+open_bits(const struct built_bytes *bytes, struct built *built)
+{
+    const struct built_head *head = &built->parts[0].head;
+
+    if (head->bits.size == 0) {
+        return GRANARY_OK;
+    }
+    built->bits = section_at(bytes, &head->bits);
+    return built->bits != NULL && head->index == BUILT_HASH && head->range <= head->bits.size * 8 ? GRANARY_OK
+                                                                                                  : corrupt("its bits");
+}
+
+static granary_err
 open_part(const struct built_bytes *bytes, struct built_part *part)
 {
     const struct built_head *head = &part->head;
@@ -150,6 +163,9 @@ built_open(const struct built_bytes *parts, size_t count, struct built *ret_buil
     }
     if (err == GRANARY_OK) {
         err = open_keys(&parts[0], &built);
+    }
+    if (err == GRANARY_OK) {
+        err = open_bits(&parts[0], &built);
     }
     if (err != GRANARY_OK) {
         built_close(&built);

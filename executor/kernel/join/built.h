@@ -10,7 +10,9 @@
  *   BUILT_DENSE   a table over the range of the words: the row, or (not unique) where the rows of a word begin
  *   BUILT_HASH    a directory over the upper bits of the hash: where the entries of a bucket begin, and 16 bits of
  * which one a key is set: a Bloom filter. Entries of a bucket lie together, in the order of the rows
- *                 ("unchained" hash table: Birler, Schmidt, Fent, Neumann, DaMoN 2024)
+ *                 ("unchained" hash table: Birler, Schmidt, Fent, Neumann, DaMoN 2024).
+ *                 When the words are of a range that is not too wide, the first part has a bit for each word of it,
+ * too: most rows that match nothing are seen there, in the cache, before anything is hashed
  *
  * A row is a reference: the number of its piece above `shift` bits, the row in the piece below. A build may be cut into
  * parts, by slices of the range or by the first bits of the hash; a part is an object of its own.
@@ -22,7 +24,7 @@
 #include "kernel/join/words.h"
 
 #define BUILT_MAGIC   0x626a7267u /* "grjb" */
-#define BUILT_VERSION 1u
+#define BUILT_VERSION 2u
 #define BUILT_NONE    UINT32_MAX /* no row: not a reference */
 
 enum built_index { BUILT_DENSE = 1, BUILT_HASH = 2 };
@@ -53,7 +55,7 @@ struct built_head {
     uint32_t pieces;
     uint64_t rows;  /* of the built side, all parts, those without key, too */
     uint64_t nulls; /* of them, those whose first key is null */
-    int64_t base;   /* DENSE: of all parts */
+    int64_t base;   /* of the words of all parts; DENSE, and HASH with bits */
     uint64_t range;
     uint32_t slice_bits;          /* DENSE: a part has 1 << slice_bits words */
     uint32_t directory_bits;      /* HASH */
@@ -61,6 +63,7 @@ struct built_head {
     struct built_section table;   /* DENSE: uint32 each word: reference + 1, 0 none; not unique: begin in entries, and
                                      one more. HASH: uint64 each bucket: begin << 16 | filter, and one more */
     struct built_section entries; /* DENSE: uint32 references; HASH: struct built_entry */
+    struct built_section bits;    /* HASH, part 0: a bit each word of the range, in uint64; size 0: there are none */
 };
 
 struct built_entry {
@@ -70,7 +73,7 @@ struct built_entry {
 };
 
 _Static_assert(sizeof(struct built_key) == 48, "layout");
-_Static_assert(sizeof(struct built_head) == 120, "layout");
+_Static_assert(sizeof(struct built_head) == 136, "layout");
 
 /* Which part a hash is of, the bucket there, and the bit of the filter. */
 static inline uint64_t
@@ -108,7 +111,8 @@ struct built {
     struct built_key *keys;
     struct intern_view *strings; /* by key */
     struct intern_view tuples;
-    bool unique; /* in all parts */
+    bool unique;          /* in all parts */
+    const uint64_t *bits; /* of the words there are, from parts[0].head.base on; or NULL */
 };
 
 struct built_bytes {

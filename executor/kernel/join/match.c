@@ -185,6 +185,28 @@ block_words(struct matching *m)
     }
 }
 
+/* Whose word has no bit matches nothing: where such rows leave no trace they are done with. */
+static void
+look_at_bits(struct matching *m)
+{
+    const struct built_head *head = &m->built->parts[0].head;
+    const uint64_t *bits = m->built->bits;
+    bool drops = m->kind == MATCH_INNER || m->kind == MATCH_SEMI;
+    int64_t at = 0;
+
+    for (int64_t i = 0; i < m->n; i++) {
+        uint64_t place = (uint64_t)m->words[i] - (uint64_t)head->base;
+        uint64_t inside = place < head->range ? place : 0;
+        uint64_t bit = bits[inside >> 6] >> (inside & 63) & (place < head->range) & m->present[i];
+
+        m->words[at] = m->words[i];
+        m->row[at] = m->row[i];
+        m->present[at] = (uint8_t)bit;
+        at += (int64_t)(bit | !drops);
+    }
+    m->n = at;
+}
+
 /* ---- one row a key: references of a block ---- */
 
 static void
@@ -445,6 +467,9 @@ match_block(struct matching *m)
     granary_err err = GRANARY_OK;
 
     block_words(m);
+    if (m->built->bits != NULL) {
+        look_at_bits(m);
+    }
     if (m->built->unique) {
         if (is_dense) {
             dense_refs(m);
