@@ -277,6 +277,28 @@ probe_filter(const struct joining *j, const struct probing *probing)
     return j->join.how == GR_JOIN_CROSS || of_pairs || computed ? NULL : where;
 }
 
+/*
+ * Bytes of a probed piece, about: of the probing side the columns that the result has, and as much again of the built
+ * side, if that has so much. Each row is taken to match once: to expect more of every join of a chain would make its
+ * end a multiple of what it is, and keep apart what is quickest together.
+ */
+static uint64_t
+probed_bytes(const struct joining *j, const struct probing *probing, uint64_t bytes, uint64_t built_bytes)
+{
+    const struct gr_step *step = &j->t->steps->steps[j->i];
+    const bool *narrow = step->narrow[probing->side];
+    uint64_t read = 1;
+    uint64_t kept = 1;
+
+    for (size_t c = 0; c < j->sides[probing->side].schema->count; c++) {
+        read += gr_step_yields(&j->t->steps->steps[step->inputs[probing->side]], c) && (narrow == NULL || narrow[c]);
+    }
+    for (size_t c = 0; c < j->column_count; c++) {
+        kept += gr_step_yields(step, c) && (probing->side == LEFT ? j->columns[c].left : j->columns[c].right) >= 0;
+    }
+    return (kept < read ? bytes / read * kept : bytes) + (built_bytes < bytes ? built_bytes : bytes);
+}
+
 /* One operator a chunk; the result's pieces from number `at` on. */
 static granary_err
 add_probes(struct joining *j, const struct probing *probing, const struct gr_piece *wait, size_t wait_count, size_t at)
@@ -309,8 +331,7 @@ add_probes(struct joining *j, const struct probing *probing, const struct gr_pie
     }
     for (size_t p = 0; err == GRANARY_OK && p < in->count; p++) {
         inputs[0] = pieces[p];
-        out->bytes[at + p] =
-            of_pairs ? 2 * in->bytes[p] + (built_bytes < in->bytes[p] ? built_bytes : in->bytes[p]) : in->bytes[p];
+        out->bytes[at + p] = of_pairs ? probed_bytes(j, probing, in->bytes[p], built_bytes) : in->bytes[p];
         out->pieces[at + p] = tiling_add(j->t, j->i, GR_CHUNK_join_probe, attrs, inputs, count, out->bytes[at + p]);
     }
     free(inputs);
