@@ -107,6 +107,33 @@ struct window_span {
 typedef granary_err
 window_function(const struct window_job *job, const struct window_span *span, struct window_state *state);
 
+static inline bool
+window_is_missing(const struct window_value *value, int64_t row)
+{
+    return value->missing != NULL && value->missing[row];
+}
+
+/* The row that stands `offset` places before position i in its partition; -1: none does. */
+static inline int64_t
+window_other(const struct window_job *job, const struct window_span *span, int64_t i)
+{
+    int64_t at = i - job->window->offset;
+
+    return at >= span->begin && at < span->end ? window_row(job->rows, at) : -1;
+}
+
+/* The same when both have a value. */
+static inline int64_t
+window_valued_other(const struct window_job *job, const struct window_span *span, int64_t i)
+{
+    int64_t other = window_other(job, span, i);
+
+    return other >= 0 && !window_is_missing(&job->value, window_row(job->rows, i)) &&
+                   !window_is_missing(&job->value, other)
+               ? other
+               : -1;
+}
+
 /* moving.c: reals */
 window_function window_cumsum_real;
 window_function window_cumprod_real;

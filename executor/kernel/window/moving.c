@@ -7,12 +7,6 @@
 #include "kernel/scratch.h"
 #include "kernel/window/compute.h"
 
-static inline bool
-is_missing(const struct window_value *value, int64_t row)
-{
-    return value->missing != NULL && value->missing[row];
-}
-
 static inline void
 put(const struct window_out *out, int64_t row, double x)
 {
@@ -27,7 +21,7 @@ window_cumsum_real(const struct window_job *job, const struct window_span *span,
         int64_t row = window_row(job->rows, i);
         double x = job->value.reals[row];
 
-        if (is_missing(&job->value, row)) {
+        if (window_is_missing(&job->value, row)) {
             continue;
         }
         if (isfinite(x)) {
@@ -52,7 +46,7 @@ window_cumprod_real(const struct window_job *job, const struct window_span *span
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
 
-        if (!is_missing(&job->value, row)) {
+        if (!window_is_missing(&job->value, row)) {
             product *= job->value.reals[row];
             state->count++;
             put(&job->out, row, product);
@@ -62,46 +56,35 @@ window_cumprod_real(const struct window_job *job, const struct window_span *span
     return GRANARY_OK;
 }
 
-granary_err
-window_pct_change(const struct window_job *job, const struct window_span *span, struct window_state *state)
+/* What has changed since the row `offset` places before: by how much, or (relative) by which part of what it was. */
+static granary_err
+change(const struct window_job *job, const struct window_span *span, bool relative)
 {
-    int64_t offset = job->window->offset;
+    const double *x = job->value.reals;
 
-    (void)state;
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
-        int64_t other;
+        int64_t other = window_valued_other(job, span, i);
 
-        if (i - offset < span->begin || i - offset >= span->end || is_missing(&job->value, row)) {
-            continue;
-        }
-        other = window_row(job->rows, i - offset);
-        if (!is_missing(&job->value, other)) {
-            put(&job->out, row, job->value.reals[row] / job->value.reals[other] - 1);
+        if (other >= 0) {
+            put(&job->out, row, relative ? x[row] / x[other] - 1 : x[row] - x[other]);
         }
     }
     return GRANARY_OK;
 }
 
 granary_err
+window_pct_change(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    (void)state;
+    return change(job, span, true);
+}
+
+granary_err
 window_diff_real(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
-    int64_t offset = job->window->offset;
-
     (void)state;
-    for (int64_t i = span->from; i < span->end; i++) {
-        int64_t row = window_row(job->rows, i);
-        int64_t other;
-
-        if (i - offset < span->begin || i - offset >= span->end || is_missing(&job->value, row)) {
-            continue;
-        }
-        other = window_row(job->rows, i - offset);
-        if (!is_missing(&job->value, other)) {
-            put(&job->out, row, job->value.reals[row] - job->value.reals[other]);
-        }
-    }
-    return GRANARY_OK;
+    return change(job, span, false);
 }
 
 /* The recurrence of pandas' ewma. */
@@ -114,7 +97,7 @@ window_ewm(const struct window_job *job, const struct window_span *span, struct 
 
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
-        bool there = !is_missing(&job->value, row);
+        bool there = !window_is_missing(&job->value, row);
         double x = job->value.reals[row];
 
         if (!state->has_weighted) {
@@ -340,7 +323,7 @@ expanding(const struct window_job *job, const struct window_span *span, struct w
         int64_t row = window_row(job->rows, i);
         double result = 0;
 
-        if (!is_missing(&job->value, row)) {
+        if (!window_is_missing(&job->value, row)) {
             if (measure == LEAST || measure == MOST) {
                 expand_best(state, job->value.reals[row], measure == MOST);
             } else {
@@ -398,7 +381,7 @@ window_rolling(const struct window_job *job, const struct window_span *span, str
         double result = 0;
         bool there;
 
-        if (old >= 0 && !is_missing(&job->value, old)) {
+        if (old >= 0 && !window_is_missing(&job->value, old)) {
             count--;
             if (sums) {
                 account(state, measure, job->value.reals[old], -1);
@@ -409,7 +392,7 @@ window_rolling(const struct window_job *job, const struct window_span *span, str
                 ring.count--;
             }
         }
-        if (row >= 0 && !is_missing(&job->value, row)) {
+        if (row >= 0 && !window_is_missing(&job->value, row)) {
             count++;
             if (sums) {
                 account(state, measure, job->value.reals[row], 1);

@@ -3,22 +3,12 @@
 
 #include "kernel/window/compute.h"
 
-static inline bool
-is_missing(const struct window_value *value, int64_t row)
-{
-    return value->missing != NULL && value->missing[row];
-}
-
 granary_err
 window_shift(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
-    int64_t offset = job->window->offset;
-
     (void)state;
     for (int64_t i = span->from; i < span->end; i++) {
-        if (i - offset >= span->begin && i - offset < span->end) {
-            job->out.picks[window_row(job->rows, i)] = window_row(job->rows, i - offset);
-        }
+        job->out.picks[window_row(job->rows, i)] = window_other(job, span, i);
     }
     return GRANARY_OK;
 }
@@ -35,7 +25,7 @@ window_fill(const struct window_job *job, const struct window_span *span, struct
     for (int64_t k = 0; k < span->end - span->from; k++) {
         int64_t row = window_row(job->rows, up ? span->end - 1 - k : span->from + k);
 
-        if (!is_missing(&job->value, row)) {
+        if (!window_is_missing(&job->value, row)) {
             last = row;
             since = 0;
         } else {
@@ -72,7 +62,7 @@ window_cumulate_best(const struct window_job *job, const struct window_span *spa
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
 
-        if (is_missing(&job->value, row)) {
+        if (window_is_missing(&job->value, row)) {
             continue;
         }
         if (best < 0 || compare_rows(&job->value, row, best) * wanted > 0) {
@@ -95,7 +85,7 @@ window_pick_whole(const struct window_job *job, const struct window_span *span, 
         int64_t row = window_row(job->rows, i);
         bool better = chosen < 0 || function == GR_WINDOW_LAST;
 
-        if (is_missing(&job->value, row)) {
+        if (window_is_missing(&job->value, row)) {
             continue;
         }
         if (!better && function != GR_WINDOW_FIRST) {

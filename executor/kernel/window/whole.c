@@ -6,12 +6,6 @@
 #include "kernel/exact_sum.h"
 #include "kernel/window/compute.h"
 
-static inline bool
-is_missing(const struct window_value *value, int64_t row)
-{
-    return value->missing != NULL && value->missing[row];
-}
-
 static __int128
 total_get(const struct window_state *state)
 {
@@ -43,7 +37,7 @@ window_cumulate_integer(const struct window_job *job, const struct window_span *
         int64_t row = window_row(job->rows, i);
         bool failed;
 
-        if (is_missing(&job->value, row)) {
+        if (window_is_missing(&job->value, row)) {
             continue;
         }
         failed = product ? __builtin_mul_overflow(total, job->value.integers[row], &total)
@@ -62,20 +56,15 @@ window_cumulate_integer(const struct window_job *job, const struct window_span *
 granary_err
 window_diff_integer(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
-    int64_t offset = job->window->offset;
     __int128 unit = job->value.column->dtype == GRANARY_DATE ? (__int128)86400 * 1000000 : 1;
 
     (void)state;
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
-        int64_t other;
+        int64_t other = window_valued_other(job, span, i);
         __int128 difference;
 
-        if (i - offset < span->begin || i - offset >= span->end || is_missing(&job->value, row)) {
-            continue;
-        }
-        other = window_row(job->rows, i - offset);
-        if (is_missing(&job->value, other)) {
+        if (other < 0) {
             continue;
         }
         if (__builtin_sub_overflow(job->value.integers[row], job->value.integers[other], &difference)) {
@@ -107,7 +96,7 @@ spread(const struct window_job *job, const struct window_span *span, double mean
         int64_t row = window_row(job->rows, i);
         double distance = job->value.reals[row] - mean;
 
-        if (!is_missing(&job->value, row)) {
+        if (!window_is_missing(&job->value, row)) {
             exact_sum_add(&squares, distance * distance);
         }
     }
@@ -127,7 +116,7 @@ measure(const struct window_job *job, const struct window_span *span, struct mea
     for (int64_t i = span->begin; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
 
-        if (is_missing(&job->value, row)) {
+        if (window_is_missing(&job->value, row)) {
             continue;
         }
         result->count++;
