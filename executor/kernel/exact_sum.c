@@ -300,6 +300,24 @@ exact_sum_value(const struct exact_sum *sum)
     return sum->wide != NULL ? wide_value(sum->wide) : partials_value(sum);
 }
 
+void
+exact_sum_pair(const struct exact_sum *sum, double *ret_high, double *ret_low)
+{
+    struct exact_sum rest = {0};
+
+    exact_sum_merge(&rest, sum);
+    *ret_high = exact_sum_value(&rest);
+    *ret_low = 0.0;
+    if (isfinite(*ret_high)) {
+        exact_sum_add(&rest, -*ret_high);
+        *ret_low = exact_sum_value(&rest);
+    }
+    if (!exact_sum_ok(&rest)) {
+        *ret_high = *ret_low = NAN;
+    }
+    exact_sum_fini(&rest);
+}
+
 size_t
 exact_sum_size(const struct exact_sum *sum)
 {

@@ -38,6 +38,8 @@ void exact_sum_merge(struct exact_sum *sum, const struct exact_sum *other);
 
 /* The rounded sum. */
 double exact_sum_value(const struct exact_sum *sum);
+/* The rounded sum, and what it lacks (0 beside an infinity; both NaN without memory). */
+void exact_sum_pair(const struct exact_sum *sum, double *ret_high, double *ret_low);
 
 /* Whether memory ran out in one of the calls above. */
 static inline bool

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/compose/compose.h"
 #include "graph/expand/expand.h"
 #include "graph/nearest.h"
 #include "graph/node.h"
@@ -152,18 +153,42 @@ check_kinds(struct work *work)
 
 /* ---- the whole ---- */
 
+/* Room before each node that will be written as others: from here on, places are those in the graph. */
+static void
+make_room(struct work *work, struct gr_graph *graph)
+{
+    for (size_t place = 0; place < work->count; place++) {
+        size_t position = work->order[place];
+
+        graph->count += gr_compose_room((enum gr_tile_op)work->ops[position], work->message->nodes[position]->n_inputs);
+        work->place_of[position] = graph->count++;
+    }
+    for (size_t i = 0; i < graph->target_count; i++) {
+        graph->targets[i] = work->place_of[work->order[graph->targets[i]]];
+    }
+}
+
 /* Move what was found into the graph, in order. */
 static granary_err
 fill_nodes(struct work *work, struct gr_graph *graph)
 {
-    graph->nodes = calloc(work->count, sizeof *graph->nodes);
+    make_room(work, graph);
+    graph->nodes = calloc(graph->count, sizeof *graph->nodes);
     if (graph->nodes == NULL) {
         return out_of_memory();
     }
-    graph->count = work->count;
     for (size_t place = 0; place < work->count; place++) {
         size_t position = work->order[place];
-        struct gr_graph_node *node = &graph->nodes[place];
+        struct gr_graph_node *node = &graph->nodes[work->place_of[position]];
+
+        for (size_t k = gr_compose_room((enum gr_tile_op)work->ops[position], work->message->nodes[position]->n_inputs);
+             k > 0; k--) {
+            *(node - k) = (struct gr_graph_node){.node = work->message->nodes[position],
+                                                 .op = GR_TILE_empty,
+                                                 .yields = GR_YIELDS_TENSOR,
+                                                 .absent = true,
+                                                 .type = {.known = true, .is_tensor = true, .dtype = GRANARY_FLOAT64}};
+        }
 
         node->node = work->message->nodes[position];
         node->op = work->ops[position];
@@ -249,6 +274,9 @@ gr_graph_destroy(struct gr_graph *graph)
     }
     for (size_t i = 0; graph->nodes != NULL && i < graph->count; i++) {
         free(graph->nodes[i].inputs);
+        if (graph->nodes[i].own != NULL) {
+            granary__node__free_unpacked(graph->nodes[i].own, NULL);
+        }
         gr_schema_free(&graph->nodes[i].type.schema);
     }
     free(graph->nodes);

@@ -61,6 +61,8 @@ struct gr_graph_node {
     size_t input_count;
     size_t *inputs; /* positions in nodes, smaller than its own */
     struct gr_node_type type;
+    bool absent; /* room for what a node behind it will be written as (graph/compose/compose.h): nothing reads it */
+    Granary__Node *own; /* owned: `node`, where the message has none such */
 };
 
 /*

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "graph/compose/compose.h"
 #include "graph/node.h"
 
 static granary_err
@@ -19,6 +20,17 @@ infer_node(struct gr_graph *graph, struct gr_graph_node *node)
     }
     for (size_t i = 0; i < node->input_count; i++) {
         if (!graph->nodes[node->inputs[i]].type.known) {
+            return GRANARY_OK;
+        }
+    }
+    if (gr_op_is_composed((enum gr_tile_op)node->op)) {
+        bool stays = false;
+
+        err = gr_compose(graph, (size_t)(node - graph->nodes), &stays);
+        if (err != GRANARY_OK) {
+            return node_fail(node->node, err);
+        }
+        if (!stays) {
             return GRANARY_OK;
         }
     }

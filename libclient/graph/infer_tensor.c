@@ -392,16 +392,42 @@ infer_matmul(const struct gr_node_type *const *inputs, struct gr_node_type *type
     struct shown b_shown;
     int64_t count;
 
-    if (a->dims != 2 || b->dims != 2) {
-        return gr_fail(GRANARY_EINVAL, "it needs two tensors of 2 dimensions, not of shapes %s and %s",
+    if (a->dims < 2 || b->dims != a->dims ||
+        memcmp(a->shape, b->shape, (size_t)(a->dims - 2) * sizeof a->shape[0]) != 0) {
+        return gr_fail(GRANARY_EINVAL, "it needs two tensors of 1 dimension or more, not of shapes %s and %s",
                        show_type(a, &a_shown), show_type(b, &b_shown));
     }
-    if (a->shape[1] != b->shape[0]) {
+    if (a->shape[a->dims - 1] != b->shape[a->dims - 2]) {
         return gr_fail(GRANARY_EINVAL, "shapes %s and %s do not fit: %lld columns meet %lld rows",
-                       show_type(a, &a_shown), show_type(b, &b_shown), (long long)a->shape[1], (long long)b->shape[0]);
+                       show_type(a, &a_shown), show_type(b, &b_shown), (long long)a->shape[a->dims - 1],
+                       (long long)b->shape[a->dims - 2]);
     }
-    *type = (struct gr_node_type){.dtype = GRANARY_FLOAT64, .dims = 2, .shape = {a->shape[0], b->shape[1]}};
-    return count_elements(2, type->shape, &count);
+    *type = *a;
+    type->dtype = gr_dtype_promote(a->dtype, b->dtype);
+    type->shape[a->dims - 1] = b->shape[a->dims - 1];
+    return count_elements(type->dims, type->shape, &count);
+}
+
+static granary_err
+infer_bincount(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    int64_t length = int_of(node, "length", 0);
+    struct shown shown, other;
+
+    if (inputs[0]->dtype != GRANARY_BOOL && !gr_dtype_is_integer(inputs[0]->dtype)) {
+        return gr_fail(GRANARY_ETYPE, "it counts integers, not %s", granary_dtype_name(inputs[0]->dtype));
+    }
+    if (length < 0 || length > (1 << 24)) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'length' is %lld; it can be 0 to %d", (long long)length, 1 << 24);
+    }
+    if (node->input_count == 2 && (inputs[0]->dims != inputs[1]->dims ||
+                                   memcmp(inputs[0]->shape, inputs[1]->shape, (size_t)inputs[0]->dims * 8) != 0)) {
+        return gr_fail(GRANARY_EINVAL, "weights of shape %s do not fit shape %s", show_type(inputs[1], &shown),
+                       show_type(inputs[0], &other));
+    }
+    *type = (struct gr_node_type){
+        .dtype = node->input_count == 2 ? GRANARY_FLOAT64 : GRANARY_INT64, .dims = 1, .shape = {length}};
+    return GRANARY_OK;
 }
 
 static granary_err
@@ -770,6 +796,8 @@ infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const 
         return infer_arange(node, type);
     case GR_TILE_matmul:
         return infer_matmul(inputs, type);
+    case GR_TILE_bincount:
+        return infer_bincount(node, inputs, type);
     case GR_TILE_map_chunk:
         return user_infer_tensor(node, inputs[0], type);
     default:

@@ -339,6 +339,29 @@ gr_reduction_needs_elements(enum gr_reduction reduction)
 }
 
 bool
+gr_reduction_follows(enum gr_reduction asked, int kept, granary_dtype dtype)
+{
+    enum gr_reduction from = (enum gr_reduction)kept;
+
+    if (kept < 0 || kept >= GR_REDUCE_COUNT || asked == from) {
+        return asked == from;
+    }
+    if (gr_reduction_skips_nan(asked) != gr_reduction_skips_nan(from) || asked == GR_REDUCE_count_nonzero ||
+        from == GR_REDUCE_count_nonzero) {
+        return false;
+    }
+    switch (gr_reduction_how(asked)) {
+    case GR_REDUCE_BY_SUM:
+        return gr_reduction_how(from) == GR_REDUCE_BY_SUM ||
+               (gr_reduction_how(from) == GR_REDUCE_BY_MOMENTS && gr_dtype_is_float(dtype));
+    case GR_REDUCE_BY_MOMENTS:
+        return gr_reduction_how(from) == GR_REDUCE_BY_MOMENTS;
+    default:
+        return false;
+    }
+}
+
+bool
 gr_reduction_skips_nan(enum gr_reduction reduction)
 {
     return strncmp(reductions[reduction].name, "nan", 3) == 0;

@@ -84,6 +84,9 @@ enum gr_reduce_how gr_reduction_how(enum gr_reduction reduction);
 granary_dtype gr_reduction_dtype(enum gr_reduction reduction, granary_dtype input);
 /* Of no element there is none: max, min, argmax, argmin. */
 bool gr_reduction_needs_elements(enum gr_reduction reduction);
+/* Whether what `kept` keeps of elements of that dtype (enum gr_reduction) tells what `asked` asks: sum and mean follow
+ * from each other, var and std, too, and of floats all four from var. */
+bool gr_reduction_follows(enum gr_reduction asked, int kept, granary_dtype dtype);
 /* Whether NaN are left out. */
 bool gr_reduction_skips_nan(enum gr_reduction reduction);
 

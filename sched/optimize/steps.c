@@ -31,6 +31,7 @@ gr_steps_create(const struct gr_graph *graph, struct gr_buf *fired, struct gr_st
         steps->steps[i] = (struct gr_step){.origin = node->node,
                                            .name = node->node->name,
                                            .op = (enum gr_tile_op)node->op,
+                                           .dead = node->absent,
                                            .yields = node->yields,
                                            .input_count = node->input_count,
                                            .inputs = steps->pool + edges,

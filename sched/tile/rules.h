@@ -55,7 +55,8 @@ struct tiling {
     bool *wanted;          /* by step: it is a target, and its pieces were wanted */
     struct gr_piece *held; /* sorted */
     size_t held_count;
-    struct tile_factors *factors; /* tile_linalg.c */
+    struct tile_factors *factors;   /* tile_linalg.c */
+    struct tile_partials *partials; /* tile_reduce.c */
 };
 
 /* A rule that cannot go on before its inputs are measured returns this, and is called again when they are. */
@@ -172,6 +173,7 @@ struct tile_aligned {
 granary_err tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned);
 void tile_aligned_fini(struct tile_aligned *aligned);
 void tile_factors_free(struct tile_factors *factors);
+void tile_partials_free(struct tile_partials *partials);
 
 /* The element-wise program of a step: what the optimiser has put together, or its own; empty of most reductions. To be
  * given to gr_attrs_add(). */

@@ -264,6 +264,7 @@ gr_tiling_destroy(struct tiling *t)
     free(t->asks);
     free(t->wanted);
     tile_factors_free(t->factors);
+    tile_partials_free(t->partials);
     free(t->held);
     free(t);
 }

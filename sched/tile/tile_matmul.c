@@ -16,7 +16,7 @@ struct product {
     struct gr_tiled left;
     struct gr_tiled right;
     size_t pairs_max; /* of one operator */
-    gr_attrs none;
+    gr_attrs attrs;
     gr_attrs add;
 };
 
@@ -39,7 +39,8 @@ product_init(struct tiling *t, size_t i, struct product *p)
     uint64_t pair_bytes;
     granary_err err;
 
-    *p = (struct product){.pairs_max = SIZE_MAX};
+    *p = (struct product){.pairs_max = SIZE_MAX, .attrs = gr_chunks_attrs(t->chunks)};
+    gr_attrs_add(t->chunks, p->attrs, gr_attr_new_string("dtype", granary_dtype_name(step->type->dtype)));
     /* Inputs that are long and thin would give a large result block. */
     for (int k = 0; k < 2; k++) {
         const struct gr_grid *grid = k == 0 ? left->grid : right->grid;
@@ -61,7 +62,6 @@ product_init(struct tiling *t, size_t i, struct product *p)
         p->pairs_max = t->options->memory_bytes / READ_PARTS / pair_bytes;
         p->pairs_max = p->pairs_max == 0 ? 1 : p->pairs_max;
     }
-    p->none = 0;
     p->add = gr_chunks_attrs(t->chunks);
     gr_attrs_add(t->chunks, p->add, gr_attr_new_string("function", "add"));
     return GRANARY_OK;
@@ -85,7 +85,7 @@ product_block(struct tiling *t, size_t i, const struct product *p, const int64_t
             pairs[2 * k] = p->left.pieces[grid_number(p->left.grid, (int64_t[]){position[0], at})];
             pairs[2 * k + 1] = p->right.pieces[grid_number(p->right.grid, (int64_t[]){at, position[1]})];
         }
-        part = tiling_add(t, i, GR_CHUNK_matmul, p->none, pairs, 2 * many, bytes);
+        part = tiling_add(t, i, GR_CHUNK_matmul, p->attrs, pairs, 2 * many, bytes);
         sum = from == 0 ? part : tiling_add(t, i, GR_CHUNK_map, p->add, (struct gr_piece[]){sum, part}, 2, bytes);
         if (many == inner - from) {
             break; /* from + pairs_max may be too large for a size_t */
@@ -94,8 +94,59 @@ product_block(struct tiling *t, size_t i, const struct product *p, const int64_t
     return sum;
 }
 
-granary_err
-tile_matmul(struct tiling *t, size_t i)
+/* Stacks: whole matrices, so many that a block of the larger side is as large as blocks are. */
+static granary_err
+tile_stacks(struct tiling *t, size_t i)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_tiled *sides[2] = {&t->tiled[step->inputs[0]], &t->tiled[step->inputs[1]]};
+    struct gr_tiled *out = &t->tiled[i];
+    struct gr_tiled whole[2] = {{0}, {0}};
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+    int dims = step->type->dims;
+    int64_t block[8], most = step->type->shape[dims - 2] * step->type->shape[dims - 1];
+    granary_err err = GRANARY_OK;
+
+    for (int k = 0; k < 2; k++) {
+        int64_t matrix = sides[k]->grid->shape[dims - 2] * sides[k]->grid->shape[dims - 1];
+
+        most = matrix > most ? matrix : most;
+    }
+    if (t->options->memory_bytes > 0 && (uint64_t)most > t->options->memory_bytes / READ_PARTS / ELEMENT_BYTES) {
+        return gr_fail(GRANARY_EINVAL, "matrices of a stack stay whole, and one of %lld elements is too large for that",
+                       (long long)most);
+    }
+    memcpy(block, sides[0]->grid->block, sizeof block);
+    most = tile_block_elements(t) / (most > 0 ? most : 1);
+    tile_shrink(block, dims - 2, most > 0 ? most : 1);
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("dtype", granary_dtype_name(step->type->dtype)));
+    for (int k = 0; k < 2 && err == GRANARY_OK; k++) {
+        for (int d = dims - 2; d < dims; d++) {
+            block[d] = sides[k]->grid->shape[d] > 0 ? sides[k]->grid->shape[d] : 1;
+        }
+        err = grid_rechunk(t, i, sides[k], block, &whole[k]);
+    }
+    for (int d = dims - 2; d < dims; d++) {
+        block[d] = step->type->shape[d] > 0 ? step->type->shape[d] : 1;
+    }
+    if (err == GRANARY_OK) {
+        err = tiled_init_grid(out, dims, step->type->shape, block);
+    }
+    for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
+        struct gr_piece pair[2] = {whole[0].pieces[n], whole[1].pieces[n]};
+        int64_t offset[8], size[8];
+
+        grid_block(out->grid, n, offset, size);
+        out->bytes[n] = (uint64_t)tile_product(size, dims) * ELEMENT_BYTES;
+        out->pieces[n] = tiling_add(t, i, GR_CHUNK_matmul, attrs, pair, 2, out->bytes[n]);
+    }
+    tiled_fini(&whole[0]);
+    tiled_fini(&whole[1]);
+    return err;
+}
+
+static granary_err
+tile_matrices(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
     struct gr_tiled *out = &t->tiled[i];
@@ -124,4 +175,10 @@ tile_matmul(struct tiling *t, size_t i)
     free(pairs);
     product_fini(&p);
     return err;
+}
+
+granary_err
+tile_matmul(struct tiling *t, size_t i)
+{
+    return t->steps->steps[i].type->dims == 2 ? tile_matrices(t, i) : tile_stacks(t, i);
 }

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "graph/compose/compose.h"
 #include "graph/expand/expand.h"
 #include "graph/expr.h"
 #include "graph/lower.h"
@@ -435,4 +436,7 @@ tile_melt(struct tiling *t, size_t i)
     }
 GR_LOWERED_OPS(LOWERED)
 GR_EXPANDED_OPS(LOWERED)
+#define COMPOSED(name, room) LOWERED(name)
+GR_COMPOSED_OPS(COMPOSED)
+#undef COMPOSED
 #undef LOWERED

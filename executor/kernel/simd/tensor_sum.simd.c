@@ -1,6 +1,12 @@
 #include "kernel/simd/tensor_sum.h"
 
 #include <math.h>
+#include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "kernel/simd/exact_sum.h"
 
 /* Knuth's sum and its error (The Art of Computer Programming 2, 4.2.2): a + b exactly. */
 #define TWO_SUM(a, b, sum, error)                                                                                      \
@@ -31,24 +37,186 @@ SIMD(tensor_sum_lanes)(double *restrict high, double *restrict low, double *rest
     return left != 0;
 }
 
-/* The square's error by Dekker's product: the same with and without fused instructions. */
+/* A square's error by Dekker's product: the same with and without fused instructions. */
+static inline double
+square_error(double x, double square)
+{
+    double wide = x * 0x1.0000002p27;
+    double upper = wide - (wide - x);
+    double lower = x - upper;
+
+    return ((upper * upper - square) + 2.0 * upper * lower) + lower * lower;
+}
+
 void
-SIMD(tensor_moment_lanes)(double *restrict sum_high, double *restrict sum_low, double *restrict square_high,
-                          double *restrict square_low, const double *restrict x, int64_t n)
+SIMD(tensor_square_lanes)(double *restrict high, double *restrict low, const double *restrict x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         double square = x[i] * x[i];
-        double wide = x[i] * 0x1.0000002p27;
-        double upper = wide - (wide - x[i]);
-        double lower = x[i] - upper;
-        double missing = ((upper * upper - square) + 2.0 * upper * lower) + lower * lower;
         double error;
 
-        TWO_SUM(sum_high[i], x[i], sum_high[i], error);
-        sum_low[i] += error;
-        TWO_SUM(square_high[i], square, square_high[i], error);
-        square_low[i] += error + missing;
+        TWO_SUM(high[i], square, high[i], error);
+        low[i] += error + square_error(x[i], square);
     }
+}
+
+void
+SIMD(tensor_pair_lanes)(double *restrict high, double *restrict low, const double *restrict x_high,
+                        const double *restrict x_low, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double error;
+
+        TWO_SUM(high[i], x_high[i], high[i], error);
+        low[i] += error + x_low[i];
+    }
+}
+
+/* ---- rows ---- */
+
+#if defined(__AVX512F__)
+#define VECTOR 64
+#elif defined(__AVX2__)
+#define VECTOR 32
+#else
+#define VECTOR 16
+#endif
+
+/* Columns that are gone down together: what is added to stays in registers. */
+enum { LANES = VECTOR / 8, STRIP = 2 * LANES };
+
+typedef double doubles __attribute__((vector_size(VECTOR)));
+typedef int64_t longs __attribute__((vector_size(VECTOR)));
+
+static inline double
+power_of_two(int exponent)
+{
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Within the bounds of tensor_sum_rows() a fused product gives what Dekker's does. */
+static inline doubles
+square_errors(doubles x, doubles square)
+{
+#if defined(__AVX512F__)
+    return (doubles)_mm512_fmsub_pd((__m512d)x, (__m512d)x, (__m512d)square);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (doubles)_mm256_fmsub_pd((__m256d)x, (__m256d)x, (__m256d)square);
+#else
+    doubles wide = x * 0x1.0000002p27;
+    doubles upper = wide - (wide - x);
+    doubles lower = x - upper;
+
+    return ((upper * upper - square) + 2.0 * upper * lower) + lower * lower;
+#endif
+}
+
+/* What goes down one vector of columns. */
+struct column_sums {
+    doubles high;
+    doubles low;
+    doubles square_high;
+    doubles square_low;
+    longs left; /* bits of what lies below both units */
+};
+
+static inline __attribute__((always_inline)) void
+add_row(struct column_sums *sums, bool squares, doubles x, const double units[2])
+{
+    doubles piece = (x + units[0]) - units[0];
+    doubles rest = x - piece;
+    doubles part = (rest + units[1]) - units[1];
+
+    sums->high += piece;
+    sums->low += part;
+    sums->left |= (longs)(rest - part);
+    if (squares) {
+        doubles square = x * x;
+        doubles total = sums->square_high + square;
+        doubles added = total - sums->square_high;
+
+        sums->square_low += ((sums->square_high - (total - added)) + (square - added)) + square_errors(x, square);
+        sums->square_high = total;
+    }
+}
+
+static inline __attribute__((always_inline)) bool
+sum_strip(struct tensor_row_sums *sums, bool squares, const double *x, int64_t rows, int64_t stride, int64_t from,
+          int64_t width, const double units[2])
+{
+    struct column_sums a = {.high = {0}}, b = {.high = {0}};
+    size_t bytes = (size_t)width * sizeof *x;
+    double out[4][STRIP], padded[STRIP] = {0};
+    int64_t left[LANES], any = 0;
+
+    for (int64_t r = 0; r < rows; r++) {
+        const double *row = x + r * stride + from;
+        doubles first, second;
+
+        if (width < STRIP) {
+            memcpy(padded, row, bytes);
+            row = padded;
+        }
+        memcpy(&first, row, sizeof first);
+        memcpy(&second, row + LANES, sizeof second);
+        add_row(&a, squares, first, units);
+        add_row(&b, squares, second, units);
+    }
+    memcpy(out[0], &a.high, VECTOR);
+    memcpy(out[0] + LANES, &b.high, VECTOR);
+    memcpy(out[1], &a.low, VECTOR);
+    memcpy(out[1] + LANES, &b.low, VECTOR);
+    memcpy(out[2], &a.square_high, VECTOR);
+    memcpy(out[2] + LANES, &b.square_high, VECTOR);
+    memcpy(out[3], &a.square_low, VECTOR);
+    memcpy(out[3] + LANES, &b.square_low, VECTOR);
+    memcpy(sums->high + from, out[0], bytes);
+    memcpy(sums->low + from, out[1], bytes);
+    memcpy(sums->square_high + from, out[2], bytes);
+    memcpy(sums->square_low + from, out[3], bytes);
+    a.left |= b.left;
+    memcpy(left, &a.left, sizeof left);
+    for (int l = 0; l < LANES; l++) {
+        any |= left[l];
+    }
+    return (any & INT64_MAX) == 0;
+}
+
+bool
+SIMD(tensor_sum_rows)(struct tensor_row_sums *restrict sums, bool squares, const double *restrict x, int64_t rows,
+                      int64_t stride, int64_t n)
+{
+    bool whole = true;
+    int top = -2000;
+    double units[2];
+
+    for (int64_t r = 0; r < rows; r++) {
+        int own = SIMD(exact_sum_top)(x + r * stride, (size_t)n);
+
+        top = own > top ? own : top;
+    }
+    if (top > EXACT_TOP_MOST / 2 || rows > TENSOR_ROWS) {
+        return false;
+    }
+    top = top < EXACT_TOP_LEAST / 2 ? EXACT_TOP_LEAST / 2 : top;
+    units[0] = 1.5 * power_of_two(top + 11);
+    units[1] = 1.5 * power_of_two(top + 11 - EXACT_LEVEL_BITS);
+    for (int64_t from = 0; from < n && whole; from += STRIP) {
+        int64_t width = n - from < STRIP ? n - from : STRIP;
+
+        if (width == STRIP && squares) {
+            whole = sum_strip(sums, true, x, rows, stride, from, STRIP, units);
+        } else if (width == STRIP) {
+            whole = sum_strip(sums, false, x, rows, stride, from, STRIP, units);
+        } else {
+            whole = sum_strip(sums, squares, x, rows, stride, from, width, units);
+        }
+    }
+    return whole;
 }
 
 void

@@ -1,4 +1,4 @@
-/* Matrix products, by OpenBLAS. */
+/* Matrix products: of floats by OpenBLAS, of integers by hand. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,84 +6,165 @@
 #include <cblas.h>
 
 #include "base/error.h"
+#include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/call.h"
 
-/* A matrix as doubles; *ret_owned is to be freed. */
+/* Stacks of matrices, all alike. */
+struct stack {
+    int64_t matrices;
+    int64_t rows;
+    int64_t columns;
+};
+
+static struct stack
+stack_of(const granary_tensor *tensor)
+{
+    struct stack stack = {1, tensor->shape[tensor->dims - 2], tensor->shape[tensor->dims - 1]};
+
+    for (int d = 0; d < tensor->dims - 2; d++) {
+        stack.matrices *= tensor->shape[d];
+    }
+    return stack;
+}
+
+/* Its elements in that lane; *ret_owned is to be freed. */
 static granary_err
-as_doubles(const granary_tensor *tensor, const double **ret_values, double **ret_owned)
+as_lane(const granary_tensor *tensor, enum gr_lane lane, const void **ret_values, void **ret_owned)
 {
     int64_t count = gr_tensor_elements(tensor);
+    bool in_place = gr_tensor_element(tensor->dtype) == 8 && gr_lane_of(tensor->dtype) == lane;
+    char *stored = NULL;
 
     *ret_owned = NULL;
-    if (tensor->dtype != GRANARY_FLOAT64) {
-        *ret_owned = malloc(((size_t)count + 1) * sizeof **ret_owned);
-        if (*ret_owned == NULL) {
-            return gr_fail(GRANARY_ENOMEM, "no memory for %lld numbers", (long long)count);
-        }
+    *ret_values = tensor->values;
+    if (in_place) {
+        return GRANARY_OK;
     }
-    *ret_values = tensor_doubles(tensor, count, *ret_owned);
+    *ret_owned = malloc(((size_t)count + 1) * 8);
+    stored = malloc(((size_t)count + 1) * 8);
+    if (*ret_owned == NULL || stored == NULL) {
+        free(stored);
+        return gr_fail(GRANARY_ENOMEM, "no memory for %lld numbers", (long long)count);
+    }
+    SIMD_CALL(tensor_lane_load)(tensor->dtype, stored, tensor->values, count);
+    SIMD_CALL(tensor_lane_convert)(gr_lane_of(tensor->dtype), lane, *ret_owned, stored, count);
+    free(stored);
+    *ret_values = *ret_owned;
     return GRANARY_OK;
 }
 
-/* out += a b */
-static granary_err
-add_product(const granary_tensor *a, const granary_tensor *b, double *out)
+/* out += a b, of integers modulo 2^64: signs do not matter. */
+static void
+multiply_integers(const uint64_t *a, const uint64_t *b, int64_t rows, int64_t inner, int64_t columns, uint64_t *out)
 {
-    const double *a_values = NULL;
-    const double *b_values = NULL;
-    double *a_owned = NULL;
-    double *b_owned = NULL;
-    granary_err err = as_doubles(a, &a_values, &a_owned);
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t k = 0; k < inner; k++) {
+            uint64_t factor = a[r * inner + k];
+
+            for (int64_t c = 0; c < columns; c++) {
+                out[r * columns + c] += factor * b[k * columns + c];
+            }
+        }
+    }
+}
+
+/* out += a b, for each pair of matrices; lane I or D. */
+static granary_err
+add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane, void *out)
+{
+    struct stack left = stack_of(a), right = stack_of(b);
+    int64_t m = left.rows, k = left.columns, n = right.columns;
+    const void *a_values = NULL, *b_values = NULL;
+    void *a_owned = NULL, *b_owned = NULL;
+    granary_err err = as_lane(a, lane, &a_values, &a_owned);
 
     if (err == GRANARY_OK) {
-        err = as_doubles(b, &b_values, &b_owned);
+        err = as_lane(b, lane, &b_values, &b_owned);
     }
-    if (err == GRANARY_OK && a->shape[0] > 0 && a->shape[1] > 0 && b->shape[1] > 0) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)a->shape[0], (blasint)b->shape[1],
-                    (blasint)a->shape[1], 1.0, a_values, (blasint)a->shape[1], b_values, (blasint)b->shape[1], 1.0, out,
-                    (blasint)b->shape[1]);
+    for (int64_t i = 0; i < left.matrices && err == GRANARY_OK && m > 0 && k > 0 && n > 0; i++) {
+        if (lane == GR_LANE_D) {
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0,
+                        (const double *)a_values + i * m * k, (blasint)k, (const double *)b_values + i * k * n,
+                        (blasint)n, 1.0, (double *)out + i * m * n, (blasint)n);
+        } else {
+            multiply_integers((const uint64_t *)a_values + i * m * k, (const uint64_t *)b_values + i * k * n, m, k, n,
+                              (uint64_t *)out + i * m * n);
+        }
     }
     free(a_owned);
     free(b_owned);
     return err;
 }
 
+/* All pairs must multiply, and give the same shape. */
+static granary_err
+check_pairs(const struct gr_kernel_call *call)
+{
+    const granary_tensor *first = &call->inputs[0].tensor.view, *second = &call->inputs[1].tensor.view;
+
+    for (size_t i = 0; i < call->input_count; i += 2) {
+        const granary_tensor *a = &call->inputs[i].tensor.view;
+        const granary_tensor *b = &call->inputs[i + 1].tensor.view;
+        int dims = a->dims;
+
+        if (dims < 2 || b->dims != dims || first->dims != dims || second->dims != dims ||
+            memcmp(a->shape, b->shape, (size_t)(dims - 2) * sizeof a->shape[0]) != 0 ||
+            memcmp(a->shape, first->shape, (size_t)(dims - 1) * sizeof a->shape[0]) != 0 ||
+            a->shape[dims - 1] != b->shape[dims - 2] || b->shape[dims - 1] != second->shape[dims - 1] ||
+            a->shape[dims - 2] > INT_MAX || a->shape[dims - 1] > INT_MAX || b->shape[dims - 1] > INT_MAX) {
+            return gr_fail(GRANARY_EINVAL, "the shapes of inputs %zu and %zu do not multiply", i, i + 1);
+        }
+    }
+    return GRANARY_OK;
+}
+
 granary_err
 kernel_matmul(struct gr_kernel_call *call)
 {
-    const granary_tensor *first;
-    const granary_tensor *second;
-    int64_t shape[2];
-    void *values;
+    const char *name = gr_attr_string(call->op->attrs, call->op->n_attrs, "dtype", "float64");
+    granary_dtype dtype = gr_dtype_parse(name);
+    enum gr_lane lane = gr_dtype_is_float(dtype) ? GR_LANE_D : GR_LANE_I;
+    bool in_place = dtype == GRANARY_FLOAT64 || dtype == GRANARY_INT64 || dtype == GRANARY_UINT64;
+    int64_t shape[TENSOR_DIMS_MAX];
+    int64_t count = 1;
+    void *values = NULL, *room = NULL;
     granary_err err = tensor_call_check(call, 2, SIZE_MAX);
 
-    if (err == GRANARY_OK && call->input_count % 2 != 0) {
-        err = gr_fail(GRANARY_EINVAL, "%zu inputs are no pairs", call->input_count);
+    if (err == GRANARY_OK && (call->input_count % 2 != 0 || !gr_tensor_dtype_good(dtype))) {
+        err = gr_fail(GRANARY_EINVAL, "%zu inputs are no pairs, or %.20s is no dtype", call->input_count, name);
+    }
+    if (err == GRANARY_OK) {
+        err = check_pairs(call);
     }
     if (err != GRANARY_OK) {
         return err;
     }
-    first = &call->inputs[0].tensor.view;
-    second = &call->inputs[1].tensor.view;
-    for (size_t i = 0; i < call->input_count; i += 2) {
-        const granary_tensor *a = &call->inputs[i].tensor.view;
-        const granary_tensor *b = &call->inputs[i + 1].tensor.view;
-
-        if (a->dims != 2 || b->dims != 2 || a->shape[1] != b->shape[0] || a->shape[0] != first->shape[0] ||
-            b->shape[1] != second->shape[1] || a->shape[0] > INT_MAX || a->shape[1] > INT_MAX ||
-            b->shape[1] > INT_MAX) {
-            return gr_fail(GRANARY_EINVAL, "the shapes of inputs %zu and %zu do not multiply", i, i + 1);
-        }
+    memcpy(shape, call->inputs[0].tensor.view.shape, sizeof shape);
+    shape[call->inputs[0].tensor.view.dims - 1] =
+        call->inputs[1].tensor.view.shape[call->inputs[1].tensor.view.dims - 1];
+    for (int d = 0; d < call->inputs[0].tensor.view.dims; d++) {
+        count *= shape[d];
     }
-    shape[0] = first->shape[0];
-    shape[1] = second->shape[1];
-    err = tensor_output(call, GRANARY_FLOAT64, 2, shape, &values);
+    err = tensor_output(call, dtype, call->inputs[0].tensor.view.dims, shape, &values);
+    if (err == GRANARY_OK && !in_place && (room = malloc(((size_t)count + 1) * 8)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "no memory for %lld numbers", (long long)count);
+    }
     if (err == GRANARY_OK) {
-        memset(values, 0, (size_t)(shape[0] * shape[1]) * sizeof(double));
+        memset(in_place ? values : room, 0, (size_t)count * 8);
     }
     openblas_set_num_threads(1); /* executors are the parallelism */
     for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i += 2) {
-        err = add_product(&call->inputs[i].tensor.view, &call->inputs[i + 1].tensor.view, values);
+        err =
+            add_product(&call->inputs[i].tensor.view, &call->inputs[i + 1].tensor.view, lane, in_place ? values : room);
     }
+    if (err == GRANARY_OK && dtype == GRANARY_FLOAT32) {
+        for (int64_t i = 0; i < count; i++) {
+            ((float *)values)[i] = (float)((const double *)room)[i];
+        }
+    } else if (err == GRANARY_OK && !in_place) {
+        SIMD_CALL(tensor_lane_wrap)(dtype, room, count);
+        SIMD_CALL(tensor_lane_store)(dtype, values, room, count);
+    }
+    free(room);
     return err;
 }

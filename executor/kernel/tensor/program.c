@@ -565,6 +565,40 @@ next_run(const struct program *p, int64_t *index, int64_t *at)
 }
 
 void
+program_by_rows(struct program *p, program_consume_rows *rows)
+{
+    p->rows = rows;
+}
+
+/* Whether the last two dimensions are rows of an input, each of which goes to the same extra. */
+static bool
+has_rows(const struct program *p)
+{
+    int last = p->walk_dims - 1;
+
+    return p->rows != NULL && p->step_count == 0 && p->result < p->input_count && p->in_place[p->result] &&
+           p->dtype == GRANARY_FLOAT64 && last > 0 && p->stride[p->result][last] == 1 &&
+           p->stride[PROGRAM_INPUTS][last] == 1 && p->stride[PROGRAM_INPUTS][last - 1] == 0;
+}
+
+static void
+run_rows(struct program *p, void *context)
+{
+    int64_t index[TENSOR_DIMS_MAX] = {0};
+    int64_t at[PROGRAM_INPUTS + PROGRAM_EXTRAS] = {0};
+    const double *values = p->inputs[p->result].values;
+    int64_t run = p->extent[p->walk_dims - 1];
+
+    p->walk_dims--; /* a row is one step of what is left */
+    do {
+        for (int64_t from = 0; from < run; from += PROGRAM_BLOCK) {
+            p->rows(context, at[PROGRAM_INPUTS] + from, values + at[p->result] + from, p->extent[p->walk_dims - 1],
+                    p->stride[p->result][p->walk_dims - 1], run - from < PROGRAM_BLOCK ? run - from : PROGRAM_BLOCK);
+        }
+    } while (next_run(p, index, at));
+}
+
+void
 program_run(struct program *p, void *out, program_consume *consume, void *context)
 {
     int64_t index[TENSOR_DIMS_MAX] = {0};
@@ -580,6 +614,10 @@ program_run(struct program *p, void *out, program_consume *consume, void *contex
         total *= p->extent[d];
     }
     if (total == 0) {
+        return;
+    }
+    if (out == NULL && has_rows(p)) {
+        run_rows(p, context);
         return;
     }
     run = p->extent[p->walk_dims - 1];

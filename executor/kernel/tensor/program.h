@@ -17,6 +17,13 @@
 #define PROGRAM_BLOCK  1024
 #define PROGRAM_EXTRAS 2
 
+/*
+ * Rows of n doubles each that lie in an input as they are, `stride` elements apart, all for the same extra.
+ * at  where the extra is of the first of each
+ */
+typedef void
+program_consume_rows(void *context, int64_t at, const double *values, int64_t rows, int64_t stride, int64_t n);
+
 struct program_value {
     granary_dtype dtype;
     bool weak;
@@ -52,6 +59,7 @@ struct program {
     int step_count;
     struct program_step steps[6 * PROGRAM_LENGTH];
     char *room; /* of blocks */
+    program_consume_rows *rows;
 };
 
 /*
@@ -65,6 +73,10 @@ void program_close(struct program *program);
 
 /* Strides along the result's dimensions of what the caller keeps beside it, for program_run(). */
 void program_extra(struct program *program, int extra, const int64_t *strides);
+
+/* From now on, where program_run() has nothing to compute and extra 0 steps by 1 along rows, and not from one to the
+ * next, rows are given to this instead of consume. */
+void program_by_rows(struct program *program, program_consume_rows *rows);
 
 /* Elements [.., n) of a run: lane values of program.dtype; at: where the extras are, steps: how they go on. */
 typedef void program_consume(void *context, const int64_t *at, const int64_t *steps, const void *values,

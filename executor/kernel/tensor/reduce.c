@@ -60,32 +60,17 @@ read_axes(const struct gr_kernel_call *call, struct program *program, struct par
     return GRANARY_OK;
 }
 
-/* A partial result as the call's output; takes buf's bytes. */
 static granary_err
-give_bytes(struct gr_kernel_call *call, struct gr_buf *buf)
+find_reduction(const char *function, enum gr_reduction *ret_reduction)
 {
-    void *bytes = gr_buf_ok(buf) ? gr_data_alloc(buf->size) : NULL;
-
-    if (bytes == NULL) {
-        gr_buf_free(buf);
-        return gr_fail(GRANARY_ENOMEM, "no memory for a partial result");
-    }
-    memcpy(bytes, buf->bytes, buf->size);
-    call->outputs[0].kind = GR_VALUE_BYTES;
-    call->outputs[0].bytes = bytes;
-    call->outputs[0].owned_bytes = bytes;
-    call->outputs[0].bytes_size = buf->size;
-    gr_buf_free(buf);
-    return GRANARY_OK;
+    *ret_reduction = gr_reduction_find(function);
+    return *ret_reduction == GR_REDUCE_COUNT ? gr_fail(GRANARY_EINVAL, "no function '%s'", function) : GRANARY_OK;
 }
 
 static granary_err
 read_reduction(const struct gr_kernel_call *call, enum gr_reduction *ret_reduction)
 {
-    const char *function = gr_attr_string(call->op->attrs, call->op->n_attrs, "function", "");
-
-    *ret_reduction = gr_reduction_find(function);
-    return *ret_reduction == GR_REDUCE_COUNT ? gr_fail(GRANARY_EINVAL, "no function '%s'", function) : GRANARY_OK;
+    return find_reduction(gr_attr_string(call->op->attrs, call->op->n_attrs, "function", ""), ret_reduction);
 }
 
 /* Whatever the elements are, a program makes them bool before. */
@@ -95,9 +80,13 @@ takes_bool(enum gr_reduction reduction)
     return reduction == GR_REDUCE_any || reduction == GR_REDUCE_all || reduction == GR_REDUCE_count_nonzero;
 }
 
-/* Where along the reduced axes of the whole the chunk begins is added to every position. */
+#define TAKING_MOST 8  /* functions */
+#define TAKING_ROWS 32 /* that all functions see before the next ones: they stay in the cache */
+
+/* What the functions keep. Where along the reduced axes of the whole the chunk begins is added to every position. */
 struct taking {
-    struct reducing reducing;
+    size_t count;
+    struct reducing of[TAKING_MOST];
     int64_t position;
 };
 
@@ -107,56 +96,112 @@ take(void *context, const int64_t *at, const int64_t *steps, const void *values,
     struct taking *taking = context;
     const int64_t moved[PROGRAM_EXTRAS] = {at[0], at[1] + taking->position};
 
-    reducing_take(&taking->reducing, moved, steps, values, lane, n);
+    for (size_t i = 0; i < taking->count; i++) {
+        reducing_take(&taking->of[i], moved, steps, values, lane, n);
+    }
+}
+
+static void
+take_rows(void *context, int64_t at, const double *values, int64_t rows, int64_t stride, int64_t n)
+{
+    static const int64_t steps[PROGRAM_EXTRAS] = {1, 0};
+    const int64_t where[PROGRAM_EXTRAS] = {at, 0};
+    struct taking *taking = context;
+
+    if (taking->count == 1 && reducing_takes_rows(&taking->of[0])) {
+        reducing_take_rows(&taking->of[0], at, values, rows, stride, n);
+        return;
+    }
+    for (int64_t row = 0; row < rows; row += TAKING_ROWS) {
+        int64_t many = rows - row < TAKING_ROWS ? rows - row : TAKING_ROWS;
+
+        for (size_t i = 0; i < taking->count; i++) {
+            if (reducing_takes_rows(&taking->of[i])) {
+                reducing_take_rows(&taking->of[i], at, values + row * stride, many, stride, n);
+                continue;
+            }
+            for (int64_t k = 0; k < many; k++) {
+                reducing_take(&taking->of[i], where, steps, values + (row + k) * stride, GR_LANE_D, n);
+            }
+        }
+    }
+}
+
+/* The functions asked for, made empty. */
+static granary_err
+taking_init(const struct gr_kernel_call *call, struct program *program, struct taking *taking)
+{
+    const Granary__Attr *functions = gr_attr_find(call->op->attrs, call->op->n_attrs, "functions");
+    size_t count = functions != NULL ? functions->n_strings : 1;
+    granary_err err = GRANARY_OK;
+
+    *taking = (struct taking){.count = 0};
+    if (count != call->output_count || count > TAKING_MOST) {
+        return gr_fail(GRANARY_EINVAL, "%zu functions do not fit %zu outputs", count, call->output_count);
+    }
+    program_by_rows(program, take_rows);
+    while (taking->count < count && err == GRANARY_OK) {
+        struct partial_header header = {.dtype = (int32_t)program->dtype};
+        enum gr_reduction reduction;
+
+        err = functions != NULL ? find_reduction(functions->strings[taking->count], &reduction)
+                                : read_reduction(call, &reduction);
+        if (err == GRANARY_OK && takes_bool(reduction) && program->dtype != GRANARY_BOOL) {
+            err = gr_fail(GRANARY_ETYPE, "%s needs bool", gr_reduction_name(reduction));
+        }
+        if (err != GRANARY_OK) {
+            break;
+        }
+        header.reduction = (int32_t)reduction;
+        if (gr_reduction_how(reduction) == GR_REDUCE_BY_ARG) {
+            program_by_rows(program, NULL);
+        }
+        err = read_axes(call, program, &header, &taking->position);
+        if (err == GRANARY_OK && (err = reducing_init(&taking->of[taking->count], &header)) == GRANARY_OK) {
+            taking->count++;
+        }
+    }
+    return err;
+}
+
+static void
+taking_fini(struct taking *taking)
+{
+    while (taking->count > 0) {
+        reducing_fini(&taking->of[--taking->count]);
+    }
 }
 
 granary_err
 kernel_reduce_map(struct gr_kernel_call *call)
 {
-    struct partial_header header = {0};
     struct taking taking = {0};
     struct program program;
-    struct gr_buf out = {0};
-    enum gr_reduction reduction;
-    granary_err err = tensor_call_check(call, 1, PROGRAM_INPUTS);
+    granary_err err = tensor_inputs_check(call, 1, PROGRAM_INPUTS);
 
-    if (err == GRANARY_OK) {
-        err = read_reduction(call, &reduction);
-    }
     if (err == GRANARY_OK) {
         err = program_open(call, &program);
     }
     if (err != GRANARY_OK) {
         return err;
     }
-    if (takes_bool(reduction) && program.dtype != GRANARY_BOOL) {
-        program_close(&program);
-        return gr_fail(GRANARY_ETYPE, "%s needs bool", gr_reduction_name(reduction));
-    }
-    header.reduction = (int32_t)reduction;
-    header.dtype = (int32_t)program.dtype;
-    err = read_axes(call, &program, &header, &taking.position);
-    if (err == GRANARY_OK) {
-        err = reducing_init(&taking.reducing, &header);
-    }
+    err = taking_init(call, &program, &taking);
     if (err == GRANARY_OK) {
         program_run(&program, NULL, take, &taking);
-        err = reducing_write(&taking.reducing, &out);
-        reducing_fini(&taking.reducing);
     }
+    for (size_t i = 0; i < taking.count && err == GRANARY_OK; i++) {
+        err = reducing_give(&taking.of[i], call, i);
+    }
+    taking_fini(&taking);
     program_close(&program);
-    if (err != GRANARY_OK) {
-        gr_buf_free(&out);
-        return err;
-    }
-    return give_bytes(call, &out);
+    return err;
 }
 
 /* ---- reduce_merge, reduce_final ---- */
 
-/* All inputs together; to be given to reducing_fini(). */
+/* All inputs together; to be given to reducing_fini(). *ret_reduction: what is asked of them. */
 static granary_err
-merge_inputs(const struct gr_kernel_call *call, struct reducing *ret_reducing)
+merge_inputs(const struct gr_kernel_call *call, struct reducing *ret_reducing, enum gr_reduction *ret_reduction)
 {
     struct partial_header header;
     enum gr_reduction reduction = GR_REDUCE_COUNT;
@@ -176,9 +221,10 @@ merge_inputs(const struct gr_kernel_call *call, struct reducing *ret_reducing)
         return err;
     }
     memcpy(&header, call->inputs[0].bytes, sizeof header);
-    if (named && header.reduction != (int32_t)reduction) {
+    if (named && !gr_reduction_follows(reduction, header.reduction, (granary_dtype)header.dtype)) {
         return gr_fail(GRANARY_ETYPE, "input 0 is no partial result of %s", gr_reduction_name(reduction));
     }
+    *ret_reduction = named ? reduction : (enum gr_reduction)header.reduction;
     err = reducing_init(ret_reducing, &header);
     for (size_t i = 0; i < call->input_count && err == GRANARY_OK; i++) {
         err = reducing_merge(ret_reducing, call->inputs[i].bytes, call->inputs[i].bytes_size);
@@ -193,19 +239,15 @@ granary_err
 kernel_reduce_merge(struct gr_kernel_call *call)
 {
     struct reducing reducing = {0};
-    struct gr_buf out = {0};
-    granary_err err = merge_inputs(call, &reducing);
+    enum gr_reduction reduction;
+    granary_err err = merge_inputs(call, &reducing, &reduction);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    err = reducing_write(&reducing, &out);
+    err = reducing_give(&reducing, call, 0);
     reducing_fini(&reducing);
-    if (err != GRANARY_OK) {
-        gr_buf_free(&out);
-        return err;
-    }
-    return give_bytes(call, &out);
+    return err;
 }
 
 /* The result's shape: with keepdims, axes of one element stand where the reduced ones stood. */
@@ -240,21 +282,22 @@ kernel_reduce_final(struct gr_kernel_call *call)
     int64_t count = gr_attr_int(call->op->attrs, call->op->n_attrs, "count", 0);
     double ddof = gr_attr_double(call->op->attrs, call->op->n_attrs, "ddof", 0);
     struct reducing reducing = {0};
+    enum gr_reduction reduction;
     int64_t shape[TENSOR_DIMS_MAX];
     void *values = NULL;
     int dims = 0;
-    granary_err err = merge_inputs(call, &reducing);
+    granary_err err = merge_inputs(call, &reducing, &reduction);
 
     if (err != GRANARY_OK) {
         return err;
     }
     err = result_shape(call, &reducing.header, shape, &dims);
     if (err == GRANARY_OK) {
-        err = tensor_output(call, gr_reduction_dtype(reducing.reduction, (granary_dtype)reducing.header.dtype), dims,
-                            shape, &values);
+        err = tensor_output(call, gr_reduction_dtype(reduction, (granary_dtype)reducing.header.dtype), dims, shape,
+                            &values);
     }
     if (err == GRANARY_OK) {
-        err = reducing_finish(&reducing, count, ddof, values);
+        err = reducing_finish(&reducing, reduction, count, ddof, values);
     }
     reducing_fini(&reducing);
     return err;

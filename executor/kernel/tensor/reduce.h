@@ -26,36 +26,66 @@ struct reducing {
     enum gr_lane lane; /* of what is reduced */
     int64_t elements;
     int64_t *counts;         /* elements that are not NaN, where those are skipped */
-    struct exact_sum *exact; /* SUM of floats */
+    struct exact_sum *exact; /* SUM of floats, MOMENTS */
     __int128 *integers;      /* SUM of integers */
-    double *parts[4];        /* SUM of floats: what exact has not yet, high and low; MOMENTS: two sums of two;
-                                PROD of floats: high, low */
+    double *parts[4];        /* SUM of floats, MOMENTS: what exact has not yet, high and low; MOMENTS: of squares the
+                                sum, high and low; PROD of floats: high, low */
     int64_t *exponents;      /* PROD of floats */
     char *values;            /* FOLD, ARG, PROD of integers: 8 bytes each */
     int64_t *positions;      /* ARG; -1: none yet */
     double *rest;            /* a block's */
-    bool failed;             /* out of memory */
 };
 
 /* For an empty set of elements. Errors: ENOMEM */
 granary_err reducing_init(struct reducing *r, const struct partial_header *header);
 void reducing_fini(struct reducing *r);
 
+/* Bytes of one of `values`. */
+static inline size_t
+reducing_width(const struct reducing *r)
+{
+    return r->lane == GR_LANE_F ? 4 : 8;
+}
+/* Whether larger values win. */
+bool reducing_is_largest(enum gr_reduction reduction);
+granary_err reducing_no_memory(void);
+
 /* Take a block: at[0], steps[0] tell the result's element, at[1], steps[1] the position along the reduced axes. */
 program_consume reducing_take;
+/* Take n values of the lane into the elements from `at` on, one each. FOLD, and PROD of integers. */
+void reducing_take_fold(struct reducing *r, int64_t at, int64_t step, const void *values, int64_t n);
+/* ... with their positions. ARG */
+void
+reducing_take_positions(struct reducing *r, const int64_t *at, const int64_t *steps, const void *values, int64_t n);
+/* high + low times x, the exponent kept apart. PROD of floats */
+void reducing_multiply(struct reducing *r, int64_t at, double x, double x_low, int64_t x_exponent);
+
+/*
+ * Take rows of doubles: value c of each row into element at + c, of a reduction for which reducing_takes_rows().
+ *
+ * stride  from one row to the next
+ */
+void reducing_take_rows(struct reducing *r, int64_t at, const double *x, int64_t rows, int64_t stride, int64_t n);
+bool reducing_takes_rows(const struct reducing *r);
+
+/* What lanes hold moves into the exact sums. Errors: ENOMEM */
+granary_err reducing_settle(struct reducing *r);
 
 /* Take what is kept in a partial result. Errors: ETYPE it is none of this reduction · ECORRUPT · ENOMEM */
 granary_err reducing_merge(struct reducing *r, const void *bytes, uint64_t size);
 /* As bytes for merging. Errors: ENOMEM */
 granary_err reducing_write(struct reducing *r, struct gr_buf *out);
+/* ... as an output of the call. */
+granary_err reducing_give(struct reducing *r, struct gr_kernel_call *call, size_t output);
 
 /*
  * The results, stored.
  *
+ * reduction  what is asked: that of the partial results, or another that follows from what they keep
  * count   elements reduced into one
  * ddof    of var and std
  * Errors  EFAILED a sum of integers does not fit · ENOMEM
  */
-granary_err reducing_finish(struct reducing *r, int64_t count, double ddof, void *out);
+granary_err reducing_finish(struct reducing *r, enum gr_reduction reduction, int64_t count, double ddof, void *out);
 
 #endif

@@ -1,0 +1,127 @@
+/* The values of what a reduction has kept. */
+#include "kernel/tensor/reduce.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/simd/tensor_map.h"
+
+/* ---- results ---- */
+
+/* Enough digits for n * squares - sum * sum to keep a float64's after they cancel. */
+#if defined(__x86_64__)
+__extension__ typedef __float128 wide_float;
+#else
+typedef long double wide_float;
+#endif
+
+/* NaN without memory. */
+static double
+variance(const struct reducing *r, int64_t i, double count, double ddof)
+{
+    wide_float squares = (wide_float)r->parts[2][i] + (wide_float)r->parts[3][i];
+    wide_float sum, spread;
+    double high, low;
+
+    exact_sum_pair(&r->exact[i], &high, &low);
+    if (count == 0 || !isfinite(high) || !isfinite(r->parts[2][i])) {
+        return NAN;
+    }
+    sum = (wide_float)high + (wide_float)low;
+    spread = squares - sum * sum / (wide_float)count;
+    spread = spread < 0 ? 0 : spread;
+    return count - ddof > 0 ? (double)(spread / (wide_float)(count - ddof)) : (double)spread / 0.0;
+}
+
+static double
+product(const struct reducing *r, int64_t i)
+{
+    int64_t exponent = r->exponents[i];
+
+    if (!isfinite(r->parts[0][i])) {
+        return r->parts[0][i];
+    }
+    exponent = exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : exponent;
+    return ldexp(r->parts[0][i], (int)exponent);
+}
+
+static granary_err
+finish_integer(const struct reducing *r, int64_t i, bool mean, double count, granary_dtype dtype, void *out)
+{
+    __int128 sum = r->integers[i];
+
+    if (mean) {
+        *(double *)out = (double)sum / count;
+        return GRANARY_OK;
+    }
+    if (dtype == GRANARY_UINT64 ? sum < 0 || sum > (__int128)UINT64_MAX : sum > INT64_MAX || sum < INT64_MIN) {
+        return gr_fail(GRANARY_EFAILED, "the sum does not fit %s; multiply by 1.0 first to sum float64",
+                       granary_dtype_name(dtype));
+    }
+    *(uint64_t *)out = (uint64_t)sum;
+    return GRANARY_OK;
+}
+
+/* Zero and NaN have one sign, whichever of them came first. */
+static void
+finish_value(const struct reducing *r, int64_t i, char *block)
+{
+    memcpy(block, r->values + (size_t)i * reducing_width(r), reducing_width(r));
+    if (r->lane == GR_LANE_D) {
+        double *x = (double *)(void *)block;
+
+        *x = *x != *x ? (double)NAN : *x + 0.0;
+    } else if (r->lane == GR_LANE_F) {
+        float *x = (float *)(void *)block;
+
+        *x = *x != *x ? NAN : *x + 0.0F;
+    }
+}
+
+granary_err
+reducing_finish(struct reducing *r, enum gr_reduction reduction, int64_t count, double ddof, void *out)
+{
+    granary_dtype dtype = gr_reduction_dtype(reduction, (granary_dtype)r->header.dtype);
+    bool mean = reduction == GR_REDUCE_mean || reduction == GR_REDUCE_nanmean;
+    bool root = reduction == GR_REDUCE_std || reduction == GR_REDUCE_nanstd;
+    bool spread = gr_reduction_how(reduction) == GR_REDUCE_BY_MOMENTS;
+    size_t element = gr_tensor_element(dtype);
+    granary_err err = reducing_settle(r);
+
+    for (int64_t i = 0; i < r->elements && err == GRANARY_OK; i++) {
+        char *to = (char *)out + (size_t)i * element;
+        double of = (double)(r->counts != NULL ? r->counts[i] : count);
+        double number = 0;
+
+        if (r->positions != NULL) {
+            memcpy(to, &r->positions[i], sizeof r->positions[i]);
+            continue;
+        }
+        if (r->values != NULL) {
+            _Alignas(8) char value[8];
+
+            finish_value(r, i, value);
+            SIMD_CALL(tensor_lane_store)(dtype, to, value, 1);
+            continue;
+        }
+        if (r->integers != NULL) {
+            err = finish_integer(r, i, mean, of, dtype, to);
+            continue;
+        }
+        if (spread) {
+            number = variance(r, i, of, ddof);
+            number = root ? sqrt(number) : number;
+        } else if (r->exact != NULL) {
+            number = mean ? exact_sum_value(&r->exact[i]) / of : exact_sum_value(&r->exact[i]);
+        } else {
+            number = product(r, i);
+        }
+        if (dtype == GRANARY_FLOAT32) {
+            *(float *)(void *)to = (float)number;
+        } else {
+            *(double *)(void *)to = number;
+        }
+    }
+    return err;
+}
