@@ -203,9 +203,40 @@ concat_limited(const granary_frame **frames, size_t count, int64_t limit, granar
     return err;
 }
 
+/* The named columns of each frame, borrowed, in the frames' places. */
+static granary_err
+narrow_frames(const granary_frame **frames, size_t count, const Granary__Attr *names)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        granary_frame *narrow = gr_frame_create(names->n_strings, frames[i]->rows);
+
+        if (narrow == NULL) {
+            err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        }
+        for (size_t c = 0; c < names->n_strings && err == GRANARY_OK; c++) {
+            int at = gr_frame_find(frames[i], names->strings[c]);
+
+            err = at < 0 ? gr_fail(GRANARY_ENOENT, "there is no column '%s'", names->strings[c])
+                         : gr_frame_set_borrowed(narrow, c, names->strings[c], &frames[i]->columns[at].view);
+        }
+        if (err != GRANARY_OK) {
+            gr_frame_destroy(narrow);
+            while (i > 0) {
+                gr_frame_destroy((granary_frame *)(uintptr_t)frames[--i]);
+            }
+            return err;
+        }
+        frames[i] = narrow;
+    }
+    return err;
+}
+
 granary_err
 kernel_concat(struct gr_kernel_call *call)
 {
+    const Granary__Attr *names = gr_attr_find(call->op->attrs, call->op->n_attrs, "columns");
     int64_t limit = gr_attr_int(call->op->attrs, call->op->n_attrs, "limit", -1);
     const granary_frame **frames;
     granary_frame *all = NULL;
@@ -214,7 +245,15 @@ kernel_concat(struct gr_kernel_call *call)
     if (err != GRANARY_OK) {
         return err;
     }
-    err = concat_limited(frames, call->input_count, limit < 0 ? INT64_MAX : limit, &all);
+    if (names != NULL) {
+        err = narrow_frames(frames, call->input_count, names);
+    }
+    if (err == GRANARY_OK) {
+        err = concat_limited(frames, call->input_count, limit < 0 ? INT64_MAX : limit, &all);
+        for (size_t i = 0; names != NULL && i < call->input_count; i++) {
+            gr_frame_destroy((granary_frame *)(uintptr_t)frames[i]);
+        }
+    }
     free(frames);
     return err == GRANARY_OK ? call_yield(call, 0, all) : err;
 }

@@ -286,3 +286,115 @@ tiling_measured(struct tiling *t, size_t i, size_t k)
     gr_measured_total(note->measured);
     return note->measured;
 }
+
+/* ---- pieces put together ---- */
+
+static Granary__ColumnInfo *
+column_info(const struct gr_measured *m, size_t c, const char *name, uint64_t bytes)
+{
+    const struct gr_measured_column *all = &m->all[c];
+    Granary__ColumnInfo *info = malloc(sizeof *info);
+
+    if (info == NULL) {
+        return NULL;
+    }
+    granary__column_info__init(info);
+    info->name = strdup(name);
+    if (info->name == NULL) {
+        free(info);
+        return NULL;
+    }
+    info->dtype = (uint32_t)m->schema->fields[c].dtype;
+    info->nulls = all->nulls;
+    info->distinct = all->distinct;
+    info->bytes = bytes;
+    info->zone = all->has_zone;
+    info->nan = all->has_nan;
+    memcpy(&info->min, &all->min, sizeof info->min);
+    memcpy(&info->max, &all->max, sizeof info->max);
+    return info;
+}
+
+/* Columns the step yields; the first part's tell how the bytes are shared out. */
+static granary_err
+fill_info(const struct gr_step *step, const struct gr_measured *m, const Granary__FrameInfo *first,
+          Granary__FrameInfo *info)
+{
+    uint64_t bytes = 1;
+    size_t at = 0;
+
+    info->rows = m->all_rows;
+    info->bytes = m->all_bytes;
+    info->columns = calloc(m->schema->count + 1, sizeof *info->columns);
+    for (size_t c = 0; c < first->n_columns; c++) {
+        bytes += first->columns[c]->bytes;
+    }
+    for (size_t c = 0; info->columns != NULL && c < m->schema->count && at < first->n_columns; c++) {
+        const Granary__ColumnInfo *column = first->columns[at];
+
+        if (strcmp(m->schema->fields[c].name, column->name) != 0) {
+            continue;
+        }
+        at++;
+        if (gr_step_yields(step, c)) {
+            double share = (double)column->bytes / (double)bytes;
+            Granary__ColumnInfo *made = column_info(m, c, column->name, (uint64_t)(share * (double)m->all_bytes));
+
+            if (made == NULL) {
+                return no_memory();
+            }
+            info->columns[info->n_columns++] = made;
+        }
+    }
+    return info->columns == NULL ? no_memory() : GRANARY_OK;
+}
+
+/* An answer of one entry, kept until the tiling ends. NULL: no memory */
+static Granary__FrameInfo *
+answer_new(struct tiling *t)
+{
+    Granary__FrameInfos **answers = realloc(t->answers, (t->answer_count + 1) * sizeof(Granary__FrameInfos *));
+    Granary__FrameInfos *infos = answers == NULL ? NULL : malloc(sizeof *infos);
+
+    t->answers = answers != NULL ? answers : t->answers;
+    if (infos == NULL) {
+        return NULL;
+    }
+    granary__frame_infos__init(infos);
+    infos->frames = calloc(1, sizeof *infos->frames);
+    if (infos->frames != NULL && (infos->frames[0] = malloc(sizeof **infos->frames)) != NULL) {
+        granary__frame_info__init(infos->frames[0]);
+        infos->n_frames = 1;
+        t->answers[t->answer_count++] = infos;
+        return infos->frames[0];
+    }
+    granary__frame_infos__free_unpacked(infos, NULL);
+    return NULL;
+}
+
+granary_err
+tiling_tell_together(struct tiling *t, size_t i, struct gr_piece piece, const struct gr_piece *parts, size_t count)
+{
+    const struct gr_tiled those = {.count = count, .pieces = (struct gr_piece *)(uintptr_t)parts};
+    const struct gr_step *step = &t->steps->steps[i];
+    struct gr_measured *measured;
+    Granary__FrameInfo *info;
+    granary_err err;
+
+    if (!all_known(t, &those)) {
+        return GRANARY_OK;
+    }
+    measured = gr_measured_create(count, &step->type->schema);
+    info = measured == NULL ? NULL : answer_new(t);
+    if (info == NULL) {
+        gr_measured_destroy(measured);
+        return no_memory();
+    }
+    for (size_t p = 0; p < count; p++) {
+        set_piece(find(t, parts[p])->info, step, NULL, p, measured);
+    }
+    gr_measured_total(measured);
+    err = fill_info(step, measured, find(t, parts[0])->info, info);
+    gr_measured_destroy(measured);
+    return err == GRANARY_OK ? tiling_tell(t, piece, info) : err;
+}

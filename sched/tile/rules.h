@@ -163,6 +163,11 @@ granary_err tiling_ask(struct tiling *t, size_t i);
 void tiling_forget_answers(struct tiling *t);
 /* What is known of a piece beforehand. Errors: ENOMEM */
 granary_err tiling_tell(struct tiling *t, struct gr_piece piece, const Granary__FrameInfo *info);
+/* A piece of step i that is others one below the other: what is known of all of them is known of it. Errors: ENOMEM */
+granary_err
+tiling_tell_together(struct tiling *t, size_t i, struct gr_piece piece, const struct gr_piece *parts, size_t count);
+/* small.c: put very many small pieces of step i, which was just tiled, together. Errors: ENOMEM */
+granary_err tiling_join_small(struct tiling *t, size_t i);
 /* All inputs of a step cut alike: a grid over the shape they broadcast to. */
 struct tile_aligned {
     struct gr_grid grid;

@@ -156,7 +156,7 @@ below_one_another(struct tiling *t, size_t i)
         err = add_rows(t, i, k, at);
         at += t->tiled[step->inputs[k]].count;
     }
-    return err;
+    return err == GRANARY_OK ? tiling_join_small(t, i) : err;
 }
 
 /* ---- side by side ---- */

@@ -109,6 +109,7 @@ tile_table(struct tiling *t, size_t i)
 
     if (err == GRANARY_OK) {
         err = tile_chosen(t, i, chosen, count);
+        err = err == GRANARY_OK ? tiling_join_small(t, i) : err;
     }
     free(chosen);
     return err;
