@@ -10,63 +10,17 @@
 #include "base/id.h"
 #include "data/arrow.h"
 #include "executor/answer.h"
+#include "executor/placed.h"
 #include "executor/subtask_private.h"
 #include "granary/hold.h"
 #include "kernel/scratch.h"
 
 /* ---- operators ---- */
 
-/* The output of a subtask's last operator while it is made in the store. */
-struct placed {
-    struct run *run;
-    const Granary__ChunkOp *op;
-    granary_buffer buffer;
-    bool in_store;
-};
-
-/* Without waiting: the inputs are leased, and what is leased cannot make room. */
-static void *
-place_tensor(struct gr_kernel_call *call, const granary_tensor *tensor)
-{
-    struct placed *placed = call->placing;
-    int64_t start = gr_now_ns();
-
-    if (placed->in_store || granary_object_create(placed->run->client, id_of(&placed->op->outputs[0]),
-                                                  gr_npy_measure(tensor), 0, 0, &placed->buffer) != GRANARY_OK) {
-        return NULL;
-    }
-    placed->in_store = true;
-    placed->run->store_ns += gr_now_ns() - start;
-    return gr_npy_begin(tensor, placed->buffer.data);
-}
-
-/* Seal what was made in the store, or give it up. *ret_sealed: it is there */
 static granary_err
-settle_placed(struct placed *placed, const struct gr_value *value, granary_err err, bool *ret_sealed)
+run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_value *outputs)
 {
-    struct run *run = placed->run;
-    const Granary__ChunkOp *op = placed->op;
-
-    *ret_sealed = false;
-    if (!placed->in_store) {
-        return err;
-    }
-    if (err == GRANARY_OK) {
-        err = answer_add_output(run->done, value, &op->outputs[0], gr_npy_measure(&value->tensor.view));
-    }
-    if (err != GRANARY_OK) {
-        granary_object_abort(run->client, &placed->buffer);
-        return err;
-    }
-    err = granary_object_seal(run->client, &placed->buffer);
-    *ret_sealed = err == GRANARY_OK || err == GRANARY_EEXIST;
-    return *ret_sealed ? GRANARY_OK : store_failed(run, err);
-}
-
-static granary_err
-run_kernel(struct run *run, const Granary__ChunkOp *op, struct gr_value *inputs, struct gr_value *outputs,
-           struct placed *placed)
-{
+    const Granary__ChunkOp *op = run->subtask->ops[position];
     struct gr_buf answer = {0};
     gr_kernel *kernel = gr_kernel_find(op->op);
     struct gr_kernel_call call = {
@@ -76,15 +30,17 @@ run_kernel(struct run *run, const Granary__ChunkOp *op, struct gr_value *inputs,
         .outputs = outputs,
         .output_count = op->n_outputs,
         .answer = &answer,
-        .place = placed == NULL ? NULL : place_tensor,
-        .placing = placed,
     };
     granary_err err;
 
     if (kernel == NULL) {
         return gr_fail(GRANARY_EUNSUPPORTED, "this executor has no operator of that name");
     }
+    if (position == run->maker) {
+        placed_offer(run->placed, run, &call);
+    }
     err = kernel(&call);
+    placed_close(run->placed);
     if (err == GRANARY_OK && answer.size > 0 &&
         !answer_add_bytes(&run->done->inlines, &run->done->n_inlines, answer.bytes, answer.size)) {
         err = gr_fail(GRANARY_ENOMEM, "no memory for an answer");
@@ -144,7 +100,6 @@ run_op(struct run *run, size_t position)
     const Granary__ChunkOp *op = run->subtask->ops[position];
     struct gr_value *inputs = calloc(op->n_inputs + 1, sizeof *inputs);
     struct gr_value *outputs = calloc(op->n_outputs + 1, sizeof *outputs);
-    struct placed placed = {.run = run, .op = op};
     bool last = position + 1 == run->subtask->n_ops;
     bool sealed = false;
     granary_err err = GRANARY_OK;
@@ -168,9 +123,10 @@ run_op(struct run *run, size_t position)
         }
     }
     if (err == GRANARY_OK) {
-        err =
-            run_kernel(run, op, inputs, outputs, last && op->n_outputs == 1 && op->outputs[0].len > 0 ? &placed : NULL);
-        err = settle_placed(&placed, &outputs[0], err, &sealed);
+        err = run_kernel(run, position, inputs, outputs);
+    }
+    if (err == GRANARY_OK && last) {
+        err = placed_settle(run->placed, &outputs[0], &sealed);
     }
     if (err == GRANARY_OK && !sealed) {
         /* What is leased cannot be spilled: holding the inputs while waiting for room could wait for ever. */
@@ -253,6 +209,7 @@ run_fini(struct run *run)
             (void)munmap(run->inputs[i].copy, run->inputs[i].copy_size);
         }
     }
+    placed_drop(run->placed);
     run_release_inputs(run);
     scratch_free(run->copies);
     run_drop_late(run);
@@ -266,7 +223,9 @@ run_fini(struct run *run)
 granary_err
 subtask_run(struct host *host, granary_client *client, const Granary__Subtask *subtask, Granary__Done **ret_done)
 {
-    struct run run = {.host = host, .client = client, .subtask = subtask};
+    struct placed placed = {.in_store = false};
+    struct run run = {
+        .host = host, .client = client, .subtask = subtask, .placed = &placed, .maker = placed_maker(subtask)};
     const Granary__ChunkOp *op = subtask->n_ops > 0 ? subtask->ops[0] : NULL;
     int64_t start = gr_now_ns();
     granary_err err;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "data/arrow.h"
 #include "executor/answer.h"
+#include "executor/placed.h"
 #include "executor/subtask_private.h"
 #include "kernel/scratch.h"
 
@@ -70,6 +71,7 @@ run_keep_late(struct run *run)
 
     page_phase(&run->host->page, GR_PHASE_STORE);
     run_release_inputs(run);
+    placed_give_up(run->placed);
     for (size_t i = 0; i < run->late_count && err == GRANARY_OK; i++) {
         const struct late *late = &run->late[i];
         granary_buffer buffer;
@@ -109,12 +111,14 @@ static granary_err
 seal_value(struct run *run, const struct gr_value *value, granary_id id, uint64_t size, uint64_t meta_size)
 {
     granary_buffer buffer;
-    granary_err err = granary_object_create(run->client, id, size, meta_size, patience_ms(run), &buffer);
+    bool in_way = run->placed->in_store; /* the room it has, which is of no use now */
+    granary_err err =
+        in_way ? GRANARY_EFULL : granary_object_create(run->client, id, size, meta_size, patience_ms(run), &buffer);
 
     if (err == GRANARY_OK) {
         write_value(value, size, buffer.data, buffer.meta);
         err = granary_object_seal(run->client, &buffer);
-    } else if (err == GRANARY_EFULL && run->leased) {
+    } else if (err == GRANARY_EFULL && (run->leased || in_way)) {
         err = put_off(run, value, id, size, meta_size);
     }
     return err == GRANARY_EEXIST ? GRANARY_OK : store_failed(run, err);

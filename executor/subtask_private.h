@@ -32,6 +32,8 @@ struct late {
     uint64_t size, meta_size;
 };
 
+struct placed;
+
 struct run {
     struct host *host;
     granary_client *client;
@@ -45,6 +47,8 @@ struct run {
     struct late *late; /* already in the answer */
     size_t late_count;
     struct gr_value **values; /* values[op][output] */
+    struct placed *placed;    /* the output that is made in the store */
+    size_t maker;             /* the operator that may make it; SIZE_MAX: none */
     granary_view *kept;       /* results of user code that later operators read, leased */
     size_t kept_count;
     struct gr_buf tail; /* what user code printed before it failed */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/place.h"
 #include "kernel/frame_call.h"
 #include "kernel/rows.h"
 
@@ -99,6 +100,7 @@ kernel_filter(struct gr_kernel_call *call)
         spec.where = where->strings[0];
         spec.wanted = (const char *const *)(select != NULL ? select->strings : names);
         spec.wanted_count = select != NULL ? select->n_strings : frame->count;
+        spec.stays = true;
         err = rows_frame(frame, &spec, spec.wanted, &kept);
     }
     free(names);
@@ -167,6 +169,7 @@ kernel_assign(struct gr_kernel_call *call)
         }
     }
     spec.wanted = (const char *const *)texts;
+    spec.stays = true;
     err = rows_frame(frame, &spec, (const char *const *)names, &assigned);
 end:
     free(names);
@@ -195,6 +198,9 @@ concat_limited(const granary_frame **frames, size_t count, int64_t limit, granar
     if (err == GRANARY_OK && used == 1 && last != NULL) {
         *ret_frame = last;
         return GRANARY_OK;
+    }
+    if (err == GRANARY_OK && used > 1) {
+        gr_place_expect_all(frames, used);
     }
     if (err == GRANARY_OK) {
         err = used == 1 ? frame_borrow(frames[0], ret_frame) : gr_frame_concat(frames, used, ret_frame);

@@ -68,6 +68,7 @@ struct rows_spec {
     const Granary__Attr *columns; /* MAP name -> expression, each may use those before it; NULL: none */
     const char *const *wanted;    /* names of columns (computed ones first, then the frame's), else expressions */
     size_t wanted_count;
+    bool stays; /* rows_frame(): the frame is what the operator yields */
 };
 
 struct rows;

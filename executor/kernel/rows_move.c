@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/place.h"
 #include "kernel/frame_call.h"
 #include "kernel/scratch.h"
 
@@ -39,6 +40,9 @@ kernel_slice(struct gr_kernel_call *call)
         (count > 1 && (step > 0 ? (frame->rows - 1 - from) / step : from / -step) < count - 1)) {
         return gr_fail(GRANARY_EINVAL, "slice: %lld rows from %lld in steps of %lld lie outside of %lld rows",
                        (long long)count, (long long)from, (long long)step, (long long)frame->rows);
+    }
+    if (step != 1 || count != frame->rows) {
+        gr_place_expect_rows(frame, count);
     }
     if (step == 1 && count == frame->rows) {
         err = frame_borrow(frame, &cut);

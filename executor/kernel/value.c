@@ -1,5 +1,4 @@
-#include <stdlib.h>
-
+#include "data/place.h"
 #include "kernel/kernel.h"
 
 void
@@ -7,7 +6,7 @@ gr_value_free(struct gr_value *value)
 {
     gr_frame_destroy(value->frame);
     gr_tensor_free(&value->tensor);
-    free(value->owned_bytes);
+    gr_bytes_free(value->owned_bytes);
     *value = (struct gr_value){0};
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/bits.h"
 #include "data/encoded.h"
+#include "data/place.h"
 
 #define ALIGNMENT 64u
 
@@ -61,6 +62,27 @@ values_bytes(granary_dtype dtype, int64_t rows, int64_t text_bytes)
     }
 }
 
+/* Values of a fixed size, or bits; where the frame they are for will stay, if that was said. */
+static void *
+alloc_values(granary_dtype dtype, size_t size, bool zeroed)
+{
+    char *bytes = dtype == GRANARY_STRING ? NULL : place_alloc(size);
+
+    if (bytes == NULL) {
+        return zeroed ? gr_data_alloc(size) : alloc_unset(size);
+    }
+    memset(zeroed ? bytes : bytes + padded(size) - ALIGNMENT, 0, zeroed ? padded(size) : ALIGNMENT);
+    return bytes;
+}
+
+static void
+free_buffer(const void *bytes)
+{
+    if (!place_owns(bytes)) {
+        free((void *)(uintptr_t)bytes);
+    }
+}
+
 /* zeroed: false when the caller writes every value (and, for strings, every offset). The bitmap is zero anyway. */
 static granary_err
 column_alloc(granary_dtype dtype, int64_t rows, int64_t text_bytes, bool with_validity, bool zeroed,
@@ -89,7 +111,8 @@ column_alloc(granary_dtype dtype, int64_t rows, int64_t text_bytes, bool with_va
     if (dtype == GRANARY_STRING) {
         failed = failed || (column.view.offsets = alloc(((size_t)rows + 1) * sizeof(int32_t))) == NULL;
     }
-    failed = failed || (column.view.values = alloc(values_bytes(dtype, rows, text_bytes))) == NULL;
+    failed =
+        failed || (column.view.values = alloc_values(dtype, values_bytes(dtype, rows, text_bytes), zeroed)) == NULL;
     if (failed) {
         gr_column_free(&column);
         return fail_memory(dtype, rows);
@@ -116,7 +139,7 @@ gr_column_free(struct gr_column *column)
 {
     if (column->owned) {
         free((void *)(uintptr_t)column->view.validity);
-        free((void *)(uintptr_t)column->view.values);
+        free_buffer(column->view.values);
         free((void *)(uintptr_t)column->view.offsets);
     }
     column->view.validity = NULL;

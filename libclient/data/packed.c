@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "data/arrow.h"
+#include "data/place.h"
 
 #define ALIGNMENT UINT64_C(64)
 
@@ -33,7 +34,7 @@ gr_packed_write(const granary_frame *const *frames, size_t count, void **ret_byt
         entries[i].meta_offset = at + aligned(entries[i].data_size);
         at = entries[i].meta_offset + aligned(entries[i].meta_size);
     }
-    if (err == GRANARY_OK && (bytes = aligned_alloc(ALIGNMENT, at)) == NULL) {
+    if (err == GRANARY_OK && (bytes = gr_bytes_alloc(at)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "packing %llu bytes: out of memory", (unsigned long long)at);
     }
     if (err != GRANARY_OK) {

@@ -387,13 +387,10 @@ void ring_forget(granary_client *client, const struct ring_answer *answers, size
 /* Until the entry at position is answered; without the lock. Errors: the store's · EUNREACHABLE */
 granary_err ring_wait(granary_client *client, uint64_t position, struct ring_answer *answer);
 
-/* ---- put.c, resize.c ---- */
+/* ---- put.c ---- */
 
 /* Errors: EINVAL no object can be that large */
 granary_err size_check(granary_id id, uint64_t data_size, uint64_t meta_size);
-/* granary_buffer_resize() that changes the metadata's size too. Errors: the same */
-granary_err
-buffer_resize(granary_client *client, granary_buffer *buffer, uint64_t data_size, uint64_t meta_size, int timeout_ms);
 
 /* ---- room.c; with client->lock held ---- */
 

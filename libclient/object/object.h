@@ -54,4 +54,8 @@ granary_err
 gr_client_extension(granary_client *client, granary_err (*create)(granary_client *client, void **ret_extension),
                     void (*destroy)(void *extension), void **ret_extension);
 
+/* granary_buffer_resize() that changes the metadata's size too. Errors: the same */
+granary_err gr_buffer_resize(granary_client *client, granary_buffer *buffer, uint64_t data_size, uint64_t meta_size,
+                             int timeout_ms);
+
 #endif

@@ -84,7 +84,7 @@ resize_elsewhere(granary_client *client, granary_buffer *buffer, uint64_t data_s
 }
 
 granary_err
-buffer_resize(granary_client *client, granary_buffer *buffer, uint64_t data_size, uint64_t meta_size, int timeout_ms)
+gr_buffer_resize(granary_client *client, granary_buffer *buffer, uint64_t data_size, uint64_t meta_size, int timeout_ms)
 {
     granary_err err = gr_client_check(client);
     bool done;
@@ -109,5 +109,5 @@ buffer_resize(granary_client *client, granary_buffer *buffer, uint64_t data_size
 granary_err
 granary_buffer_resize(granary_client *client, granary_buffer *buffer, uint64_t data_size, int timeout_ms)
 {
-    return buffer_resize(client, buffer, data_size, buffer->meta_size, timeout_ms);
+    return gr_buffer_resize(client, buffer, data_size, buffer->meta_size, timeout_ms);
 }

@@ -85,7 +85,7 @@ granary_err
 granary_writer_seal(granary_writer *writer, const void *meta, uint64_t meta_size)
 {
     granary_buffer *buffer = &writer->buffer;
-    granary_err err = buffer_resize(writer->client, buffer, writer->size, meta_size, writer->timeout_ms);
+    granary_err err = gr_buffer_resize(writer->client, buffer, writer->size, meta_size, writer->timeout_ms);
 
     if (err == GRANARY_OK) {
         if (meta_size > 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/place.h"
 #include "kernel/frame_call.h"
 #include "kernel/join/build.h"
 #include "kernel/join/gather.h"
@@ -339,6 +340,27 @@ make_frame(const struct probe *p, const struct pairs *pairs, const Granary__Attr
     return GRANARY_OK;
 }
 
+/* That frame is about to be made, and is what the operator yields. */
+static void
+expect_frame(const struct probe *p, const struct pairs *pairs, const Granary__Attr *map)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < map->n_keys; i++) {
+        const char *name = behind(map->strings[i], "probe.");
+        const granary_frame *frame = p->probing;
+        int at;
+
+        if (name == NULL && (name = behind(map->strings[i], "built.")) != NULL && p->piece_count > 0) {
+            frame = p->pieces[0];
+        }
+        at = name == NULL ? -1 : gr_frame_find(frame, name);
+        bytes += at < 0 ? (uint64_t)pairs->count * 8 : gr_place_need(&frame->columns[at].view, pairs->count);
+        bytes += (uint64_t)gr_bitmap_bytes(pairs->count) + 128;
+    }
+    gr_place_expect(map->n_keys, bytes);
+}
+
 /* ---- pairs ---- */
 
 /* For which pairs `where` is true; a byte each, to be freed. */
@@ -522,6 +544,7 @@ kernel_join_probe(struct gr_kernel_call *call)
         err = p.is_cross ? match_all(&p) : match_keys(&p);
     }
     if (err == GRANARY_OK) {
+        expect_frame(&p, &p.pairs, result);
         err = make_frame(&p, &p.pairs, result, &frame);
     }
     pairs_free(&p.pairs);

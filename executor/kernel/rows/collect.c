@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/place.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
 #include "kernel/scratch.h"
@@ -318,6 +319,30 @@ make_computed(struct output *output, const struct rows_vector *vector, int64_t r
     return err;
 }
 
+/* The frame is about to be made, of so many rows. */
+static void
+expect_frame(const struct collection *all, int64_t rows)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; all->spec->stays && i < all->spec->wanted_count; i++) {
+        const struct output *output = &all->outputs[i];
+        const struct rows_vector *vector = output->column != NULL ? NULL : rows_vector(all->rows, output->vector);
+
+        if (output->column != NULL) {
+            bytes += gr_place_need(output->column, rows);
+        } else {
+            bytes += (uint64_t)rows * value_size(vector) + (uint64_t)gr_bitmap_bytes(rows) + output->text.size + 128;
+            bytes += vector->class == ROWS_CODE && vector->dictionary != NULL
+                         ? gr_place_need(vector->dictionary, vector->dictionary->rows)
+                         : 0;
+        }
+    }
+    if (all->spec->stays) {
+        gr_place_expect(all->spec->wanted_count, bytes);
+    }
+}
+
 static granary_err
 make_frame(const struct collection *all, const char *const *names, granary_frame **ret_frame)
 {
@@ -380,6 +405,9 @@ rows_frame(const granary_frame *frame, const struct rows_spec *spec, const char 
     if (err == GRANARY_OK) {
         err = rows_open(frame, &inner, &all.rows);
     }
+    if (err == GRANARY_OK && stay) {
+        expect_frame(&all, frame->rows);
+    }
     for (size_t i = 0; i < spec->wanted_count && err == GRANARY_OK; i++) {
         struct output *output = &all.outputs[i];
 
@@ -395,6 +423,7 @@ rows_frame(const granary_frame *frame, const struct rows_spec *spec, const char 
         }
     }
     if (err == GRANARY_OK) {
+        expect_frame(&all, all.count);
         err = make_frame(&all, names, ret_frame);
     }
     rows_close(all.rows);

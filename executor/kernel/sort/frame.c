@@ -2,7 +2,17 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "data/place.h"
 #include "kernel/sort/order.h"
+
+/* The frame is about to be put in order; few rows are copied as soon as made. */
+static void
+expect_sorted(const granary_frame *frame, int64_t limit)
+{
+    if (limit == SORT_NO_LIMIT) {
+        gr_place_expect_rows(frame, frame->rows);
+    }
+}
 
 /* Rows of several frames, each cut to its first ones beforehand. */
 static granary_err
@@ -31,6 +41,7 @@ frames_sorted(const granary_frame **frames, size_t count, const struct order *or
         *ret_frame = all;
         all = NULL;
     } else if (err == GRANARY_OK) {
+        expect_sorted(all, limit);
         err = order_frame(order, all, limit, ret_frame);
     }
     gr_frame_destroy(all);
@@ -56,9 +67,12 @@ kernel_sort(struct gr_kernel_call *call)
     err = order_init(call, &order);
     if (err == GRANARY_OK) {
         limit = limit < 0 ? SORT_NO_LIMIT : limit;
-        err = call->input_count == 1 && (limit != SORT_NO_LIMIT || frames[0]->count > 1)
-                  ? order_frame(&order, frames[0], limit, &sorted)
-                  : frames_sorted(frames, call->input_count, &order, limit, &sorted);
+        if (call->input_count == 1 && (limit != SORT_NO_LIMIT || frames[0]->count > 1)) {
+            expect_sorted(frames[0], limit);
+            err = order_frame(&order, frames[0], limit, &sorted);
+        } else {
+            err = frames_sorted(frames, call->input_count, &order, limit, &sorted);
+        }
         order_fini(&order);
     }
     free(frames);
