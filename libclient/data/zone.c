@@ -387,9 +387,15 @@ value_hash(const granary_column *column, int64_t row)
         const char *text = gr_text_at(column, row, &length);
 
         hash = length;
-        for (size_t i = 0; i < length; i++) {
-            hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+        for (size_t i = 0; i < length; i += sizeof words[0]) {
+            size_t rest = length - i;
+
+            words[0] = 0;
+            memcpy(words, text + i, rest < sizeof words[0] ? rest : sizeof words[0]);
+            hash = (hash ^ words[0]) * UINT64_C(0x9e3779b97f4a7c15);
+            hash ^= hash >> 32;
         }
+        words[0] = 0;
     } else {
         memcpy(words, (const char *)column->values + (size_t)row * size, size);
     }
@@ -430,9 +436,11 @@ int64_t
 distinct_of_column(const granary_column *column, const struct gr_directory_column *entry)
 {
     int64_t there = column->rows - entry->null_count;
-    uint64_t slots[SLOTS] = {0}; /* a hash that is not 0; its lowest bit: seen again */
+    uint64_t slots[SLOTS]; /* a hash that is not 0; its lowest bit: seen again */
+    uint64_t mask = SLOTS - 1;
     int64_t step = column->rows / SAMPLE + 1;
     int64_t sample = 0;
+    int64_t runs = 0; /* values that are not those of the row before */
     int64_t distinct = 0;
     int64_t once = 0;
 
@@ -442,6 +450,10 @@ distinct_of_column(const granary_column *column, const struct gr_directory_colum
     if (column->dictionary != NULL) {
         return column->dictionary->rows;
     }
+    while (mask > 16 && mask / 4 > (uint64_t)column->rows) {
+        mask /= 2;
+    }
+    memset(slots, 0, (mask + 1) * sizeof slots[0]);
     for (int64_t i = 0; i < column->rows; i += step) {
         uint64_t hash;
         size_t slot;
@@ -450,10 +462,11 @@ distinct_of_column(const granary_column *column, const struct gr_directory_colum
             continue;
         }
         hash = value_hash(column, i);
-        slot = hash >> 3 & (SLOTS - 1);
+        slot = hash >> 3 & mask;
+        runs += step > 1 && (i == 0 || gr_is_null(column, i - 1) || value_hash(column, i - 1) != hash);
         hash = (hash | 2) & ~UINT64_C(1);
         while (slots[slot] != 0 && (slots[slot] & ~UINT64_C(1)) != hash) {
-            slot = (slot + 1) & (SLOTS - 1);
+            slot = (slot + 1) & mask;
         }
         sample++;
         distinct += slots[slot] == 0;
@@ -464,6 +477,10 @@ distinct_of_column(const granary_column *column, const struct gr_directory_colum
         return 0;
     }
     distinct = estimate(there, sample, distinct, once);
+    /* Equal values that lie together are more than once in a sample of single rows only if there are many of them. */
+    if (step > 1 && runs < sample && distinct > (int64_t)((double)there * (double)runs / (double)sample)) {
+        distinct = (int64_t)((double)there * (double)runs / (double)sample) + 1;
+    }
     if (zone_counts(column, entry) &&
         (uint64_t)entry->max.integer - (uint64_t)entry->min.integer < (uint64_t)distinct) {
         distinct = entry->max.integer - entry->min.integer + 1;

@@ -140,6 +140,12 @@ descend(const struct tiling *t, struct place *place)
     }
 }
 
+const char *
+tiling_source_column(const struct tiling *t, size_t i, const char *column)
+{
+    return through_map(t, &t->steps->steps[i], column);
+}
+
 uint64_t
 tiling_distinct(const struct tiling *t, size_t i, size_t k, const char *column)
 {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/frame.h"
+
 struct gr_measured *
 gr_measured_create(size_t count, const struct gr_schema *schema)
 {
@@ -71,6 +73,39 @@ widen(granary_dtype dtype, const struct gr_measured_column *piece, bool *any, st
     *any = true;
 }
 
+static bool
+is_integer(granary_dtype dtype)
+{
+    granary_dtype kind = gr_dtype_kind(dtype);
+
+    return kind != GRANARY_FLOAT32 && kind != GRANARY_FLOAT64 && kind != GRANARY_STRING && kind != GRANARY_DECIMAL;
+}
+
+/*
+ * About how many values all pieces have: those of pieces whose zones lie apart add up, pieces over the same range may
+ * all have the same. most: of the piece that has most.
+ */
+static uint64_t
+estimate_distinct(const struct gr_measured *m, size_t c, uint64_t most)
+{
+    const struct gr_measured_column *all = &m->all[c];
+    double sum = 0;
+    double covered = 0;
+    double range = (double)all->max.integer - (double)all->min.integer + 1;
+
+    if (!all->has_zone || !is_integer(m->schema->fields[c].dtype)) {
+        return most;
+    }
+    for (size_t p = 0; p < m->count; p++) {
+        const struct gr_measured_column *piece = &m->columns[p * m->schema->count + c];
+
+        sum += (double)piece->distinct;
+        covered += piece->has_zone ? (double)piece->max.integer - (double)piece->min.integer + 1 : 0;
+    }
+    sum /= covered > range ? covered / range : 1;
+    return sum > (double)most && sum < 1e18 ? (uint64_t)sum : most;
+}
+
 static void
 total_column(struct gr_measured *m, size_t c)
 {
@@ -91,11 +126,10 @@ total_column(struct gr_measured *m, size_t c)
         }
         known = known && (piece->has_zone || empty);
         counted = counted && (piece->distinct > 0 || empty);
-        /* Pieces may share all values or none: at least as many as the piece that has most. */
         all->distinct = piece->distinct > all->distinct ? piece->distinct : all->distinct;
     }
     all->has_zone = known && any;
-    all->distinct = counted ? all->distinct : 0;
+    all->distinct = counted ? estimate_distinct(m, c, all->distinct) : 0;
 }
 
 void

@@ -96,6 +96,10 @@ const struct gr_measured *tiling_measured(struct tiling *t, size_t i, size_t k);
  */
 uint64_t tiling_distinct(const struct tiling *t, size_t i, size_t k, const char *column);
 
+/* The column of input 0 that a column of step i's parameter `columns` is, or else that has its name; NULL: it is
+ * computed. */
+const char *tiling_source_column(const struct tiling *t, size_t i, const char *column);
+
 /* A new set with copies of the named attributes of the step (those it has). */
 gr_attrs tiling_attrs(struct tiling *t, size_t i, const char *const *names, size_t count);
 

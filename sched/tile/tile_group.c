@@ -77,7 +77,8 @@ groups_guess(struct tiling *t, size_t i, uint64_t *ret_groups)
         return false;
     }
     for (size_t k = 0; k < keys->n_strings; k++) {
-        const struct gr_measured_column *column = gr_measured_all(measured, keys->strings[k]);
+        const char *source = tiling_source_column(t, i, keys->strings[k]);
+        const struct gr_measured_column *column = source == NULL ? NULL : gr_measured_all(measured, source);
         uint64_t distinct = column != NULL ? column->distinct : 0;
 
         if (distinct == 0) {
