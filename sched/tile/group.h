@@ -19,7 +19,13 @@ struct group_maps {
     size_t count;   /* tables: each of neighbouring chunks */
     gr_attrs attrs; /* keys, aggregate, dropna, where, columns */
     size_t parts;   /* outputs of each */
+    /* Keys' columns of the first chunk, without rows of interest: tables whose keys have the same dictionaries do not
+     * carry them. 0: they do. */
+    gr_attrs reference;
 };
+
+/* Whether all pieces are there already, or columns of some that are: reading one with others costs nothing. */
+bool group_is_stored(const struct tiling *t, const struct gr_tiled *in);
 
 /*
  * How many tables are to be made of the input.
@@ -28,8 +34,12 @@ struct group_maps {
  * Returns  at least 1, at most in->count
  */
 size_t group_maps(const struct tiling *t, const struct gr_tiled *in, uint64_t groups);
-/* Add the operator that makes table m of them; *ret_read: bytes it reads. Returns its first output. */
-struct gr_piece group_map_add(struct tiling *t, size_t i, const struct gr_tiled *in, const struct group_maps *maps,
-                              size_t m, uint64_t *ret_read);
+/* Make tables without the dictionaries that the first chunk has, if there are any: from now on the operators that read
+ * tables have group_reference() as their first input, and the attribute `reference`. */
+void group_refer(struct tiling *t, size_t i, const struct gr_tiled *in, struct group_maps *maps, gr_attrs readers);
+struct gr_piece group_reference(struct tiling *t, size_t i, const struct gr_tiled *in, const struct group_maps *maps);
+/* Add the operator that makes table m of them: its first output, and the bytes it reads. Errors: ENOMEM */
+granary_err group_map_add(struct tiling *t, size_t i, const struct gr_tiled *in, const struct group_maps *maps,
+                          size_t m, struct gr_piece *ret_piece, uint64_t *ret_read);
 
 #endif

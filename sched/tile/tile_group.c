@@ -94,6 +94,17 @@ groups_guess(struct tiling *t, size_t i, uint64_t *ret_groups)
     return true;
 }
 
+/* How many groups there may be, for how the work is cut: asks for nothing that is not known. UINT64_MAX: nobody knows.
+ */
+static uint64_t
+groups_estimate(struct tiling *t, size_t i, const struct gr_tiled *in)
+{
+    uint64_t bound = groups_bound(t, i);
+    uint64_t guess;
+
+    return group_is_stored(t, in) && groups_guess(t, i, &guess) && guess < bound ? guess : bound;
+}
+
 /* In no order of the keys'. */
 static bool
 by_hash(const struct tiling *t, size_t i)
@@ -115,11 +126,11 @@ parts_wanted(struct tiling *t, size_t i, const struct gr_tiled *in, bool *ret_ro
         return 1;
     }
     groups = groups_bound(t, i);
+    if (groups >= PART_BYTES / GROUP_BYTES && !groups_guess(t, i, &groups)) {
+        return 0;
+    }
     if (groups < PART_BYTES / GROUP_BYTES) {
         return groups < PARTS_GROUPS ? 1 : PARTS_FEW;
-    }
-    if (!groups_guess(t, i, &groups)) {
-        return 0;
     }
     if (groups == UINT64_MAX) {
         return 1;
@@ -134,22 +145,30 @@ static granary_err
 group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map_attrs, gr_attrs attrs, size_t parts,
                struct gr_tiled *out)
 {
-    struct group_maps maps = {group_maps(t, in, groups_bound(t, i)), map_attrs, parts};
+    struct group_maps maps = {
+        .count = group_maps(t, in, groups_estimate(t, i, in)), .attrs = map_attrs, .parts = parts};
     uint64_t total = bytes_sum(in->bytes, in->count);
     struct gr_piece *pieces = malloc((maps.count + 1) * sizeof *pieces);
     uint64_t read;
     granary_err err = pieces == NULL ? out_of_memory() : tiled_init(out, parts, true);
 
     gr_attrs_add(t->chunks, map_attrs, gr_attr_new_int("parts", (int64_t)parts));
+    group_refer(t, i, in, &maps, attrs);
     for (size_t m = 0; m < maps.count && err == GRANARY_OK; m++) {
-        pieces[m] = group_map_add(t, i, in, &maps, m, &read);
+        err = group_map_add(t, i, in, &maps, m, &pieces[1 + m], &read);
     }
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
+        size_t first = 1;
+
+        if (maps.reference != 0) {
+            pieces[--first] = group_reference(t, i, in, &maps);
+        }
         for (size_t m = 0; m < maps.count; m++) {
-            pieces[m].output = (uint32_t)j;
+            pieces[1 + m].output = (uint32_t)j;
         }
         out->bytes[j] = total / parts + 1;
-        out->pieces[j] = tiling_add(t, i, GR_CHUNK_groupby_final, attrs, pieces, maps.count, out->bytes[j]);
+        out->pieces[j] =
+            tiling_add(t, i, GR_CHUNK_groupby_final, attrs, pieces + first, maps.count + 1 - first, out->bytes[j]);
     }
     free(pieces);
     return err;
@@ -222,7 +241,7 @@ static granary_err
 group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, const struct group_attrs *attrs, uint64_t groups,
               struct gr_piece *ret_piece, uint64_t *ret_bytes)
 {
-    struct group_maps maps = {group_maps(t, in, groups), attrs->map, 1};
+    struct group_maps maps = {.count = group_maps(t, in, groups_estimate(t, i, in)), .attrs = attrs->map, .parts = 1};
     uint64_t most = groups_bytes(t, i, groups);
     struct gr_tiled tables;
     size_t count;
@@ -231,11 +250,11 @@ group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
     if (err != GRANARY_OK) {
         return err;
     }
-    for (size_t m = 0; m < maps.count; m++) {
-        uint64_t read;
+    for (size_t m = 0; m < maps.count && err == GRANARY_OK; m++) {
+        uint64_t read = 0;
         uint64_t guess;
 
-        tables.pieces[m] = group_map_add(t, i, in, &maps, m, &read);
+        err = group_map_add(t, i, in, &maps, m, &tables.pieces[m], &read);
         guess = read / 4 + 65536; /* few groups are the rule, but each may be one */
         guess = guess < read ? guess : read;
         tables.bytes[m] = guess < most ? guess : most;
@@ -246,7 +265,7 @@ group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
     *ret_bytes = *ret_bytes < most ? *ret_bytes : most;
     *ret_piece = tiling_add(t, i, GR_CHUNK_groupby_final, attrs->final, tables.pieces, count, *ret_bytes);
     tiled_fini(&tables);
-    return GRANARY_OK;
+    return err;
 }
 
 /* A result of one chunk. */

@@ -57,7 +57,8 @@ struct map {
     int64_t *words;  /* copies * room * stride */
     uint32_t room;
     unsigned copies;
-    bool one; /* there is one group only, and no key */
+    bool one;   /* there is one group only, and no key */
+    bool coded; /* as of group_map() */
     /* small sums */
     struct adder **lanes; /* two a word; NULL: half a word is not used */
     unsigned pairs;       /* the words that have them, the first of a group */

@@ -3,10 +3,12 @@
 
 #include "base/error.h"
 #include "kernel/frame_call.h"
+#include "kernel/group/keys.h"
 #include "kernel/group/table.h"
 
 static granary_err
-yield_table(struct gr_kernel_call *call, size_t output, const struct group_plan *plan, const struct group_table *table)
+yield_table(struct gr_kernel_call *call, size_t output, const struct group_plan *plan, const struct group_table *table,
+            const bool *referred)
 {
     void *bytes;
     uint64_t size;
@@ -15,7 +17,7 @@ yield_table(struct gr_kernel_call *call, size_t output, const struct group_plan 
     if (call->output_count <= output) {
         return gr_fail(GRANARY_EINVAL, "%s: output %zu is missing", call->op->op, output);
     }
-    err = group_table_write(plan, table, &bytes, &size);
+    err = group_table_write(plan, table, referred, &bytes, &size);
     if (err == GRANARY_OK) {
         call->outputs[output] =
             (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
@@ -26,7 +28,7 @@ yield_table(struct gr_kernel_call *call, size_t output, const struct group_plan 
 /* A table for each part. */
 static granary_err
 yield_parts(struct gr_kernel_call *call, size_t parts, const size_t *starts, const struct group_plan *plan,
-            const struct group_table *table)
+            const struct group_table *table, const bool *referred)
 {
     granary_err err = GRANARY_OK;
 
@@ -35,11 +37,37 @@ yield_parts(struct gr_kernel_call *call, size_t parts, const size_t *starts, con
 
         err = group_table_slice(plan, table, starts[p], starts[p + 1], &slice);
         if (err == GRANARY_OK) {
-            err = yield_table(call, p, plan, &slice);
+            err = yield_table(call, p, plan, &slice, referred);
         }
         group_table_fini(&slice);
     }
     return err;
+}
+
+static bool
+has_reference(const struct gr_kernel_call *call)
+{
+    return gr_attr_bool(call->op->attrs, call->op->n_attrs, "reference", false);
+}
+
+/* By key: whether the reference has its dictionary. To be freed. Errors: ENOMEM */
+static granary_err
+refer(const struct group_table *table, const granary_frame *reference, bool **ret_referred)
+{
+    bool *referred = calloc(table->keys->count + 1, sizeof *referred);
+
+    if (referred == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+    }
+    for (size_t k = 0; reference != NULL && k < table->keys->count; k++) {
+        const granary_column *key = &table->keys->columns[k].view;
+        const granary_column *there = granary_frame_column_named(reference, key->name);
+
+        referred[k] = key->dictionary != NULL && there != NULL && there->dictionary != NULL &&
+                      group_same_texts(key->dictionary, there->dictionary);
+    }
+    *ret_referred = referred;
+    return GRANARY_OK;
 }
 
 granary_err
@@ -48,28 +76,36 @@ kernel_groupby_map(struct gr_kernel_call *call)
     const Granary__Attr *columns = gr_attr_find(call->op->attrs, call->op->n_attrs, "columns");
     const char *where = gr_attr_string(call->op->attrs, call->op->n_attrs, "where", NULL);
     int64_t parts = gr_attr_int(call->op->attrs, call->op->n_attrs, "parts", 1);
+    size_t first = has_reference(call);
     const granary_frame **frames = NULL;
     struct group_table table = {0};
+    bool *referred = NULL;
     size_t *starts = NULL;
     struct group_plan plan;
     granary_err err = group_plan_init(call, &plan);
 
-    if (err == GRANARY_OK && (parts < 1 || (size_t)parts > call->output_count)) {
+    if (err == GRANARY_OK && (parts < 1 || (size_t)parts > call->output_count || call->input_count <= first)) {
         group_plan_fini(&plan);
-        err = gr_fail(GRANARY_EINVAL, "%s: %lld parts for %zu outputs", call->op->op, (long long)parts,
-                      call->output_count);
+        err = gr_fail(GRANARY_EINVAL, "%s: %lld parts of %zu inputs for %zu outputs", call->op->op, (long long)parts,
+                      call->input_count, call->output_count);
     }
     if (err != GRANARY_OK) {
         return err;
     }
     err = call_frames_encoded(call, &frames);
     if (err == GRANARY_OK) {
-        err = group_map(&plan, frames, call->input_count, where, columns, (size_t)parts, &table, &starts);
+        err = group_map(&plan, frames + first, call->input_count - first, where, columns, (size_t)parts, first > 0,
+                        &table, &starts);
     }
     if (err == GRANARY_OK) {
-        err = parts > 1 ? yield_parts(call, (size_t)parts, starts, &plan, &table) : yield_table(call, 0, &plan, &table);
-        group_table_fini(&table);
+        err = refer(&table, first > 0 ? frames[0] : NULL, &referred);
     }
+    if (err == GRANARY_OK) {
+        err = parts > 1 ? yield_parts(call, (size_t)parts, starts, &plan, &table, referred)
+                        : yield_table(call, 0, &plan, &table, referred);
+    }
+    group_table_fini(&table);
+    free(referred);
     free(starts);
     free(frames);
     group_plan_fini(&plan);
@@ -81,21 +117,25 @@ static granary_err
 inputs_merge(const struct gr_kernel_call *call, struct group_plan *plan, struct group_table *ret_table)
 {
     struct group_table *tables = calloc(call->input_count + 1, sizeof *tables);
+    const granary_frame *reference = NULL;
+    size_t first = has_reference(call);
     size_t count = 0;
     granary_err err = GRANARY_OK;
 
     if (tables == NULL) {
         return gr_fail(GRANARY_ENOMEM, "groupby: out of memory for %zu partial results", call->input_count);
     }
-    if (call->input_count == 0) {
+    if (call->input_count <= first) {
         err = gr_fail(GRANARY_EINVAL, "%s: there is no input", call->op->op);
+    } else if (first > 0) {
+        err = call_frame_encoded(call, 0, &reference);
     }
-    while (count < call->input_count && err == GRANARY_OK) {
-        const struct gr_value *input = &call->inputs[count];
+    while (count < call->input_count - first && err == GRANARY_OK) {
+        const struct gr_value *input = &call->inputs[first + count];
 
         err = input->kind != GR_VALUE_BYTES
                   ? gr_fail(GRANARY_ETYPE, "%s: input %zu is no partial result", call->op->op, count)
-                  : group_table_read(plan, count == 0, input->bytes, input->bytes_size, &tables[count]);
+                  : group_table_read(plan, count == 0, input->bytes, input->bytes_size, reference, &tables[count]);
         count += err == GRANARY_OK;
     }
     if (err == GRANARY_OK && count == 1) { /* its groups are different already */
@@ -123,7 +163,7 @@ kernel_groupby_merge(struct gr_kernel_call *call)
     }
     err = inputs_merge(call, &plan, &table);
     if (err == GRANARY_OK) {
-        err = yield_table(call, 0, &plan, &table);
+        err = yield_table(call, 0, &plan, &table, NULL);
         group_table_fini(&table);
     }
     group_plan_fini(&plan);

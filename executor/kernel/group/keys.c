@@ -83,8 +83,8 @@ key_vector(const struct group_keys *keys, size_t source, size_t k)
 
 /* ---- strings ---- */
 
-static bool
-same_texts(const granary_column *a, const granary_column *b)
+bool
+group_same_texts(const granary_column *a, const granary_column *b)
 {
     if (a == b) {
         return true;
@@ -134,7 +134,7 @@ plan_text(struct group_keys *keys, size_t k)
             all_codes = false;
             continue;
         }
-        same = same && (first == NULL || same_texts(first, vector->dictionary));
+        same = same && (first == NULL || group_same_texts(first, vector->dictionary));
         first = first == NULL ? vector->dictionary : first;
     }
     if (all_codes && same && first != NULL) {
@@ -904,7 +904,7 @@ text_column(const struct group_keys *keys, size_t k, const uint32_t *ids, int64_
 }
 
 granary_err
-group_keys_column(const struct group_keys *keys, size_t k, const uint32_t *ids, int64_t count,
+group_keys_column(const struct group_keys *keys, size_t k, const uint32_t *ids, int64_t count, bool coded,
                   struct gr_column *ret_column)
 {
     const struct key_part *part = &keys->parts[k];
@@ -915,8 +915,9 @@ group_keys_column(const struct group_keys *keys, size_t k, const uint32_t *ids, 
     if (part->dtype == GRANARY_STRING) {
         int64_t entries = part->dictionary != NULL ? part->dictionary->rows : (int64_t)part->texts.count;
 
-        return gr_dictionary_pays(entries, count) ? code_column(keys, k, ids, count, ret_column)
-                                                  : text_column(keys, k, ids, count, ret_column);
+        return (coded && part->dictionary != NULL) || gr_dictionary_pays(entries, count)
+                   ? code_column(keys, k, ids, count, ret_column)
+                   : text_column(keys, k, ids, count, ret_column);
     }
     err = gr_column_alloc(part->dtype, count, 0, true, &column);
     if (err != GRANARY_OK || part->dtype == GRANARY_NULLTYPE) {

@@ -22,6 +22,9 @@ granary_err group_keys_create(struct rows *const *sources, size_t source_count, 
                               bool keep_nulls, struct group_keys **ret_keys);
 void group_keys_destroy(struct group_keys *keys); /* NULL is fine */
 
+/* Whether two dictionaries have the same entries in the same order. */
+bool group_same_texts(const granary_column *a, const granary_column *b);
+
 /* The numbers of the rows of the source's current block. Errors: EFULL · ENOMEM */
 granary_err group_keys_find(struct group_keys *keys, size_t source, int64_t count, uint32_t *ret_ids);
 
@@ -30,8 +33,9 @@ uint32_t group_keys_room(const struct group_keys *keys);
 /* Whether numbers are direct. */
 bool group_keys_direct(const struct group_keys *keys);
 
-/* Key k of some numbers, as a new column: one zero, one NaN. Errors: EFULL over 2 GiB of text · ENOMEM */
-granary_err group_keys_column(const struct group_keys *keys, size_t k, const uint32_t *ids, int64_t count,
+/* Key k of some numbers, as a new column: one zero, one NaN. coded: strings keep the one dictionary that all sources
+ * have, even if that is no less than the strings are. Errors: EFULL over 2 GiB of text · ENOMEM */
+granary_err group_keys_column(const struct group_keys *keys, size_t k, const uint32_t *ids, int64_t count, bool coded,
                               struct gr_column *ret_column);
 
 /* A hash of the keys' values: that of group_keys_hashes() of the columns. Errors: ENOMEM */

@@ -143,7 +143,7 @@ map_run(struct map *map, size_t parts, struct group_table *ret_table, size_t **r
 
 granary_err
 group_map(struct group_plan *plan, const granary_frame *const *frames, size_t count, const char *where,
-          const Granary__Attr *columns, size_t parts, struct group_table *ret_table, size_t **ret_starts)
+          const Granary__Attr *columns, size_t parts, bool coded, struct group_table *ret_table, size_t **ret_starts)
 {
     struct map *map = calloc(1, sizeof *map);
     int64_t rows;
@@ -153,6 +153,7 @@ group_map(struct group_plan *plan, const granary_frame *const *frames, size_t co
         return out_of_memory();
     }
     map->plan = plan;
+    map->coded = coded;
     map->first_argument = plan->keys->n_strings;
     err = sources_open(map, frames, count, where, columns, &rows);
     if (err == GRANARY_OK) {

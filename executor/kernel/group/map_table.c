@@ -244,7 +244,7 @@ map_table(struct map *map, size_t parts, struct group_table *ret_table, size_t *
     for (size_t k = 0; map->keys != NULL && k < plan->keys->n_strings && err == GRANARY_OK; k++) {
         struct gr_column column;
 
-        err = group_keys_column(map->keys, k, ids, (int64_t)table.groups, &column);
+        err = group_keys_column(map->keys, k, ids, (int64_t)table.groups, map->coded, &column);
         if (err == GRANARY_OK) {
             err = gr_frame_set(table.keys, k, plan->keys->strings[k], &column);
         }

@@ -109,7 +109,7 @@ keys_merge(struct merge *merge, granary_frame **ret_frame)
     for (size_t k = 0; k < names->n_strings && err == GRANARY_OK; k++) {
         struct gr_column column;
 
-        err = group_keys_column(keys, k, merge->first_ids, (int64_t)merge->groups, &column);
+        err = group_keys_column(keys, k, merge->first_ids, (int64_t)merge->groups, false, &column);
         if (err == GRANARY_OK) {
             err = gr_frame_set(frame, k, names->strings[k], &column);
         }

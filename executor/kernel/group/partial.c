@@ -1,9 +1,9 @@
 /*
  * A table as bytes: a head, the dtypes of the arguments, an entry for each section, then the sections, aligned to 64
  * bytes. The first section is an Arrow file of the keys, encoded strings as codes; behind the parts comes an Arrow file
- * for the dictionary of each encoded key (Arrow's own dictionaries are checked at length when they are read). A part
- * has up to three: numbers (counts, 128-bit sums, or the owners of a list's entries), an Arrow file of its values, and
- * sums that need more than 128 bits, each with its group.
+ * for the dictionary of each encoded key (Arrow's own dictionaries are checked at length when they are read), unless
+ * those who read have it. A part has up to three: numbers (counts, 128-bit sums, or the owners of a list's entries), an
+ * Arrow file of its values, and sums that need more than 128 bits, each with its group.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "kernel/group/table.h"
 
 #define PARTIAL_MAGIC   UINT64_C(0x59425055524f5247) /* "GROUPBY" and more */
-#define PARTIAL_VERSION 3
+#define PARTIAL_VERSION 4
 #define ALIGNMENT       64u
 
 struct partial_head {
@@ -35,7 +35,7 @@ struct partial_section {
 };
 
 struct partial_entry {
-    int64_t unit;
+    int64_t unit; /* dictionaries: 1 when it was left out */
     uint64_t other_count;
     struct partial_section sections[SECTIONS];
 };
@@ -82,6 +82,7 @@ struct draft {
     size_t count; /* 1 + parts */
     struct partial_entry *entries;
     granary_frame **frames; /* of SECTION_VALUES; the first the keys */
+    const bool *referred;   /* by key; NULL: none */
     uint64_t size;
 };
 
@@ -148,6 +149,7 @@ draft_part(struct draft *draft, size_t i, const struct group_plan *plan, const s
     uint64_t file = 0;
     uint64_t more = 0;
     uint64_t meta = 0;
+    bool left_out = i > plan->part_count && draft->referred != NULL && draft->referred[i - 1 - plan->part_count];
     granary_err err = GRANARY_OK;
 
     if (i == 0) {
@@ -155,7 +157,8 @@ draft_part(struct draft *draft, size_t i, const struct group_plan *plan, const s
     } else if (!is_part) {
         const granary_column *dictionary = table->keys->columns[i - 1 - plan->part_count].view.dictionary;
 
-        err = dictionary != NULL ? frame_of_column(dictionary, &draft->frames[i]) : GRANARY_OK;
+        left_out = left_out && dictionary != NULL;
+        err = dictionary != NULL && !left_out ? frame_of_column(dictionary, &draft->frames[i]) : GRANARY_OK;
     } else if (kind == GROUP_VALUE || kind == GROUP_LIST) {
         err = frame_of_column(&part->values.view, &draft->frames[i]);
     }
@@ -175,7 +178,7 @@ draft_part(struct draft *draft, size_t i, const struct group_plan *plan, const s
     for (size_t o = 0; part != NULL && o < part->other_count; o++) {
         more += 8 + exact_sum_size(&part->more[o]);
     }
-    draft->entries[i].unit = part != NULL ? part->unit : 0;
+    draft->entries[i].unit = part != NULL ? part->unit : left_out;
     draft->entries[i].other_count = part != NULL ? part->other_count : 0;
     draft_section(draft, i, SECTION_NUMBERS, numbers);
     draft_section(draft, i, SECTION_VALUES, file);
@@ -219,9 +222,10 @@ write_part(const struct draft *draft, size_t i, const struct group_plan *plan, c
 }
 
 granary_err
-group_table_write(const struct group_plan *plan, const struct group_table *table, void **ret_bytes, uint64_t *ret_size)
+group_table_write(const struct group_plan *plan, const struct group_table *table, const bool *referred,
+                  void **ret_bytes, uint64_t *ret_size)
 {
-    struct draft draft = {.count = entry_count(plan)};
+    struct draft draft = {.count = entry_count(plan), .referred = referred};
     struct partial_head head = {.magic = PARTIAL_MAGIC,
                                 .version = PARTIAL_VERSION,
                                 .keys = (uint32_t)table->keys->count,
@@ -466,22 +470,16 @@ read_dtypes(struct group_plan *plan, bool is_first, const char *bytes)
 
 /* Codes and the dictionary they lead into become a column of strings, borrowed. */
 static granary_err
-read_dictionary(struct group_table *table, const char *bytes, const struct partial_section *section,
-                granary_column *codes)
+join_dictionary(const granary_column *dictionary, granary_column *codes)
 {
     const int32_t *values = codes->values;
-    const granary_frame *frame;
-    granary_err err = read_frame(table, bytes, section, &frame);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (frame->count != 1 || frame->columns[0].view.dtype != GRANARY_STRING || frame->columns[0].view.null_count != 0 ||
-        frame->columns[0].view.dictionary != NULL || codes->dtype != GRANARY_INT32) {
+    if (dictionary->dtype != GRANARY_STRING || dictionary->null_count != 0 || dictionary->dictionary != NULL ||
+        codes->dtype != GRANARY_INT32) {
         return corrupt("a dictionary of another type");
     }
     for (int64_t i = 0; i < codes->rows; i++) {
-        if (!gr_is_null(codes, i) && (values[i] < 0 || values[i] >= frame->rows)) {
+        if (!gr_is_null(codes, i) && (values[i] < 0 || values[i] >= dictionary->rows)) {
             return corrupt("a code is out of range");
         }
         if (gr_is_null(codes, i) && values[i] != 0) {
@@ -489,13 +487,35 @@ read_dictionary(struct group_table *table, const char *bytes, const struct parti
         }
     }
     codes->dtype = GRANARY_STRING;
-    codes->dictionary = &frame->columns[0].view;
+    codes->dictionary = dictionary;
     return GRANARY_OK;
+}
+
+/* The dictionary of a key, its own or that of the reference. */
+static granary_err
+read_dictionary(struct group_table *table, const char *bytes, const struct partial_entry *entry, const char *name,
+                const granary_frame *reference, granary_column *codes)
+{
+    const struct partial_section *section = &entry->sections[SECTION_VALUES];
+    const granary_frame *frame;
+    granary_err err;
+
+    if (entry->unit == 1) {
+        const granary_column *there = reference != NULL ? granary_frame_column_named(reference, name) : NULL;
+
+        return there == NULL || there->dictionary == NULL ? corrupt("a dictionary is missing")
+                                                          : join_dictionary(there->dictionary, codes);
+    }
+    err = read_frame(table, bytes, section, &frame);
+    if (err == GRANARY_OK && frame->count != 1) {
+        err = corrupt("a dictionary of another type");
+    }
+    return err == GRANARY_OK ? join_dictionary(&frame->columns[0].view, codes) : err;
 }
 
 static granary_err
 read_keys(struct group_table *table, const struct group_plan *plan, const char *bytes,
-          const struct partial_entry *entries)
+          const struct partial_entry *entries, const granary_frame *reference)
 {
     const granary_frame *file;
     granary_err err;
@@ -515,13 +535,13 @@ read_keys(struct group_table *table, const struct group_plan *plan, const char *
         err = table->keys == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : GRANARY_OK;
     }
     for (size_t k = 0; err == GRANARY_OK && k < file->count; k++) {
-        const struct partial_section *dictionary = &entries[1 + plan->part_count + k].sections[SECTION_VALUES];
+        const struct partial_entry *dictionary = &entries[1 + plan->part_count + k];
         granary_column key = file->columns[k].view;
 
         if (key.dictionary != NULL) {
             err = corrupt("a key of another type");
-        } else if (dictionary->size > 0) {
-            err = read_dictionary(table, bytes, dictionary, &key);
+        } else if (dictionary->sections[SECTION_VALUES].size > 0 || dictionary->unit == 1) {
+            err = read_dictionary(table, bytes, dictionary, plan->keys->strings[k], reference, &key);
         }
         if (err == GRANARY_OK) {
             err = gr_frame_set_borrowed(table->keys, k, plan->keys->strings[k], &key);
@@ -532,7 +552,7 @@ read_keys(struct group_table *table, const struct group_plan *plan, const char *
 
 granary_err
 group_table_read(struct group_plan *plan, bool is_first, const void *bytes, uint64_t size,
-                 struct group_table *ret_table)
+                 const granary_frame *reference, struct group_table *ret_table)
 {
     struct group_table table = {0};
     struct partial_head head = {0};
@@ -569,7 +589,7 @@ group_table_read(struct group_plan *plan, bool is_first, const void *bytes, uint
         err = gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
     }
     if (err == GRANARY_OK) {
-        err = read_keys(&table, plan, bytes, entries);
+        err = read_keys(&table, plan, bytes, entries, reference);
     }
     for (size_t p = 0; p < plan->part_count && err == GRANARY_OK; p++) {
         err = read_part(&table, plan, p, bytes, &entries[1 + p]);

@@ -303,11 +303,14 @@ pair_column(struct map *map, unsigned pair, int64_t *room, int64_t n)
     bool low = lanes[0] != NULL && lanes[0]->share == SHARE_SMALL;
     bool high = lanes[1] != NULL && lanes[1]->share == SHARE_SMALL;
 
+    bool rows = low && lanes[0]->spec->measure == GROUP_ROWS;
+
     if (!high) {
         return low ? small_values(map, lanes[0], room, n) : NULL;
     }
     SIMD_CALL(group_pack)
-    (low ? small_values(map, lanes[0], map->low, n) : NULL, small_values(map, lanes[1], map->high, n), room, n);
+    (low && !rows ? small_values(map, lanes[0], map->low, n) : NULL, rows, small_values(map, lanes[1], map->high, n),
+     room, n);
     return room;
 }
 

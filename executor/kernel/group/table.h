@@ -42,11 +42,13 @@ void group_table_fini(struct group_table *table);
  *
  * where, columns  as of rows_spec
  * parts           at least 1: the groups are dealt to so many parts, each of them a range of the keys' hashes
+ * coded           keys that are strings keep the one dictionary that all frames have
  * ret_starts      parts + 1 entries: where each part begins, and the end; to be freed. NULL when parts is 1
  * Errors          as rows_open(), rows_next() · ETYPE · EFULL · ENOMEM
  */
-granary_err group_map(struct group_plan *plan, const granary_frame *const *frames, size_t count, const char *where,
-                      const Granary__Attr *columns, size_t parts, struct group_table *ret_table, size_t **ret_starts);
+granary_err
+group_map(struct group_plan *plan, const granary_frame *const *frames, size_t count, const char *where,
+          const Granary__Attr *columns, size_t parts, bool coded, struct group_table *ret_table, size_t **ret_starts);
 
 /* The same of one frame of the arguments, as columns named by their texts, whose rows are numbered already: from 1 to
  * groups, each of which has a row. The table has no keys. */
@@ -67,15 +69,22 @@ granary_err group_table_slice(const struct group_plan *plan, const struct group_
 
 /* ---- partial.c ---- */
 
-/* A table as bytes, 64-byte aligned, in a form of our own; *ret_bytes is to be freed. Errors: ENOMEM · EFULL */
-granary_err
-group_table_write(const struct group_plan *plan, const struct group_table *table, void **ret_bytes, uint64_t *ret_size);
+/*
+ * A table as bytes, 64-byte aligned, in a form of our own; *ret_bytes is to be freed.
+ *
+ * referred  by key: its dictionary is left out, for whoever reads has it, too; NULL: none is
+ * Errors    ENOMEM · EFULL
+ */
+granary_err group_table_write(const struct group_plan *plan, const struct group_table *table, const bool *referred,
+                              void **ret_bytes, uint64_t *ret_size);
 /*
  * Read it back; bytes must outlive the table. The plan gets its dtypes from the first table that is read.
- * Errors  ECORRUPT · EVERSION · EINVAL it was made for other keys or aggregates · ETYPE for other dtypes · ENOMEM
+ *
+ * reference  has the dictionaries that were left out, under the names of the keys; NULL: there are none
+ * Errors     ECORRUPT · EVERSION · EINVAL it was made for other keys or aggregates · ETYPE for other dtypes · ENOMEM
  */
 granary_err group_table_read(struct group_plan *plan, bool is_first, const void *bytes, uint64_t size,
-                             struct group_table *ret_table);
+                             const granary_frame *reference, struct group_table *ret_table);
 
 /* ---- result.c ---- */
 

@@ -31,10 +31,16 @@ SIMD(group_places)(const uint32_t *ids, unsigned copies, uint32_t room, uint32_t
 }
 
 void
-SIMD(group_pack)(const int64_t *low, const int64_t *high, int64_t *out, int64_t n)
+SIMD(group_pack)(const int64_t *low, int64_t constant, const int64_t *high, int64_t *out, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = (int64_t)((low != 0 ? (uint64_t)low[i] : 0) + ((uint64_t)high[i] << 32));
+    if (low == 0) {
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = (int64_t)((uint64_t)constant + ((uint64_t)high[i] << 32));
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = (int64_t)((uint64_t)low[i] + ((uint64_t)high[i] << 32));
+        }
     }
 }
 
