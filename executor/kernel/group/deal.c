@@ -58,11 +58,21 @@ slice_list(const struct group_part *from, size_t begin, size_t end, struct group
     return err;
 }
 
+/* Borrowed, where a row begins at a byte. */
 static granary_err
-slice_column(const granary_column *column, size_t begin, size_t end, struct gr_column *ret_column)
+slice_column(const granary_column *column, size_t begin, size_t end, bool coded, struct gr_column *ret_column)
 {
     struct gr_run run = {column, (int64_t)begin, (int64_t)(end - begin)};
+    size_t size = column->dictionary != NULL ? sizeof(int32_t) : gr_dtype_size(column->dtype);
 
+    if (column->null_count == 0 && size > 0 && column->dtype != GRANARY_BOOL &&
+        (column->dictionary == NULL || coded || gr_dictionary_pays(column->dictionary->rows, run.rows))) {
+        *ret_column = (struct gr_column){.view = *column, .owned = false};
+        ret_column->view.validity = NULL;
+        ret_column->view.values = (const char *)column->values + begin * size;
+        ret_column->view.rows = run.rows;
+        return GRANARY_OK;
+    }
     return gr_column_concat(&run, 1, column->dtype, ret_column);
 }
 
@@ -80,7 +90,7 @@ slice_part(enum group_kind kind, const struct group_part *from, size_t begin, si
         part->ints = from->ints + begin;
         return slice_reals(from, begin, end, part);
     case GROUP_VALUE:
-        return slice_column(&from->values.view, begin, end, &part->values);
+        return slice_column(&from->values.view, begin, end, false, &part->values);
     case GROUP_LIST:
         return slice_list(from, begin, end, part);
     }
@@ -102,7 +112,7 @@ group_table_slice(const struct group_plan *plan, const struct group_table *table
     for (size_t k = 0; k < table->keys->count && err == GRANARY_OK; k++) {
         struct gr_column column;
 
-        err = slice_column(&table->keys->columns[k].view, begin, end, &column);
+        err = slice_column(&table->keys->columns[k].view, begin, end, table->coded, &column);
         if (err == GRANARY_OK) {
             err = gr_frame_set(slice.keys, k, table->keys->columns[k].view.name, &column);
         }

@@ -224,7 +224,7 @@ granary_err
 map_table(struct map *map, size_t parts, struct group_table *ret_table, size_t **ret_starts)
 {
     const struct group_plan *plan = map->plan;
-    struct group_table table = {0};
+    struct group_table table = {.coded = map->coded};
     uint32_t *ids = NULL;
     size_t *starts = NULL;
     granary_err err = adders_fold(map);

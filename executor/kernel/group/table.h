@@ -28,6 +28,7 @@ struct group_table {
     size_t part_count;
     struct group_part *parts;
     bool ordered;          /* groups stand as in the result */
+    bool coded;            /* keys keep their dictionaries, even if these are no less than the strings */
     granary_frame **files; /* what columns borrow from */
     size_t file_count;
 };

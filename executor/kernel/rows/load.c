@@ -102,6 +102,10 @@ bits_are_set(const uint8_t *bits, const struct extent *extent)
     X(GRANARY_FLOAT32, float, double)                                                                                  \
     X(GRANARY_FLOAT64, double, double)
 
+/* So far ahead memory is asked for: prefetching by the processor ends with a page. */
+#define AHEAD_BYTES 2048
+#define LINE_BYTES  64
+
 static void
 load_numbers(const granary_column *column, const struct extent *extent, void *room)
 {
@@ -112,7 +116,16 @@ load_numbers(const granary_column *column, const struct extent *extent, void *ro
         computed *out = room;                                                                                          \
                                                                                                                        \
         if (extent->selected == NULL) {                                                                                \
-            for (int64_t i = 0; i < extent->n; i++) {                                                                  \
+            enum { LINE = LINE_BYTES / sizeof(stored) };                                                               \
+            int64_t i = 0;                                                                                             \
+                                                                                                                       \
+            for (; i + LINE <= extent->n; i += LINE) {                                                                 \
+                __builtin_prefetch((const char *)(from + i) + AHEAD_BYTES);                                            \
+                for (int64_t k = i; k < i + LINE; k++) {                                                               \
+                    out[k] = (computed)from[k];                                                                        \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (; i < extent->n; i++) {                                                                               \
                 out[i] = (computed)from[i];                                                                            \
             }                                                                                                          \
         } else {                                                                                                       \

@@ -10,7 +10,7 @@
 #define VECTOR 16
 #endif
 
-enum { LANES = VECTOR / 8, STEP = 2 * LANES };
+enum { LANES = VECTOR / 8, STEP = 2 * LANES, AHEAD_BYTES = 2048 };
 
 typedef double doubles __attribute__((vector_size(VECTOR)));
 typedef int64_t longs __attribute__((vector_size(VECTOR)));
@@ -59,6 +59,9 @@ SIMD(exact_sum_top)(const double *values, size_t count)
         ints b;
         ints greater;
 
+        __builtin_prefetch((const char *)(values + i) +
+                           AHEAD_BYTES); /* prefetching by the processor ends with a page */
+        __builtin_prefetch((const char *)(values + i) + AHEAD_BYTES + (STEP - 1) * sizeof *values);
         LOAD(x, y, values, i, count);
         a = (ints)((longs)x & exponent_bits);
         b = (ints)((longs)y & exponent_bits);
