@@ -45,6 +45,9 @@ groups_bound(const struct tiling *t, size_t i)
     const Granary__Attr *keys = gr_step_attr(&t->steps->steps[i], "keys");
     uint64_t groups = 1;
 
+    if (keys == NULL) { /* value_counts, describe */
+        return UINT64_MAX;
+    }
     for (size_t k = 0; k < keys->n_strings; k++) {
         uint64_t distinct = tiling_distinct(t, i, 0, keys->strings[k]);
 
@@ -102,7 +105,10 @@ groups_estimate(struct tiling *t, size_t i, const struct gr_tiled *in)
     uint64_t bound = groups_bound(t, i);
     uint64_t guess;
 
-    return group_is_stored(t, in) && groups_guess(t, i, &guess) && guess < bound ? guess : bound;
+    return gr_step_attr(&t->steps->steps[i], "keys") != NULL && group_is_stored(t, in) && groups_guess(t, i, &guess) &&
+                   guess < bound
+               ? guess
+               : bound;
 }
 
 /* In no order of the keys'. */

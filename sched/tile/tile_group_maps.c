@@ -68,7 +68,7 @@ group_refer(struct tiling *t, size_t i, const struct gr_tiled *in, struct group_
 {
     const struct gr_step *step = &t->steps->steps[i];
     const Granary__Attr *keys = gr_step_attr(step, "keys");
-    char **texts = malloc((keys->n_strings + 1) * sizeof *texts);
+    char **texts = keys == NULL ? NULL : malloc((keys->n_strings + 1) * sizeof *texts);
     size_t count = 0;
 
     for (size_t k = 0; texts != NULL && k < keys->n_strings; k++) {
