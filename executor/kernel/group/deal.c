@@ -34,30 +34,6 @@ slice_reals(const struct group_part *from, size_t begin, size_t end, struct grou
     return GRANARY_OK;
 }
 
-static granary_err
-slice_list(const struct group_part *from, size_t begin, size_t end, struct group_part *part)
-{
-    int64_t *rows = malloc(((size_t)from->values.view.rows + 1) * sizeof *rows);
-    size_t count = 0;
-    granary_err err;
-
-    part->borrowed = false;
-    part->owners = malloc(((size_t)from->values.view.rows + 1) * sizeof *part->owners);
-    if (rows == NULL || part->owners == NULL) {
-        free(rows);
-        return out_of_memory();
-    }
-    for (int64_t i = 0; i < from->values.view.rows; i++) {
-        if (from->owners[i] >= begin && from->owners[i] < end) {
-            part->owners[count] = from->owners[i] - (uint32_t)begin;
-            rows[count++] = i;
-        }
-    }
-    err = gr_column_take(&from->values.view, rows, (int64_t)count, &part->values);
-    free(rows);
-    return err;
-}
-
 /* Borrowed, where a row begins at a byte. */
 static granary_err
 slice_column(const granary_column *column, size_t begin, size_t end, bool coded, struct gr_column *ret_column)
@@ -74,6 +50,20 @@ slice_column(const granary_column *column, size_t begin, size_t end, bool coded,
         return GRANARY_OK;
     }
     return gr_column_concat(&run, 1, column->dtype, ret_column);
+}
+
+static granary_err
+slice_list(const struct group_part *from, size_t begin, size_t end, struct group_part *part)
+{
+    part->borrowed = false;
+    part->starts = malloc((end - begin + 1) * sizeof *part->starts);
+    if (part->starts == NULL) {
+        return out_of_memory();
+    }
+    for (size_t g = begin; g <= end; g++) {
+        part->starts[g - begin] = from->starts[g] - from->starts[begin];
+    }
+    return slice_column(&from->values.view, from->starts[begin], from->starts[end], false, &part->values);
 }
 
 static granary_err

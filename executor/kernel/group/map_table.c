@@ -91,14 +91,16 @@ table_best(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
     size_t total = 0;
     granary_err err;
 
+    part->starts = malloc((count + 1) * sizeof *part->starts);
+    if (part->starts == NULL) {
+        return out_of_memory();
+    }
     for (size_t i = 0; i < count; i++) {
+        part->starts[i] = (uint32_t)total;
         total += (size_t)*adder_words(map, adder, ids[i]);
     }
+    part->starts[count] = (uint32_t)total;
     err = values_reserve(&adder->values, total);
-    part->owners = malloc(total * sizeof *part->owners + 1);
-    if (err == GRANARY_OK && part->owners == NULL) {
-        err = out_of_memory();
-    }
     total = 0;
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         const int64_t *words = adder_words(map, adder, ids[i]);
@@ -110,11 +112,39 @@ table_best(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
             if (adder->dtype == GRANARY_UINT64) {
                 bits = (uint64_t)value ^ (UINT64_C(1) << 63);
             }
-            part->owners[total] = (uint32_t)i;
             values_put(&adder->values, total++, bits);
         }
     }
     return err == GRANARY_OK ? values_column(&adder->values, NULL, NULL, total, &part->values) : err;
+}
+
+/* Values as they came, group by group; at: where those of a group go next. */
+static granary_err
+list_column(const struct adder *adder, uint32_t *at, const uint32_t *place, struct gr_column *ret_column)
+{
+    size_t total = adder->values.count;
+    uint32_t *pick = NULL;
+    granary_err err;
+
+    if (adder->values.width == 8 && gr_dtype_size(adder->dtype) == 8) {
+        const int64_t *values = (const void *)adder->values.bytes;
+
+        err = gr_column_alloc_unset(adder->dtype, (int64_t)total, 0, false, ret_column);
+        for (size_t v = 0; v < total && err == GRANARY_OK; v++) {
+            ((int64_t *)(uintptr_t)ret_column->view.values)[at[place[adder->owners[v]]]++] = values[v];
+        }
+        return err;
+    }
+    pick = malloc((total + 1) * sizeof *pick);
+    if (pick == NULL) {
+        return out_of_memory();
+    }
+    for (size_t v = 0; v < total; v++) {
+        pick[at[place[adder->owners[v]]]++] = (uint32_t)v;
+    }
+    err = values_column(&adder->values, pick, NULL, total, ret_column);
+    free(pick);
+    return err;
 }
 
 static granary_err
@@ -122,22 +152,30 @@ table_list(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
 {
     size_t total = adder->values.count;
     uint32_t *place = calloc((size_t)map->room + 1, sizeof *place);
+    uint32_t *next = calloc(count + 2, sizeof *next);
     granary_err err = GRANARY_OK;
 
-    part->owners = malloc(total * sizeof *part->owners + 1);
-    if (part->owners == NULL || place == NULL) {
+    part->starts = malloc((count + 1) * sizeof *part->starts);
+    if (part->starts == NULL || place == NULL || next == NULL) {
         err = out_of_memory();
+    } else if (total >= UINT32_MAX) {
+        err = gr_fail(GRANARY_EFULL, "groupby: %zu values are more than one part can hold", total);
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         place[ids[i]] = (uint32_t)i;
     }
     for (size_t v = 0; v < total && err == GRANARY_OK; v++) {
-        part->owners[v] = place[adder->owners[v]];
+        next[place[adder->owners[v]] + 1]++;
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        next[i + 1] += next[i];
+    }
+    if (err == GRANARY_OK) {
+        memcpy(part->starts, next, (count + 1) * sizeof *next);
+        err = list_column(adder, next, place, &part->values);
     }
     free(place);
-    if (err == GRANARY_OK) {
-        err = values_column(&adder->values, NULL, NULL, total, &part->values);
-    }
+    free(next);
     return err == GRANARY_OK ? group_list_prune(adder->spec, adder->dtype, count, part) : err;
 }
 

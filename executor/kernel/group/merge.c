@@ -245,33 +245,104 @@ values_concat(const struct merge *merge, size_t p, struct gr_column *ret_column)
     return err;
 }
 
-/* Lists of all tables, in their order, and what is kept of them. */
+/* Where the entries of each group begin when those of all tables are put together. Errors: EFULL · ENOMEM */
 static granary_err
-merge_list(const struct merge *merge, size_t p, struct group_part *part)
+lists_starts(const struct merge *merge, size_t p, uint32_t **ret_starts)
 {
-    const struct group_part_spec *spec = &merge->plan->parts[p];
-    size_t at = 0;
-    granary_err err = values_concat(merge, p, &part->values);
+    uint32_t *starts = calloc(merge->groups + 1, sizeof *starts);
+    uint64_t total = 0;
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (part->values.view.rows >= UINT32_MAX) {
-        return gr_fail(GRANARY_EFULL, "groupby: %lld values are more than one part can hold",
-                       (long long)part->values.view.rows);
-    }
-    part->owners = malloc((size_t)part->values.view.rows * sizeof *part->owners + 1);
-    if (part->owners == NULL) {
+    if (starts == NULL) {
         return out_of_memory();
     }
     for (size_t t = 0; t < merge->count; t++) {
         const struct group_part *from = &merge->tables[t].parts[p];
 
-        for (int64_t i = 0; i < from->values.view.rows; i++) {
-            part->owners[at++] = merge->ids[t][from->owners[i]];
+        for (size_t i = 0; i < merge->tables[t].groups; i++) {
+            starts[merge->ids[t][i]] += from->starts[i + 1] - from->starts[i];
+        }
+        total += (uint64_t)from->values.view.rows;
+    }
+    if (total >= UINT32_MAX) {
+        free(starts);
+        return gr_fail(GRANARY_EFULL, "groupby: %llu values are more than one part can hold",
+                       (unsigned long long)total);
+    }
+    for (size_t g = 0, at = 0; g <= merge->groups; g++) {
+        size_t count = starts[g];
+
+        starts[g] = (uint32_t)at;
+        at += count;
+    }
+    *ret_starts = starts;
+    return GRANARY_OK;
+}
+
+/* Entries of all tables group by group, those of fixed width: in runs. */
+static granary_err
+lists_copy(const struct merge *merge, size_t p, granary_dtype dtype, struct group_part *part, uint32_t *at)
+{
+    size_t size = gr_dtype_size(dtype);
+    granary_err err = gr_column_alloc_unset(dtype, part->starts[merge->groups], 0, false, &part->values);
+
+    for (size_t t = 0; t < merge->count && err == GRANARY_OK; t++) {
+        const struct group_part *from = &merge->tables[t].parts[p];
+        const char *values = from->values.view.values;
+        char *to = (char *)(uintptr_t)part->values.view.values;
+
+        for (size_t i = 0; i < merge->tables[t].groups; i++) {
+            uint32_t count = from->starts[i + 1] - from->starts[i];
+
+            if (count > 0) {
+                memcpy(to + at[merge->ids[t][i]] * size, values + from->starts[i] * size, count * size);
+                at[merge->ids[t][i]] += count;
+            }
         }
     }
-    return group_list_prune(spec, merge->plan->dtypes[spec->x], merge->groups, part);
+    return err;
+}
+
+static granary_err
+lists_take(const struct merge *merge, size_t p, struct group_part *part, uint32_t *at)
+{
+    int64_t *rows = malloc(((size_t)part->starts[merge->groups] + 1) * sizeof *rows);
+    struct gr_column all = {0};
+    int64_t row = 0;
+    granary_err err = rows == NULL ? out_of_memory() : values_concat(merge, p, &all);
+
+    for (size_t t = 0; t < merge->count && err == GRANARY_OK; t++) {
+        const struct group_part *from = &merge->tables[t].parts[p];
+
+        for (size_t i = 0; i < merge->tables[t].groups; i++) {
+            for (uint32_t e = from->starts[i]; e < from->starts[i + 1]; e++) {
+                rows[at[merge->ids[t][i]]++] = row++;
+            }
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = gr_column_take(&all.view, rows, part->starts[merge->groups], &part->values);
+    }
+    gr_column_free(&all);
+    free(rows);
+    return err;
+}
+
+/* Lists of all tables, in their order, and what is kept of them. */
+static granary_err
+merge_list(const struct merge *merge, size_t p, struct group_part *part)
+{
+    const struct group_part_spec *spec = &merge->plan->parts[p];
+    granary_dtype dtype = merge->plan->dtypes[spec->x];
+    bool whole = gr_dtype_size(dtype) > 0 && dtype != GRANARY_BOOL && dtype != GRANARY_STRING;
+    uint32_t *at = malloc((merge->groups + 1) * sizeof *at);
+    granary_err err = at == NULL ? out_of_memory() : lists_starts(merge, p, &part->starts);
+
+    if (err == GRANARY_OK) {
+        memcpy(at, part->starts, (merge->groups + 1) * sizeof *at);
+        err = whole ? lists_copy(merge, p, dtype, part, at) : lists_take(merge, p, part, at);
+    }
+    free(at);
+    return err == GRANARY_OK ? group_list_prune(spec, dtype, merge->groups, part) : err;
 }
 
 /* Each group's values compete, in the order of the tables. */

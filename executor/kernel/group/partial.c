@@ -2,7 +2,7 @@
  * A table as bytes: a head, the dtypes of the arguments, an entry for each section, then the sections, aligned to 64
  * bytes. The first section is an Arrow file of the keys, encoded strings as codes; behind the parts comes an Arrow file
  * for the dictionary of each encoded key (Arrow's own dictionaries are checked at length when they are read), unless
- * those who read have it. A part has up to three: numbers (counts, 128-bit sums, or the owners of a list's entries), an
+ * those who read have it. A part has up to three: numbers (counts, 128-bit sums, or where lists begin), an
  * Arrow file of its values, and sums that need more than 128 bits, each with its group.
  */
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "kernel/group/table.h"
 
 #define PARTIAL_MAGIC   UINT64_C(0x59425055524f5247) /* "GROUPBY" and more */
-#define PARTIAL_VERSION 4
+#define PARTIAL_VERSION 5
 #define ALIGNMENT       64u
 
 struct partial_head {
@@ -173,7 +173,7 @@ draft_part(struct draft *draft, size_t i, const struct group_plan *plan, const s
     } else if (kind == GROUP_INT || kind == GROUP_REAL) {
         numbers = table->groups * sizeof *part->ints;
     } else if (kind == GROUP_LIST) {
-        numbers = (uint64_t)part->values.view.rows * sizeof *part->owners;
+        numbers = (table->groups + 1) * sizeof *part->starts;
     }
     for (size_t o = 0; part != NULL && o < part->other_count; o++) {
         more += 8 + exact_sum_size(&part->more[o]);
@@ -199,7 +199,7 @@ write_part(const struct draft *draft, size_t i, const struct group_plan *plan, c
         enum group_kind kind = plan->parts[i - 1].kind;
 
         numbers = kind == GROUP_COUNT  ? (const void *)part->counts
-                  : kind == GROUP_LIST ? (const void *)part->owners
+                  : kind == GROUP_LIST ? (const void *)part->starts
                                        : (const void *)part->ints;
     }
     for (int s = 0; s < SECTIONS; s++) { /* up to the next section */
@@ -376,7 +376,7 @@ read_part(struct group_table *table, const struct group_plan *plan, size_t p, co
     if (spec->kind == GROUP_VALUE && (uint64_t)part->values.view.rows != table->groups) {
         return corrupt("values are missing");
     }
-    if (numbers->size != width * (spec->kind == GROUP_LIST ? (uint64_t)part->values.view.rows : table->groups)) {
+    if (numbers->size != width * (table->groups + (spec->kind == GROUP_LIST))) {
         return corrupt("numbers are missing");
     }
     switch (spec->kind) {
@@ -401,14 +401,17 @@ read_part(struct group_table *table, const struct group_plan *plan, size_t p, co
     case GROUP_VALUE:
         return GRANARY_OK;
     case GROUP_LIST:
-        part->owners = data;
+        part->starts = data;
         if (part->values.view.null_count != 0 && plan->dtypes[spec->x] != GRANARY_NULLTYPE) {
             return corrupt("a value is null");
         }
-        for (int64_t i = 0; i < part->values.view.rows; i++) {
-            if (part->owners[i] >= table->groups) {
+        for (size_t g = 0; g < table->groups; g++) {
+            if (part->starts[g] > part->starts[g + 1]) {
                 return corrupt("a value belongs to no group");
             }
+        }
+        if (part->starts[0] != 0 || part->starts[table->groups] != part->values.view.rows) {
+            return corrupt("a value belongs to no group");
         }
         return GRANARY_OK;
     }

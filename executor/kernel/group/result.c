@@ -250,9 +250,8 @@ make_nunique(struct making *making)
 {
     const struct group_part *list = part_of(making, USE_ITEM);
 
-    memset(making->ints, 0, making->table->groups * sizeof *making->ints);
-    for (int64_t i = 0; i < list->values.view.rows; i++) {
-        making->ints[list->owners[i]]++;
+    for (size_t g = 0; g < making->table->groups; g++) {
+        making->ints[g] = list->starts[g + 1] - list->starts[g];
     }
     return GRANARY_OK;
 }
@@ -289,7 +288,7 @@ list_value(struct making *making, size_t g, double *values, size_t count)
 }
 
 static granary_err
-make_int_product(struct making *making, const size_t *starts, const uint32_t *order)
+make_int_product(struct making *making)
 {
     const struct group_part *list = part_of(making, USE_ITEM);
     bool is_unsigned = making->result == GRANARY_UINT64;
@@ -299,8 +298,8 @@ make_int_product(struct making *making, const size_t *starts, const uint32_t *or
         __int128 product = 1;
         bool over = false;
 
-        for (size_t i = starts[g]; i < starts[g + 1]; i++) {
-            __int128 value = select_int(&list->values.view, order[i]);
+        for (size_t i = list->starts[g]; i < list->starts[g + 1]; i++) {
+            __int128 value = select_int(&list->values.view, (int64_t)i);
 
             over = over && value != 0;
             product = over ? product : product * value;
@@ -315,34 +314,43 @@ make_int_product(struct making *making, const size_t *starts, const uint32_t *or
     return GRANARY_OK;
 }
 
+/* Values of a list as doubles. */
+static void
+list_reals(const granary_column *column, size_t begin, size_t end, double divisor, double *values)
+{
+    if (column->dtype == GRANARY_FLOAT64) {
+        memcpy(values, (const double *)column->values + begin, (end - begin) * sizeof *values);
+        return;
+    }
+    for (size_t i = begin; i < end; i++) {
+        values[i - begin] = select_real(column, (int64_t)i, divisor);
+    }
+}
+
 static granary_err
 make_of_list(struct making *making)
 {
     const struct group_part *list = part_of(making, USE_ITEM);
-    size_t *starts = NULL;
-    uint32_t *order = NULL;
-    double *values = NULL;
     double divisor = power_of_ten(gr_dtype_scale(making->dtype));
-    granary_err err = group_list_index(list, making->table->groups, &starts, &order);
+    double *values;
+    size_t most = 0;
+    granary_err err = GRANARY_OK;
 
-    if (err == GRANARY_OK) {
-        values = malloc((size_t)list->values.view.rows * sizeof *values + 1);
-        err = values == NULL ? out_of_memory() : GRANARY_OK;
+    if (making->ints != NULL) {
+        return make_int_product(making);
     }
-    if (err == GRANARY_OK && making->ints != NULL) {
-        err = make_int_product(making, starts, order);
-    }
-    for (size_t g = 0; err == GRANARY_OK && making->ints == NULL && g < making->table->groups; g++) {
-        size_t count = starts[g + 1] - starts[g];
+    for (size_t g = 0; g < making->table->groups; g++) {
+        size_t count = list->starts[g + 1] - list->starts[g];
 
-        for (size_t i = 0; i < count; i++) {
-            values[i] = select_real(&list->values.view, order[starts[g] + i], divisor);
-        }
-        err = list_value(making, g, values, count);
+        most = count > most ? count : most;
+    }
+    values = malloc((most + 1) * 2 * sizeof *values); /* half of it for select_quantile() */
+    err = values == NULL ? out_of_memory() : GRANARY_OK;
+    for (size_t g = 0; err == GRANARY_OK && g < making->table->groups; g++) {
+        list_reals(&list->values.view, list->starts[g], list->starts[g + 1], divisor, values);
+        err = list_value(making, g, values, list->starts[g + 1] - list->starts[g]);
     }
     free(values);
-    free(order);
-    free(starts);
     return err;
 }
 
@@ -350,24 +358,24 @@ static granary_err
 make_mode(struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column)
 {
     const struct group_part *list = part_of(making, USE_ITEM);
-    size_t *starts = NULL;
-    uint32_t *entries = NULL;
+    uint32_t *entries = malloc((size_t)list->values.view.rows * sizeof *entries + 1);
     int64_t *rows = malloc((count + 1) * sizeof *rows);
-    granary_err err = rows == NULL ? out_of_memory() : group_list_index(list, making->table->groups, &starts, &entries);
+    granary_err err = rows == NULL || entries == NULL ? out_of_memory() : GRANARY_OK;
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        size_t g = (size_t)order[i];
+        size_t begin = list->starts[order[i]];
+        size_t end = list->starts[order[i] + 1];
 
-        rows[i] = making->dtype == GRANARY_NULLTYPE
-                      ? -1
-                      : select_mode(&list->values.view, entries + starts[g], starts[g + 1] - starts[g]);
+        for (size_t e = begin; e < end; e++) {
+            entries[e - begin] = (uint32_t)e;
+        }
+        rows[i] = making->dtype == GRANARY_NULLTYPE ? -1 : select_mode(&list->values.view, entries, end - begin);
     }
     if (err == GRANARY_OK) {
         err = gr_column_take(&list->values.view, rows, (int64_t)count, ret_column);
     }
     free(rows);
     free(entries);
-    free(starts);
     return err;
 }
 
@@ -692,17 +700,13 @@ result_of_rows(const struct group_plan *plan, const struct group_table *table, c
     int64_t *groups = malloc(((size_t)count + 1) * sizeof *groups);
     int64_t *entries = malloc(((size_t)count + 1) * sizeof *entries);
     granary_frame *frame = gr_frame_create(table->keys->count + 1, count);
-    size_t *starts = NULL;
-    uint32_t *index = NULL;
     size_t at = 0;
-    granary_err err = groups == NULL || entries == NULL || frame == NULL
-                          ? out_of_memory()
-                          : group_list_index(list, table->groups, &starts, &index);
+    granary_err err = groups == NULL || entries == NULL || frame == NULL ? out_of_memory() : GRANARY_OK;
 
     for (size_t i = 0; i < table->groups && err == GRANARY_OK; i++) {
-        for (size_t e = starts[order[i]]; e < starts[order[i] + 1]; e++) {
+        for (size_t e = list->starts[order[i]]; e < list->starts[order[i] + 1]; e++) {
             groups[at] = order[i];
-            entries[at++] = index[e];
+            entries[at++] = (int64_t)e;
         }
     }
     if (err == GRANARY_OK) {
@@ -710,8 +714,6 @@ result_of_rows(const struct group_plan *plan, const struct group_table *table, c
     }
     free(groups);
     free(entries);
-    free(starts);
-    free(index);
     if (err != GRANARY_OK) {
         gr_frame_destroy(frame);
         return err;

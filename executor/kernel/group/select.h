@@ -9,7 +9,7 @@ double select_real(const granary_column *column, int64_t i, double divisor);
 __int128 select_int(const granary_column *column, int64_t i);
 
 /* The quantile at a fraction from 0 to 1 of count > 0 values, interpolated between its neighbours (as NumPy's and
- * pandas' "linear"). Values are put in another order. */
+ * pandas' "linear"). Values are put in another order, and there is room for as many behind them. */
 double select_quantile(double *values, size_t count, double fraction);
 
 /* The row of the most frequent value among some rows, of equally frequent ones that of the least; -1 of none. Rows are

@@ -191,6 +191,17 @@ add_best(struct map *map, struct adder *adder, int64_t n)
     }
 }
 
+static bool
+any_none(const uint32_t *ids, int64_t n)
+{
+    bool any = false;
+
+    for (int64_t i = 0; i < n; i++) {
+        any |= ids[i] == GROUP_NONE_ID;
+    }
+    return any;
+}
+
 static granary_err
 add_list(struct map *map, struct adder *adder, int64_t n)
 {
@@ -205,6 +216,13 @@ add_list(struct map *map, struct adder *adder, int64_t n)
         err = owners == NULL ? out_of_memory() : GRANARY_OK;
         adder->owners = owners != NULL ? owners : adder->owners;
         adder->owner_room = owners != NULL ? values->room : adder->owner_room;
+    }
+    if (err == GRANARY_OK && there == NULL && values->width == 8 &&
+        (x->vector->class == ROWS_DOUBLE || x->vector->class == ROWS_INT) && !any_none(map->ids, n)) {
+        memcpy(values->bytes + values->count * values->width, x->vector->values, (size_t)n * values->width);
+        memcpy(adder->owners + values->count, map->ids, (size_t)n * sizeof *map->ids);
+        values->count += (size_t)n;
+        return GRANARY_OK;
     }
     for (int64_t i = 0; i < n && err == GRANARY_OK && x->vector->class != ROWS_NULL; i++) {
         __int128 bits = 0;

@@ -18,8 +18,8 @@ struct group_part {
     struct exact_sum *more;
     size_t other_count;
     struct gr_column values; /* VALUE: a row a group; LIST: a row an entry */
-    uint32_t *owners;        /* LIST: whose an entry is; entries of a group are in the order of their rows */
-    bool borrowed;           /* counts, ints, owners */
+    uint32_t *starts;        /* LIST: where the entries of each group begin, in the order of their rows, and the end */
+    bool borrowed;           /* counts, ints, starts */
 };
 
 struct group_table {
@@ -97,20 +97,18 @@ granary_err group_result(const struct group_plan *plan, const struct group_table
  */
 granary_err group_key_encode(struct gr_column *column);
 
+/* ---- lists_prune.c ---- */
+
+/* Only what a list's measure keeps: each value once, or the first n. Errors: ENOMEM · EFULL */
+granary_err
+group_list_prune(const struct group_part_spec *spec, granary_dtype dtype, size_t groups, struct group_part *list);
+
 /* ---- shared ---- */
 
 /* A hash of each row of keys: of their values, so that it is the same in every chunk and process (hashes.c). */
 void group_keys_hashes(const granary_frame *keys, uint64_t *ret_hashes);
 
-/* The entries of a list by group: those of group g are rows order[starts[g]] ... order[starts[g + 1] - 1] of the
- * values, in the order of their rows. Both to be freed. Errors: ENOMEM */
-granary_err group_list_index(const struct group_part *list, size_t groups, size_t **ret_starts, uint32_t **ret_order);
-
 /* Below 0, 0 or above 0: row a against row b of a column without nulls and NaN; -0.0 is less than 0.0. */
 int group_value_compare(const granary_column *column, int64_t a, int64_t b);
-
-/* Only what a list's measure keeps: each value once, or the first n. Errors: ENOMEM · EFULL */
-granary_err
-group_list_prune(const struct group_part_spec *spec, granary_dtype dtype, size_t groups, struct group_part *list);
 
 #endif
