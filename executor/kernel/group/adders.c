@@ -142,6 +142,11 @@ adders_init(struct map *map)
             map->first[map->adders[p].at] = map->adders[p].spec->measure == GROUP_LEAST ? INT64_MAX : INT64_MIN;
         }
     }
+    for (size_t p = 0; p < plan->part_count; p++) {
+        for (unsigned w = 1; adder_is_best(&map->adders[p]) && w < map->adders[p].words; w++) {
+            map->first[map->adders[p].at + w] = INT64_MIN;
+        }
+    }
     for (int64_t i = 0; i < ROWS_BLOCK; i++) {
         map->ones[i] = 1;
     }

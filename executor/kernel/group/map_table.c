@@ -83,6 +83,13 @@ table_values(struct map *map, struct adder *adder, const uint32_t *ids, size_t c
     return err;
 }
 
+/* How many of the best there are. */
+static int64_t
+best_count(const struct adder *adder, const int64_t *words)
+{
+    return words[0] < adder->spec->n ? words[0] : adder->spec->n;
+}
+
 /* The lists of the best, from their words. */
 static granary_err
 table_best(struct map *map, struct adder *adder, const uint32_t *ids, size_t count, struct group_part *part)
@@ -97,7 +104,7 @@ table_best(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
     }
     for (size_t i = 0; i < count; i++) {
         part->starts[i] = (uint32_t)total;
-        total += (size_t)*adder_words(map, adder, ids[i]);
+        total += (size_t)best_count(adder, adder_words(map, adder, ids[i]));
     }
     part->starts[count] = (uint32_t)total;
     err = values_reserve(&adder->values, total);
@@ -105,7 +112,7 @@ table_best(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         const int64_t *words = adder_words(map, adder, ids[i]);
 
-        for (int64_t k = 1; k <= words[0]; k++) {
+        for (int64_t k = 1; k <= best_count(adder, words); k++) {
             int64_t value = top ? words[k] : ~words[k];
             __int128 bits = group_is_real(adder->dtype) ? singles_ordered(value) : value;
 

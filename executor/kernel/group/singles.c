@@ -149,45 +149,92 @@ add_values(struct map *map, struct adder *adder, int64_t n)
 
 /* ---- lists ---- */
 
-/* The first word of a list of the n best is its length; then come the values, the best first. */
+/* Values in the order in which the best are the greatest integers, the least integer where one is missing. */
+static void
+best_numbers(struct map *map, struct adder *adder, const uint8_t *there, int64_t *numbers, int64_t n)
+{
+    struct argument_block *x = &map->arguments[adder->spec->x];
+
+    if (group_is_real(adder->dtype)) {
+        memcpy(numbers, x->vector->values, (size_t)n * sizeof *numbers);
+        for (int64_t i = 0; i < n; i++) {
+            numbers[i] = singles_ordered(numbers[i]);
+        }
+    } else if (adder->dtype == GRANARY_UINT64) { /* the upper half lies above, where the others wrap to below */
+        for (int64_t i = 0; i < n; i++) {
+            numbers[i] = (int64_t)((uint64_t)argument_wide_at(x, i) ^ (UINT64_C(1) << 63));
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            numbers[i] = (int64_t)argument_wide_at(x, i);
+        }
+    }
+    for (int64_t i = 0; adder->spec->measure != GROUP_TOP && i < n; i++) {
+        numbers[i] = ~numbers[i];
+    }
+    for (int64_t i = 0; there != NULL && i < n; i++) {
+        numbers[i] = there[i] ? numbers[i] : INT64_MIN;
+    }
+}
+
+/* A few: every value goes by all of them, without a branch that would be guessed wrongly. most: known at compile time.
+ */
+static inline __attribute__((always_inline)) void
+add_few(struct map *map, unsigned at, const uint8_t *there, const int64_t *numbers, int64_t most, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t *best = map->words + map->offsets[i] + at;
+        int64_t value = numbers[i];
+
+        best[0] += there == NULL || there[i];
+        for (int64_t k = 1; k <= most; k++) {
+            int64_t better = value > best[k] ? value : best[k];
+
+            value = value > best[k] ? best[k] : value;
+            best[k] = better;
+        }
+    }
+}
+
+/* The first word of a list of the n best is its length, or more; then come the values, the best first. */
 static void
 add_best(struct map *map, struct adder *adder, int64_t n)
 {
-    struct argument_block *x = &map->arguments[adder->spec->x];
-    const uint8_t *there = argument_there(x, n);
+    const uint8_t *there = argument_there(&map->arguments[adder->spec->x], n);
+    const int64_t *numbers = map->low;
     int64_t most = adder->spec->n;
-    bool top = adder->spec->measure == GROUP_TOP;
-    bool real = group_is_real(adder->dtype);
 
-    if (x->vector->class == ROWS_NULL) {
+    if (map->arguments[adder->spec->x].vector->class == ROWS_NULL) {
         return;
+    }
+    best_numbers(map, adder, there, map->low, n);
+    switch (most) {
+    case 1:
+        add_few(map, adder->at, there, numbers, 1, n);
+        return;
+    case 2:
+        add_few(map, adder->at, there, numbers, 2, n);
+        return;
+    case 3:
+        add_few(map, adder->at, there, numbers, 3, n);
+        return;
+    default:
+        break;
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t *best = map->words + map->offsets[i] + adder->at;
         int64_t count = best[0];
-        int64_t value;
         int64_t place;
 
-        if (there != NULL && !there[i]) {
-            continue;
-        }
-        if (real) {
-            memcpy(&value, (const double *)x->vector->values + i, sizeof value);
-            value = singles_ordered(value);
-        } else { /* uint64: the upper half lies above, where the others wrap to below */
-            value = (int64_t)argument_wide_at(x, i);
-            value = adder->dtype == GRANARY_UINT64 ? (int64_t)((uint64_t)value ^ (UINT64_C(1) << 63)) : value;
-        }
-        value = top ? value : ~value; /* then more is better */
-        if (count == most && value <= best[most]) {
+        if ((there != NULL && !there[i]) || (count == most && numbers[i] <= best[most])) {
             continue;
         }
         place = count < most ? ++best[0] : most;
-        while (place > 1 && best[place - 1] < value) {
+        while (place > 1 && best[place - 1] < numbers[i]) {
             best[place] = best[place - 1];
             place--;
         }
-        best[place] = value;
+        best[place] = numbers[i];
     }
 }
 
