@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/frame.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "graph/nearest.h"
 
@@ -274,66 +275,20 @@ gr_aggregates_free(struct gr_aggregate *aggregates, size_t count)
     free(aggregates);
 }
 
-/* What a dtype counts as. */
-enum kind {
-    KIND_NULL,
-    KIND_BOOL,
-    KIND_SIGNED,
-    KIND_UNSIGNED,
-    KIND_REAL,
-    KIND_DECIMAL,
-    KIND_DURATION,
-    KIND_MOMENT,
-    KIND_TEXT
-};
-
-static enum kind
-kind_of(granary_dtype dtype)
-{
-    switch (gr_dtype_kind(dtype)) {
-    case GRANARY_NULLTYPE:
-        return KIND_NULL;
-    case GRANARY_BOOL:
-        return KIND_BOOL;
-    case GRANARY_INT8:
-    case GRANARY_INT16:
-    case GRANARY_INT32:
-    case GRANARY_INT64:
-        return KIND_SIGNED;
-    case GRANARY_UINT8:
-    case GRANARY_UINT16:
-    case GRANARY_UINT32:
-    case GRANARY_UINT64:
-        return KIND_UNSIGNED;
-    case GRANARY_FLOAT32:
-    case GRANARY_FLOAT64:
-        return KIND_REAL;
-    case GRANARY_DECIMAL:
-        return KIND_DECIMAL;
-    case GRANARY_DURATION:
-        return KIND_DURATION;
-    case GRANARY_DATE:
-    case GRANARY_TIMESTAMP:
-        return KIND_MOMENT;
-    default:
-        return KIND_TEXT;
-    }
-}
-
 static bool
-takes(enum values values, enum kind kind, granary_dtype dtype)
+takes(enum values values, enum gr_dtype_class kind, granary_dtype dtype)
 {
     switch (values) {
     case VALUES_ANY:
         return true;
     case VALUES_ADDABLE:
-        return kind != KIND_MOMENT && kind != KIND_TEXT;
+        return kind != GR_CLASS_MOMENT && kind != GR_CLASS_TEXT;
     case VALUES_AVERAGED:
         return dtype == GRANARY_TIMESTAMP || takes(VALUES_ADDABLE, kind, dtype);
     case VALUES_NUMBER:
-        return kind <= KIND_DECIMAL;
+        return kind <= GR_CLASS_DECIMAL;
     case VALUES_ORDERED:
-        return kind <= KIND_MOMENT && kind != KIND_BOOL && kind != KIND_DECIMAL;
+        return kind <= GR_CLASS_MOMENT && kind != GR_CLASS_BOOL && kind != GR_CLASS_DECIMAL;
     }
     return false;
 }
@@ -341,7 +296,7 @@ takes(enum values values, enum kind kind, granary_dtype dtype)
 granary_err
 gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, granary_dtype *ret_dtype)
 {
-    enum kind kind = kind_of(dtype);
+    enum gr_dtype_class kind = gr_dtype_class(dtype);
 
     if (function != GR_AGGREGATE_SIZE && !takes(functions[function].values, kind, dtype)) {
         return gr_fail(GRANARY_ETYPE, "%s needs numbers, not %s", functions[function].name, granary_dtype_name(dtype));
@@ -363,14 +318,16 @@ gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, gra
         break;
     case GR_AGGREGATE_SUM:
     case GR_AGGREGATE_PROD:
-        *ret_dtype =
-            kind == KIND_REAL || (kind == KIND_DECIMAL && function == GR_AGGREGATE_SUM) || kind == KIND_DURATION ? dtype
-            : kind == KIND_DECIMAL  ? GRANARY_FLOAT64
-            : kind == KIND_UNSIGNED ? GRANARY_UINT64
-                                    : GRANARY_INT64;
+        *ret_dtype = kind == GR_CLASS_REAL || (kind == GR_CLASS_DECIMAL && function == GR_AGGREGATE_SUM) ||
+                             kind == GR_CLASS_DURATION
+                         ? dtype
+                     : kind == GR_CLASS_DECIMAL  ? GRANARY_FLOAT64
+                     : kind == GR_CLASS_UNSIGNED ? GRANARY_UINT64
+                                                 : GRANARY_INT64;
         break;
     case GR_AGGREGATE_MEAN:
-        *ret_dtype = kind == KIND_DURATION || kind == KIND_MOMENT || dtype == GRANARY_FLOAT32 ? dtype : GRANARY_FLOAT64;
+        *ret_dtype =
+            kind == GR_CLASS_DURATION || kind == GR_CLASS_MOMENT || dtype == GRANARY_FLOAT32 ? dtype : GRANARY_FLOAT64;
         break;
     case GR_AGGREGATE_ANY:
     case GR_AGGREGATE_ALL:
@@ -390,9 +347,9 @@ gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, gra
 bool
 gr_aggregate_describes(granary_dtype dtype)
 {
-    enum kind kind = kind_of(dtype);
+    enum gr_dtype_class kind = gr_dtype_class(dtype);
 
-    return kind == KIND_SIGNED || kind == KIND_UNSIGNED || kind == KIND_REAL || kind == KIND_DECIMAL;
+    return kind == GR_CLASS_SIGNED || kind == GR_CLASS_UNSIGNED || kind == GR_CLASS_REAL || kind == GR_CLASS_DECIMAL;
 }
 
 granary_err

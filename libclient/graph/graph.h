@@ -36,6 +36,9 @@ Granary__Attr *gr_attr_copy(const Granary__Attr *attr);
 
 /* ---- the check before anything runs ---- */
 
+/* Elements along the first dimension, where they are counted only when the graph runs. */
+#define GR_SIZE_UNKNOWN (-1)
+
 /* What a node yields. */
 struct gr_node_type { /* of frames and tensors */
     bool known;       /* false: it depends on a file that was not read yet */
@@ -43,8 +46,14 @@ struct gr_node_type { /* of frames and tensors */
     struct gr_schema schema; /* frames */
     granary_dtype dtype;     /* tensors */
     int dims;
-    int64_t shape[8];
+    int64_t shape[8]; /* the first may be GR_SIZE_UNKNOWN */
 };
+
+static inline bool
+gr_type_is_unsized(const struct gr_node_type *type)
+{
+    return type->dims > 0 && type->shape[0] == GR_SIZE_UNKNOWN;
+}
 
 /* A graph in order: inputs come before the nodes that read them. */
 struct gr_graph {

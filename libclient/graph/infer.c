@@ -23,23 +23,24 @@ infer_node(struct gr_graph *graph, struct gr_graph_node *node)
             return GRANARY_OK;
         }
     }
-    if (gr_op_is_composed((enum gr_tile_op)node->op)) {
-        bool stays = false;
-
-        err = gr_compose(graph, (size_t)(node - graph->nodes), &stays);
-        if (err != GRANARY_OK) {
-            return node_fail(node->node, err);
-        }
-        if (!stays) {
-            return GRANARY_OK;
-        }
-    }
     inputs = calloc(node->input_count + 1, sizeof *inputs);
     if (inputs == NULL) {
         return node_fail(node->node, gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", node->input_count));
     }
     for (size_t i = 0; i < node->input_count; i++) {
         inputs[i] = &graph->nodes[node->inputs[i]].type;
+    }
+    if (gr_op_is_composed((enum gr_tile_op)node->op)) {
+        bool stays = false;
+
+        err = infer_check_sizes(node, inputs);
+        if (err == GRANARY_OK) {
+            err = gr_compose(graph, (size_t)(node - graph->nodes), &stays);
+        }
+        if (err != GRANARY_OK || !stays) {
+            free(inputs);
+            return err == GRANARY_OK ? err : node_fail(node->node, err);
+        }
     }
     err = node->yields == GR_YIELDS_FRAME ? infer_frame(node, inputs, &type) : infer_tensor(node, inputs, &type);
     free(inputs);

@@ -9,8 +9,8 @@
 #include "graph/node.h"
 #include "graph/tensor_map.h"
 #include "graph/tensor_random.h"
-#include "graph/tensor_view.h"
 #include "graph/user.h"
+#include "graph/view/view.h"
 
 enum { DIMS_MAX = 8 };
 
@@ -30,8 +30,9 @@ show(int dims, const int64_t *shape, struct shown *shown)
     int used = 0;
 
     for (int i = 0; i < dims; i++) {
-        used += snprintf(shown->text + used, sizeof shown->text - (size_t)used, "%s%lld", i == 0 ? "(" : ", ",
-                         (long long)shape[i]);
+        used += shape[i] == GR_SIZE_UNKNOWN ? snprintf(shown->text + used, sizeof shown->text - (size_t)used, "(?")
+                                            : snprintf(shown->text + used, sizeof shown->text - (size_t)used, "%s%lld",
+                                                       i == 0 ? "(" : ", ", (long long)shape[i]);
     }
     (void)snprintf(shown->text + used, sizeof shown->text - (size_t)used, "%s",
                    dims == 0   ? "()"
@@ -54,6 +55,9 @@ count_elements(int dims, const int64_t *shape, int64_t *ret_count)
     bool over = false;
 
     for (int i = 0; i < dims; i++) {
+        if (shape[i] == GR_SIZE_UNKNOWN) {
+            continue;
+        }
         if (shape[i] == 0) {
             *ret_count = 0;
             return GRANARY_OK;
@@ -294,7 +298,7 @@ broadcast(const struct gr_node_type *left, const struct gr_node_type *right, str
         int64_t l = i <= left->dims ? left->shape[left->dims - i] : 1;
         int64_t r = i <= right->dims ? right->shape[right->dims - i] : 1;
 
-        if (l != r && l != 1 && r != 1) {
+        if (l != r && l != 1 && r != 1) { /* a size that is unknown fits another such, as far as can be told */
             struct shown left_shown;
             struct shown right_shown;
 
@@ -696,10 +700,14 @@ infer_to_tensor(const struct gr_graph_node *node, const struct gr_schema *schema
 {
     const Granary__Attr *columns = find(node, "columns");
     size_t count = columns != NULL ? columns->n_strings : schema->count;
-    int64_t rows = int_of(node, "rows", 0);
+    int64_t rows = int_of(node, "rows", GR_SIZE_UNKNOWN);
+    bool flat = gr_attr_bool(node->node->attrs, node->node->n_attrs, "flat", false);
     int64_t elements;
 
-    if (rows < 0 || count == 0) {
+    if (flat && count > 1) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'flat' is for one column, not for %zu", count);
+    }
+    if ((rows < 0 && find(node, "rows") != NULL) || count == 0) {
         return rows < 0 ? gr_fail(GRANARY_EINVAL, "parameter 'rows' cannot be negative")
                         : gr_fail(GRANARY_EINVAL, "there is no column");
     }
@@ -716,15 +724,53 @@ infer_to_tensor(const struct gr_graph_node *node, const struct gr_schema *schema
         }
         type->dtype = c == 0 ? field->dtype : gr_dtype_promote(type->dtype, field->dtype);
     }
-    type->dims = 2;
+    type->dims = flat ? 1 : 2;
     type->shape[0] = rows;
     type->shape[1] = (int64_t)count;
-    return count_elements(2, type->shape, &elements);
+    return count_elements(type->dims, type->shape, &elements);
+}
+
+/* Whether an operator makes do with an input whose size is not known before it has run. */
+static bool
+takes_unsized(enum gr_tile_op op)
+{
+    switch (op) {
+    case GR_TILE_searchsorted:
+    case GR_TILE_digitize:
+    case GR_TILE_isin:
+    case GR_TILE_take_at:
+    case GR_TILE_map_chunk:
+    case GR_TILE_unique:
+    case GR_TILE_ptp:
+        return true;
+    default:
+        return gr_op_is_map(op) ||
+               (gr_op_reduction(op) != GR_REDUCE_COUNT && gr_reduction_how(gr_op_reduction(op)) != GR_REDUCE_BY_ARG);
+    }
+}
+
+granary_err
+infer_check_sizes(const struct gr_graph_node *node, const struct gr_node_type *const *inputs)
+{
+    for (size_t k = 0; k < node->input_count; k++) {
+        if (inputs[k]->is_tensor && gr_type_is_unsized(inputs[k]) && !takes_unsized((enum gr_tile_op)node->op)) {
+            return gr_fail(GRANARY_EINVAL,
+                           "how large its input '%.100s' is turns out only when it has run: element-wise operators, "
+                           "reductions and `from_tensor` take such a tensor, and so do other graphs when it is kept",
+                           node->node->inputs[k]);
+        }
+    }
+    return GRANARY_OK;
 }
 
 granary_err
 infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
+    granary_err err = infer_check_sizes(node, inputs);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (gr_op_is_map((enum gr_tile_op)node->op)) {
         return infer_map(node, inputs, type);
     }

@@ -26,5 +26,7 @@ granary_err
 infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 granary_err
 infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+/* Whether the operator makes do with inputs whose size is not known. Errors: EINVAL; without the node's name */
+granary_err infer_check_sizes(const struct gr_graph_node *node, const struct gr_node_type *const *inputs);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/dtype_class.h"
 
 enum rule {
     RULE_SAME,       /* the operands' common dtype */
@@ -59,54 +60,30 @@ gr_map_find(const char *name, size_t length)
 
 /* ---- kinds ---- */
 
-enum kind { KIND_NONE, KIND_BOOL, KIND_SIGNED, KIND_UNSIGNED, KIND_FLOAT };
-
-static enum kind
-kind_of(granary_dtype dtype)
-{
-    switch (dtype) {
-    case GRANARY_BOOL:
-        return KIND_BOOL;
-    case GRANARY_INT8:
-    case GRANARY_INT16:
-    case GRANARY_INT32:
-    case GRANARY_INT64:
-        return KIND_SIGNED;
-    case GRANARY_UINT8:
-    case GRANARY_UINT16:
-    case GRANARY_UINT32:
-    case GRANARY_UINT64:
-        return KIND_UNSIGNED;
-    case GRANARY_FLOAT32:
-    case GRANARY_FLOAT64:
-        return KIND_FLOAT;
-    default:
-        return KIND_NONE;
-    }
-}
-
 bool
 gr_tensor_dtype_good(granary_dtype dtype)
 {
-    return kind_of(dtype) != KIND_NONE;
+    enum gr_dtype_class of = gr_dtype_class(dtype);
+
+    return of == GR_CLASS_BOOL || of == GR_CLASS_SIGNED || of == GR_CLASS_UNSIGNED || of == GR_CLASS_REAL;
 }
 
 bool
 gr_dtype_is_float(granary_dtype dtype)
 {
-    return kind_of(dtype) == KIND_FLOAT;
+    return gr_dtype_class(dtype) == GR_CLASS_REAL;
 }
 
 bool
 gr_dtype_is_integer(granary_dtype dtype)
 {
-    return kind_of(dtype) == KIND_SIGNED || kind_of(dtype) == KIND_UNSIGNED;
+    return gr_dtype_class(dtype) == GR_CLASS_SIGNED || gr_dtype_class(dtype) == GR_CLASS_UNSIGNED;
 }
 
 bool
 gr_dtype_is_signed(granary_dtype dtype)
 {
-    return kind_of(dtype) == KIND_SIGNED;
+    return gr_dtype_class(dtype) == GR_CLASS_SIGNED;
 }
 
 size_t
@@ -147,37 +124,41 @@ integer_of(bool is_signed, size_t size)
 granary_dtype
 gr_dtype_of_float(granary_dtype dtype)
 {
-    return kind_of(dtype) == KIND_FLOAT ? dtype : gr_tensor_element(dtype) < 4 ? GRANARY_FLOAT32 : GRANARY_FLOAT64;
+    return gr_dtype_class(dtype) == GR_CLASS_REAL ? dtype
+           : gr_tensor_element(dtype) < 4         ? GRANARY_FLOAT32
+                                                  : GRANARY_FLOAT64;
 }
 
 granary_dtype
 gr_dtype_of_sum(granary_dtype dtype)
 {
-    return kind_of(dtype) == KIND_FLOAT ? dtype : kind_of(dtype) == KIND_UNSIGNED ? GRANARY_UINT64 : GRANARY_INT64;
+    return gr_dtype_class(dtype) == GR_CLASS_REAL       ? dtype
+           : gr_dtype_class(dtype) == GR_CLASS_UNSIGNED ? GRANARY_UINT64
+                                                        : GRANARY_INT64;
 }
 
 granary_dtype
 gr_dtype_promote(granary_dtype a, granary_dtype b)
 {
-    enum kind x = kind_of(a);
-    enum kind y = kind_of(b);
+    enum gr_dtype_class x = gr_dtype_class(a);
+    enum gr_dtype_class y = gr_dtype_class(b);
     size_t size = gr_tensor_element(a) > gr_tensor_element(b) ? gr_tensor_element(a) : gr_tensor_element(b);
 
-    if (a == b || y == KIND_BOOL) {
+    if (a == b || y == GR_CLASS_BOOL) {
         return a;
     }
-    if (x == KIND_BOOL) {
+    if (x == GR_CLASS_BOOL) {
         return b;
     }
-    if (x == KIND_FLOAT || y == KIND_FLOAT) {
+    if (x == GR_CLASS_REAL || y == GR_CLASS_REAL) {
         return gr_dtype_of_float(a) == GRANARY_FLOAT64 || gr_dtype_of_float(b) == GRANARY_FLOAT64 ? GRANARY_FLOAT64
                                                                                                   : GRANARY_FLOAT32;
     }
     if (x == y) {
-        return integer_of(x == KIND_SIGNED, size);
+        return integer_of(x == GR_CLASS_SIGNED, size);
     }
     /* A signed one that holds the unsigned one's values, too; of uint64 there is none. */
-    if (gr_tensor_element(x == KIND_UNSIGNED ? a : b) == size) {
+    if (gr_tensor_element(x == GR_CLASS_UNSIGNED ? a : b) == size) {
         return size == 8 ? GRANARY_FLOAT64 : integer_of(true, 2 * size);
     }
     return integer_of(true, size);
@@ -191,15 +172,15 @@ promote_operands(const struct gr_map_operand *a, const struct gr_map_operand *b)
 {
     const struct gr_map_operand *weak = b->weak ? b : a;
     const struct gr_map_operand *strong = b->weak ? a : b;
-    enum kind kind = kind_of(strong->dtype);
+    enum gr_dtype_class kind = gr_dtype_class(strong->dtype);
 
     if (a->weak == b->weak || weak->dtype == GRANARY_BOOL) {
         return gr_dtype_promote(a->dtype, b->dtype);
     }
     if (weak->dtype == GRANARY_FLOAT64) {
-        return kind == KIND_FLOAT ? strong->dtype : GRANARY_FLOAT64;
+        return kind == GR_CLASS_REAL ? strong->dtype : GRANARY_FLOAT64;
     }
-    return kind == KIND_BOOL ? GRANARY_INT64 : strong->dtype;
+    return kind == GR_CLASS_BOOL ? GRANARY_INT64 : strong->dtype;
 }
 
 static granary_err

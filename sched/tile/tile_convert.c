@@ -82,7 +82,7 @@ add_block(struct tiling *t, size_t i, const struct gr_tiled *in, const int64_t *
     spec.own = gr_chunks_attrs(t->chunks);
     gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("skip", offset[0] - before));
     gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("rows", size[0]));
-    spec.bytes = out->bytes[n] = (uint64_t)(size[0] * size[1]) * ELEMENT_BYTES;
+    spec.bytes = out->bytes[n] = (uint64_t)tile_product(size, out->grid->dims) * ELEMENT_BYTES;
     out->pieces[n] = gr_chunks_add(t->chunks, &spec);
 }
 
@@ -93,21 +93,26 @@ tile_to_tensor(struct tiling *t, size_t i)
     const struct gr_node_type *type = step->type;
     const struct gr_tiled *in = tiling_input(t, i, 0);
     const struct gr_measured *measured = in == NULL ? NULL : tiling_measured(t, i, 0);
-    int64_t block[8] = {tile_block_elements(t) / type->shape[1], type->shape[1]};
+    int64_t columns = type->dims == 2 ? type->shape[1] : 1;
+    int64_t block[8] = {tile_block_elements(t) / columns, columns};
+    int64_t shape[8] = {0, columns};
     gr_attrs attrs;
     granary_err err;
 
     if (measured == NULL) {
         return in == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : TILE_WAIT;
     }
-    if (measured->all_rows != type->shape[0]) {
+    shape[0] = measured->all_rows;
+    block[0] = block[0] > 0 ? block[0] : 1;
+    if (!gr_type_is_unsized(type) && shape[0] != type->shape[0]) {
         return gr_fail(GRANARY_EINVAL, "parameter 'rows' is %lld, but the frame has %lld", (long long)type->shape[0],
-                       (long long)measured->all_rows);
+                       (long long)shape[0]);
     }
     attrs = gr_chunks_attrs(t->chunks);
     gr_attrs_add(t->chunks, attrs, columns_attr(step, &t->steps->steps[step->inputs[0]].type->schema));
     gr_attrs_add(t->chunks, attrs, gr_attr_new_string("dtype", granary_dtype_name(type->dtype)));
-    err = tiled_init_grid(&t->tiled[i], type->dims, type->shape, block);
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("flat", type->dims == 1));
+    err = tiled_init_grid(&t->tiled[i], type->dims, shape, block);
     for (size_t n = 0; err == GRANARY_OK && n < t->tiled[i].count; n++) {
         add_block(t, i, in, measured->rows, attrs, n);
     }

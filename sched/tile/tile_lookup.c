@@ -11,7 +11,7 @@ tile_lookup(struct tiling *t, size_t i, size_t sought)
     const struct gr_tiled *in = &t->tiled[step->inputs[sought]];
     struct gr_tiled *out = &t->tiled[i];
     gr_attrs attrs = tiling_attrs(t, i, params, 3);
-    int64_t block[8];
+    int64_t block[8], shape[8];
     struct gr_tiled table;
     granary_err err = tile_gather(t, i, &t->tiled[step->inputs[1 - sought]], &table);
 
@@ -21,8 +21,9 @@ tile_lookup(struct tiling *t, size_t i, size_t sought)
     gr_attrs_add(t->chunks, attrs, gr_attr_new_string("function", gr_op_info(step->op)->name));
     for (int d = 0; d < step->type->dims; d++) { /* behind the positions' dimensions, those of what is taken */
         block[d] = d < in->grid->dims ? in->grid->block[d] : step->type->shape[d];
+        shape[d] = d < in->grid->dims ? in->grid->shape[d] : step->type->shape[d];
     }
-    err = tiled_init_grid(out, step->type->dims, step->type->shape, block);
+    err = tiled_init_grid(out, step->type->dims, shape, block);
     for (size_t n = 0; err == GRANARY_OK && n < in->count; n++) {
         struct gr_piece inputs[2] = {in->pieces[n], table.pieces[0]};
         int64_t offset[8];

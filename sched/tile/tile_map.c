@@ -7,8 +7,8 @@
 
 /* ---- inputs cut alike ---- */
 
-/* The shape the inputs broadcast to; they were found to fit. */
-static void
+/* The shape the inputs broadcast to. They were found to fit, but for sizes that were not known. Errors: EINVAL */
+static granary_err
 broadcast(const struct tiling *t, const struct gr_step *step, struct gr_grid *grid)
 {
     for (size_t k = 0; k < step->input_count; k++) {
@@ -22,11 +22,18 @@ broadcast(const struct tiling *t, const struct gr_step *step, struct gr_grid *gr
             const struct gr_grid *input = t->tiled[step->inputs[k]].grid;
             int own = d - (grid->dims - input->dims);
 
-            if (own >= 0 && input->shape[own] != 1) {
-                grid->shape[d] = input->shape[own];
+            if (own < 0 || input->shape[own] == 1) {
+                continue;
             }
+            if (grid->shape[d] != 1 && grid->shape[d] != input->shape[own]) {
+                return gr_fail(GRANARY_EINVAL,
+                               "inputs of %lld and %lld elements along dimension %d do not fit together",
+                               (long long)grid->shape[d], (long long)input->shape[own], d);
+            }
+            grid->shape[d] = input->shape[own];
         }
     }
+    return GRANARY_OK;
 }
 
 /* Each dimension is cut as the first input that has its full length is. */
@@ -70,7 +77,10 @@ tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned)
     if (a->count > GR_PROGRAM_INPUTS) {
         return gr_fail(GRANARY_EINVAL, "%zu inputs are more than %d", a->count, GR_PROGRAM_INPUTS);
     }
-    broadcast(t, step, &a->grid);
+    err = broadcast(t, step, &a->grid);
+    if (err != GRANARY_OK) {
+        return err;
+    }
     choose_block(t, step, &a->grid);
     for (size_t k = 0; k < a->count && err == GRANARY_OK; k++) {
         const struct gr_tiled *input = &t->tiled[step->inputs[k]];

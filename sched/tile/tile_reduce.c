@@ -335,6 +335,11 @@ tile_reduce(struct tiling *t, size_t i)
         return err;
     }
     reduction_init(t, i, &in, &r);
+    if (r.per_result == 0 && gr_reduction_needs_elements(r.reduction) &&
+        gr_type_is_unsized(t->steps->steps[t->steps->steps[i].inputs[0]].type)) {
+        tile_aligned_fini(&in);
+        return gr_fail(GRANARY_EINVAL, "there is no %s of no elements", gr_reduction_name(r.reduction));
+    }
     for (int d = 0; d < in.grid.dims; d++) {
         if (!r.reduced[d] || r.keep) {
             shape[dims] = r.reduced[d] ? 1 : in.grid.shape[d];

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/tensor_view.h"
+#include "graph/view/view.h"
 #include "tile/rules.h"
 
 /* What makes up one block of the result: entries, each a box of it that one input block fills. */

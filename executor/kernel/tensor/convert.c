@@ -209,13 +209,15 @@ kernel_to_tensor(struct gr_kernel_call *call)
 {
     int64_t skip = gr_attr_int(call->op->attrs, call->op->n_attrs, "skip", 0);
     int64_t rows = gr_attr_int(call->op->attrs, call->op->n_attrs, "rows", 0);
+    bool flat = gr_attr_bool(call->op->attrs, call->op->n_attrs, "flat", false);
     struct filling f = {.dtype = gr_dtype_parse(gr_attr_string(call->op->attrs, call->op->n_attrs, "dtype", ""))};
     const granary_frame **frames = NULL;
     const Granary__Attr *names;
     void *values;
     granary_err err = call_attr(call, "columns", GRANARY__ATTR__KIND__STRINGS, &names);
 
-    if (err == GRANARY_OK && (skip < 0 || rows < 0 || names->n_strings == 0 || !gr_tensor_dtype_good(f.dtype))) {
+    if (err == GRANARY_OK && (skip < 0 || rows < 0 || names->n_strings == 0 || (flat && names->n_strings > 1) ||
+                              !gr_tensor_dtype_good(f.dtype))) {
         err = gr_fail(GRANARY_EINVAL, "to_tensor: parameters that do not fit");
     }
     if (err == GRANARY_OK) {
@@ -223,7 +225,7 @@ kernel_to_tensor(struct gr_kernel_call *call)
     }
     if (err == GRANARY_OK) {
         f.columns = names->n_strings;
-        err = tensor_output(call, f.dtype, 2, (int64_t[]){rows, (int64_t)f.columns}, &values);
+        err = tensor_output(call, f.dtype, flat ? 1 : 2, (int64_t[]){rows, (int64_t)f.columns}, &values);
         f.values = values;
     }
     for (size_t k = 0; k < call->input_count && err == GRANARY_OK; k++) {

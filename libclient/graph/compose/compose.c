@@ -80,8 +80,10 @@ infer(struct gr_graph *graph, struct gr_graph_node *node)
         inputs[k] = &graph->nodes[node->inputs[k]].type;
     }
     node->type = (struct gr_node_type){.known = false};
-    err = infer_tensor(node, inputs, &node->type);
-    node->type.known = node->type.is_tensor = true;
+    err = node->yields == GR_YIELDS_FRAME ? infer_frame(node, inputs, &node->type)
+                                          : infer_tensor(node, inputs, &node->type);
+    node->type.known = true;
+    node->type.is_tensor = node->yields == GR_YIELDS_TENSOR;
     free(inputs);
     return err;
 }
@@ -122,7 +124,7 @@ compose_add_many(struct composition *x, enum gr_tile_op op, const size_t *inputs
     *node = (struct gr_graph_node){.node = message,
                                    .own = message,
                                    .op = (int)op,
-                                   .yields = GR_YIELDS_TENSOR,
+                                   .yields = gr_op_info(op)->yields,
                                    .input_count = count,
                                    .inputs = copy};
     x->err = node_check(message, op);
@@ -203,6 +205,12 @@ Granary__Attr *
 compose_ints(struct composition *x, const char *name, const int64_t *values, size_t count)
 {
     return made(x, gr_attr_new_ints(name, values, count));
+}
+
+Granary__Attr *
+compose_names(struct composition *x, const char *name, const char *const *values, size_t count)
+{
+    return made(x, gr_attr_new_strings(name, (char *const *)(uintptr_t)values, count));
 }
 
 Granary__Attr *

@@ -16,7 +16,9 @@
     X(vstack, 0) X(hstack, 0) X(dstack, 0) X(column_stack, 0) X(meshgrid, 2) X(indices, 26) X(gradient, 12) \
     X(pad, 24) X(nancumsum, 3) X(nancumprod, 3) X(nanargmax, 3) X(nanargmin, 3) X(histogram, 30) \
     X(permutation, 3) X(choice, 8) X(diag, 8) X(pinv, 3) X(matrix_rank, 8) X(allclose, 2) X(array_equal, 2) \
-    X(moment, 5) X(skew, 10) X(kurtosis, 10) X(sem, 3) X(partition, 1) X(argpartition, 1) X(logspace, 3)
+    X(moment, 5) X(skew, 10) X(kurtosis, 10) X(sem, 3) X(partition, 1) X(argpartition, 1) X(logspace, 3) \
+    X(select_where, 12) X(flatnonzero, 10) X(argwhere, 40) X(unique, 8) X(union1d, 12) X(intersect1d, 24) \
+    X(setdiff1d, 24)
 /* Those that have a tile rule, but not for all inputs. */
 #define GR_COMPOSED_AT_TIMES_OPS(X) X(matmul, 6)
 /* clang-format on */

@@ -24,6 +24,7 @@ size_t compose_add_many(struct composition *x, enum gr_tile_op op, const size_t 
 
 /* Attributes; without memory the composition fails. */
 Granary__Attr *compose_ints(struct composition *x, const char *name, const int64_t *values, size_t count);
+Granary__Attr *compose_names(struct composition *x, const char *name, const char *const *values, size_t count);
 Granary__Attr *compose_int(struct composition *x, const char *name, int64_t value);
 Granary__Attr *compose_number(struct composition *x, const char *name, double value);
 Granary__Attr *compose_bool(struct composition *x, const char *name, bool value);

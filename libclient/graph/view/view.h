@@ -2,8 +2,8 @@
  * Operators that only move elements: the result is put together of boxes, each of which shows a part of an input, gone
  * through with any steps along any of its dimensions.
  */
-#ifndef GRAPH_TENSOR_VIEW_H
-#define GRAPH_TENSOR_VIEW_H
+#ifndef GRAPH_VIEW_VIEW_H
+#define GRAPH_VIEW_VIEW_H
 
 #include "graph/graph.h"
 
