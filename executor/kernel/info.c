@@ -38,7 +38,7 @@ directory_of(const granary_frame *frame)
         gr_directory_begin(frame, 0, meta);
     }
     for (size_t c = 0; meta != NULL && c < frame->count; c++) {
-        gr_directory_put(frame, c, &nowhere, meta);
+        gr_directory_put(frame, c, &nowhere, true, meta);
     }
     return meta;
 }

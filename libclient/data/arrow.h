@@ -18,6 +18,8 @@
 granary_err gr_arrow_measure(const granary_frame *frame, uint64_t *ret_data_size, uint64_t *ret_meta_size);
 /* Write what was measured. meta NULL: the file only; values are not looked at for a zone map. */
 void gr_arrow_write(const granary_frame *frame, void *data, void *meta);
+/* The same for a frame that is read once: its different values are not counted. */
+void gr_arrow_write_passing(const granary_frame *frame, void *data, void *meta);
 
 /*
  * Read an Arrow file. With a directory in meta (may be NULL) nothing is parsed.

@@ -139,6 +139,6 @@ gr_arrow_place_directory(const granary_frame *frame, const struct gr_directory_c
 {
     gr_directory_begin(frame, data_size, meta);
     for (size_t i = 0; i < frame->count; i++) {
-        gr_directory_put(frame, i, &places[i], meta);
+        gr_directory_put(frame, i, &places[i], true, meta);
     }
 }

@@ -150,8 +150,8 @@ arrow_write_end(const granary_frame *frame, const struct arrow_plan *plan, uint8
     memcpy(bytes + plan->footer + footer.size + sizeof footer_size, ARROW_MAGIC, ARROW_MAGIC_SIZE);
 }
 
-void
-gr_arrow_write(const granary_frame *frame, void *data, void *meta)
+static void
+write_frame(const granary_frame *frame, bool counted, void *data, void *meta)
 {
     struct arrow_plan plan = arrow_plan_file(frame);
     uint64_t dictionary = plan.dictionaries;
@@ -173,8 +173,20 @@ gr_arrow_write(const granary_frame *frame, void *data, void *meta)
         }
         arrow_write_column(bytes, column, &place, meta != NULL);
         if (meta != NULL) {
-            gr_directory_put(frame, i, &place, meta);
+            gr_directory_put(frame, i, &place, counted, meta);
         }
     }
     arrow_write_end(frame, &plan, bytes);
+}
+
+void
+gr_arrow_write(const granary_frame *frame, void *data, void *meta)
+{
+    write_frame(frame, true, data, meta);
+}
+
+void
+gr_arrow_write_passing(const granary_frame *frame, void *data, void *meta)
+{
+    write_frame(frame, false, data, meta);
 }

@@ -45,7 +45,8 @@ gr_directory_begin(const granary_frame *frame, uint64_t data_size, void *meta)
 }
 
 void
-gr_directory_put(const granary_frame *frame, size_t position, const struct gr_directory_column *place, void *meta)
+gr_directory_put(const granary_frame *frame, size_t position, const struct gr_directory_column *place, bool counted,
+                 void *meta)
 {
     const granary_column *column = &frame->columns[position].view;
     struct gr_directory_column entry = *place;
@@ -66,7 +67,7 @@ gr_directory_put(const granary_frame *frame, size_t position, const struct gr_di
             zone_of_column(column, &entry);
         }
     }
-    entry.distinct = distinct_of_column(column, &entry);
+    entry.distinct = counted ? distinct_of_column(column, &entry) : 0;
     memcpy((char *)meta + sizeof(struct gr_directory) + position * sizeof entry, &entry, sizeof entry);
 }
 

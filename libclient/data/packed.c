@@ -47,7 +47,7 @@ gr_packed_write(const granary_frame *const *frames, size_t count, void **ret_byt
     for (size_t i = 0; i < count; i++) {
         uint64_t end = i + 1 < count ? entries[i + 1].data_offset : at;
 
-        gr_arrow_write(frames[i], bytes + entries[i].data_offset, bytes + entries[i].meta_offset);
+        gr_arrow_write_passing(frames[i], bytes + entries[i].data_offset, bytes + entries[i].meta_offset);
         memset(bytes + entries[i].data_offset + entries[i].data_size, 0,
                entries[i].meta_offset - entries[i].data_offset - entries[i].data_size);
         memset(bytes + entries[i].meta_offset + entries[i].meta_size, 0,

@@ -159,7 +159,9 @@ group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs m
     granary_err err = pieces == NULL ? out_of_memory() : tiled_init(out, parts, true);
 
     gr_attrs_add(t->chunks, map_attrs, gr_attr_new_int("parts", (int64_t)parts));
-    group_refer(t, i, in, &maps, attrs);
+    if (maps.count < in->count) {
+        group_refer(t, i, in, &maps, attrs);
+    }
     for (size_t m = 0; m < maps.count && err == GRANARY_OK; m++) {
         err = group_map_add(t, i, in, &maps, m, &pieces[1 + m], &read);
     }

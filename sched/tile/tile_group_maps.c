@@ -77,7 +77,7 @@ group_refer(struct tiling *t, size_t i, const struct gr_tiled *in, struct group_
         }
     }
     maps->reference = 0;
-    if (count > 0 && maps->count < in->count && is_stored(t, in->pieces[0]) && gr_step_attr(step, "columns") == NULL) {
+    if (count > 0 && is_stored(t, in->pieces[0]) && gr_step_attr(step, "columns") == NULL) {
         maps->reference = gr_chunks_attrs(t->chunks);
         gr_attrs_add(t->chunks, maps->reference, gr_attr_new_strings("columns", texts, count));
         gr_attrs_add(t->chunks, maps->attrs, gr_attr_new_bool("reference", true));

@@ -40,29 +40,38 @@ group_rows_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_at
     gr_attrs attrs = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna"));
     size_t texts;
     Granary__Attr *positions = text_positions(&t->steps->steps[i], &texts);
+    struct group_maps maps = {.count = in->count, .attrs = deal_attrs, .parts = parts};
+    size_t first = 0;
     struct gr_piece *pieces;
     granary_err err;
 
     gr_attrs_add(t->chunks, attrs, positions == NULL ? NULL : gr_attr_copy(positions));
     gr_attrs_add(t->chunks, deal_attrs, positions);
     gr_attrs_add(t->chunks, deal_attrs, gr_attr_new_int("parts", (int64_t)parts));
-    pieces = malloc((in->count * (1 + texts) + 1) * sizeof *pieces);
+    group_refer(t, i, in, &maps, attrs);
+    first = maps.reference != 0;
+    pieces = malloc((first + in->count * (1 + texts) + 1) * sizeof *pieces);
     err = pieces == NULL ? out_of_memory() : tiled_init(out, parts, true);
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
-        struct gr_piece dealt = tiling_add(t, i, GR_CHUNK_groupby_deal, deal_attrs, &in->pieces[p], 1,
+        struct gr_piece inputs[] = {first > 0 ? group_reference(t, i, in, &maps) : in->pieces[p], in->pieces[p]};
+        struct gr_piece dealt = tiling_add(t, i, GR_CHUNK_groupby_deal, deal_attrs, inputs, 1 + first,
                                            in->bytes[p] + in->bytes[p] / 4 + 65536);
 
         for (size_t k = 0; k <= texts; k++) {
-            pieces[p * (1 + texts) + k] = dealt;
-            pieces[p * (1 + texts) + k].output = (uint32_t)(parts + k - 1);
+            pieces[first + p * (1 + texts) + k] = dealt;
+            pieces[first + p * (1 + texts) + k].output = (uint32_t)(parts + k - 1);
         }
     }
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
+        if (first > 0) {
+            pieces[0] = group_reference(t, i, in, &maps);
+        }
         for (size_t p = 0; p < in->count; p++) {
-            pieces[p * (1 + texts)].output = (uint32_t)j;
+            pieces[first + p * (1 + texts)].output = (uint32_t)j;
         }
         out->bytes[j] = total / parts + 1;
-        out->pieces[j] = tiling_add(t, i, GR_CHUNK_groupby_part, attrs, pieces, in->count * (1 + texts), out->bytes[j]);
+        out->pieces[j] =
+            tiling_add(t, i, GR_CHUNK_groupby_part, attrs, pieces, first + in->count * (1 + texts), out->bytes[j]);
     }
     free(pieces);
     return err;

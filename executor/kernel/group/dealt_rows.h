@@ -1,7 +1,8 @@
 /*
  * Rows dealt to parts by the hash of their keys (rows_deal.c), and a part grouped (rows_part.c). A dealt frame has the
  * keys, the arguments and the hash, columns that are named by their position; behind the frames of the parts comes one
- * for each key that is a string: its dictionary, or no column. An encoded key is a column of codes.
+ * for each key that is a string: its dictionary, or no column, or an empty one of integers: the reference, the first
+ * input of both operators, has it. An encoded key is a column of codes.
  */
 #ifndef GROUP_DEALT_ROWS_H
 #define GROUP_DEALT_ROWS_H
@@ -24,6 +25,9 @@ group_part_of_hash(uint64_t hash, uint32_t parts)
 {
     return (uint32_t)((hash >> 32) * parts >> 32);
 }
+
+/* 1: the first input is the reference; else 0. */
+size_t group_dealt_first(const struct gr_kernel_call *call);
 
 /* Positions of the keys that are strings. NULL: the attribute says something else. */
 const Granary__Attr *group_dealt_texts(const struct gr_kernel_call *call, const struct group_plan *plan);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "kernel/dealt.h"
 #include "kernel/group/dealt_rows.h"
+#include "kernel/group/keys.h"
 #include "kernel/rows.h"
 #include "kernel/scratch.h"
 
@@ -40,7 +41,8 @@ compute(const struct gr_kernel_call *call, const struct group_plan *plan, granar
                              .wanted = texts,
                              .wanted_count = count};
     const granary_frame *frame;
-    granary_err err = texts == NULL || names == NULL ? out_of_memory() : call_frame_encoded(call, 0, &frame);
+    granary_err err =
+        texts == NULL || names == NULL ? out_of_memory() : call_frame_encoded(call, group_dealt_first(call), &frame);
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         texts[i] = text_of(plan, i);
@@ -179,16 +181,24 @@ add_hashes(granary_frame *frame, size_t keys, uint32_t parts, uint16_t **ret_par
 
 /* ---- dictionaries ---- */
 
-/* A key's dictionary as a frame of one column, or of none; the key becomes its codes. */
+/* A key's dictionary as a frame of one column, or of none; the key becomes its codes. there: the reference's column;
+ * NULL: it has none. */
 static granary_err
-take_dictionary(granary_frame *frame, int64_t key, granary_frame **ret_entries)
+take_dictionary(granary_frame *frame, int64_t key, const granary_column *there, granary_frame **ret_entries)
 {
     granary_column *codes = &frame->columns[key].view;
     const granary_column *entries = codes->dictionary;
-    granary_frame *made = gr_frame_create(entries != NULL, entries != NULL ? entries->rows : 0);
+    bool same =
+        entries != NULL && there != NULL && there->dictionary != NULL && group_same_texts(entries, there->dictionary);
+    granary_frame *made = gr_frame_create(entries != NULL, entries != NULL && !same ? entries->rows : 0);
     granary_err err = made == NULL ? out_of_memory() : GRANARY_OK;
 
-    if (err == GRANARY_OK && entries != NULL) {
+    if (err == GRANARY_OK && same) {
+        struct gr_column none;
+
+        err = gr_column_alloc(GRANARY_INT32, 0, 0, false, &none);
+        err = err == GRANARY_OK ? gr_frame_set(made, 0, "entries", &none) : err;
+    } else if (err == GRANARY_OK && entries != NULL) {
         err = gr_frame_set_borrowed(made, 0, "entries", entries);
     }
     if (err != GRANARY_OK) {
@@ -201,6 +211,12 @@ take_dictionary(granary_frame *frame, int64_t key, granary_frame **ret_entries)
     }
     *ret_entries = made;
     return GRANARY_OK;
+}
+
+size_t
+group_dealt_first(const struct gr_kernel_call *call)
+{
+    return gr_attr_bool(call->op->attrs, call->op->n_attrs, "reference", false);
 }
 
 const Granary__Attr *
@@ -223,14 +239,21 @@ group_dealt_texts(const struct gr_kernel_call *call, const struct group_plan *pl
 
 /* Dictionaries are made frames of, and all is written. */
 static granary_err
-deal(struct gr_kernel_call *call, granary_frame *frame, const Granary__Attr *texts, const uint16_t *part_of,
-     int64_t parts)
+deal(struct gr_kernel_call *call, const struct group_plan *plan, granary_frame *frame, const Granary__Attr *texts,
+     const uint16_t *part_of, int64_t parts)
 {
     granary_frame **dictionaries = calloc(texts->n_ints + 1, sizeof *dictionaries);
+    const granary_frame *reference = NULL;
     granary_err err = dictionaries == NULL ? out_of_memory() : GRANARY_OK;
 
+    if (err == GRANARY_OK && group_dealt_first(call) > 0) {
+        err = call_frame_encoded(call, 0, &reference);
+    }
     for (size_t i = 0; i < texts->n_ints && err == GRANARY_OK; i++) {
-        err = take_dictionary(frame, texts->ints[i], &dictionaries[i]);
+        const char *name = plan->keys->strings[texts->ints[i]];
+
+        err = take_dictionary(frame, texts->ints[i],
+                              reference != NULL ? granary_frame_column_named(reference, name) : NULL, &dictionaries[i]);
     }
     if (err == GRANARY_OK) {
         err = dealt_yield_with(call, frame, part_of, parts, dictionaries, texts->n_ints);
@@ -271,7 +294,7 @@ kernel_groupby_deal(struct gr_kernel_call *call)
         err = add_hashes(formed, plan.keys->n_strings, (uint32_t)parts, &part_of);
     }
     if (err == GRANARY_OK) {
-        err = deal(call, formed, texts, part_of, parts);
+        err = deal(call, &plan, formed, texts, part_of, parts);
     }
     scratch_free(part_of);
     gr_frame_destroy(formed);

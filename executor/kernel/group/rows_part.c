@@ -47,9 +47,9 @@ corrupt(const char *what)
 
 /* ---- the pieces ---- */
 
-/* A column of codes gets its dictionary back. */
+/* A column of codes gets its dictionary back. there: the reference's column; NULL: it has none. */
 static granary_err
-join_dictionary(granary_column *codes, const granary_frame *dictionary)
+join_dictionary(granary_column *codes, const granary_frame *dictionary, const granary_column *there)
 {
     const granary_column *entries = dictionary->count == 1 ? &dictionary->columns[0].view : NULL;
     const int32_t *values = codes->values;
@@ -58,8 +58,11 @@ join_dictionary(granary_column *codes, const granary_frame *dictionary)
     if (entries == NULL) {
         return GRANARY_OK;
     }
-    if (codes->dtype != GRANARY_INT32 || entries->dtype != GRANARY_STRING || entries->dictionary != NULL ||
-        entries->null_count != 0) {
+    if (entries->dtype == GRANARY_INT32) {
+        entries = there != NULL ? there->dictionary : NULL;
+    }
+    if (entries == NULL || codes->dtype != GRANARY_INT32 || entries->dtype != GRANARY_STRING ||
+        entries->dictionary != NULL || entries->null_count != 0) {
         return corrupt("a dictionary of another type");
     }
     for (int64_t i = 0; i < codes->rows; i++) {
@@ -85,9 +88,9 @@ borrow_columns(const granary_frame *from, size_t first, const char *const *names
     return err;
 }
 
-/* frames: the rows of a piece, then the dictionaries. */
+/* frames: the rows of a piece, then the dictionaries. reference: may be NULL. */
 static granary_err
-open_piece(struct part *part, size_t piece, const granary_frame *const *frames)
+open_piece(struct part *part, size_t piece, const granary_frame *const *frames, const granary_frame *reference)
 {
     const struct group_plan *plan = &part->plan;
     size_t keys = plan->keys->n_strings;
@@ -103,7 +106,10 @@ open_piece(struct part *part, size_t piece, const granary_frame *const *frames)
         err = borrow_columns(frames[0], keys, plan->arguments, plan->argument_count, &part->arguments[piece]);
     }
     for (size_t t = 0; t < part->texts->n_ints && err == GRANARY_OK; t++) {
-        err = join_dictionary(&part->keys[piece]->columns[part->texts->ints[t]].view, frames[1 + t]);
+        const char *name = plan->keys->strings[part->texts->ints[t]];
+
+        err = join_dictionary(&part->keys[piece]->columns[part->texts->ints[t]].view, frames[1 + t],
+                              reference != NULL ? granary_frame_column_named(reference, name) : NULL);
     }
     part->rows += frames[0]->rows;
     return err;
@@ -112,6 +118,7 @@ open_piece(struct part *part, size_t piece, const granary_frame *const *frames)
 static granary_err
 open_pieces(struct part *part, const struct gr_kernel_call *call, const granary_frame ***ret_frames)
 {
+    size_t first = group_dealt_first(call);
     size_t each;
     granary_err err;
 
@@ -120,19 +127,19 @@ open_pieces(struct part *part, const struct gr_kernel_call *call, const granary_
         return GRANARY_EINVAL;
     }
     each = 1 + part->texts->n_ints;
-    part->count = call->input_count / each;
+    part->count = call->input_count > first ? (call->input_count - first) / each : 0;
     part->keys = calloc(part->count + 1, sizeof *part->keys);
     part->arguments = calloc(part->count + 1, sizeof *part->arguments);
     part->hashes = calloc(part->count + 1, sizeof *part->hashes);
     if (part->keys == NULL || part->arguments == NULL || part->hashes == NULL) {
         return out_of_memory();
     }
-    if (part->count == 0 || call->input_count % each != 0) {
+    if (part->count == 0 || (call->input_count - first) % each != 0) {
         return gr_fail(GRANARY_EINVAL, "%s: %zu inputs are no pieces of %zu", call->op->op, call->input_count, each);
     }
     err = call_frames_encoded(call, ret_frames);
     for (size_t p = 0; p < part->count && err == GRANARY_OK; p++) {
-        err = open_piece(part, p, *ret_frames + p * each);
+        err = open_piece(part, p, *ret_frames + first + p * each, first > 0 ? (*ret_frames)[0] : NULL);
     }
     return err;
 }
