@@ -40,6 +40,7 @@ enum {
     KEY_DISCARD,
     KEY_PRIORITY,
     KEY_KEEP_GOING,
+    KEY_KEEP,
     KEY_GRAPH
 };
 
@@ -53,6 +54,7 @@ struct run {
     bool explain;
     bool analyze; /* explain, and what it took */
     bool discard;
+    const char *keep; /* the graph's key; NULL: none was given */
     int64_t chunk_bytes;
     int timeout_ms;
     int priority;
@@ -81,7 +83,9 @@ static const struct argp_option run_options[] = {
     {"timeout", KEY_TIMEOUT, "DURATION", 0, "the graph fails when it has not ended after this long", 0},
     {"priority", KEY_PRIORITY, "N", 0, "graphs of a higher one go first; default: 0", 0},
     {"keep-going", KEY_KEEP_GOING, NULL, 0, "when a subtask fails, still run what does not need it", 0},
-    {"discard", KEY_DISCARD, NULL, 0, "delete the results from the store when they are printed", 0},
+    {"discard", KEY_DISCARD, NULL, 0,
+     "delete the results from the store when they are printed; `granary sql` does without", 0},
+    {"keep", KEY_KEEP, "NAME", 0, "keep the results in the store, as a table or graph of this name", 0},
     {"executors", 'e', "N", 0, "of the private instance, when none is up", 1},
     {"memory", KEY_MEMORY, "SIZE", 0, "of the private instance, when none is up", 1},
     {0},
@@ -158,6 +162,9 @@ parse_run(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_DISCARD:
         run->discard = true;
+        return 0;
+    case KEY_KEEP:
+        run->keep = arg;
         return 0;
     case KEY_CHUNK_BYTES:
         run->chunk_bytes = size_option("chunk-bytes", arg, state);
@@ -294,6 +301,11 @@ choose_instance(struct run *run)
                           instance.name);
         }
         return GRANARY_OK;
+    }
+    if (run->keep != NULL) {
+        return gr_fail(GRANARY_EUNREACHABLE,
+                       "--keep %s: instance %s is not up, and a private one keeps nothing: `granary up` starts one",
+                       run->keep, instance.name);
     }
     if (named != NULL && named[0] != '\0') {
         return gr_fail(GRANARY_EUNREACHABLE,
@@ -502,10 +514,18 @@ fail(const struct run *run, granary_err err)
     return status;
 }
 
+/* Whether nothing is left when the command ends. */
+static bool
+discards(const struct run *run)
+{
+    return run->private_pid > 0 || (run->keep == NULL && (run->discard || run->explain || !run->source->keeps));
+}
+
 static int
 run_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph)
 {
-    granary_graph_options options = {.chunk_bytes = run->chunk_bytes,
+    granary_graph_options options = {.key = run->keep,
+                                     .chunk_bytes = run->chunk_bytes,
                                      .priority = run->priority,
                                      .timeout_ms = run->timeout_ms,
                                      .keep_going = run->keep_going};
@@ -535,7 +555,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         if (run->keep_going && !run->explain) {
             (void)print_targets(run, client, key, graph, true);
         }
-        if (run->discard || run->explain || run->private_pid > 0) {
+        if (discards(run)) {
             (void)granary_graph_delete(client, key);
         } else { /* it has nothing but what it can tell */
             (void)fprintf(stderr, "granary: run: graph %s: `granary tasks` and `granary logs` tell more of it\n", key);
@@ -543,7 +563,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         return status;
     }
     status = run->explain ? 0 : print_targets(run, client, key, graph, false);
-    if (run->discard || run->explain || run->private_pid > 0) {
+    if (discards(run)) {
         (void)granary_graph_delete(client, key);
     } else {
         for (size_t i = 0; i < graph->n_targets; i++) {
@@ -640,6 +660,7 @@ command_run(struct cli *cli, int argc, char **argv)
         .doc = "Run a graph and print its targets as tables.\vWithout an instance that is up, a private one "
                "is started for as long as the command runs. In an instance that is up the results stay "
                "as objects, whose ids are told on stderr.",
+        .keeps = true,
         .make = read_graph};
 
     return run_command(cli, argc, argv, &source);

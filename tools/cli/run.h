@@ -13,6 +13,7 @@ struct run_source {
     const char *label;  /* in messages; NULL: the argument */
     const char *target; /* the graph's only one; NULL: -o names targets */
     bool needs_client;
+    bool keeps; /* results stay in an instance that is up without being asked for */
     /* The graph as JSON, the caller's. client: NULL unless it needs one */
     granary_err (*make)(granary_client *client, const char *argument, char **ret_text, size_t *ret_size);
     /* After a failure: show on stderr the place of the source that the thread's message names; or NULL. */

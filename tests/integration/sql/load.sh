@@ -18,14 +18,23 @@ before=$(used)
 query='select "Wildlife Species" as species, "Speed IAS in knots" as speed from %s where "Speed IAS in knots" > 300 order by speed desc, species'
 # shellcheck disable=SC2059
 for _ in 1 2 3; do
-    granary sql --csv --discard "$(printf "$query" birds)" >"$work/table.csv" 2>/dev/null
+    granary sql --csv "$(printf "$query" birds)" >"$work/table.csv" 2>/dev/null
 done
 # shellcheck disable=SC2059
-granary sql --csv --discard "$(printf "$query" "'$birds'")" >"$work/file.csv" 2>/dev/null
+granary sql --csv "$(printf "$query" "'$birds'")" >"$work/file.csv" 2>/dev/null
 [ "$(wc -l <"$work/table.csv")" -gt 5 ] || fail "the query finds nothing"
 same "$work/table.csv" "$work/file.csv"
 [ "$(used)" = "$before" ] || fail "queries left something: $(used) instead of $before"
 granary sql --json --discard "select * from \"birds/table\" limit 3" | grep -q '"Wildlife Species"' || fail "by its target"
+
+# What a query gives is kept only by name, and is a table then.
+granary sql --csv --keep fast 'select "Speed IAS in knots" as speed from birds where "Speed IAS in knots" > 300' >"$work/kept.csv" 2>/dev/null
+granary sql --csv "select speed from fast" >"$work/again.csv" 2>/dev/null
+same "$work/kept.csv" "$work/again.csv"
+expect 1 "fast" granary sql --keep fast "select 1"
+granary forget fast
+[ "$(used)" = "$before" ] || fail "--keep left something: $(used) instead of $before"
+[ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "queries left graphs: $(granary graphs)"
 
 # Several files, one below the other; a dtype.
 printf 'id,price\n1,0.10\n2,0.20\n' >"$work/a.csv"
