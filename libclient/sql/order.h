@@ -54,8 +54,8 @@ struct sql_order_join {
 /* Whether a link joins the two sides: the left one has its first mask (1), its second (-1); 0: it does not. */
 int sql_order_crosses(const struct sql_order_link *link, uint64_t left, uint64_t right);
 
-/* The joins one after the other, table_count - 1 of them, in memory of the statement. NULL: out of memory. Sides
- * without any link are joined only where nothing else is left. */
+/* The joins one after the other, table_count - 1 of them, in memory of the statement. NULL: out of memory. Tables that
+ * links lead to are never joined by all rows with all rows. */
 const struct sql_order_join *sql_order_joins(struct sql_statement *q, const struct sql_order_problem *problem);
 
 #endif

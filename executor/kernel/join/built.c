@@ -66,8 +66,10 @@ open_bits(const struct built_bytes *bytes, struct built *built)
         return GRANARY_OK;
     }
     built->bits = section_at(bytes, &head->bits);
-    return built->bits != NULL && head->index == BUILT_HASH && head->range <= head->bits.size * 8 ? GRANARY_OK
-                                                                                                  : corrupt("its bits");
+    return built->bits != NULL && head->index == BUILT_HASH && head->bits.size % 8 == 0 &&
+                   head->range <= head->bits.size * 8
+               ? GRANARY_OK
+               : corrupt("its bits");
 }
 
 static granary_err

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "graph/join.h"
+#include "kernel/rows.h"
 
 /* How a join is run here: everything but left_on, right_on and how has a default. */
 struct way {
@@ -13,6 +14,7 @@ struct way {
     const char *right_on;
     const char *how;
     const char *where;
+    const char *filter;
     const char *indicator;
     bool null_aware;
     bool unique;
@@ -146,6 +148,9 @@ start_probe(struct kernel_test *test, const granary_frame *left, granary_frame *
     kernel_test_strings(test, "keys", way->left_on);
     kernel_test_attr(test, gr_attr_new_int("parts", way->parts == 0 ? 1 : way->parts));
     kernel_test_bool(test, "null_aware", way->null_aware);
+    if (way->filter != NULL) {
+        kernel_test_attr(test, gr_attr_new_string("filter", way->filter));
+    }
     if (way->where != NULL) {
         assert_int_equal(gr_join_pair_columns(&join, &schemas[0], &schemas[1], &columns, &column_count), GRANARY_OK);
         kernel_test_attr(test, gr_attr_new_string("where", way->where));
@@ -350,30 +355,34 @@ rows_are_what_two_loops_find(void **state)
     }
 }
 
-/* Wide ranges are hashed: with and without matches, with keys that repeat, in parts. */
-static void
-sparse_keys_are_hashed(void **state)
+/* Keys k, of 4000 different ones `apart` from one to the next, and row: 0, 1, ... */
+static granary_frame *
+sparse_frame(struct random *random, int64_t rows, int64_t apart)
 {
-    enum { ROWS = 3000 };
-    struct gr_column columns[4];
-    granary_frame *left = gr_frame_create(2, ROWS);
-    granary_frame *right = gr_frame_create(2, ROWS);
-    struct random random = {77};
+    granary_frame *frame = gr_frame_create(2, rows);
+    struct gr_column columns[2];
 
-    (void)state;
-    for (int c = 0; c < 4; c++) {
+    for (int c = 0; c < 2; c++) {
         int64_t *values;
 
-        assert_int_equal(gr_column_alloc(GRANARY_INT64, ROWS, 0, false, &columns[c]), GRANARY_OK);
+        assert_int_equal(gr_column_alloc(GRANARY_INT64, rows, 0, false, &columns[c]), GRANARY_OK);
         values = (int64_t *)(uintptr_t)columns[c].view.values;
-        for (int64_t i = 0; i < ROWS; i++) {
-            values[i] = c % 2 == 1 ? i : (random_below(&random, 4000) - 2000) * INT64_C(1000000007);
+        for (int64_t i = 0; i < rows; i++) {
+            values[i] = c == 1 ? i : (random_below(random, 4000) - 2000) * apart;
         }
+        assert_int_equal(gr_frame_set(frame, (size_t)c, c == 0 ? "k" : "row", &columns[c]), GRANARY_OK);
     }
-    assert_int_equal(gr_frame_set(left, 0, "k", &columns[0]), GRANARY_OK);
-    assert_int_equal(gr_frame_set(left, 1, "row", &columns[1]), GRANARY_OK);
-    assert_int_equal(gr_frame_set(right, 0, "k", &columns[2]), GRANARY_OK);
-    assert_int_equal(gr_frame_set(right, 1, "row", &columns[3]), GRANARY_OK);
+    return frame;
+}
+
+static void
+check_sparse_keys(int64_t apart)
+{
+    enum { ROWS = 3000 };
+    struct random random = {77};
+    granary_frame *left = sparse_frame(&random, ROWS, apart);
+    granary_frame *right = sparse_frame(&random, ROWS, apart);
+
     for (int parts = 1; parts <= 4; parts *= 2) {
         granary_frame *semi = joined_in_a_way(
             left, right, (struct way){.left_on = "k", .right_on = "k", .how = "semi", .parts = parts, .pieces = 3});
@@ -402,6 +411,49 @@ sparse_keys_are_hashed(void **state)
     }
     gr_frame_destroy(left);
     gr_frame_destroy(right);
+}
+
+/* Wide ranges are hashed, narrower ones have bits, too: with and without matches, with keys that repeat, in parts. */
+static void
+sparse_keys_are_hashed(void **state)
+{
+    (void)state;
+    check_sparse_keys(INT64_C(1000000007));
+    check_sparse_keys(997);
+}
+
+/* A filter gives what a frame of the rows that it leaves gives. */
+static void
+rows_of_a_filter_take_part(void **state)
+{
+    static const char *const filters[] = {"row % 3 = 1",         "row < 0", "row >= 0", "row > 1500 and row < 2600",
+                                          "row in (1023, 2047)", "k < 0"};
+    static const char *const kinds[] = {"inner", "left", "semi", "anti"};
+    static const int64_t aparts[] = {1, 997, INT64_C(1000000007)};
+    static const char *const names[] = {"k", "row"};
+
+    (void)state;
+    for (size_t i = 0; i < 6 * 4 * 3; i++) {
+        struct random random = {i + 1};
+        granary_frame *left = sparse_frame(&random, 5000, aparts[i % 3]);
+        granary_frame *right = sparse_frame(&random, i % 2 == 0 ? 900 : 3000, aparts[i % 3]);
+        struct way way = {.left_on = "k", .right_on = "k", .how = kinds[i / 3 % 4], .pieces = 2};
+        struct rows_spec spec = {.where = filters[i / 12], .wanted = names, .wanted_count = 2};
+        granary_frame *some;
+        granary_frame *expected;
+        granary_frame *result;
+
+        assert_int_equal(rows_frame(left, &spec, names, &some), GRANARY_OK);
+        expected = joined_in_a_way(some, right, way);
+        way.filter = filters[i / 12];
+        result = joined_in_a_way(left, right, way);
+        assert_same_bytes(expected, result);
+        gr_frame_destroy(expected);
+        gr_frame_destroy(result);
+        gr_frame_destroy(some);
+        gr_frame_destroy(left);
+        gr_frame_destroy(right);
+    }
 }
 
 static void
@@ -758,6 +810,7 @@ main(void)
         cmocka_unit_test(nulls_match_nothing_and_nan_matches_nan),
         cmocka_unit_test(rows_are_what_two_loops_find),
         cmocka_unit_test(sparse_keys_are_hashed),
+        cmocka_unit_test(rows_of_a_filter_take_part),
         cmocka_unit_test(numbers_match_across_dtypes),
         cmocka_unit_test(a_float_that_is_no_integer_equals_none),
         cmocka_unit_test(conditions_decide_what_a_match_is),

@@ -155,6 +155,28 @@ or_gives_what_its_branches_share(void **state)
               "\"how\": \"inner\"", "((`x` = 1) or (`x` = 3))", "((`y` = 2) or (`y` = 4))");
 }
 
+/* A side that is much larger is first reduced to what the other one asks for. */
+static void
+subqueries_are_reduced(void **state)
+{
+    FILE *file = fopen("large.csv", "w");
+
+    (void)state;
+    assert_non_null(file);
+    assert_true(fputs("id,z\n", file) >= 0);
+    for (int i = 0; i < 10000; i++) {
+        assert_true(fputs("1,2\n", file) >= 0);
+    }
+    assert_int_equal(fclose(file), 0);
+    MUST_HAVE("select x from a where exists (select * from 'large.csv' b where b.id = a.id)", "\"how\": \"semi\"",
+              "\"join 5 at");
+    MUST_HAVE("select x from a where not exists (select * from 'large.csv' b where b.id = a.id)", "\"how\": \"anti\"",
+              "\"how\": \"semi\"");
+    MUST_HAVE("select x from a where x > (select sum(z) from 'large.csv' b where b.id = a.id)", "\"how\": \"left\"",
+              "\"how\": \"semi\"");
+    assert_int_equal(unlink("large.csv"), 0);
+}
+
 static void
 the_queries_of_tpch_are_translated(void **state)
 {
@@ -400,6 +422,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clauses_become_operators),
         cmocka_unit_test(or_gives_what_its_branches_share),
+        cmocka_unit_test(subqueries_are_reduced),
         cmocka_unit_test(the_queries_of_tpch_are_translated),
         cmocka_unit_test(what_is_wrong_is_told_with_its_place),
         cmocka_unit_test(depth_has_an_end),
