@@ -1,291 +1,13 @@
 /* Shapes and dtypes of what the tensor operators yield. */
 #include <assert.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "data/frame.h"
-#include "graph/node.h"
+#include "graph/infer_private.h"
 #include "graph/tensor_map.h"
-#include "graph/tensor_random.h"
 #include "graph/user.h"
 #include "graph/view/view.h"
-
-enum { DIMS_MAX = 8 };
-
-static const Granary__Attr *
-find(const struct gr_graph_node *node, const char *name)
-{
-    return gr_attr_find(node->node->attrs, node->node->n_attrs, name);
-}
-
-/* A shape as messages show it: "(3, 4)". */
-struct shown {
-    char text[192];
-};
-static const char *
-show(int dims, const int64_t *shape, struct shown *shown)
-{
-    int used = 0;
-
-    for (int i = 0; i < dims; i++) {
-        used += shape[i] == GR_SIZE_UNKNOWN ? snprintf(shown->text + used, sizeof shown->text - (size_t)used, "(?")
-                                            : snprintf(shown->text + used, sizeof shown->text - (size_t)used, "%s%lld",
-                                                       i == 0 ? "(" : ", ", (long long)shape[i]);
-    }
-    (void)snprintf(shown->text + used, sizeof shown->text - (size_t)used, "%s",
-                   dims == 0   ? "()"
-                   : dims == 1 ? ",)"
-                               : ")");
-    return shown->text;
-}
-
-static const char *
-show_type(const struct gr_node_type *type, struct shown *shown)
-{
-    return show(type->dims, type->shape, shown);
-}
-
-/* Elements of a shape. Errors: EINVAL more bytes than an address space has */
-static granary_err
-count_elements(int dims, const int64_t *shape, int64_t *ret_count)
-{
-    int64_t count = 1;
-    bool over = false;
-
-    for (int i = 0; i < dims; i++) {
-        if (shape[i] == GR_SIZE_UNKNOWN) {
-            continue;
-        }
-        if (shape[i] == 0) {
-            *ret_count = 0;
-            return GRANARY_OK;
-        }
-        over = __builtin_mul_overflow(count, shape[i], &count) || over;
-    }
-    if (over || count > INT64_MAX / 16) {
-        struct shown shown;
-
-        return gr_fail(GRANARY_EINVAL, "a tensor of shape %s is larger than any memory", show(dims, shape, &shown));
-    }
-    *ret_count = count;
-    return GRANARY_OK;
-}
-
-static granary_err
-read_shape(const Granary__Attr *attr, struct gr_node_type *type)
-{
-    if (attr->n_ints == 0 || attr->n_ints > DIMS_MAX) {
-        return gr_fail(GRANARY_EINVAL, "parameter '%s' has %zu dimensions; 1 to %d are possible", attr->name,
-                       attr->n_ints, DIMS_MAX);
-    }
-    type->dims = (int)attr->n_ints;
-    for (int i = 0; i < type->dims; i++) {
-        if (attr->ints[i] < 0) {
-            return gr_fail(GRANARY_EINVAL, "parameter '%s' has %lld elements along dimension %d; it cannot be negative",
-                           attr->name, (long long)attr->ints[i], i);
-        }
-        type->shape[i] = attr->ints[i];
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-check_chunk(const struct gr_graph_node *node, const struct gr_node_type *type)
-{
-    const Granary__Attr *chunk = find(node, "chunk");
-
-    if (chunk == NULL) {
-        return GRANARY_OK;
-    }
-    if (chunk->n_ints != (size_t)type->dims) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'chunk' has %zu dimensions, but the tensor %d", chunk->n_ints,
-                       type->dims);
-    }
-    for (size_t i = 0; i < chunk->n_ints; i++) {
-        if (chunk->ints[i] < 1) {
-            return gr_fail(GRANARY_EINVAL, "parameter 'chunk' is %lld along dimension %zu; it needs 1 or more",
-                           (long long)chunk->ints[i], i);
-        }
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-infer_array(const struct gr_graph_node *node, struct gr_node_type *type)
-{
-    const Granary__Attr *shape = find(node, "shape");
-    const Granary__Attr *chunk = find(node, "chunk");
-    const Granary__Attr *ids = find(node, "ids");
-    int64_t blocks = 1;
-    int64_t count;
-    granary_err err = shape->n_ints == 0 ? GRANARY_OK : read_shape(shape, type);
-
-    type->dtype = gr_dtype_parse(gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", ""));
-    if (err == GRANARY_OK && !gr_tensor_dtype_good(type->dtype)) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'dtype' is none of bool, integers, float32 and float64");
-    }
-    if (err == GRANARY_OK && (err = count_elements(type->dims, type->shape, &count)) == GRANARY_OK) {
-        err = check_chunk(node, type);
-    }
-    for (int d = 0; d < type->dims && chunk != NULL && err == GRANARY_OK; d++) {
-        blocks *= type->shape[d] == 0 ? 1 : (type->shape[d] - 1) / chunk->ints[d] + 1;
-        err = blocks > INT32_MAX ? gr_fail(GRANARY_EINVAL, "parameter 'chunk' makes too many blocks") : GRANARY_OK;
-    }
-    if (err == GRANARY_OK && (size_t)blocks != ids->n_strings) {
-        err = gr_fail(GRANARY_EINVAL, "parameter 'ids' has %zu objects for %lld blocks", ids->n_strings,
-                      (long long)blocks);
-    }
-    return err;
-}
-
-/* The parameter "dtype"; without it the fallback. */
-static granary_err
-read_dtype(const struct gr_graph_node *node, granary_dtype fallback, granary_dtype *ret_dtype)
-{
-    const char *name = gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", NULL);
-
-    *ret_dtype = name == NULL ? fallback : gr_dtype_parse(name);
-    return gr_tensor_dtype_good(*ret_dtype)
-               ? GRANARY_OK
-               : gr_fail(GRANARY_EINVAL, "dtype '%.40s' is none of bool, integers, float32 and float64",
-                         name == NULL ? granary_dtype_name(fallback) : name);
-}
-
-static int64_t
-int_of(const struct gr_graph_node *node, const char *name, int64_t fallback)
-{
-    return gr_attr_int(node->node->attrs, node->node->n_attrs, name, fallback);
-}
-
-/* Tensors of one value, and the diagonals and triangles of it. */
-static granary_err
-infer_full(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
-{
-    const Granary__Attr *shape = find(node, "shape");
-    int64_t count;
-    granary_err err = GRANARY_OK;
-
-    if (input != NULL) {
-        type->dims = input->dims;
-        memcpy(type->shape, input->shape, sizeof type->shape);
-    } else if (shape != NULL) {
-        err = shape->n_ints == 0 ? GRANARY_OK : read_shape(shape, type);
-    } else {
-        type->dims = 2;
-        type->shape[0] = int_of(node, "rows", 0);
-        type->shape[1] = int_of(node, "columns", type->shape[0]);
-        if (type->shape[0] < 0 || type->shape[1] < 0) {
-            err = gr_fail(GRANARY_EINVAL, "rows and columns cannot be negative");
-        }
-    }
-    if (err == GRANARY_OK) {
-        err = read_dtype(node, input != NULL ? input->dtype : GRANARY_FLOAT64, &type->dtype);
-    }
-    if (err == GRANARY_OK && (node->op == GR_TILE_triu || node->op == GR_TILE_tril) && type->dims < 2) {
-        err = gr_fail(GRANARY_EINVAL, "it needs a tensor of 2 dimensions or more, not of %d", type->dims);
-    }
-    if (err == GRANARY_OK && (err = count_elements(type->dims, type->shape, &count)) == GRANARY_OK) {
-        err = check_chunk(node, type);
-    }
-    return err;
-}
-
-static granary_err
-infer_linspace(const struct gr_graph_node *node, struct gr_node_type *type)
-{
-    int64_t count = int_of(node, "count", 50);
-
-    if (count < 0 || count > INT64_MAX / 16) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'count' cannot be %lld", (long long)count);
-    }
-    *type = (struct gr_node_type){.dtype = GRANARY_FLOAT64, .dims = 1, .shape = {count}};
-    return check_chunk(node, type);
-}
-
-static granary_err
-infer_random(const struct gr_graph_node *node, struct gr_node_type *type)
-{
-    struct gr_random random;
-    int64_t count;
-    granary_err err = read_shape(find(node, "shape"), type);
-
-    if (err == GRANARY_OK) {
-        err = gr_random_read(gr_attr_string(node->node->attrs, node->node->n_attrs, "distribution", "uniform"),
-                             node->node->attrs, node->node->n_attrs, &random);
-        type->dtype = random.dtype;
-    }
-    if (err == GRANARY_OK && (err = count_elements(type->dims, type->shape, &count)) == GRANARY_OK) {
-        err = check_chunk(node, type);
-    }
-    return err;
-}
-
-static bool
-is_int(const struct gr_graph_node *node, const char *name)
-{
-    const Granary__Attr *attr = find(node, name);
-
-    return attr == NULL || attr->kind == GRANARY__ATTR__KIND__INT;
-}
-
-/* Elements from start before stop. Errors: EINVAL too many */
-static granary_err
-count_range(const struct gr_graph_node *node, granary_dtype dtype, int64_t *ret_count)
-{
-    Granary__Attr *const *attrs = node->node->attrs;
-    size_t n = node->node->n_attrs;
-    double count;
-
-    if (dtype == GRANARY_INT64) {
-        __int128 start = gr_attr_int(attrs, n, "start", 0);
-        __int128 stop = gr_attr_int(attrs, n, "stop", 0);
-        __int128 step = gr_attr_int(attrs, n, "step", 1);
-        __int128 whole = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
-
-        count = whole > 0 ? (double)whole : 0;
-        *ret_count = whole > 0 && whole < INT64_MAX / 16 ? (int64_t)whole : 0;
-    } else {
-        count = ceil((gr_attr_double(attrs, n, "stop", 0) - gr_attr_double(attrs, n, "start", 0)) /
-                     gr_attr_double(attrs, n, "step", 1));
-        *ret_count = count > 0 && count < (double)(INT64_MAX / 16) ? (int64_t)count : 0;
-    }
-    if (!(count < (double)(INT64_MAX / 16))) {
-        return gr_fail(GRANARY_EINVAL, "%g elements are more than any memory holds", count);
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-infer_arange(const struct gr_graph_node *node, struct gr_node_type *type)
-{
-    const Granary__Attr *shape = find(node, "shape");
-    int64_t elements = 0;
-    int64_t count = 0;
-    granary_err err;
-
-    type->dtype =
-        is_int(node, "start") && is_int(node, "stop") && is_int(node, "step") ? GRANARY_INT64 : GRANARY_FLOAT64;
-    if ((err = count_range(node, type->dtype, &count)) != GRANARY_OK) {
-        return err;
-    }
-    type->dims = 1;
-    type->shape[0] = count;
-    if (shape != NULL) {
-        if ((err = read_shape(shape, type)) != GRANARY_OK ||
-            (err = count_elements(type->dims, type->shape, &elements)) != GRANARY_OK) {
-            return err;
-        }
-        if (elements != count) {
-            struct shown shown;
-
-            return gr_fail(GRANARY_EINVAL, "the range has %lld elements, which do not fill shape %s", (long long)count,
-                           show_type(type, &shown));
-        }
-    }
-    return check_chunk(node, type);
-}
 
 /* NumPy's broadcasting: aligned at the last dimension, 1 stretches. */
 static granary_err
@@ -299,16 +21,16 @@ broadcast(const struct gr_node_type *left, const struct gr_node_type *right, str
         int64_t r = i <= right->dims ? right->shape[right->dims - i] : 1;
 
         if (l != r && l != 1 && r != 1) { /* a size that is unknown fits another such, as far as can be told */
-            struct shown left_shown;
-            struct shown right_shown;
+            struct infer_shown left_shown;
+            struct infer_shown right_shown;
 
-            return gr_fail(GRANARY_EINVAL, "shapes %s and %s do not fit together", show_type(left, &left_shown),
-                           show_type(right, &right_shown));
+            return gr_fail(GRANARY_EINVAL, "shapes %s and %s do not fit together", infer_show_type(left, &left_shown),
+                           infer_show_type(right, &right_shown));
         }
         type->shape[dims - i] = l == 1 ? r : l;
     }
     type->dims = dims;
-    return count_elements(dims, type->shape, &count);
+    return infer_count(dims, type->shape, &count);
 }
 
 static granary_err
@@ -357,7 +79,7 @@ static granary_err
 infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
 {
     enum gr_reduction reduction = gr_op_reduction((enum gr_tile_op)node->op);
-    const Granary__Attr *axes = find(node, "axes");
+    const Granary__Attr *axes = infer_find(node, "axes");
     bool keep = gr_attr_bool(node->node->attrs, node->node->n_attrs, "keepdims", false);
     int64_t per_result = 1;
     int64_t results = 1;
@@ -388,35 +110,10 @@ infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *input,
 }
 
 static granary_err
-infer_matmul(const struct gr_node_type *const *inputs, struct gr_node_type *type)
-{
-    const struct gr_node_type *a = inputs[0];
-    const struct gr_node_type *b = inputs[1];
-    struct shown a_shown;
-    struct shown b_shown;
-    int64_t count;
-
-    if (a->dims < 2 || b->dims != a->dims ||
-        memcmp(a->shape, b->shape, (size_t)(a->dims - 2) * sizeof a->shape[0]) != 0) {
-        return gr_fail(GRANARY_EINVAL, "it needs two tensors of 1 dimension or more, not of shapes %s and %s",
-                       show_type(a, &a_shown), show_type(b, &b_shown));
-    }
-    if (a->shape[a->dims - 1] != b->shape[a->dims - 2]) {
-        return gr_fail(GRANARY_EINVAL, "shapes %s and %s do not fit: %lld columns meet %lld rows",
-                       show_type(a, &a_shown), show_type(b, &b_shown), (long long)a->shape[a->dims - 1],
-                       (long long)b->shape[a->dims - 2]);
-    }
-    *type = *a;
-    type->dtype = gr_dtype_promote(a->dtype, b->dtype);
-    type->shape[a->dims - 1] = b->shape[a->dims - 1];
-    return count_elements(type->dims, type->shape, &count);
-}
-
-static granary_err
 infer_bincount(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    int64_t length = int_of(node, "length", 0);
-    struct shown shown, other;
+    int64_t length = infer_int(node, "length", 0);
+    struct infer_shown shown, other;
 
     if (inputs[0]->dtype != GRANARY_BOOL && !gr_dtype_is_integer(inputs[0]->dtype)) {
         return gr_fail(GRANARY_ETYPE, "it counts integers, not %s", granary_dtype_name(inputs[0]->dtype));
@@ -426,8 +123,8 @@ infer_bincount(const struct gr_graph_node *node, const struct gr_node_type *cons
     }
     if (node->input_count == 2 && (inputs[0]->dims != inputs[1]->dims ||
                                    memcmp(inputs[0]->shape, inputs[1]->shape, (size_t)inputs[0]->dims * 8) != 0)) {
-        return gr_fail(GRANARY_EINVAL, "weights of shape %s do not fit shape %s", show_type(inputs[1], &shown),
-                       show_type(inputs[0], &other));
+        return gr_fail(GRANARY_EINVAL, "weights of shape %s do not fit shape %s", infer_show_type(inputs[1], &shown),
+                       infer_show_type(inputs[0], &other));
     }
     *type = (struct gr_node_type){
         .dtype = node->input_count == 2 ? GRANARY_FLOAT64 : GRANARY_INT64, .dims = 1, .shape = {length}};
@@ -444,7 +141,7 @@ infer_view(const struct gr_graph_node *node, const struct gr_node_type *const *i
 
     if (err == GRANARY_OK) {
         gr_view_shape(&view, &type->dims, type->shape);
-        err = count_elements(type->dims, type->shape, &count);
+        err = infer_count(type->dims, type->shape, &count);
     }
     gr_view_fini(&view);
     type->dtype = inputs[0]->dtype;
@@ -455,7 +152,7 @@ infer_view(const struct gr_graph_node *node, const struct gr_node_type *const *i
             type->dtype = gr_dtype_promote(type->dtype, inputs[i]->dtype);
         }
     }
-    return err == GRANARY_OK && op == GR_TILE_rechunk ? check_chunk(node, type) : err;
+    return err == GRANARY_OK && op == GR_TILE_rechunk ? infer_check_chunk(node, type) : err;
 }
 
 static granary_err
@@ -466,9 +163,9 @@ infer_along(const struct gr_graph_node *node, const struct gr_node_type *input, 
     double most = op == GR_TILE_percentile || op == GR_TILE_nanpercentile ? 100 : 1;
     double q = gr_attr_double(node->node->attrs, node->node->n_attrs, "q", 0.5);
     const char *method = gr_attr_string(node->node->attrs, node->node->n_attrs, "method", "linear");
-    int64_t axis = int_of(node, "axis", -1);
-    int64_t k = int_of(node, "k", 0);
-    int64_t n = int_of(node, "n", 1);
+    int64_t axis = infer_int(node, "axis", -1);
+    int64_t k = infer_int(node, "k", 0);
+    int64_t n = infer_int(node, "n", 1);
 
     *type = *input;
     switch (op) {
@@ -502,7 +199,7 @@ infer_along(const struct gr_graph_node *node, const struct gr_node_type *input, 
     if (k < 0 || n < 0) {
         return gr_fail(GRANARY_EINVAL, "parameter '%s' cannot be negative", k < 0 ? "k" : "n");
     }
-    if (quantile && find(node, "axis") == NULL) {
+    if (quantile && infer_find(node, "axis") == NULL) {
         type->dims = 0;
         return GRANARY_OK;
     }
@@ -527,11 +224,11 @@ infer_along(const struct gr_graph_node *node, const struct gr_node_type *input, 
 static granary_err
 infer_reshape(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
 {
-    const Granary__Attr *shape = find(node, "shape");
+    const Granary__Attr *shape = infer_find(node, "shape");
     int64_t elements, count, known = 1;
     int left = -1;
-    struct shown from;
-    granary_err err = count_elements(input->dims, input->shape, &elements);
+    struct infer_shown from;
+    granary_err err = infer_count(input->dims, input->shape, &elements);
 
     type->dtype = input->dtype;
     if (err != GRANARY_OK || shape == NULL) {
@@ -558,104 +255,16 @@ infer_reshape(const struct gr_graph_node *node, const struct gr_node_type *input
     }
     if (type->dims > 0 && left >= 0 && type->shape[left] < 0) {
         return gr_fail(GRANARY_EINVAL, "a tensor of shape %s has no whole number of elements left for -1",
-                       show_type(input, &from));
+                       infer_show_type(input, &from));
     }
-    err = count_elements(type->dims, type->shape, &count);
+    err = infer_count(type->dims, type->shape, &count);
     if (err == GRANARY_OK && count != elements) {
-        struct shown to;
+        struct infer_shown to;
 
-        err = gr_fail(GRANARY_EINVAL, "a tensor of shape %s does not fill shape %s", show_type(input, &from),
-                      show_type(type, &to));
+        err = gr_fail(GRANARY_EINVAL, "a tensor of shape %s does not fill shape %s", infer_show_type(input, &from),
+                      infer_show_type(type, &to));
     }
     return err;
-}
-
-/* One of the letters in `parts`, each a name. */
-static granary_err
-read_part(const struct gr_graph_node *node, const char *const *parts, const char **ret_part)
-{
-    const char *part = gr_attr_string(node->node->attrs, node->node->n_attrs, "part", "");
-
-    for (size_t i = 0; parts[i] != NULL; i++) {
-        if (strcmp(parts[i], part) == 0) {
-            *ret_part = parts[i];
-            return GRANARY_OK;
-        }
-    }
-    return gr_fail(GRANARY_EINVAL, "parameter 'part' is '%.20s'; it can be '%s', '%s'%s%s%s", part, parts[0], parts[1],
-                   parts[2] == NULL ? "" : ", '", parts[2] == NULL ? "" : parts[2], parts[2] == NULL ? "" : "'");
-}
-
-static void
-set_matrix(struct gr_node_type *type, int dims, int64_t rows, int64_t columns)
-{
-    *type = (struct gr_node_type){.dtype = GRANARY_FLOAT64, .dims = dims, .shape = {rows, columns}};
-}
-
-static granary_err
-infer_factors(const struct gr_graph_node *node, const struct gr_node_type *a, struct gr_node_type *type)
-{
-    static const char *const parts[][4] = {{"q", "r"}, {"u", "s", "vt"}, {"p", "l", "u"}, {"w", "v"}};
-    int64_t m = a->shape[0], n = a->shape[1], k = m < n ? m : n;
-    int which = node->op == GR_TILE_qr ? 0 : node->op == GR_TILE_svd ? 1 : node->op == GR_TILE_lu ? 2 : 3;
-    const char *part = "";
-    granary_err err = read_part(node, parts[which], &part);
-
-    switch (part[0]) {
-    case 'q':
-    case 'l':
-        set_matrix(type, 2, m, k);
-        break;
-    case 'r':
-        set_matrix(type, 2, k, n);
-        break;
-    case 'u':
-        set_matrix(type, 2, which == 1 ? m : k, which == 1 ? k : n);
-        break;
-    case 's':
-    case 'w':
-        set_matrix(type, 1, k, 0);
-        break;
-    case 'v':
-        set_matrix(type, 2, which == 1 ? k : n, n);
-        break;
-    default:
-        set_matrix(type, 2, m, m);
-    }
-    return err;
-}
-
-static granary_err
-infer_linalg(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
-{
-    const struct gr_node_type *a = inputs[0];
-    const struct gr_node_type *b = node->input_count == 2 ? inputs[1] : NULL;
-    struct shown shown;
-
-    if (a->dims != 2) {
-        return gr_fail(GRANARY_EINVAL, "it needs a matrix, not a tensor of shape %s", show_type(a, &shown));
-    }
-    if (node->op == GR_TILE_qr || node->op == GR_TILE_svd || node->op == GR_TILE_lu) {
-        return infer_factors(node, a, type);
-    }
-    if (a->shape[0] != a->shape[1] && node->op != GR_TILE_lstsq) {
-        return gr_fail(GRANARY_EINVAL, "it needs a square matrix, not one of shape %s", show_type(a, &shown));
-    }
-    if (b != NULL && (b->dims < 1 || b->dims > 2 || b->shape[0] != a->shape[0])) {
-        return gr_fail(GRANARY_EINVAL, "a right side of shape %s does not fit a matrix of %lld rows",
-                       show_type(b, &shown), (long long)a->shape[0]);
-    }
-    if (node->op == GR_TILE_eigh) {
-        return infer_factors(node, a, type);
-    }
-    if (node->op == GR_TILE_det) {
-        set_matrix(type, 0, 0, 0);
-    } else if (b != NULL) {
-        set_matrix(type, b->dims, a->shape[1], b->shape[1]);
-    } else {
-        set_matrix(type, 2, a->shape[0], a->shape[0]);
-    }
-    return GRANARY_OK;
 }
 
 static granary_err
@@ -665,7 +274,7 @@ infer_lookup(const struct gr_graph_node *node, const struct gr_node_type *const 
     const struct gr_node_type *sought = inputs[second];
     const struct gr_node_type *table = inputs[!second];
     const char *side = gr_attr_string(node->node->attrs, node->node->n_attrs, "side", "left");
-    struct shown shown;
+    struct infer_shown shown;
     int64_t count;
 
     if (strcmp(side, "left") != 0 && strcmp(side, "right") != 0) {
@@ -674,7 +283,7 @@ infer_lookup(const struct gr_graph_node *node, const struct gr_node_type *const 
     if (node->op != GR_TILE_take_at) {
         if (node->op != GR_TILE_isin && table->dims != 1) {
             return gr_fail(GRANARY_EINVAL, "it needs %s of one dimension, not of shape %s",
-                           node->op == GR_TILE_digitize ? "bins" : "a sorted tensor", show_type(table, &shown));
+                           node->op == GR_TILE_digitize ? "bins" : "a sorted tensor", infer_show_type(table, &shown));
         }
         *type = *sought;
         type->dtype = node->op == GR_TILE_isin ? GRANARY_BOOL : GRANARY_INT64;
@@ -685,29 +294,29 @@ infer_lookup(const struct gr_graph_node *node, const struct gr_node_type *const 
     }
     if (table->dims < 1 || sought->dims + table->dims - 1 > DIMS_MAX) {
         return gr_fail(GRANARY_EINVAL, "positions of %d dimensions do not fit a tensor of shape %s", sought->dims,
-                       show_type(table, &shown));
+                       infer_show_type(table, &shown));
     }
     *type = *sought;
     type->dtype = table->dtype;
     for (int d = 1; d < table->dims; d++) {
         type->shape[type->dims++] = table->shape[d];
     }
-    return count_elements(type->dims, type->shape, &count);
+    return infer_count(type->dims, type->shape, &count);
 }
 
 static granary_err
 infer_to_tensor(const struct gr_graph_node *node, const struct gr_schema *schema, struct gr_node_type *type)
 {
-    const Granary__Attr *columns = find(node, "columns");
+    const Granary__Attr *columns = infer_find(node, "columns");
     size_t count = columns != NULL ? columns->n_strings : schema->count;
-    int64_t rows = int_of(node, "rows", GR_SIZE_UNKNOWN);
+    int64_t rows = infer_int(node, "rows", GR_SIZE_UNKNOWN);
     bool flat = gr_attr_bool(node->node->attrs, node->node->n_attrs, "flat", false);
     int64_t elements;
 
     if (flat && count > 1) {
         return gr_fail(GRANARY_EINVAL, "parameter 'flat' is for one column, not for %zu", count);
     }
-    if ((rows < 0 && find(node, "rows") != NULL) || count == 0) {
+    if ((rows < 0 && infer_find(node, "rows") != NULL) || count == 0) {
         return rows < 0 ? gr_fail(GRANARY_EINVAL, "parameter 'rows' cannot be negative")
                         : gr_fail(GRANARY_EINVAL, "there is no column");
     }
@@ -727,7 +336,7 @@ infer_to_tensor(const struct gr_graph_node *node, const struct gr_schema *schema
     type->dims = flat ? 1 : 2;
     type->shape[0] = rows;
     type->shape[1] = (int64_t)count;
-    return count_elements(type->dims, type->shape, &elements);
+    return infer_count(type->dims, type->shape, &elements);
 }
 
 /* Whether an operator makes do with an input whose size is not known before it has run. */

@@ -1,0 +1,37 @@
+/* What the files that infer types of tensors share. Errors come without the node's name. */
+#ifndef GRAPH_INFER_PRIVATE_H
+#define GRAPH_INFER_PRIVATE_H
+
+#include "graph/node.h"
+
+enum { DIMS_MAX = 8 };
+
+/* A parameter, or NULL; one of integer, or the fallback. */
+const Granary__Attr *infer_find(const struct gr_graph_node *node, const char *name);
+int64_t infer_int(const struct gr_graph_node *node, const char *name, int64_t fallback);
+
+/* A shape as messages show it: "(3, 4)"; (? when the first size is not known. */
+struct infer_shown {
+    char text[192];
+};
+const char *infer_show(int dims, const int64_t *shape, struct infer_shown *shown);
+const char *infer_show_type(const struct gr_node_type *type, struct infer_shown *shown);
+
+/* Elements of a shape. Errors: EINVAL more bytes than an address space has */
+granary_err infer_count(int dims, const int64_t *shape, int64_t *ret_count);
+/* A parameter that is a shape. Errors: EINVAL */
+granary_err infer_read_shape(const Granary__Attr *attr, struct gr_node_type *type);
+/* The parameter "chunk", if there is one. Errors: EINVAL it does not fit */
+granary_err infer_check_chunk(const struct gr_graph_node *node, const struct gr_node_type *type);
+
+/* The operators, a family each. */
+granary_err infer_array(const struct gr_graph_node *node, struct gr_node_type *type);
+granary_err infer_full(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type);
+granary_err infer_linspace(const struct gr_graph_node *node, struct gr_node_type *type);
+granary_err infer_random(const struct gr_graph_node *node, struct gr_node_type *type);
+granary_err infer_arange(const struct gr_graph_node *node, struct gr_node_type *type);
+granary_err infer_matmul(const struct gr_node_type *const *inputs, struct gr_node_type *type);
+granary_err
+infer_linalg(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+
+#endif

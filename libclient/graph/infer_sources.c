@@ -1,0 +1,178 @@
+/* Types of tensors that are made of nothing, and of stored ones. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/frame.h"
+#include "graph/infer_private.h"
+#include "graph/tensor_random.h"
+#include "graph/tensor_types.h"
+
+granary_err
+infer_array(const struct gr_graph_node *node, struct gr_node_type *type)
+{
+    const Granary__Attr *shape = infer_find(node, "shape");
+    const Granary__Attr *chunk = infer_find(node, "chunk");
+    const Granary__Attr *ids = infer_find(node, "ids");
+    int64_t blocks = 1;
+    int64_t count;
+    granary_err err = shape->n_ints == 0 ? GRANARY_OK : infer_read_shape(shape, type);
+
+    type->dtype = gr_dtype_parse(gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", ""));
+    if (err == GRANARY_OK && !gr_tensor_dtype_good(type->dtype)) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'dtype' is none of bool, integers, float32 and float64");
+    }
+    if (err == GRANARY_OK && (err = infer_count(type->dims, type->shape, &count)) == GRANARY_OK) {
+        err = infer_check_chunk(node, type);
+    }
+    for (int d = 0; d < type->dims && chunk != NULL && err == GRANARY_OK; d++) {
+        blocks *= type->shape[d] == 0 ? 1 : (type->shape[d] - 1) / chunk->ints[d] + 1;
+        err = blocks > INT32_MAX ? gr_fail(GRANARY_EINVAL, "parameter 'chunk' makes too many blocks") : GRANARY_OK;
+    }
+    if (err == GRANARY_OK && (size_t)blocks != ids->n_strings) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'ids' has %zu objects for %lld blocks", ids->n_strings,
+                      (long long)blocks);
+    }
+    return err;
+}
+
+/* The parameter "dtype"; without it the fallback. */
+static granary_err
+read_dtype(const struct gr_graph_node *node, granary_dtype fallback, granary_dtype *ret_dtype)
+{
+    const char *name = gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", NULL);
+
+    *ret_dtype = name == NULL ? fallback : gr_dtype_parse(name);
+    return gr_tensor_dtype_good(*ret_dtype)
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "dtype '%.40s' is none of bool, integers, float32 and float64",
+                         name == NULL ? granary_dtype_name(fallback) : name);
+}
+
+/* Tensors of one value, and the diagonals and triangles of it. */
+granary_err
+infer_full(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+{
+    const Granary__Attr *shape = infer_find(node, "shape");
+    int64_t count;
+    granary_err err = GRANARY_OK;
+
+    if (input != NULL) {
+        type->dims = input->dims;
+        memcpy(type->shape, input->shape, sizeof type->shape);
+    } else if (shape != NULL) {
+        err = shape->n_ints == 0 ? GRANARY_OK : infer_read_shape(shape, type);
+    } else {
+        type->dims = 2;
+        type->shape[0] = infer_int(node, "rows", 0);
+        type->shape[1] = infer_int(node, "columns", type->shape[0]);
+        if (type->shape[0] < 0 || type->shape[1] < 0) {
+            err = gr_fail(GRANARY_EINVAL, "rows and columns cannot be negative");
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = read_dtype(node, input != NULL ? input->dtype : GRANARY_FLOAT64, &type->dtype);
+    }
+    if (err == GRANARY_OK && (node->op == GR_TILE_triu || node->op == GR_TILE_tril) && type->dims < 2) {
+        err = gr_fail(GRANARY_EINVAL, "it needs a tensor of 2 dimensions or more, not of %d", type->dims);
+    }
+    if (err == GRANARY_OK && (err = infer_count(type->dims, type->shape, &count)) == GRANARY_OK) {
+        err = infer_check_chunk(node, type);
+    }
+    return err;
+}
+
+granary_err
+infer_linspace(const struct gr_graph_node *node, struct gr_node_type *type)
+{
+    int64_t count = infer_int(node, "count", 50);
+
+    if (count < 0 || count > INT64_MAX / 16) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'count' cannot be %lld", (long long)count);
+    }
+    *type = (struct gr_node_type){.dtype = GRANARY_FLOAT64, .dims = 1, .shape = {count}};
+    return infer_check_chunk(node, type);
+}
+
+granary_err
+infer_random(const struct gr_graph_node *node, struct gr_node_type *type)
+{
+    struct gr_random random;
+    int64_t count;
+    granary_err err = infer_read_shape(infer_find(node, "shape"), type);
+
+    if (err == GRANARY_OK) {
+        err = gr_random_read(gr_attr_string(node->node->attrs, node->node->n_attrs, "distribution", "uniform"),
+                             node->node->attrs, node->node->n_attrs, &random);
+        type->dtype = random.dtype;
+    }
+    if (err == GRANARY_OK && (err = infer_count(type->dims, type->shape, &count)) == GRANARY_OK) {
+        err = infer_check_chunk(node, type);
+    }
+    return err;
+}
+
+static bool
+is_int(const struct gr_graph_node *node, const char *name)
+{
+    const Granary__Attr *attr = infer_find(node, name);
+
+    return attr == NULL || attr->kind == GRANARY__ATTR__KIND__INT;
+}
+
+/* Elements from start before stop. Errors: EINVAL too many */
+static granary_err
+count_range(const struct gr_graph_node *node, granary_dtype dtype, int64_t *ret_count)
+{
+    Granary__Attr *const *attrs = node->node->attrs;
+    size_t n = node->node->n_attrs;
+    double count;
+
+    if (dtype == GRANARY_INT64) {
+        __int128 start = gr_attr_int(attrs, n, "start", 0);
+        __int128 stop = gr_attr_int(attrs, n, "stop", 0);
+        __int128 step = gr_attr_int(attrs, n, "step", 1);
+        __int128 whole = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
+
+        count = whole > 0 ? (double)whole : 0;
+        *ret_count = whole > 0 && whole < INT64_MAX / 16 ? (int64_t)whole : 0;
+    } else {
+        count = ceil((gr_attr_double(attrs, n, "stop", 0) - gr_attr_double(attrs, n, "start", 0)) /
+                     gr_attr_double(attrs, n, "step", 1));
+        *ret_count = count > 0 && count < (double)(INT64_MAX / 16) ? (int64_t)count : 0;
+    }
+    if (!(count < (double)(INT64_MAX / 16))) {
+        return gr_fail(GRANARY_EINVAL, "%g elements are more than any memory holds", count);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+infer_arange(const struct gr_graph_node *node, struct gr_node_type *type)
+{
+    const Granary__Attr *shape = infer_find(node, "shape");
+    int64_t elements = 0;
+    int64_t count = 0;
+    granary_err err;
+
+    type->dtype =
+        is_int(node, "start") && is_int(node, "stop") && is_int(node, "step") ? GRANARY_INT64 : GRANARY_FLOAT64;
+    if ((err = count_range(node, type->dtype, &count)) != GRANARY_OK) {
+        return err;
+    }
+    type->dims = 1;
+    type->shape[0] = count;
+    if (shape != NULL) {
+        if ((err = infer_read_shape(shape, type)) != GRANARY_OK ||
+            (err = infer_count(type->dims, type->shape, &elements)) != GRANARY_OK) {
+            return err;
+        }
+        if (elements != count) {
+            struct infer_shown shown;
+
+            return gr_fail(GRANARY_EINVAL, "the range has %lld elements, which do not fill shape %s", (long long)count,
+                           infer_show_type(type, &shown));
+        }
+    }
+    return infer_check_chunk(node, type);
+}
