@@ -314,7 +314,7 @@ choose_instance(struct run *run)
                        named, named);
     }
     if (run->private.executors == 0) {
-        run->private.executors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+        run->private.executors = supervisor_usable_cpus();
     }
     return start_private(run);
 }

@@ -1,7 +1,6 @@
 /* granary up, down, status: the life of an instance. */
 #include <errno.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,15 +68,6 @@ add_resource(struct up *up, const char *arg, struct argp_state *state)
         (void)snprintf(up->resources + used, sizeof up->resources - used, "%s%s", used > 0 ? "," : "", arg);
         up->options.resources = up->resources;
     }
-}
-
-/* What the process may use, which can be less than the machine has. */
-static int
-usable_cpus(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
 }
 
 static error_t
@@ -210,7 +200,7 @@ command_up(struct cli *cli, int argc, char **argv)
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         up_options, parse_up, "", "Start an instance and return when everything is ready.", children, NULL, NULL};
-    struct up up = {.cli = cli, .options = {.executors = usable_cpus()}};
+    struct up up = {.cli = cli, .options = {.executors = supervisor_usable_cpus()}};
     struct gr_memory_limits limits = gr_memory_limits(); /* before the store takes its part */
     pid_t pid = 0;
     granary_err err;
