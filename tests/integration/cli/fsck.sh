@@ -17,13 +17,6 @@ spoil() {
     cp -r --sparse=always "$work/copy" "$work/bad"
 }
 
-# flip FILE OFFSET: one bit of one byte
-flip() {
-    python3 -c 'import sys
-with open(sys.argv[1], "r+b") as file:
-    file.seek(int(sys.argv[2])); byte = file.read(1); file.seek(int(sys.argv[2])); file.write(bytes([byte[0] ^ 4]))' "$1" "$2"
-}
-
 clean() {
     granary fsck --verify "$@" >"$work/out" 2>"$work/err" || fail "fsck $*: $(cat "$work/out" "$work/err")"
     grep -q "^clean: 10 objects" "$work/out" || fail "fsck $*: $(cat "$work/out")"

@@ -50,3 +50,10 @@ expect() {
 same() {
     cmp "$1" "$2" || fail "$1 and $2 differ"
 }
+
+# flip FILE OFFSET: one bit of one byte
+flip() {
+    python3 -c 'import sys
+with open(sys.argv[1], "r+b") as file:
+    file.seek(int(sys.argv[2])); byte = file.read(1); file.seek(int(sys.argv[2])); file.write(bytes([byte[0] ^ 4]))' "$1" "$2"
+}

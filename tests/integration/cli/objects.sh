@@ -36,7 +36,7 @@ granary rm "$(id 1)"
 granary import --id "$(id 3)" "$work/object" >/dev/null
 [ "$(granary digest "$(id 1)" "$(id 2)" "$(id 3)" | cut -d' ' -f1 | sort -u | wc -l)" = 1 ] || fail "equal data, equal digests"
 granary get "$(id 3)" | cmp - "$work/data" || fail "what was imported"
-printf x | dd of="$work/object" bs=1 seek=2000000 conv=notrunc status=none
+flip "$work/object" 2000000
 expect 8 'chunk 1' granary import --id "$(id 4)" "$work/object"
 head -c 100 "$work/object" >"$work/short"
 expect 8 'chunk 0' granary import --id "$(id 4)" "$work/short"
