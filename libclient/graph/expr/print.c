@@ -144,13 +144,14 @@ print_literal(const struct gr_expr *expr, struct gr_buf *out)
 
 /* ---- calls ---- */
 
+/* Each binds as tightly as least, or is in brackets. */
 static void
-print_list(const struct gr_expr *expr, size_t from, struct gr_buf *out)
+print_list(const struct gr_expr *expr, size_t from, enum level least, struct gr_buf *out)
 {
     put(out, "(");
     for (size_t i = from; i < expr->operand_count; i++) {
         put(out, i > from ? ", " : "");
-        print(expr->operands[i], LEVEL_OR, out);
+        print(expr->operands[i], least, out);
     }
     put(out, ")");
 }
@@ -232,7 +233,7 @@ print_compare(const struct gr_expr *expr, struct gr_buf *out)
     case GR_OP_IN:
         print(expr->operands[0], LEVEL_SUM, out);
         put(out, " in ");
-        print_list(expr, 1, out);
+        print_list(expr, 1, LEVEL_OR, out);
         return;
     case GR_OP_LIKE:
     case GR_OP_ILIKE:
@@ -285,7 +286,8 @@ print_call(const struct gr_expr *expr, struct gr_buf *out)
         return;
     default:
         put(out, gr_expr_op_text(expr->op));
-        print_list(expr, 0, out);
+        /* position(a in b): an `in` of its first operand's own would be taken for that */
+        print_list(expr, 0, expr->op == GR_OP_POSITION ? LEVEL_SUM : LEVEL_OR, out);
         return;
     }
 }
