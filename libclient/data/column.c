@@ -78,7 +78,7 @@ alloc_values(granary_dtype dtype, size_t size, bool zeroed)
 static void
 free_buffer(const void *bytes)
 {
-    if (!place_owns(bytes)) {
+    if (!place_give(bytes)) {
         free((void *)(uintptr_t)bytes);
     }
 }

@@ -102,15 +102,23 @@ place_alloc(size_t size)
         return NULL;
     }
     at = here->file + here->used;
+    here->last = here->used;
     here->used += aligned(size);
     return at;
 }
 
 bool
-place_owns(const void *bytes)
+place_give(const void *bytes)
 {
-    return here != NULL && here->file != NULL && (uintptr_t)bytes >= (uintptr_t)here->file &&
-           (uintptr_t)bytes < (uintptr_t)here->file + here->size;
+    uint64_t at;
+
+    if (here == NULL || here->file == NULL || (uintptr_t)bytes < (uintptr_t)here->file ||
+        (uintptr_t)bytes >= (uintptr_t)here->file + here->size) {
+        return false;
+    }
+    at = (uint64_t)((const char *)bytes - here->file);
+    here->used = at == here->last && !here->closed ? at : here->used;
+    return true;
 }
 
 void *
@@ -127,7 +135,7 @@ gr_bytes_alloc(uint64_t size)
 void
 gr_bytes_free(void *bytes)
 {
-    if (!place_owns(bytes)) {
+    if (!place_give(bytes)) {
         free(bytes);
     }
 }

@@ -15,6 +15,7 @@ struct gr_place {
     char *file;    /* what it gave */
     uint64_t size; /* of it */
     uint64_t used; /* where the next values go */
+    uint64_t last; /* where those before begin */
     bool closed;   /* no more come */
 };
 
@@ -37,8 +38,8 @@ void gr_bytes_free(void *bytes); /* NULL is fine */
 
 /* For column.c. NULL: the heap's. */
 void *place_alloc(size_t size);
-/* Whether it is the place's: not to be freed. */
-bool place_owns(const void *bytes);
+/* Whether it is the place's: not to be freed, but what was taken last may be taken again. */
+bool place_give(const void *bytes);
 
 /* ---- the file around what lies in a place (arrow_place.c) ---- */
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-#define OPS_MAX     32                    /* of a subtask */
+#define OPS_MAX     64                    /* of a subtask */
 #define BYTES_MAX   ((uint64_t)256 << 20) /* its values together: they all stay until it ends */
 #define READERS_MAX 8                     /* above, an output is read from outside */
 

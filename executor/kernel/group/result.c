@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/place.h"
 #include "kernel/group/moments.h"
 #include "kernel/group/reals.h"
 #include "kernel/group/select.h"
@@ -722,6 +723,24 @@ result_of_rows(const struct group_plan *plan, const struct group_table *table, c
     return GRANARY_OK;
 }
 
+/* The frame of all groups is about to be made: keys, and a number each. */
+static void
+expect_groups(const struct group_plan *plan, const struct group_table *table)
+{
+    int64_t rows = (int64_t)table->groups;
+    uint64_t bytes = 0;
+    uint64_t width = sizeof(int64_t);
+
+    for (size_t k = 0; k < table->keys->count; k++) {
+        bytes += gr_place_need(&table->keys->columns[k].view, rows);
+    }
+    for (size_t p = 0; p < plan->part_count; p++) {
+        width = gr_dtype_kind(table->parts[p].values.view.dtype) == GRANARY_DECIMAL ? 2 * sizeof(int64_t) : width;
+    }
+    bytes += plan->count * ((uint64_t)rows * width + (uint64_t)gr_bitmap_bytes(rows) + 128);
+    gr_place_expect(table->keys->count + plan->count, bytes);
+}
+
 static granary_err
 result_of_groups(const struct group_plan *plan, const struct group_table *table, const int64_t *order,
                  granary_frame **ret_frame)
@@ -730,6 +749,7 @@ result_of_groups(const struct group_plan *plan, const struct group_table *table,
     granary_frame *frame = gr_frame_create(keys + plan->count, (int64_t)table->groups);
     granary_err err = frame == NULL ? out_of_memory() : GRANARY_OK;
 
+    expect_groups(plan, table);
     for (size_t i = 0; i < keys + plan->count && err == GRANARY_OK; i++) {
         struct gr_column column;
 

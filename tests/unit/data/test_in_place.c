@@ -166,6 +166,11 @@ what_does_not_fit_is_told(void **state)
     gr_frame_destroy(frame);
 
     test.place.used = gr_arrow_place_head(2);
+    for (int i = 0; i < 3; i++) { /* what was for a moment only is taken again */
+        assert_int_equal(gr_column_alloc(GRANARY_INT64, ROWS, 0, false, &column), GRANARY_OK);
+        assert_ptr_equal(column.view.values, test.place.file + gr_arrow_place_head(2));
+        gr_column_free(&column);
+    }
     frame = gr_frame_create(2, ROWS);
     assert_int_equal(gr_column_alloc(GRANARY_INT64, ROWS, 0, false, &column), GRANARY_OK);
     assert_int_equal(gr_frame_set(frame, 0, name, &column), GRANARY_OK);

@@ -40,8 +40,8 @@ chains_are_one_subtask_up_to_a_length(void **state)
         last = add(&chunks, GR_CHUNK_map, &last, 1, 1);
     }
     fused = fuse(&chunks, &last, 1);
-    assert_int_equal(fused.count, 4); /* 32 each */
-    assert_int_equal(fused.first[1], 32);
+    assert_int_equal(fused.count, 2); /* 64 each */
+    assert_int_equal(fused.first[1], 64);
     gr_fused_free(&fused);
     gr_chunks_free(&chunks);
 }
@@ -144,7 +144,7 @@ check_fused(const struct gr_chunks *chunks, const struct gr_fused *fused)
 {
     for (uint32_t s = 0; s < fused->count; s++) {
         assert_true(fused->first[s] < fused->first[s + 1]);
-        assert_in_range(fused->first[s + 1] - fused->first[s], 1, 32);
+        assert_in_range(fused->first[s + 1] - fused->first[s], 1, 64);
         for (uint32_t at = fused->first[s]; at < fused->first[s + 1]; at++) {
             const struct gr_chunk *chunk = &chunks->chunks[fused->ops[at]];
 
