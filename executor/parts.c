@@ -104,16 +104,15 @@ length_of(const struct gr_packed_entry *entry)
     return entry->meta_offset + entry->meta_size - entry->data_offset;
 }
 
-static granary_err
-learn_pin_most(struct parts *parts, granary_client *client)
+uint64_t
+parts_capacity(struct parts *parts, granary_client *client)
 {
     granary_store_stat stat;
-    granary_err err = parts->pin_most > 0 ? GRANARY_OK : granary_store_stat_get(client, &stat);
 
-    if (parts->pin_most == 0 && err == GRANARY_OK) {
-        parts->pin_most = stat.capacity_bytes / PIN_SHARE + 1;
+    if (parts->capacity_bytes == 0 && granary_store_stat_get(client, &stat) == GRANARY_OK) {
+        parts->capacity_bytes = stat.capacity_bytes;
     }
-    return err;
+    return parts->capacity_bytes > 0 ? parts->capacity_bytes : UINT64_MAX;
 }
 
 /* Where each part is, and which are to be copied; *ret_bytes: what the copies take. */
@@ -121,6 +120,7 @@ static granary_err
 find_parts(struct run *run, uint64_t *ret_bytes, size_t *ret_failed)
 {
     struct parts *parts = &run->host->parts;
+    uint64_t pin_most = parts_capacity(parts, run->client) / PIN_SHARE;
     uint64_t pinned = 0;
     granary_err err = GRANARY_OK;
 
@@ -133,17 +133,14 @@ find_parts(struct run *run, uint64_t *ret_bytes, size_t *ret_failed)
             continue;
         }
         *ret_failed = i;
-        err = learn_pin_most(parts, run->client);
-        if (err == GRANARY_OK) {
-            err = granary_object_info_get(run->client, input->id, &info);
-        }
+        err = granary_object_info_get(run->client, input->id, &info);
         if (err == GRANARY_OK) {
             err = find_entry(parts, run->client, input->id, info.serial, input->part - 1, &input->entry);
         }
         if (err != GRANARY_OK) {
             break;
         }
-        if (info.state == GRANARY_OBJECT_SEALED && pinned + info.data_size <= parts->pin_most) {
+        if (info.state == GRANARY_OBJECT_SEALED && pinned + info.data_size <= pin_most) {
             pinned += info.data_size;
         } else {
             input->copied = true;

@@ -22,11 +22,14 @@ struct parts_table {
 
 /* Of an executor; all zero to begin with. */
 struct parts {
-    uint64_t pin_most; /* bytes that leases of frames may keep in memory; 0: not known yet */
+    uint64_t capacity_bytes; /* of the store; 0: not known yet */
     struct parts_table tables[PARTS_TABLES];
 };
 
 void parts_destroy(struct parts *parts);
+
+/* The store's memory, asked for once; UINT64_MAX: not known. */
+uint64_t parts_capacity(struct parts *parts, granary_client *client);
 
 struct run;
 

@@ -11,7 +11,8 @@
 #include "executor/subtask_private.h"
 #include "granary/hold.h"
 
-#define WAYS_GIVEN 3 /* times that leases are given up for one that is missing */
+#define LEASED_SHARE 2 /* of the store's memory, what one leases at once */
+#define WAYS_GIVEN   3 /* times that leases are given up for one that is missing */
 
 #define ALIGNED(size) (((size) + 63) / 64 * 64)
 
@@ -202,6 +203,19 @@ copy_whole(struct run *run, struct whole *whole, size_t *ret_failed)
     return err;
 }
 
+/* Whether they are so much of the store's memory that it will hardly hold them all at once. */
+static bool
+is_too_much(struct run *run, const struct whole *whole)
+{
+    granary_object_info info;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < whole->count && whole->count > 1; i++) {
+        bytes += granary_object_info_get(run->client, whole->ids[i], &info) == GRANARY_OK ? info.data_size : 0;
+    }
+    return bytes > 0 && parts_capacity(&run->host->parts, run->client) / LEASED_SHARE < bytes;
+}
+
 /*
  * They were sealed before this subtask was sent: one that is not there is lost, a spilled one is brought back. What is
  * leased cannot make room: several who lease some of what they read could wait for each other's. So nobody waits for
@@ -213,6 +227,9 @@ lease_whole(struct run *run, struct whole *whole, size_t *ret_failed)
     size_t missing = 0;
     granary_err err = GRANARY_OK;
 
+    if (is_too_much(run, whole)) {
+        return copy_whole(run, whole, ret_failed);
+    }
     for (unsigned tries = 0; err == GRANARY_OK; tries++) {
         err = granary_object_get_some(run->client, whole->ids, whole->count, GIVE_WAY_MS, whole->views, &missing,
                                       ret_failed);

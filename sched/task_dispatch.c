@@ -265,16 +265,20 @@ give(struct manager *manager, struct task_graph *graph, const struct choice *cho
     return message_send(&message, executor, choice->alone, &choice->ask);
 }
 
-/* Inputs are leased all at once: more than memory holds can never be, and trying would take minutes to find out. */
+/* Of the private memory of subtasks, what copies of inputs may take that the store cannot hold all at once. */
+#define COPIES_PART 4
+
+/* Trying would take minutes to find out. */
 static bool
 fail_if_inputs_exceed_memory(struct manager *manager, struct task_graph *graph, uint32_t number)
 {
     struct inputs inputs = {.count = 0};
     uint64_t memory = manager->options.memory_bytes;
+    uint64_t copies = manager->options.task_memory_bytes / COPIES_PART;
     char text[256];
 
     execution_graph_inputs(graph->execution, number, note_input, &inputs);
-    if (memory == 0 || inputs.bytes <= memory) {
+    if (memory == 0 || inputs.bytes <= (copies > memory ? copies : memory)) {
         return false;
     }
     (void)snprintf(

@@ -303,7 +303,7 @@ queue_serve(struct store *store, int64_t now_ns)
         restores_wait = !restore_serve(store, now_ns);
     }
     if (restores_wait && (restores_first || head == NULL)) {
-        store->need = restore_need(store);
+        store->need = restore_need(store) + reclaim_reserve(store);
     } else if (head != NULL) {
         store->need = head->want_bytes + reclaim_reserve(store);
     }

@@ -31,6 +31,8 @@
 #define ROOM_FIRST    ((uint64_t)1 << 20)  /* the first shared room; each next is twice as large */
 #define ROOM_LARGEST  ((uint64_t)64 << 20) /* ... up to this */
 #define ROOM_OWN      ((uint64_t)8 << 20)  /* objects of this size get a room of their own */
+#define ROOM_LEAST    ((uint64_t)64 << 10)
+#define ROOM_SHARE    32 /* of a little store's memory shared rooms are smaller, and objects have their own sooner */
 #define POPULATE_STEP ((uint64_t)256 << 10)
 /* The socket is lent to other threads this often while the store makes room. */
 #define SLICE_MS 250
@@ -331,13 +333,20 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
     return err;
 }
 
+/* A small part of memory: what dies in a room stays in use until the room is closed. */
+static uint64_t
+share_of(const granary_client *client, uint64_t most)
+{
+    uint64_t share = client->capacity_bytes / ROOM_SHARE / PAGE * PAGE;
+
+    return share > most ? most : share < ROOM_LEAST ? ROOM_LEAST : share;
+}
+
 /* The largest room to be shared by objects. */
 static uint64_t
 shared_most(const granary_client *client)
 {
-    uint64_t most = client->capacity_bytes / 32;
-
-    return most > ROOM_LARGEST ? ROOM_LARGEST : most < ROOM_FIRST ? ROOM_FIRST : most;
+    return share_of(client, ROOM_LARGEST);
 }
 
 static uint64_t
@@ -434,7 +443,7 @@ room_carve(granary_client *client, uint64_t footprint, uint64_t ahead, int64_t d
                        "%llu bytes are more than the store's whole budget of %llu: start it with a larger one",
                        (unsigned long long)footprint, (unsigned long long)client->capacity_bytes);
     }
-    if (footprint >= ROOM_OWN || client_is_strict(client) || (ahead > 0 && footprint + ahead > shared_most(client))) {
+    if (footprint >= share_of(client, ROOM_OWN) || client_is_strict(client) || (ahead > 0 && footprint + ahead > shared_most(client))) {
         err = carve_own(client, footprint, ahead, deadline_ns, &room);
     } else {
         err = carve_shared(client, footprint, deadline_ns, &room);

@@ -242,7 +242,18 @@ struct group_attrs {
     gr_attrs map;
     gr_attrs merge;
     gr_attrs final;
+    bool keeps; /* tables hold values of rows: merged ones are as large as all they are made of */
 };
+
+/* How many tables one operator merges. One of all values may be more than the store's memory: none is made. */
+static size_t
+fan_in(const struct tiling *t, const struct gr_tiled *in, const struct group_attrs *attrs)
+{
+    uint64_t memory = t->options->memory_bytes;
+
+    return attrs->keeps && memory > 0 && bytes_sum(in->bytes, in->count) > memory / MEMORY_PARTS ? SIZE_MAX
+                                                                                                 : TILE_FAN_IN;
+}
 
 /* One chunk of all groups, of which there are at most so many, which have that many bytes at most. */
 static granary_err
@@ -268,7 +279,7 @@ group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
         tables.bytes[m] = guess < most ? guess : most;
     }
     count = tiling_tree(t, i, GR_CHUNK_groupby_merge, attrs->merge, tables.pieces, tables.bytes, maps.count,
-                        TILE_FAN_IN, TILE_SUM);
+                        fan_in(t, in, attrs), TILE_SUM);
     *ret_bytes = bytes_sum(tables.bytes, count);
     *ret_bytes = *ret_bytes < most ? *ret_bytes : most;
     *ret_piece = tiling_add(t, i, GR_CHUNK_groupby_final, attrs->final, tables.pieces, count, *ret_bytes);
@@ -321,13 +332,14 @@ tile_groupby(struct tiling *t, size_t i)
     }
     attrs.map = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna", "where", "columns"));
     attrs.merge = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna"));
+    attrs.keeps = keeps_values(t, i);
     if (!by_hash(t, i) && gr_step_attr(&t->steps->steps[i], "keys")->n_strings > 0 &&
-        (parts = parts_for_memory(t, i, in, keeps_values(t, i) ? UINT64_MAX : groups_bound(t, i))) > 1) {
+        (parts = parts_for_memory(t, i, in, attrs.keeps ? UINT64_MAX : groups_bound(t, i))) > 1) {
         return groupby_sorted(t, i, in, attrs.map, attrs.merge, parts);
     }
     attrs.final = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna", "sort"));
     if (by_hash(t, i)) {
-        size_t small = parts_for_memory(t, i, in, keeps_values(t, i) ? UINT64_MAX : groups_bound(t, i));
+        size_t small = parts_for_memory(t, i, in, attrs.keeps ? UINT64_MAX : groups_bound(t, i));
 
         parts = small > parts ? small : parts;
     }
@@ -355,10 +367,10 @@ new_attrs(struct tiling *t, size_t i, Granary__Attr *keys, Granary__Attr *aggreg
 }
 
 static granary_err
-tile_made(struct tiling *t, size_t i, gr_attrs shared, enum gr_chunk_op op, gr_attrs own)
+tile_made(struct tiling *t, size_t i, gr_attrs shared, bool keeps, enum gr_chunk_op op, gr_attrs own)
 {
     const struct gr_tiled *in = tiling_input(t, i, 0);
-    struct group_attrs attrs = {shared, shared, shared};
+    struct group_attrs attrs = {shared, shared, shared, keeps};
     struct gr_piece piece;
     uint64_t bytes;
     granary_err err = in == NULL ? out_of_memory() : group_in_tree(t, i, in, &attrs, UINT64_MAX, &piece, &bytes);
@@ -398,6 +410,44 @@ counts_sorted(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs ma
     return err;
 }
 
+/* The pieces' counts as shares of all of them. */
+static granary_err
+shares_of_all(struct tiling *t, size_t i, char *name)
+{
+    struct gr_tiled *pieces = &t->tiled[i];
+    struct gr_tiled sums;
+    gr_attrs sum = gr_chunks_attrs(t->chunks);
+    gr_attrs share = gr_chunks_attrs(t->chunks);
+    char *text = NULL;
+    struct gr_piece total;
+    size_t count;
+    granary_err err = asprintf(&text, "sum(%s)", name) < 0 ? out_of_memory() : tiled_init(&sums, pieces->count, true);
+
+    if (err != GRANARY_OK) {
+        free(text);
+        return err;
+    }
+    gr_attrs_add(t->chunks, sum, gr_attr_new_strings("keys", NULL, 0));
+    gr_attrs_add(t->chunks, sum, gr_attr_new_map("aggregate", &name, &text, 1));
+    gr_attrs_add(t->chunks, share, gr_attr_new_bool("normalize", true));
+    gr_attrs_add(t->chunks, share, gr_attr_new_bool("sort", false));
+    for (size_t p = 0; p < pieces->count; p++) {
+        sums.bytes[p] = GROUP_BYTES;
+        sums.pieces[p] = tiling_add(t, i, GR_CHUNK_groupby_map, sum, &pieces->pieces[p], 1, GROUP_BYTES);
+    }
+    count = tiling_tree(t, i, GR_CHUNK_groupby_merge, sum, sums.pieces, sums.bytes, pieces->count, TILE_FAN_IN,
+                        TILE_MAX);
+    total = tiling_add(t, i, GR_CHUNK_groupby_final, sum, sums.pieces, count, GROUP_BYTES);
+    for (size_t p = 0; p < pieces->count; p++) {
+        const struct gr_piece inputs[] = {pieces->pieces[p], total};
+
+        pieces->pieces[p] = tiling_add(t, i, GR_CHUNK_value_counts, share, inputs, 2, pieces->bytes[p]);
+    }
+    tiled_fini(&sums);
+    free(text);
+    return GRANARY_OK;
+}
+
 granary_err
 tile_value_counts(struct tiling *t, size_t i)
 {
@@ -420,11 +470,16 @@ tile_value_counts(struct tiling *t, size_t i)
         attrs[a] = new_attrs(t, i, gr_attr_new_strings("keys", names, schema->count - 1),
                              gr_attr_new_map("aggregate", names + schema->count - 1, size, 1));
     }
-    /* Shares are of all rows: who computes them sees all counts. */
-    parts = flag(t, i, "normalize", false) ? 1 : parts_for_memory(t, i, in, UINT64_MAX);
-    err = parts > 1 ? counts_sorted(t, i, in, attrs[0], attrs[1], parts, names, schema->count)
-                    : tile_made(t, i, attrs[0], GR_CHUNK_value_counts,
-                                tiling_attrs(t, i, NAMES("normalize", "sort", "ascending")));
+    parts = parts_for_memory(t, i, in, UINT64_MAX);
+    if (parts == 1) {
+        err = tile_made(t, i, attrs[0], false, GR_CHUNK_value_counts,
+                        tiling_attrs(t, i, NAMES("normalize", "sort", "ascending")));
+    } else {
+        err = counts_sorted(t, i, in, attrs[0], attrs[1], parts, names, schema->count);
+        if (err == GRANARY_OK && flag(t, i, "normalize", false)) {
+            err = shares_of_all(t, i, names[schema->count - 1]);
+        }
+    }
     free(names);
     return err;
 }
@@ -469,6 +524,6 @@ tile_describe(struct tiling *t, size_t i)
     }
     free(texts);
     free(names);
-    err = failed ? out_of_memory() : tile_made(t, i, shared, GR_CHUNK_describe, own);
+    err = failed ? out_of_memory() : tile_made(t, i, shared, true, GR_CHUNK_describe, own);
     return err;
 }

@@ -13,23 +13,72 @@ out_of_memory(const struct gr_kernel_call *call)
     return gr_fail(GRANARY_ENOMEM, "%s: out of memory", call->op->op);
 }
 
-/* Counts as shares of all of them. */
+/* What shares are of: all counts there are, or the sum that comes beside them. */
 static granary_err
-shares(const granary_column *counts, struct gr_column *ret_column)
+total_of(struct gr_kernel_call *call, const granary_column *counts, double *ret_total)
 {
     const int64_t *values = counts->values;
-    double total = 0.0; /* exact: rows are fewer than 2^53 */
+    const granary_frame *all;
+    granary_err err;
+
+    *ret_total = 0.0; /* exact: rows are fewer than 2^53 */
+    if (call->input_count < 2) {
+        for (int64_t i = 0; i < counts->rows; i++) {
+            *ret_total += (double)values[i];
+        }
+        return GRANARY_OK;
+    }
+    err = call_frame(call, 1, &all);
+    if (err == GRANARY_OK && (all->rows != 1 || all->count != 1 || all->columns[0].view.dtype != GRANARY_INT64)) {
+        err = gr_fail(GRANARY_ETYPE, "%s: the second input is not the sum of counts", call->op->op);
+    }
+    *ret_total = err == GRANARY_OK ? (double)((const int64_t *)all->columns[0].view.values)[0] : 0.0;
+    return err;
+}
+
+/* Counts as shares of all of them. */
+static granary_err
+shares(const granary_column *counts, double total, struct gr_column *ret_column)
+{
+    const int64_t *values = counts->values;
     granary_err err = gr_column_alloc(GRANARY_FLOAT64, counts->rows, 0, false, ret_column);
 
-    for (int64_t i = 0; i < counts->rows && err == GRANARY_OK; i++) {
-        total += (double)values[i];
-    }
     for (int64_t i = 0; i < counts->rows && err == GRANARY_OK; i++) {
         ((double *)(uintptr_t)ret_column->view.values)[i] = (double)values[i] / total;
     }
     if (err == GRANARY_OK) {
         gr_column_finish(ret_column);
     }
+    return err;
+}
+
+/* The frame with shares for counts; *takes* the one with counts. */
+static granary_err
+share_counts(struct gr_kernel_call *call, const char *name, granary_frame **frame)
+{
+    const granary_column *counts = &(*frame)->columns[(*frame)->count - 1].view;
+    granary_frame *made = NULL;
+    struct gr_column column;
+    double total;
+    granary_err err = total_of(call, counts, &total);
+
+    err = err == GRANARY_OK ? shares(counts, total, &column) : err;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    made = gr_frame_create((*frame)->count, (*frame)->rows);
+    if (made == NULL) {
+        gr_column_free(&column);
+        return out_of_memory(call);
+    }
+    for (size_t c = 0; c + 1 < made->count && err == GRANARY_OK; c++) {
+        err = gr_frame_move(made, c, *frame, c);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_frame_set(made, made->count - 1, name, &column);
+    }
+    gr_frame_destroy(*frame);
+    *frame = made;
     return err;
 }
 
@@ -40,7 +89,6 @@ kernel_value_counts(struct gr_kernel_call *call)
     bool ascending = gr_attr_bool(attrs, call->op->n_attrs, "ascending", false);
     const granary_frame *frame;
     granary_frame *sorted = NULL;
-    struct gr_column column;
     const granary_column *counts;
     int64_t *order = NULL;
     int64_t rows;
@@ -65,23 +113,7 @@ kernel_value_counts(struct gr_kernel_call *call)
         err = frame_borrow(frame, &sorted);
     }
     if (err == GRANARY_OK && gr_attr_bool(attrs, call->op->n_attrs, "normalize", false)) {
-        err = shares(&sorted->columns[sorted->count - 1].view, &column);
-        if (err == GRANARY_OK) {
-            granary_frame *made = gr_frame_create(frame->count, frame->rows);
-
-            if (made == NULL) {
-                gr_column_free(&column);
-                err = out_of_memory(call);
-            }
-            for (size_t c = 0; c + 1 < frame->count && err == GRANARY_OK; c++) {
-                err = gr_frame_move(made, c, sorted, c);
-            }
-            if (err == GRANARY_OK) {
-                err = gr_frame_set(made, frame->count - 1, counts->name, &column);
-            }
-            gr_frame_destroy(sorted);
-            sorted = made;
-        }
+        err = share_counts(call, counts->name, &sorted);
     }
     if (err != GRANARY_OK) {
         gr_frame_destroy(sorted);
