@@ -14,7 +14,7 @@
 
 #define PAGE        4096u
 #define PAGE_UP(n)  (((n) + PAGE - 1) / PAGE * PAGE)
-#define RETRY_NS    20000000    /* leases end without a message: look again */
+#define RETRY_NS    5000000     /* leases end without a message: look again */
 #define SCAN_NS     1000000     /* ... but not at every turn of a busy loop */
 #define WARM_LOOKS  256u        /* idle segments looked at for one request */
 #define IDLE_NS     10000000000 /* idle memory goes back to the system after that */

@@ -10,7 +10,7 @@
 
 #define LOOKS           128u     /* at objects in one turn: some 20 to 100 us */
 #define IDLE_STEP       16u      /* idle segments given back in one turn */
-#define RETRY_NS        20000000 /* leases end without a message: look again */
+#define RETRY_NS        5000000  /* leases end without a message: look again */
 #define BACKGROUND_NS   50000000 /* ... when nobody waits */
 #define RESERVE_SHARE   32u      /* of the capacity is kept in hand ... */
 #define RESERVE_MOST    ((uint64_t)64 << 20)

@@ -443,7 +443,8 @@ room_carve(granary_client *client, uint64_t footprint, uint64_t ahead, int64_t d
                        "%llu bytes are more than the store's whole budget of %llu: start it with a larger one",
                        (unsigned long long)footprint, (unsigned long long)client->capacity_bytes);
     }
-    if (footprint >= share_of(client, ROOM_OWN) || client_is_strict(client) || (ahead > 0 && footprint + ahead > shared_most(client))) {
+    if (footprint >= share_of(client, ROOM_OWN) || client_is_strict(client) ||
+        (ahead > 0 && footprint + ahead > shared_most(client))) {
         err = carve_own(client, footprint, ahead, deadline_ns, &room);
     } else {
         err = carve_shared(client, footprint, deadline_ns, &room);

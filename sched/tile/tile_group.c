@@ -435,8 +435,8 @@ shares_of_all(struct tiling *t, size_t i, char *name)
         sums.bytes[p] = GROUP_BYTES;
         sums.pieces[p] = tiling_add(t, i, GR_CHUNK_groupby_map, sum, &pieces->pieces[p], 1, GROUP_BYTES);
     }
-    count = tiling_tree(t, i, GR_CHUNK_groupby_merge, sum, sums.pieces, sums.bytes, pieces->count, TILE_FAN_IN,
-                        TILE_MAX);
+    count =
+        tiling_tree(t, i, GR_CHUNK_groupby_merge, sum, sums.pieces, sums.bytes, pieces->count, TILE_FAN_IN, TILE_MAX);
     total = tiling_add(t, i, GR_CHUNK_groupby_final, sum, sums.pieces, count, GROUP_BYTES);
     for (size_t p = 0; p < pieces->count; p++) {
         const struct gr_piece inputs[] = {pieces->pieces[p], total};
