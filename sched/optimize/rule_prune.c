@@ -218,8 +218,13 @@ settle(struct pruning *p, size_t i)
     case GR_TILE_map_chunk: /* the function makes what was declared, too */
         memset(step->present, true, own->count * sizeof(bool));
         return GRANARY_OK;
-    case GR_TILE_concat:
-    case GR_TILE_join: /* takes what it needs of its inputs, and makes no more than is needed */
+    case GR_TILE_join: /* a filter before it would copy what is for its condition alone */
+        for (size_t k = 0; k < 2 && err == GRANARY_OK; k++) {
+            err = step->where[k] != NULL ? narrow(p, step, k, p->reads[i][k]) : GRANARY_OK;
+        }
+        memcpy(step->present, p->needed[i], own->count * sizeof(bool));
+        return err;
+    case GR_TILE_concat: /* takes what it needs of its inputs, and makes no more than is needed */
         memcpy(step->present, p->needed[i], own->count * sizeof(bool));
         return GRANARY_OK;
     default:
