@@ -1,12 +1,10 @@
-#include "kernel/join/match.h"
+#include "kernel/join/matching.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "graph/join.h"
-
-#define NOT_LOOKED (UINT32_MAX - 1) /* a string of a dictionary that was not looked up yet */
 
 granary_err
 pairs_reserve(struct pairs *pairs, int64_t more)
@@ -44,167 +42,6 @@ pairs_free(struct pairs *pairs)
     free(pairs->probe);
     free(pairs->built);
     *pairs = (struct pairs){0};
-}
-
-/* ---- words of the probing side ---- */
-
-struct matching {
-    const struct built *built;
-    const granary_column *const *columns;
-    int64_t rows;
-    enum match_kind kind;
-    bool null_aware;
-    uint32_t **numbers; /* by key: numbers of a dictionary's strings, NULL when it has none */
-    int64_t *tuple;     /* words of a block, key after key */
-    struct pairs pairs;
-
-    /* the block at work */
-    int64_t from;
-    int64_t span; /* rows of the frame, of which it has n */
-    int64_t n;
-    uint32_t row[JOIN_BLOCK]; /* of the frame */
-    int64_t words[JOIN_BLOCK];
-    uint8_t present[JOIN_BLOCK];
-    uint64_t hashes[JOIN_BLOCK];
-    uint32_t refs[JOIN_BLOCK];
-};
-
-static uint32_t
-string_number(const struct matching *m, size_t k, int64_t row)
-{
-    const granary_column *column = m->columns[k];
-    uint32_t *numbers = m->numbers[k];
-    __int128 scratch;
-    size_t size;
-    const char *bytes;
-    int32_t code = 0;
-    uint32_t number;
-
-    if (numbers != NULL) {
-        code = ((const int32_t *)column->values)[row];
-        if (numbers[code] != NOT_LOOKED) {
-            return gr_is_null(column, row) ? INTERN_NONE : numbers[code];
-        }
-    }
-    bytes = key_bytes(column, (granary_dtype)m->built->keys[k].dtype, row, &scratch, &size);
-    if (bytes == NULL) {
-        return INTERN_NONE;
-    }
-    number = intern_find(&m->built->strings[k], bytes, size);
-    if (numbers != NULL) {
-        numbers[code] = number;
-    }
-    return number;
-}
-
-/* Words of the rows that the block has, of all it spans. */
-static void
-some_words(struct matching *m, size_t k, int64_t *words)
-{
-    int64_t all[JOIN_BLOCK];
-    uint8_t present[JOIN_BLOCK];
-
-    memset(present, 1, (size_t)m->span);
-    key_words(m->columns[k], (granary_dtype)m->built->keys[k].dtype, m->from, m->span, all, present);
-    for (int64_t i = 0; i < m->n; i++) {
-        int64_t at = (int64_t)m->row[i] - m->from;
-
-        words[i] = all[at];
-        m->present[i] = (uint8_t)(m->present[i] & present[at]);
-    }
-}
-
-static void
-one_key(struct matching *m, size_t k, int64_t *words)
-{
-    const struct built_key *key = &m->built->keys[k];
-
-    if (!key->is_bytes && m->n == m->span) {
-        key_words(m->columns[k], (granary_dtype)key->dtype, m->from, m->n, words, m->present);
-        return;
-    }
-    if (!key->is_bytes) {
-        some_words(m, k, words);
-        return;
-    }
-    for (int64_t i = 0; i < m->n; i++) {
-        uint32_t number = string_number(m, k, m->row[i]);
-
-        words[i] = number;
-        m->present[i] = (uint8_t)(m->present[i] & (number != INTERN_NONE));
-    }
-}
-
-static void
-tuple_words(struct matching *m)
-{
-    size_t keys = m->built->key_count;
-
-    for (int64_t i = 0; i < m->n; i++) {
-        int64_t tuple[GR_JOIN_KEYS_MAX];
-        uint32_t number;
-
-        for (size_t k = 0; k < keys; k++) {
-            tuple[k] = m->tuple[k * JOIN_BLOCK + (size_t)i];
-        }
-        number =
-            m->present[i] ? intern_find(&m->built->tuples, (const char *)tuple, keys * sizeof *tuple) : INTERN_NONE;
-        m->words[i] = number;
-        m->present[i] = number != INTERN_NONE;
-    }
-}
-
-static void
-block_words(struct matching *m)
-{
-    const struct built *built = m->built;
-
-    memset(m->present, 1, (size_t)m->n);
-    if (built->key_count == 1) {
-        one_key(m, 0, m->words);
-        return;
-    }
-    for (size_t k = 0; k < built->key_count; k++) {
-        one_key(m, k, m->tuple + k * JOIN_BLOCK);
-    }
-    if (built->parts[0].head.tuples.size > 0) {
-        tuple_words(m);
-        return;
-    }
-    memset(m->words, 0, (size_t)m->n * sizeof *m->words);
-    for (size_t k = 0; k < built->key_count; k++) {
-        const struct built_key *key = &built->keys[k];
-        const int64_t *words = m->tuple + k * JOIN_BLOCK;
-
-        for (int64_t i = 0; i < m->n; i++) {
-            uint64_t place = (uint64_t)words[i] - (uint64_t)key->base;
-
-            m->present[i] = (uint8_t)(m->present[i] & (place < key->range));
-            m->words[i] = (int64_t)((uint64_t)m->words[i] + place * key->stride);
-        }
-    }
-}
-
-/* Whose word has no bit matches nothing: where such rows leave no trace they are done with. */
-static void
-look_at_bits(struct matching *m)
-{
-    const struct built_head *head = &m->built->parts[0].head;
-    const uint64_t *bits = m->built->bits;
-    bool drops = m->kind == MATCH_INNER || m->kind == MATCH_SEMI;
-    int64_t at = 0;
-
-    for (int64_t i = 0; i < m->n; i++) {
-        uint64_t place = (uint64_t)m->words[i] - (uint64_t)head->base;
-        uint64_t inside = place < head->range ? place : 0;
-        uint64_t bit = bits[inside >> 6] >> (inside & 63) & (place < head->range) & m->present[i];
-
-        m->words[at] = m->words[i];
-        m->row[at] = m->row[i];
-        m->present[at] = (uint8_t)bit;
-        at += (int64_t)(bit | !drops);
-    }
-    m->n = at;
 }
 
 /* ---- one row a key: references of a block ---- */
@@ -466,10 +303,7 @@ match_block(struct matching *m)
     int64_t before = m->pairs.count;
     granary_err err = GRANARY_OK;
 
-    block_words(m);
-    if (m->built->bits != NULL) {
-        look_at_bits(m);
-    }
+    matching_words(m);
     if (m->built->unique) {
         if (is_dense) {
             dense_refs(m);
