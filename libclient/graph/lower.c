@@ -132,6 +132,16 @@ add_name(struct gr_buf *buffer, const char *name)
     gr_expr_print_name(name, buffer);
 }
 
+static void
+add_quoted(struct gr_buf *text, const char *value)
+{
+    gr_buf_addf(text, "'");
+    for (const char *c = value; *c != '\0'; c++) {
+        gr_buf_addf(text, *c == '\'' ? "''" : "%c", *c);
+    }
+    gr_buf_addf(text, "'");
+}
+
 /* ---- which columns ---- */
 
 static bool
@@ -519,7 +529,16 @@ static void
 make_parsed(struct gr_buf *text, const struct source *source, const struct gr_field *field)
 {
     bool coerce = strcmp(find_string(source, "errors", "raise"), "coerce") == 0;
+    const char *format = find_string(source, "format", NULL);
 
+    if (format != NULL) {
+        gr_buf_addf(text, "%sstrptime(", coerce ? "try_" : "");
+        add_name(text, field->name);
+        gr_buf_addf(text, ", ");
+        add_quoted(text, format);
+        gr_buf_addf(text, ")");
+        return;
+    }
     gr_buf_addf(text, "%scast(", coerce ? "try_" : "");
     add_name(text, field->name);
     gr_buf_addf(text, source->op == GR_TILE_to_datetime ? " as timestamp)" : " as float64)");
@@ -554,16 +573,6 @@ lower_astype(const struct source *source, struct gr_lowered *lowered)
 }
 
 /* ---- bins and categories ---- */
-
-static void
-add_quoted(struct gr_buf *text, const char *value)
-{
-    gr_buf_addf(text, "'");
-    for (const char *c = value; *c != '\0'; c++) {
-        gr_buf_addf(text, *c == '\'' ? "''" : "%c", *c);
-    }
-    gr_buf_addf(text, "'");
-}
 
 static granary_err
 lower_cut(const struct source *source, struct gr_lowered *lowered)

@@ -6,7 +6,7 @@
 #include <wctype.h>
 
 #include "base/error.h"
-#include "kernel/rows/node.h"
+#include "kernel/rows/pattern.h"
 #include "kernel/rows/utf8.h"
 
 enum { PATTERN_MOST = 4096 }; /* bytes of a regular expression */
@@ -167,20 +167,38 @@ like_matches(const struct pattern *pattern, const struct rows_text *text)
 
 /* false: out of memory */
 static bool
-regex_compile(struct pattern *pattern, const struct rows_text *text)
+regex_compile(struct pattern *pattern, const struct rows_text *text, int flags)
 {
     char *copy = strndup(text->size > 0 ? text->bytes : "", text->size);
     locale_t before = uselocale(rows_unicode());
     int status = copy == NULL ? REG_ESPACE : REG_BADPAT;
 
     if (copy != NULL && text->size <= PATTERN_MOST && strlen(copy) == text->size) {
-        status = regcomp(&pattern->regex, copy, REG_EXTENDED | REG_NOSUB);
+        status = regcomp(&pattern->regex, copy, flags);
     }
     pattern->has_regex = status == 0;
     pattern->broken = status != 0;
     (void)uselocale(before);
     free(copy);
     return status != REG_ESPACE;
+}
+
+struct pattern *
+pattern_of_regex(const struct rows_text *text, int flags)
+{
+    struct pattern *pattern = calloc(1, sizeof *pattern);
+
+    if (pattern != NULL && !regex_compile(pattern, text, flags)) {
+        pattern_free(pattern);
+        pattern = NULL;
+    }
+    return pattern;
+}
+
+const regex_t *
+pattern_regex(const struct pattern *pattern)
+{
+    return pattern->has_regex ? &pattern->regex : NULL;
 }
 
 static bool
@@ -203,7 +221,7 @@ pattern_create(const struct node *node, const struct rows_text *text, const stru
         return NULL;
     }
     if (node->op == GR_OP_REGEXP_MATCHES) {
-        enough = regex_compile(pattern, text);
+        enough = regex_compile(pattern, text, REG_EXTENDED | REG_NOSUB);
     } else if (node->op == GR_OP_ILIKE) {
         fold_case(text, &folded);
         lower = (struct rows_text){folded.bytes, folded.size};

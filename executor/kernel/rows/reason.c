@@ -38,6 +38,14 @@ reason_of(const struct node *node)
         return "broken pattern (the escape is one character, and something follows it):";
     case GR_OP_REGEXP_MATCHES:
         return "broken regular expression:";
+    case GR_OP_REGEXP_EXTRACT:
+        return "broken regular expression, or one without that group:";
+    case GR_OP_REGEXP_REPLACE:
+        return "broken regular expression, or a flag that is not 'g':";
+    case GR_OP_STRFTIME:
+        return "a part of the format is unknown:";
+    case GR_OP_STRPTIME:
+        return "the text is not of that form, or there is no such time:";
     case GR_OP_MAKE_DATE:
         return "there is no such day:";
     case GR_OP_DATE_TRUNC:

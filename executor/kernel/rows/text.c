@@ -3,36 +3,13 @@
 #include <wctype.h>
 
 #include "base/error.h"
-#include "kernel/rows/node.h"
+#include "kernel/rows/text.h"
 #include "kernel/rows/utf8.h"
 
 enum {
-    OPERANDS = 4,           /* concat aside */
     VALUE_MOST = 16 << 20,  /* bytes of one value that a function makes longer */
     BLOCK_MOST = 512 << 20, /* bytes of a block's values */
 };
-
-/* A call for one row. */
-struct call {
-    const struct node *node;
-    struct rows_text texts[OPERANDS]; /* operands that are strings */
-    int64_t ints[OPERANDS];           /* and integers */
-    struct gr_buf *out;               /* where a string goes */
-    int64_t value;                    /* what else comes of it */
-};
-
-static struct rows_text
-text_part(const struct rows_text *text, size_t from, size_t to)
-{
-    return to > from ? (struct rows_text){text->bytes + from, to - from} : (struct rows_text){0};
-}
-
-static bool
-give(struct call *call, struct rows_text text)
-{
-    gr_buf_add(call->out, text.size > 0 ? text.bytes : "", text.size);
-    return true;
-}
 
 /* ---- letters ---- */
 
@@ -50,7 +27,7 @@ add_letter(struct gr_buf *out, const char *at, size_t size, int32_t point, enum 
 }
 
 static bool
-change_case(struct call *call)
+change_case(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     enum gr_expr_op op = call->node->op;
@@ -98,7 +75,7 @@ is_kind(enum gr_expr_op op, int32_t point)
 
 /* All characters are of the kind, and there is one; lower and upper ask the letters only. */
 static bool
-ask_letters(struct call *call)
+ask_letters(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     enum gr_expr_op op = call->node->op;
@@ -126,7 +103,7 @@ ask_letters(struct call *call)
 /* ---- parts ---- */
 
 static bool
-text_length(struct call *call)
+text_length(struct text_call *call)
 {
     call->value = rows_utf8_count(&call->texts[0]);
     return true;
@@ -134,7 +111,7 @@ text_length(struct call *call)
 
 /* from counts from 1; what lies before the text counts as well: substring('abc', 0, 2) is 'a'. */
 static bool
-substring(struct call *call)
+substring(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     int64_t from = call->ints[1];
@@ -147,11 +124,11 @@ substring(struct call *call)
     if (end <= from) {
         return true;
     }
-    return give(call, text_part(text, rows_utf8_offset(text, from - 1), rows_utf8_offset(text, end - 1)));
+    return text_give(call, text_part(text, rows_utf8_offset(text, from - 1), rows_utf8_offset(text, end - 1)));
 }
 
 static bool
-left_right(struct call *call)
+left_right(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     int64_t characters = rows_utf8_count(text);
@@ -159,14 +136,14 @@ left_right(struct call *call)
 
     n = n < -characters ? 0 : n < 0 ? characters + n : n > characters ? characters : n;
     if (call->node->op == GR_OP_LEFT) {
-        return give(call, text_part(text, 0, rows_utf8_offset(text, n)));
+        return text_give(call, text_part(text, 0, rows_utf8_offset(text, n)));
     }
-    return give(call, text_part(text, n == 0 ? text->size : rows_utf8_offset(text, characters - n), text->size));
+    return text_give(call, text_part(text, n == 0 ? text->size : rows_utf8_offset(text, characters - n), text->size));
 }
 
 /* Whether a character is one that is trimmed. */
 static bool
-is_trimmed(const struct call *call, const char *at, size_t size)
+is_trimmed(const struct text_call *call, const char *at, size_t size)
 {
     const struct rows_text *set = &call->texts[1];
 
@@ -183,7 +160,7 @@ is_trimmed(const struct call *call, const char *at, size_t size)
 }
 
 static bool
-trim(struct call *call)
+trim(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     size_t from = 0;
@@ -205,7 +182,7 @@ trim(struct call *call)
         }
         to -= size;
     }
-    return give(call, text_part(text, from, to));
+    return text_give(call, text_part(text, from, to));
 }
 
 /* part is not empty; NULL: it is not there from that byte on. */
@@ -217,25 +194,25 @@ find(const struct rows_text *text, size_t from, const struct rows_text *part)
 }
 
 static bool
-replace(struct call *call)
+replace(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     size_t at = 0;
     const char *found;
 
     while (call->texts[1].size > 0 && at < text->size && (found = find(text, at, &call->texts[1])) != NULL) {
-        give(call, text_part(text, at, (size_t)(found - text->bytes)));
-        give(call, call->texts[2]);
+        text_give(call, text_part(text, at, (size_t)(found - text->bytes)));
+        text_give(call, call->texts[2]);
         at = (size_t)(found - text->bytes) + call->texts[1].size;
         if (call->out->size > BLOCK_MOST) {
             return false;
         }
     }
-    return give(call, text_part(text, at, text->size));
+    return text_give(call, text_part(text, at, text->size));
 }
 
 static bool
-ask_part(struct call *call)
+ask_part(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     const struct rows_text *part = &call->texts[1];
@@ -257,7 +234,7 @@ ask_part(struct call *call)
 }
 
 static bool
-position(struct call *call)
+position(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[1];
     const char *found = call->texts[0].size == 0 ? NULL : find(text, 0, &call->texts[0]);
@@ -274,7 +251,7 @@ position(struct call *call)
 
 /* Part n between separators, from 1; negative: from the end. '' when there is none. */
 static bool
-split_part(struct call *call)
+split_part(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     const struct rows_text *separator = &call->texts[1];
@@ -295,13 +272,13 @@ split_part(struct call *call)
         at = (size_t)(find(text, at, separator) - text->bytes) + separator->size;
     }
     found = separator->size > 0 && at < text->size ? find(text, at, separator) : NULL;
-    return give(call, text_part(text, at, found != NULL ? (size_t)(found - text->bytes) : text->size));
+    return text_give(call, text_part(text, at, found != NULL ? (size_t)(found - text->bytes) : text->size));
 }
 
 /* ---- longer ones ---- */
 
 static bool
-concat(struct call *call)
+concat(struct text_call *call)
 {
     (void)call; /* op_text() joins the operands itself: there may be many */
     return true;
@@ -309,35 +286,35 @@ concat(struct call *call)
 
 /* count times text, cut to characters when that is not negative */
 static bool
-repeat_text(struct call *call, const struct rows_text *text, int64_t count)
+repeat_text(struct text_call *call, const struct rows_text *text, int64_t count)
 {
     if (text->size > 0 && count > (int64_t)(VALUE_MOST / text->size)) {
         return false;
     }
     for (int64_t i = 0; i < count && text->size > 0; i++) {
-        give(call, *text);
+        text_give(call, *text);
     }
     return true;
 }
 
 static bool
-repeat(struct call *call)
+repeat(struct text_call *call)
 {
     return repeat_text(call, &call->texts[0], call->ints[1]);
 }
 
 /* So many characters of the fill, over and over. */
 static bool
-give_fill(struct call *call, const struct rows_text *fill, int64_t characters)
+give_fill(struct text_call *call, const struct rows_text *fill, int64_t characters)
 {
     int64_t whole = rows_utf8_count(fill);
 
     return repeat_text(call, fill, characters / whole) &&
-           give(call, text_part(fill, 0, rows_utf8_offset(fill, characters % whole)));
+           text_give(call, text_part(fill, 0, rows_utf8_offset(fill, characters % whole)));
 }
 
 static bool
-pad(struct call *call)
+pad(struct text_call *call)
 {
     const struct rows_text blank = {" ", 1};
     const struct rows_text *text = &call->texts[0];
@@ -346,26 +323,26 @@ pad(struct call *call)
     int64_t n = call->ints[1] < 0 ? 0 : call->ints[1];
 
     if (n <= characters || fill->size == 0 || rows_utf8_count(fill) == 0) {
-        return give(call, text_part(text, 0, rows_utf8_offset(text, n)));
+        return text_give(call, text_part(text, 0, rows_utf8_offset(text, n)));
     }
-    return (call->node->op == GR_OP_RPAD || give_fill(call, fill, n - characters)) && give(call, *text) &&
+    return (call->node->op == GR_OP_RPAD || give_fill(call, fill, n - characters)) && text_give(call, *text) &&
            (call->node->op == GR_OP_LPAD || give_fill(call, fill, n - characters));
 }
 
 static bool
-zfill(struct call *call)
+zfill(struct text_call *call)
 {
     const struct rows_text zero = {"0", 1};
     const struct rows_text *text = &call->texts[0];
     size_t sign = text->size > 0 && (text->bytes[0] == '-' || text->bytes[0] == '+');
     int64_t missing = (call->ints[1] < 0 ? 0 : call->ints[1]) - rows_utf8_count(text);
 
-    give(call, text_part(text, 0, sign));
-    return (missing <= 0 || repeat_text(call, &zero, missing)) && give(call, text_part(text, sign, text->size));
+    text_give(call, text_part(text, 0, sign));
+    return (missing <= 0 || repeat_text(call, &zero, missing)) && text_give(call, text_part(text, sign, text->size));
 }
 
 static bool
-reverse(struct call *call)
+reverse(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
 
@@ -375,13 +352,13 @@ reverse(struct call *call)
         while (from > 0 && ((unsigned char)text->bytes[from] & 0xc0) == 0x80) {
             from--;
         }
-        give(call, text_part(text, from, to));
+        text_give(call, text_part(text, from, to));
         to = from;
     }
     return true;
 }
 
-static bool (*function_of(enum gr_expr_op op))(struct call *call)
+static bool (*function_of(enum gr_expr_op op))(struct text_call *call)
 {
     switch (op) {
     case GR_OP_LOWER:
@@ -421,6 +398,15 @@ static bool (*function_of(enum gr_expr_op op))(struct call *call)
         return repeat;
     case GR_OP_SPLIT_PART:
         return split_part;
+    case GR_OP_REGEXP_EXTRACT:
+        return text_regexp_extract;
+    case GR_OP_REGEXP_REPLACE:
+        return text_regexp_replace;
+    case GR_OP_STRFTIME:
+        return text_strftime;
+    case GR_OP_STRPTIME:
+    case GR_OP_TRY_STRPTIME:
+        return text_strptime;
     default: /* ISALPHA ... ISUPPER */
         return ask_letters;
     }
@@ -435,7 +421,7 @@ needs_letters(enum gr_expr_op op)
 
 /* One row. false: it is too long */
 static bool
-run(const struct node *node, struct call *call, bool (*function)(struct call *call), int64_t i)
+run(const struct node *node, struct text_call *call, bool (*function)(struct text_call *call), int64_t i)
 {
     for (size_t k = 0; k < node->count; k++) {
         const struct node *operand = node->operands[k];
@@ -443,7 +429,8 @@ run(const struct node *node, struct call *call, bool (*function)(struct call *ca
         if (operand->base == ROWS_INT) {
             call->ints[k] = node_int_at(operand, i);
         } else if (node->op == GR_OP_CONCAT) {
-            give(call, ((const struct rows_text *)(operand->class == ROWS_TEXT ? operand->values : operand->texts))[i]);
+            text_give(call,
+                      ((const struct rows_text *)(operand->class == ROWS_TEXT ? operand->values : operand->texts))[i]);
         } else {
             call->texts[k] =
                 ((const struct rows_text *)(operand->class == ROWS_TEXT ? operand->values : operand->texts))[i];
@@ -452,12 +439,31 @@ run(const struct node *node, struct call *call, bool (*function)(struct call *ca
     return function(call) && call->out->size <= BLOCK_MOST;
 }
 
+/* Row i has no value. */
+static granary_err
+make_null(struct node *node, int64_t i, int64_t n)
+{
+    const uint8_t *before = node->valid;
+    uint8_t *valid = node_valid_room(node);
+
+    if (valid == NULL) {
+        return node_no_memory();
+    }
+    if (before != valid) {
+        for (int64_t k = 0; k < n; k++) {
+            valid[k] = before == NULL || before[k] != 0;
+        }
+    }
+    valid[i] = 0;
+    return GRANARY_OK;
+}
+
 granary_err
 op_text(struct node *node, int64_t n)
 {
-    bool (*function)(struct call * call) = function_of(node->op);
+    bool (*function)(struct text_call * call) = function_of(node->op);
     bool text = rows_class_of_dtype(node->dtype) == ROWS_TEXT;
-    struct call call = {.node = node, .out = &node->text};
+    struct text_call call = {.node = node, .out = &node->text};
     void *room = node_room(node, rows_class_of_dtype(node->dtype));
     size_t begin = 0;
     granary_err err = room == NULL ? node_no_memory() : node_strict(node, n);
@@ -476,6 +482,7 @@ op_text(struct node *node, int64_t n)
         size_t before = node->text.size;
 
         call.value = 0;
+        call.null = false;
         if (node_counts(node, i) && !run(node, &call, function, i)) {
             uint8_t *bad = node_bad_room(node, n);
 
@@ -484,6 +491,9 @@ op_text(struct node *node, int64_t n)
             if (bad != NULL) {
                 bad[i] = 1;
             }
+        }
+        if (call.null) {
+            err = make_null(node, i, n);
         }
         if (text) {
             ((struct rows_text *)room)[i].size = node->text.size - before;

@@ -570,6 +570,8 @@ letter_gives(char letter, const struct gr_expr *expr)
         return GRANARY_BOOL;
     case 'd':
         return GRANARY_DATE;
+    case 'm':
+        return GRANARY_TIMESTAMP;
     default:
         return expr->operands[0]->dtype;
     }

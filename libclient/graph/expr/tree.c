@@ -279,6 +279,11 @@ op_is_safe(const struct gr_expr *expr)
     case GR_OP_RPAD:
     case GR_OP_ZFILL:
     case GR_OP_REGEXP_MATCHES:
+    case GR_OP_REGEXP_EXTRACT:
+    case GR_OP_REGEXP_REPLACE:
+    case GR_OP_STRFTIME:
+    case GR_OP_STRPTIME:
+    case GR_OP_TRY_STRPTIME: /* a format it does not know */
         return false;
     case GR_OP_LIKE:
     case GR_OP_ILIKE:

@@ -68,6 +68,10 @@ with Instance() as granary:
         check(frame.assign(t=frame.day.dt.strftime('%Y-%m-%d')).pipe(lambda x: x.assign(t=pd.to_datetime(x.t)))[['t']],
               op='project', columns={'t': 'cast(day as timestamp)'})
 
+        written = frame[['n']].assign(t=frame.day.dt.strftime('%d.%m.%Y'))
+        nodes = {'w': granary.put_frame(written, pieces), 'x': {'op': 'to_datetime', 'input': 'w', 'columns': 't', 'format': '%d.%m.%Y'}}
+        same_pandas(granary.run_pandas(nodes, 'x'), written.assign(t=frame.day), 'to_datetime by a format')
+
         check(frame.fillna({'f': 0}).assign(f=frame.f.ffill()), op='fillna', method='ffill', columns=['f'])
         check(frame.tail(3), op='tail', rows=3)
         check(frame.tail(0), op='tail', rows=0)

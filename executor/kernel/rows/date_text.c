@@ -1,0 +1,299 @@
+/* Dates and timestamps as text of a given form, and read from it: strftime() and strptime(), in English. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "kernel/rows/text.h"
+
+static const char *const months[] = {"January", "February", "March",     "April",   "May",      "June",
+                                     "July",    "August",   "September", "October", "November", "December"};
+static const char *const days[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
+
+/* A day and the time in it. */
+struct moment {
+    int64_t days; /* since 1970-01-01 */
+    int64_t year;
+    int month, day, hour, minute, second, microsecond;
+};
+
+/* ---- as text ---- */
+
+static struct moment
+moment_of(granary_dtype dtype, int64_t value)
+{
+    int64_t days_since = dtype == GRANARY_DATE ? value : value / DAY_US - (value % DAY_US < 0);
+    int64_t clock = dtype == GRANARY_DATE ? 0 : value % DAY_US + (value % DAY_US < 0 ? DAY_US : 0);
+    struct gr_civil civil = gr_date_civil(days_since);
+    int seconds = (int)(clock / 1000000);
+
+    return (struct moment){.days = days_since,
+                           .year = civil.year,
+                           .month = civil.month,
+                           .day = civil.day,
+                           .hour = seconds / 3600,
+                           .minute = seconds / 60 % 60,
+                           .second = seconds % 60,
+                           .microsecond = (int)(clock % 1000000)};
+}
+
+static bool
+give_part(struct gr_buf *out, const struct moment *m, char letter)
+{
+    int weekday = (int)(((m->days + 3) % 7 + 7) % 7);
+
+    switch (letter) {
+    case 'Y':
+        gr_buf_addf(out, "%04lld", (long long)m->year);
+        return true;
+    case 'y':
+        gr_buf_addf(out, "%02d", (int)((m->year % 100 + 100) % 100));
+        return true;
+    case 'm':
+        gr_buf_addf(out, "%02d", m->month);
+        return true;
+    case 'd':
+        gr_buf_addf(out, "%02d", m->day);
+        return true;
+    case 'H':
+        gr_buf_addf(out, "%02d", m->hour);
+        return true;
+    case 'I':
+        gr_buf_addf(out, "%02d", (m->hour + 11) % 12 + 1);
+        return true;
+    case 'M':
+        gr_buf_addf(out, "%02d", m->minute);
+        return true;
+    case 'S':
+        gr_buf_addf(out, "%02d", m->second);
+        return true;
+    case 'f':
+        gr_buf_addf(out, "%06d", m->microsecond);
+        return true;
+    case 'j':
+        gr_buf_addf(out, "%03d", (int)(m->days - gr_date_days(m->year, 1, 1)) + 1);
+        return true;
+    case 'p':
+        gr_buf_addf(out, m->hour < 12 ? "AM" : "PM");
+        return true;
+    case 'B':
+        gr_buf_addf(out, "%s", months[m->month - 1]);
+        return true;
+    case 'b':
+        gr_buf_addf(out, "%.3s", months[m->month - 1]);
+        return true;
+    case 'A':
+        gr_buf_addf(out, "%s", days[weekday]);
+        return true;
+    case 'a':
+        gr_buf_addf(out, "%.3s", days[weekday]);
+        return true;
+    case 'u':
+        gr_buf_addf(out, "%d", weekday + 1);
+        return true;
+    case 'w':
+        gr_buf_addf(out, "%d", (weekday + 1) % 7);
+        return true;
+    case '%':
+        gr_buf_addf(out, "%%");
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Parts that stand for several; NULL: it stands for itself. */
+static const char *
+long_form(char letter)
+{
+    return letter == 'F' ? "%Y-%m-%d" : letter == 'T' ? "%H:%M:%S" : letter == 'D' ? "%m/%d/%y" : NULL;
+}
+
+bool
+text_strftime(struct text_call *call)
+{
+    const struct rows_text *format = &call->texts[1];
+    struct moment moment = moment_of(call->node->operands[0]->dtype, call->ints[0]);
+
+    for (size_t i = 0; i < format->size; i++) {
+        const char *parts;
+
+        if (format->bytes[i] != '%') {
+            text_give(call, text_part(format, i, i + 1));
+            continue;
+        }
+        if (++i == format->size) {
+            return false;
+        }
+        parts = long_form(format->bytes[i]);
+        for (size_t k = 0; parts != NULL && parts[k] != '\0'; k++) {
+            if (parts[k] != '%') {
+                gr_buf_add(call->out, &parts[k], 1);
+            } else {
+                (void)give_part(call->out, &moment, parts[++k]);
+            }
+        }
+        if (parts == NULL && !give_part(call->out, &moment, format->bytes[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- from text ---- */
+
+struct reading {
+    const char *at;
+    const char *end;
+    struct moment moment;
+    bool afternoon;
+    bool half_days; /* hours are those of %I */
+};
+
+static bool
+read_number(struct reading *r, int most, int64_t *ret_number, int *ret_digits)
+{
+    int64_t number = 0;
+    int digits = 0;
+
+    for (; r->at < r->end && digits < most && *r->at >= '0' && *r->at <= '9'; r->at++, digits++) {
+        number = number * 10 + (*r->at - '0');
+    }
+    *ret_number = number;
+    *ret_digits = digits;
+    return digits > 0;
+}
+
+static bool
+read_small(struct reading *r, int least, int most, int *ret_number)
+{
+    int64_t number;
+    int digits;
+
+    if (!read_number(r, 2, &number, &digits) || number < least || number > most) {
+        return false;
+    }
+    *ret_number = (int)number;
+    return true;
+}
+
+/* One of the names, whole or its first three letters. Longer ones come first, so that "March" is not "Mar" and "ch". */
+static bool
+read_name(struct reading *r, const char *const *names, int count, bool is_short, int *ret_number)
+{
+    for (int i = 0; i < count; i++) {
+        size_t size = is_short ? 3 : strlen(names[i]);
+
+        if ((size_t)(r->end - r->at) >= size && strncasecmp(r->at, names[i], size) == 0) {
+            r->at += size;
+            *ret_number = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+read_part(struct reading *r, char letter)
+{
+    struct moment *m = &r->moment;
+    int64_t number;
+    int digits, place;
+
+    switch (letter) {
+    case 'Y':
+        return read_number(r, 4, &m->year, &digits) && digits == 4 && m->year > 0;
+    case 'y':
+        if (!read_number(r, 2, &number, &digits) || digits != 2) {
+            return false;
+        }
+        m->year = number + (number < 69 ? 2000 : 1900);
+        return true;
+    case 'm':
+        return read_small(r, 1, 12, &m->month);
+    case 'd':
+        return read_small(r, 1, 31, &m->day);
+    case 'H':
+        return read_small(r, 0, 23, &m->hour);
+    case 'I':
+        r->half_days = true;
+        return read_small(r, 1, 12, &m->hour);
+    case 'M':
+        return read_small(r, 0, 59, &m->minute);
+    case 'S':
+        return read_small(r, 0, 59, &m->second);
+    case 'f':
+        if (!read_number(r, 6, &number, &digits)) {
+            return false;
+        }
+        for (; digits < 6; digits++) {
+            number *= 10;
+        }
+        m->microsecond = (int)number;
+        return true;
+    case 'p':
+        r->afternoon = r->at < r->end && (*r->at == 'P' || *r->at == 'p');
+        r->at += 2;
+        return r->at <= r->end && (r->at[-1] == 'M' || r->at[-1] == 'm') && strchr("APap", r->at[-2]) != NULL;
+    case 'B':
+    case 'b':
+        if (!read_name(r, months, 12, letter == 'b', &place)) {
+            return false;
+        }
+        m->month = place + 1;
+        return true;
+    case 'A':
+    case 'a':
+        return read_name(r, days, 7, letter == 'a', &place);
+    case '%':
+        return r->at < r->end && *r->at++ == '%';
+    default:
+        return false;
+    }
+}
+
+static bool
+read_format(struct reading *r, const char *format, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        const char *parts = format[i] == '%' && i + 1 < size ? long_form(format[i + 1]) : NULL;
+
+        if (format[i] != '%') {
+            if (r->at == r->end || *r->at++ != format[i]) {
+                return false;
+            }
+        } else if (++i == size || (parts != NULL ? !read_format(r, parts, strlen(parts)) : !read_part(r, format[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+read_moment(const struct rows_text *text, const struct rows_text *format, int64_t *ret_value)
+{
+    const char *bytes = text->size > 0 ? text->bytes : "";
+    struct reading r = {.at = bytes, .end = bytes + text->size, .moment = {.year = 1900, .month = 1, .day = 1}};
+    struct moment *m = &r.moment;
+    struct gr_civil civil;
+
+    if (!read_format(&r, format->size > 0 ? format->bytes : "", format->size) || r.at != r.end) {
+        return false;
+    }
+    m->days = gr_date_days(m->year, m->month, m->day);
+    civil = gr_date_civil(m->days);
+    if (civil.day != m->day) { /* there is no 30th of February */
+        return false;
+    }
+    m->hour = r.half_days ? m->hour % 12 + (r.afternoon ? 12 : 0) : m->hour;
+    *ret_value = m->days * DAY_US + ((m->hour * 60 + m->minute) * INT64_C(60) + m->second) * 1000000 + m->microsecond;
+    return true;
+}
+
+bool
+text_strptime(struct text_call *call)
+{
+    bool there = read_moment(&call->texts[0], &call->texts[1], &call->value);
+
+    call->null = !there && call->node->op == GR_OP_TRY_STRPTIME;
+    return there || call->null;
+}

@@ -1,0 +1,41 @@
+/* Inside rows: functions of strings, a row at a time. text.c calls them; those of patterns and of dates' texts stand in
+ * files of their own. */
+#ifndef KERNEL_ROWS_TEXT_H
+#define KERNEL_ROWS_TEXT_H
+
+#include "kernel/rows/node.h"
+
+#define TEXT_OPERANDS 4 /* concat aside */
+
+/* A call for one row. */
+struct text_call {
+    struct node *node;
+    struct rows_text texts[TEXT_OPERANDS]; /* operands that are strings */
+    int64_t ints[TEXT_OPERANDS];           /* and integers, dates, timestamps */
+    struct gr_buf *out;                    /* where a string goes */
+    int64_t value;                         /* what else comes of it */
+    bool null;                             /* nothing comes of it */
+};
+
+/* false: there is a value, but it cannot be made. */
+typedef bool text_function(struct text_call *call);
+
+static inline struct rows_text
+text_part(const struct rows_text *text, size_t from, size_t to)
+{
+    return to > from ? (struct rows_text){text->bytes + from, to - from} : (struct rows_text){0};
+}
+
+static inline bool
+text_give(struct text_call *call, struct rows_text text)
+{
+    gr_buf_add(call->out, text.size > 0 ? text.bytes : "", text.size);
+    return true;
+}
+
+text_function text_regexp_extract; /* regex.c */
+text_function text_regexp_replace;
+text_function text_strftime; /* date_text.c */
+text_function text_strptime;
+
+#endif
