@@ -147,6 +147,8 @@ struct sql_select {
     struct sql_expr *where;
     struct sql_expr **group;
     size_t group_count;
+    uint32_t *sets; /* ROLLUP and its kin: bit i, by the i-th expression of group; or NULL */
+    size_t set_count;
     struct sql_expr *having;
     /* Of either. */
     struct sql_order *order;

@@ -46,7 +46,8 @@ struct sql_block {
     struct sql_named *named;
     size_t named_count;
     size_t named_room;
-    bool grouped; /* columns are those of groups */
+    const char **set_keys; /* of select->sets: the columns that GROUP BY's expressions have become, by their places */
+    bool grouped;          /* columns are those of groups */
 };
 
 /* What a query gives. */

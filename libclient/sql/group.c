@@ -217,6 +217,60 @@ count_aggregates(const struct sql_expr *expr)
     return count;
 }
 
+/* Whether a key is one of a set's. */
+static bool
+is_in_set(const struct sql_block *block, uint32_t set, const char *key)
+{
+    for (size_t i = 0; i < block->select->group_count; i++) {
+        if ((set >> i & 1) != 0 && strcmp(block->set_keys[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ROLLUP and its kin: the groups of each set, one below the other; keys that a set leaves out are null. */
+static bool
+group_by_sets(struct grouping *g, const char *const *keys, size_t key_count, int position)
+{
+    struct sql_block *block = g->block;
+    struct sql_statement *q = block->q;
+    const struct sql_rel all = block->rel;
+    size_t room = g->aggregates.count + key_count;
+    const char **own = SQL_ARRAY(q, const char *, key_count + 1);
+    struct sql_aggregates with = {SQL_ARRAY(q, const char *, room), SQL_ARRAY(q, const char *, room), 0};
+
+    if (block->set_keys == NULL) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, position,
+                        "ROLLUP, CUBE or GROUPING SETS in a subquery that names outer columns is not supported");
+    }
+    for (size_t s = 0; s < block->select->set_count && q->err == GRANARY_OK; s++) {
+        struct sql_rel rel = all;
+        size_t count = 0;
+
+        with.count = 0;
+        for (size_t a = 0; a < g->aggregates.count; a++) {
+            with.names[with.count] = g->aggregates.names[a];
+            with.texts[with.count++] = g->aggregates.texts[a];
+        }
+        for (size_t k = 0; k < key_count; k++) {
+            if (is_in_set(block, block->select->sets[s], keys[k])) {
+                own[count++] = keys[k];
+            } else { /* null, of the key's dtype */
+                with.names[with.count] = keys[k];
+                with.texts[with.count++] =
+                    sql_printf(q, "first(case when false then %s else null end)", sql_quoted(q, keys[k]));
+            }
+        }
+        if (q->err != GRANARY_OK || !sql_rel_group(q, &rel, own, count, &with, position) ||
+            (s > 0 && !sql_rel_concat(q, &block->rel, &rel, position))) {
+            return false;
+        }
+        block->rel = s == 0 ? rel : block->rel;
+    }
+    return q->err == GRANARY_OK;
+}
+
 bool
 sql_group(struct sql_block *block, const char *const *keys, size_t key_count, struct sql_expr *const *exprs,
           size_t count, int position)
@@ -243,6 +297,11 @@ sql_group(struct sql_block *block, const char *const *keys, size_t key_count, st
     if (g.aggregates.count == 0 && aggregate_of(&g, "size", NULL, NULL) == NULL) { /* groups alone, or HAVING alone */
         return false;
     }
-    return sql_rel_assign(q, &block->rel, g.names, g.texts, g.value_count, position) &&
-           sql_rel_group(q, &block->rel, keys, key_count, &g.aggregates, position);
+    if (!sql_rel_assign(q, &block->rel, g.names, g.texts, g.value_count, position)) {
+        return false;
+    }
+    if (block->select->set_count > 0) {
+        return group_by_sets(&g, keys, key_count, position);
+    }
+    return sql_rel_group(q, &block->rel, keys, key_count, &g.aggregates, position);
 }

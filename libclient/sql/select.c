@@ -242,6 +242,12 @@ group_block(struct sql_block *block, const struct targets *targets, struct sql_o
     for (size_t i = 0; i < select->order_count; i++) {
         exprs[targets->count + 1 + i] = order[i].expr;
     }
+    if (select->set_count > 0) {
+        block->set_keys = SQL_ARRAY(q, const char *, select->group_count + 1);
+        for (size_t i = 0; i < select->group_count && block->set_keys != NULL; i++) {
+            block->set_keys[i] = keys[i];
+        }
+    }
     if (!sql_group(block, keys, sql_without_twins(keys, select->group_count), exprs, count,
                    select->group_count > 0 ? select->group[0]->position : select->position)) {
         return false;

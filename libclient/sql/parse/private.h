@@ -32,6 +32,10 @@ bool parse_without_from(struct parse *p, size_t count, struct sql_select *select
 /* VALUES (...), ... */
 bool parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);
 
+/* ---- group.c ---- */
+
+bool parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);
+
 /* ---- helpers ---- */
 
 /* A String node's text, or "". */

@@ -288,9 +288,7 @@ parse_conditions(struct parse *p, const PgQuery__SelectStmt *from, struct sql_se
     if (from->having_clause != NULL && (select->having = parse_expr(p, from->having_clause)) == NULL) {
         return false;
     }
-    select->group_count = from->n_group_clause;
-    select->group = parse_exprs(p, from->group_clause, from->n_group_clause);
-    return select->group != NULL;
+    return parse_group(p, from, select);
 }
 
 static bool
