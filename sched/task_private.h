@@ -497,6 +497,8 @@ void exports_send(struct manager *manager, uint32_t executor, const struct task_
 /* task_tables.c */
 /* Look up what the names of nodes `table` stand for. Errors: ENOENT, ESTATE, EINVAL, ETYPE, EPERM; the message names
  * the node */
+/* A node `array` is told where the target of its name lies. Errors: ETYPE it is no tensor · ENOMEM; task_arrays.c */
+granary_err array_bind(const struct target *target, Granary__Node *node);
 granary_err tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Submit *submit);
 /* The graphs it reads stay until tables_release(). Errors: ENOMEM */
 granary_err tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Submit *submit);

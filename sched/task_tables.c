@@ -1,6 +1,6 @@
 /*
- * Nodes `table`: the name of a kept graph's target becomes its chunks when a graph is submitted, and the graph it reads
- * stays until it has ended. What a graph has learnt of a table the next one is told.
+ * Nodes `table` and `array`: the name of a kept graph's target becomes its chunks when a graph is submitted, and the
+ * graph it reads stays until it has ended. What a graph has learnt of a table the next one is told.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +208,7 @@ set_infos(const struct manager *manager, const struct task_graph *from, Granary_
 }
 
 static granary_err
-bind_name(struct manager *manager, const struct task_graph *graph, const Granary__Node *node, const char *name,
+bind_name(struct manager *manager, const struct task_graph *graph, Granary__Node *node, const char *name,
           Granary__StoredTable *table)
 {
     struct task_graph *from;
@@ -219,7 +219,7 @@ bind_name(struct manager *manager, const struct task_graph *graph, const Granary
         err = gr_fail(GRANARY_EPERM, "graph '%s' is of session '%s'", from->key, from->session->name);
     }
     if (err == GRANARY_OK) {
-        err = take_chunks(target, table);
+        err = strcmp(node->op, "array") == 0 ? array_bind(target, node) : take_chunks(target, table);
     }
     if (err == GRANARY_OK) {
         table->node = strdup(node->name);
@@ -235,8 +235,9 @@ tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Su
     const Granary__Graph *body = submit->graph;
 
     for (size_t i = 0; i < body->n_nodes; i++) {
-        const Granary__Node *node = body->nodes[i];
-        const char *name = strcmp(node->op, "table") == 0 && body->level == GRANARY__GRAPH__LEVEL__TILEABLE
+        Granary__Node *node = body->nodes[i];
+        bool names = strcmp(node->op, "table") == 0 || strcmp(node->op, "array") == 0;
+        const char *name = names && body->level == GRANARY__GRAPH__LEVEL__TILEABLE
                                ? gr_attr_string(node->attrs, node->n_attrs, "name", NULL)
                                : NULL;
         Granary__StoredTable *table = NULL;
@@ -258,7 +259,7 @@ tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Su
         submit->tables[submit->n_tables++] = table;
         err = bind_name(manager, graph, node, name, table);
         if (err != GRANARY_OK) {
-            return gr_fail_in(err, "node '%.100s' (table)", node->name);
+            return gr_fail_in(err, "node '%.100s' (%s)", node->name, node->op);
         }
     }
     return GRANARY_OK;
@@ -280,7 +281,7 @@ tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Su
         *read = (struct table_read){.node = strdup(table->node),
                                     .from = graph_find(manager, table->graph),
                                     .chunks = chunks_hash(table),
-                                    .learnt = table->infos.len > 0};
+                                    .learnt = table->infos.len > 0 || table->n_ids == 0};
         if (read->node == NULL) {
             return no_memory();
         }

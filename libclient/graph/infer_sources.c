@@ -16,7 +16,12 @@ infer_array(const struct gr_graph_node *node, struct gr_node_type *type)
     const Granary__Attr *ids = infer_find(node, "ids");
     int64_t blocks = 1;
     int64_t count;
-    granary_err err = shape->n_ints == 0 ? GRANARY_OK : infer_read_shape(shape, type);
+    granary_err err;
+
+    if (ids == NULL || shape == NULL) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'name': what a scheduler keeps is known to it alone");
+    }
+    err = shape->n_ints == 0 ? GRANARY_OK : infer_read_shape(shape, type);
 
     type->dtype = gr_dtype_parse(gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", ""));
     if (err == GRANARY_OK && !gr_tensor_dtype_good(type->dtype)) {

@@ -359,6 +359,23 @@ check_table(const Granary__Node *node)
 }
 
 static granary_err
+check_array(const Granary__Node *node)
+{
+    const Granary__Attr *name = find(node, "name");
+    bool whole = find(node, "ids") != NULL && find(node, "shape") != NULL && find(node, "dtype") != NULL;
+    bool none = find(node, "ids") == NULL && find(node, "shape") == NULL && find(node, "dtype") == NULL &&
+                find(node, "chunk") == NULL;
+
+    if (name != NULL ? !none : !whole) {
+        return gr_fail(GRANARY_EINVAL, "it needs either parameter 'name', or 'ids', 'shape' and 'dtype'");
+    }
+    if (name != NULL && name->strings[0][0] == '\0') {
+        return gr_fail(GRANARY_EINVAL, "parameter 'name' is empty");
+    }
+    return name != NULL ? GRANARY_OK : user_check_object(node);
+}
+
+static granary_err
 check_select(const Granary__Node *node)
 {
     return check_names(node, "columns");
@@ -655,7 +672,7 @@ static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
     [GR_TILE_concat] = check_concat,
     [GR_TILE_random] = check_random,
     [GR_TILE_arange] = check_arange,
-    [GR_TILE_array] = user_check_object,
+    [GR_TILE_array] = check_array,
     [GR_TILE_object] = user_check_object,
     [GR_TILE_map_chunk] = user_check_map_chunk,
     [GR_TILE_call] = user_check_call,

@@ -20,12 +20,14 @@ set_grid(const struct gr_grid *grid, Granary__Result *result)
     result->is_tensor = true;
     result->shape = malloc((dims + 1) * sizeof *result->shape);
     result->splits = malloc((dims + 1) * sizeof *result->splits);
-    if (result->shape == NULL || result->splits == NULL) {
+    result->block = malloc((dims + 1) * sizeof *result->block);
+    if (result->shape == NULL || result->splits == NULL || result->block == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     memcpy(result->shape, grid->shape, dims * sizeof *result->shape);
     memcpy(result->splits, grid->splits, dims * sizeof *result->splits);
-    result->n_shape = result->n_splits = dims;
+    memcpy(result->block, grid->block, dims * sizeof *result->block);
+    result->n_shape = result->n_splits = result->n_block = dims;
     return GRANARY_OK;
 }
 
@@ -104,6 +106,12 @@ gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result
     err = set_chunks(plan, tiled, result);
     if (err == GRANARY_OK && tiled->grid != NULL) {
         err = set_grid(tiled->grid, result);
+    }
+    if (err == GRANARY_OK && tiled->grid != NULL && plan->graph != NULL) {
+        char *dtype = strdup(granary_dtype_name(plan->graph->nodes[plan->targets[target]].type.dtype));
+
+        err = dtype == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+        result->dtype = dtype == NULL ? result->dtype : dtype;
     }
     if (err != GRANARY_OK) {
         granary__result__free_unpacked(result, NULL);

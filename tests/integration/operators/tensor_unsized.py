@@ -51,3 +51,19 @@ with Instance() as granary, np.errstate(all='ignore'):
     for node in ({'op': 'reshape', 'input': 's', 'shape': [-1, 1]}, {'op': 'add', 'inputs': ['s', 'seven']}, {'op': 'add', 'inputs': ['s', 'n']},
                  {'op': 'max', 'input': 'empty'}, {'op': 'tensor_sort', 'input': 's'}, {'op': 'matmul', 'inputs': ['s', 's']}):
         cases.refuse(node)
+
+    # A kept tensor by name, also one whose size was counted; it stays while it is read.
+    for size in (0, 1000):
+        key = granary.submit({**cases.inputs, 'i3': {'op': 'multiply', 'input': 'i', 'value': 3}}, ['s', 'i3'], size, key='kept/one')
+        one = granary.submit({'a': cases.source(A['f'])}, ['a'], key='one')
+        nodes = {'s': {'op': 'array', 'name': 'kept/one/s'}, 'i': {'op': 'array', 'name': 'kept/one/i3'}, 'f': {'op': 'array', 'name': 'one'},
+                 'sorted': {'op': 'tensor_sort', 'input': 's'}, 'sum': {'op': 'sum', 'input': 'i', 'axes': [1]}, 'top': {'op': 'max', 'input': 'f'}}
+        ordered, total, top = granary.run(nodes, ['sorted', 'sum', 'top'])
+        assert np.array_equal(ordered, np.sort(A['a'][A['m_a']])) and np.array_equal(total, (A['i'] * 3).sum(1)) and top == A['f'].max()
+        cases.inputs = {}
+        for node in ({'op': 'array', 'name': 'kept/one'}, {'op': 'array', 'name': 'nobody'}, {'op': 'array', 'name': 'kept/one/s', 'dtype': 'int8'}, {'op': 'array'},
+                     {'op': 'array', 'ids': ['00'], 'dtype': 'int8'}, {'op': 'table', 'name': 'one'}):
+            cases.refuse(node)
+        cases.inputs = {name: cases.source(array) for name, array in A.items()} | {'s': {'op': 'select_where', 'inputs': ['a', 'm_a']}}
+        granary.delete(key)
+        granary.delete(one)
