@@ -27,7 +27,7 @@ with Instance() as granary, np.errstate(all='ignore'):
     add = lambda op, inputs, want, **params: cases.add({'op': op, 'inputs': [inputs] if isinstance(inputs, str) else inputs, **params}, want)
     for p in DTYPES:
         for q in DTYPES:
-            if p == q or 'int8' in (p, q) or 'float64' in (p, q):
+            if p == q or (p, q) in (('bool', 'int8'), ('uint16', 'int8'), ('int64', 'float32'), ('float32', 'float64')):
                 a, b, v, w, s = A[f'm_{p}'], A[f'n_{q}'], A[f'v_{p}'], A[f'v_{q}'], A[f's_{p}']
                 exact = np.result_type(a, b)
                 add('matmul', [f'm_{p}', f'n_{q}'], a @ b)
@@ -93,7 +93,7 @@ with Instance() as granary, np.errstate(all='ignore'):
     add('tensor_cov', ['x', 'y'], np.cov(A['x'], A['y'], ddof=0), ddof=0)
     add('einsum', ['x', 'x'], np.einsum('ij,kj', A['x'], A['x']), subscripts='ij,kj')
     add('matmul', ['long', 'long'], A['long'] @ A['long'])
-    cases.check((0, 100, 1000), 1e-9, same=False)
+    cases.check((0, 300), 1e-9, same=False)
     cases = exact
     add('average', ['x', 'w'], np.average(A['x'], 1, A['w']), axis=1)
     cases.refuse({'op': 'average', 'inputs': ['x', 'w'], 'axis': 0})
@@ -154,7 +154,7 @@ with Instance() as granary, np.errstate(all='ignore'):
     add('choice', 'no', np.zeros(0), size=0)
     cases.refuse({'op': 'choice', 'input': 'no', 'size': 1})
     cases.refuse({'op': 'choice', 'input': 'y', 'size': 301, 'replace': False})
-    cases.check((0, 100, 1000), 1e-9)
+    cases.check((0, 300), 1e-9)
 
     nodes = {**cases.inputs, 'p': {'op': 'permutation', 'n': 1000, 'seed': 4}, 'rows': {'op': 'permutation', 'input': 'x', 'seed': 1},
              'drawn': {'op': 'choice', 'input': 'y', 'size': 4000, 'seed': 2}, 'few': {'op': 'choice', 'input': 'y', 'size': 200, 'replace': False},

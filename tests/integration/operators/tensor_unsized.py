@@ -1,6 +1,4 @@
 """Tensors whose size is counted on the way: masks, positions, values, sets; what reads them, and what must not."""
-import itertools
-
 import numpy as np
 
 from granary_test import Instance
@@ -9,7 +7,7 @@ from tensor_test import Cases
 random = np.random.default_rng(31)
 arrays = {'a': random.normal(size=(40, 30)), 'i': random.integers(-20, 20, (25, 4, 3)), 'b': random.random(300) < .3, 'f': random.integers(0, 9, 500).astype('f4') / 4,
           'u': random.integers(0, 200, 700).astype('u1'), 'none': np.zeros(0), 'zero': np.zeros((5, 3)), 'odd': np.array([3, np.nan, -0.0, 0.0, np.inf, np.nan, -np.inf, 3]),
-          'long': random.normal(size=20000), 'far': np.array([2**63, 2**64 - 1, 2**63, 0], dtype='u8'), 'seven': np.arange(7.0)}
+          'long': random.normal(size=2000), 'far': np.array([2**63, 2**64 - 1, 2**63, 0], dtype='u8'), 'seven': np.arange(7.0)}
 masks = {f'm_{name}': random.random(array.shape) < .4 for name, array in arrays.items()}
 A = {**arrays, **masks}
 
@@ -24,13 +22,13 @@ with Instance() as granary, np.errstate(all='ignore'):
         cases.add({'op': 'unique', 'input': name}, values)
         cases.add({'op': 'unique', 'input': name, 'part': 'counts'}, counts)
         cases.add({'op': 'unique', 'input': name, 'part': 'inverse'}, inverse.reshape(array.shape))
-    for x, y in itertools.product(('i', 'u', 'f', 'none', 'b'), repeat=2):
+    for x, y in (('i', 'u'), ('u', 'f'), ('f', 'none'), ('none', 'i'), ('b', 'i'), ('f', 'f')):
         cases.add({'op': 'union1d', 'inputs': [x, y]}, np.union1d(A[x], A[y]))
         cases.add({'op': 'setdiff1d', 'inputs': [x, y]}, np.setdiff1d(A[x], A[y]))
         if 'none' not in (x, y):
             cases.add({'op': 'intersect1d', 'inputs': [x, y]}, np.intersect1d(A[x], A[y]))
     cases.add({'op': 'select_where', 'inputs': ['i', 'i']}, A['i'][A['i'] != 0])
-    cases.check((0, 100, 1000))
+    cases.check((0, 300))
     for node in ({'op': 'select_where', 'inputs': ['a', 'b']}, {'op': 'unique', 'input': 'a', 'part': 'index'}):
         cases.refuse(node)
 
