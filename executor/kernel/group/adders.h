@@ -1,10 +1,13 @@
 /*
- * Within groupby_map: what the values of rows are added to. Each part of the plan has an adder, and each group a few
- * words: those of one group lie together, so that one cache miss serves all parts.
+ * Within groupby_map: what the values of rows are added to. Each part of the
+ * plan has an adder, and each group a few words: those of one group lie
+ * together, so that one cache miss serves all parts.
  *
- * First come the words that sums are added to: two small sums share one (numbers of rows, sums of small integers: what
- * a word of 64 bits is added to twice), a sum of doubles has two; then those of single values. Words that are seldom
- * needed, for sums of large integers and what small sums have grown to, lie elsewhere, and are made when they are.
+ * First come the words that sums are added to: two small sums share one
+ * (numbers of rows, sums of small integers: what a word of 64 bits is added to
+ * twice), a sum of doubles has two; then those of single values. Words that are
+ * seldom needed, for sums of large integers and what small sums have grown to,
+ * lie elsewhere, and are made when they are.
  */
 #ifndef GROUP_ADDERS_H
 #define GROUP_ADDERS_H
@@ -16,9 +19,11 @@
 #include "kernel/group/table.h"
 
 enum {
-    ADDER_COPIES = 4,          /* of the words when groups are few: rows in a row seldom wait for one another */
+    ADDER_COPIES = 4,          /* of the words when groups are few: rows in a row seldom
+                                  wait for one another */
     ADDER_COPIES_GROUPS = 256, /* few */
-    ADDER_COLUMNS = 4,         /* words of a group that are added to in one pass over a block's rows */
+    ADDER_COLUMNS = 4,         /* words of a group that are added to in one pass over a
+                                  block's rows */
     ADDER_AHEAD = 16,          /* rows that words are fetched ahead of */
 };
 
@@ -34,7 +39,8 @@ struct adder {
     unsigned words;
     unsigned cold; /* COUNT, INT: its first word elsewhere */
     unsigned cold_words;
-    bool wide; /* INT: elsewhere is one 128-bit number; else two words: upper and lower halves added up apart */
+    bool wide; /* INT: elsewhere is one 128-bit number; else two words: upper and
+                  lower halves added up apart */
     enum adder_share share;
     struct reals reals;   /* REAL */
     struct values values; /* VALUE of strings: their texts; LIST */
@@ -85,11 +91,13 @@ struct map {
 
 /* An adder a part. Errors: ENOMEM */
 granary_err adders_init(struct map *map);
-/* Words for all groups there are now. Growing is for one copy. Errors: EFULL · ENOMEM */
+/* Words for all groups there are now. Growing is for one copy. Errors: EFULL ·
+ * ENOMEM */
 granary_err adders_grow(struct map *map);
 /* The words elsewhere. Errors: ENOMEM */
 granary_err adders_need_cold(struct map *map);
-/* Add a block, whose ids, slots and offsets are set. Errors: EFAILED a sum exceeds 128 bits · EFULL · ENOMEM */
+/* Add a block, whose ids, slots and offsets are set. Errors: EFAILED a sum
+ * exceeds 128 bits · EFULL · ENOMEM */
 granary_err adders_add(struct map *map, int64_t n);
 /* All copies of the words into the first. */
 granary_err adders_fold(struct map *map);
@@ -117,14 +125,53 @@ adder_words(const struct map *map, const struct adder *adder, uint32_t id)
     return map->words + (size_t)id * map->stride + adder->at;
 }
 
+/* The words elsewhere of an entry; they are there. */
+static inline int64_t *
+adder_cold(const struct map *map, const struct adder *adder, size_t slot)
+{
+    return map->cold + slot * map->cold_stride + adder->cold;
+}
+
+/* A small sum. */
+static inline int32_t
+adder_half(int64_t word, int lane)
+{
+    int32_t low = (int32_t)(uint64_t)word;
+
+    return (lane & 1) == 0 ? low : (int32_t)((word - low) >> 32);
+}
+
+/* ---- sums_ints.c ---- */
+
+/* Where an argument and what must be there with it are there; NULL: everywhere.
+ */
+const uint8_t *sums_there(struct map *map, const struct group_part_spec *spec, int64_t n);
+/* Which values of a block are small; there is room for their sums then. Errors:
+ * EFAILED · ENOMEM */
+granary_err sums_choose(struct map *map, int64_t n);
+/* What small sums add to a word that they share, in room or elsewhere; NULL:
+ * nothing. */
+const int64_t *sums_pair(struct map *map, unsigned pair, int64_t *room, int64_t n);
+/* Add what is not small. Errors: EFAILED a sum exceeds 128 bits · ENOMEM */
+granary_err sums_large(struct map *map, int64_t n);
+/* at: a 128-bit number. Errors: EFAILED it overflows */
+granary_err sums_add_wide(int64_t *at, __int128 value);
+
+/* ---- sums_reals.c ---- */
+
+/* What is added to the two words of a sum of doubles: two columns. With one
+ * group it is added at once. Errors: ENOMEM */
+granary_err sums_reals(struct map *map, struct adder *adder, int64_t *const *split, int64_t n);
+/* What the words of a sum of doubles hold goes to its 128-bit sums. Errors:
+ * ENOMEM */
+granary_err sums_empty_reals(struct map *map, struct adder *adder);
+
 /* ---- sums.c ---- */
 
 /* All counts and sums. */
 granary_err sums_add(struct map *map, int64_t n);
 /* Fold copies of what they have; the words of sums of doubles become empty. */
 granary_err sums_fold(struct map *map);
-/* What the words of a sum of doubles hold goes to its 128-bit sums. Errors: ENOMEM */
-granary_err sums_empty_reals(struct map *map, struct adder *adder);
 /* Of one group, when copies are folded. */
 int64_t sums_count(const struct map *map, const struct adder *adder, uint32_t id);
 __int128 sums_int(const struct map *map, const struct adder *adder, uint32_t id);

@@ -428,10 +428,19 @@ call_rows(struct kernel_test *test, const char *op, const char *keys, const char
     kernel_test_attr(test, gr_attr_new_ints("texts", texts, text_count));
 }
 
-/* The same as dealt(), but rows are dealt. */
+static void
+refer_to(struct kernel_test *test, const granary_frame *reference)
+{
+    if (reference != NULL) {
+        kernel_test_attr(test, gr_attr_new_bool("reference", true));
+        kernel_test_frame(test, reference);
+    }
+}
+
+/* The same as dealt(), but rows are dealt. reference: has dictionaries; may be NULL. */
 static granary_frame *
 rows_dealt(const granary_frame *frame, const char *keys, const char *aggregates, const int64_t *texts,
-           size_t text_count, bool dropna)
+           size_t text_count, bool dropna, const granary_frame *reference)
 {
     struct gr_value values[PIECES];
     granary_frame *results[PARTS];
@@ -445,6 +454,7 @@ rows_dealt(const granary_frame *frame, const char *keys, const char *aggregates,
         assert_int_equal(gr_frame_slice(frame, from, frame->rows * (i + 1) / PIECES - from, &piece), GRANARY_OK);
         call_rows(&test, "groupby_deal", keys, aggregates, texts, text_count, dropna);
         kernel_test_attr(&test, gr_attr_new_int("parts", PARTS));
+        refer_to(&test, reference);
         kernel_test_frame(&test, piece);
         assert_int_equal(kernel_test_run(&test, kernel_groupby_deal), GRANARY_OK);
         values[i] = test.outputs[0];
@@ -458,6 +468,7 @@ rows_dealt(const granary_frame *frame, const char *keys, const char *aggregates,
         size_t count = 0;
 
         call_rows(&test, "groupby_part", keys, aggregates, texts, text_count, dropna);
+        refer_to(&test, reference);
         for (int i = 0; i < PIECES; i++) {
             for (uint32_t t = 0; t <= text_count; t++) {
                 frames[count] = packed_frame(&values[i], t == 0 ? p : PARTS + t - 1);
@@ -553,12 +564,15 @@ dealt_rows_give_the_same(void **state)
                 assert_int_equal(gr_frame_set(frame, i, name, &encoded), GRANARY_OK);
             }
         }
-        dealt = rows_dealt(frame, cases[c].keys, all_functions, cases[c].texts, cases[c].text_count, dropna);
         whole = whole_by_hash(plain, cases[c].keys, all_functions, dropna);
-        assert_same_values(dealt, whole);
+        for (int referred = 0; referred <= encodes; referred++) {
+            dealt = rows_dealt(frame, cases[c].keys, all_functions, cases[c].texts, cases[c].text_count, dropna,
+                               referred ? frame : NULL);
+            assert_same_values(dealt, whole);
+            gr_frame_destroy(dealt);
+        }
         free(all);
         gr_frame_destroy(whole);
-        gr_frame_destroy(dealt);
         gr_frame_destroy(frame);
         gr_frame_destroy(plain);
     }
@@ -592,7 +606,7 @@ keys_with_one_hash_are_told_apart(void **state)
         assert_int_equal(gr_frame_set(frame, c, names[c], &column), GRANARY_OK);
     }
     whole = whole_by_hash(frame, "a,b", "n=size;s=sum(v);f=first(v)", true);
-    dealt = rows_dealt(frame, "a,b", "n=size;s=sum(v);f=first(v)", NULL, 0, true);
+    dealt = rows_dealt(frame, "a,b", "n=size;s=sum(v);f=first(v)", NULL, 0, true, NULL);
     assert_int_equal(whole->rows, 6);
     assert_same_values(dealt, whole);
     gr_frame_destroy(whole);
