@@ -1,4 +1,4 @@
-#include "frame_tools.h"
+#include "join_tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,219 +7,6 @@
 #include "base/error.h"
 #include "graph/join.h"
 #include "kernel/rows.h"
-
-/* How a join is run here: everything but left_on, right_on and how has a default. */
-struct way {
-    const char *left_on;
-    const char *right_on;
-    const char *how;
-    const char *where;
-    const char *filter;
-    const char *indicator;
-    bool null_aware;
-    bool unique;
-    int parts;  /* of the build; 0: one */
-    int pieces; /* of the right side; 0: one */
-};
-
-static struct gr_schema
-schema_of(const granary_frame *frame)
-{
-    struct gr_schema schema = {0};
-
-    for (size_t i = 0; i < frame->count; i++) {
-        assert_int_equal(gr_schema_add(&schema, frame->columns[i].view.name, frame->columns[i].view.dtype), GRANARY_OK);
-    }
-    return schema;
-}
-
-/* A mapping of columns to where they come from, as the planner writes it. */
-static Granary__Attr *
-sources_of(const char *name, const struct gr_join_column *columns, size_t count, const granary_frame *left,
-           const granary_frame *right)
-{
-    char *names[64];
-    char *sources[64];
-    Granary__Attr *attr;
-
-    assert_true(count <= 64);
-    for (size_t i = 0; i < count; i++) {
-        char text[256];
-
-        if (columns[i].left >= 0) {
-            (void)snprintf(text, sizeof text, "probe.%s", left->columns[columns[i].left].view.name);
-        } else if (columns[i].right >= 0) {
-            (void)snprintf(text, sizeof text, "built.%s", right->columns[columns[i].right].view.name);
-        } else {
-            (void)snprintf(text, sizeof text, "indicator.left_only");
-        }
-        names[i] = columns[i].name;
-        sources[i] = strdup(text);
-    }
-    attr = gr_attr_new_map(name, names, sources, count);
-    for (size_t i = 0; i < count; i++) {
-        free(sources[i]);
-    }
-    return attr;
-}
-
-static void
-kernel_test_bool(struct kernel_test *test, const char *name, bool value)
-{
-    kernel_test_attr(test, gr_attr_new_bool(name, value));
-}
-
-/* The keys' dtypes, as the planner finds them: "int64,string". */
-static void
-add_types(struct kernel_test *test, const granary_frame *left, const granary_frame *right, const struct way *way)
-{
-    char *l = strdup(way->left_on);
-    char *r = strdup(way->right_on);
-    char *save_l = NULL;
-    char *save_r = NULL;
-    char *right_name = strtok_r(r, ",", &save_r);
-    char types[256] = "";
-
-    for (char *left_name = strtok_r(l, ",", &save_l); left_name != NULL;
-         left_name = strtok_r(NULL, ",", &save_l), right_name = strtok_r(NULL, ",", &save_r)) {
-        int at = gr_frame_find(left, left_name);
-        int other = gr_frame_find(right, right_name);
-        granary_dtype dtype = GRANARY_INT64;
-
-        if (at >= 0 && other >= 0) {
-            assert_int_equal(gr_join_key_dtype(left->columns[at].view.dtype, right->columns[other].view.dtype, &dtype),
-                             GRANARY_OK);
-        }
-        (void)snprintf(types + strlen(types), sizeof types - strlen(types), "%s%s", types[0] == 0 ? "" : ",",
-                       granary_dtype_name(dtype));
-    }
-    kernel_test_strings(test, "types", types);
-    free(l);
-    free(r);
-}
-
-static void
-start_build(struct kernel_test *test, const granary_frame *left, granary_frame *const *pieces, int count,
-            const granary_frame *right, const struct way *way, int part)
-{
-    kernel_test_init(test, "join_build");
-    kernel_test_strings(test, "keys", way->right_on);
-    add_types(test, left, right, way);
-    kernel_test_attr(test, gr_attr_new_int("part", part));
-    kernel_test_attr(test, gr_attr_new_int("parts", way->parts == 0 ? 1 : way->parts));
-    kernel_test_bool(test, "unique", way->unique);
-    for (int i = 0; i < count; i++) {
-        kernel_test_frame(test, pieces[i]);
-    }
-}
-
-static void
-start_probe(struct kernel_test *test, const granary_frame *left, granary_frame *const *pieces, int count,
-            const granary_frame *right, const struct way *way, const struct kernel_test *builds)
-{
-    struct gr_schema schemas[2] = {schema_of(left), schema_of(right)};
-    struct gr_join_column *columns;
-    size_t column_count;
-    char on[2][64];
-    char *keys[2] = {on[0], on[1]};
-    struct gr_join join = {.left_suffix = "_x", .right_suffix = "_y", .indicator = way->indicator};
-    char *save = NULL;
-    char *copy = strdup(way->left_on);
-
-    /* Keys of one name come once. */
-    if (strcmp(way->left_on, way->right_on) == 0) {
-        for (char *key = strtok_r(copy, ",", &save); key != NULL; key = strtok_r(NULL, ",", &save)) {
-            assert_true(join.key_count < 2 || strlen(key) < 64);
-            (void)snprintf(on[join.key_count % 2], sizeof on[0], "%s", key);
-            join.key_count++;
-        }
-        join.key_count = join.key_count < 2 ? join.key_count : 2;
-        join.left_on = join.right_on = keys;
-    }
-    free(copy);
-    while (join.how < GR_JOIN_CROSS && strcmp(gr_join_how_name(join.how), way->how) != 0) {
-        join.how++;
-    }
-    assert_int_equal(gr_join_columns(&join, &schemas[0], &schemas[1], &columns, &column_count), GRANARY_OK);
-    kernel_test_init(test, "join_probe");
-    kernel_test_attr(test, sources_of("result", columns, column_count, left, right));
-    gr_join_columns_free(columns, column_count);
-    kernel_test_attr(test, gr_attr_new_string("how", way->how));
-    kernel_test_strings(test, "keys", way->left_on);
-    kernel_test_attr(test, gr_attr_new_int("parts", way->parts == 0 ? 1 : way->parts));
-    kernel_test_bool(test, "null_aware", way->null_aware);
-    if (way->filter != NULL) {
-        kernel_test_attr(test, gr_attr_new_string("filter", way->filter));
-    }
-    if (way->where != NULL) {
-        assert_int_equal(gr_join_pair_columns(&join, &schemas[0], &schemas[1], &columns, &column_count), GRANARY_OK);
-        kernel_test_attr(test, gr_attr_new_string("where", way->where));
-        kernel_test_attr(test, sources_of("where_columns", columns, column_count, left, right));
-        gr_join_columns_free(columns, column_count);
-    }
-    kernel_test_frame(test, left);
-    for (int i = 0; i < count; i++) {
-        kernel_test_frame(test, pieces[i]);
-    }
-    for (int part = 0; builds != NULL && part < (way->parts == 0 ? 1 : way->parts); part++) {
-        kernel_test_bytes(test, &builds[part].outputs[0]);
-    }
-    gr_schema_free(&schemas[0]);
-    gr_schema_free(&schemas[1]);
-}
-
-static void
-cut(const granary_frame *frame, int count, granary_frame **ret_pieces)
-{
-    int64_t at = 0;
-
-    for (int i = 0; i < count; i++) {
-        int64_t to = frame->rows * (i + 1) / count;
-
-        assert_int_equal(gr_frame_slice(frame, at, to - at, &ret_pieces[i]), GRANARY_OK);
-        at = to;
-    }
-}
-
-/* The result owns all it has. */
-static granary_frame *
-joined_in_a_way(const granary_frame *left, const granary_frame *right, struct way way)
-{
-    struct kernel_test builds[4];
-    struct kernel_test probe;
-    granary_frame *pieces[8];
-    granary_frame *result;
-    granary_frame *copy;
-    int parts = way.parts == 0 ? 1 : way.parts;
-    int count = way.pieces == 0 ? 1 : way.pieces;
-    bool is_cross = strcmp(way.how, "cross") == 0;
-
-    cut(right, count, pieces);
-    for (int part = 0; part < parts && !is_cross; part++) {
-        start_build(&builds[part], left, pieces, count, right, &way, part);
-        if (kernel_test_run(&builds[part], kernel_join_build) != GRANARY_OK) {
-            fail_msg("join_build: %s", granary_error_message());
-        }
-    }
-    start_probe(&probe, left, pieces, count, right, &way, is_cross ? NULL : builds);
-    result = kernel_test_to_frame(&probe, kernel_join_probe);
-    assert_int_equal(gr_frame_slice(result, 0, result->rows, &copy), GRANARY_OK);
-    gr_frame_destroy(result);
-    for (int part = 0; part < parts && !is_cross; part++) {
-        kernel_test_fini(&builds[part]);
-    }
-    for (int i = 0; i < count; i++) {
-        gr_frame_destroy(pieces[i]);
-    }
-    return copy;
-}
-
-static granary_frame *
-joined(const granary_frame *left, const granary_frame *right, const char *left_on, const char *right_on,
-       const char *how)
-{
-    return joined_in_a_way(left, right, (struct way){.left_on = left_on, .right_on = right_on, .how = how});
-}
 
 /* The rows that pandas' merge gives for the same data, in the order of the left side, with nulls for its NaN. */
 static void
@@ -232,13 +19,11 @@ goldens_as_in_pandas(void **state)
     (void)state;
     assert_frame(result, "id,v_x,w,v_y,z\n1,b,2,p,10.0\n1,b,2,r,30.0\n2,c,3,q,20.0\n1,d,4,p,10.0\n1,d,4,r,30.0\n");
     gr_frame_destroy(result);
-    result = joined(left, right, "id", "id", "left");
-    assert_frame(result, "id,v_x,w,v_y,z\n3,a,1,,\n1,b,2,p,10.0\n1,b,2,r,30.0\n2,c,3,q,20.0\n1,d,4,p,10.0\n"
-                         "1,d,4,r,30.0\n9,e,5,,\n");
-    gr_frame_destroy(result);
-    result = joined(left, right, "w", "id", "inner");
-    assert_frame(result, "id_x,v_x,w,id_y,v_y,z\n3,a,1,1,p,10.0\n3,a,1,1,r,30.0\n1,b,2,2,q,20.0\n");
-    gr_frame_destroy(result);
+    assert_joined(left, right, (struct way){.left_on = "id", .right_on = "id", .how = "left"},
+                  "id,v_x,w,v_y,z\n3,a,1,,\n1,b,2,p,10.0\n1,b,2,r,30.0\n2,c,3,q,20.0\n1,d,4,p,10.0\n"
+                  "1,d,4,r,30.0\n9,e,5,,\n");
+    assert_joined(left, right, (struct way){.left_on = "w", .right_on = "id", .how = "inner"},
+                  "id_x,v_x,w,id_y,v_y,z\n3,a,1,1,p,10.0\n3,a,1,1,r,30.0\n1,b,2,2,q,20.0\n");
     gr_frame_destroy(left);
     gr_frame_destroy(right);
 }
@@ -253,9 +38,8 @@ nulls_match_nothing_and_nan_matches_nan(void **state)
     (void)state;
     assert_frame(result, "k,a,b\nnan,1,9\n,2,\n-0.0,3,8\n");
     gr_frame_destroy(result);
-    result = joined(left, right, "k", "k", "inner");
-    assert_frame(result, "k,a,b\nnan,1,9\n-0.0,3,8\n");
-    gr_frame_destroy(result);
+    assert_joined(left, right, (struct way){.left_on = "k", .right_on = "k", .how = "inner"},
+                  "k,a,b\nnan,1,9\n-0.0,3,8\n");
     gr_frame_destroy(left);
     gr_frame_destroy(right);
 }
@@ -523,12 +307,8 @@ conditions_decide_what_a_match_is(void **state)
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        granary_frame *result;
-
         way.how = want[i][0];
-        result = joined_in_a_way(left, right, way);
-        assert_frame(result, want[i][1]);
-        gr_frame_destroy(result);
+        assert_joined(left, right, way, want[i][1]);
     }
     gr_frame_destroy(left);
     gr_frame_destroy(right);
@@ -542,14 +322,11 @@ not_in_knows_nulls(void **state)
     granary_frame *without = frame_text("k:int64", "1\n2\n");
     granary_frame *empty = frame_text("k:int64", "");
     const struct way way = {.left_on = "k", .right_on = "k", .how = "anti", .null_aware = true};
-    granary_frame *result = joined_in_a_way(left, with, way);
+    granary_frame *result;
 
     (void)state;
-    assert_frame(result, "k\n");
-    gr_frame_destroy(result);
-    result = joined_in_a_way(left, without, way);
-    assert_frame(result, "k\n3\n");
-    gr_frame_destroy(result);
+    assert_joined(left, with, way, "k\n");
+    assert_joined(left, without, way, "k\n3\n");
     result = joined_in_a_way(left, empty, way);
     assert_int_equal(result->rows, 3);
     gr_frame_destroy(result);
@@ -571,9 +348,7 @@ crosses_and_indicators(void **state)
     assert_frame(result, "a,b\n1,x\n1,y\n1,z\n2,x\n2,y\n2,z\n");
     gr_frame_destroy(result);
     way.where = "a = 2 and b > 'x'";
-    result = joined_in_a_way(left, right, way);
-    assert_frame(result, "a,b\n2,y\n2,z\n");
-    gr_frame_destroy(result);
+    assert_joined(left, right, way, "a,b\n2,y\n2,z\n");
     gr_frame_destroy(right);
     right = frame_text("a:int64", "2\n");
     result =
@@ -617,7 +392,7 @@ dictionaries_of_pieces_become_one(void **state)
     static const char *const keys[] = {"key", "text"};
 
     (void)state;
-    cut(right, 2, plain);
+    frame_cut(right, 2, plain);
     codes[0] = encoded(plain[0]);
     codes[1] = encoded(plain[1]);
     for (size_t k = 0; k < 2; k++) {
@@ -629,9 +404,9 @@ dictionaries_of_pieces_become_one(void **state)
         int text;
 
         for (int which = 0; which < 2; which++) {
-            start_build(&build, left, which == 0 ? plain : codes, 2, right, &way, 0);
+            join_start_build(&build, left, which == 0 ? plain : codes, 2, right, &way, 0);
             assert_int_equal(kernel_test_run(&build, kernel_join_build), GRANARY_OK);
-            start_probe(&probe, left, which == 0 ? plain : codes, 2, right, &way, &build);
+            join_start_probe(&probe, left, which == 0 ? plain : codes, 2, right, &way, &build);
             results[which] = kernel_test_to_frame(&probe, kernel_join_probe);
             kernel_test_fini(&build);
         }
@@ -662,11 +437,11 @@ repeated_keys_are_named(void **state)
     struct kernel_test test;
 
     (void)state;
-    start_build(&test, dense, &dense, 1, dense, &way, 0);
+    join_start_build(&test, dense, &dense, 1, dense, &way, 0);
     kernel_test_fails(&test, kernel_join_build, GRANARY_EINVAL, "the key k = 1 is there more than once on the right");
-    start_build(&test, sparse, &sparse, 1, sparse, &way, 0);
+    join_start_build(&test, sparse, &sparse, 1, sparse, &way, 0);
     kernel_test_fails(&test, kernel_join_build, GRANARY_EINVAL, "k = 1e+300");
-    start_build(&test, good, &good, 1, good, &way, 0);
+    join_start_build(&test, good, &good, 1, good, &way, 0);
     assert_int_equal(kernel_test_run(&test, kernel_join_build), GRANARY_OK);
     kernel_test_fini(&test);
     gr_frame_destroy(dense);
@@ -690,7 +465,7 @@ spoiled_builds_are_refused(void **state)
         uint64_t size;
         int refused = 0;
 
-        start_build(&build, left, &right, 1, right, &way, 0);
+        join_start_build(&build, left, &right, 1, right, &way, 0);
         assert_int_equal(kernel_test_run(&build, kernel_join_build), GRANARY_OK);
         size = build.outputs[0].bytes_size;
         for (uint64_t at = 0; at < size; at += at < 1024 ? 1 : 61) {
@@ -702,7 +477,7 @@ spoiled_builds_are_refused(void **state)
             memcpy(spoiled, build.outputs[0].bytes, size);
             spoiled[at] = (char)(spoiled[at] ^ (at % 3 == 0 ? 0xff : 0x10));
             other.outputs[0].bytes = spoiled;
-            start_probe(&probe, left, &right, 1, right, &way, &other);
+            join_start_probe(&probe, left, &right, 1, right, &way, &other);
             err = kernel_test_run(&probe, kernel_join_probe);
             assert_true(err == GRANARY_OK || err == GRANARY_ECORRUPT || err == GRANARY_EINVAL || err == GRANARY_EFULL);
             refused += err == GRANARY_ECORRUPT;
@@ -716,7 +491,7 @@ spoiled_builds_are_refused(void **state)
             struct kernel_test probe;
 
             other.outputs[0].bytes_size = left_over;
-            start_probe(&probe, left, &right, 1, right, &way, &other);
+            join_start_probe(&probe, left, &right, 1, right, &way, &other);
             kernel_test_fails(&probe, kernel_join_probe, GRANARY_ECORRUPT, "built side");
         }
         kernel_test_fini(&build);
@@ -780,23 +555,23 @@ wrong_calls_are_answered(void **state)
     struct kernel_test test;
 
     (void)state;
-    start_build(&test, left, &left, 1, left, &way, 0);
+    join_start_build(&test, left, &left, 1, left, &way, 0);
     kernel_test_fails(&test, kernel_join_build, GRANARY_ENOENT, "'x'");
     way.right_on = "k";
     way.parts = 3;
-    start_build(&test, left, &left, 1, left, &way, 0);
+    join_start_build(&test, left, &left, 1, left, &way, 0);
     kernel_test_fails(&test, kernel_join_build, GRANARY_EINVAL, "power of two");
     way.parts = 0;
-    start_build(&build, left, &left, 1, left, &way, 0);
+    join_start_build(&build, left, &left, 1, left, &way, 0);
     assert_int_equal(kernel_test_run(&build, kernel_join_build), GRANARY_OK);
-    start_probe(&test, left, &left, 1, left, &way, NULL);
+    join_start_probe(&test, left, &left, 1, left, &way, NULL);
     kernel_test_fails(&test, kernel_join_probe, GRANARY_EINVAL, "input 2 is missing");
     way.left_on = "k,a";
-    start_probe(&test, left, &left, 1, left, &way, &build);
+    join_start_probe(&test, left, &left, 1, left, &way, &build);
     kernel_test_fails(&test, kernel_join_probe, GRANARY_EINVAL, "2 keys");
     way.left_on = "k";
     way.how = "some";
-    start_probe(&test, left, &left, 1, left, &way, &build);
+    join_start_probe(&test, left, &left, 1, left, &way, &build);
     kernel_test_fails(&test, kernel_join_probe, GRANARY_EINVAL, "'some'");
     kernel_test_fini(&build);
     gr_frame_destroy(left);
