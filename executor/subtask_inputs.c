@@ -55,6 +55,7 @@ run_collect_inputs(struct run *run)
             }
             if (is_object(operand) && run_find_input(run, id_of(&operand->object), operand->part) == run->input_count) {
                 run->inputs[run->input_count].part = operand->part;
+                run->inputs[run->input_count].foreign = operand->foreign;
                 run->inputs[run->input_count++].id = id_of(&operand->object);
             }
         }
@@ -322,6 +323,9 @@ run_open_input(struct run *run, size_t position)
     } else if (view->data_size >= 6 && memcmp(view->data, "ARROW1", 6) == 0) {
         err = gr_arrow_read(view->data, view->data_size, view->meta, view->meta_size, &value->frame);
         value->kind = err == GRANARY_OK ? GR_VALUE_FRAME : GR_VALUE_NONE;
+        if (err == GRANARY_OK && run->inputs[position].foreign) {
+            err = gr_frame_check(value->frame);
+        }
     } else if (view->data_size >= 6 && memcmp(view->data, "\x93NUMPY", 6) == 0) {
         err = gr_npy_read(view->data, view->data_size, &value->tensor.view);
         value->kind = err == GRANARY_OK ? GR_VALUE_TENSOR : GR_VALUE_NONE;

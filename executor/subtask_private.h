@@ -22,6 +22,7 @@ struct input {
     bool copied;                  /* ... and of a copy, in run's copies */
     void *copy;                   /* part == 0: mapped, and what the view is of; NULL: it is of the object */
     uint64_t copy_size;
+    bool foreign;          /* anybody may have made it */
     struct gr_value value; /* once an operator asked for it */
 };
 

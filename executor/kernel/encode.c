@@ -90,6 +90,19 @@ entries_limit(const struct gr_kernel_call *call, const granary_frame *const *fra
     return several && half < CHUNK_ENTRIES ? CHUNK_ENTRIES : half;
 }
 
+/* Every chunk is to carry the entries: those that are more than that do not pay, however often they come. */
+static void
+refuse_large(const struct gr_kernel_call *call, struct gr_column *entries, bool *pays)
+{
+    int64_t most = gr_attr_int(call->op->attrs, call->op->n_attrs, "most", INT64_MAX);
+
+    if (*pays && entries->view.rows > 0 && entries->view.offsets[entries->view.rows] > most) {
+        gr_column_free(entries);
+        *entries = (struct gr_column){.owned = false};
+        *pays = false;
+    }
+}
+
 granary_err
 kernel_dictionary(struct gr_kernel_call *call)
 {
@@ -108,6 +121,9 @@ kernel_dictionary(struct gr_kernel_call *call)
     }
     if (err == GRANARY_OK && !parts.refused) {
         err = gr_dictionaries_join(parts.columns, parts.count, entries_limit(call, frames, &parts), &pays, &entries);
+    }
+    if (err == GRANARY_OK) {
+        refuse_large(call, &entries, &pays);
     }
     free(frames);
     free(parts.columns);

@@ -191,6 +191,8 @@ set_inputs(const struct emission *e, uint32_t subtask, const struct gr_chunk *ch
         } else if (!set_id(e, inputs[k], &operand->object)) {
             return false;
         }
+        /* A table's objects are looked at when it is measured. */
+        operand->foreign = e->plan->chunk_graph != NULL && e->chunks->chunks[inputs[k].op].op == GR_CHUNK_object;
     }
     return op->inputs != NULL;
 }

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "tile/rules.h"
 
+#define MEMORY_PARTS 32 /* a dictionary, which every chunk has, is at most this part of the store's memory */
+
 /* The string columns that are wanted, and yielded; to be freed, but not what they lead to. NULL: no memory */
 static char **
 columns_of(const struct gr_step *step, size_t *ret_count)
@@ -37,6 +39,9 @@ add_dictionary(struct tiling *t, size_t i, const struct gr_tiled *in, const char
 
     gr_attrs_add(t->chunks, attrs, gr_attr_new_string("column", column));
     gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("several", in->count > 1));
+    if (t->options->memory_bytes > 0) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_int("most", (int64_t)(t->options->memory_bytes / MEMORY_PARTS)));
+    }
     for (size_t p = 0; p < in->count; p++) {
         pieces[p] = tiling_add(t, i, GR_CHUNK_dictionary, attrs, &in->pieces[p], 1, bytes);
     }

@@ -78,10 +78,10 @@ def damage_values(draw, data, meta):
     return data, meta
 
 
-def run(granary, nodes, target, chunk_bytes):
+def run(granary, nodes, target, chunk_bytes, level='tileable'):
     """Results are not read: they may have the damage that they were given."""
     try:
-        granary.delete(granary.submit(nodes, [target], chunk_bytes))
+        granary.delete(granary.submit(nodes, [target], chunk_bytes, level=level))
     except GranaryError as error:
         check_alive(error)
 
@@ -101,6 +101,8 @@ def check_frame(granary, seed):
         bad['ids'] += good['ids']
     try:
         run(granary, {'x': bad, 'y': good, **nodes}, last, draw.one([0, 100]))
+        run(granary, {'d': {'op': 'distinct', 'inputs': ['object:' + bad['ids'][0]], 'keep': 'first'},
+                      'z': {'op': 'sort', 'inputs': ['d'], 'by': ['s0'], 'descending': [False]}}, 'z', 0, 'chunk')
         run(granary, {'x': bad, 'y': good, 'z': {'op': draw.one(['encode', 'distinct', 'describe', 'count_rows']), 'input': 'x'}}, 'z', 100)
     except Died as error:
         print(f'seed {seed}: {str(error)[:500]}\n  {columns}\n  {json.dumps(nodes, ensure_ascii=False)}', flush=True)

@@ -59,8 +59,6 @@ def frame_graphs():
         'quantile': {'a': {'op': 'select', 'input': 't', 'columns': ['f', 'g', 'm']}, 'r': {'op': 'quantile', 'input': 'a', 'q': 0.25}},
         'sample': one('sample', rows=5000, seed=3),
         'fillna': one('fillna', method='ffill'),
-        'slice': one('slice', start=-1, step=-2),
-        'rebalance': one('rebalance', rows=7000),
         'explode': {'a': {'op': 'select', 'input': 't', 'columns': ['s', 'id']}, 'r': {'op': 'explode', 'input': 'a', 'column': 's', 'separator': ' '}},
     }
 
@@ -76,7 +74,7 @@ def tensor_graphs():
         'tensor sum': one(big, 'sum', axes=[0]), 'tensor std': one(big, 'std', axes=[1]), 'tensor transpose': one(big, 'transpose'),
         'tensor matmul': {**big, 't': {'op': 'transpose', 'input': 'a'}, 'r': {'op': 'matmul', 'inputs': ['a', 't']}},
         'tensor svd': one({'a': {'op': 'random', 'distribution': 'normal', 'shape': [3000, 10], 'seed': 5}}, 'svd', part='s'),
-        'tensor cumsum': one(big, 'cumsum', axis=1), 'tensor argmax': one(big, 'argmax', axes=[0]),
+        'tensor cumsum': one(big, 'cumsum', axis=1),
         'tensor rechunk': one(big, 'rechunk', chunk=[400, 50]), 'tensor reshape': one(big, 'reshape', shape=[900, 400]),
     }
 

@@ -345,8 +345,8 @@ class Instance:
 
     # ---- graphs ----
 
-    def submit(self, nodes, targets, chunk_bytes=0, key=None):
-        graph = json.dumps({'nodes': nodes, 'targets': targets}).encode()
+    def submit(self, nodes, targets, chunk_bytes=0, key=None, level='tileable'):
+        graph = json.dumps({'nodes': nodes, 'targets': targets, 'level': level}).encode()
         options = _GraphOptions(key=key.encode() if key else None, chunk_bytes=chunk_bytes)
         made = ctypes.create_string_buffer(64)
         _check(_library.granary_graph_submit_json(self.client, graph, ctypes.c_size_t(len(graph)), ctypes.byref(options), made))
