@@ -7,6 +7,7 @@
 
 #define CHUNK_BYTES     ((int64_t)8 << 20) /* automatic; at most a part of the store's memory */
 #define CHUNK_BYTES_MIN 4096
+#define SHORT_SIDE      128 /* elements */
 #define MEMORY_PARTS    16
 
 static granary_err
@@ -119,6 +120,9 @@ tile_shrink(int64_t *block, int dims, int64_t elements)
             return;
         }
         block[largest] = (block[largest] + 1) / 2;
+        if (block[largest] > SHORT_SIDE) { /* whole lines of the cache: rows of a chunk begin where one does */
+            block[largest] = (block[largest] + 7) / 8 * 8;
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 #include "kernel/simd/tensor_move.h"
 
+#include <stdbool.h>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -19,9 +21,10 @@ plain(uint64_t *restrict out, int64_t out_stride, const uint64_t *restrict in, i
 
 #if defined(__AVX512F__)
 
-/* Eight columns of eight become eight rows: pairs, fours and halves change places. out + r * out_stride are lines. */
+/* Eight columns of eight become eight rows: pairs, fours and halves change places. lines: out + r * out_stride are
+ * such, and are written past the caches. */
 static void
-eight(uint64_t *out, int64_t out_stride, const uint64_t *in, int64_t in_stride)
+eight(uint64_t *out, int64_t out_stride, const uint64_t *in, int64_t in_stride, bool lines)
 {
     __m512i x[8], y[8];
 
@@ -43,7 +46,11 @@ eight(uint64_t *out, int64_t out_stride, const uint64_t *in, int64_t in_stride)
         y[i + 4] = _mm512_shuffle_i64x2(x[i], x[i + 4], 0xdd);
     }
     for (int i = 0; i < 8; i++) {
-        _mm512_stream_si512((void *)(out + i * out_stride), y[i]);
+        if (lines) {
+            _mm512_stream_si512((void *)(out + i * out_stride), y[i]);
+        } else {
+            _mm512_storeu_si512((void *)(out + i * out_stride), y[i]);
+        }
     }
 }
 
@@ -61,20 +68,25 @@ SIMD(tensor_transpose)(uint64_t *out, int64_t out_stride, const uint64_t *in, in
             uint64_t *to = out + r * out_stride + c;
             const uint64_t *from = in + c * in_stride + r;
 #if defined(__AVX512F__)
-            if (((uintptr_t)to & 63) == 0 && out_stride % 8 == 0) {
-                for (int64_t i = 0; i + 8 <= height; i += 8) {
-                    for (int64_t k = 0; k + 8 <= width; k += 8) {
-                        eight(to + i * out_stride + k, out_stride, from + k * in_stride + i, in_stride);
+            bool lines = ((uintptr_t)to & 63) == 0 && out_stride % 8 == 0;
+
+            for (int64_t i = 0; i + 8 <= height; i += 8) {
+                for (int64_t k = 0; k + 8 <= width; k += 8) {
+                    /* The part behind this one: its short rows are too far apart for the processor to look ahead. */
+                    if (c + PART + k + 8 <= columns) {
+                        for (int row = 0; row < 8; row++) {
+                            _mm_prefetch((const char *)(from + (PART + k + row) * in_stride + i), _MM_HINT_T1);
+                        }
                     }
-                    plain(to + i * out_stride + width / 8 * 8, out_stride, from + width / 8 * 8 * in_stride + i,
-                          in_stride, 8, width % 8);
+                    eight(to + i * out_stride + k, out_stride, from + k * in_stride + i, in_stride, lines);
                 }
-                plain(to + height / 8 * 8 * out_stride, out_stride, from + height / 8 * 8, in_stride, height % 8,
-                      width);
-                continue;
+                plain(to + i * out_stride + width / 8 * 8, out_stride, from + width / 8 * 8 * in_stride + i, in_stride,
+                      8, width % 8);
             }
-#endif
+            plain(to + height / 8 * 8 * out_stride, out_stride, from + height / 8 * 8, in_stride, height % 8, width);
+#else
             plain(to, out_stride, from, in_stride, height, width);
+#endif
         }
     }
 #if defined(__x86_64__)
