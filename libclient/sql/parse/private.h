@@ -23,6 +23,36 @@ const char *parse_dtype(struct parse *p, const PgQuery__TypeName *from);
 struct sql_window *parse_window(struct parse *p, const PgQuery__WindowDef *from);
 bool parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item);
 
+/* ---- value.c ---- */
+
+struct sql_expr *sql_parse_constant(struct parse *p, const PgQuery__AConst *value);
+struct sql_expr *sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast);
+
+/* ---- operator.c ---- */
+
+struct sql_expr *sql_parse_a_expr(struct parse *p, const PgQuery__AExpr *from);
+struct sql_expr *sql_parse_bool(struct parse *p, const PgQuery__BoolExpr *from);
+struct sql_expr *sql_parse_truth(struct parse *p, const PgQuery__BooleanTest *from);
+struct sql_expr *sql_parse_case(struct parse *p, const PgQuery__CaseExpr *from);
+
+/* ---- function.c ---- */
+
+/* A call of a function of expressions. */
+struct sql_expr *
+sql_parse_arguments(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
+struct sql_expr *sql_parse_function(struct parse *p, const PgQuery__FuncCall *call);
+
+/* ---- expr.c ---- */
+
+/* With room for count arguments. text NULL: the statement has failed */
+struct sql_expr *sql_parse_new_expr(struct parse *p, enum sql_kind kind, int position, const char *text, size_t count);
+/* Of one argument (b NULL) or two; either may have failed. */
+struct sql_expr *sql_parse_new_call(struct parse *p, enum sql_kind kind, int position, const char *text,
+                                    struct sql_expr *a, struct sql_expr *b);
+struct sql_expr *sql_parse_new_negation(struct parse *p, struct sql_expr *expr);
+/* parse_unsupported() as an expression: NULL */
+struct sql_expr *sql_parse_refuse(struct parse *p, int position, const char *what);
+
 /* ---- rows.c ---- */
 
 /* generate_series(first, last, step), range(first, before, step) */

@@ -162,7 +162,7 @@ sparse_frame(struct random *random, int64_t rows, int64_t apart)
 static void
 check_sparse_keys(int64_t apart)
 {
-    enum { ROWS = 3000 };
+    enum { ROWS = 2000 };
     struct random random = {77};
     granary_frame *left = sparse_frame(&random, ROWS, apart);
     granary_frame *right = sparse_frame(&random, ROWS, apart);
@@ -219,8 +219,8 @@ rows_of_a_filter_take_part(void **state)
     (void)state;
     for (size_t i = 0; i < 6 * 4 * 3; i++) {
         struct random random = {i + 1};
-        granary_frame *left = sparse_frame(&random, 5000, aparts[i % 3]);
-        granary_frame *right = sparse_frame(&random, i % 2 == 0 ? 900 : 3000, aparts[i % 3]);
+        granary_frame *left = sparse_frame(&random, 3000, aparts[i % 3]);
+        granary_frame *right = sparse_frame(&random, i % 2 == 0 ? 700 : 1500, aparts[i % 3]);
         struct way way = {.left_on = "k", .right_on = "k", .how = kinds[i / 3 % 4], .pieces = 2};
         struct rows_spec spec = {.where = filters[i / 12], .wanted = names, .wanted_count = 2};
         granary_frame *some;

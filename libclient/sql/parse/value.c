@@ -1,0 +1,168 @@
+/* Constants, types and casts. */
+#include <string.h>
+#include <strings.h>
+
+#include "sql/parse/private.h"
+
+/* ---- values ---- */
+
+/* In single quotes, those within doubled. */
+static const char *
+quote(struct parse *p, const char *text)
+{
+    char *quoted = sql_alloc(p->q, 2 * strlen(text) + 3, 1);
+    char *to = quoted;
+
+    if (quoted == NULL) {
+        return NULL;
+    }
+    *to++ = '\'';
+    for (; *text != '\0'; text++) {
+        *to++ = *text;
+        if (*text == '\'') {
+            *to++ = '\'';
+        }
+    }
+    *to = '\'';
+    return quoted;
+}
+
+struct sql_expr *
+sql_parse_constant(struct parse *p, const PgQuery__AConst *value)
+{
+    const char *text = "null";
+
+    if (!value->isnull) {
+        switch (value->val_case) {
+        case PG_QUERY__A__CONST__VAL_IVAL:
+            text = sql_printf(p->q, value->ival->ival < 0 ? "(%d)" : "%d", value->ival->ival);
+            break;
+        case PG_QUERY__A__CONST__VAL_FVAL:
+            text = sql_printf(p->q,
+                              value->fval->fval[0] == '-'   ? "(%s)"
+                              : value->fval->fval[0] == '.' ? "0%s"
+                                                            : "%s",
+                              value->fval->fval);
+            break;
+        case PG_QUERY__A__CONST__VAL_BOOLVAL:
+            text = value->boolval->boolval ? "true" : "false";
+            break;
+        case PG_QUERY__A__CONST__VAL_SVAL:
+            text = quote(p, value->sval->sval);
+            break;
+        default:
+            return sql_parse_refuse(p, value->location, "a bit string is");
+        }
+    }
+    return sql_parse_new_expr(p, SQL_LITERAL, value->location, text, 0);
+}
+
+/* ---- types ---- */
+
+static const struct {
+    const char *sql;
+    const char *dtype;
+} types[] = {
+    {"bool", "bool"},        {"boolean", "bool"},    {"int1", "int8"},           {"tinyint", "int8"},
+    {"int2", "int16"},       {"smallint", "int16"},  {"int4", "int32"},          {"integer", "int32"},
+    {"int", "int32"},        {"int8", "int64"},      {"bigint", "int64"},        {"utinyint", "uint8"},
+    {"usmallint", "uint16"}, {"uinteger", "uint32"}, {"ubigint", "uint64"},      {"float4", "float32"},
+    {"real", "float32"},     {"float", "float32"},   {"float8", "float64"},      {"double", "float64"},
+    {"text", "string"},      {"varchar", "string"},  {"bpchar", "string"},       {"char", "string"},
+    {"string", "string"},    {"date", "date"},       {"timestamp", "timestamp"}, {"datetime", "timestamp"},
+    {"float64", "float64"},  {"float32", "float32"}, {"int64", "int64"},         {"int32", "int32"},
+    {"int16", "int16"},      {"uint8", "uint8"},     {"uint16", "uint16"},       {"uint32", "uint32"},
+    {"uint64", "uint64"},
+};
+
+const char *
+parse_dtype(struct parse *p, const PgQuery__TypeName *from)
+{
+    const char *name = from->n_names > 0 ? parse_string(from->names[from->n_names - 1]) : "";
+
+    if (from->n_array_bounds > 0 || from->setof) {
+        (void)parse_unsupported(p, from->location, "a list type is");
+        return NULL;
+    }
+    if (strcasecmp(name, "numeric") == 0 || strcasecmp(name, "decimal") == 0) {
+        /* DuckDB's default scale */
+        int scale = from->n_typmods == 0 ? 3 : 0;
+
+        if (from->n_typmods == 2 && from->typmods[1]->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+            from->typmods[1]->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
+            scale = from->typmods[1]->a_const->ival->ival;
+        }
+        if (scale < 0 || scale > 18) {
+            (void)sql_fail(p->q, GRANARY_EINVAL, from->location, "a decimal's scale is 0 to 18, not %d", scale);
+            return NULL;
+        }
+        return sql_printf(p->q, "decimal(%d)", scale);
+    }
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcasecmp(types[i].sql, name) == 0) {
+            return types[i].dtype;
+        }
+    }
+    (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location,
+                   "type '%s' is not supported: boolean, smallint, integer, bigint, real, double precision, "
+                   "decimal(p, s), text, date and timestamp are",
+                   name);
+    return NULL;
+}
+
+/* INTERVAL '3' MONTH comes with the unit as a mask of PostgreSQL's. */
+static const char *
+interval_unit(const PgQuery__TypeName *type)
+{
+    static const struct {
+        int mask;
+        const char *unit;
+    } units[] = {{1 << 1, "month"}, {1 << 2, "year"},    {1 << 3, "day"},
+                 {1 << 10, "hour"}, {1 << 11, "minute"}, {1 << 12, "second"}};
+
+    if (type->n_typmods > 0 && type->typmods[0]->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+        type->typmods[0]->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
+        for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+            if (units[i].mask == type->typmods[0]->a_const->ival->ival) {
+                return units[i].unit;
+            }
+        }
+    }
+    return NULL;
+}
+
+struct sql_expr *
+sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
+{
+    const PgQuery__TypeName *type = cast->type_name;
+    const char *name = type->n_names > 0 ? parse_string(type->names[type->n_names - 1]) : "";
+    const PgQuery__AConst *value = cast->arg->node_case == PG_QUERY__NODE__NODE_A_CONST ? cast->arg->a_const : NULL;
+    const char *string = value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_SVAL ? value->sval->sval : NULL;
+    int position = cast->location >= 0 ? cast->location : type->location;
+    const char *dtype;
+
+    if (strcmp(name, "interval") == 0) {
+        const char *unit = interval_unit(type);
+
+        if (string == NULL) {
+            return sql_parse_refuse(p, position, "an interval that is no literal is");
+        }
+        if (type->n_typmods > 0 && unit == NULL) {
+            return sql_parse_refuse(p, position, "an interval of several units or a precision is");
+        }
+        if (unit != NULL) {
+            string = sql_printf(p->q, "%s %s", string, unit);
+        }
+        return string == NULL
+                   ? NULL
+                   : sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "interval %s", quote(p, string)), 0);
+    }
+    dtype = parse_dtype(p, type);
+    if (dtype == NULL) {
+        return NULL;
+    }
+    if (string != NULL && (strcmp(dtype, "date") == 0 || strcmp(dtype, "timestamp") == 0)) {
+        return sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "%s %s", dtype, quote(p, string)), 0);
+    }
+    return sql_parse_new_call(p, SQL_CAST, position, dtype, parse_expr(p, cast->arg), NULL);
+}
