@@ -32,6 +32,9 @@ static const char text[] =
     "\"params\": {\"k\": 1, \"x\": 0.5, \"b\": true}}, \"i\": {\"op\": \"object\", \"ids\": \"12\"},"
     "\"k\": {\"op\": \"call\", \"inputs\": [\"m\", \"i\"], \"function\": \"f\", \"resources\": {\"gpu\": 1}},"
     "\"x\": {\"op\": \"exec\", \"input\": \"k\", \"command\": [\"wc\", \"-l\"]},"
+    "\"y\": {\"op\": \"merge_asof\", \"inputs\": [\"f\", \"f\"], \"on\": \"a\", \"by\": \"b\", \"tolerance\": \"2\"},"
+    "\"z\": {\"op\": \"pivot_table\", \"input\": \"f\", \"index\": \"d\", \"columns\": \"b\", \"values\": \"a\","
+    "\"categories\": [\"p\"]}, \"v\": {\"op\": \"qcut\", \"input\": \"f\", \"column\": \"a\", \"q\": 2},"
     "\"t\": {\"op\": \"arange\", \"stop\": 4.5, \"shape\": [5]}, \"r\": {\"op\": \"sum\", \"input\": \"t\"}}}";
 
 static granary_err
