@@ -56,8 +56,14 @@ gr_op_info(enum gr_tile_op op)
 int
 gr_op_find(const char *name)
 {
+    static _Thread_local int last; /* nodes of one operator come one after the other */
+
+    if (strcmp(ops[last].name, name) == 0) {
+        return last;
+    }
     for (int i = 0; i < GR_TILE_COUNT; i++) {
         if (strcmp(ops[i].name, name) == 0) {
+            last = i;
             return i;
         }
     }
