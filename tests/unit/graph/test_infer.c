@@ -34,7 +34,7 @@ static struct gr_graph_node *
 node_of(struct gr_graph *graph, const char *name)
 {
     for (size_t i = 0; i < graph->count; i++) {
-        if (strcmp(graph->nodes[i].node->name, name) == 0) {
+        if (!graph->nodes[i].absent && strcmp(graph->nodes[i].node->name, name) == 0) {
             return &graph->nodes[i];
         }
     }
@@ -273,6 +273,7 @@ tensors_have_shape_and_dtype(void **state)
         {"\"op\": \"mean\", \"input\": \"v\"", "float64"},
         {"\"op\": \"mean\", \"input\": \"a\", \"axes\": [1, 0]", "float64"},
         {"\"op\": \"matmul\", \"inputs\": [\"a\", \"m\"]", "float64 2 4"},
+        {"\"op\": \"matmul\", \"inputs\": [\"a\", \"v\"]", "float64 2"},
     };
 
     (void)state;
@@ -324,8 +325,8 @@ wrong_tensors_are_told_with_their_shapes(void **state)
          "parameter 'axes': there is no axis 2 in a tensor of 2 dimensions"},
         {"\"op\": \"sum\", \"input\": \"v\", \"axes\": [-2]", "there is no axis -2 in a tensor of 1 dimension"},
         {"\"op\": \"mean\", \"input\": \"a\", \"axes\": [1, -1]", "parameter 'axes' names axis 1 twice"},
-        {"\"op\": \"matmul\", \"inputs\": [\"a\", \"v\"]",
-         "it needs two tensors of 2 dimensions, not of shapes (2, 3) and (3,)"},
+        {"\"op\": \"matmul\", \"inputs\": [\"v\", \"a\"]",
+         "shapes (1, 3) and (2, 3) do not fit: 3 columns meet 2 rows"},
         {"\"op\": \"matmul\", \"inputs\": [\"m\", \"a\"]",
          "shapes (3, 4) and (2, 3) do not fit: 4 columns meet 2 rows"},
     };
