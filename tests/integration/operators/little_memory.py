@@ -5,10 +5,10 @@ import pandas as pd
 from granary_test import Instance
 
 rng = np.random.default_rng(4)
-rows = 2 * 10**6
+rows = 10**6
 frame = pd.DataFrame({'x': rng.integers(0, 10**5, rows), 'f': rng.normal(size=rows), 's': rng.integers(-2**62, 2**62, rows)})
 
-with Instance(memory='16M') as granary:
+with Instance(memory='8M') as granary:
     table = granary.put_frame(frame, 24)
     result = granary.run({'t': table, 's': {'op': 'sort', 'input': 't', 'by': ['x', 'f']}}, 's')
     assert np.array_equal(result['s'].values, frame.s.to_numpy()[np.lexsort((frame.f, frame.x))])
