@@ -2,32 +2,14 @@
 
 #include <string.h>
 
-#if defined(__AVX512F__)
-#define VECTOR 64
-#elif defined(__AVX2__)
-#define VECTOR 32
-#else
-#define VECTOR 16
-#endif
+#include "kernel/simd/doubles.h"
 
-enum { LANES = VECTOR / 8, STEP = 2 * LANES, AHEAD_BYTES = 2048 };
+enum { STEP = 2 * LANES, AHEAD_BYTES = 2048 };
 
-typedef double doubles __attribute__((vector_size(VECTOR)));
-typedef int64_t longs __attribute__((vector_size(VECTOR)));
 typedef int32_t ints __attribute__((vector_size(VECTOR)));
 
 static const int64_t exponent_bits = INT64_C(0x7ff0000000000000);
 static const int64_t magnitude_bits = INT64_MAX;
-
-static inline double
-power_of_two(int exponent)
-{
-    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 /* The numbers at values as two vectors; behind the last one come zeros. */
 #define LOAD(x, y, values, i, count)                                                                                   \

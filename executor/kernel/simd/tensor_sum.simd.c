@@ -6,6 +6,7 @@
 #include <immintrin.h>
 #endif
 
+#include "kernel/simd/doubles.h"
 #include "kernel/simd/exact_sum.h"
 
 /* Knuth's sum and its error (The Art of Computer Programming 2, 4.2.2): a + b exactly. */
@@ -74,29 +75,8 @@ SIMD(tensor_pair_lanes)(double *restrict high, double *restrict low, const doubl
 
 /* ---- rows ---- */
 
-#if defined(__AVX512F__)
-#define VECTOR 64
-#elif defined(__AVX2__)
-#define VECTOR 32
-#else
-#define VECTOR 16
-#endif
-
 /* Columns that are gone down together: what is added to stays in registers. */
-enum { LANES = VECTOR / 8, STRIP = 2 * LANES };
-
-typedef double doubles __attribute__((vector_size(VECTOR)));
-typedef int64_t longs __attribute__((vector_size(VECTOR)));
-
-static inline double
-power_of_two(int exponent)
-{
-    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
+enum { STRIP = 2 * LANES };
 
 /* Within the bounds of tensor_sum_rows() a fused product gives what Dekker's does. */
 static inline doubles
