@@ -197,9 +197,38 @@ bool
 sql_rel_first(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position)
 {
     granary_node node = on(q, rel, "distinct", position);
+    const char **subset = SQL_ARRAY(q, const char *, count);
 
-    granary_node_set_strings(q->graph, node, "subset", names, count);
+    if (subset == NULL) {
+        return false;
+    }
+    memcpy(subset, names, count * sizeof *subset);
+    granary_node_set_strings(q->graph, node, "subset", subset, sql_without_twins(subset, count));
     return becomes(rel, node);
+}
+
+/* Order by each column once, with what was said of it first: several aliases may mean it, and DISTINCT ON names again
+ * what ORDER BY has. */
+static void
+set_order(struct sql_statement *q, granary_node node, const char *const *by, const bool *descending,
+          const char *const *nulls, size_t count)
+{
+    const char **kept_by = SQL_ARRAY(q, const char *, count);
+    bool *kept_descending = SQL_ARRAY(q, bool, count);
+    const char **kept_nulls = SQL_ARRAY(q, const char *, count);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count && q->err == GRANARY_OK; i++) {
+        kept_by[kept] = by[i];
+        kept_descending[kept] = descending[i];
+        kept_nulls[kept] = nulls[i];
+        kept += sql_without_twins(kept_by, kept + 1) == kept + 1;
+    }
+    if (q->err == GRANARY_OK) {
+        granary_node_set_strings(q->graph, node, "by", kept_by, kept);
+        granary_node_set_bools(q->graph, node, "descending", kept_descending, kept);
+        granary_node_set_strings(q->graph, node, "nulls", kept_nulls, kept);
+    }
 }
 
 bool
@@ -208,9 +237,7 @@ sql_rel_sort(struct sql_statement *q, struct sql_rel *rel, const char *const *by
 {
     granary_node node = on(q, rel, "sort", position);
 
-    granary_node_set_strings(q->graph, node, "by", by, count);
-    granary_node_set_bools(q->graph, node, "descending", descending, count);
-    granary_node_set_strings(q->graph, node, "nulls", nulls, count);
+    set_order(q, node, by, descending, nulls, count);
     return becomes(rel, node);
 }
 
@@ -245,9 +272,7 @@ sql_rel_window(struct sql_statement *q, struct sql_rel *rel, const char *name, c
         granary_node_set_strings(q->graph, node, "partition", spec->partition, spec->partition_count);
     }
     if (spec->by_count > 0) {
-        granary_node_set_strings(q->graph, node, "by", spec->by, spec->by_count);
-        granary_node_set_bools(q->graph, node, "descending", spec->descending, spec->by_count);
-        granary_node_set_strings(q->graph, node, "nulls", spec->nulls, spec->by_count);
+        set_order(q, node, spec->by, spec->descending, spec->nulls, spec->by_count);
     }
     return becomes(rel, node);
 }

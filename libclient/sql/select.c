@@ -306,27 +306,6 @@ bind_order(struct sql_block *block, const struct targets *targets, struct sql_or
     return order != NULL;
 }
 
-/* Each column once, with what was said of it first: DISTINCT ON names again what ORDER BY has. Returns how many. */
-static size_t
-without_repeated(const char **by, bool *descending, const char **nulls, size_t count)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        size_t k = 0;
-
-        while (k < kept && strcmp(by[k], by[i]) != 0) {
-            k++;
-        }
-        if (k == kept) {
-            by[kept] = by[i];
-            descending[kept] = descending[i];
-            nulls[kept++] = nulls[i];
-        }
-    }
-    return kept;
-}
-
 /* Sort by columns, nulls at the end unless told otherwise, and cut. */
 static bool
 sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
@@ -344,9 +323,6 @@ sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_sele
         by[i] = columns[i];
         descending[i] = order[i].descending;
         nulls[i] = order[i].nulls_first ? "first" : "last";
-    }
-    if (select->distinct_on > 0) {
-        count = without_repeated(by, descending, nulls, count);
     }
     if (count > 0 && (top || select->limit >= 0 || select->offset > 0 || select->distinct_on > 0) &&
         !sql_rel_sort(q, rel, by, descending, nulls, count, order[0].expr->position)) {

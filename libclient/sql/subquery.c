@@ -271,15 +271,51 @@ plan_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr
                                      "EXISTS needs an equality between columns of its query and of the outer one"));
 }
 
+/* NOT IN of columns that are compared beside others: no row with the others' values may be equal, or equal for all one
+ * knows. Those that are compared are taken out of the keys, into the rest. */
+static bool
+compare_by_rest(struct sql_statement *q, const struct sql_expr *expr, struct correlation *c)
+{
+    const char *equal = "";
+
+    c->count -= expr->count;
+    if (c->count == 0) {
+        return sql_fail(
+            q, GRANARY_EUNSUPPORTED, expr->position,
+            "NOT IN of several columns, or with another condition on the outer query than equalities, is not "
+            "supported: write NOT EXISTS");
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        const char *outer = sql_quoted(q, c->outer[c->count + i]);
+        const char *inner = sql_quoted(q, c->inner[c->count + i]);
+
+        if (outer == NULL || inner == NULL || equal == NULL) {
+            return false;
+        }
+        equal = sql_printf(q, "%s%s%s = %s", equal, i == 0 ? "" : " and ", outer, inner);
+    }
+    if (equal == NULL) {
+        return false;
+    }
+    c->rest =
+        sql_printf(q, "%s%scoalesce(%s, true)", c->rest == NULL ? "" : c->rest, c->rest == NULL ? "" : " and ", equal);
+    return c->rest != NULL;
+}
+
 /* Rows of *rel for which IN or EXISTS is true, or with `negated` not. */
 static bool
 filter_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr, bool negated)
 {
-    bool null_aware = negated && expr->subquery == SQL_ANY;
+    bool not_in = negated && expr->subquery == SQL_ANY;
+    bool null_aware;
     struct correlation c;
     struct sql_rel matches;
 
     if (!plan_matches(block, rel, expr, &matches, &c)) {
+        return false;
+    }
+    null_aware = not_in && c.count == 1 && c.rest == NULL;
+    if (not_in && !null_aware && !compare_by_rest(block->q, expr, &c)) {
         return false;
     }
     /* NOT IN must see all nulls. */
@@ -308,7 +344,36 @@ left_join(struct sql_block *block, const struct sql_rel *right, const struct cor
             .how = "left", .left_on = c->outer, .right_on = c->inner, .count = c->count, .position = position});
 }
 
-/* IN or EXISTS as a value: true beside the rows that have a match. */
+/* Beside each row: how many values IN's subquery has for it, and how many that are not null (nulls: there is none). */
+static bool
+join_counts(struct sql_block *block, struct sql_rel values, const struct correlation *c, int position,
+            const char *ret_counts[2])
+{
+    struct sql_statement *q = block->q;
+    struct correlation keys = {.outer = c->outer, .inner = SQL_ARRAY(q, const char *, c->count), .count = c->count - 1};
+    const char **texts = SQL_ARRAY(q, const char *, c->count);
+    const char *aggregates[2] = {"size", NULL};
+
+    for (size_t i = 0; i < c->count && q->err == GRANARY_OK; i++) {
+        keys.inner[i] = sql_fresh(q, "in");
+        texts[i] = sql_quoted(q, c->inner[i]);
+    }
+    ret_counts[0] = sql_fresh(q, "values");
+    ret_counts[1] = sql_fresh(q, "values");
+    if (q->err != GRANARY_OK) {
+        return false;
+    }
+    aggregates[1] = sql_printf(q, "count(%s)", sql_quoted(q, keys.inner[keys.count]));
+    return aggregates[1] != NULL && sql_rel_project(q, &values, keys.inner, texts, c->count, position) &&
+           sql_rel_group(q, &values, keys.inner, keys.count, &(struct sql_aggregates){ret_counts, aggregates, 2},
+                         position) &&
+           left_join(block, &values, &keys, position);
+}
+
+/*
+ * IN or EXISTS as a value: true beside the rows that have a match. IN is null, not false, of a null, and where a null
+ * is among the values; of no values at all it is false.
+ */
 static bool
 mark_matches(struct sql_block *block, struct sql_expr *expr)
 {
@@ -317,7 +382,7 @@ mark_matches(struct sql_block *block, struct sql_expr *expr)
     struct sql_rel matches;
     const char *mark = sql_fresh(q, "match");
     const char *truth = "true";
-    const char **keys;
+    const char *counts[2];
 
     if (mark == NULL || !plan_matches(block, &block->rel, expr, &matches, &c)) {
         return false;
@@ -326,13 +391,27 @@ mark_matches(struct sql_block *block, struct sql_expr *expr)
         return sql_fail(q, GRANARY_EUNSUPPORTED, c.rest_position,
                         "IN or EXISTS within OR, NOT or CASE is bound to the outer query by equalities only");
     }
-    keys = SQL_ARRAY(q, const char *, c.count);
-    if (keys == NULL || !sql_rel_distinct(q, &matches, c.inner, c.count, expr->position) ||
+    if (expr->count > 1) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                        "IN of several columns within OR, NOT or CASE is not supported: write EXISTS");
+    }
+    if (expr->subquery == SQL_ANY && !join_counts(block, matches, &c, expr->position, counts)) {
+        return false;
+    }
+    if (!sql_rel_distinct(q, &matches, c.inner, c.count, expr->position) ||
         !sql_rel_assign(q, &matches, &mark, &truth, 1, expr->position) ||
         !left_join(block, &matches, &c, expr->position)) {
         return false;
     }
-    return sql_name_expr(block, expr, sql_printf(q, "(`%s` is not null)", mark));
+    if (expr->subquery != SQL_ANY) {
+        return sql_name_expr(block, expr, sql_printf(q, "(`%s` is not null)", mark));
+    }
+    return sql_name_expr(
+        block, expr,
+        sql_printf(q,
+                   "(case when `%s` is not null then true when `%s` < `%s` or (`%s` > 0 and %s is null) "
+                   "then null else false end)",
+                   mark, counts[1], counts[0], counts[0], sql_quoted(q, c.outer[c.count - 1])));
 }
 
 /* (SELECT ...) that names nothing of the outer query: one row, beside every row. */

@@ -86,6 +86,8 @@ select count(distinct name), count(distinct x) from a group by y
 select id, x from a order by x desc nulls last, id limit 7
 select id, x from a order by x nulls first, id desc limit 30
 select name, id from a where name is not null order by name, id
+select x p, x q, id from a order by p desc nulls last, q nulls first, id, p
+select id, rank() over (partition by x, x order by y nulls last, y nulls first) from a
 select id, x * x as sq from a where x is not null order by sq desc, id
 select id, x from a where x is not null order by abs(x), 1
 select a.id, b.z from a join b on a.id = b.id
@@ -121,6 +123,13 @@ select id from a where x in (select max(x) from b group by name)
 select id from a where (x, name) in (select x, name from b)
 select id from a where x = 1 or exists (select 1 from b where b.id = a.id and b.z = 1)
 select id, x in (select x from n where x is not null) from a where x is not null
+select id, x in (select x from n), x not in (select x from n), x in (select x from n where x > 5), x not in (select x from e where id < 0) from a
+select id from a where x not in (select x from n) or y > 1
+select id from a where y > 1 or not (x in (select x from n where x is not null))
+select id, case when x not in (select x from b where b.id = a.id) then 1 when x in (select z from b where b.name = a.name) then 2 end from a
+select id from a where x not in (select x from b where b.name = a.name)
+select id from a where x not in (select z from b where b.id = a.id and b.x < a.x)
+select id from a where name not in (select name from b where b.id = a.id) or x not in (select z from b where b.x = a.x)
 select id from a where x > (select avg(x) from b)
 select 1, 'one', null, 1 + 1 where 1 = 1
 select 1 where 1 = 0
@@ -135,6 +144,7 @@ select id from a where x in (values (1), (3))
 {select count(*), sum(range) from range(1000)|select 1000, 499500}
 {select distinct on (name) name, x, id from a order by name nulls first, x nulls last, id desc|select name, x, id from (select *, row_number() over (partition by name order by x nulls last, id desc) as r from a) where r = 1 order by name nulls first}
 {select distinct on (x % 2) id from a order by x % 2 nulls last, id desc limit 2|select max(id) from a group by x % 2 order by x % 2 nulls last limit 2}
+{select distinct on (x, x) x, id from a order by x nulls first, id|select x, min(id) from a group by x order by x nulls first}
 {select id from a order by id fetch first 3 rows only|select id from a order by id limit 3}
 select id, first_value(x) over (partition by name order by id), last_value(x) over (partition by name order by id), nth_value(x, 2) over (partition by name order by id) from a
 select id, first_value(y) over (order by x nulls last, id desc), last_value(x) over (order by y nulls first), nth_value(name, 3) over (order by id rows between unbounded preceding and unbounded following) from a where y is not null
