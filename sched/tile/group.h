@@ -14,6 +14,17 @@
 granary_err
 group_rows_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs deal_attrs, size_t parts);
 
+/* Whether nothing depends on the order of a step's rows: it is no target, and only semi and anti joins look in it. */
+bool group_order_is_free(const struct tiling *t, size_t i);
+
+/*
+ * Every range of a key is grouped by itself, when stored chunks are clustered by it: for groups in any order.
+ *
+ * ret_done  false: they are not, and nothing is done
+ * Errors    ENOMEM, TILE_WAIT
+ */
+granary_err group_in_ranges(struct tiling *t, size_t i, const struct gr_tiled *in, bool *ret_done);
+
 /* What the tables of a groupby are made with. */
 struct group_maps {
     size_t count;   /* tables: each of neighbouring chunks */

@@ -3,7 +3,8 @@
  * groups: tables are merged in a tree, and one chunk is the result. Many, in no order of theirs: every table is cut
  * into parts by the hashes of the keys, and part j of all of them becomes chunk j of the result; so no merge holds all
  * groups. About as many groups as rows, in no order of theirs: tables would be no smaller than the rows, so rows are
- * dealt to the parts as they are.
+ * dealt to the parts as they are. Of clustered rows each range of keys is a chunk of the result, if order is free
+ * (tile_group_ranges.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,6 +323,7 @@ tile_groupby(struct tiling *t, size_t i)
     size_t parts = in == NULL ? 1 : parts_wanted(t, i, in, &rows);
     struct group_attrs attrs;
     struct gr_piece piece;
+    bool done = false;
     uint64_t bytes;
     granary_err err;
 
@@ -330,6 +332,12 @@ tile_groupby(struct tiling *t, size_t i)
     }
     if (parts == 0) {
         return TILE_WAIT;
+    }
+    if (parts > 1 && group_is_stored(t, in) && group_order_is_free(t, i)) {
+        err = group_in_ranges(t, i, in, &done);
+        if (done || err != GRANARY_OK) {
+            return err;
+        }
     }
     attrs.map = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna", "where", "columns"));
     attrs.merge = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna"));

@@ -183,6 +183,7 @@ kernel_groupby_final(struct gr_kernel_call *call)
     }
     err = inputs_merge(call, &plan, &table);
     if (err == GRANARY_OK) {
+        table.ordered = table.ordered || gr_attr_bool(call->op->attrs, call->op->n_attrs, "any_order", false);
         err = group_result(&plan, &table, &frame);
         group_table_fini(&table);
     }
