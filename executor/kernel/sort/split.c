@@ -19,6 +19,9 @@
 #define ROW_COLUMN   "\1row"
 #define POSITIONS    2
 
+/* Stretches of equal width that the span of the pivots is divided into: in most of them there is no pivot. */
+#define GUESSES 4096
+
 static int64_t
 call_int(const struct gr_kernel_call *call, const char *name, int64_t fallback)
 {
@@ -187,6 +190,8 @@ struct deal {
     const int64_t *pivot_chunks;
     const int64_t *pivot_rows;
     uint64_t *ordinals;     /* of the pivots, by the first key */
+    unsigned guess_shift;   /* a stretch is 2^guess_shift wide */
+    uint16_t *guesses;      /* GUESSES + 1: how many pivots are in the stretches before each */
     uint16_t (*entries)[2]; /* by dictionary entry: pivots before it, and those not after it; or NULL */
 };
 
@@ -250,39 +255,95 @@ count_below(const uint64_t *numbers, size_t n, uint64_t x)
     return (size_t)(base - numbers) + (n == 1 && *base < x);
 }
 
-/* The parts of the rows. */
+/* Which pivots can be near numbers: the span from the first to the last one, divided into stretches. */
+static granary_err
+deal_guesses(struct deal *deal)
+{
+    uint64_t span = deal->pivot_count > 0 ? deal->ordinals[deal->pivot_count - 1] - deal->ordinals[0] : 0;
+    size_t at = 0;
+
+    while (span >> deal->guess_shift >= GUESSES) {
+        deal->guess_shift++;
+    }
+    deal->guesses = malloc((GUESSES + 1) * sizeof *deal->guesses);
+    if (deal->guesses == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "sort_split: out of memory for %zu pivots", deal->pivot_count);
+    }
+    for (size_t g = 0; g <= GUESSES; g++) {
+        while (at < deal->pivot_count && (deal->ordinals[at] - deal->ordinals[0]) >> deal->guess_shift < g) {
+            at++;
+        }
+        deal->guesses[g] = (uint16_t)at;
+    }
+    return GRANARY_OK;
+}
+
+/* The part of a row by its number alone; where pivots have the same number, more tells. */
+static inline uint16_t
+part_of_number(const struct deal *deal, int64_t row, uint64_t number)
+{
+    uint64_t first = deal->ordinals[0];
+    uint64_t guess = number < first ? 0 : (number - first) >> deal->guess_shift;
+    size_t low;
+    size_t high;
+
+    if (number < first || guess >= GUESSES) {
+        return number < first ? 0 : (uint16_t)deal->pivot_count;
+    }
+    low = deal->guesses[guess];
+    high = deal->guesses[guess + 1];
+    if (low == high) {
+        return (uint16_t)low;
+    }
+    low += count_below(deal->ordinals + low, high - low, number);
+    for (high = low; high < deal->pivot_count && deal->ordinals[high] == number; high++) {
+    }
+    return (uint16_t)part_between(deal, row, low, high);
+}
+
+/* By the numbers of the first key. */
 static void
-parts_of_rows(const struct deal *deal, int64_t rows, uint16_t *parts)
+parts_of_numbers(const struct deal *deal, int64_t rows, uint16_t *parts)
 {
     struct sort_lane lane = {.key = &deal->keys[0]};
-    const int32_t *codes = deal->keys[0].column->values;
     uint64_t ordinals[SORT_BLOCK];
 
     for (int64_t from = 0; from < rows; from += SORT_BLOCK) {
         size_t many = rows - from < SORT_BLOCK ? (size_t)(rows - from) : SORT_BLOCK;
 
-        if (deal->entries == NULL) {
-            sort_ordinals(&lane, from, many, ordinals);
-        }
+        sort_ordinals(&lane, from, many, ordinals);
         for (size_t i = 0; i < many; i++) {
-            int64_t row = from + (int64_t)i;
-            size_t low;
-            size_t high;
-
-            if (deal->entries == NULL) {
-                low = count_below(deal->ordinals, deal->pivot_count, ordinals[i]);
-                for (high = low; high < deal->pivot_count && deal->ordinals[high] == ordinals[i]; high++) {
-                }
-            } else if (gr_is_null(deal->keys[0].column, row)) {
-                low = 0;
-                high = deal->pivot_count;
-            } else {
-                low = deal->entries[codes[row]][0];
-                high = deal->entries[codes[row]][1];
-            }
-            low = low < high ? part_between(deal, row, low, high) : low;
-            parts[row] = (uint16_t)low;
+            parts[from + (int64_t)i] = part_of_number(deal, from + (int64_t)i, ordinals[i]);
         }
+    }
+}
+
+/* By the entries of the first key's dictionary. */
+static void
+parts_of_entries(const struct deal *deal, int64_t rows, uint16_t *parts)
+{
+    const granary_column *column = deal->keys[0].column;
+    const int32_t *codes = column->values;
+
+    for (int64_t row = 0; row < rows; row++) {
+        bool null = gr_is_null(column, row);
+        size_t low = null ? 0 : deal->entries[codes[row]][0];
+        size_t high = null ? deal->pivot_count : deal->entries[codes[row]][1];
+
+        parts[row] = (uint16_t)part_between(deal, row, low, high);
+    }
+}
+
+/* The parts of the rows. */
+static void
+parts_of_rows(const struct deal *deal, int64_t rows, uint16_t *parts)
+{
+    if (deal->pivot_count == 0) {
+        memset(parts, 0, (size_t)rows * sizeof *parts);
+    } else if (deal->entries != NULL) {
+        parts_of_entries(deal, rows, parts);
+    } else {
+        parts_of_numbers(deal, rows, parts);
     }
 }
 
@@ -364,6 +425,9 @@ deal_init(const struct order *order, const granary_frame *frame, const granary_f
 
         sort_ordinals(&(struct sort_lane){.key = &pivot_keys[0]}, (int64_t)from, many, deal->ordinals + from);
     }
+    if (err == GRANARY_OK) {
+        err = deal_guesses(deal);
+    }
     return err == GRANARY_OK ? deal_entries(deal, frame->rows) : err;
 }
 
@@ -373,6 +437,7 @@ deal_fini(struct deal *deal)
     free((void *)(uintptr_t)deal->keys);
     free((void *)(uintptr_t)deal->pivots);
     free(deal->ordinals);
+    free(deal->guesses);
     free(deal->entries);
 }
 
