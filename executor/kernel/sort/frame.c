@@ -14,6 +14,20 @@ expect_sorted(const granary_frame *frame, int64_t limit)
     }
 }
 
+/* Frames of numbers are put in order where they are brought together, which is then where they stay. */
+static void
+expect_numbers(const struct order *order, const granary_frame *const *frames, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count && order_is_numbers(order, frames[i])) {
+        i++;
+    }
+    if (i == count) {
+        gr_place_expect_all(frames, count);
+    }
+}
+
 /* Rows of several frames, each cut to its first ones beforehand. */
 static granary_err
 frames_sorted(const granary_frame **frames, size_t count, const struct order *order, int64_t limit,
@@ -30,6 +44,9 @@ frames_sorted(const granary_frame **frames, size_t count, const struct order *or
             err = order_frame(order, frames[i], limit, &firsts[i]);
             frames[i] = err == GRANARY_OK ? firsts[i] : NULL;
         }
+    }
+    if (err == GRANARY_OK && limit == SORT_NO_LIMIT) {
+        expect_numbers(order, frames, count);
     }
     if (err == GRANARY_OK) {
         err = gr_frame_concat(frames, count, &all);

@@ -117,30 +117,44 @@ order_frame(const struct order *order, const granary_frame *frame, int64_t limit
     return err;
 }
 
-granary_err
-order_numbers(const struct order *order, granary_frame *frame, bool *ret_done)
+bool
+order_is_numbers(const struct order *order, const granary_frame *frame)
 {
     const granary_column *column = frame->count == 1 ? &frame->columns[0].view : NULL;
-    size_t count = (size_t)frame->rows;
 
-    *ret_done = false;
-    if (column == NULL || !frame->columns[0].owned || column->validity != NULL || order->count != 1 ||
-        strcmp(column->name, order->names[0]) != 0) {
-        return GRANARY_OK;
+    if (column == NULL || column->validity != NULL || order->count != 1 || strcmp(column->name, order->names[0]) != 0) {
+        return false;
     }
-    *ret_done = true;
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_INT64:
     case GRANARY_TIMESTAMP:
     case GRANARY_DURATION:
-        return sort_int64((int64_t *)(uintptr_t)column->values, count, order->descending[0]);
+    case GRANARY_UINT64:
+        return true;
+    case GRANARY_FLOAT64:
+        return !order->nulls_first[0];
+    default:
+        return false;
+    }
+}
+
+granary_err
+order_numbers(const struct order *order, granary_frame *frame, bool *ret_done)
+{
+    const granary_column *column;
+    size_t count = (size_t)frame->rows;
+
+    *ret_done = order_is_numbers(order, frame) && frame->columns[0].owned;
+    if (!*ret_done) {
+        return GRANARY_OK;
+    }
+    column = &frame->columns[0].view;
+    switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_UINT64:
         return sort_uint64((uint64_t *)(uintptr_t)column->values, count, order->descending[0]);
     case GRANARY_FLOAT64:
-        *ret_done = !order->nulls_first[0];
-        return *ret_done ? sort_float64((double *)(uintptr_t)column->values, count, order->descending[0]) : GRANARY_OK;
+        return sort_float64((double *)(uintptr_t)column->values, count, order->descending[0]);
     default:
-        *ret_done = false;
-        return GRANARY_OK;
+        return sort_int64((int64_t *)(uintptr_t)column->values, count, order->descending[0]);
     }
 }

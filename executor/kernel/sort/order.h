@@ -24,10 +24,10 @@ granary_err order_keys(const struct order *order, const granary_frame *frame, st
 granary_err
 order_frame(const struct order *order, const granary_frame *frame, int64_t limit, granary_frame **ret_frame);
 
-/*
- * Sort a frame in place when it has one column of plain numbers that is the key, and owns it. *ret_done false: it is
- * another kind of frame, and as it was. Errors: ENOMEM
- */
+/* Whether a frame has one column, of plain numbers, which is the key. */
+bool order_is_numbers(const struct order *order, const granary_frame *frame);
+/* Sort such a frame in place when it owns the column. *ret_done false: it is another kind of frame, and as it was.
+ * Errors: ENOMEM */
 granary_err order_numbers(const struct order *order, granary_frame *frame, bool *ret_done);
 
 #endif

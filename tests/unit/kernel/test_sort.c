@@ -366,6 +366,44 @@ a_key_that_repeats_is_spread_over_parts(void **state)
     }
 }
 
+/* Most numbers lie between two pivots that are next to each other, some at the very ends. */
+static void
+numbers_far_apart_are_dealt_out_in_order(void **state)
+{
+    enum { ROWS = 400 };
+    static const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, -1, 0, INT64_MAX - 1, INT64_MAX};
+    struct random random = {31};
+
+    (void)state;
+    for (int round = 0; round < 4; round++) {
+        const char *descending = round % 2 == 0 ? "0" : "1";
+        granary_frame *frame = gr_frame_create(1, ROWS);
+        granary_frame *chunks[CHUNKS];
+        granary_frame *plain;
+        granary_frame *result;
+        struct gr_column column;
+        int64_t largest = 0;
+
+        assert_non_null(frame);
+        assert_int_equal(gr_column_alloc(GRANARY_INT64, ROWS, 0, false, &column), GRANARY_OK);
+        for (int64_t row = 0; row < ROWS; row++) {
+            ((int64_t *)(uintptr_t)column.view.values)[row] =
+                random_below(&random, 4) < round ? ends[random_below(&random, 6)] : random_below(&random, 50);
+        }
+        assert_int_equal(gr_frame_set(frame, 0, "a", &column), GRANARY_OK);
+        plain = sorted(frame, "a", descending, -1);
+        cut_at_random(frame, &random, chunks);
+        result = sorted_in_parallel(chunks, "a", descending, 20, &largest);
+        assert_same_bytes(result, plain);
+        gr_frame_destroy(result);
+        for (int i = 0; i < CHUNKS; i++) {
+            gr_frame_destroy(chunks[i]);
+        }
+        gr_frame_destroy(plain);
+        gr_frame_destroy(frame);
+    }
+}
+
 static void
 several_frames_are_sorted_as_one(void **state)
 {
@@ -618,6 +656,7 @@ main(void)
         cmocka_unit_test(limit_gives_the_first_rows),
         cmocka_unit_test(parallel_sort_equals_the_plain_one),
         cmocka_unit_test(a_key_that_repeats_is_spread_over_parts),
+        cmocka_unit_test(numbers_far_apart_are_dealt_out_in_order),
         cmocka_unit_test(several_frames_are_sorted_as_one),
         cmocka_unit_test(nulls_come_first_when_asked),
         cmocka_unit_test(every_dtype_is_packed_as_it_compares),
