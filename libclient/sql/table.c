@@ -1,6 +1,7 @@
 /* What FROM names: files, stored tables, WITH queries. Only the names of their columns are needed here. */
 #include "sql/block.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -270,6 +271,22 @@ read_stored_schema(struct sql_statement *q, const char *key, const char *target,
     return err;
 }
 
+/* A path whose ending does not tell what is in the file. */
+static bool
+no_format(struct sql_statement *q, const struct sql_from *from)
+{
+    struct stat info;
+
+    if (stat(from->name, &info) != 0) {
+        return sql_fail(q, GRANARY_ENOENT, from->position, "%s: %s", from->name, strerror(errno));
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return sql_fail(q, GRANARY_EINVAL, from->position, "%s: is a directory; name a file", from->name);
+    }
+    return sql_fail(q, GRANARY_EINVAL, from->position,
+                    "%s: its ending must tell the format: .csv, .tsv, .arrow, .feather or .ipc", from->name);
+}
+
 /* What could have been meant, among the keys there are. */
 static bool
 no_table(struct sql_statement *q, const struct sql_from *from)
@@ -278,14 +295,24 @@ no_table(struct sql_statement *q, const struct sql_from *from)
     granary_query query = {.subject = "graphs"};
     granary_table *table = NULL;
     char hint[GR_HINT_MAX];
+    bool exists;
 
+    if (access(from->name, F_OK) == 0 && strchr(from->name, '.') != NULL) {
+        return no_format(q, from);
+    }
     if (q->client != NULL && granary_info(q->client, &query, &table) == GRANARY_OK) {
         for (size_t i = 0; i < granary_table_rows(table); i++) {
             gr_nearest_offer(&nearest, granary_table_text(table, i, "key"));
         }
     }
     (void)gr_nearest_hint(&nearest, hint);
+    exists = nearest.best != NULL && strcmp(nearest.best, from->name) == 0;
     granary_table_free(table);
+    if (exists) {
+        return sql_fail(q, GRANARY_ENOENT, from->position,
+                        "'%s' has no frame among its results: the operator from_tensor makes one of a tensor",
+                        from->name);
+    }
     return sql_fail(q, GRANARY_ENOENT, from->position,
                     "no table '%s'%s: name a file ('trips.csv', 'trips.arrow'), or load it with `granary load %s FILE`",
                     from->name, hint, from->name);
@@ -320,6 +347,9 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
 
     if (err == GRANARY_ENOENT && strchr(from->name, '/') == NULL) {
         return open_named_file(q, from, table);
+    }
+    if (err == GRANARY_ENOENT && (q->client == NULL || from->name[0] == '/' || access(from->name, F_OK) == 0)) {
+        return no_format(q, from);
     }
     if (err == GRANARY_OK) {
         err = read_stored_schema(q, key, target, table);

@@ -45,7 +45,7 @@ arguments_read(const struct argp_option *options, argp_parser_t parser, const ch
     arguments->first = argc;
     cli_parse(&argp, argc, argv, arguments);
     if (argc - arguments->first < least || argc - arguments->first > most) {
-        (void)fprintf(stderr, "granary: usage: %s [OPTION...] %s\n", argv[0], usage);
+        (void)fprintf(stderr, "granary: usage: %s [OPTION...] %s: `%s --help` tells more\n", argv[0], usage, argv[0]);
         exit(2);
     }
     return arguments->first;

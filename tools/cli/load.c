@@ -193,7 +193,12 @@ command_load(struct cli *cli, int argc, char **argv)
                            "Load files (CSV, Arrow, NPY) as a table, which stays in the store: `granary sql` and the "
                            "operator `table` read it by its name, `granary graphs` lists it, `granary forget` deletes "
                            "it. Several files are put one below the other; columns go by name.",
-                           2, 1 + FILES_MAX, argc, argv, &load.arguments);
+                           1, 1 + FILES_MAX, argc, argv, &load.arguments);
+    if (argc - first < 2) {
+        (void)fprintf(stderr, "granary: load: no file behind the name '%s': granary load NAME FILE...\n", argv[first]);
+        granary_graph_destroy(graph);
+        return 2;
+    }
     if (graph == NULL) {
         return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "load");
     }

@@ -249,6 +249,8 @@ no_member(const char *name, const struct members *members, int op)
 {
     struct gr_nearest nearest = {.name = name};
     char hint[GR_HINT_MAX];
+    char all[512] = "";
+    size_t length = 0;
     size_t count;
     const struct gr_param_info *params = gr_param_info(&count);
 
@@ -258,9 +260,14 @@ no_member(const char *name, const struct members *members, int op)
     for (size_t i = 0; i < count; i++) {
         if (op >= 0 && params[i].op == op) {
             gr_nearest_offer(&nearest, params[i].name);
+            if (length < sizeof all) {
+                length += (size_t)snprintf(all + length, sizeof all - length, "%s%s",
+                                           length == 0 ? "; its parameters are: " : ", ", params[i].name);
+            }
         }
     }
-    return gr_fail(GRANARY_EINVAL, "unknown member '%.60s'%s", name, gr_nearest_hint(&nearest, hint));
+    return gr_fail(GRANARY_EINVAL, "unknown member '%.60s'%s", name,
+                   nearest.best != NULL ? gr_nearest_hint(&nearest, hint) : all);
 }
 
 /* Names from a list, or from one string. What was made is counted in *ret_count and the caller's to free. */

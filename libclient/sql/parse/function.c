@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "graph/expr.h"
+#include "graph/nearest.h"
 #include "sql/parse/private.h"
 
 /* ---- functions ---- */
@@ -244,7 +245,16 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
         }
     }
     if ((err = gr_expr_check_function(name)) != GRANARY_OK) {
-        (void)sql_fail(p->q, err, call->location, "%s", granary_error_message());
+        struct gr_nearest nearest = {.name = name};
+        char hint[GR_HINT_MAX] = "";
+
+        for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0]; i++) {
+            gr_nearest_offer(&nearest, aggregates[i].name);
+        }
+        if (strstr(granary_error_message(), "did you mean") == NULL) { /* functions of expressions come first */
+            (void)gr_nearest_hint(&nearest, hint);
+        }
+        (void)sql_fail(p->q, err, call->location, "%s%s", granary_error_message(), hint);
         return NULL;
     }
     return sql_parse_arguments(p, parse_copy(p, name), call->args, call->n_args, call->location);

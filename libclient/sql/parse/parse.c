@@ -97,7 +97,9 @@ convert(struct job *job, const PgQueryProtobuf *packed)
         (void)sql_fail(q, GRANARY_EINVAL, tree->stmts[1]->stmt_location,
                        "one statement at a time: a second one begins");
     } else if (tree->stmts[0]->stmt == NULL || tree->stmts[0]->stmt->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
-        (void)sql_fail(q, GRANARY_EUNSUPPORTED, 0, "only SELECT is supported");
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, 0,
+                       "only SELECT is supported: `granary load NAME FILE` makes tables, as --keep NAME does of a "
+                       "SELECT, `granary graphs` lists and `granary forget NAME` deletes them");
     } else {
         job->select = parse_select(&p, tree->stmts[0]->stmt->select_stmt);
     }

@@ -48,6 +48,7 @@ granary sql --discard -o "$work/out.csv" "select id from prices" 2>/dev/null
 [ "$(cat "$work/out.csv")" = "$(printf 'id\n3')" ] || fail "-o: $(cat "$work/out.csv")"
 
 # What is wrong.
+expect 2 "no file behind the name 'gone'" granary load gone
 expect 4 "No such file" granary load gone "$work/none.csv"
 expect 2 "is not COLUMN=DTYPE" granary load x --dtype price "$work/a.csv"
 granary graphs | grep -q '^gone' && fail "what failed is no table"

@@ -207,6 +207,10 @@ what_is_wrong_is_told_with_its_place(void **state)
         const char *says;
     } cases[] = {
         {"", GRANARY_EINVAL, "there is no statement"},
+        {"select summ(x) from a", GRANARY_EINVAL, "no function 'summ'; did you mean 'sum'?"},
+        {"select * from '/dev'", GRANARY_EINVAL, "line 1, column 15: /dev: is a directory; name a file"},
+        {"select * from '/dev/null'", GRANARY_EINVAL, "/dev/null: its ending must tell the format: .csv"},
+        {"select * from '/nowhere/at.all'", GRANARY_ENOENT, "/nowhere/at.all: No such file"},
         {"select x from a; select 1", GRANARY_EINVAL, "one statement at a time"},
         {"delete from a", GRANARY_EUNSUPPORTED, "only SELECT"},
         {"selec x from a", GRANARY_EINVAL, "line 1, column 1: syntax error at or near \"selec\""},
