@@ -473,7 +473,9 @@ plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch)
     struct emission *e = plan->emission;
     uint32_t left = e->fused.count - e->done;
     uint32_t last = e->done + (left < SLICE ? left : SLICE);
-    struct gr_plan_subtask *all = realloc(batch->subtasks, (batch->count + SLICE) * sizeof *batch->subtasks);
+    /* As many as there are: for the few of a small graph, room for a slice would be mapped and unmapped each time. */
+    struct gr_plan_subtask *all =
+        realloc(batch->subtasks, (batch->count + (last - e->done) + 1) * sizeof *batch->subtasks);
     granary_err err = GRANARY_OK;
 
     if (all == NULL) {
