@@ -29,3 +29,12 @@ PY
 done
 same "$work/r1M.npy" "$work/r1000.npy"
 same "$work/s1M.npy" "$work/s1000.npy"
+
+# The example for Python maps a table's chunks.
+library=$(dirname "$GRANARY_BIN")/lib/libgranary.so
+runtime=$(ldd "$library" | awk '/asan/ {print $3}')
+printf 'n,x,s\n1,0.5,a\n2,1.5,b\n' >"$work/map.csv"
+granary load map "$work/map.csv" >/dev/null
+LD_PRELOAD=$runtime ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 GRANARY_LIBRARY=$library \
+    /usr/bin/python3 "$GRANARY_SOURCE/libclient/examples/map.py" map >"$work/means" || fail "map.py: $(cat "$work/means")"
+[ "$(cat "$work/means")" = "$(printf 'n int64 1.5\nx float64 1.0')" ] || fail "map.py: $(cat "$work/means")"
