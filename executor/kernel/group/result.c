@@ -410,17 +410,10 @@ make(struct making *making)
     }
 }
 
-/* Decimals have 38 digits. */
-static __int128
-decimal_max(void)
-{
-    __int128 max = 1;
-
-    for (int i = 0; i < GRANARY_DECIMAL_DIGITS; i++) {
-        max *= 10;
-    }
-    return max - 1;
-}
+/* All digits of a decimal; a constant, for it is asked once a group. */
+#define TEN_TO_19    UINT64_C(10000000000000000000)
+#define DECIMAL_MOST ((__int128)((unsigned __int128)TEN_TO_19 * TEN_TO_19) - 1)
+_Static_assert(GRANARY_DECIMAL_DIGITS == 38, "DECIMAL_MOST has as many digits as a decimal");
 
 static granary_err
 int_check(const struct making *making, __int128 value)
@@ -432,7 +425,7 @@ int_check(const struct making *making, __int128 value)
         most = UINT64_MAX;
         least = 0;
     } else if (gr_dtype_kind(making->result) == GRANARY_DECIMAL) {
-        most = decimal_max();
+        most = DECIMAL_MOST;
         least = -most;
     }
     if (value > most || value < least) {
