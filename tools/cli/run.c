@@ -18,6 +18,7 @@
 #include "cli.h"
 #include "client/resolve.h"
 #include "data/print.h"
+#include "discard.h"
 #include "graph/chunk_graph.h"
 #include "graph_json/json.h"
 #include "output.h"
@@ -68,6 +69,7 @@ struct run {
     size_t output_count;
     struct supervisor_options private; /* when none is up */
     pid_t private_pid;
+    struct discard remains; /* of a graph that is to leave nothing in an instance of others */
 };
 
 static const struct argp_option run_options[] = {
@@ -543,6 +545,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     if (err != GRANARY_OK) {
         return fail(run, err);
     }
+    discard_graph(&run->remains, key);
     err = wait_for(run, client, key);
     if (run->explain &&
         (run->analyze ? granary_graph_analyze : granary_graph_explain)(client, key, &plan) == GRANARY_OK) {
@@ -607,7 +610,7 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {run_options, parse_run, source->arguments, source->doc, children, NULL, NULL};
-    struct run run = {.cli = cli, .format = OUTPUT_TABLE, .source = source};
+    struct run run = {.cli = cli, .format = OUTPUT_TABLE, .source = source, .remains = {.fd = -1}};
     struct parsed parsed = {0};
     granary_client *client = NULL;
     char *text = NULL;
@@ -631,6 +634,9 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
         status = cli_fail(err, "%s", source->label != NULL ? source->label : "run");
         goto out;
     }
+    if (!run.show_graph && discards(&run) && run.private_pid <= 0) {
+        discard_begin(cli, &run.remains);
+    }
     if (source->needs_client || !run.show_graph) {
         client = cli_connect(cli, &status);
         if (client == NULL) {
@@ -644,6 +650,7 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
     status = run.show_graph ? show_graph(&parsed) : run_graph(&run, client, text, size, parsed.message);
 out:
     granary_disconnect(client);
+    discard_end(&run.remains);
     stop_private(&run);
     parsed_free(&parsed);
     free(text);

@@ -246,6 +246,20 @@ wait $run || true
 [ "$(granary submit relay --arg n=5 -o -)" = arrived ] || fail "a relay"
 expect 1 "500 graphs go on as graphs" granary submit relay --arg n=1000 --wait
 
+# A command that is to leave nothing leaves nothing, however it ends.
+echo '{"nodes": {"wait": {"op": "exec", "command": ["sleep", "1000"]}}}' >"$work/wait.json"
+waits() { granary info graphs --json | python3 -c 'import json, sys; sys.exit("wait" not in [g["targets"] for g in json.load(sys.stdin)])'; }
+waits_not() { ! waits; }
+for signal in INT TERM KILL; do
+    python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
+        granary run --discard "$work/wait.json" >/dev/null 2>&1 &
+    run=$!
+    wait_until waits
+    kill -$signal $run
+    wait $run 2>/dev/null || true
+    wait_until waits_not
+done
+
 # An executor that is stopped by a signal is one that hangs.
 expect 6 "function 'bad:freeze' ran [0-9.]* s, its limit is 0.3 s" granary submit freeze --timeout 0.3 --wait
 granary down
