@@ -76,6 +76,8 @@ typedef granary_err tile_rule(struct tiling *t, size_t i);
 /* Room for count pieces (and what frames or tensors know of them), all zero, rows -1. Errors: ENOMEM */
 granary_err tiled_init(struct gr_tiled *tiled, size_t count, bool is_frame);
 void tiled_fini(struct gr_tiled *tiled);
+/* The step's frame is this piece, of about so many bytes. Errors: ENOMEM */
+granary_err tiling_yield_one(struct tiling *t, size_t i, struct gr_piece piece, uint64_t bytes);
 
 /* Input k of step i, cut down to the rows and columns it reads; valid until the step is tiled. NULL: no memory. */
 const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);

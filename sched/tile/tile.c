@@ -33,6 +33,19 @@ tiled_init(struct gr_tiled *tiled, size_t count, bool is_frame)
     return GRANARY_OK;
 }
 
+granary_err
+tiling_yield_one(struct tiling *t, size_t i, struct gr_piece piece, uint64_t bytes)
+{
+    struct gr_tiled *out = &t->tiled[i];
+    granary_err err = tiled_init(out, 1, true);
+
+    if (err == GRANARY_OK) {
+        out->pieces[0] = piece;
+        out->bytes[0] = bytes;
+    }
+    return err;
+}
+
 void
 tiled_fini(struct gr_tiled *tiled)
 {

@@ -37,20 +37,6 @@ keep_attrs(struct tiling *t, size_t i, const char *keep)
     return attrs;
 }
 
-/* A result of one chunk. */
-static granary_err
-yield_one(struct tiling *t, size_t i, struct gr_piece piece, uint64_t bytes)
-{
-    struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, 1, true);
-
-    if (err == GRANARY_OK) {
-        out->pieces[0] = piece;
-        out->bytes[0] = bytes;
-    }
-    return err;
-}
-
 /* ---- more than memory holds at a time ---- */
 
 /* Into how many parts what is left is dealt out; 1: it need not be. */
@@ -202,7 +188,7 @@ tile_distinct(struct tiling *t, size_t i)
                 ? parts.pieces[0]
                 : tiling_add(t, i, GR_CHUNK_distinct, keep_attrs(t, i, NULL), parts.pieces, count, bytes);
     tiled_fini(&parts);
-    return yield_one(t, i, piece, bytes);
+    return tiling_yield_one(t, i, piece, bytes);
 }
 
 granary_err
@@ -215,6 +201,7 @@ tile_duplicated(struct tiling *t, size_t i)
         return out_of_memory();
     }
     bytes = bytes_sum(in->bytes, in->count);
-    return yield_one(t, i, tiling_add(t, i, GR_CHUNK_duplicated, keep_attrs(t, i, NULL), in->pieces, in->count, bytes),
-                     bytes / 8 + 1024);
+    return tiling_yield_one(t, i,
+                            tiling_add(t, i, GR_CHUNK_duplicated, keep_attrs(t, i, NULL), in->pieces, in->count, bytes),
+                            bytes / 8 + 1024);
 }

@@ -289,20 +289,6 @@ group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
     return err;
 }
 
-/* A result of one chunk. */
-static granary_err
-yield_one(struct tiling *t, size_t i, struct gr_piece piece, uint64_t bytes)
-{
-    struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, 1, true);
-
-    if (err == GRANARY_OK) {
-        out->pieces[0] = piece;
-        out->bytes[0] = bytes;
-    }
-    return err;
-}
-
 static granary_err
 groupby_sorted(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map, gr_attrs final, size_t parts)
 {
@@ -359,7 +345,7 @@ tile_groupby(struct tiling *t, size_t i)
         return group_in_parts(t, i, in, attrs.map, attrs.final, parts, &t->tiled[i]);
     }
     err = group_in_tree(t, i, in, &attrs, groups_bound(t, i), &piece, &bytes);
-    return err == GRANARY_OK ? yield_one(t, i, piece, bytes) : err;
+    return err == GRANARY_OK ? tiling_yield_one(t, i, piece, bytes) : err;
 }
 
 /* ---- value_counts, describe: a groupby, and its result in another form ---- */
@@ -384,7 +370,7 @@ tile_made(struct tiling *t, size_t i, gr_attrs shared, bool keeps, enum gr_chunk
     uint64_t bytes;
     granary_err err = in == NULL ? out_of_memory() : group_in_tree(t, i, in, &attrs, UINT64_MAX, &piece, &bytes);
 
-    return err == GRANARY_OK ? yield_one(t, i, tiling_add(t, i, op, own, &piece, 1, bytes), bytes) : err;
+    return err == GRANARY_OK ? tiling_yield_one(t, i, tiling_add(t, i, op, own, &piece, 1, bytes), bytes) : err;
 }
 
 static bool
