@@ -102,7 +102,8 @@ wait_until_served(atomic_uint *served, unsigned count)
     }
 }
 
-/* Memory comes back in pieces that are enough for one at a time: they are served in the order in which they came. */
+/* Memory comes back in pieces that are enough for one at a time, and never for two (4 MiB are free at first, and each
+ * piece leaves one more): they are served in the order in which they came. */
 static void
 first_come_first_served(void **state)
 {
@@ -115,7 +116,7 @@ first_come_first_served(void **state)
         start_waiter(state, &waiters[i], &served, 1000 + i, 10 * MIB);
     }
     for (unsigned i = 0; i < WAITERS; i++) {
-        unpin(client, i * 12, i * 12 + 12);
+        unpin(client, i * 11, i * 11 + 11);
         wait_until_served(&served, i + 1);
     }
     for (unsigned i = 0; i < WAITERS; i++) {
