@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/daemon.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "executor/pool.h"
 #include "executor/slot.h"
@@ -151,6 +153,18 @@ run(const struct arguments *arguments, bool *ret_replace)
         ret_replace);
 }
 
+static granary_err
+arm_faults(const struct arguments *arguments)
+{
+    int ready_fd = (int)arguments->ready_fd;
+    granary_err err = gr_fault_arm(GR_FAULT_EXECUTOR);
+
+    if (err != GRANARY_OK) {
+        gr_daemon_say_error(&ready_fd, err);
+    }
+    return err;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -171,7 +185,10 @@ main(int argc, char **argv)
         err = try_library(arguments.library, (int)arguments.answer_fd);
         _exit(granary_error_exit_status(err));
     }
-    err = run(&arguments, &replace);
+    err = arm_faults(&arguments);
+    if (err == GRANARY_OK) {
+        err = run(&arguments, &replace);
+    }
     if (err != GRANARY_OK) {
         gr_log_error("LEAVE", "%s", granary_error_message());
         return granary_error_exit_status(err);

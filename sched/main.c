@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/limits.h"
@@ -247,7 +248,10 @@ main(int argc, char **argv)
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     gr_log_init("sched");
-    err = serve(&arguments);
+    err = gr_fault_arm(GR_FAULT_SCHED);
+    if (err == GRANARY_OK) {
+        err = serve(&arguments);
+    }
     if (err != GRANARY_OK) {
         gr_daemon_say_error(&arguments.ready_fd, err);
         (void)fprintf(stderr, "granary-sched: %s\n", granary_error_message());

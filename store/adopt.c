@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "store/adopt_parts.h"
@@ -163,7 +163,7 @@ sweep_stray(void *context, const char *text)
         (void)snprintf(full, sizeof full, "%s%s", store->instance.shm_prefix, text);
         (void)shm_unlink(full);
         gr_log_info("STRAY-SWEPT", "file=%s", text);
-        CRASH_POINT(adopt_stray_swept);
+        FAULT_STEP(adopt_stray_swept);
     }
     return GRANARY_OK;
 }

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "store/adopt_parts.h"
@@ -49,7 +49,7 @@ forget(struct store *store, struct gr_client_record *record)
 
     shmfile_name(name, store->instance.shm_prefix, record->session, "lease", (uint32_t)atomic_load(&record->word));
     (void)shm_unlink(name);
-    CRASH_POINT(adopt_client_forgotten);
+    FAULT_STEP(adopt_client_forgotten);
     root_drop_client(record);
 }
 

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "store/adopt_parts.h"
 #include "store/session.h"
@@ -52,7 +52,7 @@ on_file(void *context, const struct level_file *file)
             gr_log_error("SPILL-FILE-DAMAGED", "file=%s why=%s", file->path, granary_error_message());
         }
         (void)unlink(file->path);
-        CRASH_POINT(adopt_file_unlinked);
+        FAULT_STEP(adopt_file_unlinked);
         return GRANARY_OK;
     }
     if (file_find(store, file->number) != NULL) {

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "store/adopt_parts.h"
 #include "store/copy.h"
@@ -40,7 +40,7 @@ discard(struct store *store, struct gr_segment_record *record)
 
     shmfile_name(name, store->instance.shm_prefix, record->session, "data", number);
     (void)shm_unlink(name);
-    CRASH_POINT(adopt_segment_unlinked);
+    FAULT_STEP(adopt_segment_unlinked);
     segment_record_drop(record);
 }
 
@@ -153,7 +153,7 @@ adopt_damaged(struct adoption *adoption, struct session *session, struct gr_slot
     file_hold(file, slot_footprint(slot));
     object.flags = plain_flags(session->store, object.flags) | GR_FLAG_DAMAGED | depot_flag(file);
     slot_rewrite(slot, &object, GR_SLOT_SPILLED);
-    CRASH_POINT(adopt_damaged);
+    FAULT_STEP(adopt_damaged);
     adoption->damaged++;
     return GRANARY_OK;
 }
@@ -194,7 +194,7 @@ adopt_spilled(struct adoption *adoption, struct session *session, struct gr_slot
         }
         file_hold(file, slot_footprint(slot));
         slot_rewrite(slot, &object, GR_SLOT_SPILLED);
-        CRASH_POINT(adopt_spilled);
+        FAULT_STEP(adopt_spilled);
         copies[first] = NULL;
         err = add_copies(session, slot, copies);
     }
@@ -222,7 +222,7 @@ lose(struct adoption *adoption, struct session *session, struct gr_slot *slot, c
         adoption->lost++;
     }
     index_remove(&session->index, slot);
-    CRASH_POINT(adopt_lost);
+    FAULT_STEP(adopt_lost);
     return GRANARY_OK;
 }
 
@@ -257,7 +257,7 @@ adopt_slots(struct adoption *adoption, struct session *session)
         switch (slot_state(slot)) {
         case GR_SLOT_RETIRING:
             slot_enter(slot, GR_SLOT_SEALED);
-            CRASH_POINT(adopt_unretired);
+            FAULT_STEP(adopt_unretired);
             err = adopt_sealed(adoption, session, slot);
             break;
         case GR_SLOT_SEALED:
@@ -301,7 +301,7 @@ keep_sealed(struct adoption *adoption, const struct adopt_piece *piece)
 
     segment->live += piece->footprint;
     slot_set_flags(piece->slot, plain_flags(adoption->store, object.flags));
-    CRASH_POINT(adopt_flags);
+    FAULT_STEP(adopt_flags);
     victim_note(adoption->store, segment, piece->slot);
     account_add(&adoption->store->account, GR_ACCOUNT_OBJECTS, 1);
     (void)adopt_find_copies(adoption, &object, copies);
@@ -337,7 +337,7 @@ punch(const struct adoption *adoption, struct segment *segment, uint64_t from, u
 {
     if (adoption->tight && segment != NULL && segment->closed && from < to) {
         segment->punched += segment_punch(segment, from, to - from);
-        CRASH_POINT(adopt_punched);
+        FAULT_STEP(adopt_punched);
     }
 }
 
@@ -353,7 +353,7 @@ settle_segments(struct store *store)
 
         list_each (in, in_next, &session->segments) {
             memory_adopt(store, list_owner(in, struct segment, in_session));
-            CRASH_POINT(adopt_segment_settled);
+            FAULT_STEP(adopt_segment_settled);
         }
     }
 }

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "store/admit.h"
@@ -239,10 +239,10 @@ leave_session(struct client *client)
     store->account.changes++;
     lease_region_unmap(store->leases, client->page_place);
     client->page = NULL;
-    CRASH_POINT(client_leaves);
+    FAULT_STEP(client_leaves);
     shmfile_name(name, store->instance.shm_prefix, session->number, "lease", client->number);
     (void)shm_unlink(name);
-    CRASH_POINT(client_lease_unlinked);
+    FAULT_STEP(client_lease_unlinked);
     hold_client_gone(client);
     memory_writer_gone(client);
     session_recheck_deleting(session);

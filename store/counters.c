@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "store/shmfile.h"
 
@@ -50,7 +50,7 @@ counters_open(struct session *session)
     if (err != GRANARY_OK) {
         return err;
     }
-    CRASH_POINT(counters_before_head);
+    FAULT_STEP(counters_before_head);
     write_head(bytes, session->number);
     (void)munmap(bytes, BYTES);
     gr_fd_close(&fd);

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/crash.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "store/memory.h"
 #include "store/object.h"
@@ -30,9 +30,9 @@ segment_run(struct job *job)
     struct giveback *giveback = list_owner(job, struct giveback, job);
 
     (void)!ftruncate(giveback->fd, 0);
-    CRASH_POINT(segment_truncated);
+    FAULT_STEP(segment_truncated);
     (void)shm_unlink(giveback->name);
-    CRASH_POINT(segment_unlinked);
+    FAULT_STEP(segment_unlinked);
     gr_fd_close(&giveback->fd);
 }
 

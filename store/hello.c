@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "store/client.h"
 #include "store/events.h"
@@ -45,7 +45,7 @@ make_page(struct client *client, struct session *session, int *ret_fd)
     page->pid = client->record->pid;
     page->start_time = client->record->start_time;
     memcpy(page->tag, client->tag, sizeof page->tag);
-    CRASH_POINT(lease_page_fields);
+    FAULT_STEP(lease_page_fields);
     atomic_store_explicit(&page->magic, GR_LEASE_MAGIC, memory_order_release);
     client->page = page;
     *ret_fd = fd;
@@ -73,9 +73,9 @@ make_record(struct client *client, const struct session *session)
     record->uid = (uint32_t)client->uid;
     record->since_ms = (uint64_t)gr_wall_ms();
     memcpy(record->tag, client->tag, sizeof record->tag);
-    CRASH_POINT(client_record_fields);
+    FAULT_STEP(client_record_fields);
     atomic_store_explicit(&record->word, client->number, memory_order_release);
-    CRASH_POINT(client_record_made);
+    FAULT_STEP(client_record_made);
     client->record = record;
     return GRANARY_OK;
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "store/alias.h"
@@ -194,7 +194,7 @@ hold_note_end(struct client *client, uint64_t request, uint32_t number)
     note->ended_id[0] = record == NULL ? 0 : record->id[0];
     note->ended_id[1] = record == NULL ? 0 : record->id[1];
     atomic_store_explicit(&note->ended_request, request, memory_order_release);
-    CRASH_POINT(hold_end_noted);
+    FAULT_STEP(hold_end_noted);
 }
 
 bool

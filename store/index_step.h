@@ -1,6 +1,6 @@
 /*
  * Where a store may die while it changes an index. A test that compiles these sources with INDEX_STEPS is called at
- * each such place and looks at what a next store would find; for the others they are crash points like all.
+ * each such place and looks at what a next store would find; for the others they are fault points like all.
  */
 #ifndef STORE_INDEX_STEP_H
 #define STORE_INDEX_STEP_H
@@ -9,8 +9,8 @@
 extern void (*index_step)(void);
 #define INDEX_STEP() index_step()
 #else
-#include "base/crash.h"
-#define INDEX_STEP() CRASH_POINT(index)
+#include "base/fault.h"
+#define INDEX_STEP() FAULT_STEP(index)
 #endif
 
 #endif

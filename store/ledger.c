@@ -10,8 +10,8 @@
 
 #include "base/barrier.h"
 #include "base/clock.h"
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "store/shmfile.h"
@@ -146,10 +146,10 @@ grow(struct ledger *ledger)
     if (errno != 0) {
         return gr_fail_errno("a session's ledger, %llu bytes of shared memory", (unsigned long long)bytes);
     }
-    CRASH_POINT(ledger_pages);
+    FAULT_STEP(ledger_pages);
     add_free(ledger, room);
     atomic_store_explicit(&ledger->file->records, room, memory_order_release);
-    CRASH_POINT(ledger_grown);
+    FAULT_STEP(ledger_grown);
     return GRANARY_OK;
 }
 
@@ -457,9 +457,9 @@ ledger_add(struct ledger *ledger, enum gr_ledger_kind kind, const struct gr_ledg
     record->flags = fields->flags;
     record->pid = fields->pid;
     record->request = fields->request;
-    CRASH_POINT(ledger_fields);
+    FAULT_STEP(ledger_fields);
     atomic_store_explicit(&record->word, WORD(token_next(ledger), kind), memory_order_release);
-    CRASH_POINT(ledger_added);
+    FAULT_STEP(ledger_added);
     join(ledger, &places, number);
     *ret_number = number;
     return GRANARY_OK;
@@ -474,7 +474,7 @@ ledger_remove(struct ledger *ledger, uint32_t number)
 
     tree_remove(&ledger->tokens, &token);
     atomic_store_explicit(&record->word, 0, memory_order_release);
-    CRASH_POINT(ledger_removed);
+    FAULT_STEP(ledger_removed);
     leave_id(ledger, number, kind);
     if (ends_with_client(kind, record)) {
         leave_client(ledger, number, kind);
@@ -493,7 +493,7 @@ ledger_settle(struct ledger *ledger, uint32_t number)
     struct gr_ledger_record *record = ledger_record(ledger, number);
 
     atomic_store_explicit(&record->word, WORD(record_token(record), GR_LEDGER_CONTAINS), memory_order_release);
-    CRASH_POINT(ledger_settled);
+    FAULT_STEP(ledger_settled);
 }
 
 uint32_t

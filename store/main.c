@@ -7,6 +7,7 @@
 
 #include "base/daemon.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
@@ -164,6 +165,9 @@ main(int argc, char **argv)
     arguments.options.stop_fd = gr_daemon_open_stop();
     if (arguments.options.stop_fd < 0) {
         err = gr_fail_errno("signals");
+    }
+    if (err == GRANARY_OK) {
+        err = gr_fault_arm(GR_FAULT_STORE);
     }
     if (err == GRANARY_OK && arguments.die_with_parent) {
         err = gr_daemon_follow(parent, SIGTERM);

@@ -4,8 +4,8 @@
 
 #include "base/barrier.h"
 #include "base/clock.h"
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/futex.h"
 #include "base/id.h"
 #include "store/alias.h"
@@ -308,9 +308,9 @@ delete_sealed(struct session *session, struct gr_slot *slot, struct family *fami
         copy_forget_remote(session, &object);
         slot_set_flags(slot, slot_flags(slot) & ~(uint64_t)(GR_FLAG_COPIED | GR_FLAG_PERSISTENT));
     }
-    CRASH_POINT(object_before_deleting);
+    FAULT_STEP(object_before_deleting);
     slot_enter(slot, GR_SLOT_DELETING);
-    CRASH_POINT(object_deleting);
+    FAULT_STEP(object_deleting);
     held = session_holds(session, object.serial);
     event_note(store, session, GR_EVENT_DELETE, &object.id, object.data_size, held, 0);
     if (held) {
@@ -349,7 +349,7 @@ object_delete(struct session *session, granary_id id)
         return object_end(session, slot);
     }
     slot_set_flags(slot, flags | GR_FLAG_DROPPED);
-    CRASH_POINT(object_dropped);
+    FAULT_STEP(object_dropped);
     return GRANARY_OK;
 }
 
@@ -460,7 +460,7 @@ object_evict(struct session *session, struct gr_slot *slot)
         return false;
     }
     slot_enter(slot, GR_SLOT_RETIRING);
-    CRASH_POINT(object_retiring);
+    FAULT_STEP(object_retiring);
     if (session_holds(session, object.serial)) {
         slot_enter(slot, GR_SLOT_SEALED);
         count(session, GR_COUNTER_evict_blocked, 1);

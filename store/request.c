@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "store/client.h"
 #include "store/counters.h"

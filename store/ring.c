@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/barrier.h"
-#include "base/crash.h"
+#include "base/fault.h"
 #include "base/futex.h"
 #include "store/client.h"
 #include "store/memory.h"
@@ -130,14 +130,14 @@ execute(struct client *client, uint64_t at)
 
     if (!again || (atomic_load_explicit(&entry->status, memory_order_relaxed) & GR_RING_DONE) == 0) {
         atomic_store_explicit(&record->ring_begun, at + 1, memory_order_release);
-        CRASH_POINT(ring_begun);
+        FAULT_STEP(ring_begun);
         err = again ? handle_again(client, &request) : handle(client, &request);
-        CRASH_POINT(ring_executed);
+        FAULT_STEP(ring_executed);
         atomic_store_explicit(&entry->status, GR_RING_DONE | (uint32_t)-err, memory_order_release);
-        CRASH_POINT(ring_status);
+        FAULT_STEP(ring_status);
     }
     atomic_store_explicit(&record->ring_tail, at + 1, memory_order_release);
-    CRASH_POINT(ring_tail);
+    FAULT_STEP(ring_tail);
 }
 
 void
@@ -147,9 +147,9 @@ ring_publish(struct client *client)
     uint64_t tail = ring_tail(client);
 
     atomic_store_explicit(&page->ring_tail, tail, memory_order_release);
-    CRASH_POINT(ring_page_tail);
+    FAULT_STEP(ring_page_tail);
     atomic_store_explicit(&page->ring_tail_word, (uint32_t)tail, memory_order_release);
-    CRASH_POINT(ring_page_word);
+    FAULT_STEP(ring_page_word);
     barrier_full();
     if (atomic_load_explicit(&page->ring_waiting, memory_order_relaxed) != 0) {
         gr_futex_wake(&page->ring_tail_word);

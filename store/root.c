@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "store/shmfile.h"
@@ -88,7 +88,7 @@ create(struct root *root, const struct gr_instance *instance)
     shm->next_session = shm->next_client = shm->next_segment = shm->next_file = 1;
     shm->next_token = 1;
     root->fresh = true;
-    CRASH_POINT(root_before_magic);
+    FAULT_STEP(root_before_magic);
     atomic_store_explicit(&shm->magic, GR_ROOT_MAGIC, memory_order_release);
     return GRANARY_OK;
 }
@@ -183,7 +183,7 @@ root_open(struct root *root, const struct gr_instance *instance, bool discard)
     /* A fresh one counts from when it serves: if this store dies before, the next one begins again. */
     root_set_state(root, root->fresh ? GR_CONTROL_CLOSED : GR_CONTROL_ADOPTING);
     atomic_fetch_add(&root->shm->epoch, 1);
-    CRASH_POINT(root_epoch);
+    FAULT_STEP(root_epoch);
     return GRANARY_OK;
 }
 
@@ -217,7 +217,7 @@ root_serial(struct root *root)
     root->serial++;
     if (root->serial >= limit) {
         atomic_store_explicit(&root->shm->serial_limit, limit + SERIAL_BLOCK, memory_order_release);
-        CRASH_POINT(root_serials);
+        FAULT_STEP(root_serials);
     }
     return root->serial;
 }
@@ -230,7 +230,7 @@ root_stamp(struct root *root, int64_t wall_ms)
     root->stamp = root->stamp + 1 > now ? root->stamp + 1 : now;
     if (root->stamp >= atomic_load_explicit(&root->shm->stamp_limit, memory_order_relaxed)) {
         atomic_store_explicit(&root->shm->stamp_limit, root->stamp + STAMP_BLOCK, memory_order_release);
-        CRASH_POINT(root_stamps);
+        FAULT_STEP(root_stamps);
     }
     return root->stamp;
 }
@@ -250,7 +250,7 @@ root_number(_Atomic uint32_t *next)
         return 0;
     }
     atomic_store_explicit(next, number + 1, memory_order_release);
-    CRASH_POINT(root_number);
+    FAULT_STEP(root_number);
     return number;
 }
 
@@ -273,7 +273,7 @@ void
 root_drop_client(struct gr_client_record *record)
 {
     atomic_store_explicit(&record->word, 0, memory_order_release);
-    CRASH_POINT(client_record_dropped);
+    FAULT_STEP(client_record_dropped);
 }
 
 bool

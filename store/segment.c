@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "store/node.h"
 #include "store/session.h"
@@ -33,7 +33,7 @@ record_init(const struct segment *segment, uint32_t session)
     record->node = 0;
     atomic_store_explicit(&record->request, 0, memory_order_relaxed);
     record->since_ms = (uint64_t)gr_wall_ms();
-    CRASH_POINT(segment_record_fields);
+    FAULT_STEP(segment_record_fields);
     segment_note(segment, GR_SEGMENT_OPEN);
 }
 
@@ -41,23 +41,23 @@ void
 segment_record_drop(struct gr_segment_record *record)
 {
     atomic_store_explicit(&record->word, 0, memory_order_release);
-    CRASH_POINT(segment_record_dropped);
+    FAULT_STEP(segment_record_dropped);
 }
 
 void
 segment_note(const struct segment *segment, enum gr_segment_state state)
 {
     atomic_store_explicit(&segment->record->word, (uint64_t)segment->number << 8 | state, memory_order_release);
-    CRASH_POINT(segment_record_state);
+    FAULT_STEP(segment_record_state);
 }
 
 /* The slot is there already: a crash in between leaves the object out of the total, never the other way. */
 static void
 note_sealed(const struct segment *segment)
 {
-    CRASH_POINT(segment_before_sealed_total);
+    FAULT_STEP(segment_before_sealed_total);
     atomic_store_explicit(&segment->record->sealed_total, segment->sealed_total, memory_order_release);
-    CRASH_POINT(segment_after_sealed_total);
+    FAULT_STEP(segment_after_sealed_total);
 }
 
 void
@@ -65,14 +65,14 @@ segment_set_writer(struct segment *segment, struct client *writer, uint32_t numb
 {
     segment->writer = writer;
     atomic_store_explicit(&segment->record->writer, number, memory_order_release);
-    CRASH_POINT(segment_record_writer);
+    FAULT_STEP(segment_record_writer);
 }
 
 void
 segment_set_request(struct segment *segment, uint64_t request)
 {
     atomic_store_explicit(&segment->record->request, request, memory_order_release);
-    CRASH_POINT(segment_record_request);
+    FAULT_STEP(segment_record_request);
 }
 
 void
@@ -138,7 +138,7 @@ segment_create(struct account *account, const char *prefix, uint32_t session, ui
         free(segment);
         return err;
     }
-    CRASH_POINT(segment_created);
+    FAULT_STEP(segment_created);
     segment->open_as = open_as;
     account_move(account, GR_ACCOUNT_FREE, open_as, size);
     *ret_segment = segment;
@@ -224,9 +224,9 @@ segment_destroy(struct segment *segment, struct account *account, const char *pr
     shmfile_name(name, prefix, session, "data", segment->number);
     fd = segment_release(segment, account);
     account_move(account, GR_ACCOUNT_POOLED, GR_ACCOUNT_FREE, bytes);
-    CRASH_POINT(segment_truncated);
+    FAULT_STEP(segment_truncated);
     (void)shm_unlink(name);
-    CRASH_POINT(segment_unlinked);
+    FAULT_STEP(segment_unlinked);
     segment_record_drop(record);
     gr_fd_close(&fd);
 }

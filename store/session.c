@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/futex.h"
 #include "base/log.h"
@@ -90,7 +90,7 @@ session_set_state(struct session *session, enum gr_control_state state)
     struct gr_control *control = session->control;
 
     atomic_store_explicit(&control->state, state, memory_order_release);
-    CRASH_POINT(session_state);
+    FAULT_STEP(session_state);
     atomic_fetch_add_explicit(&control->life, 1, memory_order_seq_cst);
     gr_futex_wake(&control->life);
 }
@@ -181,9 +181,9 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
     atomic_store_explicit(&session->control->uid, uid, memory_order_relaxed);
     session_used(session);
     session_set_state(session, GR_CONTROL_SERVING);
-    CRASH_POINT(session_before_magic);
+    FAULT_STEP(session_before_magic);
     atomic_store_explicit(&session->control->magic, GR_CONTROL_MAGIC, memory_order_release);
-    CRASH_POINT(session_made);
+    FAULT_STEP(session_made);
     event_note(store, session, GR_EVENT_SESSION, NULL, 0, 0, 0);
     *ret_session = session;
     return GRANARY_OK;
@@ -329,7 +329,7 @@ session_destroy(struct session *session)
     counters_close(session);
     index_fini(&session->index);
     ledger_fini(&session->ledger);
-    CRASH_POINT(session_files_gone);
+    FAULT_STEP(session_files_gone);
     (void)shm_unlink(name);
     session_close(session);
 }

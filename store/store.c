@@ -8,9 +8,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/crash.h"
 #include "base/daemon.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -325,7 +325,7 @@ end_state(struct store *store)
     event_note(store, NULL, GR_EVENT_STOP, NULL, 0, 0, 0);
     if (store->root.shm != NULL) {
         root_set_state(&store->root, GR_CONTROL_CLOSED);
-        CRASH_POINT(root_closed);
+        FAULT_STEP(root_closed);
     }
     destroy_state(store);
     events_close(store);

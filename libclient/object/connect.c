@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "object/client.h"
 #include "object/object.h"
@@ -165,6 +166,10 @@ granary_connect(const granary_connect_options *options, granary_client **ret_cli
     tag = options->tag == NULL ? program_invocation_short_name : options->tag;
     if (strlen(session) >= sizeof client->session) {
         return gr_fail(GRANARY_EINVAL, "session '%s': longer than %zu characters", session, sizeof client->session - 1);
+    }
+    err = gr_fault_arm(GR_FAULT_CLIENT);
+    if (err != GRANARY_OK) {
+        return err;
     }
     (void)pthread_once(&fork_once, fork_watch);
     client = client_create();

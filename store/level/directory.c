@@ -7,8 +7,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "level/spillfile.h"
 
@@ -150,9 +150,9 @@ directory_remove(void *self, uint32_t file, bool persistent)
     char path[DIRECTORY_PATH];
 
     path_of(self, file, path);
-    CRASH_POINT(spill_file_before_unlink);
+    FAULT_STEP(spill_file_before_unlink);
     (void)unlink(path);
-    CRASH_POINT(spill_file_unlinked);
+    FAULT_STEP(spill_file_unlinked);
     if (persistent) {
         (void)sync_directory(self);
     }

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/crash.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "contract/shm.h"
@@ -261,7 +261,7 @@ spillfile_write(const char *path, const char *partial, bool direct, bool durable
     granary_err err;
 
     err = output_open(&writer.output, partial, direct, allowance);
-    CRASH_POINT(spill_file_created);
+    FAULT_STEP(spill_file_created);
     if (err == GRANARY_OK && (writer.raw == NULL || writer.packed == NULL || writer.index == NULL)) {
         err = gr_fail(GRANARY_ENOMEM, "no memory to spill");
     }
@@ -269,14 +269,14 @@ spillfile_write(const char *path, const char *partial, bool direct, bool durable
         err = write_all(&writer, file, objects, count);
     }
     if (err == GRANARY_OK) {
-        CRASH_POINT(spill_file_filled);
+        FAULT_STEP(spill_file_filled);
         err = output_finish(&writer.output, durable);
-        CRASH_POINT(spill_file_written);
+        FAULT_STEP(spill_file_written);
     }
     if (err == GRANARY_OK && rename(partial, path) < 0) {
         err = gr_fail_errno("rename");
     }
-    CRASH_POINT(spill_file_renamed);
+    FAULT_STEP(spill_file_renamed);
     if (err == GRANARY_OK) {
         *ret_written = writer.output.at;
     } else {

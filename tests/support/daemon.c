@@ -12,9 +12,9 @@
 #include "base/instance.h"
 #include "spawn/spawn.h"
 
-/* A program beside the tests, or the store among the programs. */
+/* The store among the programs. */
 static void
-find_program(const struct daemon *daemon, char path[static 512])
+find_program(char path[static 512])
 {
     const char *bin = getenv("GRANARY_BIN");
     char self[400];
@@ -24,9 +24,7 @@ find_program(const struct daemon *daemon, char path[static 512])
     if (strrchr(self, '/') != NULL) {
         *strrchr(self, '/') = '\0';
     }
-    if (daemon->program != NULL) {
-        (void)snprintf(path, 512, "%s/%.64s", self, daemon->program);
-    } else if (bin != NULL) {
+    if (bin != NULL) {
         (void)snprintf(path, 512, "%s/granary-store", bin);
     } else {
         (void)snprintf(path, 512, "%s/../bin/granary-store", self);
@@ -40,7 +38,7 @@ daemon_restart(struct daemon *daemon, const char *const *arguments)
     struct spawned spawned = {.program = program, .arguments = arguments, .user = daemon->user};
     bool started;
 
-    find_program(daemon, program);
+    find_program(program);
     memcpy(spawned.directory, daemon->directory, sizeof spawned.directory);
     started = spawn_again(&spawned);
     daemon->pid = spawned.pid;

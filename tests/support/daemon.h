@@ -8,10 +8,9 @@
 #include <sys/types.h>
 
 struct daemon {
-    char directory[64];  /* the instance, as granary_connect_options.instance wants it */
-    pid_t pid;           /* 0: not running */
-    const char *program; /* beside the tests; NULL: granary-store */
-    uid_t user;          /* it runs as this uid and gid; 0: as the test does */
+    char directory[64]; /* the instance, as granary_connect_options.instance wants it */
+    pid_t pid;          /* 0: not running */
+    uid_t user;         /* it runs as this uid and gid; 0: as the test does */
 };
 
 /*

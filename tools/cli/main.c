@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "bench/bench.h"
 #include "cli.h"
 #include "torture/torture.h"
@@ -84,6 +85,15 @@ command_torture(struct cli *cli, int argc, char **argv)
     return 2;
 }
 
+/* Every command but the one that tells what there is. */
+static int
+arm_faults(const char *command)
+{
+    granary_err err = gr_fault_arm(GR_FAULT_CLI);
+
+    return err == GRANARY_OK || strcmp(command, "faults") == 0 ? 0 : cli_fail_plain(err);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -100,7 +110,9 @@ main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (commands[i].name != NULL && strcmp(argv[1], commands[i].name) == 0) {
-            int status = commands[i].run(&cli, argc - 1, argv + 1);
+            int status = arm_faults(argv[1]);
+
+            status = status == 0 ? commands[i].run(&cli, argc - 1, argv + 1) : status;
 
             errno = 0;
             if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {

@@ -1,6 +1,6 @@
 /*
- * kill -9 of the store at every one of its writes, one after another: a store with crash points dies at the n-th of
- * them under a scenario, another one adopts what is there, and what was promised is compared. For n = 1, 2, ... until
+ * kill -9 of the store at every one of its writes, one after another: it dies at the n-th of its fault points
+ * under a scenario, another one adopts what is there, and what was promised is compared. For n = 1, 2, ... until
  * the scenario, and the orderly stop after it, are through without a crash.
  *
  *   test_crash objects|one_spill|spills|holds|ending|adoption [FIRST [LAST]]
@@ -391,24 +391,17 @@ check_adopted(const struct world *world)
 
 /* ---- dying and adopting ---- */
 
-static void
-say_where(long at)
-{
-    char text[24];
-
-    (void)snprintf(text, sizeof text, "%ld", at);
-    (void)setenv("GRANARY_CRASH_AT", text, 1);
-}
-
+/* A store that dies at one of its points. */
 static bool
 start_crasher(struct world *world, long at)
 {
+    char text[48];
     bool started;
 
-    say_where(at);
-    world->daemon.program = "granary-store-crash";
+    (void)snprintf(text, sizeof text, "store/any:kill@%ld", at);
+    (void)setenv("GRANARY_FAULT", text, 1);
     started = daemon_restart(&world->daemon, memory);
-    world->daemon.program = NULL;
+    (void)unsetenv("GRANARY_FAULT"); /* the next ones live */
     return started;
 }
 

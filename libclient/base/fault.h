@@ -1,0 +1,52 @@
+/*
+ * Faults on purpose, in the product as it is shipped:
+ *
+ *   GRANARY_FAULT="[PROCESS/]POINT:ACTION@WHEN[;...]"
+ *
+ * POINT is a row of contract/faults.def (`granary faults` lists them) or `any`. ACTION is kill, delay=DURATION,
+ * errno=NAME, short, corrupt or drop. WHEN is N (the N-th time in this process), N+ (from then on) or N% (each time
+ * with that probability, by GRANARY_FAULT_SEED). With GRANARY_FAULT_NOTE=FILE the first process whose fault happens
+ * makes FILE and writes "process point n"; once FILE is there no fault with a plain N happens any more, so that what is
+ * started again is left alone; and each process that ends, or is killed here, adds to FILE.hits how often it came to
+ * which point.
+ *
+ * As long as nobody asked for faults a point costs a load and a branch that is predicted.
+ */
+#ifndef BASE_FAULT_H
+#define BASE_FAULT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/fault_points.h"
+#include "granary/types.h"
+
+/*
+ * Read what the environment asks of this process, once: later calls change nothing. A process that runs with other
+ * rights than who started it is asked for nothing.
+ *
+ * Errors  EINVAL nonsense: it should not start
+ */
+granary_err gr_fault_arm(enum gr_fault_process process);
+
+extern _Atomic bool gr_fault_armed;
+
+/* This process comes to a point. kill and delay happen here; the rest is the caller's to do, with errno set for ERRNO
+ * and else kept. */
+enum gr_fault_action gr_fault_meet(enum gr_fault_point point);
+
+#define FAULT_MEET(name)                                                                                               \
+    (__builtin_expect(atomic_load_explicit(&gr_fault_armed, memory_order_relaxed), false)                              \
+         ? gr_fault_meet(GR_FAULT_##name)                                                                              \
+         : GR_FAULT_NOTHING)
+
+/* A point between two writes. */
+#define FAULT_STEP(name) ((void)FAULT_MEET(name))
+/* Whether something is to fail, with errno: `if (FAULT_FAILS(segment_file) || ftruncate(...) < 0)`. */
+#define FAULT_FAILS(name) (FAULT_MEET(name) == GR_FAULT_ERRNO)
+
+/* Change one byte in the middle. */
+void gr_fault_spoil(void *bytes, size_t size);
+
+#endif
