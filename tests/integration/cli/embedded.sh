@@ -34,7 +34,7 @@ worker 1000000 2>"$work/err" &
 victim=$!
 until [ -n "$(pulling)" ]; do kill -0 $victim || fail "$(cat "$work/err")"; done
 expect 2 "embedded in another program, process $victim" granary executors kill "$(pulling)"
-granary executors drain --timeout 20 "$(pulling)"
+granary executors drain --timeout 60 "$(pulling)"
 status=0
 wait $victim || status=$?
 [ $status = 1 ] && grep -q 'this worker was drained' "$work/err" || fail "status $status: $(cat "$work/err")"

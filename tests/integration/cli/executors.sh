@@ -17,10 +17,10 @@ run=$!
 # one graph, through all the changes
 granary executors add 1
 [ "$(count)" = 2 ] || fail "one was added: $(granary executors)"
-granary executors kill --timeout 20 $(numbers | head -1)
+granary executors kill --timeout 60 $(numbers | head -1)
 [ "$(count)" = 2 ] || fail "a killed one is replaced"
 first=$(numbers | head -1)
-granary executors drain --timeout 20 "$first"
+granary executors drain --timeout 60 "$first"
 [ "$(count)" = 1 ] || fail "a drained one is gone"
 before=$(numbers)
 granary executors recycle --timeout 20
@@ -43,7 +43,7 @@ pid=$(granary executors --json | sed -n "s/.*\"number\": $victim, \"pid\": \([0-
 kill -STOP "$pid"
 expect 6 "executor $victim has not left" granary executors drain --timeout 0.3 "$victim"
 granary executors | grep -q draining || fail "$(granary executors)"
-granary executors kill --timeout 20 "$victim"
+granary executors kill --timeout 60 "$victim"
 kill -0 "$pid" 2>/dev/null && fail "$pid still runs"
 
 # When the scheduler ends, an order is not given again to the next one, who knows executors by other numbers.
@@ -58,7 +58,7 @@ status=0
 wait $order || status=$?
 [ $status = 1 ] && grep -q 'the scheduler ended before it answered' "$work/err" || fail "status $status: $(cat "$work/err")"
 kill -CONT "$pid" 2>/dev/null || true
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
     [ "$(count)" -ge 1 ] && break
     sleep 0.05
 done
@@ -69,7 +69,7 @@ before=$(count)
 kill -STOP "$pool"
 expect 6 "executors of .* slots have not come" granary executors add --timeout 0.2 1
 kill -CONT "$pool"
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
     [ "$(count)" = $((before + 1)) ] && break
     sleep 0.05
 done
@@ -80,7 +80,7 @@ granary executors add 1
 before=$(count)
 pool=$(pool_pid)
 kill -KILL "$pool"
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
     [ "$(pool_pid)" != "$pool" ] && [ "$(count)" = "$before" ] && break
     sleep 0.05
 done

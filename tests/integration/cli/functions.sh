@@ -205,7 +205,7 @@ granary export --session again "$work/v1.so" >/dev/null
 # A graph that waits keeps what is unexported, and an executor that comes late gets it still.
 granary export "$work/patient.so" >/dev/null
 key=$(granary submit patient --count 2 --retries 3 --arg "file=$work/go")
-timeout 20 sh -c "until [ -e '$work/go.here' ]; do sleep 0.02; done" || fail "the patient function does not begin"
+timeout 60 sh -c "until [ -e '$work/go.here' ]; do sleep 0.02; done" || fail "the patient function does not begin"
 granary unexport patient
 expect 4 "'patient' is not exported" granary submit patient
 granary executors kill $(granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$') >/dev/null
@@ -216,7 +216,7 @@ granary submit --key "$key" patient --count 2 --retries 3 --arg "file=$work/go" 
 # They survive the scheduler, and nothing of them is left when they are gone.
 pid=$(sed 's/ .*//' "$work/i/sched.lock")
 kill -9 "$pid"
-timeout 20 sh -c 'until granary submit square -o /dev/null 2>/dev/null; do sleep 0.05; done' || fail "no other scheduler"
+timeout 60 sh -c 'until granary submit square -o /dev/null 2>/dev/null; do sleep 0.05; done' || fail "no other scheduler"
 [ "$(granary submit square --count 3 --wait | wc -l)" = 3 ] || fail "after the scheduler's death"
 granary unexport numbers
 expect 4 "'square' is not exported" granary submit square

@@ -76,7 +76,7 @@ GRANARY_FUNCTION(narrow)
 C
 "${CC:-cc}" -shared -fPIC -Iinclude -o "$work/babble.so" "$work/babble.c"
 granary export "$work/babble.so" >/dev/null
-timeout 20 granary submit babble --count 8 --wait >/dev/null || fail "a broken connection: $(granary executors)"
+timeout 60 granary submit babble --count 8 --wait >/dev/null || fail "a broken connection: $(granary executors)"
 grep -q CONNECTION-BROKEN "$work"/i/log/*.log || fail "no connection was broken"
 # What it spoils of its process is that process's end, and nobody else's.
 for function in squander narrow; do
@@ -88,7 +88,7 @@ done
 child=$(granary submit spawn -o - | od -An -t d4 -N4 | tr -d ' ')
 kill -0 "$child" || fail "the function's child is gone before its time"
 granary executors kill $(granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$') >/dev/null
-timeout 10 sh -c "while kill -0 $child 2>/dev/null; do sleep 0.01; done" || fail "an executor's child outlives it"
+timeout 60 sh -c "while kill -0 $child 2>/dev/null; do sleep 0.01; done" || fail "an executor's child outlives it"
 child=$(granary submit spawn -o - | od -An -t d4 -N4 | tr -d ' ')
 granary down >/dev/null
 ! kill -0 "$child" 2>/dev/null || fail "a function's child outlives the instance"

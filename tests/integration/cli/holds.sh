@@ -60,7 +60,7 @@ granary name --drop 'another "one"'
 granary rm "$two"
 [ "$(granary get "$two")" = two ] || fail "contained"
 granary rm "$parent"
-for _ in $(seq 100); do granary get "$two" >/dev/null 2>&1 || break; done
+for _ in $(seq 4000); do granary get "$two" >/dev/null 2>&1 || break; done
 expect 4 'not found' granary get "$two"
 expect 4 'not found' granary put --contains "$two" README.md
 granary down >/dev/null

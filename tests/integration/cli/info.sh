@@ -17,9 +17,9 @@ value() {
     "$@" --json | python3 -c "import json, sys; print(json.load(sys.stdin)[0]['$field'])"
 }
 
-# wait_until COMMAND...: until it works; 20 s at most
+# wait_until COMMAND...: until it works; a minute at most
 wait_until() {
-    for _ in $(seq 400); do
+    for _ in $(seq 1200); do
         "$@" >/dev/null 2>&1 && return
         sleep 0.05
     done

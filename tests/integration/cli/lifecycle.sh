@@ -99,18 +99,18 @@ for _ in $(seq 1000); do
     second=$(pgrep -f -- "granary-sched .*--instance $work/i " || true)
 done
 kill -9 "$second"
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
     granary status >/dev/null 2>&1 && break
     read -r -t 0.05 <> <(:) || true
 done
-timeout 20 granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "run after two killed schedulers"
+timeout 60 granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "run after two killed schedulers"
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
 
 # A store that was started by hand is no instance of `granary up`: down leaves it alone, and cleans up when it is dead.
 granary-store --instance "$work/i" --memory 8M >/dev/null 2>&1 &
 store=$!
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
     granary put --name kept $birds >/dev/null 2>&1 && break
     read -r -t 0.05 <> <(:) || true
 done
@@ -133,7 +133,7 @@ granary run --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fa
 printf '{"nodes": {"a": {"op": "random", "shape": [20000, 2000]}, "b": {"op": "matmul", "inputs": ["a", "c"]},
  "c": {"op": "random", "shape": [2000, 2000]}, "d": {"op": "sum", "input": "b"}}, "targets": ["d"]}' >"$work/long.json"
 timeout -s KILL 0.3 granary run "$work/long.json" >/dev/null 2>&1 || true
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
     [ -n "$(find "$work" -maxdepth 1 -name 'granary-run-*')" ] || break
     read -r -t 0.05 <> <(:) || true
 done

@@ -10,9 +10,9 @@ says() {
     grep -qE -- "$pattern" "$work/out" || fail "'$*': no '$pattern' in: $(cat "$work/out")"
 }
 
-# wait_until COMMAND...: until it works; 20 s at most
+# wait_until COMMAND...: until it works; a minute at most
 wait_until() {
-    for _ in $(seq 400); do
+    for _ in $(seq 1200); do
         "$@" >/dev/null 2>&1 && return
         sleep 0.05
     done

@@ -139,7 +139,7 @@ C
 state() { granary info graphs "$1" --fields state --json | sed -n 's/.*"state": "\([a-z]*\)".*/\1/p'; }
 running() { [ "$(granary info graphs "$1" --fields running --json | sed -n 's/.*"running": \([0-9]*\).*/\1/p')" -gt 0 ]; }
 wait_until() {
-    for _ in $(seq 400); do
+    for _ in $(seq 1200); do
         "$@" >/dev/null 2>&1 && return
         sleep 0.02
     done

@@ -83,14 +83,14 @@ C
 "${CC:-cc}" -shared -fPIC -Iinclude -o "$work/stages.so" "$work/stages.c"
 granary export "$work/stages.so" >/dev/null
 granary submit stages --count 2 --block 1 --arg file="$work/go" --key stages >/dev/null
-[ "$(granary read --timeout 30 'stages/call[0]')" = '[70]' ] || fail "the first chunk"
+[ "$(granary read --timeout 60 'stages/call[0]')" = '[70]' ] || fail "the first chunk"
 expect 1 'still runs: chunk 1 of target .call. is not ready' granary read 'stages/call[1]'
 expect 6 'still runs' granary read --timeout 0.02 'stages/call[1]'
 : >"$work/go"
-[ "$(granary read --timeout 30 'stages/call[1]')" = '[71]' ] || fail "the second chunk"
+[ "$(granary read --timeout 60 'stages/call[1]')" = '[71]' ] || fail "the second chunk"
 late=000000000000000000000000000000aa
 expect 4 'not found' granary read $late
-granary read --timeout 30 $late --bytes 0:7 >"$work/late" &
+granary read --timeout 60 $late --bytes 0:7 >"$work/late" &
 granary put --id $late "$birds" >/dev/null
 wait $! || fail "an object that was waited for"
 [ "$(cat "$work/late")" = Airport ] || fail "its bytes"
@@ -119,7 +119,7 @@ until granary tasks --json | grep -q '"state": "running"'; do :; done
 granary session delete doomed
 expect 4 'doomed' granary ls --session doomed
 expect 4 'no graph|not found' granary read deaf/call
-[ "$(granary read --timeout 30 'stages/call[1]')" = '[71]' ] || fail "another session's results"
+[ "$(granary read --timeout 60 'stages/call[1]')" = '[71]' ] || fail "another session's results"
 
 # An object whose id was made of a name is found by it, unless the name is bound.
 granary put --name strikes "$birds" >/dev/null

@@ -171,7 +171,7 @@ rig_send(struct rig *rig, Granary__Request *request)
 Granary__Reply *
 rig_receive(struct rig *rig)
 {
-    int64_t deadline_ns = gr_deadline_ns(10000);
+    int64_t deadline_ns = gr_deadline_ns(60000);
     struct gr_zmq_message message;
     Granary__Reply *reply;
 
@@ -263,7 +263,7 @@ rig_wait(struct rig *rig, const char *key, char *ret_message)
     Granary__GraphWait wait = GRANARY__GRAPH_WAIT__INIT;
 
     wait.key = (char *)(uintptr_t)key;
-    wait.timeout_ms = 8000;
+    wait.timeout_ms = 60000;
     request.body_case = GRANARY__REQUEST__BODY_WAIT;
     request.wait = &wait;
     return finish(rig_call(rig, &request), ret_message);

@@ -180,7 +180,7 @@ put_text(const char *path, const char *text)
 static void
 wait_until(const char *subject, const char *key, const char *field, const char *value)
 {
-    granary_query query = {.subject = subject, .keys = &key, .key_count = 1, .timeout_ms = 20000};
+    granary_query query = {.subject = subject, .keys = &key, .key_count = 1, .timeout_ms = 60000};
     bool is = false;
 
     while (!is) {

@@ -310,7 +310,7 @@ vanished_clients_are_ignored(void **state)
 static void
 wait_running(struct rig *rig, uint64_t count)
 {
-    int64_t deadline_ns = gr_deadline_ns(5000);
+    int64_t deadline_ns = gr_deadline_ns(60000);
 
     while (rig_running(rig) != count) {
         assert_true(gr_now_ns() < deadline_ns);

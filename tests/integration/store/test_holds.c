@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 
-#define TIMEOUT_MS 10000
+#define TIMEOUT_MS 60000
 
 static const granary_id none;
 static const char *const arguments[] = {"--memory", "64M", NULL};

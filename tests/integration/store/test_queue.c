@@ -10,7 +10,7 @@
 
 #define MIB     ((uint64_t)1 << 20)
 #define WAITERS 4u
-#define PATIENT 5000 /* steps of a millisecond that a test waits for what must come */
+#define PATIENT 60000 /* steps of a millisecond that a test waits for what must come */
 
 static void
 pause_ms(void)

@@ -29,7 +29,7 @@ restart(struct daemon *daemon)
 static void
 settle(granary_client *client, uint64_t clients)
 {
-    int64_t deadline_ns = gr_now_ns() + 5000000000;
+    int64_t deadline_ns = gr_deadline_ns(60000);
     granary_store_stat stat = fixture_stat(client);
 
     while ((stat.retiring_bytes > 0 || stat.clients != clients) && gr_now_ns() < deadline_ns) {

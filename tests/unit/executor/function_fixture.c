@@ -254,7 +254,7 @@ function_page(struct function_test *test)
 void
 function_await(_Atomic uint64_t *word, uint64_t value)
 {
-    for (int64_t deadline = gr_deadline_ns(20000); atomic_load(word) != value; (void)usleep(500)) {
+    for (int64_t deadline = gr_deadline_ns(60000); atomic_load(word) != value; (void)usleep(500)) {
         assert_true(gr_now_ns() < deadline);
     }
 }

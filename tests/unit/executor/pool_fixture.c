@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 
 pid_t
 pool_spawn(const char *instance, int executors, bool die_with_parent, int *ret_ready_fd)

@@ -153,7 +153,7 @@ a_program_dies_with_its_executor(void **state)
     (void)snprintf(path, sizeof path, "%s/pid", test.pool.store.directory);
     op_output(op, &(granary_id){.bytes = {1}});
     function_send(&test, &op, 1, 0);
-    for (int64_t deadline = gr_deadline_ns(20000); gr_file_read(path, 100, &text, &size) != GRANARY_OK;
+    for (int64_t deadline = gr_deadline_ns(60000); gr_file_read(path, 100, &text, &size) != GRANARY_OK;
          (void)usleep(1000)) {
         assert_true(gr_now_ns() < deadline);
     }

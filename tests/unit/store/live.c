@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "granary/hold.h"
 
-#define TIMEOUT_MS 10000
+#define TIMEOUT_MS 60000
 
 /* Instances that were not stopped yet: copies, for the stack of a test that fails is gone. */
 #define ABANDONED_MAX 64

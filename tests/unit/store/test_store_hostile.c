@@ -23,7 +23,7 @@
 #include "wire/frame.h"
 
 #define MIB        ((uint64_t)1 << 20)
-#define TIMEOUT_MS 5000
+#define TIMEOUT_MS 60000
 
 /* A client without the library: it can send what it likes. */
 struct raw {

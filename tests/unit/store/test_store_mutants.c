@@ -32,7 +32,7 @@
 #define FRAMES_CI  20000u
 #define LAST_OP    32u
 #define BODY_MOST  4096u
-#define TIMEOUT_MS 10000
+#define TIMEOUT_MS 60000
 
 struct mutator {
     uint64_t random;
