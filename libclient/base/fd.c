@@ -208,6 +208,32 @@ gr_mkdir_private(const char *path)
     return GRANARY_OK;
 }
 
+granary_err
+gr_sync_above(const char *path)
+{
+    char above[PATH_MAX];
+    granary_err err = GRANARY_OK;
+    char *slash;
+
+    (void)snprintf(above, sizeof above, "%s", path);
+    while (err == GRANARY_OK && (slash = strrchr(above, '/')) != NULL) {
+        int fd;
+
+        slash[slash == above ? 1 : 0] = '\0';
+        fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0 && (errno == EACCES || errno == EPERM)) {
+            break; /* somebody else's, and so are those above */
+        }
+        /* EINVAL: a file system that has nothing to sync */
+        if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL && errno != EROFS)) {
+            err = gr_fail_errno("fsync of directory %s", above);
+        }
+        gr_fd_close(&fd);
+        slash[0] = '\0';
+    }
+    return err;
+}
+
 static void
 remove_at(int parent, const char *name)
 {

@@ -33,6 +33,9 @@ uint64_t gr_process_start_time(pid_t pid);
  */
 granary_err gr_mkdir_private(const char *path);
 
+/* The directories that lead to path are kept when the power goes, as far as this user may say so. Errors: errno's */
+granary_err gr_sync_above(const char *path);
+
 /* rm -rf below and including path, not crossing symlinks. */
 void gr_remove_tree(const char *path);
 

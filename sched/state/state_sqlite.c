@@ -155,6 +155,21 @@ sqlite_close(void *handle)
     *self = (struct sqlite){0};
 }
 
+/* Before SQLite opens it: the log and what belongs to it get the file's mode. */
+static granary_err
+make_private(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    granary_err err = GRANARY_OK;
+
+    /* What cannot be opened is SQLite's to tell. */
+    if (fd >= 0 && fchmod(fd, 0600) < 0) {
+        err = gr_fail_errno("state %s", path);
+    }
+    gr_fd_close(&fd);
+    return err;
+}
+
 static granary_err
 sqlite_open(void *handle, const char *path)
 {
@@ -166,6 +181,10 @@ sqlite_open(void *handle, const char *path)
     self->path = strdup(path);
     if (self->path == NULL) {
         return gr_fail(GRANARY_ENOMEM, "state: out of memory");
+    }
+    err = make_private(path);
+    if (err != GRANARY_OK) {
+        return err;
     }
     code = sqlite3_open_v2(path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK) {
@@ -188,10 +207,7 @@ sqlite_open(void *handle, const char *path)
             sqlite3_prepare_v3(self->db, statement_text[i], -1, SQLITE_PREPARE_PERSISTENT, &self->statements[i], NULL);
         err = code == SQLITE_OK ? GRANARY_OK : fail_sqlite(self, code);
     }
-    if (err == GRANARY_OK && chmod(path, 0600) < 0) {
-        err = gr_fail_errno("state %s", path);
-    }
-    return err;
+    return err == GRANARY_OK ? gr_sync_above(path) : err;
 }
 
 static granary_err

@@ -94,7 +94,7 @@ granary_err
 directory_write(void *self, const struct level_file *file, struct level_object *objects, size_t count,
                 uint64_t allowance, uint64_t *ret_written)
 {
-    const struct directory *directory = self;
+    struct directory *directory = self;
     bool persistent = (file->flags & LEVEL_FILE_PERSISTENT) != 0;
     char path[DIRECTORY_PATH];
     char partial[DIRECTORY_PATH + 16];
@@ -104,8 +104,15 @@ directory_write(void *self, const struct level_file *file, struct level_object *
     (void)snprintf(partial, sizeof partial, "%s.partial", path);
     err = spillfile_write(path, partial, directory->direct, persistent || directory->careful, file, objects, count,
                           allowance, ret_written);
-    if (err == GRANARY_OK && persistent && (err = sync_directory(directory)) != GRANARY_OK) {
-        (void)unlink(path);
+    if (err == GRANARY_OK && persistent) {
+        err = sync_directory(directory);
+        if (err == GRANARY_OK && !atomic_load(&directory->rooted)) {
+            err = gr_sync_above(directory->path);
+            atomic_store(&directory->rooted, err == GRANARY_OK);
+        }
+        if (err != GRANARY_OK) {
+            (void)unlink(path);
+        }
     }
     return err;
 }

@@ -2,14 +2,17 @@
 #ifndef LEVEL_DIRECTORY_H
 #define LEVEL_DIRECTORY_H
 
+#include <stdatomic.h>
+
 #include "level/level.h"
 
 #define DIRECTORY_PATH 600
 
 struct directory {
     char path[512];
-    bool direct;  /* O_DIRECT is worth a try */
-    bool careful; /* every file is fsynced before it counts, not only persistent ones */
+    bool direct;        /* O_DIRECT is worth a try */
+    bool careful;       /* every file is fsynced before it counts, not only persistent ones */
+    atomic_bool rooted; /* the directories above it are known to be durable */
 };
 
 granary_err directory_open(const char *path, bool direct, bool careful, void **ret_self);
