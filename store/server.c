@@ -101,7 +101,8 @@ drop_doomed(struct store *store)
     store->any_doomed = false;
 }
 
-static void
+/* Returns how many there were. */
+static int
 handle_events(struct store *store, int timeout_ms)
 {
     struct epoll_event events[EVENTS];
@@ -110,6 +111,7 @@ handle_events(struct store *store, int timeout_ms)
     for (int i = 0; i < count; i++) {
         handle_event(store, events[i].data.ptr);
     }
+    return count;
 }
 
 /* True: some objects stay deleted and leased. */
@@ -160,9 +162,45 @@ sleep_until_event(struct store *store, bool deleting)
         if (doze_publish(store)) {
             wake_ns = now_ns + SHOW_NS < wake_ns ? now_ns + SHOW_NS : wake_ns;
         }
-        handle_events(store, store->any_doomed ? 0 : gr_left_ms(wake_ns));
+        (void)handle_events(store, store->any_doomed ? 0 : gr_left_ms(wake_ns));
     }
     return entries;
+}
+
+/* What the loop does in each turn, beside looking at its descriptors. True: there may be more to do at once. */
+static bool
+work(struct store *store, int64_t now_ns, bool lately, bool *ret_deleting)
+{
+    bool busy = (store->bell_rang ? doze_drain_all(store, now_ns) : doze_drain_awake(store, now_ns, lately)) > 0;
+
+    *ret_deleting = recheck_deleting(store, now_ns);
+    busy = hold_turn(store) || busy;
+    if (store->any_doomed) {
+        drop_doomed(store);
+    }
+    busy = memory_turn(store, now_ns) || busy;
+    moves_turn(store, now_ns);
+    compact_turn(store, now_ns);
+    teardown_turn(store, now_ns);
+    events_wake(store);
+    return busy;
+}
+
+bool
+store_turn(struct store *store)
+{
+    bool deleting;
+    bool busy = work(store, gr_now_ns(), false, &deleting);
+
+    busy = doze_sleep(store, gr_now_ns()) > 0 || busy;
+    if (store->orphan_count > 0) {
+        store->bell_rang = true;
+        clients_check_orphans(store);
+    }
+    (void)doze_publish(store);
+    busy = handle_events(store, 0) > 0 || busy;
+    clients_bury(store);
+    return busy;
 }
 
 void
@@ -177,23 +215,9 @@ store_run(struct store *store)
         int64_t now_ns = gr_now_ns();
         bool deleting;
 
-        if ((store->bell_rang ? doze_drain_all(store, now_ns) : doze_drain_awake(store, now_ns, lately)) > 0) {
+        if (work(store, now_ns, lately, &deleting)) {
             busy_ns = now_ns;
         }
-        deleting = recheck_deleting(store, now_ns);
-        if (hold_turn(store)) {
-            busy_ns = now_ns;
-        }
-        if (store->any_doomed) {
-            drop_doomed(store);
-        }
-        if (memory_turn(store, now_ns)) {
-            busy_ns = now_ns;
-        }
-        moves_turn(store, now_ns);
-        compact_turn(store, now_ns);
-        teardown_turn(store, now_ns);
-        events_wake(store);
         if (now_ns - busy_ns > SPIN_NS) {
             if (sleep_until_event(store, deleting) > 0) {
                 busy_ns = gr_now_ns();
@@ -203,7 +227,7 @@ store_run(struct store *store)
                 (void)doze_publish(store);
                 publish_ns = now_ns;
             }
-            handle_events(store, 0);
+            (void)handle_events(store, 0);
             events_ns = now_ns;
         } else {
             gr_cpu_relax();

@@ -358,6 +358,12 @@ store_destroy(struct store *store)
     free(store);
 }
 
+void
+store_die(struct store *store)
+{
+    store->root.detached = true;
+}
+
 /* What one segment adds to each part of the account. */
 static void
 audit_segment(const struct segment *segment, uint64_t parts[GR_ACCOUNT_COUNT])

@@ -40,6 +40,12 @@ granary_err store_create(const struct store_options *options, struct store **ret
 /* Serve until stop_fd is readable. */
 void store_run(struct store *store);
 
+/* One turn of that loop, without waiting: for tests without a thread. True: there may be more to do at once. */
+bool store_turn(struct store *store);
+
+/* What kill -9 leaves: store_destroy() lets everything lie for the next store. For tests. */
+void store_die(struct store *store);
+
 /* Drop every client and leave nothing behind: no shared memory, no socket, no spill file. NULL is fine. */
 void store_destroy(struct store *store);
 

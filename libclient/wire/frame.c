@@ -185,7 +185,7 @@ gr_frame_send(int fd, const struct gr_frame *head, const void *body, const int *
         left -= (size_t)n;
         message.msg_control = NULL;
         message.msg_controllen = 0;
-        for (size_t i = 0; i < 2; i++) {
+        for (size_t i = 0; i < message.msg_iovlen; i++) {
             size_t taken = (size_t)n < parts[i].iov_len ? (size_t)n : parts[i].iov_len;
 
             parts[i].iov_base = (char *)parts[i].iov_base + taken;

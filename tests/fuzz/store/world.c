@@ -1,0 +1,319 @@
+#include "world.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/futex.h"
+#include "base/log.h"
+#include "wire/frame.h"
+
+#define LOOK_NS      200       /* what looking at the clock costs */
+#define FIRST_NAP_NS 100000    /* a wait in vain lets so much time pass, */
+#define MOST_NAP_NS  500000000 /* ... twice as much each time, up to this */
+#define PATIENCE     3000u     /* waits in vain: nobody will ever come */
+#define JOBS_HELD    8u        /* waits in vain before jobs that are held run by themselves */
+#define SETTLED      1000u
+
+struct world world = {.stop_fd = -1};
+
+static bool entered;
+static bool jobs_held;
+static int64_t passed_ns;
+static int64_t nap_ns;
+static unsigned vain;
+
+void
+world_fail(const char *condition, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)fprintf(stderr, "must hold: %s: ", condition);
+    (void)vfprintf(stderr, format, arguments);
+    (void)fprintf(stderr, "\nlast error: %s\n", granary_error_message());
+    va_end(arguments);
+    abort();
+}
+
+/* A client that lives on between inputs keeps its segments in a table that the leak checker does not look into. */
+const char *__lsan_default_suppressions(void);
+const char *
+__lsan_default_suppressions(void)
+{
+    return "leak:segment_entry\nleak:room_map\n";
+}
+
+/* ---- a place for it ---- */
+
+static void
+sweep(void)
+{
+    if (world.dir[0] != '\0') {
+        (void)gr_instance_sweep_shm(&world.paths);
+        gr_remove_tree(world.dir);
+    }
+}
+
+static void
+start(void)
+{
+    MUST(store_create(&world.options, &world.store) == GRANARY_OK, "a store starts");
+}
+
+void
+world_open(uint64_t memory_bytes, granary_levels levels)
+{
+    static bool registered;
+
+    if (!registered) {
+        registered = atexit(sweep) == 0;
+        if (getenv("GRANARY_LOG") == NULL) {
+            (void)setenv("GRANARY_LOG", "error", 1); /* warnings are what these targets provoke */
+        }
+        gr_log_init("fuzz");
+    }
+    world = (struct world){.dir = "/dev/shm/granary-fuzz-XXXXXX", .stop_fd = -1};
+    MUST(mkdtemp(world.dir) != NULL, "a directory in /dev/shm");
+    (void)snprintf(world.instance, sizeof world.instance, "%s/i", world.dir);
+    (void)snprintf(world.spill, sizeof world.spill, "%s/spill", world.dir);
+    (void)snprintf(world.remote, sizeof world.remote, "%s/remote", world.dir);
+    MUST(gr_instance_resolve(world.instance, &world.paths) == GRANARY_OK, "an instance");
+    world.stop_fd = eventfd(0, EFD_CLOEXEC);
+    world.options = (struct store_options){.instance = world.instance,
+                                           .memory_bytes = memory_bytes,
+                                           .spill_dir = world.spill,
+                                           .levels = levels,
+                                           .stop_fd = world.stop_fd};
+    if ((levels & GRANARY_LEVEL_REMOTE) != 0) {
+        world.options.remote_dir = world.remote;
+    }
+    start();
+}
+
+void
+world_close(void)
+{
+    store_destroy(world.store);
+    world.store = NULL;
+    gr_fd_close(&world.stop_fd);
+    MUST(gr_instance_sweep_shm(&world.paths) == 0, "no shared memory is left behind");
+    gr_remove_tree(world.dir);
+    world.dir[0] = '\0';
+}
+
+void
+world_die(void)
+{
+    store_die(world.store);
+    store_destroy(world.store);
+    world.store = NULL;
+}
+
+void
+world_adopt(void)
+{
+    start();
+}
+
+/* ---- time ---- */
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret_time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_time);
+int
+__wrap_clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+    int64_t epoch_s = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ? 1700000000 : 1000;
+
+    if (!entered) {
+        return __real_clock_gettime(clock, ret_time);
+    }
+    passed_ns += LOOK_NS;
+    ret_time->tv_sec = epoch_s + passed_ns / 1000000000;
+    ret_time->tv_nsec = passed_ns % 1000000000;
+    return 0;
+}
+
+void
+world_enter(void)
+{
+    entered = true;
+    jobs_held = false;
+    vain = 0;
+    nap_ns = FIRST_NAP_NS;
+}
+
+void
+world_leave(void)
+{
+    entered = false;
+}
+
+void
+world_pass(int64_t ns)
+{
+    passed_ns += ns;
+}
+
+/* ---- turns ---- */
+
+bool
+world_turn(void)
+{
+    if (world.store == NULL) {
+        return false;
+    }
+    if (store_turn(world.store)) {
+        vain = 0;
+        nap_ns = FIRST_NAP_NS;
+        return true;
+    }
+    return false;
+}
+
+void
+world_hold_jobs(bool hold)
+{
+    jobs_held = hold;
+}
+
+void
+world_settle(void)
+{
+    for (unsigned i = 0, quiet = 0; quiet < 3; i++) {
+        bool busy = world_run_job(0);
+
+        busy = world_turn() || busy;
+        quiet = busy ? 0 : quiet + 1;
+        MUST(i < SETTLED, "the store comes to rest");
+    }
+}
+
+void
+world_audit(const char *after)
+{
+    MUST(store_audit(world.store), "the account after %s", after);
+}
+
+/* Somebody waits: the store may do something about it, or time passes. */
+static void
+await(void)
+{
+    bool busy = (!jobs_held || vain > JOBS_HELD) && world_run_job(0);
+
+    busy = world_turn() || busy;
+    if (busy) {
+        return;
+    }
+    MUST(vain++ < PATIENCE, "a call comes to its end");
+    passed_ns += nap_ns;
+    nap_ns = nap_ns < MOST_NAP_NS ? 2 * nap_ns : nap_ns;
+}
+
+granary_err
+__real_gr_frame_receive(struct gr_frame_reader *reader, int fd, int64_t deadline_ns, struct gr_frame_in *ret_frame);
+granary_err
+__wrap_gr_frame_receive(struct gr_frame_reader *reader, int fd, int64_t deadline_ns, struct gr_frame_in *ret_frame);
+granary_err
+__wrap_gr_frame_receive(struct gr_frame_reader *reader, int fd, int64_t deadline_ns, struct gr_frame_in *ret_frame)
+{
+    granary_err err;
+
+    while ((err = __real_gr_frame_receive(reader, fd, 0, ret_frame)) == GRANARY_ETIMEDOUT &&
+           gr_now_ns() < deadline_ns) {
+        await();
+    }
+    return err;
+}
+
+void __wrap_gr_futex_wait(const _Atomic uint32_t *word, uint32_t expected, int64_t deadline_ns);
+void
+__wrap_gr_futex_wait(const _Atomic uint32_t *word, uint32_t expected, int64_t deadline_ns)
+{
+    (void)deadline_ns;
+    if (atomic_load(word) == expected) {
+        await();
+    }
+}
+
+void __wrap_gr_futex_wait_many(const struct gr_futex *futexes, unsigned count, int64_t deadline_ns);
+void
+__wrap_gr_futex_wait_many(const struct gr_futex *futexes, unsigned count, int64_t deadline_ns)
+{
+    (void)deadline_ns;
+    for (unsigned i = 0; i < count; i++) {
+        if (atomic_load(futexes[i].word) != futexes[i].expected) {
+            return;
+        }
+    }
+    await();
+}
+
+int __real_nanosleep(const struct timespec *time, struct timespec *ret_left);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *ret_left);
+int
+__wrap_nanosleep(const struct timespec *time, struct timespec *ret_left)
+{
+    if (!entered) {
+        return __real_nanosleep(time, ret_left);
+    }
+    await();
+    return 0;
+}
+
+int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int
+__wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    if (!entered || timeout_ms == 0) {
+        return __real_poll(fds, count, timeout_ms);
+    }
+    await();
+    return __real_poll(fds, count, 0);
+}
+
+int __wrap_sched_yield(void);
+int
+__wrap_sched_yield(void)
+{
+    await();
+    return 0;
+}
+
+/* The store can do without the threads it would like to have for large files. */
+int
+__real_pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes, void *(*main)(void *), void *argument);
+int
+__wrap_pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes, void *(*main)(void *), void *argument);
+int
+__wrap_pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes, void *(*main)(void *), void *argument)
+{
+    return entered ? EAGAIN : __real_pthread_create(ret_thread, attributes, main, argument);
+}
+
+unsigned
+world_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    while (dir != NULL && readdir(dir) != NULL) {
+        count++;
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return count;
+}
