@@ -75,13 +75,16 @@ command_torture(struct cli *cli, int argc, char **argv)
     if (argc >= 2 && strcmp(argv[1], "sched") == 0) {
         return torture_sched(argc - 1, argv + 1);
     }
+    if (argc >= 2 && strcmp(argv[1], "nth") == 0) {
+        return torture_nth(argc - 1, argv + 1);
+    }
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        (void)printf("Usage: granary torture store|sched [OPTION...]\n"
-                     "Torment a private store and its clients, or a private instance with graphs at work; `granary "
-                     "torture store --help` tells the options.\n");
+        (void)printf("Usage: granary torture store|sched|nth [OPTION...]\n"
+                     "Torment a private store and its clients, or a private instance with graphs at work, or let one "
+                     "thing after the other fail; `granary torture store --help` tells the options.\n");
         return 0;
     }
-    (void)fprintf(stderr, "granary: torture: what? granary torture store|sched [OPTION...]\n");
+    (void)fprintf(stderr, "granary: torture: what? granary torture store|sched|nth [OPTION...]\n");
     return 2;
 }
 
