@@ -1,9 +1,11 @@
 /* The programs of the scenarios: they use the store as anybody would, look at every byte, and stop at the first error.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "granary/hold.h"
@@ -260,6 +262,37 @@ move(struct play *play, unsigned object, granary_levels to, granary_levels from)
     }
 }
 
+/*
+ * For the runner's own test: GRANARY_NTH_PLANT is what goes wrong once the fault has happened, which the runner is to
+ * find.
+ */
+static void
+plant(struct play *play)
+{
+    const char *what = getenv("GRANARY_NTH_PLANT");
+    char path[160];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/note", getenv("GRANARY_NTH") == NULL ? "" : getenv("GRANARY_NTH"));
+    if (what == NULL || access(path, F_OK) < 0) {
+        return;
+    }
+    if (strcmp(what, "crash") == 0) {
+        abort();
+    } else if (strcmp(what, "bytes") == 0) {
+        wrong(play, "planted:", 0);
+    } else if (strcmp(what, "message") == 0) {
+        (void)fprintf(stderr, "granary: play: %s\n", strerror(EIO));
+        play->status = 1;
+    } else if (strcmp(what, "hang") == 0) {
+        (void)pause();
+    } else if (strcmp(what, "leak") == 0) {
+        (void)snprintf(path, sizeof path, "%s/spill/planted", getenv("GRANARY_NTH"));
+        file = fopen(path, "we");
+        play->status = file != NULL && fclose(file) == 0 ? 0 : 1;
+    }
+}
+
 /* ---- plays ---- */
 
 static void
@@ -338,6 +371,7 @@ nth_play(int argc, char **argv)
         err = granary_connect(NULL, &play.client);
         if (err == GRANARY_OK) {
             plays[i].run(&play);
+            plant(&play);
         } else {
             fail(&play, err, "connecting before", 0);
         }

@@ -42,23 +42,22 @@ last_line(const char *message)
     return strncmp(line, "granary: ", 9) == 0 ? line + 9 : line;
 }
 
-/* Whether it says more than the error's name: "Input/output error" alone helps nobody. */
+/* Whether it says more than the error's name: "run: Input/output error" helps nobody. */
 static bool
 names_something(const char *line)
 {
     size_t length = strcspn(line, "\n");
     const char *text = memchr(line, ':', length);
 
-    if (text == NULL) {
-        return false;
+    if (text != NULL && strchr(" ", text[1]) != NULL && strcspn(line, " ") > (size_t)(text - line)) {
+        text += strspn(text, ": ");
+        length -= (size_t)(text - line);
+        line = text; /* without the command */
     }
-    for (text++; *text == ' '; text++) {
-    }
-    length = strcspn(text, "\n");
     for (int error = 1; error < ERRNO_MOST; error++) {
         const char *name = strerror(error);
 
-        if (strlen(name) == length && strncmp(text, name, length) == 0) {
+        if (strlen(name) == length && strncmp(line, name, length) == 0) {
             return false;
         }
     }
@@ -140,12 +139,10 @@ judge(struct nth_trial *trial, const struct nth_instance *instance, const char *
     } else {
         generalise(instance, line, text, sizeof text);
         (void)snprintf(trial->outcome, sizeof trial->outcome, "%s: exit %d: %s", what, status, text);
-        if (!may_fail) {
-            find(trial, "%s failed without a fault: exit %d: %s", what, status, end->message);
-        } else if (status > STATUS_MOST) {
-            find(trial, "%s ended with status %d: %s", what, status, end->message);
-        } else if (!names_something(line)) {
+        if (!names_something(line)) {
             find(trial, "%s says not what failed: exit %d: '%s'", what, status, end->message);
+        } else if (!may_fail || status > STATUS_MOST) {
+            find(trial, "%s failed%s: exit %d: %s", what, may_fail ? "" : " without a fault", status, end->message);
         }
     }
 }

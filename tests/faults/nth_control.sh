@@ -1,0 +1,12 @@
+#!/bin/bash
+# The n-th-failure run finds what goes wrong: each thing that can is planted once.
+#   nth_control.sh GRANARY
+set -u
+for plant in 'bytes:WRONG: planted' 'crash:died of signal 6' 'message:says not what failed' 'leak:left behind'; do
+    said=$(GRANARY_NTH_PLANT=${plant%%:*} "$1" torture nth --scenario put_get --process client --first 220 --last 220)
+    status=$?
+    if [ $status != 1 ] || ! grep -q "${plant#*:}" <<<"$said" || ! grep -q 'again: granary torture nth' <<<"$said"; then
+        echo "FAILED: ${plant%%:*} was not found: status $status: $said" >&2
+        exit 1
+    fi
+done
