@@ -1,4 +1,5 @@
-# How everything is compiled. Warnings are errors; GRANARY_SANITIZE adds sanitizers ("address,undefined" or "thread").
+# How everything is compiled. Warnings are errors; GRANARY_SANITIZE adds sanitizers ("address,undefined" or "thread"),
+# GRANARY_FUZZ what libFuzzer goes by (clang).
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS ON) # _GNU_SOURCE: memfd, futex, SCM_RIGHTS, pidfd
@@ -12,6 +13,7 @@ endif()
 option(GRANARY_TESTS "Build the tests" ON)
 option(GRANARY_WERROR "Warnings are errors" ON)
 set(GRANARY_SANITIZE "" CACHE STRING "address,undefined or thread")
+option(GRANARY_FUZZ "Make the fuzz targets libFuzzer programs (clang)" OFF)
 
 add_compile_definitions(_GNU_SOURCE)
 add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings
@@ -26,4 +28,7 @@ if(GRANARY_SANITIZE)
   add_compile_options(-fsanitize=${GRANARY_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${GRANARY_SANITIZE})
   add_compile_definitions(GRANARY_SANITIZED=1)
+endif()
+if(GRANARY_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

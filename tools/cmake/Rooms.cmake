@@ -43,6 +43,7 @@ function(granary_program name)
   endforeach()
   target_link_libraries(${name} PRIVATE ${PROGRAM_LINKS} Threads::Threads m)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  set_property(GLOBAL APPEND PROPERTY granary_objects $<TARGET_OBJECTS:${name}>)
 endfunction()
 
 function(granary_test name)
