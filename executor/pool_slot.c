@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/executor_page.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "executor/slot.h"
@@ -98,7 +99,7 @@ slot_start(struct slot *slot, const struct slot_command *command)
             args[10] = command->instance;
         }
         topology_pin_plan(command->topology, slot->node, &pin);
-        pid = fork();
+        pid = FAULT_FAILS(executor_start) ? -1 : fork();
     }
     if (pid == 0) {
         become_executor(command, args, &pin, self, pipe_fds[1]);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/id.h"
 #include "data/arrow.h"
 #include "executor/answer.h"
@@ -39,7 +40,7 @@ run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_
     if (position == run->maker) {
         placed_offer(run->placed, run, &call);
     }
-    err = kernel(&call);
+    err = FAULT_FAILS(kernel_start) ? gr_fail_errno("it cannot run") : kernel(&call);
     placed_close(run->placed);
     if (err == GRANARY_OK && answer.size > 0 &&
         !answer_add_bytes(&run->done->inlines, &run->done->n_inlines, answer.bytes, answer.size)) {
@@ -231,6 +232,7 @@ subtask_run(struct host *host, granary_client *client, const Granary__Subtask *s
     granary_err err;
 
     page_begin(&host->page, subtask->number, subtask->attempt, start);
+    FAULT_STEP(subtask_begin);
     run.done = answer_create(subtask, GRANARY_OK, "");
     run.values = calloc(subtask->n_ops + 1, sizeof *run.values);
     if (run.done == NULL || run.values == NULL) {
@@ -266,6 +268,7 @@ answered:
 
 end:
     run_fini(&run);
+    FAULT_STEP(subtask_end);
     page_end(&host->page);
     if (err != GRANARY_OK) {
         if (run.done != NULL) {

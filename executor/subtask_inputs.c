@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/id.h"
 #include "data/arrow.h"
 #include "executor/answer.h"
@@ -228,6 +229,10 @@ lease_whole(struct run *run, struct whole *whole, size_t *ret_failed)
     size_t missing = 0;
     granary_err err = GRANARY_OK;
 
+    if (FAULT_FAILS(input_lease)) {
+        *ret_failed = 0;
+        return gr_fail_errno("an input cannot be leased");
+    }
     if (is_too_much(run, whole)) {
         return copy_whole(run, whole, ret_failed);
     }

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "data/arrow.h"
 #include "executor/answer.h"
 #include "executor/placed.h"
@@ -63,6 +64,18 @@ put_off(struct run *run, const struct gr_value *value, granary_id id, uint64_t s
     return GRANARY_OK;
 }
 
+static granary_err
+seal(struct run *run, granary_buffer *buffer)
+{
+    if (FAULT_FAILS(output_seal)) {
+        granary_err err = gr_fail_errno("an output cannot be sealed");
+
+        granary_object_abort(run->client, buffer);
+        return err;
+    }
+    return granary_object_seal(run->client, buffer);
+}
+
 granary_err
 run_keep_late(struct run *run)
 {
@@ -82,7 +95,7 @@ run_keep_late(struct run *run)
             if (late->meta_size > 0) {
                 memcpy(buffer.meta, late->meta, late->meta_size);
             }
-            err = granary_object_seal(run->client, &buffer);
+            err = seal(run, &buffer);
         }
         err = err == GRANARY_EEXIST ? GRANARY_OK : store_failed(run, err);
     }
@@ -112,12 +125,14 @@ seal_value(struct run *run, const struct gr_value *value, granary_id id, uint64_
 {
     granary_buffer buffer;
     bool in_way = run->placed->in_store; /* the room it has, which is of no use now */
-    granary_err err =
-        in_way ? GRANARY_EFULL : granary_object_create(run->client, id, size, meta_size, patience_ms(run), &buffer);
+    granary_err err = in_way ? GRANARY_EFULL
+                      : FAULT_FAILS(output_create)
+                          ? gr_fail_errno("an output")
+                          : granary_object_create(run->client, id, size, meta_size, patience_ms(run), &buffer);
 
     if (err == GRANARY_OK) {
         write_value(value, size, buffer.data, buffer.meta);
-        err = granary_object_seal(run->client, &buffer);
+        err = seal(run, &buffer);
     } else if (err == GRANARY_EFULL && (run->leased || in_way)) {
         err = put_off(run, value, id, size, meta_size);
     }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 
@@ -88,6 +89,9 @@ worker_register(struct worker *worker)
     worker->endpoint = (struct endpoint){0};
     if (find_scheduler(worker)) {
         (void)endpoint_look(worker->instance.pool_socket, &worker->endpoint);
+    }
+    if (FAULT_FAILS(executor_register)) {
+        return gr_fail_errno("register");
     }
     worker->socket = gr_zmq_dealer(worker->zmq, worker->instance.pool_socket, &err);
     if (worker->socket == NULL) {

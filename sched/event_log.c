@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 
 /* A log is begun anew with a snapshot when it has grown by this and to twice what the last snapshot took. */
 #define SNAPSHOT_BYTES (256u * 1024)
@@ -370,6 +371,9 @@ event_log_apply(struct event_log *log, const struct event_log_replay *replay, co
     int64_t number = 0;
     int32_t node = 0;
 
+    if (FAULT_FAILS(events_read)) {
+        return gr_fail_errno("the log of its events");
+    }
     while (err == GRANARY_OK && !cursor.bad && cursor.at < cursor.end) {
         const unsigned char *begin = cursor.at;
         uint64_t head = get(&cursor);

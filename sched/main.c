@@ -216,6 +216,7 @@ serve(struct arguments *arguments)
         if (err == GRANARY_ESTATE) {
             /* Another one is active: what is here is his, the sockets' names too, which closing them would remove. */
             gr_log_error("FENCED", "%s", granary_error_message());
+            gr_fault_end();
             _exit(granary_error_exit_status(err));
         }
         gr_log_info("STOP", "instance=%s", instance.name);

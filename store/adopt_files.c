@@ -9,11 +9,13 @@
 #include "store/adopt_parts.h"
 #include "store/session.h"
 
-/* Files that cannot be read, and are in nobody's way either. */
+/* Files that cannot be read, and are in nobody's way either. What is known to be of no use is another thing: one that
+ * was never completed, or is damaged. */
 static bool
 is_foreign(const struct level_file *file)
 {
-    return file->err == GRANARY_EVERSION || file->err == GRANARY_EIO || file->number == 0;
+    return (file->err != GRANARY_OK && file->err != GRANARY_ESTATE && file->err != GRANARY_ECORRUPT) ||
+           file->number == 0;
 }
 
 /* The last store died while it deleted the session of that name. */
@@ -38,6 +40,9 @@ on_file(void *context, const struct level_file *file)
 
     if (file->number >= atomic_load(next) && file->number < UINT32_MAX) {
         atomic_store(next, file->number + 1);
+    }
+    if (file->err == GRANARY_ENOMEM) {
+        return GRANARY_ENOMEM; /* of this process, or of descriptors: the file may be fine */
     }
     if (is_foreign(file)) {
         gr_log_warn("SPILL-FILE-FOREIGN", "file=%s why=%s", file->path, granary_error_message());

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "store/index_parts.h"
 #include "store/shmfile.h"
@@ -79,7 +80,7 @@ index_back(struct index *index, uint64_t at, uint64_t have, uint64_t want)
     if (want <= have) {
         return GRANARY_OK;
     }
-    errno = posix_fallocate(index->fd, (off_t)(at + have), (off_t)(want - have));
+    errno = FAULT_FAILS(index_pages) ? errno : posix_fallocate(index->fd, (off_t)(at + have), (off_t)(want - have));
     if (errno != 0) {
         return gr_fail_errno("the index of session %u cannot grow", index->session);
     }

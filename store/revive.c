@@ -32,6 +32,9 @@ on_file(void *context, const struct level_file *file)
     if ((file->flags & LEVEL_FILE_PERSISTENT) == 0 || file_find(store, file->number) != NULL) {
         return GRANARY_OK;
     }
+    if (file->err == GRANARY_ENOMEM) {
+        return GRANARY_ENOMEM; /* of this process, or of descriptors: the file may be fine */
+    }
     if (file->err != GRANARY_OK || session_get(store, file->session, geteuid(), &session) != GRANARY_OK) {
         gr_log_error("PERSISTENT-LEFT", "file=%s why=%s", file->path, granary_error_message());
         return GRANARY_OK;

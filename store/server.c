@@ -7,6 +7,7 @@
 
 #include "base/barrier.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/futex.h"
 #include "base/log.h"
@@ -37,7 +38,7 @@ static void
 accept_clients(struct store *store)
 {
     for (int i = 0; i < EVENTS; i++) {
-        int fd = accept4(store->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = FAULT_FAILS(client_accept) ? -1 : accept4(store->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd >= 0) {
             (void)client_accept(store, fd);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 
 void
@@ -23,7 +24,7 @@ shmfile_name(char ret_name[96], const char *prefix, uint32_t session, const char
 granary_err
 shmfile_create(const char *name, uint64_t size, int *ret_fd)
 {
-    int fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = FAULT_FAILS(shm_file) ? -1 : shm_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     granary_err err;
 
     if (fd < 0) {
@@ -50,7 +51,7 @@ shmfile_create_mapped(const char *name, uint64_t size, int *ret_fd, void **ret_b
     if (err != GRANARY_OK) {
         return err;
     }
-    errno = posix_fallocate(fd, 0, (off_t)size);
+    errno = FAULT_FAILS(shm_pages) ? errno : posix_fallocate(fd, 0, (off_t)size);
     if (errno != 0) {
         err = gr_fail_errno("shared memory %s: %llu bytes", name, (unsigned long long)size);
         goto fail;

@@ -50,16 +50,39 @@ add_hits(char **text, size_t *room, const char *name, uint64_t hits)
     }
 }
 
-/* In one write, for several processes end at a time. */
+/* In one write, for several processes tell at a time. */
+static void
+add_to_hits(const char *lines, size_t size)
+{
+    char path[4096];
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s.hits", fault.note);
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0) {
+        (void)!write(fd, lines, size);
+        (void)close(fd);
+    }
+}
+
+static void
+tell_first_hit(enum gr_fault_point point)
+{
+    char line[128];
+    char *text = line;
+    size_t room = sizeof line;
+
+    add_hits(&text, &room, gr_fault_info(point)->name, 1);
+    add_to_hits(line, (size_t)(text - line));
+}
+
 static void
 tell_hits(void)
 {
     char lines[GR_FAULT_POINTS * 64 + 256];
-    char path[4096];
     char *text = lines;
     size_t room = sizeof lines;
     uint64_t all = 0, calls = 0;
-    int fd;
 
     for (int i = 0; i < GR_FAULT_POINTS; i++) {
         uint64_t hits = atomic_load(&fault.hits[i]);
@@ -70,19 +93,16 @@ tell_hits(void)
     }
     add_hits(&text, &room, "any", all);
     add_hits(&text, &room, "call.any", calls);
-    (void)snprintf(path, sizeof path, "%s.hits", fault.note);
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0) {
-        (void)!write(fd, lines, (size_t)(text - lines));
-        (void)close(fd);
-    }
+    add_to_hits(lines, (size_t)(text - lines));
 }
 
-static void
-tell_hits_at_exit(void)
+void
+gr_fault_end(void)
 {
-    within = true;
-    tell_hits();
+    if (atomic_load(&gr_fault_armed) && fault.note != NULL) {
+        within = true;
+        tell_hits();
+    }
 }
 
 /* Whether the fault may happen: with a plain N it is only the first one that says so. */
@@ -143,7 +163,9 @@ meet(enum gr_fault_point point, int *error)
 {
     enum gr_fault_action action = GR_FAULT_NOTHING;
 
-    atomic_fetch_add_explicit(&fault.hits[point], 1, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&fault.hits[point], 1, memory_order_relaxed) == 0 && fault.note != NULL) {
+        tell_first_hit(point);
+    }
     for (size_t i = 0; i < fault.rules.count; i++) {
         struct gr_fault_rule *rule = &fault.rules.rules[i];
         uint64_t hit;
@@ -176,6 +198,35 @@ gr_fault_meet(enum gr_fault_point point)
     }
     errno = error;
     return action;
+}
+
+bool
+gr_fault_leaves(enum gr_fault_point point, void *bytes, size_t *size)
+{
+    enum gr_fault_action action = gr_fault_meet(point);
+
+    if (action == GR_FAULT_SHORT && *size > 1) {
+        *size /= 2;
+    } else if (action == GR_FAULT_CORRUPT) {
+        gr_fault_spoil(bytes, *size);
+    }
+    return action != GR_FAULT_ERRNO;
+}
+
+ssize_t
+gr_fault_pread(enum gr_fault_point point, int fd, void *bytes, size_t size, off_t at)
+{
+    enum gr_fault_action action = GR_FAULT_NOTHING;
+    ssize_t n;
+
+    if (__builtin_expect(atomic_load_explicit(&gr_fault_armed, memory_order_relaxed), false)) {
+        action = gr_fault_meet(point);
+    }
+    n = action == GR_FAULT_ERRNO ? -1 : pread(fd, bytes, action == GR_FAULT_SHORT && size > 1 ? size / 2 : size, at);
+    if (action == GR_FAULT_CORRUPT && n > 0) {
+        gr_fault_spoil(bytes, (size_t)n);
+    }
+    return n;
 }
 
 void
@@ -250,7 +301,7 @@ arm(enum gr_fault_process process)
         fault.seed = seed_of_process(secure_getenv("GRANARY_FAULT_SEED"));
         (void)pthread_atfork(NULL, NULL, begin_again);
         if (fault.note != NULL) {
-            (void)atexit(tell_hits_at_exit);
+            (void)atexit(gr_fault_end);
         }
         within = true;
         err = attach_calls();

@@ -7,8 +7,8 @@
  * errno=NAME, short, corrupt or drop. WHEN is N (the N-th time in this process), N+ (from then on) or N% (each time
  * with that probability, by GRANARY_FAULT_SEED). With GRANARY_FAULT_NOTE=FILE the first process whose fault happens
  * makes FILE and writes "process point n"; once FILE is there no fault with a plain N happens any more, so that what is
- * started again is left alone; and each process that ends, or is killed here, adds to FILE.hits how often it came to
- * which point.
+ * started again is left alone. FILE.hits gets a line "process pid point 1" when a process first comes to a point, and
+ * when it ends in order, or is killed here, lines with how often it came to which point, to `any` and to `call.any`.
  *
  * As long as nobody asked for faults a point costs a load and a branch that is predicted.
  */
@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/fault_points.h"
 #include "granary/types.h"
@@ -46,7 +47,20 @@ enum gr_fault_action gr_fault_meet(enum gr_fault_point point);
 /* Whether something is to fail, with errno: `if (FAULT_FAILS(segment_file) || ftruncate(...) < 0)`. */
 #define FAULT_FAILS(name) (FAULT_MEET(name) == GR_FAULT_ERRNO)
 
+/* What a point with bytes is asked before they leave: false, with errno, when they do not; else there may be fewer of
+ * them, or another one among them. */
+#define FAULT_LEAVES(name, bytes, size)                                                                                \
+    (!__builtin_expect(atomic_load_explicit(&gr_fault_armed, memory_order_relaxed), false) ||                          \
+     gr_fault_leaves(GR_FAULT_##name, (bytes), &(size)))
+bool gr_fault_leaves(enum gr_fault_point point, void *bytes, size_t *size);
+
+/* pread() at a point with bytes. */
+ssize_t gr_fault_pread(enum gr_fault_point point, int fd, void *bytes, size_t size, off_t at);
+
 /* Change one byte in the middle. */
 void gr_fault_spoil(void *bytes, size_t size);
+
+/* Before _exit(): what is told when a process ends in order. */
+void gr_fault_end(void);
 
 #endif

@@ -17,13 +17,14 @@
 #define USERS    (CLIENT | CLI | EXECUTOR)
 #define ANY      (STORE | SCHED | USERS)
 
-#define CAN(action)    (1u << GR_FAULT_##action)
-#define CAN_STEP       (CAN(KILL) | CAN(DELAY))
-#define CAN_ACT        (CAN_STEP | CAN(ERRNO))
-#define CAN_BYTES      (CAN_ACT | CAN(SHORT) | CAN(CORRUPT))
-#define CAN_MESSAGE    (CAN_STEP | CAN(DROP) | CAN(CORRUPT))
-#define CAN_CALL       (CAN_STEP | CAN(ERRNO))
-#define CAN_CALL_BYTES (CAN_CALL | CAN(SHORT))
+#define CAN(action) (1u << GR_FAULT_##action)
+#define CAN_STEP    (CAN(KILL) | CAN(DELAY))
+#define CAN_ACT     (CAN_STEP | CAN(ERRNO))
+#define CAN_PART    (CAN_ACT | CAN(SHORT))
+#define CAN_WHOLE   (CAN_ACT | CAN(CORRUPT))
+#define CAN_BYTES   (CAN_PART | CAN(CORRUPT))
+#define CAN_COME    (CAN_STEP | CAN(DROP) | CAN(CORRUPT))
+#define CAN_SEND    (CAN_COME | CAN(ERRNO))
 
 static const struct gr_fault_info points[GR_FAULT_POINTS] = {
 #define POINT(processes_, kind, id, name_, text_)                                                                      \

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "object/client.h"
 
@@ -29,7 +30,7 @@ segment_mmap(int fd, uint64_t size_bytes, int protection)
         return NULL;
     }
     if (size_bytes < HUGE_PAGE) {
-        base = mmap(NULL, size_bytes, protection, MAP_SHARED, fd, 0);
+        base = FAULT_FAILS(client_map) ? MAP_FAILED : mmap(NULL, size_bytes, protection, MAP_SHARED, fd, 0);
         if (base == MAP_FAILED) {
             (void)gr_fail_errno("map a segment of %llu bytes", (unsigned long long)size_bytes);
             return NULL;
@@ -42,7 +43,8 @@ segment_mmap(int fd, uint64_t size_bytes, int protection)
         return NULL;
     }
     lead = (HUGE_PAGE - ((uintptr_t)reserved & (HUGE_PAGE - 1))) & (HUGE_PAGE - 1);
-    base = mmap(reserved + lead, size_bytes, protection, MAP_SHARED | MAP_FIXED, fd, 0);
+    base = FAULT_FAILS(client_map) ? MAP_FAILED
+                                   : mmap(reserved + lead, size_bytes, protection, MAP_SHARED | MAP_FIXED, fd, 0);
     if (base == MAP_FAILED) {
         (void)gr_fail_errno("map a segment of %llu bytes", (unsigned long long)size_bytes);
         (void)munmap(reserved, size_bytes + HUGE_PAGE);

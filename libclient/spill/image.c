@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/id.h"
 #include "contract/shm.h"
 
@@ -32,7 +33,7 @@ read_exactly(const struct image *image, void *bytes, size_t size, uint64_t at)
     uint64_t next = at;
 
     while (size > 0) {
-        ssize_t n = at > INT64_MAX ? 0 : pread(image->fd, to, size, (off_t)next);
+        ssize_t n = at > INT64_MAX ? 0 : gr_fault_pread(GR_FAULT_spill_read, image->fd, to, size, (off_t)next);
 
         if (n < 0 && errno == EINVAL) {
             int flags = fcntl(image->fd, F_GETFL);

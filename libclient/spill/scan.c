@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "contract/shm.h"
@@ -24,8 +25,12 @@ damaged(const struct level_file *file, const char *why)
 static granary_err
 read_at(int fd, const struct level_file *file, void *bytes, size_t size, uint64_t at)
 {
-    granary_err err = gr_pread_all(fd, bytes, size, (int64_t)at);
+    enum gr_fault_action fault = FAULT_MEET(spill_scan);
+    granary_err err = fault == GR_FAULT_ERRNO ? gr_fail_errno("read") : gr_pread_all(fd, bytes, size, (int64_t)at);
 
+    if (fault == GR_FAULT_CORRUPT) {
+        gr_fault_spoil(bytes, size);
+    }
     return err == GRANARY_OK ? err : gr_fail_in(err, "spill file %s", file->path);
 }
 

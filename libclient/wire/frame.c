@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 
 /* Descriptors arrive before the frame they belong to is whole; this many may be under way. */
@@ -100,7 +101,7 @@ gr_frame_reader_fill(struct gr_frame_reader *reader, int fd)
     message =
         (struct msghdr){.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     do {
-        n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+        n = FAULT_LEAVES(frame_receive, part.iov_base, part.iov_len) ? recvmsg(fd, &message, MSG_CMSG_CLOEXEC) : -1;
     } while (n < 0 && errno == EINTR);
     if (n < 0) {
         return errno == EAGAIN || errno == EWOULDBLOCK ? GRANARY_OK : gr_fail_errno("receive");
@@ -169,7 +170,7 @@ gr_frame_send(int fd, const struct gr_frame *head, const void *body, const int *
         memcpy(CMSG_DATA(&control.header), fds, sizeof(int) * (size_t)fd_count);
     }
     while (left > 0) {
-        ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL);
+        ssize_t n = FAULT_FAILS(frame_send) ? -1 : sendmsg(fd, &message, MSG_NOSIGNAL);
 
         if (n < 0 && errno == EINTR) {
             continue;
@@ -267,7 +268,7 @@ gr_unix_connect(const char *path, granary_err *ret_err)
     if (fd < 0) {
         return -1;
     }
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+    if (FAULT_FAILS(client_connect) || connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
         *ret_err = errno == ENOENT || errno == ECONNREFUSED
                        ? gr_fail(GRANARY_EUNREACHABLE, "%s: nobody listens there", path)
                        : gr_fail_errno("%s", path);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 
 #define APPLICATION_ID 0x6772616e /* "gran" */
@@ -186,6 +187,9 @@ sqlite_open(void *handle, const char *path)
     if (err != GRANARY_OK) {
         return err;
     }
+    if (FAULT_FAILS(state_open)) {
+        return gr_fail_errno("state %s", path);
+    }
     code = sqlite3_open_v2(path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK) {
         return fail_sqlite(self, code);
@@ -215,6 +219,9 @@ turn_begin(struct sqlite *self)
 {
     granary_err err = GRANARY_OK;
 
+    if (FAULT_FAILS(state_change)) {
+        return gr_fail_errno("state %s", self->path);
+    }
     if (!self->in_turn) {
         err = execute(self, "BEGIN IMMEDIATE");
         self->in_turn = err == GRANARY_OK;
@@ -253,8 +260,9 @@ lookup(struct sqlite *self, const char *space, const void *key, size_t key_size,
        uint64_t *ret_version)
 {
     sqlite3_stmt *statement = bind_key(self, GET, space, key, key_size);
-    int code = sqlite3_step(statement);
-    granary_err err = GRANARY_OK;
+    bool fails = FAULT_FAILS(state_read);
+    granary_err err = fails ? gr_fail_errno("state %s", self->path) : GRANARY_OK;
+    int code = fails ? SQLITE_OK : sqlite3_step(statement);
 
     if (code == SQLITE_ROW) {
         *ret_version = (uint64_t)sqlite3_column_int64(statement, 1);
@@ -266,7 +274,7 @@ lookup(struct sqlite *self, const char *space, const void *key, size_t key_size,
         }
     } else if (code == SQLITE_DONE) {
         *ret_version = 0;
-    } else {
+    } else if (!fails) {
         err = fail_sqlite(self, code);
     }
     (void)sqlite3_reset(statement);
@@ -294,7 +302,7 @@ static granary_err
 walk(struct sqlite *self, enum statement which, const struct state_range *range, state_visit *visit, void *context)
 {
     sqlite3_stmt *statement = bind_key(self, which, range->space, range->after, range->after_size);
-    granary_err err = GRANARY_OK;
+    granary_err err = FAULT_FAILS(state_read) ? gr_fail_errno("state %s", self->path) : GRANARY_OK;
     int code = SQLITE_DONE;
 
     (void)sqlite3_bind_int64(statement, 3, range->limit == 0 ? -1 : (sqlite3_int64)range->limit);
@@ -473,7 +481,7 @@ sqlite_sync(void *handle)
         (void)snprintf(path, sizeof path, "%s-wal", self->path);
         self->log_fd = open(path, O_RDONLY | O_CLOEXEC);
     }
-    if (self->log_fd < 0 || fdatasync(self->log_fd) < 0) {
+    if (self->log_fd < 0 || FAULT_FAILS(state_sync) || fdatasync(self->log_fd) < 0) {
         return gr_fail_errno("state %s: its log cannot be synced: check the disk", self->path);
     }
     return GRANARY_OK;
@@ -498,7 +506,9 @@ sqlite_commit(void *handle)
     granary_err err = GRANARY_OK;
 
     if (self->in_turn) {
-        err = execute(self, "COMMIT"); /* an error, too, when the transaction has ended by itself */
+        /* An error, too, when the transaction has ended by itself. */
+        err = FAULT_FAILS(state_commit) ? gr_fail_errno("state %s", self->path) : execute(self, "COMMIT");
+        FAULT_STEP(state_committed);
         self->in_turn = err != GRANARY_OK;
         sqlite_rollback(self);
     }

@@ -22,7 +22,9 @@ static granary_err
 sync_directory(const struct directory *directory)
 {
     int fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    granary_err err = fd < 0 || fsync(fd) < 0 ? gr_fail_errno("fsync of directory %s", directory->path) : GRANARY_OK;
+    granary_err err = fd < 0 || FAULT_FAILS(spill_sync_directory) || fsync(fd) < 0
+                          ? gr_fail_errno("fsync of directory %s", directory->path)
+                          : GRANARY_OK;
 
     gr_fd_close(&fd);
     return err;
@@ -158,7 +160,7 @@ directory_remove(void *self, uint32_t file, bool persistent)
 
     path_of(self, file, path);
     FAULT_STEP(spill_file_before_unlink);
-    (void)unlink(path);
+    (void)(FAULT_FAILS(spill_unlink) || unlink(path) < 0);
     FAULT_STEP(spill_file_unlinked);
     if (persistent) {
         (void)sync_directory(self);

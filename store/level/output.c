@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "spill/format.h"
 
@@ -14,10 +15,11 @@
 
 /* Returns 0 or errno. */
 static int
-write_piece(int fd, const char *bytes, size_t size, uint64_t at)
+write_piece(int fd, char *bytes, size_t size, uint64_t at)
 {
     while (size > 0) {
-        ssize_t n = pwrite(fd, bytes, size, (off_t)at);
+        size_t part = size;
+        ssize_t n = FAULT_LEAVES(spill_write, bytes, part) ? pwrite(fd, bytes, part, (off_t)at) : -1;
 
         if (n < 0 && errno == EINVAL) {
             int flags = fcntl(fd, F_GETFL);
@@ -47,7 +49,7 @@ flusher(void *argument)
 
     (void)pthread_mutex_lock(&output->lock);
     for (;;) {
-        const char *bytes;
+        char *bytes;
         size_t size;
         uint64_t at;
         int error;
@@ -84,7 +86,7 @@ output_open(struct output *output, const char *path, bool direct, uint64_t allow
     if (output->pieces[0] == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory to write a spill file");
     }
-    output->fd = open(path, direct ? flags | O_DIRECT : flags, 0600);
+    output->fd = FAULT_FAILS(spill_create) ? -1 : open(path, direct ? flags | O_DIRECT : flags, 0600);
     if (output->fd < 0 && errno == EINVAL && direct) { /* tmpfs, some FUSE */
         (void)unlink(path);
         output->fd = open(path, flags, 0600);
@@ -179,7 +181,7 @@ output_finish(struct output *output, bool durable)
         errno = write_piece(output->fd, output->pieces[output->filling], output->filled, output->at - output->filled);
         err = errno == 0 ? GRANARY_OK : gr_fail_errno("write");
     }
-    if (err == GRANARY_OK && durable && fsync(output->fd) < 0) {
+    if (err == GRANARY_OK && durable && (FAULT_FAILS(spill_sync) || fsync(output->fd) < 0)) {
         err = gr_fail_errno("fsync");
     }
     return err;

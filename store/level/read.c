@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "contract/shm.h"
 #include "level/spillfile.h"
@@ -23,10 +24,11 @@ static int
 open_to_read(const char *path, bool direct, const struct level_object *object, granary_err *ret_err)
 {
     char text[GRANARY_ID_TEXT + 1];
-    int fd = open(path, direct ? O_RDONLY | O_CLOEXEC | O_DIRECT : O_RDONLY | O_CLOEXEC);
+    int flags = O_RDONLY | O_CLOEXEC;
+    int fd = FAULT_FAILS(spill_open) ? -1 : open(path, direct ? flags | O_DIRECT : flags);
 
     if (fd < 0 && direct && errno == EINVAL) {
-        fd = open(path, O_RDONLY | O_CLOEXEC);
+        fd = open(path, flags);
     }
     if (fd < 0) {
         int error = errno;
@@ -54,8 +56,10 @@ unpack(void *context, const struct image *image, uint32_t frame, const char *sto
             return image_damaged(image, image->record.at, "a frame does not unpack");
         }
     }
-    err = gr_pwrite_all(reader->object->fd, raw, size,
-                        (int64_t)(reader->object->offset + frame * LEVEL_FRAME - reader->from));
+    err = FAULT_FAILS(restore_write)
+              ? gr_fail_errno("write")
+              : gr_pwrite_all(reader->object->fd, raw, size,
+                              (int64_t)(reader->object->offset + frame * LEVEL_FRAME - reader->from));
     return err == GRANARY_OK ? err : gr_fail_in(err, "shared memory");
 }
 

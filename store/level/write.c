@@ -273,7 +273,7 @@ spillfile_write(const char *path, const char *partial, bool direct, bool durable
         err = output_finish(&writer.output, durable);
         FAULT_STEP(spill_file_written);
     }
-    if (err == GRANARY_OK && rename(partial, path) < 0) {
+    if (err == GRANARY_OK && (FAULT_FAILS(spill_rename) || rename(partial, path) < 0)) {
         err = gr_fail_errno("rename");
     }
     FAULT_STEP(spill_file_renamed);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 
@@ -160,7 +161,7 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
-    (void)execv(path, (char *const *)(uintptr_t)argv);
+    (void)(FAULT_FAILS(daemon_exec) || execv(path, (char *const *)(uintptr_t)argv) < 0);
     _exit(127);
 }
 
@@ -218,7 +219,7 @@ daemon_start(struct daemon *daemon, const struct supervisor_options *options, co
         return gr_fail_errno("pipe");
     }
     supervisor = getpid();
-    daemon->pid = fork();
+    daemon->pid = FAULT_FAILS(daemon_fork) ? -1 : fork();
     if (daemon->pid == 0) {
         become_daemon(daemon, options, memory, path, ready[1], supervisor);
     }
@@ -228,7 +229,8 @@ daemon_start(struct daemon *daemon, const struct supervisor_options *options, co
         err = gr_fail_errno("fork");
     } else {
         needs_fd = needs == NULL ? -1 : gr_pidfd_open(needs->pid);
-        err = read_ready(daemon->name, ready[0], needs, needs_fd, &options->instance);
+        err = FAULT_FAILS(daemon_ready) ? gr_fail_errno("the %s", daemon->name)
+                                        : read_ready(daemon->name, ready[0], needs, needs_fd, &options->instance);
         gr_fd_close(&needs_fd);
     }
     gr_fd_close(&ready[0]);

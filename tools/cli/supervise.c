@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/roster.h"
@@ -368,6 +369,7 @@ supervisor_main(struct supervisor *self, int report_fd)
         code = err;
         (void)gr_write_all(report_fd, &code, sizeof code);
         (void)gr_write_all(report_fd, message, strlen(message));
+        gr_fault_end();
         _exit(granary_error_exit_status(err));
     }
     (void)snprintf(path, sizeof path, "%s/log/supervisor.log", self->options->instance.runtime);
@@ -382,8 +384,10 @@ supervisor_main(struct supervisor *self, int report_fd)
     (void)close(report_fd);
     if (!supervise(self)) {
         give_up(self);
+        gr_fault_end();
         _exit(granary_error_exit_status(GRANARY_EFAILED));
     }
     stop_all(self);
+    gr_fault_end();
     _exit(0);
 }

@@ -11,6 +11,7 @@
 #include <zmq.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 
 /* Messages queued for one peer; beyond that it does not read, and its sender is told EBUSY. */
 #define HIGH_WATER 100000
@@ -92,13 +93,13 @@ socket_open(struct gr_zmq_context *context, int type, const char *path, granary_
          * handler stands behind the domain, so others are let in as ever. */
         (void)zmq_setsockopt(socket->zmq, ZMQ_ZAP_DOMAIN, "granary", 7);
         (void)unlink(path);
-        if (zmq_bind(socket->zmq, endpoint) < 0 || chmod(path, 0600) < 0) {
+        if (FAULT_FAILS(message_open) || zmq_bind(socket->zmq, endpoint) < 0 || chmod(path, 0600) < 0) {
             *ret_err = fail_zmq(path);
             gr_zmq_close(socket);
             return NULL;
         }
     } else if (zmq_setsockopt(socket->zmq, ZMQ_RECONNECT_IVL, &soon_ms, sizeof soon_ms) < 0 ||
-               zmq_connect(socket->zmq, endpoint) < 0) {
+               FAULT_FAILS(message_open) || zmq_connect(socket->zmq, endpoint) < 0) {
         *ret_err = fail_zmq(path);
         gr_zmq_close(socket);
         return NULL;
@@ -137,16 +138,51 @@ gr_zmq_fd(const struct gr_zmq_socket *socket)
     return fd;
 }
 
+static granary_err
+send_failed(void)
+{
+    return errno == EAGAIN ? gr_fail(GRANARY_EBUSY, "the peer does not read") : fail_zmq("send");
+}
+
+static granary_err
+send_now(struct gr_zmq_socket *socket, const struct gr_zmq_peer *peer, const void *bytes, size_t size)
+{
+    if (peer != NULL && zmq_send(socket->zmq, peer->bytes, peer->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+        return send_failed();
+    }
+    return zmq_send(socket->zmq, bytes, size, ZMQ_DONTWAIT) < 0 ? send_failed() : GRANARY_OK;
+}
+
+/* With a byte that is wrong. */
+static granary_err
+send_spoilt(struct gr_zmq_socket *socket, const struct gr_zmq_peer *peer, const void *bytes, size_t size)
+{
+    char *copy = malloc(size + 1);
+    granary_err err;
+
+    if (copy == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a message of %zu bytes", size);
+    }
+    memcpy(copy, bytes, size);
+    gr_fault_spoil(copy, size);
+    err = send_now(socket, peer, copy, size);
+    free(copy);
+    return err;
+}
+
 granary_err
 gr_zmq_send(struct gr_zmq_socket *socket, const struct gr_zmq_peer *peer, const void *bytes, size_t size)
 {
-    if (peer != NULL && zmq_send(socket->zmq, peer->bytes, peer->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
-        return errno == EAGAIN ? gr_fail(GRANARY_EBUSY, "the peer does not read") : fail_zmq("send");
+    switch (FAULT_MEET(message_send)) {
+    case GR_FAULT_ERRNO:
+        return send_failed();
+    case GR_FAULT_DROP:
+        return GRANARY_OK;
+    case GR_FAULT_CORRUPT:
+        return send_spoilt(socket, peer, bytes, size);
+    default:
+        return send_now(socket, peer, bytes, size);
     }
-    if (zmq_send(socket->zmq, bytes, size, ZMQ_DONTWAIT) < 0) {
-        return errno == EAGAIN ? gr_fail(GRANARY_EBUSY, "the peer does not read") : fail_zmq("send");
-    }
-    return GRANARY_OK;
 }
 
 /* libzmq notes the credentials of an ipc peer behind its address: "...:uid:gid:pid". */
@@ -157,6 +193,18 @@ pid_of(zmq_msg_t *part)
     const char *pid = address == NULL ? NULL : strrchr(address, ':');
 
     return pid == NULL ? 0 : strtoll(pid + 1, NULL, 10);
+}
+
+/* Whether a message may be seen. */
+static bool
+arrives(zmq_msg_t *part)
+{
+    enum gr_fault_action fault = FAULT_MEET(message_receive);
+
+    if (fault == GR_FAULT_CORRUPT) {
+        gr_fault_spoil(zmq_msg_data(part), zmq_msg_size(part));
+    }
+    return fault != GR_FAULT_DROP;
 }
 
 bool
@@ -190,7 +238,7 @@ gr_zmq_receive(struct gr_zmq_socket *socket, struct gr_zmq_message *ret_message)
             }
         }
         /* Exactly one frame behind the envelope; anything else is not ours. */
-        if (good && parts == (socket->is_router ? 2u : 1u)) {
+        if (good && parts == (socket->is_router ? 2u : 1u) && arrives(part)) {
             ret_message->pid = socket->is_router ? pid_of(part) : 0;
             ret_message->bytes = zmq_msg_data(part);
             ret_message->size = zmq_msg_size(part);
