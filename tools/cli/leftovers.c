@@ -76,6 +76,10 @@ leftovers_found(const struct gr_instance *instance)
     char path[PATH_MAX];
 
     (void)snprintf(path, sizeof path, "/dev/shm%sroot", instance->shm_prefix);
+    if (access(path, F_OK) == 0) {
+        return true;
+    }
+    (void)snprintf(path, sizeof path, "%s/state.db", instance->runtime); /* outlives the machine's restart */
     return access(path, F_OK) == 0;
 }
 

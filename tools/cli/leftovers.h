@@ -25,7 +25,7 @@ granary_err leftovers_check_directory(const struct gr_instance *instance);
  */
 void leftovers_await(const struct gr_instance *instance);
 
-/* Whether there is shared memory that a store can adopt, or refuse to. */
+/* Whether there is something that the next daemons can take over, or refuse to: shared memory, a scheduler's state. */
 bool leftovers_found(const struct gr_instance *instance);
 
 /* Remove the instance's shared memory, spill files (but persistent ones), its files in the runtime directory and that
