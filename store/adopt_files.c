@@ -18,6 +18,13 @@ is_foreign(const struct level_file *file)
            file->number == 0;
 }
 
+/* What is damaged may be the only copy of somebody's persistent objects: it is told, and left to them. */
+static bool
+is_left(const struct level_file *file)
+{
+    return file->err == GRANARY_ECORRUPT && !level_is_litter(file);
+}
+
 /* The last store died while it deleted the session of that name. */
 static bool
 was_ended(const struct adoption *adoption, const char *name)
@@ -46,6 +53,13 @@ on_file(void *context, const struct level_file *file)
     }
     if (is_foreign(file)) {
         gr_log_warn("SPILL-FILE-FOREIGN", "file=%s why=%s", file->path, granary_error_message());
+        return GRANARY_OK;
+    }
+    if (is_left(file)) {
+        gr_log_error("SPILL-FILE-DAMAGED",
+                     "file=%s why=%s: it may hold persistent objects, and is left as it is; "
+                     "restore it from a backup, or remove it",
+                     file->path, granary_error_message());
         return GRANARY_OK;
     }
     if (file->err == GRANARY_OK && session == NULL && (file->flags & LEVEL_FILE_PERSISTENT) != 0 &&

@@ -82,6 +82,7 @@ on_record(void *context, const struct level_file *from, const struct level_recor
     if (file == NULL || !make_room(file->session, record)) {
         return GRANARY_OK;
     }
+    root_stamp_beyond(&store->root, record->stamp);
     err = index_insert_spilled(&file->session->index,
                                &(struct index_object){.id = record->id,
                                                       .serial = root_serial(&store->root),
@@ -100,7 +101,6 @@ on_record(void *context, const struct level_file *from, const struct level_recor
     account_add(&store->account, GR_ACCOUNT_OBJECTS, 1);
     account_add(&store->account, GR_ACCOUNT_OBJECTS_SPILLED, 1);
     account_add(&store->account, GR_ACCOUNT_SPILLED, record->data_size + record->meta_size);
-    root_stamp_beyond(&store->root, record->stamp);
     revival->objects++;
     return GRANARY_OK;
 }

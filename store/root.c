@@ -222,16 +222,23 @@ root_serial(struct root *root)
     return root->serial;
 }
 
+/* No stamp is used before the next store knows that it may have been. */
+static void
+raise_stamps(struct root *root)
+{
+    if (root->stamp >= atomic_load_explicit(&root->shm->stamp_limit, memory_order_relaxed)) {
+        atomic_store_explicit(&root->shm->stamp_limit, root->stamp + STAMP_BLOCK, memory_order_release);
+        FAULT_STEP(root_stamps);
+    }
+}
+
 uint64_t
 root_stamp(struct root *root, int64_t wall_ms)
 {
     uint64_t now = (uint64_t)wall_ms << 20;
 
     root->stamp = root->stamp + 1 > now ? root->stamp + 1 : now;
-    if (root->stamp >= atomic_load_explicit(&root->shm->stamp_limit, memory_order_relaxed)) {
-        atomic_store_explicit(&root->shm->stamp_limit, root->stamp + STAMP_BLOCK, memory_order_release);
-        FAULT_STEP(root_stamps);
-    }
+    raise_stamps(root);
     return root->stamp;
 }
 
@@ -239,6 +246,7 @@ void
 root_stamp_beyond(struct root *root, uint64_t stamp)
 {
     root->stamp = stamp > root->stamp ? stamp : root->stamp;
+    raise_stamps(root);
 }
 
 uint32_t

@@ -3,14 +3,19 @@
 
 #include "spill/spill.h"
 
-static granary_err
-clear_file(void *context, const struct level_file *file)
+bool
+level_is_litter(const struct level_file *file)
 {
     bool known = file->err == GRANARY_OK || (file->err == GRANARY_ECORRUPT && file->session[0] != '\0');
 
+    return file->err == GRANARY_ESTATE || (known && (file->flags & LEVEL_FILE_PERSISTENT) == 0);
+}
+
+static granary_err
+clear_file(void *context, const struct level_file *file)
+{
     (void)context;
-    /* What another release made, or what a failing device hides, is not ours to throw away. */
-    if (file->err == GRANARY_ESTATE || (known && (file->flags & LEVEL_FILE_PERSISTENT) == 0)) {
+    if (level_is_litter(file)) {
         (void)unlink(file->path);
     }
     return GRANARY_OK;

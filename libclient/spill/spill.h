@@ -75,7 +75,14 @@ granary_err level_scan_directory(const char *dir, const struct level_visitor *vi
 /* The same for one file; file->err tells when it is not there. */
 granary_err level_scan_file(const char *path, uint32_t number, const struct level_visitor *visitor);
 
-/* Remove every file that is not complete and persistent, as far as it is of this release. */
+/*
+ * Whether what a scan found may be removed when nothing needs it: a file that was never completed, or that says of
+ * itself that it is not persistent. What another release made, what a failing device hides, and a damaged file that may
+ * hold persistent objects are not granary's to throw away.
+ */
+bool level_is_litter(const struct level_file *file);
+
+/* Remove every such file. */
 void level_clear_directory(const char *dir);
 
 #endif
