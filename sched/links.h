@@ -35,6 +35,10 @@ uint64_t links_epoch_seen(const struct links *links);
 void links_message(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_pid,
                    const Granary__FromExecutor *report);
 
+/* A message of another version came by the socket: its sender is told of ours, which every version understands, and
+ * ends. */
+void links_refuse(const struct links *links, const struct gr_zmq_peer *peer);
+
 /* Send a ToExecutor; bytes get the epoch. One that cannot be sent to is killed: it is unknown what it got. */
 void links_send(struct links *links, uint32_t executor, struct gr_buf *bytes);
 /* CANCEL asks its user code to stop, KILL ends its process. */

@@ -118,6 +118,15 @@ tell_unknown(const struct links *links, const struct gr_zmq_peer *peer)
 }
 
 void
+links_refuse(const struct links *links, const struct gr_zmq_peer *peer)
+{
+    struct gr_buf bytes = {0};
+
+    pack_begin(&bytes);
+    link_tell(links, peer, &bytes);
+}
+
+void
 links_message(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_pid,
               const Granary__FromExecutor *report)
 {

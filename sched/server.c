@@ -74,8 +74,14 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
     Granary__FromExecutor *report =
         granary__from_executor__unpack(arena_allocator(server->arena), message->size, message->bytes);
 
-    if (report == NULL || report->version != GRANARY__VERSION__PROTOCOL) {
-        gr_log_warn("EXECUTOR-PROTOCOL", "bytes=%zu version=%u", message->size, report == NULL ? 0 : report->version);
+    if (report == NULL) {
+        gr_log_warn("EXECUTOR-PROTOCOL", "pid=%lld bytes=%zu: cannot be read", (long long)message->pid, message->size);
+        return;
+    }
+    if (report->version != GRANARY__VERSION__PROTOCOL) {
+        gr_log_warn("EXECUTOR-VERSION", "pid=%lld speaks version %u, this scheduler %u: restart the instance",
+                    (long long)message->pid, report->version, (unsigned)GRANARY__VERSION__PROTOCOL);
+        links_refuse(server->links, &message->peer);
         return;
     }
     links_message(server->links, &message->peer, message->pid, report);

@@ -74,8 +74,8 @@ gr_executor_page_read(const char *runtime, int64_t pid, struct gr_executor_state
         if (err == GRANARY_OK && first.magic != GR_EXECUTOR_PAGE_MAGIC) {
             err = gr_fail(GRANARY_ECORRUPT, "%s: no executor's page", path);
         } else if (err == GRANARY_OK && first.version != GR_EXECUTOR_PAGE_VERSION) {
-            err = gr_fail(GRANARY_EVERSION, "%s: a page of version %u, this granary reads %u", path, first.version,
-                          GR_EXECUTOR_PAGE_VERSION);
+            err = gr_fail(GRANARY_EVERSION, "%s: a page of version %u, this granary reads %u: restart the instance",
+                          path, first.version, GR_EXECUTOR_PAGE_VERSION);
         }
         if (err == GRANARY_OK) {
             err = gr_pread_all(fd, &second, sizeof second, 0);

@@ -68,7 +68,11 @@ gr_packed_check(const void *head, const void *entry, uint32_t i, uint64_t object
 
     memcpy(&h, head, sizeof h);
     memcpy(&e, entry, sizeof e);
-    if (h.magic != GR_PACKED_MAGIC || h.version != GR_PACKED_VERSION || h.count > GR_PACKED_MOST) {
+    if (h.magic == GR_PACKED_MAGIC && h.version != GR_PACKED_VERSION) {
+        return gr_fail(GRANARY_EVERSION, "packed frames of version %u, this granary reads %u: run the graph again",
+                       h.version, GR_PACKED_VERSION);
+    }
+    if (h.magic != GR_PACKED_MAGIC || h.count > GR_PACKED_MOST) {
         return gr_fail(GRANARY_ECORRUPT, "these are no packed frames");
     }
     if (i >= h.count) {

@@ -60,9 +60,8 @@ control_read(const struct granary_inspector *inspector, uint32_t session, struct
                       control->magic == 0 ? "not complete: its store died while it made it"
                                           : "its first bytes are not a control page's");
     }
-    if (err == GRANARY_OK && control->version != GR_SHM_VERSION) {
-        err = gr_fail(GRANARY_EVERSION, "%s: version %u of shared memory, but %u is understood here", name,
-                      control->version, GR_SHM_VERSION);
+    if (err == GRANARY_OK) {
+        err = file_check_version(&file, control->version);
     }
     if (err == GRANARY_OK && (control->session != session || control->depth > GR_INDEX_MAX_DEPTH)) {
         err = gr_fail(GRANARY_ECORRUPT, "%s: it says session %u, depth %u, which cannot be", name, control->session,

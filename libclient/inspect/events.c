@@ -61,9 +61,8 @@ recorder_open(const struct granary_inspector *inspector, struct file *ret_file, 
     if (err == GRANARY_OK && events->magic != GR_EVENTS_MAGIC) {
         err = gr_fail(GRANARY_ECORRUPT, "events: its first bytes are not a flight recorder's");
     }
-    if (err == GRANARY_OK && events->version != GR_SHM_VERSION) {
-        err = gr_fail(GRANARY_EVERSION, "events: version %u of shared memory, but %u is understood here",
-                      events->version, GR_SHM_VERSION);
+    if (err == GRANARY_OK) {
+        err = file_check_version(&file, events->version);
     }
     if (err == GRANARY_OK && (events->entries == 0 || (events->entries & (events->entries - 1)) != 0 ||
                               events->entries > (file.size - sizeof head) / sizeof(struct gr_event))) {

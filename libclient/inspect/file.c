@@ -67,6 +67,18 @@ file_close(struct file *file)
 }
 
 granary_err
+file_check_version(const struct file *file, uint32_t version)
+{
+    return version == GR_SHM_VERSION
+               ? GRANARY_OK
+               : gr_fail(
+                     GRANARY_EVERSION,
+                     "%s: shared memory of version %u, this granary reads %u: use the granary that made it, or give "
+                     "up what is in it with `granary down`",
+                     file->name, version, GR_SHM_VERSION);
+}
+
+granary_err
 file_read(const struct file *file, uint64_t at, void *bytes, size_t size)
 {
     size_t done = 0;

@@ -35,9 +35,8 @@ read_all(const struct file *file, struct ledger_copy **ret_records, size_t *ret_
                       head.magic == 0 ? "not complete: its store died while it made it"
                                       : "its first bytes are not a ledger's");
     }
-    if (err == GRANARY_OK && head.version != GR_SHM_VERSION) {
-        err = gr_fail(GRANARY_EVERSION, "%s: version %u of shared memory, but %u is understood here", file->name,
-                      head.version, GR_SHM_VERSION);
+    if (err == GRANARY_OK) {
+        err = file_check_version(file, head.version);
     }
     if (err == GRANARY_OK && head.records > (file->size - sizeof(struct gr_ledger)) / sizeof *records) {
         err = gr_fail(GRANARY_ECORRUPT, "%s: it says it has room for %llu records, but is %llu bytes long", file->name,

@@ -35,6 +35,9 @@ struct file {
 granary_err file_open(const struct granary_inspector *inspector, const char *name, struct file *ret_file);
 void file_close(struct file *file);
 
+/* Whether what the file says of itself is this release's version of shared memory. Errors: EVERSION */
+granary_err file_check_version(const struct file *file, uint32_t version);
+
 /* The name of a session's file: file_name(name, 1, "lease", 7) is "s1.lease7". */
 #define NO_NUMBER UINT32_MAX
 void file_name(char ret_name[96], uint32_t session, const char *kind, uint32_t number);

@@ -159,9 +159,8 @@ root_open(const struct granary_inspector *inspector, struct file *ret_file)
             gr_fail(GRANARY_ECORRUPT, "root: %s",
                     magic == 0 ? "not complete: its store died while it made it" : "its first bytes are not a root's");
     }
-    if (err == GRANARY_OK && version != GR_SHM_VERSION) {
-        err = gr_fail(GRANARY_EVERSION, "root: version %u of shared memory, but %u is understood here", version,
-                      GR_SHM_VERSION);
+    if (err == GRANARY_OK) {
+        err = file_check_version(&file, version);
     }
     if (err != GRANARY_OK) {
         file_close(&file);

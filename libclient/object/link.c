@@ -102,7 +102,8 @@ map_whole(int fd, size_t size, int protection, const char *what, void **ret_addr
     void *address;
 
     if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < size) {
-        return gr_fail(GRANARY_EVERSION, "the store's %s is smaller than this library expects", what);
+        return gr_fail(GRANARY_EVERSION,
+                       "the store's %s is smaller than this library expects: use one granary for both", what);
     }
     address = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
     if (address == MAP_FAILED) {
@@ -132,7 +133,8 @@ take_first(granary_client *client, const struct gr_frame_in *frame)
     if (atomic_load_explicit(&client->control->magic, memory_order_acquire) != GR_CONTROL_MAGIC ||
         atomic_load_explicit(&client->page->magic, memory_order_acquire) != GR_LEASE_MAGIC ||
         client->control->version != GR_SHM_VERSION || client->page->version != GR_SHM_VERSION) {
-        return gr_fail(GRANARY_EVERSION, "the store's shared memory has version %u, this library knows %u",
+        return gr_fail(GRANARY_EVERSION,
+                       "the store's shared memory has version %u, this library knows %u: use one granary for both",
                        client->control->version, GR_SHM_VERSION);
     }
     if (fstat(frame->fds[0], &link->control_file) < 0 || fstat(frame->fds[1], &link->page_file) < 0) {

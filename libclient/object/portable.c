@@ -133,13 +133,15 @@ read_header(const struct portable_source *source, struct portable_header *ret_he
     if (memcmp(raw.magic, magic, sizeof magic) != 0) {
         return gr_fail(GRANARY_ECORRUPT, "the header is not that of an exported object");
     }
+    if (le32toh(raw.version) != VERSION) { /* what else is in it, and where its checksum, that version knows */
+        return gr_fail(GRANARY_EVERSION,
+                       "exported in version %u of the format, this granary reads %u: import it with the granary that "
+                       "exported it",
+                       le32toh(raw.version), VERSION);
+    }
     *ret_hash = gr_hash64(&raw, offsetof(struct header, hash));
     if (le64toh(raw.hash) != *ret_hash) {
         return gr_fail(GRANARY_ECORRUPT, "the header's checksum is wrong");
-    }
-    if (le32toh(raw.version) != VERSION) {
-        return gr_fail(GRANARY_EVERSION, "exported in version %u of the format: this release knows %u",
-                       le32toh(raw.version), VERSION);
     }
     ret_header->chunk_size = le32toh(raw.chunk_size);
     ret_header->data_size = le64toh(raw.data_size);

@@ -431,8 +431,9 @@ read_head(struct group_plan *plan, const void *bytes, uint64_t size, struct part
         return corrupt("it is no partial result of groupby");
     }
     if (head.version != PARTIAL_VERSION) {
-        return gr_fail(GRANARY_EVERSION, "groupby: a partial result has version %u, not %u", head.version,
-                       PARTIAL_VERSION);
+        return gr_fail(GRANARY_EVERSION,
+                       "groupby: a partial result of version %u, this granary reads %u: run the graph again",
+                       head.version, PARTIAL_VERSION);
     }
     if (head.keys != plan->keys->n_strings || head.aggregates != plan->count ||
         head.arguments != plan->argument_count) {

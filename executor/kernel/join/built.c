@@ -84,10 +84,14 @@ open_part(const struct built_bytes *bytes, struct built_part *part)
         return corrupt("its size");
     }
     memcpy(&part->head, bytes->bytes, sizeof part->head);
-    if (head->magic != BUILT_MAGIC || head->version != BUILT_VERSION || head->key_count == 0 || head->shift > 32 ||
-        head->part_bits > 16 || head->part >> head->part_bits != 0 ||
-        (head->index != BUILT_DENSE && head->index != BUILT_HASH) || head->unique > 1 ||
-        bytes->size - sizeof *head < head->key_count * sizeof(struct built_key)) {
+    if (head->magic == BUILT_MAGIC && head->version != BUILT_VERSION) {
+        return gr_fail(GRANARY_EVERSION,
+                       "the built side of a join has version %u, this granary reads %u: run the graph again",
+                       head->version, BUILT_VERSION);
+    }
+    if (head->magic != BUILT_MAGIC || head->key_count == 0 || head->shift > 32 || head->part_bits > 16 ||
+        head->part >> head->part_bits != 0 || (head->index != BUILT_DENSE && head->index != BUILT_HASH) ||
+        head->unique > 1 || bytes->size - sizeof *head < head->key_count * sizeof(struct built_key)) {
         return corrupt("its head");
     }
     table = section_at(bytes, &head->table);
