@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/error.h"
+#include "base/executor_page.h"
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
@@ -154,6 +155,8 @@ is_executor(const void *context, pid_t pid)
 static void
 reap(struct pool *pool)
 {
+    bool died = false;
+
     for (int i = 0; i < pool->slot_count; i++) {
         struct slot *slot = &pool->slots[i];
         pid_t pid = slot->pid;
@@ -170,6 +173,10 @@ reap(struct pool *pool)
             slot_died(slot, status);
         }
         orphans_kill(pid, is_executor, pool);
+        died = true;
+    }
+    if (died) { /* theirs, and those of a pool that was killed */
+        gr_executor_pages_trim(pool->instance.runtime, GR_EXECUTOR_PAGES_DEAD);
     }
     orphans_reap(is_executor, pool);
 }
@@ -388,6 +395,7 @@ pool_init(struct pool *pool, const struct pool_options *options)
     (void)sigprocmask(SIG_BLOCK, &mask, &pool->command.mask);
     pool->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     err = pool->signal_fd < 0 ? gr_fail_errno("signalfd") : room_for(pool, options->executors);
+    gr_executor_pages_trim(pool->instance.runtime, GR_EXECUTOR_PAGES_DEAD);
     for (int i = 0; err == GRANARY_OK && i < options->executors; i++) {
         err = slot_add(pool, -1);
     }

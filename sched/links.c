@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -281,7 +282,7 @@ links_send(struct links *links, uint32_t executor, struct gr_buf *bytes)
         gr_log_warn("EXECUTOR-SEND", "executor=%u pid=%lld: %s: it is given up", link->number, (long long)link->pid,
                     granary_error_message());
         if (!link->pull) {
-            (void)gr_pidfd_kill(link->pidfd);
+            (void)gr_pidfd_signal(link->pidfd, SIGKILL);
         }
         link_gone(links, link);
     }
@@ -297,7 +298,7 @@ links_give_up(struct links *links, const struct action *action)
     }
     if (action->kind == ACTION_CANCEL) {
         watch_cancel(links->instance->runtime, link->pid, link->start_time, action->subtask);
-    } else if (gr_pidfd_kill(link->pidfd) < 0) {
+    } else if (gr_pidfd_signal(link->pidfd, SIGKILL) < 0) {
         gr_log_warn("EXECUTOR-KILL", "executor=%u pid=%lld: %s", link->number, (long long)link->pid, strerror(errno));
     }
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -141,4 +142,77 @@ gr_executor_pages_read(const char *runtime, struct gr_executor_state **ret_state
     *ret_states = states;
     *ret_count = count;
     return GRANARY_OK;
+}
+
+struct dead_page {
+    long long pid;
+    uint64_t start_time; /* 0: it was never complete */
+};
+
+static int
+by_start(const void *left, const void *right)
+{
+    const struct dead_page *a = left;
+    const struct dead_page *b = right;
+
+    return (a->start_time > b->start_time) - (a->start_time < b->start_time);
+}
+
+/* Also of a page that its executor was killed in the middle of: it is no state, but when it started stands there. */
+static bool
+is_dead(const char *runtime, long long pid, struct dead_page *ret_dead)
+{
+    struct gr_executor_page page = {.start_time = 0};
+    uint64_t runs = gr_process_start_time((pid_t)pid);
+    char path[160];
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/%s/%lld", runtime, GR_EXECUTOR_PAGES, pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 || gr_pread_all(fd, &page, sizeof page, 0) != GRANARY_OK) {
+        page.start_time = 0;
+    }
+    gr_fd_close(&fd);
+    *ret_dead = (struct dead_page){pid, page.start_time};
+    return runs == 0 || (page.start_time != 0 && page.start_time != runs);
+}
+
+void
+gr_executor_pages_trim(const char *runtime, size_t keep)
+{
+    struct dead_page *dead = NULL;
+    struct dirent *entry;
+    size_t count = 0;
+    size_t room = 0;
+    char path[160];
+    DIR *folder;
+
+    (void)snprintf(path, sizeof path, "%s/%s", runtime, GR_EXECUTOR_PAGES);
+    folder = opendir(path);
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        char *end;
+        long long pid = strtoll(entry->d_name, &end, 10);
+
+        if (count == room) {
+            struct dead_page *grown = reallocarray(dead, room * 2 + 64, sizeof *grown);
+
+            if (grown == NULL) {
+                break; /* the next death tries again */
+            }
+            dead = grown;
+            room = room * 2 + 64;
+        }
+        count += pid > 0 && *end == '\0' && is_dead(runtime, pid, &dead[count]);
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    if (count > keep) {
+        qsort(dead, count, sizeof *dead, by_start);
+        for (size_t i = 0; i < count - keep; i++) {
+            (void)snprintf(path, sizeof path, "%s/%s/%lld", runtime, GR_EXECUTOR_PAGES, dead[i].pid);
+            (void)unlink(path);
+        }
+    }
+    free(dead);
 }

@@ -36,6 +36,12 @@ granary_err gr_executor_page_read(const char *runtime, int64_t pid, struct gr_ex
 /* All that can be read, by pid, those of processes that have died too. *ret_states is to be freed. Errors: ENOMEM */
 granary_err gr_executor_pages_read(const char *runtime, struct gr_executor_state **ret_states, size_t *ret_count);
 
+/* What a dead executor was at can be read for as many. */
+#define GR_EXECUTOR_PAGES_DEAD 32
+
+/* Remove the pages of those that have died, but for the `keep` that started last. */
+void gr_executor_pages_trim(const char *runtime, size_t keep);
+
 /* "idle", "lease", "run", "store". */
 const char *gr_executor_phase_name(enum gr_executor_phase phase);
 

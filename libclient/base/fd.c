@@ -143,9 +143,9 @@ gr_pidfd_open(pid_t pid)
 }
 
 int
-gr_pidfd_kill(int pidfd)
+gr_pidfd_signal(int pidfd, int signal)
 {
-    return (int)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
 }
 
 uint64_t

@@ -22,8 +22,8 @@ granary_err gr_file_read(const char *path, size_t max_size, char **ret_bytes, si
 /* A pollable descriptor of a process, or -1 with errno. */
 int gr_pidfd_open(pid_t pid);
 
-/* kill -9 of a process by such a descriptor: no other can be meant. -1 with errno. */
-int gr_pidfd_kill(int pidfd);
+/* kill() of a process by such a descriptor: no other can be meant. -1 with errno. */
+int gr_pidfd_signal(int pidfd, int signal);
 
 /* When the process started, in clock ticks since boot; 0 when there is none. pid + start time names a process for good.
  */

@@ -10,6 +10,27 @@
 #include "base/error.h"
 #include "base/fd.h"
 
+/* What killed ones left goes with the next one's start. */
+static void
+sweep(const char *folder)
+{
+    struct dirent *file;
+    DIR *dir = opendir(folder);
+
+    while (dir != NULL && (file = readdir(dir)) != NULL) {
+        long pid = strtol(file->d_name, NULL, 10);
+        char path[512];
+
+        if (pid > 0 && gr_process_start_time((pid_t)pid) == 0) {
+            (void)snprintf(path, sizeof path, "%s/%s", folder, file->d_name);
+            (void)unlink(path);
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+}
+
 granary_err
 gr_roster_enter(const struct gr_instance *instance, bool active, uint64_t epoch)
 {
@@ -24,6 +45,7 @@ gr_roster_enter(const struct gr_instance *instance, bool active, uint64_t epoch)
     if (err != GRANARY_OK) {
         return err;
     }
+    sweep(path);
     (void)snprintf(path, sizeof path, "%s/" GR_ROSTER "/%d", instance->runtime, (int)getpid());
     (void)snprintf(partial, sizeof partial, "%s.partial", path);
     (void)snprintf(text, sizeof text, "%d %llu %s %llu\n", (int)getpid(),

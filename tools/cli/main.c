@@ -68,23 +68,26 @@ command_bench(struct cli *cli, int argc, char **argv)
 int
 command_torture(struct cli *cli, int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+    } kinds[] = {{"store", torture_store}, {"sched", torture_sched}, {"whole", torture_whole}, {"nth", torture_nth}};
+    const char *kind = argc >= 2 ? argv[1] : "";
+
     (void)cli;
-    if (argc >= 2 && strcmp(argv[1], "store") == 0) {
-        return torture_store(argc - 1, argv + 1);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kind, kinds[i].name) == 0) {
+            return kinds[i].run(argc - 1, argv + 1);
+        }
     }
-    if (argc >= 2 && strcmp(argv[1], "sched") == 0) {
-        return torture_sched(argc - 1, argv + 1);
-    }
-    if (argc >= 2 && strcmp(argv[1], "nth") == 0) {
-        return torture_nth(argc - 1, argv + 1);
-    }
-    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        (void)printf("Usage: granary torture store|sched|nth [OPTION...]\n"
-                     "Torment a private store and its clients, or a private instance with graphs at work, or let one "
-                     "thing after the other fail; `granary torture store --help` tells the options.\n");
+    if (strcmp(kind, "--help") == 0 || strcmp(kind, "-h") == 0) {
+        (void)printf("Usage: granary torture store|sched|whole|nth [OPTION...]\n"
+                     "Torment a private store and its clients, a private instance with graphs at work, or both and "
+                     "every process;\nor let one thing after the other fail. `granary torture store --help` tells the "
+                     "options.\n");
         return 0;
     }
-    (void)fprintf(stderr, "granary: torture: what? granary torture store|sched|nth [OPTION...]\n");
+    (void)fprintf(stderr, "granary: torture: what? granary torture store|sched|whole|nth [OPTION...]\n");
     return 2;
 }
 

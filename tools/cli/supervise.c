@@ -260,7 +260,8 @@ replace_daemon(struct supervisor *self, struct daemon *daemon, int status)
 {
     granary_err err;
 
-    gr_log_error("DAEMON-DIED", "daemon=%s pid=%d", daemon->name, (int)daemon->pid);
+    gr_log_error("DAEMON-DIED", "daemon=%s pid=%d %s=%d", daemon->name, (int)daemon->pid,
+                 WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     daemon->pid = 0;
     if (dies_at_once(daemon, status)) {
         gr_log_error(

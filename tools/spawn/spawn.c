@@ -82,30 +82,46 @@ run_program(const struct spawned *spawned, int ready_fd)
     _exit(127);
 }
 
+/* The child's side of spawn_command(). */
+static void
+run_command(const char *const *arguments, const char *output)
+{
+    const char *bin = getenv("GRANARY_BIN");
+    const char *argv[ARGUMENTS_MOST] = {"granary"};
+    char program[512] = "/proc/self/exe";
+
+    for (size_t i = 0; arguments[i] != NULL && i < ARGUMENTS_MOST - 2; i++) {
+        argv[i + 1] = arguments[i];
+    }
+    if (bin != NULL) {
+        (void)snprintf(program, sizeof program, "%s/granary", bin);
+    }
+    if (freopen(output == NULL ? "/dev/null" : output, output == NULL ? "w" : "a", stdout) == NULL ||
+        (output != NULL && dup2(STDOUT_FILENO, STDERR_FILENO) < 0)) {
+        _exit(127);
+    }
+    (void)execv(program, (char *const *)(uintptr_t)argv);
+    perror(program);
+    _exit(127);
+}
+
+pid_t
+spawn_command(const char *const *arguments, const char *output)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        run_command(arguments, output);
+    }
+    return child;
+}
+
 bool
 spawn_granary(const char *const *arguments)
 {
-    const char *bin = getenv("GRANARY_BIN");
-    const char *argv[32] = {"granary"};
-    char program[512] = "/proc/self/exe";
     int status = -1;
-    pid_t child;
+    pid_t child = spawn_command(arguments, NULL);
 
-    for (size_t i = 0; arguments[i] != NULL && i < 30; i++) {
-        argv[i + 1] = arguments[i];
-    }
-    child = fork();
-    if (child == 0) {
-        if (bin != NULL) {
-            (void)snprintf(program, sizeof program, "%s/granary", bin);
-        }
-        if (freopen("/dev/null", "w", stdout) == NULL) {
-            _exit(127);
-        }
-        (void)execv(program, (char *const *)(uintptr_t)argv);
-        perror(program);
-        _exit(127);
-    }
     return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

@@ -44,6 +44,13 @@ bool spawn_stop(struct spawned *spawned);
  */
 bool spawn_granary(const char *const *arguments);
 
+/*
+ * The same without waiting for it. Returns its pid; -1: errno.
+ *
+ * output  file that what it prints, and its errors, are added to; NULL: what it prints is not wanted
+ */
+pid_t spawn_command(const char *const *arguments, const char *output);
+
 /* rm -rf */
 void spawn_remove_directory(const char *path);
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,6 +40,16 @@ history_destroy(struct history *history)
     }
 }
 
+void
+history_forget(struct history *history)
+{
+    uint64_t count = atomic_load(&history->count);
+
+    history->forgotten += count;
+    memset(history->ops, 0, count * sizeof *history->ops);
+    atomic_store(&history->count, 0);
+}
+
 struct op *
 history_begin(struct history *history, enum op_kind kind, enum op_way way, uint32_t object)
 {
@@ -59,7 +70,7 @@ history_begin(struct history *history, enum op_kind kind, enum op_way way, uint3
 uint64_t
 history_value(const struct history *history, unsigned writer, const struct op *op)
 {
-    return (uint64_t)(writer + 1) << 40 | (uint64_t)(op - history->ops);
+    return (uint64_t)(writer + 1) << 40 | (history->forgotten + (uint64_t)(op - history->ops));
 }
 
 void

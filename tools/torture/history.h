@@ -37,12 +37,16 @@ struct op {
 struct history {
     _Atomic uint64_t count;
     uint64_t room;
+    uint64_t forgotten; /* operations before these */
     struct op ops[];
 };
 
 /* Shared with processes that are forked later, backed by a file in that directory that is gone at once. NULL: errno */
 struct history *history_create(const char *directory, uint64_t room);
 void history_destroy(struct history *history);
+
+/* Begin anew with none; numbers go on. Nobody writes it meanwhile. */
+void history_forget(struct history *history);
 
 /* Note that an operation begins. NULL: the history is full. */
 struct op *history_begin(struct history *history, enum op_kind kind, enum op_way way, uint32_t object);

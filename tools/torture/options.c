@@ -43,6 +43,12 @@ options_key(int key, char *text, struct argp_state *state, struct options *optio
     case 'c':
         options->clients = (unsigned)options_number(text, 1, options->clients_most, state);
         return 0;
+    case 'e':
+        options->executors = (unsigned)options_number(text, 1, 64, state);
+        return 0;
+    case 'd':
+        options->schedulers = (unsigned)options_number(text, 1, 8, state);
+        return 0;
     case 'p':
         options->spare_store = true;
         return 0;

@@ -1,4 +1,4 @@
-/* What both kinds of torture are told: `granary torture store` and `granary torture sched`. */
+/* What the kinds of `granary torture` are told alike. */
 #ifndef TORTURE_OPTIONS_H
 #define TORTURE_OPTIONS_H
 
@@ -13,13 +13,14 @@ struct options {
     uint64_t memory_least;
     uint64_t kills; /* of processes; then the run ends, whatever the time. 0: the time counts */
     unsigned clients, clients_most;
-    bool spare_store; /* it is not killed */
+    unsigned executors, schedulers; /* of an instance */
+    bool spare_store;               /* it is not killed */
 };
 
 /* A whole number from least to most, else usage. */
 uint64_t options_number(const char *text, uint64_t least, uint64_t most, struct argp_state *state);
 
-/* An option that both have. ARGP_ERR_UNKNOWN: it is none. */
+/* An option that several have. ARGP_ERR_UNKNOWN: it is none. */
 error_t options_key(int key, char *text, struct argp_state *state, struct options *options);
 
 #endif

@@ -7,11 +7,9 @@
 #include "base/clock.h"
 #include "granary/hold.h"
 
-#define HELD       8     /* leases a client keeps while it does other things */
-#define BATCH      8u    /* objects put without waiting, or got at once */
-#define HOT        32u   /* objects that many want */
-#define ROOM_MS    3000  /* how long a creator waits for room */
-#define CONNECT_MS 20000 /* how long a store may take to come back */
+#define HELD  8   /* leases a client keeps while it does other things */
+#define BATCH 8u  /* objects put without waiting, or got at once */
+#define HOT   32u /* objects that many want */
 
 /* What an object's data begins with; the rest follows from value. */
 struct content {
@@ -152,8 +150,11 @@ count_error(struct torment *torment, granary_err err, const char *what, uint32_t
 granary_client *
 tormented_connect(struct torment *torment)
 {
-    granary_connect_options options = {.instance = torment->instance, .tag = "torture", .reconnect_ms = CONNECT_MS};
-    int64_t deadline = gr_deadline_ns(CONNECT_MS);
+    granary_connect_options options = {.instance = torment->instance,
+                                       .tag = "torture",
+                                       .timeout_ms = torment->patience_ms,
+                                       .reconnect_ms = torment->patience_ms};
+    int64_t deadline = gr_deadline_ns(torment->patience_ms);
     granary_client *client = NULL;
     granary_err err;
 
@@ -199,7 +200,7 @@ prepare(struct tormented *self, uint32_t object, struct op *op, granary_buffer *
     struct torment *torment = self->torment;
     uint64_t value = history_value(self->history, self->self, op);
     granary_err err = granary_object_create(self->client, object_id(object), tormented_size(torment, object),
-                                            meta_size(object), ROOM_MS, ret_buffer);
+                                            meta_size(object), torment->room_ms, ret_buffer);
 
     op->value = value;
     if (err != GRANARY_OK) {
@@ -433,10 +434,10 @@ do_move(struct tormented *self, uint32_t object)
 
     switch (tormented_random(&self->seed) % 4) {
     case 0:
-        err = granary_object_move(self->client, id, GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, ROOM_MS);
+        err = granary_object_move(self->client, id, GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, self->torment->room_ms);
         break;
     case 1:
-        err = granary_object_move(self->client, id, GRANARY_LEVEL_DISK, 0, ROOM_MS);
+        err = granary_object_move(self->client, id, GRANARY_LEVEL_DISK, 0, self->torment->room_ms);
         break;
     case 2:
         err = granary_object_prefetch(self->client, &id, 1);
@@ -505,6 +506,11 @@ tormented_run(struct torment *torment, unsigned number, uint64_t seed)
             do_account(&self);
         }
         atomic_fetch_add(&torment->operations, 1);
+        if (torment->pause_us > 0) {
+            (void)nanosleep(&(struct timespec){.tv_sec = torment->pause_us / 1000000,
+                                               .tv_nsec = torment->pause_us % 1000000 * 1000},
+                            NULL);
+        }
     }
     for (size_t i = 0; self.client != NULL && i < HELD; i++) {
         let_go(&self, &self.held[i]);

@@ -5,7 +5,9 @@
 #include "granary/store.h"
 #include "torture/history.h"
 
-#define TORMENTED_MOST 64u
+#define TORMENTED_MOST        64u
+#define TORMENTED_ROOM_MS     3000
+#define TORMENTED_PATIENCE_MS 20000
 
 /* What the processes of a run share. */
 struct torment {
@@ -19,7 +21,10 @@ struct torment {
     _Atomic uint64_t account_errors;
     uint32_t objects;
     uint64_t largest; /* bytes of data */
-    char instance[64];
+    int room_ms;      /* how long a creator waits for room */
+    int patience_ms;  /* how long a store may take to come back */
+    long pause_us;    /* between two operations of a client */
+    char instance[96];
     struct history *histories[TORMENTED_MOST + 1]; /* of each client, and of the last look */
 };
 

@@ -1,7 +1,8 @@
 /*
  * granary torture store: many clients do random things to a private store while clients and store are killed; then
  * their histories are checked. granary torture sched: random graphs while executors, schedulers and the store are
- * killed; their results are those of a calm run. granary torture nth: one fault, at each place in turn.
+ * killed; their results are those of a calm run. granary torture whole: both, and every process is killed. granary
+ * torture nth: one fault, at each place in turn.
  */
 #ifndef TORTURE_TORTURE_H
 #define TORTURE_TORTURE_H
@@ -12,5 +13,7 @@ int torture_store(int argc, char **argv);
 int torture_sched(int argc, char **argv);
 /* `granary torture nth`. */
 int torture_nth(int argc, char **argv);
+/* `granary torture whole`. */
+int torture_whole(int argc, char **argv);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -157,14 +158,47 @@ pages_are_listed(void **state)
     free(read);
 }
 
+/* Of the dead, those that started last are kept; the living keep theirs, and so does what is no page. */
+static void
+pages_of_the_dead_go(void **state)
+{
+    struct gr_executor_page page = page_of(getpid());
+    struct gr_executor_state *read = NULL;
+    char name[32];
+    size_t count = 0;
+
+    (void)state;
+    page.start_time = gr_process_start_time(getpid());
+    (void)snprintf(name, sizeof name, "%d", (int)getpid());
+    write_page(name, &page, sizeof page);
+    for (uint64_t i = 1; i <= 5; i++) { /* pids that no process can have */
+        page = page_of((int64_t)(1 << 28) + (int64_t)i);
+        page.start_time = 1000 - i;
+        page.turn = i == 1 ? 5 : 4;
+        (void)snprintf(name, sizeof name, "%lld", (long long)page.pid);
+        write_page(name, &page, sizeof page);
+    }
+    gr_executor_pages_trim(folder, 3);
+    assert_int_equal(gr_executor_pages_read(folder, &read, &count), GRANARY_OK);
+    assert_int_equal(count, 3); /* the first of the dead cannot be read, but is kept */
+    assert_int_equal(read[0].pid, getpid());
+    assert_int_equal(read[1].pid, (1 << 28) + 2);
+    assert_int_equal(read[2].pid, (1 << 28) + 3);
+    free(read);
+    gr_executor_pages_trim(folder, 0);
+    assert_int_equal(gr_executor_pages_read(folder, &read, &count), GRANARY_OK);
+    assert_int_equal(count, 1);
+    free(read);
+    gr_executor_pages_trim("/nowhere", 0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_is_read_whole),
-        cmocka_unit_test(nonsense_is_harmless),
-        cmocka_unit_test(what_is_no_page_is_an_error),
-        cmocka_unit_test(pages_are_listed),
+        cmocka_unit_test(a_page_is_read_whole),        cmocka_unit_test(nonsense_is_harmless),
+        cmocka_unit_test(what_is_no_page_is_an_error), cmocka_unit_test(pages_are_listed),
+        cmocka_unit_test(pages_of_the_dead_go),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

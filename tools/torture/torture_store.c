@@ -1,0 +1,179 @@
+/* A private store, clients, whoever kills them, and the verdict. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "spawn/spawn.h"
+#include "torture/crowd.h"
+#include "torture/options.h"
+#include "torture/torture.h"
+
+#define PAUSE_NS 80000000 /* between two blows, at most */
+
+struct run {
+    struct options options;
+    struct spawned store;
+    struct crowd crowd;
+    uint64_t seed;
+    uint64_t store_kills, restarts, client_kills, stops;
+    bool broken; /* the store cannot be started again */
+};
+
+/* ---- blows ---- */
+
+static void
+pause_at_most(struct run *run, uint64_t nanoseconds)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = (long)(tormented_random(&run->seed) % nanoseconds)}, NULL);
+}
+
+static void
+kill_store(struct run *run)
+{
+    spawn_kill(&run->store);
+    run->store_kills++;
+    while (tormented_random(&run->seed) % 4 == 0) {
+        /* The next one as well, while it takes over. */
+        if (!spawn_blindly(&run->store)) {
+            break;
+        }
+        pause_at_most(run, PAUSE_NS / 4);
+        spawn_kill(&run->store);
+        run->store_kills++;
+    }
+    run->broken = !spawn_again(&run->store);
+    run->restarts++;
+}
+
+static void
+kill_client(struct run *run, unsigned victim)
+{
+    pack_replace(&run->crowd.pack, victim, SIGKILL);
+    run->client_kills++;
+}
+
+/* A client that stands still, perhaps with leases, perhaps inside a message, while other things go on. */
+static void
+stop_client(struct run *run, unsigned victim)
+{
+    (void)kill(run->crowd.pack.pids[victim], SIGSTOP);
+    pause_at_most(run, PAUSE_NS);
+    if (!run->options.spare_store && tormented_random(&run->seed) % 2 == 0) {
+        kill_store(run);
+    }
+    (void)kill(run->crowd.pack.pids[victim], SIGCONT);
+    run->stops++;
+}
+
+static bool
+goes_on(const struct run *run, int64_t end_ns)
+{
+    const struct options *options = &run->options;
+
+    return !run->broken && (options->kills > 0 ? run->store_kills < options->kills : gr_now_ns() < end_ns);
+}
+
+static void
+torment(struct run *run)
+{
+    int64_t end_ns = gr_deadline_ns(run->options.duration_ms);
+
+    while (goes_on(run, end_ns)) {
+        unsigned victim = (unsigned)(tormented_random(&run->seed) % run->options.clients);
+        unsigned dice = (unsigned)(tormented_random(&run->seed) % 100);
+
+        pause_at_most(run, PAUSE_NS);
+        if (dice < 50 && !run->options.spare_store) {
+            kill_store(run);
+        } else if (dice < 80) {
+            kill_client(run, victim);
+        } else {
+            stop_client(run, victim);
+        }
+    }
+}
+
+static int
+report(const struct run *run, bool clean)
+{
+    (void)printf("store killed       %" PRIu64 " times, restarted %" PRIu64 "\n", run->store_kills, run->restarts);
+    (void)printf("clients killed     %" PRIu64 ", stopped %" PRIu64 "\n", run->client_kills, run->stops);
+    return crowd_report(&run->crowd) && !run->broken && clean ? 0 : 1;
+}
+
+/* Objects of about four times the memory, most of which exist at any time. */
+static bool
+set_up(struct run *run)
+{
+    static char memory[32];
+
+    run->seed = run->options.seed;
+    (void)snprintf(memory, sizeof memory, "%" PRIu64, run->options.memory);
+    if (!spawn_start(&run->store, memory)) {
+        return false;
+    }
+    if (crowd_create(&run->crowd, run->store.directory, run->store.directory, run->options.clients, run->options.memory,
+                     run->options.memory * 5, run->options.seed) != GRANARY_OK) {
+        (void)fprintf(stderr, "granary: torture: %s\n", granary_error_message());
+        (void)spawn_stop(&run->store);
+        return false;
+    }
+    run->crowd.alone = true;
+    return true;
+}
+
+static error_t
+parse(int key, char *text, struct argp_state *state)
+{
+    return options_key(key, text, state, state->input);
+}
+
+int
+torture_store(int argc, char **argv)
+{
+    static const struct argp_option list[] = {
+        {"seconds", 's', "DURATION", 0, "how long; default: 10", 0},
+        {"seed", 'S', "S", 0, "of the random numbers; default: 1", 0},
+        {"memory", 'm', "SIZE", 0, "the store's budget, a quarter of what is put; default: 16M", 0},
+        {"clients", 'c', "C", 0, "client processes; default: 8", 0},
+        {"kills", 'k', "N", 0, "go on until the store was killed so often, whatever the time", 0},
+        {"spare-store", 'p', NULL, 0, "do not kill the store", 0},
+        {0},
+    };
+    static const struct argp parser = {
+        list, parse, NULL, "Torment a private store and its clients; exit status 1 if anything was lost or wrong.",
+        NULL, NULL,  NULL};
+    static char name[] = "granary torture store";
+    struct run run = {.options = {.duration_ms = 10000,
+                                  .seed = 1,
+                                  .memory = 16 << 20,
+                                  .memory_least = 4 << 20,
+                                  .clients = 8,
+                                  .clients_most = TORMENTED_MOST}};
+    bool clean;
+    int status;
+
+    argv[0] = name;
+    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &run.options);
+    (void)printf("torture store: seed %" PRIu64 "\n", run.options.seed);
+    (void)fflush(stdout); /* before processes are forked that would say it again */
+    if (!set_up(&run)) {
+        return 1;
+    }
+    crowd_start(&run.crowd);
+    torment(&run);
+    if (run.broken) {
+        pack_kill(&run.crowd.pack);
+    } else {
+        crowd_stop(&run.crowd);
+        crowd_inspect(&run.crowd);
+    }
+    clean = spawn_stop(&run.store);
+    status = report(&run, clean);
+    crowd_destroy(&run.crowd);
+    return status;
+}
