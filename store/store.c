@@ -334,6 +334,8 @@ end_state(struct store *store)
 void
 store_destroy(struct store *store)
 {
+    bool ours;
+
     if (store == NULL) {
         return;
     }
@@ -349,7 +351,11 @@ store_destroy(struct store *store)
     depots_close(store);
     victims_destroy(store->victims);
     lease_region_destroy(store->leases);
+    ours = store->lock_fd >= 0 && store->root.shm != NULL && !store->root.detached;
     root_close(&store->root);
+    if (ours) {
+        (void)gr_instance_sweep_shm(&store->instance); /* what could not be unlinked before */
+    }
     gr_fd_close(&store->listen_fd);
     gr_fd_close(&store->doorbell_fd);
     gr_fd_close(&store->spare_fd);

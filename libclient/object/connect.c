@@ -138,6 +138,12 @@ reach(granary_client *client, const char *instance, int timeout_ms)
     case GRANARY_OK:
         return index_map(client);
     case GRANARY_EUNREACHABLE:
+        if (client->socket.fd >= 0) {
+            return gr_fail(err,
+                           "instance '%s': the store at %s hung up: it has ended, or has no room for one more client: "
+                           "see its log",
+                           client->instance.name, client->instance.store_socket);
+        }
         return gr_fail(err, "instance '%s': no store at %s: start one with `granary up`", client->instance.name,
                        client->instance.store_socket);
     case GRANARY_ETIMEDOUT:

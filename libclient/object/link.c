@@ -101,7 +101,10 @@ map_whole(int fd, size_t size, int protection, const char *what, void **ret_addr
     struct stat st;
     void *address;
 
-    if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < size) {
+    if (fstat(fd, &st) < 0) {
+        return gr_fail_errno("the store's %s", what);
+    }
+    if ((uint64_t)st.st_size < size) {
         return gr_fail(GRANARY_EVERSION,
                        "the store's %s is smaller than this library expects: use one granary for both", what);
     }

@@ -126,23 +126,33 @@ room_surrender(struct room *room)
     room->mapped_bytes = 0;
 }
 
+/* EFAULT: writing there would be a SIGBUS, for the file system gives no more pages. */
 static granary_err
-full(void)
+no_pages(int error)
 {
-    return gr_fail(GRANARY_EFULL, "/dev/shm is full: free some of it, or start the store with a smaller memory budget");
+    errno = error;
+    return error == ENOSPC || error == EFAULT
+               ? gr_fail(GRANARY_EFULL,
+                         "/dev/shm is full: free some of it, or start the store with a smaller memory budget")
+               : gr_fail_errno("pages for a room");
 }
 
 /* Which pages touching it cannot fail on: what the store says, or all of them before Linux 5.14. */
 static granary_err
 room_allocate(struct room *room, uint64_t warm_bytes, int fd)
 {
+    int error;
+
     room->populated = room->fresh ? 0 : warm_bytes < room->size_bytes ? warm_bytes : room->size_bytes;
     room->fresh = false;
     if (madvise(room->base, 0, MADV_POPULATE_WRITE) == 0 || room->populated == room->size_bytes) {
         return GRANARY_OK;
     }
-    if (posix_fallocate(fd, 0, (off_t)room->size_bytes) != 0) {
-        return full();
+    do {
+        error = posix_fallocate(fd, 0, (off_t)room->size_bytes);
+    } while (error == EINTR);
+    if (error != 0) {
+        return no_pages(error);
     }
     room->populated = room->size_bytes;
     return GRANARY_OK;
@@ -161,8 +171,7 @@ room_populate(struct room *room, uint64_t end)
             if (errno == EINTR || errno == EAGAIN) {
                 continue;
             }
-            /* EFAULT: writing here would be a SIGBUS, for the file system gives no more pages. */
-            return full();
+            return no_pages(errno);
         }
         from += step;
         room->populated = from;

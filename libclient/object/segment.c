@@ -25,7 +25,11 @@ segment_mmap(int fd, uint64_t size_bytes, int protection)
     size_t lead;
     struct stat st;
 
-    if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < size_bytes || size_bytes == 0) {
+    if (fstat(fd, &st) < 0) {
+        (void)gr_fail_errno("a segment of %llu bytes", (unsigned long long)size_bytes);
+        return NULL;
+    }
+    if ((uint64_t)st.st_size < size_bytes || size_bytes == 0) {
         (void)gr_fail(GRANARY_EPROTO, "the store gave a segment that is smaller than it said");
         return NULL;
     }

@@ -117,8 +117,8 @@ turn_next(struct socket *s)
 /* ---- asking ---- */
 
 /*
- * Send a request and wait for its answer. Errors: EUNREACHABLE the store hung up · ETIMEDOUT: then the answer is still
- * to come · EPROTO
+ * Send a request and wait for its answer. Errors: EUNREACHABLE the store hung up · ETIMEDOUT, errno's: then the answer
+ * to what was sent is still to come · EPROTO
  */
 static granary_err
 exchange(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t deadline_ns,
@@ -127,11 +127,12 @@ exchange(granary_client *client, enum gr_store_op op, const void *body, uint32_t
     struct socket *s = &client->socket;
     struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = (uint16_t)op, .seq = ++s->seq, .size = size};
     granary_err err = gr_frame_send(s->fd, &head, body, NULL, 0);
+    bool sent = err == GRANARY_OK;
 
-    if (err == GRANARY_OK) {
+    if (sent) {
         err = gr_frame_receive(s->reader, s->fd, deadline_ns, ret_frame);
     }
-    if (err == GRANARY_ETIMEDOUT) {
+    if (sent && err != GRANARY_OK && err != GRANARY_EUNREACHABLE && err != GRANARY_EPROTO) {
         s->unanswered = (struct unanswered){.op = (uint16_t)op};
         if (op == GR_STORE_LEASE) {
             memcpy(&s->unanswered.ref, body, sizeof s->unanswered.ref);

@@ -104,7 +104,8 @@ gr_frame_reader_fill(struct gr_frame_reader *reader, int fd)
         n = FAULT_LEAVES(frame_receive, part.iov_base, part.iov_len) ? recvmsg(fd, &message, MSG_CMSG_CLOEXEC) : -1;
     } while (n < 0 && errno == EINTR);
     if (n < 0) {
-        return errno == EAGAIN || errno == EWOULDBLOCK ? GRANARY_OK : gr_fail_errno("receive");
+        return errno == EAGAIN || errno == EWOULDBLOCK ? GRANARY_OK
+                                                       : gr_fail_errno("receive from a socket of the store");
     }
     keep_descriptors(reader, &message);
     if (n == 0) {
@@ -180,7 +181,7 @@ gr_frame_send(int fd, const struct gr_frame *head, const void *body, const int *
             return gr_fail(GRANARY_EBUSY, begun ? "the peer stopped reading inside a frame" : "the peer does not read");
         }
         if (n < 0) {
-            return gr_fail_errno("send");
+            return gr_fail_errno("send to a socket of the store");
         }
         begun = true;
         left -= (size_t)n;
@@ -211,7 +212,7 @@ gr_frame_receive(struct gr_frame_reader *reader, int fd, int64_t deadline_ns, st
         }
         n = poll(&poller, 1, gr_left_ms(deadline_ns));
         if (n < 0 && errno != EINTR) {
-            return gr_fail_errno("poll");
+            return gr_fail_errno("wait at a socket of the store");
         }
         if (n == 0) {
             return gr_fail(GRANARY_ETIMEDOUT, "no answer in time");
@@ -237,7 +238,7 @@ unix_socket(const char *path, int flags, struct sockaddr_un *address, granary_er
     memcpy(address->sun_path, path, strlen(path) + 1);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
     if (fd < 0) {
-        *ret_err = gr_fail_errno("socket");
+        *ret_err = gr_fail_errno("%s: socket", path);
     }
     return fd;
 }

@@ -241,9 +241,15 @@ start_store(struct nth_instance *instance, struct nth_end *end)
     }
     if (end->hung) {
         nth_stacks(instance);
-        (void)kill(instance->store, SIGKILL);
+    }
+    if (end->hung || !heard) {
+        (void)kill(instance->store, SIGKILL); /* one that could not say so may be ready */
     }
     (void)waitpid(instance->store, &end->status, 0);
+    if (!heard && !end->hung && !instance->dies && WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGKILL) {
+        (void)snprintf(end->message, sizeof end->message, "the store could not say that it is ready");
+        end->status = EXIT_FAILURE << 8; /* it was us */
+    }
     note_end(instance, end->status);
     return false;
 }

@@ -16,6 +16,7 @@
 #define SPILLED_SIZE 300000 /* 20 of them are more than the memory of those scenarios */
 #define META_SIZE    24
 #define ROOM_MS      5000
+#define LOST_STATUS  3 /* GRANARY_EUNREACHABLE: another connection may be luckier */
 
 struct play {
     granary_client *client;
@@ -23,6 +24,7 @@ struct play {
     unsigned count;
     char *bytes; /* LARGEST of them, for what an object is to hold */
     int status;  /* exit status */
+    char message[600];
 };
 
 /* ---- objects ---- */
@@ -57,8 +59,9 @@ meta_size(unsigned object)
 static void
 fail(struct play *play, granary_err err, const char *what, unsigned object)
 {
-    (void)fprintf(stderr, "granary: play: %s object %u: %s: %s\n", what, object, granary_error_name(err),
-                  granary_error_message());
+    (void)snprintf(play->message, sizeof play->message, "granary: play: %s object %u: %s: %s\n", what, object,
+                   granary_error_name(err), granary_error_message());
+    (void)fputs(play->message, stderr);
     play->status = granary_error_exit_status(err);
 }
 
@@ -262,6 +265,17 @@ move(struct play *play, unsigned object, granary_levels to, granary_levels from)
     }
 }
 
+/* Whether the fault of the trial has happened. */
+static bool
+fired(void)
+{
+    const char *directory = getenv("GRANARY_NTH");
+    char path[160];
+
+    (void)snprintf(path, sizeof path, "%s/note", directory == NULL ? "" : directory);
+    return access(path, F_OK) == 0;
+}
+
 /*
  * For the runner's own test: GRANARY_NTH_PLANT is what goes wrong once the fault has happened, which the runner is to
  * find.
@@ -273,8 +287,7 @@ plant(struct play *play)
     char path[160];
     FILE *file;
 
-    (void)snprintf(path, sizeof path, "%s/note", getenv("GRANARY_NTH") == NULL ? "" : getenv("GRANARY_NTH"));
-    if (what == NULL || access(path, F_OK) < 0) {
+    if (what == NULL || !fired()) {
         return;
     }
     if (strcmp(what, "crash") == 0) {
@@ -283,7 +296,7 @@ plant(struct play *play)
         wrong(play, "planted:", 0);
     } else if (strcmp(what, "message") == 0) {
         (void)fprintf(stderr, "granary: play: %s\n", strerror(EIO));
-        play->status = 1;
+        exit(EXIT_FAILURE);
     } else if (strcmp(what, "hang") == 0) {
         (void)pause();
     } else if (strcmp(what, "leak") == 0) {
@@ -337,6 +350,44 @@ play_kept(struct play *play)
     name(play, 3);
 }
 
+static void
+connect_to(struct play *play)
+{
+    granary_err err = granary_connect(NULL, &play->client);
+
+    if (err != GRANARY_OK) {
+        fail(play, err, "connecting before", 0);
+    }
+}
+
+/* One that failed with the fault must succeed when it goes on with the same client, unless that has lost the store. */
+static void
+perform(struct play *play, void (*run)(struct play *play))
+{
+    char message[sizeof play->message];
+    int status;
+
+    connect_to(play);
+    if (play->status == 0) {
+        run(play);
+        plant(play);
+    }
+    status = play->status;
+    if (status == 0 || play->client == NULL || !fired() || status == LOST_STATUS || status == NTH_WRONG) {
+        return;
+    }
+    memcpy(message, play->message, sizeof message);
+    play->status = 0;
+    (void)fputs("granary: play: once more\n", stderr);
+    run(play);
+    if (play->status == 0) {
+        (void)fputs(message, stderr);
+        play->status = status;
+    } else if (play->status != LOST_STATUS) {
+        wrong(play, "failed again after the error:", 0);
+    }
+}
+
 int
 nth_play(int argc, char **argv)
 {
@@ -352,7 +403,6 @@ nth_play(int argc, char **argv)
                  {"keep", play_keep, equal, 20},
                  {"kept", play_kept, equal, 20}};
     struct play play = {.bytes = malloc(LARGEST), .status = 2};
-    granary_err err;
 
     if (play.bytes == NULL) {
         (void)fprintf(stderr, "granary: play: out of memory for what objects are to hold\n");
@@ -368,13 +418,7 @@ nth_play(int argc, char **argv)
         play.sizes = plays[i].sizes;
         play.count = plays[i].count;
         play.status = 0;
-        err = granary_connect(NULL, &play.client);
-        if (err == GRANARY_OK) {
-            plays[i].run(&play);
-            plant(&play);
-        } else {
-            fail(&play, err, "connecting before", 0);
-        }
+        perform(&play, plays[i].run);
         granary_disconnect(play.client);
     }
     free(play.bytes);

@@ -44,16 +44,14 @@ last_line(const char *message)
 
 /* Whether it says more than the error's name: "run: Input/output error" helps nobody. */
 static bool
-names_something(const char *line)
+names_something(const char *what, const char *line)
 {
-    size_t length = strcspn(line, "\n");
-    const char *text = memchr(line, ':', length);
+    size_t length = strlen(what);
 
-    if (text != NULL && strchr(" ", text[1]) != NULL && strcspn(line, " ") > (size_t)(text - line)) {
-        text += strspn(text, ": ");
-        length -= (size_t)(text - line);
-        line = text; /* without the command */
+    if (strncmp(line, what, length) == 0 && strncmp(line + length, ": ", 2) == 0) {
+        line += length + 2;
     }
+    length = strcspn(line, "\n");
     for (int error = 1; error < ERRNO_MOST; error++) {
         const char *name = strerror(error);
 
@@ -139,7 +137,7 @@ judge(struct nth_trial *trial, const struct nth_instance *instance, const char *
     } else {
         generalise(instance, line, text, sizeof text);
         (void)snprintf(trial->outcome, sizeof trial->outcome, "%s: exit %d: %s", what, status, text);
-        if (!names_something(line)) {
+        if (!names_something(what, line)) {
             find(trial, "%s says not what failed: exit %d: '%s'", what, status, end->message);
         } else if (!may_fail || status > STATUS_MOST) {
             find(trial, "%s failed%s: exit %d: %s", what, may_fail ? "" : " without a fault", status, end->message);
@@ -236,21 +234,20 @@ finish(struct nth_trial *trial, struct nth_instance *instance, const struct nth_
         find(trial, "the store died of signal %d", instance->store_signal);
     }
     if (instance->refusal[0] != '\0') {
-        if (!names_something(instance->refusal)) {
+        if (!names_something("store", instance->refusal)) {
             find(trial, "the store says not why it does not start: '%s'", instance->refusal);
         }
         (void)snprintf(trial->outcome + strlen(trial->outcome), sizeof trial->outcome - strlen(trial->outcome),
                        "; the store had to be started twice");
     }
-    if (!nth_down(instance, &end)) {
-        bool now = nth_fired(instance) && !before;
-
-        if (!now || end.hung || (WIFSIGNALED(end.status) && !kills)) {
-            find(trial, "down: status %x: %s", (unsigned)end.status, end.message);
-        }
-        /* A second one takes away what the first could not. */
-        if (nth_up(instance, &end)) {
-            (void)nth_down(instance, &end);
+    if (!nth_down(instance, &end) &&
+        (before || !nth_fired(instance) || end.hung || (WIFSIGNALED(end.status) && !kills))) {
+        find(trial, "down: status %x: %s", (unsigned)end.status, end.message);
+    }
+    if (nth_fired(instance) && !before) {
+        /* What failed at the end stays for the next one, who takes it along. */
+        if (!nth_up(instance, &end) || !nth_down(instance, &end)) {
+            find(trial, "up and down after a fault at the end: status %x: %s", (unsigned)end.status, end.message);
         }
     }
     if (nth_leftovers(instance, text, sizeof text)[0] != '\0') {
