@@ -245,6 +245,36 @@ unreadable_and_other_versions_are_answered(void **state)
     granary__reply__free_unpacked(reply, NULL);
 }
 
+/* An executor of another version is told which ours is: it ends, and does not wait for ever. */
+static void
+executors_of_other_versions_are_told(void **state)
+{
+    struct rig *rig = *state;
+    Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
+    Granary__Register hello = GRANARY__REGISTER__INIT;
+    struct gr_zmq_message answer;
+    struct gr_zmq_socket *socket;
+    Granary__ToExecutor *told;
+    uint8_t bytes[128];
+    granary_err err;
+
+    assert_true(rig_start(rig, "memory"));
+    socket = gr_zmq_dealer(rig->context, rig->instance.pool_socket, &err);
+    assert_non_null(socket);
+    message.version = GRANARY__VERSION__PROTOCOL + 1;
+    message.register_ = &hello;
+    assert_int_equal(gr_zmq_send(socket, NULL, bytes, granary__from_executor__pack(&message, bytes)), GRANARY_OK);
+    assert_true(gr_zmq_wait(&socket, 1, NULL, NULL, 0, 60000));
+    assert_true(gr_zmq_receive(socket, &answer));
+    told = granary__to_executor__unpack(NULL, answer.size, answer.bytes);
+    assert_int_equal(told->version, GRANARY__VERSION__PROTOCOL);
+    assert_int_equal(told->registered, 0);
+    granary__to_executor__free_unpacked(told, NULL);
+    gr_zmq_message_free(&answer);
+    gr_zmq_close(socket);
+    assert_int_equal(rig_executor_count(rig), 0);
+}
+
 /* Not registered, registered as a process that does not exist, or as one that is another by now: not believed. */
 static void
 impostors_are_not_executors(void **state)
@@ -498,6 +528,7 @@ main(void)
         TEST(a_stopped_scheduler_goes_on),
         TEST(garbage_does_no_harm),
         TEST(unreadable_and_other_versions_are_answered),
+        TEST(executors_of_other_versions_are_told),
         TEST(impostors_are_not_executors),
         TEST(vanished_clients_are_ignored),
         TEST(a_killed_executors_work_is_done_elsewhere),
