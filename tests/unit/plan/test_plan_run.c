@@ -11,164 +11,11 @@
 
 #include "base/error.h"
 #include "data/frame.h"
-#include "data/packed.h"
 #include "data/print.h"
-#include "kernel/kernel.h"
 #include "optimize/optimize.h"
 #include "random_graph.h"
+#include "runner.h"
 #include "world.h"
-
-/* Every value made in a world, until it ends: later ones may borrow from earlier ones. */
-struct values {
-    struct gr_value **all; /* in order of making, with how many they are */
-    size_t *counts;
-    size_t count;
-    size_t room;
-};
-
-static struct gr_value *
-values_make(struct values *values, size_t count)
-{
-    if (values->count == values->room) {
-        values->room = values->room == 0 ? 64 : values->room * 2;
-        values->all = realloc(values->all, values->room * sizeof *values->all);
-        values->counts = realloc(values->counts, values->room * sizeof *values->counts);
-    }
-    values->counts[values->count] = count;
-    values->all[values->count] = calloc(count + 1, sizeof **values->all);
-    return values->all[values->count++];
-}
-
-static void
-values_free(struct values *values)
-{
-    while (values->count > 0) {
-        values->count--;
-        for (size_t i = 0; i < values->counts[values->count]; i++) {
-            gr_value_free(&values->all[values->count][i]);
-        }
-        free(values->all[values->count]);
-    }
-    free(values->all);
-    free(values->counts);
-    *values = (struct values){0};
-}
-
-static void
-fail_done(Granary__Done *done, granary_err err, const Granary__ChunkOp *op)
-{
-    char text[1200];
-
-    (void)snprintf(text, sizeof text, "node '%s' (%s): %s", op->node, op->op, granary_error_message());
-    done->err = err;
-    done->message = strdup(text);
-}
-
-/* The function of random pipelines: an assign; what it gives must be what was declared. */
-static granary_err
-run_compute(struct gr_kernel_call *call)
-{
-    const Granary__Attr *params = gr_attr_find(call->op->attrs, call->op->n_attrs, "params");
-    const Granary__Attr *declared = gr_attr_find(call->op->attrs, call->op->n_attrs, "columns");
-    Granary__Attr *columns = gr_attr_new_map("columns", &params->strings[0], &params->strings[1], 1);
-    Granary__ChunkOp assign = GRANARY__CHUNK_OP__INIT;
-    const Granary__ChunkOp *op = call->op;
-    granary_err err;
-
-    assert_string_equal(params->keys[0], "column");
-    assign.attrs = &columns;
-    assign.n_attrs = 1;
-    call->op = &assign;
-    err = gr_kernel_find("assign")(call);
-    call->op = op;
-    granary__attr__free_unpacked(columns, NULL);
-    if (err == GRANARY_OK) {
-        assert_int_equal(granary_frame_columns(call->outputs[0].frame), declared->n_keys);
-    }
-    for (size_t i = 0; err == GRANARY_OK && i < declared->n_keys; i++) {
-        const granary_column *column = granary_frame_column(call->outputs[0].frame, i);
-
-        assert_string_equal(column->name, declared->keys[i]);
-        assert_string_equal(granary_dtype_name(column->dtype), declared->strings[i]);
-    }
-    return err;
-}
-
-/* Frame i of a packed object; it lives as long as the world. */
-static struct gr_value
-frame_unpacked(struct world *world, const struct gr_value *packed, uint32_t i)
-{
-    struct gr_value *opened = values_make(world->user, 1);
-    const char *bytes = packed->bytes;
-    struct gr_packed_entry entry;
-
-    assert_int_equal(packed->kind, GR_VALUE_BYTES);
-    assert_int_equal(gr_packed_check(bytes, bytes + gr_packed_entry_at(i), i, packed->bytes_size, &entry), GRANARY_OK);
-    assert_int_equal(gr_packed_open(bytes + entry.data_offset, &entry, &opened->frame), GRANARY_OK);
-    opened->kind = GR_VALUE_FRAME;
-    return *opened;
-}
-
-static granary_err
-run_op(struct world *world, const Granary__ChunkOp *op, struct gr_value **locals, struct gr_value *outputs,
-       Granary__Done *done)
-{
-    struct gr_value *inputs = calloc(op->n_inputs + 1, sizeof *inputs);
-    struct gr_buf answer = {0};
-    struct gr_kernel_call call = {.op = op,
-                                  .inputs = inputs,
-                                  .input_count = op->n_inputs,
-                                  .outputs = outputs,
-                                  .output_count = op->n_outputs,
-                                  .answer = &answer};
-    granary_err err;
-
-    for (size_t k = 0; k < op->n_inputs; k++) {
-        const Granary__Operand *operand = op->inputs[k];
-
-        if (operand->object.len == 0) {
-            inputs[k] = locals[operand->op][operand->output];
-        } else {
-            inputs[k] = *(struct gr_value *)world_find(world, operand->object.data)->value;
-        }
-        if (operand->part > 0) {
-            inputs[k] = frame_unpacked(world, &inputs[k], operand->part - 1);
-        }
-    }
-    err = strcmp(op->op, "call") == 0 ? run_compute(&call) : gr_kernel_find(op->op)(&call);
-    if (err == GRANARY_OK && answer.size > 0) {
-        done->inlines = realloc(done->inlines, (done->n_inlines + 1) * sizeof *done->inlines);
-        done->inlines[done->n_inlines].len = answer.size;
-        done->inlines[done->n_inlines++].data = (uint8_t *)gr_buf_take(&answer);
-    }
-    gr_buf_free(&answer);
-    free(inputs);
-    return err;
-}
-
-static void
-run_subtask(struct world *world, const Granary__Subtask *subtask, Granary__Done *done)
-{
-    struct gr_value **locals = calloc(subtask->n_ops, sizeof *locals);
-
-    for (size_t i = 0; i < subtask->n_ops; i++) {
-        const Granary__ChunkOp *op = subtask->ops[i];
-        granary_err err;
-
-        locals[i] = values_make(world->user, op->n_outputs);
-        err = run_op(world, op, locals, locals[i], done);
-        if (err != GRANARY_OK) {
-            fail_done(done, err, op);
-            break;
-        }
-        for (size_t o = 0; o < op->n_outputs; o++) {
-            if (op->outputs[o].len > 0) {
-                world_find(world, op->outputs[o].data)->value = &locals[i][o];
-            }
-        }
-    }
-    free(locals);
-}
 
 /* ---- targets as text ---- */
 
@@ -238,13 +85,6 @@ frame_text(struct world *world, const char *target)
     return gr_buf_take(&out);
 }
 
-static void
-reset(struct world *world)
-{
-    values_free(world->user);
-    world_reset(world);
-}
-
 /* Run a graph with every chunk size and compare the target's text; *ret_text is that of one chunk. */
 static char *
 same_for_all_chunks(struct world *world, const char *json, const char *target)
@@ -264,7 +104,7 @@ same_for_all_chunks(struct world *world, const char *json, const char *target)
         } else {
             text = again;
         }
-        reset(world);
+        runner_reset(world);
     }
     return text;
 }
@@ -275,8 +115,7 @@ setup(void **state)
     struct world *world = malloc(sizeof *world);
 
     world_init(world);
-    world->user = calloc(1, sizeof(struct values));
-    world->run = run_subtask;
+    runner_init(world);
     *state = world;
     return 0;
 }
@@ -286,8 +125,7 @@ teardown(void **state)
 {
     struct world *world = *state;
 
-    values_free(world->user);
-    free(world->user);
+    runner_fini(world);
     world_fini(world);
     free(world);
     return 0;
@@ -471,7 +309,7 @@ bad_records_are_named_alike_for_all_chunks(void **state)
                          GRANARY_OK);
         assert_int_equal(world_run(world), GRANARY_EINVAL);
         assert_string_equal(granary_error_message(), "node 'r': bad.csv:6: record has 1 field, expected 2");
-        reset(world);
+        runner_reset(world);
     }
 }
 
@@ -537,7 +375,7 @@ ids_and_numbers_do_not_depend_on_when_answers_come(void **state)
     world->options.chunk_bytes = 500;
     world_must(world, ASKING);
     early = ids_of(world);
-    reset(world);
+    runner_reset(world);
     world->late = true;
     world_must(world, ASKING);
     late = ids_of(world);
@@ -569,7 +407,7 @@ answers_that_are_none_fail(void **state)
                 Granary__Done *answer = malloc(sizeof *answer);
 
                 granary__done__init(answer);
-                run_subtask(world, batch.subtasks[s].subtask, answer);
+                runner_run(world, batch.subtasks[s].subtask, answer);
                 assert_int_equal(gr_plan_feed(world->plan, batch.subtasks[s].subtask->number, answer), GRANARY_OK);
                 granary__done__free_unpacked(answer, NULL);
             }
@@ -587,7 +425,7 @@ answers_that_are_none_fail(void **state)
         assert_int_equal(gr_plan_feed(world->plan, done.number, &done), GRANARY_EPROTO);
         assert_non_null(strstr(granary_error_message(), "info: an answer that is none"));
         gr_plan_batch_free(&batch);
-        reset(world);
+        runner_reset(world);
     }
 }
 
@@ -615,7 +453,7 @@ pipeline_text(struct world *world, const struct gr_buf *nodes, int steps, bool a
         fail_msg("%s\n%s", granary_error_message(), json.bytes);
     }
     text = frame_text(world, last);
-    reset(world);
+    runner_reset(world);
     gr_buf_free(&json);
     return text;
 }
@@ -720,7 +558,7 @@ every_rule_can_be_left_out(void **state)
                 fail_msg("without rule %d: %s\n%s", rule, granary_error_message(), json.bytes);
             }
             text = frame_text(world, "c");
-            reset(world);
+            runner_reset(world);
             if (plain == NULL) {
                 plain = text;
                 continue;
@@ -759,7 +597,7 @@ assert_lines(struct world *world, const char *nodes, const char *first_lines)
             fail_msg("%s", text);
         }
         free(text);
-        reset(world);
+        runner_reset(world);
     }
 }
 
@@ -861,7 +699,7 @@ same_tensor_for_all_chunks(struct world *world, const char *json, const char *ta
             }
             free(again);
         }
-        reset(world);
+        runner_reset(world);
     }
     free(values);
 }
