@@ -71,7 +71,11 @@ command_torture(struct cli *cli, int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } kinds[] = {{"store", torture_store}, {"sched", torture_sched}, {"whole", torture_whole}, {"nth", torture_nth}};
+    } kinds[] = {{"store", torture_store},
+                 {"sched", torture_sched},
+                 {"whole", torture_whole},
+                 {"soak", torture_soak},
+                 {"nth", torture_nth}};
     const char *kind = argc >= 2 ? argv[1] : "";
 
     (void)cli;
@@ -81,13 +85,14 @@ command_torture(struct cli *cli, int argc, char **argv)
         }
     }
     if (strcmp(kind, "--help") == 0 || strcmp(kind, "-h") == 0) {
-        (void)printf("Usage: granary torture store|sched|whole|nth [OPTION...]\n"
+        (void)printf("Usage: granary torture store|sched|whole|soak|nth [OPTION...]\n"
                      "Torment a private store and its clients, a private instance with graphs at work, or both and "
-                     "every process;\nor let one thing after the other fail. `granary torture store --help` tells the "
+                     "every process;\nor gently and for long; or let one thing after the other fail. `granary torture "
+                     "store --help` tells the "
                      "options.\n");
         return 0;
     }
-    (void)fprintf(stderr, "granary: torture: what? granary torture store|sched|whole|nth [OPTION...]\n");
+    (void)fprintf(stderr, "granary: torture: what? granary torture store|sched|whole|soak|nth [OPTION...]\n");
     return 2;
 }
 

@@ -158,6 +158,14 @@ level_measure(const struct realm *realm, struct level *ret_level)
     ret_level->runtime_files -= ret_level->pages;
 }
 
+unsigned
+level_descriptors(const struct level *level, enum role role)
+{
+    unsigned fds = level->roles[role].fds;
+
+    return role != ROLE_STORE ? fds : fds > level->segments ? fds - level->segments : 0;
+}
+
 static unsigned
 exceeds(FILE *out, const char *who, const char *what, uint64_t begin, uint64_t now)
 {
@@ -178,7 +186,8 @@ level_compare(const struct level *begin, const struct level *now, FILE *out)
         const struct footprint *b = &now->roles[role];
 
         above += exceeds(out, role_name(role), "processes", a->processes, b->processes);
-        above += exceeds(out, role_name(role), "descriptors", a->fds, b->fds);
+        above +=
+            exceeds(out, role_name(role), "descriptors", level_descriptors(begin, role), level_descriptors(now, role));
         above += exceeds(out, role_name(role), "threads", a->threads, b->threads);
     }
     above += exceeds(out, "store", "clients", begin->account.clients, now->account.clients);

@@ -26,6 +26,8 @@ start_one(struct pack *pack, unsigned number)
 
     if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)signal(SIGTERM, SIG_DFL); /* a blow; */
+        (void)signal(SIGINT, SIG_IGN);  /* of a terminal, it is for the parent, who tells them to stop */
         if (getppid() == parent) {
             pack->run(pack->context, number, seed);
         }

@@ -2,7 +2,7 @@
  * granary torture store: many clients do random things to a private store while clients and store are killed; then
  * their histories are checked. granary torture sched: random graphs while executors, schedulers and the store are
  * killed; their results are those of a calm run. granary torture whole: both, and every process is killed. granary
- * torture nth: one fault, at each place in turn.
+ * torture soak: gently, for long. granary torture nth: one fault, at each place in turn.
  */
 #ifndef TORTURE_TORTURE_H
 #define TORTURE_TORTURE_H
@@ -15,5 +15,7 @@ int torture_sched(int argc, char **argv);
 int torture_nth(int argc, char **argv);
 /* `granary torture whole`. */
 int torture_whole(int argc, char **argv);
+/* `granary torture soak`. */
+int torture_soak(int argc, char **argv);
 
 #endif
