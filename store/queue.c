@@ -218,7 +218,8 @@ queue_wait_quota(struct session *session, uint64_t bytes)
     }
 }
 
-/* Returns the first who has to wait for memory; who waits for its session's quota holds nobody else up. */
+/* Returns the first who has to wait for memory; who waits for its session's quota holds nobody else up. Only smaller
+ * requests pass it, and in all of less than it wants: memory may come back between its try and the next one's. */
 static struct client *
 serve_rooms(struct store *store, int64_t now_ns, bool restores_wait)
 {
@@ -233,8 +234,7 @@ serve_rooms(struct store *store, int64_t now_ns, bool restores_wait)
         struct client *client = list_owner(node, struct client, in_queue);
         uint64_t min = client->min_bytes;
         bool over = now_ns >= client->deadline_ns;
-        bool may_pass =
-            head == NULL ? !(restores_wait && hopeful) : !hopeful || head->bypassed + min <= head->min_bytes;
+        bool may_pass = head == NULL ? !(restores_wait && hopeful) : !hopeful || head->bypassed + min < head->min_bytes;
         granary_err err = GRANARY_EBUSY;
 
         if (refused >= TRIES && !expire) {
