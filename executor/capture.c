@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/stacks.h"
 
@@ -67,17 +67,11 @@ watch_run(void *unused)
 {
     (void)pthread_mutex_lock(&watch.lock);
     for (;;) {
-        struct timespec until;
-
         if (watch.capture == NULL) {
             (void)pthread_cond_wait(&watch.changed, &watch.lock);
             continue;
         }
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += LOOK_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        if (pthread_cond_timedwait(&watch.changed, &watch.lock, &until) == ETIMEDOUT && watch.capture != NULL) {
+        if (gr_cond_wait_ns(&watch.changed, &watch.lock, gr_now_ns() + LOOK_NS) == ETIMEDOUT && watch.capture != NULL) {
             bound(watch.capture);
         }
     }

@@ -1,10 +1,12 @@
-/* Graphs that must have ended by some moment. */
+/*
+ * Graphs that must have ended by some moment. Clients and state tell it in wall-clock time; what is left of that when
+ * it is told is left, whatever the wall clock is set to meanwhile.
+ */
 #include <stdio.h>
 
 #include "sched/task_private.h"
 
-/* The wall clock may be set meanwhile: it is looked at again at least this often. */
-#define LOOK_MS 1000
+#define MOST_MS ((int64_t)1 << 40) /* 34 years: as good as never */
 
 /* Of the last event that told the time. */
 static int64_t
@@ -17,12 +19,16 @@ void
 deadline_set(struct manager *manager, struct task_graph *graph, int64_t deadline_ms)
 {
     struct task_graph *before = TAILQ_LAST(&manager->deadlines, deadlines);
+    int64_t left_ms;
 
     if (deadline_ms <= 0 || graph->has_deadline) {
         return;
     }
+    left_ms = deadline_ms - unix_ms(manager);
+    left_ms = left_ms < 0 ? 0 : left_ms;
     graph->deadline_ms = deadline_ms;
-    while (before != NULL && before->deadline_ms > deadline_ms) {
+    graph->deadline_ns = manager->now_ns + (left_ms < MOST_MS ? left_ms : MOST_MS) * 1000000;
+    while (before != NULL && before->deadline_ns > graph->deadline_ns) {
         before = TAILQ_PREV(before, deadlines, deadline_link);
     }
     if (before == NULL) {
@@ -46,15 +52,8 @@ int64_t
 deadline_next_ns(const struct manager *manager)
 {
     const struct task_graph *graph = TAILQ_FIRST(&manager->deadlines);
-    int64_t now_ms = unix_ms(manager);
-    int64_t left_ms;
 
-    if (graph == NULL) {
-        return INT64_MAX;
-    }
-    left_ms = graph->deadline_ms <= now_ms ? 0 : graph->deadline_ms - now_ms;
-    left_ms = left_ms < LOOK_MS ? left_ms : LOOK_MS;
-    return manager->now_ns + left_ms * 1000000;
+    return graph == NULL ? INT64_MAX : graph->deadline_ns;
 }
 
 void
@@ -62,7 +61,7 @@ deadline_expire(struct manager *manager)
 {
     struct task_graph *graph;
 
-    while ((graph = TAILQ_FIRST(&manager->deadlines)) != NULL && graph->deadline_ms <= unix_ms(manager)) {
+    while ((graph = TAILQ_FIRST(&manager->deadlines)) != NULL && graph->deadline_ns <= manager->now_ns) {
         struct execution_graph_counts counts = {0};
         char text[GRANARY_KEY_MAX + 192];
 

@@ -94,6 +94,7 @@ struct task_graph {
     int64_t submitted_ms;    /* since the Unix epoch */
     int64_t ended_ms;        /* ... 0: it runs */
     int64_t deadline_ms;     /* ... 0: none */
+    int64_t deadline_ns;     /* the same, monotonic, as the clocks were when it was told */
     Granary__Submit *submit; /* restored: what there was to plan; else only between restore and start */
     granary_graph_state state;
     granary_err err;

@@ -268,6 +268,9 @@ struct store {
     unsigned touched_count;
     struct session *touched_session;
     int64_t wall_ms;               /* as of this turn of the loop */
+    int64_t slice_look_ns;         /* when slices were last told from older ones: see object_evict() */
+    uint64_t slice_look_stamp;     /* the highest stamp then */
+    uint64_t slice_old_stamp;      /* ... and at the look before: slices up to it have had their time */
     bool cleaning;                 /* between the water marks: spilling in the background */
     int64_t background_ns;         /* not before: the last look found nothing to spill */
     int64_t tried_ns;              /* when the queues were last served in vain */

@@ -446,6 +446,23 @@ session_recheck_deleting(struct session *session)
 /* Who asked for a slice has so long to lease it; when that was done, it is as any other object. */
 #define SLICE_GRACE_MS 200
 
+/*
+ * Whether a slice was made just now. Its stamp tells by the wall clock; one of before that was set back would be new
+ * for as long as it was set back, so none is new that was there at two looks this far apart.
+ */
+static bool
+is_new_slice(struct store *store, uint64_t stamp)
+{
+    int64_t now_ns = gr_now_ns();
+
+    if (now_ns - store->slice_look_ns >= SLICE_GRACE_MS * 1000000) {
+        store->slice_old_stamp = store->slice_look_stamp;
+        store->slice_look_stamp = store->root.stamp;
+        store->slice_look_ns = now_ns;
+    }
+    return stamp > store->slice_old_stamp && GR_STAMP_MS(stamp) + SLICE_GRACE_MS > gr_wall_ms();
+}
+
 bool
 object_evict(struct session *session, struct gr_slot *slot)
 {
@@ -455,8 +472,7 @@ object_evict(struct session *session, struct gr_slot *slot)
     struct map_entry *copy = map_find(&session->on_disk, map_key_number(object.serial));
     uint64_t footprint = slot_footprint(slot);
 
-    if ((object.flags & GR_FLAG_SLICE) != 0 && !victim_was_used(session, slot) &&
-        GR_STAMP_MS(object.stamp) + SLICE_GRACE_MS > gr_wall_ms()) {
+    if ((object.flags & GR_FLAG_SLICE) != 0 && !victim_was_used(session, slot) && is_new_slice(store, object.stamp)) {
         return false;
     }
     slot_enter(slot, GR_SLOT_RETIRING);

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 
@@ -207,17 +207,13 @@ is_busy(const struct workers *workers, unsigned lanes)
 bool
 workers_give_way(struct workers *workers, unsigned lanes)
 {
-    struct timespec until;
+    int64_t until_ns = gr_now_ns() + GIVE_WAY_NS;
     int waited = 0;
     bool busy;
 
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += GIVE_WAY_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
     (void)pthread_mutex_lock(&workers->lock);
     while (waited == 0 && is_busy(workers, lanes)) {
-        waited = pthread_cond_timedwait(&workers->rested, &workers->lock, &until);
+        waited = gr_cond_wait_ns(&workers->rested, &workers->lock, until_ns);
     }
     busy = is_busy(workers, lanes);
     (void)pthread_mutex_unlock(&workers->lock);

@@ -2,7 +2,7 @@
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libnuma-dev libxxhash-dev
 libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpg-query-dev"
-check_packages="clang clang-format libclang-rt-14-dev libcmocka-dev liblmdb-dev strace git python3-minimal python3-numpy python3-pandas spin
+check_packages="clang clang-format libclang-rt-14-dev libcmocka-dev liblmdb-dev strace git python3-minimal python3-numpy python3-pandas faketime spin
 qemu-system-x86 busybox-static cpio"
 
 # install_packages NAME...: does nothing when all are there; else as root or through sudo; else says what to ask for.

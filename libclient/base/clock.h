@@ -2,6 +2,7 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -28,6 +29,15 @@ static inline int64_t
 gr_deadline_ns(int64_t timeout_ms)
 {
     return timeout_ms < 0 || timeout_ms > INT64_MAX / 4000000 ? INT64_MAX : gr_now_ns() + timeout_ms * 1000000;
+}
+
+/* Wait for a condition until a deadline, whatever the wall clock is set to. Returns 0 or ETIMEDOUT. */
+static inline int
+gr_cond_wait_ns(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t deadline_ns)
+{
+    const struct timespec until = {.tv_sec = deadline_ns / 1000000000, .tv_nsec = deadline_ns % 1000000000};
+
+    return pthread_cond_clockwait(condition, lock, CLOCK_MONOTONIC, &until);
 }
 
 /* What is left until a deadline, in ms rounded up, as poll() wants it: -1 never, else 0 to one day. */

@@ -342,14 +342,8 @@ wait_for(struct line *line, struct pending *call, int64_t deadline_ns)
     (void)pthread_mutex_lock(&line->lock);
     while (!call->done && gr_now_ns() < deadline_ns) {
         if (line->owned || line->wanting > 0) {
-            struct timespec until;
-
             /* The owner hands out our answer, too. Half a second bounds the wait for its deadline. */
-            (void)clock_gettime(CLOCK_REALTIME, &until);
-            until.tv_nsec += 500000000;
-            until.tv_sec += until.tv_nsec / 1000000000;
-            until.tv_nsec %= 1000000000;
-            (void)pthread_cond_timedwait(&line->changed, &line->lock, &until);
+            (void)gr_cond_wait_ns(&line->changed, &line->lock, gr_now_ns() + 500000000);
             continue;
         }
         line->owned = true;
