@@ -202,7 +202,7 @@ compose_kron(struct composition *x)
         }
     }
     for (int side = 0; side < 2; side++) {
-        inputs[side] = compose_reshape(x, inputs[side], shape[side], (size_t)(2 * most));
+        inputs[side] = compose_reshape(x, inputs[side], shape[side], 2 * (size_t)most);
     }
     return compose_reshape(x, compose_binary(x, GR_TILE_multiply, inputs[0], inputs[1]), whole, (size_t)most);
 }
