@@ -93,14 +93,32 @@ create(struct root *root, const struct gr_instance *instance)
     return GRANARY_OK;
 }
 
+/* How struct gr_root begins, in all versions. A whole one is larger than some stacks. */
+struct root_head {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t state;
+    uint64_t epoch;
+    uint32_t store_pid;
+    uint32_t uid;
+    uint64_t store_start_time;
+    uint64_t started_ms;
+    char boot_id[40];
+};
+_Static_assert(offsetof(struct root_head, version) == offsetof(struct gr_root, version) &&
+                   offsetof(struct root_head, state) == offsetof(struct gr_root, state) &&
+                   offsetof(struct root_head, uid) == offsetof(struct gr_root, uid) &&
+                   offsetof(struct root_head, boot_id) == offsetof(struct gr_root, boot_id),
+               "part of the layout");
+
 /* What the file says of itself, as far as all versions agree. GRANARY_ENOENT: nothing that could be adopted. */
 static granary_err
 check_left(const struct root *root, const struct gr_instance *instance, const char **ret_why)
 {
-    struct gr_root head = {0};
+    struct root_head head = {0};
     char now[40];
 
-    if (pread(root->fd, &head, offsetof(struct gr_root, serial_limit), 0) < (ssize_t)offsetof(struct gr_root, state) ||
+    if (pread(root->fd, &head, sizeof head, 0) < (ssize_t)offsetof(struct root_head, state) ||
         head.magic != GR_ROOT_MAGIC) {
         *ret_why = "its root was never finished";
         return GRANARY_ENOENT;
@@ -121,7 +139,7 @@ check_left(const struct root *root, const struct gr_instance *instance, const ch
         return gr_fail(GRANARY_EPERM, "instance %s: its objects belong to uid %u, this store runs as uid %u",
                        instance->runtime, head.uid, (unsigned)geteuid());
     }
-    if (atomic_load(&head.state) == GR_CONTROL_CLOSED) {
+    if (head.state == GR_CONTROL_CLOSED) {
         *ret_why = "its store was being stopped";
         return GRANARY_ENOENT;
     }
