@@ -14,6 +14,7 @@
 #include "base/id.h"
 #include "contract/shm.h"
 #include "spill/format.h"
+#include "spill/image.h"
 #include "spill/spill.h"
 
 static granary_err
@@ -81,13 +82,22 @@ read_footer(int fd, struct level_file *file, struct spill_footer *ret_footer)
     if (footer.magic != FOOTER_MAGIC ||
         gr_hash64(&footer, offsetof(struct spill_footer, checksum)) != footer.checksum || footer.bytes != file->bytes ||
         footer.number != file->number || footer.flags != file->flags ||
-        footer.objects > file->bytes / sizeof(struct spill_record) ||
+        footer.objects > (file->bytes - sizeof footer) / sizeof(struct spill_record) ||
         footer.index_at > file->bytes - sizeof footer - footer.objects * sizeof(struct spill_record)) {
         return damaged(file, "its footer is damaged, or it was truncated");
     }
     file->objects = footer.objects;
     *ret_footer = footer;
     return GRANARY_OK;
+}
+
+/* Sizes that an object can have, and frames that fit into the file. */
+static bool
+is_possible(const struct spill_record *record, uint64_t file_bytes)
+{
+    return record->data_size <= GR_MAX_OBJECT && record->meta_size <= GR_MAX_META &&
+           record->frames == image_frames(GR_FOOTPRINT(record->data_size, (uint64_t)record->meta_size)) &&
+           record->frames <= file_bytes / sizeof(struct spill_frame);
 }
 
 /* The index of a file; *ret_index is to be freed. */
@@ -113,6 +123,9 @@ read_index(int fd, struct level_file *file, struct spill_record **ret_index)
     err = read_at(fd, file, index, footer.objects * sizeof *index, footer.index_at);
     if (err == GRANARY_OK && gr_hash64(index, footer.objects * sizeof *index) != footer.index_checksum) {
         err = damaged(file, "its index does not match its checksum");
+    }
+    for (uint64_t i = 0; i < footer.objects && err == GRANARY_OK; i++) {
+        err = is_possible(&index[i], file->bytes) ? err : damaged(file, "its index names an object that cannot be");
     }
     if (err != GRANARY_OK) {
         free(index);
