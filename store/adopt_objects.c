@@ -92,6 +92,9 @@ adopt_segments(struct adoption *adoption)
             place |= 63u; /* none of that page of records */
             continue;
         }
+        if (atomic_load(&record->word) != 0 && (atomic_load(&record->word) >> 8) % GR_MAX_SEGMENTS != place) {
+            segment_record_drop(record); /* damaged: whose file that is, if there is one, another record tells */
+        }
         if (atomic_load(&record->word) != 0 && (err = adopt_segment(adoption, record)) != GRANARY_OK) {
             return err;
         }
@@ -246,6 +249,20 @@ adopt_sealed(struct adoption *adoption, struct session *session, struct gr_slot 
     return add_piece(adoption, segment, slot);
 }
 
+/*
+ * Where its id and serial lead, with sizes that can be: another slot could not be found again, neither by who wants it
+ * nor to let go of it.
+ */
+static bool
+makes_sense(const struct session *session, const struct gr_slot *slot)
+{
+    struct index_object object = slot_object(slot);
+
+    return index_find_serial(&session->index, object.id, object.serial) == slot &&
+           (slot_state(slot) == GR_SLOT_ALIAS ||
+            (object.data_size <= GR_MAX_OBJECT && object.meta_size <= GR_MAX_META));
+}
+
 granary_err
 adopt_slots(struct adoption *adoption, struct session *session)
 {
@@ -254,6 +271,12 @@ adopt_slots(struct adoption *adoption, struct session *session)
     granary_err err = GRANARY_OK;
 
     while (err == GRANARY_OK && (slot = index_next(&session->index, &position)) != NULL) {
+        if (!makes_sense(session, slot)) {
+            gr_log_error("OBJECT-LOST", "session=%s why=its slot is damaged", session->name);
+            index_remove(&session->index, slot);
+            adoption->lost++;
+            continue;
+        }
         switch (slot_state(slot)) {
         case GR_SLOT_RETIRING:
             slot_enter(slot, GR_SLOT_SEALED);

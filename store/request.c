@@ -132,7 +132,9 @@ on_restore(struct client *client, const struct gr_frame_in *frame)
     struct gr_slot *slot;
     granary_id id;
 
-    (void)ref_of(frame, &id);
+    if (ref_of(frame, &id).request == GR_RESTORE_ANEW) {
+        restore_anew(client->session, id);
+    }
     return answer_plain(client, &frame->head, restore_request(client->session, id, &slot));
 }
 

@@ -81,6 +81,7 @@ on_pin(struct client *client, const struct gr_frame_in *frame)
     granary_err err = read_hold(client, frame, GRANARY_PIN_PERSISTENT, &hold);
 
     if (err == GRANARY_OK) {
+        restore_anew(client->session, id_from(hold.id));
         err = restore_request(client->session, id_from(hold.id), &slot);
     }
     if (err == GRANARY_OK && slot == NULL) {

@@ -67,6 +67,17 @@ failure_tell(struct session *session, granary_id id, bool damaged)
     return err;
 }
 
+void
+restore_anew(struct session *session, granary_id id)
+{
+    struct map_entry *entry = map_find(&session->failures, map_key_id(id));
+
+    if (entry != NULL && !((struct failure *)entry->value.pointer)->lasting) {
+        free(entry->value.pointer);
+        map_remove(&session->failures, entry);
+    }
+}
+
 static bool
 is_pinned_for(const struct client *client, const struct restore *restore)
 {

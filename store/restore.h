@@ -14,6 +14,12 @@ granary_err restore_request(struct session *session, granary_id id, struct gr_sl
 granary_err
 restore_request_slice(struct session *session, const struct gr_slot *slot, granary_id id, uint64_t from, uint64_t size);
 
+/*
+ * Who asks now was not there when it could not be brought back: unless it is damaged, that is forgotten, and tried
+ * again. The others who waited try again with it.
+ */
+void restore_anew(struct session *session, granary_id id);
+
 /* All of its jobs have run. */
 void restore_finished(struct restore *restore);
 

@@ -112,8 +112,10 @@ struct gr_map_reply {
 struct gr_object_ref {
     unsigned char id[16];
     uint64_t serial;  /* LEASE */
-    uint64_t request; /* LEASE: the client's number for it, never 0; UNLEASE: that of its LEASE */
+    /* LEASE: the client's number for it, never 0; UNLEASE: that of its LEASE; RESTORE: GR_RESTORE_ANEW or 0 */
+    uint64_t request;
 };
+#define GR_RESTORE_ANEW 1u /* the wait begins: what went wrong before it is tried again, and not told */
 /*
  * RESTORE: answered at once: OK the object is in memory or on its way (then the id's wait word is bumped when it is
  * there, or has failed: ask again and the answer is the error). LEASE: a lease counted by the store, for a client whose

@@ -142,7 +142,7 @@ get_present(granary_client *client, const granary_id *ids, size_t count, granary
             }
         } else if (result == LEASE_SPILLED) {
             /* An error here is met again, and reported, when this one is waited for. */
-            (void)socket_ask_object(client, GR_STORE_RESTORE, id, 0, 0, EXISTS_WAIT_MS);
+            (void)socket_ask_object(client, GR_STORE_RESTORE, id, 0, GR_RESTORE_ANEW, EXISTS_WAIT_MS);
         }
     }
     return GRANARY_OK;

@@ -253,6 +253,7 @@ lease_at_store(granary_client *client, granary_id id, struct lease *lease, enum 
 struct waiting {
     granary_id id; /* what is waited for: at the end of the aliases, as far as they are there */
     bool once;     /* an object that does not exist is not waited for */
+    bool asked;    /* the store knows that it is waited for */
     bool extended; /* the deadline was moved for a restore, or is not to be */
     int64_t deadline_ns;
     uint32_t spins;
@@ -323,8 +324,9 @@ wait_restore(granary_client *client, struct waiting *waiting)
 
     wait_extend(waiting);
     left = gr_left_ms(waiting->deadline_ns);
-    err = socket_ask_object(client, GR_STORE_RESTORE, waiting->id, 0, 0,
+    err = socket_ask_object(client, GR_STORE_RESTORE, waiting->id, 0, waiting->asked ? 0 : GR_RESTORE_ANEW,
                             left >= 0 && left < REQUEST_LEAST_MS ? REQUEST_LEAST_MS : left);
+    waiting->asked = true;
     if (err == GRANARY_ENOENT) {
         return GRANARY_OK; /* deleted meanwhile: the next look tells */
     }
