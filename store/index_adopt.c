@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -18,22 +19,29 @@ corrupt(const struct index *index, const char *what)
     return gr_fail(GRANARY_ECORRUPT, "the index of session %u is damaged: %s", index->session, what);
 }
 
-/* How many pages have ever been used; read, not mapped, for behind most records there is no memory. */
+/*
+ * How many pages have ever been used; read, not mapped, for behind most records there is no memory. A page has memory
+ * before it has a record: one record that is damaged does not make the index grow by gigabytes.
+ */
 static granary_err
 count_pages(struct index *index)
 {
     size_t size = GR_INDEX_MAX_PAGES * sizeof(struct gr_page_record);
     char *records = malloc(size);
     granary_err err = GRANARY_OK;
+    struct stat st;
     uint64_t word;
+    uint64_t most;
 
     if (records == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory to adopt the index of session %u", index->session);
     }
-    if (pread(index->fd, records, size, (off_t)GR_INDEX_RECORDS_AT) != (ssize_t)size) {
+    if (fstat(index->fd, &st) < 0 || pread(index->fd, records, size, (off_t)GR_INDEX_RECORDS_AT) != (ssize_t)size) {
         err = gr_fail_errno("read the index of session %u", index->session);
     }
-    for (uint32_t page = 0; err == GRANARY_OK && page < GR_INDEX_MAX_PAGES; page++) {
+    most = err == GRANARY_OK ? (uint64_t)st.st_blocks * 512 / GR_PAGE_BYTES : 0;
+    most = most < GR_INDEX_MAX_PAGES ? most : GR_INDEX_MAX_PAGES;
+    for (uint32_t page = 0; page < most; page++) {
         memcpy(&word, records + page * sizeof(struct gr_page_record), sizeof word);
         if (word != 0) {
             index->page_count = page + 1;

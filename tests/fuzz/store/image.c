@@ -132,7 +132,7 @@ take_file(const char *path, enum kind kind)
         page.at = (uint64_t)at;
         memset(page.bytes, 0, PAGE);
         n = pread(fd, page.bytes, PAGE, at);
-        if (n > 0 && !is_zero(page.bytes)) {
+        if (n > 0 && (kind == KIND_INDEX || !is_zero(page.bytes))) { /* an index counts the memory behind it */
             file->pages = realloc(file->pages, (file->page_count + 1) * sizeof page);
             file->pages[file->page_count++] = page;
         }
