@@ -382,26 +382,32 @@ audit_segment(const struct segment *segment, uint64_t parts[GR_ACCOUNT_COUNT])
     parts[GR_ACCOUNT_POOLED] += segment_dead(segment);
 }
 
+/* What some sessions add to the account; *idle and *clean too. */
+static void
+audit_sessions(const struct list *sessions, uint64_t parts[GR_ACCOUNT_COUNT], uint64_t *idle, uint64_t *clean)
+{
+    for (const struct list *node = sessions->next; node != sessions; node = node->next) {
+        const struct session *session = list_owner(node, struct session, in_store);
+
+        for (const struct list *in = session->segments.next; in != &session->segments; in = in->next) {
+            const struct segment *segment = list_owner(in, struct segment, in_session);
+
+            audit_segment(segment, parts);
+            *idle += segment->is_idle ? segment->size : 0;
+            *clean += segment->clean;
+        }
+    }
+}
+
 bool
 store_audit(const struct store *store)
 {
     uint64_t parts[GR_ACCOUNT_COUNT] = {0};
     uint64_t idle = 0;
     uint64_t clean = 0;
-    struct list *node, *next;
 
-    list_each (node, next, &store->sessions) {
-        const struct session *session = list_owner(node, struct session, in_store);
-        struct list *in, *in_next;
-
-        list_each (in, in_next, &session->segments) {
-            const struct segment *segment = list_owner(in, struct segment, in_session);
-
-            audit_segment(segment, parts);
-            idle += segment->is_idle ? segment->size : 0;
-            clean += segment->clean;
-        }
-    }
+    audit_sessions(&store->sessions, parts, &idle, &clean);
+    audit_sessions(&store->dying, parts, &idle, &clean);
     parts[GR_ACCOUNT_POOLED] += store->returning;
     for (int part = GR_ACCOUNT_RESERVED; part <= GR_ACCOUNT_POOLED; part++) {
         if (parts[part] != store->account.bytes[part]) {

@@ -111,7 +111,7 @@ struct gr_map_reply {
 /* RESTORE, LEASE, UNLEASE, by id. */
 struct gr_object_ref {
     unsigned char id[16];
-    uint64_t serial;  /* LEASE */
+    uint64_t serial; /* LEASE */
     /* LEASE: the client's number for it, never 0; UNLEASE: that of its LEASE; RESTORE: GR_RESTORE_ANEW or 0 */
     uint64_t request;
 };

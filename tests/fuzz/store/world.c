@@ -293,8 +293,8 @@ __wrap_sched_yield(void)
 }
 
 /* What is logged is made, and shown to who asks by GRANARY_LOG: it is what these targets provoke. */
-void __wrap_gr_log(enum gr_log_level level, const char *id, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void
+__wrap_gr_log(enum gr_log_level level, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void
 __wrap_gr_log(enum gr_log_level level, const char *id, const char *format, ...)
 {
