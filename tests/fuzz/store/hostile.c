@@ -503,7 +503,7 @@ push_entry(struct input *input, struct connection *c)
     entry->importance = input_byte(input);
     entry->next_use = input_byte(input);
     atomic_store(&c->page->ring_head, c->head);
-    if (which % 2 == 0) {
+    if ((which & 64) == 0) {
         ring_bell(c);
     }
 }
