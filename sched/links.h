@@ -31,6 +31,10 @@ size_t links_expected(const struct links *links);
 /* The highest epoch that executors say they have seen. */
 uint64_t links_epoch_seen(const struct links *links);
 
+/* Tell a peer that it is not known: the connection of one that lives may break, and ZeroMQ makes another one, which is
+ * a stranger's; or its bytes could not be read. It registers again. */
+void links_tell_unknown(const struct links *links, const struct gr_zmq_peer *peer);
+
 /* A message that came by the socket. */
 void links_message(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_pid,
                    const Granary__FromExecutor *report);

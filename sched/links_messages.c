@@ -106,9 +106,8 @@ link_leaves(struct links *links, struct link *link)
     link_remove(links, link);
 }
 
-/* The connection of one that lives may break. ZeroMQ makes another one, which is a stranger's. */
-static void
-tell_unknown(const struct links *links, const struct gr_zmq_peer *peer)
+void
+links_tell_unknown(const struct links *links, const struct gr_zmq_peer *peer)
 {
     struct gr_buf bytes = {0};
 
@@ -142,7 +141,7 @@ links_message(struct links *links, const struct gr_zmq_peer *peer, int64_t peer_
         gr_log_warn("EXECUTOR-UNKNOWN", "pid=%lld reports=%zu from one that is not registered", (long long)peer_pid,
                     report->n_done);
         if (report->register_ == NULL) {
-            tell_unknown(links, peer);
+            links_tell_unknown(links, peer);
         }
         return;
     }

@@ -74,8 +74,9 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
     Granary__FromExecutor *report =
         granary__from_executor__unpack(arena_allocator(server->arena), message->size, message->bytes);
 
-    if (report == NULL) {
+    if (report == NULL) { /* what was in it is told again with a registration */
         gr_log_warn("EXECUTOR-PROTOCOL", "pid=%lld bytes=%zu: cannot be read", (long long)message->pid, message->size);
+        links_tell_unknown(server->links, &message->peer);
         return;
     }
     if (report->version != GRANARY__VERSION__PROTOCOL) {

@@ -209,7 +209,10 @@ hand_out(struct line *line, Granary__Reply *reply)
             return;
         }
     }
-    granary__reply__free_unpacked(reply, NULL); /* nobody waits for it any more */
+    if (reply->seq == 0 && reply->err != GRANARY_OK) { /* to a request that could not be read: any of these */
+        fail_all(line, gr_fail((granary_err)reply->err, "%s", reply->message));
+    }
+    granary__reply__free_unpacked(reply, NULL); /* else nobody waits for it any more */
 }
 
 /* ---- the owner's work ---- */

@@ -126,6 +126,15 @@ find_copy(const struct disk *disk, const struct slot_copy *slot)
 
 /* ---- what is needed ---- */
 
+/* Whether a session was being deleted when its store died: its files go first, and the next store deletes the rest. */
+static bool
+is_ended(const struct check *check, uint32_t session)
+{
+    struct control_copy control;
+
+    return control_read(check->inspector, session, &control) == GRANARY_OK && control.state == GR_CONTROL_CLOSED;
+}
+
 static void
 check_copy(struct disk *disk, const struct check_object *object)
 {
@@ -138,11 +147,14 @@ check_copy(struct disk *disk, const struct check_object *object)
 
     (void)check_id(slot->id, id);
     if (first == NULL) {
+        granary_finding_kind kind =
+            is_ended(disk->check, object->session) ? check_torn(disk->check) : GRANARY_FINDING_DAMAGE;
+
         if (state == GR_SLOT_SPILLED) {
-            check_found(disk->check, GRANARY_FINDING_DAMAGE, "spill-missing", object->session, slot->id, where,
+            check_found(disk->check, kind, "spill-missing", object->session, slot->id, where,
                         "object %s: is on disk, but spill file %u has no record of it", id, where);
         } else {
-            check_found(disk->check, GRANARY_FINDING_DAMAGE, "spill-missing", object->session, slot->id, 0,
+            check_found(disk->check, kind, "spill-missing", object->session, slot->id, 0,
                         "object %s: should have a copy on disk, but no spill file has a record of it", id);
         }
         return;
