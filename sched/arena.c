@@ -7,18 +7,23 @@
 struct arena {
     struct gr_region *region;
     ProtobufCAllocator allocator;
+    bool failed;
 };
 
 static void *
-allocator_alloc(void *region, size_t size)
+allocator_alloc(void *context, size_t size)
 {
-    return gr_region_alloc(region, size);
+    struct arena *arena = context;
+    void *bytes = gr_region_alloc(arena->region, size);
+
+    arena->failed = arena->failed || bytes == NULL;
+    return bytes;
 }
 
 static void
-allocator_free(void *region, void *pointer)
+allocator_free(void *context, void *pointer)
 {
-    (void)region;
+    (void)context;
     (void)pointer;
 }
 
@@ -31,7 +36,7 @@ arena_create(void)
         free(arena);
         return NULL;
     }
-    arena->allocator = (ProtobufCAllocator){allocator_alloc, allocator_free, arena->region};
+    arena->allocator = (ProtobufCAllocator){allocator_alloc, allocator_free, arena};
     return arena;
 }
 
@@ -54,4 +59,10 @@ ProtobufCAllocator *
 arena_allocator(struct arena *arena)
 {
     return &arena->allocator;
+}
+
+bool
+arena_failed(const struct arena *arena)
+{
+    return arena->failed;
 }

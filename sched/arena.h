@@ -5,6 +5,8 @@
 #ifndef SCHED_ARENA_H
 #define SCHED_ARENA_H
 
+#include <stdbool.h>
+
 #include <stddef.h>
 
 #include <protobuf-c/protobuf-c.h>
@@ -20,5 +22,8 @@ void arena_reset(struct arena *arena);
 
 /* For granary__..__unpack(). Freeing through it does nothing. Lives as long as the arena. */
 ProtobufCAllocator *arena_allocator(struct arena *arena);
+
+/* Whether there was no memory for something, ever. */
+bool arena_failed(const struct arena *arena);
 
 #endif

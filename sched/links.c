@@ -145,6 +145,7 @@ link_add(struct links *links, int64_t pid, uint64_t start_time, uint32_t slot)
 
         if (grown == NULL) {
             gr_log_error("OUT-OF-MEMORY", "pid=%lld is not used", (long long)pid);
+            manager_note_exhausted(links->manager);
             return NULL;
         }
         links->items = grown;

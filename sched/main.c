@@ -213,9 +213,10 @@ serve(struct arguments *arguments)
         gr_log_info("READY", "instance=%s state=%s", instance.name, arguments->state);
         gr_daemon_say_ready(&arguments->ready_fd);
         err = server_run(server, stop_fd);
-        if (err == GRANARY_ESTATE) {
-            /* Another one is active: what is here is his, the sockets' names too, which closing them would remove. */
-            gr_log_error("FENCED", "%s", granary_error_message());
+        if (err != GRANARY_OK) {
+            /* Another one is active: what is here is his, the sockets' names too, which closing them would remove. Or
+             * memory is short: the next one goes on from what is kept, as after a kill. */
+            gr_log_error(err == GRANARY_ESTATE ? "FENCED" : "OUT-OF-MEMORY", "%s", granary_error_message());
             gr_fault_end();
             _exit(granary_error_exit_status(err));
         }

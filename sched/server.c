@@ -42,10 +42,30 @@ struct server {
 
 /* ---- clients ---- */
 
+/* A request that cannot be read for want of memory is not the client's mistake. */
+static void *
+request_alloc(void *server, size_t size)
+{
+    void *bytes = malloc(size);
+
+    if (bytes == NULL) {
+        manager_note_exhausted(((struct server *)server)->manager);
+    }
+    return bytes;
+}
+
+static void
+request_free(void *server, void *bytes)
+{
+    (void)server;
+    free(bytes);
+}
+
 static void
 client_message(struct server *server, const struct gr_zmq_message *message)
 {
-    Granary__Request *request = granary__request__unpack(NULL, message->size, message->bytes);
+    ProtobufCAllocator allocator = {request_alloc, request_free, server};
+    Granary__Request *request = granary__request__unpack(&allocator, message->size, message->bytes);
     char text[128];
     uint64_t ticket;
 
@@ -65,7 +85,7 @@ client_message(struct server *server, const struct gr_zmq_message *message)
     } else {
         manager_request(server->manager, ticket, request, gr_now_ns());
     }
-    granary__request__free_unpacked(request, NULL);
+    granary__request__free_unpacked(request, &allocator);
 }
 
 static void
@@ -360,6 +380,9 @@ server_run(struct server *server, int stop_fd)
         close_claims(server);
         links_watch(server->links, gr_now_ns());
         manager_dispatch(server->manager, gr_now_ns());
+        if (arena_failed(server->arena) || manager_exhausted(server->manager)) {
+            return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory: the next one goes on from the state");
+        }
         (void)manager_actions(server->manager, &left);
         if (left > 0 || busy) { /* a report that changed nothing is acknowledged, too */
             perform(server);

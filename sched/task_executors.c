@@ -26,6 +26,7 @@ manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, 
 
         if (grown == NULL) {
             gr_log_error("OUT-OF-MEMORY", "executor=%u is not used", number);
+            manager->exhausted = true;
             return;
         }
         manager->executors = grown;
@@ -33,6 +34,7 @@ manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, 
     }
     if (!reservations_join(manager->reservations, number, node)) {
         gr_log_error("OUT-OF-MEMORY", "executor=%u is not used", number);
+        manager->exhausted = true;
         return;
     }
     info_changed(manager, INFO_POOL);

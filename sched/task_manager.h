@@ -163,6 +163,13 @@ struct action *manager_actions(struct manager *manager, size_t *ret_count);
 /* The first count actions are done: a turn is over. */
 void manager_actions_done(struct manager *manager, size_t count);
 
+/*
+ * Something had to be done for which there was no memory: an action is missing or not complete, or an executor is not
+ * known. Nothing more is to be performed; the next scheduler goes on from what is kept.
+ */
+bool manager_exhausted(const struct manager *manager);
+void manager_note_exhausted(struct manager *manager);
+
 /* ---- start with what an earlier scheduler kept: metas, sessions, graphs, ends, results, events, frees, then start
  * ---- */
 

@@ -17,6 +17,7 @@ action_add(struct manager *manager, enum action_kind kind)
 
         if (actions == NULL) {
             gr_log_error("OUT-OF-MEMORY", "actions=%zu", room);
+            manager->exhausted = true;
             return NULL;
         }
         manager->actions = actions;
@@ -31,6 +32,23 @@ manager_actions(struct manager *manager, size_t *ret_count)
 {
     *ret_count = manager->action_count;
     return manager->actions;
+}
+
+bool
+manager_exhausted(const struct manager *manager)
+{
+    bool exhausted = manager->exhausted;
+
+    for (size_t i = 0; i < manager->action_count; i++) {
+        exhausted = exhausted || !gr_buf_ok(&manager->actions[i].bytes) || !gr_buf_ok(&manager->actions[i].entry_key);
+    }
+    return exhausted;
+}
+
+void
+manager_note_exhausted(struct manager *manager)
+{
+    manager->exhausted = true;
 }
 
 void

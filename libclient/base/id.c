@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 
+#define RANDOM_TRIES 10
+
 /* XXH3-128 as an id, never all zero. */
 static granary_id
 id_of_bytes(const void *bytes, size_t size)
@@ -49,10 +51,15 @@ granary_id
 granary_id_random(void)
 {
     granary_id id = {{0}};
+    int failures = 0;
 
     while (gr_id_is_zero(id)) {
+        /* 16 bytes are always given at once; a kernel without random numbers cannot run us */
         if (getrandom(id.bytes, sizeof id.bytes, 0) != (ssize_t)sizeof id.bytes) {
-            abort(); /* 16 bytes are always given at once; a kernel without random numbers cannot run us */
+            memset(id.bytes, 0, sizeof id.bytes);
+            if (++failures == RANDOM_TRIES) {
+                abort();
+            }
         }
     }
     return id;

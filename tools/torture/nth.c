@@ -49,6 +49,7 @@ count_outcome(struct run *run, const char *text)
     }
     if (i == run->outcome_count) {
         (void)snprintf(run->outcomes[i].text, sizeof run->outcomes[i].text, "%s", text);
+        run->outcomes[i].count = 0;
         run->outcome_count++;
     }
     run->outcomes[i].count++;
