@@ -176,14 +176,16 @@ worker_receive(struct worker *worker)
 {
     struct gr_zmq_message message;
     granary_err err = GRANARY_OK;
+    size_t size;
 
     while (err == GRANARY_OK && gr_zmq_receive(worker->socket, &message)) {
         Granary__ToExecutor *unpacked = granary__to_executor__unpack(NULL, message.size, message.bytes);
 
+        size = message.size;
         gr_zmq_message_free(&message);
         if (unpacked == NULL) {
-            gr_log_warn("SCHEDULER-PROTOCOL", "slot=%d: a message that cannot be read", worker->options.slot);
-            continue;
+            /* Somebody may wait for what it orders: the next executor is given it again. */
+            return gr_fail(GRANARY_ENOMEM, "an order of the scheduler, %zu bytes, cannot be read", size);
         }
         err = handle(worker, unpacked);
         granary__to_executor__free_unpacked(unpacked, NULL);

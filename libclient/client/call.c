@@ -226,11 +226,13 @@ receive_all(struct line *line)
         Granary__Reply *reply = granary__reply__unpack(NULL, message.size, message.bytes);
 
         gr_zmq_message_free(&message);
+        (void)pthread_mutex_lock(&line->lock);
         if (reply != NULL) {
-            (void)pthread_mutex_lock(&line->lock);
             hand_out(line, reply);
-            (void)pthread_mutex_unlock(&line->lock);
+        } else { /* whose it is cannot be told */
+            fail_all(line, gr_fail(GRANARY_ENOMEM, "an answer of the scheduler cannot be read"));
         }
+        (void)pthread_mutex_unlock(&line->lock);
     }
 }
 
