@@ -148,6 +148,7 @@ take_lock(const struct gr_instance *instance, struct arguments *arguments, int s
 {
     char path[160];
     char text[64];
+    uint64_t started;
     pid_t holder;
     granary_err err;
 
@@ -170,7 +171,11 @@ take_lock(const struct gr_instance *instance, struct arguments *arguments, int s
     /* A dead one's endpoint would be taken for this one's until it is bound anew: executors look at it when they
      * register. */
     (void)unlink(instance->pool_socket);
-    (void)snprintf(text, sizeof text, "%d %llu\n", (int)getpid(), (unsigned long long)gr_process_start_time(getpid()));
+    started = gr_process_start_time(getpid());
+    if (started == 0) { /* nobody would take this process for the scheduler */
+        return gr_fail(GRANARY_EIO, "/proc/%d/stat: when this process started cannot be read", (int)getpid());
+    }
+    (void)snprintf(text, sizeof text, "%d %llu\n", (int)getpid(), (unsigned long long)started);
     return gr_daemon_lock_write(*ret_fd, text);
 }
 

@@ -60,6 +60,18 @@ result_of(struct task_graph *graph, struct target *target, bool *ret_owned)
     return target->packed == NULL ? NULL : granary__result__unpack(NULL, target->packed_size, target->packed);
 }
 
+/* There is no result of a graph that has ended: none was made, or it cannot be unpacked. */
+static void
+reply_nothing(struct manager *manager, uint64_t ticket, const struct task_graph *graph, const struct target *target)
+{
+    if (target->packed != NULL) {
+        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+    } else {
+        (void)gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' yields nothing", graph->key, target->name);
+        reply_error(manager, ticket, GRANARY_ENOENT, granary_error_message());
+    }
+}
+
 static granary_err
 no_results(const struct task_graph *graph)
 {
@@ -87,8 +99,7 @@ chunks_reply(struct manager *manager, struct task_graph *graph, const struct wai
     } else if (graph->err != GRANARY_OK) {
         reply_error(manager, waiter->ticket, graph->err, graph->message != NULL ? graph->message : "");
     } else if (ended) {
-        (void)gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' yields nothing", graph->key, target->name);
-        reply_error(manager, waiter->ticket, GRANARY_ENOENT, granary_error_message());
+        reply_nothing(manager, waiter->ticket, graph, target);
     } else {
         answered = false;
     }
@@ -107,8 +118,7 @@ reply_result(struct manager *manager, uint64_t ticket, struct task_graph *graph,
     Granary__Result none = GRANARY__RESULT__INIT;
 
     if (result == NULL && owned) {
-        (void)gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' yields nothing", graph->key, target->name);
-        reply_error(manager, ticket, GRANARY_ENOENT, granary_error_message());
+        reply_nothing(manager, ticket, graph, target);
         return;
     }
     if (!owned && result != NULL) {

@@ -520,7 +520,7 @@ gr_graph_from_json(const char *text, size_t length, Granary__Graph **ret_graph)
     granary_err err;
 
     if (root == NULL) {
-        if (json_error_code(&error) == json_error_out_of_memory) {
+        if (json_error_code(&error) == json_error_out_of_memory || error.text[0] == '\0') {
             return out_of_memory();
         }
         return gr_fail(GRANARY_EINVAL, "line %d, column %d: %s", error.line < 1 ? 1 : error.line,
