@@ -191,6 +191,7 @@ slot_listen(struct slot *slot)
     }
     gr_fd_close(&slot->ready_fd); /* its death, if it is that, is told by SIGCHLD */
     if (!gr_daemon_heard(slot->said, &err, &why)) {
+        (void)kill(slot->pid, SIGKILL); /* one that lives and cannot say so would be waited for */
         return GRANARY_OK;
     }
     if (err != GRANARY_OK) {
