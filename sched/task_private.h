@@ -252,7 +252,7 @@ struct manager {
     struct action *actions;
     size_t action_count, action_room;
     bool exhausted; /* see manager_exhausted() */
-    uint64_t turn; /* of the actions being collected */
+    uint64_t turn;  /* of the actions being collected */
     uint64_t subtasks_done;
     uint64_t parked;                             /* subtasks, of all graphs */
     uint64_t watched;                            /* running subtasks with user code, of all graphs */

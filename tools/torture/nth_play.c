@@ -2,6 +2,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,13 @@
 #include "granary/store.h"
 #include "torture/nth.h"
 
-#define LARGEST      (1 << 20)
-#define SPILLED_SIZE 300000 /* 20 of them are more than the memory of those scenarios */
-#define META_SIZE    24
-#define ROOM_MS      5000
-#define LOST_STATUS  3 /* GRANARY_EUNREACHABLE: another connection may be luckier */
+#define LARGEST       (1 << 20)
+#define SPILLED_SIZE  300000 /* 20 of them are more than the memory of those scenarios */
+#define META_SIZE     24
+#define ROOM_MS       5000
+#define FULL_STATUS   5
+#define DISK_PAUSE_MS 1200 /* the store lets a disk that failed rest for a second */
+#define LOST_STATUS   3    /* GRANARY_EUNREACHABLE: another connection may be luckier */
 
 struct play {
     granary_client *client;
@@ -379,6 +382,9 @@ perform(struct play *play, void (*run)(struct play *play))
     memcpy(message, play->message, sizeof message);
     play->status = 0;
     (void)fputs("granary: play: once more\n", stderr);
+    if (status == FULL_STATUS) {
+        (void)poll(NULL, 0, DISK_PAUSE_MS);
+    }
     run(play);
     if (play->status == 0) {
         (void)fputs(message, stderr);
