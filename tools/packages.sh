@@ -3,7 +3,7 @@
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libnuma-dev libxxhash-dev
 libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpg-query-dev"
 check_packages="clang clang-format libclang-rt-14-dev libcmocka-dev liblmdb-dev strace git python3-minimal python3-numpy python3-pandas faketime spin
-qemu-system-x86 busybox-static cpio"
+qemu-system-x86 busybox-static cpio e2fsprogs xfsprogs"
 
 # install_packages NAME...: does nothing when all are there; else as root or through sudo; else says what to ask for.
 install_packages() {

@@ -181,7 +181,8 @@ tell_missing(struct batch *batch, const granary_chunk_request *request, granary_
     }
     if (request->graph != NULL) {
         err =
-            gr_fail(GRANARY_ELOST, "object %s, chunk %llu of target '%s' of graph %s: it is lost; run the graph again",
+            gr_fail(GRANARY_ELOST,
+                    "object %s, chunk %llu of target '%s' of graph %s: it is lost: forget the graph, and run it again",
                     text, (unsigned long long)request->chunk, request->target, request->graph);
         return became(chunk, GRANARY_CHUNK_LOST, err);
     }

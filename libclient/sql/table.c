@@ -254,7 +254,7 @@ read_stored_schema(struct sql_statement *q, const char *key, const char *target,
         err = gr_fail(GRANARY_ESTATE, "it has no chunks");
     }
     if (err == GRANARY_OK && !granary_object_contains(q->client, result.chunks[0])) { /* a get would wait for it */
-        err = gr_fail(GRANARY_ESTATE, "its rows have been deleted from the store: load it again");
+        err = gr_fail(GRANARY_ESTATE, "its rows are not in the store any more: load it again with --replace");
     }
     if (err == GRANARY_OK) {
         err = granary_object_get(q->client, result.chunks[0], GRANARY_FOREVER, &view);

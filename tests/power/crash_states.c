@@ -22,6 +22,7 @@
 
 #include "base/fd.h"
 #include "base/instance.h"
+#include "power/beside.h"
 #include "power/scenario.h"
 #include "power/trace.h"
 
@@ -150,22 +151,11 @@ stage_power_off(const struct stage *stage)
     }
 }
 
-/* The recorder lies beside this program, the daemons in the folder next to it. */
 static void
 set_environment(const struct stage *stage)
 {
-    char folder[400];
-    char path[512];
-    ssize_t size = readlink("/proc/self/exe", folder, sizeof folder - 1);
-
-    folder[size < 0 ? 0 : size] = '\0';
-    if (strrchr(folder, '/') != NULL) {
-        *strrchr(folder, '/') = '\0';
-    }
-    (void)snprintf(path, sizeof path, "%s/../bin", folder);
-    (void)setenv("GRANARY_BIN", path, 0);
-    (void)snprintf(path, sizeof path, "%s/libcrash_recorder.so", folder);
-    (void)setenv("LD_PRELOAD", path, 1);
+    beside_find_daemons();
+    beside_preload("libcrash_recorder.so");
     (void)setenv(TRACE_FILE_VARIABLE, stage->trace, 1);
     (void)setenv(TRACE_ROOT_VARIABLE, stage->root, 1);
     (void)setenv("GRANARY_LOG", "error", 0);
@@ -181,13 +171,13 @@ record(struct stage *stage)
     set_environment(stage);
     if (options.trace != NULL) {
         (void)snprintf(stage->trace, sizeof stage->trace, "%.47s", options.trace);
-        (void)unsetenv("LD_PRELOAD");
+        beside_preload(NULL);
         return true;
     }
     fd = open(stage->trace, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     gr_fd_close(&fd);
     ok = options.scenario->record(stage);
-    (void)unsetenv("LD_PRELOAD");
+    beside_preload(NULL);
     if (!ok) {
         (void)fprintf(stderr, "crash_states: the scenario failed: %s\n", stage->why);
         return false;

@@ -54,7 +54,7 @@ expect 2 "is not COLUMN=DTYPE" granary load x --dtype price "$work/a.csv"
 granary graphs | grep -q '^gone' && fail "what failed is no table"
 granary load lost "$birds" >/dev/null
 granary results lost table | xargs granary rm
-expect 1 "table 'lost': its rows have been deleted from the store: load it again" granary sql "select count(*) from lost"
+expect 1 "table 'lost': its rows are not in the store any more: load it again with --replace" granary sql "select count(*) from lost"
 granary forget lost
 expect 2 "Parquet files cannot be read yet" granary load lost "$work/a.parquet"
 expect 4 "no table 'bird'; did you mean 'birds'" granary sql "select 1 from bird"
