@@ -90,7 +90,11 @@ line_open(struct line *line)
         return GRANARY_OK;
     }
     line_close(line);
+    errno = 0;
     line->scheduler_fd = scheduler_open(instance);
+    if (line->scheduler_fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+        return gr_fail_errno("instance %s: its scheduler", instance->name);
+    }
     if (scheduler_dead(line)) {
         line_close(line);
         return gr_fail(GRANARY_EUNREACHABLE, "instance %s: its scheduler is not running: start it with `granary up`",

@@ -1,6 +1,7 @@
 #include "wire/frame.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,12 +82,24 @@ keep_descriptors(struct gr_frame_reader *reader, struct msghdr *message)
     }
 }
 
+/* Whether this process may have one more: the kernel drops those on their way to one that may not, and says little. */
+static granary_err
+find_descriptor(void)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    granary_err err = fd >= 0 ? GRANARY_OK : gr_fail_errno("receive a descriptor");
+
+    gr_fd_close(&fd);
+    return err;
+}
+
 granary_err
 gr_frame_reader_fill(struct gr_frame_reader *reader, int fd)
 {
     char control[CMSG_SPACE(sizeof(int) * FD_QUEUE)];
     struct iovec part;
     struct msghdr message;
+    granary_err err;
     ssize_t n;
 
     if (reader->given > 0) {
@@ -108,6 +121,9 @@ gr_frame_reader_fill(struct gr_frame_reader *reader, int fd)
                                                        : gr_fail_errno("receive from a socket of the store");
     }
     keep_descriptors(reader, &message);
+    if ((message.msg_flags & MSG_CTRUNC) != 0 && (err = find_descriptor()) != GRANARY_OK) {
+        return err;
+    }
     if (n == 0) {
         return gr_fail(GRANARY_EUNREACHABLE, "the peer closed the connection");
     }

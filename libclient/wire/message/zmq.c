@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 
 /* Messages queued for one peer; beyond that it does not read, and its sender is told EBUSY. */
 #define HIGH_WATER 100000
+/* What a context and its first socket take: threads, mailboxes, the connection. */
+#define SPARE_FDS 10
 
 struct gr_zmq_context {
     void *zmq;
@@ -61,6 +64,26 @@ fail_zmq(const char *what)
     return gr_fail(gr_err_from_errno(error), "%s: %s", what, zmq_strerror(error));
 }
 
+/* libzmq aborts where it gets none for its threads: see first. Says why not. */
+static granary_err
+find_descriptors(const char *path)
+{
+    granary_err err = GRANARY_OK;
+    int fds[SPARE_FDS];
+    int count = 0;
+
+    while (count < SPARE_FDS && (fds[count] = eventfd(0, EFD_CLOEXEC)) >= 0) {
+        count++;
+    }
+    if (count < SPARE_FDS) {
+        err = gr_fail(gr_err_from_errno(errno), "%s: %s: raise the limit (ulimit -n)", path, strerror(errno));
+    }
+    while (count > 0) {
+        (void)close(fds[--count]);
+    }
+    return err;
+}
+
 static struct gr_zmq_socket *
 socket_open(struct gr_zmq_context *context, int type, const char *path, granary_err *ret_err)
 {
@@ -73,6 +96,11 @@ socket_open(struct gr_zmq_context *context, int type, const char *path, granary_
     int64_t max_size = (int64_t)1 << 30;
     char endpoint[PATH_MAX];
 
+    *ret_err = find_descriptors(path);
+    if (*ret_err != GRANARY_OK) {
+        free(socket);
+        return NULL;
+    }
     if (socket == NULL || (socket->zmq = zmq_socket(context->zmq, type)) == NULL) {
         *ret_err = socket == NULL ? gr_fail(GRANARY_ENOMEM, "%s: out of memory", path) : fail_zmq(path);
         free(socket);
