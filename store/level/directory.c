@@ -1,5 +1,6 @@
 #include "level/directory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "level/spillfile.h"
 
 static void
@@ -106,6 +108,12 @@ directory_write(void *self, const struct level_file *file, struct level_object *
     (void)snprintf(partial, sizeof partial, "%s.partial", path);
     err = spillfile_write(path, partial, directory->direct, persistent || directory->careful, file, objects, count,
                           allowance, ret_written);
+    /* Somebody removed it. Below a share that was unmounted, though, it is not to be made. */
+    if (err == GRANARY_ENOENT && !directory->careful && gr_mkdir_private(directory->path) == GRANARY_OK) {
+        atomic_store(&directory->rooted, false);
+        err = spillfile_write(path, partial, directory->direct, persistent || directory->careful, file, objects, count,
+                              allowance, ret_written);
+    }
     if (err == GRANARY_OK && persistent) {
         err = sync_directory(directory);
         if (err == GRANARY_OK && !atomic_load(&directory->rooted)) {
@@ -160,7 +168,9 @@ directory_remove(void *self, uint32_t file, bool persistent)
 
     path_of(self, file, path);
     FAULT_STEP(spill_file_before_unlink);
-    (void)(FAULT_FAILS(spill_unlink) || unlink(path) < 0);
+    if ((FAULT_FAILS(spill_unlink) || unlink(path) < 0) && errno != ENOENT) {
+        gr_log_warn("SPILL-FILE-STAYS", "file=%s why=%s", path, strerror(errno));
+    }
     FAULT_STEP(spill_file_unlinked);
     if (persistent) {
         (void)sync_directory(self);

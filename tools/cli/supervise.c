@@ -9,7 +9,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -301,7 +303,46 @@ daemon_of(struct supervisor *self, pid_t pid)
     return NULL;
 }
 
-/* Until a signal asks for the end. False: a daemon is gone for good. */
+/* Readable when something was done to the lock file; -1: nobody can tell. */
+static int
+watch_lock(const struct supervisor *self)
+{
+    char path[PATH_MAX];
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+    (void)snprintf(path, sizeof path, "%s/lock", self->options->instance.runtime);
+    if (fd >= 0 && inotify_add_watch(fd, path, IN_ATTRIB) < 0) {
+        gr_fd_close(&fd);
+    }
+    return fd;
+}
+
+/*
+ * Wait for a signal. False: somebody has removed the runtime directory: nobody can reach the instance any more, and
+ * another one could be started in its place, with the same shared memory.
+ */
+static bool
+wait_for_signal(struct supervisor *self)
+{
+    struct pollfd fds[2] = {{.fd = self->signal_fd, .events = POLLIN}, {.fd = self->watch_fd, .events = POLLIN}};
+    struct stat lock;
+    char events[512];
+
+    do {
+        (void)poll(fds, 2, -1);
+        if ((fds[1].revents & POLLIN) != 0) {
+            (void)!read(self->watch_fd, events, sizeof events);
+        }
+        if (fstat(self->lock_fd, &lock) == 0 && lock.st_nlink == 0) {
+            gr_log_error("DIRECTORY-GONE", "%s was removed: the instance ends; `granary up` has its objects again",
+                         self->options->instance.runtime);
+            return false;
+        }
+    } while ((fds[0].revents & POLLIN) == 0);
+    return true;
+}
+
+/* Until a signal asks for the end. False: a daemon is gone for good, or the directory. */
 static bool
 supervise(struct supervisor *self)
 {
@@ -310,6 +351,9 @@ supervise(struct supervisor *self)
         pid_t pid;
         int status;
 
+        if (!wait_for_signal(self)) {
+            return false;
+        }
         if (read(self->signal_fd, &info, sizeof info) != (ssize_t)sizeof info) {
             if (errno == EINTR) {
                 continue;
@@ -347,6 +391,7 @@ supervisor_main(struct supervisor *self, int report_fd)
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     (void)signal(SIGCHLD, SIG_DFL);
     self->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC);
+    self->watch_fd = watch_lock(self);
 
     (void)snprintf(path, sizeof path, "%s/log", self->options->instance.runtime);
     err = self->signal_fd < 0 ? gr_fail_errno("signalfd") : gr_mkdir_private(path);

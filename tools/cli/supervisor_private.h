@@ -11,6 +11,7 @@ struct supervisor {
     const struct supervisor_options *options;
     int lock_fd;
     int signal_fd;
+    int watch_fd;                                        /* of the lock file */
     struct daemon daemons[DAEMONS];                      /* in starting order; stopped in reverse */
     struct daemon others[SUPERVISOR_SCHEDULERS_MAX - 1]; /* schedulers beside the one in daemons; which is active, the
                                                             roster tells */

@@ -1,0 +1,125 @@
+#!/bin/bash
+# Nothing is left: disk, inodes, shared memory, descriptors, directories. What needed more says which and where, whatever
+# else there is goes on, and when there is room again all of it works. In a mount namespace of its own, as root.
+if [ "${1:-}" != inside ]; then
+    [ "$(id -u)" = 0 ] || { echo "skipped: only root may mount"; exit 77; }
+    unshare -m true 2>/dev/null || { echo "skipped: no mount namespace is to be had"; exit 77; }
+    exec unshare -m bash "$0" inside
+fi
+mount --make-rprivate /
+. "$(dirname "$0")/../integration/cli/lib.sh"
+unmount() {
+    local status=$?
+    granary down >/dev/null 2>&1 || true
+    umount -l "$work"/{spill,run,full} 2>/dev/null || true
+    return $status
+}
+trap 'unmount; finish' EXIT
+top=libclient/examples/birdstrikes.json
+store_up() { granary up --executors 1 --memory 4M --spill-dir "$work/spill" >/dev/null; remember; }
+remember() { sed -n 's|.*"shm_prefix": "/\([^"]*\)".*|\1|p' "$GRANARY_INSTANCE/instance.json" >>"$work/prefixes"; }
+spill_on() { umount "$work/spill" 2>/dev/null || true; mkdir -p "$work/spill"; mount -t tmpfs -o "$1" tmpfs "$work/spill"; }
+fill() { dd if=/dev/zero of="$1" bs=64k 2>/dev/null || true; }
+for i in 1 2 3 4 5 6; do head -c 900000 /dev/urandom >"$work/o.$i"; done
+
+# A disk of 4 MiB: what could not be copied says so, and is kept in memory; there is room again when something goes.
+spill_on size=4m
+store_up
+kept=$(granary put --persist "$work/o.1")
+fill "$work/spill/foreign"
+expect 5 "sealed in memory, but not copied: spill file $work/spill/.*: No space left" granary put --persist "$work/o.2"
+granary get "$kept" | same - "$work/o.1"
+granary run --discard --csv $top >"$work/top.csv"
+rm "$work/spill/foreign"
+granary put --persist "$work/o.3" >/dev/null
+granary down >/dev/null
+
+# The same of inodes, and of a disk that became read-only; without any, an executor's logs are gone and nothing else.
+spill_on size=20m,nr_inodes=5
+store_up
+kept=$(granary put --persist "$work/o.1")
+granary put --persist "$work/o.2" >/dev/null
+granary put --persist "$work/o.3" >/dev/null || true
+expect 5 "spill file .*: create: No space left" granary put --persist "$work/o.4"
+granary rm "$kept"
+for _ in $(seq 200); do granary put --persist "$work/o.5" >/dev/null 2>&1 && break; done
+granary put "$work/o.6" >/dev/null
+mount -o remount,ro "$work/spill"
+expect 7 "spill file .*: create: Read-only file system" granary put --persist "$work/o.6"
+granary status >/dev/null
+mount -o remount,rw "$work/spill"
+granary down >/dev/null
+
+# The directory is removed: what was in it is refused by name, and there is a new one.
+spill_on size=20m
+store_up
+lost=$(granary put --persist "$work/o.1")
+granary move "$lost" --from memory >/dev/null
+rm -rf "$work"/spill/*
+expect 8 "object $lost: spill file .*: No such file" granary get "$lost"
+granary put --persist "$work/o.2" >/dev/null
+granary down >/dev/null
+
+# Shared memory that others fill: who comes anew is refused, who is there goes on.
+mount -t tmpfs -o size=24m tmpfs /dev/shm
+granary up --executors 1 --memory 12M --spill-dir "$work/spill" >/dev/null
+fill /dev/shm/foreign
+expect 5 "shared memory .*: No space left" granary put "$work/o.1"
+rm /dev/shm/foreign
+granary put "$work/o.1" >/dev/null
+granary run --discard --csv $top | same - "$work/top.csv"
+granary down >/dev/null
+fill /dev/shm/foreign
+expect 5 "up: .*shared memory .*: No space left" granary up --executors 1 --memory 4M
+umount /dev/shm
+
+# The scheduler's disk: new graphs are refused with the reason until there is room.
+mkdir "$work/run"
+mount -t tmpfs -o size=1m tmpfs "$work/run"
+here=$GRANARY_INSTANCE
+export GRANARY_INSTANCE=$work/run/i
+store_up
+fill "$work/run/foreign"
+expect 5 "state .*state.db: disk full .*: make room on its file system" granary run --csv $top
+granary put "$work/o.1" >/dev/null
+rm "$work/run/foreign"
+for _ in $(seq 200); do granary run --discard --csv $top >"$work/again.csv" 2>/dev/null && break; done
+same "$work/again.csv" "$work/top.csv"
+
+# The runtime directory is removed: the instance ends, and the next one in its place has its objects.
+kept=$(granary put "$work/o.2")
+supervisor=$(sed -n 's/.*"supervisor_pid": \([0-9]*\).*/\1/p' "$work/run/i/instance.json")
+rm -rf "$work/run/i"
+tail -f /dev/null --pid "$supervisor" -s 0.05
+store_up
+granary get "$kept" | same - "$work/o.2"
+
+# Few descriptors: an error that says so, whatever they are for.
+for n in 5 6 8 10 13 17 21; do
+    for command in "put $work/o.3" "run --discard --csv $top"; do
+        status=0
+        # shellcheck disable=SC2086
+        (ulimit -n "$n"; exec granary $command) >/dev/null 2>"$work/err" || status=$?
+        [ $status = 0 ] || grep -q "Too many open files" "$work/err" || fail "$n descriptors, $command: $status, $(cat "$work/err")"
+        [ $status -le 8 ] || fail "$n descriptors, $command: status $status"
+    done
+done
+granary down >/dev/null
+
+# Output that cannot be written: the file is named, and no half of it is left.
+export GRANARY_INSTANCE=$here
+mkdir "$work/full"
+mount -t tmpfs -o size=64k tmpfs "$work/full"
+store_up
+cat >"$work/write.json" <<JSON
+{"nodes": {"r": {"op": "read_csv", "path": "$PWD/$birds"}, "w": {"op": "write_csv", "input": "r", "path": "$work/full/o.csv"}}}
+JSON
+expect 5 "write_csv.*$work/full/o.csv: No space left|file_write.*$work/full/o.csv: No space left" granary run "$work/write.json"
+[ -z "$(ls "$work/full")" ] || fail "left: $(ls "$work/full")"
+kept=$(granary put "$work/o.1")
+expect 5 "$work/full/x: write: No space left" granary get "$kept" -o "$work/full/x"
+expect 5 "stdout: .*No space left" bash -c "granary get $kept >/dev/full"
+expect 5 "stdout: .*No space left" bash -c "granary export $kept >/dev/full"
+granary down >/dev/null
+umount "$work/spill" "$work/run" "$work/full"
+[ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
