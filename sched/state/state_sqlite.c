@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,8 @@ struct sqlite {
     char *path;
     bool in_turn; /* a transaction is open */
     int log_fd;   /* the syncing thread's; -1: not open */
+    /* A sync of the log failed: what the kernel has of it may count as written, and never be. */
+    atomic_bool log_doubtful;
 };
 
 static granary_err
@@ -469,12 +472,16 @@ sqlite_delete_all(void *handle, const char *space, const void *prefix, size_t pr
     return statement_run(self, statement);
 }
 
-/* The log by a descriptor of our own: SQLite's connection belongs to another thread. */
+/* The log by a descriptor of our own: SQLite's connection belongs to another thread. Once it failed, nothing but a
+ * commit makes it good. */
 static granary_err
 sqlite_sync(void *handle)
 {
     struct sqlite *self = handle;
 
+    if (atomic_load(&self->log_doubtful)) {
+        return gr_fail(GRANARY_EIO, "state %s: its log could not be synced before: check the disk", self->path);
+    }
     if (self->log_fd < 0) {
         char path[PATH_MAX];
 
@@ -482,6 +489,7 @@ sqlite_sync(void *handle)
         self->log_fd = open(path, O_RDONLY | O_CLOEXEC);
     }
     if (self->log_fd < 0 || FAULT_FAILS(state_sync) || fdatasync(self->log_fd) < 0) {
+        atomic_store(&self->log_doubtful, true);
         return gr_fail_errno("state %s: its log cannot be synced: check the disk", self->path);
     }
     return GRANARY_OK;
@@ -499,6 +507,20 @@ sqlite_rollback(void *handle)
     }
 }
 
+/* Everything goes into the database, which is synced, and the log begins anew: a sync that succeeds after one that
+ * failed says nothing of what was written before. */
+static granary_err
+leave_log(struct sqlite *self)
+{
+    int code = sqlite3_wal_checkpoint_v2(self->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+
+    if (code != SQLITE_OK) {
+        return fail_sqlite(self, code);
+    }
+    atomic_store(&self->log_doubtful, false);
+    return GRANARY_OK;
+}
+
 static granary_err
 sqlite_commit(void *handle)
 {
@@ -512,7 +534,7 @@ sqlite_commit(void *handle)
         self->in_turn = err != GRANARY_OK;
         sqlite_rollback(self);
     }
-    return err;
+    return err == GRANARY_OK && atomic_load(&self->log_doubtful) ? leave_log(self) : err;
 }
 
 const struct state_ops state_sqlite = {

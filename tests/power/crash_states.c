@@ -2,7 +2,7 @@
  * Crash states: a store or a scheduler runs a scenario while its file operations are recorded; then disks are made as a
  * crash at any moment may leave them (power/disk.h), a daemon is started on each, and every promise is checked.
  *
- *   crash_states [--states N] [--seed S] [--only NUMBER] [--keep DIR] store|state
+ *   crash_states [--states N] [--seed S] [--only NUMBER] [--keep DIR] [--lying] store|state
  *
  * A disk that breaks a promise is printed with its number; the same number of the same trace is the same disk, and
  * --keep leaves the first one, and the trace, in DIR. Exit status 1 then.
@@ -35,7 +35,7 @@ static struct {
     const char *keep;
     const char *trace;
     unsigned lies;
-    bool wants_failure;
+    bool wants_failure, lying;
 } options = {.states = 500, .seed = 1};
 
 static const struct argp_option option_table[] = {
@@ -46,6 +46,7 @@ static const struct argp_option option_table[] = {
     {"trace", 't', "FILE", 0, "use this trace of an earlier run (DIR/trace)", 0},
     {"without-sync", 'w', "file|directory", 0,
      "take syncs of files or directories for done when nothing was: succeeds when a broken promise is found", 0},
+    {"lying", 'l', NULL, 0, "no sync does anything: things may be lost or refused, and never be others", 0},
     {0}};
 
 static const struct scenario *const scenarios[] = {&scenario_store, &scenario_state};
@@ -85,6 +86,10 @@ parse(int key, char *text, struct argp_state *state)
     case 'w':
         options.lies |= strcmp(text, "file") == 0 ? DISK_NO_FILE_SYNC : DISK_NO_DIRECTORY_SYNC;
         options.wants_failure = true;
+        break;
+    case 'l':
+        options.lies = DISK_NO_FILE_SYNC | DISK_NO_DIRECTORY_SYNC;
+        options.lying = true;
         break;
     case ARGP_KEY_ARG:
         for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
@@ -327,6 +332,7 @@ main(int argc, char **argv)
     int status = 2;
 
     (void)argp_parse(&parser, argc, argv, 0, NULL, NULL);
+    stage.lying = options.lying;
     if (mkdtemp(stage.root) == NULL) {
         perror(stage.root);
         return 2;

@@ -12,6 +12,7 @@ struct stage {
     char instance[48]; /* ... */
     char trace[48];
     char log[48];   /* what daemons say */
+    bool lying;     /* syncs did nothing: things may be lost, or refused as damaged, and never be others */
     char why[1200]; /* of a check that failed */
 };
 

@@ -181,7 +181,7 @@ record_store(struct stage *stage)
 
 /* What has been promised up to the disk's point. */
 static void
-read_promises(const struct disks *disks, struct promise promises[static OBJECTS])
+read_promises(const struct disks *disks, bool lying, struct promise promises[static OBJECTS])
 {
     const char *note;
     size_t index = 0;
@@ -194,7 +194,7 @@ read_promises(const struct disks *disks, struct promise promises[static OBJECTS]
         if (sscanf(note, "put %d %d", &object, &version) == 2) {
             promises[object].put |= 1u << version;
         } else if (sscanf(note, "kept %d %d", &object, &version) == 2) {
-            promises[object].kept = version;
+            promises[object].kept = lying ? -1 : version;
         } else if (sscanf(note, "deleting %d", &object) == 1) {
             promises[object].kept = -1;
         }
@@ -248,7 +248,7 @@ check_store(struct stage *stage, const struct disks *disks)
     bool ok;
 
     stage_power_off(stage);
-    read_promises(disks, promises);
+    read_promises(disks, stage->lying, promises);
     if (!start(stage, &daemon)) {
         return false;
     }
