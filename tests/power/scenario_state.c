@@ -47,6 +47,7 @@ submit(struct stage *stage, struct rig *rig, int graph)
     char key[16];
 
     (void)snprintf(key, sizeof key, "g%d", graph);
+    stage_note(stage, "submitting %d", graph);
     assert_int_equal(rig_submit(rig, key, lines, 4), GRANARY_OK);
     stage_note(stage, "kept %d", graph);
 }
@@ -119,7 +120,9 @@ read_promises(const struct disks *disks, enum fate fates[static GRAPHS])
 
     memset(fates, 0, GRAPHS * sizeof *fates);
     while ((note = disks_note(disks, &index)) != NULL) {
-        if (sscanf(note, "kept %d", &graph) == 1) {
+        if (sscanf(note, "submitting %d", &graph) == 1) {
+            fates[graph] = NOT_YET;
+        } else if (sscanf(note, "kept %d", &graph) == 1) {
             fates[graph] = KEPT;
         } else if (sscanf(note, "deleting %d", &graph) == 1) {
             fates[graph] = DELETING;
