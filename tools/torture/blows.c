@@ -3,14 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "torture/graphs.h"
+#include "torture/random.h"
 
 static const char *const kind_names[] = {"kill", "term", "stop", "rest"};
 
 static uint64_t
 roll(struct dealer *dealer, uint64_t sides)
 {
-    return graphs_random(&dealer->seed) % sides;
+    return random_next(&dealer->seed) % sides;
 }
 
 static void

@@ -8,8 +8,17 @@
 #include "base/error.h"
 #include "granary/frame.h"
 
+#define COLUMNS_MOST 64u
+
 struct digest {
     uint64_t high, low;
+};
+
+/* Of a frame: where it is cut tells nothing, for that follows from how many executors there were. */
+struct frame_digest {
+    struct digest columns[COLUMNS_MOST];
+    uint64_t rows;
+    bool any;
 };
 
 static void
@@ -74,9 +83,6 @@ add_column(struct digest *digest, const granary_column *column)
 {
     size_t size = value_size(column->dtype);
 
-    add_bytes(digest, column->name, strlen(column->name));
-    add_word(digest, (uint64_t)column->dtype);
-    add_word(digest, (uint64_t)column->rows);
     for (int64_t row = 0; row < column->rows; row++) {
         const char *values = column->values;
 
@@ -95,8 +101,28 @@ add_column(struct digest *digest, const granary_column *column)
     }
 }
 
+static void
+add_frame(struct frame_digest *digest, const granary_frame *frame)
+{
+    size_t count = granary_frame_columns(frame);
+
+    for (size_t i = 0; i < count && i < COLUMNS_MOST; i++) {
+        const granary_column *column = granary_frame_column(frame, i);
+
+        if (!digest->any) {
+            add_bytes(&digest->columns[i], column->name, strlen(column->name));
+            add_word(&digest->columns[i], (uint64_t)column->dtype);
+        }
+        add_column(&digest->columns[i], column);
+    }
+    digest->rows += (uint64_t)granary_frame_rows(frame);
+    digest->any = true;
+}
+
+/* A frame's chunk goes to `frame`, another one's to `digest`. */
 static granary_err
-digest_chunk(granary_client *client, granary_id id, int timeout_ms, struct digest *digest)
+digest_chunk(granary_client *client, granary_id id, int timeout_ms, struct frame_digest *frame_digest,
+             struct digest *digest)
 {
     granary_frame *frame = NULL;
     granary_view view;
@@ -107,9 +133,7 @@ digest_chunk(granary_client *client, granary_id id, int timeout_ms, struct diges
     }
     err = granary_frame_open(&view, &frame);
     if (err == GRANARY_OK) {
-        for (size_t i = 0; i < granary_frame_columns(frame); i++) {
-            add_column(digest, granary_frame_column(frame, i));
-        }
+        add_frame(frame_digest, frame);
         granary_frame_close(frame);
     } else if (err == GRANARY_ETYPE) { /* a tensor: its file is the same for the same values */
         add_bytes(digest, view.data, view.data_size);
@@ -119,9 +143,16 @@ digest_chunk(granary_client *client, granary_id id, int timeout_ms, struct diges
     return err;
 }
 
+static size_t
+write_digest(const struct digest *digest, char *text)
+{
+    return (size_t)snprintf(text, DIGEST_CHUNK + 1, "%016" PRIx64 "%016" PRIx64, digest->high, digest->low);
+}
+
 granary_err
 digest_result(granary_client *client, const char *key, int timeout_ms, char ret_text[static DIGEST_MOST])
 {
+    struct frame_digest frame = {.any = false};
     granary_result result;
     granary_err err = granary_graph_result(client, key, "result", &result);
     size_t length = 0;
@@ -133,11 +164,19 @@ digest_result(granary_client *client, const char *key, int timeout_ms, char ret_
     for (size_t i = 0; i < result.chunk_count && err == GRANARY_OK && length + DIGEST_CHUNK < DIGEST_MOST; i++) {
         struct digest digest = {.high = i};
 
-        err = digest_chunk(client, result.chunks[i], timeout_ms, &digest);
-        if (err == GRANARY_OK) {
-            (void)snprintf(ret_text + length, DIGEST_CHUNK + 1, "%016" PRIx64 "%016" PRIx64, digest.high, digest.low);
-            length += DIGEST_CHUNK;
+        err = digest_chunk(client, result.chunks[i], timeout_ms, &frame, &digest);
+        if (err == GRANARY_OK && !frame.any) {
+            length += write_digest(&digest, ret_text + length);
         }
+    }
+    if (err == GRANARY_OK && frame.any) {
+        struct digest digest = {.high = frame.rows};
+
+        for (size_t i = 0; i < COLUMNS_MOST; i++) {
+            add_word(&digest, frame.columns[i].high);
+            add_word(&digest, frame.columns[i].low);
+        }
+        (void)write_digest(&digest, ret_text);
     }
     granary_result_free(&result);
     return err;

@@ -11,7 +11,7 @@
 #define DIGEST_MOST  (32 * 1024) /* bytes of a result's digests, with a NUL; of what is longer, only the beginning */
 #define DIGEST_CHUNK 32          /* ... of one chunk's */
 
-/* The digests of target "result", chunk by chunk, one after the other. */
+/* The digest of target "result": one of a frame; of tensors one a chunk, one after the other. */
 granary_err digest_result(granary_client *client, const char *key, int timeout_ms, char ret_text[static DIGEST_MOST]);
 
 #endif

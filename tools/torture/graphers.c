@@ -15,6 +15,7 @@
 #include "granary/store.h"
 #include "torture/digest.h"
 #include "torture/graphs.h"
+#include "torture/random.h"
 
 #define SESSIONS    3u
 #define PATIENCE_MS 180000
@@ -81,7 +82,7 @@ complain(struct graphers_shared *shared, uint32_t graph, const char *digests)
         differ += memcmp(calm + DIGEST_CHUNK * i, digests + DIGEST_CHUNK * i, DIGEST_CHUNK) != 0;
     }
     (void)fprintf(stderr,
-                  "torture: graph %" PRIu32 ": another result than in calm: %zu of %zu chunks differ, there are %zu\n",
+                  "torture: graph %" PRIu32 ": another result than in calm: %zu of %zu parts differ, there are %zu\n",
                   graph, differ, chunks, strlen(digests) / DIGEST_CHUNK);
     atomic_fetch_add(&shared->wrong, 1);
 }
@@ -171,7 +172,7 @@ run_client(void *context, unsigned number, uint64_t seed)
 
     atomic_fetch_add(&shared->resumed, resume);
     while (client != NULL && (resume || !atomic_load(&shared->stop)) && atomic_load(&shared->failed) < FAILURES) {
-        unsigned graph = (unsigned)(graphs_random(&seed) % graphers->graphs);
+        unsigned graph = (unsigned)(random_next(&seed) % graphers->graphs);
         granary_err err;
 
         if (resume) {

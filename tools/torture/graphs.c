@@ -2,21 +2,12 @@
 
 #include <stdio.h>
 
-uint64_t
-graphs_random(uint64_t *seed)
-{
-    *seed += 0x9e3779b97f4a7c15ull; /* splitmix64 */
-    uint64_t x = *seed;
-
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
+#include "torture/random.h"
 
 static uint64_t
 roll(uint64_t *seed, uint64_t sides)
 {
-    return graphs_random(seed) % sides;
+    return random_next(seed) % sides;
 }
 
 /* ---- frames ---- */

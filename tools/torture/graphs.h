@@ -7,9 +7,6 @@
 
 #include "granary/graph.h"
 
-/* A random number that moves *seed on. */
-uint64_t graphs_random(uint64_t *seed);
-
 /* Write the CSV file that frame graphs read. rows: of a few dozen bytes each */
 bool graphs_write_table(const char *path, uint64_t seed, unsigned rows);
 

@@ -17,7 +17,7 @@ static const char *const bad[] = {"AUDIT-FAILED",       "OBJECT-LOST",     "OBJE
                                   "CLIENT-PROTOCOL",    "OUT-OF-MEMORY",   "DAEMON-DIES",    "STORE-FAILED",
                                   "Sanitizer",          "Assertion",       "runtime error"};
 
-/* An end of another kind than those that blows have: killed, told to end, or in good order. */
+/* An end of another kind than those that blows have: killed, told to end, in good order, or as there is no store. */
 static bool
 ended_badly(const char *line)
 {
@@ -29,7 +29,7 @@ ended_badly(const char *line)
         return false;
     }
     number = signal != NULL ? strtol(signal + 8, NULL, 10) : status != NULL ? strtol(status + 6, NULL, 10) : 0;
-    return signal != NULL ? number != 9 && number != 15 : number != 0;
+    return signal != NULL ? number != 9 && number != 15 : number != 0 && number != 3;
 }
 
 static bool

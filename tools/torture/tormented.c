@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "granary/hold.h"
+#include "torture/random.h"
 
 #define HELD  8   /* leases a client keeps while it does other things */
 #define BATCH 8u  /* objects put without waiting, or got at once */
@@ -40,12 +41,6 @@ mixed(uint64_t n)
     n ^= n >> 32;
     n *= 0xd6e8feb86659fd93ull;
     return n ^ n >> 32;
-}
-
-uint64_t
-tormented_random(uint64_t *seed)
-{
-    return mixed(++*seed);
 }
 
 static granary_id
@@ -227,7 +222,7 @@ do_put(struct tormented *self, uint32_t object)
     if (op == NULL || !prepare(self, object, op, &buffer)) {
         return;
     }
-    if (tormented_random(&self->seed) % 16 == 0) {
+    if (random_next(&self->seed) % 16 == 0) {
         granary_object_abort(self->client, &buffer);
         history_end(op, OP_NOTHING, 0);
         return;
@@ -249,7 +244,7 @@ do_put_batch(struct tormented *self)
     granary_err err;
 
     for (uint32_t tries = 0; tries < 4 * BATCH && count < BATCH; tries++) {
-        uint32_t object = (uint32_t)(tormented_random(&self->seed) % self->torment->objects);
+        uint32_t object = (uint32_t)(random_next(&self->seed) % self->torment->objects);
         uint64_t size = tormented_size(self->torment, object);
         struct op *op;
         uint64_t value;
@@ -349,9 +344,9 @@ let_go(struct tormented *self, struct held *held)
 static void
 do_get(struct tormented *self, uint32_t object)
 {
-    struct held *place = &self->held[tormented_random(&self->seed) % HELD];
+    struct held *place = &self->held[random_next(&self->seed) % HELD];
 
-    if (tormented_random(&self->seed) % 4 == 0) {
+    if (random_next(&self->seed) % 4 == 0) {
         let_go(self, place);
         if (!get(self->torment, self->client, self->history, object, place)) {
             place->view.lease = 0;
@@ -372,7 +367,7 @@ do_get_batch(struct tormented *self)
     granary_err err;
 
     for (size_t i = 0; i < BATCH; i++) {
-        objects[i] = (uint32_t)(tormented_random(&self->seed) % self->torment->objects);
+        objects[i] = (uint32_t)(random_next(&self->seed) % self->torment->objects);
         ids[i] = object_id(objects[i]);
         if ((ops[i] = history_begin(self->history, OP_GET, OP_BATCH, objects[i])) == NULL) {
             return;
@@ -396,8 +391,8 @@ static void
 do_get_range(struct tormented *self, uint32_t object)
 {
     uint64_t words = (tormented_size(self->torment, object) - sizeof(struct content)) / sizeof(uint64_t);
-    uint64_t first = words == 0 ? 0 : tormented_random(&self->seed) % words;
-    uint64_t count = words == 0 ? 0 : 1 + tormented_random(&self->seed) % (words - first);
+    uint64_t first = words == 0 ? 0 : random_next(&self->seed) % words;
+    uint64_t count = words == 0 ? 0 : 1 + random_next(&self->seed) % (words - first);
     struct op *op = history_begin(self->history, OP_GET, OP_PART, object);
     granary_view view;
     uint64_t word;
@@ -432,7 +427,7 @@ do_move(struct tormented *self, uint32_t object)
     granary_id id = object_id(object);
     granary_err err;
 
-    switch (tormented_random(&self->seed) % 4) {
+    switch (random_next(&self->seed) % 4) {
     case 0:
         err = granary_object_move(self->client, id, GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, self->torment->room_ms);
         break;
@@ -443,7 +438,7 @@ do_move(struct tormented *self, uint32_t object)
         err = granary_object_prefetch(self->client, &id, 1);
         break;
     default:
-        err = granary_object_hint(self->client, id, (int)(tormented_random(&self->seed) % 200), -1);
+        err = granary_object_hint(self->client, id, (int)(random_next(&self->seed) % 200), -1);
         break;
     }
     if (err != GRANARY_OK && err != GRANARY_ENOENT && err != GRANARY_EBUSY && err != GRANARY_ETIMEDOUT) {
@@ -482,9 +477,9 @@ tormented_run(struct torment *torment, unsigned number, uint64_t seed)
 
     self.client = tormented_connect(torment);
     while (self.client != NULL && !atomic_load(&torment->stop)) {
-        uint32_t dice = (uint32_t)(tormented_random(&self.seed) % 100);
-        uint32_t among = tormented_random(&self.seed) % 4 == 0 && torment->objects > HOT ? HOT : torment->objects;
-        uint32_t object = (uint32_t)(tormented_random(&self.seed) % among);
+        uint32_t dice = (uint32_t)(random_next(&self.seed) % 100);
+        uint32_t among = random_next(&self.seed) % 4 == 0 && torment->objects > HOT ? HOT : torment->objects;
+        uint32_t object = (uint32_t)(random_next(&self.seed) % among);
 
         if (dice < 28) {
             do_put(&self, object);

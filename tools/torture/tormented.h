@@ -43,7 +43,4 @@ void tormented_get(struct torment *torment, granary_client *client, unsigned sel
 /* Work as client number self until told to stop. */
 void tormented_run(struct torment *torment, unsigned self, uint64_t seed);
 
-/* The next of a sequence of random numbers. */
-uint64_t tormented_random(uint64_t *seed);
-
 #endif

@@ -12,6 +12,7 @@
 #include "torture/graphers.h"
 #include "torture/graphs.h"
 #include "torture/options.h"
+#include "torture/random.h"
 #include "torture/realm.h"
 #include "torture/torture.h"
 
@@ -28,13 +29,13 @@ struct run {
 static void
 pause_at_most(struct run *run, uint64_t nanoseconds)
 {
-    (void)nanosleep(&(struct timespec){.tv_nsec = (long)(graphs_random(&run->seed) % nanoseconds)}, NULL);
+    (void)nanosleep(&(struct timespec){.tv_nsec = (long)(random_next(&run->seed) % nanoseconds)}, NULL);
 }
 
 static bool
 send_signal(struct run *run, enum role role, int signal)
 {
-    pid_t victim = realm_find(&run->realm, role, (unsigned)graphs_random(&run->seed));
+    pid_t victim = realm_find(&run->realm, role, (unsigned)random_next(&run->seed));
 
     return victim > 0 && realm_signal(&run->realm, victim, signal, NULL);
 }
@@ -42,7 +43,7 @@ send_signal(struct run *run, enum role role, int signal)
 static void
 stop_executor(struct run *run)
 {
-    pid_t victim = realm_find(&run->realm, ROLE_EXECUTOR, (unsigned)graphs_random(&run->seed));
+    pid_t victim = realm_find(&run->realm, ROLE_EXECUTOR, (unsigned)random_next(&run->seed));
 
     if (victim > 0 && realm_signal(&run->realm, victim, SIGSTOP, NULL)) {
         pause_at_most(run, PAUSE_NS);
@@ -54,7 +55,7 @@ stop_executor(struct run *run)
 static void
 strike(struct run *run)
 {
-    uint64_t dice = graphs_random(&run->seed) % 100;
+    uint64_t dice = random_next(&run->seed) % 100;
     enum role role = dice < 55 ? ROLE_EXECUTOR : dice < 80 ? ROLE_SCHED : ROLE_STORE;
 
     if (dice < 90 && !(role == ROLE_STORE && run->options.spare_store)) {

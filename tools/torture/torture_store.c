@@ -9,6 +9,7 @@
 #include "spawn/spawn.h"
 #include "torture/crowd.h"
 #include "torture/options.h"
+#include "torture/random.h"
 #include "torture/torture.h"
 
 #define PAUSE_NS 80000000 /* between two blows, at most */
@@ -27,7 +28,7 @@ struct run {
 static void
 pause_at_most(struct run *run, uint64_t nanoseconds)
 {
-    (void)nanosleep(&(struct timespec){.tv_nsec = (long)(tormented_random(&run->seed) % nanoseconds)}, NULL);
+    (void)nanosleep(&(struct timespec){.tv_nsec = (long)(random_next(&run->seed) % nanoseconds)}, NULL);
 }
 
 static void
@@ -35,7 +36,7 @@ kill_store(struct run *run)
 {
     spawn_kill(&run->store);
     run->store_kills++;
-    while (tormented_random(&run->seed) % 4 == 0) {
+    while (random_next(&run->seed) % 4 == 0) {
         /* The next one as well, while it takes over. */
         if (!spawn_blindly(&run->store)) {
             break;
@@ -61,7 +62,7 @@ stop_client(struct run *run, unsigned victim)
 {
     (void)kill(run->crowd.pack.pids[victim], SIGSTOP);
     pause_at_most(run, PAUSE_NS);
-    if (!run->options.spare_store && tormented_random(&run->seed) % 2 == 0) {
+    if (!run->options.spare_store && random_next(&run->seed) % 2 == 0) {
         kill_store(run);
     }
     (void)kill(run->crowd.pack.pids[victim], SIGCONT);
@@ -82,8 +83,8 @@ torment(struct run *run)
     int64_t end_ns = gr_deadline_ns(run->options.duration_ms);
 
     while (goes_on(run, end_ns)) {
-        unsigned victim = (unsigned)(tormented_random(&run->seed) % run->options.clients);
-        unsigned dice = (unsigned)(tormented_random(&run->seed) % 100);
+        unsigned victim = (unsigned)(random_next(&run->seed) % run->options.clients);
+        unsigned dice = (unsigned)(random_next(&run->seed) % 100);
 
         pause_at_most(run, PAUSE_NS);
         if (dice < 50 && !run->options.spare_store) {
