@@ -11,7 +11,9 @@ echo "+0" >"$work/clock"
 set_clock() { echo "$1" >"$work/clock.new" && mv "$work/clock.new" "$work/clock"; }
 faked() {
     env LD_PRELOAD="$library" FAKETIME_TIMESTAMP_FILE="$work/clock" FAKETIME_NO_CACHE=1 \
-        FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 "$@"
+        FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 "$@" &
+    faked=$!
+    wait "$faked"
 }
 
 faked granary up --executors 2 --memory 64M --spill-dir "$work/spill" >/dev/null
@@ -68,3 +70,5 @@ done
 granary session has idle || fail "the idle session has gone"
 granary fsck >/dev/null || fail "$(granary fsck)"
 ! grep -h DAEMON-DIED "$work"/i/log/*.log || fail "a daemon died"
+granary down >/dev/null
+rm -f "/dev/shm/faketime_shm_$faked" "/dev/shm/sem.faketime_sem_$faked" # which all processes of the instance shared
