@@ -11,9 +11,7 @@ echo "+0" >"$work/clock"
 set_clock() { echo "$1" >"$work/clock.new" && mv "$work/clock.new" "$work/clock"; }
 faked() {
     env LD_PRELOAD="$library" FAKETIME_TIMESTAMP_FILE="$work/clock" FAKETIME_NO_CACHE=1 \
-        FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 "$@" &
-    faked=$!
-    wait "$faked"
+        FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 "$@"
 }
 
 faked granary up --executors 2 --memory 64M --spill-dir "$work/spill" >/dev/null
@@ -27,7 +25,7 @@ granary move --from memory --to disk "$large"
 # A graph that has a quarter of an hour, from the moment in which it was accepted, and does not end before it is told to; and
 # work beside it.
 cat >"$work/long.json" <<JSON
-{"nodes": {"w": {"op": "exec", "command": ["sh", "-c", "until [ -e '$work/end' ]; do sleep 0.1; done"], "timeout_ms": 900000}},
+{"nodes": {"w": {"op": "exec", "command": ["sh", "-c", "echo \$\$ >'$work/shell'; until [ -e '$work/end' ]; do sleep 0.1; done"], "timeout_ms": 900000}},
  "targets": ["w"]}
 JSON
 cat >"$work/short.json" <<'JSON'
@@ -71,4 +69,5 @@ granary session has idle || fail "the idle session has gone"
 granary fsck >/dev/null || fail "$(granary fsck)"
 ! grep -h DAEMON-DIED "$work"/i/log/*.log || fail "a daemon died"
 granary down >/dev/null
-rm -f "/dev/shm/faketime_shm_$faked" "/dev/shm/sem.faketime_sem_$faked" # which all processes of the instance shared
+shell=$(cat "$work/shell") # faketime made these for that program, which was killed or ended before it removed them
+rm -f "/dev/shm/faketime_shm_$shell" "/dev/shm/sem.faketime_sem_$shell"
