@@ -197,7 +197,12 @@ world_settle(void)
 void
 world_audit(const char *after)
 {
+    const uint64_t *bytes = world.store->account.bytes;
+
     MUST(store_audit(world.store), "the account after %s", after);
+    for (int part = GR_ACCOUNT_FREE; part <= GR_ACCOUNT_POOLED; part++) { /* a sum that adds up may have wrapped */
+        MUST(bytes[part] <= bytes[GR_ACCOUNT_CAPACITY], "part %d of the account after %s", part, after);
+    }
 }
 
 /* Somebody waits: the store may do something about it. Where that changes nothing, time passes, and ever faster. */
