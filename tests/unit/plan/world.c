@@ -370,18 +370,30 @@ done_free(Granary__Done *done)
     }
 }
 
+/* None of its subtasks reads what another makes. */
+static bool
+only_looks_at_files(const struct gr_plan_batch *batch)
+{
+    bool only = true;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        const Granary__ChunkOp *op = batch->subtasks[i].subtask->ops[0];
+
+        only = only && batch->subtasks[i].feeds && op->n_inputs == 0 && strncmp(op->op, "csv_", 4) == 0;
+    }
+    return only;
+}
+
 /* Answers come in any order: files' backwards, the others' so when they are late. */
 static granary_err
 run_batch(struct world *world, const struct gr_plan_batch *batch)
 {
     Granary__Done **late = calloc(batch->count + 1, sizeof *late);
-    bool files = batch->count > 0 && batch->subtasks[0].feeds && batch->subtasks[0].subtask->ops[0]->n_inputs == 0 &&
-                 strncmp(batch->subtasks[0].subtask->ops[0]->op, "csv_", 4) == 0 && !world->late;
+    bool files = !world->late && only_looks_at_files(batch);
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < batch->count && err == GRANARY_OK; i++) {
-        const struct gr_plan_subtask *planned =
-            &batch->subtasks[files && batch->subtasks[batch->count - 1].feeds ? batch->count - 1 - i : i];
+        const struct gr_plan_subtask *planned = &batch->subtasks[files ? batch->count - 1 - i : i];
 
         err = run_one(world, planned, &late[i]);
         if (err == GRANARY_OK && !world->late && late[i] != NULL) {
