@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -197,7 +198,7 @@ serve(struct arguments *arguments)
         err = gr_daemon_follow(parent, SIGTERM);
     }
     if (err == GRANARY_OK) {
-        err = gr_mkdir_private(instance.runtime);
+        err = gr_instance_make(&instance);
     }
     if (err == GRANARY_OK) {
         gr_stacks_install(instance.runtime);
@@ -255,6 +256,7 @@ main(int argc, char **argv)
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     gr_log_init("sched");
+    (void)umask(077); /* sockets between bind and chmod, and what SQLite puts beside its file */
     err = gr_fault_arm(GR_FAULT_SCHED);
     if (err == GRANARY_OK) {
         err = serve(&arguments);

@@ -72,6 +72,51 @@ is_member(int fd, const struct ucred *peer, gid_t group)
     return false;
 }
 
+/* The store's own user is not asked: in user mode there is nobody else. */
+static bool
+is_rationed(const struct store *store, uid_t user)
+{
+    return store->group != STORE_NO_GROUP && user != geteuid();
+}
+
+granary_err
+admit_client(const struct store *store, uid_t user)
+{
+    const struct list *node;
+    unsigned own = 0;
+
+    if (!is_rationed(store, user)) {
+        return GRANARY_OK;
+    }
+    for (node = store->clients.next; node != &store->clients; node = node->next) {
+        own += list_owner(node, struct client, in_store)->uid == user;
+    }
+    return own < store->max_clients - store->client_count
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EFULL, "uid %u has %u clients already, and must leave as many to others",
+                         (unsigned)user, own);
+}
+
+granary_err
+admit_session(const struct store *store, uid_t user)
+{
+    const struct list *node;
+    unsigned own = 0;
+
+    if (!is_rationed(store, user)) {
+        return GRANARY_OK;
+    }
+    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
+        const struct gr_control *control = list_owner(node, struct session, in_store)->control;
+
+        own += (uid_t)atomic_load_explicit(&control->uid, memory_order_relaxed) == user;
+    }
+    return own < STORE_MAX_SESSIONS - store->session_count
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EFULL, "uid %u has %u sessions already, and must leave as many to others",
+                         (unsigned)user, own);
+}
+
 granary_err
 admit_peer(const struct store *store, int fd, struct ucred *ret_peer)
 {

@@ -15,6 +15,13 @@ granary_err admit_group(const char *name, gid_t *ret_gid);
 /* Let store->group reach the socket: its directory may be passed, the socket written, nothing else. Errors: EPERM */
 granary_err admit_open(const struct store *store);
 
+/*
+ * Whether a user may have one more of what all users share, the store's own user always: in a store that serves a group
+ * nobody takes more than he leaves to others. Errors: EFULL
+ */
+granary_err admit_client(const struct store *store, uid_t user);
+granary_err admit_session(const struct store *store, uid_t user);
+
 /* The peer of a socket, if it may come in. Errors: EPERM */
 granary_err admit_peer(const struct store *store, int fd, struct ucred *ret_peer);
 

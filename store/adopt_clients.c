@@ -24,7 +24,7 @@ static granary_err
 map_page(struct client *client, const char *name)
 {
     struct store *store = client->store;
-    int fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    int fd = gr_shm_open(name, O_RDWR);
     struct stat st;
     granary_err err = GRANARY_ENOENT;
 

@@ -5,16 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "store/admit.h"
 #include "store/events.h"
+#include "store/greeting.h"
 #include "store/hold.h"
 #include "store/lease_region.h"
 #include "store/memory.h"
@@ -71,20 +74,33 @@ client_alloc(struct store *store, struct client **ret_client)
         return gr_fail(GRANARY_ENOMEM, "no memory for one more client");
     }
     client->store = store;
-    client->fd = client->pidfd = -1;
+    client->fd = client->pidfd = client->doorbell_fd = -1;
     client->socket_source = (struct source){SOURCE_CLIENT_SOCKET, client};
     client->process_source = (struct source){SOURCE_CLIENT_PROCESS, client};
+    client->doorbell_source = (struct source){SOURCE_DOORBELL, client};
     list_init(&client->in_store);
     list_init(&client->in_session);
+    list_init(&client->in_strangers);
     list_init(&client->in_queue);
     list_init(&client->in_active);
     *ret_client = client;
     return GRANARY_OK;
 }
 
+/* The client may keep the open file for ever: closing ours would not take it out of the epoll set. */
+static void
+close_doorbell(struct client *client)
+{
+    if (client->doorbell_fd >= 0) {
+        (void)epoll_ctl(client->store->epoll_fd, EPOLL_CTL_DEL, client->doorbell_fd, NULL);
+        gr_fd_close(&client->doorbell_fd);
+    }
+}
+
 void
 client_free(struct client *client)
 {
+    close_doorbell(client);
     gr_fd_close(&client->fd);
     gr_fd_close(&client->pidfd);
     gr_frame_reader_destroy(client->reader);
@@ -101,19 +117,18 @@ client_accept(struct store *store, int fd)
     if (err != GRANARY_OK) {
         return refuse(fd, err);
     }
-    if (store->client_count >= store->max_clients) {
+    if (store->client_count >= store->max_clients && !greeting_cut_short(store)) {
         return refuse(
             fd, gr_fail(GRANARY_EFULL, "the store has %u clients already, and takes no more", store->client_count));
     }
-    err = client_alloc(store, &client);
-    if (err != GRANARY_OK) {
+    if ((err = admit_client(store, peer.uid)) != GRANARY_OK || (err = client_alloc(store, &client)) != GRANARY_OK) {
         return refuse(fd, err);
     }
     client->fd = fd;
     client->pid = peer.pid;
     client->uid = peer.uid;
     client->pidfd = pidfd_of(fd, peer.pid);
-    client->reader = gr_frame_reader_create();
+    client->reader = gr_frame_reader_create(false);
     if (client->reader == NULL || watch(store, fd, &client->socket_source) < 0 ||
         (client->pidfd >= 0 && watch(store, client->pidfd, &client->process_source) < 0)) {
         client->fd = -1;
@@ -122,6 +137,20 @@ client_accept(struct store *store, int fd)
     }
     list_append(&store->clients, &client->in_store);
     store->client_count++;
+    greeting_await(client, gr_now_ns());
+    return GRANARY_OK;
+}
+
+granary_err
+client_open_doorbell(struct client *client)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {.ptr = &client->doorbell_source}};
+
+    client->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (client->doorbell_fd < 0 || epoll_ctl(client->store->epoll_fd, EPOLL_CTL_ADD, client->doorbell_fd, &event) < 0) {
+        gr_fd_close(&client->doorbell_fd);
+        return gr_fail_errno("a doorbell for a client");
+    }
     return GRANARY_OK;
 }
 
@@ -131,6 +160,7 @@ client_join(struct client *client, struct session *session)
     struct store *store = client->store;
 
     client->session = session;
+    list_remove(&client->in_strangers);
     list_append(&session->clients, &client->in_session);
     session->client_count++;
     session_used(session);
@@ -216,6 +246,7 @@ client_take_socket(struct client *orphan, struct client *from)
     from->fd = -1;
     from->reader = NULL;
     from->gone = true;
+    list_remove(&from->in_strangers);
     gr_fd_close(&from->pidfd);
     list_append(&store->gone, &from->in_store);
     store->orphan_count--;
@@ -278,6 +309,7 @@ client_drop(struct client *client, const char *why)
     }
     list_remove(&client->in_queue);
     list_remove(&client->in_active);
+    list_remove(&client->in_strangers);
     list_append(&store->gone, &client->in_store);
     if (client->fd >= 0) {
         store->client_count--;
@@ -286,6 +318,7 @@ client_drop(struct client *client, const char *why)
     }
     gr_fd_close(&client->fd);
     gr_fd_close(&client->pidfd);
+    close_doorbell(client);
 }
 
 void
@@ -339,6 +372,10 @@ client_readable(struct client *client)
     granary_err err, fill;
 
     fill = gr_frame_reader_fill(client->reader, client->fd);
+    if (fill == GRANARY_EPROTO) {
+        client_drop(client, granary_error_message());
+        return;
+    }
     while (!client->gone && gr_frame_reader_next(client->reader, &frame, &err)) {
         err = request_handle(client, &frame);
         gr_frame_in_reset(&frame);

@@ -37,6 +37,13 @@ client_is_orphan(const struct client *client)
 /* Take a connected socket over. Errors: it was refused, answered and closed. */
 granary_err client_accept(struct store *store, int fd);
 
+/*
+ * The doorbell it rings when its ring has entries and the store sleeps. It has the same open file, so it may drain it
+ * or make it block: that is why each client has its own, and why the store never reads one, but is told of each ring by
+ * an edge.
+ */
+granary_err client_open_doorbell(struct client *client);
+
 /* Something arrived, or the peer hung up. */
 void client_readable(struct client *client);
 

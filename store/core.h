@@ -115,17 +115,21 @@ enum client_wait { CLIENT_READY, CLIENT_WAITS_ROOM, CLIENT_WAITS_PIN, CLIENT_WAI
 struct client {
     struct source socket_source; /* owner: this */
     struct source process_source;
+    struct source doorbell_source;
     struct list in_store;
     struct list in_session;
-    struct list in_queue; /* of requests for room */
+    struct list in_strangers; /* of the store, before HELLO */
+    struct list in_queue;     /* of requests for room */
     struct list in_active;
     struct store *store;
     struct session *session; /* NULL before HELLO */
     int fd;
     int pidfd;
+    int doorbell_fd; /* eventfd; the client has it too, see client_open_doorbell() */
     pid_t pid;
     uid_t uid;
-    uint32_t number; /* 0 before HELLO */
+    int64_t greeting_ns; /* when it must have said HELLO */
+    uint32_t number;     /* 0 before HELLO */
     char tag[32];
     bool gone;   /* dropped; freed at the end of the loop's turn */
     bool doomed; /* an answer could not be sent: dropped at the end of the loop's turn */
@@ -195,10 +199,9 @@ struct store {
     int lock_fd;
     int epoll_fd;
     int listen_fd;
-    int doorbell_fd;
     int spare_fd; /* given up to accept, and refuse, a client when descriptors run out */
     int stop_fd;
-    struct source listen_source, stop_source, doorbell_source, worker_source;
+    struct source listen_source, stop_source, worker_source;
     bool stopping;
 
     struct gr_events *events; /* the flight recorder */
@@ -211,6 +214,7 @@ struct store {
     struct list dying;     /* deleted sessions that a worker is still busy with */
     int64_t idle_check_ns; /* when sessions are looked at for having been idle too long */
     struct list clients;   /* all of them, before HELLO too */
+    struct list strangers; /* clients before HELLO, who connected first comes first */
     struct list awake;     /* sessions whose clients ring no doorbell */
     struct list shown;     /* sessions: who was shown the account longest ago comes first */
     bool bell_rang;        /* some client's ring may have entries, and nobody knows whose */

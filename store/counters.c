@@ -67,7 +67,7 @@ counters_adopt(struct session *session)
     int fd;
 
     name_of(session, name);
-    fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    fd = gr_shm_open(name, O_RDWR);
     if (fd < 0) {
         return;
     }
@@ -98,7 +98,7 @@ counters_descriptor(const struct session *session, granary_err *ret_err)
     int fd;
 
     name_of(session, name);
-    fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    fd = gr_shm_open(name, O_RDWR);
     if (fd < 0) {
         *ret_err = gr_fail_errno("shared memory %s", name);
     }

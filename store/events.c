@@ -23,7 +23,7 @@ ring_bytes(uint64_t entries)
 static struct gr_events *
 ring_adopt(const char *name, uint32_t session, uint64_t entries)
 {
-    int fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    int fd = gr_shm_open(name, O_RDWR);
     struct gr_events *ring = NULL;
     struct stat st;
     void *bytes;

@@ -1,6 +1,7 @@
 /* HELLO: a connection becomes a client, or becomes the one it was with the store before. */
 #include "store/hello.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,12 +93,14 @@ welcome(struct client *client, const struct gr_frame *request, int page_fd)
         .epoch = atomic_load(&store->root.shm->epoch),
         .capacity_bytes = store->account.bytes[GR_ACCOUNT_CAPACITY],
     };
-    int fds[3] = {-1, page_fd, store->doorbell_fd};
-    granary_err err = GRANARY_OK;
+    granary_err err = client_open_doorbell(client);
+    int fds[3] = {-1, page_fd, client->doorbell_fd};
     char name[96];
 
-    shmfile_name(name, store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
-    fds[0] = shmfile_open_readonly(name, &err);
+    if (err == GRANARY_OK) {
+        shmfile_name(name, store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
+        fds[0] = shmfile_open_readonly(name, &err);
+    }
     if (fds[0] >= 0) {
         session_publish(session);
         event_note(store, session, GR_EVENT_CLIENT, NULL, (uint64_t)client->pid, 0, client->number);
@@ -142,7 +145,7 @@ resume(struct client *client, const struct gr_hello *hello, const struct gr_fram
                        (int)client->pid);
     }
     shmfile_name(name, store->instance.shm_prefix, orphan->session->number, "lease", orphan->number);
-    fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    fd = gr_shm_open(name, O_RDWR);
     if (fd < 0) {
         return gr_fail(GRANARY_ENOENT, "the lease page of client %u is gone", hello->resume);
     }
@@ -160,6 +163,18 @@ resume(struct client *client, const struct gr_hello *hello, const struct gr_fram
     count(orphan->session, GR_COUNTER_reconnects, 1);
     err = welcome(orphan, request, fd);
     return err == GRANARY_OK ? GRANARY_OK : client_answer_error(orphan, request, err);
+}
+
+/* Others will read it in their messages. */
+static void
+take_tag(struct client *client, const char *tag)
+{
+    for (size_t i = 0; i < sizeof client->tag - 1 && tag[i] != '\0'; i++) {
+        client->tag[i] = tag[i];
+        if (iscntrl((unsigned char)tag[i])) {
+            client->tag[i] = '?';
+        }
+    }
 }
 
 granary_err
@@ -189,7 +204,7 @@ hello_handle(struct client *client, const struct gr_frame_in *frame)
     }
     hello.session[sizeof hello.session - 1] = '\0';
     hello.tag[sizeof hello.tag - 1] = '\0';
-    memcpy(client->tag, hello.tag, sizeof client->tag);
+    take_tag(client, hello.tag);
     if (hello.resume != 0) {
         err = resume(client, &hello, &frame->head);
         return err == GRANARY_OK || client->gone ? GRANARY_OK : client_answer_error(client, &frame->head, err);

@@ -34,7 +34,7 @@ open_file(struct index *index, bool fresh)
     if (fresh) {
         return shmfile_create(name, GR_INDEX_SPAN, &index->fd);
     }
-    index->fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    index->fd = gr_shm_open(name, O_RDWR);
     if (index->fd < 0 || fstat(index->fd, &st) < 0) {
         return gr_fail_errno("shared memory %s", name);
     }

@@ -640,7 +640,7 @@ ledger_adopt(struct ledger *ledger, const char *prefix, uint32_t session, _Atomi
 
     *ret_dropped = 0;
     init(ledger, prefix, session, next_token);
-    ledger->fd = shm_open(ledger->name, O_RDWR | O_CLOEXEC, 0);
+    ledger->fd = gr_shm_open(ledger->name, O_RDWR);
     if (ledger->fd < 0) {
         err = gr_fail_errno("shared memory %s", ledger->name);
     } else {

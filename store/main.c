@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/daemon.h"
@@ -160,6 +161,7 @@ main(int argc, char **argv)
 
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     gr_log_init("store");
+    (void)umask(077); /* nothing is anybody else's between bind and chmod */
     (void)argp_parse(&parser, argc, argv, 0, NULL, &arguments);
     conceal();
     arguments.options.stop_fd = gr_daemon_open_stop();

@@ -148,10 +148,12 @@ on_dead(struct client *client, const struct gr_frame_in *frame)
         return gr_fail(GRANARY_EPROTO, "DEAD of %u bytes", frame->head.size);
     }
     for (size_t i = 0; i < numbers; i++) {
+        const struct map_entry *entry;
         uint32_t number;
 
         memcpy(&number, (const char *)frame->body + i * sizeof number, sizeof number);
-        gone[i] = number == 0 || map_find(&client->store->segments, map_key_number(number)) == NULL;
+        entry = number == 0 ? NULL : map_find(&client->store->segments, map_key_number(number));
+        gone[i] = entry == NULL || ((const struct segment *)entry->value.pointer)->session != client->session;
     }
     client_answer(client, &frame->head, gone, numbers, NULL, 0);
     return GRANARY_OK;

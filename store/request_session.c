@@ -100,8 +100,10 @@ on_session_has(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_session_request request = request_of(frame);
 
+    const struct session *session = session_find(client->store, request.name);
+
     return answer(client, frame,
-                  session_find(client->store, request.name) != NULL
+                  session != NULL && session_check_user(session, client) == GRANARY_OK
                       ? GRANARY_OK
                       : gr_fail(GRANARY_ENOENT, "session '%s': not found", request.name));
 }
@@ -157,17 +159,19 @@ info_of(const struct session *session)
     return info;
 }
 
-/* The session whose name is the next behind `after`. */
+/* The session whose name is the next behind `after`, of those the client may use. */
 static const struct session *
-next_behind(const struct store *store, const char *after)
+next_behind(const struct client *client, const char *after)
 {
     const struct session *best = NULL;
+    const struct list *sessions = &client->store->sessions;
     const struct list *node;
 
-    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
+    for (node = sessions->next; node != sessions; node = node->next) {
         const struct session *session = list_owner(node, struct session, in_store);
 
-        if (strcmp(session->name, after) > 0 && (best == NULL || strcmp(session->name, best->name) < 0)) {
+        if (strcmp(session->name, after) > 0 && session_check_user(session, client) == GRANARY_OK &&
+            (best == NULL || strcmp(session->name, best->name) < 0)) {
             best = session;
         }
     }
@@ -184,10 +188,10 @@ on_session_list(struct client *client, const struct gr_frame_in *frame)
     const struct session *session;
     size_t found = 0;
 
-    session = next_behind(client->store, request.name);
+    session = next_behind(client, request.name);
     while (session != NULL && found < LIST_MOST) {
         infos[found++] = info_of(session);
-        session = next_behind(client->store, session->name);
+        session = next_behind(client, session->name);
     }
     client_answer(client, &frame->head, infos, found * sizeof infos[0], NULL, 0);
     return GRANARY_OK;

@@ -147,15 +147,26 @@ check_left(const struct root *root, const struct gr_instance *instance, const ch
 }
 
 static granary_err
+fail_stranger(const char *name)
+{
+    return gr_fail(GRANARY_EPERM,
+                   "shared memory %s is there and was not made by a store of uid %u: remove /dev/shm%s, or choose "
+                   "another --instance",
+                   name, (unsigned)geteuid(), name);
+}
+
+static granary_err
 open_left(struct root *root, const struct gr_instance *instance, const char **ret_why)
 {
     struct stat st;
     granary_err err;
 
     *ret_why = "it has no root";
-    root->fd = shm_open(root->name, O_RDWR | O_CLOEXEC, 0);
+    root->fd = gr_shm_open(root->name, O_RDWR);
     if (root->fd < 0) {
-        return errno == ENOENT ? GRANARY_ENOENT : gr_fail_errno("shared memory %s", root->name);
+        return errno == ENOENT                     ? GRANARY_ENOENT
+               : errno == EPERM || errno == EACCES ? fail_stranger(root->name)
+                                                   : gr_fail_errno("shared memory %s", root->name);
     }
     err = check_left(root, instance, ret_why);
     if (err == GRANARY_OK && (fstat(root->fd, &st) < 0 || st.st_size < (off_t)sizeof(struct gr_root))) {

@@ -164,7 +164,7 @@ segment_adopt(const char *prefix, struct gr_segment_record *record, struct segme
     segment->huge = (atomic_load(&record->flags) & GR_SEGMENT_HUGE) != 0;
     segment->node = record->node;
     shmfile_name(name, prefix, record->session, "data", segment->number);
-    segment->fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    segment->fd = gr_shm_open(name, O_RDWR);
     if (segment->fd < 0 || fstat(segment->fd, &st) < 0 || (uint64_t)st.st_size < segment->size) {
         granary_err err = segment->fd < 0 && errno != ENOENT ? gr_fail_errno("shared memory %s", name) : GRANARY_ENOENT;
 
@@ -281,7 +281,7 @@ segment_prove(struct segment *segment, const char *prefix)
         segment->fd = fd;
     } else {
         gr_fd_close(&fd);
-        segment->fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+        segment->fd = gr_shm_open(name, O_RDWR);
     }
     return segment->proven;
 }

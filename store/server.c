@@ -16,6 +16,7 @@
 #include "store/core.h"
 #include "store/doze.h"
 #include "store/events.h"
+#include "store/greeting.h"
 #include "store/hold.h"
 #include "store/memory.h"
 #include "store/move.h"
@@ -60,7 +61,6 @@ static void
 handle_event(struct store *store, struct source *source)
 {
     struct client *client = source->owner;
-    uint64_t rings;
 
     switch (source->kind) {
     case SOURCE_LISTEN:
@@ -70,7 +70,6 @@ handle_event(struct store *store, struct source *source)
         store->stopping = true;
         break;
     case SOURCE_DOORBELL:
-        (void)!read(store->doorbell_fd, &rings, sizeof rings);
         store->bell_rang = true;
         break;
     case SOURCE_WORKER:
@@ -149,6 +148,7 @@ sleep_until_event(struct store *store, bool deleting)
 
     wake_ns = idle_ns < wake_ns ? idle_ns : wake_ns;
     wake_ns = moves_next_ns(store) < wake_ns ? moves_next_ns(store) : wake_ns;
+    wake_ns = greeting_next_ns(store) < wake_ns ? greeting_next_ns(store) : wake_ns;
     wake_ns = compact_next_ns(store) < wake_ns ? compact_next_ns(store) : wake_ns;
     store->bell_rang = store->bell_rang || store->orphan_count > 0;
     entries = doze_sleep(store, now_ns);
@@ -183,6 +183,7 @@ work(struct store *store, int64_t now_ns, bool lately, bool *ret_deleting)
     moves_turn(store, now_ns);
     compact_turn(store, now_ns);
     teardown_turn(store, now_ns);
+    greeting_turn(store, now_ns);
     events_wake(store);
     return busy;
 }

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/futex.h"
 #include "base/log.h"
+#include "store/admit.h"
 #include "store/alias.h"
 #include "store/contain.h"
 #include "store/counters.h"
@@ -201,7 +202,7 @@ control_adopt(struct session *session)
     int fd;
 
     shmfile_name(name, store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
-    fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    fd = gr_shm_open(name, O_RDWR);
     if (fd < 0 || fstat(fd, &st) < 0 || (uint64_t)st.st_size < sizeof *control) {
         err = GRANARY_ENOENT;
     } else if ((bytes = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED) {
@@ -277,6 +278,7 @@ granary_err
 session_get(struct store *store, const char *name, uid_t uid, struct session **ret_session)
 {
     struct session *session = session_find(store, name);
+    granary_err err;
 
     name = name[0] == '\0' ? DEFAULT : name;
     for (const char *at = name; *at != '\0'; at++) {
@@ -291,7 +293,8 @@ session_get(struct store *store, const char *name, uid_t uid, struct session **r
     if (store->session_count >= STORE_MAX_SESSIONS) {
         return gr_fail(GRANARY_EFULL, "session '%s': there are %u sessions already", name, STORE_MAX_SESSIONS);
     }
-    return session_create(store, name, uid, ret_session);
+    err = admit_session(store, uid);
+    return err == GRANARY_OK ? session_create(store, name, uid, ret_session) : err;
 }
 
 void

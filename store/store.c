@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -31,7 +30,7 @@
 #define LEAST_MEMORY   ((uint64_t)1 << 20)
 #define HIGH_PERCENT   90u
 #define LOW_PERCENT    75u
-#define FDS_PER_CLIENT 4u /* socket, pidfd, and segments of its own */
+#define FDS_PER_CLIENT 5u /* socket, pidfd, doorbell, and segments of its own */
 
 static void
 lock_path(const struct store *store, char ret_path[160])
@@ -116,17 +115,15 @@ open_doors(struct store *store)
     granary_err err;
 
     store->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    store->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     store->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (store->epoll_fd < 0 || store->doorbell_fd < 0 || store->spare_fd < 0) {
+    if (store->epoll_fd < 0 || store->spare_fd < 0) {
         return gr_fail_errno("the store's descriptors");
     }
     err = workers_start(&store->workers);
     if (err != GRANARY_OK) {
         return err;
     }
-    if (watch(store, store->doorbell_fd, &store->doorbell_source, SOURCE_DOORBELL) < 0 ||
-        watch(store, workers_fd(store->workers), &store->worker_source, SOURCE_WORKER) < 0 ||
+    if (watch(store, workers_fd(store->workers), &store->worker_source, SOURCE_WORKER) < 0 ||
         watch(store, store->stop_fd, &store->stop_source, SOURCE_STOP) < 0) {
         return gr_fail_errno("watch the store's descriptors");
     }
@@ -154,12 +151,13 @@ store_alloc(void)
     struct store *store = calloc(1, sizeof *store);
 
     if (store != NULL) {
-        store->lock_fd = store->epoll_fd = store->listen_fd = store->doorbell_fd = store->spare_fd = -1;
+        store->lock_fd = store->epoll_fd = store->listen_fd = store->spare_fd = -1;
         store->moves_until_ns = INT64_MAX;
         store->compact_ns = INT64_MAX;
         list_init(&store->sessions);
         list_init(&store->dying);
         list_init(&store->clients);
+        list_init(&store->strangers);
         list_init(&store->active);
         list_init(&store->gone);
         list_init(&store->open);
@@ -225,7 +223,7 @@ store_create(const struct store_options *options, struct store **ret_store)
         goto fail;
     }
     if ((err = gr_instance_resolve(options->instance, &store->instance)) != GRANARY_OK ||
-        (err = gr_mkdir_private(store->instance.runtime)) != GRANARY_OK ||
+        (err = gr_instance_make(&store->instance)) != GRANARY_OK ||
         /* The path may have links in it that only now can be resolved. */
         (err = gr_instance_resolve(store->instance.runtime, &store->instance)) != GRANARY_OK ||
         (err = take_lock(store)) != GRANARY_OK) {
@@ -357,7 +355,6 @@ store_destroy(struct store *store)
         (void)gr_instance_sweep_shm(&store->instance); /* what could not be unlinked before */
     }
     gr_fd_close(&store->listen_fd);
-    gr_fd_close(&store->doorbell_fd);
     gr_fd_close(&store->spare_fd);
     gr_fd_close(&store->epoll_fd);
     give_lock_back(store);

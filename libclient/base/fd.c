@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -173,6 +174,19 @@ gr_process_start_time(pid_t pid)
         at = strchr(at + 1, ' ');
     }
     return at == NULL ? 0 : strtoull(at + 1, NULL, 10);
+}
+
+int
+gr_shm_open(const char *name, int flags)
+{
+    int fd = shm_open(name, flags | O_CLOEXEC, 0);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)) {
+        gr_fd_close(&fd);
+        errno = EPERM;
+    }
+    return fd;
 }
 
 granary_err

@@ -29,6 +29,14 @@ int gr_pidfd_signal(int pidfd, int signal);
  */
 uint64_t gr_process_start_time(pid_t pid);
 
+/*
+ * Shared memory that is there, or -1 with errno. /dev/shm is everybody's, so it must be a file of this user's that
+ * nobody else may open: what another user put there first is EPERM.
+ *
+ * flags  O_RDONLY or O_RDWR
+ */
+int gr_shm_open(const char *name, int flags);
+
 /* mkdir -p with mode; an existing directory is fine when it is ours and not writable by others. Errors: errno's, EPERM
  */
 granary_err gr_mkdir_private(const char *path);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -25,6 +26,7 @@ runtime_from_name(const char *name, char runtime[PATH_MAX])
 {
     const char *xdg = getenv("XDG_RUNTIME_DIR");
     size_t length = strlen(name);
+    struct stat st;
 
     if (length == 0 || length > 32 || name[0] == '.') {
         return gr_fail(GRANARY_EINVAL,
@@ -37,7 +39,8 @@ runtime_from_name(const char *name, char runtime[PATH_MAX])
             return gr_fail(GRANARY_EINVAL, "instance '%s': only letters, digits, '.', '_' and '-' make a name", name);
         }
     }
-    if (xdg != NULL && xdg[0] == '/' && access(xdg, W_OK) == 0) {
+    /* As its specification says, it must be the user's own: `su` and `sudo` may leave another one's behind. */
+    if (xdg != NULL && xdg[0] == '/' && stat(xdg, &st) == 0 && st.st_uid == geteuid() && access(xdg, W_OK) == 0) {
         (void)snprintf(runtime, PATH_MAX, "%s/granary/%s", xdg, name);
     } else {
         (void)snprintf(runtime, PATH_MAX, "/tmp/granary-%u/%s", (unsigned)geteuid(), name);
@@ -62,7 +65,8 @@ gr_instance_resolve(const char *name, struct gr_instance *ret_instance)
     if (name == NULL || name[0] == '\0') {
         name = "default";
     }
-    if (strchr(name, '/') == NULL) {
+    instance.named = strchr(name, '/') == NULL;
+    if (instance.named) {
         err = runtime_from_name(name, runtime);
         if (err != GRANARY_OK) {
             return err;
@@ -105,6 +109,69 @@ gr_instance_resolve(const char *name, struct gr_instance *ret_instance)
     return GRANARY_OK;
 }
 
+/* In a user namespace whoever has no number there has this one, root outside included. */
+static bool
+is_unmapped(uid_t uid)
+{
+    unsigned long count = UINT32_MAX;
+    char *text = NULL;
+    size_t size;
+
+    if (uid != 65534 || gr_file_read("/proc/self/uid_map", 4096, &text, &size) != GRANARY_OK) {
+        return false;
+    }
+    (void)sscanf(text, "%*u %*u %lu", &count);
+    free(text);
+    return count != UINT32_MAX; /* the first namespace has all of them */
+}
+
+static granary_err
+check_above(const char *runtime, const char *above)
+{
+    struct stat st;
+
+    if (lstat(above, &st) < 0) {
+        return gr_fail_errno("%s", above);
+    }
+    if (st.st_uid != 0 && st.st_uid != geteuid() && !is_unmapped(st.st_uid)) {
+        return gr_fail(GRANARY_EPERM,
+                       "%s: %s belongs to uid %u, who could put another directory in its place: choose one below a "
+                       "directory of your own with --instance",
+                       runtime, above, (unsigned)st.st_uid);
+    }
+    if ((st.st_mode & S_IWOTH) != 0 && (st.st_mode & S_ISVTX) == 0) {
+        return gr_fail(GRANARY_EPERM,
+                       "%s: everybody may write in %s, and put another directory in its place: set its sticky bit, or "
+                       "choose a directory elsewhere with --instance",
+                       runtime, above);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+gr_instance_make(const struct gr_instance *instance)
+{
+    char real[PATH_MAX];
+    struct stat st;
+    bool was_there = lstat(instance->runtime, &st) == 0;
+    granary_err err = gr_mkdir_private(instance->runtime);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (realpath(instance->runtime, real) == NULL) {
+        return gr_fail_errno("%s", instance->runtime);
+    }
+    for (char *slash = strrchr(real, '/'); err == GRANARY_OK && slash != NULL; slash = strrchr(real, '/')) {
+        *slash = '\0';
+        err = check_above(instance->runtime, real[0] == '\0' ? "/" : real);
+    }
+    if (err != GRANARY_OK && !was_there) {
+        (void)rmdir(instance->runtime);
+    }
+    return err;
+}
+
 bool
 gr_instance_supervised(const struct gr_instance *instance)
 {
@@ -131,7 +198,7 @@ gr_instance_logs(const struct gr_instance *instance, char ret_path[GR_LOGS_MAX])
     int fd;
 
     (void)snprintf(name, sizeof name, "%sroot", instance->shm_prefix);
-    fd = shm_open(name, O_RDONLY | O_CLOEXEC, 0);
+    fd = gr_shm_open(name, O_RDONLY);
     if (fd >= 0 && gr_pread_all(fd, dir, sizeof dir, offsetof(struct gr_root, spill_dir)) != GRANARY_OK) {
         dir[0] = '\0';
     }

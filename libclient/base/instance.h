@@ -24,6 +24,7 @@
 
 struct gr_instance {
     char name[64];          /* for humans: the last part of runtime */
+    bool named;             /* by a name, not by a path: so it is this user's own, and served by nobody else */
     char runtime[108];      /* directory; short enough that the sockets below it fit sun_path */
     char store_socket[108]; /* paths, not endpoints */
     char sched_socket[108];
@@ -39,6 +40,14 @@ struct gr_instance {
  * Errors  EINVAL: bad name; path so long that a socket below it would not fit (the message says how long it may be)
  */
 granary_err gr_instance_resolve(const char *name, struct gr_instance *ret_instance);
+
+/*
+ * Make the runtime directory, if it is not there: 0700. Nobody else may be able to put another one in its place: the
+ * directories above it belong to root or this user, and who may write there may not rename what is others'.
+ *
+ * Errors  EPERM it is somebody else's, or below a directory that is · EINVAL no directory, a link · errno's
+ */
+granary_err gr_instance_make(const struct gr_instance *instance);
 
 /* Whether a supervisor watches over the instance, who starts a daemon again when it dies. */
 bool gr_instance_supervised(const struct gr_instance *instance);

@@ -224,7 +224,7 @@ open_spill_file(const granary_client *client, uint32_t number, char *path, size_
     int fd;
 
     (void)snprintf(root, sizeof root, "%sroot", gr_client_instance(client)->shm_prefix);
-    fd = shm_open(root, O_RDONLY | O_CLOEXEC, 0);
+    fd = gr_shm_open(root, O_RDONLY);
     if (fd >= 0) {
         got = pread(fd, directory, sizeof directory, offsetof(struct gr_root, spill_dir));
         gr_fd_close(&fd);

@@ -54,6 +54,10 @@ file_open(const struct granary_inspector *inspector, const char *name, struct fi
         file_close(&file);
         return gr_fail(GRANARY_ECORRUPT, "%s: no regular file", path);
     }
+    if (!inspector->copy && strtoul(inspector->prefix + strlen("granary."), NULL, 10) != st.st_uid) {
+        file_close(&file);
+        return gr_fail(GRANARY_EPERM, "%s: uid %u put it there, whose store this is not", path, (unsigned)st.st_uid);
+    }
     file.size = (uint64_t)st.st_size;
     file.resident = (uint64_t)st.st_blocks * 512;
     *ret_file = file;

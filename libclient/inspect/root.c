@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -16,9 +17,9 @@
 
 /* ---- opening ---- */
 
-/* Whether a name is "granary.<uid>.<tag>.root" with this tag (NULL: any); the length of what is before "root". */
+/* Whether a name is "granary.<uid>.<tag>.root"; the length of what is before "root". */
 static bool
-is_root_name(const char *name, const char *tag, size_t *ret_length)
+is_root_name(const char *name, size_t *ret_length)
 {
     const char *at = name;
 
@@ -27,17 +28,16 @@ is_root_name(const char *name, const char *tag, size_t *ret_length)
     }
     at += 8;
     at += strspn(at, "0123456789");
-    if (*at++ != '.' || strspn(at, "0123456789abcdef") != 8 || strcmp(at + 8, ".root") != 0 ||
-        (tag != NULL && strncmp(at, tag, 8) != 0)) {
+    if (*at++ != '.' || strspn(at, "0123456789abcdef") != 8 || strcmp(at + 8, ".root") != 0) {
         return false;
     }
     *ret_length = (size_t)(at + 9 - name);
     return *ret_length < sizeof((struct granary_inspector *)0)->prefix;
 }
 
-/* The prefix of the instance's files in a directory, whatever the uid of its store; false when there is no root. */
-static bool
-find_prefix(const char *directory, const char *tag, char ret_prefix[48])
+/* The prefix of the instance's files in a copy, whatever the uid of its store; "" when there is no root. */
+static void
+find_prefix(const char *directory, char ret_prefix[48])
 {
     struct dirent *entry;
     bool found = false;
@@ -46,7 +46,7 @@ find_prefix(const char *directory, const char *tag, char ret_prefix[48])
     while (dir != NULL && !found && (entry = readdir(dir)) != NULL) {
         size_t length;
 
-        if (is_root_name(entry->d_name, tag, &length)) {
+        if (is_root_name(entry->d_name, &length)) {
             memcpy(ret_prefix, entry->d_name, length);
             ret_prefix[length] = '\0';
             found = true;
@@ -55,7 +55,6 @@ find_prefix(const char *directory, const char *tag, char ret_prefix[48])
     if (dir != NULL) {
         (void)closedir(dir);
     }
-    return found;
 }
 
 static granary_err
@@ -79,6 +78,7 @@ granary_inspect_open(const char *name, granary_inspector **ret_inspector)
     struct granary_inspector *inspector;
     struct gr_instance instance;
     granary_err err = gr_instance_resolve(name, &instance);
+    struct stat runtime;
     const char *tag;
 
     if (err != GRANARY_OK) {
@@ -91,18 +91,10 @@ granary_inspect_open(const char *name, granary_inspector **ret_inspector)
     (void)snprintf(inspector->directory, sizeof inspector->directory, "/dev/shm");
     (void)snprintf(inspector->prefix, sizeof inspector->prefix, "%s", instance.shm_prefix + 1);
     (void)snprintf(inspector->about, sizeof inspector->about, "%s", instance.runtime);
-    if (faccessat(AT_FDCWD, "/dev/shm", R_OK, 0) == 0) {
-        char root[PATH_MAX];
-
-        /* In system mode the store has a uid of its own, and so have its files. */
-        (void)snprintf(root, sizeof root, "%s/%sroot", inspector->directory, inspector->prefix);
-        tag = strchr(inspector->prefix + 8, '.');
-        if (access(root, F_OK) < 0 && tag != NULL) {
-            char text[9];
-
-            (void)snprintf(text, sizeof text, "%.8s", tag + 1);
-            (void)find_prefix(inspector->directory, text, inspector->prefix);
-        }
+    /* In system mode the store has a uid of its own, and so have its directory and its files. */
+    tag = strchr(instance.shm_prefix + strlen("/granary."), '.');
+    if (tag != NULL && stat(instance.runtime, &runtime) == 0) {
+        (void)snprintf(inspector->prefix, sizeof inspector->prefix, "granary.%u%s", (unsigned)runtime.st_uid, tag);
     }
     return finish_open(inspector, ret_inspector);
 }
@@ -122,7 +114,7 @@ granary_inspect_open_copy(const char *directory, granary_inspector **ret_inspect
     (void)snprintf(inspector->directory, sizeof inspector->directory, "%s", directory);
     (void)snprintf(inspector->about, sizeof inspector->about, "%.159s", directory);
     inspector->copy = true;
-    (void)find_prefix(directory, NULL, inspector->prefix);
+    find_prefix(directory, inspector->prefix);
     return finish_open(inspector, ret_inspector);
 }
 

@@ -262,6 +262,27 @@ link_greeted(granary_client *client, int64_t deadline_ns)
     return err;
 }
 
+/* Where a name leads to lies below /tmp, where others may have been first. */
+static granary_err
+check_server(const granary_client *client, int fd)
+{
+    struct ucred server = {0};
+    socklen_t size = sizeof server;
+
+    if (!client->instance.named) {
+        return GRANARY_OK;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &server, &size) < 0) {
+        return gr_fail_errno("%s", client->instance.store_socket);
+    }
+    return server.uid == geteuid()
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EPERM,
+                         "%s is served by uid %u, who was there first: choose another name, or if you trust that user "
+                         "give the directory as --instance",
+                         client->instance.store_socket, (unsigned)server.uid);
+}
+
 /* One attempt. Errors: EUNREACHABLE nobody there, or dead · ETIMEDOUT no answer yet · what the store says */
 static granary_err
 link_try(granary_client *client, int64_t deadline_ns)
@@ -273,7 +294,8 @@ link_try(granary_client *client, int64_t deadline_ns)
 
     if (!link->greeting) {
         fd = gr_unix_connect(client->instance.store_socket, &err);
-        if (fd < 0) {
+        if (fd < 0 || (err = check_server(client, fd)) != GRANARY_OK) {
+            gr_fd_close(&fd);
             return err;
         }
         err = take_descriptor(&fd, &s->fd);

@@ -21,7 +21,7 @@ recorder_map(const granary_client *client, uint64_t *ret_bytes)
     int fd;
 
     (void)snprintf(name, sizeof name, "%sevents", client->instance.shm_prefix);
-    fd = shm_open(name, O_RDONLY | O_CLOEXEC, 0);
+    fd = gr_shm_open(name, O_RDONLY);
     if (fd >= 0 && fstat(fd, &file) == 0 && (uint64_t)file.st_size >= sizeof *recorder) {
         recorder = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_SHARED, fd, 0);
     }

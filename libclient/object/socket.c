@@ -30,7 +30,7 @@ socket_init(struct socket *s)
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&s->turn, &attributes);
     (void)pthread_condattr_destroy(&attributes);
-    s->reader = gr_frame_reader_create();
+    s->reader = gr_frame_reader_create(true);
     return s->reader == NULL ? gr_fail(GRANARY_ENOMEM, "connect: out of memory") : GRANARY_OK;
 }
 

@@ -21,6 +21,7 @@
 
 struct gr_frame_reader {
     size_t used;
+    bool takes_fds;
     size_t given; /* bytes of the frame handed out last, dropped at the next call */
     int fds[FD_QUEUE];
     int fd_count;
@@ -38,9 +39,14 @@ gr_frame_in_reset(struct gr_frame_in *frame)
 }
 
 struct gr_frame_reader *
-gr_frame_reader_create(void)
+gr_frame_reader_create(bool takes_fds)
 {
-    return calloc(1, sizeof(struct gr_frame_reader));
+    struct gr_frame_reader *reader = calloc(1, sizeof *reader);
+
+    if (reader != NULL) {
+        reader->takes_fds = takes_fds;
+    }
+    return reader;
 }
 
 void
@@ -113,6 +119,10 @@ gr_frame_reader_fill(struct gr_frame_reader *reader, int fd)
     }
     message =
         (struct msghdr){.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    if (!reader->takes_fds) { /* without room for them the kernel drops them */
+        message.msg_control = NULL;
+        message.msg_controllen = 0;
+    }
     do {
         n = FAULT_LEAVES(frame_receive, part.iov_base, part.iov_len) ? recvmsg(fd, &message, MSG_CMSG_CLOEXEC) : -1;
     } while (n < 0 && errno == EINTR);
@@ -121,6 +131,9 @@ gr_frame_reader_fill(struct gr_frame_reader *reader, int fd)
                                                        : gr_fail_errno("receive from a socket of the store");
     }
     keep_descriptors(reader, &message);
+    if (!reader->takes_fds && (message.msg_flags & MSG_CTRUNC) != 0) {
+        return gr_fail(GRANARY_EPROTO, "descriptors, which no request takes");
+    }
     if ((message.msg_flags & MSG_CTRUNC) != 0 && (err = find_descriptor()) != GRANARY_OK) {
         return err;
     }

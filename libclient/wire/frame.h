@@ -20,14 +20,18 @@ void gr_frame_in_reset(struct gr_frame_in *frame);
 
 /* Collects what arrives on a socket, in whatever pieces, into frames. */
 struct gr_frame_reader;
-struct gr_frame_reader *gr_frame_reader_create(void); /* NULL: out of memory */
+/*
+ * takes_fds  false: a peer that sends descriptors is refused, and none is ever installed in this process
+ * Returns    NULL: out of memory
+ */
+struct gr_frame_reader *gr_frame_reader_create(bool takes_fds);
 void gr_frame_reader_destroy(struct gr_frame_reader *reader);
 /* Forget what has arrived: another connection begins. */
 void gr_frame_reader_reset(struct gr_frame_reader *reader);
 
 /*
  * Read what is there (non-blocking sockets: until EAGAIN or the buffer is full).
- * Errors: EUNREACHABLE the peer closed · errno's
+ * Errors: EUNREACHABLE the peer closed · EPROTO descriptors nobody takes · errno's
  */
 granary_err gr_frame_reader_fill(struct gr_frame_reader *reader, int fd);
 /*

@@ -78,7 +78,7 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     granary_err err = settle_topology();
 
     if (err == GRANARY_OK) {
-        err = gr_mkdir_private(options->instance.runtime);
+        err = gr_instance_make(&options->instance);
     }
     if (err == GRANARY_OK) {
         err = leftovers_check_directory(&options->instance);

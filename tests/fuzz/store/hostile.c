@@ -163,7 +163,7 @@ connection_open(struct connection *c)
     *c = (struct connection){.fd = gr_unix_connect(world.paths.store_socket, &err), .doorbell = -1};
     MUST(c->fd >= 0, "a connection");
     (void)fcntl(c->fd, F_SETFL, O_NONBLOCK);
-    c->reader = gr_frame_reader_create();
+    c->reader = gr_frame_reader_create(true);
 }
 
 static void

@@ -219,7 +219,7 @@ bob_cannot_map_segments_of_alice(const char *instance)
     struct gr_hello hello = {
         .version = GR_STORE_VERSION, .shm_version = GR_SHM_VERSION, .session = "bob", .tag = "bob"};
     struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = GR_STORE_HELLO, .size = sizeof hello};
-    struct gr_frame_reader *reader = gr_frame_reader_create();
+    struct gr_frame_reader *reader = gr_frame_reader_create(true);
     struct gr_frame_in frame = {.fd_count = 0};
     char path[300];
     granary_err err;

@@ -43,7 +43,7 @@ raw_open(struct raw *raw, const struct live *live)
     *raw = (struct raw){.page_fd = -1, .doorbell = -1};
     raw->fd = gr_unix_connect(live->paths.store_socket, &err);
     assert_true(raw->fd >= 0);
-    raw->reader = gr_frame_reader_create();
+    raw->reader = gr_frame_reader_create(true);
 }
 
 static void

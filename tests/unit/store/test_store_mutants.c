@@ -239,7 +239,7 @@ greet(int fd, struct gr_lease_page **ret_page, int *ret_doorbell)
 {
     struct gr_hello hello = {.version = GR_STORE_VERSION, .shm_version = GR_SHM_VERSION, .tag = "mutant"};
     struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = GR_STORE_HELLO, .size = sizeof hello};
-    struct gr_frame_reader *reader = gr_frame_reader_create();
+    struct gr_frame_reader *reader = gr_frame_reader_create(true);
     struct gr_frame_in frame = {.fd_count = 0};
     void *page = MAP_FAILED;
 

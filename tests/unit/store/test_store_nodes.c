@@ -38,7 +38,7 @@ static struct raw
 raw_connect(const struct live *live)
 {
     struct gr_hello hello = {.version = GR_STORE_VERSION, .shm_version = GR_SHM_VERSION, .tag = "raw"};
-    struct raw raw = {.reader = gr_frame_reader_create()};
+    struct raw raw = {.reader = gr_frame_reader_create(true)};
     struct gr_frame_in frame;
     granary_err err;
 

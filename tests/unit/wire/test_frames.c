@@ -58,7 +58,7 @@ pair_open(void **state)
     pair->ours = ends[0];
     pair->theirs = ends[1];
     set_blocking(pair->ours, false);
-    pair->reader = gr_frame_reader_create();
+    pair->reader = gr_frame_reader_create(true);
     assert_non_null(pair->reader);
     *state = pair;
     return 0;
@@ -203,7 +203,7 @@ garbage_is_told_from_frames(void **state)
 
     bad[0].magic ^= 1;
     for (int i = 0; i < 2; i++) {
-        struct gr_frame_reader *reader = gr_frame_reader_create();
+        struct gr_frame_reader *reader = gr_frame_reader_create(true);
         granary_err err;
 
         assert_int_equal(write(pair->theirs, &bad[i], sizeof bad[i]), sizeof bad[i]);

@@ -1,0 +1,192 @@
+"""What an instance puts on the file system: modes, whatever the umask; what others put there first is refused by name.
+
+The table of docs/security.md is what is expected: `files.py SOURCE_DIRECTORY`.
+"""
+import os
+import re
+import stat
+import sys
+
+from hostile import *
+
+SOURCE = sys.argv[1] if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else os.environ["GRANARY_SOURCE"]
+
+
+def documented():
+    """[(pattern of a path, kind, mode)]: RUNTIME, SPILL and SHM stand for the directories."""
+    with open(SOURCE + "/docs/security.md") as file:
+        rows = re.findall(r"^\| `([^`]+)` \| (directory|file|socket) \| (\d{4}) \|", file.read(), re.M)
+    check(len(rows) > 15, f"docs/security.md has {len(rows)} rows of files")
+    return [(re.compile(re.sub(r"(?<![A-Z])N(?![A-Z])", "[0-9a-z._]+", re.escape(path)) + "$"), kind, int(mode, 8))
+            for path, kind, mode in rows]
+
+
+def walk(root, name):
+    if os.path.exists(root):
+        yield name, os.lstat(root)
+        for directory, folders, files in os.walk(root):
+            for entry in folders + files:
+                path = os.path.join(directory, entry)
+                try:
+                    yield name + path[len(root):], os.lstat(path)
+                except FileNotFoundError:
+                    pass  # a journal of SQLite's comes and goes
+
+
+def found(it, spill):
+    yield from walk(it.directory, "RUNTIME")
+    yield from walk(spill, "SPILL")
+    with open(it.directory + "/instance.json") as file:
+        prefix = re.search(r'"shm_prefix": "/([^"]*)"', file.read())[1]
+    for entry in os.listdir("/dev/shm"):
+        if entry.startswith(prefix):
+            yield "SHM/" + entry[len(prefix):], os.lstat("/dev/shm/" + entry)
+
+
+KINDS = {stat.S_IFDIR: "directory", stat.S_IFREG: "file", stat.S_IFSOCK: "socket"}
+
+
+def test_every_file_has_the_mode_the_table_says():
+    table = documented()
+    for umask in (0, 0o022, 0o077):
+        before = os.umask(umask)
+        it = Instance("--executors", "1", "--memory", "24M")
+        try:
+            spill = next(line.split("spill=")[1].split()[0] for line in it.log().splitlines() if "spill=" in line)
+            for _ in range(4):  # spilling
+                it.granary("put", "-", input=os.urandom(6 << 20))
+            it.granary("run", "--csv", SOURCE + "/libclient/examples/damaging.json", cwd=SOURCE)
+            it.granary("stacks", "all")
+            seen = set()
+            for name, st in found(it, spill):
+                kind, mode = KINDS[stat.S_IFMT(st.st_mode)], stat.S_IMODE(st.st_mode)
+                rows = [row for row in table if row[0].match(name)]
+                check(rows, f"{name} ({kind} {mode:04o}) is not in docs/security.md")
+                check(any((kind, mode) == row[1:] for row in rows), f"umask {umask:03o}: {name} is {kind} {mode:04o}")
+                check(st.st_uid == os.geteuid(), f"{name} belongs to uid {st.st_uid}")
+                seen.update(row[0].pattern for row in rows)
+            needed = ("RUNTIME$", r"RUNTIME/state\.db$", r"RUNTIME/pool\.sock$", "SHM/root$")
+            check(all(pattern in seen for pattern in needed), f"not all was looked at: {seen}")
+        finally:
+            os.umask(before)
+            it.close()
+
+
+def test_a_runtime_directory_of_somebody_else_is_refused():
+    """A link, a file, another user's, one everybody may write, one below another user's: told by name, left alone."""
+    if os.geteuid() != 0:
+        skip("needs root, to be somebody else")
+    it = Instance(store_only=True)
+    try:
+        def refused(path, why):
+            done = it.run("up", "--executors", "0", "--instance", path)
+            check(done.returncode not in (0, -11, -6), f"{path}: taken, though {why}")
+            check(path.encode() in done.stderr, f"{path}: {done.stderr.decode()}")
+
+        os.makedirs(it.work + "/theirs/deep")
+        os.chown(it.work + "/theirs", MALLORY, MALLORY)
+        refused(it.work + "/theirs", "it is another user's")
+        refused(it.work + "/theirs/deep", "the one above it is another user's")
+        refused(it.work + "/theirs/new", "the one above it is another user's")
+        check(os.listdir(it.work + "/theirs") == ["deep"], "something was left in another user's directory")
+        os.makedirs(it.work + "/all/mine", mode=0o700)
+        os.chmod(it.work + "/all", 0o777)
+        refused(it.work + "/all/mine", "everybody may rename it")
+        os.chmod(it.work + "/all/mine", 0o777)
+        os.chmod(it.work + "/all", 0o755)
+        refused(it.work + "/all/mine", "everybody may write in it")
+        os.symlink("/nowhere", it.work + "/link")
+        refused(it.work + "/link", "it is a link to nowhere")
+        with open(it.work + "/file", "w"):
+            refused(it.work + "/file", "it is a file")
+    finally:
+        it.close()
+
+
+def test_names_in_shared_memory_that_somebody_took_first_are_not_adopted():
+    """A root that another user made, of a perfect copy's bytes: not opened, not mapped, not believed, and told of."""
+    if os.geteuid() != 0:
+        skip("needs root, to be somebody else")
+    work = Instance(store_only=True)
+    it = None
+    try:
+        prefix = next(name for name in os.listdir("/dev/shm") if name.endswith(".root") and name.startswith("granary.0.")
+                      and work.directory.encode() in open("/dev/shm/" + name, "rb").read(1024))[:-4]
+        with open(f"/dev/shm/{prefix}root", "rb") as file:
+            root = file.read(1 << 20)
+        work.store.send_signal(signal.SIGTERM)
+        check(work.store.wait(60) == 0, "the store's end")
+        for name in ("root", "events"):
+            with open(f"/dev/shm/{prefix}{name}", "wb") as file:
+                file.write(root)
+            os.chown(f"/dev/shm/{prefix}{name}", MALLORY, MALLORY)
+            os.chmod(f"/dev/shm/{prefix}{name}", 0o666)
+        done = work.run("up", "--executors", "0")
+        check(done.returncode == 7 and f"/dev/shm/{prefix}root".encode() in done.stderr, done.stderr.decode())
+        for command in (("top", "--once"), ("fsck",), ("events",), ("ls",)):
+            done = work.run(*command)
+            check(done.returncode not in (0, -7, -11, -6), f"{command}: {done.returncode}: {done.stdout[:300]}")
+        check(open(f"/dev/shm/{prefix}root", "rb").read(1 << 20) == root, "it was written to")
+    finally:
+        for name in ("root", "events"):
+            if os.path.exists(f"/dev/shm/{prefix}{name}"):
+                os.unlink(f"/dev/shm/{prefix}{name}")
+        import shutil
+        shutil.rmtree(work.work)
+
+
+def test_a_server_that_was_there_first_is_not_believed():
+    """By a name, an instance is one's own: another user's socket below /tmp is refused, before anything is sent."""
+    if os.geteuid() != 0:
+        skip("needs root, to be somebody else")
+    shared = f"/tmp/granary-{ALICE}"
+    if os.path.exists(shared):
+        skip(f"{shared} is there")
+    os.makedirs(shared + "/default", mode=0o755)
+    try:
+        os.chmod(shared, 0o755)
+        heard = []
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read)
+            server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            os.chown(shared + "/default", MALLORY, MALLORY)
+            os.setgid(MALLORY)
+            os.setuid(MALLORY)
+            server.bind(shared + "/default/store.sock")
+            os.chmod(shared + "/default/store.sock", 0o666)
+            server.listen()
+            os.write(write, b"!")
+            os.write(write, server.accept()[0].recv(100))
+            os._exit(0)
+        os.close(write)
+        check(os.read(read, 1) == b"!", "the false server")
+        it = Instance(store_only=True)
+        done = it.run("put", "-", "--instance", "default", input=b"secret", user=ALICE,
+                      env={"GRANARY_INSTANCE": "", "XDG_RUNTIME_DIR": ""})
+        check(done.returncode == 7 and f"uid {MALLORY}".encode() in done.stderr, done.stderr.decode())
+        check(os.read(read, 100) == b"", "the false server was sent something")
+        os.waitpid(child, 0)
+        it.close()
+    finally:
+        import shutil
+        shutil.rmtree(shared)
+
+
+def test_the_runtime_directory_of_another_user_in_the_environment_is_not_used():
+    if os.geteuid() != 0:
+        skip("needs root, to be somebody else")
+    it = Instance(store_only=True)
+    try:
+        os.mkdir(it.work + "/xdg", 0o700)
+        os.chown(it.work + "/xdg", ALICE, ALICE)
+        done = it.run("status", "--instance", "nobody-has-this", env={"XDG_RUNTIME_DIR": it.work + "/xdg"})
+        check(b"/tmp/granary-0/nobody-has-this" in done.stderr, done.stderr.decode())
+        check(os.listdir(it.work + "/xdg") == [], "something was made there")
+    finally:
+        it.close()
+
+
+if __name__ == "__main__":
+    run(*[test for name, test in sorted(globals().items()) if name.startswith("test_")])
