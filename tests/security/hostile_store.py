@@ -174,7 +174,7 @@ def test_memory_taken_for_ever_is_the_sessions_own_quota():
                 key = it.granary("put", "-", input=content).decode().strip()
                 check(it.granary("get", key) == content, "other bytes")
                 it.granary("rm", key)
-        it.granary("put", "--session", "mallory", "-", input=os.urandom(20 << 20))
+        it.granary("put", "--session", "mallory", "-", input=os.urandom(4 << 20))
 
 
 def lease_page(raw):
