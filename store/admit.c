@@ -111,7 +111,7 @@ admit_session(const struct store *store, uid_t user)
 
         own += (uid_t)atomic_load_explicit(&control->uid, memory_order_relaxed) == user;
     }
-    return own < STORE_MAX_SESSIONS - store->session_count
+    return own < store->max_sessions - store->session_count
                ? GRANARY_OK
                : gr_fail(GRANARY_EFULL, "uid %u has %u sessions already, and must leave as many to others",
                          (unsigned)user, own);

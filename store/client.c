@@ -38,9 +38,14 @@ refuse(int fd, granary_err err)
     const char *message = granary_error_message();
     struct gr_frame head = {
         .magic = GR_STORE_MAGIC, .op = GR_STORE_HELLO, .err = err, .size = (uint32_t)strlen(message)};
+    char unread[256];
 
     gr_log_warn("CLIENT-REFUSED", "why=%s", message);
     (void)gr_frame_send(fd, &head, message, NULL, 0);
+    /* Closed with something unread, the connection is reset, and the peer does not get to read why. */
+    (void)shutdown(fd, SHUT_RD);
+    while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0) {
+    }
     gr_fd_close(&fd);
     return err;
 }

@@ -222,7 +222,7 @@ struct store {
     struct list gone;
     uint32_t group;         /* gid that may connect too; STORE_NO_GROUP */
     enum shmfile_rung rung; /* of the immutability ladder */
-    unsigned session_count, client_count, max_clients;
+    unsigned session_count, client_count, max_sessions, max_clients;
     unsigned orphan_count; /* clients without a socket: they were another store's, see client.h */
     unsigned ring_count;   /* clients with a lease page */
     struct lease_region *leases;

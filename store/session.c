@@ -290,8 +290,8 @@ session_get(struct store *store, const char *name, uid_t uid, struct session **r
         *ret_session = session;
         return GRANARY_OK;
     }
-    if (store->session_count >= STORE_MAX_SESSIONS) {
-        return gr_fail(GRANARY_EFULL, "session '%s': there are %u sessions already", name, STORE_MAX_SESSIONS);
+    if (store->session_count >= store->max_sessions) {
+        return gr_fail(GRANARY_EFULL, "session '%s': there are %u sessions already", name, store->max_sessions);
     }
     err = admit_session(store, uid);
     return err == GRANARY_OK ? session_create(store, name, uid, ret_session) : err;

@@ -27,10 +27,11 @@
 #include "store/teardown.h"
 #include "wire/frame.h"
 
-#define LEAST_MEMORY   ((uint64_t)1 << 20)
-#define HIGH_PERCENT   90u
-#define LOW_PERCENT    75u
-#define FDS_PER_CLIENT 5u /* socket, pidfd, doorbell, and segments of its own */
+#define LEAST_MEMORY    ((uint64_t)1 << 20)
+#define HIGH_PERCENT    90u
+#define LOW_PERCENT     75u
+#define FDS_PER_SESSION 2u /* index, ledger */
+#define FDS_PER_CLIENT  5u /* socket, pidfd, doorbell, and segments of its own */
 
 static void
 lock_path(const struct store *store, char ret_path[160])
@@ -88,15 +89,21 @@ check_memory(uint64_t memory, uint64_t there)
     return GRANARY_OK;
 }
 
-/* Files and clients need descriptors; as many clients as those allow. */
+/* Files, sessions and clients need descriptors; as many of them as those allow. */
 static void
 raise_limits(struct store *store)
 {
     size_t most = gr_daemon_raise_files();
+    size_t of_sessions = most / 4;
+    size_t of_clients = most - of_sessions;
 
     store->max_clients = GR_MAX_CLIENTS;
-    if (most / FDS_PER_CLIENT < store->max_clients) {
-        store->max_clients = most < 64 ? 8 : (unsigned)(most / FDS_PER_CLIENT);
+    if (of_clients / FDS_PER_CLIENT < store->max_clients) {
+        store->max_clients = most < 64 ? 8 : (unsigned)(of_clients / FDS_PER_CLIENT);
+    }
+    store->max_sessions = STORE_MAX_SESSIONS;
+    if (of_sessions / FDS_PER_SESSION < store->max_sessions) {
+        store->max_sessions = most < 64 ? 8 : (unsigned)(of_sessions / FDS_PER_SESSION);
     }
 }
 

@@ -226,10 +226,13 @@ link_greet(granary_client *client)
         .flags = client->existing ? GR_HELLO_EXISTING : 0,
     };
     struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = GR_STORE_HELLO, .seq = ++s->seq, .size = sizeof hello};
+    granary_err err;
 
     memcpy(hello.session, client->session, sizeof hello.session);
     memcpy(hello.tag, link->tag, sizeof hello.tag);
-    return gr_frame_send(s->fd, &head, &hello, NULL, 0);
+    err = gr_frame_send(s->fd, &head, &hello, NULL, 0);
+    /* One that refuses to listen may have said why. */
+    return err == GRANARY_EUNREACHABLE ? GRANARY_OK : err;
 }
 
 /* The answer to HELLO. One that does not come in time is awaited by the next who needs the store. */

@@ -26,6 +26,7 @@ HELLO = struct.Struct("=II64s32sII")
 (HELLO_OP, ROOM, MAP, RESTORE, LEASE, UNLEASE, PIN, UNPIN, DEAD, PING, SESSION_CREATE, SESSION_HAS, SESSION_DELETE,
  SESSION_LIST, REF, UNREF, CONTAIN, ALIAS, NAME_SET, NAME_GET, NAME_LIST, MOVE, SLICE, HINT, HOLDS) = range(1, 26)
 ROOM_BODY = struct.Struct("=QQqiIQ")
+SESSION_BODY = struct.Struct("=64sIIQQ")
 REF_BODY = struct.Struct("=16sQQ")
 LEASE_PAGE = {"ring_head": 128}
 
@@ -129,7 +130,7 @@ class Instance:
         self.work = tempfile.mkdtemp(prefix="granary-test-", dir="/tmp")
         self.directory = os.path.join(self.work, "i")
         self.env = {**os.environ, "GRANARY_INSTANCE": self.directory, "NO_COLOR": "1", **(env or {})}
-        self.store = None
+        self.store, self.owner = None, user
         if store_only:
             if user is not None:
                 os.chown(self.work, user, user)
@@ -146,7 +147,10 @@ class Instance:
                 said = ready.read()
             check(said.startswith("READY"), f"the store did not start: {said}")
         else:
-            self.granary("up", *arguments)
+            if user is not None:
+                os.chown(self.work, user, user)
+                os.chmod(self.work, 0o711)
+            self.granary("up", *arguments, user=user)
 
     @property
     def socket(self):
@@ -180,12 +184,18 @@ class Instance:
             told = json.load(file)
         return [told["store_pid"], told["sched_pid"], told["pool_pid"]]
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
     def close(self):
         if self.store is not None:
             self.store.send_signal(signal.SIGTERM)
             check(self.store.wait(60) == 0, f"the store ended with {self.store.returncode}: {self.log()}")
         else:
-            self.run("down")
+            self.run("down", user=self.owner)
         shutil.rmtree(self.work, ignore_errors=True)
 
     def log(self):

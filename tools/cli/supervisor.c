@@ -208,6 +208,9 @@ supervisor_stop(const struct gr_instance *instance, bool *ret_stale)
     granary_err err = lock_take(instance, false, &fd, &holder);
     bool stale = err != GRANARY_EBUSY;
 
+    if (err == GRANARY_EPERM) {
+        return err;
+    }
     if (err == GRANARY_EBUSY) {
         if (holder < 0) {
             return gr_fail(err, "the instance at %s is just being started: try again", instance->runtime);

@@ -1,0 +1,155 @@
+"""Who may do what: {root, the owner, a member of the group, a stranger} x {user mode, system mode} x every verb.
+
+The tables say what docs/security.md says in words. A refusal is status 7 (not permitted), 3 (nothing to be reached) or 4 (nothing found),
+is told on one line, and changes nothing for the owner. Needs root, to be the others.
+"""
+import json
+import os
+
+from hostile import *
+
+OWNER, MEMBER = ALICE, BOB
+ACTORS = {"root": (0, ()), "owner": (OWNER, (STORE_USER,)), "member": (MEMBER, (STORE_USER,)), "stranger": (MALLORY, ())}
+GRAPH = {"nodes": {"a": {"op": "random", "shape": [1000], "seed": 1}, "s": {"op": "sum", "input": "a"}}, "targets": ["s"]}
+
+# verb -> command, in an order in which they all work for the owner. ID is his object, KEY his graph.
+STORE = {
+    "put": "put - --session theirs",
+    "get": "get ID --session theirs",
+    "pin": "pin ID --session theirs",
+    "unpin": "unpin ID --session theirs",
+    "name": "name a-name ID --session theirs",
+    "alias": "alias ffffffffffffffffffffffffffffffff ID --session theirs",
+    "move": "move ID --to disk --session theirs",
+    "weight": "session has theirs --session theirs",
+    "session delete": "session delete theirs",
+}
+LOOK = {
+    "ls": "ls --session theirs",
+    "leases": "leases --session theirs",
+    "clients": "clients",
+    "sessions": "sessions",
+    "segments": "segments",
+    "top": "top --once",
+    "fsck": "fsck",
+    "snapshot": "snapshot COPY",
+}
+WORK = {
+    "run": "run --discard GRAPH --session theirs",
+    "graphs": "graphs --session theirs",
+    "results": "results KEY s --session theirs",
+    "executors": "executors",
+    "executors add": "executors add 1",
+    "weight": "session weight theirs 200",
+    "cancel": "stop KEY --no-wait --session theirs",
+    "forget": "forget KEY --session theirs",
+}
+YES, NO, REFUSED = (0,), (7,), (3, 4, 7)
+
+# mode -> actor -> what is expected of the verbs of STORE, LOOK and WORK
+EXPECTED = {
+    "user": {
+        "stranger": (NO, NO, REFUSED),
+        "member": (NO, NO, REFUSED),
+        "root": (NO, YES, NO),  # looks, and stops; to do more it becomes the user
+        "owner": (YES, YES, YES),
+    },
+    "system": {
+        "stranger": (NO, NO, REFUSED),
+        "member": (NO, NO, REFUSED),
+        "root": (NO, YES, (*YES, *REFUSED)),
+        "owner": (YES, NO, REFUSED),  # its store is another user's, and has no scheduler
+    },
+}
+
+
+def start(mode):
+    if mode == "user":
+        return Instance("--executors", "1", "--memory", "64M", user=OWNER)
+    return Instance("--memory", "64M", store_only=True, user=STORE_USER, group=STORE_USER)
+
+
+def act(it, actor, command, known):
+    uid, groups = ACTORS[actor]
+    words = [known.get(word, word) for word in command.split()]
+    if words[0] == "snapshot":
+        words[1] += actor
+    return it.run(*words, input=b"content" if words[0] == "put" else None, user=uid, groups=groups)
+
+
+def try_all(it, mode, known):
+    for actor in EXPECTED[mode]:  # the owner is the last: what he has must still be there
+        for verbs, expected in zip((WORK, LOOK, STORE), (EXPECTED[mode][actor][i] for i in (2, 1, 0))):
+            for verb, command in verbs.items():
+                if mode == "system" and verbs is WORK and actor == "owner" and verb == "graphs":
+                    continue
+                done = act(it, actor, command, known)
+                what = f"{mode} mode, {actor}, {verb}: status {done.returncode}: {(done.stderr or done.stdout).decode()}"
+                check(done.returncode in expected, what)
+                check(done.returncode == 0 or done.stderr.count(b"\n") == 1, what)
+
+
+def test_everybody_may_do_what_the_tables_say():
+    if os.geteuid() != 0:
+        skip("needs root, to be somebody else")
+    for mode in ("user", "system"):
+        it = start(mode)
+        try:
+            owner = {"user": OWNER, "groups": (STORE_USER,)}
+            os.mkdir(it.work + "/copies")
+            os.chmod(it.work + "/copies", 0o777)
+            with open(it.work + "/graph.json", "w") as file:
+                json.dump(GRAPH, file)
+            os.chmod(it.work + "/graph.json", 0o644)
+            it.granary("session", "create", "theirs", **owner)
+            id = it.granary("put", "--session", "theirs", "-", input=b"hello", **owner).decode().strip()
+            if mode == "user":
+                it.granary("run", "--session", "theirs", "--keep", "key", it.work + "/graph.json", **owner)
+            try_all(it, mode, {"ID": id, "KEY": "key", "GRAPH": it.work + "/graph.json", "COPY": it.work + "/copies/"})
+            check(act(it, "stranger", "down", {}).returncode in REFUSED, f"{mode} mode: a stranger stops it")
+            check(act(it, "member", "down", {}).returncode in REFUSED, f"{mode} mode: a member stops it")
+            it.granary("session", "list" if mode == "user" else "has", *(["default"] if mode == "system" else []), **owner)
+        finally:
+            it.close()
+
+
+def test_a_member_has_what_is_his_own():
+    """In system mode: a session of his own, half of what is left of places and no more, no names of others' sessions."""
+    if os.geteuid() != 0:
+        skip("needs root, to be somebody else")
+    with instance("--memory", "64M", store_only=True, user=STORE_USER, group=STORE_USER, files=200) as it:  # 30 places, 25 sessions
+        alice, bob = ({"user": user, "groups": (STORE_USER,)} for user in (ALICE, BOB))
+        id = it.granary("put", "--session", "alices", "-", input=b"hello", **alice).decode().strip()
+
+        def hoard(begun, path):
+            held = []
+            try:
+                while True:
+                    held.append(Raw(path, "bobs"))
+            except Gone:
+                pass
+            begun()
+            signal.pause()
+
+        with attacker(hoard, it.socket, user=BOB, groups=(STORE_USER,)):
+            check(it.granary("get", "--session", "alices", id, **alice) == b"hello", "the other one is kept out")
+            done = it.run("get", "--session", "bobs", id, **bob)
+            check(done.returncode == 5 and b"must leave as many to others" in done.stderr, done.stderr.decode())
+
+        def names(begun, path):
+            raw = Raw(path, "bobs")
+            for number in range(1000):
+                if raw.ask(SESSION_CREATE, SESSION_BODY.pack(b"s%d" % number, 0, 0, 0, 0))[0] != 0:
+                    break
+            check(5 < number < 20, f"{number} sessions")
+            _, listed, _ = raw.ask(SESSION_LIST, SESSION_BODY.pack(b"a", 0, 0, 0, 0))
+            check(b"alices" not in listed and b"bobs" in listed, "the names of others' sessions are told")
+            check(raw.ask(SESSION_HAS, SESSION_BODY.pack(b"alices", 0, 0, 0, 0))[0] != 0, "they can be asked for")
+            begun()
+
+        with attacker(names, it.socket, user=BOB, groups=(STORE_USER,)):
+            it.granary("session", "create", "another", **alice)
+
+
+if __name__ == "__main__":
+    run(*[test for name, test in sorted(globals().items()) if name.startswith("test_")])
