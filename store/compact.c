@@ -266,7 +266,7 @@ compaction_done(struct job *job)
         compaction_failed(compaction);
         return;
     }
-    file = file_add(store, compaction->depot, session, &compaction->file, compaction->written);
+    file = file_add_new(store, compaction->depot, session, &compaction->file, compaction->written);
     if (file != NULL) {
         for (size_t i = 0; i < compaction->object_count; i++) {
             const struct level_object *object = &compaction->objects[i];

@@ -208,7 +208,6 @@ file_add(struct store *store, struct depot *depot, struct session *session, cons
 
     if (entry == NULL) {
         free(file);
-        remove_file(session, depot, made->number, (made->flags & LEVEL_FILE_PERSISTENT) != 0);
         return NULL;
     }
     *file = (struct spill_file){
@@ -222,6 +221,18 @@ file_add(struct store *store, struct depot *depot, struct session *session, cons
     entry->value.pointer = file;
     depot->bytes += bytes;
     account_add(&store->account, account_part(file->depot), bytes);
+    return file;
+}
+
+struct spill_file *
+file_add_new(struct store *store, struct depot *depot, struct session *session, const struct level_file *made,
+             uint64_t bytes)
+{
+    struct spill_file *file = file_add(store, depot, session, made, bytes);
+
+    if (file == NULL) {
+        remove_file(session, depot, made->number, (made->flags & LEVEL_FILE_PERSISTENT) != 0);
+    }
     return file;
 }
 

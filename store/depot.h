@@ -56,10 +56,13 @@ uint64_t depot_flag(const struct spill_file *file);
 
 /*
  * A complete file is known from here on; it has one holder, the caller.
- * NULL: out of memory, and the file is gone.
+ * NULL: out of memory; the file stays.
  */
 struct spill_file *file_add(struct store *store, struct depot *depot, struct session *session,
                             const struct level_file *file, uint64_t bytes);
+/* The same of a file that was just written: without memory it goes, for nobody needs it yet. */
+struct spill_file *file_add_new(struct store *store, struct depot *depot, struct session *session,
+                                const struct level_file *file, uint64_t bytes);
 struct spill_file *file_find(const struct store *store, uint32_t number);
 /* One more holder, of so many bytes; and one less. The last one removes the file, in a worker. */
 void file_hold(struct spill_file *file, uint64_t raw);

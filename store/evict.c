@@ -130,7 +130,7 @@ static void
 spill_book(struct spill *spill)
 {
     struct store *store = spill->store;
-    struct spill_file *file = file_add(store, spill->depot, spill->session, &spill->file, spill->written);
+    struct spill_file *file = file_add_new(store, spill->depot, spill->session, &spill->file, spill->written);
 
     if (file == NULL) {
         return;

@@ -67,7 +67,7 @@ copying_book(struct copying *copying)
     struct session *session = copying->session;
     struct store *store = session->store;
     struct gr_slot *slot = index_find(&session->index, copying->id);
-    struct spill_file *file = file_add(store, copying->depot, session, &copying->file, copying->written);
+    struct spill_file *file = file_add_new(store, copying->depot, session, &copying->file, copying->written);
     uint64_t raw = copying->object.data_size + copying->object.meta_size;
     granary_err err = GRANARY_OK;
 
