@@ -28,6 +28,7 @@ struct answers {
     uint64_t pending_free; /* list; UINT64_MAX: empty */
     struct held *held;     /* in order of their numbers */
     size_t held_count, held_room;
+    bool exhausted;
 };
 
 struct answers *
@@ -58,6 +59,12 @@ void
 answers_open(struct answers *answers, struct gr_zmq_socket *clients)
 {
     answers->clients = clients;
+}
+
+bool
+answers_exhausted(const struct answers *answers)
+{
+    return answers->exhausted;
 }
 
 /* ---- tickets ---- */
@@ -104,6 +111,7 @@ answers_send(struct answers *answers, uint64_t ticket, struct gr_buf *reply)
     if (gr_buf_ok(reply)) {
         (void)gr_zmq_send(answers->clients, &pending->peer, reply->bytes, reply->size);
     }
+    answers->exhausted = answers->exhausted || !gr_buf_ok(reply);
     ticket_end(answers, ticket);
 }
 
@@ -124,6 +132,7 @@ answers_refuse_peer(struct answers *answers, const struct gr_zmq_peer *peer, uin
         (void)granary__reply__pack(&reply, room);
         (void)gr_zmq_send(answers->clients, peer, bytes.bytes, bytes.size);
     }
+    answers->exhausted = answers->exhausted || room == NULL;
     gr_buf_free(&bytes);
 }
 

@@ -20,6 +20,9 @@ void answers_destroy(struct answers *answers);
 /* Where clients are; nothing is sent before. */
 void answers_open(struct answers *answers, struct gr_zmq_socket *clients);
 
+/* Whether an answer could not be sent for want of memory: who asked hears no more from this scheduler. */
+bool answers_exhausted(const struct answers *answers);
+
 /* A ticket for a request. false: out of memory */
 bool answers_ticket(struct answers *answers, const struct gr_zmq_peer *peer, uint64_t seq, uint64_t *ret_ticket);
 

@@ -20,7 +20,9 @@ packed_room(struct execution_graph *graph, size_t size)
 {
     uint8_t *room = size < UINT32_MAX ? gr_region_alloc(graph->packed, size) : NULL;
 
-    graph->failed_memory = graph->failed_memory || room == NULL;
+    if (room == NULL) {
+        memory_failed(graph);
+    }
     return room;
 }
 
@@ -249,9 +251,9 @@ is_root(const struct execution_graph *graph, const struct subtask *subtask)
     return root;
 }
 
-granary_err
-execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask *subtasks, size_t count,
-                    execution_graph_keeps *keeps, const void *context)
+static granary_err
+add_all(struct execution_graph *graph, const struct gr_plan_subtask *subtasks, size_t count,
+        execution_graph_keeps *keeps, const void *context)
 {
     uint32_t first = graph->subtasks.count;
     granary_err err = GRANARY_OK;
@@ -308,5 +310,17 @@ execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask 
     if (err == GRANARY_OK && graph->failed_memory) {
         err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
+    return err;
+}
+
+granary_err
+execution_graph_add(struct execution_graph *graph, const struct gr_plan_subtask *subtasks, size_t count,
+                    execution_graph_keeps *keeps, const void *context)
+{
+    granary_err err;
+
+    graph->adding = true;
+    err = add_all(graph, subtasks, count, keeps, context);
+    graph->adding = false;
     return err;
 }

@@ -26,6 +26,15 @@ static const bool may_enter[SUBTASK_STATES][SUBTASK_STATES] = {
         {[SUBTASK_WAITING] = true, [SUBTASK_READY] = true, [SUBTASK_FAILED] = true, [SUBTASK_CANCELLED] = true},
 };
 
+void
+memory_failed(struct execution_graph *graph)
+{
+    graph->failed_memory = true;
+    if (!graph->adding && graph->exhausted != NULL) {
+        *graph->exhausted = true;
+    }
+}
+
 bool
 vector_grow(struct execution_graph *graph, void *vector_items, uint32_t count, uint32_t *room, size_t more,
             size_t item_size)
@@ -42,7 +51,7 @@ vector_grow(struct execution_graph *graph, void *vector_items, uint32_t count, u
     size = size < 16 ? 16 : size;
     grown = size < UINT32_MAX ? reallocarray(*items, size, item_size) : NULL;
     if (grown == NULL) {
-        graph->failed_memory = true;
+        memory_failed(graph);
         return false;
     }
     *items = grown;
@@ -66,6 +75,12 @@ void
 execution_graph_count_watched(struct execution_graph *graph, uint64_t *counter)
 {
     graph->watched = counter;
+}
+
+void
+execution_graph_tell_exhausted(struct execution_graph *graph, bool *exhausted)
+{
+    graph->exhausted = exhausted;
 }
 
 void

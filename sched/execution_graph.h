@@ -97,6 +97,8 @@ void execution_graph_destroy(struct execution_graph *graph);
 
 /* Count running subtasks with user code there, too; before any are added. */
 void execution_graph_count_watched(struct execution_graph *graph, uint64_t *counter);
+/* Set that when an event could not be noted for want of memory: the graph is not what it should be any more. */
+void execution_graph_tell_exhausted(struct execution_graph *graph, bool *exhausted);
 
 /* Whether an object is a target's, to be kept to the end. */
 typedef bool execution_graph_keeps(const void *context, granary_id id);

@@ -78,7 +78,12 @@ struct execution_graph {
     bool cancelled;
     bool keeps; /* cancelled, but for kept objects */
     bool failed_memory;
+    bool adding;     /* whoever adds is told by an error that there is no memory */
+    bool *exhausted; /* who is told of the rest; NULL: nobody */
 };
+
+/* Something is not noted for want of memory. */
+void memory_failed(struct execution_graph *graph);
 
 /* Room for `more` items; false (and remembered) when out of memory. */
 bool vector_grow(struct execution_graph *graph, void *vector_items, uint32_t count, uint32_t *room, size_t more,

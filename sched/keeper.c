@@ -160,6 +160,7 @@ static granary_err
 change_add(struct keeper *keeper, struct action *action)
 {
     if (!gr_buf_ok(&action->bytes) || !gr_buf_ok(&action->entry_key)) {
+        keeper->exhausted = true;
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     if (keeper->change_count == keeper->change_room) {
@@ -167,6 +168,7 @@ change_add(struct keeper *keeper, struct action *action)
         struct action *grown = reallocarray(keeper->changes, room, sizeof *grown);
 
         if (grown == NULL) {
+            keeper->exhausted = true;
             return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
         }
         keeper->changes = grown;

@@ -28,6 +28,7 @@ struct keeper {
     int64_t commit_at_ns; /* they wait to be committed; INT64_MAX: there are none */
     int64_t sync_at_ns;   /* what was committed waits to be synced */
     bool failing;         /* the last commit failed */
+    bool exhausted;       /* a change could not be noted for want of memory: the state lacks it */
     bool fenced;          /* there is a scheduler with a higher epoch: stop */
 };
 

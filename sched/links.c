@@ -346,6 +346,8 @@ link_tell(const struct links *links, const struct gr_zmq_peer *peer, struct gr_b
     pack_epoch(bytes, links->epoch);
     if (gr_buf_ok(bytes)) {
         (void)gr_zmq_send(links->socket, peer, bytes->bytes, bytes->size);
+    } else {
+        manager_note_exhausted(links->manager); /* who waits for that would wait for good */
     }
     gr_buf_free(bytes);
 }

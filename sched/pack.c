@@ -102,9 +102,8 @@ pack_error(struct gr_buf *message, granary_id id, granary_err err, const char *t
     pack_bytes(&error, ERROR_ID, id.bytes, sizeof id.bytes);
     pack_varint(&error, ERROR_ERR, err < 0 ? ((uint64_t) - (int64_t)err << 1) - 1 : (uint64_t)err << 1); /* zigzag */
     pack_bytes(&error, ERROR_MESSAGE, text, strlen(text));
-    if (gr_buf_ok(&error)) {
-        pack_bytes(message, TO_ERRORS, error.bytes, error.size);
-    }
+    message->failed = message->failed || error.failed;
+    pack_bytes(message, TO_ERRORS, error.bytes, error.size);
     gr_buf_free(&error);
 }
 

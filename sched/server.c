@@ -206,6 +206,9 @@ perform(struct server *server)
     if (err != GRANARY_OK) {
         (void)snprintf(why, sizeof why, "%s", granary_error_message());
         rejected = calloc(count + 1, sizeof *rejected);
+        if (rejected == NULL) {
+            manager_note_exhausted(server->manager);
+        }
     }
     hold_replies(server, actions, count, err, why, number);
     for (size_t i = 0; rejected != NULL && i < count; i++) {
@@ -346,6 +349,20 @@ wait_ms(const struct server *server)
     return gr_left_ms(deadline_ns);
 }
 
+/* Something was lost for want of memory, and nobody says it again: the next scheduler begins with what is kept. */
+static bool
+is_exhausted(const struct server *server)
+{
+    return arena_failed(server->arena) || manager_exhausted(server->manager) || answers_exhausted(server->answers) ||
+           server->keeper.exhausted;
+}
+
+static granary_err
+fail_exhausted(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory: the next one goes on from the state");
+}
+
 granary_err
 server_run(struct server *server, int stop_fd)
 {
@@ -380,8 +397,8 @@ server_run(struct server *server, int stop_fd)
         close_claims(server);
         links_watch(server->links, gr_now_ns());
         manager_dispatch(server->manager, gr_now_ns());
-        if (arena_failed(server->arena) || manager_exhausted(server->manager)) {
-            return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory: the next one goes on from the state");
+        if (is_exhausted(server)) {
+            return fail_exhausted();
         }
         (void)manager_actions(server->manager, &left);
         if (left > 0 || busy) { /* a report that changed nothing is acknowledged, too */
@@ -395,6 +412,7 @@ server_run(struct server *server, int stop_fd)
                 links_acknowledge(server->links);
             }
         }
+        busy = busy || is_exhausted(server);
     }
     return gr_fail(GRANARY_ESTATE, "another scheduler has taken over: this one, of epoch %llu, stops",
                    (unsigned long long)server->keeper.epoch);
@@ -449,6 +467,9 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
         err = keeper_restore(&server->keeper, server->manager, server->links);
         server->claims_until_ns = gr_deadline_ns(CLAIMS_MS);
         server->busy_look_ns = gr_deadline_ns(BUSY_MS);
+    }
+    if (err == GRANARY_OK && is_exhausted(server)) {
+        err = fail_exhausted();
     }
     if (err == GRANARY_OK) {
         perform(server);

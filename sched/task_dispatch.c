@@ -192,7 +192,8 @@ message_send(struct message *message, uint32_t executor, bool alone, const struc
                                                          message->count, message->bytes, alone, ask);
 
     if (token == RESERVATION_NONE) {
-        /* Out of memory: back to where they were, for a better moment. */
+        /* Back to where they were; a better moment may never come by itself. */
+        manager->exhausted = true;
         manager->action_count -= action != NULL;
         for (uint32_t i = 0; i < message->count; i++) {
             execution_graph_requeue(execution, (uint32_t)message->numbers[i]);

@@ -120,6 +120,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
     graph->state = state;
     graph->err = err;
     graph->message = message == NULL ? NULL : strdup(message);
+    manager->exhausted = manager->exhausted || (message != NULL && graph->message == NULL);
     graph->ended_ms = info_unix_ms(manager, manager->now_ns);
     graph->session->ended_ns = manager->now_ns;
     info_changed(manager, INFO_WORK);
@@ -130,6 +131,9 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
         if (!target_settle(graph, i)) {
             graph->state = GRANARY_GRAPH_FAILED;
             graph->err = GRANARY_ENOMEM;
+            if (graph->message == NULL) {
+                graph->message = strdup("scheduler: no memory to note where the results lie");
+            }
         }
     }
     if (graph->execution != NULL) {

@@ -50,7 +50,8 @@ order_create(struct manager *manager, struct session *session)
     unsigned char key[sizeof(uint64_t)];
 
     if (action == NULL) {
-        free(order); /* out of memory: next turn */
+        manager->exhausted = true;
+        free(order);
         return;
     }
     order->number = ++manager->last_free_order;
@@ -139,6 +140,7 @@ frees_send(struct manager *manager)
     while (session != NULL) {
         struct session *next = LIST_NEXT(session, link);
 
+        manager->exhausted = manager->exhausted || !gr_buf_ok(&session->frees);
         if (session->frees.size > 0) {
             order_create(manager, session);
         }
@@ -228,6 +230,7 @@ manager_restore_frees(struct manager *manager, const void *key, size_t key_size,
 
     if (order == NULL || key_size != sizeof order->number || length == size ||
         (order->session = session_get(manager, name)) == NULL) {
+        manager->exhausted = manager->exhausted || order == NULL || (key_size == sizeof order->number && length < size);
         free(order);
         return;
     }
@@ -235,6 +238,7 @@ manager_restore_frees(struct manager *manager, const void *key, size_t key_size,
         order->number = order->number << 8 | bytes[i];
     }
     gr_buf_add(&order->frees, name + length + 1, size - length - 1);
+    manager->exhausted = manager->exhausted || !gr_buf_ok(&order->frees);
     order->session->orders++;
     order->has_errors = true; /* it may have some */
     order->session->with_errors++;

@@ -141,6 +141,7 @@ manager_executor_claims(struct manager *manager, uint32_t executor, const Granar
     size_t unknown_count = 0;
     struct action *action;
 
+    manager->exhausted = manager->exhausted || unknown == NULL;
     if (executor_find(manager, executor) == NULL || unknown == NULL) {
         free(unknown);
         return;

@@ -383,6 +383,7 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
     }
     if (err == GRANARY_OK) {
         execution_graph_count_watched(graph->execution, &manager->watched);
+        execution_graph_tell_exhausted(graph->execution, &manager->exhausted);
         err = graph_advance(manager, graph);
     }
     return err;

@@ -1,5 +1,6 @@
 #include "tile/csv.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -353,6 +354,14 @@ enter_ready(struct gr_csv *csv)
     return err;
 }
 
+/* An answer that cannot be unpacked: there is no memory for it (errno is 0 before), or it is none. */
+static granary_err
+unreadable(const char *op)
+{
+    return errno == ENOMEM ? gr_fail(GRANARY_ENOMEM, "%s: scheduler: out of memory", op)
+                           : gr_fail(GRANARY_EPROTO, "%s: an answer that is none", op);
+}
+
 static granary_err
 feed_split(struct gr_csv *csv, size_t job, const ProtobufCBinaryData *answer)
 {
@@ -364,8 +373,9 @@ feed_split(struct gr_csv *csv, size_t job, const ProtobufCBinaryData *answer)
     if (csv->splits[job] != NULL) {
         return GRANARY_OK;
     }
+    errno = 0;
     split = granary__csv_split__unpack(NULL, answer->len, answer->data);
-    err = split == NULL ? gr_fail(GRANARY_EPROTO, "csv_split: an answer that is none")
+    err = split == NULL ? unreadable("csv_split")
                         : gr_csv_split_check(split, left < csv->block_bytes ? left : csv->block_bytes);
     if (err != GRANARY_OK) {
         if (split != NULL) {
@@ -399,9 +409,10 @@ feed_types(struct gr_csv *csv, size_t job, const ProtobufCBinaryData *answer)
     if (csv->types[range] != NULL) {
         return GRANARY_OK;
     }
+    errno = 0;
     csv->types[range] = granary__csv_types__unpack(NULL, answer->len, answer->data);
     if (csv->types[range] == NULL) {
-        return gr_fail(GRANARY_EPROTO, "node '%s' (read_csv): csv_infer: an answer that is none", csv->node->name);
+        return gr_fail_in(unreadable("csv_infer"), "node '%s' (read_csv)", csv->node->name);
     }
     return --csv->waiting > 0 ? GRANARY_OK : enter_ready(csv);
 }

@@ -1,4 +1,5 @@
 /* What steps ask of their inputs: questions, answers, and what rules are told. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +96,12 @@ gr_tiling_answer(struct tiling *t, uint32_t op, const ProtobufCBinaryData *answe
     if (first != NULL && first->info != NULL) {
         return GRANARY_OK; /* its subtask ran twice */
     }
+    errno = 0;
     infos = granary__frame_infos__unpack(NULL, answer->len, answer->data);
+    if (infos == NULL && errno == ENOMEM) {
+        err = no_memory();
+        goto fail;
+    }
     if (infos == NULL || infos->n_frames != chunk->input_count) {
         err = gr_fail(GRANARY_EPROTO, "node '%s': info: an answer that is none",
                       t->steps->steps[chunk->step].origin->name);

@@ -1,5 +1,6 @@
 #include "tile/table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,9 +72,14 @@ settle(struct gr_table *table)
 static granary_err
 take_infos(struct gr_table *table, size_t first, size_t count, const ProtobufCBinaryData *bytes)
 {
-    Granary__FrameInfos *infos = granary__frame_infos__unpack(NULL, bytes->len, bytes->data);
+    Granary__FrameInfos *infos;
     Granary__FrameInfos **more;
 
+    errno = 0;
+    infos = granary__frame_infos__unpack(NULL, bytes->len, bytes->data);
+    if (infos == NULL && errno == ENOMEM) {
+        return no_memory(table->node);
+    }
     if (infos == NULL || infos->n_frames != count) {
         if (infos != NULL) {
             granary__frame_infos__free_unpacked(infos, NULL);

@@ -29,6 +29,8 @@
 /* A daemon that ended so often, each time so soon after its start, will do so again. */
 #define QUICK_DEATHS 5
 #define QUICK_NS     1000000000
+/* One that says why it cannot start anew may be luckier after so long. */
+#define PAUSE_MS 200
 /* How long to wait, before instance.json is written, for a scheduler that takes over. */
 #define ACTIVE_MS 1000
 
@@ -183,19 +185,43 @@ start_all(struct supervisor *self)
     return err == GRANARY_OK ? write_instance_file(self) : err;
 }
 
-/* Start the store anew: it takes over what the last one had. One that ends meanwhile is tried again, but not for ever.
- */
+/* Start one in the place of one that is gone. */
+static granary_err
+start_again(const struct supervisor *self, struct daemon *daemon, const struct daemon *needs)
+{
+    granary_err err = daemon_start(daemon, self->options, self->memory, needs);
+
+    daemon->restarts++;
+    if (err != GRANARY_OK) {
+        gr_log_warn("DAEMON-START", "%s", granary_error_message());
+        daemon_stop(daemon); /* it has ended, or will; this takes note */
+    }
+    return err;
+}
+
+/* The instance runs: a disk, or memory, that fails for a moment is no reason to end it. Not for ever. */
+static bool
+may_try_again(granary_err err, int tries)
+{
+    if (err == GRANARY_OK || err == GRANARY_ETIMEDOUT || tries == QUICK_DEATHS) {
+        return false;
+    }
+    if (err != GRANARY_ELOST) {
+        (void)poll(NULL, 0, PAUSE_MS);
+    }
+    return true;
+}
+
+/* Start the store anew: it takes over what the last one had. */
 static granary_err
 store_again(struct supervisor *self)
 {
-    struct daemon *store = &self->daemons[DAEMON_STORE];
-    granary_err err = GRANARY_ELOST;
+    granary_err err;
+    int tries = 0;
 
-    for (int tries = 0; tries < QUICK_DEATHS && err == GRANARY_ELOST; tries++) {
-        daemon_stop(store); /* one that ended while it started; this takes note */
-        err = daemon_start(store, self->options, self->memory, NULL);
-        store->restarts++;
-    }
+    do {
+        err = start_again(self, &self->daemons[DAEMON_STORE], NULL);
+    } while (may_try_again(err, ++tries));
     return err;
 }
 
@@ -214,28 +240,21 @@ static granary_err
 sched_again(struct supervisor *self)
 {
     struct daemon *pool = &self->daemons[DAEMON_POOL];
-    granary_err err = GRANARY_ELOST;
+    granary_err err;
+    int tries = 0;
 
-    for (int tries = 0; tries < QUICK_DEATHS && err == GRANARY_ELOST; tries++) {
+    do {
         err = GRANARY_OK;
         for (int i = 0; i <= self->other_count && err == GRANARY_OK; i++) {
-            struct daemon *sched = scheduler(self, i);
-
-            if (scheduler_has_ended(sched)) {
-                err = daemon_start(sched, self->options, self->memory, NULL);
-                sched->restarts++;
+            if (scheduler_has_ended(scheduler(self, i))) {
+                err = start_again(self, scheduler(self, i), NULL);
             }
         }
         if (err == GRANARY_OK && pool->pid == 0) {
             /* With one on standby there is somebody to become ready with. */
-            err = daemon_start(pool, self->options, self->memory,
-                               self->other_count > 0 ? NULL : &self->daemons[DAEMON_SCHED]);
-            pool->restarts++;
-            if (err == GRANARY_ELOST) {
-                daemon_stop(pool);
-            }
+            err = start_again(self, pool, self->other_count > 0 ? NULL : &self->daemons[DAEMON_SCHED]);
         }
-    }
+    } while (may_try_again(err, ++tries));
     return err;
 }
 

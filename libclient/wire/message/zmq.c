@@ -76,7 +76,8 @@ find_descriptors(const char *path)
         count++;
     }
     if (count < SPARE_FDS) {
-        err = gr_fail(gr_err_from_errno(errno), "%s: %s: raise the limit (ulimit -n)", path, strerror(errno));
+        err = gr_fail(gr_err_from_errno(errno), "%s: %s%s", path, strerror(errno),
+                      errno == EMFILE ? ": raise the limit (ulimit -n)" : "");
     }
     while (count > 0) {
         (void)close(fds[--count]);

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,20 @@
 #include "sched/execution_graph.h"
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
+
+/* Of vectors that grow; when none is left there is no memory. */
+static size_t growths_left = SIZE_MAX;
+
+void *
+reallocarray(void *items, size_t count, size_t size)
+{
+    if (growths_left == 0) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    growths_left--;
+    return realloc(items, count * size);
+}
 
 struct wanted {
     struct execution_graph *graph;
@@ -128,6 +143,34 @@ inputs_come_before_consumers(void **state)
     assert_true(execution_graph_idle(graph));
     assert_int_equal(execution_graph_counts(graph)->succeeded, 4);
     execution_graph_destroy(graph);
+}
+
+/* Whoever adds is told. Of an event nobody asks how it went: what it could not note is not forgotten in silence. */
+static void
+memory_that_runs_out_is_told(void **state)
+{
+    struct execution_graph *graph = create(LINES("a", "B < a"));
+    struct gr_plan_batch batch = build_batch(0, LINES("a", "B < a"));
+    bool exhausted = false;
+
+    (void)state;
+    execution_graph_tell_exhausted(graph, &exhausted);
+    assert_int_equal(take(graph), 0);
+    growths_left = 0;
+    succeed(graph, 0); /* B is ready, and there is no room to say so */
+    growths_left = SIZE_MAX;
+    assert_true(exhausted);
+    execution_graph_destroy(graph);
+
+    exhausted = false;
+    graph = execution_graph_create();
+    execution_graph_tell_exhausted(graph, &exhausted);
+    growths_left = 0;
+    assert_int_equal(execution_graph_add(graph, batch.subtasks, batch.count, keeps, NULL), GRANARY_ENOMEM);
+    growths_left = SIZE_MAX;
+    assert_false(exhausted);
+    execution_graph_destroy(graph);
+    build_batch_free(&batch);
 }
 
 static void
@@ -572,6 +615,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_come_before_consumers),
+        cmocka_unit_test(memory_that_runs_out_is_told),
         cmocka_unit_test(an_object_nobody_reads_is_freed_at_once),
         cmocka_unit_test(reports_tell_rows_and_bytes),
         cmocka_unit_test(priority_then_number),
