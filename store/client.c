@@ -266,8 +266,7 @@ leave_session(struct client *client)
     char name[96];
 
     /* What it had put into its ring before it went is complete, and counts. */
-    while (ring_drain(client, GR_RING_ENTRIES) > 0) {
-    }
+    ring_drain_once(client);
     list_remove(&client->in_session);
     session->client_count--;
     session_used(session);

@@ -63,6 +63,8 @@ void clients_bury(struct store *store);
 
 /* Fill the ring's answers in: up to `most` entries. Returns how many there were. */
 unsigned ring_drain(struct client *client, unsigned most);
+/* What is in it now, and no more than it holds: who fills it as fast as it is emptied holds nobody up. */
+void ring_drain_once(struct client *client);
 /* Whether an entry was being executed when the last store died. */
 bool ring_is_begun(const struct client *client);
 /* Tell the client how far that is, and wake it if it sleeps on that. */

@@ -154,8 +154,7 @@ resume(struct client *client, const struct gr_hello *hello, const struct gr_fram
         gr_fd_close(&fd);
         return err;
     }
-    while (!orphan->gone && ring_drain(orphan, GR_RING_ENTRIES) > 0) {
-    }
+    ring_drain_once(orphan);
     if (orphan->gone) {
         gr_fd_close(&fd);
         return GRANARY_OK;

@@ -253,7 +253,8 @@ request_handle(struct client *client, const struct gr_frame_in *frame)
         return gr_fail(GRANARY_EPROTO, "%s of %u bytes", requests[op].name, frame->head.size);
     }
     /* What it put into its ring before it asked comes first. */
-    while (client->session != NULL && !client->gone && ring_drain(client, GR_RING_ENTRIES) > 0) {
+    if (client->session != NULL && !client->gone) {
+        ring_drain_once(client);
     }
     return client->gone ? GRANARY_OK : requests[op].handle(client, frame);
 }

@@ -188,3 +188,14 @@ ring_drain(struct client *client, unsigned most)
     store_flush_touched(client->store);
     return entries;
 }
+
+void
+ring_drain_once(struct client *client)
+{
+    unsigned left = GR_RING_ENTRIES;
+    unsigned drained;
+
+    while (left > 0 && (drained = ring_drain(client, left)) > 0) {
+        left -= drained;
+    }
+}

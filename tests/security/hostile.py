@@ -28,7 +28,7 @@ HELLO = struct.Struct("=II64s32sII")
 ROOM_BODY = struct.Struct("=QQqiIQ")
 SESSION_BODY = struct.Struct("=64sIIQQ")
 REF_BODY = struct.Struct("=16sQQ")
-LEASE_PAGE = {"ring_head": 128}
+LEASE_PAGE = {"ring_head": 64, "ring_tail": 192}
 
 # Somebody else: nobody's on a usual machine.
 STORE_USER, ALICE, BOB, MALLORY = 61101, 61102, 61103, 61104

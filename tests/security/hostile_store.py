@@ -210,6 +210,28 @@ def test_a_lease_page_of_noise_harms_nobody():
             it.honest(4)
 
 
+def test_a_ring_that_is_never_empty_holds_nobody_up():
+    """Filled again as fast as it is emptied, while its client asks, and while it goes: the store is made slow where it
+    tells how far it is, so that the attacker always has the time."""
+
+    def refill(begun, path, hang_up):
+        raw = Raw(path, "mallory")
+        page = lease_page(raw)
+        words = memoryview(page).cast("Q")
+        head, tail = LEASE_PAGE["ring_head"] // 8, LEASE_PAGE["ring_tail"] // 8
+        words[head] = 1000
+        raw.socket.close() if hang_up else raw.send(PING)
+        begun()
+        while True:
+            words[head] = words[tail] + 1000
+
+    slow = {"GRANARY_FAULT": "store/ring_page_word:delay=20ms@1+"}
+    for hang_up in (False, True):
+        with instance("--memory", "64M", store_only=True, env=slow) as it:
+            with attacker(refill, it.socket, hang_up):
+                it.honest(1)
+
+
 def test_numbers_of_another_session_lead_nowhere():
     """Same user, another session: leases, holds, moves, slices and names by every serial and token there can be."""
     with memory_store() as it:
