@@ -117,6 +117,27 @@ admit_session(const struct store *store, uid_t user)
                          (unsigned)user, own);
 }
 
+bool
+admit_growth(const struct session *session)
+{
+    const struct store *store = session->store;
+    uint32_t user = atomic_load_explicit(&session->control->uid, memory_order_relaxed);
+    const struct list *node;
+    uint64_t own = 0;
+    uint64_t all = 0;
+
+    if (!is_rationed(store, (uid_t)user)) {
+        return true;
+    }
+    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
+        const struct session *other = list_owner(node, struct session, in_store);
+
+        all += other->index_seen;
+        own += atomic_load_explicit(&other->control->uid, memory_order_relaxed) == user ? other->index_seen : 0;
+    }
+    return all + own < store->account.bytes[GR_ACCOUNT_CAPACITY];
+}
+
 granary_err
 admit_peer(const struct store *store, int fd, struct ucred *ret_peer)
 {

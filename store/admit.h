@@ -22,6 +22,12 @@ granary_err admit_open(const struct store *store);
 granary_err admit_client(const struct store *store, uid_t user);
 granary_err admit_session(const struct store *store, uid_t user);
 
+/*
+ * What a session keeps beside the capacity, its index and its ledger, may grow, unless its user's sessions have more of
+ * it than they leave to others, of as many bytes as the store has for objects.
+ */
+bool admit_growth(const struct session *session);
+
 /* The peer of a socket, if it may come in. Errors: EPERM */
 granary_err admit_peer(const struct store *store, int fd, struct ucred *ret_peer);
 

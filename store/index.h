@@ -30,6 +30,7 @@ struct index {
     uint64_t objects; /* slots that are taken, without aliases */
     uint64_t splits;  /* since it was made or adopted */
     uint32_t session;
+    bool kept_small; /* it gets no more pages: see admit_growth() */
     int fd;
     char prefix[48];
 };

@@ -128,6 +128,10 @@ index_grow_pages(struct index *index)
     if (page == GR_INDEX_MAX_PAGES) {
         return gr_fail(GRANARY_EFULL, "index full: the session has as many objects as one can have");
     }
+    if (index->kept_small) {
+        return gr_fail(GRANARY_EFULL,
+                       "index full: the user's sessions have their share of memory for ledgers and indexes");
+    }
     err = index_grow_records(index, page + 1);
     if (err == GRANARY_OK) {
         err = index_back(index, GR_INDEX_PAGES_AT, page * GR_PAGE_BYTES, (page + 1) * GR_PAGE_BYTES);

@@ -138,6 +138,11 @@ grow(struct ledger *ledger)
     if (room > LEDGER_MOST) {
         return gr_fail(GRANARY_EFULL, "a session's ledger holds at most %u records", LEDGER_MOST);
     }
+    if (ledger->kept_small) {
+        return gr_fail(GRANARY_EFULL,
+                       "a session's ledger: its user's sessions have their share of memory for ledgers and "
+                       "indexes: take names, pins and references back, or delete a session");
+    }
     if (!notes_expect(ledger, room)) {
         return gr_fail(GRANARY_ENOMEM, "no memory for more records in a session's ledger");
     }

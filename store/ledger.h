@@ -48,6 +48,7 @@ struct ledger {
     struct map requests; /* client, request -> record */
     struct tree tokens;
     uint32_t departed; /* records of clients that are gone: the first */
+    bool kept_small;   /* it gets no more memory: see admit_growth() */
     char name[96];
 };
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/id.h"
 #include "contract/shm.h"
@@ -21,10 +22,24 @@ map_key_number(uint64_t number)
     return (struct map_key){{number, 0}};
 }
 
+/* Ids are the clients' to choose: who knew the hash would choose those that all have the same. The kernel gives each
+ * process 16 bytes that nobody else knows. */
+static uint64_t secret[2];
+
+static void
+learn_secret(void)
+{
+    const void *bytes = (const void *)getauxval(AT_RANDOM); // NOLINT(performance-no-int-to-ptr)
+
+    if (bytes != NULL) {
+        memcpy(secret, bytes, sizeof secret);
+    }
+}
+
 static size_t
 home_of(const struct map *map, struct map_key key)
 {
-    return (size_t)gr_slot_hash(key.words[0], key.words[1]) & (map->room - 1);
+    return (size_t)gr_slot_hash(key.words[0] ^ secret[0], key.words[1] ^ secret[1]) & (map->room - 1);
 }
 
 static int
@@ -65,6 +80,9 @@ grow(struct map *map)
     bigger.entries = calloc(bigger.room, sizeof *bigger.entries);
     if (bigger.entries == NULL) {
         return -1;
+    }
+    if (map->room == 0 && secret[0] == 0) { /* before there is any entry in any map */
+        learn_secret();
     }
     for (size_t i = 0; i < map->room; i++) {
         if (!is_free(&map->entries[i])) {

@@ -337,6 +337,12 @@ session_destroy(struct session *session)
     session_close(session);
 }
 
+static void
+keep_small(struct session *session, bool small)
+{
+    session->index.kept_small = session->ledger.kept_small = small;
+}
+
 void
 session_publish(struct session *session)
 {
@@ -346,6 +352,9 @@ session_publish(struct session *session)
     if (session->index_seen != bytes) {
         account_add(&store->account, GR_ACCOUNT_INDEX, bytes - session->index_seen);
         session->index_seen = bytes;
+        keep_small(session, !admit_growth(session));
+    } else if (session->ledger.kept_small) { /* others may have gone */
+        keep_small(session, !admit_growth(session));
     }
     if (session->splits_seen != session->index.splits) {
         count(session, GR_COUNTER_index_splits, session->index.splits - session->splits_seen);

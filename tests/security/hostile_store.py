@@ -177,6 +177,37 @@ def test_memory_taken_for_ever_is_the_sessions_own_quota():
         it.granary("put", "--session", "mallory", "-", input=os.urandom(4 << 20))
 
 
+def test_what_a_group_member_keeps_in_ledgers_is_bounded():
+    """Records in a ledger cost no room of objects: a member of the group may have his share of them, in all his sessions."""
+    if os.geteuid() != 0:
+        skip("other users need root")
+
+    def hoard(begun, path, id, sessions):
+        for session in sessions:
+            raw, err = Raw(path, session), 0
+            for parent in range(1, 1000):
+                err, _, _ = raw.ask(CONTAIN, struct.pack("=QQII", 7, parent, 1000, 0) + id * 1000)
+                if err != 0:
+                    break
+            check(err == -5,  # EFULL
+                   f"ledger of session {session}: {err}")
+        begun()
+        time.sleep(1000)
+
+    with instance("--memory", "64M", store_only=True, user=STORE_USER, group=STORE_USER) as it:
+        mallory, alice = ({"user": user, "groups": [STORE_USER]} for user in (MALLORY, ALICE))
+        id = b"\1" * 16
+        for session in "mn":
+            it.granary("put", "--session", session, "--id", id.hex(), "-", input=b"x", **mallory)
+        with attacker(hoard, it.socket, id, "mn", **mallory):
+            with open("/proc/%d/status" % it.store.pid) as status:
+                kilobytes = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+            check(kilobytes < 200 << 10, f"the store has {kilobytes} kB")
+            for number in range(3):
+                key = it.granary("put", "--session", f"alice{number}", "-", input=os.urandom(9000), **alice).decode().strip()
+                it.granary("name", "--session", f"alice{number}", "n", key, **alice)
+
+
 def lease_page(raw):
     size = os.fstat(raw.fds[1]).st_size
     return mmap.mmap(raw.fds[1], size)

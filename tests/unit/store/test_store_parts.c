@@ -93,6 +93,25 @@ map_agrees_with_a_model(void **state)
     map_free(&map);
 }
 
+/* Who knows gr_slot_hash() can choose ids that all have the same: the map does not become a list (which would take
+ * minutes). */
+static void
+map_stays_a_map_whatever_ids_are_chosen(void **state)
+{
+    enum { KEYS = 300000 };
+    struct map map = {0};
+
+    (void)state;
+    for (uint64_t i = 1; i <= KEYS; i++) {
+        struct map_key key = {{0xa0761d6478bd642full, i}};
+
+        assert_non_null(map_add(&map, key));
+        assert_true(gr_slot_hash(key.words[0], key.words[1]) == gr_slot_hash(key.words[0], 0));
+    }
+    assert_int_equal(map.count, KEYS);
+    map_free(&map);
+}
+
 /* From grant to seal, delete, close and reuse, each byte of a segment is in exactly one part of the account. */
 static void
 segment_bytes_move_through_the_account(void **state)
@@ -206,6 +225,7 @@ main(void)
         cmocka_unit_test(account_always_balances),
         cmocka_unit_test(account_is_published_as_a_set),
         cmocka_unit_test(map_agrees_with_a_model),
+        cmocka_unit_test(map_stays_a_map_whatever_ids_are_chosen),
         cmocka_unit_test(segment_bytes_move_through_the_account),
         cmocka_unit_test(segment_punches_whole_pages),
         cmocka_unit_test(default_budget_fits_the_machine),
