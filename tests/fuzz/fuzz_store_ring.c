@@ -1,6 +1,6 @@
 /*
- * The same with all that a client shares with the store: ring entries, heads, lease words, any byte of its page, and
- * the segments it was granted, which it writes, cuts off and punches. See store/hostile.h.
+ * A client that spoils what it shares with the store: ring entries, heads, lease words, any byte of its page, and the
+ * segments it was granted, which it writes, cuts off and punches. See store/hostile.h.
  */
 #include "fuzz.h"
 #include "store/hostile.h"

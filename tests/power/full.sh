@@ -3,7 +3,7 @@
 # else there is goes on, and when there is room again all of it works. In a mount namespace of its own, as root.
 if [ "${1:-}" != inside ]; then
     [ "$(id -u)" = 0 ] || { echo "skipped: only root may mount"; exit 77; }
-    unshare -m true 2>/dev/null || { echo "skipped: no mount namespace is to be had"; exit 77; }
+    unshare -m mount -t tmpfs tmpfs /dev/shm 2>/dev/null || { echo "skipped: no mount namespace is to be had"; exit 77; }
     exec unshare -m bash "$0" inside
 fi
 mount --make-rprivate /

@@ -42,6 +42,16 @@ def skip(why):
     raise Skip(why)
 
 
+def need_others():
+    """Tests that are somebody else."""
+    if os.geteuid() != 0:
+        skip("needs root, to be somebody else")
+    try:
+        subprocess.run(["true"], user=MALLORY, group=MALLORY, extra_groups=[], check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        skip(f"root may not be somebody else here: {error}")
+
+
 def fail(what):
     raise AssertionError(what)
 

@@ -90,8 +90,7 @@ def try_all(it, mode, known):
 
 
 def test_everybody_may_do_what_the_tables_say():
-    if os.geteuid() != 0:
-        skip("needs root, to be somebody else")
+    need_others()
     for mode in ("user", "system"):
         it = start(mode)
         try:
@@ -115,8 +114,7 @@ def test_everybody_may_do_what_the_tables_say():
 
 def test_a_member_has_what_is_his_own():
     """In system mode: a session of his own, half of what is left of places and no more, no names of others' sessions."""
-    if os.geteuid() != 0:
-        skip("needs root, to be somebody else")
+    need_others()
     with instance("--memory", "64M", store_only=True, user=STORE_USER, group=STORE_USER, files=200) as it:  # 30 places, 25 sessions
         alice, bob = ({"user": user, "groups": (STORE_USER,)} for user in (ALICE, BOB))
         id = it.granary("put", "--session", "alices", "-", input=b"hello", **alice).decode().strip()

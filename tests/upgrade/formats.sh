@@ -77,64 +77,6 @@ up # that release again
 granary get "$id" | cmp - "$birds" || fail "an object of the release that was started again"
 granary down >/dev/null
 
-# fresh VERSION: a directory with the fixture's spill files, and no instance
-fresh() {
-    rm -rf "$spill"
-    mkdir -p -m 700 "$spill"
-    cp "$fixtures/spill-$1"/spill.* "$spill"
-}
-
-# place STATE: as a scheduler left it that was killed with all the others
-place() {
-    mkdir -m 700 -p "$work/i"
-    touch "$work/i/lock"
-    cp "$1" "$work/i/state.db"
-}
-
-# objects_are VERSION: every object of the fixture is there, with its metadata
-objects_are() {
-    local id
-    for id in $(cd "$fixtures/spill-$1" && ls | grep -v spill); do
-        if grep -q 'granary:' "$fixtures/spill-$1/$id"; then
-            { granary get "$id" 2>&1 >/dev/null || true; } | cmp - "$fixtures/spill-$1/$id" || fail "failure $id"
-        else
-            granary export "$id" | cmp - "$fixtures/spill-$1/$id" || fail "object $id"
-        fi
-    done
-}
-
-# newest KIND: the highest version there is a fixture of
-newest() { find "$fixtures" -name "$1-*" | sed 's/.*-//; s/\.db//' | sort -n | tail -n 1; }
-
-echo "== shared memory of other versions is refused"
-up
-prefix=$(tail -n 1 "$work/prefixes")
-id=$(granary put "$birds")
-root=/dev/shm/${prefix}root
-known=$(od -An -tu4 -j8 -N4 "$root" | xargs)
-set_u32 "$root" 8 '<I' $((known - 1))
-for command in ls fsck pins segments clients; do
-    expect 1 "shared memory of version $((known - 1)), this granary reads $known: .*granary down" granary $command
-done
-python3 - "$work/i/instance.json" <<'PY'
-import json, os, signal, sys
-told = json.load(open(sys.argv[1]))
-for who in ('supervisor', 'pool', 'sched', 'store'):
-    os.kill(told[who + '_pid'], signal.SIGKILL)
-PY
-files() { find /dev/shm -name "$prefix*" -printf '%f %s\n' | sort; }
-files >"$work/before"
-for version in $((known - 1)) $((known + 1)) $((known + 100)); do
-    set_u32 "$root" 8 '<I' "$version"
-    expect 1 "instance $work/i: .*shared memory version $version, this one knows $known: .*granary down" \
-        granary up --executors 1
-    files | cmp - "$work/before" || fail "what another version left was touched"
-done
-set_u32 "$root" 8 '<I' "$known"
-up # that release again
-granary get "$id" | cmp - "$birds" || fail "an object of the release that was started again"
-granary down >/dev/null
-
 # Where this instance spills to.
 spill=$work/spill/granary-$(id -u)-$(echo "$prefix" | cut -d . -f 3)
 
