@@ -284,11 +284,21 @@ seed_of_process(const char *text)
            ((uint64_t)noted.st_size << 40);
 }
 
+static bool
+is_number(const char *text)
+{
+    char *end;
+
+    (void)strtoull(text, &end, 0);
+    return end != text && *end == '\0';
+}
+
 static granary_err
 arm(enum gr_fault_process process)
 {
     const char *text = secure_getenv("GRANARY_FAULT");
     const char *note_path = secure_getenv("GRANARY_FAULT_NOTE");
+    const char *seed = secure_getenv("GRANARY_FAULT_SEED");
     granary_err err;
 
     fault.process = process;
@@ -297,8 +307,11 @@ arm(enum gr_fault_process process)
     }
     fault.note = note_path == NULL ? NULL : strdup(note_path);
     err = gr_fault_rules_parse(text == NULL ? "" : text, &fault.rules);
+    if (err == GRANARY_OK && seed != NULL && !is_number(seed)) {
+        err = gr_fail(GRANARY_EINVAL, "GRANARY_FAULT_SEED: '%s' is no number", seed);
+    }
     if (err == GRANARY_OK) {
-        fault.seed = seed_of_process(secure_getenv("GRANARY_FAULT_SEED"));
+        fault.seed = seed_of_process(seed);
         (void)pthread_atfork(NULL, NULL, begin_again);
         if (fault.note != NULL) {
             (void)atexit(gr_fault_end);

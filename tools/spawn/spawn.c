@@ -75,6 +75,7 @@ run_program(const struct spawned *spawned, int ready_fd)
     while (more != NULL && *more != NULL && argc < ARGUMENTS_MOST - 1) {
         argv[argc++] = *more++;
     }
+    (void)setpgid(0, 0); /* ^C is for who has started it */
     (void)setenv("GRANARY_LOG", "error", 0);
     become(spawned->user, program);
     (void)execv(program, (char *const *)(uintptr_t)argv);
@@ -96,6 +97,7 @@ run_command(const char *const *arguments, const char *output)
     if (bin != NULL) {
         (void)snprintf(program, sizeof program, "%s/granary", bin);
     }
+    (void)setpgid(0, 0);
     if (freopen(output == NULL ? "/dev/null" : output, output == NULL ? "w" : "a", stdout) == NULL ||
         (output != NULL && dup2(STDOUT_FILENO, STDERR_FILENO) < 0)) {
         _exit(127);

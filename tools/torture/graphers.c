@@ -15,6 +15,7 @@
 #include "granary/store.h"
 #include "torture/digest.h"
 #include "torture/graphs.h"
+#include "torture/interrupt.h"
 #include "torture/random.h"
 
 #define SESSIONS    3u
@@ -234,7 +235,7 @@ graphers_learn(struct graphers *graphers)
     granary_client *client = connect_to(graphers, 0);
     granary_err err = client == NULL ? GRANARY_EUNREACHABLE : GRANARY_OK;
 
-    for (unsigned i = 0; i < graphers->graphs && err == GRANARY_OK; i++) {
+    for (unsigned i = 0; i < graphers->graphs && err == GRANARY_OK && !interrupted(); i++) {
         err = begin(graphers, client, 0, i, digests);
         if (err != GRANARY_OK) {
             (void)fprintf(stderr, "torture: graph %u fails in calm: %s\n", i, granary_error_message());

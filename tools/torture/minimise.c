@@ -1,13 +1,16 @@
 #include "torture/minimise.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "spawn/spawn.h"
+#include "torture/interrupt.h"
 
 #define SCHEDULE_MOST ((size_t)64 << 20)
 
@@ -84,22 +87,35 @@ write_schedule(const struct schedule *schedule, const char *path, const size_t *
     return good;
 }
 
+/* The exit status of a run; -1: none, or it was interrupted. */
+static int
+replay(const struct schedule *schedule)
+{
+    int status = 0;
+    pid_t child =
+        spawn_command((const char *const[]){"torture", "whole", "--replay", schedule->path, NULL}, "/dev/null");
+
+    while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
+        if (interrupted()) {
+            (void)kill(child, SIGTERM); /* it is not in our process group */
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return child > 0 && WIFEXITED(status) && !interrupted() ? WEXITSTATUS(status) : -1;
+}
+
 static bool
 fails(void *context, const size_t *places, size_t count)
 {
     struct schedule *schedule = context;
     bool failed = false;
 
-    if (!write_schedule(schedule, schedule->path, places, count)) {
+    if (interrupted() || !write_schedule(schedule, schedule->path, places, count)) {
         return false;
     }
     for (unsigned i = 0; i < schedule->tries && !failed; i++) {
-        int status = 0;
-        pid_t child =
-            spawn_command((const char *const[]){"torture", "whole", "--replay", schedule->path, NULL}, "/dev/null");
-
         schedule->runs++;
-        failed = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1;
+        failed = replay(schedule) == 1;
     }
     (void)printf("%zu blows: %s\n", count, failed ? "fails" : "does not fail");
     (void)fflush(stdout);
@@ -155,10 +171,14 @@ minimise(const char *path, unsigned tries)
     struct schedule schedule = {.path = candidate, .tries = tries};
     int status = 1;
 
+    interrupt_catch();
     (void)snprintf(candidate, sizeof candidate, "%s.try", path);
     (void)snprintf(result, sizeof result, "%s.min", path);
-    if (gr_file_read(path, SCHEDULE_MOST, &text, &size) != GRANARY_OK || !split(&schedule, text)) {
-        (void)fprintf(stderr, "granary: torture: %s: %s\n", path, granary_error_message());
+    if (gr_file_read(path, SCHEDULE_MOST, &text, &size) != GRANARY_OK) {
+        (void)fprintf(stderr, "granary: torture: %s\n", granary_error_message());
+    } else if (!split(&schedule, text)) {
+        (void)fprintf(stderr, "granary: torture: %s: no schedule that can be read: give one that --record wrote\n",
+                      path);
     } else {
         status = reduce(&schedule, path, result);
         (void)remove(candidate);

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fault_rules.h"
 #include "base/fd.h"
+#include "spawn/spawn.h"
+#include "torture/interrupt.h"
 #include "torture/options.h"
 #include "torture/torture.h"
 
@@ -121,6 +124,21 @@ print_outcomes(const struct run *run, uint64_t n)
 
 /* ---- the run ---- */
 
+/* Whether a process would take such a fault; said on stderr. */
+static bool
+is_known(const struct nth_fault *fault)
+{
+    static struct gr_fault_rules rules;
+    char text[256];
+
+    (void)snprintf(text, sizeof text, "%s:%s@1", fault->point, fault->action);
+    if (gr_fault_rules_parse(text, &rules) != GRANARY_OK) {
+        (void)fprintf(stderr, "granary: torture nth: %s\n", granary_error_message());
+        return false;
+    }
+    return true;
+}
+
 /* One fault, for every n until it does not happen any more. False: not even the calm trial went well. */
 static bool
 sweep(struct run *run, const struct nth_scenario *scenario)
@@ -141,7 +159,7 @@ sweep(struct run *run, const struct nth_scenario *scenario)
         gr_remove_tree(bin);
         return false;
     }
-    for (; n <= run->last; n += run->stride) {
+    for (; n <= run->last && !interrupted(); n += run->stride) {
         nth_try(scenario, &run->fault, bin, n, expected, &trial);
         if (trial.finding[0] != '\0') {
             run->findings++;
@@ -166,24 +184,26 @@ run_all(struct run *run, const struct nth_scenario *scenario)
     char *rest = NULL;
     int status = 0;
 
-    for (char *name = errnos == NULL ? NULL : strtok_r(errnos, ",", &rest); name != NULL;
+    for (char *name = errnos == NULL ? NULL : strtok_r(errnos, ",", &rest); name != NULL && !interrupted();
          name = strtok_r(NULL, ",", &rest)) {
         if (strcmp(run->fail, "kill") == 0) {
             run->fault.action = "kill";
-        } else if (strcmp(run->fail, "message") == 0) {
-            run->fault.action = "drop";
         } else if (strcmp(name, "short") == 0 || strcmp(name, "kill") == 0) {
             run->fault.action = name;
         } else {
             (void)snprintf(action, sizeof action, "errno=%s", name);
             run->fault.action = action;
         }
+        if (!is_known(&run->fault)) {
+            status = granary_error_exit_status(GRANARY_EINVAL);
+            break;
+        }
         if (!sweep(run, scenario)) {
             status = 1;
             break;
         }
         status = run->findings > 0 ? 1 : status;
-        if (strcmp(run->fail, "kill") == 0 || strcmp(run->fail, "message") == 0) {
+        if (strcmp(run->fail, "kill") == 0) {
             break;
         }
     }
@@ -262,6 +282,9 @@ parse(int key, char *text, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", text);
         return 0;
     case ARGP_KEY_END:
+        if (run->last < run->first) {
+            argp_error(state, "--last comes before --first");
+        }
         settle(run, state);
         return 0;
     default:
@@ -322,9 +345,14 @@ torture_nth(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &run);
     scenario = nth_scenario_find(run.scenario_name, run.fault.process);
     if (scenario == NULL) {
-        (void)fprintf(stderr, "granary: torture nth: no scenario '%s' in which a %s takes part: --list tells all\n",
+        (void)fprintf(stderr, "granary: torture nth: no scenario '%s' in which '%s' takes part: --list tells all\n",
                       run.scenario_name, nth_process_names[run.fault.process]);
         return granary_error_exit_status(GRANARY_ENOENT);
     }
+    if (run.fault.traced &&
+        !spawn_granary((const char *const[]){"torture", "nth", "trace", "0", "/dev/null", "/bin/true", NULL})) {
+        return granary_error_exit_status(GRANARY_EPERM); /* said by it */
+    }
+    interrupt_catch();
     return run_all(&run, scenario);
 }

@@ -175,6 +175,7 @@ become_store(const struct nth_instance *instance, int ready_fd)
                           ready,
                           NULL};
 
+    (void)setpgid(0, 0); /* ^C is for the run */
     (void)snprintf(program, sizeof program, "%s/granary-store", instance->bin);
     (void)snprintf(ready, sizeof ready, "%d", dup(ready_fd)); /* this one is inherited */
     redirect(instance, "log/store.log", STDOUT_FILENO, O_APPEND);
@@ -347,6 +348,7 @@ nth_run(struct nth_instance *instance, const char *const *arguments, bool armed,
         exit(1);
     }
     if (child == 0) {
+        (void)setpgid(0, 0);
         (void)chdir(instance->directory);
         redirect(instance, "out", STDOUT_FILENO, O_TRUNC);
         redirect(instance, "err", STDERR_FILENO, O_TRUNC);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "torture/graphers.h"
 #include "torture/graphs.h"
+#include "torture/interrupt.h"
 #include "torture/options.h"
 #include "torture/random.h"
 #include "torture/realm.h"
@@ -71,9 +72,10 @@ torment(struct run *run)
     const struct options *options = &run->options;
     int64_t end_ns = gr_deadline_ns(options->duration_ms);
 
-    while (options->kills > 0
-               ? run->kills[ROLE_EXECUTOR] + run->kills[ROLE_SCHED] + run->kills[ROLE_STORE] < options->kills
-               : gr_now_ns() < end_ns) {
+    while (!interrupted() &&
+           (options->kills > 0
+                ? run->kills[ROLE_EXECUTOR] + run->kills[ROLE_SCHED] + run->kills[ROLE_STORE] < options->kills
+                : gr_now_ns() < end_ns)) {
         pause_at_most(run, PAUSE_NS);
         strike(run);
     }
@@ -152,6 +154,7 @@ torture_sched(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &run.options);
     (void)printf("torture sched: seed %" PRIu64 "\n", run.options.seed);
     (void)fflush(stdout); /* before processes are forked that would say it again */
+    interrupt_catch();
     if (!set_up(&run)) {
         return 1;
     }

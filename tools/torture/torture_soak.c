@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "torture/blows.h"
+#include "torture/interrupt.h"
 #include "torture/options.h"
 #include "torture/siege.h"
 #include "torture/torture.h"
@@ -45,15 +46,6 @@ struct run {
     size_t count, room;
     struct sample warm, end; /* at rest */
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void
-interrupt(int signal)
-{
-    (void)signal;
-    interrupted = 1;
-}
 
 /* ---- samples ---- */
 
@@ -153,7 +145,7 @@ run_until(struct run *run, int64_t end_ns)
     int64_t sample_ns = gr_now_ns();
 
     siege_load(siege);
-    while (gr_now_ns() < end_ns && !interrupted && siege_is_clean(siege)) {
+    while (gr_now_ns() < end_ns && !interrupted() && siege_is_clean(siege)) {
         if (gr_now_ns() >= sample_ns) {
             take_sample(run);
             sample_ns += run->every_ms * 1000000;
@@ -179,7 +171,7 @@ look_at_rest(struct run *run, struct sample *ret_sample, const char *when)
         return;
     }
     siege_inspect(&run->siege);
-    while (gr_now_ns() < deadline) {
+    while (gr_now_ns() < deadline && !interrupted()) {
         siege_tick(&run->siege);
     }
     measure(run, ret_sample);
@@ -196,11 +188,17 @@ soak(struct run *run)
     print_head();
     run_until(run, run->began_ns + run->warm_ms * 1000000);
     look_at_rest(run, &run->warm, "warm");
+    if (interrupted()) {
+        return false;
+    }
     run->siege.level = run->warm.level;
     run_until(run, run->began_ns + run->options.duration_ms * 1000000);
     look_at_rest(run, &run->end, "end");
+    if (interrupted()) {
+        return false;
+    }
     siege_check_level(&run->siege);
-    return siege_is_clean(&run->siege) && !interrupted;
+    return siege_is_clean(&run->siege);
 }
 
 /* ---- the verdict ---- */
@@ -289,7 +287,6 @@ verdict(const struct run *run)
 static bool
 set_up(struct run *run)
 {
-    struct sigaction action = {.sa_handler = interrupt};
     int64_t duration = run->options.duration_ms;
     bool is_long = duration >= 60000;
 
@@ -307,8 +304,7 @@ set_up(struct run *run)
         perror(run->json_path);
         return false;
     }
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
+    interrupt_catch();
     if (run->samples == NULL || !siege_begin(&run->siege, &run->options, GRAPHERS, GRAPHS, run->options.memory * 2)) {
         return false;
     }
@@ -385,7 +381,7 @@ torture_soak(int argc, char **argv)
     clean = siege_calm(&run.siege) && soak(&run) && verdict(&run);
     clean = siege_end(&run.siege) && clean;
     clean = siege_report(&run.siege) && clean;
-    (void)printf("%s\n", clean ? "ends where it was after the warm-up" : "NOT CLEAN");
+    (void)printf("%s\n", clean ? "ends where it was after the warm-up" : interrupted() ? "INTERRUPTED" : "NOT CLEAN");
     siege_destroy(&run.siege);
     free(run.samples);
     if (run.json != NULL) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "spawn/spawn.h"
 #include "torture/crowd.h"
+#include "torture/interrupt.h"
 #include "torture/options.h"
 #include "torture/random.h"
 #include "torture/torture.h"
@@ -74,7 +75,8 @@ goes_on(const struct run *run, int64_t end_ns)
 {
     const struct options *options = &run->options;
 
-    return !run->broken && (options->kills > 0 ? run->store_kills < options->kills : gr_now_ns() < end_ns);
+    return !run->broken && !interrupted() &&
+           (options->kills > 0 ? run->store_kills < options->kills : gr_now_ns() < end_ns);
 }
 
 static void
@@ -162,6 +164,7 @@ torture_store(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &run.options);
     (void)printf("torture store: seed %" PRIu64 "\n", run.options.seed);
     (void)fflush(stdout); /* before processes are forked that would say it again */
+    interrupt_catch();
     if (!set_up(&run)) {
         return 1;
     }

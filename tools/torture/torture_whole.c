@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "torture/blows.h"
+#include "torture/interrupt.h"
 #include "torture/minimise.h"
 #include "torture/options.h"
 #include "torture/siege.h"
@@ -30,15 +31,6 @@ struct run {
     int64_t end_ns;
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void
-interrupt(int signal)
-{
-    (void)signal;
-    interrupted = 1;
-}
-
 static bool
 killed_enough(const struct run *run)
 {
@@ -54,7 +46,7 @@ killed_enough(const struct run *run)
 static bool
 goes_on(const struct run *run)
 {
-    return !interrupted && siege_is_clean(&run->siege) &&
+    return !interrupted() && siege_is_clean(&run->siege) &&
            (run->replay != NULL || (run->kills_each > 0 ? !killed_enough(run) : gr_now_ns() < run->end_ns));
 }
 
@@ -176,14 +168,12 @@ static bool
 set_up(struct run *run)
 {
     const struct options *options = &run->options;
-    struct sigaction action = {.sa_handler = interrupt};
 
     if (!open_schedules(run)) {
         return false;
     }
     prepare_blows(run);
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
+    interrupt_catch();
     return siege_begin(&run->siege, options, run->grapher_count, GRAPHS, options->memory * 2);
 }
 
