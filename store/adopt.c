@@ -1,6 +1,7 @@
 #include "store/adopt.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,13 @@ each_file(const struct gr_instance *instance, granary_err (*visit)(void *context
     if (dir == NULL) {
         return gr_fail_errno("/dev/shm");
     }
-    while (err == GRANARY_OK && (entry = readdir(dir)) != NULL) {
+    while (err == GRANARY_OK && (errno = 0, entry = readdir(dir)) != NULL) {
         if (strncmp(entry->d_name, instance->shm_prefix + 1, length) == 0) {
             err = visit(context, entry->d_name + length);
         }
+    }
+    if (err == GRANARY_OK && errno != 0) { /* what was not told of would be taken for gone */
+        err = gr_fail_errno("/dev/shm");
     }
     (void)closedir(dir);
     return err;
@@ -234,15 +238,18 @@ fit(struct store *store, uint64_t capacity)
 }
 
 /* What was going on when the last store died comes to its end. */
-static void
+static granary_err
 finish(struct store *store)
 {
     struct list *node, *next;
+    granary_err err;
 
     list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
 
-        hold_adopt(session, is_joined);
+        if ((err = hold_adopt(session, is_joined)) != GRANARY_OK) {
+            return gr_fail_in(err, "session '%s'", session->name);
+        }
         session_publish(session);
     }
     adopt_finish_entries(store);
@@ -250,6 +257,7 @@ finish(struct store *store)
     list_each (node, next, &store->sessions) {
         session_recheck_deleting(list_owner(node, struct session, in_store));
     }
+    return GRANARY_OK;
 }
 
 granary_err
@@ -263,7 +271,9 @@ adopt(struct store *store, uint64_t capacity)
         goto out;
     }
     fit(store, capacity);
-    finish(store);
+    if ((err = finish(store)) != GRANARY_OK) {
+        goto out;
+    }
     adopt_release_files(&adoption);
     (void)each_file(&store->instance, sweep_stray, &adoption);
     if (!store_audit(store)) {

@@ -19,7 +19,8 @@
 #include "store/session.h"
 #include "store/shmfile.h"
 
-/* The page, if the file is what its client was given. Errors: ENOENT it is not · ENOMEM */
+/* The page, if the file is what its client was given. Errors: ENOENT it is not · ENOMEM · EIO · ... it cannot be told
+ */
 static granary_err
 map_page(struct client *client, const char *name)
 {
@@ -28,7 +29,9 @@ map_page(struct client *client, const char *name)
     struct stat st;
     granary_err err = GRANARY_ENOENT;
 
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof(struct gr_lease_page)) {
+    if (fd < 0 ? !gr_shm_is_missing() : fstat(fd, &st) < 0) {
+        err = gr_fail_errno("shared memory %s", name);
+    } else if (fd >= 0 && st.st_size >= (off_t)sizeof(struct gr_lease_page)) {
         err = lease_region_map(store->leases, fd, &client->page_place, &client->page);
     }
     gr_fd_close(&fd);

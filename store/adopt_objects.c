@@ -86,9 +86,13 @@ adopt_segments(struct adoption *adoption)
 
     for (uint32_t place = 0; place < GR_MAX_SEGMENTS; place++) {
         struct gr_segment_record *record = &store->root.shm->segments[place];
-        granary_err err;
+        bool has;
+        granary_err err = root_has_segment(&store->root, place, &has);
 
-        if (!root_has_segment(&store->root, place)) {
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        if (!has) {
             place |= 63u; /* none of that page of records */
             continue;
         }

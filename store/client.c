@@ -181,11 +181,14 @@ client_join_orphan(struct client *client, struct session *session)
     client_join(client, session);
 }
 
-/* pid and start time: another process may have the pid by now. */
+/* pid and start time: another process may have the pid by now. What cannot be read now is no sign of that. */
 static bool
 is_its_process(const struct client *client)
 {
-    return client->pid > 0 && gr_process_start_time(client->pid) == client->record->start_time;
+    uint64_t started = client->pid > 0 ? gr_process_start_time(client->pid) : 0;
+
+    return client->pid > 0 &&
+           (started == client->record->start_time || (started == 0 && errno != ENOENT && errno != ESRCH));
 }
 
 static bool

@@ -270,7 +270,7 @@ contain_turn(struct session *session, unsigned most)
     return !list_empty(&session->families_settling) || !list_empty(&session->families_ending);
 }
 
-bool
+granary_err
 contain_adopt(struct session *session, uint32_t number)
 {
     const struct gr_ledger_record *record = ledger_record(&session->ledger, number);
@@ -281,13 +281,13 @@ contain_adopt(struct session *session, uint32_t number)
         family = family_create(session, parent, 0);
     }
     if (family == NULL) {
-        return false;
+        return gr_fail(GRANARY_ENOMEM, "no memory for what objects contain");
     }
     if (record_kind(record) == GR_LEDGER_PENDING) {
         family->client = record->client;
     }
     family_join(session, family, number);
-    return true;
+    return GRANARY_OK;
 }
 
 /* The deleted object of that id that is still leased, and whose family nobody has, or NULL. */

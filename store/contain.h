@@ -37,8 +37,8 @@ void contain_client_gone(struct session *session, uint32_t client);
 /* Work off at most so many records. True: there is more. */
 bool contain_turn(struct session *session, unsigned most);
 
-/* A record that was found in the ledger. False: out of memory. */
-bool contain_adopt(struct session *session, uint32_t number);
+/* A record that was found in the ledger. Errors: ENOMEM */
+granary_err contain_adopt(struct session *session, uint32_t number);
 /* All of them are known: families of sealed parents stay, and those that a living client prepares. */
 void contain_adopted(struct session *session, bool (*lives)(const struct store *store, uint32_t client));
 

@@ -1,5 +1,6 @@
 #include "store/counters.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -58,31 +59,37 @@ counters_open(struct session *session)
     return GRANARY_OK;
 }
 
-void
+granary_err
 counters_adopt(struct session *session)
 {
     char name[96];
     struct stat file;
-    void *bytes = MAP_FAILED;
+    void *bytes;
+    granary_err err;
     int fd;
 
     name_of(session, name);
     fd = gr_shm_open(name, O_RDWR);
     if (fd < 0) {
-        return;
+        return gr_shm_is_missing() ? GRANARY_OK : gr_fail_errno("shared memory %s", name);
+    }
+    if (fstat(fd, &file) == 0 && (uint64_t)file.st_size != BYTES) { /* none that was ever counted in */
+        gr_fd_close(&fd);
+        (void)shm_unlink(name);
+        return GRANARY_OK;
     }
     /* All of its pages: the last store may have died while it made them. */
-    if (fstat(fd, &file) == 0 && (uint64_t)file.st_size == BYTES && posix_fallocate(fd, 0, (off_t)BYTES) == 0) {
-        bytes = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
+    errno = posix_fallocate(fd, 0, (off_t)BYTES);
+    bytes = errno == 0 ? mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    err = bytes == MAP_FAILED ? gr_fail_errno("shared memory %s", name) : GRANARY_OK;
     gr_fd_close(&fd);
-    if (bytes == MAP_FAILED) {
-        (void)shm_unlink(name);
-        return;
+    if (err != GRANARY_OK) {
+        return err;
     }
     write_head(bytes, session->number);
     (void)munmap(bytes, BYTES);
     count_in(session);
+    return GRANARY_OK;
 }
 
 uint64_t

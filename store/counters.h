@@ -10,7 +10,7 @@
 /* Make the table, if it is not there. Errors: EFULL /dev/shm is full · ENOMEM */
 granary_err counters_open(struct session *session);
 /* The table that a store left for the session, if there is one. */
-void counters_adopt(struct session *session);
+granary_err counters_adopt(struct session *session);
 /* What a client maps of it; 0 when the session has none. */
 uint64_t counters_bytes(const struct session *session);
 /* A descriptor to read and write it; -1 with the error set. */

@@ -500,8 +500,8 @@ hold_turn(struct store *store)
     return store->holds_end;
 }
 
-/* Whether a record that was found still says something; counts what it does. */
-static bool
+/* Count what a record that was found says. Errors: ENOENT it says nothing any more · ENOMEM */
+static granary_err
 adopt_record(struct session *session, uint32_t number, bool (*lives)(const struct store *store, uint32_t client))
 {
     const struct gr_ledger_record *record = ledger_record(&session->ledger, number);
@@ -513,23 +513,25 @@ adopt_record(struct session *session, uint32_t number, bool (*lives)(const struc
     switch (kind) {
     case GR_LEDGER_PIN:
         if (slot == NULL || !mine || GR_FLAGS_PINS(slot_flags(slot)) == GR_MAX_PINS) {
-            return false;
+            return GRANARY_ENOENT;
         }
         object_pinned(session, slot);
-        return true;
+        return GRANARY_OK;
     case GR_LEDGER_REFERENCE:
-        return slot != NULL && mine;
+        return slot != NULL && mine ? GRANARY_OK : GRANARY_ENOENT;
     case GR_LEDGER_LEASE:
-        if (!mine || index_find_serial(&session->index, id_of(record), record->other[0]) == NULL ||
-            (total = map_add(&session->leases, map_key_number(record->other[0]))) == NULL) {
-            return false;
+        if (!mine || index_find_serial(&session->index, id_of(record), record->other[0]) == NULL) {
+            return GRANARY_ENOENT;
+        }
+        if ((total = map_add(&session->leases, map_key_number(record->other[0]))) == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "no memory for the leases of a session");
         }
         total->value.numbers[0]++;
-        return true;
+        return GRANARY_OK;
     case GR_LEDGER_NAME:
-        return slot != NULL && name_adopt(session, number);
+        return slot != NULL && name_adopt(session, number) ? GRANARY_OK : GRANARY_ENOENT;
     default:
-        return slot != NULL && contain_adopt(session, number);
+        return slot != NULL ? contain_adopt(session, number) : GRANARY_ENOENT;
     }
 }
 
@@ -549,21 +551,26 @@ adopt_slots(struct session *session)
         }
         if ((flags & (GR_FLAG_DROPPED | GR_FLAG_COUNTED)) != 0) {
             hold_keeper_gone(session, id);
-        } else if (GR_FLAGS_PINS(flags) > 0) {
+        }
+        if (GR_FLAGS_PINS(flags) > 0 && index_find(&session->index, id) == slot) {
             (void)restore_request(session, id, &slot);
         }
     }
 }
 
-void
+granary_err
 hold_adopt(struct session *session, bool (*lives)(const struct store *store, uint32_t client))
 {
     uint32_t position = 0;
     uint32_t number;
 
     while ((number = ledger_next(&session->ledger, &position)) != 0) {
-        if (!adopt_record(session, number, lives)) {
+        granary_err err = adopt_record(session, number, lives);
+
+        if (err == GRANARY_ENOENT) {
             ledger_remove(&session->ledger, number);
+        } else if (err != GRANARY_OK) {
+            return err;
         }
     }
     contain_adopted(session, lives);
@@ -571,4 +578,5 @@ hold_adopt(struct session *session, bool (*lives)(const struct store *store, uin
         gr_log_warn("ALIASES-UNLED", "session=%s why=%s", session->name, granary_error_message());
     }
     adopt_slots(session);
+    return GRANARY_OK;
 }

@@ -67,8 +67,8 @@ bool hold_turn(struct store *store);
 /*
  * The ledger was adopted, the slots and session->deleting are in place, with no pins counted: drop what belongs to
  * clients that are gone (lives says) or is about objects that are not there, count what is left, end objects that
- * nobody keeps any more, and find the aliases again.
+ * nobody keeps any more, and find the aliases again. Errors: ENOMEM
  */
-void hold_adopt(struct session *session, bool (*lives)(const struct store *store, uint32_t client));
+granary_err hold_adopt(struct session *session, bool (*lives)(const struct store *store, uint32_t client));
 
 #endif

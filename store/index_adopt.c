@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "store/index_parts.h"
 
@@ -28,16 +29,18 @@ count_pages(struct index *index)
 {
     size_t size = GR_INDEX_MAX_PAGES * sizeof(struct gr_page_record);
     char *records = malloc(size);
-    granary_err err = GRANARY_OK;
     struct stat st;
+    granary_err err;
     uint64_t word;
     uint64_t most;
 
     if (records == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory to adopt the index of session %u", index->session);
     }
-    if (fstat(index->fd, &st) < 0 || pread(index->fd, records, size, (off_t)GR_INDEX_RECORDS_AT) != (ssize_t)size) {
-        err = gr_fail_errno("read the index of session %u", index->session);
+    err = fstat(index->fd, &st) < 0 ? gr_fail_errno("fstat")
+                                    : gr_pread_all(index->fd, records, size, (int64_t)GR_INDEX_RECORDS_AT);
+    if (err != GRANARY_OK) {
+        err = gr_fail_in(err, "the index of session %u", index->session);
     }
     most = err == GRANARY_OK ? (uint64_t)st.st_blocks * 512 / GR_PAGE_BYTES : 0;
     most = most < GR_INDEX_MAX_PAGES ? most : GR_INDEX_MAX_PAGES;

@@ -618,22 +618,29 @@ adopt_records(struct ledger *ledger, uint32_t room, uint32_t *ret_dropped)
     return GRANARY_OK;
 }
 
-/* How many records the file has room for, whatever its header says; 0: it is no ledger of that session. */
-static uint32_t
-check_file(const struct ledger *ledger, uint32_t session)
+/*
+ * How many records the file has room for, whatever its header says. Errors: ECORRUPT it is no ledger of that session ·
+ * EIO · ... it cannot be told
+ */
+static granary_err
+check_file(const struct ledger *ledger, uint32_t session, uint32_t *ret_room)
 {
     const struct gr_ledger *file = ledger->file;
     struct stat stat;
     uint64_t room, fits;
 
-    if (fstat(ledger->fd, &stat) < 0 || (uint64_t)stat.st_size < 2 * sizeof(struct gr_ledger_record) ||
-        (uint64_t)stat.st_size > SPAN || atomic_load_explicit(&file->magic, memory_order_acquire) != GR_LEDGER_MAGIC ||
-        file->version != GR_SHM_VERSION || file->session != session) {
-        return 0;
+    if (fstat(ledger->fd, &stat) < 0) {
+        return gr_fail_errno("shared memory %s", ledger->name);
     }
-    room = atomic_load_explicit(&file->records, memory_order_relaxed);
+    if ((uint64_t)stat.st_size < 2 * sizeof(struct gr_ledger_record) || (uint64_t)stat.st_size > SPAN ||
+        atomic_load_explicit(&file->magic, memory_order_acquire) != GR_LEDGER_MAGIC ||
+        file->version != GR_SHM_VERSION || file->session != session ||
+        (room = atomic_load_explicit(&file->records, memory_order_relaxed)) == 0) {
+        return gr_fail(GRANARY_ECORRUPT, "shared memory %s: is no ledger of session %u", ledger->name, session);
+    }
     fits = (uint64_t)stat.st_size / sizeof(struct gr_ledger_record) - 1;
-    return (uint32_t)(room < fits ? room : fits);
+    *ret_room = (uint32_t)(room < fits ? room : fits);
+    return GRANARY_OK;
 }
 
 granary_err
@@ -641,7 +648,7 @@ ledger_adopt(struct ledger *ledger, const char *prefix, uint32_t session, _Atomi
              uint32_t *ret_dropped)
 {
     granary_err err;
-    uint32_t room;
+    uint32_t room = 0;
 
     *ret_dropped = 0;
     init(ledger, prefix, session, next_token);
@@ -651,8 +658,8 @@ ledger_adopt(struct ledger *ledger, const char *prefix, uint32_t session, _Atomi
     } else {
         err = map_file(ledger);
     }
-    if (err == GRANARY_OK && (room = check_file(ledger, session)) == 0) {
-        err = gr_fail(GRANARY_ECORRUPT, "shared memory %s: is no ledger of session %u", ledger->name, session);
+    if (err == GRANARY_OK) {
+        err = check_file(ledger, session, &room);
     }
     if (err == GRANARY_OK) {
         err = adopt_records(ledger, room, ret_dropped);

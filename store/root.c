@@ -22,17 +22,20 @@
 #define SEGMENTS_AT   offsetof(struct gr_root, segments)
 #define SEGMENT_BYTES sizeof(struct gr_segment_record)
 
-static void
+/* Zeros where the machine has none. One that only cannot be read now would make objects those of another boot. */
+static granary_err
 boot_id(char ret_id[40])
 {
     size_t size;
     char *text;
+    granary_err err = gr_file_read("/proc/sys/kernel/random/boot_id", 4096, &text, &size);
 
     (void)memset(ret_id, 0, 40);
-    if (gr_file_read("/proc/sys/kernel/random/boot_id", 4096, &text, &size) == GRANARY_OK) {
+    if (err == GRANARY_OK) {
         (void)snprintf(ret_id, 40, "%.36s", text);
         free(text);
     }
+    return err == GRANARY_ENOENT || err == GRANARY_EPERM ? GRANARY_OK : err;
 }
 
 static void
@@ -71,8 +74,12 @@ static granary_err
 create(struct root *root, const struct gr_instance *instance)
 {
     struct gr_root *shm;
+    char boot[40];
     granary_err err;
 
+    if ((err = boot_id(boot)) != GRANARY_OK) {
+        return err;
+    }
     err = shmfile_create(root->name, sizeof *shm, &root->fd);
     if (err != GRANARY_OK || (err = commit(root, 0, SEGMENTS_AT)) != GRANARY_OK || (err = map(root)) != GRANARY_OK) {
         return err;
@@ -80,7 +87,7 @@ create(struct root *root, const struct gr_instance *instance)
     shm = root->shm;
     shm->version = GR_SHM_VERSION;
     shm->uid = (uint32_t)geteuid();
-    boot_id(shm->boot_id);
+    memcpy(shm->boot_id, boot, sizeof boot);
     (void)snprintf(shm->runtime, sizeof shm->runtime, "%s", instance->runtime);
     shm->group = UINT32_MAX;
     shm->epoch = (uint64_t)gr_wall_ms() / 1000;
@@ -111,15 +118,25 @@ _Static_assert(offsetof(struct root_head, version) == offsetof(struct gr_root, v
                    offsetof(struct root_head, boot_id) == offsetof(struct gr_root, boot_id),
                "part of the layout");
 
+static granary_err
+fail_to_read(const struct root *root)
+{
+    return gr_fail_errno("shared memory %s: read", root->name);
+}
+
 /* What the file says of itself, as far as all versions agree. GRANARY_ENOENT: nothing that could be adopted. */
 static granary_err
 check_left(const struct root *root, const struct gr_instance *instance, const char **ret_why)
 {
     struct root_head head = {0};
+    ssize_t n = pread(root->fd, &head, sizeof head, 0);
     char now[40];
+    granary_err err;
 
-    if (pread(root->fd, &head, sizeof head, 0) < (ssize_t)offsetof(struct root_head, state) ||
-        head.magic != GR_ROOT_MAGIC) {
+    if (n < 0) { /* that says nothing about it */
+        return fail_to_read(root);
+    }
+    if (n < (ssize_t)offsetof(struct root_head, state) || head.magic != GR_ROOT_MAGIC) {
         *ret_why = "its root was never finished";
         return GRANARY_ENOENT;
     }
@@ -130,7 +147,9 @@ check_left(const struct root *root, const struct gr_instance *instance, const ch
             "start that release again, or give the objects up with `granary down` or `granary-store --fresh`",
             instance->runtime, head.version, GR_SHM_VERSION);
     }
-    boot_id(now);
+    if ((err = boot_id(now)) != GRANARY_OK) {
+        return err;
+    }
     if (memcmp(head.boot_id, now, sizeof now) != 0) {
         *ret_why = "it is of another boot of this machine";
         return GRANARY_ENOENT;
@@ -169,7 +188,10 @@ open_left(struct root *root, const struct gr_instance *instance, const char **re
                                                    : gr_fail_errno("shared memory %s", root->name);
     }
     err = check_left(root, instance, ret_why);
-    if (err == GRANARY_OK && (fstat(root->fd, &st) < 0 || st.st_size < (off_t)sizeof(struct gr_root))) {
+    if (err == GRANARY_OK && fstat(root->fd, &st) < 0) {
+        err = fail_to_read(root);
+    }
+    if (err == GRANARY_OK && st.st_size < (off_t)sizeof(struct gr_root)) {
         *ret_why = "its root is truncated";
         err = GRANARY_ENOENT;
     }
@@ -313,13 +335,14 @@ root_drop_client(struct gr_client_record *record)
     FAULT_STEP(client_record_dropped);
 }
 
-bool
-root_has_segment(const struct root *root, uint32_t place)
+granary_err
+root_has_segment(const struct root *root, uint32_t place, bool *ret_has)
 {
     off_t from = (off_t)(SEGMENTS_AT + place * SEGMENT_BYTES);
     off_t data = lseek(root->fd, from, SEEK_DATA);
 
-    return data >= 0 && data <= from;
+    *ret_has = data >= 0 && data <= from;
+    return data >= 0 || errno == ENXIO ? GRANARY_OK : fail_to_read(root);
 }
 
 granary_err
@@ -328,14 +351,17 @@ root_take_segment(struct root *root, uint32_t *ret_number, struct gr_segment_rec
     for (unsigned tries = 0; tries < GR_MAX_SEGMENTS; tries++) {
         uint32_t number = root_number(&root->shm->next_segment);
         uint32_t place = number % GR_MAX_SEGMENTS;
+        bool has;
         granary_err err;
 
         if (number == 0) {
             return gr_fail(GRANARY_EFULL, "this store has used up its segment numbers; restart the instance");
         }
-        if (!root_has_segment(root, place) &&
-            (err = commit(root, SEGMENTS_AT + place / SEGMENT_STEP * SEGMENT_STEP * SEGMENT_BYTES,
-                          SEGMENT_STEP * SEGMENT_BYTES)) != GRANARY_OK) {
+        if ((err = root_has_segment(root, place, &has)) != GRANARY_OK) {
+            return err;
+        }
+        if (!has && (err = commit(root, SEGMENTS_AT + place / SEGMENT_STEP * SEGMENT_STEP * SEGMENT_BYTES,
+                                  SEGMENT_STEP * SEGMENT_BYTES)) != GRANARY_OK) {
             return err;
         }
         if (atomic_load_explicit(&root->shm->segments[place].word, memory_order_relaxed) == 0) {

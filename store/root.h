@@ -60,7 +60,7 @@ void root_drop_client(struct gr_client_record *record);
  */
 granary_err root_take_segment(struct root *root, uint32_t *ret_number, struct gr_segment_record **ret_record);
 
-/* Whether the place of that segment's record has memory behind it. */
-bool root_has_segment(const struct root *root, uint32_t place);
+/* Whether the place of that segment's record has memory behind it. Errors: EIO · ... it cannot be told */
+granary_err root_has_segment(const struct root *root, uint32_t place, bool *ret_has);
 
 #endif

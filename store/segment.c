@@ -152,6 +152,7 @@ segment_adopt(const char *prefix, struct gr_segment_record *record, struct segme
     struct segment *segment;
     char name[96];
     struct stat st;
+    granary_err err;
 
     segment = segment_alloc(record, (uint32_t)(word >> 8), record->size);
     if (segment == NULL) {
@@ -165,9 +166,12 @@ segment_adopt(const char *prefix, struct gr_segment_record *record, struct segme
     segment->node = record->node;
     shmfile_name(name, prefix, record->session, "data", segment->number);
     segment->fd = gr_shm_open(name, O_RDWR);
-    if (segment->fd < 0 || fstat(segment->fd, &st) < 0 || (uint64_t)st.st_size < segment->size) {
-        granary_err err = segment->fd < 0 && errno != ENOENT ? gr_fail_errno("shared memory %s", name) : GRANARY_ENOENT;
-
+    if (segment->fd < 0 || fstat(segment->fd, &st) < 0) {
+        err = errno != ENOENT ? gr_fail_errno("shared memory %s", name) : GRANARY_ENOENT;
+    } else {
+        err = (uint64_t)st.st_size < segment->size ? GRANARY_ENOENT : GRANARY_OK;
+    }
+    if (err != GRANARY_OK) {
         gr_fd_close(&segment->fd);
         free(segment);
         return err;

@@ -203,7 +203,9 @@ control_adopt(struct session *session)
 
     shmfile_name(name, store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
     fd = gr_shm_open(name, O_RDWR);
-    if (fd < 0 || fstat(fd, &st) < 0 || (uint64_t)st.st_size < sizeof *control) {
+    if (fd < 0 ? !gr_shm_is_missing() : fstat(fd, &st) < 0) {
+        err = gr_fail_errno("shared memory %s", name);
+    } else if (fd < 0 || (uint64_t)st.st_size < sizeof *control) {
         err = GRANARY_ENOENT;
     } else if ((bytes = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED) {
         err = gr_fail_errno("shared memory %s: map", name);
@@ -270,8 +272,7 @@ session_adopt(struct store *store, uint32_t number, char ret_ended[64])
     session_enter(session);
     session_used(session);
     events_adopt_session(session);
-    counters_adopt(session);
-    return GRANARY_OK;
+    return counters_adopt(session);
 }
 
 granary_err

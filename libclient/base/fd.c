@@ -163,6 +163,7 @@ gr_process_start_time(pid_t pid)
     if (fd < 0) {
         return 0;
     }
+    errno = EIO; /* of what can be read, and is not what it should be */
     n = read(fd, text, sizeof text - 1);
     gr_fd_close(&fd);
     if (n <= 0) {
@@ -182,11 +183,20 @@ gr_shm_open(const char *name, int flags)
     int fd = shm_open(name, flags | O_CLOEXEC, 0);
     struct stat st;
 
-    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)) {
+    if (fd >= 0 && fstat(fd, &st) < 0) {
+        gr_fd_close(&fd);
+    }
+    if (fd >= 0 && (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)) {
         gr_fd_close(&fd);
         errno = EPERM;
     }
     return fd;
+}
+
+bool
+gr_shm_is_missing(void)
+{
+    return errno == ENOENT || errno == EPERM || errno == EACCES;
 }
 
 granary_err

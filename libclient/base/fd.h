@@ -37,6 +37,9 @@ uint64_t gr_process_start_time(pid_t pid);
  */
 int gr_shm_open(const char *name, int flags);
 
+/* What errno says after gr_shm_open(): there is none, or none of ours. Else it cannot be told now: it may be there. */
+bool gr_shm_is_missing(void);
+
 /* mkdir -p with mode; an existing directory is fine when it is ours and not writable by others. Errors: errno's, EPERM
  */
 granary_err gr_mkdir_private(const char *path);

@@ -150,6 +150,9 @@ scan_file(struct level_file *file, const struct level_visitor *visitor, bool mis
         return GRANARY_OK;
     }
     file->err = fd < 0 ? gr_fail_errno("spill file %s", file->path) : read_index(fd, file, &index);
+    if (fd >= 0 && (file->err == GRANARY_EIO || file->err == GRANARY_EFULL)) {
+        file->err = read_index(fd, file, &index); /* a disk may say so once; its objects would be missed for a life */
+    }
     err = visitor->file(visitor->context, file);
     for (uint64_t i = 0; index != NULL && i < file->objects && err == GRANARY_OK; i++) {
         struct level_record record = {
