@@ -243,7 +243,8 @@ struct store {
     uint64_t ticket;               /* the last one given */
     int64_t rooms_deadline_ns;     /* not later than the first deadline among them */
     struct list restores;          /* restores that wait for memory */
-    uint64_t blocked_bytes;        /* leased objects the last eviction had to leave */
+    uint64_t blocked_bytes;        /* leased objects the last round of eviction had to leave */
+    uint64_t blocked_now;          /* ... and this one, so far */
     uint64_t need;                 /* bytes that the first who waits waits for; 0: nobody waits */
     struct session *quota_session; /* its quota is what somebody waits for ... */
     uint64_t quota_need;           /* ... and so many bytes of it */

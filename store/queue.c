@@ -74,6 +74,9 @@ queue_describe(const struct store *store, char *text, size_t size)
 {
     const uint64_t *bytes = store->account.bytes;
     uint64_t shm = memory_free(store);
+    /* Who was spared at first may have been looked at twice. */
+    uint64_t blocked =
+        store->blocked_bytes < bytes[GR_ACCOUNT_SEALED] ? store->blocked_bytes : bytes[GR_ACCOUNT_SEALED];
     struct gr_buf buf = {0};
 
     gr_buf_addf(&buf,
@@ -81,7 +84,7 @@ queue_describe(const struct store *store, char *text, size_t size)
                 "deleted objects still leased, %llu in rooms being written",
                 (unsigned long long)bytes[GR_ACCOUNT_CAPACITY], (unsigned long long)bytes[GR_ACCOUNT_FREE],
                 (unsigned long long)bytes[GR_ACCOUNT_SEALED], (unsigned long long)store->account.pinned,
-                (unsigned long long)store->blocked_bytes, (unsigned long long)bytes[GR_ACCOUNT_RETIRING],
+                (unsigned long long)blocked, (unsigned long long)bytes[GR_ACCOUNT_RETIRING],
                 (unsigned long long)bytes[GR_ACCOUNT_WRITING]);
     describe_writers(store, &buf);
     describe_readers(store, &buf);

@@ -95,7 +95,7 @@ drop_take(struct victim_hunt *hunt, struct segment *segment, struct gr_slot *slo
     bool slice = (slot_flags(slot) & GR_FLAG_SLICE) != 0;
 
     if (!object_evict(segment->session, slot)) {
-        drop->store->blocked_bytes += footprint;
+        drop->store->blocked_now += footprint;
         return VICTIM_HELD;
     }
     if (!slice && slot_where(slot) < drop->store->hunt_file) {
@@ -130,6 +130,10 @@ drop_clean(struct store *store, uint64_t want, unsigned looks)
     enum victim_result result = victim_hunt(store, VICTIM_CLEAN, &drop.hunt, looks);
 
     free(drop.ranges);
+    if (result == VICTIM_NOTHING || result == VICTIM_ROUND) { /* each was looked at once */
+        store->blocked_bytes = store->blocked_now;
+        store->blocked_now = 0;
+    }
     return result;
 }
 
