@@ -64,20 +64,41 @@ struct output {
     const char *path;
     int fd;
     bool to_stdout;
+    bool failed; /* the error is of this, and not of the object */
 };
+
+static granary_err
+output_write(struct output *output, const void *bytes, uint64_t size)
+{
+    granary_err err = gr_write_all(output->fd, bytes, size);
+
+    output->failed = err != GRANARY_OK;
+    return err;
+}
+
+/* Of the object: its name comes before, unless it is told already. */
+static int
+fail_object(granary_err err, granary_id id)
+{
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(id, text);
+    return strstr(granary_error_message(), text) != NULL ? cli_fail_plain(err) : cli_fail(err, "object %s", text);
+}
 
 static granary_err
 output_open(struct output *output, const char *path)
 {
     output->path = path;
+    output->failed = false;
     output->to_stdout = strcmp(path, "-") == 0;
     output->fd = output->to_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return output->fd < 0 ? gr_fail_errno("%s: cannot be written", path) : GRANARY_OK;
 }
 
-/* err: of what was written. Returns the exit status, with the error printed. */
+/* err: of what was written of the object. Returns the exit status, with the error printed. */
 static int
-output_close(struct output *output, granary_err err)
+output_close(struct output *output, granary_id id, granary_err err)
 {
     struct pollfd pipe = {.fd = output->fd};
 
@@ -86,13 +107,17 @@ output_close(struct output *output, granary_err err)
     }
     if (!output->to_stdout && close(output->fd) < 0 && err == GRANARY_OK) {
         err = gr_fail_errno("close");
+        output->failed = true;
+    }
+    if (err != GRANARY_OK && !output->failed) {
+        return fail_object(err, id);
     }
     return err == GRANARY_OK ? 0 : cli_fail(err, "%s", output->to_stdout ? "stdout" : output->path);
 }
 
 /* A frame as an Arrow file. */
 static granary_err
-write_frame(const granary_frame *frame, int fd)
+write_frame(const granary_frame *frame, struct output *output)
 {
     uint64_t data_size, meta_size;
     void *meta = NULL;
@@ -108,7 +133,7 @@ write_frame(const granary_frame *frame, int fd)
         err = gr_fail(GRANARY_ENOMEM, "frame: out of memory");
     } else {
         gr_arrow_write(frame, data, meta);
-        err = gr_write_all(fd, data, data_size);
+        err = output_write(output, data, data_size);
     }
     free(data);
     free(meta);
@@ -117,7 +142,7 @@ write_frame(const granary_frame *frame, int fd)
 
 /* Rows of a frame; a spilled one is not brought back for that. */
 static granary_err
-copy_rows(granary_client *client, granary_id id, const struct get *get, int fd)
+copy_rows(granary_client *client, granary_id id, const struct get *get, struct output *output)
 {
     uint64_t count = get->to == UINT64_MAX ? UINT64_MAX : get->to - get->from;
     const char **names = NULL;
@@ -131,7 +156,7 @@ copy_rows(granary_client *client, granary_id id, const struct get *get, int fd)
                                       &frame);
     }
     if (err == GRANARY_OK) {
-        err = write_frame(frame, fd);
+        err = write_frame(frame, output);
     }
     granary_frame_close(frame);
     free(names);
@@ -140,7 +165,7 @@ copy_rows(granary_client *client, granary_id id, const struct get *get, int fd)
 
 /* Bytes from to to of an object; a spilled one is not brought back for that. */
 static granary_err
-copy_object(granary_client *client, granary_id id, const struct get *get, int fd)
+copy_object(granary_client *client, granary_id id, const struct get *get, struct output *output)
 {
     uint64_t from = get->from;
     uint64_t to = get->to;
@@ -164,7 +189,7 @@ copy_object(granary_client *client, granary_id id, const struct get *get, int fd
 
         err = granary_reader_next(reader, to - from, &at, &size);
         if (err == GRANARY_OK) {
-            err = gr_write_all(fd, at, size);
+            err = output_write(output, at, size);
             from += size;
         }
     }
@@ -174,7 +199,7 @@ copy_object(granary_client *client, granary_id id, const struct get *get, int fd
 
 static int
 get_to(struct cli *cli, const char *text, const struct get *get,
-       granary_err (*copy)(granary_client *client, granary_id id, const struct get *get, int fd))
+       granary_err (*copy)(granary_client *client, granary_id id, const struct get *get, struct output *output))
 {
     struct output output;
     granary_client *client;
@@ -192,7 +217,7 @@ get_to(struct cli *cli, const char *text, const struct get *get,
         if (err != GRANARY_OK) {
             status = cli_fail_plain(err);
         } else {
-            status = output_close(&output, copy(client, id, get, output.fd));
+            status = output_close(&output, id, copy(client, id, get, &output));
         }
     }
     granary_disconnect(client);
@@ -244,10 +269,13 @@ command_cat(struct cli *cli, int argc, char **argv)
 }
 
 static granary_err
-export_object(granary_client *client, granary_id id, const struct get *get, int fd)
+export_object(granary_client *client, granary_id id, const struct get *get, struct output *output)
 {
+    granary_err err = granary_object_export(client, id, output->fd, 0);
+
     (void)get;
-    return granary_object_export(client, id, fd, 0);
+    output->failed = err == GRANARY_EFULL || err == GRANARY_EIO || err == GRANARY_EFAILED; /* what a write says */
+    return err;
 }
 
 int
