@@ -194,7 +194,12 @@ start_again(const struct supervisor *self, struct daemon *daemon, const struct d
     daemon->restarts++;
     if (err != GRANARY_OK) {
         gr_log_warn("DAEMON-START", "%s", granary_error_message());
-        daemon_stop(daemon); /* it has ended, or will; this takes note */
+        /* It has ended, or will; this takes note. A store that serves already would take its objects along in order. */
+        if (daemon->kind == DAEMON_STORE) {
+            daemon_kill(daemon);
+        } else {
+            daemon_stop(daemon);
+        }
     }
     return err;
 }
