@@ -123,14 +123,20 @@ segment_filled(struct session *session, struct segment *segment)
     segment_settle(store, segment);
 }
 
+/* Else its object was deleted, and another one under its id is brought back: who waits, waits for that. */
+static bool
+is_newest(const struct restore *restore)
+{
+    struct map_entry *entry = map_find(&restore->session->restores, map_key_id(restore->id));
+
+    return entry != NULL && entry->value.pointer == restore;
+}
+
 static void
 restore_free(struct restore *restore)
 {
-    struct map *restores = &restore->session->restores;
-    struct map_entry *entry = map_find(restores, map_key_id(restore->id));
-
-    if (entry != NULL && entry->value.pointer == restore) {
-        map_remove(restores, entry);
+    if (is_newest(restore)) {
+        map_remove(&restore->session->restores, map_find(&restore->session->restores, map_key_id(restore->id)));
     }
     list_remove(&restore->in_queue);
     free(restore);
@@ -160,7 +166,7 @@ restore_failed(struct restore *restore, granary_err err)
     }
     if (restore->slice) {
         slice_answer(restore, err);
-    } else {
+    } else if (is_newest(restore)) {
         answer_pins(restore, NULL, err);
         moves_wake(session, restore->id, err);
         session_touch(session, restore->id);

@@ -23,7 +23,9 @@ failed=0
 
 # expect ERRORS DEFINES...
 expect() {
-    local expected=$1 optimize=-O$((1 - $1)) errors states
+    local expected=$1 optimize=-O0 errors states
+    # Only the large ones are worth the compiler's time.
+    [ "$expected-$(basename "$model")" != 0-lease.pml ] || optimize=-O1
     shift
     read -r errors states < <(search "$@") || errors=none
     echo "$* : $errors errors, ${states:-0} states"
@@ -33,18 +35,44 @@ expect() {
     fi
 }
 
-expect 0 -DACTIVE=2 -DOPS=3 -DCRASHES=0 -DDO_EVICT
-expect 0 -DACTIVE=1 -DOPS=4 -DCRASHES=1 -DDO_EVICT -DDO_DELETE
-expect 0 -DACTIVE=1 -DOPS=4 -DCRASHES=0 -DDO_PAGES
-expect 0 -DACTIVE=1 -DOPS=2 -DCRASHES=1 -DDO_PAGES -DDO_EVICT
+case $(basename "$model" .pml) in
+lease)
+    expect 0 -DACTIVE=2 -DOPS=3 -DCRASHES=0 -DDO_EVICT
+    expect 0 -DACTIVE=1 -DOPS=4 -DCRASHES=1 -DDO_EVICT -DDO_DELETE
+    expect 0 -DACTIVE=1 -DOPS=4 -DCRASHES=0 -DDO_PAGES
+    expect 0 -DACTIVE=1 -DOPS=2 -DCRASHES=1 -DDO_PAGES -DDO_EVICT
 
-expect 1 -DNOFENCE -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
-expect 1 -DNOSTOREFENCE -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
-expect 1 -DNOCHECK -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
-expect 1 -DEARLYFREE -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
-expect 1 -DREUSE -DACTIVE=1 -DOPS=2 -DCRASHES=0 -DDO_EVICT
-expect 1 -DNOBETWEEN -DACTIVE=1 -DOPS=1 -DCRASHES=1 -DDO_EVICT
-expect 1 -DNORECHECK -DACTIVE=1 -DOPS=4 -DCRASHES=0 -DDO_PAGES
-expect 1 -DNOMOVED -DACTIVE=1 -DOPS=2 -DCRASHES=0 -DDO_PAGES -DDO_EVICT
-expect 1 -DNOLOOK -DACTIVE=1 -DOPS=2 -DCRASHES=0 -DDO_PAGES
+    expect 1 -DNOFENCE -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
+    expect 1 -DNOSTOREFENCE -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
+    expect 1 -DNOCHECK -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
+    expect 1 -DEARLYFREE -DACTIVE=1 -DOPS=1 -DCRASHES=0 -DDO_EVICT
+    expect 1 -DREUSE -DACTIVE=1 -DOPS=2 -DCRASHES=0 -DDO_EVICT
+    expect 1 -DNOBETWEEN -DACTIVE=1 -DOPS=1 -DCRASHES=1 -DDO_EVICT
+    expect 1 -DNORECHECK -DACTIVE=1 -DOPS=4 -DCRASHES=0 -DDO_PAGES
+    expect 1 -DNOMOVED -DACTIVE=1 -DOPS=2 -DCRASHES=0 -DDO_PAGES -DDO_EVICT
+    expect 1 -DNOLOOK -DACTIVE=1 -DOPS=2 -DCRASHES=0 -DDO_PAGES
+    ;;
+handover)
+    expect 0 -DCRASHES=2
+    for control in NOBYTES NOBEGUN TAILFIRST NODRAIN EARLYCLOSE NOACCOUNT AGAINSEALS; do
+        expect 1 -D$control -DCRASHES=1
+    done
+    ;;
+spill)
+    expect 0 -DOPS=8
+    for control in BYID EARLY NOBUSY NOHOLD NOLOOK NORELEASE ALLPINS SAMEJOB; do
+        expect 1 -D$control -DOPS=8
+    done
+    ;;
+commit)
+    expect 0 -DKILLS=2
+    expect 0 -DKILLS=1 -DSTALE=1
+    expect 0 -DKILLS=1 -DPOWER=1
+    for control in NOCOMMIT NOSYNC NOCLAIMS DEAF EARLYACK; do
+        expect 1 -D$control -DKILLS=1 -DPOWER=1
+    done
+    expect 1 -DNOFENCE -DKILLS=1 -DSTALE=1
+    expect 1 -DLATEFENCE -DKILLS=1 -DSTALE=1
+    ;;
+esac
 exit $failed
