@@ -258,7 +258,7 @@ check_index(struct check *check, uint32_t session)
 {
     struct slot_copy *slots = NULL;
     struct index index;
-    granary_err err = index_open(check->inspector, session, &index);
+    granary_err err = index_read(check->inspector, session, &index);
 
     if (err == GRANARY_ENOMEM) {
         check->err = err;
@@ -285,5 +285,5 @@ check_index(struct check *check, uint32_t session)
         }
     }
     free(slots);
-    index_close(&index);
+    index_release(&index);
 }

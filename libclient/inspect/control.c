@@ -170,9 +170,9 @@ describe_session(const granary_inspector *inspector, uint32_t number, granary_in
         .store_sleeps = control.store_sleeping,
     };
     memcpy(ret_info->name, control.name, sizeof ret_info->name);
-    if (index_open(inspector, number, &index) == GRANARY_OK) {
+    if (index_read(inspector, number, &index) == GRANARY_OK) {
         ret_info->pages = (uint32_t)index.page_count;
-        index_close(&index);
+        index_release(&index);
     }
     return GRANARY_OK;
 }

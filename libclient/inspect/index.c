@@ -87,7 +87,7 @@ find_pages(struct index *index)
 }
 
 granary_err
-index_open(const struct granary_inspector *inspector, uint32_t session, struct index *ret_index)
+index_read(const struct granary_inspector *inspector, uint32_t session, struct index *ret_index)
 {
     struct index index = INDEX_NONE;
     struct control_copy control;
@@ -120,7 +120,7 @@ index_open(const struct granary_inspector *inspector, uint32_t session, struct i
         err = find_pages(&index);
     }
     if (err != GRANARY_OK) {
-        index_close(&index);
+        index_release(&index);
         return err;
     }
     *ret_index = index;
@@ -128,7 +128,7 @@ index_open(const struct granary_inspector *inspector, uint32_t session, struct i
 }
 
 void
-index_close(struct index *index)
+index_release(struct index *index)
 {
     file_close(&index->file);
     free(index->directory);
@@ -215,7 +215,7 @@ granary_err
 index_walk(const struct granary_inspector *inspector, uint32_t session, slot_fn *each, void *context)
 {
     struct index index;
-    granary_err err = index_open(inspector, session, &index);
+    granary_err err = index_read(inspector, session, &index);
     struct slot_copy *slots;
 
     if (err != GRANARY_OK) {
@@ -236,6 +236,6 @@ index_walk(const struct granary_inspector *inspector, uint32_t session, slot_fn 
         }
     }
     free(slots);
-    index_close(&index);
+    index_release(&index);
     return err;
 }

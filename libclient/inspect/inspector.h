@@ -183,8 +183,8 @@ struct index {
  *
  * Errors  ENOENT · ECORRUPT
  */
-granary_err index_open(const struct granary_inspector *inspector, uint32_t session, struct index *ret_index);
-void index_close(struct index *index);
+granary_err index_read(const struct granary_inspector *inspector, uint32_t session, struct index *ret_index);
+void index_release(struct index *index);
 
 /* Errors: ECORRUPT the file ends before that page */
 granary_err index_read_page(const struct index *index, uint32_t page, struct slot_copy ret_slots[GR_PAGE_SLOTS]);

@@ -160,7 +160,7 @@ granary_inspect_objects(granary_inspector *inspector, uint32_t session, const gr
         err = filter_init(inspector, session, asked, &filter);
     }
     if (err == GRANARY_OK) {
-        err = index_open(inspector, session, &index);
+        err = index_read(inspector, session, &index);
     }
     if (err != GRANARY_OK) {
         goto out;
@@ -184,7 +184,7 @@ granary_inspect_objects(granary_inspector *inspector, uint32_t session, const gr
     *cursor = next;
     *ret_count = count;
 out:
-    index_close(&index);
+    index_release(&index);
     free(filter.owned);
     free(slots);
     return err;
@@ -226,7 +226,7 @@ granary_inspect_object(granary_inspector *inspector, uint32_t session, granary_i
     char text[GRANARY_ID_TEXT + 1];
     uint64_t words[2];
     uint64_t hash;
-    granary_err err = index_open(inspector, session, &index);
+    granary_err err = index_read(inspector, session, &index);
 
     if (err != GRANARY_OK) {
         return err;
@@ -240,7 +240,7 @@ granary_inspect_object(granary_inspector *inspector, uint32_t session, granary_i
             err = find_in_page(&index, page, words, &info, &found);
         }
     }
-    index_close(&index);
+    index_release(&index);
     if (err != GRANARY_OK) {
         return err;
     }

@@ -31,7 +31,7 @@
 #define READ_MOST    ((uint64_t)4 << 20)
 #define GUARD        ((uint64_t)64)
 
-static char dir[] = "/dev/shm/granary-fuzz-XXXXXX";
+static char dir[64]; /* named as store/world.c does, which sweeps what a target that aborted left */
 static char path[80];
 static int memory = -1;
 
@@ -44,6 +44,7 @@ sweep(void)
 static void
 open_place(void)
 {
+    (void)snprintf(dir, sizeof dir, "/dev/shm/granary-fuzz-%d-XXXXXX", (int)getpid());
     if (mkdtemp(dir) == NULL || atexit(sweep) != 0) {
         abort();
     }

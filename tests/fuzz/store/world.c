@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,13 @@
 #include "base/log.h"
 #include "wire/frame.h"
 
-#define LOOK_NS      200       /* what looking at the clock costs */
-#define TURN_NS      10000     /* ... and a turn of the store */
-#define FIRST_NAP_NS 100000    /* a wait in vain lets so much time pass, */
-#define MOST_NAP_NS  500000000 /* ... twice as much each time, up to this */
-#define PATIENCE     3000u     /* waits in vain: nobody will ever come */
-#define JOBS_HELD    8u        /* waits in vain before jobs that are held run by themselves */
+#define PLACE        "granary-fuzz-" /* PID-XXXXXX, in /dev/shm */
+#define LOOK_NS      200             /* what looking at the clock costs */
+#define TURN_NS      10000           /* ... and a turn of the store */
+#define FIRST_NAP_NS 100000          /* a wait in vain lets so much time pass, */
+#define MOST_NAP_NS  500000000       /* ... twice as much each time, up to this */
+#define PATIENCE     3000u           /* waits in vain: nobody will ever come */
+#define JOBS_HELD    8u              /* waits in vain before jobs that are held run by themselves */
 #define SETTLED      1000u
 
 struct world world = {.stop_fd = -1};
@@ -59,11 +61,43 @@ __lsan_default_suppressions(void)
 /* ---- a place for it ---- */
 
 static void
+remove_instance(const char *dir, const struct gr_instance *instance)
+{
+    (void)gr_instance_sweep_shm(instance);
+    gr_remove_tree(dir);
+}
+
+static void
 sweep(void)
 {
     if (world.dir[0] != '\0') {
-        (void)gr_instance_sweep_shm(&world.paths);
-        gr_remove_tree(world.dir);
+        remove_instance(world.dir, &world.paths);
+    }
+}
+
+/* A target that aborts leaves its place: the next one sees by its name that nobody is there any more. */
+static void
+sweep_dead(void)
+{
+    DIR *shm = opendir("/dev/shm");
+    struct dirent *entry;
+
+    while (shm != NULL && (entry = readdir(shm)) != NULL) {
+        struct gr_instance instance;
+        char path[512];
+        int pid;
+
+        if (sscanf(entry->d_name, PLACE "%d-", &pid) != 1 || pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH) {
+            continue;
+        }
+        (void)snprintf(path, sizeof path, "/dev/shm/%s/i", entry->d_name);
+        if (gr_instance_resolve(path, &instance) == GRANARY_OK) {
+            path[strlen(path) - strlen("/i")] = '\0';
+            remove_instance(path, &instance);
+        }
+    }
+    if (shm != NULL) {
+        (void)closedir(shm);
     }
 }
 
@@ -79,10 +113,12 @@ world_open(uint64_t memory_bytes, granary_levels levels)
     static bool registered;
 
     if (!registered) {
+        sweep_dead();
         registered = atexit(sweep) == 0;
         gr_log_init("fuzz");
     }
-    world = (struct world){.dir = "/dev/shm/granary-fuzz-XXXXXX", .stop_fd = -1};
+    world = (struct world){.stop_fd = -1};
+    (void)snprintf(world.dir, sizeof world.dir, "/dev/shm/" PLACE "%d-XXXXXX", (int)getpid());
     MUST(mkdtemp(world.dir) != NULL, "a directory in /dev/shm");
     (void)snprintf(world.instance, sizeof world.instance, "%s/i", world.dir);
     (void)snprintf(world.spill, sizeof world.spill, "%s/spill", world.dir);
