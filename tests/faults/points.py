@@ -15,6 +15,7 @@ byte, or be refused as damaged where bytes were spoilt; and once the fault is ov
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
@@ -148,7 +149,7 @@ class World:
             raise Wrong('the next store is not ready in time')
 
     def stop_store(self):
-        prefix = re.search(r'/dev/shm/(granary\.\d+\.\w+\.)', self.held_by_store())
+        prefix = re.search(r'/dev/shm/(granary\.\d+\.\w+\.)', self.shared_memory())
         self.stopping = True
         for _ in range(int(PATIENCE * 20)):
             if self.store.poll() is not None:
@@ -165,10 +166,13 @@ class World:
         if left:
             raise Wrong(f'left behind: {left}')
 
-    def held_by_store(self):
-        """What its descriptors are of."""
-        folder = pathlib.Path(f'/proc/{self.store.pid}/fd')
-        return '\n'.join(os.readlink(fd) for fd in folder.iterdir() if fd.is_symlink())
+    def shared_memory(self):
+        """The names of its files; the root's tells the directory. (Descriptors of a store are for root to look at.)"""
+        for root in pathlib.Path('/dev/shm').glob(f'granary.{os.getuid()}.*.root'):
+            with contextlib.suppress(FileNotFoundError), root.open('rb') as file:
+                if bytes(self.instance) in file.read(1024):
+                    return '\n'.join(map(str, root.parent.glob(root.name[:-4] + '*')))
+        return ''
 
     # ---- its end ----
 
@@ -270,7 +274,7 @@ def scenario_torn(world):
     retried(world, 'rm', id_of(21))  # dropped: there for as long as the reference is
     for n in range(3):
         retried(world, 'put', '--id', id_of(n), '-', stdin=data_of(n))
-    segments = set(re.findall(r'/dev/shm/granary\S+\.data\d+', world.held_by_store()))
+    segments = set(re.findall(r'/dev/shm/granary\S+\.data\d+', world.shared_memory()))
     world.stopping = True
     world.store.kill()
     world.keeper.join()

@@ -75,6 +75,13 @@ def test_who_does_not_greet_holds_no_place():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def descriptors(it):
+    """How many the store has. It hides them, but from root."""
+    if os.geteuid() != 0:
+        skip("needs root, to count the store's descriptors")
+    return len(os.listdir(f"/proc/{it.store.pid}/fd"))
+
+
 def test_a_flood_of_connections_is_survived():
     def flood(begun, path):
         begun()
@@ -90,9 +97,9 @@ def test_a_flood_of_connections_is_survived():
     with memory_store() as it:
         with attacker(flood, it.socket), attacker(flood, it.socket):
             it.honest(3)
-        fds = len(os.listdir(f"/proc/{it.store.pid}/fd"))
+        fds = descriptors(it)
         it.honest(1)
-        check(len(os.listdir(f"/proc/{it.store.pid}/fd")) <= fds + 2, "the store keeps descriptors")
+        check(descriptors(it) <= fds + 2, "the store keeps descriptors")
 
 
 def test_descriptors_nobody_asked_for_cost_the_connection():
@@ -100,7 +107,7 @@ def test_descriptors_nobody_asked_for_cost_the_connection():
     with memory_store() as it:
         read, write = os.pipe()
         raw = Raw(it.socket, "mallory")  # its session is there, and its descriptors
-        before = len(os.listdir(f"/proc/{it.store.pid}/fd"))
+        before = descriptors(it)
         for count in (1, 253):
             for greeted in (False, True):
                 hostile = Raw(it.socket, "mallory" if greeted else None)
@@ -117,7 +124,7 @@ def test_descriptors_nobody_asked_for_cost_the_connection():
         hostile.close()
         for _ in range(1000):  # each a turn of its loop
             check(raw.ask(PING)[0] == 0, "the calm client")
-            if len(os.listdir(f"/proc/{it.store.pid}/fd")) <= before:
+            if descriptors(it) <= before:
                 break
         else:
             fail("descriptors stay in the store")
