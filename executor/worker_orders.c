@@ -185,7 +185,8 @@ worker_receive(struct worker *worker)
         gr_zmq_message_free(&message);
         if (unpacked == NULL) {
             /* Somebody may wait for what it orders: the next executor is given it again. */
-            return gr_fail(GRANARY_ENOMEM, "an order of the scheduler, %zu bytes, cannot be read", size);
+            return gr_fail(GRANARY_EPROTO,
+                           "an order of the scheduler, %zu bytes, cannot be read: damaged, or no memory", size);
         }
         err = handle(worker, unpacked);
         granary__to_executor__free_unpacked(unpacked, NULL);

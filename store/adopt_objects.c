@@ -331,6 +331,10 @@ keep_sealed(struct adoption *adoption, const struct adopt_piece *piece)
     FAULT_STEP(adopt_flags);
     victim_note(adoption->store, segment, piece->slot);
     account_add(&adoption->store->account, GR_ACCOUNT_OBJECTS, 1);
+    /* A serial that two slots have is damage: the copy is kept for the first, the other is in memory alone. */
+    if (map_find(&segment->session->on_disk, map_key_number(object.serial)) != NULL) {
+        return GRANARY_OK;
+    }
     (void)adopt_find_copies(adoption, &object, copies);
     return add_copies(segment->session, piece->slot, copies);
 }

@@ -194,9 +194,9 @@ level_compare(const struct level *begin, const struct level *now, FILE *out)
         above += exceeds(out, role_name(role), "threads", a->threads, b->threads);
     }
     above += exceeds(out, "store", "clients", begin->account.clients, now->account.clients);
-    /* Executors keep rooms to write in, of a few sizes. */
-    above +=
-        exceeds(out, "store", "bytes being written", begin->account.capacity_bytes / 8, now->account.writing_bytes);
+    /* Who lives keeps a room to write in; of those, the largest are a sixteenth of the memory. */
+    above += exceeds(out, "store", "bytes being written", now->account.clients * (now->account.capacity_bytes / 16),
+                     now->account.writing_bytes);
     above += exceeds(out, "store", "bytes retiring", begin->account.retiring_bytes, now->account.retiring_bytes);
     above += exceeds(out, "", "names in shared memory", begin->names + SLACK, now->names);
     above += exceeds(out, "executor", "pages", 3 * begin->roles[ROLE_EXECUTOR].processes + GR_EXECUTOR_PAGES_DEAD,

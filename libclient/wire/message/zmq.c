@@ -17,7 +17,8 @@
 /* Messages queued for one peer; beyond that it does not read, and its sender is told EBUSY. */
 #define HIGH_WATER 100000
 /* What a context and its first socket take: threads, mailboxes, the connection. */
-#define SPARE_FDS 10
+#define SPARE_FDS    10
+#define SOCKETS_MOST 256 /* of a context; those that were closed count until libzmq's thread has come to them */
 
 struct gr_zmq_context {
     void *zmq;
@@ -41,7 +42,7 @@ gr_zmq_context_create(int io_threads)
     }
     if (context != NULL) {
         (void)zmq_ctx_set(context->zmq, ZMQ_IO_THREADS, io_threads);
-        (void)zmq_ctx_set(context->zmq, ZMQ_MAX_SOCKETS, 16);
+        (void)zmq_ctx_set(context->zmq, ZMQ_MAX_SOCKETS, SOCKETS_MOST);
         (void)zmq_ctx_set(context->zmq, ZMQ_BLOCKY, 0);
     }
     return context;

@@ -188,7 +188,9 @@ send_raw(struct rig *rig, const char *path, const void *bytes, size_t size)
     granary_err err;
     struct gr_zmq_socket *socket = gr_zmq_dealer(rig->context, path, &err);
 
-    assert_non_null(socket);
+    if (socket == NULL) {
+        fail_msg("%s", granary_error_message());
+    }
     assert_int_equal(gr_zmq_send(socket, NULL, bytes, size), GRANARY_OK);
     /* Its messages are on their way when the scheduler has answered somebody who came later. */
     (void)gr_zmq_wait(&socket, 1, NULL, NULL, 0, 50);

@@ -479,7 +479,8 @@ spoiled_builds_are_refused(void **state)
             other.outputs[0].bytes = spoiled;
             join_start_probe(&probe, left, &right, 1, right, &way, &other);
             err = kernel_test_run(&probe, kernel_join_probe);
-            assert_true(err == GRANARY_OK || err == GRANARY_ECORRUPT || err == GRANARY_EINVAL || err == GRANARY_EFULL);
+            assert_true(err == GRANARY_OK || err == GRANARY_ECORRUPT || err == GRANARY_EINVAL || err == GRANARY_EFULL ||
+                        err == GRANARY_EVERSION);
             refused += err == GRANARY_ECORRUPT;
             kernel_test_fini(&probe);
             free(spoiled);
