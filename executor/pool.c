@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
+#include "executor/confine.h"
 #include "executor/orphans.h"
 #include "executor/pool_link.h"
 #include "executor/pool_slot.h"
@@ -367,6 +368,7 @@ stop_all(struct pool *pool)
 static granary_err
 pool_init(struct pool *pool, const struct pool_options *options)
 {
+    bool confined, strict;
     sigset_t mask;
     granary_err err;
 
@@ -377,6 +379,12 @@ pool_init(struct pool *pool, const struct pool_options *options)
     err = gr_instance_resolve(options->instance, &pool->instance);
     if (err == GRANARY_OK) {
         err = topology_read(&pool->topology);
+    }
+    if (err == GRANARY_OK) {
+        err = confine_wished(&confined, &strict);
+    }
+    if (err == GRANARY_OK && confined && (pool->command.environment = confine_environment()) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "executors: out of memory");
     }
     if (err != GRANARY_OK) {
         return err;
@@ -428,6 +436,7 @@ pool_run(const struct pool_options *options)
     pool_link_close(pool.link);
     gr_fd_close(&pool.ready_fd);
     gr_fd_close(&pool.signal_fd);
+    free(pool.command.environment);
     free(pool.slots);
     free(pool.fds);
     free(pool.ready);

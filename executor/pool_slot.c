@@ -71,7 +71,8 @@ become_executor(const struct slot_command *command, const char *const *args, con
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* whatever somebody left open */
     (void)fcntl(ready_fd, F_SETFD, 0);
     if (getppid() == parent) { /* else it died before it could be our death signal */
-        (void)execv(command->program, (char *const *)(uintptr_t)args);
+        (void)execve(command->program, (char *const *)(uintptr_t)args,
+                     command->environment == NULL ? environ : command->environment);
     }
     _exit(127);
 }

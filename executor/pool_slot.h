@@ -43,6 +43,7 @@ struct slot_command {
     const char *program;
     const char *instance; /* NULL: the default one */
     sigset_t mask;        /* of signals */
+    char **environment;   /* NULL: this process's */
     const struct topology *topology;
 };
 

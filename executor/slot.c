@@ -11,7 +11,9 @@
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/stacks.h"
+#include "executor/confine.h"
 #include "executor/worker.h"
+#include "object/object.h"
 
 /* When the machine is out of memory it is rather user code that goes than the store. */
 static void
@@ -45,39 +47,80 @@ settle(const struct slot_options *options)
     return GRANARY_OK;
 }
 
-static void
-say_ready(void *context)
+struct beginning {
+    const struct slot_options *options;
+    struct gr_instance instance;
+    int ready_fd;
+    bool confined, strict;
+};
+
+/* There is a store, its files are open, its threads not there. */
+static granary_err
+settle_in(void *context)
 {
-    gr_daemon_say_ready(context);
+    const struct beginning *beginning = context;
+    char logs[GR_LOGS_MAX];
+    granary_err err;
+
+    gr_stacks_install(beginning->instance.runtime);
+    if (!beginning->confined) {
+        return GRANARY_OK;
+    }
+    gr_instance_logs(&beginning->instance, logs);
+    err = confine_broker_start(&beginning->instance);
+    if (err == GRANARY_OK) {
+        gr_client_set_connector(confine_broker_connect);
+        err = confine(&beginning->instance, logs, beginning->options->slot, beginning->strict);
+    }
+    return err;
+}
+
+/* The scheduler knows it: what comes next runs code of users. */
+static void
+begun(void *context)
+{
+    struct beginning *beginning = context;
+
+    if (beginning->confined && confine_connections() != GRANARY_OK) {
+        gr_daemon_say_error(&beginning->ready_fd, GRANARY_EPERM);
+        _exit(granary_error_exit_status(GRANARY_EPERM));
+    }
+    gr_daemon_say_ready(&beginning->ready_fd);
 }
 
 granary_err
 slot_run(const struct slot_options *options, bool *ret_replace)
 {
-    int ready_fd = options->ready_fd;
+    struct beginning beginning = {.options = options, .ready_fd = options->ready_fd};
     struct worker *worker = NULL;
-    struct gr_instance instance;
     granary_err err = settle(options);
 
     if (err == GRANARY_OK) {
-        err = worker_create(&(struct worker_options){.instance = options->instance,
-                                                     .slot = options->slot,
-                                                     .node = options->node,
-                                                     .registered = say_ready,
-                                                     .context = &ready_fd},
-                            &worker);
+        err = gr_instance_resolve(options->instance, &beginning.instance);
     }
-    if (err == GRANARY_OK && gr_instance_resolve(options->instance, &instance) == GRANARY_OK) {
-        gr_stacks_install(instance.runtime);
+    if (err == GRANARY_OK) {
+        err = confine_wished(&beginning.confined, &beginning.strict);
+    }
+    if (err == GRANARY_OK) {
+        err = worker_create(
+            &(struct worker_options){.instance = options->instance,
+                                     .slot = options->slot,
+                                     .node = options->node,
+                                     .settle = settle_in,
+                                     .find_scheduler = beginning.confined ? confine_broker_scheduler : NULL,
+                                     .keeps_connections = beginning.confined,
+                                     .registered = begun,
+                                     .context = &beginning},
+            &worker);
     }
     if (err == GRANARY_OK) {
         err = worker_run(worker);
         *ret_replace = worker_wants_replacement(worker);
     }
     if (err != GRANARY_OK) {
-        gr_daemon_say_error(&ready_fd, err);
+        gr_daemon_say_error(&beginning.ready_fd, err);
     }
-    gr_fd_close(&ready_fd);
+    gr_fd_close(&beginning.ready_fd);
     worker_destroy(worker);
     return err;
 }

@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "data/arrow.h"
 #include "executor/answer.h"
+#include "executor/confine.h"
 #include "executor/placed.h"
 #include "executor/subtask_private.h"
 #include "granary/hold.h"
@@ -221,6 +222,20 @@ run_fini(struct run *run)
     free(run->views);
 }
 
+/* Who may not, though the file's mode lets him, should know why. */
+static granary_err
+explain_confined(granary_err err)
+{
+    bool confined, strict;
+
+    return confine_wished(&confined, &strict) != GRANARY_OK || !confined
+               ? err
+               : gr_fail(err,
+                         "%s: executors of this instance are confined: `granary up --confine-read DIR` and "
+                         "`--confine-write DIR` say what they may use",
+                         granary_error_message());
+}
+
 granary_err
 subtask_run(struct host *host, granary_client *client, const Granary__Subtask *subtask, Granary__Done **ret_done)
 {
@@ -258,6 +273,7 @@ subtask_run(struct host *host, granary_client *client, const Granary__Subtask *s
         answer_note_op(run.done, o, gr_now_ns() - begun, made, run.values[o]);
     }
     err = err == GRANARY_OK && run.late_count > 0 ? run_keep_late(&run) : err;
+    err = err == GRANARY_EPERM ? explain_confined(err) : err;
 
 answered:
     if (run.store_lost) {

@@ -154,8 +154,11 @@ worker_create(const struct worker_options *options, struct worker **ret_worker)
     if (err == GRANARY_OK) {
         err = sessions_client(&worker->sessions, NULL, &client);
     }
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK) { /* after the store: where there is none, nothing is made */
         err = host_create(&worker->host, options->instance, options->node, options->slot, options->pull);
+    }
+    if (err == GRANARY_OK && options->settle != NULL) {
+        err = options->settle(options->context);
     }
     worker->sessions.ended = host_session_ended;
     worker->sessions.context = &worker->host;

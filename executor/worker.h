@@ -14,10 +14,14 @@
 struct worker;
 
 struct worker_options {
-    const char *instance;              /* as for gr_instance_resolve() */
-    int slot;                          /* of the pool; -1: none */
-    int node;                          /* NUMA node it lives on */
-    bool pull;                         /* embedded in another program: gets only what worker_poll() asks for */
+    const char *instance; /* as for gr_instance_resolve() */
+    int slot;             /* of the pool; -1: none */
+    int node;             /* NUMA node it lives on */
+    bool pull;            /* embedded in another program: gets only what worker_poll() asks for */
+    /* Called when what it has on the file system is open, and before it has threads; may be NULL. */
+    granary_err (*settle)(void *context);
+    int (*find_scheduler)(const char *lock); /* a pidfd of it; NULL: gr_daemon_holder_open() */
+    bool keeps_connections; /* makes none after it was registered: it is replaced when the scheduler changes */
     void (*registered)(void *context); /* called when the scheduler knows it, again for each scheduler; may be NULL */
     void *context;
 };

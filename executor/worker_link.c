@@ -58,7 +58,8 @@ find_scheduler(struct worker *worker)
 
     gr_fd_close(&worker->scheduler);
     (void)snprintf(path, sizeof path, "%s/sched.lock", worker->instance.runtime);
-    worker->scheduler = gr_daemon_holder_open(path);
+    worker->scheduler =
+        worker->options.find_scheduler == NULL ? gr_daemon_holder_open(path) : worker->options.find_scheduler(path);
     return worker->scheduler >= 0;
 }
 
@@ -71,6 +72,10 @@ worker_register(struct worker *worker)
     uint32_t *attempts = NULL;
     granary_err err = GRANARY_OK;
 
+    if (worker->options.keeps_connections && worker->epoch > 0) { /* another process registers with the next one */
+        worker->die = worker->replace = true;
+        return GRANARY_OK;
+    }
     gr_zmq_close(worker->socket);
     worker->number = 0;
     worker->received = 0;

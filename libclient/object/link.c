@@ -286,6 +286,14 @@ check_server(const granary_client *client, int fd)
                          client->instance.store_socket, (unsigned)server.uid);
 }
 
+static int (*connector)(const char *path, granary_err *ret_err) = gr_unix_connect;
+
+void
+gr_client_set_connector(int (*connect)(const char *path, granary_err *ret_err))
+{
+    connector = connect;
+}
+
 /* One attempt. Errors: EUNREACHABLE nobody there, or dead · ETIMEDOUT no answer yet · what the store says */
 static granary_err
 link_try(granary_client *client, int64_t deadline_ns)
@@ -296,7 +304,7 @@ link_try(granary_client *client, int64_t deadline_ns)
     int fd;
 
     if (!link->greeting) {
-        fd = gr_unix_connect(client->instance.store_socket, &err);
+        fd = connector(client->instance.store_socket, &err);
         if (fd < 0 || (err = check_server(client, fd)) != GRANARY_OK) {
             gr_fd_close(&fd);
             return err;

@@ -14,6 +14,12 @@ const struct gr_instance *gr_client_instance(const granary_client *client);
 /* The session's name. Borrowed; valid until granary_disconnect(). */
 const char *gr_client_session(const granary_client *client);
 
+/*
+ * How clients of this process reach a store from now on: a connected socket, or -1 with the error set. Before there are
+ * threads.
+ */
+void gr_client_set_connector(int (*connect)(const char *path, granary_err *ret_err));
+
 /* Whether the client is of no use any more: its session was deleted, or its store stopped for good. One load or two. */
 bool gr_client_is_over(const granary_client *client);
 

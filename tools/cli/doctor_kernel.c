@@ -202,6 +202,27 @@ tell_rung(struct doctor *doctor)
                 rungs[rung >= 0 && rung <= 3 ? rung : 0]);
 }
 
+/* What `granary up --confine` reaches here: executor/confine.h has the same rungs. */
+static void
+tell_confinement(struct doctor *doctor)
+{
+    long abi = syscall(444 /* landlock_create_ruleset */, NULL, 0, 1u /* which version */);
+
+    if (abi >= 6) {
+        doctor_tell(doctor, DOCTOR_OK, "confinement", NULL,
+                    "executors can be confined in files, system calls, connections and signals (Landlock ABI %ld)",
+                    abi);
+    } else if (abi > 0) {
+        doctor_tell(
+            doctor, DOCTOR_LESS, "confinement", "use Linux 6.12 or later for --confine=strict",
+            "executors can be confined in files, system calls and connections, not in signals (Landlock ABI %ld)", abi);
+    } else {
+        doctor_tell(doctor, DOCTOR_LESS, "confinement",
+                    "use a kernel with Landlock, and have it among the security modules (lsm=landlock,...)",
+                    "executors can be confined in system calls and connections only: %s", strerror(errno));
+    }
+}
+
 static void
 tell_clock(struct doctor *doctor)
 {
@@ -234,4 +255,5 @@ doctor_kernel(struct doctor *doctor)
     tell_pages(doctor);
     tell_clock(doctor);
     tell_rung(doctor);
+    tell_confinement(doctor);
 }

@@ -1,6 +1,7 @@
 /* granary up, down, status: the life of an instance. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,10 @@ enum {
     KEY_CHUNK_BYTES,
     KEY_RESOURCE,
     KEY_TOPOLOGY,
-    KEY_SCHEDULERS
+    KEY_SCHEDULERS,
+    KEY_CONFINE,
+    KEY_CONFINE_READ,
+    KEY_CONFINE_WRITE
 };
 
 struct up {
@@ -47,8 +51,33 @@ static const struct argp_option up_options[] = {
      "there is so much of what subtasks may ask for by that name, such as gpu=2; may be given several times", 0},
     {"topology", KEY_TOPOLOGY, "FILE", 0,
      "the NUMA nodes there are; default: $GRANARY_TOPOLOGY, or those of the machine", 0},
+    {"confine", KEY_CONFINE, "strict", OPTION_ARG_OPTIONAL,
+     "executors give up what they do not need before they run anything; strict: all of it, or none starts", 1},
+    {"confine-read", KEY_CONFINE_READ, "DIR", 0,
+     "confined executors may read below it; may be given several times; implies --confine", 1},
+    {"confine-write", KEY_CONFINE_WRITE, "DIR", 0, "... and write; likewise", 1},
     {0},
 };
+
+/* For the processes of the instance: a variable that lists directories as PATH does. */
+static void
+add_confined(const char *variable, const char *directory, struct argp_state *state)
+{
+    const char *before = getenv(variable);
+    char path[PATH_MAX];
+    char *list = NULL;
+
+    if (realpath(directory, path) == NULL || strchr(path, ':') != NULL) {
+        argp_error(state, "'%s' is no directory that executors could use: %s", directory,
+                   strchr(directory, ':') != NULL ? "it has a ':' in its name" : strerror(errno));
+    }
+    if (asprintf(&list, "%s%s%s", before == NULL ? "" : before, before == NULL || before[0] == '\0' ? "" : ":", path) <
+            0 ||
+        setenv(variable, list, 1) < 0 || setenv("GRANARY_CONFINE", "yes", 0) < 0) {
+        argp_failure(state, 1, errno, "--confine");
+    }
+    free(list);
+}
 
 static void
 add_resource(struct up *up, const char *arg, struct argp_state *state)
@@ -129,6 +158,18 @@ parse_up(int key, char *arg, struct argp_state *state)
             argp_error(state, "--state: '%s' is neither memory nor sqlite", arg);
         }
         up->options.state = arg;
+        return 0;
+    case KEY_CONFINE:
+        if ((arg != NULL && strcmp(arg, "strict") != 0) ||
+            setenv("GRANARY_CONFINE", arg == NULL ? "yes" : "strict", 1) < 0) {
+            argp_error(state, "--confine: '%s': only strict may follow", arg);
+        }
+        return 0;
+    case KEY_CONFINE_READ:
+        add_confined("GRANARY_CONFINE_READ", arg, state);
+        return 0;
+    case KEY_CONFINE_WRITE:
+        add_confined("GRANARY_CONFINE_WRITE", arg, state);
         return 0;
     case KEY_TOPOLOGY:
         if (setenv("GRANARY_TOPOLOGY", arg, 1) < 0) { /* for every process of the instance */
