@@ -113,6 +113,7 @@ give_up(struct supervisor *self)
     daemon_kill(&self->daemons[DAEMON_STORE]);
 }
 
+/* Renamed: who reads it finds the one before or this one, whole. */
 static granary_err
 write_instance_file(const struct supervisor *self)
 {
@@ -121,7 +122,7 @@ write_instance_file(const struct supervisor *self)
     const struct daemon *sched = &self->daemons[DAEMON_SCHED];
     const struct daemon *pool = &self->daemons[DAEMON_POOL];
     int restarts = sched->restarts;
-    char path[PATH_MAX];
+    char path[PATH_MAX], made[PATH_MAX];
     char text[2048];
     int length;
     granary_err err;
@@ -131,6 +132,7 @@ write_instance_file(const struct supervisor *self)
         restarts += self->others[i].restarts;
     }
     (void)snprintf(path, sizeof path, "%s/instance.json", options->instance.runtime);
+    (void)snprintf(made, sizeof made, "%s/instance.json.new", options->instance.runtime);
     length = snprintf(
         text, sizeof text,
         "{\"version\": \"%s\", \"supervisor_pid\": %d, \"store_pid\": %d, \"sched_pid\": %d, \"pool_pid\": %d, "
@@ -138,13 +140,13 @@ write_instance_file(const struct supervisor *self)
         "\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
         granary_version(), (int)getpid(), (int)store->pid, (int)active_scheduler(self), (int)pool->pid, store->restarts,
         restarts, pool->restarts, options->executors, (long long)self->started_ms, options->instance.shm_prefix);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
-        return gr_fail_errno("%s", path);
+        return gr_fail_errno("%s", made);
     }
     err = gr_write_all(fd, text, (size_t)length);
     gr_fd_close(&fd);
-    return err;
+    return err == GRANARY_OK && rename(made, path) < 0 ? gr_fail_errno("%s", path) : err;
 }
 
 static granary_err
