@@ -128,10 +128,13 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
     char executors[16];
     sigset_t none;
 
+    /* A store that stops in order takes its objects along: the next one is to adopt them. The others follow from here
+     * on, for the program would not know whom to follow if the supervisor died before it has begun. */
+    if (gr_daemon_follow(supervisor, in_order ? SIGTERM : SIGKILL) != GRANARY_OK) {
+        _exit(1);
+    }
     if (in_order) {
         argv[argc++] = "--die-with-parent";
-    } else if (gr_daemon_follow(supervisor, SIGKILL) != GRANARY_OK) {
-        _exit(1); /* a store that stops in order takes its objects along: the next one is to adopt them */
     }
     redirect(daemon, options->instance.runtime, ready_fd);
     switch (daemon->kind) {
