@@ -6,11 +6,15 @@
 #define STORE_INDEX_STEP_H
 
 #ifdef INDEX_STEPS
+#include <stdbool.h>
 extern void (*index_step)(void);
-#define INDEX_STEP() index_step()
+#define INDEX_STEP()    index_step()
+#define INDEX_HAS_STEPS true
 #else
 #include "base/fault.h"
-#define INDEX_STEP() FAULT_STEP(index)
+#define INDEX_STEP()    FAULT_STEP(index)
+/* Whether anybody looks: what is hot asks once, for all its steps. */
+#define INDEX_HAS_STEPS gr_fault_armed
 #endif
 
 #endif

@@ -140,19 +140,39 @@ execute(struct client *client, uint64_t at)
     FAULT_STEP(ring_tail);
 }
 
-void
-ring_publish(struct client *client)
+static inline void
+publish(struct client *client, bool steps)
 {
     struct gr_lease_page *page = client->page;
     uint64_t tail = ring_tail(client);
 
     atomic_store_explicit(&page->ring_tail, tail, memory_order_release);
-    FAULT_STEP(ring_page_tail);
+    if (steps) {
+        FAULT_STEP(ring_page_tail);
+    }
     atomic_store_explicit(&page->ring_tail_word, (uint32_t)tail, memory_order_release);
-    FAULT_STEP(ring_page_word);
+    if (steps) {
+        FAULT_STEP(ring_page_word);
+    }
     barrier_full();
     if (atomic_load_explicit(&page->ring_waiting, memory_order_relaxed) != 0) {
         gr_futex_wake(&page->ring_tail_word);
+    }
+}
+
+static __attribute__((cold, noinline)) void
+publish_in_steps(struct client *client)
+{
+    publish(client, true);
+}
+
+void
+ring_publish(struct client *client)
+{
+    if (__builtin_expect(gr_fault_armed, false)) {
+        publish_in_steps(client);
+    } else {
+        publish(client, false);
     }
 }
 

@@ -18,7 +18,7 @@
 #include "base/fault_rules.h"
 #include "base/log.h"
 
-_Atomic bool gr_fault_armed;
+bool gr_fault_armed;
 
 /* One a process: points have no argument. Written before gr_fault_armed is set, but for the counts. */
 static struct {
@@ -99,7 +99,7 @@ tell_hits(void)
 void
 gr_fault_end(void)
 {
-    if (atomic_load(&gr_fault_armed) && fault.note != NULL) {
+    if (gr_fault_armed && fault.note != NULL) {
         within = true;
         tell_hits();
     }
@@ -219,7 +219,7 @@ gr_fault_pread(enum gr_fault_point point, int fd, void *bytes, size_t size, off_
     enum gr_fault_action action = GR_FAULT_NOTHING;
     ssize_t n;
 
-    if (__builtin_expect(atomic_load_explicit(&gr_fault_armed, memory_order_relaxed), false)) {
+    if (__builtin_expect(gr_fault_armed, false)) {
         action = gr_fault_meet(point);
     }
     n = action == GR_FAULT_ERRNO ? -1 : pread(fd, bytes, action == GR_FAULT_SHORT && size > 1 ? size / 2 : size, at);
@@ -323,7 +323,7 @@ arm(enum gr_fault_process process)
     if (err == GRANARY_OK) {
         gr_log_info("FAULTS-ARMED", "process=%s GRANARY_FAULT=%s", gr_fault_process_name(process),
                     text == NULL ? "" : text);
-        atomic_store(&gr_fault_armed, true);
+        gr_fault_armed = true;
     }
     return err;
 }

@@ -15,7 +15,6 @@
 #ifndef BASE_FAULT_H
 #define BASE_FAULT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -31,16 +30,18 @@
  */
 granary_err gr_fault_arm(enum gr_fault_process process);
 
-extern _Atomic bool gr_fault_armed;
+/*
+ * Written once, by gr_fault_arm(), before this process comes to a point: a daemon arms before it starts a thread, a
+ * client before it has a connection. So it is read as it is, in one instruction: steps are between stores that are few
+ * instructions apart.
+ */
+extern bool gr_fault_armed __attribute__((visibility("hidden")));
 
 /* This process comes to a point. kill and delay happen here; the rest is the caller's to do, with errno set for ERRNO
  * and else kept. */
-enum gr_fault_action gr_fault_meet(enum gr_fault_point point);
+enum gr_fault_action gr_fault_meet(enum gr_fault_point point) __attribute__((cold));
 
-#define FAULT_MEET(name)                                                                                               \
-    (__builtin_expect(atomic_load_explicit(&gr_fault_armed, memory_order_relaxed), false)                              \
-         ? gr_fault_meet(GR_FAULT_##name)                                                                              \
-         : GR_FAULT_NOTHING)
+#define FAULT_MEET(name) (__builtin_expect(gr_fault_armed, false) ? gr_fault_meet(GR_FAULT_##name) : GR_FAULT_NOTHING)
 
 /* A point between two writes. */
 #define FAULT_STEP(name) ((void)FAULT_MEET(name))
@@ -50,8 +51,7 @@ enum gr_fault_action gr_fault_meet(enum gr_fault_point point);
 /* What a point with bytes is asked before they leave: false, with errno, when they do not; else there may be fewer of
  * them, or another one among them. */
 #define FAULT_LEAVES(name, bytes, size)                                                                                \
-    (!__builtin_expect(atomic_load_explicit(&gr_fault_armed, memory_order_relaxed), false) ||                          \
-     gr_fault_leaves(GR_FAULT_##name, (bytes), &(size)))
+    (!__builtin_expect(gr_fault_armed, false) || gr_fault_leaves(GR_FAULT_##name, (bytes), &(size)))
 bool gr_fault_leaves(enum gr_fault_point point, void *bytes, size_t *size);
 
 /* pread() at a point with bytes. */
