@@ -1,16 +1,22 @@
 /* The store is killed and started again, over and over: who reads notices nothing, who writes waits a moment. */
 #include "fixture.h"
 
+#include <fcntl.h>
+#include <glob.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/id.h"
+#include "base/instance.h"
+#include "contract/shm.h"
 
 #define OBJECT_BYTES 200000
 
@@ -267,6 +273,117 @@ many_objects_come_back_at_once(void **state)
     granary_disconnect(client);
 }
 
+/* The index of the only session, and how much of it there is. */
+static char *
+map_index(const struct daemon *daemon, size_t *ret_size)
+{
+    struct gr_instance instance;
+    char pattern[128];
+    glob_t found;
+    struct stat info;
+    char *base;
+    int fd;
+
+    assert_ok(gr_instance_resolve(daemon->directory, &instance));
+    (void)snprintf(pattern, sizeof pattern, "/dev/shm%ss*.index", instance.shm_prefix);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0 && fstat(fd, &info) == 0);
+    *ret_size = (size_t)info.st_size;
+    base = mmap(NULL, *ret_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(base, MAP_FAILED);
+    (void)close(fd);
+    globfree(&found);
+    return base;
+}
+
+static struct gr_slot *
+slot_of(char *index, uint64_t n)
+{
+    struct gr_slot *page = (struct gr_slot *)(void *)(index + GR_INDEX_PAGES_AT); /* few objects: there is one page */
+    uint64_t words[2];
+
+    gr_id_words(fixture_id(n), words);
+    for (uint32_t i = 0; i < GR_PAGE_SLOTS; i++) {
+        if (page[i].word != 0 && page[i].id[0] == words[0] && page[i].id[1] == words[1]) {
+            return &page[i];
+        }
+    }
+    fail_msg("object %llu has no slot", (unsigned long long)n);
+    return NULL;
+}
+
+/* What a slot says that cannot be is lost, or found on disk again; the other objects are none the worse for it. */
+static void
+a_damaged_slot_is_its_own_objects_loss(void **state)
+{
+    enum { FIRST, INSIDE_FIRST, BEYOND, NO_SEGMENT, TOO_LARGE, RETIRING, WRONG_FILE, UNTOUCHED, OBJECTS };
+    const bool kept[OBJECTS] = {[FIRST] = true, [RETIRING] = true, [WRONG_FILE] = true, [UNTOUCHED] = true};
+    struct daemon *daemon = *state;
+    granary_client *client = fixture_connect(state);
+    granary_view view;
+    size_t size;
+    char *index;
+
+    for (uint64_t n = 0; n < OBJECTS; n++) {
+        assert_ok(fixture_put(client, n, 5000, 0));
+    }
+    assert_ok(granary_object_move(client, fixture_id(WRONG_FILE), 0, GRANARY_LEVEL_MEMORY, 10000));
+    daemon_kill(daemon);
+    index = map_index(daemon, &size);
+    slot_of(index, INSIDE_FIRST)->offset = slot_of(index, FIRST)->offset + GR_ALIGN;
+    slot_of(index, BEYOND)->offset = (uint64_t)1 << 40;
+    slot_of(index, NO_SEGMENT)->where_meta = (uint64_t)999 << 32;
+    slot_of(index, TOO_LARGE)->data_size = UINT64_MAX;
+    slot_of(index, RETIRING)->word = GR_WORD(GR_WORD_SERIAL(slot_of(index, RETIRING)->word), GR_SLOT_RETIRING);
+    slot_of(index, WRONG_FILE)->where_meta = (uint64_t)999 << 32;
+    (void)munmap(index, size);
+    assert_true(daemon_restart(daemon, memory));
+    assert_int_equal(fixture_stat(client).objects, 4);
+    for (uint64_t n = 0; n < OBJECTS; n++) {
+        if (!kept[n]) {
+            assert_err(granary_object_get(client, fixture_id(n), 0, &view), GRANARY_ENOENT);
+            assert_ok(fixture_put(client, n, 6000, 0));
+        }
+    }
+    for (uint64_t n = 0; n < OBJECTS; n++) {
+        fixture_check(client, n, kept[n] ? 5000 : 6000);
+    }
+    granary_disconnect(client);
+}
+
+/* A file of memory that is gone takes with it what is nowhere else. */
+static void
+a_lost_segment_is_its_objects_loss(void **state)
+{
+    struct daemon *daemon = *state;
+    granary_client *client = fixture_connect(state);
+    struct gr_instance instance;
+    granary_view view;
+    char pattern[128];
+    glob_t found;
+
+    assert_ok(fixture_put(client, 1, 5000, 0));
+    assert_ok(fixture_put(client, 2, 5000, 0));
+    assert_ok(granary_object_move(client, fixture_id(2), 0, GRANARY_LEVEL_MEMORY, 10000));
+    granary_disconnect(client);
+    daemon_kill(daemon);
+    assert_ok(gr_instance_resolve(daemon->directory, &instance));
+    (void)snprintf(pattern, sizeof pattern, "/dev/shm%ss*.data*", instance.shm_prefix);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        assert_int_equal(unlink(found.gl_pathv[i]), 0);
+    }
+    globfree(&found);
+    assert_true(daemon_restart(daemon, memory));
+    client = fixture_connect(state);
+    assert_err(granary_object_get(client, fixture_id(1), 0, &view), GRANARY_ENOENT);
+    fixture_check(client, 2, 5000);
+    assert_int_equal(fixture_stat(client).objects, 1);
+    granary_disconnect(client);
+}
+
 int
 main(void)
 {
@@ -278,6 +395,8 @@ main(void)
         cmocka_unit_test_setup_teardown(the_budget_is_at_least_what_is_there, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_fresh_start_is_asked_for, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(many_objects_come_back_at_once, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_damaged_slot_is_its_own_objects_loss, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_lost_segment_is_its_objects_loss, fixture_start, fixture_stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
