@@ -17,6 +17,7 @@
 #include "store/shmfile.h"
 
 #define SERIAL_BLOCK  ((uint64_t)1 << 20)
+#define SERIALS_END   ((uint64_t)1 << 48)
 #define STAMP_BLOCK   ((uint64_t)1000 << 20) /* of one second */
 #define SEGMENT_STEP  1024u                  /* records that get memory at once: 64 KiB */
 #define SEGMENTS_AT   offsetof(struct gr_root, segments)
@@ -174,6 +175,15 @@ fail_stranger(const char *name)
                    name, (unsigned)geteuid(), name);
 }
 
+/* A slot has no room for one that is larger: it would be cut, and what is kept by it not be found. */
+static bool
+serials_make_sense(const struct root *root)
+{
+    uint64_t limit = atomic_load_explicit(&root->shm->serial_limit, memory_order_relaxed);
+
+    return limit > 0 && limit < SERIALS_END;
+}
+
 static granary_err
 open_left(struct root *root, const struct gr_instance *instance, const char **ret_why)
 {
@@ -197,6 +207,12 @@ open_left(struct root *root, const struct gr_instance *instance, const char **re
     }
     if (err == GRANARY_OK && (err = commit(root, 0, SEGMENTS_AT)) == GRANARY_OK) {
         err = map(root);
+    }
+    if (err == GRANARY_OK && !serials_make_sense(root)) {
+        (void)munmap(root->shm, sizeof *root->shm);
+        root->shm = NULL;
+        *ret_why = "its root is damaged: its objects' serials are used up";
+        err = GRANARY_ENOENT;
     }
     if (err != GRANARY_OK) {
         gr_fd_close(&root->fd);

@@ -33,7 +33,7 @@ sql_with_result(struct sql_statement *q, struct sql_with *with)
     if (result == NULL) {
         return NULL;
     }
-    while (with < names->with || with >= names->with + names->count) { /* the clause it stands in */
+    while (names->with == NULL || with < names->with || with >= names->with + names->count) { /* where it stands */
         names = names->outer;
     }
     visible = (struct sql_names){names->with, (size_t)(with - names->with), names->outer}; /* those before it */
