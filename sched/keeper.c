@@ -1,5 +1,6 @@
 #include "sched/keeper.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -371,6 +372,32 @@ take_executor(void *links, const struct state_entry *entry)
     return GRANARY_OK;
 }
 
+struct taking {
+    state_visit *take;
+    void *context;
+};
+
+/* Entries that cannot be read are passed over, but not those for which there was no memory: the next one reads them. */
+static granary_err
+take_entry(void *context, const struct state_entry *entry)
+{
+    const struct taking *taking = context;
+    granary_err err;
+
+    errno = 0;
+    err = taking->take(taking->context, entry);
+    return err == GRANARY_OK && errno == ENOMEM ? gr_fail(GRANARY_ENOMEM, "state: out of memory while it was read")
+                                                : err;
+}
+
+static granary_err
+take_space(struct keeper *keeper, const char *space, state_visit *take, void *context)
+{
+    struct taking taking = {take, context};
+
+    return keeper->state->scan(keeper->self, &(struct state_range){.space = space}, take_entry, &taking);
+}
+
 granary_err
 keeper_restore(struct keeper *keeper, struct manager *manager, struct links *links)
 {
@@ -384,12 +411,10 @@ keeper_restore(struct keeper *keeper, struct manager *manager, struct links *lin
     size_t started;
 
     for (size_t i = 0; err == GRANARY_OK && i < sizeof spaces / sizeof spaces[0]; i++) {
-        err =
-            keeper->state->scan(keeper->self, &(struct state_range){.space = spaces[i].space}, spaces[i].take, manager);
+        err = take_space(keeper, spaces[i].space, spaces[i].take, manager);
     }
     if (err == GRANARY_OK) {
-        err =
-            keeper->state->scan(keeper->self, &(struct state_range){.space = MANAGER_EXECUTORS}, take_executor, links);
+        err = take_space(keeper, MANAGER_EXECUTORS, take_executor, links);
     }
     if (err == GRANARY_OK) {
         started = manager_restore_start(manager);

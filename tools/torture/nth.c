@@ -78,14 +78,16 @@ print_text(const char *text)
 static void
 print_finding(const struct run *run, const struct nth_trial *trial)
 {
+    const char *errnos = run->fault.messages                            ? run->fault.action
+                         : strncmp(run->fault.action, "errno=", 6) == 0 ? run->fault.action + 6
+                                                                        : "";
     char command[512];
 
     (void)snprintf(command, sizeof command,
                    "granary torture nth --scenario %s --process %s --fail %s%s%s%s --first %" PRIu64 " --last %" PRIu64,
                    run->scenario_name, nth_process_names[run->fault.process], run->fail,
-                   strncmp(run->fault.action, "errno=", 6) == 0 ? " --errno " : "",
-                   strncmp(run->fault.action, "errno=", 6) == 0 ? run->fault.action + 6 : "",
-                   run->fault.sticky ? " --sticky" : "", trial->n, trial->n);
+                   errnos[0] == '\0' ? "" : " --errno ", errnos, run->fault.sticky ? " --sticky" : "", trial->n,
+                   trial->n);
     if (run->json) {
         (void)printf("{\"n\": %" PRIu64 ", \"finding\": ", trial->n);
         print_text(trial->finding);
@@ -188,6 +190,8 @@ run_all(struct run *run, const struct nth_scenario *scenario)
          name = strtok_r(NULL, ",", &rest)) {
         if (strcmp(run->fail, "kill") == 0) {
             run->fault.action = "kill";
+        } else if (run->fault.messages) {
+            run->fault.action = name;
         } else if (strcmp(name, "short") == 0 || strcmp(name, "kill") == 0) {
             run->fault.action = name;
         } else {
@@ -236,8 +240,12 @@ settle(struct run *run, struct argp_state *state)
         run->fault.point = "call.any";
     } else if (strncmp(run->fail, "call.", 5) == 0) {
         run->fault.point = run->fail;
+    } else if (strcmp(run->fail, "message") == 0) {
+        run->fault.messages = true;
+        run->fault.point = "any"; /* nothing else can be dropped, and here nothing else comes that can be damaged */
+        run->errnos = run->errnos == NULL ? "drop" : run->errnos;
     } else {
-        argp_error(state, "--fail %s: kill, call, call.NAME or alloc is expected", run->fail);
+        argp_error(state, "--fail %s: kill, call, call.NAME, alloc or message is expected", run->fail);
     }
     run->errnos = run->errnos == NULL ? "EIO" : run->errnos;
 }
@@ -299,12 +307,13 @@ torture_nth(int argc, char **argv)
         {"scenario", 's', "NAME", 0, "what is done under the fault; default: put_get. --list tells all", 0},
         {"process", 'p', "KIND", 0, "whose fault: client, store, sched or executor; default: store", 0},
         {"fail", 'f', "WHAT", 0,
-         "kill (kill -9 at a system call), call or call.NAME (a system call fails), alloc (an allocation fails); "
+         "kill (kill -9 at a system call), call or call.NAME (a system call fails), alloc (an allocation fails), "
+         "message (one between scheduler, executors and clients is lost: who waits for its answer is interrupted); "
          "default: kill",
          0},
         {"errno", KEY_ERRNO, "NAME,...", 0,
          "how calls fail, one after the other: names of errors, 'short' (half of what was asked for), or 'kill'; "
-         "default: EIO",
+         "of messages: 'drop' or 'corrupt'; default: EIO, drop",
          0},
         {"first", KEY_FIRST, "N", 0, "begin with the N-th; default: 1", 0},
         {"last", KEY_LAST, "N", 0, "end with the N-th; default: when the fault does not happen any more", 0},

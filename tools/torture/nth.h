@@ -22,6 +22,7 @@ struct nth_fault {
     const char *action; /* kill, errno=NAME, ... */
     bool traced;        /* kill at a system call of anybody's code, libraries included, by ptrace */
     bool sticky;        /* from the n-th on */
+    bool messages;      /* of messages: of ours, without the preload library */
 };
 
 /*
@@ -64,6 +65,7 @@ struct nth_instance {
     pid_t store;        /* of an instance that is a store alone, whose supervisor we are; else 0 */
     bool dies, died;    /* the fault kills the store; it has done so */
     bool store_broken;  /* it cannot be started again */
+    bool impatient;     /* a message may be lost: who waits for long is interrupted */
     int store_signal;   /* of which a store died, the last one that did */
     char refusal[512];  /* what a store that did not start again said */
 };
@@ -71,6 +73,7 @@ struct nth_instance {
 /* How a command ended. */
 struct nth_end {
     bool hung;
+    bool interrupted;   /* it waited for something that was lost */
     int status;         /* of waitpid */
     char message[1024]; /* what it printed to stderr, the last of it */
 };

@@ -22,6 +22,7 @@
 #include "torture/nth.h"
 
 #define PATIENCE_MS 20000 /* for a command; what takes longer hangs */
+#define WAITING_MS  4000  /* and so long it may wait for a message that may be lost */
 #define ARGUMENTS   24
 #define PROGRAM_MAX (64 << 20)
 
@@ -66,10 +67,11 @@ write_script(const struct nth_fault *fault, const char *real, const char *path)
     if (fault->traced) {
         (void)fprintf(script, "exec %s/granary torture nth trace \"$n\" \"$GRANARY_NTH/note\" ", real);
     } else {
-        (void)fprintf(script,
-                      "export LD_PRELOAD=%s/../lib/libgranary-faults.so GRANARY_FAULT_NOTE=\"$GRANARY_NTH/note\"\n"
-                      "export GRANARY_FAULT=\"%s:%s@$n%s\"\nexec ",
-                      real, fault->point, fault->action, fault->sticky ? "+" : "");
+        if (!fault->messages) {
+            (void)fprintf(script, "export LD_PRELOAD=%s/../lib/libgranary-faults.so\n", real);
+        }
+        (void)fprintf(script, "export GRANARY_FAULT_NOTE=\"$GRANARY_NTH/note\" GRANARY_FAULT=\"%s:%s@$n%s\"\nexec ",
+                      fault->point, fault->action, fault->sticky ? "+" : "");
     }
     (void)fprintf(script, "%s/%s \"$@\"\n", real, programs[fault->process]);
     return fchmod(fileno(script), 0700) == 0 && fclose(script) == 0;
@@ -306,7 +308,7 @@ read_tail(const char *path, char *text, size_t size)
 static void
 await_command(struct nth_instance *instance, pid_t child, struct nth_end *end)
 {
-    int64_t deadline = gr_deadline_ns(PATIENCE_MS);
+    int64_t deadline = gr_deadline_ns(instance->impatient ? WAITING_MS : PATIENCE_MS);
     int pidfd = gr_pidfd_open(child);
 
     for (;;) {
@@ -316,6 +318,12 @@ await_command(struct nth_instance *instance, pid_t child, struct nth_end *end)
 
         gr_fd_close(&store_fd);
         mind_store(instance);
+        if (ready == 0 && instance->impatient && !end->interrupted) {
+            end->interrupted = true;
+            deadline = gr_deadline_ns(WAITING_MS);
+            (void)kill(child, SIGINT);
+            continue;
+        }
         if (ready == 0) {
             end->hung = true;
             nth_stacks(instance);

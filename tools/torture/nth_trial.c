@@ -125,6 +125,11 @@ judge(struct nth_trial *trial, const struct nth_instance *instance, const char *
 
     if (end->hung) {
         find(trial, "%s hangs: %s", what, end->message);
+    } else if (end->interrupted) {
+        if (!may_fail) {
+            find(trial, "%s waits for good: %s", what, end->message);
+        }
+        (void)snprintf(trial->outcome, sizeof trial->outcome, "%s: waited, and was interrupted", what);
     } else if (WIFSIGNALED(end->status)) {
         if (!may_die || WTERMSIG(end->status) != SIGKILL) {
             find(trial, "%s died of signal %d: %s", what, WTERMSIG(end->status), end->message);
@@ -153,6 +158,7 @@ work(struct nth_trial *trial, struct nth_instance *instance, const struct nth_fa
 {
     const struct nth_scenario *scenario = instance->scenario;
     bool client = fault->process == NTH_CLIENT;
+    bool lost = fault->messages; /* a message of theirs is said again when the process is another one */
     struct nth_end end;
 
     for (int round = 0; round < ROUNDS && trial->finding[0] == '\0'; round++) {
@@ -165,9 +171,16 @@ work(struct nth_trial *trial, struct nth_instance *instance, const struct nth_fa
         nth_run(instance, scenario->work, client && round == 0, &end);
         after = nth_fired(instance);
         judge(trial, instance, scenario->work[0][0] == 't' ? "play" : scenario->work[0], &end, client && after,
-              after && !before);
+              after && (!before || lost));
         if (!end.hung && end.status == 0 && !prints_as_expected(trial, instance, expected)) {
             find(trial, "%s printed something else", scenario->work[0]);
+        }
+        if (end.interrupted && lost) {
+            lost = false;
+            if (!client) {
+                nth_kill(instance);
+            }
+            continue;
         }
         if (before || (!after && round > 0)) {
             break;
@@ -266,6 +279,7 @@ nth_try(const struct nth_scenario *scenario, const struct nth_fault *fault, cons
     struct nth_instance instance = {.bin = bin,
                                     .scenario = scenario,
                                     .process = fault->process,
+                                    .impatient = fault->messages,
                                     .dies = fault->process == NTH_STORE && strcmp(fault->action, "kill") == 0};
 
     *ret_trial = (struct nth_trial){.n = n};
