@@ -116,7 +116,9 @@ measure_shared(const struct realm *realm, struct level *level)
             level->segments_bytes += (uint64_t)stat.st_blocks * 512;
         } else {
             level->names++;
-            level->names_bytes += (uint64_t)stat.st_blocks * 512;
+            /* A ring of events gets its pages as it fills for the first time. */
+            level->names_bytes +=
+                strstr(entry->d_name, ".events") != NULL ? (uint64_t)stat.st_size : (uint64_t)stat.st_blocks * 512;
         }
     }
     if (stream != NULL) {
