@@ -262,7 +262,7 @@ segment_unmap(granary_client *client, struct segment *segment)
 
 /* The next segments from *at on that have a mapping, at most count of them; with the ticket held. */
 static uint32_t
-segments_mapped(granary_client *client, uint32_t *at, uint32_t *numbers, uint32_t count)
+segments_mapped(granary_client *client, uint64_t *at, uint32_t *numbers, uint32_t count)
 {
     uint32_t end = atomic_load(&client->segment_end);
     uint32_t n = 0;
@@ -275,7 +275,7 @@ segments_mapped(granary_client *client, uint32_t *at, uint32_t *numbers, uint32_
             *at |= SEGMENT_LEAF - 1;
         } else if (leaf[*at & (SEGMENT_LEAF - 1)].room != NULL ||
                    atomic_load_explicit(&leaf[*at & (SEGMENT_LEAF - 1)].base, memory_order_relaxed) != NULL) {
-            numbers[n++] = *at;
+            numbers[n++] = (uint32_t)*at;
         }
     }
     (void)pthread_mutex_unlock(&client->lock);
@@ -286,7 +286,7 @@ static void
 unmap_dead(granary_client *client)
 {
     uint32_t numbers[1024];
-    uint32_t at = 0;
+    uint64_t at = 0; /* one more than the last number there can be is not 0 */
     uint32_t count;
 
     socket_take(client);
@@ -331,7 +331,7 @@ segment_fini(granary_client *client)
     if (client->index != NULL) {
         (void)munmap((void *)(uintptr_t)client->index, GR_INDEX_SPAN);
     }
-    for (uint32_t i = 0; client->segments != NULL && i << SEGMENT_LEAF_BITS < atomic_load(&client->segment_end); i++) {
+    for (uint64_t i = 0; client->segments != NULL && i << SEGMENT_LEAF_BITS < atomic_load(&client->segment_end); i++) {
         struct segment *leaf = atomic_load_explicit(&client->segments[i], memory_order_relaxed);
 
         for (uint32_t j = 0; leaf != NULL && j < SEGMENT_LEAF; j++) {
