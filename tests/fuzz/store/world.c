@@ -51,7 +51,7 @@ world_fail(const char *condition, const char *format, ...)
 }
 
 /* A client that lives on between inputs keeps its segments in a table that the leak checker does not look into. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *
 __lsan_default_suppressions(void)
 {
