@@ -149,6 +149,7 @@ def test_a_server_that_was_there_first_is_not_believed():
     if os.path.exists(shared):
         skip(f"{shared} is there")
     os.makedirs(shared + "/default", mode=0o755)
+    child = 0
     try:
         os.chmod(shared, 0o755)
         heard = []
@@ -173,10 +174,12 @@ def test_a_server_that_was_there_first_is_not_believed():
                       env={"GRANARY_INSTANCE": "", "XDG_RUNTIME_DIR": ""})
         check(done.returncode == 7 and f"uid {MALLORY}".encode() in done.stderr, done.stderr.decode())
         check(os.read(read, 100) == b"", "the false server was sent something")
-        os.waitpid(child, 0)
         it.close()
     finally:
         import shutil
+        if child > 0:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
         shutil.rmtree(shared)
 
 
