@@ -48,7 +48,7 @@ sed 's,n / 2,n * 9223372036854775807,; s/"targets": .*/"targets": ["f"]}/' "$wor
 granary run --keep-going --keep failed "$work/bad.json" >/dev/null 2>&1 || true
 failure=$(granary results failed f | cut -c 1-32)
 granary move --to disk "$failure" >/dev/null
-granary get "$failure" 2>"$work/$failure" >/dev/null || true
+{ granary get "$failure" 2>&1 >/dev/null || true; } | sed 's/^granary: [^:]*: /granary: /' >"$work/$failure"
 
 # Its executor stands still, so this one has been planned and not run when everything dies at once.
 executor=$(granary executors --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["pid"])')
