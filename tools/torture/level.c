@@ -116,9 +116,11 @@ measure_shared(const struct realm *realm, struct level *level)
             level->segments_bytes += (uint64_t)stat.st_blocks * 512;
         } else {
             level->names++;
-            /* A ring of events gets its pages as it fills for the first time. */
-            level->names_bytes +=
-                strstr(entry->d_name, ".events") != NULL ? (uint64_t)stat.st_size : (uint64_t)stat.st_blocks * 512;
+            /* Rings of events, and the root's records of segments, get their pages as they are used for the first time.
+             */
+            level->names_bytes += strstr(entry->d_name, ".events") != NULL || strstr(entry->d_name, ".root") != NULL
+                                      ? (uint64_t)stat.st_size
+                                      : (uint64_t)stat.st_blocks * 512;
         }
     }
     if (stream != NULL) {
