@@ -5,24 +5,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static void
-own_folder(char folder[static 400])
+static char folder[400];
+
+void
+beside_find_daemons(void)
 {
-    ssize_t size = readlink("/proc/self/exe", folder, 399);
+    char path[512];
+    ssize_t size = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
     folder[size < 0 ? 0 : size] = '\0';
     if (strrchr(folder, '/') != NULL) {
         *strrchr(folder, '/') = '\0';
     }
-}
-
-void
-beside_find_daemons(void)
-{
-    char folder[400];
-    char path[512];
-
-    own_folder(folder);
     (void)snprintf(path, sizeof path, "%s/../bin", folder);
     (void)setenv("GRANARY_BIN", path, 0);
 }
@@ -30,10 +24,8 @@ beside_find_daemons(void)
 void
 beside_preload(const char *library)
 {
-    char folder[400];
     char path[512];
 
-    own_folder(folder);
     (void)snprintf(path, sizeof path, "%s/%s", folder, library == NULL ? "" : library);
     (void)(library == NULL ? unsetenv("LD_PRELOAD") : setenv("LD_PRELOAD", path, 1));
 }

@@ -2,7 +2,8 @@
 #ifndef POWER_BESIDE_H
 #define POWER_BESIDE_H
 
-/* $GRANARY_BIN, unless it is set. */
+/* $GRANARY_BIN, unless it is set. Before anything else: where this program lies cannot be read any more in a mount
+ * namespace of its own, when the root is not the machine's. */
 void beside_find_daemons(void);
 /* Programs started from now on get this library; NULL: none any more. */
 void beside_preload(const char *library);

@@ -240,11 +240,11 @@ main(int argc, char **argv)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     (void)freopen("/dev/null", "w", stderr); /* daemons that see their disk go */
+    beside_find_daemons();
     status = volume_make(&volume, options.type);
     if (status != 0) {
         return status;
     }
-    beside_find_daemons();
     if (options.without_sync) { /* what this program is there for must be seen */
         beside_preload("libno_sync.so");
     }
