@@ -255,55 +255,76 @@ adopt_sealed(struct adoption *adoption, struct session *session, struct gr_slot 
 
 /*
  * Where its id and serial lead, with sizes that can be: another slot could not be found again, neither by who wants it
- * nor to let go of it.
+ * nor to let go of it. A serial or stamp of 0 is nobody's.
  */
 static bool
 makes_sense(const struct session *session, const struct gr_slot *slot)
 {
     struct index_object object = slot_object(slot);
 
-    return index_find_serial(&session->index, object.id, object.serial) == slot &&
+    return object.serial != 0 && object.serial <= ROOT_SERIAL_MOST &&
+           index_find_serial(&session->index, object.id, object.serial) == slot &&
            (slot_state(slot) == GR_SLOT_ALIAS ||
-            (object.data_size <= GR_MAX_OBJECT && object.meta_size <= GR_MAX_META));
+            (object.stamp != 0 && object.data_size <= GR_MAX_OBJECT && object.meta_size <= GR_MAX_META));
+}
+
+static void
+lose_damaged(struct adoption *adoption, struct session *session, struct gr_slot *slot)
+{
+    gr_log_error("OBJECT-LOST", "session=%s why=its slot is damaged", session->name);
+    index_remove(&session->index, slot);
+    adoption->lost++;
+}
+
+static granary_err
+adopt_slot(struct adoption *adoption, struct session *session, struct gr_slot *slot)
+{
+    switch (slot_state(slot)) {
+    case GR_SLOT_RETIRING:
+        slot_enter(slot, GR_SLOT_SEALED);
+        FAULT_STEP(adopt_unretired);
+        return adopt_sealed(adoption, session, slot);
+    case GR_SLOT_SEALED:
+        if ((slot_flags(slot) & GR_FLAG_SLICE) != 0) { /* it can be had again; what it belongs to is not known */
+            slot_enter(slot, GR_SLOT_DELETING);
+        }
+        return adopt_sealed(adoption, session, slot);
+    case GR_SLOT_DELETING:
+        return adopt_sealed(adoption, session, slot);
+    case GR_SLOT_SPILLED:
+    case GR_SLOT_BETWEEN:
+        return adopt_spilled(adoption, session, slot);
+    default: /* an alias */
+        return GRANARY_OK;
+    }
 }
 
 granary_err
 adopt_slots(struct adoption *adoption, struct session *session)
 {
+    struct adopt_serials *serials;
     uint64_t position = 0;
     struct gr_slot *slot;
-    granary_err err = GRANARY_OK;
+    granary_err err = adopt_serials_create(&session->index, &serials);
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
     while (err == GRANARY_OK && (slot = index_next(&session->index, &position)) != NULL) {
-        if (!makes_sense(session, slot)) {
-            gr_log_error("OBJECT-LOST", "session=%s why=its slot is damaged", session->name);
-            index_remove(&session->index, slot);
-            adoption->lost++;
+        uint64_t serial = GR_WORD_SERIAL(slot_word(slot));
+        bool first = false;
+
+        if (makes_sense(session, slot)) {
+            err = adopt_serials_first(serials, serial, &first);
+        }
+        if (!first) {
+            lose_damaged(adoption, session, slot);
             continue;
         }
-        switch (slot_state(slot)) {
-        case GR_SLOT_RETIRING:
-            slot_enter(slot, GR_SLOT_SEALED);
-            FAULT_STEP(adopt_unretired);
-            err = adopt_sealed(adoption, session, slot);
-            break;
-        case GR_SLOT_SEALED:
-            if ((slot_flags(slot) & GR_FLAG_SLICE) != 0) { /* it can be had again; what it belongs to is not known */
-                slot_enter(slot, GR_SLOT_DELETING);
-            }
-            err = adopt_sealed(adoption, session, slot);
-            break;
-        case GR_SLOT_DELETING:
-            err = adopt_sealed(adoption, session, slot);
-            break;
-        case GR_SLOT_SPILLED:
-        case GR_SLOT_BETWEEN:
-            err = adopt_spilled(adoption, session, slot);
-            break;
-        default: /* an alias */
-            break;
-        }
+        root_serial_beyond(&adoption->store->root, serial);
+        err = err == GRANARY_OK ? adopt_slot(adoption, session, slot) : err;
     }
+    adopt_serials_destroy(serials);
     return err;
 }
 
@@ -331,10 +352,6 @@ keep_sealed(struct adoption *adoption, const struct adopt_piece *piece)
     FAULT_STEP(adopt_flags);
     victim_note(adoption->store, segment, piece->slot);
     account_add(&adoption->store->account, GR_ACCOUNT_OBJECTS, 1);
-    /* A serial that two slots have is damage: the copy is kept for the first, the other is in memory alone. */
-    if (map_find(&segment->session->on_disk, map_key_number(object.serial)) != NULL) {
-        return GRANARY_OK;
-    }
     (void)adopt_find_copies(adoption, &object, copies);
     return add_copies(segment->session, piece->slot, copies);
 }

@@ -60,6 +60,16 @@ void adopt_finish_entries(struct store *store);
 /* Drop those whose process is gone, or that said goodbye. */
 void adopt_drop_gone(struct store *store);
 
+/* ---- adopt_serials.c ---- */
+
+struct adopt_serials;
+
+/* Look at every slot of an index. ret_serials owned by the caller. */
+granary_err adopt_serials_create(const struct index *index, struct adopt_serials **ret_serials);
+void adopt_serials_destroy(struct adopt_serials *serials); /* NULL is ignored */
+/* Whether no other slot was asked about with this serial, which is not 0. */
+granary_err adopt_serials_first(struct adopt_serials *serials, uint64_t serial, bool *ret_first);
+
 /* ---- adopt_objects.c ---- */
 
 /* Segments whose record and file agree; the account holds them as they are when their objects are known. */

@@ -17,7 +17,6 @@
 #include "store/shmfile.h"
 
 #define SERIAL_BLOCK  ((uint64_t)1 << 20)
-#define SERIALS_END   ((uint64_t)1 << 48)
 #define STAMP_BLOCK   ((uint64_t)1000 << 20) /* of one second */
 #define SEGMENT_STEP  1024u                  /* records that get memory at once: 64 KiB */
 #define SEGMENTS_AT   offsetof(struct gr_root, segments)
@@ -175,13 +174,13 @@ fail_stranger(const char *name)
                    name, (unsigned)geteuid(), name);
 }
 
-/* A slot has no room for one that is larger: it would be cut, and what is kept by it not be found. */
+/* A slot with a larger one would not be believed by the next store. */
 static bool
 serials_make_sense(const struct root *root)
 {
     uint64_t limit = atomic_load_explicit(&root->shm->serial_limit, memory_order_relaxed);
 
-    return limit > 0 && limit < SERIALS_END;
+    return limit > 0 && limit <= ROOT_SERIAL_MOST + SERIAL_BLOCK;
 }
 
 static granary_err
@@ -287,6 +286,19 @@ root_serial(struct root *root)
         FAULT_STEP(root_serials);
     }
     return root->serial;
+}
+
+void
+root_serial_beyond(struct root *root, uint64_t serial)
+{
+    if (serial <= root->serial) {
+        return;
+    }
+    root->serial = serial;
+    if (serial >= atomic_load_explicit(&root->shm->serial_limit, memory_order_relaxed)) {
+        atomic_store_explicit(&root->shm->serial_limit, serial + SERIAL_BLOCK, memory_order_release);
+        FAULT_STEP(root_serials);
+    }
 }
 
 /* No stamp is used before the next store knows that it may have been. */

@@ -14,6 +14,9 @@
 #include "contract/shm.h"
 #include "granary/types.h"
 
+/* At a million objects a second four years away; a slot that has a larger one is damaged. */
+#define ROOT_SERIAL_MOST ((uint64_t)1 << 47)
+
 struct root {
     struct gr_root *shm;
     int fd;
@@ -42,6 +45,8 @@ void root_close(struct root *root);
 
 /* Numbers that were never given before, and never will be again. */
 uint64_t root_serial(struct root *root);
+/* A slot has this one, of at most ROOT_SERIAL_MOST, whatever the damaged count says: it is given no more. */
+void root_serial_beyond(struct root *root, uint64_t serial);
 /* A stamp of that time, or of the near future when that is what it takes. */
 uint64_t root_stamp(struct root *root, int64_t wall_ms);
 /* Whatever the clock says: no stamp at or below this one from now on. */
