@@ -1,4 +1,4 @@
-/* The n-th-failure run: options, the loop over n, and the report. */
+/* The n-th-failure run: options, which rows there are, and the loop over n. */
 #include "torture/nth.h"
 
 #include <argp.h>
@@ -15,116 +15,29 @@
 #include "torture/options.h"
 #include "torture/torture.h"
 
-#define OUTCOMES_MOST 256
+/* Of several rows so many trials each, spread over all n: everything would take days. */
+#define EACH 10
+#define LAST (UINT64_MAX / 2)
 
-enum { KEY_FIRST = 0x5000, KEY_LAST, KEY_STRIDE, KEY_STICKY, KEY_JSON, KEY_ERRNO, KEY_LIST };
-
-struct outcome {
-    char text[512];
-    uint64_t count;
-};
+enum { KEY_FIRST = 0x5000, KEY_LAST, KEY_STRIDE, KEY_EACH, KEY_STICKY, KEY_JSON, KEY_ERRNO, KEY_LIST };
 
 struct run {
-    const char *scenario_name;
-    struct nth_fault fault;
+    /* NULL, -1: all of them */
+    const char *scenario;
     const char *fail;
     const char *errnos;
-    uint64_t first, last, stride;
-    bool json;
+    int process;
+    uint64_t first, last;
+    uint64_t stride, each; /* 0: not said */
+    bool sticky, json;
     /* so far */
-    uint64_t trials, findings;
-    struct outcome outcomes[OUTCOMES_MOST];
-    size_t outcome_count;
+    FILE *table;
+    struct nth_row row;
+    size_t rows;
+    int status;
 };
 
-/* ---- the report ---- */
-
-static void
-count_outcome(struct run *run, const char *text)
-{
-    size_t i = 0;
-
-    while (i < run->outcome_count && strcmp(run->outcomes[i].text, text) != 0) {
-        i++;
-    }
-    if (i == OUTCOMES_MOST) {
-        return;
-    }
-    if (i == run->outcome_count) {
-        (void)snprintf(run->outcomes[i].text, sizeof run->outcomes[i].text, "%s", text);
-        run->outcomes[i].count = 0;
-        run->outcome_count++;
-    }
-    run->outcomes[i].count++;
-}
-
-static void
-print_text(const char *text)
-{
-    (void)putchar('"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            (void)printf("\\%c", *text);
-        } else if ((unsigned char)*text < ' ') {
-            (void)printf("\\u%04x", (unsigned)*text);
-        } else {
-            (void)putchar(*text);
-        }
-    }
-    (void)putchar('"');
-}
-
-/* As soon as it is there: a run may take hours. */
-static void
-print_finding(const struct run *run, const struct nth_trial *trial)
-{
-    const char *errnos = run->fault.messages                            ? run->fault.action
-                         : strncmp(run->fault.action, "errno=", 6) == 0 ? run->fault.action + 6
-                                                                        : "";
-    char command[512];
-
-    (void)snprintf(command, sizeof command,
-                   "granary torture nth --scenario %s --process %s --fail %s%s%s%s --first %" PRIu64 " --last %" PRIu64,
-                   run->scenario_name, nth_process_names[run->fault.process], run->fail,
-                   errnos[0] == '\0' ? "" : " --errno ", errnos, run->fault.sticky ? " --sticky" : "", trial->n,
-                   trial->n);
-    if (run->json) {
-        (void)printf("{\"n\": %" PRIu64 ", \"finding\": ", trial->n);
-        print_text(trial->finding);
-        (void)printf(", \"command\": ");
-        print_text(command);
-        (void)printf("}\n");
-    } else {
-        (void)printf("FINDING at %" PRIu64 ": %s\n  again: %s\n", trial->n, trial->finding, command);
-    }
-    (void)fflush(stdout);
-}
-
-static void
-print_outcomes(const struct run *run, uint64_t n)
-{
-    if (run->json) {
-        (void)printf("{\"scenario\": \"%s\", \"process\": \"%s\", \"point\": \"%s\", \"action\": \"%s\", \"trials\": "
-                     "%" PRIu64 ", \"ended_at\": %" PRIu64 ", \"findings\": %" PRIu64 ", \"outcomes\": {",
-                     run->scenario_name, nth_process_names[run->fault.process], run->fault.point, run->fault.action,
-                     run->trials, n, run->findings);
-        for (size_t i = 0; i < run->outcome_count; i++) {
-            (void)printf(i == 0 ? "" : ", ");
-            print_text(run->outcomes[i].text);
-            (void)printf(": %" PRIu64, run->outcomes[i].count);
-        }
-        (void)printf("}}\n");
-        return;
-    }
-    (void)printf("%s, %s, %s %s: %" PRIu64 " trials up to %" PRIu64 ", %" PRIu64 " findings\n", run->scenario_name,
-                 nth_process_names[run->fault.process], run->fault.point, run->fault.action, run->trials, n,
-                 run->findings);
-    for (size_t i = 0; i < run->outcome_count; i++) {
-        (void)printf("%8" PRIu64 "  %s\n", run->outcomes[i].count, run->outcomes[i].text);
-    }
-}
-
-/* ---- the run ---- */
+/* ---- one row ---- */
 
 /* Whether a process would take such a fault; said on stderr. */
 static bool
@@ -141,78 +54,158 @@ is_known(const struct nth_fault *fault)
     return true;
 }
 
-/* One fault, for every n until it does not happen any more. False: not even the calm trial went well. */
+/* Every one, or so that there are as many as were asked for. */
+static uint64_t
+stride_of(const struct run *run)
+{
+    if (run->each > 0 && run->row.hits > run->each) {
+        return (run->row.hits + run->each - 1) / run->each;
+    }
+    return run->stride > 0 ? run->stride : 1;
+}
+
+/* One fault, for n after n until it does not happen any more. False: not even the calm trial went well. */
 static bool
 sweep(struct run *run, const struct nth_scenario *scenario)
 {
     static char expected[NTH_OUTPUT_MOST];
+    struct nth_row *row = &run->row;
     struct nth_trial trial;
-    uint64_t n = run->first;
+    uint64_t n = run->first, stride;
     char bin[96];
 
-    run->trials = run->findings = run->outcome_count = 0;
-    if (!nth_programs_make(&run->fault, bin)) {
+    if (!nth_programs_make(&row->fault, bin)) {
         return false;
     }
-    nth_try(scenario, &run->fault, bin, 0, expected, &trial);
+    nth_try(scenario, &row->fault, bin, 0, expected, &trial);
     if (trial.finding[0] != '\0') {
-        (void)fprintf(stderr, "granary: torture nth: %s fails without any fault: %s\n", run->scenario_name,
-                      trial.finding);
+        (void)fprintf(stderr, "granary: torture nth: %s fails without any fault: %s\n", row->scenario, trial.finding);
         gr_remove_tree(bin);
         return false;
     }
-    for (; n <= run->last && !interrupted(); n += run->stride) {
-        nth_try(scenario, &run->fault, bin, n, expected, &trial);
-        if (trial.finding[0] != '\0') {
-            run->findings++;
-            print_finding(run, &trial);
-        }
+    row->hits = trial.hits;
+    stride = stride_of(run);
+    for (; n <= run->last && !interrupted(); n += stride) {
+        nth_try(scenario, &row->fault, bin, n, expected, &trial);
+        nth_row_count(row, &trial);
         if (!trial.fired) {
             break;
         }
-        run->trials++;
-        count_outcome(run, trial.outcome);
+        if (run->each > 0 && row->trials % run->each == 0) {
+            stride *= 2; /* there are more than the calm one told: who is killed at the end tells of none */
+        }
     }
     gr_remove_tree(bin);
-    print_outcomes(run, n);
+    nth_row_print(row, n);
+    nth_table_add(run->table, row);
+    run->rows++;
+    run->status = row->findings > 0 ? 1 : run->status;
     return true;
 }
 
-static int
-run_all(struct run *run, const struct nth_scenario *scenario)
+/* ---- which there are ---- */
+
+static bool
+is_all(const struct run *run)
 {
-    char *errnos = strdup(run->errnos);
+    return run->scenario == NULL || run->process < 0 || run->fail == NULL;
+}
+
+/* How it fails, one after the other. */
+static const char *
+actions_of(const struct run *run, const struct nth_fault *fault)
+{
+    if (fault->traced) {
+        return "kill";
+    }
+    if (run->errnos != NULL && run->fail != NULL) {
+        return run->errnos;
+    }
+    if (fault->messages) {
+        return "drop,corrupt";
+    }
+    if (strcmp(fault->point, "alloc.any") == 0) {
+        return "ENOMEM";
+    }
+    return run->errnos != NULL ? run->errnos : run->fail != NULL ? "EIO" : "EIO,ENOSPC,ENOMEM,EINTR,short";
+}
+
+/* Those of one failure. False: there is no going on. */
+static bool
+run_fail(struct run *run, const struct nth_scenario *scenario, const struct nth_fault *fault, const char *fail)
+{
+    char *names = strdup(actions_of(run, fault));
     char action[64];
     char *rest = NULL;
-    int status = 0;
+    bool good = names != NULL;
 
-    for (char *name = errnos == NULL ? NULL : strtok_r(errnos, ",", &rest); name != NULL && !interrupted();
+    for (char *name = good ? strtok_r(names, ",", &rest) : NULL; good && name != NULL && !interrupted();
          name = strtok_r(NULL, ",", &rest)) {
-        if (strcmp(run->fail, "kill") == 0) {
-            run->fault.action = "kill";
-        } else if (run->fault.messages) {
-            run->fault.action = name;
-        } else if (strcmp(name, "short") == 0 || strcmp(name, "kill") == 0) {
-            run->fault.action = name;
-        } else {
-            (void)snprintf(action, sizeof action, "errno=%s", name);
-            run->fault.action = action;
+        bool plain = fault->messages || strcmp(name, "short") == 0 || strcmp(name, "kill") == 0;
+
+        (void)snprintf(action, sizeof action, "%s%s", plain ? "" : "errno=", name);
+        run->row = (struct nth_row){.scenario = scenario->name, .fail = fail, .fault = *fault, .json = run->json};
+        run->row.fault.action = action;
+        if (!is_known(&run->row.fault)) {
+            run->status = granary_error_exit_status(GRANARY_EINVAL);
+            good = false;
+        } else if (!sweep(run, scenario)) {
+            run->status = 1;
+            good = false;
         }
-        if (!is_known(&run->fault)) {
-            status = granary_error_exit_status(GRANARY_EINVAL);
-            break;
+    }
+    free(names);
+    return good;
+}
+
+/* Those of one process in a scenario. */
+static bool
+run_process(struct run *run, const struct nth_scenario *scenario, enum nth_process process)
+{
+    static const char *const fails[] = {"kill", "call", "alloc", "message"};
+
+    for (size_t i = 0; i < sizeof fails / sizeof fails[0] && !interrupted(); i++) {
+        const char *fail = run->fail == NULL ? fails[i] : run->fail;
+        struct nth_fault fault = {.process = process,
+                                  .point = strncmp(fail, "call.", 5) == 0 ? fail : "call.any",
+                                  .traced = strcmp(fail, "kill") == 0,
+                                  .messages = strcmp(fail, "message") == 0,
+                                  .sticky = run->sticky};
+
+        if (fault.messages) {
+            fault.point = "any"; /* nothing else can be dropped, and here nothing else comes that can be damaged */
+        } else if (strcmp(fail, "alloc") == 0) {
+            fault.point = "alloc.any";
         }
-        if (!sweep(run, scenario)) {
-            status = 1;
-            break;
+        if (fault.messages && is_all(run) && (!scenario->whole || process == NTH_STORE)) {
+            continue; /* it says none of those */
         }
-        status = run->findings > 0 ? 1 : status;
-        if (strcmp(run->fail, "kill") == 0) {
+        if (!run_fail(run, scenario, &fault, fail)) {
+            return false;
+        }
+        if (run->fail != NULL) {
             break;
         }
     }
-    free(errnos);
-    return status;
+    return true;
+}
+
+static void
+run_all(struct run *run)
+{
+    const char *name;
+
+    for (size_t i = 0; (name = nth_scenario_name(i)) != NULL; i++) {
+        for (int process = NTH_CLIENT; process <= NTH_EXECUTOR; process++) {
+            const struct nth_scenario *scenario = nth_scenario_find(name, (enum nth_process)process);
+
+            if (scenario != NULL && (run->scenario == NULL || strcmp(run->scenario, name) == 0) &&
+                (run->process < 0 || run->process == process) &&
+                !run_process(run, scenario, (enum nth_process)process)) {
+                return;
+            }
+        }
+    }
 }
 
 /* ---- options ---- */
@@ -229,25 +222,19 @@ parse_process(const char *text, struct argp_state *state)
     return NTH_CLIENT;
 }
 
-static void
-settle(struct run *run, struct argp_state *state)
+static const char *
+parse_fail(const char *text, struct argp_state *state)
 {
-    run->fault.traced = strcmp(run->fail, "kill") == 0;
-    if (strcmp(run->fail, "alloc") == 0) {
-        run->fault.point = "alloc.any";
-        run->errnos = run->errnos == NULL ? "ENOMEM" : run->errnos;
-    } else if (strcmp(run->fail, "kill") == 0 || strcmp(run->fail, "call") == 0) {
-        run->fault.point = "call.any";
-    } else if (strncmp(run->fail, "call.", 5) == 0) {
-        run->fault.point = run->fail;
-    } else if (strcmp(run->fail, "message") == 0) {
-        run->fault.messages = true;
-        run->fault.point = "any"; /* nothing else can be dropped, and here nothing else comes that can be damaged */
-        run->errnos = run->errnos == NULL ? "drop" : run->errnos;
-    } else {
-        argp_error(state, "--fail %s: kill, call, call.NAME, alloc or message is expected", run->fail);
+    static const char *const fails[] = {"kill", "call", "alloc", "message"};
+    bool known = strncmp(text, "call.", 5) == 0;
+
+    for (size_t i = 0; i < sizeof fails / sizeof fails[0]; i++) {
+        known = known || strcmp(text, fails[i]) == 0;
     }
-    run->errnos = run->errnos == NULL ? "EIO" : run->errnos;
+    if (!known) {
+        argp_error(state, "--fail %s: kill, call, call.NAME, alloc or message is expected", text);
+    }
+    return text;
 }
 
 static error_t
@@ -257,13 +244,13 @@ parse(int key, char *text, struct argp_state *state)
 
     switch (key) {
     case 's':
-        run->scenario_name = text;
+        run->scenario = text;
         return 0;
     case 'p':
-        run->fault.process = parse_process(text, state);
+        run->process = (int)parse_process(text, state);
         return 0;
     case 'f':
-        run->fail = text;
+        run->fail = parse_fail(text, state);
         return 0;
     case KEY_ERRNO:
         run->errnos = text;
@@ -277,8 +264,11 @@ parse(int key, char *text, struct argp_state *state)
     case KEY_STRIDE:
         run->stride = options_number(text, 1, UINT64_MAX / 4, state);
         return 0;
+    case KEY_EACH:
+        run->each = options_number(text, 1, UINT64_MAX / 4, state);
+        return 0;
     case KEY_STICKY:
-        run->fault.sticky = true;
+        run->sticky = true;
         return 0;
     case KEY_JSON:
         run->json = true;
@@ -293,7 +283,9 @@ parse(int key, char *text, struct argp_state *state)
         if (run->last < run->first) {
             argp_error(state, "--last comes before --first");
         }
-        settle(run, state);
+        if (run->stride == 0 && run->each == 0 && run->last == LAST && is_all(run)) {
+            run->each = EACH;
+        }
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -304,20 +296,24 @@ int
 torture_nth(int argc, char **argv)
 {
     static const struct argp_option list[] = {
-        {"scenario", 's', "NAME", 0, "what is done under the fault; default: put_get. --list tells all", 0},
-        {"process", 'p', "KIND", 0, "whose fault: client, store, sched or executor; default: store", 0},
+        {"scenario", 's', "NAME", 0, "what is done under the fault; default: all, which --list tells", 0},
+        {"process", 'p', "KIND", 0, "whose fault: client, store, sched or executor; default: all", 0},
         {"fail", 'f', "WHAT", 0,
          "kill (kill -9 at a system call), call or call.NAME (a system call fails), alloc (an allocation fails), "
          "message (one between scheduler, executors and clients is lost: who waits for its answer is interrupted); "
-         "default: kill",
+         "default: all",
          0},
         {"errno", KEY_ERRNO, "NAME,...", 0,
          "how calls fail, one after the other: names of errors, 'short' (half of what was asked for), or 'kill'; "
-         "of messages: 'drop' or 'corrupt'; default: EIO, drop",
+         "of messages: 'drop' or 'corrupt'; default: EIO; drop,corrupt; of everything: several",
          0},
         {"first", KEY_FIRST, "N", 0, "begin with the N-th; default: 1", 0},
         {"last", KEY_LAST, "N", 0, "end with the N-th; default: when the fault does not happen any more", 0},
         {"stride", KEY_STRIDE, "K", 0, "every K-th; default: 1", 0},
+        {"each", KEY_EACH, "N", 0,
+         "of each scenario, process and failure so many, spread over all n; default where scenario, process or failure "
+         "are not said: 10",
+         0},
         {"sticky", KEY_STICKY, NULL, 0, "the n-th and all that follow", 0},
         {"json", KEY_JSON, NULL, 0, "print JSON, an object a line", 0},
         {"list", KEY_LIST, NULL, 0, "list the scenarios", 0},
@@ -329,13 +325,14 @@ torture_nth(int argc, char **argv)
         NULL,
         "Let one thing fail in one process of a private instance: the first, the second, ... until all have had their "
         "turn. Each time the work must succeed or end with an error that says why, the instance must serve on, and "
-        "leave nothing behind. Exit status 1 if anything else was found.",
+        "leave nothing behind. A table at the end tells what came of it; exit status 1 if anything was wrong.",
         NULL,
         NULL,
         NULL};
     static char name[] = "granary torture nth";
     static struct run run;
-    const struct nth_scenario *scenario;
+    char *table = NULL;
+    size_t size;
 
     if (argc > 1 && strcmp(argv[1], "play") == 0) {
         return nth_play(argc - 1, argv + 1);
@@ -343,25 +340,33 @@ torture_nth(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "trace") == 0) {
         return nth_trace(argc - 1, argv + 1);
     }
-    run = (struct run){.scenario_name = "put_get",
-                       .fault = {.process = NTH_STORE},
-                       .fail = "kill",
-                       .first = 1,
-                       .last = UINT64_MAX / 2,
-                       .stride = 1};
+    run = (struct run){.process = -1, .first = 1, .last = LAST};
     argv[0] = name;
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&parser, argc, argv, 0, NULL, &run);
-    scenario = nth_scenario_find(run.scenario_name, run.fault.process);
-    if (scenario == NULL) {
-        (void)fprintf(stderr, "granary: torture nth: no scenario '%s' in which '%s' takes part: --list tells all\n",
-                      run.scenario_name, nth_process_names[run.fault.process]);
-        return granary_error_exit_status(GRANARY_ENOENT);
-    }
-    if (run.fault.traced &&
+    if ((run.fail == NULL || strcmp(run.fail, "kill") == 0) &&
         !spawn_granary((const char *const[]){"torture", "nth", "trace", "0", "/dev/null", "/bin/true", NULL})) {
         return granary_error_exit_status(GRANARY_EPERM); /* said by it */
     }
+    run.table = open_memstream(&table, &size);
+    if (run.table == NULL) {
+        perror("granary: torture nth");
+        return granary_error_exit_status(GRANARY_ENOMEM);
+    }
     interrupt_catch();
-    return run_all(&run, scenario);
+    nth_table_head(run.table);
+    run_all(&run);
+    (void)fclose(run.table);
+    if (run.rows > 1 && !run.json) {
+        (void)printf("\n%s", table);
+    }
+    free(table);
+    if (run.rows == 0 && run.status == 0 && !interrupted()) {
+        (void)fprintf(stderr, "granary: torture nth: nothing like '%s' with '%s' in it and '%s': --list tells all\n",
+                      run.scenario == NULL ? "any scenario" : run.scenario,
+                      run.process < 0 ? "any process" : nth_process_names[run.process],
+                      run.fail == NULL ? "any failure" : run.fail);
+        return granary_error_exit_status(GRANARY_ENOENT);
+    }
+    return run.status;
 }

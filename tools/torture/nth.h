@@ -2,13 +2,14 @@
  * granary torture nth: one fault at the n-th system call, allocation or message of one process, for n = 1, 2, 3, ...
  * until it does not happen any more. Each n is a trial: a fresh instance, a scenario as a user would run it, and the
  * verdict: it succeeded with the right bytes or failed with an error that says why; after it the instance serves, and
- * when it is down nothing is left.
+ * when it is down nothing is left. A *row* is all n of one scenario, process and failure.
  */
 #ifndef TORTURE_NTH_H
 #define TORTURE_NTH_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* ---- the fault ---- */
@@ -45,6 +46,8 @@ struct nth_scenario {
 
 /* The scenario of this name in which the process takes part; NULL: there is none. */
 const struct nth_scenario *nth_scenario_find(const char *name, enum nth_process process);
+/* The i-th name; NULL: there is none. */
+const char *nth_scenario_name(size_t i);
 /* One line each. */
 void nth_scenarios_print(void);
 
@@ -86,10 +89,12 @@ struct nth_end {
  */
 bool nth_programs_make(const struct nth_fault *fault, char *path);
 
-/* The next start of the process gets the fault at its n-th time. 0: none. */
+/* The next start of the process gets the fault at its n-th time. 0: it only counts. */
 void nth_arm(const struct nth_instance *instance, uint64_t n);
 /* Whether the fault has happened. */
 bool nth_fired(const struct nth_instance *instance);
+/* How often the process of the fault came to its point, as far as it could tell. */
+uint64_t nth_hits(const struct nth_instance *instance, const struct nth_fault *fault);
 
 bool nth_directory_make(struct nth_instance *instance);
 /* Start the instance, or say in end why not. */
@@ -113,9 +118,13 @@ void nth_stacks(const struct nth_instance *instance);
 
 /* ---- a trial ---- */
 
+enum nth_kind { NTH_SUCCESS, NTH_ERROR, NTH_KILLED, NTH_WAITED, NTH_KINDS }; /* of outcomes that are no finding */
+
 struct nth_trial {
     uint64_t n;
+    uint64_t hits; /* how many n there are, of a calm one */
     bool fired;
+    enum nth_kind kind;
     char outcome[512]; /* "success", or how it failed, without what differs from trial to trial */
     char finding[2048];
 };
@@ -130,5 +139,31 @@ struct nth_trial {
  */
 void nth_try(const struct nth_scenario *scenario, const struct nth_fault *fault, const char *bin, uint64_t n,
              char expected[static NTH_OUTPUT_MOST], struct nth_trial *ret_trial);
+
+/* ---- the report ---- */
+
+#define NTH_OUTCOMES_MOST 256
+
+struct nth_row {
+    const char *scenario;
+    const char *fail; /* of the option */
+    struct nth_fault fault;
+    bool json;
+    /* so far */
+    uint64_t hits, trials, findings, kinds[NTH_KINDS];
+    struct nth_outcome {
+        char text[512];
+        uint64_t count;
+    } outcomes[NTH_OUTCOMES_MOST];
+    size_t outcome_count;
+};
+
+/* A trial has ended: its finding is printed at once, for a run may take hours. */
+void nth_row_count(struct nth_row *row, const struct nth_trial *trial);
+/* How often which outcome came, up to n. */
+void nth_row_print(const struct nth_row *row, uint64_t n);
+/* A row of the table at the end, and its head. */
+void nth_table_head(FILE *table);
+void nth_table_add(FILE *table, const struct nth_row *row);
 
 #endif

@@ -25,6 +25,7 @@
 #define WAITING_MS  4000  /* and so long it may wait for a message that may be lost */
 #define ARGUMENTS   24
 #define PROGRAM_MAX (64 << 20)
+#define NEVER       UINT64_C(1000000000) /* a time that does not come */
 
 const char *const nth_process_names[] = {"client", "store", "sched", "executor"};
 static const char *const programs[] = {"granary", "granary-store", "granary-sched", "granary-executor"};
@@ -113,10 +114,10 @@ void
 nth_arm(const struct nth_instance *instance, uint64_t n)
 {
     char path[160];
-    FILE *file = n == 0 ? NULL : fopen(path_of(instance, "arm", path), "we");
+    FILE *file = fopen(path_of(instance, "arm", path), "we");
 
     if (file != NULL) {
-        (void)fprintf(file, "%" PRIu64 "\n", n);
+        (void)fprintf(file, "%" PRIu64 "\n", n == 0 ? NEVER : n);
         (void)fclose(file);
     }
 }
@@ -127,6 +128,25 @@ nth_fired(const struct nth_instance *instance)
     char path[160];
 
     return access(path_of(instance, "note", path), F_OK) == 0;
+}
+
+uint64_t
+nth_hits(const struct nth_instance *instance, const struct nth_fault *fault)
+{
+    const char *point = fault->traced ? "kill" : fault->point;
+    char path[160], line[256], name[64];
+    unsigned long long hits, most = 0;
+    FILE *file = fopen(path_of(instance, "note.hits", path), "re");
+
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "%*s %*d %63s %llu", name, &hits) == 2 && strcmp(name, point) == 0 && hits > most) {
+            most = hits;
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return most;
 }
 
 bool
@@ -455,7 +475,23 @@ static void __attribute__((format(printf, 3, 4))) append(char *text, size_t size
     va_end(list);
 }
 
-/* Processes whose command line names the trial's directory. */
+/* Whether a process was started for the trial: by its environment. Others may name the directory for reasons of theirs.
+ */
+static bool
+is_ours(const struct nth_instance *instance, long pid)
+{
+    char path[64], wanted[128], *environment = NULL;
+    size_t length = 0;
+    bool ours;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/environ", pid);
+    (void)snprintf(wanted, sizeof wanted, "GRANARY_NTH=%s", instance->directory);
+    ours = pid > 0 && pid != getpid() && gr_file_read(path, 1 << 20, &environment, &length) == GRANARY_OK &&
+           memmem(environment, length, wanted, strlen(wanted) + 1) != NULL;
+    free(environment);
+    return ours;
+}
+
 static void
 find_processes(const struct nth_instance *instance, bool end_them, char *text, size_t size)
 {
@@ -468,8 +504,7 @@ find_processes(const struct nth_instance *instance, bool end_them, char *text, s
         size_t length = 0;
 
         (void)snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
-        if (pid > 0 && pid != getpid() && gr_file_read(path, 1 << 20, &command, &length) == GRANARY_OK &&
-            memmem(command, length, instance->directory, strlen(instance->directory)) != NULL) {
+        if (is_ours(instance, pid) && gr_file_read(path, 1 << 20, &command, &length) == GRANARY_OK) {
             append(text, size, "process %s, pid %ld\n", command, pid);
             if (end_them) {
                 (void)kill((pid_t)pid, SIGKILL);

@@ -10,7 +10,7 @@
 #define PLAY(name) WORDS("torture", "nth", "play", name)
 #define RUN        WORDS("run", "--discard", "--csv", "--chunk-bytes", "2000", "birdstrikes.json")
 
-/* One name may have several rows, for different processes. */
+/* One name may have several rows, for different processes; the first one tells about it. */
 static const struct nth_scenario scenarios[] = {
     {"put_get", "objects are put, built, named, got and deleted", NTH_CLIENT, NTH_STORE, "16M", false, NULL,
      PLAY("put_get")},
@@ -31,6 +31,17 @@ nth_scenario_find(const char *name, enum nth_process process)
     for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
         if (strcmp(scenarios[i].name, name) == 0 && process >= scenarios[i].first && process <= scenarios[i].last) {
             return &scenarios[i];
+        }
+    }
+    return NULL;
+}
+
+const char *
+nth_scenario_name(size_t i)
+{
+    for (size_t row = 0; row < sizeof scenarios / sizeof scenarios[0]; row++) {
+        if (scenarios[row].summary != NULL && i-- == 0) {
+            return scenarios[row].name;
         }
     }
     return NULL;

@@ -42,6 +42,22 @@ write_note(const struct trace *trace, pid_t thread, uint64_t call)
     }
 }
 
+/* How many there were, as processes tell of points that they came to. */
+static void
+write_hits(const struct trace *trace)
+{
+    char path[4096], line[64];
+    int fd, length;
+
+    (void)snprintf(path, sizeof path, "%s.hits", trace->note);
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    length = snprintf(line, sizeof line, "trace %d kill %" PRIu64 "\n", (int)getpid(), trace->count);
+    if (fd >= 0) {
+        (void)gr_write_all(fd, line, (size_t)length);
+        gr_fd_close(&fd);
+    }
+}
+
 /* At a system call of a thread. True: it was the one. */
 static bool
 strike(struct trace *trace, pid_t thread)
@@ -98,6 +114,7 @@ run_tracer(struct trace *trace, int ready_fd)
         (void)gr_write_all(ready_fd, "", 1);
         (void)close_range(0, ~0U, 0); /* nobody is to wait for our copies of the program's */
         follow(trace);
+        write_hits(trace);
     }
     _exit(0);
 }

@@ -130,11 +130,13 @@ judge(struct nth_trial *trial, const struct nth_instance *instance, const char *
             find(trial, "%s waits for good: %s", what, end->message);
         }
         (void)snprintf(trial->outcome, sizeof trial->outcome, "%s: waited, and was interrupted", what);
+        trial->kind = NTH_WAITED;
     } else if (WIFSIGNALED(end->status)) {
         if (!may_die || WTERMSIG(end->status) != SIGKILL) {
             find(trial, "%s died of signal %d: %s", what, WTERMSIG(end->status), end->message);
         }
         (void)snprintf(trial->outcome, sizeof trial->outcome, "killed");
+        trial->kind = NTH_KILLED;
     } else if (status == 0) {
         if (trial->outcome[0] == '\0') {
             (void)snprintf(trial->outcome, sizeof trial->outcome, "success");
@@ -142,6 +144,7 @@ judge(struct nth_trial *trial, const struct nth_instance *instance, const char *
     } else {
         generalise(instance, line, text, sizeof text);
         (void)snprintf(trial->outcome, sizeof trial->outcome, "%s: exit %d: %s", what, status, text);
+        trial->kind = NTH_ERROR;
         if (!names_something(what, line)) {
             find(trial, "%s says not what failed: exit %d: '%s'", what, status, end->message);
         } else if (!may_fail || status > STATUS_MOST) {
@@ -270,6 +273,7 @@ finish(struct nth_trial *trial, struct nth_instance *instance, const struct nth_
         find(trial, "somebody cried: %s", text);
     }
     trial->fired = nth_fired(instance);
+    trial->hits = nth_hits(instance, fault);
 }
 
 void
