@@ -79,7 +79,8 @@ tell_first_hit(enum gr_fault_point point)
 static void
 tell_hits(void)
 {
-    char lines[GR_FAULT_POINTS * 64 + 256];
+    char lines[(GR_FAULT_POINTS + GR_FAULT_RULES) * 64 + 256];
+    char name[32];
     char *text = lines;
     size_t room = sizeof lines;
     uint64_t all = 0, calls = 0;
@@ -93,6 +94,10 @@ tell_hits(void)
     }
     add_hits(&text, &room, "any", all);
     add_hits(&text, &room, "call.any", calls);
+    for (size_t i = 0; i < fault.rules.count; i++) {
+        (void)snprintf(name, sizeof name, "rule.%zu", i + 1);
+        add_hits(&text, &room, name, atomic_load(&fault.rules.rules[i].hits));
+    }
     add_to_hits(lines, (size_t)(text - lines));
 }
 

@@ -93,8 +93,8 @@ bool nth_programs_make(const struct nth_fault *fault, char *path);
 void nth_arm(const struct nth_instance *instance, uint64_t n);
 /* Whether the fault has happened. */
 bool nth_fired(const struct nth_instance *instance);
-/* How often the process of the fault came to its point, as far as it could tell. */
-uint64_t nth_hits(const struct nth_instance *instance, const struct nth_fault *fault);
+/* How often the process came to where the fault may happen, as far as it could tell. */
+uint64_t nth_hits(const struct nth_instance *instance);
 
 bool nth_directory_make(struct nth_instance *instance);
 /* Start the instance, or say in end why not. */

@@ -42,7 +42,7 @@ write_note(const struct trace *trace, pid_t thread, uint64_t call)
     }
 }
 
-/* How many there were, as processes tell of points that they came to. */
+/* How many there were, told as processes do of theirs. */
 static void
 write_hits(const struct trace *trace)
 {
@@ -51,7 +51,7 @@ write_hits(const struct trace *trace)
 
     (void)snprintf(path, sizeof path, "%s.hits", trace->note);
     fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    length = snprintf(line, sizeof line, "trace %d kill %" PRIu64 "\n", (int)getpid(), trace->count);
+    length = snprintf(line, sizeof line, "trace %d rule.1 %" PRIu64 "\n", (int)getpid(), trace->count);
     if (fd >= 0) {
         (void)gr_write_all(fd, line, (size_t)length);
         gr_fd_close(&fd);

@@ -273,7 +273,7 @@ finish(struct nth_trial *trial, struct nth_instance *instance, const struct nth_
         find(trial, "somebody cried: %s", text);
     }
     trial->fired = nth_fired(instance);
-    trial->hits = nth_hits(instance, fault);
+    trial->hits = nth_hits(instance);
 }
 
 void
