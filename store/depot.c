@@ -1,8 +1,10 @@
 #include "store/depot.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -14,6 +16,16 @@
 #define RETRY_NS 1000000000
 
 static const struct level_ops *const depot_ops[DEPOTS] = {[DEPOT_DISK] = &level_disk, [DEPOT_REMOTE] = &level_remote};
+
+/* Where the last store's files lie; "" when there is nothing: a name that was damaged makes no directory. */
+static const char *
+left_in(const struct root *root, const char dir[sizeof root->shm->spill_dir])
+{
+    if (root->fresh || memchr(dir, '\0', sizeof root->shm->spill_dir) == NULL) {
+        return "";
+    }
+    return access(dir, F_OK) < 0 && errno == ENOENT ? "" : dir;
+}
 
 /* A directory of this instance's own, so that two instances never meet in one. left: the last store's; wins. */
 static granary_err
@@ -29,7 +41,7 @@ depot_open(struct store *store, enum depot_name which, const char *dir, const ch
     if (length >= (int)sizeof depot->dir) {
         return gr_fail(GRANARY_EINVAL, "directory %s: path too long", dir);
     }
-    if (left != NULL && left[0] != '\0' && strcmp(left, depot->dir) != 0) {
+    if (left[0] != '\0' && strcmp(left, depot->dir) != 0) {
         gr_log_warn("DIRECTORY-KEPT", "objects of this instance lie in %s: it is used, not %s", left, depot->dir);
         (void)snprintf(depot->dir, sizeof depot->dir, "%s", left);
     }
@@ -49,8 +61,8 @@ depots_open(struct store *store, const struct store_options *options)
 {
     struct level_capacity room;
     const struct gr_root *root = store->root.shm;
-    const char *left_disk = store->root.fresh ? "" : root->spill_dir;
-    const char *left_remote = store->root.fresh ? "" : root->remote_dir;
+    const char *left_disk = left_in(&store->root, root->spill_dir);
+    const char *left_remote = left_in(&store->root, root->remote_dir);
     granary_levels levels = options->levels;
     granary_err err = GRANARY_OK;
 

@@ -319,6 +319,12 @@ abandon_state(struct store *store)
     list_each (node, next, &store->sessions) {
         session_close(list_owner(node, struct session, in_store));
     }
+    list_each (node, next, &store->dying) {
+        struct session *session = list_owner(node, struct session, in_store);
+
+        list_remove(&session->in_store); /* it is not counted any more */
+        session_close(session);
+    }
     files_forget(store);
     map_free(&store->segments);
 }
