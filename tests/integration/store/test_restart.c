@@ -273,9 +273,9 @@ many_objects_come_back_at_once(void **state)
     granary_disconnect(client);
 }
 
-/* The index of the only session, and how much of it there is. */
+/* The only file of shared memory that is named so, and how much of it there is. */
 static char *
-map_index(const struct daemon *daemon, size_t *ret_size)
+map_shared(const struct daemon *daemon, const char *name, size_t *ret_size)
 {
     struct gr_instance instance;
     char pattern[128];
@@ -285,7 +285,7 @@ map_index(const struct daemon *daemon, size_t *ret_size)
     int fd;
 
     assert_ok(gr_instance_resolve(daemon->directory, &instance));
-    (void)snprintf(pattern, sizeof pattern, "/dev/shm%ss*.index", instance.shm_prefix);
+    (void)snprintf(pattern, sizeof pattern, "/dev/shm%s%s", instance.shm_prefix, name);
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     assert_int_equal(found.gl_pathc, 1);
     fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
@@ -331,7 +331,7 @@ a_damaged_slot_is_its_own_objects_loss(void **state)
     }
     assert_ok(granary_object_move(client, fixture_id(WRONG_FILE), 0, GRANARY_LEVEL_MEMORY, 10000));
     daemon_kill(daemon);
-    index = map_index(daemon, &size);
+    index = map_shared(daemon, "s*.index", &size);
     slot_of(index, INSIDE_FIRST)->offset = slot_of(index, FIRST)->offset + GR_ALIGN;
     slot_of(index, BEYOND)->offset = (uint64_t)1 << 40;
     slot_of(index, NO_SEGMENT)->where_meta = (uint64_t)999 << 32;
@@ -350,6 +350,60 @@ a_damaged_slot_is_its_own_objects_loss(void **state)
     for (uint64_t n = 0; n < OBJECTS; n++) {
         fixture_check(client, n, kept[n] ? 5000 : 6000);
     }
+    granary_disconnect(client);
+}
+
+/* Leases, copies and segments know objects by their serials: of two slots with one serial one object stays, and none
+ * that comes later has it, whatever the root says. */
+static void
+a_serial_is_one_slots(void **state)
+{
+    enum { NONE, ONE, SAME, LAST, NEW, OBJECTS };
+    struct daemon *daemon = *state;
+    granary_client *client = fixture_connect(state);
+    granary_view views[OBJECTS];
+    struct gr_slot *last;
+    unsigned kept = 0;
+    size_t size, root_size;
+    char *index;
+    struct gr_root *root;
+    uint64_t serial;
+
+    for (uint64_t n = 0; n < NEW; n++) {
+        assert_ok(fixture_put(client, n, 5000, 0));
+        assert_ok(granary_object_move(client, fixture_id(n), GRANARY_LEVEL_DISK, 0, 10000));
+    }
+    daemon_kill(daemon);
+    index = map_shared(daemon, "s*.index", &size);
+    slot_of(index, NONE)->word = GR_WORD(0, GR_SLOT_SEALED);
+    slot_of(index, SAME)->word = slot_of(index, ONE)->word;
+    last = slot_of(index, LAST);
+    serial = GR_WORD_SERIAL(last->word) + ((uint64_t)1 << 30);
+    last->word = GR_WORD(serial, GR_SLOT_SEALED);
+    root = (struct gr_root *)(void *)map_shared(daemon, "root", &root_size);
+    atomic_store(&root->serial_limit, 1);
+    (void)munmap(root, root_size);
+    (void)munmap(index, size);
+    assert_true(daemon_restart(daemon, memory));
+    assert_ok(fixture_put(client, NEW, 5000, 0));
+    for (uint64_t n = 0; n < OBJECTS; n++) {
+        granary_err err = granary_object_get(client, fixture_id(n), 0, &views[n]);
+
+        assert_true(err == GRANARY_OK || (err == GRANARY_ENOENT && n <= SAME));
+        if (err == GRANARY_OK) {
+            assert_true(fixture_content_is(views[n].data, n, 5000));
+            granary_object_release(client, &views[n]);
+            kept++;
+        }
+    }
+    assert_int_equal(kept, OBJECTS - 2);
+    index = map_shared(daemon, "s*.index", &size);
+    assert_true(GR_WORD_SERIAL(slot_of(index, NEW)->word) > serial);
+    (void)munmap(index, size);
+    for (uint64_t n = 0; n < OBJECTS; n++) { /* with their copies */
+        (void)granary_object_delete(client, fixture_id(n), 0);
+    }
+    assert_int_equal(fixture_stat(client).objects, 0);
     granary_disconnect(client);
 }
 
@@ -396,6 +450,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_fresh_start_is_asked_for, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(many_objects_come_back_at_once, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_damaged_slot_is_its_own_objects_loss, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_serial_is_one_slots, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_lost_segment_is_its_objects_loss, fixture_start, fixture_stop),
     };
 

@@ -121,6 +121,22 @@ a_block_of_serials_ends_in_the_next(void **state)
 }
 
 static void
+a_serial_that_a_slot_has_is_not_given(void **state)
+{
+    struct world *world = *state;
+    uint64_t first = root_serial(&world->root);
+
+    root_set_state(&world->root, GR_CONTROL_SERVING);
+    root_serial_beyond(&world->root, first);
+    assert_int_equal(root_serial(&world->root), first + 1);
+    root_serial_beyond(&world->root, ROOT_SERIAL_MOST);
+    assert_true(world->root.shm->serial_limit > ROOT_SERIAL_MOST);
+    assert_int_equal(reopen(world), GRANARY_OK);
+    assert_false(world->root.fresh);
+    assert_true(root_serial(&world->root) > ROOT_SERIAL_MOST);
+}
+
+static void
 a_taken_place_is_skipped(void **state)
 {
     struct world *world = *state;
@@ -212,6 +228,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_is_given_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(a_block_of_serials_ends_in_the_next, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_serial_that_a_slot_has_is_not_given, setup, teardown),
         cmocka_unit_test_setup_teardown(a_taken_place_is_skipped, setup, teardown),
         cmocka_unit_test_setup_teardown(clients_find_no_place_when_all_are_taken, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_adopted_is_swept, setup, teardown),
