@@ -176,7 +176,7 @@ GRANARY_API granary_err granary_flush(granary_client *client);
  * No message and no system call for an object in memory; a spilled one is brought back first.
  *
  * timeout_ms  0: do not wait for an object that does not exist yet; GRANARY_FOREVER. A spilled object is waited for
- *             with a timeout of at least 30 s, for it exists
+ *             with a timeout of at least 30 s, for it exists; while there is no store, as long as reconnect_ms says
  * ret_view    to be given to granary_object_release()
  * Errors      ENOENT (timeout 0) · ETIMEDOUT · EFULL no room to bring it back · ECORRUPT · EIO · EUNREACHABLE · of an
  *             object that is an error, that error and its message: see granary_object_put_error()

@@ -32,7 +32,7 @@
 /* ... and one whose caller is in a hurry: answers take microseconds, unless the store is stopped. */
 #define REQUEST_LEAST_MS 2000
 
-/* What exists is waited for so long at least, whatever the caller's timeout. */
+/* What exists is waited for so long at least, whatever the caller's timeout; from each store anew. */
 #define EXISTS_WAIT_MS 30000
 
 /* granary_buffer.state between create and seal or abort. */
@@ -257,16 +257,25 @@ void socket_take(granary_client *client);
 void socket_give(granary_client *client);
 /* False: it could not be had before the deadline. */
 bool socket_take_until(granary_client *client, int64_t deadline_ns);
+/* The same for a call without a timeout of its own, whose request may take so long. */
+bool socket_take_patiently(granary_client *client, int64_t answer_ms);
 /*
  * One request and its answer, with the ticket held; sent again to the next store when this one dies. On OK the frame's
  * descriptors are the caller's to take, by setting them to -1, before gr_frame_in_reset(). A refusal is the store's
- * error with its message. Errors: EUNREACHABLE no store, or no answer in wait_ms · EPROTO
+ * error with its message. Each store has answer_ms for the answer; that one comes is waited for as long as the
+ * connection's options say, whatever answer_ms is. Errors: EUNREACHABLE no store, or no answer · EPROTO
  */
-granary_err socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t wait_ms,
+granary_err socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t answer_ms,
                        struct gr_frame_in *ret_frame);
-/* The same for requests that have an object and whose answer carries nothing; takes and gives the ticket. */
+/* The same for a call with a timeout of its own: nothing is waited for beyond until_ns. */
+granary_err socket_ask_until(granary_client *client, enum gr_store_op op, const void *body, uint32_t size,
+                             int64_t answer_ms, int64_t until_ns, struct gr_frame_in *ret_frame);
+/*
+ * The same for requests that have an object and whose answer carries nothing; takes and gives the ticket. until_ns
+ * INT64_MAX: as socket_ask().
+ */
 granary_err socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial,
-                              uint64_t request, int64_t wait_ms);
+                              uint64_t request, int64_t answer_ms, int64_t until_ns);
 /*
  * One request whose answer has reply_size bytes (0: whatever it has does not matter); takes and gives the ticket.
  * Errors: the store's · EUNREACHABLE · EPROTO the answer has another size

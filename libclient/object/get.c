@@ -114,10 +114,11 @@ prefetch(granary_client *client, granary_id id)
 
 /*
  * What can be leased at once. The rest is left all zero; spilled ones among it are asked for, so that the store brings
- * them back while others are waited for.
+ * them back while others are waited for: no longer than until_ns, as of socket_ask_object().
  */
 static granary_err
-get_present(granary_client *client, const granary_id *ids, size_t count, granary_view *views, size_t *ret_at)
+get_present(granary_client *client, const granary_id *ids, size_t count, int64_t until_ns, granary_view *views,
+            size_t *ret_at)
 {
     struct lease lease;
     granary_err err;
@@ -142,7 +143,7 @@ get_present(granary_client *client, const granary_id *ids, size_t count, granary
             }
         } else if (result == LEASE_SPILLED) {
             /* An error here is met again, and reported, when this one is waited for. */
-            (void)socket_ask_object(client, GR_STORE_RESTORE, id, 0, GR_RESTORE_ANEW, EXISTS_WAIT_MS);
+            (void)socket_ask_object(client, GR_STORE_RESTORE, id, 0, GR_RESTORE_ANEW, EXISTS_WAIT_MS, until_ns);
         }
     }
     return GRANARY_OK;
@@ -189,7 +190,7 @@ granary_object_get_many(granary_client *client, const granary_id *ids, size_t co
     if (views == NULL) {
         return gr_fail(GRANARY_ENOMEM, "get %zu objects: out of memory", count);
     }
-    err = get_present(client, ids, count, views, &at);
+    err = get_present(client, ids, count, INT64_MAX, views, &at);
     if (err == GRANARY_OK) {
         err = get_missing(client, ids, count, timeout_ms, views, &at);
     }
@@ -224,6 +225,7 @@ granary_object_get_some(granary_client *client, const granary_id *ids, size_t co
                         granary_view *ret_views, size_t *ret_missing, size_t *ret_failed)
 {
     int64_t deadline_ns = gr_deadline_ns(timeout_ms);
+    int64_t answer_ns = gr_deadline_ns(REQUEST_LEAST_MS);
     granary_err err = gr_client_check(client);
     size_t at = 0;
 
@@ -232,7 +234,7 @@ granary_object_get_some(granary_client *client, const granary_id *ids, size_t co
     }
     memset(ret_views, 0, count * sizeof *ret_views);
     *ret_missing = 0;
-    err = get_present(client, ids, count, ret_views, &at);
+    err = get_present(client, ids, count, deadline_ns < answer_ns ? answer_ns : deadline_ns, ret_views, &at);
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         at = i;
         if (ret_views[i].lease == 0) {

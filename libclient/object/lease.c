@@ -236,7 +236,7 @@ lease_at_store(granary_client *client, granary_id id, struct lease *lease, enum 
     if (counted == NULL) {
         return gr_fail(GRANARY_ENOMEM, "object %s: out of memory", id_text(id));
     }
-    err = socket_ask_object(client, GR_STORE_LEASE, id, lease->serial, request, EXISTS_WAIT_MS);
+    err = socket_ask_object(client, GR_STORE_LEASE, id, lease->serial, request, EXISTS_WAIT_MS, INT64_MAX);
     if (err != GRANARY_OK) {
         free(counted);
         *ret_result = LEASE_AGAIN;
@@ -251,26 +251,38 @@ lease_at_store(granary_client *client, granary_id id, struct lease *lease, enum 
 /* ---- waiting ---- */
 
 struct waiting {
-    granary_id id; /* what is waited for: at the end of the aliases, as far as they are there */
-    bool once;     /* an object that does not exist is not waited for */
-    bool asked;    /* the store knows that it is waited for */
-    bool extended; /* the deadline was moved for a restore, or is not to be */
+    granary_id id;  /* what is waited for: at the end of the aliases, as far as they are there */
+    bool once;      /* an object that does not exist is not waited for */
+    bool asked;     /* the store knows that it is waited for */
+    bool firm;      /* the deadline holds for objects that exist, too */
+    bool extended;  /* the deadline was moved for one that exists */
+    uint64_t epoch; /* ... by what this store has time for */
     int64_t deadline_ns;
     uint32_t spins;
     const _Atomic uint32_t *word; /* bumped after something happened to ids like this one */
     uint32_t seen;                /* its value before the last look at the index */
 };
 
-/* It exists: it is worth a longer wait. */
+/* It exists: it is worth a longer wait. What one store did not do before it died is no fault of the next. */
 static void
-wait_extend(struct waiting *waiting)
+wait_extend(const granary_client *client, struct waiting *waiting)
 {
-    if (!waiting->extended) {
+    uint64_t epoch = atomic_load_explicit(&client->link.epoch, memory_order_relaxed);
+
+    if (!waiting->firm && (!waiting->extended || waiting->epoch != epoch)) {
         int64_t least = gr_deadline_ns(EXISTS_WAIT_MS);
 
         waiting->deadline_ns = waiting->deadline_ns < least ? least : waiting->deadline_ns;
         waiting->extended = true;
+        waiting->epoch = epoch;
     }
+}
+
+/* How long a store is waited for: as the connection's options say, but for the caller's own timeout. */
+static int64_t
+store_until(const struct waiting *waiting)
+{
+    return waiting->extended ? INT64_MAX : waiting->deadline_ns;
 }
 
 /* Errors: ETIMEDOUT · EUNREACHABLE */
@@ -282,7 +294,7 @@ wait_sleep(granary_client *client, const struct waiting *waiting)
     int64_t now = gr_now_ns();
 
     if (!client_alive(client)) {
-        return link_restore(client, waiting->deadline_ns);
+        return link_restore(client, store_until(waiting));
     }
     if (now >= waiting->deadline_ns) {
         return gr_fail(GRANARY_ETIMEDOUT, "object %s: not there in time", id_text(waiting->id));
@@ -305,9 +317,9 @@ wait_spin(granary_client *client, struct waiting *waiting)
         (void)sched_yield();
         return GRANARY_OK;
     }
-    wait_extend(waiting);
+    wait_extend(client, waiting);
     if (!client_alive(client)) {
-        return link_restore(client, waiting->deadline_ns);
+        return link_restore(client, store_until(waiting));
     }
     if (gr_now_ns() >= waiting->deadline_ns) {
         return gr_fail(GRANARY_ETIMEDOUT, "object %s: the store does not go on: see its log", id_text(waiting->id));
@@ -319,18 +331,24 @@ wait_spin(granary_client *client, struct waiting *waiting)
 static granary_err
 wait_restore(granary_client *client, struct waiting *waiting)
 {
+    int64_t least = waiting->firm ? REQUEST_LEAST_MS : EXISTS_WAIT_MS;
     int64_t left;
     granary_err err;
 
-    wait_extend(waiting);
+    wait_extend(client, waiting);
     left = gr_left_ms(waiting->deadline_ns);
-    err = socket_ask_object(client, GR_STORE_RESTORE, waiting->id, 0, waiting->asked ? 0 : GR_RESTORE_ANEW,
-                            left >= 0 && left < REQUEST_LEAST_MS ? REQUEST_LEAST_MS : left);
+    left = left >= 0 && left < least ? least : left;
+    err = socket_ask_object(client, GR_STORE_RESTORE, waiting->id, 0, waiting->asked ? 0 : GR_RESTORE_ANEW, left,
+                            waiting->firm ? gr_deadline_ns(left) : INT64_MAX);
     waiting->asked = true;
     if (err == GRANARY_ENOENT) {
         return GRANARY_OK; /* deleted meanwhile: the next look tells */
     }
-    return err == GRANARY_OK ? wait_sleep(client, waiting) : err;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    wait_extend(client, waiting); /* another store may have answered than was asked first */
+    return wait_sleep(client, waiting);
 }
 
 /* What to do before the next look. */
@@ -407,6 +425,6 @@ lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns
 granary_err
 lease_wait_briefly(granary_client *client, granary_id id, int64_t deadline_ns, struct lease *ret_lease)
 {
-    return wait_until_leased(client, id, (struct waiting){.once = true, .extended = true, .deadline_ns = deadline_ns},
+    return wait_until_leased(client, id, (struct waiting){.once = true, .firm = true, .deadline_ns = deadline_ns},
                              ret_lease);
 }

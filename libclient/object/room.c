@@ -272,19 +272,23 @@ current_fits(granary_client *client, uint64_t footprint)
     return fits;
 }
 
-/* One request. *ret_room stays NULL when another thread fetched room that will do. */
+/*
+ * One request, which is answered in answer_ms; nothing is waited for beyond until_ns. *ret_room stays NULL when another
+ * thread fetched room that will do.
+ */
 static granary_err
-room_ask(granary_client *client, const struct gr_room *request, bool own, int64_t deadline_ns, struct room **ret_room)
+room_ask(granary_client *client, const struct gr_room *request, bool own, int64_t answer_ms, int64_t until_ns,
+         struct room **ret_room)
 {
     struct gr_frame_in frame = {.fd_count = 0};
     struct room *full = NULL;
     granary_err err = GRANARY_OK;
 
-    if (!socket_take_until(client, deadline_ns)) {
+    if (!socket_take_until(client, until_ns)) {
         return gr_fail(GRANARY_EFULL, "no room in time: others of this process waited for some");
     }
     if (own || !current_fits(client, request->min_bytes)) {
-        err = socket_ask(client, GR_STORE_ROOM, request, sizeof *request, gr_left_ms(deadline_ns), &frame);
+        err = socket_ask_until(client, GR_STORE_ROOM, request, sizeof *request, answer_ms, until_ns, &frame);
         if (err == GRANARY_OK) {
             err = room_install(client, &frame, request->min_bytes, own, ret_room, &full);
             gr_frame_in_reset(&frame);
@@ -323,9 +327,10 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
         int64_t began = gr_now_ns();
         int64_t left = deadline_ns == INT64_MAX ? REQUEST_TIMEOUT_MS : gr_left_ms(deadline_ns);
         int64_t answer = left < REQUEST_LEAST_MS ? REQUEST_LEAST_MS : left;
+        int64_t until_ns = deadline_ns == INT64_MAX ? INT64_MAX : gr_deadline_ns(answer);
 
         request.timeout_ms = left < SLICE_MS ? left : SLICE_MS;
-        err = room_ask(client, &request, own, gr_deadline_ns(answer), ret_room);
+        err = room_ask(client, &request, own, answer, until_ns, ret_room);
         if (err != GRANARY_EFULL || left <= request.timeout_ms) {
             break;
         }

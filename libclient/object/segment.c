@@ -164,7 +164,7 @@ segment_map(granary_client *client, uint32_t number, uint64_t min_bytes, const c
     if (segment == NULL) {
         return gr_fail(GRANARY_ENOMEM, "segment %u: out of memory", number);
     }
-    if (!socket_take_until(client, gr_deadline_ns(EXISTS_WAIT_MS))) {
+    if (!socket_take_patiently(client, EXISTS_WAIT_MS)) {
         return gr_fail(GRANARY_EUNREACHABLE,
                        "segment %u: the store does not answer: see `granary top --once`, and its log", number);
     }

@@ -204,17 +204,29 @@ done_before(enum gr_store_op op, int32_t err)
                                                                                          : false;
 }
 
-granary_err
-socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t wait_ms,
-           struct gr_frame_in *ret_frame)
+/* When a request has failed: so much after it was sent, but not beyond what the caller can wait. */
+static int64_t
+answer_by(int64_t answer_ms, int64_t until_ns)
 {
-    int64_t deadline_ns = gr_deadline_ns(wait_ms);
+    int64_t deadline_ns = gr_deadline_ns(answer_ms);
+
+    return deadline_ns < until_ns ? deadline_ns : until_ns;
+}
+
+granary_err
+socket_ask_until(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t answer_ms,
+                 int64_t until_ns, struct gr_frame_in *ret_frame)
+{
+    int64_t deadline_ns = answer_by(answer_ms, until_ns);
     struct gr_frame_in frame = {.fd_count = 0};
     granary_err err = link_check(client);
     bool lost = false;
 
     while (err == GRANARY_OK) {
-        err = link_is_stale(client) || client->link.greeting ? link_hold(client, deadline_ns) : GRANARY_OK;
+        if (link_is_stale(client) || client->link.greeting) {
+            err = link_hold(client, until_ns);
+            deadline_ns = answer_by(answer_ms, until_ns);
+        }
         if (err != GRANARY_OK) {
             break;
         }
@@ -226,7 +238,8 @@ socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32
         if (err != GRANARY_EUNREACHABLE) {
             break;
         }
-        err = link_hold(client, deadline_ns);
+        err = link_hold(client, until_ns);
+        deadline_ns = answer_by(answer_ms, until_ns);
     }
     if (err == GRANARY_ETIMEDOUT) {
         return no_answer(client);
@@ -248,19 +261,34 @@ socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32
 }
 
 granary_err
+socket_ask(granary_client *client, enum gr_store_op op, const void *body, uint32_t size, int64_t answer_ms,
+           struct gr_frame_in *ret_frame)
+{
+    return socket_ask_until(client, op, body, size, answer_ms, INT64_MAX, ret_frame);
+}
+
+bool
+socket_take_patiently(granary_client *client, int64_t answer_ms)
+{
+    int64_t reconnect_ms = client->link.reconnect_ms;
+
+    /* Who has the ticket may be waiting for a store. */
+    return socket_take_until(client, gr_deadline_ns(answer_ms < reconnect_ms ? reconnect_ms : answer_ms));
+}
+
+granary_err
 socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial, uint64_t request,
-                  int64_t wait_ms)
+                  int64_t answer_ms, int64_t until_ns)
 {
     struct gr_object_ref ref = {.serial = serial, .request = request};
     struct gr_frame_in frame = {.fd_count = 0};
-    int64_t deadline_ns = gr_deadline_ns(wait_ms);
     granary_err err;
 
     memcpy(ref.id, id.bytes, sizeof ref.id);
-    if (!socket_take_until(client, deadline_ns)) {
+    if (until_ns == INT64_MAX ? !socket_take_patiently(client, answer_ms) : !socket_take_until(client, until_ns)) {
         return no_answer(client);
     }
-    err = socket_ask(client, op, &ref, sizeof ref, gr_left_ms(deadline_ns), &frame);
+    err = socket_ask_until(client, op, &ref, sizeof ref, answer_ms, until_ns, &frame);
     gr_frame_in_reset(&frame);
     socket_give(client);
     return err;
@@ -270,14 +298,13 @@ granary_err
 socket_request(granary_client *client, enum gr_store_op op, const void *body, size_t size, void *ret_reply,
                size_t reply_size)
 {
-    int64_t deadline_ns = gr_deadline_ns(REQUEST_TIMEOUT_MS);
     struct gr_frame_in frame = {.fd_count = 0};
     granary_err err;
 
-    if (!socket_take_until(client, deadline_ns)) {
+    if (!socket_take_patiently(client, REQUEST_TIMEOUT_MS)) {
         return no_answer(client);
     }
-    err = socket_ask(client, op, body, (uint32_t)size, gr_left_ms(deadline_ns), &frame);
+    err = socket_ask(client, op, body, (uint32_t)size, REQUEST_TIMEOUT_MS, &frame);
     if (err == GRANARY_OK && reply_size > 0 && frame.head.size != reply_size) {
         err = gr_fail(GRANARY_EPROTO, "the store answered request %d with %u bytes", (int)op, frame.head.size);
     } else if (err == GRANARY_OK && reply_size > 0) {

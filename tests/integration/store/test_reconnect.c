@@ -5,10 +5,25 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fixture.h"
+
+/* The monotonic clock as this process sees it goes on by leaps: minutes of waiting take none. */
+static _Atomic int64_t leapt_s;
+static _Atomic uint64_t looks; /* at it */
+
+int
+clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+    int status = (int)syscall(SYS_clock_gettime, clock, ret_time);
+
+    ret_time->tv_sec += clock == CLOCK_MONOTONIC ? atomic_load(&leapt_s) : 0;
+    atomic_fetch_add(&looks, 1);
+    return status;
+}
 
 static void
 nap(long milliseconds)
@@ -384,6 +399,67 @@ a_store_that_does_not_come_is_waited_for_once(void **state)
     leave_nothing(state, client);
 }
 
+static uint64_t
+first_spilled(granary_client *client, uint64_t objects)
+{
+    for (uint64_t i = 0; i < objects; i++) {
+        granary_object_info info;
+
+        assert_ok(granary_object_info_get(client, fixture_id(i), &info));
+        if (info.state == GRANARY_OBJECT_SPILLED) {
+            return i;
+        }
+    }
+    fail_msg("nothing was spilled");
+    return 0;
+}
+
+static void *
+get_at_once(void *context)
+{
+    struct worker *worker = context;
+    granary_view view;
+
+    worker->err = granary_object_get(worker->client, fixture_id(worker->first), 0, &view);
+    if (worker->err == GRANARY_OK) {
+        granary_object_release(worker->client, &view);
+    }
+    return NULL;
+}
+
+/* What exists is to be had in 30 s; but how long a store may be away, the connection says. */
+static void
+a_get_of_what_is_spilled_is_as_patient_as_its_connection(void **state)
+{
+    enum { OBJECTS = 120, PATIENCE_S = 120 };
+    struct daemon *daemon = *state;
+    granary_connect_options options = {.instance = daemon->directory, .reconnect_ms = PATIENCE_S * 1000};
+    struct worker worker = {.first = 0};
+    pthread_t thread;
+    uint64_t seen;
+
+    assert_ok(granary_connect(&options, &worker.client));
+    for (uint64_t i = 0; i < OBJECTS; i++) { /* twice the memory */
+        assert_ok(fixture_put(worker.client, i, 1 << 20, 0));
+    }
+    worker.first = first_spilled(worker.client, OBJECTS);
+    daemon_kill(daemon);
+    seen = atomic_load(&looks);
+    assert_int_equal(pthread_create(&thread, NULL, get_at_once, &worker), 0);
+    while (atomic_load(&looks) < seen + 10) { /* it waits, and looks now and then */
+        nap(1);
+    }
+    atomic_store(&leapt_s, PATIENCE_S / 2);
+    for (seen = atomic_load(&looks); atomic_load(&looks) == seen;) {
+        nap(1);
+    }
+    fixture_restart(state);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    atomic_store(&leapt_s, 0);
+    assert_ok(worker.err);
+    granary_disconnect(worker.client);
+}
+
 static void
 a_store_that_was_stopped_in_order_is_not_waited_for(void **state)
 {
@@ -448,6 +524,7 @@ main(void)
         STORE_TEST(threads_of_one_client_find_the_store_together),
         STORE_TEST(who_waits_for_an_object_goes_on_waiting),
         STORE_TEST(a_store_that_does_not_come_is_waited_for_once),
+        STORE_TEST(a_get_of_what_is_spilled_is_as_patient_as_its_connection),
         STORE_TEST(a_store_that_was_stopped_in_order_is_not_waited_for),
         STORE_TEST(calls_end_in_time_while_the_store_is_stopped),
     };
