@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/daemon.h"
 #include "base/fd.h"
 
 #define ARGUMENTS_MOST 32
@@ -85,7 +86,7 @@ run_program(const struct spawned *spawned, int ready_fd)
 
 /* The child's side of spawn_command(). */
 static void
-run_command(const char *const *arguments, const char *output)
+run_command(const char *const *arguments, const char *output, pid_t parent)
 {
     const char *bin = getenv("GRANARY_BIN");
     const char *argv[ARGUMENTS_MOST] = {"granary"};
@@ -98,6 +99,9 @@ run_command(const char *const *arguments, const char *output)
         (void)snprintf(program, sizeof program, "%s/granary", bin);
     }
     (void)setpgid(0, 0);
+    if (gr_daemon_follow(parent, SIGKILL) != GRANARY_OK) {
+        _exit(127);
+    }
     if (freopen(output == NULL ? "/dev/null" : output, output == NULL ? "w" : "a", stdout) == NULL ||
         (output != NULL && dup2(STDOUT_FILENO, STDERR_FILENO) < 0)) {
         _exit(127);
@@ -110,10 +114,11 @@ run_command(const char *const *arguments, const char *output)
 pid_t
 spawn_command(const char *const *arguments, const char *output)
 {
+    pid_t parent = getpid();
     pid_t child = fork();
 
     if (child == 0) {
-        run_command(arguments, output);
+        run_command(arguments, output, parent);
     }
     return child;
 }

@@ -45,7 +45,7 @@ bool spawn_stop(struct spawned *spawned);
 bool spawn_granary(const char *const *arguments);
 
 /*
- * The same without waiting for it. Returns its pid; -1: errno.
+ * The same without waiting for it: it ends with this thread at the latest. Returns its pid; -1: errno.
  *
  * output  file that what it prints, and its errors, are added to; NULL: what it prints is not wanted
  */

@@ -60,7 +60,7 @@ realm_create(struct realm *realm, const struct options *options)
     (void)snprintf(realm->memory, sizeof realm->memory, "%" PRIu64, options->memory);
     (void)snprintf(realm->executors, sizeof realm->executors, "%u", options->executors);
     (void)snprintf(realm->schedulers, sizeof realm->schedulers, "%u", options->schedulers);
-    if (mkdir(realm->spill, 0700) < 0) {
+    if (mkdir(realm->spill, 0700) < 0 || !guard_start(&realm->guard, realm->directory, realm->instance)) {
         perror("granary: torture");
         realm_destroy(realm);
         return false;
@@ -72,6 +72,7 @@ void
 realm_destroy(struct realm *realm)
 {
     spawn_remove_directory(realm->directory);
+    guard_end(&realm->guard);
 }
 
 static void

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "torture/guard.h"
 #include "torture/options.h"
 
 enum role {
@@ -44,13 +45,14 @@ struct realm {
     char up_log[96]; /* what `granary up` said */
     char memory[32], executors[16], schedulers[16];
     unsigned executor_count, scheduler_count;
+    struct guard guard;
     pid_t up;             /* `granary up` under way; 0: none */
     bool hit;             /* a process was killed since that began */
     uint64_t ups;         /* how often it was said */
     uint64_t ups_refused; /* how often it failed though nobody had killed anything meanwhile */
 };
 
-/* Make the directory. False: why was said on stderr. */
+/* Make the directory; it, and all that is started in it, goes with this process. False: why was said on stderr. */
 bool realm_create(struct realm *realm, const struct options *options);
 /* Remove it with all that is in it. */
 void realm_destroy(struct realm *realm);

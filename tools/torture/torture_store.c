@@ -2,12 +2,14 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "spawn/spawn.h"
 #include "torture/crowd.h"
+#include "torture/guard.h"
 #include "torture/interrupt.h"
 #include "torture/options.h"
 #include "torture/random.h"
@@ -18,6 +20,7 @@
 struct run {
     struct options options;
     struct spawned store;
+    struct guard guard;
     struct crowd crowd;
     uint64_t seed;
     uint64_t store_kills, restarts, client_kills, stops;
@@ -107,6 +110,15 @@ report(const struct run *run, bool clean)
     return crowd_report(&run->crowd) && !run->broken && clean ? 0 : 1;
 }
 
+static bool
+tear_down(struct run *run)
+{
+    bool clean = spawn_stop(&run->store);
+
+    guard_end(&run->guard);
+    return clean;
+}
+
 /* Objects of about four times the memory, most of which exist at any time. */
 static bool
 set_up(struct run *run)
@@ -115,13 +127,24 @@ set_up(struct run *run)
 
     run->seed = run->options.seed;
     (void)snprintf(memory, sizeof memory, "%" PRIu64, run->options.memory);
-    if (!spawn_start(&run->store, memory)) {
+    run->store = (struct spawned){.directory = "/tmp/granary-torture-XXXXXX", .memory = memory};
+    if (mkdtemp(run->store.directory) == NULL) {
+        perror("granary: torture");
+        return false;
+    }
+    if (!guard_start(&run->guard, run->store.directory, run->store.directory)) {
+        perror("granary: torture");
+        (void)tear_down(run);
+        return false;
+    }
+    if (!spawn_again(&run->store)) {
+        (void)tear_down(run);
         return false;
     }
     if (crowd_create(&run->crowd, run->store.directory, run->store.directory, run->options.clients, run->options.memory,
                      run->options.memory * 5, run->options.seed) != GRANARY_OK) {
         (void)fprintf(stderr, "granary: torture: %s\n", granary_error_message());
-        (void)spawn_stop(&run->store);
+        (void)tear_down(run);
         return false;
     }
     run->crowd.alone = true;
@@ -176,7 +199,7 @@ torture_store(int argc, char **argv)
         crowd_stop(&run.crowd);
         crowd_inspect(&run.crowd);
     }
-    clean = spawn_stop(&run.store);
+    clean = tear_down(&run);
     status = report(&run, clean);
     crowd_destroy(&run.crowd);
     return status;
