@@ -19,6 +19,9 @@
 #include "leftovers.h"
 #include "topology/topology.h"
 
+/* So long the lock may be held by somebody who only looks, on a machine that is busy. */
+#define LOOK_MS 2000
+
 static granary_err
 lock_take(const struct gr_instance *instance, bool create, int *ret_fd, pid_t *ret_holder)
 {
@@ -26,6 +29,30 @@ lock_take(const struct gr_instance *instance, bool create, int *ret_fd, pid_t *r
 
     (void)snprintf(path, sizeof path, "%s/" LEFTOVERS_LOCK, instance->runtime);
     return gr_daemon_lock(path, create, ret_fd, ret_holder);
+}
+
+/* Whether the one who holds a lock with this pid in it is a supervisor, as far as one can see. */
+static bool
+holder_lives(pid_t holder)
+{
+    return holder > 0 && (kill(holder, 0) == 0 || errno == EPERM);
+}
+
+/*
+ * To become its holder for life. Who only looks whether there is one (`granary status`) has to take the lock for that,
+ * for microseconds, and writes no pid into it.
+ */
+static granary_err
+lock_own(const struct gr_instance *instance, int *ret_fd, pid_t *ret_holder)
+{
+    int64_t deadline = gr_deadline_ns(LOOK_MS);
+    granary_err err;
+
+    while ((err = lock_take(instance, true, ret_fd, ret_holder)) == GRANARY_EBUSY && !holder_lives(*ret_holder) &&
+           gr_now_ns() < deadline) {
+        (void)poll(NULL, 0, 1);
+    }
+    return err;
 }
 
 /* What the supervisor reported: its start's error. */
@@ -91,7 +118,7 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     for (int i = 0; i < self.other_count; i++) {
         self.others[i] = DAEMON_SCHED_INIT;
     }
-    err = lock_take(&options->instance, true, &self.lock_fd, &holder);
+    err = lock_own(&options->instance, &self.lock_fd, &holder);
     if (err == GRANARY_EBUSY) {
         return gr_fail(GRANARY_EEXIST,
                        "instance %s is up already (pid %d in %s): use it, or stop it with `granary down`, or choose "

@@ -88,6 +88,26 @@ granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
 
+# Who looks whether an instance is up holds its lock for a moment: up, when it comes upon that, tries again. Here the
+# lock is held until up has closed it once (IN_CLOSE_WRITE).
+granary up --executors 1 >/dev/null
+remember_prefix
+kill_everything
+python3 - "$work/i/lock" <<'END' || fail "up while somebody looked whether the instance was up"
+import ctypes, fcntl, os, subprocess, sys
+lock = os.open(sys.argv[1], os.O_RDWR)
+fcntl.flock(lock, fcntl.LOCK_EX)
+libc = ctypes.CDLL(None)
+watch = libc.inotify_init1(0)
+libc.inotify_add_watch(watch, sys.argv[1].encode(), 8)
+up = subprocess.Popen(["granary", "up", "--executors", "1"], stdout=subprocess.DEVNULL)
+os.read(watch, 4096)
+os.close(lock)
+sys.exit(up.wait())
+END
+granary down >/dev/null
+[ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
+
 # The scheduler is killed, and the next one as well while the executors wait for it: the third one serves.
 granary up --executors 1 >/dev/null
 remember_prefix
