@@ -64,43 +64,43 @@ stride_of(const struct run *run)
     return run->stride > 0 ? run->stride : 1;
 }
 
-/* One fault, for n after n until it does not happen any more. False: not even the calm trial went well. */
-static bool
+/* One fault, for n after n until it does not happen any more. Where the calm trial goes wrong no other is tried. */
+static void
 sweep(struct run *run, const struct nth_scenario *scenario)
 {
     static char expected[NTH_OUTPUT_MOST];
     struct nth_row *row = &run->row;
     struct nth_trial trial;
     uint64_t n = run->first, stride;
+    bool more;
     char bin[96];
 
     if (!nth_programs_make(&row->fault, bin)) {
-        return false;
+        run->status = 1;
+        return;
     }
     nth_try(scenario, &row->fault, bin, 0, expected, &trial);
-    if (trial.finding[0] != '\0') {
-        (void)fprintf(stderr, "granary: torture nth: %s fails without any fault: %s\n", row->scenario, trial.finding);
-        gr_remove_tree(bin);
-        return false;
-    }
     row->hits = trial.hits;
     stride = stride_of(run);
-    for (; n <= run->last && !interrupted(); n += stride) {
+    more = trial.finding[0] == '\0';
+    if (!more) {
+        (void)fprintf(stderr, "granary: torture nth: %s fails without any fault: %s\n", row->scenario, trial.finding);
+        row->findings++;
+    }
+    while (more && n <= run->last && !interrupted()) {
         nth_try(scenario, &row->fault, bin, n, expected, &trial);
         nth_row_count(row, &trial);
-        if (!trial.fired) {
-            break;
-        }
+        more = trial.fired;
         if (run->each > 0 && row->trials % run->each == 0) {
             stride *= 2; /* there are more than the calm one told: who is killed at the end tells of none */
         }
+        n += more ? stride : 0;
     }
     gr_remove_tree(bin);
     nth_row_print(row, n);
     nth_table_add(run->table, row);
     run->rows++;
     run->status = row->findings > 0 ? 1 : run->status;
-    return true;
 }
 
 /* ---- which there are ---- */
@@ -149,9 +149,8 @@ run_fail(struct run *run, const struct nth_scenario *scenario, const struct nth_
         if (!is_known(&run->row.fault)) {
             run->status = granary_error_exit_status(GRANARY_EINVAL);
             good = false;
-        } else if (!sweep(run, scenario)) {
-            run->status = 1;
-            good = false;
+        } else {
+            sweep(run, scenario);
         }
     }
     free(names);
