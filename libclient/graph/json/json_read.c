@@ -8,6 +8,7 @@
 #include "graph/nearest.h"
 #include "graph/ops.h"
 #include "graph_json/json.h"
+#include "graph_json/json_memory.h"
 
 static granary_err
 out_of_memory(void)
@@ -511,33 +512,39 @@ read_graph(json_t *root, Granary__Graph *graph)
     return targets == NULL ? GRANARY_OK : read_names("targets", targets, &graph->targets, &graph->n_targets);
 }
 
+struct reading {
+    const char *text;
+    size_t length;
+    Granary__Graph *graph;
+};
+
+static granary_err
+read_text(void *context)
+{
+    struct reading *reading = context;
+    json_error_t error;
+    json_t *root = json_loadb(reading->text, reading->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+
+    return root != NULL ? read_graph(root, reading->graph)
+                        : gr_fail(GRANARY_EINVAL, "line %d, column %d: %s", error.line < 1 ? 1 : error.line,
+                                  error.column < 0 ? 0 : error.column, error.text);
+}
+
 granary_err
 gr_graph_from_json(const char *text, size_t length, Granary__Graph **ret_graph)
 {
-    json_error_t error;
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    Granary__Graph *graph;
+    struct reading reading = {.text = text, .length = length, .graph = malloc(sizeof *reading.graph)};
     granary_err err;
 
-    if (root == NULL) {
-        if (json_error_code(&error) == json_error_out_of_memory || error.text[0] == '\0') {
-            return out_of_memory();
-        }
-        return gr_fail(GRANARY_EINVAL, "line %d, column %d: %s", error.line < 1 ? 1 : error.line,
-                       error.column < 0 ? 0 : error.column, error.text);
-    }
-    graph = malloc(sizeof *graph);
-    if (graph == NULL) {
-        json_decref(root);
+    if (reading.graph == NULL) {
         return out_of_memory();
     }
-    granary__graph__init(graph);
-    err = read_graph(root, graph);
-    json_decref(root);
+    granary__graph__init(reading.graph);
+    err = json_run(read_text, &reading);
     if (err != GRANARY_OK) {
-        granary__graph__free_unpacked(graph, NULL);
+        granary__graph__free_unpacked(reading.graph, NULL);
         return err;
     }
-    *ret_graph = graph;
+    *ret_graph = reading.graph;
     return GRANARY_OK;
 }

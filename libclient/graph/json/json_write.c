@@ -4,8 +4,10 @@
 
 #include "base/error.h"
 #include "graph_json/json.h"
+#include "graph_json/json_memory.h"
 
-/* Every json_...() constructor gives NULL when it cannot, and every _new() setter then fails, too. */
+/* Every json_...() constructor gives NULL when it cannot, and every _new() setter then fails, too. Memory:
+ * json_memory.h */
 
 static json_t *
 write_ints(const Granary__Attr *attr, bool bools)
@@ -127,31 +129,43 @@ append(const char *text, size_t size, void *context)
     return gr_buf_ok(context) ? 0 : -1;
 }
 
-granary_err
-gr_graph_to_json(const Granary__Graph *graph, struct gr_buf *out)
+struct writing {
+    const Granary__Graph *graph;
+    struct gr_buf *out;
+};
+
+static granary_err
+write_graph(void *context)
 {
+    struct writing *writing = context;
+    const Granary__Graph *graph = writing->graph;
     json_t *root = json_object();
     json_t *nodes = json_object();
-    granary_err err = root == NULL || nodes == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+    granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < graph->n_nodes && err == GRANARY_OK; i++) {
         err = write_node(graph->nodes[i], nodes);
     }
-    if (err == GRANARY_OK && graph->level == GRANARY__GRAPH__LEVEL__CHUNK &&
-        json_object_set_new(root, "level", json_string("chunk")) != 0) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+    if (err == GRANARY_OK && graph->level == GRANARY__GRAPH__LEVEL__CHUNK) {
+        (void)json_object_set_new(root, "level", json_string("chunk"));
     }
-    if (err == GRANARY_OK && json_object_set(root, "nodes", nodes) != 0) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+    if (err == GRANARY_OK) {
+        (void)json_object_set_new(root, "nodes", nodes);
     }
     if (err == GRANARY_OK && graph->n_targets > 0 &&
         json_object_set_new(root, "targets", write_strings(graph->targets, graph->n_targets)) != 0) {
         err = gr_fail(GRANARY_EINVAL, "targets: JSON cannot express them");
     }
-    if (err == GRANARY_OK && json_dump_callback(root, append, out, JSON_INDENT(2)) != 0) {
+    if (err == GRANARY_OK && json_dump_callback(root, append, writing->out, JSON_INDENT(2)) != 0) {
         err = gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    json_decref(nodes);
-    json_decref(root);
     return err;
+}
+
+granary_err
+gr_graph_to_json(const Granary__Graph *graph, struct gr_buf *out)
+{
+    struct writing writing = {graph, out};
+
+    return json_run(write_graph, &writing);
 }
