@@ -254,6 +254,9 @@ room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_byt
             client->room = room;
         }
         *ret_room = room;
+        if (client->socket.unwanted == reply.segment) {
+            client->socket.unwanted = 0; /* a late answer granted it to the request that is asked again */
+        }
     } else if (err == GRANARY_ENOMEM || err == GRANARY_EFULL) {
         client->socket.unwanted = reply.segment;
     }
