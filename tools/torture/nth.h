@@ -69,6 +69,7 @@ struct nth_instance {
     bool dies, died;    /* the fault kills the store; it has done so */
     bool store_broken;  /* it cannot be started again */
     bool impatient;     /* a message may be lost: who waits for long is interrupted */
+    bool may_blame;     /* an error may be the caller's own */
     int store_signal;   /* of which a store died, the last one that did */
     char refusal[512];  /* what a store that did not start again said */
 };

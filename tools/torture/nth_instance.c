@@ -491,6 +491,23 @@ is_ours(const struct nth_instance *instance, long pid)
     return ours;
 }
 
+/* The tracer tells what it counted when all others have ended, and then ends itself: whether it has. */
+static bool
+tracer_ends(long pid, const char *command, size_t length)
+{
+    static const char words[] = "torture\0nth\0trace";
+    struct pollfd poller = {.events = POLLIN};
+    bool ended;
+
+    if (memmem(command, length, words, sizeof words) == NULL) {
+        return false;
+    }
+    poller.fd = gr_pidfd_open((pid_t)pid);
+    ended = poller.fd < 0 || poll(&poller, 1, PATIENCE_MS) > 0;
+    gr_fd_close(&poller.fd);
+    return ended;
+}
+
 static void
 find_processes(const struct nth_instance *instance, bool end_them, char *text, size_t size)
 {
@@ -503,7 +520,8 @@ find_processes(const struct nth_instance *instance, bool end_them, char *text, s
         size_t length = 0;
 
         (void)snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
-        if (is_ours(instance, pid) && gr_file_read(path, 1 << 20, &command, &length) == GRANARY_OK) {
+        if (is_ours(instance, pid) && gr_file_read(path, 1 << 20, &command, &length) == GRANARY_OK &&
+            !(end_them && tracer_ends(pid, command, length))) {
             append(text, size, "process %s, pid %ld\n", command, pid);
             if (end_them) {
                 (void)kill((pid_t)pid, SIGKILL);

@@ -12,6 +12,7 @@
 #include "torture/nth.h"
 
 #define STATUS_MOST 8 /* the last exit status that is documented */
+#define CALLER      2 /* of those: what was asked for makes no sense */
 #define ROUNDS      3
 #define ERRNO_MOST  134
 
@@ -89,6 +90,19 @@ generalise(const struct nth_instance *instance, const char *line, char *text, si
 
 /* ---- the verdict ---- */
 
+/* Whether an error may be the caller's own: of what was damaged it may be, or where that is how calls fail. */
+static bool
+may_blame(const struct nth_fault *fault)
+{
+    static const char *const names[] = {"errno=EINVAL", "errno=ENAMETOOLONG", "errno=EISDIR", "errno=ENOTDIR"};
+    bool may = fault->messages;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        may = may || strcmp(fault->action, names[i]) == 0;
+    }
+    return may;
+}
+
 /* What the work printed is what it printed in calm. */
 static bool
 prints_as_expected(const struct nth_trial *trial, const struct nth_instance *instance, char *expected)
@@ -147,6 +161,8 @@ judge(struct nth_trial *trial, const struct nth_instance *instance, const char *
         trial->kind = NTH_ERROR;
         if (!names_something(what, line)) {
             find(trial, "%s says not what failed: exit %d: '%s'", what, status, end->message);
+        } else if (status == CALLER && !instance->may_blame) {
+            find(trial, "%s blames its caller: exit %d: %s", what, status, end->message);
         } else if (!may_fail || status > STATUS_MOST) {
             find(trial, "%s failed%s: exit %d: %s", what, may_fail ? "" : " without a fault", status, end->message);
         }
@@ -284,6 +300,7 @@ nth_try(const struct nth_scenario *scenario, const struct nth_fault *fault, cons
                                     .scenario = scenario,
                                     .process = fault->process,
                                     .impatient = fault->messages,
+                                    .may_blame = may_blame(fault),
                                     .dies = fault->process == NTH_STORE && strcmp(fault->action, "kill") == 0};
 
     *ret_trial = (struct nth_trial){.n = n};
