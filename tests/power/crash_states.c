@@ -5,7 +5,7 @@
  *   crash_states [--states N] [--seed S] [--only NUMBER] [--keep DIR] [--lying] store|state
  *
  * A disk that breaks a promise is printed with its number; the same number of the same trace is the same disk, and
- * --keep leaves the first one, and the trace, in DIR. Exit status 1 then.
+ * --keep leaves the first one, and the trace, in DIR. Exit status 1 then; 77: /dev/shm is too small for it.
  */
 #include <argp.h>
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #include "power/trace.h"
 
 #define FAILURES_MOST 10
+#define ROOM_NEEDED   ((uint64_t)32 << 20) /* a trace, a disk, what daemons say, and a store: 13 MiB at most, seen */
 
 static struct {
     const struct scenario *scenario;
@@ -324,6 +326,20 @@ run(struct stage *stage, struct disks *disks)
     return (failures > 0) != options.wants_failure;
 }
 
+/* Disks are made where no file system of the machine's own takes part: in shared memory, which may be small. */
+static bool
+has_room(const char *folder)
+{
+    struct statvfs fs;
+
+    if (statvfs(folder, &fs) == 0 && (fs.f_blocks == 0 || fs.f_bavail * fs.f_frsize >= ROOM_NEEDED)) {
+        return true; /* no blocks: as much as there is memory */
+    }
+    (void)printf("crash_states: skipped: %s has no %" PRIu64 " MiB free: mount it with a larger size\n", folder,
+                 ROOM_NEEDED >> 20);
+    return false;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -333,6 +349,9 @@ main(int argc, char **argv)
 
     (void)argp_parse(&parser, argc, argv, 0, NULL, NULL);
     stage.lying = options.lying;
+    if (!has_room("/dev/shm")) {
+        return 77;
+    }
     if (mkdtemp(stage.root) == NULL) {
         perror(stage.root);
         return 2;
