@@ -6,14 +6,23 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/index_parts.h"
 
-#define PREFIX "/granary.test.index."
-
+static char prefix[64];
 static _Atomic uint32_t depth;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    (void)snprintf(prefix, sizeof prefix, "/granary.test.index.%d.", (int)getpid());
+    return 0;
+}
 
 static granary_id
 id_of(uint64_t n)
@@ -48,7 +57,7 @@ what_is_inserted_is_found(void **state)
     struct gr_slot *slot;
 
     (void)state;
-    assert_int_equal(index_create(&index, PREFIX, 1, &depth), GRANARY_OK);
+    assert_int_equal(index_create(&index, prefix, 1, &depth), GRANARY_OK);
     assert_int_equal(depth, 0);
     assert_null(index_find(&index, id_of(1)));
     assert_int_equal(add(&index, 1, 77), GRANARY_OK);
@@ -75,7 +84,7 @@ deleting_makes_way_for_the_same_id(void **state)
     struct gr_slot *old;
 
     (void)state;
-    assert_int_equal(index_create(&index, PREFIX, 2, &depth), GRANARY_OK);
+    assert_int_equal(index_create(&index, prefix, 2, &depth), GRANARY_OK);
     assert_int_equal(add(&index, 1, 10), GRANARY_OK);
     old = index_find(&index, id_of(1));
     slot_enter(old, GR_SLOT_DELETING);
@@ -101,7 +110,7 @@ index_agrees_with_a_model(void **state)
 
     (void)state;
     srand(3);
-    assert_int_equal(index_create(&index, PREFIX, 3, &depth), GRANARY_OK);
+    assert_int_equal(index_create(&index, prefix, 3, &depth), GRANARY_OK);
     for (uint64_t step = 1; step <= STEPS; step++) {
         uint64_t n = (uint64_t)rand() % KEYS;
         struct gr_slot *slot = index_find(&index, id_of(n));
@@ -145,7 +154,7 @@ churn_does_not_grow_the_index(void **state)
     struct index index;
 
     (void)state;
-    assert_int_equal(index_create(&index, PREFIX, 4, &depth), GRANARY_OK);
+    assert_int_equal(index_create(&index, prefix, 4, &depth), GRANARY_OK);
     for (uint64_t n = 0; n < 200000; n++) {
         assert_int_equal(add(&index, n, n + 1), GRANARY_OK);
         if (n >= 1250) {
@@ -168,7 +177,7 @@ split_moves_every_slot(void **state)
     uint64_t n;
 
     (void)state;
-    assert_int_equal(index_create(&index, PREFIX, 5, &depth), GRANARY_OK);
+    assert_int_equal(index_create(&index, prefix, 5, &depth), GRANARY_OK);
     assert_int_equal(add(&index, 0, 1), GRANARY_OK);
     slot = index_find(&index, id_of(0));
     for (n = 1; index.splits == 0; n++) {
@@ -196,7 +205,7 @@ index_is_equally_full_at_any_size(void **state)
     struct index index;
 
     (void)state;
-    assert_int_equal(index_create(&index, PREFIX, 6, &depth), GRANARY_OK);
+    assert_int_equal(index_create(&index, prefix, 6, &depth), GRANARY_OK);
     for (uint64_t n = 1; n <= 400000; n++) {
         assert_int_equal(add(&index, n, n), GRANARY_OK);
         if (n >= 50000 && n % 10000 == 0) {
@@ -230,7 +239,7 @@ full_page_is_an_error(void **state)
     uint64_t serial = 0;
 
     (void)state;
-    assert_int_equal(index_create(&index, PREFIX, 7, &depth), GRANARY_OK);
+    assert_int_equal(index_create(&index, prefix, 7, &depth), GRANARY_OK);
     while (err == GRANARY_OK) {
         id = next_alike(&from);
         err = add_id(&index, id, 1, ++serial);
@@ -254,7 +263,7 @@ alias_leads_to_its_target(void **state)
     struct gr_slot *slot;
 
     (void)state;
-    assert_int_equal(index_create(&index, PREFIX, 8, &depth), GRANARY_OK);
+    assert_int_equal(index_create(&index, prefix, 8, &depth), GRANARY_OK);
     assert_int_equal(add(&index, 1, 1), GRANARY_OK);
     assert_int_equal(index_insert_alias(&index, id_of(1), id_of(5), 2, 1, &slot), GRANARY_EEXIST);
     assert_int_equal(index_insert_alias(&index, id_of(2), id_of(1), 2, 1, &slot), GRANARY_OK);
@@ -289,5 +298,5 @@ main(void)
         cmocka_unit_test(full_page_is_an_error),     cmocka_unit_test(alias_leads_to_its_target),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +17,15 @@
 #include "store/segment.h"
 #include "store/store.h"
 
-#define PREFIX "/granary.test.parts."
+static char prefix[64];
+
+static int
+setup(void **state)
+{
+    (void)state;
+    (void)snprintf(prefix, sizeof prefix, "/granary.test.parts.%d.", (int)getpid());
+    return 0;
+}
 
 /* Whatever is moved, the seven parts add up to the capacity. */
 static void
@@ -122,7 +131,7 @@ segment_bytes_move_through_the_account(void **state)
 
     (void)state;
     account_init(&account, 1 << 20);
-    assert_int_equal(segment_create(&account, PREFIX, 1, 1, 65536, GR_ACCOUNT_WRITING, &record, &segment), GRANARY_OK);
+    assert_int_equal(segment_create(&account, prefix, 1, 1, 65536, GR_ACCOUNT_WRITING, &record, &segment), GRANARY_OK);
     assert_int_equal(account.bytes[GR_ACCOUNT_WRITING], 65536);
     assert_true(segment_expect(segment));
     segment_seal(segment, &account, 4096, (struct index_place){7, 1});
@@ -146,7 +155,7 @@ segment_bytes_move_through_the_account(void **state)
     assert_int_equal(account.bytes[GR_ACCOUNT_WRITING], 65536);
     assert_int_equal(record.word, 1 << 8 | GR_SEGMENT_OPEN);
     assert_int_equal(record.sealed_total, 0);
-    segment_destroy(segment, &account, PREFIX, 1);
+    segment_destroy(segment, &account, prefix, 1);
     assert_int_equal(record.word, 0);
     assert_int_equal(account.bytes[GR_ACCOUNT_FREE], 1 << 20);
     assert_true(account_balances(&account));
@@ -164,7 +173,7 @@ segment_punches_whole_pages(void **state)
     (void)state;
     memset(bytes, 1, sizeof bytes);
     account_init(&account, 1 << 20);
-    assert_int_equal(segment_create(&account, PREFIX, 1, 2, 16384, GR_ACCOUNT_WRITING, &record, &segment), GRANARY_OK);
+    assert_int_equal(segment_create(&account, prefix, 1, 2, 16384, GR_ACCOUNT_WRITING, &record, &segment), GRANARY_OK);
     assert_int_equal(segment_warm_bytes(segment), 0);
     assert_int_equal(pwrite(segment->fd, bytes, 8192, 0), 8192);
     assert_int_equal(segment_warm_bytes(segment), 8192);
@@ -178,7 +187,7 @@ segment_punches_whole_pages(void **state)
     /* A liar's overlapping objects may show more holes than there are dead bytes: never more than those. */
     segment_add_punched(segment, &account, 1 << 20);
     assert_int_equal(account.bytes[GR_ACCOUNT_POOLED], 0);
-    segment_destroy(segment, &account, PREFIX, 1);
+    segment_destroy(segment, &account, prefix, 1);
     assert_int_equal(account.bytes[GR_ACCOUNT_FREE], 1 << 20);
 }
 
@@ -232,5 +241,5 @@ main(void)
         cmocka_unit_test(default_budget_says_where_it_comes_from),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup, NULL);
 }
