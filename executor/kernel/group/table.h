@@ -1,7 +1,7 @@
 /*
  * A table of groups: their keys, and the parts of a plan, one entry a group. A chunk of rows gives a table (map.c),
  * tables are merged into one (merge.c), written and read between (partial.c), and the last one gives a frame
- * (result.c).
+ * (result.c, result_parts.h).
  */
 #ifndef GROUP_TABLE_H
 #define GROUP_TABLE_H

@@ -1,0 +1,147 @@
+/* Aggregates that need all values of a group. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/group/moments.h"
+#include "kernel/group/result_parts.h"
+#include "kernel/group/select.h"
+
+static granary_err
+out_of_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+}
+
+void
+making_value_counts(struct making *making)
+{
+    const struct group_part *list = making_part(making, USE_ITEM);
+
+    for (size_t g = 0; g < making->table->groups; g++) {
+        making->ints[g] = list->starts[g + 1] - list->starts[g];
+    }
+}
+
+/* From the values of a group: what the function gives. */
+static granary_err
+list_value(struct making *making, size_t g, double *values, size_t count)
+{
+    bool there = true;
+
+    switch (making->aggregate->function) {
+    case GR_AGGREGATE_MEDIAN:
+    case GR_AGGREGATE_QUANTILE:
+        there = count > 0;
+        making->reals[g] = there ? select_quantile(values, count, making->aggregate->number) : 0.0;
+        break;
+    case GR_AGGREGATE_SKEW:
+        there = moment_skew(values, count, &making->reals[g]);
+        break;
+    case GR_AGGREGATE_KURTOSIS:
+        there = moment_kurtosis(values, count, &making->reals[g]);
+        break;
+    default:
+        making->reals[g] = 1.0;
+        for (size_t i = 0; i < count; i++) {
+            making->reals[g] *= values[i];
+        }
+        break;
+    }
+    if (making->there != NULL) {
+        making->there[g] = there;
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+make_int_product(struct making *making)
+{
+    const struct group_part *list = making_part(making, USE_ITEM);
+    bool is_unsigned = making->result == GRANARY_UINT64;
+    __int128 limit = is_unsigned ? (__int128)UINT64_MAX : (__int128)INT64_MAX;
+
+    for (size_t g = 0; g < making->table->groups; g++) {
+        __int128 product = 1;
+        bool over = false;
+
+        for (size_t i = list->starts[g]; i < list->starts[g + 1]; i++) {
+            __int128 value = select_int(&list->values.view, (int64_t)i);
+
+            over = over && value != 0;
+            product = over ? product : product * value;
+            over = over || product > limit || product < (is_unsigned ? 0 : -limit - 1);
+            if (value == 0) {
+                product = 0;
+                break;
+            }
+        }
+        making->ints[g] = over ? limit + 1 : product; /* refused where it is stored */
+    }
+    return GRANARY_OK;
+}
+
+/* Values of a list as doubles. */
+static void
+list_reals(const granary_column *column, size_t begin, size_t end, double divisor, double *values)
+{
+    if (column->dtype == GRANARY_FLOAT64) {
+        memcpy(values, (const double *)column->values + begin, (end - begin) * sizeof *values);
+        return;
+    }
+    for (size_t i = begin; i < end; i++) {
+        values[i - begin] = select_real(column, (int64_t)i, divisor);
+    }
+}
+
+granary_err
+making_of_lists(struct making *making)
+{
+    const struct group_part *list = making_part(making, USE_ITEM);
+    double divisor = making_divisor(making);
+    double *values;
+    size_t most = 0;
+    granary_err err = GRANARY_OK;
+
+    if (making->ints != NULL) {
+        return make_int_product(making);
+    }
+    for (size_t g = 0; g < making->table->groups; g++) {
+        size_t count = list->starts[g + 1] - list->starts[g];
+
+        most = count > most ? count : most;
+    }
+    values = malloc((most + 1) * 2 * sizeof *values); /* half of it for select_quantile() */
+    err = values == NULL ? out_of_memory() : GRANARY_OK;
+    for (size_t g = 0; err == GRANARY_OK && g < making->table->groups; g++) {
+        list_reals(&list->values.view, list->starts[g], list->starts[g + 1], divisor, values);
+        err = list_value(making, g, values, list->starts[g + 1] - list->starts[g]);
+    }
+    free(values);
+    return err;
+}
+
+granary_err
+making_modes(struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column)
+{
+    const struct group_part *list = making_part(making, USE_ITEM);
+    uint32_t *entries = malloc((size_t)list->values.view.rows * sizeof *entries + 1);
+    int64_t *rows = malloc((count + 1) * sizeof *rows);
+    granary_err err = rows == NULL || entries == NULL ? out_of_memory() : GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        size_t begin = list->starts[order[i]];
+        size_t end = list->starts[order[i] + 1];
+
+        for (size_t e = begin; e < end; e++) {
+            entries[e - begin] = (uint32_t)e;
+        }
+        rows[i] = making->dtype == GRANARY_NULLTYPE ? -1 : select_mode(&list->values.view, entries, end - begin);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_column_take(&list->values.view, rows, (int64_t)count, ret_column);
+    }
+    free(rows);
+    free(entries);
+    return err;
+}

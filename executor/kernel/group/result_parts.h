@@ -1,0 +1,64 @@
+/* Within group_result: one aggregate becomes a column. result.c puts the columns together, result_column.c makes those
+ * of sums and counts, result_lists.c those of the values of each group. */
+#ifndef GROUP_RESULT_PARTS_H
+#define GROUP_RESULT_PARTS_H
+
+#include "kernel/group/table.h"
+
+/* One aggregate at work. */
+struct making {
+    const struct group_plan *plan;
+    const struct group_table *table;
+    const struct gr_aggregate *aggregate;
+    const int *use;
+    granary_dtype dtype;  /* of the argument */
+    granary_dtype result; /* of the column */
+    double *reals;        /* by group; NAN where there is none */
+    __int128 *ints;       /* by group */
+    uint8_t *there;       /* by group; NULL: all */
+};
+
+static inline const struct group_part *
+making_part(const struct making *making, enum group_use use)
+{
+    return &making->table->parts[making->use[use]];
+}
+
+static inline int64_t
+making_count(const struct making *making, size_t g)
+{
+    return making_part(making, USE_ROWS)->counts[g] - making_part(making, USE_MISSING)->counts[g];
+}
+
+/* What the integers of an argument are divided by to be its values. */
+static inline double
+making_divisor(const struct making *making)
+{
+    double power = 1.0;
+
+    for (int i = 0; i < gr_dtype_scale(making->dtype); i++) {
+        power *= 10.0;
+    }
+    return power;
+}
+
+/* ---- result_column.c ---- */
+
+/*
+ * The column of the plan's ith aggregate: of `count` groups, in this order.
+ *
+ * Errors  EFAILED a sum exceeds its dtype · EFULL · ENOMEM
+ */
+granary_err result_column(const struct group_plan *plan, const struct group_table *table, size_t i,
+                          const int64_t *order, size_t count, struct gr_column *ret_column);
+
+/* ---- result_lists.c ---- */
+
+/* How many values there are. */
+void making_value_counts(struct making *making);
+/* What one function gives of the values: medians, products, ... Errors: ENOMEM */
+granary_err making_of_lists(struct making *making);
+/* The commonest value, in order. Errors: ENOMEM · EFULL */
+granary_err making_modes(struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column);
+
+#endif
