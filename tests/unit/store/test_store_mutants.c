@@ -26,6 +26,7 @@
 #include "base/fd.h"
 #include "contract/shm.h"
 #include "live.h"
+#include "support/store_requests.h"
 #include "wire/frame.h"
 
 #define MIB        ((uint64_t)1 << 20)
@@ -78,33 +79,7 @@ number(struct mutator *m)
 static size_t
 make_body(struct mutator *m, uint16_t op, unsigned char *body)
 {
-    static const size_t sizes[LAST_OP] = {
-        [GR_STORE_HELLO] = sizeof(struct gr_hello),
-        [GR_STORE_ROOM] = sizeof(struct gr_room),
-        [GR_STORE_MAP] = sizeof(struct gr_map),
-        [GR_STORE_RESTORE] = sizeof(struct gr_object_ref),
-        [GR_STORE_LEASE] = sizeof(struct gr_object_ref),
-        [GR_STORE_UNLEASE] = sizeof(struct gr_object_ref),
-        [GR_STORE_PIN] = sizeof(struct gr_hold),
-        [GR_STORE_UNPIN] = sizeof(struct gr_hold),
-        [GR_STORE_DEAD] = 16,
-        [GR_STORE_SESSION_CREATE] = sizeof(struct gr_session_request),
-        [GR_STORE_SESSION_HAS] = sizeof(struct gr_session_request),
-        [GR_STORE_SESSION_DELETE] = sizeof(struct gr_session_request),
-        [GR_STORE_SESSION_LIST] = sizeof(struct gr_session_request),
-        [GR_STORE_REF] = sizeof(struct gr_hold),
-        [GR_STORE_UNREF] = sizeof(struct gr_hold),
-        [GR_STORE_CONTAIN] = sizeof(struct gr_contain) + 32,
-        [GR_STORE_ALIAS] = sizeof(struct gr_alias),
-        [GR_STORE_NAME_SET] = sizeof(struct gr_name),
-        [GR_STORE_NAME_GET] = sizeof(struct gr_name),
-        [GR_STORE_NAME_LIST] = sizeof(struct gr_name),
-        [GR_STORE_MOVE] = sizeof(struct gr_move),
-        [GR_STORE_SLICE] = sizeof(struct gr_slice),
-        [GR_STORE_HINT] = sizeof(struct gr_hint),
-        [GR_STORE_HOLDS] = sizeof(struct gr_holds),
-    };
-    size_t size = below(m, 20) == 0 ? below(m, BODY_MOST) : sizes[op % LAST_OP];
+    size_t size = below(m, 20) == 0 ? below(m, BODY_MOST) : request_size(op);
     granary_id id = live_id(1 + below(m, 8));
 
     for (size_t at = 0; at + 8 <= BODY_MOST; at += 8) {
