@@ -5,7 +5,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 #include "base/buf.h"
-#include "choices.h"
+#include "fuzz/choices.h"
 
 /* What numbers, ids and names are taken from, beside those everybody knows. */
 struct message_words {

@@ -22,12 +22,13 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "fuzz/sched/message_maker.h"
 #include "rig.h"
 
-#define MUTANTS_CI 100000u
-#define ROUND      1000u /* messages of one process, which then ends */
-#define DEPTH_MAX  6
-#define LAST_SEQ   0xfeedfacecafeull
+#define MUTANTS_CI  100000u
+#define ROUND       1000u /* messages of one process, which then ends */
+#define NOISE_WORDS 2048u /* what a message is made by: enough for a large one */
+#define LAST_SEQ    0xfeedfacecafeull
 
 static uint64_t
 draw(uint64_t *seed)
@@ -44,124 +45,28 @@ below(uint64_t *seed, uint64_t limit)
     return draw(seed) % limit;
 }
 
-/* ---- a message by its descriptor, in protobuf's encoding ---- */
-
-static void
-put_varint(struct gr_buf *out, uint64_t value)
-{
-    uint8_t bytes[10];
-    size_t count = 0;
-
-    do {
-        bytes[count] = (uint8_t)(value & 0x7f);
-        value >>= 7;
-        bytes[count++] |= value > 0 ? 0x80 : 0;
-    } while (value > 0);
-    gr_buf_add(out, bytes, count);
-}
-
-static uint64_t
-number(uint64_t *seed)
-{
-    static const uint64_t edges[] = {0, 63, 64, 4096, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX, (uint64_t)1 << 32};
-
-    switch (below(seed, 4)) {
-    case 0:
-        return edges[below(seed, sizeof edges / sizeof edges[0])];
-    case 1:
-        return draw(seed);
-    default:
-        return below(seed, 4);
-    }
-}
-
-static void
-put_text(uint64_t *seed, struct gr_buf *out)
-{
-    static const char *const words[] = {
-        "",     "null",        "k0",    "k1",        "a",      "b",       "call",  "random",
-        "exec", "read_csv",    "shape", "count",     "path",   "columns", "where", "a:0",
-        "sum",  "object:0123", "lib:f", "subtasks",  "graphs", "bands",   "k0/0",  "/dev/null",
-        "map",  "map_chunk",   "ids",   "executors", "state",  "input",   "../..", "\xff\xfe"};
-    const char *word = words[below(seed, sizeof words / sizeof words[0])];
-
-    put_varint(out, strlen(word));
-    gr_buf_add(out, word, strlen(word));
-}
-
-static void
-put_bytes(uint64_t *seed, struct gr_buf *out)
-{
-    uint8_t bytes[40];
-    size_t size = below(seed, 3) > 0 ? 16 : below(seed, sizeof bytes);
-
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        bytes[i] = (uint8_t)below(seed, 3);
-    }
-    put_varint(out, size);
-    gr_buf_add(out, bytes, size);
-}
-
-static void put_message(uint64_t *seed, const ProtobufCMessageDescriptor *descriptor, int depth, struct gr_buf *out);
-
-static void
-put_field(uint64_t *seed, const ProtobufCFieldDescriptor *field, int depth, struct gr_buf *out)
-{
-    struct gr_buf inner = {0};
-    uint64_t value = number(seed);
-
-    switch (field->type) {
-    case PROTOBUF_C_TYPE_DOUBLE:
-        put_varint(out, field->id << 3 | 1);
-        gr_buf_add(out, &value, sizeof value);
-        break;
-    case PROTOBUF_C_TYPE_STRING:
-        put_varint(out, field->id << 3 | 2);
-        put_text(seed, out);
-        break;
-    case PROTOBUF_C_TYPE_BYTES:
-        put_varint(out, field->id << 3 | 2);
-        put_bytes(seed, out);
-        break;
-    case PROTOBUF_C_TYPE_MESSAGE:
-        put_message(seed, field->descriptor, depth + 1, &inner);
-        put_varint(out, field->id << 3 | 2);
-        put_varint(out, inner.size);
-        gr_buf_add(out, inner.bytes, inner.size);
-        gr_buf_free(&inner);
-        break;
-    default: /* integers, bools and enums; most enum values are small */
-        put_varint(out, field->id << 3);
-        put_varint(out, field->type == PROTOBUF_C_TYPE_ENUM ? below(seed, 12) : value);
-        break;
-    }
-}
-
-static void
-put_message(uint64_t *seed, const ProtobufCMessageDescriptor *descriptor, int depth, struct gr_buf *out)
-{
-    for (unsigned i = 0; i < descriptor->n_fields && depth < DEPTH_MAX; i++) {
-        const ProtobufCFieldDescriptor *field = &descriptor->fields[i];
-        uint64_t times = field->label == PROTOBUF_C_LABEL_REPEATED ? below(seed, 4) : below(seed, 3) > 0;
-
-        if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) {
-            times = below(seed, descriptor->n_fields) < 2;
-        }
-        while (times-- > 0) {
-            put_field(seed, field, depth, out);
-        }
-    }
-}
+_Static_assert(GRANARY__VERSION__PROTOCOL < 128, "one byte of a varint");
 
 /* Fields may come twice, and the last counts: the version the other side speaks, most of the time. */
 static void
 make_mutant(uint64_t *seed, const ProtobufCMessageDescriptor *descriptor, struct gr_buf *out)
 {
+    static const char *const texts[] = {"k0", "k1", "k0/0", "read_csv", "object:0123", "/dev/null", "\xff\xfe"};
+    static const uint8_t version[] = {1 << 3, GRANARY__VERSION__PROTOCOL};
+    uint64_t noise[NOISE_WORDS];
+    struct choices choices = {(const uint8_t *)noise, sizeof noise};
+    struct message_words words = {.texts = texts,
+                                  .text_count = sizeof texts / sizeof texts[0],
+                                  .numbers = noise,
+                                  .number_count = sizeof noise / sizeof noise[0]};
+
+    for (size_t i = 0; i < NOISE_WORDS; i++) {
+        noise[i] = draw(seed);
+    }
     out->size = 0;
-    put_message(seed, descriptor, 0, out);
+    make_message(&choices, &words, descriptor, out);
     if (below(seed, 20) > 0) {
-        put_varint(out, 1 << 3);
-        put_varint(out, GRANARY__VERSION__PROTOCOL);
+        gr_buf_add(out, version, sizeof version);
     }
     switch (below(seed, 8)) {
     case 0:
@@ -173,7 +78,7 @@ make_mutant(uint64_t *seed, const ProtobufCMessageDescriptor *descriptor, struct
         out->size -= below(seed, out->size + 1);
         break;
     case 2:
-        put_bytes(seed, out);
+        gr_buf_add(out, noise, below(seed, 40));
         break;
     default:
         break;
