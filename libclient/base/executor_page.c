@@ -102,10 +102,12 @@ by_pid(const void *left, const void *right)
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-granary_err
-gr_executor_pages_read(const char *runtime, struct gr_executor_state **ret_states, size_t *ret_count)
+/* Those that have a page, living or not. Errors: ENOMEM */
+static granary_err
+list_pids(const char *runtime, int64_t **ret_pids, size_t *ret_count)
 {
-    struct gr_executor_state *states = NULL;
+    granary_err err = GRANARY_OK;
+    int64_t *pids = NULL;
     struct dirent *entry;
     size_t count = 0;
     size_t room = 0;
@@ -114,38 +116,64 @@ gr_executor_pages_read(const char *runtime, struct gr_executor_state **ret_state
 
     (void)snprintf(path, sizeof path, "%s/%s", runtime, GR_EXECUTOR_PAGES);
     folder = opendir(path);
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+    while (err == GRANARY_OK && folder != NULL && (entry = readdir(folder)) != NULL) {
         char *end;
         long long pid = strtoll(entry->d_name, &end, 10);
 
         if (count == room) {
-            struct gr_executor_state *grown = reallocarray(states, room * 2 + 16, sizeof *grown);
+            int64_t *grown = reallocarray(pids, room * 2 + 64, sizeof *grown);
 
             if (grown == NULL) {
-                (void)closedir(folder);
-                free(states);
-                return gr_fail(GRANARY_ENOMEM, "out of memory");
+                err = gr_fail(GRANARY_ENOMEM, "out of memory");
+                break;
             }
-            states = grown;
-            room = room * 2 + 16;
+            pids = grown;
+            room = room * 2 + 64;
         }
-        if (pid > 0 && *end == '\0' && gr_executor_page_read(runtime, pid, &states[count]) == GRANARY_OK) {
-            count++;
+        if (pid > 0 && *end == '\0') {
+            pids[count++] = pid;
         }
     }
     if (folder != NULL) {
         (void)closedir(folder);
     }
-    if (count > 0) {
-        qsort(states, count, sizeof *states, by_pid);
+    if (err != GRANARY_OK) {
+        free(pids);
+        return err;
     }
+    *ret_pids = pids;
+    *ret_count = count;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_executor_pages_read(const char *runtime, struct gr_executor_state **ret_states, size_t *ret_count)
+{
+    struct gr_executor_state *states;
+    int64_t *pids = NULL;
+    size_t pid_count = 0;
+    size_t count = 0;
+    granary_err err = list_pids(runtime, &pids, &pid_count);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    states = calloc(pid_count + 1, sizeof *states);
+    for (size_t i = 0; i < pid_count && states != NULL; i++) {
+        count += gr_executor_page_read(runtime, pids[i], &states[count]) == GRANARY_OK;
+    }
+    free(pids);
+    if (states == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    qsort(states, count, sizeof *states, by_pid);
     *ret_states = states;
     *ret_count = count;
     return GRANARY_OK;
 }
 
 struct dead_page {
-    long long pid;
+    int64_t pid;
     uint64_t start_time; /* 0: it was never complete */
 };
 
@@ -160,14 +188,14 @@ by_start(const void *left, const void *right)
 
 /* Also of a page that its executor was killed in the middle of: it is no state, but when it started stands there. */
 static bool
-is_dead(const char *runtime, long long pid, struct dead_page *ret_dead)
+is_dead(const char *runtime, int64_t pid, struct dead_page *ret_dead)
 {
     struct gr_executor_page page = {.start_time = 0};
     uint64_t runs = gr_process_start_time((pid_t)pid);
     char path[160];
     int fd;
 
-    (void)snprintf(path, sizeof path, "%s/%s/%lld", runtime, GR_EXECUTOR_PAGES, pid);
+    (void)snprintf(path, sizeof path, "%s/%s/%lld", runtime, GR_EXECUTOR_PAGES, (long long)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 || gr_pread_all(fd, &page, sizeof page, 0) != GRANARY_OK) {
         page.start_time = 0;
@@ -181,38 +209,25 @@ void
 gr_executor_pages_trim(const char *runtime, size_t keep)
 {
     struct dead_page *dead = NULL;
-    struct dirent *entry;
+    int64_t *pids = NULL;
+    size_t pid_count = 0;
     size_t count = 0;
-    size_t room = 0;
     char path[160];
-    DIR *folder;
 
-    (void)snprintf(path, sizeof path, "%s/%s", runtime, GR_EXECUTOR_PAGES);
-    folder = opendir(path);
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        char *end;
-        long long pid = strtoll(entry->d_name, &end, 10);
-
-        if (count == room) {
-            struct dead_page *grown = reallocarray(dead, room * 2 + 64, sizeof *grown);
-
-            if (grown == NULL) {
-                break; /* the next death tries again */
-            }
-            dead = grown;
-            room = room * 2 + 64;
-        }
-        count += pid > 0 && *end == '\0' && is_dead(runtime, pid, &dead[count]);
+    if (list_pids(runtime, &pids, &pid_count) == GRANARY_OK) {
+        dead = calloc(pid_count + 1, sizeof *dead);
     }
-    if (folder != NULL) {
-        (void)closedir(folder);
+    /* Without memory nothing goes: the next death tries again. */
+    for (size_t i = 0; i < pid_count && dead != NULL; i++) {
+        count += is_dead(runtime, pids[i], &dead[count]);
     }
     if (count > keep) {
         qsort(dead, count, sizeof *dead, by_start);
         for (size_t i = 0; i < count - keep; i++) {
-            (void)snprintf(path, sizeof path, "%s/%s/%lld", runtime, GR_EXECUTOR_PAGES, dead[i].pid);
+            (void)snprintf(path, sizeof path, "%s/%s/%lld", runtime, GR_EXECUTOR_PAGES, (long long)dead[i].pid);
             (void)unlink(path);
         }
     }
     free(dead);
+    free(pids);
 }
