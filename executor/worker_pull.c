@@ -47,6 +47,9 @@ worker_poll(struct worker *worker, int timeout_ms, uint32_t max, uint32_t *ret_r
         }
         if (queued > 0) {
             err = worker_run_next(worker);
+            if (err != GRANARY_OK) {
+                break;
+            }
             ran += worker->count < queued;
             continue;
         }

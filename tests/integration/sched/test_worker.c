@@ -240,14 +240,54 @@ the_scheduler_is_killed(void **state)
     assert_int_equal(workers_there(), 0);
 }
 
+/* From what the supervisor tells of its daemons. */
+static pid_t
+daemon_pid(const char *name)
+{
+    char path[64], text[2000], label[32];
+    FILE *file;
+    const char *at;
+
+    (void)snprintf(path, sizeof path, "%s/instance.json", directory);
+    (void)snprintf(label, sizeof label, "\"%s_pid\": ", name);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    at = strstr(text, label);
+    assert_non_null(at);
+    return (pid_t)strtol(at + strlen(label), NULL, 10);
+}
+
+/* What it cannot run it does not keep to itself. */
+static void
+the_store_is_gone(void **state)
+{
+    granary_worker *worker = worker_new();
+    pid_t supervisor = daemon_pid("supervisor");
+    char key[GRANARY_KEY_MAX];
+    granary_err err = GRANARY_OK;
+
+    (void)state;
+    submit(30, key);
+    assert_int_equal(granary_worker_poll(worker, GRANARY_FOREVER, 3, NULL), GRANARY_OK);
+    assert_int_equal(kill(supervisor, SIGSTOP), 0); /* nobody starts another one */
+    assert_int_equal(kill(daemon_pid("store"), SIGKILL), 0);
+    for (int i = 0; i < ROUNDS && (err == GRANARY_OK || err == GRANARY_ETIMEDOUT); i++) {
+        err = granary_worker_poll(worker, 10, 16, NULL);
+    }
+    (void)kill(supervisor, SIGCONT);
+    assert_int_equal(err, GRANARY_EUNREACHABLE);
+    granary_worker_destroy(worker);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_loop_runs_a_graph),
-        cmocka_unit_test(two_in_one_process),
-        cmocka_unit_test(workers_in_threads),
-        cmocka_unit_test(the_scheduler_is_killed),
+        cmocka_unit_test(an_event_loop_runs_a_graph), cmocka_unit_test(two_in_one_process),
+        cmocka_unit_test(workers_in_threads),         cmocka_unit_test(the_scheduler_is_killed),
+        cmocka_unit_test(the_store_is_gone),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
