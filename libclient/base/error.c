@@ -148,5 +148,7 @@ gr_fail_errno(const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return gr_fail(gr_err_from_errno(error), "%s: %s", what, strerror(error));
+    /* A failure, also when whoever failed has told no reason. */
+    return error == 0 ? gr_fail(GRANARY_EIO, "%s: no reason was given", what)
+                      : gr_fail(gr_err_from_errno(error), "%s: %s", what, strerror(error));
 }

@@ -68,6 +68,9 @@ errno_is_translated(void **state)
     errno = ENOSPC;
     assert_int_equal(gr_fail_errno("%s: write", "/a/file"), GRANARY_EFULL);
     assert_string_equal(granary_error_message(), "/a/file: write: No space left on device");
+    errno = 0; /* who failed has told no reason: it is no success */
+    assert_int_equal(gr_fail_errno("%s: read", "/a/file"), GRANARY_EIO);
+    assert_string_equal(granary_error_message(), "/a/file: read: no reason was given");
 }
 
 static void
