@@ -226,6 +226,13 @@ order_list(const struct ls *ls, struct gr_ordered **ret_list)
     return good ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "list of %zu objects: out of memory", ls->count);
 }
 
+/* The same object; its state may have changed between two looks. */
+static bool
+is_same(const granary_object_info *a, const granary_object_info *b)
+{
+    return a->serial == b->serial && gr_id_equal(a->id, b->id);
+}
+
 static void
 print_list(const struct ls *ls, const struct gr_ordered *list)
 {
@@ -245,7 +252,7 @@ print_list(const struct ls *ls, const struct gr_ordered *list)
     for (size_t i = 0; i < ls->count; i++) {
         const granary_object_info *info = list[i].item;
 
-        if (i > 0 && memcmp(info, list[i - 1].item, sizeof *info) == 0) {
+        if (i > 0 && is_same(info, list[i - 1].item)) {
             continue; /* a page was split while it was read */
         }
         if (ls->look.cli->json) {
