@@ -22,25 +22,29 @@ up() {
 # fresh VERSION: a directory with the fixture's spill files, and no instance
 fresh() {
     rm -rf "$spill"
-    mkdir -p -m 700 "$spill"
+    mkdir -m 700 "$spill"
     cp "$fixtures/spill-$1"/spill.* "$spill"
 }
 
 # place STATE: as a scheduler left it that was killed with all the others
 place() {
-    mkdir -m 700 -p "$work/i"
+    mkdir -p "$work/i"
+    chmod 700 "$work/i"
     touch "$work/i/lock"
     cp "$1" "$work/i/state.db"
 }
 
 # objects_are VERSION: every object of the fixture is there, with its metadata
 objects_are() {
-    local id
-    for id in $(cd "$fixtures/spill-$1" && ls | grep -v spill); do
-        if grep -q 'granary:' "$fixtures/spill-$1/$id"; then
-            { granary get "$id" 2>&1 >/dev/null || true; } | sed 's/^granary: [^:]*: /granary: /' | cmp - "$fixtures/spill-$1/$id" || fail "failure $id"
+    local path id
+    for path in "$fixtures/spill-$1"/*; do
+        id=${path##*/}
+        if [[ $id = spill* ]]; then
+            continue
+        elif grep -q 'granary:' "$path"; then
+            { granary get "$id" 2>&1 >/dev/null || true; } | sed 's/^granary: [^:]*: /granary: /' | cmp - "$path" || fail "failure $id"
         else
-            granary export "$id" | cmp - "$fixtures/spill-$1/$id" || fail "object $id"
+            granary export "$id" | cmp - "$path" || fail "object $id"
         fi
     done
 }
@@ -88,7 +92,7 @@ for folder in "$fixtures"/spill-*; do
     up
     objects_are "$version"
     granary fsck >/dev/null || fail "fsck: $(granary fsck)"
-    for id in $(cd "$folder" && ls | grep -v spill | xargs grep -L granary:); do
+    for id in $(cd "$folder" && grep -L --exclude='spill*' granary: -- *); do
         granary rm "$id"
         [ "$(granary import "$folder/$id")" = "$id" ] || fail "import"
         granary export "$id" | cmp - "$folder/$id" || fail "imported object $id"

@@ -10,8 +10,9 @@ granary fsck >/dev/null || fail "fsck: $(granary fsck)"
 ! grep -h PROTOCOL "$work"/i/log/*.log || fail "somebody broke the protocol"
 
 # One that is spoilt is seen: what is above can fail.
+sessions=(tests/upgrade/fixtures/store-*.session)
 sed "/'default'\*64 'old'/s/'default'/'spoilt'/
      /^# NAME_GET/,/^$/s/61000000000000000100000000000000/61000000000000000100000000000001/" \
-    "$(ls tests/upgrade/fixtures/store-*.session | tail -n 1)" >"$work/store-spoilt.session"
+    "${sessions[-1]}" >"$work/store-spoilt.session"
 expect 1 'store-spoilt.session:[0-9]*: the answer, at 35: 01 was expected, not 00' \
     python3 tests/upgrade/wire.py "$work/store-spoilt.session" "$work/i"

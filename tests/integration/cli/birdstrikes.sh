@@ -36,7 +36,7 @@ done
 # An executor is killed as soon as it has work, again and again, while the job runs.
 granary up --executors 2 >/dev/null
 victim() { granary status --json | grep -o '"pid": [0-9]*, "numa_node"' | grep -o '[0-9]*' | head -n 1; }
-for round in 1 2 3; do
+for _ in 1 2 3; do
     granary run --discard --csv --chunk-bytes 5000 $top >"$work/killed.csv" &
     run=$!
     kill -9 "$(victim)"

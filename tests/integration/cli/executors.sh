@@ -17,7 +17,7 @@ run=$!
 # one graph, through all the changes
 granary executors add 1
 [ "$(count)" = 2 ] || fail "one was added: $(granary executors)"
-granary executors kill --timeout 60 $(numbers | head -1)
+granary executors kill --timeout 60 "$(numbers | head -1)"
 [ "$(count)" = 2 ] || fail "a killed one is replaced"
 first=$(numbers | head -1)
 granary executors drain --timeout 60 "$first"

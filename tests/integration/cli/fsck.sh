@@ -24,7 +24,7 @@ clean() {
 
 granary up --executors 1 --memory 16M >/dev/null
 remember_prefix
-for n in 0 1 2 3 4 5 6 7 8 9; do
+for _ in 0 1 2 3 4 5 6 7 8 9; do
     head -c 2500000 /dev/urandom | granary put - >>"$work/ids"
 done
 clean

@@ -208,7 +208,7 @@ key=$(granary submit patient --count 2 --retries 3 --arg "file=$work/go")
 timeout 60 sh -c "until [ -e '$work/go.here' ]; do sleep 0.02; done" || fail "the patient function does not begin"
 granary unexport patient
 expect 4 "'patient' is not exported" granary submit patient
-granary executors kill $(granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$') >/dev/null
+granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$' | xargs granary executors kill >/dev/null
 touch "$work/go"
 granary submit --key "$key" patient --count 2 --retries 3 --arg "file=$work/go" --wait >"$work/ids" || fail "what was unexported while it ran"
 [ "$(wc -l <"$work/ids")" = 2 ] || fail "two results of an unexported function: $(cat "$work/ids")"

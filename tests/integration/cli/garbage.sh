@@ -87,7 +87,7 @@ done
 # A process that a function leaves behind ends with its executor, or with the instance.
 child=$(granary submit spawn -o - | od -An -t d4 -N4 | tr -d ' ')
 kill -0 "$child" || fail "the function's child is gone before its time"
-granary executors kill $(granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$') >/dev/null
+granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$' | xargs granary executors kill >/dev/null
 timeout 60 sh -c "while kill -0 $child 2>/dev/null; do sleep 0.01; done" || fail "an executor's child outlives it"
 child=$(granary submit spawn -o - | od -An -t d4 -N4 | tr -d ' ')
 granary down >/dev/null

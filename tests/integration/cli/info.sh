@@ -36,7 +36,7 @@ says "^$key/0 +strikes +csv_split +succeeded +1" granary tasks "$key"
 says "^$key/3 " granary tasks "$key/3"
 says "^$key/0\.1 " granary info runs "$key"
 [ "$(granary tasks "$key" --state failed --json)" = "[]" ] || fail "a subtask has failed"
-[ "$(value done granary graph "$key")" = "$(granary tasks "$key" --json | grep -c '"succeeded"')" ] || fail "subtasks done are not those that are told"
+[ "$(value "done" granary graph "$key")" = "$(granary tasks "$key" --json | grep -c '"succeeded"')" ] || fail "subtasks done are not those that are told"
 says "^$key/costliest +frame +Wildlife Species:string" granary meta "$key"
 id=$(value id granary meta --chunks "$key/costliest")
 says "^where +memory" granary stat "$id"
@@ -93,6 +93,7 @@ granary executors >"$work/out" 2>"$work/err"
 grep -q 'the scheduler is stopped' "$work/err" || fail "nobody says that the scheduler is stopped: $(cat "$work/err")"
 grep -q '^ *pid ' "$work/out" || fail "no pages: $(cat "$work/out")"
 for command in graphs "graph $key" "stop $key" "results $key p0" "info sessions" "timeline $key"; do
+    # shellcheck disable=SC2086 # words
     expect 3 "its scheduler, pid $scheduler, is stopped" granary $command
 done
 says '^memory' granary status

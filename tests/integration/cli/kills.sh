@@ -37,7 +37,7 @@ executors() { granary status --json | grep -o '"pid": [0-9]*, "numa_node"' | gre
 killed=0
 while [ $killed -lt "$count" ] && [ ! -e "$work/wrong" ]; do
     if [ $((RANDOM % 2)) = 0 ]; then
-        victim=$(executors | shuf -n 1 --random-source=<(yes $RANDOM) || true)
+        victim=$(executors | shuf -n 1 --random-source=<(yes "$RANDOM") || true)
         [ -n "$victim" ] && kill -9 "$victim" 2>/dev/null && killed=$((killed + 1))
     else
         case $((RANDOM % 3)) in

@@ -5,6 +5,7 @@ export PATH="$GRANARY_BIN:$PATH" NO_COLOR=1
 work=$(mktemp -d /tmp/granary-test-XXXXXX)
 export GRANARY_INSTANCE="$work/i"
 cd "$GRANARY_SOURCE"
+# shellcheck disable=SC2034 # the tests use it
 birds=libclient/examples/data/birdstrikes.csv
 
 fail() {
@@ -21,9 +22,9 @@ remember_prefix() {
 leftovers() {
     local prefix
     pgrep -f -- "--instance $work" || true
-    for prefix in $(cat "$work/prefixes" 2>/dev/null); do
+    [ ! -e "$work/prefixes" ] || while read -r prefix; do
         find /dev/shm -maxdepth 1 -name "$prefix*"
-    done
+    done <"$work/prefixes"
 }
 
 finish() {

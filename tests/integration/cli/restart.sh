@@ -42,7 +42,7 @@ granary down >/dev/null
 # A store that cannot live ends the instance, and the log says why; the objects wait for the next one.
 granary up --executors 1 >/dev/null
 remember_prefix
-kept=$(granary put "$work/kept.1")
+outlives=$(granary put "$work/kept.1")
 log=$work/supervisor.log
 supervisor=$(sed -n 's/.*"supervisor_pid": \([0-9]*\).*/\1/p' "$work/i/instance.json")
 ln "$work/i/log/supervisor.log" "$log"
@@ -52,8 +52,8 @@ for _ in $(seq 1000); do
     pause 0.02
 done
 grep -q 'DAEMON-DIES.*the store ended.*store.log' "$log" || fail "log: $(cat "$log")"
-expect 3 'granary up' granary rm "$kept"
+expect 3 'granary up' granary rm "$outlives"
 granary up --executors 1 >/dev/null
-granary get "$kept" | cmp - "$work/kept.1" || fail "the object of a store that could not live"
+granary get "$outlives" | cmp - "$work/kept.1" || fail "the object of a store that could not live"
 granary down >/dev/null 2>&1 || true
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"

@@ -8,6 +8,7 @@ remember_prefix
 granary load birds "$birds" >"$work/out"
 grep -qE '^birds: [0-9]+ rows in [0-9]+ chunks?$' "$work/out" || fail "$(cat "$work/out")"
 rows=$(sed -n 's/^birds: \([0-9]*\) rows.*/\1/p' "$work/out")
+[ "$rows" = "$(tail -n +2 "$birds" | grep -c '')" ] || fail "$rows rows"
 granary graphs | grep -q '^birds ' || fail "not listed"
 expect 1 "there is a table or graph of that name: --replace" granary load birds "$birds"
 
