@@ -3,6 +3,7 @@
 #define KERNEL_ROWS_NODE_H
 
 #include "base/buf.h"
+#include "base/error.h"
 #include "graph/expr.h"
 #include "kernel/rows.h"
 
@@ -96,7 +97,12 @@ granary_err load_column(struct node *node, const struct extent *extent);
 
 /* ---- what the operators share (vector.c) ---- */
 
-granary_err node_no_memory(void);
+static inline granary_err
+node_no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory for a block of rows");
+}
+
 /* Room for a block's values; they are where node->values is from now on. NULL: out of memory. */
 void *node_room(struct node *node, enum rows_class class);
 uint8_t *node_valid_room(struct node *node);

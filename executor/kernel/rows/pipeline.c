@@ -378,7 +378,7 @@ sift_quickly(const struct quick *quick, const struct extent *extent, uint16_t *s
 static void
 select_quickly(struct rows *rows, struct extent *extent)
 {
-    int64_t left = extent->n;
+    int64_t left;
     size_t i = 0;
 
     if (rows->quick_count == 0) {

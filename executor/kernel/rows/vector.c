@@ -6,12 +6,6 @@
 #include "kernel/rows/node.h"
 #include "kernel/scratch.h"
 
-granary_err
-node_no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory for a block of rows");
-}
-
 /* Vectors begin where cache lines do. */
 static void *
 block_alloc(size_t value_size)

@@ -165,7 +165,7 @@ next_poisson(struct stream *s, double mean)
     if (mean < 10) {
         double product = next_uniform(s);
         double least = exp(-mean);
-        double count = 0;
+        unsigned count = 0;
 
         for (; product > least; count++) {
             product *= next_uniform(s);

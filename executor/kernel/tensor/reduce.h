@@ -6,6 +6,7 @@
 #ifndef KERNEL_TENSOR_REDUCE_H
 #define KERNEL_TENSOR_REDUCE_H
 
+#include "base/error.h"
 #include "kernel/exact_sum.h"
 #include "kernel/tensor/program.h"
 
@@ -48,7 +49,12 @@ reducing_width(const struct reducing *r)
 }
 /* Whether larger values win. */
 bool reducing_is_largest(enum gr_reduction reduction);
-granary_err reducing_no_memory(void);
+
+static inline granary_err
+reducing_no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "no memory for a reduction");
+}
 
 /* Take a block: at[0], steps[0] tell the result's element, at[1], steps[1] the position along the reduced axes. */
 program_consume reducing_take;

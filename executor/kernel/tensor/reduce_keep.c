@@ -9,12 +9,6 @@
 
 static const char magic[8] = "GRRED01";
 
-granary_err
-reducing_no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "no memory for a reduction");
-}
-
 bool
 reducing_is_largest(enum gr_reduction reduction)
 {

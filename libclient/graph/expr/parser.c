@@ -5,12 +5,6 @@
 #include "graph/expr/parser.h"
 
 granary_err
-parser_no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
-
-granary_err
 parser_new(struct parser *parser, enum gr_expr_kind kind, int position, struct gr_expr **ret_expr)
 {
     struct gr_expr *expr;

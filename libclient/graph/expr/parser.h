@@ -7,6 +7,7 @@
 #ifndef GRAPH_EXPR_PARSER_H
 #define GRAPH_EXPR_PARSER_H
 
+#include "base/error.h"
 #include "graph/expr/lex.h"
 
 struct parser {
@@ -18,7 +19,11 @@ struct parser {
 
 typedef granary_err parse_fn(struct parser *parser, struct gr_expr **ret_expr);
 
-granary_err parser_no_memory(void);
+static inline granary_err
+parser_no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory");
+}
 
 /* A node without operands, within the limit on what one expression may hold. */
 granary_err parser_new(struct parser *parser, enum gr_expr_kind kind, int position, struct gr_expr **ret_expr);
