@@ -22,7 +22,7 @@ struct shelf {
 };
 
 struct exports {
-    LIST_HEAD(, shelf) shelves;
+    LIST_HEAD(shelf_list, shelf) shelves;
     size_t left;
 };
 

@@ -46,7 +46,7 @@ struct order {
     uint32_t lane_count, lane_room; /* there is room for all lanes in both */
     uint64_t virtual_ns;            /* of the session that was served last */
     uint64_t served;                /* messages given */
-    LIST_HEAD(, session) backlogged;
+    LIST_HEAD(order_sessions, session) backlogged;
 };
 
 void order_fini(struct order *order);

@@ -39,7 +39,7 @@ struct target {
 struct session {
     LIST_ENTRY(session) link;
     LIST_ENTRY(session) backlogged_link;
-    LIST_HEAD(, lane) lanes;
+    LIST_HEAD(session_lanes, lane) lanes;
     uint32_t runnable;    /* graphs in them that may have ready subtasks; some: it is backlogged */
     uint32_t weight;      /* its share beside other sessions */
     uint64_t virtual_ns;  /* executor time used, by weight */
@@ -215,7 +215,7 @@ struct pool {
     uint32_t nodes;  /* slots may be on those below */
     uint32_t slots;  /* that have or will have a process */
     uint32_t adding; /* ordered, and not among slots yet */
-    LIST_HEAD(, pool_order) orders;
+    LIST_HEAD(pool_orders, pool_order) orders;
 };
 
 struct manager {
@@ -227,7 +227,7 @@ struct manager {
     struct estimates *estimates;
     uint32_t *distances; /* rows; NULL: not told */
     uint32_t nodes;
-    LIST_HEAD(, task_graph) buckets[KEY_BUCKETS];
+    LIST_HEAD(graph_bucket, task_graph) buckets[KEY_BUCKETS];
     struct task_graph **by_serial; /* [0] unused; NULL: gone */
     uint32_t serial_count, serial_room;
     uint32_t serial_limit;          /* serials below it are noted as used */
@@ -235,7 +235,7 @@ struct manager {
     uint64_t last_free_order;
     bool frees_restored;                       /* of earlier graphs, perhaps of keys that come again */
     TAILQ_HEAD(eventful, task_graph) eventful; /* graphs whose logs have something new */
-    LIST_HEAD(, session) sessions;
+    LIST_HEAD(session_list, session) sessions;
     struct order order;
     TAILQ_HEAD(deadlines, task_graph) deadlines; /* running graphs that have one, the next one first */
     struct waiter *waiters;

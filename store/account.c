@@ -38,7 +38,7 @@ account_resize(struct account *account, uint64_t capacity)
 void
 account_add(struct account *account, enum gr_account which, uint64_t more)
 {
-    assert(which > GR_ACCOUNT_POOLED);
+    assert(which > GR_ACCOUNT_POOLED && which < GR_ACCOUNT_COUNT);
 
     account->bytes[which] += more;
     account->changes++;

@@ -174,8 +174,8 @@ parse_when(const char *text, struct gr_fault_rule *rule)
     double number;
 
     errno = 0;
-    number = isdigit((unsigned char)text[0]) ? strtod(text, &end) : -1;
-    if (number < 0 || errno != 0 || strpbrk(text, "xXeEpP") != NULL) {
+    number = strtod(text, &end);
+    if (!isdigit((unsigned char)text[0]) || errno != 0 || strpbrk(text, "xXeEpP") != NULL) {
         return gr_fail(GRANARY_EINVAL, "'%s' is no time: N, N+ or N%%", text);
     }
     if (strcmp(end, "%") == 0 && number <= 100) {

@@ -428,7 +428,7 @@ granary_chunk_read_many(granary_client *client, const granary_chunk_request *req
     }
     for (size_t i = 0; i < count; i++) {
         granary_chunk *chunk = &ret_chunks[i];
-        granary_err err = first;
+        granary_err err;
 
         *chunk = (granary_chunk){.codec = batch.codec};
         if (batch.codec == NULL) {

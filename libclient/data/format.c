@@ -44,7 +44,7 @@ format_short_real(double value, struct gr_buf *out)
     double size = fabs(value);
     char text[32];
     char *end = text + sizeof text;
-    char *at = end;
+    char *at;
 
     if (!(size >= 1e-4 && size < 1e9) && value != 0) {
         return false;

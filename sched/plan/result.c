@@ -110,8 +110,11 @@ gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result
     if (err == GRANARY_OK && tiled->grid != NULL && plan->graph != NULL) {
         char *dtype = strdup(granary_dtype_name(plan->graph->nodes[plan->targets[target]].type.dtype));
 
-        err = dtype == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
-        result->dtype = dtype == NULL ? result->dtype : dtype;
+        if (dtype != NULL) {
+            result->dtype = dtype;
+        } else {
+            err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        }
     }
     if (err != GRANARY_OK) {
         granary__result__free_unpacked(result, NULL);

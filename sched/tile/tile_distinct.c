@@ -74,11 +74,12 @@ deal_attrs(struct tiling *t, size_t i, size_t parts, const char *order, gr_attrs
     const Granary__Attr *keep = gr_step_attr(&t->steps->steps[i], "keep");
     size_t count = subset != NULL ? subset->n_strings : schema->count;
     char **texts = calloc(2 * count + 1, sizeof *texts);
-    char **types = texts + count;
+    char **types;
 
     if (texts == NULL) {
         return out_of_memory();
     }
+    types = texts + count;
     for (size_t c = 0; c < count; c++) {
         texts[c] = subset != NULL ? subset->strings[c] : schema->fields[c].name;
         types[c] = strdup(granary_dtype_name(schema->fields[gr_schema_find(schema, texts[c])].dtype));

@@ -96,6 +96,7 @@ main(int argc, char **argv)
     (void)starpu_conf_init(&conf);
     conf.sched_policy_name = "eager";
     if (tasks == NULL || starpu_init(&conf) != 0) {
+        free(tasks);
         return 1;
     }
     for (int i = 0; i < 5; i++) {

@@ -38,7 +38,7 @@ become(uid_t user, char program[static 512])
     if (user == 0) {
         return;
     }
-    fd = open(program, O_PATH);
+    fd = open(program, O_PATH | O_CLOEXEC);
     if (fd < 0 || setgroups(0, NULL) < 0 || setgid(user) < 0 || setuid(user) < 0) {
         perror("granary-store: change user");
         _exit(127);
@@ -92,7 +92,7 @@ run_command(const char *const *arguments, const char *output, pid_t parent)
     const char *argv[ARGUMENTS_MOST] = {"granary"};
     char program[512] = "/proc/self/exe";
 
-    for (size_t i = 0; arguments[i] != NULL && i < ARGUMENTS_MOST - 2; i++) {
+    for (size_t i = 0; i < ARGUMENTS_MOST - 2 && arguments[i] != NULL; i++) {
         argv[i + 1] = arguments[i];
     }
     if (bin != NULL) {

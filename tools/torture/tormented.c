@@ -395,7 +395,7 @@ do_get_range(struct tormented *self, uint32_t object)
     uint64_t count = words == 0 ? 0 : 1 + random_next(&self->seed) % (words - first);
     struct op *op = history_begin(self->history, OP_GET, OP_PART, object);
     granary_view view;
-    uint64_t word;
+    uint64_t word = 0;
     granary_err err;
 
     if (op == NULL) {

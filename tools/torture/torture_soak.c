@@ -389,6 +389,7 @@ torture_soak(int argc, char **argv)
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* processes that are forked would say it again */
     (void)printf("torture soak: seed %" PRIu64 "\n", run.options.seed);
     if (!set_up(&run)) {
+        free(run.samples);
         return 1;
     }
     clean = siege_calm(&run.siege) && soak(&run) && verdict(&run);

@@ -189,7 +189,7 @@ best_insert(const int64_t *numbers, size_t begin, size_t end, size_t n, int64_t 
     size_t count = 0;
 
     for (size_t i = begin; i < end; i++) {
-        size_t place = count;
+        size_t place;
 
         if (count == n && (n == 0 || numbers[i] <= numbers[kept[n - 1]])) {
             continue;

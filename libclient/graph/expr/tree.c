@@ -121,7 +121,7 @@ literal_equal(const struct gr_expr *a, const struct gr_expr *b)
     }
     return a->is_number == b->is_number && a->scale == b->scale && a->is_interval == b->is_interval &&
            a->months == b->months && a->value.i == b->value.i &&
-           memcmp(&a->value.d, &b->value.d, sizeof a->value.d) == 0;
+           memcmp(&a->value.d, &b->value.d, sizeof a->value.d) == 0; /* NOLINT: 0.0 is not -0.0, a NaN is itself */
 }
 
 bool

@@ -166,7 +166,7 @@ data_groupby(const char *path, int64_t rows)
 static int32_t *
 shuffled(uint64_t *state, int64_t count)
 {
-    int32_t *keys = malloc((size_t)count * sizeof *keys);
+    int32_t *keys = calloc((size_t)count, sizeof *keys);
 
     for (int64_t i = 0; keys != NULL && i < count; i++) {
         int64_t at = below(state, i + 1);

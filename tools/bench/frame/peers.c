@@ -53,7 +53,7 @@ run_peer(struct analytics *analytics, const struct peer *peer, const char *suite
     (void)snprintf(command, sizeof command, "%s%s%s %s '%s' %s '%s' %d 2>/dev/null",
                    modules == NULL ? "" : "NODE_PATH='", modules == NULL ? "" : modules,
                    modules == NULL ? "" : "/node_modules'", peer->command, path, suite, analytics->data, runs);
-    pipe = popen(command, "re");
+    pipe = popen(command, "re"); /* NOLINT(cert-env33-c): a program and folders of the benchmark's own */
     while (pipe != NULL && fgets(said, sizeof said, pipe) != NULL) {
         struct answer answer = {.seconds = 0};
         char rows[32] = "";

@@ -5,11 +5,13 @@
 
 #include "faults.h"
 
-/* malloc() and its like under names that nobody stands before: dlsym() itself allocates. */
+/* malloc() and its like under names that nobody stands before: dlsym() itself allocates.
+ * NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): they are libc's names */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 #define NO_MEMORY() (FAULT_AT(alloc_any) == GR_FAULT_ERRNO)
 
