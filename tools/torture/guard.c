@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,20 +65,14 @@ end_all(const char *directory, int64_t deadline)
     return count;
 }
 
-/* The guard's process. run: a descriptor of the one it waits for. */
 static void
-watch(int run, const char *directory, const char *path)
+clean_up(const char *directory, const char *path)
 {
-    struct pollfd ended = {.fd = run, .events = POLLIN};
+    int64_t deadline = gr_deadline_ns(PATIENCE_MS);
     struct gr_instance instance;
     unsigned count = 0;
     unsigned quiet = 0;
-    int64_t deadline;
 
-    (void)setsid(); /* ^C is for the run */
-    while (poll(&ended, 1, -1) <= 0) {
-    }
-    deadline = gr_deadline_ns(PATIENCE_MS);
     while (quiet < 2 && gr_now_ns() < deadline) { /* a look at /proc may miss one that is forked meanwhile */
         unsigned found = end_all(directory, deadline);
 
@@ -92,27 +87,61 @@ watch(int run, const char *directory, const char *path)
                   directory);
 }
 
+/* The guard's process. run: of the one it waits for; socket: on which that one says that it has cleaned up itself. */
+static void
+watch(int run, int socket, const char *directory, const char *path)
+{
+    struct pollfd pollers[2] = {{.fd = run, .events = POLLIN}, {.fd = socket, .events = POLLIN}};
+    char word;
+
+    (void)setsid(); /* ^C is for the run */
+    while (poll(pollers, 2, -1) <= 0) {
+    }
+    if (recv(socket, &word, sizeof word, MSG_DONTWAIT) <= 0) {
+        clean_up(directory, path);
+    }
+}
+
 bool
 guard_start(struct guard *guard, const char *directory, const char *instance)
 {
     int run = gr_pidfd_open(getpid());
+    int ends[2] = {-1, -1};
+    int status = 1;
+    pid_t child = -1;
 
-    guard->pid = run < 0 ? -1 : fork();
-    if (guard->pid == 0) {
-        watch(run, directory, instance);
-        _exit(0);
+    if (run >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
+        child = fork();
+    }
+    if (child == 0) {
+        /* No child of the run: who kills a process with all that descend from it does not find the guard. */
+        pid_t grandchild = fork();
+
+        if (grandchild == 0) {
+            gr_fd_close(&ends[0]);
+            watch(run, ends[1], directory, instance);
+        }
+        _exit(grandchild < 0);
     }
     gr_fd_close(&run);
-    guard->pid = guard->pid < 0 ? 0 : guard->pid;
-    return guard->pid > 0;
+    gr_fd_close(&ends[1]);
+    guard->runs = child > 0 && waitpid(child, &status, 0) == child && status == 0;
+    guard->socket = ends[0];
+    if (!guard->runs) {
+        gr_fd_close(&guard->socket);
+    }
+    return guard->runs;
 }
 
 void
 guard_end(struct guard *guard)
 {
-    if (guard->pid > 0) {
-        (void)kill(guard->pid, SIGKILL);
-        (void)waitpid(guard->pid, NULL, 0);
-        guard->pid = 0;
+    char word = 0;
+
+    if (guard->runs) {
+        (void)send(guard->socket, &word, sizeof word, MSG_NOSIGNAL);
+        (void)recv(guard->socket, &word, sizeof word, 0); /* its end */
+        gr_fd_close(&guard->socket);
+        guard->runs = false;
     }
 }

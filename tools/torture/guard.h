@@ -1,15 +1,15 @@
 /*
- * Who is left when a run is killed -9: a process of its own, which waits for the end of the run's, and then ends and
- * removes what the run had started, also what it was just holding stopped.
+ * Who is left when a run is killed -9, alone or with all of its children: a process of its own, which waits for the end
+ * of the run's, and then ends and removes what the run had started, also what it was just holding stopped.
  */
 #ifndef TORTURE_GUARD_H
 #define TORTURE_GUARD_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 struct guard {
-    pid_t pid; /* 0: none runs */
+    bool runs;
+    int socket; /* to it */
 };
 
 /*
@@ -17,7 +17,7 @@ struct guard {
  *
  * directory  made for the run, with mkdtemp(): every process of the instance has it in its arguments. Kept by pointer
  * instance   in it, or the same
- * Returns    false: errno
+ * Returns    false: there is none; errno
  */
 bool guard_start(struct guard *guard, const char *directory, const char *instance);
 

@@ -56,6 +56,15 @@ def names(prefix):
     return [name for name in os.listdir("/dev/shm") if name.startswith(prefix)]
 
 
+def kill(run, mark):
+    """With its children, as ctest does when time is over."""
+    run.send_signal(signal.SIGSTOP)
+    for pid in processes(mark):
+        if f"PPid:\t{run.pid}\n" in read(pid, "status"):
+            os.kill(pid, signal.SIGKILL)
+    run.kill()
+
+
 def check(arguments, programs, stopped=0):
     mark = f"{os.getpid()}-{arguments[0]}"
     directory = prefix = None
@@ -63,7 +72,7 @@ def check(arguments, programs, stopped=0):
                            stderr=subprocess.STDOUT, start_new_session=True, text=True)
     try:
         directory, prefix = await_processes(run, mark, programs, stopped)
-        run.kill()
+        kill(run, mark)
         said = run.communicate(timeout=PATIENCE)[0]  # to the end: then nobody is left who could say anything
         left = list(processes(mark).values())
         left += names(prefix)
