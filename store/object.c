@@ -333,6 +333,14 @@ object_not_found(granary_id id)
     return gr_fail(GRANARY_ENOENT, "object %s: not found", text);
 }
 
+bool
+object_can_be_deleted(const struct session *session, granary_id id)
+{
+    const struct gr_slot *slot = index_find(&session->index, id);
+
+    return slot == NULL ? index_find_alias(&session->index, id) != NULL : (slot_flags(slot) & GR_FLAG_DROPPED) == 0;
+}
+
 granary_err
 object_delete(struct session *session, granary_id id)
 {

@@ -25,6 +25,8 @@ granary_err object_seal(struct client *client, const struct ring_request *reques
 /* Whether that has been done already: the object is there, at that place. */
 bool object_is_sealed(struct client *client, const struct ring_request *request);
 
+/* Whether there is something of that id to delete. */
+bool object_can_be_deleted(const struct session *session, granary_id id);
 /* Delete by id: an object that references, names or containers keep ends with them. Errors: ENOENT · ENOMEM */
 granary_err object_delete(struct session *session, granary_id id);
 /* Delete it now, whatever is said about it. */

@@ -113,6 +113,16 @@ handle_again(struct client *client, const struct ring_request *request)
     }
 }
 
+/*
+ * A delete of what is not there changes nothing. To the next store, if this one died, its absence would look like this
+ * one's work: so that is never said to have begun.
+ */
+static bool
+changes(const struct client *client, const struct ring_request *request)
+{
+    return request->op != GR_RING_DELETE || object_can_be_deleted(client->session, request->id);
+}
+
 bool
 ring_is_begun(const struct client *client)
 {
@@ -129,8 +139,10 @@ execute(struct client *client, uint64_t at)
     granary_err err;
 
     if (!again || (atomic_load_explicit(&entry->status, memory_order_relaxed) & GR_RING_DONE) == 0) {
-        atomic_store_explicit(&record->ring_begun, at + 1, memory_order_release);
-        FAULT_STEP(ring_begun);
+        if (again || changes(client, &request)) {
+            atomic_store_explicit(&record->ring_begun, at + 1, memory_order_release);
+            FAULT_STEP(ring_begun);
+        }
         err = again ? handle_again(client, &request) : handle(client, &request);
         FAULT_STEP(ring_executed);
         atomic_store_explicit(&entry->status, GR_RING_DONE | (uint32_t)-err, memory_order_release);

@@ -3,9 +3,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -369,6 +371,64 @@ who_waits_for_an_object_goes_on_waiting(void **state)
     granary_disconnect(worker.client);
 }
 
+struct deleter {
+    granary_client *client;
+    granary_err err;
+    _Atomic bool done;
+};
+
+static void *
+delete_once(void *context)
+{
+    struct deleter *deleter = context;
+
+    deleter->err = granary_object_delete(deleter->client, fixture_id(1), 0);
+    atomic_store(&deleter->done, true);
+    return NULL;
+}
+
+/* Object 1 is there, or not, and the store that is to delete it dies at that point; the next one answers. */
+static void
+delete_across_a_death(void **state, granary_client *client, bool there, const char *point)
+{
+    const struct daemon *daemon = *state;
+    struct deleter deleter = {.client = client};
+    siginfo_t dead = {.si_pid = 0};
+    char fault[64];
+    pthread_t thread;
+
+    fixture_restart(state);
+    if (there) {
+        assert_ok(fixture_put(client, 1, 1000, 0));
+    }
+    (void)snprintf(fault, sizeof fault, "store/%s:kill@1", point);
+    assert_int_equal(setenv("GRANARY_FAULT", fault, 1), 0);
+    fixture_restart(state);
+    assert_int_equal(unsetenv("GRANARY_FAULT"), 0);
+    assert_int_equal(pthread_create(&thread, NULL, delete_once, &deleter), 0);
+    while (dead.si_pid == 0 && !atomic_load(&deleter.done)) {
+        assert_int_equal(waitid(P_PID, (id_t)daemon->pid, &dead, WEXITED | WNOHANG | WNOWAIT), 0);
+        nap(1);
+    }
+    fixture_restart(state);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_err(deleter.err, there ? GRANARY_OK : GRANARY_ENOENT);
+    assert_err(granary_object_get(client, fixture_id(1), 0, &(granary_view){.lease = 0}), GRANARY_ENOENT);
+}
+
+static void
+what_a_dying_store_has_deleted_is_told_from_what_was_not_there(void **state)
+{
+    static const char *const points[] = {"ring_begun", "ring_executed", "ring_status", "ring_tail"};
+    granary_client *client = fixture_connect(state);
+
+    for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+        delete_across_a_death(state, client, false, points[i]);
+        delete_across_a_death(state, client, true, points[i]);
+    }
+    leave_nothing(state, client);
+}
+
 /* ---- when there is no store ---- */
 
 static void
@@ -523,6 +583,7 @@ main(void)
         STORE_TEST(puts_without_waiting_pass_through_deaths),
         STORE_TEST(threads_of_one_client_find_the_store_together),
         STORE_TEST(who_waits_for_an_object_goes_on_waiting),
+        STORE_TEST(what_a_dying_store_has_deleted_is_told_from_what_was_not_there),
         STORE_TEST(a_store_that_does_not_come_is_waited_for_once),
         STORE_TEST(a_get_of_what_is_spilled_is_as_patient_as_its_connection),
         STORE_TEST(a_store_that_was_stopped_in_order_is_not_waited_for),
