@@ -138,20 +138,29 @@ read_index(int fd, struct level_file *file, struct spill_record **ret_index)
     return GRANARY_OK;
 }
 
+static granary_err
+open_index(struct level_file *file, struct spill_record **ret_index)
+{
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    granary_err err = fd < 0 ? gr_fail_errno("spill file %s", file->path) : read_index(fd, file, ret_index);
+
+    gr_fd_close(&fd);
+    return err;
+}
+
 /* missing_too: the visitor is told of a file that is not there. */
 static granary_err
 scan_file(struct level_file *file, const struct level_visitor *visitor, bool missing_too)
 {
     struct spill_record *index = NULL;
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     granary_err err;
 
-    if (fd < 0 && errno == ENOENT && !missing_too) {
-        return GRANARY_OK;
+    file->err = open_index(file, &index);
+    if (file->err == GRANARY_EIO || file->err == GRANARY_EFULL) {
+        file->err = open_index(file, &index); /* a disk may say so once; its objects would be missed for a life */
     }
-    file->err = fd < 0 ? gr_fail_errno("spill file %s", file->path) : read_index(fd, file, &index);
-    if (fd >= 0 && (file->err == GRANARY_EIO || file->err == GRANARY_EFULL)) {
-        file->err = read_index(fd, file, &index); /* a disk may say so once; its objects would be missed for a life */
+    if (file->err == GRANARY_ENOENT && !missing_too) {
+        return GRANARY_OK;
     }
     err = visitor->file(visitor->context, file);
     for (uint64_t i = 0; index != NULL && i < file->objects && err == GRANARY_OK; i++) {
@@ -167,7 +176,6 @@ scan_file(struct level_file *file, const struct level_visitor *visitor, bool mis
         err = visitor->record(visitor->context, file, &record);
     }
     free(index);
-    gr_fd_close(&fd);
     return err;
 }
 
