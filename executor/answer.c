@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/utf8.h"
+#include "base/text.h"
 
 static granary_err
 no_memory(void)
@@ -125,22 +125,6 @@ drop_results(Granary__Done *done)
     done->go_on = NULL;
 }
 
-/* What user code says is shown on terminals, and messages are UTF-8: anything else becomes '?'. */
-static void
-make_text(char *bytes, size_t size)
-{
-    uint32_t character = 0;
-
-    for (size_t at = 0, step; at < size; at += step) {
-        step = utf8_decode(bytes + at, size - at, &character);
-        if (step == 0 ||
-            (step == 1 && (character < ' ' || character == 0x7f) && character != '\n' && character != '\t')) {
-            step = 1;
-            bytes[at] = '?';
-        }
-    }
-}
-
 granary_err
 answer_fail(Granary__Done *done, granary_err err, const Granary__ChunkOp *op, const struct gr_buf *tail)
 {
@@ -156,7 +140,7 @@ answer_fail(Granary__Done *done, granary_err err, const Granary__ChunkOp *op, co
         gr_buf_add(&message, tail->bytes, tail->size);
     }
     if (gr_buf_ok(&message)) {
-        make_text(message.bytes, message.size);
+        gr_text_blank(message.bytes, message.size, "\n\t"); /* it is shown on terminals, and messages are UTF-8 */
     }
     drop_results(done);
     done->err = err;

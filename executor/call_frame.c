@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/utf8.h"
+#include "base/text.h"
 #include "executor/call.h"
 
 /* ---- bytes and tensors ---- */
@@ -167,7 +167,7 @@ is_text(const char *text, size_t length)
     size_t step = 1;
 
     for (; length > 0 && step > 0; text += step, length -= step) {
-        step = utf8_decode(text, length, &character);
+        step = gr_utf8_decode(text, length, &character);
     }
     return length == 0;
 }

@@ -10,7 +10,6 @@
 #include "sched/pack.h"
 
 #define SYMBOLS_MAX  1024
-#define SESSION_MAX  256               /* bytes of a session's name, which is part of the key it is kept by */
 #define LIBRARY_SIZE ((size_t)1 << 20) /* packed */
 
 struct shelf {
@@ -122,7 +121,7 @@ check_library(const Granary__Library *library)
         return gr_fail(GRANARY_EINVAL, "library '%s': it declares %zu functions; 1 to %d are possible", library->name,
                        library->n_symbols, SYMBOLS_MAX);
     }
-    if (strlen(library->session) > SESSION_MAX || granary__library__get_packed_size(library) > LIBRARY_SIZE) {
+    if (granary__library__get_packed_size(library) > LIBRARY_SIZE) {
         return gr_fail(GRANARY_EINVAL, "library '%s': what is said of it is too long: at most %zu bytes", library->name,
                        LIBRARY_SIZE);
     }

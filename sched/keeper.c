@@ -284,6 +284,18 @@ key_text(const struct state_entry *entry, char text[static STATE_KEY_MAX + 1])
     return strlen(text);
 }
 
+/* Whether the key is a name. One with a NUL in it was not kept by a scheduler, and would be taken for another. */
+static bool
+key_name(const struct state_entry *entry, char name[static STATE_KEY_MAX + 1])
+{
+    bool whole = key_text(entry, name) == entry->key_size;
+
+    if (!whole) {
+        gr_log_warn("STATE-ENTRY", "a key of %zu bytes has a NUL in it: the entry was passed over", entry->key_size);
+    }
+    return whole;
+}
+
 static granary_err
 take_library(void *manager, const struct state_entry *entry)
 {
@@ -296,8 +308,9 @@ take_graph(void *manager, const struct state_entry *entry)
 {
     char key[STATE_KEY_MAX + 1];
 
-    (void)key_text(entry, key);
-    manager_restore_graph(manager, key, entry->value, entry->value_size);
+    if (key_name(entry, key)) {
+        manager_restore_graph(manager, key, entry->value, entry->value_size);
+    }
     return GRANARY_OK;
 }
 
@@ -306,8 +319,9 @@ take_session(void *manager, const struct state_entry *entry)
 {
     char name[STATE_KEY_MAX + 1];
 
-    (void)key_text(entry, name);
-    manager_restore_session(manager, name, entry->value, entry->value_size);
+    if (key_name(entry, name)) {
+        manager_restore_session(manager, name, entry->value, entry->value_size);
+    }
     return GRANARY_OK;
 }
 
@@ -316,8 +330,9 @@ take_end(void *manager, const struct state_entry *entry)
 {
     char key[STATE_KEY_MAX + 1];
 
-    (void)key_text(entry, key);
-    manager_restore_end(manager, key, entry->value, entry->value_size);
+    if (key_name(entry, key)) {
+        manager_restore_end(manager, key, entry->value, entry->value_size);
+    }
     return GRANARY_OK;
 }
 
@@ -338,8 +353,9 @@ take_meta(void *manager, const struct state_entry *entry)
 {
     char key[STATE_KEY_MAX + 1];
 
-    (void)key_text(entry, key);
-    manager_restore_meta(manager, key, entry->value, entry->value_size);
+    if (key_name(entry, key)) {
+        manager_restore_meta(manager, key, entry->value, entry->value_size);
+    }
     return GRANARY_OK;
 }
 

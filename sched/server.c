@@ -15,6 +15,7 @@
 #include "sched/keeper.h"
 #include "sched/links.h"
 #include "sched/pack.h"
+#include "sched/strings.h"
 
 #define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */
 /* How long executors that an earlier scheduler knew, and that live, may take to say what they have at hand. */
@@ -80,6 +81,9 @@ client_message(struct server *server, const struct gr_zmq_message *message)
         (void)snprintf(text, sizeof text, "the client speaks version %u, the scheduler %u: use one granary for both",
                        request->version, (unsigned)GRANARY__VERSION__PROTOCOL);
         answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_EVERSION, text);
+    } else if (!strings_are_whole(&granary__request__descriptor, message->bytes, message->size)) {
+        answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_EINVAL,
+                            "a text of the request has a NUL in it");
     } else if (!answers_ticket(server->answers, &message->peer, request->seq, &ticket)) {
         answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_ENOMEM, "scheduler: out of memory");
     } else {

@@ -62,7 +62,10 @@ request_export(struct manager *manager, uint64_t ticket, Granary__Library *libra
     if (given[0] == '\0') {
         library->session = (char *)(uintptr_t) "default";
     }
-    err = exports_add(manager->exports, library, &exported, &changed, &replaced);
+    err = session_check(library->session);
+    if (err == GRANARY_OK) {
+        err = exports_add(manager->exports, library, &exported, &changed, &replaced);
+    }
     library->session = given;
     if (err != GRANARY_OK) {
         reply_error(manager, ticket, err, granary_error_message());

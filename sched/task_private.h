@@ -322,6 +322,7 @@ int64_t deadline_next_ns(const struct manager *manager); /* INT64_MAX: none */
 void deadline_expire(struct manager *manager);           /* those that are past */
 
 /* task_session.c */
+granary_err session_check(const char *name); /* EINVAL: it can be no session's, or not be part of a key of the state */
 struct session *session_get(struct manager *manager, const char *name); /* NULL: out of memory */
 bool session_is_idle(const struct session *session);
 void session_destroy(struct session *session);

@@ -5,24 +5,28 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/text.h"
+#include "graph/graph.h"
 #include "graph_json/json.h"
 #include "sched/info/info.h"
 #include "sched/task_private.h"
+#include "state/state.h"
 
 /* ---- submission ---- */
 
+_Static_assert(GRANARY_KEY_MAX + GR_TARGET_MAX <= STATE_KEY_MAX, "a result is kept by its graph's key and its target");
+
 static granary_err
-check_key(const char *key)
+check_names(const Granary__Submit *submit)
 {
-    if (strlen(key) >= GRANARY_KEY_MAX) {
+    size_t length = strlen(submit->key);
+    granary_err err;
+
+    if (length >= GRANARY_KEY_MAX) {
         return gr_fail(GRANARY_EINVAL, "graph key: at most %d bytes", GRANARY_KEY_MAX - 1);
     }
-    for (const char *c = key; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-            return gr_fail(GRANARY_EINVAL, "graph key: control characters are not allowed");
-        }
-    }
-    return GRANARY_OK;
+    err = gr_text_check(submit->key, length, "graph key");
+    return err == GRANARY_OK ? session_check(submit->session) : err;
 }
 
 /* A key deleted a moment ago may still have objects on their way out: a new graph of that key gets ids of its own. */
@@ -177,7 +181,7 @@ graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit, 
 {
     char key[GRANARY_KEY_MAX];
     struct task_graph *graph;
-    granary_err err = check_key(submit->key);
+    granary_err err = check_names(submit);
     int64_t wait_ms = submit->wait_ms;
 
     if (err != GRANARY_OK) {

@@ -4,7 +4,21 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "sched/task_private.h"
+
+#define SESSION_MAX 256 /* bytes of a name: more than a store takes */
+
+granary_err
+session_check(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > SESSION_MAX
+               ? gr_fail(GRANARY_EINVAL, "session '%.80s...': its name has %zu bytes, at most %d are possible", name,
+                         length, SESSION_MAX)
+               : gr_text_check(name, length, "a session's name");
+}
 
 struct session *
 session_get(struct manager *manager, const char *name)
@@ -47,12 +61,15 @@ void
 request_session(struct manager *manager, uint64_t ticket, const Granary__SessionSet *request)
 {
     const char *name = request->session[0] != '\0' ? request->session : "default";
+    granary_err err = session_check(name);
     struct session *session;
 
-    if (request->weight < 1 || request->weight > WEIGHT_MAX) {
-        (void)gr_fail(GRANARY_EINVAL, "session '%.80s': weight %u: from 1 to %d; %d is everybody's", name,
+    if (err == GRANARY_OK && (request->weight < 1 || request->weight > WEIGHT_MAX)) {
+        err = gr_fail(GRANARY_EINVAL, "session '%.80s': weight %u: from 1 to %d; %d is everybody's", name,
                       request->weight, WEIGHT_MAX, WEIGHT_DEFAULT);
-        reply_error(manager, ticket, GRANARY_EINVAL, granary_error_message());
+    }
+    if (err != GRANARY_OK) {
+        reply_error(manager, ticket, err, granary_error_message());
         return;
     }
     session = session_get(manager, name);

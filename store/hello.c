@@ -1,7 +1,6 @@
 /* HELLO: a connection becomes a client, or becomes the one it was with the store before. */
 #include "store/hello.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "store/client.h"
 #include "store/events.h"
 #include "store/lease_region.h"
@@ -168,12 +168,8 @@ resume(struct client *client, const struct gr_hello *hello, const struct gr_fram
 static void
 take_tag(struct client *client, const char *tag)
 {
-    for (size_t i = 0; i < sizeof client->tag - 1 && tag[i] != '\0'; i++) {
-        client->tag[i] = tag[i];
-        if (iscntrl((unsigned char)tag[i])) {
-            client->tag[i] = '?';
-        }
-    }
+    (void)snprintf(client->tag, sizeof client->tag, "%.*s", (int)sizeof client->tag - 1, tag);
+    gr_text_blank(client->tag, strlen(client->tag), "");
 }
 
 granary_err

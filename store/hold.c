@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "store/alias.h"
 #include "store/contain.h"
 #include "store/events.h"
@@ -25,12 +26,7 @@ hold_check_text(const char text[GR_LEDGER_TEXT], const char *what)
     if (length == GR_LEDGER_TEXT) {
         return gr_fail(GRANARY_EINVAL, "%s: longer than %u bytes", what, GR_LEDGER_TEXT - 1);
     }
-    for (size_t i = 0; i < length; i++) {
-        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) {
-            return gr_fail(GRANARY_EINVAL, "%s: control characters are not allowed in it", what);
-        }
-    }
-    return GRANARY_OK;
+    return gr_text_check(text, length, what);
 }
 
 static granary_id

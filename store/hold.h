@@ -10,7 +10,7 @@
 
 #include "store/core.h"
 
-/* EINVAL when a text is longer than it may be, or has control characters in it. what: "name", ... */
+/* EINVAL when a text is longer than it may be, or gr_text_check() refuses it. what: "name", ... */
 granary_err hold_check_text(const char text[GR_LEDGER_TEXT], const char *what);
 
 /*

@@ -199,7 +199,9 @@ on_name_list(struct client *client, const struct gr_frame_in *frame)
     granary_err err;
 
     memcpy(&after, frame->body, sizeof after);
-    err = names == NULL ? gr_fail(GRANARY_ENOMEM, "no memory to list names") : hold_check_text(after.name, "name");
+    err = names == NULL                                         ? gr_fail(GRANARY_ENOMEM, "no memory to list names")
+          : memchr(after.name, '\0', sizeof after.name) == NULL ? gr_fail(GRANARY_EINVAL, "name: it has no end")
+                                                                : GRANARY_OK;
     if (err == GRANARY_OK) {
         count = name_list(client->session, after.name, names, MOST_NAMES);
     }

@@ -1,6 +1,5 @@
 #include "store/session.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/fd.h"
 #include "base/futex.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "store/admit.h"
 #include "store/alias.h"
 #include "store/contain.h"
@@ -281,15 +281,14 @@ session_get(struct store *store, const char *name, uid_t uid, struct session **r
     struct session *session = session_find(store, name);
     granary_err err;
 
-    name = name[0] == '\0' ? DEFAULT : name;
-    for (const char *at = name; *at != '\0'; at++) {
-        if (iscntrl((unsigned char)*at)) {
-            return gr_fail(GRANARY_EINVAL, "a session's name has no control characters");
-        }
-    }
     if (session != NULL) {
         *ret_session = session;
         return GRANARY_OK;
+    }
+    name = name[0] == '\0' ? DEFAULT : name;
+    err = gr_text_check(name, strlen(name), "a session's name");
+    if (err != GRANARY_OK) {
+        return err;
     }
     if (store->session_count >= store->max_sessions) {
         return gr_fail(GRANARY_EFULL, "session '%s': there are %u sessions already", name, store->max_sessions);

@@ -49,9 +49,8 @@ GRANARY_API granary_err granary_unpin(granary_client *client, uint64_t token);
 /*
  * Keep the object obtainable for an owner.
  *
- * owner      any text; NULL: this client, and the reference ends with it. An owner by name lasts until it is taken back
- * ret_token  may be NULL
- * Errors     ENOENT · EINVAL
+ * owner      UTF-8 without control characters; NULL: this client, and the reference ends with it. An owner by name
+ * lasts until it is taken back ret_token  may be NULL Errors     ENOENT · EINVAL
  */
 GRANARY_API granary_err granary_reference(granary_client *client, granary_id id, const char *owner,
                                           uint64_t *ret_token);

@@ -68,7 +68,7 @@ typedef struct granary_counter granary_counter;
 /*
  * The counter of that name; made, and 0, when the session has none. Two of one name are the same counter.
  *
- * name         1 to 95 bytes without control characters
+ * name         1 to 95 bytes of UTF-8 without control characters
  * ret_counter  to be closed before granary_disconnect(); may be used by any number of threads
  * Errors       EINVAL · EFULL a session has at most 1024 · EUNREACHABLE · ENOMEM
  */

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 static const char *log_room = "granary";
 static enum gr_log_level log_level = GR_LOG_WARN; /* in somebody else's program */
 /* What strangers do is a warning: however often they do it, the log stays readable and the disk free. */
@@ -89,10 +91,6 @@ gr_log(enum gr_log_level level, const char *id, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    for (char *c = text; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-            *c = '?';
-        }
-    }
+    gr_text_blank(text, strlen(text), "");
     write_line(&now, level, id, text);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "data/format.h"
 #include "data/utf8.h"
 
@@ -39,27 +40,16 @@ is_number(granary_dtype dtype)
     }
 }
 
-/* Add text with control characters and bytes that are no UTF-8 escaped. */
+/* Add text as it may be printed. */
 static void
 add_visible(const char *text, size_t size, struct gr_buf *out)
 {
-    while (size > 0) {
-        uint32_t character = 0;
-        size_t length = utf8_decode(text, size, &character);
+    char shown[GR_TEXT_SHOWN];
 
-        if (length == 0) {
-            gr_buf_addf(out, "\\x%02x", (unsigned char)*text);
-            length = 1;
-        } else if (character == '\n' || character == '\t' || character == '\r') {
-            gr_buf_addf(out, "\\%c", character == '\n' ? 'n' : character == '\t' ? 't' : 'r');
-        } else if (character < 0x20 || character == 0x7f) {
-            gr_buf_addf(out, "\\x%02x", character);
-        } else if ((character >= 0x80 && character < 0xa0) || (character >= 0x202a && character <= 0x202e) ||
-                   (character >= 0x2066 && character <= 0x2069)) { /* C1, and what turns the direction of writing */
-            gr_buf_addf(out, "\\u%04x", character);
-        } else {
-            gr_buf_add(out, text, length);
-        }
+    while (size > 0) {
+        size_t length = gr_text_show(text, size, shown);
+
+        gr_buf_add(out, shown, strlen(shown));
         text += length;
         size -= length;
     }
@@ -91,7 +81,7 @@ text_width(const char *text, size_t size)
 
     while (size > 0) {
         uint32_t character = 0;
-        size_t length = utf8_decode(text, size, &character);
+        size_t length = gr_utf8_decode(text, size, &character);
 
         width += utf8_width(character);
         length = length == 0 ? 1 : length;
@@ -284,7 +274,7 @@ gr_print_json_string(const char *text, size_t length, struct gr_buf *out)
     gr_buf_add(out, "\"", 1);
     while (length > 0) {
         uint32_t character = 0;
-        size_t size = utf8_decode(text, length, &character);
+        size_t size = gr_utf8_decode(text, length, &character);
 
         if (size == 0) {
             gr_buf_add(out, "\xef\xbf\xbd", 3);
@@ -293,7 +283,7 @@ gr_print_json_string(const char *text, size_t length, struct gr_buf *out)
             gr_buf_addf(out, "\\%c", (char)character);
         } else if (character == '\n') {
             gr_buf_add(out, "\\n", 2);
-        } else if (character < 0x20 || character == 0x7f) {
+        } else if (gr_text_is_control(character)) {
             gr_buf_addf(out, "\\u%04x", character);
         } else {
             gr_buf_add(out, text, size);

@@ -2,38 +2,7 @@
 
 #include <string.h>
 
-size_t
-utf8_decode(const char *text, size_t length, uint32_t *ret_character)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const unsigned char *at = (const unsigned char *)text;
-    uint32_t character;
-    size_t size;
-
-    if (length == 0) {
-        return 0;
-    }
-    if (at[0] < 0x80) {
-        *ret_character = at[0];
-        return 1;
-    }
-    size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-    if (at[0] < 0xc2 || at[0] > 0xf4 || size > length) {
-        return 0;
-    }
-    character = at[0] & (0x7fu >> size);
-    for (size_t i = 1; i < size; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-        character = character << 6 | (at[i] & 0x3fu);
-    }
-    if (character < least[size] || character > 0x10ffff || (character >= 0xd800 && character <= 0xdfff)) {
-        return 0;
-    }
-    *ret_character = character;
-    return size;
-}
+#include "base/text.h"
 
 const char *
 utf8_first_invalid(const char *text, size_t length)
@@ -51,7 +20,7 @@ utf8_first_invalid(const char *text, size_t length)
         if (text == end) {
             break;
         }
-        size = utf8_decode(text, (size_t)(end - text), &character);
+        size = gr_utf8_decode(text, (size_t)(end - text), &character);
         if (size == 0) {
             return text;
         }

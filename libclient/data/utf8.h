@@ -1,12 +1,10 @@
-/* UTF-8: checked, and as much of it as printing needs. */
+/* UTF-8 of whole columns: checked, and as much of it as printing needs; a character: base/text.h. */
 #ifndef DATA_UTF8_H
 #define DATA_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The character at text: its length in bytes, 1 to 4; 0 when it is not valid (overlong, surrogate, cut short). */
-size_t utf8_decode(const char *text, size_t length, uint32_t *ret_character);
 /* The first byte of the first thing that is no valid character, or NULL. */
 const char *utf8_first_invalid(const char *text, size_t length);
 /* Columns of a terminal it takes: 0 combining, 1, 2 East Asian wide and emoji. */

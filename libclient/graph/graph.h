@@ -39,6 +39,9 @@ Granary__Attr *gr_attr_copy(const Granary__Attr *attr);
 /* Elements along the first dimension, where they are counted only when the graph runs. */
 #define GR_SIZE_UNKNOWN (-1)
 
+/* Bytes of a target's name, at most: behind its graph's key it is part of a key of the scheduler's state. */
+#define GR_TARGET_MAX 960
+
 /* What a node yields. */
 struct gr_node_type { /* of frames and tensors */
     bool known;       /* false: it depends on a file that was not read yet */

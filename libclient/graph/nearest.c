@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Longer names are compared by their beginnings: typing errors do not become likelier, the table would. */
 enum { LONGEST = 63 };
 
@@ -86,36 +88,12 @@ gr_nearest_hint(const struct gr_nearest *nearest, char ret_text[GR_HINT_MAX])
     return ret_text;
 }
 
-/* Bytes of the character that begins at text, 0: none does. */
-static size_t
-character_size(const unsigned char *text, size_t left)
-{
-    size_t size;
-    uint32_t code;
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-
-    if (text[0] < 0x80) {
-        return 1;
-    }
-    size = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    if (text[0] < 0xc2 || text[0] > 0xf4 || size > left) {
-        return 0;
-    }
-    code = text[0] & (0x7fu >> size);
-    for (size_t i = 1; i < size; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-        code = code << 6 | (text[i] & 0x3fu);
-    }
-    return code < smallest[size] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : size;
-}
-
 bool
 gr_is_utf8(const char *text, size_t size)
 {
     for (size_t at = 0; at < size;) {
-        size_t step = character_size((const unsigned char *)text + at, size - at);
+        uint32_t character;
+        size_t step = gr_utf8_decode(text + at, size - at, &character);
 
         if (step == 0) {
             return false;

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/id.h"
+#include "base/text.h"
 #include "graph/nearest.h"
 #include "graph/node.h"
 
@@ -67,28 +68,16 @@ name_slot(const struct work *work, const char *name)
     return slot;
 }
 
-static bool
-has_control(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static granary_err
 check_name(const Granary__Node *node, size_t position)
 {
+    granary_err err;
+
     if (node->name[0] == '\0') {
         return gr_fail(GRANARY_EINVAL, "node %zu (%.40s) has no name", position + 1, node->op);
     }
-    if (!gr_is_utf8(node->name, strlen(node->name)) || has_control(node->name)) {
-        return gr_fail(GRANARY_EINVAL, "node %zu (%.40s): its name is not UTF-8 text without control characters",
-                       position + 1, node->op);
-    }
-    return GRANARY_OK;
+    err = gr_text_check(node->name, strlen(node->name), "its name");
+    return err == GRANARY_OK ? err : gr_fail_in(err, "node %zu (%.40s)", position + 1, node->op);
 }
 
 static granary_err
@@ -268,22 +257,38 @@ choose_targets(struct work *work)
     return err;
 }
 
+static granary_err
+check_targets(const Granary__Graph *message)
+{
+    const char *repeated = NULL;
+    granary_err err = find_repeated(message->targets, message->n_targets, &repeated);
+
+    if (err == GRANARY_OK && repeated != NULL) {
+        err = gr_fail(GRANARY_EINVAL, "target '%.100s' is named twice", repeated);
+    }
+    for (size_t i = 0; i < message->n_targets && err == GRANARY_OK; i++) {
+        size_t length = strlen(message->targets[i]);
+
+        if (length > GR_TARGET_MAX) {
+            err = gr_fail(GRANARY_EINVAL, "target '%.100s...': its name has %zu bytes, at most %d are possible",
+                          message->targets[i], length, GR_TARGET_MAX);
+        }
+    }
+    return err;
+}
+
 granary_err
 work_targets(struct work *work, size_t **ret_targets, size_t *ret_count)
 {
     const Granary__Graph *message = work->message;
-    const char *repeated = NULL;
     granary_err err = message->n_targets == 0 ? choose_targets(work) : GRANARY_OK;
     size_t *targets;
 
     if (err == GRANARY_OK) {
-        err = find_repeated(message->targets, message->n_targets, &repeated);
+        err = check_targets(message);
     }
     if (err != GRANARY_OK) {
         return err;
-    }
-    if (repeated != NULL) {
-        return gr_fail(GRANARY_EINVAL, "target '%.100s' is named twice", repeated);
     }
     targets = calloc(message->n_targets, sizeof *targets);
     if (targets == NULL) {

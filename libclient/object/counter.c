@@ -1,5 +1,4 @@
 /* Counters of a session: cells in memory that its clients share (contract/shm.h, struct gr_counters). */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
+#include "base/text.h"
 #include "granary/session.h"
 #include "object/client.h"
 
@@ -28,15 +28,15 @@ name_of(const char *text, struct name *ret_name)
 {
     size_t length = text == NULL ? 0 : strlen(text);
     struct name name = {.hash = 0};
+    granary_err err;
 
     if (length == 0 || length >= GR_COUNTER_NAME) {
         return gr_fail(GRANARY_EINVAL, "counter '%.32s': a name has 1 to %u bytes", text == NULL ? "" : text,
                        GR_COUNTER_NAME - 1);
     }
-    for (const char *at = text; *at != '\0'; at++) {
-        if (iscntrl((unsigned char)*at)) {
-            return gr_fail(GRANARY_EINVAL, "a counter's name has no control characters");
-        }
+    err = gr_text_check(text, length, "a counter's name");
+    if (err != GRANARY_OK) {
+        return err;
     }
     memcpy(name.words, text, length);
     name.hash = gr_hash64(text, length) | 1;

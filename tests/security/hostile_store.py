@@ -75,6 +75,20 @@ def test_who_does_not_greet_holds_no_place():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def test_what_a_client_calls_itself_commands_no_terminal():
+    """A session's name with what a terminal obeys is refused; a tag is shown without."""
+    with memory_store() as it:
+        for name in (b"s\x1b[2J", "s\u009b2J".encode(), b"s\x9b2J", b"s\x7f"):
+            raw = Raw(it.socket)
+            err, _ = raw.greet(name)
+            check(err == -2, f"session {name!r}: {err}")
+            raw.close()
+        raw = Raw(it.socket, "default", b"t\xc2\x9b2J\x9b\x1b")
+        shown = it.granary("clients")
+        check(b"t??2J??" in shown and not any(byte in shown for byte in (0x1b, 0x9b)), repr(shown))
+        raw.close()
+
+
 def descriptors(it):
     """How many the store has. It hides them, but from root."""
     if os.geteuid() != 0:

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "granary/session.h"
 #include "json.h"
+#include "look.h"
 
 enum { KEY_TIMEOUT = 0x3000 };
 
@@ -154,10 +155,11 @@ static void
 print_counters(const struct cli *cli, const granary_counter_info *infos, size_t count)
 {
     struct json json = {0};
+    char text[LOOK_TEXT];
 
     if (!cli->json) {
         for (size_t i = 0; i < count; i++) {
-            (void)printf("%20" PRId64 "  %s\n", infos[i].value, infos[i].name);
+            (void)printf("%20" PRId64 "  %s\n", infos[i].value, look_text(infos[i].name, text));
         }
         return;
     }

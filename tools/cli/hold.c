@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "granary/hold.h"
 #include "json.h"
+#include "look.h"
 
 enum { KEY_SCOPE = 0x4000, KEY_REASON, KEY_TOKEN, KEY_OWNER, KEY_EXPECT, KEY_DROP };
 
@@ -270,6 +271,7 @@ static void
 print_name(const granary_name *name, struct json *json)
 {
     char text[GRANARY_ID_TEXT + 1];
+    char shown[LOOK_TEXT];
 
     if (json != NULL) {
         json_open(json, NULL, '{');
@@ -279,7 +281,7 @@ print_name(const granary_name *name, struct json *json)
         return;
     }
     granary_id_format(name->id, text);
-    (void)printf("%s  %s\n", text, name->name);
+    (void)printf("%s  %s\n", text, look_text(name->name, shown));
 }
 
 int

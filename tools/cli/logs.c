@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "granary/info.h"
 #include "json.h"
+#include "look.h"
 #include "scheduler.h"
 
 #define BLOCK   65536
@@ -147,24 +148,6 @@ tail_start(int fd, int64_t size, long lines)
 
 /* ---- printing ---- */
 
-/* What would command a terminal is shown instead of sent. */
-static void
-put(const struct logs *logs, const char *bytes, size_t size)
-{
-    for (size_t i = 0; logs->escape && i < size; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-
-        if (iscntrl(c) && c != '\n' && c != '\t') {
-            (void)printf("\\x%02x", c);
-        } else {
-            (void)putchar(c);
-        }
-    }
-    if (!logs->escape) {
-        (void)fwrite(bytes, 1, size, stdout);
-    }
-}
-
 /* Several files are told apart as tail(1) does. */
 static void
 put_head(struct logs *logs, const struct log *log)
@@ -204,8 +187,8 @@ show(struct logs *logs, struct log *log)
                 break;
             }
             put_head(logs, log);
-            put(logs, block, (size_t)size);
-            log->shown += size;
+            log->shown += (int64_t)(logs->escape ? look_print(block, (size_t)size, log->shown + size < st.st_size)
+                                                 : fwrite(block, 1, (size_t)size, stdout));
         }
     }
     free(block);

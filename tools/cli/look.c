@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 
 enum { KEY_COPY = 0x3000 };
 
@@ -176,19 +177,32 @@ look_age(int64_t since_ms, char buffer[32])
 const char *
 look_text(const char *text, char buffer[LOOK_TEXT])
 {
+    char shown[GR_TEXT_SHOWN];
+    size_t left = strnlen(text, LOOK_TEXT);
     size_t at = 0;
 
-    for (; *text != '\0' && at + 5 < LOOK_TEXT; text++) {
-        unsigned char c = (unsigned char)*text;
-
-        if (c < ' ' || c == 0x7f) {
-            at += (size_t)snprintf(buffer + at, LOOK_TEXT - at, "\\x%02x", c);
-        } else {
-            buffer[at++] = *text;
-        }
+    for (size_t step; left > 0 && at + sizeof shown < LOOK_TEXT; text += step, left -= step) {
+        step = gr_text_show(text, left, shown);
+        at += (size_t)snprintf(buffer + at, LOOK_TEXT - at, "%s", shown);
     }
     buffer[at] = '\0';
     return buffer;
+}
+
+size_t
+look_print(const char *text, size_t size, bool more)
+{
+    size_t end = more && size > 3 ? size - 3 : size;
+    char shown[GR_TEXT_SHOWN];
+    size_t at = 0;
+
+    while (at < end) {
+        size_t step = gr_text_show(text + at, size - at, shown);
+
+        (void)fputs(text[at] == '\n' ? "\n" : text[at] == '\t' ? "\t" : shown, stdout);
+        at += step;
+    }
+    return at;
 }
 
 const char *

@@ -21,6 +21,7 @@
 #include "discard.h"
 #include "graph/chunk_graph.h"
 #include "graph_json/json.h"
+#include "look.h"
 #include "output.h"
 #include "run.h"
 #include "supervisor.h"
@@ -549,7 +550,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     err = wait_for(run, client, key);
     if (run->explain &&
         (run->analyze ? granary_graph_analyze : granary_graph_explain)(client, key, &plan) == GRANARY_OK) {
-        (void)fputs(plan, stdout);
+        (void)look_print(plan, strlen(plan), false);
         (void)fflush(stdout);
         free(plan);
     }

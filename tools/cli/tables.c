@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "look.h"
 #include "scheduler.h"
 #include "table.h"
 
@@ -185,7 +186,7 @@ print_plan(struct cli *cli, granary_client *client, const char *key)
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);
     }
-    (void)fputs(text, stdout);
+    (void)look_print(text, strlen(text), false);
     free(text);
     (void)cli;
     return 0;

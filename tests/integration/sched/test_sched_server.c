@@ -224,8 +224,10 @@ unreadable_and_other_versions_are_answered(void **state)
 {
     struct rig *rig = *state;
     Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__Submit submit = GRANARY__SUBMIT__INIT;
     Granary__Reply *reply;
     uint8_t bytes[64];
+    size_t size;
 
     assert_true(rig_start(rig, "memory"));
     assert_int_equal(gr_zmq_send(rig->client, NULL, "\xff\xff\xff", 3), GRANARY_OK);
@@ -241,6 +243,21 @@ unreadable_and_other_versions_are_answered(void **state)
     assert_int_equal(reply->seq, 7);
     assert_non_null(strstr(reply->message, "version 99"));
     granary__reply__free_unpacked(reply, NULL);
+
+    /* A key that begins with NUL would be none, and the graph another one than its sender means. */
+    request.version = GRANARY__VERSION__PROTOCOL;
+    request.seq = 8;
+    request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
+    request.submit = &submit;
+    submit.key = (char *)(uintptr_t) "!key";
+    size = granary__request__pack(&request, bytes);
+    *(uint8_t *)memchr(bytes, '!', size) = '\0';
+    assert_int_equal(gr_zmq_send(rig->client, NULL, bytes, size), GRANARY_OK);
+    reply = rig_receive(rig);
+    assert_int_equal(reply->err, GRANARY_EINVAL);
+    assert_int_equal(reply->seq, 8);
+    granary__reply__free_unpacked(reply, NULL);
+    request.body_case = GRANARY__REQUEST__BODY__NOT_SET;
 
     reply = rig_call(rig, &request); /* no body */
     assert_int_equal(reply->err, GRANARY_EPROTO);

@@ -270,6 +270,22 @@ targets_must_exist_once(void **state)
     assert_graph_fails("{\"nodes\": {}}", GRANARY_EINVAL, "the graph has no nodes");
 }
 
+/* A result is kept by its graph's key and its target, together at most as long as a key of the state. */
+static void
+targets_are_no_longer_than_they_can_be_kept(void **state)
+{
+    char name[GR_TARGET_MAX + 2];
+    char text[4 * GR_TARGET_MAX];
+
+    (void)state;
+    memset(name, 'n', sizeof name);
+    name[GR_TARGET_MAX + 1] = '\0';
+    (void)snprintf(text, sizeof text, "{\"nodes\": {\"%s\": {\"op\": \"null\"}}}", name);
+    assert_graph_fails(text, GRANARY_EINVAL, "its name has 961 bytes, at most 960 are possible");
+    (void)snprintf(text, sizeof text, "{\"nodes\": {\"%s\": {\"op\": \"null\"}}, \"targets\": [\"%s\"]}", name, name);
+    assert_graph_fails(text, GRANARY_EINVAL, "its name has 961 bytes, at most 960 are possible");
+}
+
 static void
 names_are_unique_text(void **state)
 {
@@ -278,6 +294,7 @@ names_are_unique_text(void **state)
                        GRANARY_EINVAL, "node 'a' (null): an earlier node has the same name");
     assert_graph_fails("{\"nodes\": {\"\": {\"op\": \"null\"}}}", GRANARY_EINVAL, "node 1 (null) has no name");
     assert_graph_fails("{\"nodes\": {\"a\\u001b[31m\": {\"op\": \"null\"}}}", GRANARY_EINVAL, "control characters");
+    assert_graph_fails("{\"nodes\": {\"a\\u009b31m\": {\"op\": \"null\"}}}", GRANARY_EINVAL, "control characters");
 }
 
 /* A message may come from anybody: kinds that lie about their fields are refused, not read. */
@@ -433,6 +450,7 @@ main(void)
         cmocka_unit_test(a_long_cycle_is_shortened),
         cmocka_unit_test(targets_must_exist_once),
         cmocka_unit_test(names_are_unique_text),
+        cmocka_unit_test(targets_are_no_longer_than_they_can_be_kept),
         cmocka_unit_test(lying_attributes_are_refused),
         cmocka_unit_test(parameters_given_twice_are_refused),
         cmocka_unit_test(a_chain_of_100000_nodes_is_ordered),

@@ -116,6 +116,7 @@ static void
 bad_submissions_leave_nothing(void **state)
 {
     struct rig *rig = rig_create(1);
+    char session[2000] = "";
     char key[80];
 
     (void)state;
@@ -129,6 +130,11 @@ bad_submissions_leave_nothing(void **state)
     key[63] = '\0';
     assert_int_equal(submit(rig, key, LINES("a make")), GRANARY_OK);
     assert_int_equal(submit(rig, "a\nb", LINES("a make")), GRANARY_EINVAL);
+    assert_int_equal(submit(rig, "a\302\2332J", LINES("a make")), GRANARY_EINVAL);
+    assert_int_equal(submit(rig, "a\2332J", LINES("a make")), GRANARY_EINVAL);
+    assert_int_equal(run_in(rig, "s\302\2332J", "n", LINES("!a make"), 0), GRANARY_EINVAL);
+    memset(session, 's', sizeof session - 1);
+    assert_int_equal(run_in(rig, session, "n", LINES("!a make"), 0), GRANARY_EINVAL);
     assert_int_equal(refer(rig, GRANARY__REQUEST__BODY__NOT_SET, "k", ""), GRANARY_EPROTO);
     rig_destroy(rig);
 }

@@ -326,9 +326,13 @@ impossible_names_are_refused(void **state)
     long_name[55] = '\0';
     assert_int_equal(granary_name_set(world->client, long_name, live_id(1), GRANARY_NAME_ANY, none, NULL), GRANARY_OK);
     assert_int_equal(granary_name_get(world->client, long_name, &id), GRANARY_OK);
-    /* Bytes beyond ASCII are text like any other. */
+    /* Characters beyond ASCII are text like any other; bytes that are none, and what a terminal obeys, are not. */
+    assert_int_equal(granary_name_set(world->client, "\303\244", live_id(1), GRANARY_NAME_ANY, none, NULL), GRANARY_OK);
     assert_int_equal(granary_name_set(world->client, "\303\244\377", live_id(1), GRANARY_NAME_ANY, none, NULL),
-                     GRANARY_OK);
+                     GRANARY_EINVAL);
+    assert_int_equal(granary_name_set(world->client, "\302\2332J", live_id(1), GRANARY_NAME_ANY, none, NULL),
+                     GRANARY_EINVAL);
+    assert_int_equal(granary_pin(world->client, live_id(1), GRANARY_PIN_CLIENT, "why\2332J", NULL), GRANARY_EINVAL);
 }
 
 static void
@@ -348,7 +352,8 @@ names_are_listed_in_the_order_of_their_bytes(void **state)
         (void)snprintf(name, sizeof name, "%04u", i * 7 % NAMES);
         assert_int_equal(granary_name_set(world->client, name, live_id(1), GRANARY_NAME_NEW, none, NULL), GRANARY_OK);
     }
-    assert_int_equal(granary_name_set(world->client, "\377", live_id(1), GRANARY_NAME_NEW, none, NULL), GRANARY_OK);
+    assert_int_equal(granary_name_set(world->client, "\364\217\277\277", live_id(1), GRANARY_NAME_NEW, none, NULL),
+                     GRANARY_OK);
     assert_int_equal(granary_name_list(world->client, NULL, names, NAMES + 10, &count), GRANARY_OK);
     assert_int_equal(count, NAMES + 1);
     for (unsigned i = 0; i < NAMES; i++) {
@@ -357,12 +362,12 @@ names_are_listed_in_the_order_of_their_bytes(void **state)
         (void)snprintf(name, sizeof name, "%04u", i);
         assert_string_equal(names[i].name, name);
     }
-    assert_string_equal(names[NAMES].name, "\377");
+    assert_string_equal(names[NAMES].name, "\364\217\277\277");
     assert_int_equal(granary_name_list(world->client, "0999x", names, 3, &count), GRANARY_OK);
     assert_int_equal(count, 3);
     assert_string_equal(names[0].name, "1000");
     assert_string_equal(names[2].name, "1002");
-    assert_int_equal(granary_name_list(world->client, "\377", names, 3, &count), GRANARY_OK);
+    assert_int_equal(granary_name_list(world->client, "\364\217\277\277", names, 3, &count), GRANARY_OK);
     assert_int_equal(count, 0);
     free(names);
 }
