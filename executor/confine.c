@@ -16,7 +16,6 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/log.h"
 #include "base/stacks.h"
 #include "executor/confine_calls.h"
 
@@ -73,22 +72,6 @@ confine_wished(bool *ret_wished, bool *ret_strict)
     return *ret_wished || wish == NULL || wish[0] == '\0' || strcmp(wish, "no") == 0
                ? GRANARY_OK
                : gr_fail(GRANARY_EINVAL, "GRANARY_CONFINE: '%.32s' is none of yes, strict and no", wish);
-}
-
-enum confine_rung
-confine_possible(void)
-{
-    int abi = landlock_abi();
-
-    return abi >= ABI_SCOPE ? CONFINE_SIGNALS : abi > 0 ? CONFINE_FILES : CONFINE_CALLS;
-}
-
-const char *
-confine_rung_name(enum confine_rung rung)
-{
-    static const char *const names[] = {"no", "calls", "files", "signals"};
-
-    return names[rung];
 }
 
 /* ---- files ---- */
@@ -308,12 +291,12 @@ make_tmp(const char *logs, int slot)
 }
 
 granary_err
-confine(const struct gr_instance *instance, const char *logs, int slot, bool strict)
+confine(const struct gr_instance *instance, const char *logs, int slot, bool strict, enum gr_confinement *ret_rung)
 {
     int abi = landlock_abi();
     granary_err err = make_tmp(logs, slot);
 
-    if (err == GRANARY_OK && strict && confine_possible() < CONFINE_SIGNALS) {
+    if (err == GRANARY_OK && strict && abi < ABI_SCOPE) {
         err = gr_fail(GRANARY_EPERM,
                       "confine: strict needs Landlock ABI %d, this kernel has %d: use --confine without strict, which "
                       "does what it can, or a newer kernel",
@@ -333,7 +316,7 @@ confine(const struct gr_instance *instance, const char *logs, int slot, bool str
         err = confine_calls();
     }
     if (err == GRANARY_OK) {
-        gr_log_debug("CONFINED", "slot=%d rung=%s", slot, confine_rung_name(confine_possible()));
+        *ret_rung = abi >= ABI_SCOPE ? GR_CONFINED_SIGNALS : abi > 0 ? GR_CONFINED_FILES : GR_CONFINED_CALLS;
     }
     return err;
 }

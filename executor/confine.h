@@ -9,21 +9,10 @@
 #include <stdbool.h>
 
 #include "base/instance.h"
-
-enum confine_rung {
-    CONFINE_NONE,    /* it was not asked for */
-    CONFINE_CALLS,   /* seccomp and limits */
-    CONFINE_FILES,   /* ... and Landlock for files */
-    CONFINE_SIGNALS, /* ... and Landlock for truncation, TCP, signals and abstract sockets */
-};
+#include "contract/executor_page.h"
 
 /* Whether GRANARY_CONFINE asks for it. Errors: EINVAL it says something else than yes or strict */
 granary_err confine_wished(bool *ret_wished, bool *ret_strict);
-
-/* The rung this kernel allows. */
-enum confine_rung confine_possible(void);
-
-const char *confine_rung_name(enum confine_rung rung);
 
 /*
  * Confine this process and all it starts, for good. Before it has threads: those would stay free.
@@ -31,9 +20,11 @@ const char *confine_rung_name(enum confine_rung rung);
  * strict    EPERM instead of less than the highest rung
  * logs      directory of what user code prints
  * slot      its temporary directory is made there, and is TMPDIR from now on
+ * ret_rung  what became of it: as much as this kernel allows
  * Errors    EPERM · EINVAL a directory in GRANARY_CONFINE_READ or GRANARY_CONFINE_WRITE is not there · ENOMEM
  */
-granary_err confine(const struct gr_instance *instance, const char *logs, int slot, bool strict);
+granary_err
+confine(const struct gr_instance *instance, const char *logs, int slot, bool strict, enum gr_confinement *ret_rung);
 
 /* From now on no thread of it makes connections: those it needs are there. */
 granary_err confine_connections(void);

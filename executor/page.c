@@ -89,6 +89,12 @@ page_destroy(struct page *page)
     }
 }
 
+void
+page_confined(struct page *page, enum gr_confinement confined)
+{
+    atomic_store_explicit(&page->shared->confined, confined, memory_order_relaxed);
+}
+
 /* Odd while fields change; only this thread changes it. Stores behind the first must not be seen before it. */
 static void
 turn(struct gr_executor_page *page)

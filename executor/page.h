@@ -20,6 +20,9 @@ struct page {
 granary_err page_create(struct page *page, const struct gr_instance *instance, int node, int slot);
 void page_destroy(struct page *page);
 
+/* What the process has given up. */
+void page_confined(struct page *page, enum gr_confinement confined);
+
 /* A subtask begins, in the phase LEASE; it ends. A few stores each. */
 void page_begin(struct page *page, uint64_t subtask, uint32_t attempt, int64_t now_ns);
 void page_end(struct page *page);

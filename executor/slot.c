@@ -56,7 +56,7 @@ struct beginning {
 
 /* There is a store, its files are open, its threads not there. */
 static granary_err
-settle_in(void *context)
+settle_in(void *context, enum gr_confinement *ret_rung)
 {
     const struct beginning *beginning = context;
     char logs[GR_LOGS_MAX];
@@ -70,7 +70,7 @@ settle_in(void *context)
     err = confine_broker_start(&beginning->instance);
     if (err == GRANARY_OK) {
         gr_client_set_connector(confine_broker_connect);
-        err = confine(&beginning->instance, logs, beginning->options->slot, beginning->strict);
+        err = confine(&beginning->instance, logs, beginning->options->slot, beginning->strict, ret_rung);
     }
     return err;
 }

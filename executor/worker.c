@@ -140,6 +140,7 @@ granary_err
 worker_create(const struct worker_options *options, struct worker **ret_worker)
 {
     struct worker *worker = calloc(1, sizeof *worker);
+    enum gr_confinement confined = GR_CONFINED_NOT;
     granary_client *client;
     granary_err err;
 
@@ -158,7 +159,8 @@ worker_create(const struct worker_options *options, struct worker **ret_worker)
         err = host_create(&worker->host, options->instance, options->node, options->slot, options->pull);
     }
     if (err == GRANARY_OK && options->settle != NULL) {
-        err = options->settle(options->context);
+        err = options->settle(options->context, &confined);
+        page_confined(&worker->host.page, confined);
     }
     worker->sessions.ended = host_session_ended;
     worker->sessions.context = &worker->host;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "contract/executor_page.h"
 #include "granary/types.h"
 
 struct worker;
@@ -19,7 +20,7 @@ struct worker_options {
     int node;             /* NUMA node it lives on */
     bool pull;            /* embedded in another program: gets only what worker_poll() asks for */
     /* Called when what it has on the file system is open, and before it has threads; may be NULL. */
-    granary_err (*settle)(void *context);
+    granary_err (*settle)(void *context, enum gr_confinement *ret_rung); /* rung: GR_CONFINED_NOT before */
     int (*find_scheduler)(const char *lock); /* a pidfd of it; NULL: gr_daemon_holder_open() */
     bool keeps_connections; /* makes none after it was registered: it is replaced when the scheduler changes */
     void (*registered)(void *context); /* called when the scheduler knows it, again for each scheduler; may be NULL */

@@ -24,6 +24,14 @@ enum gr_executor_phase {
     GR_PHASE_STORE = 3, /* creating or sealing an output */
 };
 
+/* What it has given up before it ran anything of users; each all that the ones before it did. */
+enum gr_confinement {
+    GR_CONFINED_NOT = 0,
+    GR_CONFINED_CALLS = 1,   /* system calls, limits, privileges */
+    GR_CONFINED_FILES = 2,   /* files */
+    GR_CONFINED_SIGNALS = 3, /* truncation, TCP, signals and abstract sockets */
+};
+
 struct gr_executor_page {
     uint32_t magic, version;
     int64_t pid;
@@ -42,6 +50,7 @@ struct gr_executor_page {
     _Atomic uint64_t beats;    /* goes up with each sign of life of user code */
     _Atomic uint64_t done;     /* subtasks so far */
     _Atomic int64_t program;   /* process group of the program that is at work; 0: none. It ends with the executor */
+    _Atomic uint32_t confined; /* enum gr_confinement */
     /* wire number of the subtask to be given up; 0: none */
     _Atomic uint64_t cancel __attribute__((aligned(64)));
 };

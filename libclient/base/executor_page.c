@@ -21,6 +21,14 @@ gr_executor_phase_name(enum gr_executor_phase phase)
     return (unsigned)phase < sizeof names / sizeof names[0] ? names[phase] : "?";
 }
 
+const char *
+gr_confinement_name(enum gr_confinement confined)
+{
+    static const char *const names[] = {"no", "calls", "files", "signals"};
+
+    return (unsigned)confined < sizeof names / sizeof names[0] ? names[confined] : "?";
+}
+
 /* A time that may be subtracted from others: what the page says is whatever its writer wrote. */
 static int64_t
 read_time(const _Atomic int64_t *time)
@@ -48,6 +56,7 @@ copy_page(const struct gr_executor_page *page, struct gr_executor_state *state)
         .beats = atomic_load(&page->beats),
         .done = atomic_load(&page->done),
         .program = atomic_load(&page->program),
+        .confined = (enum gr_confinement)atomic_load(&page->confined),
     };
     memcpy(state->log, page->log, sizeof state->log);
     state->log[sizeof state->log - 1] = '\0';

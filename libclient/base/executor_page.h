@@ -28,6 +28,7 @@ struct gr_executor_state {
     uint64_t beats;
     uint64_t done;
     int64_t program; /* process group; 0: none */
+    enum gr_confinement confined;
 };
 
 /* runtime: the instance's. Errors: ENOENT · EPERM · EVERSION · ECORRUPT */
@@ -44,5 +45,7 @@ void gr_executor_pages_trim(const char *runtime, size_t keep);
 
 /* "idle", "lease", "run", "store". */
 const char *gr_executor_phase_name(enum gr_executor_phase phase);
+/* "no", "calls", "files", "signals". */
+const char *gr_confinement_name(enum gr_confinement confined);
 
 #endif

@@ -64,8 +64,9 @@ static bool
 ask_process(const struct manager *manager, const struct table *table, int64_t pid, struct host_process *ret_process)
 {
     static const enum info_field from_host[] = {
-        FIELD_executors_graph,    FIELD_executors_subtask,   FIELD_executors_phase,      FIELD_executors_since_ms,
-        FIELD_executors_progress, FIELD_executors_rss_bytes, FIELD_executors_started_ms, FIELD_executors_slot};
+        FIELD_executors_graph,      FIELD_executors_subtask,  FIELD_executors_phase,
+        FIELD_executors_since_ms,   FIELD_executors_progress, FIELD_executors_rss_bytes,
+        FIELD_executors_started_ms, FIELD_executors_slot,     FIELD_executors_confined};
     const struct manager_host *host = &manager->options.host;
     bool wanted = false;
 
@@ -115,6 +116,7 @@ executor_row(struct manager *manager, struct table *table, const struct executor
     table_text(table, FIELD_executors_state, executor->draining ? "draining" : queued > 0 ? "busy" : "idle");
     table_int(table, FIELD_executors_node, executor->node);
     table_text(table, FIELD_executors_mode, executor->pull ? "pull" : "push");
+    table_text(table, FIELD_executors_confined, process.has_page ? gr_confinement_name(process.page.confined) : "");
     tell_work(manager, table, executor, &process);
     table_int(table, FIELD_executors_queued, queued);
     table_int(table, FIELD_executors_done, (int64_t)executor->done);

@@ -87,6 +87,7 @@ def need_landlock():
 def test_a_confined_function_gets_nothing_it_was_not_given():
     need_landlock()
     with confined() as it:
+        check(shown(it) == "signals", "it is not shown as confined")
         lines = it.call("attack").splitlines()
         check(len(lines) > 35, f"only {len(lines)} attacks were tried")
         worked = {line.split(":")[0] for line in lines if line.endswith("worked")}
@@ -96,9 +97,20 @@ def test_a_confined_function_gets_nothing_it_was_not_given():
         it.honest(1)
 
 
+def shown(it):
+    """In what `granary executors` and `granary status` say that the executor is confined."""
+    executor, = json.loads(it.granary("executors", "--json", user=it.user))
+    status = json.loads(it.granary("status", "--json", user=it.user))
+    page, = json.loads(it.granary("executors", "--pages", "--json", user=it.user))
+    check(executor["confined"] == page["confined"] == status["executors"][0]["confined"], f"{executor} {page} {status}")
+    check((b" confined)" in it.granary("status", user=it.user)) == (executor["confined"] != "no"), "the status for people")
+    return executor["confined"]
+
+
 def test_without_confinement_the_same_attacks_work():
     """The control: the attacks are real ones."""
     with confined(confine=None) as it:
+        check(shown(it) == "no", "it is shown as confined")
         lines = it.call("attack").splitlines()
         worked = {line.split(":")[0] for line in lines if line.endswith("worked")}
         for attack in ("open root", "read state", "internet", "unix socket", "list /dev/shm", "read lock"):

@@ -25,6 +25,7 @@ print_page_json(struct json *json, const struct gr_executor_state *page, bool li
     json_bool(json, "lives", lives);
     json_signed(json, "node", page->node);
     json_signed(json, "slot", page->slot);
+    json_text(json, "confined", gr_confinement_name(page->confined));
     json_text(json, "phase", gr_executor_phase_name(page->phase));
     json_unsigned(json, "subtask", page->subtask);
     json_unsigned(json, "attempt", page->attempt);
@@ -42,8 +43,8 @@ print_page(const struct gr_executor_state *page, bool lives)
     double seconds = page->since_ns == 0 ? 0 : (double)(gr_now_ns() - page->since_ns) / 1e9;
     char text[LOOK_TEXT];
 
-    (void)printf("%8" PRId64 "  %-5s  %4d  %4d  %-5s  ", page->pid, lives ? "yes" : "no", page->node, page->slot,
-                 gr_executor_phase_name(page->phase));
+    (void)printf("%8" PRId64 "  %-5s  %-8s  %4d  %4d  %-5s  ", page->pid, lives ? "yes" : "no",
+                 gr_confinement_name(page->confined), page->node, page->slot, gr_executor_phase_name(page->phase));
     if (page->subtask != 0) {
         (void)printf("%9" PRIu32 "/%-8" PRIu32 "  %8.1f s  %3.0f%%  ", (uint32_t)(page->subtask >> 32),
                      (uint32_t)page->subtask, seconds, page->progress * 100);
@@ -67,8 +68,8 @@ print_pages(const struct cli *cli, const struct gr_instance *instance)
     if (cli->json) {
         json_open(&json, NULL, '[');
     } else {
-        (void)printf("%8s  %-5s  %4s  %4s  %-5s  %18s  %10s  %4s  %8s  %s\n", "pid", "lives", "node", "slot", "phase",
-                     "graph/subtask", "since", "done", "subtasks", "log");
+        (void)printf("%8s  %-5s  %-8s  %4s  %4s  %-5s  %18s  %10s  %4s  %8s  %s\n", "pid", "lives", "confined", "node",
+                     "slot", "phase", "graph/subtask", "since", "done", "subtasks", "log");
     }
     for (size_t i = 0; i < count; i++) {
         bool lives = gr_process_start_time((pid_t)pages[i].pid) == pages[i].start_time;
@@ -97,7 +98,7 @@ executor_list(struct table_view *view, bool pages)
 
     view->subject = "executors";
     view->shown =
-        "number,pid,state,mode,node,slot,phase,graph,subtask,since_ms,progress,queued,done,failures,rss_bytes";
+        "number,pid,state,mode,confined,node,slot,phase,graph,subtask,since_ms,progress,queued,done,failures,rss_bytes";
     if (err == GRANARY_OK && access(instance.runtime, F_OK) < 0) {
         err = gr_fail(GRANARY_EUNREACHABLE, "instance %s: not running: start it with `granary up`", instance.name);
     } else if (err == GRANARY_OK && access(instance.runtime, R_OK) < 0) {

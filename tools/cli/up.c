@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/executor_page.h"
 #include "base/limits.h"
 #include "base/roster.h"
 #include "base/size.h"
@@ -294,6 +295,15 @@ read_schedulers(const struct gr_instance *instance,
     return count < SUPERVISOR_SCHEDULERS_MAX ? count : SUPERVISOR_SCHEDULERS_MAX;
 }
 
+/* As the executor's page says. */
+static enum gr_confinement
+confinement_of(const struct gr_instance *instance, int64_t pid)
+{
+    struct gr_executor_state page;
+
+    return gr_executor_page_read(instance->runtime, pid, &page) == GRANARY_OK ? page.confined : GR_CONFINED_NOT;
+}
+
 static void
 print_status(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
              const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
@@ -302,11 +312,13 @@ print_status(const struct gr_instance *instance, pid_t pid, const granary_store_
     char capacity[32];
     char spilled[32];
     size_t busy = 0;
+    size_t confined = 0;
     struct gr_roster_entry schedulers[SUPERVISOR_SCHEDULERS_MAX];
     size_t scheduler_count = read_schedulers(instance, schedulers);
 
     for (size_t i = 0; i < count; i++) {
         busy += executors[i].busy;
+        confined += confinement_of(instance, executors[i].pid) != GR_CONFINED_NOT;
     }
     (void)printf("instance   %s (supervisor pid %d)\n", instance->name, (int)pid);
     (void)printf("runtime    %s\n", instance->runtime);
@@ -316,7 +328,11 @@ print_status(const struct gr_instance *instance, pid_t pid, const granary_store_
     (void)printf("objects    %" PRIu64 " (%" PRIu64 " spilled, %s)\n", store->objects, store->objects_spilled,
                  cli_format_size(store->spilled_bytes, spilled));
     (void)printf("clients    %" PRIu64 "\n", store->clients);
-    (void)printf("executors  %zu (%zu busy)\n", count, busy);
+    (void)printf("executors  %zu (%zu busy", count, busy);
+    if (confined > 0) {
+        (void)printf(", %zu confined", confined);
+    }
+    (void)printf(")\n");
     for (size_t i = 0; i < scheduler_count; i++) {
         (void)printf("scheduler  pid %lld, %s\n", (long long)schedulers[i].pid,
                      schedulers[i].active ? "active" : "on standby");
@@ -341,10 +357,12 @@ print_status_json(const struct gr_instance *instance, pid_t pid, const granary_s
                  instance->name, instance->runtime, (int)pid, store->capacity_bytes, store->free_bytes, store->objects,
                  store->objects_spilled, store->clients);
     for (size_t i = 0; i < count; i++) {
-        (void)printf("%s{\"number\": %u, \"pid\": %lld, \"numa_node\": %d, \"busy\": %s, \"subtasks_done\": %" PRIu64
-                     ", \"failures\": %" PRIu64 "}",
+        (void)printf("%s{\"number\": %u, \"pid\": %lld, \"numa_node\": %d, \"busy\": %s, \"confined\": \"%s\", "
+                     "\"subtasks_done\": %" PRIu64 ", \"failures\": %" PRIu64 "}",
                      i == 0 ? "" : ", ", executors[i].number, (long long)executors[i].pid, executors[i].numa_node,
-                     executors[i].busy ? "true" : "false", executors[i].subtasks_done, executors[i].failures);
+                     executors[i].busy ? "true" : "false",
+                     gr_confinement_name(confinement_of(instance, executors[i].pid)), executors[i].subtasks_done,
+                     executors[i].failures);
     }
     (void)printf("], \"daemons\": [");
     for (size_t i = 0; i < DAEMONS; i++) {
