@@ -3,97 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "store/client.h"
 #include "store/events.h"
+#include "store/holders.h"
 #include "store/memory.h"
 #include "store/node.h"
 #include "store/reclaim.h"
 #include "store/restore.h"
 
-#define PAGE           4096u
-#define TRIES          64u /* refused requests in one turn; nobody behind them is tried */
-#define LARGEST_ROOM   16u /* room beyond the minimum: at most this part of the capacity */
-#define HOLDERS        3u  /* clients that an error names */
-#define HOLDERS_LOOKED 32u /* ... of so many */
-
-/* ---- who holds what ---- */
-
-/* Leases of one client, as its lease page says. */
-static unsigned
-leases_of(const struct client *client)
-{
-    unsigned leases = 0;
-
-    for (unsigned set = 0; set < GR_HAZARD_SETS; set++) {
-        for (unsigned way = 0; way < GR_HAZARD_WAYS; way++) {
-            leases += GR_HAZARD_COUNT(atomic_load_explicit(&client->page->hazard[set][way], memory_order_relaxed)) > 0;
-        }
-    }
-    return leases + ledger_leases(&client->session->ledger, client->number);
-}
-
-static void
-describe_writers(const struct store *store, struct gr_buf *buf)
-{
-    unsigned named = 0;
-
-    for (const struct list *node = store->open.next; node != &store->open && named < HOLDERS; node = node->next) {
-        const struct segment *segment = list_owner(node, struct segment, in_order);
-
-        if (segment->writer != NULL && segment->size > segment->sealed_total) {
-            gr_buf_addf(buf, "%s%llu by %s (pid %d)", named++ == 0 ? ": " : ", ",
-                        (unsigned long long)(segment->size - segment->sealed_total), segment->writer->tag,
-                        (int)segment->writer->pid);
-        }
-    }
-}
-
-static void
-describe_readers(const struct store *store, struct gr_buf *buf)
-{
-    unsigned looked = 0;
-    unsigned named = 0;
-
-    for (const struct list *node = store->clients.next;
-         node != &store->clients && named < HOLDERS && looked < HOLDERS_LOOKED; node = node->next, looked++) {
-        const struct client *client = list_owner(node, struct client, in_store);
-        unsigned leases = client->session == NULL ? 0 : leases_of(client);
-
-        if (leases > 0) {
-            gr_buf_addf(buf, "%s%u objects by %s (pid %d)", named++ == 0 ? "; leased: " : ", ", leases, client->tag,
-                        (int)client->pid);
-        }
-    }
-}
-
-void
-queue_describe(const struct store *store, char *text, size_t size)
-{
-    const uint64_t *bytes = store->account.bytes;
-    uint64_t shm = memory_free(store);
-    /* Who was spared at first may have been looked at twice. */
-    uint64_t blocked =
-        store->blocked_bytes < bytes[GR_ACCOUNT_SEALED] ? store->blocked_bytes : bytes[GR_ACCOUNT_SEALED];
-    struct gr_buf buf = {0};
-
-    gr_buf_addf(&buf,
-                "of %llu bytes %llu are free, %llu in objects (%llu pinned, %llu leased when last tried), %llu in "
-                "deleted objects still leased, %llu in rooms being written",
-                (unsigned long long)bytes[GR_ACCOUNT_CAPACITY], (unsigned long long)bytes[GR_ACCOUNT_FREE],
-                (unsigned long long)bytes[GR_ACCOUNT_SEALED], (unsigned long long)store->account.pinned,
-                (unsigned long long)blocked, (unsigned long long)bytes[GR_ACCOUNT_RETIRING],
-                (unsigned long long)bytes[GR_ACCOUNT_WRITING]);
-    describe_writers(store, &buf);
-    describe_readers(store, &buf);
-    if (shm < bytes[GR_ACCOUNT_FREE]) {
-        gr_buf_addf(&buf, "; other files fill /dev/shm, which has room for %llu bytes more", (unsigned long long)shm);
-    }
-    (void)snprintf(text, size, "%s", gr_buf_ok(&buf) ? buf.bytes : "out of memory");
-    gr_buf_free(&buf);
-}
+#define PAGE         4096u
+#define TRIES        64u /* refused requests in one turn; nobody behind them is tried */
+#define LARGEST_ROOM 16u /* room beyond the minimum: at most this part of the capacity */
 
 /* ---- answers ---- */
 
@@ -113,7 +35,7 @@ room_fail_full(struct client *client, const char *why)
 {
     char holders[800];
 
-    queue_describe(client->store, holders, sizeof holders);
+    holders_describe(client->store, client->uid, holders, sizeof holders);
     room_fail(client, gr_fail(GRANARY_EFULL, "no room for %llu bytes: %s%s%s", (unsigned long long)client->min_bytes,
                               why, why[0] == '\0' ? "" : "; ", holders));
 }

@@ -24,7 +24,4 @@ void queue_wait_quota(struct session *session, uint64_t bytes);
 /* When the next one's time is over; INT64_MAX: nobody waits. May be too early, never too late. */
 int64_t queue_deadline_ns(const struct store *store);
 
-/* Who holds what, as the end of a sentence. */
-void queue_describe(const struct store *store, char *text, size_t size);
-
 #endif

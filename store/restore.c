@@ -10,6 +10,7 @@
 #include "store/client.h"
 #include "store/events.h"
 #include "store/hold.h"
+#include "store/holders.h"
 #include "store/memory.h"
 #include "store/move.h"
 #include "store/node.h"
@@ -403,7 +404,7 @@ restore_serve(struct store *store, int64_t now_ns)
         if (err == GRANARY_EBUSY && (disk_failed || now_ns >= restore->deadline_ns)) {
             char holders[640];
 
-            queue_describe(store, holders, sizeof holders);
+            holders_describe(store, (uid_t)atomic_load(&restore->session->control->uid), holders, sizeof holders);
             err = gr_fail(GRANARY_EFULL, "no room to bring an object of %llu bytes back: %s%s%s",
                           (unsigned long long)restore->footprint, disk_failed ? store->disk_error : "",
                           disk_failed ? "; " : "", holders);

@@ -112,6 +112,20 @@ def test_everybody_may_do_what_the_tables_say():
             it.close()
 
 
+def test_pins_of_others_are_told_by_uid():
+    """No room for the pins of another user: the error says whose, but neither session nor reason."""
+    need_others()
+    with instance("--memory", "4M", store_only=True, user=STORE_USER, group=STORE_USER) as it:
+        alice, bob = ({"user": user, "groups": (STORE_USER,)} for user in (ALICE, BOB))
+        for _ in range(2):
+            id = it.granary("put", "--session", "alices", "-", input=os.urandom(1 << 20), **alice).decode().strip()
+            it.granary("pin", "--session", "alices", "--scope", "session", "--reason", "secret plan", id, **alice)
+        for user, told in ((alice, b"2097152 bytes by 2 pins in session 'alices' for 'secret plan'"), (bob, b"of uid %d" % ALICE)):
+            done = it.run("put", "--session", "mine%d" % user["user"], "-", input=os.urandom(3 << 20), **user)
+            check(done.returncode == 5 and told in done.stderr and b"granary unpin" in done.stderr, done.stderr.decode())
+        check(b"alices" not in done.stderr and b"secret" not in done.stderr, done.stderr.decode())
+
+
 def test_a_member_has_what_is_his_own():
     """In system mode: a session of his own, half of what is left of places and no more, no names of others' sessions."""
     need_others()

@@ -100,6 +100,8 @@ leased_and_pinned_objects_stay(void **state)
     granary_view views[3];
     granary_buffer buffer;
     const void *before;
+    uint64_t token;
+    char by[128];
 
     (void)state;
     live_start(&live, 4 * MIB, 0);
@@ -109,9 +111,11 @@ leased_and_pinned_objects_stay(void **state)
         assert_int_equal(granary_object_get(client, live_id(i), 0, &views[i]), GRANARY_OK);
     }
     before = views[0].data;
-    assert_int_equal(granary_object_pin(client, live_id(0), GRANARY_PIN_CLIENT), GRANARY_OK);
+    assert_int_equal(granary_pin(client, live_id(0), GRANARY_PIN_CLIENT, "the model", &token), GRANARY_OK);
     assert_int_equal(granary_object_create(client, live_id(9), 3 * MIB, 0, 300, &buffer), GRANARY_EFULL);
-    assert_non_null(strstr(granary_error_message(), "pinned"));
+    (void)snprintf(by, sizeof by, "by 1 pin in session 'default' for 'the model' by pid %d (`granary pins",
+                   (int)getpid());
+    assert_non_null(strstr(granary_error_message(), by)); /* whose, and what to do */
     for (unsigned i = 0; i < 3; i++) {
         granary_object_release(client, &views[i]);
     }
