@@ -150,5 +150,8 @@ gr_fail_errno(const char *format, ...)
     va_end(args);
     /* A failure, also when whoever failed has told no reason. */
     return error == 0 ? gr_fail(GRANARY_EIO, "%s: no reason was given", what)
-                      : gr_fail(gr_err_from_errno(error), "%s: %s", what, strerror(error));
+                      : gr_fail(gr_err_from_errno(error), "%s: %s%s", what, strerror(error),
+                                error == EFBIG    ? ": raise the limit (ulimit -f)"
+                                : error == EMFILE ? ": raise the limit (ulimit -n)"
+                                                  : "");
 }

@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "client/resolve.h"
 
 enum { KEY_SESSION = 0x1000, KEY_JSON };
@@ -64,13 +66,14 @@ cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 static void
 add_escaped(const char *text, struct gr_buf *line)
 {
-    for (; *text != '\0'; text++) {
-        bool control = (unsigned char)*text < ' ' || *text == 0x7f;
+    char shown[GR_TEXT_SHOWN];
 
+    for (size_t step; *text != '\0'; text += step) {
+        step = gr_text_show(text, strlen(text), shown);
         if (*text == '\n') {
             gr_buf_addf(line, "%s", text[1] == '\0' ? "" : "\n  ");
         } else {
-            gr_buf_addf(line, control ? "\\x%02x" : "%c", (unsigned char)*text);
+            gr_buf_addf(line, "%s", shown);
         }
     }
 }
@@ -170,11 +173,28 @@ cli_print_id(const struct cli *cli, granary_id id)
     (void)printf(cli->json ? "{\"id\": \"%s\"}\n" : "%s\n", text);
 }
 
+const char *
+cli_stdout_name(char buffer[PATH_MAX])
+{
+    struct stat st;
+    ssize_t size = -1;
+
+    if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode)) {
+        size = readlink("/proc/self/fd/1", buffer, PATH_MAX - 1);
+    }
+    if (size < 0) {
+        return "stdout";
+    }
+    buffer[size] = '\0';
+    return buffer;
+}
+
 int
 cli_write_file(const char *path, const void *bytes, size_t size)
 {
     bool to_stdout = strcmp(path, "-") == 0;
     int fd = to_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    char name[PATH_MAX];
     granary_err err;
 
     if (fd < 0) {
@@ -187,5 +207,5 @@ cli_write_file(const char *path, const void *bytes, size_t size)
     if (!to_stdout && close(fd) < 0 && err == GRANARY_OK) {
         err = gr_fail_errno("close");
     }
-    return err == GRANARY_OK ? 0 : cli_fail(err, "%s", to_stdout ? "stdout" : path);
+    return err == GRANARY_OK ? 0 : cli_fail(err, "%s", to_stdout ? cli_stdout_name(name) : path);
 }

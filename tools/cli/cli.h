@@ -7,6 +7,7 @@
 #define CLI_H
 
 #include <argp.h>
+#include <limits.h>
 #include <stdbool.h>
 
 #include "base/instance.h"
@@ -60,6 +61,8 @@ granary_err cli_put(granary_client *client, const char *path, granary_id *ret_id
 /* An id on a line of its own; with --json, an object with it. */
 void cli_print_id(const struct cli *cli, granary_id id);
 
+/* What errors call stdout: the file that it was redirected to, or "stdout". */
+const char *cli_stdout_name(char buffer[PATH_MAX]);
 /* Write to stdout or a file; a failing stdout ends in an error message. */
 int cli_write_file(const char *path, const void *bytes, size_t size);
 

@@ -101,6 +101,7 @@ static int
 output_close(struct output *output, granary_id id, granary_err err)
 {
     struct pollfd pipe = {.fd = output->fd};
+    char name[PATH_MAX];
 
     if (output->to_stdout && err != GRANARY_OK && poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR) != 0) {
         return 128 + SIGPIPE; /* the reader has seen enough, as in `... | head`: no reason for a message */
@@ -112,7 +113,7 @@ output_close(struct output *output, granary_id id, granary_err err)
     if (err != GRANARY_OK && !output->failed) {
         return fail_object(err, id);
     }
-    return err == GRANARY_OK ? 0 : cli_fail(err, "%s", output->to_stdout ? "stdout" : output->path);
+    return err == GRANARY_OK ? 0 : cli_fail(err, "%s", output->to_stdout ? cli_stdout_name(name) : output->path);
 }
 
 /* A frame as an Arrow file. */

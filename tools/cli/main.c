@@ -109,9 +109,11 @@ int
 main(int argc, char **argv)
 {
     static char version[] = "version";
+    char name[PATH_MAX];
     struct cli cli = {0};
 
-    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message */
+    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message; */
+    (void)signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow */
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help(argc < 2 ? stderr : stdout);
         return argc < 2 ? 2 : 0;
@@ -130,7 +132,8 @@ main(int argc, char **argv)
                 if (errno == EPIPE) {
                     return 128 + SIGPIPE;
                 }
-                (void)fprintf(stderr, "granary: stdout: cannot be written\n");
+                (void)fprintf(stderr, "granary: %s: cannot be written%s%s\n", cli_stdout_name(name),
+                              errno == 0 ? "" : ": ", errno == 0 ? "" : strerror(errno));
                 status = 1;
             }
             return status;

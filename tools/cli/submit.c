@@ -234,6 +234,7 @@ write_results(granary_client *client, const char *path, const granary_result *re
     bool to_stdout = strcmp(path, "-") == 0;
     int fd = to_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     granary_err err = fd < 0 ? gr_fail_errno("%s", path) : GRANARY_OK;
+    char name[PATH_MAX];
 
     for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
         granary_view view;
@@ -241,6 +242,7 @@ write_results(granary_client *client, const char *path, const granary_result *re
         err = granary_object_get(client, result->chunks[i], GRANARY_FOREVER, &view);
         if (err == GRANARY_OK) {
             err = write_all(fd, view.data, view.data_size);
+            err = err == GRANARY_OK ? err : gr_fail_in(err, "%s", to_stdout ? cli_stdout_name(name) : path);
             granary_object_release(client, &view);
         }
     }
