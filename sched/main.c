@@ -19,6 +19,7 @@
 #include "base/roster.h"
 #include "base/size.h"
 #include "base/stacks.h"
+#include "sched/peers.h"
 #include "sched/server.h"
 #include "simulate/simulate.h"
 #include "state/state.h"
@@ -248,6 +249,7 @@ main(int argc, char **argv)
     struct gr_memory_limits limits = gr_memory_limits();
     granary_err err;
 
+    peers_guard();
     arguments.manager.task_memory_bytes = (limits.cgroup < limits.ram ? limits.cgroup : limits.ram) / 2;
     if (argc > 1 && strcmp(argv[1], "--simulate") == 0) {
         argv[1] = argv[0]; /* `granary simulate`, as that names itself */
