@@ -76,7 +76,10 @@ fail_sqlite(const struct sqlite *self, int code)
     case SQLITE_TOOBIG:
         return gr_fail(GRANARY_EINVAL, "state %s: value too large", self->path);
     default:
-        return gr_fail(GRANARY_EIO, "state %s: %s: see that its disk works and has room", self->path, why);
+        return gr_fail(
+            GRANARY_EIO,
+            "state %s: %s: see that its disk works and has room, and that no limit (ulimit -f) stops the file",
+            self->path, why);
     }
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Nothing is left: disk, inodes, shared memory, descriptors, directories. What needed more says which and where, whatever
+# Nothing is left: disk, inodes, shared memory, descriptors, directories, or what limits leave. What needed more says which and where, whatever
 # else there is goes on, and when there is room again all of it works. In a mount namespace of its own, as root.
 if [ "${1:-}" != inside ]; then
     [ "$(id -u)" = 0 ] || { echo "skipped: only root may mount"; exit 77; }
@@ -106,6 +106,55 @@ for n in 5 6 8 10 13 17 21; do
 done
 granary down >/dev/null
 
+# Limits of one process at a time (setrlimit): whoever it is, it lives; who asks gets the result or an error that says
+# what is short; without the limit all works again.
+limited() { # LIMIT=SOFT LIMIT=SOFT_AFTER MESSAGES WHO...
+    local who pid status before
+    for who in "${@:4}"; do
+        store_up
+        before=$(daemon_pids)
+        pid=$(echo "$before" | sed -n "s/^$who //p")
+        prlimit --pid "$pid" "--$1:"
+        for command in "run --discard --csv $top" "put --persist $work/o.1" "session create limited"; do
+            status=0
+            # shellcheck disable=SC2086
+            timeout 60 granary $command >"$work/out" 2>"$work/err" || status=$?
+            [ $status = 0 ] || grep -qE "$3" "$work/err" || fail "$who with $1, $command: $status, $(cat "$work/err")"
+            [ $status -le 8 ] || fail "$who with $1, $command: status $status"
+        done
+        prlimit --pid "$pid" "--$2:"
+        granary run --discard --csv $top | same - "$work/top.csv"
+        [ "$before" = "$(daemon_pids)" ] || fail "$who with $1: $before became $(daemon_pids)"
+        granary down >/dev/null
+    done
+}
+daemon_pids() {
+    granary status --json | python3 -c 'import json, sys
+told = json.load(sys.stdin)
+for daemon in told["daemons"] + [{"name": "executor", "pid": told["executors"][0]["pid"]}]:
+    print(daemon["name"], daemon["pid"])'
+}
+for bytes in 0 500000; do
+    limited fsize=$bytes fsize=unlimited "File too large: raise the limit|state.db: .*no limit .ulimit -f. stops the file" \
+        store sched pool executor
+done
+limited as=1 as=unlimited "Cannot allocate memory|no memory|out of memory" store sched pool executor
+# The scheduler's: tests/security/hostile_sched.py
+limited nofile=20 nofile=1000 "Too many open files" store
+limited nofile=8 nofile=1000 "Too many open files" pool executor
+
+# From the beginning: an instance says what it needs; a command's file ends where it may, and is named.
+for size in 8 10000; do
+    expect 5 "File too large: raise the limit .ulimit -f" bash -c "ulimit -f $size; exec granary up --executors 1 --memory 4M"
+done
+store_up
+kept=$(granary put "$work/o.1")
+for command in get export; do
+    expect 5 "$work/cut: .*File too large" bash -c "ulimit -f 100; exec granary $command $kept -o $work/cut"
+    expect 5 "$work/cut: .*File too large" bash -c "ulimit -f 100; exec granary $command $kept >$work/cut"
+done
+granary down >/dev/null
+
 # Output that cannot be written: the file is named, and no half of it is left.
 export GRANARY_INSTANCE=$here
 mkdir "$work/full"
@@ -120,6 +169,7 @@ kept=$(granary put "$work/o.1")
 expect 5 "$work/full/x: write: No space left" granary get "$kept" -o "$work/full/x"
 expect 5 "stdout: .*No space left" bash -c "granary get $kept >/dev/full"
 expect 5 "stdout: .*No space left" bash -c "granary export $kept >/dev/full"
+expect 5 "$work/full/x: .*No space left" bash -c "granary export $kept >$work/full/x"
 granary down >/dev/null
 umount "$work/spill" "$work/run" "$work/full"
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
