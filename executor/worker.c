@@ -50,11 +50,19 @@ run_in_session(struct worker *worker, const Granary__Subtask *subtask, Granary__
 granary_err
 worker_run_next(struct worker *worker)
 {
-    Granary__Subtask *subtask = worker->queue[worker->first];
+    Granary__Subtask *subtask;
     Granary__Done *done = NULL;
     granary_err err = GRANARY_OK;
     int64_t now;
 
+    /* It was stopped, or at one subtask for long: is what is at hand still its own? */
+    if (gr_now_ns() - worker->seen_ns > WORKER_AWAY_NS) {
+        err = worker_look_after_scheduler(worker);
+        if (err != GRANARY_OK || worker->count == 0) {
+            return err;
+        }
+    }
+    subtask = worker->queue[worker->first];
     /* Nobody waits for answers behind a subtask that may take long. */
     if (worker->reports.unsent > 0 && !is_short(subtask)) {
         err = worker_send_answers(worker);

@@ -81,7 +81,7 @@ worker_register(struct worker *worker)
     worker->received = 0;
     worker->wanted = 0;
     worker->freed_unsaid = false; /* it names orders of its own */
-    worker->orphaned = false;
+    worker->orphaned = worker->away = false;
     worker->registered_ns = gr_now_ns();
     if (worker->options.pull) {
         worker_drop_queue(worker); /* it was asked for of another */
@@ -146,6 +146,11 @@ worker_look_after_scheduler(struct worker *worker)
         worker->orphaned = true;
         worker->sought_ns = 0;
     }
+    if (worker->orphaned && now - worker->seen_ns > WORKER_AWAY_NS) {
+        worker->away = true;
+        worker_drop_queue(worker);
+    }
+    worker->seen_ns = now;
     if (worker->scheduler < 0 && now - worker->sought_ns >= (int64_t)SUCCESSOR_MS * 1000000) {
         worker->sought_ns = now;
         if (find_scheduler(worker) && worker->orphaned) {

@@ -183,6 +183,10 @@ worker_receive(struct worker *worker)
 
         size = message.size;
         gr_zmq_message_free(&message);
+        if (worker->away) { /* of the dead scheduler */
+            granary__to_executor__free_unpacked(unpacked, NULL);
+            continue;
+        }
         if (unpacked == NULL) {
             /* Somebody may wait for what it orders: the next executor is given it again. */
             return gr_fail(GRANARY_EPROTO,

@@ -12,6 +12,11 @@
 
 /* How long one that leaves waits to be told that this was heard. */
 #define LEAVE_MS 1000
+/*
+ * One that has not looked at its scheduler for so long, and finds it dead, may come too late for the next one: that
+ * waits 2 s for those who have work, and then gives it to others.
+ */
+#define WORKER_AWAY_NS 1000000000
 
 struct worker {
     struct worker_options options;
@@ -25,6 +30,7 @@ struct worker {
     int64_t registered_ns;    /* when registration was sent */
     int64_t looked_ns;        /* at its socket */
     int64_t sought_ns;        /* for its process */
+    int64_t seen_ns;          /* when its process, or that there is no other one, was looked at */
     Granary__Subtask **queue; /* queue[first .. first + count), in order */
     size_t first, count, room;
     struct reports reports;
@@ -33,6 +39,7 @@ struct worker {
     bool freed_unsaid;   /* the scheduler does not know yet */
     int scheduler;       /* pidfd: readable when the scheduler has ended; -1: none is known */
     bool orphaned;       /* it has */
+    bool away;           /* ... and nothing it gave counts any more */
     int64_t answered_ns; /* when answers were sent last */
     uint64_t received;   /* subtasks since it registered */
     uint64_t wanted;     /* of them, what the scheduler was told that it may send in all; pull only */

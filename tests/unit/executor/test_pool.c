@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <dirent.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -106,6 +109,81 @@ executors_register_with_a_new_scheduler(void **state)
     pool_run(&test, 3, 8, NULL, 0);
     granary__done__free_unpacked(pool_next_done(&test), NULL);
     test.count = 2; /* the same processes */
+    pool_test_stop(&test);
+}
+
+/* As a scheduler does whose process that is. */
+static void
+lock_as(pid_t pid)
+{
+    char path[160];
+    FILE *lock;
+
+    (void)snprintf(path, sizeof path, "%s/sched.lock", test.instance.runtime);
+    lock = fopen(path, "we");
+    assert_non_null(lock);
+    (void)fprintf(lock, "%d %llu\n", (int)pid, (unsigned long long)gr_process_start_time(pid));
+    assert_int_equal(fclose(lock), 0);
+}
+
+/* Each thread of it comes to that by itself. */
+static void
+stop_wholly(pid_t pid)
+{
+    char path[64];
+    bool whole;
+
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    do {
+        DIR *threads = opendir(path);
+        const struct dirent *thread;
+
+        assert_non_null(threads);
+        whole = true;
+        while ((thread = readdir(threads)) != NULL) {
+            char stat[400] = "";
+            FILE *file;
+
+            (void)snprintf(stat, sizeof stat, "%s/%s/stat", path, thread->d_name);
+            file = thread->d_name[0] == '.' ? NULL : fopen(stat, "re");
+            if (file != NULL) {
+                whole = fgets(stat, sizeof stat, file) != NULL && strstr(stat, ") T ") != NULL && whole;
+                (void)fclose(file);
+            }
+        }
+        (void)closedir(threads);
+    } while (!whole);
+}
+
+/* The next scheduler does not wait for ever: what was not claimed it has given to others. */
+static void
+who_was_stopped_does_not_do_a_dead_schedulers_work(void **state)
+{
+    Granary__Done *done;
+    pid_t scheduler = fork();
+
+    (void)state;
+    if (scheduler == 0) {
+        _exit(pause());
+    }
+    pool_test_start(&test, 1);
+    lock_as(scheduler);
+    pool_rebind(&test); /* who registers looks who that is */
+    assert_int_equal(pool_next_registration(&test), 1);
+    stop_wholly(test.executors[1].pid);
+    pool_run(&test, 1, 8, NULL, 0);
+    (void)nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 200000000}, NULL); /* WORKER_AWAY_NS, and some */
+    assert_int_equal(kill(scheduler, SIGKILL), 0);
+    assert_int_equal(waitpid(scheduler, NULL, 0), scheduler);
+    pool_rebind(&test);
+    lock_as(getpid());
+    assert_int_equal(kill(test.executors[1].pid, SIGCONT), 0);
+    pool_run(&test, pool_next_registration(&test), 9, NULL, 0);
+    done = pool_next_done(&test);
+    assert_int_equal(done->number, 9);
+    granary__done__free_unpacked(done, NULL);
+    test.count = 1; /* the same process */
     pool_test_stop(&test);
 }
 
@@ -285,6 +363,7 @@ main(void)
         cmocka_unit_test(a_stopped_executor_is_no_obstacle),
         cmocka_unit_test(told_to_die_it_leaves_and_stays_away),
         cmocka_unit_test(executors_register_with_a_new_scheduler),
+        cmocka_unit_test(who_was_stopped_does_not_do_a_dead_schedulers_work),
         cmocka_unit_test(a_late_answer_is_no_registration_with_the_next_scheduler),
         cmocka_unit_test(the_pool_tells_of_each_death),
         cmocka_unit_test(slots_are_added_and_executors_replaced),
