@@ -47,7 +47,7 @@ account_add(struct account *account, enum gr_account which, uint64_t more)
 void
 account_take(struct account *account, enum gr_account which, uint64_t less)
 {
-    assert(which > GR_ACCOUNT_POOLED && account->bytes[which] >= less);
+    assert(which > GR_ACCOUNT_POOLED && which < GR_ACCOUNT_COUNT && account->bytes[which] >= less);
 
     account->bytes[which] -= less;
     account->changes++;

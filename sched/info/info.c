@@ -82,7 +82,7 @@ info_graph(struct manager *manager, const char *key, const char **ret_rest)
 
     *ret_rest = "";
     for (size_t at = length; graph == NULL && at-- > 0;) {
-        if (key[at] == '/' && at < sizeof front) {
+        if (at < sizeof front && key[at] == '/') {
             memcpy(front, key, at);
             front[at] = '\0';
             graph = graph_find(manager, front);

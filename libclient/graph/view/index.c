@@ -234,7 +234,7 @@ view_make_setitem(struct view_making *m)
         return err;
     }
     view_same_shape(m);
-    if ((box = view_add_box(m->view)) == NULL || (box = view_add_box(m->view)) == NULL) {
+    if (view_add_box(m->view) == NULL || (box = view_add_box(m->view)) == NULL) {
         return GRANARY_ENOMEM;
     }
     box->input = 1;
