@@ -153,6 +153,7 @@ run_fail(struct run *run, const struct nth_scenario *scenario, const struct nth_
             sweep(run, scenario);
         }
     }
+    run->row.fault.action = NULL;
     free(names);
     return good;
 }

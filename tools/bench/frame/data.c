@@ -193,7 +193,7 @@ side_key(const int32_t *keys, int64_t size, bool right, int64_t i)
 static int32_t *
 key_column(uint64_t *state, const int32_t *keys, int64_t size, bool right, int64_t rows)
 {
-    int32_t *column = malloc((size_t)rows * sizeof *column);
+    int32_t *column = calloc((size_t)rows, sizeof *column);
 
     for (int64_t i = 0; column != NULL && i < rows; i++) {
         int64_t at = below(state, i + 1);
