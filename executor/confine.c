@@ -275,18 +275,44 @@ set_limits(void)
     }
 }
 
+/* Executors that are confined may write all below the logs: .tmp may be a link of theirs, and is not followed. */
+static int
+open_tmps(const char *logs)
+{
+    int parent = gr_mkdir_private(logs) == GRANARY_OK ? open(logs, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    int fd = -1;
+
+    for (int i = 0; i < 2 && parent >= 0 && fd < 0; i++) {
+        (void)mkdirat(parent, ".tmp", 0700);
+        fd = openat(parent, ".tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0) {
+            (void)unlinkat(parent, ".tmp", 0);
+        }
+    }
+    gr_fd_close(&parent);
+    return fd;
+}
+
 static granary_err
 make_tmp(const char *logs, int slot)
 {
     char path[PATH_MAX];
+    char reached[64];
+    int fd;
 
     if (snprintf(path, sizeof path, "%s/.tmp/%d", logs, slot) >= (int)sizeof path) {
         return gr_fail(GRANARY_EINVAL, "%s: path too long", logs);
     }
-    gr_remove_tree(path);
-    if (gr_mkdir_private(path) != GRANARY_OK) {
-        return gr_fail_in(GRANARY_EPERM, "confine: a directory for temporary files");
+    fd = open_tmps(logs);
+    (void)snprintf(reached, sizeof reached, "/proc/self/fd/%d/%d", fd, slot);
+    if (fd >= 0) {
+        gr_remove_tree(reached);
     }
+    if (fd < 0 || mkdir(reached, 0700) < 0) {
+        gr_fd_close(&fd);
+        return gr_fail(GRANARY_EPERM, "confine: %s: a directory for temporary files: %s", path, strerror(errno));
+    }
+    gr_fd_close(&fd);
     return setenv("TMPDIR", path, 1) < 0 ? gr_fail(GRANARY_ENOMEM, "confine: out of memory") : GRANARY_OK;
 }
 

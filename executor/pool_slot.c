@@ -132,8 +132,10 @@ slot_look_back(const struct slot *slot, const char *runtime, int status)
     if (gr_executor_page_read(runtime, slot->pid, &state) != GRANARY_OK || state.start_time != slot->start_time) {
         return status;
     }
-    if (state.program > 1) {
-        (void)kill(-(pid_t)state.program, SIGKILL); /* its leader is dying of the executor's death; others would stay */
+    /* Its leader is dying of the executor's death; others would stay. The page may say anything: a group of another
+     * session is not the executor's, which could not have killed it itself where it was confined. */
+    if (state.program > 1 && state.program <= INT32_MAX && getsid((pid_t)state.program) == slot->pid) {
+        (void)kill(-(pid_t)state.program, SIGKILL);
     }
     return status == 0 && state.subtask != 0 ? SLOT_REPLACE << 8 : status;
 }

@@ -65,18 +65,35 @@ watch_private_bytes(int64_t pid)
     return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* FOLDER/FILE and nothing else, by no link: the name is what an executor's page says, the folder what it made there. */
+static int
+log_open(const char *logs, const char *name)
+{
+    const char *file = strchr(name, '/');
+    size_t length = file == NULL ? 0 : (size_t)(file++ - name);
+    char folder[64] = "";
+    int fd, parent;
+
+    if (length == 0 || length >= sizeof folder || strchr(file, '/') != NULL || strncmp(name, "../", 3) == 0) {
+        return -1;
+    }
+    memcpy(folder, name, length);
+    parent = open(logs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    fd = parent < 0 ? -1 : openat(parent, folder, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    gr_fd_close(&parent);
+    parent = fd;
+    fd = parent < 0 ? -1 : openat(parent, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    gr_fd_close(&parent);
+    return fd;
+}
+
 size_t
 watch_log_end(const char *logs, const char *name, char *text, size_t size)
 {
-    char path[320];
     struct stat stat_;
     ssize_t length = 0;
-    int fd = -1;
+    int fd = log_open(logs, name);
 
-    if (name[0] != '\0' && name[0] != '/' && strstr(name, "..") == NULL &&
-        (size_t)snprintf(path, sizeof path, "%s/%s", logs, name) < sizeof path) {
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    }
     if (fd >= 0 && fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode)) {
         off_t from = stat_.st_size < (off_t)size ? 0 : stat_.st_size - (off_t)size + 1;
 

@@ -117,6 +117,27 @@ def test_without_confinement_the_same_attacks_work():
             check(attack in worked, f"{attack} did not work: {lines}")
 
 
+def test_lies_of_a_confined_function_move_nobody_outside():
+    """What its page and its links say is acted on by pool, scheduler and the next executor, which are not confined."""
+    need_landlock()
+    victim = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    try:
+        with confined() as it:
+            os.makedirs(it.place + "/outside/0/kept")
+            with open(it.place + "/outside/secret", "w") as file:
+                file.write("top secret")
+            with open(it.place + "/readable/targets", "a") as file:
+                file.write(f"victim {victim.pid}\n")
+            done = it.run("submit", "deceive", "-o", "-")
+            check(done.returncode != 0 and b"top secret" not in done.stderr, done.stderr.decode())
+            check(it.call("honest").count(": worked") == 6, "after the lies")
+            check(victim.poll() is None, "a process outside was killed")
+            check(os.path.isdir(it.place + "/outside/0/kept"), "a directory outside was removed")
+    finally:
+        victim.kill()
+        victim.wait()
+
+
 def test_an_honest_function_works_confined():
     need_landlock()
     with confined() as it:

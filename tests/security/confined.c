@@ -1,4 +1,5 @@
 /* Functions of a user who means harm, and one who does not: what they manage to do is told as text, a line each. */
+#include <contract/executor_page.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -228,4 +229,41 @@ GRANARY_FUNCTION(honest)
     tell("child", child < 0 || waitpid(child, &status, 0) != child || status != 0 ? -1 : 0);
     tell("no other child", waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD ? 0 : -1);
     return give(call);
+}
+
+static struct gr_executor_page *
+own_page(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    void *page = NULL;
+
+    while (maps != NULL && page == NULL && fgets(line, sizeof line, maps) != NULL) {
+        if (strstr(line, "/" GR_EXECUTOR_PAGES "/") != NULL) {
+            (void)sscanf(line, "%p-", &page);
+        }
+    }
+    return page;
+}
+
+/* Lies to those outside, who act on it when this process is dead: whom to kill, what it printed last, where to tidy up.
+ */
+GRANARY_FUNCTION(deceive)
+{
+    struct gr_executor_page *page = own_page();
+    char logs[512], path[600], moved[600];
+
+    (void)call;
+    (void)snprintf(logs, sizeof logs, "%s", getenv("TMPDIR"));
+    *strstr(logs, "/.tmp/") = '\0';
+    (void)snprintf(path, sizeof path, "%s/link", logs);
+    (void)symlink(target("outside"), path);
+    (void)snprintf(path, sizeof path, "%s/.tmp", logs);
+    (void)snprintf(moved, sizeof moved, "%s/moved.%d", logs, (int)getpid());
+    (void)rename(path, moved);
+    (void)symlink(target("outside"), path);
+    page->program = atoi(target("victim"));
+    (void)strcpy(page->log, "link/secret");
+    (void)raise(SIGKILL);
+    return GRANARY_OK;
 }
