@@ -121,7 +121,7 @@ guard_start(struct guard *guard, const char *directory, const char *instance)
             gr_fd_close(&ends[0]);
             watch(run, ends[1], directory, instance);
         }
-        _exit(grandchild < 0);
+        _exit(grandchild < 0 ? 1 : 0);
     }
     gr_fd_close(&run);
     gr_fd_close(&ends[1]);
