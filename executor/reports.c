@@ -8,7 +8,10 @@
 static void
 drop_first(struct reports *reports)
 {
-    granary__done__free_unpacked(reports->items[reports->first++].done, NULL);
+    struct report *report = &reports->items[reports->first++];
+
+    granary__done__free_unpacked(report->done, NULL);
+    free(report->session);
     if (--reports->count == 0) {
         reports->first = 0;
     }
@@ -26,8 +29,14 @@ reports_fini(struct reports *reports)
 }
 
 granary_err
-reports_add(struct reports *reports, Granary__Done *done)
+reports_add(struct reports *reports, Granary__Done *done, const char *session)
 {
+    char *name = strdup(session);
+
+    if (name == NULL) {
+        granary__done__free_unpacked(done, NULL);
+        return gr_fail(GRANARY_ENOMEM, "no memory for a report");
+    }
     if (reports->first + reports->count == reports->room) {
         if (reports->first > reports->room / 2) {
             memmove(reports->items, reports->items + reports->first, reports->count * sizeof *reports->items);
@@ -38,15 +47,32 @@ reports_add(struct reports *reports, Granary__Done *done)
 
             if (items == NULL) {
                 granary__done__free_unpacked(done, NULL);
+                free(name);
                 return gr_fail(GRANARY_ENOMEM, "no memory for %zu reports", room);
             }
             reports->items = items;
             reports->room = room;
         }
     }
-    reports->items[reports->first + reports->count++] = (struct report){.done = done};
+    reports->items[reports->first + reports->count++] = (struct report){.done = done, .session = name};
     reports->unsent++;
     return GRANARY_OK;
+}
+
+/* It is told from now on; nobody needs it twice. */
+static void
+tell_session(struct report *report)
+{
+    if (report->session != NULL) {
+        report->done->session = report->session;
+        report->session = NULL;
+    }
+}
+
+void
+reports_tell_session(struct reports *reports)
+{
+    tell_session(&reports->items[reports->first + reports->count - 1]);
 }
 
 granary_err
@@ -69,6 +95,9 @@ reports_fill(struct reports *reports, bool all, Granary__FromExecutor *message)
     }
     message->sequence = ++reports->sequence;
     for (size_t i = 0; i < count; i++) {
+        if (all) {
+            tell_session(&items[i]);
+        }
         reports->scratch[i] = items[i].done;
         items[i].sequence = message->sequence;
     }

@@ -13,6 +13,7 @@
 
 struct report {
     Granary__Done *done;
+    char *session;     /* that it ran in */
     uint64_t sequence; /* of the message it was sent in last; 0: none yet */
 };
 
@@ -28,11 +29,13 @@ struct reports {
 
 void reports_fini(struct reports *reports);
 
-/* Takes done. Errors: ENOMEM, then done is freed */
-granary_err reports_add(struct reports *reports, Granary__Done *done);
+/* Takes done, of a subtask of that session. Errors: ENOMEM, then done is freed */
+granary_err reports_add(struct reports *reports, Granary__Done *done, const char *session);
+/* The last one added is of a subtask that an earlier scheduler gave: it is sent with its session. */
+void reports_tell_session(struct reports *reports);
 
-/* Put the unsent ones into a message, or all of them: they count as sent with it. What it points to is valid until the
- * next call. Errors: ENOMEM */
+/* Put the unsent ones into a message; or all of them, with their sessions, for another scheduler: they count as sent
+ * with it. What it points to is valid until the next call. Errors: ENOMEM */
 granary_err reports_fill(struct reports *reports, bool all, Granary__FromExecutor *message);
 
 /* Those of messages up to this one are kept. */

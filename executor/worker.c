@@ -47,13 +47,26 @@ run_in_session(struct worker *worker, const Granary__Subtask *subtask, Granary__
     return *ret_done == NULL ? gr_fail(GRANARY_ENOMEM, "no memory for an answer") : GRANARY_OK;
 }
 
+/* Takes done. It is sent now if somebody may wait for it. */
+static granary_err
+report(struct worker *worker, const Granary__Subtask *subtask, Granary__Done *done, bool carried)
+{
+    bool last = worker->host.worn_out && !worker->leaving;
+    bool soon = done->nanoseconds > LONG_NS || gr_now_ns() - worker->answered_ns > ANSWERS_NS;
+    granary_err err;
+
+    worker->leaving = worker->leaving || last;
+    err = worker_add_answer(worker, done, subtask->session, carried);
+    return err == GRANARY_OK && (last || soon) ? worker_send_answers(worker) : err;
+}
+
 granary_err
 worker_run_next(struct worker *worker)
 {
     Granary__Subtask *subtask;
     Granary__Done *done = NULL;
     granary_err err = GRANARY_OK;
-    int64_t now;
+    bool carried;
 
     /* It was stopped, or at one subtask for long: is what is at hand still its own? */
     if (gr_now_ns() - worker->seen_ns > WORKER_AWAY_NS) {
@@ -69,28 +82,20 @@ worker_run_next(struct worker *worker)
         if (err != GRANARY_OK || worker->count == 0) { /* another scheduler: its work comes */
             return err;
         }
+        subtask = worker->queue[worker->first];
     }
     worker->first++;
     worker->count--;
+    worker->carried -= carried = worker->carried > 0;
     if (worker->count == 0) {
         worker->first = 0;
     }
     err = run_in_session(worker, subtask, &done);
+    if (err == GRANARY_OK) {
+        err = report(worker, subtask, done, carried);
+    }
     granary__subtask__free_unpacked(subtask, NULL);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (worker->host.worn_out && !worker->leaving) {
-        worker->leaving = true;
-        err = worker_add_answer(worker, done);
-        return err == GRANARY_OK ? worker_send_answers(worker) : err;
-    }
-    now = gr_now_ns();
-    if (done->nanoseconds > LONG_NS || now - worker->answered_ns > ANSWERS_NS) {
-        err = worker_add_answer(worker, done);
-        return err == GRANARY_OK ? worker_send_answers(worker) : err;
-    }
-    return worker_add_answer(worker, done);
+    return err;
 }
 
 /* What it has done is to be known before it leaves; but not for ever. */

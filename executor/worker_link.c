@@ -86,6 +86,7 @@ worker_register(struct worker *worker)
     if (worker->options.pull) {
         worker_drop_queue(worker); /* it was asked for of another */
     }
+    worker->carried = worker->count;
     /*
      * Before it connects: the answer may come when another one has bound the endpoint already. Where there is a
      * scheduler the file is its own, for it removes what a dead one left before it says that it is there. Where there
@@ -213,10 +214,13 @@ worker_send_answers(struct worker *worker)
 }
 
 granary_err
-worker_add_answer(struct worker *worker, Granary__Done *done)
+worker_add_answer(struct worker *worker, Granary__Done *done, const char *session, bool carried)
 {
-    granary_err err = reports_add(&worker->reports, done);
+    granary_err err = reports_add(&worker->reports, done, session);
 
+    if (err == GRANARY_OK && carried) {
+        reports_tell_session(&worker->reports);
+    }
     return err == GRANARY_OK && worker->reports.unsent >= ANSWERS_MAX ? worker_send_answers(worker) : err;
 }
 

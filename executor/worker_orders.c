@@ -18,6 +18,7 @@ worker_drop_queue(struct worker *worker)
     }
     worker->first = 0;
     worker->count = 0;
+    worker->carried = 0;
 }
 
 static granary_err
@@ -50,15 +51,19 @@ cancel(struct worker *worker, uint64_t number)
 
     for (size_t i = 0; i < worker->count; i++) {
         if (queue[i]->number == number) {
-            Granary__Done *done = answer_create(queue[i], GRANARY_ECANCELLED, "cancelled before it started");
+            Granary__Subtask *subtask = queue[i];
+            Granary__Done *done = answer_create(subtask, GRANARY_ECANCELLED, "cancelled before it started");
+            granary_err err;
 
             if (done == NULL) {
                 return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
             }
-            granary__subtask__free_unpacked(queue[i], NULL);
             worker->count--;
+            worker->carried -= i < worker->carried;
             memmove(queue + i, queue + i + 1, (worker->count - i) * sizeof *queue);
-            return worker_add_answer(worker, done);
+            err = worker_add_answer(worker, done, subtask->session, false); /* it has made nothing */
+            granary__subtask__free_unpacked(subtask, NULL);
+            return err;
         }
     }
     return GRANARY_OK;

@@ -33,6 +33,7 @@ struct worker {
     int64_t seen_ns;          /* when its process, or that there is no other one, was looked at */
     Granary__Subtask **queue; /* queue[first .. first + count), in order */
     size_t first, count, room;
+    size_t carried; /* the first so many of them were there when it registered */
     struct reports reports;
     uint64_t epoch;      /* the highest seen: no scheduler with a lower one is obeyed */
     uint64_t freed;      /* the last order to free objects that was done */
@@ -65,8 +66,8 @@ granary_err worker_look_after_scheduler(struct worker *worker);
 /* Wait for messages, or the scheduler's end. */
 void worker_wait(const struct worker *worker, int timeout_ms);
 granary_err worker_send_answers(struct worker *worker);
-/* Takes done. */
-granary_err worker_add_answer(struct worker *worker, Granary__Done *done);
+/* Takes done, of a subtask of that session, that was there when the worker registered or was not. */
+granary_err worker_add_answer(struct worker *worker, Granary__Done *done, const char *session, bool carried);
 /* What it was given until the scheduler has heard this it still does. */
 granary_err worker_ask_to_leave(struct worker *worker);
 /* Say that it leaves, and wait a moment until that was heard: closing the socket drops what was not sent. */

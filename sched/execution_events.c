@@ -126,6 +126,19 @@ execution_graph_succeeded(struct execution_graph *graph, uint32_t number, int32_
     inputs_read(graph, subtask);
 }
 
+void
+execution_graph_given_earlier(struct execution_graph *graph)
+{
+    graph->given_earlier = true;
+}
+
+/* Somebody may have made some of its outputs. */
+static bool
+may_have_run(const struct execution_graph *graph, const struct subtask *subtask)
+{
+    return subtask->attempt > 0 || graph->given_earlier;
+}
+
 /* It may have sealed outputs before it failed, or before its executor died. keep: not those that are kept */
 static void
 outputs_free(struct execution_graph *graph, uint32_t number, bool keep)
@@ -323,7 +336,7 @@ subtask_fails(struct execution_graph *graph, uint32_t number)
         struct object *object = &graph->objects.items[graph->links.items[subtask->first_output + i]];
 
         if (object->state == OBJECT_MISSING) {
-            if (!object->keep && subtask->attempt > 0) {
+            if (!object->keep && may_have_run(graph, subtask)) {
                 object_free(graph, object); /* it may have been sealed before the rest failed */
             }
             object_fails(graph, object);
@@ -377,7 +390,7 @@ execution_graph_cancel(struct execution_graph *graph, bool keep)
             subtask_enter(graph, i, SUBTASK_CANCELLED);
         }
         /* What runs frees its outputs when it ends. What never ran has none. */
-        if (state != SUBTASK_RUNNING && subtask->attempt > 0) {
+        if (state != SUBTASK_RUNNING && may_have_run(graph, subtask)) {
             outputs_free(graph, i, keep);
         }
     }

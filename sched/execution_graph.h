@@ -100,6 +100,9 @@ void execution_graph_count_watched(struct execution_graph *graph, uint64_t *coun
 /* Set that when an event could not be noted for want of memory: the graph is not what it should be any more. */
 void execution_graph_tell_exhausted(struct execution_graph *graph, bool *exhausted);
 
+/* An earlier scheduler may have given any of its subtasks to executors, and this one knows nothing of it. */
+void execution_graph_given_earlier(struct execution_graph *graph);
+
 /* Whether an object is a target's, to be kept to the end. */
 typedef bool execution_graph_keeps(const void *context, granary_id id);
 
@@ -218,6 +221,8 @@ uint64_t execution_graph_digest(const struct execution_graph *graph);
 /* Whether it has failed for good; whether it is neither there nor has failed. An unknown one is neither. */
 bool execution_graph_object_failed(const struct execution_graph *graph, granary_id id);
 bool execution_graph_object_lacks(const struct execution_graph *graph, granary_id id);
+/* Whether nobody needs it any more. An unknown one may be planned later. */
+bool execution_graph_object_freed(const struct execution_graph *graph, granary_id id);
 /* Rows and bytes of a present object. false: it is not there */
 bool execution_graph_object(const struct execution_graph *graph, granary_id id, int64_t *ret_rows, uint64_t *ret_bytes);
 

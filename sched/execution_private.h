@@ -75,6 +75,7 @@ struct execution_graph {
     uint64_t *watched; /* running ones with user code, of several graphs; NULL: nobody counts */
     uint64_t digest;
     bool freed_taken, failed_taken;
+    bool given_earlier; /* what never ran may have been run for an earlier scheduler, which logged no attempt */
     bool cancelled;
     bool keeps; /* cancelled, but for kept objects */
     bool failed_memory;

@@ -101,6 +101,14 @@ execution_graph_object_lacks(const struct execution_graph *graph, granary_id id)
 }
 
 bool
+execution_graph_object_freed(const struct execution_graph *graph, granary_id id)
+{
+    uint32_t position = object_find(graph, id);
+
+    return position != NONE && graph->objects.items[position].state == OBJECT_FREED;
+}
+
+bool
 execution_graph_object(const struct execution_graph *graph, granary_id id, int64_t *ret_rows, uint64_t *ret_bytes)
 {
     uint32_t position = object_find(graph, id);

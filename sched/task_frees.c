@@ -20,6 +20,45 @@ frees_collect(struct manager *manager, struct task_graph *graph)
     }
 }
 
+/* ids are of one graph and never come again: when it is gone, nobody wants them. */
+static bool
+is_wanted(const struct task_graph *graph, granary_id id)
+{
+    if (graph == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < graph->kept_count; i++) {
+        if (memcmp(&graph->kept[i], &id, sizeof id) == 0) {
+            return true;
+        }
+    }
+    return graph->execution != NULL && !execution_graph_object_freed(graph->execution, id);
+}
+
+void
+frees_add_strays(struct manager *manager, const struct task_graph *graph, const Granary__Done *done)
+{
+    const char *name = graph != NULL ? graph->session->name : done->session;
+    struct session *session;
+
+    if (done->n_outputs == 0 || name[0] == '\0' || session_check(name) != GRANARY_OK) {
+        return;
+    }
+    session = session_get(manager, name);
+    manager->exhausted = manager->exhausted || session == NULL;
+    for (size_t i = 0; session != NULL && i < done->n_outputs; i++) {
+        granary_id id;
+
+        if (done->outputs[i]->id.len != sizeof id.bytes) {
+            continue;
+        }
+        memcpy(id.bytes, done->outputs[i]->id.data, sizeof id.bytes);
+        if (!is_wanted(graph, id)) {
+            pack_free(&session->frees, id);
+        }
+    }
+}
+
 /* ---- orders ---- */
 
 /* Entries are kept under their order's number, the most significant byte first. */

@@ -384,6 +384,9 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
     if (err == GRANARY_OK) {
         execution_graph_count_watched(graph->execution, &manager->watched);
         execution_graph_tell_exhausted(graph->execution, &manager->exhausted);
+        if (graph->resumed) {
+            execution_graph_given_earlier(graph->execution);
+        }
         err = graph_advance(manager, graph);
     }
     return err;

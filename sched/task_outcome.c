@@ -189,6 +189,7 @@ manager_done(struct manager *manager, uint32_t executor_number, const Granary__D
                       reservations_holder(manager->reservations, subtask->token) != executor_number))) {
         gr_log_debug("STALE-REPORT", "executor=%u subtask=%llu attempt=%u", executor_number,
                      (unsigned long long)done->number, done->attempt);
+        frees_add_strays(manager, graph, done);
         return;
     }
     if (!earlier) {

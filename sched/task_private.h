@@ -341,6 +341,12 @@ struct executor *executor_find(struct manager *manager, uint32_t number); /* NUL
 
 /* task_frees.c */
 void frees_collect(struct manager *manager, struct task_graph *graph);
+/*
+ * What an executor made that was not to make it any more: it stood still, or was cut off, while another scheduler gave
+ * the subtask to somebody else, or ended the graph. Nobody reads it, and what had its id before was freed: it would
+ * stay. graph: NULL: it is deleted
+ */
+void frees_add_strays(struct manager *manager, const struct task_graph *graph, const Granary__Done *done);
 void frees_send(struct manager *manager); /* somebody is told of everything there is to free */
 /* It has reported on the token granted as token_order: what it was told to free before it got that is gone. */
 void frees_done(struct manager *manager, struct executor *executor, uint64_t token_order);

@@ -63,10 +63,14 @@ for command in ls fsck pins segments clients; do
     expect 1 "shared memory of version $((known - 1)), this granary reads $known: .*granary down" granary $command
 done
 python3 - "$work/i/instance.json" <<'PY'
-import json, os, signal, sys
+import json, os, select, signal, sys
 told = json.load(open(sys.argv[1]))
+ends = []
 for who in ('supervisor', 'pool', 'sched', 'store'):
+    ends.append(os.pidfd_open(told[who + '_pid']))
     os.kill(told[who + '_pid'], signal.SIGKILL)
+for end in ends: # until then they hold the instance's locks
+    select.select([end], [], [])
 PY
 files() { find /dev/shm -name "$prefix*" -printf '%f %s\n' | sort; }
 files >"$work/before"

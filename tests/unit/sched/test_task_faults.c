@@ -133,6 +133,83 @@ who_connects_anew_keeps_its_work(void **state)
     rig_destroy(rig);
 }
 
+/* A report of a subtask's first attempt, which nobody waits for any more; node "a" is number 0. */
+static void
+report_late(struct rig *rig, uint64_t graph, uint32_t number, const char *session)
+{
+    granary_id id = fake_plan_object("k", number);
+    Granary__Output output = GRANARY__OUTPUT__INIT;
+    Granary__Done done = GRANARY__DONE__INIT;
+
+    output.id = (ProtobufCBinaryData){.len = 16, .data = id.bytes};
+    done.number = graph << 32 | number;
+    done.attempt = 1;
+    done.n_outputs = 1;
+    done.outputs = (Granary__Output *[]){&output};
+    done.session = (char *)(uintptr_t)session;
+    rig->freed[0] = '\0';
+    manager_done(rig->manager, 2, &done);
+    turn(rig);
+}
+
+/* Who stood still while others did its work makes again what was freed: it is freed again, unless somebody needs it. */
+static void
+what_comes_too_late_is_freed(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("a make", "b make a", "!c make b")), GRANARY_OK);
+    manager_executor_died(rig->manager, 1);
+    rig->count = 0;
+    manager_executor_joined(rig->manager, 2, 0, 77);
+    turn(rig);
+    report_late(rig, 1, 0, "");
+    assert_false(freed(rig, "k", 0)); /* the other attempt is under way */
+    succeed(rig, "a");
+    report_late(rig, 1, 0, "");
+    assert_false(freed(rig, "k", 0)); /* it is to be read */
+    succeed(rig, "b");
+    report_late(rig, 1, 0, "");
+    assert_true(freed(rig, "k", 0));
+    succeed(rig, "c");
+    report_late(rig, 1, 0, "");
+    assert_true(freed(rig, "k", 0));
+    report_late(rig, 1, 2, "s");
+    assert_false(freed(rig, "k", 2)); /* it is the result */
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "k", ""), GRANARY_OK);
+    report_late(rig, 1, 2, "s");
+    assert_true(freed(rig, "k", 2));
+    report_late(rig, 1, 2, ""); /* of nobody knows which session */
+    report_late(rig, 1, 2, "no\nname");
+    assert_string_equal(rig->freed, "");
+    rig_destroy(rig);
+}
+
+/* What an earlier scheduler gave, and nobody told of: it may have been made, and goes with its graph. */
+static void
+what_was_given_before_goes_with_its_graph(void **state)
+{
+    struct rig *rig = rig_create(1);
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
+    uint8_t bytes[512];
+
+    (void)state;
+    body.key = (char *)(uintptr_t) "l~7";
+    body.serial = 7;
+    body.session = (char *)(uintptr_t) "s";
+    body.graph = build_graph(LINES("!a make"));
+    manager_restore_graph(rig->manager, "l", bytes, granary__submit__pack(&body, bytes));
+    granary__graph__free_unpacked(body.graph, NULL);
+    assert_int_equal(manager_restore_start(rig->manager), 1);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "l", ""), GRANARY_OK);
+    manager_claims_end(rig->manager);
+    turn(rig);
+    assert_int_equal(rig->count, 0);
+    assert_true(freed(rig, "l~7", 0));
+    rig_destroy(rig);
+}
+
 /* An executor that was told to free objects and died may not have done so: the next one is told again. */
 static void
 frees_are_not_lost_with_an_executor(void **state)
@@ -315,6 +392,8 @@ main(void)
         cmocka_unit_test(strange_errors_are_failures),
         cmocka_unit_test(a_dead_executor),
         cmocka_unit_test(who_connects_anew_keeps_its_work),
+        cmocka_unit_test(what_comes_too_late_is_freed),
+        cmocka_unit_test(what_was_given_before_goes_with_its_graph),
         cmocka_unit_test(frees_are_not_lost_with_an_executor),
         cmocka_unit_test(poison_is_named),
         cmocka_unit_test(a_batch_is_not_blamed_for_one),
