@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "store/connection.h"
+#include "store/leaks.h"
 #include "store/session.h"
 #include "store/teardown.h"
 #include "store/world.h"
@@ -80,6 +81,7 @@ open_world(void)
     options.session = name;
     options.instance = world.instance;
     MUST(granary_connect(&options, &honest) == GRANARY_OK, "an honest client");
+    leaks_watch(honest);
     for (uint64_t n = 0; n < KEPT; n++) {
         honest_put(n);
     }
@@ -90,6 +92,7 @@ open_world(void)
 static void
 close_world(void)
 {
+    leaks_forget(honest);
     granary_disconnect(honest);
     world_settle();
     world_close();

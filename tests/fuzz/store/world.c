@@ -50,14 +50,6 @@ world_fail(const char *condition, const char *format, ...)
     abort();
 }
 
-/* A client that lives on between inputs keeps its segments in a table that the leak checker does not look into. */
-__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
-const char *
-__lsan_default_suppressions(void)
-{
-    return "leak:segment_entry\nleak:room_map\n";
-}
-
 /* ---- a place for it ---- */
 
 static void
