@@ -268,9 +268,12 @@ graphers_inspect(struct graphers *graphers)
     for (unsigned i = 0; i < SESSIONS; i++) {
         granary_client *client = connect_to(graphers, i);
         size_t count = 1;
+        bool late = false; /* each session is looked at once, at least */
 
-        while (client != NULL && count > 0 && gr_now_ns() < deadline_ns) {
+        while (client != NULL && count > 0 && !late) {
             granary_object_info *infos = NULL;
+
+            late = gr_now_ns() >= deadline_ns;
 
             if (granary_object_list(client, &infos, &count) != GRANARY_OK) {
                 count = 1;
