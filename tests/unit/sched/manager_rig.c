@@ -310,6 +310,21 @@ succeed_all(struct rig *rig)
     }
 }
 
+void
+restore(struct rig *rig, const char *key, const char *id_key, uint32_t serial, const char *const *lines, size_t count)
+{
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
+    uint8_t bytes[512];
+
+    body.key = (char *)(uintptr_t)id_key;
+    body.serial = serial;
+    body.session = (char *)(uintptr_t) "s";
+    body.graph = build_graph(lines, count);
+    assert_true(granary__submit__get_packed_size(&body) <= sizeof bytes);
+    manager_restore_graph(rig->manager, key, bytes, granary__submit__pack(&body, bytes));
+    granary__graph__free_unpacked(body.graph, NULL);
+}
+
 bool
 freed(const struct rig *rig, const char *key, uint64_t number)
 {

@@ -54,6 +54,9 @@ granary_err request(struct rig *rig, Granary__Request *message, int64_t now_ns);
 granary_err submit(struct rig *rig, const char *key, const char *const *lines, size_t count);
 /* Anything else about it is said in body; its graph is freed. */
 granary_err submit_body(struct rig *rig, Granary__Submit *body, const char *const *lines, size_t count);
+/* An earlier scheduler kept it, in session "s"; id_key: what the ids of its objects come from. */
+void
+restore(struct rig *rig, const char *key, const char *id_key, uint32_t serial, const char *const *lines, size_t count);
 /* To be answered when it has ended. */
 granary_err run(struct rig *rig, const char *key, const char *const *lines, size_t count, int64_t wait_ms);
 /* Of a session other than "s". */

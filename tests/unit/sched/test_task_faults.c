@@ -191,16 +191,9 @@ static void
 what_was_given_before_goes_with_its_graph(void **state)
 {
     struct rig *rig = rig_create(1);
-    Granary__Submit body = GRANARY__SUBMIT__INIT;
-    uint8_t bytes[512];
 
     (void)state;
-    body.key = (char *)(uintptr_t) "l~7";
-    body.serial = 7;
-    body.session = (char *)(uintptr_t) "s";
-    body.graph = build_graph(LINES("!a make"));
-    manager_restore_graph(rig->manager, "l", bytes, granary__submit__pack(&body, bytes));
-    granary__graph__free_unpacked(body.graph, NULL);
+    restore(rig, "l", "l~7", 7, LINES("!a make"));
     assert_int_equal(manager_restore_start(rig->manager), 1);
     assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "l", ""), GRANARY_OK);
     manager_claims_end(rig->manager);

@@ -279,7 +279,6 @@ static void
 kept_graphs_come_back(void **state)
 {
     struct rig *rig = rig_create(1);
-    Granary__Submit body = GRANARY__SUBMIT__INIT;
     Granary__GraphStatus status = GRANARY__GRAPH_STATUS__INIT;
     Granary__Result result = GRANARY__RESULT__INIT;
     Granary__Chunk chunk = GRANARY__CHUNK__INIT;
@@ -287,14 +286,8 @@ kept_graphs_come_back(void **state)
     uint8_t bytes[512];
 
     (void)state;
-    body.key = (char *)(uintptr_t) "l~7";
-    body.serial = 7;
-    body.session = (char *)(uintptr_t) "s";
-    body.graph = build_graph(LINES("!a make"));
-    manager_restore_graph(rig->manager, "l", bytes, granary__submit__pack(&body, bytes));
-    body.key = (char *)(uintptr_t) "k";
-    body.serial = 3;
-    manager_restore_graph(rig->manager, "k", bytes, granary__submit__pack(&body, bytes));
+    restore(rig, "l", "l~7", 7, LINES("!a make"));
+    restore(rig, "k", "k", 3, LINES("!a make"));
     manager_restore_graph(rig->manager, "damaged", "\xff\xff", 2);
     status.state = GRANARY_GRAPH_SUCCEEDED;
     status.subtasks_total = 5;
@@ -324,7 +317,6 @@ kept_graphs_come_back(void **state)
     assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_EXPLAIN, "k", ""), GRANARY_OK); /* planned once more */
     assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "k", ""), GRANARY_OK);
     assert_true(freed(rig, "k", 0));
-    granary__graph__free_unpacked(body.graph, NULL);
     rig_destroy(rig);
 }
 
