@@ -1,7 +1,7 @@
 """Run the commands of README.md's console blocks and compare what they print.
 
 Lines that begin with "$ " are commands (one ending in a backslash goes on in the next line); what follows is their output, stdout and
-stderr together. "..." in an expected line stands for anything, a line of just "..." for any lines. All blocks share one shell.
+stderr together. "..." in an expected line stands for anything, a line of just "..." for any lines. All blocks share one shell, to which an undefined variable is an error.
 """
 import os
 import re
@@ -48,8 +48,8 @@ def main():
     readme, source, programs = sys.argv[1:4]
     work = tempfile.mkdtemp(prefix="granary-tour-")
     env = dict(os.environ, PATH=programs + os.pathsep + os.environ["PATH"], GRANARY_INSTANCE=os.path.join(work, "i"),
-               TOUR=work, NO_COLOR="1")
-    shell = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+               NO_COLOR="1")
+    shell = subprocess.Popen(["bash", "-u"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              cwd=source, env=env)
     failures = 0
     commands = blocks(readme)
