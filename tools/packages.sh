@@ -31,3 +31,14 @@ install_packages() {
     # shellcheck disable=SC2086
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
+
+# install_peers DIRECTORY: DuckDB and apache-arrow for JavaScript, with which some tests compare; they look in $GRANARY_PEERS.
+# Where npm cannot reach its registry, those tests are skipped, and this says so.
+install_peers() {
+    [ ! -d "$1/node_modules/@duckdb/node-api" ] || [ ! -d "$1/node_modules/apache-arrow" ] || return 0
+    # A node that is there already (of another source than Debian's) brings its own npm.
+    command -v npm >/dev/null || install_packages nodejs npm
+    echo "Installing with npm: @duckdb/node-api apache-arrow"
+    npm install --silent --no-audit --no-fund --prefix "$1" @duckdb/node-api apache-arrow >"$1.log" 2>&1 ||
+        echo "npm could not install them ($1.log says why): golden_arrow_js and sql_tpch_duckdb are skipped"
+}
