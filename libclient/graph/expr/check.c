@@ -166,10 +166,6 @@ check_temporal_sum(struct gr_expr *expr, bool *ret_done)
         expr_fold(expr);
         return GRANARY_OK;
     }
-    if (a->months != 0 || b->months != 0) {
-        return gr_fail(GRANARY_ETYPE, "position %d: months and years are added to a date or timestamp only",
-                       expr->position);
-    }
     if (expr_is_temporal(a->dtype) && b->dtype == GRANARY_DURATION) {
         expr->dtype = GRANARY_TIMESTAMP;
         return expr_convert(&expr->operands[0], GRANARY_TIMESTAMP);
@@ -203,6 +199,33 @@ check_add_interval(struct gr_expr *expr)
     }
     expr->dtype = by->value.i % 86400000000 != 0 ? GRANARY_TIMESTAMP : expr->operands[0]->dtype;
     expr_fold(expr);
+    return GRANARY_OK;
+}
+
+static granary_err
+months_alone(const struct gr_expr *expr)
+{
+    return gr_fail(GRANARY_ETYPE,
+                   "position %d: months and years are added to a date or timestamp only, and multiplied by whole "
+                   "numbers as written only",
+                   expr->position);
+}
+
+/* A month is no number of days, so an interval is no value of a column: intervals as written are computed here, and
+ * what is left of months but a sum with a date is refused. */
+static granary_err
+check_months(struct gr_expr *expr)
+{
+    bool dates = (expr->op == GR_OP_ADD || expr->op == GR_OP_SUBTRACT || expr->op == GR_OP_ADD_INTERVAL) &&
+                 (expr_is_temporal(expr->operands[0]->dtype) ||
+                  (expr->op == GR_OP_ADD && expr_is_temporal(expr->operands[1]->dtype)));
+
+    expr_fold_intervals(expr);
+    for (size_t i = 0; i < expr->operand_count && !dates; i++) {
+        if (expr->operands[i]->months != 0) {
+            return months_alone(expr);
+        }
+    }
     return GRANARY_OK;
 }
 
@@ -343,9 +366,6 @@ check_equal(struct gr_expr *expr)
     granary_err err = GRANARY_OK;
 
     expr->dtype = GRANARY_BOOL;
-    if (expr->operands[0]->months != 0 || expr->operands[1]->months != 0) {
-        return wrong_type(expr, "two values that compare (months do not)");
-    }
     if (expr_is_numeric(a) && expr_is_numeric(b)) {
         err = check_numbers_compare(expr);
     } else if (expr_is_temporal(a) && expr_is_temporal(b)) {
@@ -487,9 +507,6 @@ check_cast(struct gr_expr *expr)
         return gr_fail(GRANARY_ETYPE, "position %d: %s cannot be cast to %s", expr->position,
                        show(expr->operands[0], &shown), granary_dtype_name(to));
     }
-    if (expr->operands[0]->months != 0) {
-        return wrong_type(expr, "a value, not months,");
-    }
     expr->dtype = to;
     expr_fold(expr);
     return GRANARY_OK;
@@ -552,7 +569,7 @@ letter_takes(char letter, const struct gr_expr *expr)
     case 't':
         return expr_is_temporal(expr->dtype);
     default:
-        return expr->months == 0;
+        return true;
     }
 }
 
@@ -728,7 +745,9 @@ check(struct gr_expr *expr, const struct gr_schema *schema)
             return err;
         }
     }
-    return check_op(expr);
+    granary_err err = check_months(expr);
+
+    return err != GRANARY_OK || expr->kind == GR_EXPR_LITERAL ? err : check_op(expr);
 }
 
 granary_err
@@ -741,8 +760,7 @@ gr_expr_check(struct gr_expr *expr, const struct gr_schema *schema)
         expr->dtype = GRANARY_STRING;
     }
     if (err == GRANARY_OK && expr->kind == GR_EXPR_LITERAL && expr->months != 0) {
-        err = gr_fail(GRANARY_ETYPE, "position %d: months and years are added to a date or timestamp only",
-                      expr->position);
+        err = months_alone(expr);
     }
     return err;
 }

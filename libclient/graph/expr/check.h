@@ -58,6 +58,9 @@ expr_is_weak(const struct gr_expr *expr)
     return expr_is_literal(expr) && expr->is_number;
 }
 
+/* Of an interval: from year 0 to 9999. */
+enum { EXPR_MONTHS_MOST = 120000 };
+
 /* Smallest and largest value of an integer dtype; of uint64 as far as int64 goes. */
 void expr_integer_range(granary_dtype dtype, int64_t *ret_least, int64_t *ret_most);
 
@@ -89,5 +92,7 @@ granary_err expr_unify(struct gr_expr ***slots, size_t count, bool exact, granar
 
 /* Replace a call of literals by its value where that is known here. */
 void expr_fold(struct gr_expr *expr);
+/* The same for a sum of intervals as written, an interval times a whole number, and its negation. */
+void expr_fold_intervals(struct gr_expr *expr);
 
 #endif

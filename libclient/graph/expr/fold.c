@@ -144,6 +144,57 @@ fold_interval(struct gr_expr *expr)
     become_literal(expr, dtype)->value.i = value;
 }
 
+void
+expr_fold_intervals(struct gr_expr *expr)
+{
+    const struct gr_expr *a = expr->operands[0];
+    const struct gr_expr *b = expr->operands[expr->operand_count - 1];
+    int64_t months = a->months;
+    int64_t microseconds = a->value.i;
+    int64_t by = -1;
+    bool overflows;
+
+    switch (expr->op) {
+    case GR_OP_ADD:
+    case GR_OP_SUBTRACT:
+        if (!a->is_interval || !b->is_interval) {
+            return;
+        }
+        by = expr->op == GR_OP_ADD ? 1 : -1;
+        months += by * b->months;
+        overflows =
+            __builtin_mul_overflow(by, b->value.i, &by) || __builtin_add_overflow(microseconds, by, &microseconds);
+        break;
+    case GR_OP_MULTIPLY:
+        if (b->is_interval) {
+            const struct gr_expr *number = a;
+
+            a = b;
+            b = number;
+        }
+        if (!a->is_interval || !expr_is_literal(b) || b->is_null || !expr_is_integer(b->dtype)) {
+            return;
+        }
+        by = b->value.i;
+        /* falls through */
+    case GR_OP_NEGATE:
+        if (!a->is_interval) {
+            return;
+        }
+        overflows = __builtin_mul_overflow((int64_t)a->months, by, &months) ||
+                    __builtin_mul_overflow(a->value.i, by, &microseconds);
+        break;
+    default:
+        return;
+    }
+    if (!overflows && months >= -EXPR_MONTHS_MOST && months <= EXPR_MONTHS_MOST) {
+        become_literal(expr, GRANARY_DURATION);
+        expr->is_interval = true;
+        expr->months = (int)months;
+        expr->value.i = microseconds;
+    }
+}
+
 static void
 fold_logic(struct gr_expr *expr)
 {

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "graph/expr/check.h"
 #include "graph/expr/parser.h"
 
 static const struct unit {
@@ -15,9 +16,6 @@ static const struct unit {
     {"day", 0, 86400000000},  {"hour", 0, 3600000000}, {"minute", 0, 60000000}, {"second", 0, 1000000},
     {"millisecond", 0, 1000}, {"microsecond", 0, 1},
 };
-
-/* Months: from year 0 to 9999. */
-enum { INTERVAL_MOST = 120000 };
 
 /* Add "COUNT UNIT" to an interval; the unit may end in s. false: no such unit, or too much. */
 static bool
@@ -32,11 +30,11 @@ interval_add(struct gr_expr *interval, int64_t count, const char *unit, size_t s
             continue;
         }
         if (units[i].months > 0) {
-            if (count < -INTERVAL_MOST || count > INTERVAL_MOST) {
+            if (count < -EXPR_MONTHS_MOST || count > EXPR_MONTHS_MOST) {
                 return false;
             }
             interval->months += (int)count * units[i].months;
-            return interval->months >= -INTERVAL_MOST && interval->months <= INTERVAL_MOST;
+            return interval->months >= -EXPR_MONTHS_MOST && interval->months <= EXPR_MONTHS_MOST;
         }
         return !__builtin_mul_overflow(count, units[i].microseconds, &microseconds) &&
                !__builtin_add_overflow(interval->value.i, microseconds, &interval->value.i);
