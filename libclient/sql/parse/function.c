@@ -185,19 +185,23 @@ parse_window(struct parse *p, const PgQuery__WindowDef *from)
 struct sql_expr *
 sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
-#define FUNCTION(name, least, most, becomes) {#name, becomes, least, most},
+#define FUNCTION(name, least, most, becomes) {#name, becomes, least, most, false},
+#define SWAPPED(name, becomes)               {#name, becomes, 2, 2, true},
 #define AGGREGATE(name, becomes)
     static const struct {
         const char *name;
         const char *becomes;
         size_t least;
         size_t most;
+        bool swapped;
     } functions[] = {
 #include "sql/parse/functions.def"
     };
 #undef FUNCTION
+#undef SWAPPED
 #undef AGGREGATE
 #define FUNCTION(name, least, most, becomes)
+#define SWAPPED(name, becomes)
 #define AGGREGATE(name, becomes) {#name, becomes},
     static const struct {
         const char *name;
@@ -206,6 +210,7 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 #include "sql/parse/functions.def"
     };
 #undef FUNCTION
+#undef SWAPPED
 #undef AGGREGATE
     static const char *const windows[] = {"row_number", "rank",        "dense_rank", "ntile",    "lag",
                                           "lead",       "first_value", "last_value", "nth_value"};
@@ -241,7 +246,10 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         if (strcmp(functions[i].name, name) == 0 && call->n_args >= functions[i].least &&
             call->n_args <= functions[i].most) {
-            return sql_parse_arguments(p, functions[i].becomes, call->args, call->n_args, call->location);
+            PgQuery__Node *const swapped[2] = {call->args[call->n_args - 1], call->args[0]};
+
+            return sql_parse_arguments(p, functions[i].becomes, functions[i].swapped ? swapped : call->args,
+                                       call->n_args, call->location);
         }
     }
     if ((err = gr_expr_check_function(name)) != GRANARY_OK) {

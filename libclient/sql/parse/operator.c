@@ -1,4 +1,5 @@
 /* Operators: IN, BETWEEN, LIKE, comparisons, arithmetic, logic, CASE. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sql/parse/private.h"
@@ -83,6 +84,23 @@ parse_like(struct parse *p, const PgQuery__AExpr *from, const char *name)
     return p->q->err == GRANARY_OK ? expr : NULL;
 }
 
+static int
+compare_places(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* As the statement has it. */
+static const char *
+operator_name(const struct parse *p, const PgQuery__AExpr *from)
+{
+    const char *name = parse_string(from->name[from->n_name - 1]);
+    bool quotient = p->quotient_count > 0 && bsearch(&from->location, p->quotients, p->quotient_count,
+                                                     sizeof *p->quotients, compare_places) != NULL;
+
+    return quotient ? "//" : name;
+}
+
 static struct sql_expr *
 parse_operator(struct parse *p, const PgQuery__AExpr *from)
 {
@@ -106,11 +124,10 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
         {">=", ">=", SQL_INFIX, false},
         {"||", "||", SQL_INFIX, false},
         {"^", "pow", SQL_FUNCTION, false},
-        {"**", "pow", SQL_FUNCTION, false},
         {"~", "regexp_matches", SQL_FUNCTION, false},
         {"!~", "regexp_matches", SQL_FUNCTION, true},
     };
-    const char *name = parse_string(from->name[from->n_name - 1]);
+    const char *name = operator_name(p, from);
     struct sql_expr *right;
 
     if (from->lexpr == NULL) {

@@ -21,6 +21,8 @@ struct job {
     char *text; /* with names of files replaced */
     const char **files;
     size_t file_count;
+    int *quotients; /* where `//` stood */
+    size_t quotient_count;
     struct sql_select *select;
     char message[1024]; /* of the error, which is of the other thread */
 };
@@ -82,12 +84,51 @@ replace_file(struct job *job, int at)
     return true;
 }
 
+/*
+ * The grammar has no `//` and `**`: they would bind as any operator that somebody makes up, looser than `+`. So where
+ * its own scanner finds them, `//` becomes `/`, with its place noted down, and `**` becomes `^`, which binds as tight
+ * as powers do. All positions stay.
+ */
+static void
+replace_operators(struct job *job)
+{
+    PgQueryScanResult result = pg_query_scan(job->text);
+    PgQuery__ScanResult *scan = NULL;
+
+    if (result.error == NULL) { /* the parser tells errors */
+        scan = pg_query__scan_result__unpack(NULL, result.pbuf.len, (const uint8_t *)result.pbuf.data);
+        job->quotients = scan == NULL ? NULL : SQL_ARRAY(job->q, int, scan->n_tokens);
+        if (job->quotients == NULL) {
+            (void)sql_fail(job->q, GRANARY_ENOMEM, -1, "out of memory");
+        }
+    }
+    for (size_t i = 0; job->quotients != NULL && i < scan->n_tokens; i++) {
+        const PgQuery__ScanToken *token = scan->tokens[i];
+        char *text = job->text + token->start;
+
+        if (token->token != PG_QUERY__TOKEN__Op || token->end - token->start != 2) {
+            continue;
+        }
+        if (memcmp(text, "//", 2) == 0) {
+            text[1] = ' ';
+            job->quotients[job->quotient_count++] = token->start;
+        } else if (memcmp(text, "**", 2) == 0) {
+            text[0] = '^';
+            text[1] = ' ';
+        }
+    }
+    if (scan != NULL) {
+        pg_query__scan_result__free_unpacked(scan, NULL);
+    }
+    pg_query_free_scan_result(result);
+}
+
 static void
 convert(struct job *job, const PgQueryProtobuf *packed)
 {
     struct sql_statement *q = job->q;
     PgQuery__ParseResult *tree = pg_query__parse_result__unpack(NULL, packed->len, (const uint8_t *)packed->data);
-    struct parse p = {.q = q, .files = job->files};
+    struct parse p = {.q = q, .files = job->files, .quotients = job->quotients, .quotient_count = job->quotient_count};
 
     if (tree == NULL) {
         (void)sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
@@ -114,6 +155,10 @@ parse_thread(void *argument)
     struct job *job = argument;
     bool again = true;
 
+    if (strstr(job->text, "//") != NULL || strstr(job->text, "**") != NULL) {
+        replace_operators(job);
+        again = job->q->err == GRANARY_OK;
+    }
     while (again) {
         PgQueryProtobufParseResult result = pg_query_parse_protobuf(job->text);
 

@@ -8,7 +8,9 @@
 
 struct parse {
     struct sql_statement *q;
-    const char **files; /* names that stood in single quotes; table "#N" is the N-th */
+    const char **files;   /* names that stood in single quotes; table "#N" is the N-th */
+    const int *quotients; /* where an operator `/` is `//`, in ascending order */
+    size_t quotient_count;
     int depth;
     const PgQuery__SelectStmt *select; /* being parsed: its WINDOW clause has windows with names */
 };
