@@ -67,7 +67,7 @@ link_of_peer(struct links *links, const struct gr_zmq_peer *peer)
     return NULL;
 }
 
-struct link *
+static struct link *
 link_of_number(struct links *links, uint32_t number)
 {
     for (size_t i = 0; i < links->count; i++) {

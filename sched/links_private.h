@@ -35,7 +35,6 @@ struct links {
 
 /* NULL: there is none. All links are valid until one comes or goes. */
 struct link *link_of_peer(struct links *links, const struct gr_zmq_peer *peer);
-struct link *link_of_number(struct links *links, uint32_t number);
 struct link *link_of_process(struct links *links, int64_t pid, uint64_t start_time, uint32_t slot);
 
 /* A process that lives now. NULL: it does not, or no memory; logged. */

@@ -21,7 +21,8 @@ doze_session(struct session *session)
     session->store->bell_rang = true; /* its clients may have filled rings before they could know */
 }
 
-void
+/* A client's ring had entries: its session is awake from now on. */
+static void
 doze_wake(struct client *client, int64_t now_ns)
 {
     struct session *session = client->session;

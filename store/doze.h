@@ -13,9 +13,6 @@
 /* A new session, or an adopted one: asleep. */
 void doze_session(struct session *session);
 
-/* A client's ring had entries: its session is awake from now on. */
-void doze_wake(struct client *client, int64_t now_ns);
-
 /* Look at every ring. Returns how many entries were answered. */
 unsigned doze_drain_all(struct store *store, int64_t now_ns);
 /* At every ring of the sessions that are awake, or only at those that were used lately. */

@@ -69,7 +69,7 @@ victims_destroy(struct victims *victims)
     free(victims);
 }
 
-unsigned
+static unsigned
 victim_rank(uint64_t flags)
 {
     unsigned importance = GR_FLAGS_IMPORTANCE(flags);

@@ -65,7 +65,6 @@ bool victim_was_used(const struct session *session, const struct gr_slot *slot);
 /* Importance and hint as a rank: 0 leaves first. VICTIM_NEVER: it stays. */
 #define VICTIM_RANKS 4096u
 #define VICTIM_NEVER VICTIM_RANKS
-unsigned victim_rank(uint64_t flags);
 
 enum victim_verdict {
     VICTIM_TAKEN,

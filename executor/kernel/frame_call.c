@@ -52,12 +52,6 @@ get_frames(const struct gr_kernel_call *call, get_frame *get, const granary_fram
 }
 
 granary_err
-call_frames(const struct gr_kernel_call *call, const granary_frame ***ret_frames)
-{
-    return get_frames(call, call_frame, ret_frames);
-}
-
-granary_err
 call_frames_encoded(const struct gr_kernel_call *call, const granary_frame ***ret_frames)
 {
     return get_frames(call, call_frame_encoded, ret_frames);
@@ -94,16 +88,6 @@ frame_columns(const granary_frame *frame, char *const *names, size_t count, cons
     }
     *ret_columns = columns;
     return GRANARY_OK;
-}
-
-granary_err
-column_is_known(const granary_column *column, const char *what)
-{
-    return column->dtype <= GRANARY_FLOAT32 && column->dictionary == NULL
-               ? GRANARY_OK
-               : gr_fail(GRANARY_ETYPE, "column '%s' is %s%s: it cannot be %s", column->name,
-                         column->dictionary != NULL ? "dictionary-encoded " : "", granary_dtype_name(column->dtype),
-                         what);
 }
 
 granary_err

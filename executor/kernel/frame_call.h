@@ -13,7 +13,6 @@ granary_err call_frame(const struct gr_kernel_call *call, size_t i, const granar
 granary_err call_frame_encoded(const struct gr_kernel_call *call, size_t i, const granary_frame **ret_frame);
 
 /* All inputs as frames, at least one. *ret_frames is to be freed. Errors: as call_frame · ENOMEM */
-granary_err call_frames(const struct gr_kernel_call *call, const granary_frame ***ret_frames);
 granary_err call_frames_encoded(const struct gr_kernel_call *call, const granary_frame ***ret_frames);
 
 /* An attribute of that kind. Errors: EINVAL it is missing or of another kind */
@@ -23,10 +22,6 @@ granary_err call_attr(const struct gr_kernel_call *call, const char *name, Grana
 /* The columns of a frame with the given names. *ret_columns is to be freed. Errors: ENOENT names the column · ENOMEM */
 granary_err
 frame_columns(const granary_frame *frame, char *const *names, size_t count, const granary_column ***ret_columns);
-
-/* For kernels that know plain columns up to GRANARY_FLOAT32 only; what: "a key of a join". Errors: ETYPE names the
- * column and its dtype */
-granary_err column_is_known(const granary_column *column, const char *what);
 
 /* Rows of some columns, in the order of names, as a new owned frame. Errors: as frame_columns() and gr_frame_take() */
 granary_err frame_take_columns(const granary_frame *frame, char *const *names, size_t count, const int64_t *indices,

@@ -199,7 +199,8 @@ format_duration(int64_t us, struct gr_buf *out)
     }
 }
 
-void
+/* value * 10^-scale, with scale digits behind the point: 12.30 */
+static void
 format_decimal(__int128 value, int scale, struct gr_buf *out)
 {
     unsigned __int128 size = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;

@@ -13,8 +13,6 @@
 void format_real(double value, bool single, struct gr_buf *out);
 /* For tables, at most 6 digits behind the point: 3.0, 4.7, 143.894737, 1.5e-07. */
 void format_real_short(double value, struct gr_buf *out);
-/* value * 10^-scale, with scale digits behind the point: 12.30 */
-void format_decimal(__int128 value, int scale, struct gr_buf *out);
 /* Replace the locale's decimal point in a printed number by '.'. */
 void format_point(char *text);
 

@@ -14,7 +14,6 @@ int64_t infer_int(const struct gr_graph_node *node, const char *name, int64_t fa
 struct infer_shown {
     char text[192];
 };
-const char *infer_show(int dims, const int64_t *shape, struct infer_shown *shown);
 const char *infer_show_type(const struct gr_node_type *type, struct infer_shown *shown);
 
 /* Elements of a shape. Errors: EINVAL more bytes than an address space has */

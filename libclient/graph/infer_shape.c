@@ -10,7 +10,7 @@ infer_find(const struct gr_graph_node *node, const char *name)
     return gr_attr_find(node->node->attrs, node->node->n_attrs, name);
 }
 
-const char *
+static const char *
 infer_show(int dims, const int64_t *shape, struct infer_shown *shown)
 {
     int used = 0;

@@ -121,7 +121,8 @@ integer_of(bool is_signed, size_t size)
     }
 }
 
-granary_dtype
+/* A float that holds it roughly: as sqrt gives. */
+static granary_dtype
 gr_dtype_of_float(granary_dtype dtype)
 {
     return gr_dtype_class(dtype) == GR_CLASS_REAL ? dtype

@@ -40,8 +40,6 @@ size_t gr_tensor_element(granary_dtype dtype);
 granary_dtype gr_dtype_promote(granary_dtype a, granary_dtype b);
 /* Of sums: int64, uint64, or the float itself. */
 granary_dtype gr_dtype_of_sum(granary_dtype dtype);
-/* A float that holds it roughly: as sqrt gives. */
-granary_dtype gr_dtype_of_float(granary_dtype dtype);
 
 /* An operand: a tensor's dtype, or a number written in the graph (BOOL, INT64 or FLOAT64, and weak). */
 struct gr_map_operand {

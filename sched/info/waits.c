@@ -138,7 +138,14 @@ maker_of(struct manager *manager, granary_id id, uint32_t *ret_number)
     return NULL;
 }
 
-size_t
+/*
+ * Find the waits that can never end: the largest set of them in which each waits for something only others of the set
+ * could bring about. What somebody outside may do is taken to happen.
+ *
+ * ret_stuck  one a wait
+ * Returns    how many
+ */
+static size_t
 waits_find_stuck(struct manager *manager, const struct wait *waits, size_t count, bool *ret_stuck)
 {
     size_t stuck = count;

@@ -22,15 +22,6 @@ struct wait {
     int64_t since_ns;
 };
 
-/*
- * Find the waits that can never end: the largest set of them in which each waits for something only others of the set
- * could bring about. What somebody outside may do is taken to happen.
- *
- * ret_stuck  one a wait
- * Returns    how many
- */
-size_t waits_find_stuck(struct manager *manager, const struct wait *waits, size_t count, bool *ret_stuck);
-
 /* The waits executors' pages told of last (manager_watch()): if some were stuck for a second, the youngest is failed
  * with ESTATE, and the message names them. */
 void waits_break(struct manager *manager, int64_t now_ns);

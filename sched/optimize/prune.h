@@ -25,9 +25,6 @@ void prune_mark_names(const struct gr_schema *schema, bool *flags, char *const *
 /* Flag what an expression reads. Errors: EINVAL, ENOMEM */
 granary_err prune_mark_expression(const struct gr_schema *schema, bool *flags, const char *text);
 
-/* The parameters of a join. Errors: EINVAL */
-granary_err prune_join(const struct gr_step *step, struct gr_join *ret_join);
-
 /*
  * Flag in reads[i] what step i reads of its inputs, given needed[i]; what it cannot do without is flagged in needed[i],
  * too. An operator not known here reads everything. Errors: EINVAL, ENOMEM

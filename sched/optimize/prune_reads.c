@@ -256,7 +256,8 @@ reads_groupby(const struct pruning *p, size_t i, bool *reads)
     return err;
 }
 
-granary_err
+/* The parameters of a join. Errors: EINVAL */
+static granary_err
 prune_join(const struct gr_step *step, struct gr_join *ret_join)
 {
     size_t count;

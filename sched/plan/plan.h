@@ -107,9 +107,8 @@ const char *gr_plan_target_name(const struct gr_plan *plan, size_t target);
 void gr_plan_target_dtypes(const struct gr_plan *plan, size_t target, struct gr_buf *out);
 
 /* Where a target lies (ids, shape and splits; rows and bytes are the caller's to fill). To be freed with
- * granary__result__free_unpacked(). Errors: ENOENT no such target · ESTATE it is not tiled yet */
+ * granary__result__free_unpacked(). Errors: ENOMEM · ESTATE it is not tiled yet */
 granary_err gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result **ret_result);
-granary_err gr_plan_result(const struct gr_plan *plan, const char *target, Granary__Result **ret_result);
 
 /* The graph before and after optimisation with the rules that fired, its chunks and subtasks, as text. */
 void gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out);

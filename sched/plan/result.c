@@ -123,14 +123,3 @@ gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result
     *ret_result = result;
     return GRANARY_OK;
 }
-
-granary_err
-gr_plan_result(const struct gr_plan *plan, const char *target, Granary__Result **ret_result)
-{
-    for (size_t t = 0; t < gr_plan_target_count(plan); t++) {
-        if (strcmp(gr_plan_target_name(plan, t), target) == 0) {
-            return gr_plan_target_result(plan, t, ret_result);
-        }
-    }
-    return gr_fail(GRANARY_ENOENT, "'%s' is no target of the graph", target);
-}

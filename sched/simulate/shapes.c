@@ -19,7 +19,7 @@ world_mix(uint64_t a, uint64_t b)
     return x ^ x >> 31;
 }
 
-uint64_t
+static uint64_t
 world_draw(uint64_t *state)
 {
     *state += 0x9e3779b97f4a7c15ull;

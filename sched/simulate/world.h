@@ -86,7 +86,6 @@ void world_run(const struct world_options *options, struct world_report *ret_rep
 /* ---- numbers from numbers ---- */
 
 uint64_t world_mix(uint64_t a, uint64_t b);
-uint64_t world_draw(uint64_t *state);
 uint64_t world_below(uint64_t *state, uint64_t bound); /* 0 to bound - 1 */
 
 #endif

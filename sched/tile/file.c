@@ -14,7 +14,7 @@
 
 enum { NPY_HEAD = 64 << 10 }; /* of a file, in which its header ends */
 
-bool
+static bool
 gr_file_is_read(enum gr_tile_op op)
 {
     return op == GR_TILE_read_arrow || op == GR_TILE_read_npy || op == GR_TILE_read_raw;

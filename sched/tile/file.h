@@ -28,7 +28,6 @@ struct gr_file {
 
 /* Whether an operator is on a file of this kind, and whether it reads it. */
 bool gr_file_is(enum gr_tile_op op);
-bool gr_file_is_read(enum gr_tile_op op);
 
 /*
  * Look at the file of a node.

@@ -161,7 +161,6 @@ granary_err tile_gather(struct tiling *t, size_t i, const struct gr_tiled *input
 
 /* What is noted of input k of step i. NULL: no memory. */
 struct step_input *tiling_note(struct tiling *t, size_t i, size_t k);
-void tiling_forget_inputs(struct tiling *t, size_t i);
 /* Whether all that step asked for is known. */
 bool tiling_is_told(const struct tiling *t, struct waiting *waiting);
 /* Add operators that look at what step i has asked for. Errors: ENOMEM */

@@ -156,7 +156,7 @@ tiling_note(struct tiling *t, size_t i, size_t k)
     return &t->inputs[i]->of[k];
 }
 
-void
+static void
 tiling_forget_inputs(struct tiling *t, size_t i)
 {
     for (size_t k = 0; t->inputs[i] != NULL && k < t->inputs[i]->count; k++) {

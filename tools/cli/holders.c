@@ -317,7 +317,8 @@ session_state(granary_session_state state)
                                                : "?";
 }
 
-void
+/* What `granary sessions` and `granary session list` print. */
+static void
 look_print_sessions(const struct cli *cli, const granary_inspect_session_info *sessions, size_t count)
 {
     struct json json = {0};

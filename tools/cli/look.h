@@ -43,9 +43,6 @@ const char *look_text(const char *text, char buffer[LOOK_TEXT]);
 /* The same of lines, printed. more: others follow, and the last character may be cut. Returns the bytes it printed. */
 size_t look_print(const char *text, size_t size, bool more);
 
-/* What `granary sessions` and `granary session list` print. */
-void look_print_sessions(const struct cli *cli, const granary_inspect_session_info *sessions, size_t count);
-
 /* "memory", "disk", "deleting", "alias". */
 const char *look_state(granary_object_state state);
 

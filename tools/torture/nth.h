@@ -114,8 +114,6 @@ bool nth_down(struct nth_instance *instance, struct nth_end *end);
 const char *nth_leftovers(const struct nth_instance *instance, char *text, size_t size);
 /* What the daemons printed that no daemon should: assertions, sanitizers. Returns text, empty when there is none. */
 const char *nth_outcries(const struct nth_instance *instance, char *text, size_t size);
-/* Where the threads of the instance are, to stderr. */
-void nth_stacks(const struct nth_instance *instance);
 
 /* ---- a trial ---- */
 

@@ -21,6 +21,9 @@
 #include "base/instance.h"
 #include "torture/nth.h"
 
+/* Where the threads of the instance are, to stderr. */
+static void nth_stacks(const struct nth_instance *instance);
+
 #define PATIENCE_MS 20000 /* for a command; what takes longer hangs */
 #define WAITING_MS  4000  /* and so long it may wait for a message that may be lost */
 #define ARGUMENTS   24
@@ -615,7 +618,7 @@ nth_outcries(const struct nth_instance *instance, char *text, size_t size)
     return text;
 }
 
-void
+static void
 nth_stacks(const struct nth_instance *instance)
 {
     char text[4096] = "", command[128];

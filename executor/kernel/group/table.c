@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void
+static void
 group_part_fini(struct group_part *part)
 {
     for (size_t i = 0; part->more != NULL && i < part->other_count; i++) {

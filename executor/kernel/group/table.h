@@ -33,7 +33,6 @@ struct group_table {
     size_t file_count;
 };
 
-void group_part_fini(struct group_part *part);
 void group_table_fini(struct group_table *table);
 
 /* ---- map.c ---- */

@@ -40,7 +40,8 @@ power_of_ten(int scale)
     return power; /* exact up to 10^22 */
 }
 
-void
+/* Put 0 into present where the column is null. */
+static void
 key_nulls(const granary_column *column, int64_t from, int64_t n, uint8_t *present)
 {
     if (column->dtype == GRANARY_NULLTYPE) {

@@ -30,9 +30,6 @@ key_words(const granary_column *column, granary_dtype dtype, int64_t from, int64
 const char *
 key_bytes(const granary_column *column, granary_dtype dtype, int64_t row, __int128 *scratch, size_t *ret_size);
 
-/* Put 0 into present where the column is null. */
-void key_nulls(const granary_column *column, int64_t from, int64_t n, uint8_t *present);
-
 /* The finalizer of MurmurHash3 (Austin Appleby, public domain): all bits of a word depend on all. */
 static inline uint64_t
 key_hash(int64_t word)

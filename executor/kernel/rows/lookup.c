@@ -38,7 +38,8 @@ lookup_free(struct lookup *lookup)
     }
 }
 
-const granary_column *
+/* The made dictionary of strings, or NULL. */
+static const granary_column *
 lookup_dictionary(const struct lookup *lookup)
 {
     return lookup->class == ROWS_TEXT ? &lookup->made.view : NULL;

@@ -449,7 +449,8 @@ holds(const struct gr_expr *expr, const struct gr_expr *part)
     return false;
 }
 
-const char *
+/* The text a node was made of, for messages. */
+static const char *
 net_text(const struct net *net, const struct node *node)
 {
     for (size_t i = 0; i < net->root_count; i++) {

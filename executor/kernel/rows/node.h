@@ -68,8 +68,6 @@ granary_err net_define(struct net *net, const char *name, const char *text);
 granary_err net_value(struct net *net, const char *text, struct node **ret_node);
 /* A condition as the parts that "and" joins; *ret_parts is to be freed. Errors: ETYPE it is no bool */
 granary_err net_condition(struct net *net, const char *text, struct node ***ret_parts, size_t *ret_count);
-/* The text a node was made of, for messages. */
-const char *net_text(const struct net *net, const struct node *node);
 /* Begin another extent: nothing computed before counts. */
 void net_move(struct net *net, const struct extent *extent);
 /* While a table is filled, its column has texts instead of codes: other tables over it do not count. */
@@ -86,8 +84,6 @@ granary_err net_fail(const struct net *net, const struct node *node, int64_t i);
 granary_err lookup_make(struct net *net, struct node *node);
 void lookup_free(struct lookup *lookup);
 granary_err lookup_compute(struct node *node, int64_t n);
-/* The made dictionary of strings, or NULL. */
-const granary_column *lookup_dictionary(const struct lookup *lookup);
 
 /* ---- load.c ---- */
 

@@ -119,15 +119,3 @@ sort_float64(double *values, size_t count, bool descending)
     scratch_free(sorted);
     return err;
 }
-
-granary_err
-sort_argsort_int64(const int64_t *values, size_t count, bool descending, int64_t *ret_positions)
-{
-    return argsort(values, GRANARY_INT64, count, descending, ret_positions);
-}
-
-granary_err
-sort_argsort_float64(const double *values, size_t count, bool descending, int64_t *ret_positions)
-{
-    return argsort(values, GRANARY_FLOAT64, count, descending, ret_positions);
-}

@@ -39,8 +39,4 @@ granary_err sort_int64(int64_t *values, size_t count, bool descending);
 granary_err sort_uint64(uint64_t *values, size_t count, bool descending);
 granary_err sort_float64(double *values, size_t count, bool descending);
 
-/* Positions of values in order, stable. Errors: ENOMEM */
-granary_err sort_argsort_int64(const int64_t *values, size_t count, bool descending, int64_t *ret_positions);
-granary_err sort_argsort_float64(const double *values, size_t count, bool descending, int64_t *ret_positions);
-
 #endif

@@ -79,8 +79,6 @@ granary_err reducing_settle(struct reducing *r);
 
 /* Take what is kept in a partial result. Errors: ETYPE it is none of this reduction · ECORRUPT · ENOMEM */
 granary_err reducing_merge(struct reducing *r, const void *bytes, uint64_t size);
-/* As bytes for merging. Errors: ENOMEM */
-granary_err reducing_write(struct reducing *r, struct gr_buf *out);
 /* ... as an output of the call. */
 granary_err reducing_give(struct reducing *r, struct gr_kernel_call *call, size_t output);
 

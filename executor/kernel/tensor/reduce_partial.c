@@ -22,7 +22,8 @@ reducing_settle(struct reducing *r)
     return GRANARY_OK;
 }
 
-granary_err
+/* As bytes for merging. Errors: ENOMEM */
+static granary_err
 reducing_write(struct reducing *r, struct gr_buf *out)
 {
     size_t n = (size_t)r->elements;

@@ -64,7 +64,4 @@ GR_COMPOSED_OPS(COMPOSED)
 GR_COMPOSED_AT_TIMES_OPS(COMPOSED)
 #undef COMPOSED
 
-/* Sums of products over pairs of axes, the others of a before those of b. */
-size_t compose_contract(struct composition *x, size_t a, size_t b, const int *a_axes, const int *b_axes, int pairs);
-
 #endif

@@ -90,7 +90,8 @@ matrix_of(struct composition *x, size_t a, const int *axes, int pairs, bool free
     return type->dims == 2 && pairs == 1 ? a : compose_reshape(x, a, extent, 2);
 }
 
-size_t
+/* Sums of products over pairs of axes, the others of a before those of b. */
+static size_t
 compose_contract(struct composition *x, size_t a, size_t b, const int *a_axes, const int *b_axes, int pairs)
 {
     const struct gr_node_type *left = compose_type(x, a);

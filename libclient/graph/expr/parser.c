@@ -35,7 +35,8 @@ count_nodes(struct parser *parser, size_t more, int position)
     return GRANARY_OK;
 }
 
-granary_err
+/* An operator over its operands, which it *takes*, on success or not. */
+static granary_err
 parser_call_of(struct parser *parser, enum gr_expr_op op, int position, struct gr_expr *const *operands, size_t count,
                struct gr_expr **ret_expr)
 {

@@ -28,10 +28,6 @@ parser_no_memory(void)
 /* A node without operands, within the limit on what one expression may hold. */
 granary_err parser_new(struct parser *parser, enum gr_expr_kind kind, int position, struct gr_expr **ret_expr);
 
-/* An operator over its operands, which it *takes*, on success or not. */
-granary_err parser_call_of(struct parser *parser, enum gr_expr_op op, int position, struct gr_expr *const *operands,
-                           size_t count, struct gr_expr **ret_expr);
-
 /* The same of two, or of one when right is NULL. */
 granary_err parser_call(struct parser *parser, enum gr_expr_op op, int position, struct gr_expr *left,
                         struct gr_expr *right, struct gr_expr **ret_expr);

@@ -64,6 +64,8 @@ parse_extract(struct parse *p, const PgQuery__FuncCall *call)
     return NULL;
 }
 
+static struct sql_window *parse_window(struct parse *p, const PgQuery__WindowDef *from);
+
 static struct sql_expr *
 parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name)
 {
@@ -149,7 +151,7 @@ find_window(const struct parse *p, const char *name)
     return NULL;
 }
 
-struct sql_window *
+static struct sql_window *
 parse_window(struct parse *p, const PgQuery__WindowDef *from)
 {
     struct sql_window *window = SQL_NEW(p->q, struct sql_window);

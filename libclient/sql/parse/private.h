@@ -21,8 +21,6 @@ struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_
 bool parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count);
 bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);
 /* The dtype that CAST names; NULL: there is none, and the statement has failed. */
-const char *parse_dtype(struct parse *p, const PgQuery__TypeName *from);
-struct sql_window *parse_window(struct parse *p, const PgQuery__WindowDef *from);
 bool parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item);
 
 /* ---- value.c ---- */

@@ -75,7 +75,7 @@ static const struct {
     {"uint64", "uint64"},
 };
 
-const char *
+static const char *
 parse_dtype(struct parse *p, const PgQuery__TypeName *from)
 {
     const char *name = from->n_names > 0 ? parse_string(from->names[from->n_names - 1]) : "";

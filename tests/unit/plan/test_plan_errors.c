@@ -215,11 +215,10 @@ results_are_asked_for_by_target(void **state)
 
     world_file(world, "t.csv", "a,b\n1,2\n");
     assert_int_equal(world_plan(world, READ("t.csv")), GRANARY_OK);
-    assert_int_equal(gr_plan_result(world->plan, "r", &result), GRANARY_ESTATE);
-    assert_int_equal(gr_plan_result(world->plan, "x", &result), GRANARY_ENOENT);
+    assert_int_equal(gr_plan_target_result(world->plan, 0, &result), GRANARY_ESTATE);
     assert_null(result);
     assert_int_equal(world_run(world), GRANARY_OK);
-    assert_int_equal(gr_plan_result(world->plan, "r", &result), GRANARY_OK);
+    assert_int_equal(gr_plan_target_result(world->plan, 0, &result), GRANARY_OK);
     assert_int_equal(result->n_chunks, 1);
     granary__result__free_unpacked(result, NULL);
 }

@@ -505,9 +505,15 @@ Granary__Result *
 world_result(const struct world *world, const char *target)
 {
     Granary__Result *result = NULL;
+    size_t at = 0;
 
-    if (gr_plan_result(world->plan, target, &result) != GRANARY_OK) {
-        fail_msg("%s", granary_error_message());
+    while (at < gr_plan_target_count(world->plan) && strcmp(gr_plan_target_name(world->plan, at), target) != 0) {
+        at++;
+    }
+    if (at == gr_plan_target_count(world->plan)) {
+        fail_msg("the graph has no target '%s'", target);
+    } else if (gr_plan_target_result(world->plan, at, &result) != GRANARY_OK) {
+        fail_msg("target '%s': %s", target, granary_error_message());
     }
     return result;
 }

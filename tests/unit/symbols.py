@@ -1,0 +1,79 @@
+"""Every global function and table of the product is used by another file: symbols.py BUILD_DIRECTORY.
+
+What only its own file uses is static, and what nobody uses goes. What only tests use is listed here with the reason why it is
+global all the same. Reads the object files of a build with nm.
+"""
+import os
+import re
+import subprocess
+import sys
+
+# name: why no other file of the product uses it
+KEPT = {
+    "level_memory": "the memory level's row of the table of levels; the store does memory's work itself",
+    "minimise_places": "the algorithm apart from schedules, for its own test",
+    "peer_stream_look": "the parser apart from sockets, for its own test",
+    "topology_parse": "text instead of a file, for its own test",
+    "format_point": "one number instead of a column, for its own test",
+    "store_turn": "tests of the store turn it themselves",
+    "store_die": "tests let a store die without a process",
+    "gr_simd_limit": "tests run all instruction sets that the machine has",
+    "gr_column_encode": "tests make dictionary columns of plain ones",
+    "gr_region_absorb": "the plan's test world joins the batches of a plan",
+    "gr_schema_nearest": "the name apart from the message, for its own test",
+    "gr_join_how_name": "tests name joins as graphs do",
+}
+# Made by tables and by other programs: one symbol a row, whether or not its own file is the only user.
+GENERATED = re.compile(r"^(granary_|main$|granary__|tpch_q|bench_peer_|command_|view_make_|argp_program_version$)")
+PRELOAD = "torture/preload"  # stands before libc's functions, which others call by name
+
+
+def globals_of(files):
+    """({name: file that defines it}, names that are used from elsewhere)"""
+    defined, used = {}, set()
+    for first in range(0, len(files), 200):
+        listing = subprocess.run(["nm", "-A", "-g", *files[first:first + 200]], capture_output=True, text=True, check=True).stdout
+        for line in listing.splitlines():
+            path, rest = line.split(".o:", 1)
+            fields = rest.split()
+            if fields[0] == "U":
+                used.add(fields[1])
+            elif len(fields) == 3 and fields[1] in "TDBRV":
+                defined.setdefault(fields[2], path)
+    return defined, used
+
+
+def main():
+    build = sys.argv[1]
+    product, tests = [], []
+    for folder, _, names in os.walk(build):
+        if "CMakeFiles" not in folder:
+            continue
+        for name in names:
+            if name.endswith(".o"):
+                path = os.path.join(folder, name)
+                (tests if os.path.relpath(path, build).startswith("tests/") else product).append(path)
+    defined, used = globals_of(product)
+    _, used_by_tests = globals_of(tests)
+    assert len(defined) > 1000, f"only {len(defined)} globals in {build}: is it a build?"
+    wrong = 0
+    for name in sorted(defined):
+        if name in used or GENERATED.match(name) or PRELOAD in defined[name]:
+            continue
+        place = re.sub(r"CMakeFiles/[^/]*/", "", os.path.relpath(defined[name], build))
+        if name in used_by_tests:
+            if name not in KEPT:
+                wrong += 1
+                print(f"{place}: only tests use {name}: delete it, or give the reason in symbols.py")
+        else:
+            wrong += 1
+            print(f"{place}: no other file uses {name}: make it static, or delete it")
+    for name in sorted(KEPT):
+        if name not in defined or name in used:
+            wrong += 1
+            print(f"symbols.py: {name} needs no exception any more")
+    print(f"{len(defined)} globals, {wrong} wrong")
+    sys.exit(1 if wrong else 0)
+
+
+main()
