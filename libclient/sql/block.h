@@ -67,6 +67,8 @@ bool sql_add_column(struct sql_block *block, const char *table, const char *name
 /* Bind the columns an expression names; ENOENT, EINVAL when there is none or more than one. Subqueries are not gone
  * into. */
 bool sql_bind(struct sql_block *block, struct sql_expr *expr);
+/* Bind what stands in FILTER and OVER. */
+bool sql_bind_clauses(struct sql_block *block, struct sql_expr *expr);
 /* The column of this name in the block itself; NULL: none, and nothing has failed. ambiguous may be NULL. */
 const struct sql_column *
 sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);

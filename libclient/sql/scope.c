@@ -126,6 +126,12 @@ sql_bind(struct sql_block *block, struct sql_expr *expr)
             return false;
         }
     }
+    return sql_bind_clauses(block, expr);
+}
+
+bool
+sql_bind_clauses(struct sql_block *block, struct sql_expr *expr)
+{
     for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count; i++) {
         if (!sql_bind(block, expr->over->partition[i])) {
             return false;

@@ -185,7 +185,7 @@ bind_with_aliases(struct sql_block *block, const struct targets *targets, struct
             return NULL;
         }
     }
-    return expr->condition == NULL || sql_bind(block, expr->condition) ? expr : NULL;
+    return sql_bind_clauses(block, expr) ? expr : NULL;
 }
 
 /* ---- grouping ---- */

@@ -191,6 +191,13 @@ is_grouped(const struct sql_select *select)
     return grouped;
 }
 
+/* Whether not all of its rows are left. */
+static bool
+cuts(const struct sql_select *select)
+{
+    return select->limit >= 0 || select->offset > 0 || select->distinct_on > 0;
+}
+
 /* Whether it has one row whatever there is. */
 static bool
 is_one_row(const struct sql_select *select)
@@ -220,9 +227,10 @@ plan_list(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *e
     if (!correlate(block, rel, sub, expr->count, ret_correlation)) {
         return NULL;
     }
-    if (sub->correlated_count > 0 && (is_grouped(select) || select->limit >= 0 || select->distinct)) {
-        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
-                       "aggregates, DISTINCT or LIMIT in IN that names columns of the outer query are not supported");
+    if (sub->correlated_count > 0 && (is_grouped(select) || cuts(select) || select->distinct)) {
+        (void)sql_fail(
+            q, GRANARY_EUNSUPPORTED, expr->position,
+            "aggregates, DISTINCT, LIMIT or OFFSET in IN that names columns of the outer query are not supported");
         return NULL;
     }
     if (!(plain ? sql_block_finish(sub, false, ret_result) : sql_plan(q, select, false, ret_result))) {
@@ -251,8 +259,9 @@ plan_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr
         sub = plan_list(block, rel, expr, c, &list);
     } else {
         sub = begin_subquery(block, expr->select, false);
-        if (sub != NULL && (is_grouped(expr->select) || expr->select->limit >= 0)) {
-            return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "aggregates or LIMIT in EXISTS are not supported");
+        if (sub != NULL && (is_grouped(expr->select) || cuts(expr->select))) {
+            return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                            "aggregates, LIMIT or OFFSET in EXISTS are not supported");
         }
         sub = sub != NULL && correlate(block, rel, sub, 0, c) ? sub : NULL;
     }

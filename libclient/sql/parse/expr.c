@@ -68,12 +68,13 @@ static struct sql_expr *
 parse_subquery(struct parse *p, const PgQuery__SubLink *link)
 {
     struct sql_expr *expr = sql_parse_new_expr(p, SQL_SUBQUERY, link->location, "", 0);
-    const PgQuery__Node *test = link->testexpr;
+    PgQuery__Node *const test = TAKE(p, link, testexpr);
+    const PgQuery__Node *query = TAKE(p, link, subselect);
 
     if (expr == NULL) {
         return NULL;
     }
-    switch (link->sub_link_type) {
+    switch (TAKE(p, link, sub_link_type)) {
     case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:
         expr->subquery = SQL_EXISTS;
         break;
@@ -82,15 +83,15 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
         break;
     case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK:
         expr->subquery = SQL_ANY;
-        if (link->n_oper_name > 0 && strcmp(parse_string(link->oper_name[0]), "=") != 0) {
+        if (link->n_oper_name > 0 && strcmp(parse_string(p, TAKE(p, link, oper_name)[0]), "=") != 0) {
             return sql_parse_refuse(p, link->location, "ANY with another operator than = is");
         }
         if (test->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
             expr->count = test->row_expr->n_args;
-            expr->args = parse_exprs(p, test->row_expr->args, test->row_expr->n_args);
+            expr->args = parse_exprs(p, TAKE(p, test->row_expr, args), test->row_expr->n_args);
         } else {
             expr->count = 1;
-            expr->args = parse_exprs(p, &link->testexpr, 1);
+            expr->args = parse_exprs(p, &test, 1);
         }
         break;
     case PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK:
@@ -98,22 +99,23 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
     default:
         return sql_parse_refuse(p, link->location, "this form of a subquery is");
     }
-    expr->select = expr->args == NULL || link->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT
+    expr->select = expr->args == NULL || query->node_case != PG_QUERY__NODE__NODE_SELECT_STMT
                        ? NULL
-                       : parse_select(p, link->subselect->select_stmt);
+                       : parse_select(p, query->select_stmt);
     return expr->select == NULL ? NULL : expr;
 }
 
 static struct sql_expr *
 parse_column(struct parse *p, const PgQuery__ColumnRef *ref)
 {
-    const PgQuery__Node *last = ref->fields[ref->n_fields - 1];
+    PgQuery__Node *const *fields = TAKE(p, ref, fields);
+    const PgQuery__Node *last = fields[ref->n_fields - 1];
     bool star = last->node_case == PG_QUERY__NODE__NODE_A_STAR;
     struct sql_expr *expr = sql_parse_new_expr(p, star ? SQL_STAR : SQL_COLUMN, ref->location,
-                                               star ? "*" : parse_copy(p, parse_string(last)), 0);
+                                               star ? "*" : parse_copy(p, parse_string(p, last)), 0);
 
     if (expr != NULL && ref->n_fields > 1) {
-        expr->table = parse_copy(p, parse_string(ref->fields[ref->n_fields - 2]));
+        expr->table = parse_copy(p, parse_string(p, fields[ref->n_fields - 2]));
     }
     return expr;
 }
@@ -139,19 +141,19 @@ parse_node(struct parse *p, const PgQuery__Node *from)
     case PG_QUERY__NODE__NODE_SUB_LINK:
         return parse_subquery(p, from->sub_link);
     case PG_QUERY__NODE__NODE_NULL_TEST:
-        return sql_parse_new_call(p, SQL_POSTFIX, from->null_test->location,
-                                  from->null_test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL ? "is null"
-                                                                                                     : "is not null",
-                                  parse_expr(p, from->null_test->arg), NULL);
+        return sql_parse_new_call(
+            p, SQL_POSTFIX, from->null_test->location,
+            TAKE(p, from->null_test, nulltesttype) == PG_QUERY__NULL_TEST_TYPE__IS_NULL ? "is null" : "is not null",
+            parse_expr(p, TAKE(p, from->null_test, arg)), NULL);
     case PG_QUERY__NODE__NODE_BOOLEAN_TEST:
         return sql_parse_truth(p, from->boolean_test);
     case PG_QUERY__NODE__NODE_COALESCE_EXPR:
-        return sql_parse_arguments(p, "coalesce", from->coalesce_expr->args, from->coalesce_expr->n_args,
+        return sql_parse_arguments(p, "coalesce", TAKE(p, from->coalesce_expr, args), from->coalesce_expr->n_args,
                                    from->coalesce_expr->location);
     case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
-        return sql_parse_arguments(p,
-                                   from->min_max_expr->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least",
-                                   from->min_max_expr->args, from->min_max_expr->n_args, from->min_max_expr->location);
+        return sql_parse_arguments(
+            p, TAKE(p, from->min_max_expr, op) == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least",
+            TAKE(p, from->min_max_expr, args), from->min_max_expr->n_args, from->min_max_expr->location);
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
         return sql_parse_refuse(p, from->sqlvalue_function->location, "the current date, time or user is");
     case PG_QUERY__NODE__NODE_PARAM_REF:

@@ -43,17 +43,18 @@ parse_extract(struct parse *p, const PgQuery__FuncCall *call)
         {"year", "year"},     {"quarter", "quarter"}, {"month", "month"},   {"week", "week"},     {"day", "day"},
         {"doy", "dayofyear"}, {"hour", "hour"},       {"minute", "minute"}, {"second", "second"}, {"epoch", "epoch"},
     };
-    const PgQuery__Node *part = call->args[0];
+    const PgQuery__Node *part = TAKE(p, call, args)[0];
 
     if (part->node_case == PG_QUERY__NODE__NODE_A_CONST && part->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL) {
-        bool iso = strcasecmp("isodow", part->a_const->sval->sval) == 0;
+        const char *unit = TAKE(p, part->a_const->sval, sval);
+        bool iso = strcasecmp("isodow", unit) == 0;
 
-        if (iso || strcasecmp("dow", part->a_const->sval->sval) == 0) {
-            return parse_weekday(p, call->args + 1, iso, call->location);
+        if (iso || strcasecmp("dow", unit) == 0) {
+            return parse_weekday(p, TAKE(p, call, args) + 1, iso, call->location);
         }
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-            if (strcasecmp(parts[i][0], part->a_const->sval->sval) == 0) {
-                return sql_parse_arguments(p, parts[i][1], call->args + 1, 1, call->location);
+            if (strcasecmp(parts[i][0], unit) == 0) {
+                return sql_parse_arguments(p, parts[i][1], TAKE(p, call, args) + 1, 1, call->location);
             }
         }
     }
@@ -66,6 +67,53 @@ parse_extract(struct parse *p, const PgQuery__FuncCall *call)
 
 static struct sql_window *parse_window(struct parse *p, const PgQuery__WindowDef *from);
 
+/* 1 - x of a fraction as written, exactly. */
+static struct sql_expr *
+parse_complement(struct parse *p, const struct sql_expr *fraction)
+{
+    const char *point = strchr(fraction->text, '.');
+    int digits = point == NULL ? 0 : (int)strlen(point + 1);
+    long long units = 0;
+    long long one = 1;
+
+    if (fraction->kind != SQL_LITERAL || strspn(fraction->text, "0123456789.") != strlen(fraction->text) ||
+        strlen(fraction->text) > 18) {
+        (void)sql_fail(p->q, GRANARY_EINVAL, fraction->position,
+                       "the fraction must be a number from 0 to 1, of up to 16 digits");
+        return NULL;
+    }
+    for (const char *c = fraction->text; *c != '\0'; c++) {
+        units = *c == '.' ? units : 10 * units + (*c - '0');
+        one *= point != NULL && c > point ? 10 : 1;
+    }
+    if (units > one) {
+        (void)sql_fail(p->q, GRANARY_EINVAL, fraction->position, "the fraction must be a number from 0 to 1");
+        return NULL;
+    }
+    return sql_parse_new_expr(p, SQL_LITERAL, fraction->position,
+                              sql_printf(p->q, "%lld.%0*lld", (one - units) / one, digits, (one - units) % one), 0);
+}
+
+/* percentile_cont(0.25) WITHIN GROUP (ORDER BY x DESC): descending it is the other end's. Nulls do not count. */
+static struct sql_expr **
+parse_percentile(struct parse *p, const PgQuery__FuncCall *call)
+{
+    const PgQuery__SortBy *by = TAKE(p, call, agg_order)[0]->sort_by;
+    struct sql_expr **args = SQL_ARRAY(p->q, struct sql_expr *, 2);
+    bool descending = TAKE(p, by, sortby_dir) == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
+
+    if (args == NULL) {
+        return NULL;
+    }
+    (void)TAKE(p, by, sortby_nulls);
+    args[0] = parse_expr(p, TAKE(p, by, node));
+    args[1] = args[0] == NULL ? NULL : parse_expr(p, TAKE(p, call, args)[0]);
+    if (args[1] != NULL && descending) {
+        args[1] = parse_complement(p, args[1]);
+    }
+    return args[1] == NULL ? NULL : args;
+}
+
 static struct sql_expr *
 parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name)
 {
@@ -74,27 +122,40 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
     if (expr == NULL) {
         return NULL;
     }
-    if (call->agg_within_group && strcmp(name, "quantile") == 0 && call->n_agg_order == 1 && call->n_args == 1) {
-        expr->count = 2; /* percentile_cont(0.5) within group (order by x) */
-        expr->args = parse_exprs(p, (PgQuery__Node *[]){call->agg_order[0]->sort_by->node, call->args[0]}, 2);
-        return expr->args == NULL ? NULL : expr;
+    if (strcmp(name, "quantile") == 0 && call->agg_within_group && call->n_agg_order == 1 && call->n_args == 1) {
+        parse_take(p, &call->agg_within_group);
+        expr->count = 2;
+        expr->args = parse_percentile(p, call);
+    } else {
+        expr->count = call->n_args;
+        expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
+        expr->distinct = TAKE(p, call, agg_distinct) != 0;
     }
-    if (call->n_agg_order > 0 || call->agg_within_group) {
-        return sql_parse_refuse(p, call->location, "ORDER BY in an aggregate is");
+    if (strcmp(name, "count") == 0) { /* of rows, as without an argument */
+        parse_take(p, &call->agg_star);
     }
-    expr->distinct = call->agg_distinct != 0;
-    expr->count = call->n_args;
-    expr->args = parse_exprs(p, call->args, call->n_args);
     if (expr->args != NULL && call->agg_filter != NULL) {
-        expr->condition = parse_expr(p, call->agg_filter);
-        if (expr->condition == NULL) {
-            return NULL;
-        }
+        expr->condition = parse_expr(p, TAKE(p, call, agg_filter));
     }
     if (expr->args != NULL && call->over != NULL) {
-        expr->over = parse_window(p, call->over);
+        expr->over = parse_window(p, TAKE(p, call, over));
     }
     return p->q->err == GRANARY_OK ? expr : NULL;
+}
+
+/* row_number() OVER (...) and its like. */
+static struct sql_expr *
+parse_window_function(struct parse *p, const PgQuery__FuncCall *call, const char *name)
+{
+    struct sql_expr *expr = sql_parse_new_expr(p, SQL_AGGREGATE, call->location, name, 0);
+
+    if (expr == NULL) {
+        return NULL;
+    }
+    expr->count = call->n_args;
+    expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
+    expr->over = expr->args == NULL ? NULL : parse_window(p, TAKE(p, call, over));
+    return expr->over == NULL ? NULL : expr;
 }
 
 /* ---- windows ---- */
@@ -114,7 +175,7 @@ enum {
 static bool
 parse_frame(struct parse *p, const PgQuery__WindowDef *from, struct sql_window *window)
 {
-    int options = from->frame_options;
+    int options = TAKE(p, from, frame_options);
     bool from_beginning = (options & FRAME_FROM_BEGINNING) != 0;
 
     window->frame = window->order_count > 0 ? SQL_FRAME_PEERS : SQL_FRAME_PARTITION;
@@ -132,56 +193,114 @@ parse_frame(struct parse *p, const PgQuery__WindowDef *from, struct sql_window *
                                                     : SQL_FRAME_PEERS;
     } else if ((options & FRAME_ROWS) != 0 && (options & FRAME_FROM_OFFSET) != 0 && (options & FRAME_TO_CURRENT) != 0) {
         window->frame = SQL_FRAME_LAST;
-        return parse_count(p, from->start_offset, "ROWS ... PRECEDING", 0, &window->back);
+        return parse_count(p, TAKE(p, from, start_offset), "ROWS ... PRECEDING", 0, &window->back);
     } else {
         return parse_unsupported(p, from->location, "this frame of a window is");
     }
     return true;
 }
 
-/* The window of that name in the WINDOW clause; NULL: there is none. */
-static const PgQuery__WindowDef *
+/* The window of that name in the WINDOW clause, so far as that is read; NULL: there is none. */
+static const struct named_window *
 find_window(const struct parse *p, const char *name)
 {
-    for (size_t i = 0; p->select != NULL && i < p->select->n_window_clause; i++) {
-        if (strcmp(p->select->window_clause[i]->window_def->name, name) == 0) {
-            return p->select->window_clause[i]->window_def;
+    for (size_t i = 0; i < p->window_count; i++) {
+        if (strcmp(p->windows[i].name, name) == 0) {
+            return &p->windows[i];
         }
     }
     return NULL;
 }
 
+static const struct named_window *
+base_window(struct parse *p, const char *name, int position)
+{
+    const struct named_window *base = find_window(p, name);
+
+    if (base == NULL) {
+        (void)sql_fail(p->q, GRANARY_ENOENT, position, "there is no window '%s'", name);
+    }
+    return base;
+}
+
+/* (base ORDER BY ...): the base's partition, which stays as it is, and its order or one of its own. */
+static bool
+inherit_window(struct parse *p, const PgQuery__WindowDef *from, struct sql_window *window)
+{
+    const struct named_window *base = base_window(p, TAKE(p, from, refname), from->location);
+
+    if (base == NULL) {
+        return false;
+    }
+    if (from->n_partition_clause > 0 || (from->n_order_clause > 0 && base->window->order_count > 0) ||
+        (base->from->frame_options & FRAME_GIVEN) != 0) {
+        return sql_fail(p->q, GRANARY_EINVAL, from->location,
+                        "a window made of '%s' takes its partition and order, and '%s' can have no frame: write the "
+                        "window out",
+                        base->name, base->name);
+    }
+    *window = *base->window;
+    window->position = from->location;
+    return true;
+}
+
 static struct sql_window *
-parse_window(struct parse *p, const PgQuery__WindowDef *from)
+make_window(struct parse *p, const PgQuery__WindowDef *from)
 {
     struct sql_window *window = SQL_NEW(p->q, struct sql_window);
-    bool is_name = from->name[0] != '\0'; /* OVER name */
 
     if (window == NULL) {
         return NULL;
     }
     window->position = from->location;
-    if (is_name || from->refname[0] != '\0') {
-        const PgQuery__WindowDef *named = find_window(p, is_name ? from->name : from->refname);
-
-        if (named == NULL) {
-            (void)sql_fail(p->q, GRANARY_ENOENT, from->location, "there is no window '%s'",
-                           is_name ? from->name : from->refname);
-            return NULL;
-        }
-        if (!is_name) {
-            (void)parse_unsupported(p, from->location, "a window made of another one is");
-            return NULL;
-        }
-        from = named;
+    if (from->refname[0] != '\0' && !inherit_window(p, from, window)) {
+        return NULL;
     }
-    window->partition_count = from->n_partition_clause;
-    window->partition = parse_exprs(p, from->partition_clause, from->n_partition_clause);
-    window->order_count = from->n_order_clause;
-    return window->partition != NULL && parse_order(p, from->order_clause, from->n_order_clause, &window->order) &&
-                   parse_frame(p, from, window)
-               ? window
-               : NULL;
+    if (from->n_partition_clause > 0) {
+        window->partition_count = from->n_partition_clause;
+        window->partition = parse_exprs(p, TAKE(p, from, partition_clause), from->n_partition_clause);
+    }
+    if (from->n_order_clause > 0) {
+        window->order_count = from->n_order_clause;
+        (void)parse_order(p, TAKE(p, from, order_clause), from->n_order_clause, &window->order);
+    }
+    return p->q->err == GRANARY_OK && parse_frame(p, from, window) ? window : NULL;
+}
+
+static struct sql_window *
+parse_window(struct parse *p, const PgQuery__WindowDef *from)
+{
+    const struct named_window *named;
+
+    if (from->name[0] == '\0') {
+        return make_window(p, from);
+    }
+    (void)TAKE(p, from, frame_options); /* OVER name has none */
+    named = base_window(p, TAKE(p, from, name), from->location);
+    return named == NULL ? NULL : named->window;
+}
+
+bool
+parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count)
+{
+    struct named_window *windows = SQL_ARRAY(p->q, struct named_window, count);
+
+    p->windows = windows;
+    p->window_count = 0;
+    for (size_t i = 0; i < count && windows != NULL; i++) {
+        const PgQuery__WindowDef *def = from[i]->window_def;
+        const char *name = TAKE(p, def, name);
+
+        if (find_window(p, name) != NULL) {
+            return sql_fail(p->q, GRANARY_EINVAL, def->location, "two windows are called '%s'", name);
+        }
+        windows[i] = (struct named_window){name, def, make_window(p, def)};
+        if (windows[i].window == NULL) {
+            return false;
+        }
+        p->window_count++;
+    }
+    return windows != NULL;
 }
 
 struct sql_expr *
@@ -216,7 +335,7 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 #undef AGGREGATE
     static const char *const windows[] = {"row_number", "rank",        "dense_rank", "ntile",    "lag",
                                           "lead",       "first_value", "last_value", "nth_value"};
-    const char *name = parse_string(call->funcname[call->n_funcname - 1]);
+    const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
     granary_err err;
 
     if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
@@ -224,7 +343,7 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     }
     if ((strcmp(name, "dayofweek") == 0 || strcmp(name, "weekday") == 0 || strcmp(name, "isodow") == 0) &&
         call->n_args == 1) {
-        return parse_weekday(p, call->args, name[0] == 'i', call->location);
+        return parse_weekday(p, TAKE(p, call, args), name[0] == 'i', call->location);
     }
     for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0]; i++) {
         if (strcmp(aggregates[i].name, name) == 0) {
@@ -234,7 +353,7 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     if (call->over != NULL) {
         for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
             if (strcmp(windows[i], name) == 0) {
-                return parse_aggregate(p, call, windows[i]);
+                return parse_window_function(p, call, windows[i]);
             }
         }
         (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, call->location, "window function '%s' is not supported", name);
@@ -248,10 +367,11 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         if (strcmp(functions[i].name, name) == 0 && call->n_args >= functions[i].least &&
             call->n_args <= functions[i].most) {
-            PgQuery__Node *const swapped[2] = {call->args[call->n_args - 1], call->args[0]};
+            PgQuery__Node *const *args = TAKE(p, call, args);
+            PgQuery__Node *const swapped[2] = {args[call->n_args - 1], args[0]};
 
-            return sql_parse_arguments(p, functions[i].becomes, functions[i].swapped ? swapped : call->args,
-                                       call->n_args, call->location);
+            return sql_parse_arguments(p, functions[i].becomes, functions[i].swapped ? swapped : args, call->n_args,
+                                       call->location);
         }
     }
     if ((err = gr_expr_check_function(name)) != GRANARY_OK) {
@@ -267,5 +387,5 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
         (void)sql_fail(p->q, err, call->location, "%s%s", granary_error_message(), hint);
         return NULL;
     }
-    return sql_parse_arguments(p, parse_copy(p, name), call->args, call->n_args, call->location);
+    return sql_parse_arguments(p, parse_copy(p, name), TAKE(p, call, args), call->n_args, call->location);
 }

@@ -38,7 +38,7 @@ add_exprs(struct group *g, const PgQuery__Node *from, uint32_t *ret_set)
 
     *ret_set = 0;
     for (size_t i = 0; i < count; i++) {
-        struct sql_expr *expr = parse_expr(g->p, several ? from->row_expr->args[i] : from);
+        struct sql_expr *expr = parse_expr(g->p, several ? TAKE(g->p, from->row_expr, args)[i] : from);
 
         if (expr == NULL) {
             return false;
@@ -57,7 +57,7 @@ add_exprs(struct group *g, const PgQuery__Node *from, uint32_t *ret_set)
 static bool
 add_choices(struct group *g, const PgQuery__GroupingSet *from, struct sets *sets)
 {
-    bool cube = from->kind == PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_CUBE;
+    bool cube = TAKE(g->p, from, kind) == PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_CUBE;
     size_t count = from->n_content;
     uint32_t parts[EXPRS_MAX];
     bool ok = true;
@@ -67,7 +67,7 @@ add_choices(struct group *g, const PgQuery__GroupingSet *from, struct sets *sets
                         cube ? "CUBE" : "ROLLUP");
     }
     for (size_t i = 0; i < count && ok; i++) {
-        ok = add_exprs(g, from->content[i], &parts[i]);
+        ok = add_exprs(g, TAKE(g->p, from, content)[i], &parts[i]);
     }
     for (size_t choice = cube ? (size_t)1 << count : count + 1; ok && choice > 0; choice--) {
         uint32_t set = 0;
@@ -85,7 +85,7 @@ add_choices(struct group *g, const PgQuery__GroupingSet *from, struct sets *sets
 static bool
 parse_grouping_set(struct group *g, const PgQuery__GroupingSet *from, struct sets *sets)
 {
-    switch (from->kind) {
+    switch (TAKE(g->p, from, kind)) {
     case PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_EMPTY:
         return add_set(g, sets, 0);
     case PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_ROLLUP:
@@ -97,7 +97,7 @@ parse_grouping_set(struct group *g, const PgQuery__GroupingSet *from, struct set
     for (size_t i = 0; i < from->n_content; i++) {
         struct sets inner = {.count = 0};
 
-        if (!parse_sets(g, from->content[i], &inner)) {
+        if (!parse_sets(g, TAKE(g->p, from, content)[i], &inner)) {
             return false;
         }
         for (size_t k = 0; k < inner.count; k++) {
@@ -148,14 +148,14 @@ parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     }
     if (!several) {
         select->group_count = from->n_group_clause;
-        select->group = parse_exprs(p, from->group_clause, from->n_group_clause);
+        select->group = parse_exprs(p, TAKE(p, from, group_clause), from->n_group_clause);
         return select->group != NULL;
     }
     select->group = SQL_ARRAY(p->q, struct sql_expr *, EXPRS_MAX);
     for (size_t i = 0; i < from->n_group_clause && select->group != NULL; i++) {
         struct sets more = {.count = 0};
 
-        if (!parse_sets(&group, from->group_clause[i], &more) || !multiply(&group, &sets, &more)) {
+        if (!parse_sets(&group, TAKE(p, from, group_clause)[i], &more) || !multiply(&group, &sets, &more)) {
             return false;
         }
     }

@@ -11,8 +11,8 @@
 static struct sql_expr *
 parse_distinct(struct parse *p, const PgQuery__AExpr *from, bool negated)
 {
-    struct sql_expr *a = parse_expr(p, from->lexpr);
-    struct sql_expr *b = a == NULL ? NULL : parse_expr(p, from->rexpr);
+    struct sql_expr *a = parse_expr(p, TAKE(p, from, lexpr));
+    struct sql_expr *b = a == NULL ? NULL : parse_expr(p, TAKE(p, from, rexpr));
     struct sql_expr *expr = b == NULL ? NULL : sql_parse_new_expr(p, SQL_CASE, from->location, "", 5);
 
     if (expr != NULL) {
@@ -25,20 +25,26 @@ parse_distinct(struct parse *p, const PgQuery__AExpr *from, bool negated)
     return p->q->err != GRANARY_OK ? NULL : negated ? sql_parse_new_negation(p, expr) : expr;
 }
 
+static const PgQuery__List *
+list_of(const PgQuery__Node *node)
+{
+    return node->node_case == PG_QUERY__NODE__NODE_LIST ? node->list : NULL;
+}
+
 static struct sql_expr *
 parse_in(struct parse *p, const PgQuery__AExpr *from)
 {
-    const PgQuery__List *list = from->rexpr->node_case == PG_QUERY__NODE__NODE_LIST ? from->rexpr->list : NULL;
+    const PgQuery__List *list = list_of(TAKE(p, from, rexpr));
     struct sql_expr *expr =
         list == NULL ? NULL : sql_parse_new_expr(p, SQL_IN, from->location, "in", 1 + list->n_items);
 
     if (expr == NULL) {
         return NULL;
     }
-    expr->negated = strcmp(parse_string(from->name[0]), "<>") == 0;
-    expr->args[0] = parse_expr(p, from->lexpr);
+    expr->negated = strcmp(parse_string(p, TAKE(p, from, name)[0]), "<>") == 0;
+    expr->args[0] = parse_expr(p, TAKE(p, from, lexpr));
     for (size_t i = 0; i < list->n_items && p->q->err == GRANARY_OK; i++) {
-        expr->args[1 + i] = parse_expr(p, list->items[i]);
+        expr->args[1 + i] = parse_expr(p, TAKE(p, list, items)[i]);
     }
     return p->q->err == GRANARY_OK ? expr : NULL;
 }
@@ -46,37 +52,39 @@ parse_in(struct parse *p, const PgQuery__AExpr *from)
 static struct sql_expr *
 parse_between(struct parse *p, const PgQuery__AExpr *from, bool negated)
 {
-    const PgQuery__List *list = from->rexpr->node_case == PG_QUERY__NODE__NODE_LIST ? from->rexpr->list : NULL;
+    const PgQuery__List *list = list_of(TAKE(p, from, rexpr));
     struct sql_expr *expr = sql_parse_new_expr(p, SQL_BETWEEN, from->location, "between", 3);
 
     if (expr == NULL || list == NULL || list->n_items != 2) {
         return NULL;
     }
     expr->negated = negated;
-    expr->args[0] = parse_expr(p, from->lexpr);
-    expr->args[1] = p->q->err != GRANARY_OK ? NULL : parse_expr(p, list->items[0]);
-    expr->args[2] = p->q->err != GRANARY_OK ? NULL : parse_expr(p, list->items[1]);
+    expr->args[0] = parse_expr(p, TAKE(p, from, lexpr));
+    expr->args[1] = p->q->err != GRANARY_OK ? NULL : parse_expr(p, TAKE(p, list, items)[0]);
+    expr->args[2] = p->q->err != GRANARY_OK ? NULL : parse_expr(p, TAKE(p, list, items)[1]);
     return p->q->err == GRANARY_OK ? expr : NULL;
 }
 
 static struct sql_expr *
 parse_like(struct parse *p, const PgQuery__AExpr *from, const char *name)
 {
-    const PgQuery__Node *pattern = from->rexpr;
+    const PgQuery__Node *pattern = TAKE(p, from, rexpr);
+    const PgQuery__FuncCall *call =
+        pattern->node_case == PG_QUERY__NODE__NODE_FUNC_CALL && pattern->func_call->n_args == 2 ? pattern->func_call
+                                                                                                : NULL;
     const PgQuery__Node *escape = NULL;
     struct sql_expr *expr;
 
-    if (pattern->node_case == PG_QUERY__NODE__NODE_FUNC_CALL && pattern->func_call->n_args == 2 &&
-        strcmp(parse_string(pattern->func_call->funcname[pattern->func_call->n_funcname - 1]), "like_escape") == 0) {
-        escape = pattern->func_call->args[1];
-        pattern = pattern->func_call->args[0];
+    if (call != NULL && strcmp(parse_last(p, TAKE(p, call, funcname), call->n_funcname), "like_escape") == 0) {
+        escape = TAKE(p, call, args)[1];
+        pattern = call->args[0];
     }
     expr = sql_parse_new_expr(p, SQL_LIKE, from->location, name, escape == NULL ? 2 : 3);
     if (expr == NULL) {
         return NULL;
     }
-    expr->negated = parse_string(from->name[0])[0] == '!';
-    expr->args[0] = parse_expr(p, from->lexpr);
+    expr->negated = parse_string(p, TAKE(p, from, name)[0])[0] == '!';
+    expr->args[0] = parse_expr(p, TAKE(p, from, lexpr));
     expr->args[1] = p->q->err != GRANARY_OK ? NULL : parse_expr(p, pattern);
     if (escape != NULL && p->q->err == GRANARY_OK) {
         expr->args[2] = parse_expr(p, escape);
@@ -92,9 +100,9 @@ compare_places(const void *a, const void *b)
 
 /* As the statement has it. */
 static const char *
-operator_name(const struct parse *p, const PgQuery__AExpr *from)
+operator_name(struct parse *p, const PgQuery__AExpr *from)
 {
-    const char *name = parse_string(from->name[from->n_name - 1]);
+    const char *name = parse_last(p, TAKE(p, from, name), from->n_name);
     bool quotient = p->quotient_count > 0 && bsearch(&from->location, p->quotients, p->quotient_count,
                                                      sizeof *p->quotients, compare_places) != NULL;
 
@@ -132,18 +140,18 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
 
     if (from->lexpr == NULL) {
         if (strcmp(name, "-") == 0) {
-            return sql_parse_new_call(p, SQL_PREFIX, from->location, "-", parse_expr(p, from->rexpr), NULL);
+            return sql_parse_new_call(p, SQL_PREFIX, from->location, "-", parse_expr(p, TAKE(p, from, rexpr)), NULL);
         }
         if (strcmp(name, "+") == 0) {
-            return parse_expr(p, from->rexpr);
+            return parse_expr(p, TAKE(p, from, rexpr));
         }
     }
     for (size_t i = 0; i < sizeof operators / sizeof operators[0] && from->lexpr != NULL; i++) {
         if (strcmp(operators[i].sql, name) == 0) {
-            struct sql_expr *left = parse_expr(p, from->lexpr);
+            struct sql_expr *left = parse_expr(p, TAKE(p, from, lexpr));
             struct sql_expr *expr;
 
-            right = left == NULL ? NULL : parse_expr(p, from->rexpr);
+            right = left == NULL ? NULL : parse_expr(p, TAKE(p, from, rexpr));
             expr = right == NULL
                        ? NULL
                        : sql_parse_new_call(p, operators[i].kind, from->location, operators[i].text, left, right);
@@ -157,7 +165,10 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
 struct sql_expr *
 sql_parse_a_expr(struct parse *p, const PgQuery__AExpr *from)
 {
-    switch (from->kind) {
+    if (from->kind != PG_QUERY__A__EXPR__KIND__AEXPR_OP) { /* the kind tells, and NOT is said by the name */
+        (void)parse_last(p, TAKE(p, from, name), from->n_name);
+    }
+    switch (TAKE(p, from, kind)) {
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP:
         return parse_operator(p, from);
     case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT:
@@ -165,11 +176,11 @@ sql_parse_a_expr(struct parse *p, const PgQuery__AExpr *from)
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT:
         return parse_distinct(p, from, true);
     case PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF: {
-        struct sql_expr *left = parse_expr(p, from->lexpr);
+        struct sql_expr *left = parse_expr(p, TAKE(p, from, lexpr));
 
-        return left == NULL
-                   ? NULL
-                   : sql_parse_new_call(p, SQL_FUNCTION, from->location, "nullif", left, parse_expr(p, from->rexpr));
+        return left == NULL ? NULL
+                            : sql_parse_new_call(p, SQL_FUNCTION, from->location, "nullif", left,
+                                                 parse_expr(p, TAKE(p, from, rexpr)));
     }
     case PG_QUERY__A__EXPR__KIND__AEXPR_IN:
         return parse_in(p, from);
@@ -196,13 +207,13 @@ sql_parse_bool(struct parse *p, const PgQuery__BoolExpr *from)
 {
     struct sql_expr *expr;
 
-    if (from->boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR) {
-        return sql_parse_new_call(p, SQL_PREFIX, from->location, "not", parse_expr(p, from->args[0]), NULL);
+    if (TAKE(p, from, boolop) == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR) {
+        return sql_parse_new_call(p, SQL_PREFIX, from->location, "not", parse_expr(p, TAKE(p, from, args)[0]), NULL);
     }
-    expr = sql_parse_new_expr(p, from->boolop == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR ? SQL_AND : SQL_OR, from->location,
-                              "", from->n_args);
+    expr = sql_parse_new_expr(p, TAKE(p, from, boolop) == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR ? SQL_AND : SQL_OR,
+                              from->location, "", from->n_args);
     for (size_t i = 0; expr != NULL && i < from->n_args; i++) {
-        expr->args[i] = parse_expr(p, from->args[i]);
+        expr->args[i] = parse_expr(p, TAKE(p, from, args)[i]);
         if (expr->args[i] == NULL) {
             return NULL;
         }
@@ -214,8 +225,8 @@ sql_parse_bool(struct parse *p, const PgQuery__BoolExpr *from)
 struct sql_expr *
 sql_parse_truth(struct parse *p, const PgQuery__BooleanTest *from)
 {
-    struct sql_expr *arg = parse_expr(p, from->arg);
-    PgQuery__BoolTestType type = from->booltesttype;
+    struct sql_expr *arg = parse_expr(p, TAKE(p, from, arg));
+    PgQuery__BoolTestType type = TAKE(p, from, booltesttype);
     bool of_true = type == PG_QUERY__BOOL_TEST_TYPE__IS_TRUE || type == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_TRUE;
     struct sql_expr *expr;
 
@@ -236,23 +247,23 @@ struct sql_expr *
 sql_parse_case(struct parse *p, const PgQuery__CaseExpr *from)
 {
     struct sql_expr *expr = sql_parse_new_expr(p, SQL_CASE, from->location, "", 2 * from->n_args + 1);
-    struct sql_expr *value = from->arg == NULL ? NULL : parse_expr(p, from->arg);
+    struct sql_expr *value = from->arg == NULL ? NULL : parse_expr(p, TAKE(p, from, arg));
 
     for (size_t i = 0; i < from->n_args && expr != NULL && p->q->err == GRANARY_OK; i++) {
-        const PgQuery__CaseWhen *when = from->args[i]->case_when;
+        const PgQuery__CaseWhen *when = TAKE(p, from, args)[i]->case_when;
 
-        expr->args[2 * i] = parse_expr(p, when->expr);
+        expr->args[2 * i] = parse_expr(p, TAKE(p, when, expr));
         if (value != NULL) {
             expr->args[2 * i] = expr->args[2 * i] == NULL
                                     ? NULL
                                     : sql_parse_new_call(p, SQL_INFIX, when->location, "=", value, expr->args[2 * i]);
         }
-        expr->args[2 * i + 1] = p->q->err != GRANARY_OK ? NULL : parse_expr(p, when->result);
+        expr->args[2 * i + 1] = p->q->err != GRANARY_OK ? NULL : parse_expr(p, TAKE(p, when, result));
     }
     if (expr != NULL && p->q->err == GRANARY_OK) {
         expr->args[expr->count - 1] = from->defresult == NULL
                                           ? sql_parse_new_expr(p, SQL_LITERAL, from->location, "null", 0)
-                                          : parse_expr(p, from->defresult);
+                                          : parse_expr(p, TAKE(p, from, defresult));
     }
     return p->q->err == GRANARY_OK ? expr : NULL;
 }

@@ -142,7 +142,10 @@ convert(struct job *job, const PgQueryProtobuf *packed)
                        "only SELECT is supported: `granary load NAME FILE` makes tables, as --keep NAME does of a "
                        "SELECT, `granary graphs` lists and `granary forget NAME` deletes them");
     } else {
+        parse_take(&p, &tree->stmts);
+        parse_take(&p, &tree->stmts[0]->stmt);
         job->select = parse_select(&p, tree->stmts[0]->stmt->select_stmt);
+        job->select = job->select != NULL && parse_check_used(&p, &tree->base) ? job->select : NULL;
     }
     if (tree != NULL) {
         pg_query__parse_result__free_unpacked(tree, NULL);

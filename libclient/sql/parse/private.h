@@ -6,21 +6,35 @@
 
 #include "sql/parse/parse.h"
 
+struct named_window {
+    const char *name;
+    const PgQuery__WindowDef *from;
+    struct sql_window *window;
+};
+
 struct parse {
     struct sql_statement *q;
     const char **files;   /* names that stood in single quotes; table "#N" is the N-th */
     const int *quotients; /* where an operator `/` is `//`, in ascending order */
     size_t quotient_count;
     int depth;
-    const PgQuery__SelectStmt *select; /* being parsed: its WINDOW clause has windows with names */
+    const struct named_window *windows; /* of the WINDOW clause of the SELECT being parsed */
+    size_t window_count;
+    const void **taken; /* fields of the tree: a hash table of their places */
+    size_t taken_count;
+    size_t taken_room;
 };
+
+/* A field of the grammar's tree, to be used: what is set and taken by nobody is an error. Looking is done without. */
+#define TAKE(p, node, field) (parse_take((p), &(node)->field), (node)->field)
 
 struct sql_select *parse_select(struct parse *p, const PgQuery__SelectStmt *from);
 struct sql_expr *parse_expr(struct parse *p, const PgQuery__Node *from);
 struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
 bool parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count);
 bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);
-/* The dtype that CAST names; NULL: there is none, and the statement has failed. */
+/* WINDOW of a SELECT becomes the names that OVER has. */
+bool parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count);
 bool parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item);
 
 /* ---- value.c ---- */
@@ -66,10 +80,18 @@ bool parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_s
 
 bool parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);
 
+/* ---- used.c ---- */
+
+void parse_take(struct parse *p, const void *place);
+/* Everything that is set in the tree was taken; false: the statement fails with the first that was not. */
+bool parse_check_used(struct parse *p, const ProtobufCMessage *tree);
+
 /* ---- helpers ---- */
 
 /* A String node's text, or "". */
-const char *parse_string(const PgQuery__Node *node);
+const char *parse_string(struct parse *p, const PgQuery__Node *node);
+/* The last part of a name, which may stand behind pg_catalog; or "". */
+const char *parse_last(struct parse *p, PgQuery__Node *const *names, size_t count);
 /* A copy in the statement's memory. */
 const char *parse_copy(struct parse *p, const char *text);
 /* "NAME is not supported" */

@@ -18,12 +18,12 @@ parse_number(struct parse *p, const PgQuery__Node *from, int64_t *ret_number)
     char *end = NULL;
 
     if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
-        *ret_number = value->ival->ival;
+        *ret_number = TAKE(p, value->ival, ival);
         return true;
     }
     if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_FVAL) {
         errno = 0;
-        *ret_number = strtoll(value->fval->fval, &end, 10);
+        *ret_number = strtoll(TAKE(p, value->fval, fval), &end, 10);
         if (*end == '\0' && errno == 0 && *ret_number <= NUMBER_MAX && *ret_number >= -NUMBER_MAX) {
             return true;
         }
@@ -35,26 +35,25 @@ parse_number(struct parse *p, const PgQuery__Node *from, int64_t *ret_number)
 bool
 parse_series(struct parse *p, const PgQuery__RangeFunction *from, struct sql_from *item)
 {
+    const PgQuery__Node *only = from->n_functions == 1 ? TAKE(p, from, functions)[0] : NULL;
     const PgQuery__List *call_and_columns =
-        from->n_functions == 1 && from->functions[0]->node_case == PG_QUERY__NODE__NODE_LIST ? from->functions[0]->list
-                                                                                             : NULL;
+        only != NULL && only->node_case == PG_QUERY__NODE__NODE_LIST ? only->list : NULL;
     const PgQuery__FuncCall *call = call_and_columns != NULL && call_and_columns->n_items > 0 &&
                                             call_and_columns->items[0]->node_case == PG_QUERY__NODE__NODE_FUNC_CALL
-                                        ? call_and_columns->items[0]->func_call
+                                        ? TAKE(p, call_and_columns, items)[0]->func_call
                                         : NULL;
-    const char *name = call == NULL ? "" : parse_string(call->funcname[call->n_funcname - 1]);
+    const char *name = call == NULL ? "" : parse_last(p, TAKE(p, call, funcname), call->n_funcname);
     bool inclusive = strcmp(name, "generate_series") == 0;
     int64_t numbers[3] = {0, 0, 1};
     size_t at;
 
-    if ((!inclusive && strcmp(name, "range") != 0) || from->ordinality || from->lateral || call->n_args < 1 ||
-        call->n_args > 3) {
+    if ((!inclusive && strcmp(name, "range") != 0) || call->n_args < 1 || call->n_args > 3) {
         return parse_unsupported(p, call == NULL ? -1 : call->location,
                                  "in FROM, anything but generate_series(...) and range(...) of numbers is");
     }
     at = call->n_args == 1 ? 1 : 0; /* one number: the end */
     for (size_t i = 0; i < call->n_args; i++) {
-        if (!parse_number(p, call->args[i], &numbers[at++])) {
+        if (!parse_number(p, TAKE(p, call, args)[i], &numbers[at++])) {
             return false;
         }
     }
@@ -70,7 +69,7 @@ parse_series(struct parse *p, const PgQuery__RangeFunction *from, struct sql_fro
     if (numbers[2] > 0 ? item->stop < item->start : item->stop > item->start) {
         item->stop = item->start;
     }
-    if (!parse_alias(p, from->alias, item)) {
+    if (!parse_alias(p, TAKE(p, from, alias), item)) {
         return false;
     }
     if (item->alias != NULL &&
@@ -107,7 +106,7 @@ value_of_row(struct parse *p, PgQuery__Node *const *rows, size_t count, size_t c
     struct sql_expr **args = SQL_ARRAY(p->q, struct sql_expr *, 2 * count);
 
     for (size_t r = 0; r < count && p->q->err == GRANARY_OK; r++) {
-        struct sql_expr *value = parse_expr(p, rows[r]->list->items[column]);
+        struct sql_expr *value = parse_expr(p, TAKE(p, rows[r]->list, items)[column]);
         struct sql_expr *made = SQL_ARRAY(p->q, struct sql_expr, 3);
         struct sql_expr **sides = SQL_ARRAY(p->q, struct sql_expr *, 2);
 
@@ -135,18 +134,19 @@ value_of_row(struct parse *p, PgQuery__Node *const *rows, size_t count, size_t c
 bool
 parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
-    size_t count = from->values_lists[0]->list->n_items;
+    PgQuery__Node *const *rows = TAKE(p, from, values_lists);
+    size_t count = rows[0]->list->n_items;
 
     for (size_t r = 1; r < from->n_values_lists; r++) {
-        if (from->values_lists[r]->list->n_items != count) {
+        if (rows[r]->list->n_items != count) {
             return sql_fail(p->q, GRANARY_EINVAL, -1, "VALUES: row %zu has %zu values, the first one %zu", r + 1,
-                            from->values_lists[r]->list->n_items, count);
+                            rows[r]->list->n_items, count);
         }
     }
     select->target_count = count;
     select->targets = SQL_ARRAY(p->q, struct sql_target, count);
     for (size_t c = 0; c < count && select->targets != NULL; c++) {
-        select->targets[c].expr = value_of_row(p, from->values_lists, from->n_values_lists, c);
+        select->targets[c].expr = value_of_row(p, rows, from->n_values_lists, c);
         select->targets[c].alias = sql_printf(p->q, "column%zu", c + 1);
         if (select->targets[c].expr == NULL) {
             return false;

@@ -6,9 +6,18 @@
 #include "sql/parse/private.h"
 
 const char *
-parse_string(const PgQuery__Node *node)
+parse_string(struct parse *p, const PgQuery__Node *node)
 {
-    return node != NULL && node->node_case == PG_QUERY__NODE__NODE_STRING ? node->string->sval : "";
+    return node != NULL && node->node_case == PG_QUERY__NODE__NODE_STRING ? TAKE(p, node->string, sval) : "";
+}
+
+const char *
+parse_last(struct parse *p, PgQuery__Node *const *names, size_t count)
+{
+    if (count == 2 && strcmp(names[0]->string->sval, "pg_catalog") == 0) { /* the grammar puts it there */
+        (void)parse_string(p, names[0]);
+    }
+    return count == 0 ? "" : parse_string(p, names[count - 1]);
 }
 
 const char *
@@ -28,7 +37,7 @@ parse_names(struct parse *p, PgQuery__Node *const *from, size_t count, const cha
 {
     *ret_names = SQL_ARRAY(p->q, const char *, count);
     for (size_t i = 0; i < count && *ret_names != NULL; i++) {
-        (*ret_names)[i] = parse_copy(p, parse_string(from[i]));
+        (*ret_names)[i] = parse_copy(p, parse_string(p, from[i]));
     }
     return p->q->err == GRANARY_OK;
 }
@@ -43,31 +52,32 @@ parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item)
     if (alias == NULL) {
         return true;
     }
-    item->alias = parse_copy(p, alias->aliasname);
+    item->alias = parse_copy(p, TAKE(p, alias, aliasname));
     item->column_count = alias->n_colnames;
-    return parse_names(p, alias->colnames, alias->n_colnames, &item->columns);
+    return parse_names(p, TAKE(p, alias, colnames), alias->n_colnames, &item->columns);
 }
 
 static bool
 parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *item)
 {
+    const char *name = TAKE(p, table, relname);
+    const char *schema = TAKE(p, table, schemaname);
+    const char *catalog = TAKE(p, table, catalogname);
+
     item->kind = SQL_FROM_TABLE;
     item->position = table->location;
-    if (table->relname[0] == '#' && table->schemaname[0] == '\0') { /* parse.c put it there */
-        size_t number = strtoul(table->relname + 1, NULL, 10);
+    if (name[0] == '#' && schema[0] == '\0') { /* parse.c put it there */
+        size_t number = strtoul(name + 1, NULL, 10);
 
         item->name = p->files[number < 256 ? number : 255];
         if (item->name == NULL) {
-            return sql_fail(p->q, GRANARY_ENOENT, table->location, "there is no table '%s'", table->relname);
+            return sql_fail(p->q, GRANARY_ENOENT, table->location, "there is no table '%s'", name);
         }
-    } else if (table->catalogname[0] != '\0') {
-        item->name = sql_printf(p->q, "%s.%s.%s", table->catalogname, table->schemaname, table->relname);
-    } else if (table->schemaname[0] != '\0') {
-        item->name = sql_printf(p->q, "%s.%s", table->schemaname, table->relname);
     } else {
-        item->name = parse_copy(p, table->relname);
+        item->name = sql_printf(p->q, "%s%s%s%s%s", catalog, catalog[0] == '\0' ? "" : ".", schema,
+                                schema[0] == '\0' ? "" : ".", name);
     }
-    return item->name != NULL && parse_alias(p, table->alias, item);
+    return item->name != NULL && parse_alias(p, TAKE(p, table, alias), item);
 }
 
 static bool
@@ -80,27 +90,21 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
         [PG_QUERY__JOIN_TYPE__JOIN_FULL] = SQL_FULL,
     };
 
-    if (join->jointype < PG_QUERY__JOIN_TYPE__JOIN_INNER || join->jointype > PG_QUERY__JOIN_TYPE__JOIN_RIGHT) {
-        return parse_unsupported(p, item->position, "this kind of join is");
-    }
-    if (join->alias != NULL || join->join_using_alias != NULL) {
-        return parse_unsupported(p, item->position, "an alias of a join is");
-    }
     item->kind = SQL_FROM_JOIN;
-    item->join = joins[join->jointype];
-    item->natural = join->is_natural != 0;
-    item->left = parse_from(p, join->larg);
-    item->right = item->left == NULL ? NULL : parse_from(p, join->rarg);
+    item->join = joins[TAKE(p, join, jointype)]; /* the grammar makes no other */
+    item->natural = TAKE(p, join, is_natural) != 0;
+    item->left = parse_from(p, TAKE(p, join, larg));
+    item->right = item->left == NULL ? NULL : parse_from(p, TAKE(p, join, rarg));
     if (item->right == NULL) {
         return false;
     }
     item->position = item->right->position;
     item->using_count = join->n_using_clause;
-    if (!parse_names(p, join->using_clause, join->n_using_clause, &item->using)) {
+    if (!parse_names(p, TAKE(p, join, using_clause), join->n_using_clause, &item->using)) {
         return false;
     }
-    if (join->quals != NULL) {
-        item->on = parse_expr(p, join->quals);
+    if (TAKE(p, join, quals) != NULL) {
+        item->on = parse_expr(p, TAKE(p, join, quals));
         return item->on != NULL;
     }
     if (item->join == SQL_INNER && item->using_count == 0 && !item->natural) {
@@ -131,14 +135,10 @@ parse_from(struct parse *p, const PgQuery__Node *from)
         ok = parse_join(p, from->join_expr, item);
         break;
     case PG_QUERY__NODE__NODE_RANGE_SUBSELECT:
-        if (from->range_subselect->lateral) {
-            ok = parse_unsupported(p, -1, "LATERAL is");
-            break;
-        }
         item->kind = SQL_FROM_SELECT;
-        item->select = parse_select(p, from->range_subselect->subquery->select_stmt);
+        item->select = parse_select(p, TAKE(p, from->range_subselect, subquery)->select_stmt);
         item->position = item->select == NULL ? -1 : item->select->position;
-        ok = item->select != NULL && parse_alias(p, from->range_subselect->alias, item);
+        ok = item->select != NULL && parse_alias(p, TAKE(p, from->range_subselect, alias), item);
         break;
     case PG_QUERY__NODE__NODE_RANGE_FUNCTION:
         ok = parse_series(p, from->range_function, item);
@@ -159,25 +159,24 @@ parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *
     if (with == NULL) {
         return true;
     }
-    if (with->recursive) {
-        return parse_unsupported(p, with->location, "WITH RECURSIVE is");
-    }
     select->with_count = with->n_ctes;
     select->with = SQL_ARRAY(p->q, struct sql_with, with->n_ctes);
     for (size_t i = 0; i < with->n_ctes && select->with != NULL; i++) {
-        const PgQuery__CommonTableExpr *cte = with->ctes[i]->common_table_expr;
+        const PgQuery__CommonTableExpr *cte = TAKE(p, with, ctes)[i]->common_table_expr;
         struct sql_with *to = &select->with[i];
 
-        if (cte->ctequery == NULL || cte->ctequery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
+        const PgQuery__Node *query = TAKE(p, cte, ctequery);
+
+        if (query == NULL || query->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
             return parse_unsupported(p, cte->location, "WITH of anything but SELECT is");
         }
-        to->name = parse_copy(p, cte->ctename);
+        to->name = parse_copy(p, TAKE(p, cte, ctename));
         to->position = cte->location;
         to->column_count = cte->n_aliascolnames;
-        if (to->name == NULL || !parse_names(p, cte->aliascolnames, cte->n_aliascolnames, &to->columns)) {
+        if (to->name == NULL || !parse_names(p, TAKE(p, cte, aliascolnames), cte->n_aliascolnames, &to->columns)) {
             return false;
         }
-        to->select = parse_select(p, cte->ctequery->select_stmt);
+        to->select = parse_select(p, query->select_stmt);
         if (to->select == NULL) {
             return false;
         }
@@ -193,12 +192,9 @@ parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sq
     for (size_t i = 0; i < count && order != NULL; i++) {
         const PgQuery__SortBy *by = from[i]->sort_by;
 
-        if (by->sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_USING) {
-            return parse_unsupported(p, by->location, "ORDER BY ... USING is");
-        }
-        order[i].expr = parse_expr(p, by->node);
-        order[i].descending = by->sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
-        order[i].nulls_first = by->sortby_nulls == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST;
+        order[i].expr = parse_expr(p, TAKE(p, by, node));
+        order[i].descending = TAKE(p, by, sortby_dir) == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
+        order[i].nulls_first = TAKE(p, by, sortby_nulls) == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST;
         if (order[i].expr == NULL) {
             return false;
         }
@@ -218,16 +214,16 @@ parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_
         return true;
     }
     value = from->node_case == PG_QUERY__NODE__NODE_A_CONST ? from->a_const : NULL;
-    if (value != NULL && value->isnull) { /* LIMIT ALL */
+    if (value != NULL && TAKE(p, value, isnull)) { /* LIMIT ALL */
         return true;
     }
-    if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_IVAL && value->ival->ival >= 0) {
-        *ret_count = value->ival->ival;
+    if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_IVAL && TAKE(p, value->ival, ival) >= 0) {
+        *ret_count = TAKE(p, value->ival, ival);
         return true;
     }
     if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_FVAL) {
         char *end;
-        long long count = strtoll(value->fval->fval, &end, 10);
+        long long count = strtoll(TAKE(p, value->fval, fval), &end, 10);
 
         if (*end == '\0' && count >= 0 && count < LLONG_MAX) {
             *ret_count = count;
@@ -246,46 +242,30 @@ parse_targets(struct parse *p, const PgQuery__SelectStmt *from, struct sql_selec
     select->target_count = from->n_target_list;
     select->targets = SQL_ARRAY(p->q, struct sql_target, from->n_target_list);
     for (size_t i = 0; i < from->n_target_list && select->targets != NULL; i++) {
-        const PgQuery__ResTarget *target = from->target_list[i]->res_target;
+        const PgQuery__ResTarget *target = TAKE(p, from, target_list)[i]->res_target;
 
-        select->targets[i].expr = parse_expr(p, target->val);
+        select->targets[i].expr = parse_expr(p, TAKE(p, target, val));
         if (select->targets[i].expr == NULL) {
             return false;
         }
         if (select->position < 0) {
             select->position = select->targets[i].expr->position;
         }
-        if (target->name[0] != '\0') {
-            select->targets[i].alias = parse_copy(p, target->name);
+        if (TAKE(p, target, name)[0] != '\0') {
+            select->targets[i].alias = parse_copy(p, TAKE(p, target, name));
         }
     }
     return p->q->err == GRANARY_OK;
-}
-
-/* What is refused by name. */
-static bool
-check_clauses(struct parse *p, const PgQuery__SelectStmt *from, const struct sql_select *select)
-{
-    if (from->into_clause != NULL) {
-        return parse_unsupported(p, select->position, "SELECT INTO is");
-    }
-    if (from->n_locking_clause > 0) {
-        return parse_unsupported(p, select->position, "FOR UPDATE is");
-    }
-    if (from->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES) {
-        return parse_unsupported(p, select->position, "WITH TIES is");
-    }
-    return true;
 }
 
 /* WHERE, HAVING and GROUP BY. */
 static bool
 parse_conditions(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
-    if (from->where_clause != NULL && (select->where = parse_expr(p, from->where_clause)) == NULL) {
+    if (from->where_clause != NULL && (select->where = parse_expr(p, TAKE(p, from, where_clause))) == NULL) {
         return false;
     }
-    if (from->having_clause != NULL && (select->having = parse_expr(p, from->having_clause)) == NULL) {
+    if (from->having_clause != NULL && (select->having = parse_expr(p, TAKE(p, from, having_clause))) == NULL) {
         return false;
     }
     return parse_group(p, from, select);
@@ -300,9 +280,10 @@ has_distinct_on(const PgQuery__SelectStmt *from)
 static bool
 parse_plain(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
-    if (!parse_targets(p, from, select) || !check_clauses(p, from, select)) {
+    if (!parse_windows(p, TAKE(p, from, window_clause), from->n_window_clause) || !parse_targets(p, from, select)) {
         return false;
     }
+    (void)TAKE(p, from, distinct_clause); /* what ON names is taken by parse_orders() */
     select->distinct = from->n_distinct_clause > 0 && !has_distinct_on(from);
     select->from_count = from->n_from_clause;
     select->from = SQL_ARRAY(p->q, struct sql_from *, from->n_from_clause + 1);
@@ -310,7 +291,7 @@ parse_plain(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
         return parse_without_from(p, 1, select) && parse_conditions(p, from, select);
     }
     for (size_t i = 0; i < from->n_from_clause && select->from != NULL; i++) {
-        select->from[i] = parse_from(p, from->from_clause[i]);
+        select->from[i] = parse_from(p, TAKE(p, from, from_clause)[i]);
         if (select->from[i] == NULL) {
             return false;
         }
@@ -325,7 +306,7 @@ parse_orders(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
     size_t sorted = from->n_sort_clause;
     struct sql_order *order;
 
-    if (!parse_order(p, from->sort_clause, sorted, &select->order)) {
+    if (!parse_order(p, TAKE(p, from, sort_clause), sorted, &select->order)) {
         return false;
     }
     select->order_count = sorted;
@@ -341,7 +322,7 @@ parse_orders(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
         order[i] = select->order[i];
     }
     for (size_t i = 0; i < select->distinct_on; i++) {
-        order[sorted + i].expr = parse_expr(p, from->distinct_clause[i]);
+        order[sorted + i].expr = parse_expr(p, TAKE(p, from, distinct_clause)[i]);
         if (order[sorted + i].expr == NULL) {
             return false;
         }
@@ -360,32 +341,39 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
         [PG_QUERY__SET_OPERATION__SETOP_EXCEPT] = SQL_EXCEPT,
     };
     struct sql_select *select = SQL_NEW(p->q, struct sql_select);
-    const PgQuery__SelectStmt *around = p->select;
+    const struct named_window *windows = p->windows;
+    size_t window_count = p->window_count;
     bool ok;
 
     if (select == NULL) {
         return NULL;
     }
-    p->select = from;
+    p->windows = NULL; /* those of a query around cannot be named */
+    p->window_count = 0;
     if (++p->depth > SQL_NESTING) {
         (void)sql_fail(p->q, GRANARY_EINVAL, -1, "queries nest more than %d deep", SQL_NESTING);
         return NULL;
     }
     select->position = -1;
-    ok = parse_with(p, from->with_clause, select);
-    if (ok && from->op >= PG_QUERY__SET_OPERATION__SETOP_UNION) {
-        select->set = sets[from->op];
-        select->all = from->all != 0;
-        select->left = parse_select(p, from->larg);
-        select->right = select->left == NULL ? NULL : parse_select(p, from->rarg);
+    ok = parse_with(p, TAKE(p, from, with_clause), select);
+    if (ok && TAKE(p, from, op) >= PG_QUERY__SET_OPERATION__SETOP_UNION) {
+        select->set = sets[TAKE(p, from, op)];
+        select->all = TAKE(p, from, all) != 0;
+        select->left = parse_select(p, TAKE(p, from, larg));
+        select->right = select->left == NULL ? NULL : parse_select(p, TAKE(p, from, rarg));
         ok = select->right != NULL;
         select->position = ok ? select->right->position : -1;
     } else if (ok) {
         ok = from->n_values_lists > 0 ? parse_values(p, from, select) : parse_plain(p, from, select);
     }
-    ok = ok && parse_orders(p, from, select) && parse_count(p, from->limit_count, "LIMIT", -1, &select->limit) &&
-         parse_count(p, from->limit_offset, "OFFSET", 0, &select->offset);
+    ok = ok && parse_orders(p, from, select) &&
+         parse_count(p, TAKE(p, from, limit_count), "LIMIT", -1, &select->limit) &&
+         parse_count(p, TAKE(p, from, limit_offset), "OFFSET", 0, &select->offset);
+    if (from->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_COUNT) {
+        (void)TAKE(p, from, limit_option); /* limit_count tells */
+    }
     p->depth--;
-    p->select = around;
+    p->windows = windows;
+    p->window_count = window_count;
     return ok ? select : NULL;
 }

@@ -32,23 +32,23 @@ sql_parse_constant(struct parse *p, const PgQuery__AConst *value)
 {
     const char *text = "null";
 
-    if (!value->isnull) {
+    if (!TAKE(p, value, isnull)) {
         switch (value->val_case) {
         case PG_QUERY__A__CONST__VAL_IVAL:
-            text = sql_printf(p->q, value->ival->ival < 0 ? "(%d)" : "%d", value->ival->ival);
+            text = sql_printf(p->q, value->ival->ival < 0 ? "(%d)" : "%d", TAKE(p, value->ival, ival));
             break;
         case PG_QUERY__A__CONST__VAL_FVAL:
             text = sql_printf(p->q,
                               value->fval->fval[0] == '-'   ? "(%s)"
                               : value->fval->fval[0] == '.' ? "0%s"
                                                             : "%s",
-                              value->fval->fval);
+                              TAKE(p, value->fval, fval));
             break;
         case PG_QUERY__A__CONST__VAL_BOOLVAL:
-            text = value->boolval->boolval ? "true" : "false";
+            text = TAKE(p, value->boolval, boolval) ? "true" : "false";
             break;
         case PG_QUERY__A__CONST__VAL_SVAL:
-            text = quote(p, value->sval->sval);
+            text = quote(p, TAKE(p, value->sval, sval));
             break;
         default:
             return sql_parse_refuse(p, value->location, "a bit string is");
@@ -75,23 +75,27 @@ static const struct {
     {"uint64", "uint64"},
 };
 
+/* What stands in brackets behind a type: its i-th number. */
+static int
+typmod(struct parse *p, const PgQuery__TypeName *type, size_t i)
+{
+    const PgQuery__Node *node = i < type->n_typmods ? TAKE(p, type, typmods)[i] : NULL;
+    bool number = node != NULL && node->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+                  node->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL;
+
+    return number ? TAKE(p, node->a_const->ival, ival) : 0;
+}
+
 static const char *
 parse_dtype(struct parse *p, const PgQuery__TypeName *from)
 {
-    const char *name = from->n_names > 0 ? parse_string(from->names[from->n_names - 1]) : "";
+    const char *name = parse_last(p, TAKE(p, from, names), from->n_names);
 
-    if (from->n_array_bounds > 0 || from->setof) {
-        (void)parse_unsupported(p, from->location, "a list type is");
-        return NULL;
-    }
     if (strcasecmp(name, "numeric") == 0 || strcasecmp(name, "decimal") == 0) {
         /* DuckDB's default scale */
-        int scale = from->n_typmods == 0 ? 3 : 0;
+        int scale = from->n_typmods == 0 ? 3 : typmod(p, from, 1);
 
-        if (from->n_typmods == 2 && from->typmods[1]->node_case == PG_QUERY__NODE__NODE_A_CONST &&
-            from->typmods[1]->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
-            scale = from->typmods[1]->a_const->ival->ival;
-        }
+        (void)typmod(p, from, 0); /* any decimal has 18 digits */
         if (scale < 0 || scale > 18) {
             (void)sql_fail(p->q, GRANARY_EINVAL, from->location, "a decimal's scale is 0 to 18, not %d", scale);
             return NULL;
@@ -100,6 +104,9 @@ parse_dtype(struct parse *p, const PgQuery__TypeName *from)
     }
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (strcasecmp(types[i].sql, name) == 0) {
+            if (strcmp(types[i].dtype, "string") == 0) { /* a length says nothing, as in DuckDB */
+                (void)typmod(p, from, 0);
+            }
             return types[i].dtype;
         }
     }
@@ -112,7 +119,7 @@ parse_dtype(struct parse *p, const PgQuery__TypeName *from)
 
 /* INTERVAL '3' MONTH comes with the unit as a mask of PostgreSQL's. */
 static const char *
-interval_unit(const PgQuery__TypeName *type)
+interval_unit(struct parse *p, const PgQuery__TypeName *type)
 {
     static const struct {
         int mask;
@@ -120,12 +127,11 @@ interval_unit(const PgQuery__TypeName *type)
     } units[] = {{1 << 1, "month"}, {1 << 2, "year"},    {1 << 3, "day"},
                  {1 << 10, "hour"}, {1 << 11, "minute"}, {1 << 12, "second"}};
 
-    if (type->n_typmods > 0 && type->typmods[0]->node_case == PG_QUERY__NODE__NODE_A_CONST &&
-        type->typmods[0]->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
-        for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-            if (units[i].mask == type->typmods[0]->a_const->ival->ival) {
-                return units[i].unit;
-            }
+    int mask = typmod(p, type, 0);
+
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (units[i].mask == mask) {
+            return units[i].unit;
         }
     }
     return NULL;
@@ -134,15 +140,16 @@ interval_unit(const PgQuery__TypeName *type)
 struct sql_expr *
 sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
 {
-    const PgQuery__TypeName *type = cast->type_name;
-    const char *name = type->n_names > 0 ? parse_string(type->names[type->n_names - 1]) : "";
-    const PgQuery__AConst *value = cast->arg->node_case == PG_QUERY__NODE__NODE_A_CONST ? cast->arg->a_const : NULL;
+    const PgQuery__TypeName *type = TAKE(p, cast, type_name);
+    const char *name = parse_last(p, TAKE(p, type, names), type->n_names);
+    const PgQuery__Node *arg = TAKE(p, cast, arg);
+    const PgQuery__AConst *value = arg->node_case == PG_QUERY__NODE__NODE_A_CONST ? arg->a_const : NULL;
     const char *string = value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_SVAL ? value->sval->sval : NULL;
     int position = cast->location >= 0 ? cast->location : type->location;
     const char *dtype;
 
     if (strcmp(name, "interval") == 0) {
-        const char *unit = interval_unit(type);
+        const char *unit = interval_unit(p, type);
 
         if (string == NULL) {
             return sql_parse_refuse(p, position, "an interval that is no literal is");
@@ -150,6 +157,7 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
         if (type->n_typmods > 0 && unit == NULL) {
             return sql_parse_refuse(p, position, "an interval of several units or a precision is");
         }
+        parse_take(p, &value->sval->sval);
         if (unit != NULL) {
             string = sql_printf(p->q, "%s %s", string, unit);
         }
@@ -162,7 +170,8 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
         return NULL;
     }
     if (string != NULL && (strcmp(dtype, "date") == 0 || strcmp(dtype, "timestamp") == 0)) {
+        parse_take(p, &value->sval->sval);
         return sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "%s %s", dtype, quote(p, string)), 0);
     }
-    return sql_parse_new_call(p, SQL_CAST, position, dtype, parse_expr(p, cast->arg), NULL);
+    return sql_parse_new_call(p, SQL_CAST, position, dtype, parse_expr(p, arg), NULL);
 }

@@ -211,6 +211,9 @@ select id, x * 100 / sum(x * x) over (partition by name){| * 1.0} from a where i
 select name, sum(x), rank() over (order by sum(x) desc nulls last) from a group by name
 select id from (select id, row_number() over (partition by name order by id) r from a) t where r = 1
 select id, sum(x) over w, count(*) over w from a window w as (partition by name)
+select id, count(*) over w2, sum(x) over (w rows 1 preceding) from a window w as (partition by x order by id), v as (partition by y), w2 as (v order by id)
+select id from a order by row_number() over (partition by x order by id desc), id
+{select percentile_cont(0.1) within group (order by id desc), percentile_cont(0.1) within group (order by id) filter (where id > 9) from a|select 53.1, 14.9}
 select id, x - avg(x) over (partition by y) as d from a where x is not null order by d, id
 select name, x from a where name = '漢字' or name = 'it''s'
 """
