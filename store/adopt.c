@@ -18,6 +18,7 @@
 #include "store/hold.h"
 #include "store/object.h"
 #include "store/session.h"
+#include "store/spare.h"
 #include "store/store.h"
 
 /* The name of a file of a session: "s<session>.<kind><number>". */
@@ -254,6 +255,7 @@ finish(struct store *store)
     }
     adopt_finish_entries(store);
     adopt_drop_gone(store);
+    spare_adopt(store);
     list_each (node, next, &store->sessions) {
         session_recheck_deleting(list_owner(node, struct session, in_store));
     }

@@ -75,16 +75,18 @@ struct session {
     struct list families_pending; /* their parents are not sealed yet */
     struct list families_settling;
     struct list families_ending;
-    struct map leases;    /* counted by the store: serial -> count */
-    struct map on_disk;   /* serial of an object in memory -> file, offset of its copy */
-    struct map on_remote; /* stamp -> the same, of objects that have both: see copy.h */
-    struct map copying;   /* id -> struct copying: a copy on its way */
-    struct list moves;    /* that nobody waits for */
-    unsigned jobs;        /* of workers that know the session otherwise than by its segments */
-    bool given_back;      /* it is being deleted, and its files are being removed */
-    struct map restores;  /* id -> struct restore */
-    struct map slices;    /* stamp -> struct slice: of an object */
-    struct map failures;  /* id -> struct failure: why an object did not come back */
+    struct map leases;          /* counted by the store: serial -> count */
+    struct map on_disk;         /* serial of an object in memory -> file, offset of its copy */
+    struct map on_remote;       /* stamp -> the same, of objects that have both: see copy.h */
+    struct map copying;         /* id -> struct copying: a copy on its way */
+    struct list moves;          /* that nobody waits for */
+    struct list in_quota_waits; /* of the store: somebody waits for its quota, and needs ... */
+    uint64_t quota_need;        /* ... so many bytes of it */
+    unsigned jobs;              /* of workers that know the session otherwise than by its segments */
+    bool given_back;            /* it is being deleted, and its files are being removed */
+    struct map restores;        /* id -> struct restore */
+    struct map slices;          /* stamp -> struct slice: of an object */
+    struct map failures;        /* id -> struct failure: why an object did not come back */
     struct deleting *deleting;
     size_t deleting_count;
     size_t deleting_room;
@@ -100,6 +102,7 @@ struct session {
     struct segment *arena;       /* where small objects are restored to */
     struct list in_arenas;       /* of the store, while it has one */
     uint64_t used_bytes;         /* of the account, by its segments; control has a copy */
+    uint64_t pinned_bytes;       /* part of the account's */
     uint8_t seen[GR_USED_BYTES]; /* victim.h's clock when an object of that serial % GR_USED_BYTES was last seen used */
     struct gr_events *events;    /* NULL until somebody subscribes */
     bool events_unsaid;          /* noted since subscribers were woken last */
@@ -232,34 +235,33 @@ struct store {
     struct list torn;               /* closed segments with dead bytes worth giving back */
     struct list arenas;             /* sessions that have one */
     struct victims *victims;
-    struct list supply_asked;      /* sessions that asked for room lately */
-    struct list supply_offered;    /* segments that may get huge pages */
-    bool supplying;                /* a job runs */
-    _Atomic bool supply_hurry;     /* ... and is to end */
-    uint64_t supplied_bytes;       /* idle segments nobody used yet */
-    uint64_t calm_changes;         /* account.changes at calm_ns */
-    int64_t calm_ns;               /* from when on it is calm */
-    struct list rooms;             /* clients that wait for room, first come first */
-    uint64_t ticket;               /* the last one given */
-    int64_t rooms_deadline_ns;     /* not later than the first deadline among them */
-    struct list restores;          /* restores that wait for memory */
-    uint64_t blocked_bytes;        /* leased objects the last round of eviction had to leave */
-    uint64_t blocked_now;          /* ... and this one, so far */
-    uint64_t need;                 /* bytes that the first who waits waits for; 0: nobody waits */
-    struct session *quota_session; /* its quota is what somebody waits for ... */
-    uint64_t quota_need;           /* ... and so many bytes of it */
-    bool starved;                  /* of descriptors, which idle segments hold too */
-    uint64_t returning;            /* pooled bytes that a worker is giving back */
-    unsigned punching;             /* holes being made */
-    struct punch *punch;           /* giveback.c: looks for holes */
-    uint32_t hunt_file;            /* spill files from here on were written for who waits */
-    bool with_open;                /* copies in open segments are dropped too: nothing else is left */
-    bool spill_open;               /* ... and objects in them are spilled */
-    int64_t drop_ns;               /* not before: nothing that has a copy can be dropped */
-    int64_t spill_ns;              /* not before: nothing can be spilled */
-    int64_t ahead_ns;              /* not before: nothing can be dropped ahead of demand */
-    unsigned high_percent;         /* dirty bytes, of the capacity: spilling begins */
-    unsigned low_percent;          /* ... and ends */
+    struct list supply_asked;   /* sessions that asked for room lately */
+    struct list supply_offered; /* segments that may get huge pages */
+    bool supplying;             /* a job runs */
+    _Atomic bool supply_hurry;  /* ... and is to end */
+    uint64_t supplied_bytes;    /* idle segments nobody used yet */
+    uint64_t calm_changes;      /* account.changes at calm_ns */
+    int64_t calm_ns;            /* from when on it is calm */
+    struct list rooms;          /* clients that wait for room, first come first */
+    uint64_t ticket;            /* the last one given */
+    int64_t rooms_deadline_ns;  /* not later than the first deadline among them */
+    struct list restores;       /* restores that wait for memory */
+    uint64_t blocked_bytes;     /* leased objects the last round of eviction had to leave */
+    uint64_t blocked_now;       /* ... and this one, so far */
+    uint64_t need;              /* bytes that the first who waits waits for; 0: nobody waits */
+    struct list quota_waits;    /* sessions whose quota is what somebody waits for */
+    bool starved;               /* of descriptors, which idle segments hold too */
+    uint64_t returning;         /* pooled bytes that a worker is giving back */
+    unsigned punching;          /* holes being made */
+    struct punch *punch;        /* giveback.c: looks for holes */
+    uint32_t hunt_file;         /* spill files from here on were written for who waits */
+    bool with_open;             /* copies in open segments are dropped too: nothing else is left */
+    bool spill_open;            /* ... and objects in them are spilled */
+    int64_t drop_ns;            /* not before: nothing that has a copy can be dropped */
+    int64_t spill_ns;           /* not before: nothing can be spilled */
+    int64_t ahead_ns;           /* not before: nothing can be dropped ahead of demand */
+    unsigned high_percent;      /* dirty bytes, of the capacity: spilling begins */
+    unsigned low_percent;       /* ... and ends */
 
     struct depot depots[DEPOTS];
     struct map files; /* number -> struct spill_file */

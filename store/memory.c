@@ -10,6 +10,7 @@
 #include "store/queue.h"
 #include "store/reclaim.h"
 #include "store/session.h"
+#include "store/spare.h"
 #include "store/supply.h"
 
 #define PAGE        4096u
@@ -179,7 +180,8 @@ suits(const struct memory_wish *wish, const struct segment *segment, uint64_t mi
     uint64_t most = want > 2 * min ? want : 2 * min;
 
     if (segment->session != wish->session || (segment->writer != NULL && segment->writer != wish->client) ||
-        segment->size < min || segment->size > most || (segment->node != wish->node && !any_node)) {
+        segment->size < min || segment->size > most || (segment->node != wish->node && !any_node) ||
+        spare_is_taken(wish->client, segment)) {
         return 0;
     }
     /* Large enough; mapped by the writer already. */
@@ -441,7 +443,7 @@ memory_turn(struct store *store, int64_t now_ns)
         }
     } else {
         store->need = 0;
-        store->quota_session = NULL;
+        queue_forget_quotas(store);
     }
     supply_turn(store, now_ns);
     pooled = bound_pool(store, now_ns);

@@ -96,6 +96,13 @@ segment_by_number(const struct store *store, uint32_t number)
     return entry == NULL ? NULL : entry->value.pointer;
 }
 
+static void
+pinned_use(struct session *session, uint64_t more, uint64_t less)
+{
+    session->pinned_bytes += more - less;
+    session->store->account.pinned += more - less;
+}
+
 /* Nothing in the request is believed. Returns the segment, or NULL. */
 static struct segment *
 check_seal(struct client *client, const struct ring_request *request)
@@ -297,7 +304,7 @@ delete_sealed(struct session *session, struct gr_slot *slot, struct family *fami
     bool held;
 
     if (GR_FLAGS_PINS(object.flags) > 0) {
-        store->account.pinned -= footprint;
+        pinned_use(session, 0, footprint);
         slot_set_flags(slot, object.flags & ~(GR_MAX_PINS * ONE_PIN));
     }
     if (object.flags & GR_FLAG_SLICE) {
@@ -553,7 +560,7 @@ object_restored(struct session *session, struct gr_slot *slot, struct segment *s
     segment_seal(segment, &store->account, footprint, index_place_of(object.id, object.serial));
     segment->clean += footprint;
     store->account.clean += footprint;
-    store->account.pinned += GR_FLAGS_PINS(object.flags) > 0 ? footprint : 0;
+    pinned_use(session, GR_FLAGS_PINS(object.flags) > 0 ? footprint : 0, 0);
     victim_note(store, segment, slot);
     victim_tick(store, footprint);
     account_take(&store->account, GR_ACCOUNT_SPILLED, object.data_size + object.meta_size);
@@ -596,7 +603,7 @@ object_pinned(struct session *session, struct gr_slot *slot)
     uint64_t flags = slot_flags(slot);
 
     if (GR_FLAGS_PINS(flags) == 0 && GR_WORD_STATE(slot_word(slot)) != GR_SLOT_SPILLED) {
-        session->store->account.pinned += slot_footprint(slot);
+        pinned_use(session, slot_footprint(slot), 0);
     }
     slot_set_flags(slot, flags + ONE_PIN);
 }
@@ -610,7 +617,7 @@ object_unpinned(struct session *session, struct gr_slot *slot)
     slot_set_flags(slot, flags);
     if (GR_FLAGS_PINS(flags) == 0 && GR_WORD_STATE(slot_word(slot)) != GR_SLOT_SPILLED) {
         victim_note(store, segment_by_number(store, slot_where(slot)), slot);
-        store->account.pinned -= slot_footprint(slot);
+        pinned_use(session, 0, slot_footprint(slot));
         store->serve_now = true;
     }
 }

@@ -40,17 +40,14 @@ room_fail_full(struct client *client, const char *why)
                               why, why[0] == '\0' ? "" : "; ", holders));
 }
 
-static void
-room_fail_quota(struct client *client)
+granary_err
+queue_fail_quota(const struct session *session, const char *what, uint64_t bytes)
 {
-    const struct session *session = client->session;
-
-    room_fail(client,
-              gr_fail(GRANARY_EFULL,
-                      "no room for %llu bytes: session '%s' has %llu of its quota of %llu bytes in memory, "
-                      "and nothing of it can be spilled now: release or unpin objects, or raise the quota",
-                      (unsigned long long)client->min_bytes, session->name, (unsigned long long)session->used_bytes,
-                      (unsigned long long)atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed)));
+    return gr_fail(GRANARY_EFULL,
+                   "no room %s %llu bytes: session '%s' has %llu of its quota of %llu bytes in memory, and nothing of "
+                   "it can be spilled now: release or unpin objects, or raise the quota",
+                   what, (unsigned long long)bytes, session->name, (unsigned long long)session->used_bytes,
+                   (unsigned long long)atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed));
 }
 
 static void
@@ -125,7 +122,7 @@ give_up(struct client *client, granary_err err, int64_t now_ns)
         begin_to_wait(client);
         return false;
     } else if (err == GRANARY_ESTATE) {
-        room_fail_quota(client);
+        room_fail(client, queue_fail_quota(client->session, "for", client->min_bytes));
     } else {
         room_fail_full(client, "");
     }
@@ -135,11 +132,19 @@ give_up(struct client *client, granary_err err, int64_t now_ns)
 void
 queue_wait_quota(struct session *session, uint64_t bytes)
 {
-    struct store *store = session->store;
+    if (list_empty(&session->in_quota_waits)) {
+        list_append(&session->store->quota_waits, &session->in_quota_waits);
+        session->quota_need = bytes;
+    }
+}
 
-    if (store->quota_session == NULL) {
-        store->quota_session = session;
-        store->quota_need = bytes;
+void
+queue_forget_quotas(struct store *store)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &store->quota_waits) {
+        list_remove(node);
     }
 }
 
@@ -219,7 +224,7 @@ queue_serve(struct store *store, int64_t now_ns)
     struct client *head;
 
     store->need = 0;
-    store->quota_session = NULL;
+    queue_forget_quotas(store);
     if (restores_first) {
         restores_wait = !restore_serve(store, now_ns);
     }

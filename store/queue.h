@@ -20,6 +20,10 @@ void queue_serve(struct store *store, int64_t now_ns);
 
 /* The session is at its quota, and this is needed of it: asked of reclaim when nobody waits for memory itself. */
 void queue_wait_quota(struct session *session, uint64_t bytes);
+/* Nobody waits for a quota, as far as is known now. */
+void queue_forget_quotas(struct store *store);
+/* What is said when that was in vain. Returns EFULL. */
+granary_err queue_fail_quota(const struct session *session, const char *what, uint64_t bytes);
 
 /* When the next one's time is over; INT64_MAX: nobody waits. May be too early, never too late. */
 int64_t queue_deadline_ns(const struct store *store);

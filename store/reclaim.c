@@ -6,6 +6,7 @@
 #include "store/giveback.h"
 #include "store/memory.h"
 #include "store/object.h"
+#include "store/spare.h"
 #include "store/supply.h"
 
 #define LOOKS           128u     /* at objects in one turn: some 20 to 100 us */
@@ -31,19 +32,26 @@ reclaim_hopeful(const struct store *store)
     return store->spill != NULL || giveback_under_way(store);
 }
 
-/* For a quota alone when nobody waits for memory itself. */
-static struct session *
-only_session(const struct store *store)
+/* For quotas alone when nobody waits for memory itself. */
+static bool
+for_quotas(const struct store *store)
 {
-    return store->need > 0 ? NULL : store->quota_session;
+    return store->need == 0 && !list_empty(&store->quota_waits);
+}
+
+/* What the session has to give up for who waits for its quota. */
+static uint64_t
+over_quota(const struct session *session)
+{
+    uint64_t left = memory_quota_left(session);
+
+    return list_empty(&session->in_quota_waits) || left >= session->quota_need ? 0 : session->quota_need - left;
 }
 
 bool
 reclaim_may_take(const struct store *store, const struct segment *segment)
 {
-    const struct session *only = only_session(store);
-
-    return only == NULL || only == segment->session;
+    return !for_quotas(store) || over_quota(segment->session) > 0;
 }
 
 /* ---- copies are dropped ---- */
@@ -139,18 +147,25 @@ drop_clean(struct store *store, uint64_t want, unsigned looks)
 
 /* ---- steps ---- */
 
-/* What who waits could have, or will have when the workers are done. */
+/* What is missing for who waits, beside what will be there when the workers are done. */
 static uint64_t
-in_hand(const struct store *store)
+missing(const struct store *store)
 {
-    const struct session *only = only_session(store);
+    uint64_t have, bytes = 0;
 
-    return only != NULL ? memory_quota_left(only) : memory_free(store) + store->returning;
+    if (!for_quotas(store)) {
+        have = memory_free(store) + store->returning;
+        return have < store->need ? store->need - have : 0;
+    }
+    for (const struct list *node = store->quota_waits.next; node != &store->quota_waits; node = node->next) {
+        bytes += over_quota(list_owner(node, struct session, in_quota_waits));
+    }
+    return bytes;
 }
 
 /* Warm memory nobody could use as it is. True: there may be more. */
 static bool
-give_idle_back(struct store *store, uint64_t need)
+give_idle_back(struct store *store, bool all)
 {
     struct list *node, *next;
     unsigned looked = 0;
@@ -159,7 +174,7 @@ give_idle_back(struct store *store, uint64_t need)
     list_each (node, next, &store->idle) {
         struct segment *segment = list_owner(node, struct segment, in_order);
 
-        if (in_hand(store) >= need) {
+        if (!all && missing(store) == 0) {
             return false;
         }
         if (++looked > LOOKS || given == IDLE_STEP) {
@@ -193,10 +208,30 @@ close_arenas(struct store *store)
     }
 }
 
+/* Rooms in which their writers make nothing: those of the sessions that are over their quotas, or everybody's. */
+static bool
+take_spare_rooms(struct store *store)
+{
+    struct list *node, *next;
+    bool taken = false;
+
+    list_each (node, next, &store->sessions) {
+        struct session *session = list_owner(node, struct session, in_store);
+
+        if (!for_quotas(store) || over_quota(session) > 0) {
+            taken = spare_take(session) || taken;
+        }
+    }
+    return taken;
+}
+
 /* Everything that has a copy was looked at in vain. */
 static void
 nothing_to_drop(struct store *store, int64_t now_ns)
 {
+    if (take_spare_rooms(store)) {
+        return;
+    }
     if (!list_empty(&store->arenas)) {
         close_arenas(store);
     } else if (!store->with_open) {
@@ -208,10 +243,10 @@ nothing_to_drop(struct store *store, int64_t now_ns)
 
 /* Nothing can be had without writing. */
 static bool
-spill_for(struct store *store, uint64_t need, int64_t now_ns)
+spill_for(struct store *store, int64_t now_ns)
 {
     if (store->spill == NULL) {
-        if (now_ns < store->spill_ns || !spill_start(store, need, store->spill_open)) {
+        if (now_ns < store->spill_ns || !spill_start(store, missing(store), store->spill_open)) {
             return false;
         }
     }
@@ -230,27 +265,27 @@ spill_for(struct store *store, uint64_t need, int64_t now_ns)
     return store->spill_open;
 }
 
-/* Somebody waits for so many bytes. */
+/* Somebody waits. */
 static bool
-make_room(struct store *store, uint64_t need, int64_t now_ns)
+make_room(struct store *store, int64_t now_ns)
 {
-    uint64_t have = in_hand(store);
     unsigned looks = LOOKS;
     bool more = false;
 
-    if (have >= need) {
+    if (missing(store) == 0) {
         return false;
     }
-    if (give_idle_back(store, need) || giveback_torn(store, &looks)) {
+    /* What a session's own writers do not use goes before its objects. */
+    if (give_idle_back(store, false) || (for_quotas(store) && take_spare_rooms(store)) ||
+        giveback_torn(store, &looks)) {
         return true;
     }
-    have = in_hand(store);
-    if (have >= need) {
+    if (missing(store) == 0) {
         return false;
     }
     /* Holes first: what they give need not be dropped. */
     if (store->punching == 0 && now_ns >= store->drop_ns) {
-        switch (drop_clean(store, need - have, looks)) {
+        switch (drop_clean(store, missing(store), looks)) {
         case VICTIM_MORE:
         case VICTIM_SATISFIED:
         case VICTIM_ROUND:
@@ -263,8 +298,9 @@ make_room(struct store *store, uint64_t need, int64_t now_ns)
         }
     }
     /* What is being written, or made a hole, will be there soon. */
-    if (store->punching == 0 && (store->drop_ns > now_ns || have + store->account.clean + store->account.idle < need)) {
-        more = spill_for(store, need, now_ns) || more;
+    if (store->punching == 0 &&
+        (store->drop_ns > now_ns || store->account.clean + store->account.idle < missing(store))) {
+        more = spill_for(store, now_ns) || more;
     }
     return more;
 }
@@ -329,10 +365,10 @@ reclaim_turn(struct store *store, int64_t now_ns)
 
     victim_turn(store);
     if (store->starved) {
-        store->starved = give_idle_back(store, UINT64_MAX);
+        store->starved = give_idle_back(store, true);
     }
-    if (store->need > 0 || store->quota_session != NULL) {
-        more = make_room(store, store->need > 0 ? store->need : store->quota_need, now_ns);
+    if (store->need > 0 || for_quotas(store)) {
+        more = make_room(store, now_ns);
     } else {
         store->with_open = store->spill_open = false;
         store->hunt_file = atomic_load_explicit(&store->root.shm->next_file, memory_order_relaxed);

@@ -19,7 +19,7 @@
 #include "store/reading.h"
 #include "store/slice.h"
 
-#define RESTORE_TIMEOUT_MS 30000
+#define RESTORE_TIMEOUT_MS 25000                /* clients wait for 30 s at least: they are told why it was in vain */
 #define ARENA_LEAST        ((uint64_t)64 << 10) /* small objects share a segment of at least this size ... */
 #define ARENA_MOST         ((uint64_t)4 << 20)
 #define ARENA_SHARE        4 /* ... and small is what fits it so many times */
@@ -385,6 +385,16 @@ restore_start(struct restore *restore, const struct gr_slot *slot)
     return GRANARY_OK;
 }
 
+/* Whether it can wait for the session's quota: not when pins leave too little of it. */
+static bool
+may_fit_quota(const struct restore *restore)
+{
+    const struct session *session = restore->session;
+    uint64_t quota = atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed);
+
+    return quota > session->pinned_bytes && quota - session->pinned_bytes >= restore->footprint;
+}
+
 bool
 restore_serve(struct store *store, int64_t now_ns)
 {
@@ -397,7 +407,7 @@ restore_serve(struct store *store, int64_t now_ns)
         bool disk_failed = store->disk_error[0] != '\0' && now_ns < store->disk_retry_ns;
 
         err = err == GRANARY_OK ? restore_place(restore) : err;
-        if (err == GRANARY_ESTATE && now_ns < restore->deadline_ns) {
+        if (err == GRANARY_ESTATE && now_ns < restore->deadline_ns && may_fit_quota(restore)) {
             queue_wait_quota(restore->session, restore->footprint);
             continue;
         }
@@ -410,8 +420,7 @@ restore_serve(struct store *store, int64_t now_ns)
                           disk_failed ? "; " : "", holders);
         }
         if (err == GRANARY_ESTATE) {
-            err = gr_fail(GRANARY_EFULL, "no room to bring an object of %llu bytes back: session '%s' is at its quota",
-                          (unsigned long long)restore->footprint, restore->session->name);
+            err = queue_fail_quota(restore->session, "to bring back an object of", restore->footprint);
         }
         if (err == GRANARY_EBUSY) {
             reading_flush(store);

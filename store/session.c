@@ -142,6 +142,7 @@ session_alloc(struct store *store, uint32_t number, struct session **ret_session
     list_init(&session->in_awake);
     list_init(&session->in_shown);
     list_init(&session->in_supply_asked);
+    list_init(&session->in_quota_waits);
     victim_session_init(session);
     list_init(&session->families_pending);
     list_init(&session->families_settling);
@@ -306,6 +307,7 @@ session_close(struct session *session)
     list_remove(&session->in_store);
     list_remove(&session->in_awake);
     list_remove(&session->in_shown);
+    list_remove(&session->in_quota_waits);
     restore_fini(session);
     index_close(&session->index);
     if (session->control != NULL) {

@@ -179,6 +179,7 @@ store_alloc(void)
         store->rooms_deadline_ns = INT64_MAX;
         list_init(&store->rooms);
         list_init(&store->restores);
+        list_init(&store->quota_waits);
     }
     return store;
 }

@@ -265,7 +265,7 @@ is_calm(struct store *store, int64_t now_ns)
 void
 supply_turn(struct store *store, int64_t now_ns)
 {
-    bool short_of = store->need > 0 || store->quota_session != NULL || store->stopping;
+    bool short_of = store->need > 0 || !list_empty(&store->quota_waits) || store->stopping;
 
     if (store->supplying) {
         if (short_of) {

@@ -479,6 +479,11 @@ _Static_assert(sizeof(struct gr_counters) == 128 * (GR_COUNTERS + 1), "part of t
 
 #define GR_RING_ENTRIES 1024u
 
+/* A room that its writer can spare. */
+#define GR_SPARE(segment)      ((uint64_t)(segment) << 1)
+#define GR_SPARE_SEGMENT(word) ((uint32_t)((word) >> 1))
+#define GR_SPARE_TAKEN         1u
+
 enum gr_ring_op {
     GR_RING_SEAL = 1,          /* id, segment, offset, data_size, meta_size */
     GR_RING_DELETE = 2,        /* id */
@@ -520,6 +525,9 @@ struct gr_lease_page {
     _Alignas(64) _Atomic uint64_t ring_head; /* entries ever filled */
     _Alignas(64) _Atomic uint32_t waiting;   /* threads that sleep, or are about to, on control->wait[] */
     _Atomic uint32_t ring_waiting;           /* threads that sleep, or are about to, on ring_tail_word */
+    /* its current room while nothing is being made in it: GR_SPARE(), or 0. The client takes it back by exchanging that
+     * for 0, the store by adding GR_SPARE_TAKEN, which stays until the client offers another one */
+    _Atomic uint64_t spare_room;
     /* written by the store */
     _Alignas(64) _Atomic uint64_t ring_tail; /* entries ever answered */
     _Atomic uint32_t ring_tail_word;         /* the low half of ring_tail, for futexes */

@@ -2,7 +2,8 @@
  * Room to write: data segments the store granted to this process, carved from the start on.
  *
  *   a room is     entered by            objects of it may be open   next
- *   current       room_install()        yes                         closing, idle
+ *   current       room_install()        yes                         closing, idle, spare
+ *   spare         room_offer()          no                          current, idle (the store took it)
  *   dedicated     room_install()        one                         idle
  *   closing       room_close()          yes                         idle
  *   idle          room_retire()         no                          current, dedicated (granted again), unmapped
@@ -43,6 +44,28 @@ room_of(granary_client *client, uint32_t segment)
     struct segment *entry = segment_entry(client, segment);
 
     return entry == NULL || entry->room == NULL || !entry->room->ours ? NULL : entry->room;
+}
+
+/* Nothing is being made in the current room: the store may take it for others. */
+static void
+room_offer(granary_client *client, const struct room *room)
+{
+    atomic_store(&client->page->spare_room, GR_SPARE(room->segment));
+}
+
+/* Before the current room is used again, or goes: there is none any more if the store has taken it meanwhile. */
+static void
+room_take_back(granary_client *client)
+{
+    struct room *room = client->room;
+    uint64_t spare = room == NULL ? 0 : GR_SPARE(room->segment);
+
+    if (room != NULL && !atomic_compare_exchange_strong(&client->page->spare_room, &spare, 0) &&
+        spare == (GR_SPARE(room->segment) | GR_SPARE_TAKEN)) {
+        room->ours = false;
+        room->current = false;
+        client->room = NULL;
+    }
 }
 
 static void
@@ -113,7 +136,9 @@ void
 room_settle(granary_client *client, struct room *room)
 {
     room->outstanding--;
-    if (!room->current && room->outstanding == 0) {
+    if (room->outstanding == 0 && room->current) {
+        room_offer(client, room);
+    } else if (room->outstanding == 0) {
         room_retire(client, room);
     }
 }
@@ -233,6 +258,9 @@ room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_byt
         return gr_fail(GRANARY_EPROTO, "the store granted less room than was asked for");
     }
     (void)pthread_mutex_lock(&client->lock);
+    if (!own) {
+        room_take_back(client);
+    }
     err = room_map(client, &reply, frame->fds[0], &room);
     if (err == GRANARY_OK) {
         segment_entry(client, reply.segment)->room = room;
@@ -350,11 +378,20 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
     return err;
 }
 
-/* A small part of memory: what dies in a room stays in use until the room is closed. */
+/* What the session may have in memory. */
+static uint64_t
+quota_of(const granary_client *client)
+{
+    uint64_t quota = atomic_load_explicit(&client->control->quota_bytes, memory_order_relaxed);
+
+    return quota == 0 || quota > client->capacity_bytes ? client->capacity_bytes : quota;
+}
+
+/* A small part of that: what dies in a room stays in use until the room is closed. */
 static uint64_t
 share_of(const granary_client *client, uint64_t most)
 {
-    uint64_t share = client->capacity_bytes / ROOM_SHARE / PAGE * PAGE;
+    uint64_t share = quota_of(client) / ROOM_SHARE / PAGE * PAGE;
 
     return share > most ? most : share < ROOM_LEAST ? ROOM_LEAST : share;
 }
@@ -417,6 +454,7 @@ carve_own(granary_client *client, uint64_t footprint, uint64_t ahead, int64_t de
 static granary_err
 carve_shared(granary_client *client, uint64_t footprint, int64_t deadline_ns, struct room **ret_room)
 {
+    room_take_back(client);
     while (client->room == NULL || client->room->size_bytes - client->room->used < footprint) {
         struct room *fresh = NULL;
         uint64_t want = room_want(client, footprint);
@@ -431,6 +469,7 @@ carve_shared(granary_client *client, uint64_t footprint, int64_t deadline_ns, st
         if (err != GRANARY_OK) {
             return err;
         }
+        room_take_back(client);
     }
     *ret_room = client->room;
     return GRANARY_OK;
@@ -460,14 +499,22 @@ room_carve(granary_client *client, uint64_t footprint, uint64_t ahead, int64_t d
                        "%llu bytes are more than the store's whole budget of %llu: start it with a larger one",
                        (unsigned long long)footprint, (unsigned long long)client->capacity_bytes);
     }
+    if (PAGE_UP(footprint) > quota_of(client)) {
+        return gr_fail(GRANARY_EFULL,
+                       "%llu bytes are more than the whole quota of session '%s', %llu bytes: give the session a "
+                       "larger one",
+                       (unsigned long long)footprint, client->control->session_name,
+                       (unsigned long long)quota_of(client));
+    }
     if (footprint >= share_of(client, ROOM_OWN) || client_is_strict(client) ||
         (ahead > 0 && footprint + ahead > shared_most(client))) {
         err = carve_own(client, footprint, ahead, deadline_ns, &room);
     } else {
         err = carve_shared(client, footprint, deadline_ns, &room);
     }
-    if (err == GRANARY_OK) {
-        err = room_back(room, footprint);
+    if (err == GRANARY_OK && (err = room_back(room, footprint)) != GRANARY_OK && room->current &&
+        room->outstanding == 0) {
+        room_offer(client, room);
     }
     if (err != GRANARY_OK) {
         return err;

@@ -347,7 +347,13 @@ def scenario_midway(world):
     world.must('down')
 
 
-scenarios = {'store': scenario_store, 'whole': scenario_whole, 'torn': scenario_torn, 'midway': scenario_midway}
+def scenario_crowd(world):
+    """Many clients that stay, with memory for a quarter of what they put."""
+    world.must('torture', 'store', '--seconds', '2', '--seed', '1')
+
+
+scenarios = {'store': scenario_store, 'whole': scenario_whole, 'torn': scenario_torn, 'midway': scenario_midway,
+             'crowd': scenario_crowd}
 wanted = b''
 
 
@@ -432,7 +438,7 @@ REACH = [('store', ''), ('whole', ''), ('store', 'store/object_retiring:kill@2')
          ('store', 'store/spill_scan:errno=ENOMEM@1'),
          ('midway', 'executor/subtask_begin:delay=400ms@1+'), ('store', 'store/object_before_deleting:kill@1'),
          ('store', 'store/lease_page_fields:kill@3'), ('store', 'store/segment_truncated:kill@1'),
-         ('store', 'store/ledger_fields:kill@1')]
+         ('store', 'store/ledger_fields:kill@1'), ('crowd', '')]
 
 
 # One read that failed made the next store take everything for another boot's, objects of a spill file damaged, and the

@@ -1,8 +1,11 @@
 /* Who waits for room stands in a fair line; a session keeps its quota; what is asked for again is made ahead. */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "fixture.h"
@@ -257,6 +260,197 @@ over_quota_is_the_sessions_own_trouble(void **state)
     granary_disconnect(client);
 }
 
+enum { WRITERS = 20, SPILLED = 6 };
+
+/* A session with a quota of 1 MiB; more than that was put, and each of its clients has a room it makes nothing in. */
+static void
+crowd(void **state, granary_client *clients[WRITERS])
+{
+    const granary_session_options options = {.quota_bytes = MIB};
+    granary_client *client = fixture_connect(state);
+
+    assert_ok(granary_session_create(client, "limited", &options));
+    granary_disconnect(client);
+    for (unsigned i = 0; i < WRITERS; i++) {
+        clients[i] = connect_to(state, "limited", "writer");
+    }
+    for (unsigned n = 0; n < SPILLED; n++) {
+        assert_ok(fixture_put(clients[0], n, 300000, 0));
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        assert_ok(fixture_put(clients[i], 100 + i, 1000, 0));
+    }
+}
+
+/* What is spilled is readable although empty rooms fill the quota; and their writers go on. */
+static void
+rooms_in_which_nothing_is_made_go_first(void **state)
+{
+    granary_client *clients[WRITERS];
+
+    crowd(state, clients);
+    for (unsigned n = 0; n < SPILLED; n++) {
+        fixture_check(clients[n], n, 300000);
+        assert_true(used_by(clients[n], "limited") <= MIB);
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        fixture_check(clients[0], 100 + i, 1000);
+        assert_ok(fixture_put(clients[i], 200 + i, 1000, 0));
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        fixture_check(clients[0], 200 + i, 1000);
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        granary_disconnect(clients[i]);
+    }
+}
+
+struct follower {
+    void **state;
+    sem_t over;
+};
+
+/* Wait until the store is dead, and start the next one, which ends with this thread. */
+static void *
+follow(void *argument)
+{
+    struct follower *follower = argument;
+    const struct daemon *daemon = *follower->state;
+    siginfo_t dead;
+
+    (void)waitid(P_PID, (id_t)daemon->pid, &dead, WEXITED | WNOWAIT);
+    fixture_restart(follower->state);
+    (void)sem_wait(&follower->over);
+    return NULL;
+}
+
+/* The same when the store dies just when it has taken such a room: the next one closes it. */
+static void
+a_room_is_taken_across_a_death(void **state)
+{
+    const struct daemon *daemon = *state;
+    struct follower follower = {.state = state};
+    pid_t first;
+    granary_client *clients[WRITERS];
+    pthread_t thread;
+
+    assert_int_equal(setenv("GRANARY_FAULT", "store/spare_taken:kill@1", 1), 0);
+    fixture_restart(state);
+    first = daemon->pid;
+    assert_int_equal(unsetenv("GRANARY_FAULT"), 0);
+    assert_int_equal(sem_init(&follower.over, 0, 0), 0);
+    assert_int_equal(pthread_create(&thread, NULL, follow, &follower), 0);
+    crowd(state, clients);
+    for (unsigned n = 0; n < SPILLED; n++) {
+        fixture_check(clients[n], n, 300000);
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        assert_ok(fixture_put(clients[i], 200 + i, 1000, 0));
+        fixture_check(clients[0], 200 + i, 1000);
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        granary_disconnect(clients[i]);
+    }
+    assert_int_not_equal(daemon->pid, first);
+    daemon_kill(*state); /* the follower has started it, so it would end with that one */
+    assert_int_equal(sem_post(&follower.over), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    fixture_restart(state);
+}
+
+/* Many sessions at their quotas at once: none waits for another one's. */
+static void
+all_sessions_at_their_quotas_go_on(void **state)
+{
+    enum { SESSIONS = 30, OBJECTS = 8 };
+    granary_client *client = fixture_connect(state);
+    granary_client *clients[SESSIONS];
+
+    for (unsigned i = 0; i < SESSIONS; i++) {
+        const granary_session_options options = {.quota_bytes = MIB + i % 5 * MIB};
+        char name[16];
+
+        (void)snprintf(name, sizeof name, "s%u", i);
+        assert_ok(granary_session_create(client, name, &options));
+        clients[i] = connect_to(state, name, "limited");
+    }
+    for (unsigned n = 0; n < OBJECTS; n++) {
+        for (unsigned i = 0; i < SESSIONS; i++) {
+            assert_ok(fixture_put(clients[i], n, 700000, 0));
+            assert_ok(fixture_put(clients[i], 100 + n, 100, 0));
+        }
+    }
+    for (unsigned n = 0; n < OBJECTS; n++) {
+        for (unsigned i = 0; i < SESSIONS; i++) {
+            fixture_check(clients[i], n, 700000);
+        }
+    }
+    for (unsigned i = 0; i < SESSIONS; i++) {
+        granary_disconnect(clients[i]);
+    }
+    granary_disconnect(client);
+}
+
+/* The first of two sessions cannot have what it waits for; the second need not wait for that. */
+static void
+a_quota_that_cannot_be_kept_holds_no_other_up(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    const granary_session_options options = {.quota_bytes = 8 * MIB};
+    granary_client *other;
+    struct waiter waiter = {.number = 99, .bytes = 5 * MIB};
+    atomic_uint served = 0;
+    uint64_t before;
+
+    assert_ok(granary_session_create(client, "limited", &options));
+    assert_ok(granary_session_create(client, "other", &options));
+    waiter.client = connect_to(state, "limited", "limited");
+    waiter.served = &served;
+    other = connect_to(state, "other", "other");
+    put_pinned(waiter.client, 0, 6);
+    before = fixture_stat(waiter.client).room_waits;
+    assert_int_equal(pthread_create(&waiter.thread, NULL, wait_for_room, &waiter), 0);
+    for (int i = 0; fixture_stat(waiter.client).room_waits == before; i++) {
+        assert_true(i < PATIENT);
+        pause_ms();
+    }
+    for (uint64_t n = 0; n < 24; n++) {
+        assert_ok(fixture_put(other, n, MIB, 0));
+    }
+    for (uint64_t n = 0; n < 24; n++) {
+        fixture_check(other, n, MIB);
+    }
+    assert_int_equal(atomic_load(&served), 0);
+    unpin(waiter.client, 0, 6);
+    end_waiter(&waiter);
+    granary_disconnect(other);
+    granary_disconnect(client);
+}
+
+/* What can never fit is not waited for, however patient the caller; nor is what pins leave no room for. */
+static void
+what_a_quota_never_holds_is_said_at_once(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    const granary_session_options options = {.quota_bytes = 4 * MIB};
+    granary_client *limited;
+    granary_buffer buffer;
+    granary_view view;
+
+    assert_ok(granary_session_create(client, "limited", &options));
+    limited = connect_to(state, "limited", "limited");
+    assert_err(granary_object_create(limited, fixture_id(99), 5 * MIB, 0, -1, &buffer), GRANARY_EFULL);
+    assert_non_null(strstr(granary_error_message(), "more than the whole quota of session 'limited'"));
+    assert_ok(fixture_put(limited, 50, 2 * MIB, 0));
+    put_pinned(limited, 0, 3); /* 50 had to go for that */
+    assert_err(granary_object_get(limited, fixture_id(50), -1, &view), GRANARY_EFULL);
+    assert_non_null(strstr(granary_error_message(), "quota"));
+    unpin(limited, 0, 3);
+    fixture_check(limited, 50, 2 * MIB);
+    granary_disconnect(limited);
+    granary_disconnect(client);
+}
+
 /* After a first cold room the next ones are warm although nothing was freed: pages came before they were asked for. */
 static void
 rooms_are_warm_before_they_are_asked_for(void **state)
@@ -290,6 +484,11 @@ main(void)
         STORE_TEST(the_error_says_who_holds_what),
         STORE_TEST(a_session_keeps_its_quota),
         STORE_TEST(over_quota_is_the_sessions_own_trouble),
+        STORE_TEST(rooms_in_which_nothing_is_made_go_first),
+        STORE_TEST(a_room_is_taken_across_a_death),
+        STORE_TEST(all_sessions_at_their_quotas_go_on),
+        STORE_TEST(a_quota_that_cannot_be_kept_holds_no_other_up),
+        STORE_TEST(what_a_quota_never_holds_is_said_at_once),
         STORE_TEST(rooms_are_warm_before_they_are_asked_for),
     };
 
