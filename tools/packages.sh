@@ -7,6 +7,9 @@ libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-
 check_packages="clang clang-format libclang-rt-14-dev libcmocka-dev liblmdb-dev strace git python3-minimal python3-numpy python3-pandas faketime spin
 qemu-system-x86 busybox-static cpio e2fsprogs xfsprogs"
 
+# shellcheck disable=SC2034
+differ_packages="python3-minimal python3-numpy python3-pandas postgresql-15 python3-psycopg2"
+
 # install_packages NAME...: does nothing when all are there; else as root or through sudo; else says what to ask for.
 install_packages() {
     local missing="" name as_root=""

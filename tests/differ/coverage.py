@@ -1,0 +1,121 @@
+"""What there is to be hit, from the product's own tables, and how often it was."""
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = pathlib.Path(os.environ.get('GRANARY_SOURCE', HERE.parent.parent))
+BIN = os.environ.get('GRANARY_BIN', 'build/release/bin')
+
+
+def operators():
+    """op:NAME, param:OPERATOR.NAME, from what granary itself says of them."""
+    text = subprocess.run([os.path.join(BIN, 'granary'), 'operators', '--markdown'], check=True, capture_output=True, text=True).stdout
+    ids, name = [], None
+    for line in text.split('\n## Operators on chunks')[0].splitlines():
+        if line.startswith('### '):
+            name = line[4:]
+            ids.append(f'op:{name}')
+        row = re.match(r'\| `(\w+)` \| (int|number|bool|string|ints|bools|strings|map)s? \|', line)
+        if row:
+            ids.append(f'param:{name}.{row.group(1)}')
+    return ids
+
+
+def table(path, macro, prefix, group=1):
+    """prefix:NAME for every MACRO(...) line of a .def file."""
+    text = (SOURCE / path).read_text()
+    return list(dict.fromkeys(f'{prefix}:{m.group(group)}' for m in re.finditer(rf'^{macro}\((?:\w+, )?"?([^",()]+)"?,', text, re.M)))
+
+
+def functions():
+    expressions = re.findall(r'^EXPR_OP\((\w+),', (SOURCE / 'libclient/graph/expr/ops.def').read_text(), re.M)
+    windows = re.findall(r'^WINDOW\(\w+, "(\w+)"', (SOURCE / 'libclient/graph/window/functions.def').read_text(), re.M)
+    sql = (SOURCE / 'libclient/sql/parse/functions.def').read_text()
+    return ([f'expr:{name}' for name in expressions] + [f'window:{name}' for name in windows] +
+            [f'sql:{name}' for name in re.findall(r'^FUNCTION\((\w+),', sql, re.M)] +
+            [f'sqlagg:{name}' for name in re.findall(r'^AGGREGATE\((\w+),', sql, re.M)])
+
+
+def aggregates():
+    """agg:NAME: the functions groupby's own page tells."""
+    text = subprocess.run([os.path.join(BIN, 'granary'), 'operators', '--markdown'], check=True, capture_output=True, text=True).stdout
+    page = text.split('\n### groupby\n')[1].split('\n### ')[0]
+    rows = [line.split('|')[1] for line in page.splitlines() if line.startswith('| `') and '(' in line.split('|')[1] or line.startswith('| `size`')]
+    return list(dict.fromkeys(f'agg:{name}' for row in rows for name in re.findall(r'`(\w+)', row)))
+
+
+def clauses():
+    """clause:NAME: every kind of a parse tree's node that the parser of SELECTs knows."""
+    names = set()
+    for file in sorted((SOURCE / 'libclient/sql/parse').glob('*.c')):
+        names.update(re.findall(r'PG_QUERY__NODE__(NODE_\w+)', file.read_text()))
+        names.update(re.findall(r'PG_QUERY__((?:JOIN_TYPE|SET_OPERATION|BOOL_TEST_TYPE|NULL_TEST_TYPE|SUB_LINK_TYPE|SORT_BY_NULLS|SORT_BY_DIR|'
+                                r'MIN_MAX_OP|LIMIT_OPTION|GROUPING_SET_KIND|BOOL_EXPR_TYPE|A__EXPR__KIND)__\w+)', file.read_text()))
+    return [f'clause:{name.split("__")[-1].lower()}' for name in sorted(names)]
+
+
+def universe():
+    return operators() + functions() + aggregates() + clauses()
+
+
+def exempt():
+    """What no part can ask others about, with the reason."""
+    rows = [line.split('\t') for line in (HERE / 'exempt.tsv').read_text().splitlines() if line and not line.startswith('#')]
+    return {name: reason for name, reason in rows}
+
+
+class Counts:
+    def __init__(self):
+        self.hits = collections.Counter()
+
+    def add(self, hits):
+        self.hits.update(set(hits))
+
+    def report(self, path, parts, at_least):
+        """Everything there is and how often it was hit; gives what was hit too rarely."""
+        if not path and not at_least:
+            return []
+        excused, least = exempt(), at_least or 0
+        lines, missing = [], []
+        for name in universe():
+            count = self.hits[name]
+            lines.append(f'{name}\t{count}\t{excused.get(name, "")}')
+            if count < least and name not in excused:
+                missing.append(name)
+        if path == '-':
+            print('\n'.join(lines))
+        elif path:
+            pathlib.Path(path).write_text('\n'.join(lines) + '\n')
+        if missing:
+            print(f'{len(missing)} were hit fewer than {least} times: {", ".join(missing)}')
+        else:
+            print(f'all of {len(lines)} operators, parameters, functions and clauses were hit{f" {least} times or more" if least else ""}, but for {len(excused)} that are excused')
+        return missing
+
+
+def check(parts, least, most=30000):
+    """Draw cases, run none: is everything hit? What is new in a table and has no row in a part fails."""
+    from draw import Draw
+    wanted = universe()
+    excused = exempt()
+    hits = collections.Counter()
+    for part in parts:
+        lacking = [name for name in wanted if name.startswith(part.covers) and name not in excused and hits[name] < least]
+        for number in range(most):
+            spec = part.make(Draw(f'1/{part.name}/{number}'), number)
+            if spec is not None:
+                hits.update(set(part.hits(spec)))
+            if number % 200 == 199 and not any(hits[name] < least for name in lacking):
+                break
+    missing = [name for name in wanted if name not in excused and hits[name] < least]
+    stale = [name for name in excused if name not in wanted] + sorted(n for n in hits if n.startswith(('op:', 'param:')) and n not in wanted)
+    for name in missing:
+        print(f'{name}: no part of tests/differ has a case for it: give it a row there, or exempt.tsv its reason')
+    for name in stale:
+        print(f'{name}: tests/differ names it, but it is not there any more')
+    print(f'{len(wanted)} operators, parameters, functions and clauses; {len(excused)} excused; {len(missing)} without a case')
+    return 1 if missing or stale else 0
