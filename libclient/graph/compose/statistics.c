@@ -277,13 +277,50 @@ compose_array_equal(struct composition *x)
 
 /* ---- counts ---- */
 
-/* Where bins begin and end: given, or `bins` equal ones. */
+/* `bins` equal bins between the elements of a, counted as float64. Edges are NumPy's: so many steps from the first, and
+ * the last as it is: computed, it may round below the largest element. */
+static size_t
+edges_between(struct composition *x, size_t a, int64_t bins)
+{
+    size_t begin = compose_astype(x, compose_reduce(x, GR_TILE_min, a, -1, false), GRANARY_FLOAT64);
+    size_t end = compose_astype(x, compose_reduce(x, GR_TILE_max, a, -1, false), GRANARY_FLOAT64);
+    /* Of equal elements the bins reach half to each side. */
+    size_t half = compose_value(x, GR_TILE_multiply, compose_binary(x, GR_TILE_equal, begin, end), .5);
+    size_t from = compose_binary(x, GR_TILE_subtract, begin, half), to = compose_binary(x, GR_TILE_add, end, half);
+    size_t number = compose_range(x, bins + 1);
+    size_t step = compose_value(x, GR_TILE_divide, compose_binary(x, GR_TILE_subtract, to, from), (double)bins);
+    size_t edges[3];
+
+    edges[2] = compose_binary(x, GR_TILE_add, compose_binary(x, GR_TILE_multiply, number, step), from);
+    edges[1] = to;
+    edges[0] = compose_value(x, GR_TILE_equal, number, (double)bins);
+    return compose_add_many(x, GR_TILE_where, edges, 3, (Granary__Attr *const[3]){NULL});
+}
+
+/* The same between numbers that are given. */
+static size_t
+edges_given(struct composition *x, const Granary__Attr *low, const Granary__Attr *high, int64_t bins)
+{
+    double from = low->kind == GRANARY__ATTR__KIND__INT ? (double)low->ints[0] : low->doubles[0];
+    double to = high->kind == GRANARY__ATTR__KIND__INT ? (double)high->ints[0] : high->doubles[0];
+    Granary__Attr *attrs[3];
+
+    if (!(from <= to && isfinite(from) && isfinite(to))) {
+        return compose_fail(x, "parameters 'low' and 'high' are %g and %g", from, to);
+    }
+    attrs[0] = compose_number(x, "start", from == to ? from - .5 : from);
+    attrs[1] = compose_number(x, "stop", from == to ? to + .5 : to);
+    attrs[2] = compose_int(x, "count", bins + 1);
+    return compose_add_many(x, GR_TILE_linspace, NULL, 0, attrs);
+}
+
+/* Where bins begin and end: a second input, or equal ones. */
 static size_t
 bin_edges(struct composition *x, size_t a)
 {
     int64_t bins = compose_param_int(x, "bins", 10);
     const Granary__Attr *low = compose_param(x, "low"), *high = compose_param(x, "high");
-    size_t begin, end, steps;
+    size_t edges;
 
     if (compose_inputs(x) == 2) {
         return compose_input(x, 1);
@@ -291,31 +328,9 @@ bin_edges(struct composition *x, size_t a)
     if (bins < 1 || bins > 1 << 24 || (low == NULL) != (high == NULL)) {
         return compose_fail(x, "parameter 'bins' is at least 1, and 'low' and 'high' are given both or none");
     }
-    if (low != NULL) {
-        double from = low->kind == GRANARY__ATTR__KIND__INT ? (double)low->ints[0] : low->doubles[0];
-        double to = high->kind == GRANARY__ATTR__KIND__INT ? (double)high->ints[0] : high->doubles[0];
-        Granary__Attr *const attrs[3] = {compose_number(x, "start", from == to ? from - .5 : from),
-                                         compose_number(x, "stop", from == to ? to + .5 : to),
-                                         compose_int(x, "count", bins + 1)};
-
-        if (!(from <= to && isfinite(from) && isfinite(to))) {
-            return compose_fail(x, "parameters 'low' and 'high' are %g and %g", from, to);
-        }
-        return compose_add_many(x, GR_TILE_linspace, NULL, 0, attrs);
-    }
-    begin = compose_astype(x, compose_reduce(x, GR_TILE_min, a, -1, false), GRANARY_FLOAT64);
-    end = compose_astype(x, compose_reduce(x, GR_TILE_max, a, -1, false), GRANARY_FLOAT64);
-    steps = compose_value(x, GR_TILE_divide, compose_range(x, bins + 1), (double)bins);
-    /* Of equal elements the bins reach half to each side, as NumPy's do. The last edge is the largest element. */
-    {
-        size_t half = compose_value(x, GR_TILE_multiply, compose_binary(x, GR_TILE_equal, begin, end), .5);
-        size_t from = compose_binary(x, GR_TILE_subtract, begin, half), to = compose_binary(x, GR_TILE_add, end, half);
-        size_t edges = compose_binary(
-            x, GR_TILE_add, compose_binary(x, GR_TILE_multiply, steps, compose_binary(x, GR_TILE_subtract, to, from)),
-            from);
-
-        return compose_binary(x, GR_TILE_minimum, edges, to);
-    }
+    edges = low != NULL ? edges_given(x, low, high, bins) : edges_between(x, a, bins);
+    return compose_astype(x, edges,
+                          gr_dtype_is_float(compose_type(x, a)->dtype) ? compose_type(x, a)->dtype : GRANARY_FLOAT64);
 }
 
 size_t
@@ -340,6 +355,10 @@ compose_histogram(struct composition *x)
         return compose_fail(x, "parameter 'part' is '%.20s'; it can be 'counts' or 'edges'", part->strings[0]);
     }
     bins = compose_type(x, edges)->shape[0] - 1;
+    /* Large integers are rounded as edges are: else the largest could lie beyond the last edge. */
+    if (compose_inputs(x) == 1) {
+        a = compose_astype(x, a, compose_type(x, edges)->dtype);
+    }
     /* The last bin has its right edge; what is in none, NaN too, is counted behind them. */
     last = compose_add(x, GR_TILE_getitem, edges, NO_NODE, compose_text(x, "index", "-1"), NULL);
     at = compose_add(x, GR_TILE_searchsorted, edges, compose_unary(x, GR_TILE_ravel, a),

@@ -20,6 +20,8 @@ arrays |= {'stack': of((2, 6, 7), 'float64'), 'square': random.normal(size=(9, 9
            'three': random.normal(size=(11, 3)), 'other': random.normal(size=(11, 3)), 'w': random.random(300), 'big': random.integers(0, 50, (400, 9)),
            'u': of(700, 'uint16'), 'heavy': random.normal(size=(400, 9)), 'edges': np.array([-1, 0, .5, 2.0]), 'long': random.normal(size=5000),
            'wrap': np.array([2**62, 2**62 + 1, 3, -2**63]), 'tall': of((40, 3), 'int64'), 'cube': random.normal(size=(4, 5, 6)), 'same': np.full(9, 2.5)}
+arrays |= {'rounds': np.linspace(-1.235332948949074, 3.7614778746433633, 4), 'f4': random.normal(size=99).astype('f4'),
+           'far': np.array([2**53 + 1, 2**62 + 1, 2**62 - 5]), **{f'sample{i}': random.normal(size=20) for i in range(40)}}
 A = arrays
 
 with Instance() as granary, np.errstate(all='ignore'):
@@ -118,6 +120,14 @@ with Instance() as granary, np.errstate(all='ignore'):
             add('histogram', name, edges, bins=bins, part='edges')
         add('histogram', 'odd', np.histogram(A['odd'], bins, (-1, 1), density)[0], bins=bins, low=-1, high=1, density=density)
     add('histogram', ['long', 'edges'], np.histogram(A['long'], A['edges'])[0])
+    # The largest element is in the last bin, however edges round: of samples, of float32, of integers that no float64 holds.
+    for name in ('rounds', *(f'sample{i}' for i in range(40)), 'f4', 'far'):
+        for bins in (3, 7, 10):
+            counts, edges = np.histogram(A[name], bins)
+            assert counts.sum() == A[name].size, name
+            add('histogram', name, counts, bins=bins)
+            add('histogram', name, edges, bins=bins, part='edges')
+    add('histogram', 'f4', np.histogram(A['f4'], 5, (-1, 1))[1], bins=5, low=-1, high=1, part='edges')
     cases.refuse({'op': 'histogram', 'input': 'long', 'bins': 0})
     cases.refuse({'op': 'histogram', 'input': 'long', 'low': 0})
 
