@@ -149,6 +149,15 @@ narrow(const double *values, size_t count, size_t k, double *between, size_t *re
 }
 
 double
+select_between(double low, double high, double part)
+{
+    if (part == 0 || low == high) { /* of infinities there is no difference */
+        return low;
+    }
+    return part >= 0.5 ? high - (high - low) * (1 - part) : low + (high - low) * part;
+}
+
+double
 select_quantile(double *values, size_t count, double fraction)
 {
     double position = (double)(count - 1) * fraction;
@@ -174,7 +183,7 @@ select_quantile(double *values, size_t count, double fraction)
     for (size_t i = below + 2; i < count; i++) {
         next = values[i] < next ? values[i] : next;
     }
-    return values[below] + (next - values[below]) * part;
+    return select_between(values[below], next, part);
 }
 
 static int

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/group/select.h"
 #include "kernel/scratch.h"
 #include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/call.h"
@@ -241,10 +242,8 @@ quantile_line(struct along *a, int64_t n)
             result = part < 0.5 || (part == 0.5 && low % 2 == 0) ? x : y;
         } else if (strcmp(a->method, "midpoint") == 0) {
             result = part > 0 ? x + (y - x) * 0.5 : x;
-        } else if (part == 0 || x == y) {
-            result = x;
         } else {
-            result = part >= 0.5 ? y - (y - x) * (1 - part) : x + (y - x) * part;
+            result = select_between(x, y, part);
         }
     }
     memcpy(a->lane, &result, sizeof result);

@@ -123,6 +123,13 @@ with Instance() as granary:
     granary.fails({'t': table, 'x': {'op': 'explode', 'input': 't', 'column': 'n', 'separator': ','}}, 'x', "'n'", 'int64')
     granary.fails({'t': table, 'x': {'op': 'reset_index', 'input': 't', 'name': 'n'}}, 'x', "'n'")
     granary.fails({'t': table, 'x': {'op': 'quantile', 'input': 't', 'q': 2}}, 'x', "'q'")
+
+    # Between two values as NumPy has it, to the bit: computed from the nearer one, so never beyond them.
+    samples = np.random.default_rng(7).normal(size=(8, 40))
+    columns = granary.put({f'c{i}': Column('float64', values) for i, values in enumerate(samples.T)})
+    for q in (0.05, 0.3, 0.7, 0.9, 0.99):
+        frame = granary.run({'t': columns, 'x': {'op': 'quantile', 'input': 't', 'q': q}}, 'x')
+        assert [frame[f'c{i}'].values[0] for i in range(40)] == np.quantile(samples, q, axis=0).tolist(), q
     granary.fails({'t': table, 'x': {'op': 'drop', 'input': 't', 'columns': ['f', 'nix']}}, 'x', "'x'", 'drop', 'nix')
     granary.fails({'t': table, 'x': {'op': 'rename', 'input': 't', 'columns': {'f': 'k'}}}, 'x', "'k'", 'two columns')
     granary.fails({'t': table, 'x': {'op': 'fillna', 'input': 't'}}, 'x', "'value'")
