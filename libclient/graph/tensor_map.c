@@ -112,20 +112,17 @@ number_operand(const Granary__Attr *attr)
     return (struct gr_map_operand){attr->kind == GRANARY__ATTR__KIND__INT ? GRANARY_INT64 : GRANARY_FLOAT64, true};
 }
 
-static bool
-value_fits(const Granary__Attr *attr, granary_dtype dtype)
+bool
+gr_number_fits(const Granary__Attr *attr, granary_dtype dtype)
 {
-    unsigned bits = (unsigned)gr_tensor_element(dtype) * 8;
-    int64_t value;
+    double most = ldexp(1, (int)gr_tensor_element(dtype) * 8 - gr_dtype_is_signed(dtype));
+    double whole;
 
-    if (attr->kind != GRANARY__ATTR__KIND__INT || !gr_dtype_is_integer(dtype)) {
-        return true;
+    if (attr->kind == GRANARY__ATTR__KIND__INT || !gr_dtype_is_integer(dtype)) {
+        return attr->kind != GRANARY__ATTR__KIND__INT || gr_dtype_holds(dtype, attr->ints[0]);
     }
-    value = attr->ints[0];
-    if (!gr_dtype_is_signed(dtype)) {
-        return value >= 0 && (bits == 64 || (uint64_t)value < (uint64_t)1 << bits);
-    }
-    return bits == 64 || (value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1));
+    whole = trunc(attr->doubles[0]); /* what is behind the point is cut off */
+    return whole < most && whole >= (gr_dtype_is_signed(dtype) ? -most : 0);
 }
 
 static granary_err
@@ -136,7 +133,7 @@ types_with(enum gr_map_function function, struct gr_map_operand operands[3], con
     granary_err err = gr_map_types(function, operands, to, &compute, ret_dtype);
 
     for (int i = 0; i < 3 && err == GRANARY_OK; i++) {
-        if (numbers[i] != NULL && !value_fits(numbers[i], compute)) {
+        if (numbers[i] != NULL && !gr_number_fits(numbers[i], compute)) {
             err = gr_fail(GRANARY_EINVAL, "parameter '%s': %lld does not fit %s", numbers[i]->name,
                           (long long)numbers[i]->ints[0], granary_dtype_name(compute));
         }

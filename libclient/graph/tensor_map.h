@@ -18,6 +18,8 @@ granary_err gr_map_check(enum gr_tile_op op, const Granary__Node *node);
 /* Errors: ETYPE, EINVAL */
 granary_err gr_map_dtype(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_count,
                          const granary_dtype *inputs, size_t input_count, granary_dtype *ret_dtype);
+/* Whether a number written in the graph has a value of that dtype. Bools and floats take any. */
+bool gr_number_fits(const Granary__Attr *attr, granary_dtype dtype);
 /* The operator's program over its inputs, or what a reduction needs before it: an attribute "program", maybe empty.
  * NULL: no memory */
 Granary__Attr *gr_map_program(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_count,

@@ -86,6 +86,20 @@ gr_dtype_is_signed(granary_dtype dtype)
     return gr_dtype_class(dtype) == GR_CLASS_SIGNED;
 }
 
+bool
+gr_dtype_holds(granary_dtype dtype, int64_t value)
+{
+    unsigned bits = (unsigned)gr_tensor_element(dtype) * 8;
+
+    if (!gr_dtype_is_integer(dtype)) {
+        return true;
+    }
+    if (!gr_dtype_is_signed(dtype)) {
+        return value >= 0 && (bits == 64 || (uint64_t)value < (uint64_t)1 << bits);
+    }
+    return bits == 64 || (value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1));
+}
+
 size_t
 gr_tensor_element(granary_dtype dtype)
 {

@@ -2,7 +2,6 @@
 #ifndef SIMD_TENSOR_MAP_H
 #define SIMD_TENSOR_MAP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "graph/tensor_types.h"
@@ -22,9 +21,10 @@ gr_lane_of(granary_dtype dtype)
 
 /*
  * out[i] = function(a[i], b[i], c[i]) in that lane; out overlaps nothing. Predicates and comparisons give lane I, 0 or
- * 1; the condition of where is of lane I. false: another function, of libm.
+ * 1; the condition of where is of lane I. The lane is one in which gr_map_types() has the function compute; there is no
+ * kernel for astype, which is a conversion.
  */
-SIMD_DECLARE(bool, tensor_map_apply,
+SIMD_DECLARE(void, tensor_map_apply,
              (enum gr_map_function function, enum gr_lane lane, void *out, const void *a, const void *b, const void *c,
               int64_t n));
 /* From one lane to another: whole numbers of floats are cut towards zero; what does not fit gives the least int64. */

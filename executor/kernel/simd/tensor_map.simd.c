@@ -6,23 +6,25 @@
 #include <immintrin.h>
 #endif
 
-#define KEY(function, lane) ((int)GR_MAP_##function * 4 + (int)GR_LANE_##lane)
+#include "kernel/tensor/libm.h"
 
 #define X x[i]
 #define Y y[i]
 
+/* The kernel of a function in a lane: function_LANE(). */
 #define LOOP(lane_type, out_type, function, lane, ...)                                                                 \
-    case KEY(function, lane): {                                                                                        \
+    static void function##_##lane(void *out, const void *a, const void *b, const void *c, int64_t n)                   \
+    {                                                                                                                  \
         const lane_type *restrict x = a;                                                                               \
         const lane_type *restrict y = b;                                                                               \
         out_type *restrict o = out;                                                                                    \
                                                                                                                        \
         (void)x;                                                                                                       \
         (void)y;                                                                                                       \
+        (void)c;                                                                                                       \
         for (int64_t i = 0; i < n; i++) {                                                                              \
             o[i] = (out_type)(__VA_ARGS__);                                                                            \
         }                                                                                                              \
-        return true;                                                                                                   \
     }
 #define OF_I(function, ...)    LOOP(int64_t, int64_t, function, I, __VA_ARGS__)
 #define OF_U(function, ...)    LOOP(uint64_t, uint64_t, function, U, __VA_ARGS__)
@@ -109,106 +111,106 @@ lcm_of(uint64_t a, uint64_t b)
     return g == 0 ? 0 : a / g * b;
 }
 
-/* ---- all ---- */
+/* ---- a function, a lane ---- */
 
-bool
-SIMD(tensor_map_apply)(enum gr_map_function function, enum gr_lane lane, void *out, const void *a, const void *b,
-                       const void *c, int64_t n)
-{
-    switch ((int)function * 4 + (int)lane) {
-        OF_INTS(negative, 0 - (uint64_t)X)
-        OF_FD(negative, -X)
-        OF_INTS(positive, X)
-        OF_FD(positive, X)
-        OF_I(absolute, X < 0 ? 0 - (uint64_t)X : (uint64_t)X)
-        OF_U(absolute, X)
-        OF_F(absolute, fabsf(X))
-        OF_D(absolute, fabs(X))
-        OF_I(sign, (X > 0) - (X < 0))
-        OF_U(sign, X != 0)
-        OF_FD(sign, X > 0 ? 1 : X < 0 ? -1 : X == 0 ? 0 : X)
-        OF_INTS(square, (uint64_t)X * (uint64_t)X)
-        OF_FD(square, X * X)
-        OF_I(reciprocal, X == 1 ? 1 : X == -1 ? -1 : 0)
-        OF_U(reciprocal, X == 1)
-        OF_FD(reciprocal, 1 / X)
-        OF_F(sqrt, sqrtf(X))
-        OF_D(sqrt, sqrt(X))
-        OF_F(deg2rad, X * (float)(M_PI / 180.0))
-        OF_D(deg2rad, X * (M_PI / 180.0))
-        OF_F(rad2deg, X * (float)(180.0 / M_PI))
-        OF_D(rad2deg, X * (180.0 / M_PI))
-        OF_F(floor, floorf(X))
-        OF_D(floor, floor(X))
-        OF_F(ceil, ceilf(X))
-        OF_D(ceil, ceil(X))
-        OF_F(trunc, truncf(X))
-        OF_D(trunc, trunc(X))
-        OF_F(rint, rintf(X))
-        OF_D(rint, rint(X))
-        TESTS_INTS(isnan, (X & 0))
-        TESTS_FD(isnan, X != X)
-        TESTS_INTS(isfinite, (X & 0) + 1)
-        TESTS_FD(isfinite, X - X == 0)
-        TESTS_INTS(isinf, (X & 0))
-        TESTS_FD(isinf, X == INFINITY || X == -INFINITY)
-        TESTS_INTS(isposinf, (X & 0))
-        TESTS_FD(isposinf, X == INFINITY)
-        TESTS_INTS(isneginf, (X & 0))
-        TESTS_FD(isneginf, X == -INFINITY)
-        LOOP(int64_t, int64_t, signbit, I, X < 0)
-        LOOP(uint64_t, int64_t, signbit, U, (X & 0))
-        LOOP(uint32_t, int64_t, signbit, F, X >> 31)
-        LOOP(uint64_t, int64_t, signbit, D, X >> 63)
-        TESTS(logical_not, X == 0)
-        OF_INTS(invert, ~X)
-        WRAPS(add, +)
-        OF_FD(add, X + Y)
-        WRAPS(subtract, -)
-        OF_FD(subtract, X - Y)
-        WRAPS(multiply, *)
-        OF_FD(multiply, X * Y)
-        OF_FD(divide, X / Y)
-        OF_I(floor_divide, divide_down(X, Y))
-        OF_U(floor_divide, Y == 0 ? 0 : X / Y)
-        OF_I(mod, rest_down(X, Y))
-        OF_U(mod, Y == 0 ? 0 : X % Y)
-        OF_I(fmod, Y == 0 || Y == -1 ? 0 : X % Y)
-        OF_U(fmod, Y == 0 ? 0 : X % Y)
-        OF_I(power, signed_power(X, Y))
-        OF_U(power, power_of(X, Y))
-        OF_F(copysign, copysignf(X, Y))
-        OF_D(copysign, copysign(X, Y))
-        OF_FD(heaviside, X != X ? X : X == 0 ? Y : X < 0 ? 0 : 1)
-        OF_INTS(maximum, X > Y ? X : Y)
-        OF_FD(maximum, X > Y || X != X ? X : Y)
-        OF_INTS(minimum, X < Y ? X : Y)
-        OF_FD(minimum, X < Y || X != X ? X : Y)
-        OF_INTS(fmax, X > Y ? X : Y)
-        OF_FD(fmax, X > Y || Y != Y ? X : Y)
-        OF_INTS(fmin, X < Y ? X : Y)
-        OF_FD(fmin, X < Y || Y != Y ? X : Y)
-        TESTS(equal, X == Y)
-        TESTS(not_equal, X != Y)
-        TESTS(less, X < Y)
-        TESTS(less_equal, X <= Y)
-        TESTS(greater, X > Y)
-        TESTS(greater_equal, X >= Y)
-        TESTS(logical_and, (X != 0) & (Y != 0))
-        TESTS(logical_or, (X != 0) | (Y != 0))
-        TESTS(logical_xor, (X != 0) ^ (Y != 0))
-        OF_INTS(bitwise_and, X & Y)
-        OF_INTS(bitwise_or, X | Y)
-        OF_INTS(bitwise_xor, X ^ Y)
-        OF_INTS(left_shift, (uint64_t)Y < 64 ? (uint64_t)X << ((uint64_t)Y & 63) : 0)
-        OF_I(right_shift, X >> ((uint64_t)Y < 64 ? (uint64_t)Y : 63))
-        OF_U(right_shift, Y < 64 ? X >> (Y & 63) : 0)
-        OF_I(gcd, gcd_of(size_of(X), size_of(Y)))
-        OF_U(gcd, gcd_of(X, Y))
-        OF_I(lcm, lcm_of(size_of(X), size_of(Y)))
-        OF_U(lcm, lcm_of(X, Y))
+OF_INTS(negative, 0 - (uint64_t)X)
+OF_FD(negative, -X)
+OF_INTS(positive, X)
+OF_FD(positive, X)
+OF_I(absolute, X < 0 ? 0 - (uint64_t)X : (uint64_t)X)
+OF_U(absolute, X)
+OF_F(absolute, fabsf(X))
+OF_D(absolute, fabs(X))
+OF_I(sign, (X > 0) - (X < 0))
+OF_U(sign, X != 0)
+OF_FD(sign, X > 0 ? 1 : X < 0 ? -1 : X == 0 ? 0 : X)
+OF_INTS(square, (uint64_t)X *(uint64_t)X)
+OF_FD(square, X *X)
+OF_I(reciprocal, X == 1 ? 1 : X == -1 ? -1 : 0)
+OF_U(reciprocal, X == 1)
+OF_FD(reciprocal, 1 / X)
+OF_F(sqrt, sqrtf(X))
+OF_D(sqrt, sqrt(X))
+OF_F(deg2rad, X *(float)(M_PI / 180.0))
+OF_D(deg2rad, X *(M_PI / 180.0))
+OF_F(rad2deg, X *(float)(180.0 / M_PI))
+OF_D(rad2deg, X *(180.0 / M_PI))
+OF_INTS(floor, X)
+OF_F(floor, floorf(X))
+OF_D(floor, floor(X))
+OF_INTS(ceil, X)
+OF_F(ceil, ceilf(X))
+OF_D(ceil, ceil(X))
+OF_INTS(trunc, X)
+OF_F(trunc, truncf(X))
+OF_D(trunc, trunc(X))
+OF_F(rint, rintf(X))
+OF_D(rint, rint(X))
+TESTS_INTS(isnan, (X & 0))
+TESTS_FD(isnan, X != X)
+TESTS_INTS(isfinite, (X & 0) + 1)
+TESTS_FD(isfinite, X - X == 0)
+TESTS_INTS(isinf, (X & 0))
+TESTS_FD(isinf, X == INFINITY || X == -INFINITY)
+TESTS_INTS(isposinf, (X & 0))
+TESTS_FD(isposinf, X == INFINITY)
+TESTS_INTS(isneginf, (X & 0))
+TESTS_FD(isneginf, X == -INFINITY)
+LOOP(int64_t, int64_t, signbit, I, X < 0)
+LOOP(uint64_t, int64_t, signbit, U, (X & 0))
+LOOP(uint32_t, int64_t, signbit, F, X >> 31)
+LOOP(uint64_t, int64_t, signbit, D, X >> 63)
+TESTS(logical_not, X == 0)
+OF_INTS(invert, ~X)
+WRAPS(add, +)
+OF_FD(add, X + Y)
+WRAPS(subtract, -)
+OF_FD(subtract, X - Y)
+WRAPS(multiply, *)
+OF_FD(multiply, X *Y)
+OF_FD(divide, X / Y)
+OF_I(floor_divide, divide_down(X, Y))
+OF_U(floor_divide, Y == 0 ? 0 : X / Y)
+OF_I(mod, rest_down(X, Y))
+OF_U(mod, Y == 0 ? 0 : X % Y)
+OF_I(fmod, Y == 0 || Y == -1 ? 0 : X % Y)
+OF_U(fmod, Y == 0 ? 0 : X % Y)
+OF_I(power, signed_power(X, Y))
+OF_U(power, power_of(X, Y))
+OF_F(copysign, copysignf(X, Y))
+OF_D(copysign, copysign(X, Y))
+OF_FD(heaviside, X != X ? X : X == 0 ? Y : X < 0 ? 0 : 1)
+OF_INTS(maximum, X > Y ? X : Y)
+OF_FD(maximum, X > Y || X != X ? X : Y)
+OF_INTS(minimum, X < Y ? X : Y)
+OF_FD(minimum, X < Y || X != X ? X : Y)
+OF_INTS(fmax, X > Y ? X : Y)
+OF_FD(fmax, X > Y || Y != Y ? X : Y)
+OF_INTS(fmin, X < Y ? X : Y)
+OF_FD(fmin, X < Y || Y != Y ? X : Y)
+TESTS(equal, X == Y)
+TESTS(not_equal, X != Y)
+TESTS(less, X < Y)
+TESTS(less_equal, X <= Y)
+TESTS(greater, X > Y)
+TESTS(greater_equal, X >= Y)
+TESTS(logical_and, (X != 0) & (Y != 0))
+TESTS(logical_or, (X != 0) | (Y != 0))
+TESTS(logical_xor, (X != 0) ^ (Y != 0))
+OF_INTS(bitwise_and, X &Y)
+OF_INTS(bitwise_or, X | Y)
+OF_INTS(bitwise_xor, X ^ Y)
+OF_INTS(left_shift, (uint64_t)Y < 64 ? (uint64_t)X << ((uint64_t)Y & 63) : 0)
+OF_I(right_shift, X >> ((uint64_t)Y < 64 ? (uint64_t)Y : 63))
+OF_U(right_shift, Y < 64 ? X >> (Y & 63) : 0)
+OF_I(gcd, gcd_of(size_of(X), size_of(Y)))
+OF_U(gcd, gcd_of(X, Y))
+OF_I(lcm, lcm_of(size_of(X), size_of(Y)))
+OF_U(lcm, lcm_of(X, Y))
+
 #define WHERE(lane, type)                                                                                              \
-    case KEY(where, lane): {                                                                                           \
+    static void where_##lane(void *out, const void *a, const void *b, const void *c, int64_t n)                        \
+    {                                                                                                                  \
         const int64_t *restrict test = a;                                                                              \
         const type *restrict x = b;                                                                                    \
         const type *restrict y = c;                                                                                    \
@@ -217,15 +219,61 @@ SIMD(tensor_map_apply)(enum gr_map_function function, enum gr_lane lane, void *o
         for (int64_t i = 0; i < n; i++) {                                                                              \
             o[i] = test[i] != 0 ? x[i] : y[i];                                                                         \
         }                                                                                                              \
-        return true;                                                                                                   \
     }
-        WHERE(I, int64_t)
-        WHERE(U, uint64_t)
-        WHERE(F, float)
-        WHERE(D, double)
-    default:
-        return false;
+WHERE(I, int64_t)
+WHERE(U, uint64_t)
+WHERE(F, float)
+WHERE(D, double)
+
+/* Those of the C library are a call a block. */
+#define TENSOR_LIBM(function)                                                                                          \
+    static void function##_F(void *out, const void *a, const void *b, const void *c, int64_t n)                        \
+    {                                                                                                                  \
+        (void)c;                                                                                                       \
+        tensor_libm_##function##_floats(out, a, b, n);                                                                 \
+    }                                                                                                                  \
+    static void function##_D(void *out, const void *a, const void *b, const void *c, int64_t n)                        \
+    {                                                                                                                  \
+        (void)c;                                                                                                       \
+        tensor_libm_##function##_doubles(out, a, b, n);                                                                \
     }
+#include "kernel/tensor/libm.def"
+#undef TENSOR_LIBM
+
+/* ---- all ---- */
+
+/* The lanes in which a function computes follow from its rule. One without a kernel there does not compile. */
+#define ALL_LANES(name)        [GR_MAP_##name] = {name##_I, name##_U, name##_F, name##_D}
+#define FLOAT_LANES(name)      [GR_MAP_##name] = {[GR_LANE_F] = name##_F, [GR_LANE_D] = name##_D}
+#define INTEGER_LANES(name)    [GR_MAP_##name] = {[GR_LANE_I] = name##_I, [GR_LANE_U] = name##_U}
+#define LANES_SAME(name)       ALL_LANES(name)
+#define LANES_NUMBER(name)     ALL_LANES(name)
+#define LANES_ARITHMETIC(name) ALL_LANES(name)
+#define LANES_PREDICATE(name)  ALL_LANES(name)
+#define LANES_COMPARE(name)    ALL_LANES(name)
+#define LANES_FLOATING(name)   FLOAT_LANES(name)
+#define LANES_DIVIDE(name)     FLOAT_LANES(name)
+#define LANES_FLOAT64(name)    FLOAT_LANES(name)
+#define LANES_BITS(name)       INTEGER_LANES(name)
+#define LANES_SHIFT(name)      INTEGER_LANES(name)
+#define LANES_INTEGER(name)    INTEGER_LANES(name)
+
+typedef void map_kernel(void *out, const void *a, const void *b, const void *c, int64_t n);
+
+static map_kernel *const kernels[GR_MAP_COUNT][4] = {
+#define TENSOR_UNARY(name, rule, summary)  LANES_##rule(name),
+#define TENSOR_BINARY(name, rule, summary) LANES_##rule(name),
+#include "contract/tensor_functions.def"
+#undef TENSOR_UNARY
+#undef TENSOR_BINARY
+    ALL_LANES(where),
+};
+
+void
+SIMD(tensor_map_apply)(enum gr_map_function function, enum gr_lane lane, void *out, const void *a, const void *b,
+                       const void *c, int64_t n)
+{
+    kernels[function][lane](out, a, b, c, n);
 }
 
 /* ---- lanes ---- */

@@ -1,7 +1,6 @@
 #include "kernel/tensor/libm.h"
 
 #include <math.h>
-#include <string.h>
 
 /* NumPy's float floor_divide and mod: the rest has the sign of b, and a = q b + r as well as rounding lets it. */
 static double
@@ -73,66 +72,60 @@ log_add2(double a, double b)
                              : difference;
 }
 
-#define FUNCTIONS(type, suffix)                                                                                        \
-    CASE(cbrt, cbrt##suffix(a[i]))                                                                                     \
-    CASE(exp, exp##suffix(a[i]))                                                                                       \
-    CASE(exp2, exp2##suffix(a[i]))                                                                                     \
-    CASE(expm1, expm1##suffix(a[i]))                                                                                   \
-    CASE(log, log##suffix(a[i]))                                                                                       \
-    CASE(log2, log2##suffix(a[i]))                                                                                     \
-    CASE(log10, log10##suffix(a[i]))                                                                                   \
-    CASE(log1p, log1p##suffix(a[i]))                                                                                   \
-    CASE(sin, sin##suffix(a[i]))                                                                                       \
-    CASE(cos, cos##suffix(a[i]))                                                                                       \
-    CASE(tan, tan##suffix(a[i]))                                                                                       \
-    CASE(arcsin, asin##suffix(a[i]))                                                                                   \
-    CASE(arccos, acos##suffix(a[i]))                                                                                   \
-    CASE(arctan, atan##suffix(a[i]))                                                                                   \
-    CASE(sinh, sinh##suffix(a[i]))                                                                                     \
-    CASE(cosh, cosh##suffix(a[i]))                                                                                     \
-    CASE(tanh, tanh##suffix(a[i]))                                                                                     \
-    CASE(arcsinh, asinh##suffix(a[i]))                                                                                 \
-    CASE(arccosh, acosh##suffix(a[i]))                                                                                 \
-    CASE(arctanh, atanh##suffix(a[i]))                                                                                 \
-    CASE(spacing, nextafter##suffix(a[i], copysign##suffix((type)INFINITY, a[i])) - a[i])                              \
-    CASE(erf, erf##suffix(a[i]))                                                                                       \
-    CASE(erfc, erfc##suffix(a[i]))                                                                                     \
-    CASE(gamma, (type)tgamma((double)a[i]))                                                                            \
-    CASE(gammaln, lgamma##suffix(a[i]))                                                                                \
-    CASE(floor_divide, (type)floor_quotient((double)a[i], (double)b[i]))                                               \
-    CASE(mod, (type)floor_rest((double)a[i], (double)b[i]))                                                            \
-    CASE(fmod, fmod##suffix(a[i], b[i]))                                                                               \
-    CASE(power, pow##suffix(a[i], b[i]))                                                                               \
-    CASE(float_power, pow##suffix(a[i], b[i]))                                                                         \
-    CASE(arctan2, atan2##suffix(a[i], b[i]))                                                                           \
-    CASE(hypot, hypot##suffix(a[i], b[i]))                                                                             \
-    CASE(logaddexp, (type)log_add((double)a[i], (double)b[i]))                                                         \
-    CASE(logaddexp2, (type)log_add2((double)a[i], (double)b[i]))                                                       \
-    CASE(nextafter, nextafter##suffix(a[i], b[i]))
-
-#define CASE(function, expression)                                                                                     \
-    case GR_MAP_##function:                                                                                            \
+/* The function of float32 and of float64. */
+#define BOTH(function, floats, doubles)                                                                                \
+    void tensor_libm_##function##_floats(float *out, const float *a, const float *b, int64_t n)                        \
+    {                                                                                                                  \
+        (void)b;                                                                                                       \
         for (int64_t i = 0; i < n; i++) {                                                                              \
-            out[i] = (expression);                                                                                     \
+            out[i] = (floats);                                                                                         \
         }                                                                                                              \
-        return;
-
-void
-tensor_libm_floats(enum gr_map_function function, float *out, const float *a, const float *b, int64_t n)
-{
-    switch (function) {
-        FUNCTIONS(float, f)
-    default:
-        memset(out, 0, (size_t)n * sizeof *out);
+    }                                                                                                                  \
+    void tensor_libm_##function##_doubles(double *out, const double *a, const double *b, int64_t n)                    \
+    {                                                                                                                  \
+        (void)b;                                                                                                       \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            out[i] = (doubles);                                                                                        \
+        }                                                                                                              \
     }
-}
+#define UNARY(function, name)  BOTH(function, name##f(a[i]), name(a[i]))
+#define BINARY(function, name) BOTH(function, name##f(a[i], b[i]), name(a[i], b[i]))
+/* In float64, rounded once. */
+#define WIDE(function, call) BOTH(function, (float)call, call)
 
-void
-tensor_libm_doubles(enum gr_map_function function, double *out, const double *a, const double *b, int64_t n)
-{
-    switch (function) {
-        FUNCTIONS(double, )
-    default:
-        memset(out, 0, (size_t)n * sizeof *out);
-    }
-}
+UNARY(cbrt, cbrt)
+UNARY(exp, exp)
+UNARY(exp2, exp2)
+UNARY(expm1, expm1)
+UNARY(log, log)
+UNARY(log2, log2)
+UNARY(log10, log10)
+UNARY(log1p, log1p)
+UNARY(sin, sin)
+UNARY(cos, cos)
+UNARY(tan, tan)
+UNARY(arcsin, asin)
+UNARY(arccos, acos)
+UNARY(arctan, atan)
+UNARY(sinh, sinh)
+UNARY(cosh, cosh)
+UNARY(tanh, tanh)
+UNARY(arcsinh, asinh)
+UNARY(arccosh, acosh)
+UNARY(arctanh, atanh)
+BOTH(spacing, nextafterf(a[i], copysignf(INFINITY, a[i])) - a[i],
+     nextafter(a[i], copysign((double)INFINITY, a[i])) - a[i])
+UNARY(erf, erf)
+UNARY(erfc, erfc)
+WIDE(gamma, tgamma((double)a[i]))
+UNARY(gammaln, lgamma)
+WIDE(floor_divide, floor_quotient((double)a[i], (double)b[i]))
+WIDE(mod, floor_rest((double)a[i], (double)b[i]))
+BINARY(fmod, fmod)
+BINARY(power, pow)
+BINARY(float_power, pow)
+BINARY(arctan2, atan2)
+BINARY(hypot, hypot)
+WIDE(logaddexp, log_add((double)a[i], (double)b[i]))
+WIDE(logaddexp2, log_add2((double)a[i], (double)b[i]))
+BINARY(nextafter, nextafter)

@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-#include "graph/tensor_types.h"
-
-/* out[i] = function(a[i], b[i]) in float32 or float64. */
-void tensor_libm_floats(enum gr_map_function function, float *out, const float *a, const float *b, int64_t n);
-void tensor_libm_doubles(enum gr_map_function function, double *out, const double *a, const double *b, int64_t n);
+/* out[i] = function(a[i], b[i]) in float32 or float64, of functions of one operand function(a[i]). */
+#define TENSOR_LIBM(function)                                                                                          \
+    void tensor_libm_##function##_floats(float *out, const float *a, const float *b, int64_t n);                       \
+    void tensor_libm_##function##_doubles(double *out, const double *a, const double *b, int64_t n);
+#include "kernel/tensor/libm.def"
+#undef TENSOR_LIBM
 
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/tensor/libm.h"
 
 #define BLOCK_BYTES  ((size_t)PROGRAM_BLOCK * 8)
 #define STREAM_BYTES ((int64_t)1 << 20) /* a result this large will not be read from the cache */
@@ -77,20 +76,6 @@ read_operand(struct reader *r, const char *text, int *ret_value)
     return GRANARY_OK;
 }
 
-static bool
-fits(granary_dtype dtype, int64_t value)
-{
-    unsigned bits = (unsigned)gr_tensor_element(dtype) * 8;
-
-    if (!gr_dtype_is_integer(dtype)) {
-        return true;
-    }
-    if (!gr_dtype_is_signed(dtype)) {
-        return value >= 0 && (bits == 64 || (uint64_t)value < (uint64_t)1 << bits);
-    }
-    return bits == 64 || (value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1));
-}
-
 /* A value in the lane of a dtype: itself, a number in that dtype, or what a new step makes of it. */
 static granary_err
 bring(struct reader *r, int value, granary_dtype dtype, bool *fixed, int *ret_value)
@@ -101,7 +86,7 @@ bring(struct reader *r, int value, granary_dtype dtype, bool *fixed, int *ret_va
 
     *ret_value = value;
     if (from->weak) {
-        if (from->dtype == GRANARY_INT64 && !fits(dtype, r->integers[r->number_of[value]])) {
+        if (from->dtype == GRANARY_INT64 && !gr_dtype_holds(dtype, r->integers[r->number_of[value]])) {
             return gr_fail(GRANARY_EINVAL, "%lld does not fit %s", (long long)r->integers[r->number_of[value]],
                            granary_dtype_name(dtype));
         }
@@ -504,14 +489,8 @@ apply(const struct program *p, const struct program_step *step, int64_t n)
 
     if (step->function == GR_MAP_COUNT) {
         SIMD_CALL(tensor_lane_convert)(values[step->operands[0]].lane, step->lane, out, a, n);
-    } else if (!SIMD_CALL(tensor_map_apply)(step->function, step->lane, out, a, b, c, n)) {
-        if (step->lane == GR_LANE_F) {
-            tensor_libm_floats(step->function, (float *)(void *)out, (const float *)(const void *)a,
-                               (const float *)(const void *)b, n);
-        } else {
-            tensor_libm_doubles(step->function, (double *)(void *)out, (const double *)(const void *)a,
-                                (const double *)(const void *)b, n);
-        }
+    } else {
+        SIMD_CALL(tensor_map_apply)(step->function, step->lane, out, a, b, c, n);
     }
     if (step->wraps) {
         SIMD_CALL(tensor_lane_wrap)(values[step->result].dtype, out, n);

@@ -179,7 +179,7 @@ reducing_take_fold(struct reducing *r, int64_t at, int64_t step, const void *val
     char *to = out;
 
     if (step != 0) {
-        (void)SIMD_CALL(tensor_map_apply)(function, r->lane, out, r->values + (size_t)at * width, values, values, n);
+        SIMD_CALL(tensor_map_apply)(function, r->lane, out, r->values + (size_t)at * width, values, values, n);
         memcpy(r->values + (size_t)at * width, out, (size_t)n * width);
         return;
     }
@@ -188,13 +188,13 @@ reducing_take_fold(struct reducing *r, int64_t at, int64_t step, const void *val
         int64_t half = n / 2;
         char *last = from;
 
-        (void)SIMD_CALL(tensor_map_apply)(function, r->lane, to, from, from + (size_t)(n - half) * width, from, half);
+        SIMD_CALL(tensor_map_apply)(function, r->lane, to, from, from + (size_t)(n - half) * width, from, half);
         memcpy(to + (size_t)half * width, from + (size_t)half * width, (size_t)(n - 2 * half) * width);
         n -= half;
         from = to;
         to = last;
     }
-    (void)SIMD_CALL(tensor_map_apply)(function, r->lane, to, r->values + (size_t)at * width, from, from, 1);
+    SIMD_CALL(tensor_map_apply)(function, r->lane, to, r->values + (size_t)at * width, from, from, 1);
     memcpy(r->values + (size_t)at * width, to, width);
 }
 

@@ -40,6 +40,20 @@ fill(enum gr_lane lane, uint64_t *values)
     }
 }
 
+/* Whether the function computes in that lane. */
+static bool
+computes_in(enum gr_map_function function, enum gr_lane lane)
+{
+    static const granary_dtype dtypes[] = {GRANARY_INT64, GRANARY_UINT64, GRANARY_FLOAT32, GRANARY_FLOAT64};
+    struct gr_map_operand operand = {dtypes[lane], false};
+    granary_dtype compute, dtype;
+
+    return function != GR_MAP_astype && gr_lane_of(dtypes[lane]) == lane &&
+           gr_map_types(function, (struct gr_map_operand[]){operand, operand, operand}, GRANARY_NULLTYPE, &compute,
+                        &dtype) == GRANARY_OK &&
+           compute == dtypes[lane];
+}
+
 static void
 every_function_gives_the_same_bits(void **state)
 {
@@ -49,14 +63,16 @@ every_function_gives_the_same_bits(void **state)
     srandom(1);
     for (int function = 0; function < GR_MAP_COUNT; function++) {
         for (int lane = 0; lane < 4; lane++) {
+            if (!computes_in((enum gr_map_function)function, (enum gr_lane)lane)) {
+                continue;
+            }
             fill(function == GR_MAP_where ? GR_LANE_I : (enum gr_lane)lane, a);
             fill((enum gr_lane)lane, b);
             fill((enum gr_lane)lane, c);
             for (size_t l = 0; l < 3; l++) {
                 gr_simd_limit(levels[l]);
                 memset(out, 0, sizeof out);
-                (void)SIMD_CALL(tensor_map_apply)((enum gr_map_function)function, (enum gr_lane)lane, out, a, b, c,
-                                                  COUNT);
+                SIMD_CALL(tensor_map_apply)((enum gr_map_function)function, (enum gr_lane)lane, out, a, b, c, COUNT);
                 if (l == 0) {
                     memcpy(first, out, sizeof out);
                 }
