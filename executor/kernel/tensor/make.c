@@ -88,19 +88,19 @@ kernel_arange(struct gr_kernel_call *call)
 static void
 store_value(const struct gr_kernel_call *call, granary_dtype dtype, char *to)
 {
+    const Granary__Attr *value = gr_attr_find(call->op->attrs, call->op->n_attrs, "value");
     double number = gr_attr_double(call->op->attrs, call->op->n_attrs, "value", 0);
-    int64_t integer = gr_attr_int(call->op->attrs, call->op->n_attrs, "value", (int64_t)number);
+    int64_t integer = gr_attr_int(call->op->attrs, call->op->n_attrs, "value", 0);
     _Alignas(8) char lane[8];
 
-    if (dtype == GRANARY_FLOAT64) {
-        memcpy(lane, &number, sizeof number);
-    } else if (dtype == GRANARY_FLOAT32) {
-        float narrow = (float)number;
-
-        memcpy(lane, &narrow, sizeof narrow);
-    } else {
-        integer = dtype == GRANARY_BOOL ? number != 0 : integer;
+    if (dtype == GRANARY_BOOL) {
+        integer = number != 0;
+    }
+    if (dtype == GRANARY_BOOL ||
+        (gr_dtype_is_integer(dtype) && value != NULL && value->kind == GRANARY__ATTR__KIND__INT)) {
         memcpy(lane, &integer, sizeof integer);
+    } else {
+        SIMD_CALL(tensor_lane_convert)(GR_LANE_D, gr_lane_of(dtype), lane, &number, 1);
     }
     SIMD_CALL(tensor_lane_store)(dtype, to, lane, 1);
 }

@@ -290,7 +290,7 @@ compose_diag(struct composition *x)
     const struct gr_node_type *type = compose_type(x, a);
     int64_t offset = compose_param_int(x, "offset", 0);
     int64_t many = offset < 0 ? -offset : offset;
-    size_t parts[2], mask;
+    size_t parts[2], placed[3];
     Granary__Attr *attrs[3] = {NULL};
 
     if (type->dims == 2) {
@@ -304,12 +304,13 @@ compose_diag(struct composition *x)
     attrs[0] = compose_int(x, "axis", 0);
     parts[0] = compose_add_many(x, GR_TILE_concatenate, parts, 2, attrs);
     /* Above the diagonal an element stands in the row of its number, below in the column. */
-    parts[0] = compose_reshape(x, parts[0], offset >= 0 ? (int64_t[]){-1, 1} : (int64_t[]){1, -1}, 2);
+    placed[1] = compose_reshape(x, parts[0], offset >= 0 ? (int64_t[]){-1, 1} : (int64_t[]){1, -1}, 2);
+    placed[2] = compose_full(x, NULL, 0, 0, type->dtype); /* a number would make integers of bools */
     attrs[0] = compose_int(x, "rows", type->shape[0] + many);
     attrs[1] = compose_int(x, "offset", offset);
     attrs[2] = compose_text(x, "dtype", "bool");
-    mask = compose_add_many(x, GR_TILE_eye, NULL, 0, attrs);
-    return compose_add(x, GR_TILE_where, mask, parts[0], compose_int(x, "otherwise", 0), NULL);
+    placed[0] = compose_add_many(x, GR_TILE_eye, NULL, 0, attrs);
+    return compose_add_many(x, GR_TILE_where, placed, 3, (Granary__Attr *const[3]){NULL});
 }
 
 /* ---- chance ---- */

@@ -43,12 +43,17 @@ compose_average(struct composition *x)
     int axis = axis_or_all(x, a);
     const struct gr_node_type *type = compose_type(x, a), *weights;
     int64_t shape[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    granary_dtype dtype;
     size_t w, total;
 
     if (compose_inputs(x) == 1) {
         return compose_reduce(x, GR_TILE_mean, a, axis, false);
     }
+    /* Both in the result's dtype, as NumPy does: products of small integers would wrap. */
     w = compose_input(x, 1);
+    dtype = gr_dtype_is_float(type->dtype) ? gr_dtype_promote(type->dtype, compose_type(x, w)->dtype) : GRANARY_FLOAT64;
+    a = compose_astype(x, a, dtype);
+    w = compose_astype(x, w, dtype);
     weights = compose_type(x, w);
     if (weights->dims == type->dims && memcmp(weights->shape, type->shape, (size_t)type->dims * sizeof(int64_t)) == 0) {
         total = compose_reduce(x, GR_TILE_sum, w, axis, false);

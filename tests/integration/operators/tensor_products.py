@@ -98,6 +98,14 @@ with Instance() as granary, np.errstate(all='ignore'):
     cases.check((0, 300), 1e-9, same=False)
     cases = exact
     add('average', ['x', 'w'], np.average(A['x'], 1, A['w']), axis=1)
+    for dtype in ('int8', 'uint8', 'int64', 'float32', 'float64', 'bool'):  # products of small integers must not wrap
+        for weights in ('int8', 'uint8', 'float32', 'float64'):
+            A[f'l_{dtype}'] = np.arange(90, 96).astype(dtype) if dtype != 'bool' else np.arange(6) % 2 == 0
+            A[f'l_{weights}'] = np.arange(90, 96).astype(weights)
+            cases.inputs |= {name: cases.source(A[name]) for name in (f'l_{dtype}', f'l_{weights}')}
+            add('average', [f'l_{dtype}', f'l_{weights}'], np.average(A[f'l_{dtype}'], weights=A[f'l_{weights}']))
+    for offset in (-2, 0, 3):
+        add('diag', 'v_bool', np.diag(A['v_bool'], offset), offset=offset)
     cases.refuse({'op': 'average', 'inputs': ['x', 'w'], 'axis': 0})
     add('nancumsum', 'odd', np.nancumsum(A['odd'], 0), axis=0)
     add('nancumprod', 'odd', np.nancumprod(A['odd'], 1))

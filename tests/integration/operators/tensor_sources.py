@@ -37,6 +37,10 @@ def main():
             cases.add({'op': 'full', 'shape': [60], 'dtype': dtype, 'value': 5}, np.full(60, 5, dtype))
             cases.add({'op': 'eye', 'rows': 20, 'columns': 30, 'offset': -3, 'dtype': dtype}, np.eye(20, 30, -3, dtype))
             cases.add({'op': 'tri', 'rows': 20, 'columns': 13, 'offset': 1, 'dtype': dtype}, np.tri(20, 13, 1, dtype))
+        for value in (7, 7.5, -2**63):
+            cases.add({'op': 'full', 'shape': [5], 'value': value}, np.full(5, value))
+        cases.add({'op': 'full', 'shape': [5], 'value': 2.9, 'dtype': 'uint8'}, np.full(5, 2.9, 'u1'))
+        cases.add({'op': 'full', 'shape': [5], 'value': 1e19, 'dtype': 'uint64'}, np.full(5, 10**19, 'u8'))
         cases.add({'op': 'zeros', 'shape': []}, np.zeros(()))
         cases.add({'op': 'zeros', 'shape': [0, 3]}, np.zeros((0, 3)))
         cases.add({'op': 'zeros_like', 'input': 'a'}, np.zeros((3, 4), 'i2'))
@@ -46,6 +50,9 @@ def main():
                       np.linspace(start, stop, count, endpoint))
         for node in ({'op': 'random', 'shape': [3], 'distribution': 'norml'}, {'op': 'random', 'shape': [3], 'distribution': 'gamma', 'alpha': -1},
                      {'op': 'random', 'shape': [3], 'distribution': 'integers', 'low': 3, 'high': 3}, {'op': 'zeros', 'shape': [-1]},
+                     {'op': 'full', 'shape': [2], 'dtype': 'uint8', 'value': 300}, {'op': 'full', 'shape': [2], 'dtype': 'int8', 'value': -129.5},
+                     {'op': 'full', 'shape': [2], 'dtype': 'uint64', 'value': -1}, {'op': 'full', 'shape': [2], 'dtype': 'int64', 'value': 1e19},
+                     {'op': 'full_like', 'input': 'a', 'value': 40000},
                      {'op': 'zeros', 'shape': [2], 'dtype': 'string'}, {'op': 'eye', 'rows': -1},
                      {'op': 'array', 'ids': ['0' * 31 + '1'], 'shape': [4, 4], 'dtype': 'int8', 'chunk': [2, 2]}):
             cases.refuse(node)
