@@ -56,6 +56,10 @@ apply(const struct keeper *keeper, const struct action *change)
         return err == GRANARY_ENOENT ? GRANARY_OK : err;
     case ACTION_FORGET_ALL:
         return keeper->state->delete_all(keeper->self, change->space, key, key_size);
+    case ACTION_MOVE: /* one that is not there was moved by a commit that failed later */
+        err = keeper->state->mv(keeper->self, change->space, key, key_size, change->space, change->bytes.bytes,
+                                change->bytes.size);
+        return err == GRANARY_ENOENT ? GRANARY_OK : err;
     default:
         return keeper->state->put(keeper->self,
                                   &(struct state_put){.space = change->space,
@@ -197,6 +201,7 @@ keeper_keep(struct keeper *keeper, struct action *actions, size_t count, uint64_
             awaited = true;
             break;
         case ACTION_KEEP:
+        case ACTION_MOVE:
         case ACTION_FORGET:
         case ACTION_FORGET_ALL:
             awaited = awaited || actions[i].before_sends;

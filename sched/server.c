@@ -1,5 +1,6 @@
 #include "sched/server.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,19 +115,44 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
 
 /* ---- actions ---- */
 
+#define LOGS_MAX (GR_LOGS_MAX + GR_LOG_FOLDER_MAX + 1)
+
+/* Where a graph's output is. false: its key could not be noted. */
+static bool
+logs_of(const struct server *server, const struct gr_buf *key, char path[LOGS_MAX])
+{
+    char logs[GR_LOGS_MAX];
+    char folder[GR_LOG_FOLDER_MAX];
+
+    if (key->size == 0 || !gr_buf_ok(key)) {
+        return false;
+    }
+    gr_instance_logs(&server->instance, logs);
+    gr_log_folder(key->bytes, folder);
+    (void)snprintf(path, LOGS_MAX, "%s/%s", logs, folder);
+    return true;
+}
+
 /* A graph is gone: what it has printed goes, too. */
 static void
 remove_logs(const struct server *server, const struct action *action)
 {
-    char logs[GR_LOGS_MAX];
-    char folder[GR_LOG_FOLDER_MAX];
-    char path[sizeof logs + sizeof folder + 1];
+    char path[LOGS_MAX];
 
-    if (action->entry_key.size > 0 && gr_buf_ok(&action->entry_key)) {
-        gr_instance_logs(&server->instance, logs);
-        gr_log_folder(action->entry_key.bytes, folder);
-        (void)snprintf(path, sizeof path, "%s/%s", logs, folder);
+    if (logs_of(server, &action->entry_key, path)) {
         gr_remove_tree(path);
+    }
+}
+
+static void
+rename_logs(const struct server *server, const struct action *action)
+{
+    char from[LOGS_MAX];
+    char to[LOGS_MAX];
+
+    if (logs_of(server, &action->entry_key, from) && logs_of(server, &action->bytes, to) && rename(from, to) != 0 &&
+        errno != ENOENT) {
+        gr_log_warn("LOGS", "graph=%.80s its output stays at %s: %s", action->bytes.bytes, from, strerror(errno));
     }
 }
 
@@ -148,6 +174,8 @@ send_all(struct server *server, size_t count)
             links_give_up(server->links, &actions[i]);
         } else if (actions[i].kind == ACTION_UNLOG) {
             remove_logs(server, &actions[i]);
+        } else if (actions[i].kind == ACTION_RELOG) {
+            rename_logs(server, &actions[i]);
         }
     }
     for (size_t i = 0; i < count; i++) {

@@ -75,6 +75,16 @@ graph_stop(struct manager *manager, struct task_graph *graph, const char *how)
 }
 
 void
+graph_discard(struct manager *manager, struct task_graph *graph, const char *how, int64_t now_ns)
+{
+    kill_after(graph, now_ns + DELETE_GRACE_NS);
+    graph_stop(manager, graph, how);
+    if (!graph->deleting) {
+        graph_delete(manager, graph);
+    }
+}
+
+void
 request_stop(struct manager *manager, uint64_t ticket, struct task_graph *graph, const Granary__GraphRef *ref,
              int64_t now_ns)
 {
@@ -102,9 +112,5 @@ request_delete(struct manager *manager, uint64_t ticket, struct task_graph *grap
             (struct waiter){.what = WAITS_GONE, .ticket = ticket, .serial = graph->serial, .deadline_ns = INT64_MAX})) {
         return;
     }
-    kill_after(graph, now_ns + DELETE_GRACE_NS);
-    graph_stop(manager, graph, "deleted");
-    if (!graph->deleting) {
-        graph_delete(manager, graph);
-    }
+    graph_discard(manager, graph, "deleted", now_ns);
 }

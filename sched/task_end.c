@@ -91,7 +91,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
         for (size_t i = 0; i < graph->kept_count; i++) {
             pack_free(&graph->session->frees, graph->kept[i]);
         }
-        if (graph->printed || graph->restored) {
+        if ((graph->printed || graph->restored) && !graph->nameless) {
             unlog(manager, graph->key);
         }
         waiters_answer(manager, graph, true);

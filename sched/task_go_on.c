@@ -18,7 +18,10 @@
 void
 family_join(struct manager *manager, struct task_graph *graph, const Granary__Submit *submit)
 {
-    struct task_graph *parent = submit->parent[0] == '\0' ? NULL : graph_find(manager, submit->parent);
+    struct task_graph *parent = submit->parent[0] == '\0' ? NULL
+                                : submit->parent_serial == 0
+                                    ? graph_find(manager, submit->parent)
+                                    : graph_of_number(manager, WIRE_NUMBER(submit->parent_serial, 0));
 
     graph->continues = submit->continues;
     if (parent != NULL && parent != graph && graph->parent == NULL) {

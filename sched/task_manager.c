@@ -167,6 +167,20 @@ graph_find(struct manager *manager, const char *key)
     return NULL;
 }
 
+void
+graph_rekey(struct manager *manager, struct task_graph *graph, const char *key)
+{
+    LIST_REMOVE(graph, bucket_link);
+    if (key == NULL) {
+        graph->nameless = true;
+        LIST_INSERT_HEAD(&manager->nameless, graph, bucket_link);
+    } else {
+        (void)snprintf(graph->key, sizeof graph->key, "%s", key);
+        LIST_INSERT_HEAD(&manager->buckets[bucket_of(key)], graph, bucket_link);
+    }
+    info_changed(manager, INFO_WORK);
+}
+
 struct task_graph *
 graph_of_number(struct manager *manager, uint64_t wire_number)
 {

@@ -127,7 +127,9 @@ enum action_kind {
     ACTION_CANCEL,     /* put subtask into the cancel word of executor's page */
     ACTION_KILL,       /* the process of executor, at once; its death is then an event */
     ACTION_FORGET,     /* entry (space, entry_key), if there is one */
+    ACTION_MOVE,       /* entry (space, entry_key) to the key bytes, which no entry has */
     ACTION_UNLOG,      /* remove what the graph entry_key has printed */
+    ACTION_RELOG,      /* what the graph entry_key has printed is what the graph bytes has */
     ACTION_FORGET_ALL, /* entries of space whose keys begin with entry_key */
 };
 

@@ -81,6 +81,7 @@ struct task_graph {
     bool is_runnable;
     bool has_deadline; /* it is among the manager's */
     bool deleting;     /* gone as soon as nothing of it runs */
+    bool nameless;     /* deleting, and another graph has its key */
     bool printed;      /* it has ended, and may have printed something */
     bool restored;     /* of an earlier scheduler, ended: there is no plan */
     uint64_t digest;   /* of what was submitted */
@@ -228,6 +229,7 @@ struct manager {
     uint32_t *distances; /* rows; NULL: not told */
     uint32_t nodes;
     LIST_HEAD(graph_bucket, task_graph) buckets[KEY_BUCKETS];
+    struct graph_bucket nameless;  /* graphs that no key finds */
     struct task_graph **by_serial; /* [0] unused; NULL: gone */
     uint32_t serial_count, serial_room;
     uint32_t serial_limit;          /* serials below it are noted as used */
@@ -267,6 +269,8 @@ struct manager {
 
 /* task_manager.c */
 struct task_graph *graph_find(struct manager *manager, const char *key);
+/* It is found by that key from now on, and by no other one. NULL: by none, for another graph gets its key */
+void graph_rekey(struct manager *manager, struct task_graph *graph, const char *key);
 struct task_graph *graph_of_number(struct manager *manager, uint64_t wire_number);
 /* End it: SUCCEEDED, FAILED or CANCELLED, with an error and its message. */
 void graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state state, granary_err err,
@@ -406,6 +410,8 @@ void request_stop(struct manager *manager, uint64_t ticket, struct task_graph *g
 void request_delete(struct manager *manager, uint64_t ticket, struct task_graph *graph, int64_t now_ns);
 /* End it if it runs. how: "stopped", "deleted" */
 void graph_stop(struct manager *manager, struct task_graph *graph, const char *how);
+/* The same, and delete it: it may be gone on return. */
+void graph_discard(struct manager *manager, struct task_graph *graph, const char *how, int64_t now_ns);
 /* One of its subtasks ended; it matters when the graph had. */
 void receipt_note(struct task_graph *graph, bool killed);
 /* What was freed since it ended. */
@@ -438,9 +444,13 @@ void subtask_goes_on(struct manager *manager, struct task_graph *graph, uint32_t
 void child_ended(struct manager *manager, struct task_graph *child);
 
 /* task_request.c */
+granary_err key_check(const char *key); /* EINVAL: it can be no graph's */
 /* A new graph of that key, kept and planned; may take submit->graph. Errors: the planner's · ENOMEM */
 granary_err
 graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, struct task_graph **ret_graph);
+
+/* task_rename.c */
+void request_rename(struct manager *manager, uint64_t ticket, const Granary__Rename *request, int64_t now_ns);
 
 /* task_results.c */
 void request_result(struct manager *manager, uint64_t ticket, struct task_graph *graph, const Granary__GraphRef *ref,

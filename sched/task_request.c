@@ -16,16 +16,20 @@
 
 _Static_assert(GRANARY_KEY_MAX + GR_TARGET_MAX <= STATE_KEY_MAX, "a result is kept by its graph's key and its target");
 
+granary_err
+key_check(const char *key)
+{
+    size_t length = strlen(key);
+
+    return length < GRANARY_KEY_MAX ? gr_text_check(key, length, "graph key")
+                                    : gr_fail(GRANARY_EINVAL, "graph key: at most %d bytes", GRANARY_KEY_MAX - 1);
+}
+
 static granary_err
 check_names(const Granary__Submit *submit)
 {
-    size_t length = strlen(submit->key);
-    granary_err err;
+    granary_err err = key_check(submit->key);
 
-    if (length >= GRANARY_KEY_MAX) {
-        return gr_fail(GRANARY_EINVAL, "graph key: at most %d bytes", GRANARY_KEY_MAX - 1);
-    }
-    err = gr_text_check(submit->key, length, "graph key");
     return err == GRANARY_OK ? session_check(submit->session) : err;
 }
 
@@ -69,6 +73,7 @@ settle_facts(const struct manager *manager, const struct task_graph *graph, Gran
     uint32_t executors = reservations_executors(manager->reservations);
 
     submit->serial = graph->serial;
+    submit->parent_serial = graph->parent == NULL ? 0 : graph->parent->serial;
     submit->slots = executors > 0 ? executors : 1;
     submit->memory_bytes = manager->options.memory_bytes;
     submit->chunk_bytes = submit->chunk_bytes > 0 ? submit->chunk_bytes : manager->options.chunk_bytes;
@@ -309,6 +314,9 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
         return;
     case GRANARY__REQUEST__BODY_WHY:
         reply_why(manager, ticket, request->why->subject);
+        return;
+    case GRANARY__REQUEST__BODY_RENAME:
+        request_rename(manager, ticket, request->rename, now_ns);
         return;
     case GRANARY__REQUEST__BODY_SESSION:
         request_session(manager, ticket, request->session);

@@ -167,6 +167,19 @@ GRANARY_API granary_err granary_graph_cancel(granary_client *client, const char 
 GRANARY_API granary_err granary_graph_delete(granary_client *client, const char *key);
 
 /*
+ * Give a graph that has succeeded another key. With replace, what has that key is deleted in the same moment: whoever
+ * asks for new_key finds the old graph or this one, never nothing, and graphs that read the old one's results go on.
+ * So a table is replaced: make the new one under a key of its own, then rename it.
+ *
+ * new_key  1 to GRANARY_KEY_MAX - 1 bytes
+ * replace  false: EEXIST when a graph has new_key
+ * Errors   EINVAL new_key · ENOENT no graph of that key · ESTATE it has not succeeded · EEXIST, also when a graph of
+ *          another session has new_key · EUNREACHABLE
+ */
+GRANARY_API granary_err granary_graph_rename(granary_client *client, const char *key, const char *new_key,
+                                             bool replace);
+
+/*
  * Stop and forget every graph of a session, and forget the libraries it exported: what is to be done before the
  * session is deleted. Executors at user code that does not end within a second are killed, and replaced.
  *

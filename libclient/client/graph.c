@@ -281,6 +281,30 @@ granary_graph_delete(granary_client *client, const char *key)
     return err;
 }
 
+granary_err
+granary_graph_rename(granary_client *client, const char *key, const char *new_key, bool replace)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__Rename rename = GRANARY__RENAME__INIT;
+    Granary__Reply *reply = NULL;
+    granary_err err = check_key(key);
+
+    if (err == GRANARY_OK) {
+        err = check_key(new_key);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    rename.key = borrow(key);
+    rename.new_key = borrow(new_key);
+    rename.replace = replace;
+    request.body_case = GRANARY__REQUEST__BODY_RENAME;
+    request.rename = &rename;
+    err = call(client, &request, CALL_TIMEOUT_MS, &reply);
+    reply_free(reply);
+    return err;
+}
+
 /* Do it to each graph of the session; *count of them it was done to. Those that are gone by then do not count. */
 static granary_err
 each_graph(granary_client *client, const char *session, granary_err (*act)(granary_client *client, const char *key),

@@ -69,7 +69,7 @@ all_graphs(struct manager *manager, struct table *table)
     uint64_t serial = table_start(table, 0) + 1;
 
     for (; serial < manager->serial_count && !table_full(table); serial++) {
-        if (manager->by_serial[serial] != NULL) {
+        if (manager->by_serial[serial] != NULL && !manager->by_serial[serial]->nameless) {
             graph_row(manager, table, manager->by_serial[serial], serial);
         }
     }

@@ -114,6 +114,12 @@ turn(struct rig *rig)
                            (unsigned)actions[i].subtask);
             break;
         case ACTION_UNLOG:
+        case ACTION_RELOG:
+            break;
+        case ACTION_MOVE:
+            (void)snprintf(rig->kept + length, sizeof rig->kept - length, "%s/%.*s>%.*s ", actions[i].space,
+                           (int)actions[i].entry_key.size, actions[i].entry_key.bytes, (int)actions[i].bytes.size,
+                           actions[i].bytes.bytes);
             break;
         case ACTION_KILL:
             length = strlen(rig->asked);

@@ -174,18 +174,18 @@ lost_results_are_made_again(void **state)
 
 /* After a restart the same run goes on as the same graph: it is found, not made. */
 static void
-a_restart_finds_it(void **state)
+check_restart(const char *parent_key, uint32_t parent_serial)
 {
     struct rig *rig = rig_create(1);
     Granary__Submit parent = GRANARY__SUBMIT__INIT;
     Granary__Submit child = GRANARY__SUBMIT__INIT;
     uint8_t bytes[512];
 
-    (void)state;
     parent.key = (char *)(uintptr_t) "k";
     child.key = (char *)(uintptr_t) "k+0.1";
     parent.session = child.session = (char *)(uintptr_t) "s";
-    child.parent = parent.key;
+    child.parent = (char *)(uintptr_t)parent_key;
+    child.parent_serial = parent_serial;
     child.continues = true;
     parent.serial = 1;
     child.serial = 2;
@@ -212,6 +212,14 @@ a_restart_finds_it(void **state)
     granary__graph__free_unpacked(parent.graph, NULL);
     granary__graph__free_unpacked(child.graph, NULL);
     rig_destroy(rig);
+}
+
+static void
+a_restart_finds_it(void **state)
+{
+    (void)state;
+    check_restart("k", 0);
+    check_restart("what k was called before", 1);
 }
 
 int

@@ -112,6 +112,57 @@ the_same_key_is_the_same_graph(void **state)
     rig_destroy(rig);
 }
 
+static granary_err
+rename_to(struct rig *rig, const char *key, const char *new_key, bool replace)
+{
+    Granary__Request message = GRANARY__REQUEST__INIT;
+    Granary__Rename body = GRANARY__RENAME__INIT;
+
+    body.key = (char *)(uintptr_t)key;
+    body.new_key = (char *)(uintptr_t)new_key;
+    body.replace = replace;
+    message.body_case = GRANARY__REQUEST__BODY_RENAME;
+    message.rename = &body;
+    return request(rig, &message, 0);
+}
+
+/* One turn: the key is the old graph's before it, the new one's after it, and nobody's never. */
+static void
+a_key_passes_to_another_graph(void **state)
+{
+    struct rig *rig = rig_create(2);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    succeed(rig, "a");
+    assert_int_equal(submit(rig, "n", LINES("!b make")), GRANARY_OK);
+    assert_int_equal(rename_to(rig, "n", "k", true), GRANARY_ESTATE); /* it runs */
+    succeed(rig, "b");
+    assert_int_equal(rename_to(rig, "n", "k", false), GRANARY_EEXIST);
+    assert_int_equal(rename_to(rig, "m", "k", true), GRANARY_ENOENT);
+    assert_int_equal(rename_to(rig, "n", "", true), GRANARY_EINVAL);
+    rig->kept[0] = '\0';
+    assert_int_equal(rename_to(rig, "n", "k", true), GRANARY_OK);
+    assert_string_equal(rig->kept, "-graphs/k -ends/k -results/k graphs/n>k ends/n>k results/n>k ");
+    assert_true(freed(rig, "k", 0));
+    assert_false(freed(rig, "n", 0));
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "k", "b"), GRANARY_OK);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "n", "b"), GRANARY_ENOENT);
+    assert_int_equal(rename_to(rig, "n", "k", true), GRANARY_OK); /* asked again: it is done */
+    assert_int_equal(rename_to(rig, "k", "l", false), GRANARY_OK);
+    assert_int_equal(state_of(rig, "l"), GRANARY_GRAPH_SUCCEEDED);
+
+    /* A graph that runs is stopped. What is gone of it is told to those who wait for it, and its key is the other's. */
+    assert_int_equal(submit(rig, "r", LINES("!c make")), GRANARY_OK);
+    assert_int_equal(rename_to(rig, "l", "r", true), GRANARY_OK);
+    assert_int_equal(state_of(rig, "r"), GRANARY_GRAPH_SUCCEEDED);
+    report(rig, "c", GRANARY_ECANCELLED, "", NULL);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "r", "b"), GRANARY_OK);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "r", ""), GRANARY_OK);
+    assert_true(freed(rig, "n", 0));
+    rig_destroy(rig);
+}
+
 static void
 bad_submissions_leave_nothing(void **state)
 {
@@ -347,6 +398,7 @@ main(void)
         cmocka_unit_test(a_graph_from_submission_to_deletion),
         cmocka_unit_test(a_submission_may_wait_for_its_end),
         cmocka_unit_test(the_same_key_is_the_same_graph),
+        cmocka_unit_test(a_key_passes_to_another_graph),
         cmocka_unit_test(bad_submissions_leave_nothing),
         cmocka_unit_test(waits_time_out),
         cmocka_unit_test(stop_and_delete_while_running),
