@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "data/arrow.h"
 #include "graph/nearest.h"
 
@@ -195,6 +196,24 @@ open_arrow(struct sql_statement *q, const struct sql_from *from, struct sql_tabl
 
 /* ---- stored tables ---- */
 
+/* Whether a graph of that key has results. Errors: ENOENT there is no such graph · ESTATE it has none */
+static granary_err
+check_made(const struct sql_statement *q, const char *key)
+{
+    const granary_query query = {.subject = "graphs", .keys = &key, .key_count = 1};
+    granary_table *table = NULL;
+    granary_err err = granary_info(q->client, &query, &table);
+    const char *state = err == GRANARY_OK ? granary_table_text(table, 0, "state") : "";
+
+    if (strcmp(state, "running") == 0) {
+        err = gr_fail(GRANARY_ESTATE, "it is still being loaded: `granary await %s` waits for it", key);
+    } else if (err == GRANARY_OK && strcmp(state, "succeeded") != 0) {
+        err = gr_fail(GRANARY_ESTATE, "the graph of that name did not succeed (it is '%s'), so it has no rows", state);
+    }
+    granary_table_free(table);
+    return err;
+}
+
 /* The one frame among a graph's targets, or the one that was named: its key and target. */
 static granary_err
 find_target(const struct sql_statement *q, const char *name, char key[GRANARY_KEY_MAX], char target[256])
@@ -207,7 +226,8 @@ find_target(const struct sql_statement *q, const char *name, char key[GRANARY_KE
     granary_err err;
 
     (void)snprintf(key, GRANARY_KEY_MAX, "%.*s", slash == NULL ? (int)strlen(name) : (int)(slash - name), name);
-    err = granary_info(q->client, &query, &table);
+    err = check_made(q, key);
+    err = err == GRANARY_OK ? granary_info(q->client, &query, &table) : err;
     for (size_t i = 0; err == GRANARY_OK && i < granary_table_rows(table); i++) {
         const char *text = strchr(granary_table_text(table, i, "key"), '/');
 
@@ -218,8 +238,10 @@ find_target(const struct sql_statement *q, const char *name, char key[GRANARY_KE
         }
     }
     if (err == GRANARY_OK && found == 0) {
-        err = gr_fail(GRANARY_ENOENT, "graph '%s' has no frame%s%s among its results", key,
-                      slash == NULL ? "" : " called ", slash == NULL ? "" : slash + 1);
+        err = slash == NULL
+                  ? gr_fail(GRANARY_ETYPE, "it has no frame among its results: the operator from_tensor makes "
+                                           "one of a tensor")
+                  : gr_fail(GRANARY_ENOENT, "graph '%s' has no frame called %s among its results", key, slash + 1);
     } else if (err == GRANARY_OK && found > 1) {
         err =
             gr_fail(GRANARY_EINVAL, "graph '%s' has %zu frames among its results: write \"%s/NAME\"", key, found, key);
@@ -240,25 +262,12 @@ add_frame_columns(struct sql_statement *q, struct sql_table *table, const granar
 }
 
 static granary_err
-read_stored_schema(struct sql_statement *q, const char *key, const char *target, struct sql_table *table)
+read_columns(struct sql_statement *q, granary_id id, struct sql_table *table)
 {
-    granary_result result = {0};
     granary_frame *frame = NULL;
     granary_view view;
-    granary_err err = granary_graph_result(q->client, key, target, &result);
+    granary_err err = granary_object_get(q->client, id, 0, &view); /* whoever waits for what is gone waits for ever */
 
-    for (size_t i = 0; i < result.chunk_count; i++) {
-        table->rows += (double)(result.chunk_rows[i] > 0 ? result.chunk_rows[i] : 0);
-    }
-    if (err == GRANARY_OK && result.chunk_count == 0) {
-        err = gr_fail(GRANARY_ESTATE, "it has no chunks");
-    }
-    if (err == GRANARY_OK && !granary_object_contains(q->client, result.chunks[0])) { /* a get would wait for it */
-        err = gr_fail(GRANARY_ESTATE, "its rows are not in the store any more: load it again with --replace");
-    }
-    if (err == GRANARY_OK) {
-        err = granary_object_get(q->client, result.chunks[0], GRANARY_FOREVER, &view);
-    }
     if (err == GRANARY_OK) {
         err = granary_frame_open(&view, &frame);
         if (err == GRANARY_OK) {
@@ -267,8 +276,37 @@ read_stored_schema(struct sql_statement *q, const char *key, const char *target,
         granary_frame_close(frame);
         granary_object_release(q->client, &view);
     }
-    granary_result_free(&result);
-    return err;
+    return err == GRANARY_ENOENT ? gr_fail(err, "its rows are not in the store any more: load it again with --replace")
+                                 : err;
+}
+
+/* A table may be replaced while it is looked at: then the new one is. */
+static granary_err
+read_stored_schema(struct sql_statement *q, const char *key, const char *target, struct sql_table *table)
+{
+    granary_id seen = {{0}};
+    bool again;
+    granary_err err;
+
+    do {
+        granary_result result = {0};
+
+        err = granary_graph_result(q->client, key, target, &result);
+        again = err == GRANARY_OK && result.chunk_count > 0 && !gr_id_equal(result.chunks[0], seen);
+        if (err == GRANARY_OK && result.chunk_count == 0) {
+            err = gr_fail(GRANARY_ESTATE, "it has no chunks");
+        } else if (err == GRANARY_OK) {
+            seen = result.chunks[0];
+            err = read_columns(q, seen, table);
+            again = again && err == GRANARY_ENOENT;
+        }
+        table->rows = 0;
+        for (size_t i = 0; i < result.chunk_count; i++) {
+            table->rows += (double)(result.chunk_rows[i] > 0 ? result.chunk_rows[i] : 0);
+        }
+        granary_result_free(&result);
+    } while (again);
+    return err == GRANARY_ENOENT ? gr_fail(GRANARY_ESTATE, "%s", granary_error_message()) : err;
 }
 
 /* A path whose ending does not tell what is in the file. */
@@ -295,7 +333,6 @@ no_table(struct sql_statement *q, const struct sql_from *from)
     granary_query query = {.subject = "graphs"};
     granary_table *table = NULL;
     char hint[GR_HINT_MAX];
-    bool exists;
 
     if (access(from->name, F_OK) == 0 && strchr(from->name, '.') != NULL) {
         return no_format(q, from);
@@ -306,13 +343,7 @@ no_table(struct sql_statement *q, const struct sql_from *from)
         }
     }
     (void)gr_nearest_hint(&nearest, hint);
-    exists = nearest.best != NULL && strcmp(nearest.best, from->name) == 0;
     granary_table_free(table);
-    if (exists) {
-        return sql_fail(q, GRANARY_ENOENT, from->position,
-                        "'%s' has no frame among its results: the operator from_tensor makes one of a tensor",
-                        from->name);
-    }
     return sql_fail(q, GRANARY_ENOENT, from->position,
                     "no table '%s'%s: name a file ('trips.csv', 'trips.arrow'), or load it with `granary load %s FILE`",
                     from->name, hint, from->name);

@@ -7,15 +7,18 @@
 
 #include "arguments.h"
 #include "base/error.h"
+#include "discard.h"
 #include "granary/graph.h"
 #include "granary/info.h"
 #include "json.h"
+#include "progress.h"
 #include "scheduler.h"
 
-#define TARGET     "table"
-#define FILES_MAX  1024
-#define DTYPES_MAX 16384
-#define NULLS_MAX  16
+#define TARGET      "table"
+#define FILES_MAX   1024
+#define DTYPES_MAX  16384
+#define NULLS_MAX   16
+#define MESSAGE_MAX 1024
 
 enum { KEY_REPLACE = 0x5900, KEY_DTYPE, KEY_DELIMITER, KEY_NULL, KEY_CHUNK_BYTES };
 
@@ -128,18 +131,27 @@ add_files(granary_graph *graph, const struct load *load, char *const *paths, int
     granary_graph_target(graph, is_tensor ? files[0] : granary_graph_add(graph, TARGET, "encode", &whole, 1));
 }
 
-/* A key that is known is the same graph to a submission; here it is a table that would stay as it was. */
+/*
+ * The key to load under: the table's name, or, when a table has it that is to be replaced, one that nobody else has. A
+ * key that is known is the same graph to a submission; here it is a table that would stay as it was.
+ */
 static granary_err
-make_way(granary_client *client, const struct load *load, const char *name)
+choose_key(granary_client *client, const struct load *load, const char *name, char key[GRANARY_KEY_MAX])
 {
     const granary_query query = {.subject = "graphs", .keys = &name, .key_count = 1, .ignore_missing = true};
     granary_table *table = NULL;
     granary_err err = granary_info(client, &query, &table);
+    const char *state =
+        err != GRANARY_OK || granary_table_rows(table) == 0 ? NULL : granary_table_text(table, 0, "state");
 
-    if (err == GRANARY_OK && granary_table_rows(table) > 0) {
-        err = load->replace
-                  ? granary_graph_delete(client, name)
-                  : gr_fail(GRANARY_EEXIST, "there is a table or graph of that name: --replace takes its place");
+    (void)snprintf(key, GRANARY_KEY_MAX, "%s", name);
+    if (state != NULL && strcmp(state, "deleting") == 0) {
+        err = granary_graph_delete(client, name); /* waits until it is gone */
+    } else if (state != NULL && load->replace) {
+        granary_id_format(granary_id_random(), key);
+    } else if (state != NULL) {
+        err = gr_fail(GRANARY_EEXIST, "there is a table or graph of that name%s: --replace takes its place",
+                      strcmp(state, "running") == 0 ? ", which is still being made" : "");
     }
     granary_table_free(table);
     return err;
@@ -176,13 +188,45 @@ tell(granary_client *client, const struct cli *cli, const char *name)
     return GRANARY_OK;
 }
 
+/* Load under a key, which is the name in the end: whoever reads the table meanwhile reads the old one. */
+static granary_err
+load_table(granary_client *client, const struct load *load, const granary_graph *graph, const char *name,
+           const struct discard *remains)
+{
+    char key[GRANARY_KEY_MAX];
+    granary_graph_options graph_options = {.key = key, .chunk_bytes = load->chunk_bytes};
+    granary_graph_status status = {0};
+    granary_err err = strlen(name) < GRANARY_KEY_MAX
+                          ? choose_key(client, load, name, key)
+                          : gr_fail(GRANARY_EINVAL, "a name has at most %d bytes", GRANARY_KEY_MAX - 1);
+
+    if (err == GRANARY_OK) {
+        err = granary_graph_submit(client, graph, &graph_options, key);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    discard_graph(remains, key);
+    err = progress_wait(client, key, INT64_MAX, &status);
+    if (err == GRANARY_OK && strcmp(key, name) != 0) {
+        err = granary_graph_rename(client, key, name, true);
+    }
+    if (err != GRANARY_OK) { /* what failed is no table */
+        char message[MESSAGE_MAX];
+
+        (void)snprintf(message, sizeof message, "%s", granary_error_message());
+        (void)granary_graph_delete(client, key);
+        (void)gr_fail(err, "%s", message);
+    }
+    return err;
+}
+
 int
 command_load(struct cli *cli, int argc, char **argv)
 {
     static struct load load;
-    granary_graph *graph = granary_graph_create();
-    granary_graph_options graph_options = {.key = NULL};
-    char key[GRANARY_KEY_MAX];
+    struct discard remains;
+    granary_graph *graph;
     granary_client *client;
     granary_err err;
     int status = 0;
@@ -192,38 +236,28 @@ command_load(struct cli *cli, int argc, char **argv)
     first = arguments_read(options, parse_load, "NAME FILE...",
                            "Load files (CSV, Arrow, NPY) as a table, which stays in the store: `granary sql` and the "
                            "operator `table` read it by its name, `granary graphs` lists it, `granary forget` deletes "
-                           "it. Several files are put one below the other; columns go by name.",
+                           "it. Several files are put one below the other; columns go by name. When the command is "
+                           "interrupted, nothing of what it loads stays.",
                            1, 1 + FILES_MAX, argc, argv, &load.arguments);
     if (argc - first < 2) {
         (void)fprintf(stderr, "granary: load: no file behind the name '%s': granary load NAME FILE...\n", argv[first]);
-        granary_graph_destroy(graph);
         return 2;
     }
+    graph = granary_graph_create();
     if (graph == NULL) {
         return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "load");
     }
     add_files(graph, &load, argv + first + 1, argc - first - 1);
-    graph_options.key = argv[first];
-    graph_options.chunk_bytes = load.chunk_bytes;
+    discard_begin(cli, &remains);
     client = scheduler_connect(cli, &status);
     if (client != NULL) {
-        bool submitted = false;
-
-        err = make_way(client, &load, argv[first]);
-        if (err == GRANARY_OK) {
-            submitted = true;
-            err = granary_graph_run(client, graph, &graph_options, GRANARY_FOREVER, key, NULL);
-        }
+        err = load_table(client, &load, graph, argv[first], &remains);
         if (err == GRANARY_OK) {
             err = tell(client, cli, argv[first]);
         }
-        if (err != GRANARY_OK) {
-            status = cli_fail(err, "load %s", argv[first]);
-            if (submitted) { /* what failed is no table */
-                (void)granary_graph_delete(client, argv[first]);
-            }
-        }
+        status = err == GRANARY_OK ? 0 : cli_fail(err, "load %s", argv[first]);
     }
+    discard_end(&remains);
     granary_disconnect(client);
     granary_graph_destroy(graph);
     return status;

@@ -23,6 +23,7 @@
 #include "graph_json/json.h"
 #include "look.h"
 #include "output.h"
+#include "progress.h"
 #include "run.h"
 #include "supervisor.h"
 
@@ -322,42 +323,14 @@ choose_instance(struct run *run)
     return start_private(run);
 }
 
-static void
-draw_progress(const granary_graph_status *status, int64_t started_ns)
-{
-    char bar[31];
-    size_t filled = status->subtasks_total == 0 ? 0 : (size_t)(30 * status->subtasks_done / status->subtasks_total);
-
-    for (size_t i = 0; i < 30; i++) {
-        bar[i] = i < filled ? '#' : '.';
-    }
-    bar[30] = '\0';
-    (void)fprintf(stderr, "\r[%s] %" PRIu64 "/%" PRIu64 " subtasks, %.1f s ", bar, status->subtasks_done,
-                  status->subtasks_total, (double)(gr_now_ns() - started_ns) / 1e9);
-}
-
 static granary_err
 wait_for(struct run *run, granary_client *client, const char *key)
 {
-    bool bar = isatty(STDERR_FILENO) != 0;
-    int64_t started = gr_now_ns();
     /* The scheduler ends it in time, and says how far it was; this is for one that does not answer. */
     int64_t deadline = gr_deadline_ns(run->timeout_ms > 0 ? run->timeout_ms + PATIENCE_MS : -1);
     granary_graph_status status = {0};
-    granary_err err;
+    granary_err err = progress_wait(client, key, deadline, &status);
 
-    do {
-        int left = gr_left_ms(deadline);
-        int step = bar ? 100 : 10000;
-
-        err = granary_graph_wait(client, key, left >= 0 && left < step ? left : step, &status);
-        if (bar) {
-            draw_progress(&status, started);
-        }
-    } while (err == GRANARY_ETIMEDOUT && status.state == GRANARY_GRAPH_RUNNING && gr_now_ns() < deadline);
-    if (bar) {
-        (void)fprintf(stderr, "\r%79s\r", "");
-    }
     if (err == GRANARY_ETIMEDOUT && status.state == GRANARY_GRAPH_RUNNING) {
         (void)granary_graph_delete(client, key);
         err =

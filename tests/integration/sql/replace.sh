@@ -1,0 +1,89 @@
+#!/bin/bash
+# A table is replaced in one moment: who reads it gets the old one or the new one, and what fails or is interrupted changes
+# nothing.
+. "$(dirname "$0")/../cli/lib.sh"
+
+granary up --executors 2 --memory 128M >/dev/null
+remember_prefix
+
+# version N: a file of 50,000 rows whose values are all N
+version() { awk -v n="$1" 'BEGIN { print "id,v"; for (i = 0; i < 50000; i++) print i "," n }'; }
+version 1 >"$work/1.csv"
+version 2 >"$work/2.csv"
+granary load t "$work/1.csv" >/dev/null
+
+# What cannot be loaded leaves the old table, and nothing else.
+expect 4 "No such file" granary load --replace t "$work/none.csv"
+printf 'id,v\n1\n' >"$work/ragged.csv"
+expect 2 "record has 1 field" granary load --replace t "$work/ragged.csv"
+[ "$(granary sql --csv 'select count(*) from t' | tail -n 1)" = 50000 ] || fail "the old table is gone"
+[ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "left behind: $(granary graphs)"
+
+# Readers in one loop, replacements in the other.
+readers() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        granary sql --csv 'select v, count(*) as n from t group by v' >>"$work/read" 2>&1 || echo "FAILED" >>"$work/read"
+        granary sql --csv -o "$work/rows$1.csv" 'select * from t' >>"$work/read" 2>&1 || echo "FAILED" >>"$work/read"
+        cmp -s "$work/rows$1.csv" "$work/1.csv" || cmp -s "$work/rows$1.csv" "$work/2.csv" || echo "MIXED" >>"$work/read"
+    done
+}
+readers a & first=$!
+readers b & second=$!
+for file in 2 1 2 1 2 1 2 1; do
+    granary load --replace t "$work/$file.csv" >/dev/null || fail "replace by $file"
+done
+wait $first $second
+grep -vxE 'v,n|[12],50000' "$work/read" && fail "a reader got something else"
+[ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "left behind: $(granary graphs)"
+
+# stop, continue: executors stand still, so what is loaded stays under way
+executors() { granary executors --json | sed -n 's/.*"pid": \([0-9]*\).*/\1/p' | xargs kill "$1"; }
+# under_way N: until so many graphs run
+under_way() {
+    for _ in $(seq 600); do
+        [ "$(granary graphs --state running --json | grep -c '"key"')" != "$1" ] || return 0
+        sleep 0.05
+    done
+    fail "not $1 running graphs: $(granary graphs)"
+}
+
+# While a table is loaded it is called that, also where a file of its name lies in the directory; interrupted, it is forgotten.
+cp "$work/1.csv" "$work/new.csv"
+executors -STOP
+env --default-signal=INT granary load new "$work/1.csv" >"$work/out" 2>&1 & loading=$!
+under_way 1
+cd "$work"
+expect 1 "table 'new': it is still being loaded: .granary await new. waits for it" granary sql "select * from new"
+expect 1 "there is a table or graph of that name, which is still being made" granary load new 1.csv
+cd - >/dev/null
+kill -INT $loading
+wait $loading && fail "load: it was interrupted"
+executors -CONT
+under_way 0
+granary load new "$work/2.csv" >/dev/null || fail "loaded again"
+[ "$(granary sql --csv 'select max(v) from new' | tail -n 1)" = 2 ] || fail "the second file's"
+
+# The same of a replacement: the old table stays, and can be read meanwhile.
+executors -STOP
+env --default-signal=INT granary load --replace new "$work/1.csv" >"$work/out" 2>&1 & loading=$!
+under_way 1
+granary results new table >/dev/null || fail "the old table while it is replaced"
+kill -KILL $loading
+wait $loading 2>/dev/null && fail "load: it was killed"
+executors -CONT
+under_way 0
+[ "$(granary sql --csv 'select max(v) from new' | tail -n 1)" = 2 ] || fail "the old table is gone"
+
+# The switch outlives the scheduler.
+granary load --replace new "$work/1.csv" >/dev/null
+kill -KILL "$(awk '{ print $1 }' "$work/i/sched.lock")"
+[ "$(granary sql --csv 'select max(v) from new' | tail -n 1)" = 1 ] || fail "after a restart of the scheduler"
+granary forget new t
+[ "$(granary graphs --json | grep -c '"key"')" = 0 ] || fail "left behind: $(granary graphs)"
+
+# On a terminal it shows how far it is.
+script -qec "granary load shown $work/1.csv" /dev/null >"$work/screen"
+grep -q 'subtasks' "$work/screen" || fail "no progress: $(cat "$work/screen")"
+granary down >/dev/null
+left=$(leftovers)
+[ -z "$left" ] || fail "left behind: $left"
