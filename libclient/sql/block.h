@@ -148,6 +148,8 @@ bool sql_join_subqueries(struct sql_block *block, struct sql_expr *expr);
 
 /* ---- group.c ---- */
 
+/* Whether it has GROUP BY or HAVING; GROUP BY () is a group of all rows. */
+bool sql_groups(const struct sql_select *select);
 bool sql_has_aggregate(const struct sql_expr *expr);
 bool sql_has_window(const struct sql_expr *expr);
 /* Group block->rel by frame columns, and name the aggregates in exprs (any may be NULL). extra_keys: of decorrelation

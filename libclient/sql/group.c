@@ -36,6 +36,12 @@ sql_has_window(const struct sql_expr *expr)
     return has_call(expr, true);
 }
 
+bool
+sql_groups(const struct sql_select *select)
+{
+    return select->group_count > 0 || select->set_count > 0 || select->having != NULL;
+}
+
 struct grouping {
     struct sql_block *block;
     const char **names; /* of the values that are aggregated, and their expressions */

@@ -213,7 +213,10 @@ group_keys(struct sql_block *block, const struct targets *targets, const char **
         if (!sql_join_subqueries(block, expr)) {
             return false;
         }
-        keys[i] = sql_column_of(block, &block->rel, expr);
+        for (size_t k = 0; k < i && keys[i] == NULL; k++) { /* sets name it again: it is one key */
+            keys[i] = sql_equal(named[k].expr, expr) ? keys[k] : NULL;
+        }
+        keys[i] = keys[i] != NULL ? keys[i] : sql_column_of(block, &block->rel, expr);
         if (keys[i] == NULL) {
             return false;
         }
@@ -423,7 +426,7 @@ sql_block_finish(struct sql_block *block, bool top, struct sql_result *ret_resul
     struct targets targets;
     struct sql_order *order = NULL;
     const char **columns = SQL_ARRAY(q, const char *, select->order_count);
-    bool grouped = select->group_count > 0 || select->having != NULL;
+    bool grouped = sql_groups(select);
 
     if (columns == NULL || !expand_targets(block, &targets) || !bind_order(block, &targets, &order)) {
         return false;

@@ -183,7 +183,7 @@ begin_subquery(struct sql_block *block, const struct sql_select *select, bool re
 static bool
 is_grouped(const struct sql_select *select)
 {
-    bool grouped = select->group_count > 0 || select->having != NULL;
+    bool grouped = sql_groups(select);
 
     for (size_t i = 0; i < select->target_count && !grouped; i++) {
         grouped = sql_has_aggregate(select->targets[i].expr);
@@ -202,8 +202,8 @@ cuts(const struct sql_select *select)
 static bool
 is_one_row(const struct sql_select *select)
 {
-    return is_grouped(select) && select->group_count == 0 && select->having == NULL && select->limit != 0 &&
-           select->offset == 0;
+    return is_grouped(select) && select->group_count == 0 && select->set_count < 2 && select->having == NULL &&
+           select->limit != 0 && select->offset == 0;
 }
 
 /* ---- EXISTS and IN as conditions ---- */

@@ -78,6 +78,9 @@ select x % 2 as odd, sum(y) from a where x >= 0 group by x % 2
 select name n, sum(x) s from a group by 1 having sum(x) > 0 and count(*) > 1
 {select name, x, count(*), sum(y) from a group by rollup (name, x)|select name, x, count(*), sum(y) from a group by name, x union all select name, null, count(*), sum(y) from a group by name union all select null, null, count(*), sum(y) from a}
 {select x % 2 as odd, name, count(*) from a where id > 5 group by cube (1, name) having count(*) > 1|select x % 2, name, count(*) from a where id > 5 group by 1, 2 having count(*) > 1 union all select x % 2, null, count(*) from a where id > 5 group by 1 having count(*) > 1 union all select null, name, count(*) from a where id > 5 group by 2 having count(*) > 1 union all select null, null, count(*) from a where id > 5}
+{select 1, count(*) from a group by ()|select 1, count(*) from a}
+{select 1 from n group by ()|select 1}
+{select x + 1 as c, x, count(*) from a group by grouping sets ((x + 1), (x, x + 1))|select x + 1, null, count(*) from a group by 1 union all select x + 1, x, count(*) from a group by 1, 2}
 {select name, z, max(x) from b group by name, grouping sets ((z), ())|select name, z, max(x) from b group by name, z union all select name, null, max(x) from b group by name}
 {select count(*) from (select day, sum(x) from a group by rollup (day)) t|select 1 + count(*) from (select distinct day from a)}
 select name, sum(x) + count(*) * 2, max(x) - min(x) from a group by name having max(y) is not null
