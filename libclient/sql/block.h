@@ -48,6 +48,7 @@ struct sql_block {
     size_t named_room;
     const char **set_keys; /* of select->sets: the columns that GROUP BY's expressions have become, by their places */
     bool grouped;          /* columns are those of groups */
+    bool sparse;           /* a row may have no group, and null where that has aggregates */
 };
 
 /* What a query gives. */

@@ -173,6 +173,9 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
         text = counted == NULL ? NULL
                                : sql_printf(q, "case when %s = 0 then null else %s end", sql_quoted(q, counted), text);
     }
+    if (text != NULL && block->sparse && strcmp(expr->text, "count") == 0) {
+        text = sql_printf(q, "coalesce(%s, 0)", text);
+    }
     return sql_name_expr(block, expr, text);
 }
 

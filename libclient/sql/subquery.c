@@ -455,25 +455,13 @@ join_value(struct sql_block *block, struct sql_block *sub, struct sql_expr *expr
            sql_name_expr(block, expr, sql_quoted(q, name));
 }
 
-static bool
-has_count(const struct sql_expr *expr)
-{
-    bool has = expr->kind == SQL_AGGREGATE && strcmp(expr->text, "count") == 0;
-
-    for (size_t i = 0; i < expr->count && !has; i++) {
-        has = has_count(expr->args[i]);
-    }
-    return has;
-}
-
-/* One value for each value of the outer query's columns: an aggregate by those. */
+/* One value for each value of the outer query's columns, of aggregates by those. It is computed beside the outer row,
+ * where a group that is missing has aggregates of nothing. */
 static bool
 join_correlated_value(struct sql_block *block, struct sql_block *sub, struct sql_expr *expr)
 {
     struct sql_statement *q = block->q;
     struct sql_expr *target = expr->select->targets[0].expr;
-    bool counts = target->kind == SQL_AGGREGATE && strcmp(target->text, "count") == 0;
-    const char **names;
     const char *value = sql_fresh(q, "value");
     const char *text;
     struct correlation c;
@@ -494,26 +482,15 @@ join_correlated_value(struct sql_block *block, struct sql_block *sub, struct sql
                                     : sql_fail(q, GRANARY_EUNSUPPORTED, target->position,
                                                "a column of the outer query can stand in WHERE of a subquery only");
     }
-    if (!counts && has_count(target)) { /* of nothing it is 0, but there is no row to say so */
-        return sql_fail(q, GRANARY_EUNSUPPORTED, target->position,
-                        "count in a larger expression of a subquery that names columns of the outer query is not "
-                        "supported");
-    }
+    sub->sparse = true;
     if (!sql_group(sub, c.inner, c.count, &target, 1, expr->position)) {
         return false;
     }
     sub->grouped = true;
     text = sql_text(sub, target);
-    names = SQL_ARRAY(q, const char *, c.count + 1);
-    if (text == NULL || names == NULL || value == NULL ||
-        !sql_rel_assign(q, &sub->rel, &value, &text, 1, expr->position)) {
-        return false;
-    }
-    memcpy(names, c.inner, c.count * sizeof *names);
-    names[c.count] = value;
-    return sql_rel_select(q, &sub->rel, names, c.count + 1, expr->position) &&
-           left_join(block, &sub->rel, &c, expr->position) &&
-           sql_name_expr(block, expr, counts ? sql_printf(q, "coalesce(`%s`, 0)", value) : sql_quoted(q, value));
+    return text != NULL && value != NULL && left_join(block, &sub->rel, &c, expr->position) &&
+           sql_rel_assign(q, &block->rel, &value, &text, 1, expr->position) &&
+           sql_name_expr(block, expr, sql_quoted(q, value));
 }
 
 static bool

@@ -158,6 +158,10 @@ select id, first_value(name) over (order by id rows 3 preceding), last_value(nam
 select id from a where x > (select avg(x) from e where id < 0)
 select id, (select max(z) from b where b.id = a.id) from a
 select id, (select count(*) from b where b.x = a.x) from a
+select id, (select coalesce(max(z), 0) from b where b.id = a.id) from a
+select id, (select count(*) * 2 + coalesce(sum(z), 100) + count(distinct x) from b where b.id = a.id) from a
+select id, (select case when max(z) is null then 'none' else 'some' end from b where b.id = a.id) from a
+select id from a where (select min(z) is null from b where b.id = a.id) and x > (select count(z) - 1 from b where b.name = a.name)
 select id from a where x = (select max(b.x) from b where b.name = a.name)
 select id from a where y > (select 0.1 * sum(b.z) from b where b.name = a.name and b.z > 0)
 select id, x - (select min(x) from a) from a where x is not null
