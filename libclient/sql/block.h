@@ -165,10 +165,11 @@ bool sql_add_windows(struct sql_block *block, const struct sql_expr *expr);
 
 /* ---- select.c ---- */
 
-/* A query by itself. outer: whose columns may be named, or NULL. top: the whole statement's, whose order counts */
-bool sql_plan(struct sql_statement *q, const struct sql_select *select, bool top, struct sql_result *ret_result);
+/* A query by itself. ordered: its ORDER BY counts though it has no LIMIT, as that of the statement and of tables in
+ * FROM does, whose rows may be all there is to the query around. */
+bool sql_plan(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *ret_result);
 /* What follows FROM and WHERE. */
-bool sql_block_finish(struct sql_block *block, bool top, struct sql_result *ret_result);
+bool sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_result);
 /* The WITH query of that name; NULL: there is none. */
 struct sql_with *sql_find_with(const struct sql_statement *q, const char *name);
 /* What it gives, translated once. NULL: the statement has failed. */

@@ -283,7 +283,7 @@ add_from(struct sql_block *block, const struct sql_from *from)
     case SQL_FROM_ROWS:
         return sql_add_rows(block, from);
     case SQL_FROM_SELECT:
-        return sql_plan(block->q, from->select, false, &result) && sql_add_result(block, from, from->alias, &result);
+        return sql_plan(block->q, from->select, true, &result) && sql_add_result(block, from, from->alias, &result);
     default:
         return add_join(block, from);
     }

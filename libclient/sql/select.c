@@ -41,7 +41,7 @@ sql_with_result(struct sql_statement *q, struct sql_with *with)
         const struct sql_names *now = q->names;
 
         q->names = &visible;
-        ok = sql_plan(q, with->select, false, result);
+        ok = sql_plan(q, with->select, true, result);
         q->names = now;
     }
     if (!ok) {
@@ -312,7 +312,7 @@ bind_order(struct sql_block *block, const struct targets *targets, struct sql_or
 /* Sort by columns, nulls at the end unless told otherwise, and cut. */
 static bool
 sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
-             const struct sql_order *order, const char *const *columns, bool top)
+             const struct sql_order *order, const char *const *columns, bool ordered)
 {
     size_t count = select->order_count;
     const char **by = SQL_ARRAY(q, const char *, count);
@@ -327,7 +327,7 @@ sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_sele
         descending[i] = order[i].descending;
         nulls[i] = order[i].nulls_first ? "first" : "last";
     }
-    if (count > 0 && (top || select->limit >= 0 || select->offset > 0 || select->distinct_on > 0) &&
+    if (count > 0 && (ordered || select->limit >= 0 || select->offset > 0 || select->distinct_on > 0) &&
         !sql_rel_sort(q, rel, by, descending, nulls, count, order[0].expr->position)) {
         return false;
     }
@@ -419,7 +419,7 @@ add_windows(struct sql_block *block, const struct targets *targets, const struct
 }
 
 bool
-sql_block_finish(struct sql_block *block, bool top, struct sql_result *ret_result)
+sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_result)
 {
     struct sql_statement *q = block->q;
     const struct sql_select *select = block->select;
@@ -447,7 +447,7 @@ sql_block_finish(struct sql_block *block, bool top, struct sql_result *ret_resul
         !add_windows(block, &targets, order) || !compute_targets(block, &targets, ret_result) ||
         (select->distinct && !make_distinct(block, ret_result)) ||
         !compute_order(block, &targets, ret_result, order, columns) ||
-        !sort_and_cut(q, &block->rel, select, order, columns, top)) {
+        !sort_and_cut(q, &block->rel, select, order, columns, ordered)) {
         return false;
     }
     ret_result->rel = block->rel;
@@ -470,7 +470,7 @@ rename_outputs(struct sql_statement *q, struct sql_result *result, const char *c
 }
 
 static bool
-order_set(struct sql_statement *q, const struct sql_select *select, bool top, struct sql_result *result)
+order_set(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *result)
 {
     struct sql_block block = {.q = q, .select = select, .rel = result->rel};
     const char **columns = SQL_ARRAY(q, const char *, select->order_count);
@@ -492,7 +492,7 @@ order_set(struct sql_statement *q, const struct sql_select *select, bool top, st
             return false;
         }
     }
-    if (columns == NULL || !sort_and_cut(q, &block.rel, select, select->order, columns, top)) {
+    if (columns == NULL || !sort_and_cut(q, &block.rel, select, select->order, columns, ordered)) {
         return false;
     }
     result->rel = block.rel;
@@ -528,7 +528,7 @@ compare_sides(struct sql_statement *q, struct sql_rel *left, struct sql_rel *rig
 }
 
 static bool
-plan_set(struct sql_statement *q, const struct sql_select *select, bool top, struct sql_result *ret_result)
+plan_set(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *ret_result)
 {
     struct sql_rel *rel = &ret_result->rel;
     struct sql_result right;
@@ -553,15 +553,16 @@ plan_set(struct sql_statement *q, const struct sql_select *select, bool top, str
         ret_result->outputs[i].frame = names[i];
     }
     if (select->set != SQL_UNION) {
-        return compare_sides(q, rel, &right.rel, names, right.count, select) && order_set(q, select, top, ret_result);
+        return compare_sides(q, rel, &right.rel, names, right.count, select) &&
+               order_set(q, select, ordered, ret_result);
     }
     return sql_rel_concat(q, rel, &right.rel, select->position) &&
            (select->all || sql_rel_distinct(q, rel, names, right.count, select->position)) &&
-           order_set(q, select, top, ret_result);
+           order_set(q, select, ordered, ret_result);
 }
 
 bool
-sql_plan(struct sql_statement *q, const struct sql_select *select, bool top, struct sql_result *ret_result)
+sql_plan(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *ret_result)
 {
     const struct sql_names names = {select->with, select->with_count, q->names};
     const struct sql_names *before = q->names;
@@ -573,13 +574,13 @@ sql_plan(struct sql_statement *q, const struct sql_select *select, bool top, str
     }
     q->names = &names;
     if (select->set != SQL_NO_SET) {
-        ok = plan_set(q, select, top, ret_result);
+        ok = plan_set(q, select, ordered, ret_result);
     } else {
         block = SQL_NEW(q, struct sql_block);
         if (block != NULL) {
             *block = (struct sql_block){.q = q, .select = select};
         }
-        ok = block != NULL && sql_block_begin(block) && sql_block_finish(block, top, ret_result);
+        ok = block != NULL && sql_block_begin(block) && sql_block_finish(block, ordered, ret_result);
     }
     q->names = before;
     q->depth--;

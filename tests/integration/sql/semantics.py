@@ -173,6 +173,9 @@ select x from a union all select x from b
 select x, name from a intersect select x, name from b
 select x from a except select x from b where x > 0
 select x from a union select z from b order by x nulls last
+select id from (select id from a order by id desc) t limit 3
+with c as (select id, x from a order by x nulls last, id desc) select id + 1 from c where id > 3 limit 7
+select id from (select id, y from (select id, y from b join a using (id) order by y nulls last, id desc, z nulls first) t where y > 0) u limit 9
 select count(*) from (select distinct x, name from a) t
 select t.s, count(*) from (select name, sum(x) as s from a group by name) t group by t.s
 select {t.p, t.x|t.id, t.x} from (select id, x from a where x > 2) t{(p)|}
