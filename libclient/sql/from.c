@@ -6,7 +6,49 @@
 
 static bool add_from(struct sql_block *block, const struct sql_from *from);
 
-/* The columns of a join with USING: the right one is reached by its table's name only. */
+/* The columns that USING names, of both sides; each is reached by its table's name from now on. */
+static bool
+find_sides(struct sql_block *block, const struct sql_from *from, size_t left_begin, size_t right_begin,
+           const char *name, struct sql_column *sides[2])
+{
+    sides[0] = NULL;
+    sides[1] = NULL;
+    for (size_t c = left_begin; c < block->column_count; c++) {
+        struct sql_column **side = &sides[c >= right_begin];
+
+        if (strcmp(block->columns[c]->name, name) == 0 && !block->columns[c]->hidden) {
+            if (*side != NULL) {
+                return sql_fail(block->q, GRANARY_EINVAL, from->position, "USING: more than one column is called '%s'",
+                                name);
+            }
+            *side = block->columns[c];
+        }
+    }
+    if (sides[0] == NULL || sides[1] == NULL) {
+        return sql_fail(block->q, GRANARY_ENOENT, from->position, "USING: there is no column '%s' on the %s side", name,
+                        sides[0] == NULL ? "left" : "right");
+    }
+    sides[0]->hidden = true;
+    sides[1]->hidden = true;
+    return true;
+}
+
+/* The joined columns come first, as the standard has it, in a place of their own: with the values of the side whose
+ * rows are all kept. What a full join makes of both is set by merge_columns(). */
+static bool
+put_joined(struct sql_block *block, size_t at, const struct sql_column *column)
+{
+    struct sql_column *joined;
+
+    if (!sql_add_column(block, NULL, column->name, column->frame, column->item)) {
+        return false;
+    }
+    joined = block->columns[block->column_count - 1];
+    memmove(&block->columns[at + 1], &block->columns[at], (block->column_count - 1 - at) * sizeof(struct sql_column *));
+    block->columns[at] = joined;
+    return true;
+}
+
 static bool
 add_using(struct sql_block *block, const struct sql_from *from, size_t left_begin, size_t right_begin,
           const char *const *names, size_t count)
@@ -14,23 +56,12 @@ add_using(struct sql_block *block, const struct sql_from *from, size_t left_begi
     struct sql_statement *q = block->q;
 
     for (size_t i = 0; i < count; i++) {
-        struct sql_column *sides[2] = {NULL, NULL};
+        struct sql_column *sides[2];
         struct sql_expr *equal = SQL_NEW(q, struct sql_expr);
 
-        for (size_t c = left_begin; c < block->column_count; c++) {
-            struct sql_column **side = &sides[c >= right_begin];
-
-            if (strcmp(block->columns[c]->name, names[i]) == 0 && !block->columns[c]->hidden) {
-                if (*side != NULL) {
-                    return sql_fail(q, GRANARY_EINVAL, from->position, "USING: more than one column is called '%s'",
-                                    names[i]);
-                }
-                *side = block->columns[c];
-            }
-        }
-        if (sides[0] == NULL || sides[1] == NULL) {
-            return sql_fail(q, GRANARY_ENOENT, from->position, "USING: there is no column '%s' on the %s side",
-                            names[i], sides[0] == NULL ? "left" : "right");
+        /* i columns have been put before those of the left side */
+        if (!find_sides(block, from, left_begin + i, right_begin + i, names[i], sides)) {
+            return false;
         }
         if (equal == NULL || (equal->args = SQL_ARRAY(q, struct sql_expr *, 2)) == NULL) {
             return false;
@@ -47,9 +78,7 @@ add_using(struct sql_block *block, const struct sql_from *from, size_t left_begi
                 .kind = SQL_COLUMN, .text = names[i], .position = from->position, .column = sides[side]};
             equal->args[side] = column;
         }
-        sides[0]->hidden = from->join == SQL_RIGHT || from->join == SQL_FULL;
-        sides[1]->hidden = from->join != SQL_RIGHT;
-        if (!sql_add_conjunct(block, equal)) {
+        if (!put_joined(block, left_begin + i, sides[from->join == SQL_RIGHT]) || !sql_add_conjunct(block, equal)) {
             return false;
         }
     }
@@ -65,7 +94,8 @@ add_natural(struct sql_block *block, const struct sql_from *from, size_t left_be
 
     for (size_t r = right_begin; r < block->column_count && names != NULL; r++) {
         for (size_t l = left_begin; l < right_begin; l++) {
-            if (strcmp(block->columns[l]->name, block->columns[r]->name) == 0 && !block->columns[l]->hidden) {
+            if (strcmp(block->columns[l]->name, block->columns[r]->name) == 0 && !block->columns[l]->hidden &&
+                !block->columns[r]->hidden) {
                 names[count++] = block->columns[r]->name;
                 break;
             }
@@ -176,9 +206,9 @@ plan_side(struct sql_block *block, const struct sql_from *from, struct sql_rel *
     return true;
 }
 
-/* A column of USING in a full join: the value of the side that has one. */
+/* The columns of USING in a full join, from `at` on: the value of the side that has one. */
 static bool
-merge_columns(struct sql_block *block, struct sql_rel *rel, const struct conditions *conditions, int item)
+merge_columns(struct sql_block *block, struct sql_rel *rel, const struct conditions *conditions, size_t at)
 {
     struct sql_statement *q = block->q;
 
@@ -188,10 +218,10 @@ merge_columns(struct sql_block *block, struct sql_rel *rel, const struct conditi
         const char *text = sql_printf(q, "coalesce(%s, %s)", sql_quoted(q, equal->args[0]->column->frame),
                                       sql_quoted(q, equal->args[1]->column->frame));
 
-        if (name == NULL || text == NULL || !sql_rel_assign(q, rel, &name, &text, 1, equal->position) ||
-            !sql_add_column(block, NULL, equal->args[0]->text, name, item)) {
+        if (name == NULL || text == NULL || !sql_rel_assign(q, rel, &name, &text, 1, equal->position)) {
             return false;
         }
+        block->columns[at + i]->frame = name;
     }
     return true;
 }
@@ -236,8 +266,7 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
                                               .position = from->position})) {
         return false;
     }
-    if (from->join == SQL_FULL && from->on == NULL &&
-        !merge_columns(block, &sides[keep], &conditions, (int)first_item)) {
+    if (from->join == SQL_FULL && from->on == NULL && !merge_columns(block, &sides[keep], &conditions, left_begin)) {
         return false;
     }
     /* Both sides are one item from now on. */

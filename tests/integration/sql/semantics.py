@@ -106,6 +106,12 @@ select a.id, b.id from a right join b on a.id = b.id and a.x > 0
 select a.id, b.id, b.z from a full join b on a.id = b.id
 select a.id, b.id from a full join b on a.id = b.id and a.x = b.x
 select id, z from a join b using (id)
+select * from n join {(select x, k as j from n) m|(select x, k as j from n) m} using (x)
+{select * from (select k, x from n) l right join (select x, k as j from n) m using (x)|select m.x, l.k, m.k from n m left join n l on l.x = m.x}
+{select * from (select k, x from n) l natural full join (select x, k as j from n where k > 1) m|select l.x, l.k, m.k from n l left join n m on l.x = m.x and m.k > 1}
+{select * from (select k, x from n) l join (select x, k as j from n) m using (x) left join (select k, x as i from n) o using (k)|select l.k, l.x, m.k, o.x from n l join n m using (x) left join n o on o.k = l.k}
+{select * from (select x from n) l natural join ((select x, k as a from n) p join (select x, k as b from n) q using (x))|select p.x, p.k, q.k from n l join n p using (x) join n q using (x)}
+{select l.*, x from (select k, x from n) l right join (select x, k as j from n) m using (x)|select l.k, l.x, m.x from n m left join n l on l.x = m.x}
 select id, a.id, b.id, z from a full join b using (id)
 select id, z from a right join b using (id)
 select id, b.id, z from a left join b using (id) where id > 20
