@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/duration.h"
 #include "base/error.h"
 #include "executor/worker.h"
 #include "topology/topology.h"
@@ -49,9 +50,12 @@ granary_err
 granary_worker_poll(granary_worker *worker, int timeout_ms, uint32_t max, uint32_t *ret_ran)
 {
     uint32_t ran = 0;
-    granary_err err = max == 0 ? gr_fail(GRANARY_EINVAL, "a worker is to take at least one subtask")
-                               : worker_poll(worker->worker, timeout_ms, max, &ran);
+    granary_err err =
+        max == 0 ? gr_fail(GRANARY_EINVAL, "a worker is to take at least one subtask") : gr_timeout_check(timeout_ms);
 
+    if (err == GRANARY_OK) {
+        err = worker_poll(worker->worker, timeout_ms, max, &ran);
+    }
     if (ret_ran != NULL) {
         *ret_ran = ran;
     }

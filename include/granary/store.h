@@ -20,8 +20,10 @@ extern "C" {
 
 typedef struct granary_client granary_client;
 
-/* Waits for ever. */
+/* Timeouts are milliseconds. This one waits for ever; any other below 0 is EINVAL. */
 #define GRANARY_FOREVER (-1)
+/* In granary_object_options, where 0 is the default: do not wait at all. */
+#define GRANARY_AT_ONCE (-2)
 
 typedef struct granary_connect_options {
     const char *instance; /* name or runtime directory; NULL: $GRANARY_INSTANCE, else "default" */
@@ -49,7 +51,10 @@ GRANARY_API granary_err granary_connect(const granary_connect_options *options, 
 /* Close: gives back every lease, client pin and unsealed object. NULL is fine. No other call may be in progress. */
 GRANARY_API void granary_disconnect(granary_client *client);
 
-/* An object being built: writable until seal or abort. The fields below "private" belong to the library. */
+/*
+ * An object being built: writable until seal or abort. The fields below "private" belong to the library. A copy of the
+ * struct is the same buffer: resized, sealed or aborted through one of them, the others are spent (ESTATE).
+ */
 typedef struct granary_buffer {
     granary_id id;
     void *data; /* 64-byte aligned */
@@ -103,7 +108,7 @@ typedef struct granary_object_options {
     /* Objects this one contains: each lives at least as long as this one. They must exist. Borrowed until the seal. */
     const granary_id *contains;
     size_t contains_count;
-    int timeout_ms; /* for room; 0: 30000; GRANARY_FOREVER */
+    int timeout_ms; /* for room; 0: 30000; GRANARY_AT_ONCE: fail when there is none; GRANARY_FOREVER */
 } granary_object_options;
 
 /* granary_object_create() with options; NULL is the default. Errors: as create · ENOENT a contained object is missing
@@ -150,9 +155,9 @@ GRANARY_API granary_err granary_object_put_with(granary_client *client, granary_
  * Store an error under an id, where others expect an object: every get of it fails with this error and message, also
  * those that wait for it by now. It can be listed, waited for and deleted as any object.
  *
- * err      not OK
+ * err      one of granary_err but GRANARY_OK
  * message  what happened, for humans; borrowed; NULL: none. At most 64 KiB of it are kept
- * Errors   EINVAL · EEXIST something is sealed under this id · as granary_object_put()
+ * Errors   EINVAL err is none · EEXIST something is sealed under this id · as granary_object_put()
  */
 GRANARY_API granary_err granary_object_put_error(granary_client *client, granary_id id, granary_err err,
                                                  const char *message);
@@ -194,14 +199,17 @@ GRANARY_API granary_err granary_object_get_many(granary_client *client, const gr
                                                 int timeout_ms, granary_view *ret_views, size_t *ret_failed);
 
 /*
- * Lease those of several that are in memory, or come there in time. Who waits for room while it leases objects keeps
- * others from room: with this it notices, and can give way.
+ * Lease those of several that are in memory, or are brought back there in time. Who waits for room while it leases
+ * objects keeps others from room: with this it notices, and can give way.
  *
- * timeout_ms   for spilled ones too
+ * All of them must exist: one that does not is ENOENT at once, whatever the timeout (granary_object_wait() waits for
+ * such).
+ *
+ * timeout_ms   for spilled ones to be brought back: here it holds for them, too
  * ret_views    count views; of those that were not there in time all zero
  * ret_missing  how many those are
- * Errors       as get, but ETIMEDOUT and EFULL; on failure nothing is leased and *ret_failed (may be NULL) is the index
- *              of the one that failed
+ * Errors       ENOENT, and as get, but ETIMEDOUT and EFULL; on failure nothing is leased and *ret_failed (may be NULL)
+ *              is the index of the one that failed
  */
 GRANARY_API granary_err granary_object_get_some(granary_client *client, const granary_id *ids, size_t count,
                                                 int timeout_ms, granary_view *ret_views, size_t *ret_missing,

@@ -33,3 +33,12 @@ gr_duration_parse(const char *text, uint64_t *ret_ns)
     *ret_ns = (uint64_t)ns;
     return GRANARY_OK;
 }
+
+granary_err
+gr_timeout_check(int64_t timeout_ms)
+{
+    return timeout_ms >= -1 ? GRANARY_OK
+                            : gr_fail(GRANARY_EINVAL,
+                                      "a timeout of %lld ms: it is 0 or more, or GRANARY_FOREVER (-1) to wait for ever",
+                                      (long long)timeout_ms);
+}

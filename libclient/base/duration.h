@@ -13,4 +13,7 @@
  */
 granary_err gr_duration_parse(const char *text, uint64_t *ret_ns);
 
+/* EINVAL when a caller's timeout is none: negative, and not GRANARY_FOREVER. */
+granary_err gr_timeout_check(int64_t timeout_ms);
+
 #endif

@@ -33,6 +33,12 @@ position_of(granary_err err)
     return SIZE_MAX;
 }
 
+bool
+gr_err_is_known(granary_err err)
+{
+    return position_of(err) != SIZE_MAX;
+}
+
 const char *
 granary_error_name(granary_err err)
 {

@@ -3,6 +3,7 @@
 #define BASE_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #include "granary/types.h"
 
@@ -27,5 +28,8 @@ granary_err gr_fail_in(granary_err err, const char *format, ...) __attribute__((
 /* Translate errno where it arises: "what: strerror". Call before anything can change errno. */
 granary_err gr_fail_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
 granary_err gr_err_from_errno(int error);
+
+/* Whether it is one of errors.def, success included. */
+bool gr_err_is_known(granary_err err);
 
 #endif

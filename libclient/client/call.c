@@ -401,6 +401,14 @@ check_wait(const Granary__Request *request)
                : GRANARY_OK;
 }
 
+int
+call_patience_ms(int timeout_ms)
+{
+    return timeout_ms < 0                             ? GRANARY_FOREVER
+           : timeout_ms > INT32_MAX - CALL_TIMEOUT_MS ? INT32_MAX
+                                                      : timeout_ms + CALL_TIMEOUT_MS;
+}
+
 granary_err
 call(granary_client *client, Granary__Request *request, int timeout_ms, Granary__Reply **ret_reply)
 {

@@ -25,4 +25,7 @@ granary_err call(granary_client *client, Granary__Request *request, int timeout_
 /* For requests that are answered at once. */
 #define CALL_TIMEOUT_MS 60000
 
+/* How long an answer may take that comes after timeout_ms (GRANARY_FOREVER) at the latest. */
+int call_patience_ms(int timeout_ms);
+
 #endif

@@ -397,7 +397,7 @@ granary_frame_read_rows(granary_client *client, granary_id id, int64_t from, int
     granary_frame *frame = NULL;
     uint64_t before, after;
     granary_view meta;
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, timeout_ms);
 
     if (err == GRANARY_OK) {
         err = granary_object_wait(client, &id, 1, 1, timeout_ms, NULL);

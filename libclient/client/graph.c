@@ -43,17 +43,15 @@ check_key(const char *key)
                : gr_fail(GRANARY_EINVAL, "graph key: a text of at most %d bytes", GRANARY_KEY_MAX - 1);
 }
 
-/* ---- submission ---- */
-
-/* How long an answer may take that waits for a graph. */
-static int
-patience_ms(int timeout_ms)
+static granary_err
+check_wait(const granary_client *client, const char *key, int timeout_ms)
 {
-    if (timeout_ms < 0) {
-        return GRANARY_FOREVER;
-    }
-    return timeout_ms > INT32_MAX - CALL_TIMEOUT_MS ? INT32_MAX : timeout_ms + CALL_TIMEOUT_MS;
+    granary_err err = gr_client_check_wait(client, timeout_ms);
+
+    return err == GRANARY_OK ? check_key(key) : err;
 }
+
+/* ---- submission ---- */
 
 static void
 take_status(const Granary__Reply *reply, granary_graph_status *ret_status)
@@ -105,8 +103,8 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
         submit->parent = borrow(in_call != NULL && in_call->graph != NULL ? in_call->graph : "");
         request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
         request.submit = submit;
-        err =
-            call(client, &request, submit->wait_ms == 0 ? CALL_TIMEOUT_MS : patience_ms((int)submit->wait_ms), &reply);
+        err = call(client, &request, submit->wait_ms == 0 ? CALL_TIMEOUT_MS : call_patience_ms((int)submit->wait_ms),
+                   &reply);
         take_status(reply, ret_status);
         if (err == GRANARY_OK || submit->wait_ms != 0) {
             memcpy(ret_key, key, strlen(key) + 1);
@@ -122,9 +120,9 @@ submit_graph(granary_client *client, const granary_graph *graph, const granary_g
              char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status)
 {
     Granary__Submit submit = GRANARY__SUBMIT__INIT;
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, wait_ms);
 
-    submit.wait_ms = wait_ms < 0 ? -1 : wait_ms;
+    submit.wait_ms = wait_ms;
     if (err == GRANARY_OK) {
         err = gr_builder_finish(graph, &submit.graph);
     }
@@ -186,16 +184,16 @@ granary_graph_wait(granary_client *client, const char *key, int timeout_ms, gran
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__GraphWait wait = GRANARY__GRAPH_WAIT__INIT;
     Granary__Reply *reply = NULL;
-    granary_err err = check_key(key);
+    granary_err err = check_wait(client, key, timeout_ms);
 
     if (err != GRANARY_OK) {
         return err;
     }
     wait.key = borrow(key);
-    wait.timeout_ms = timeout_ms < 0 ? -1 : timeout_ms;
+    wait.timeout_ms = timeout_ms;
     request.body_case = GRANARY__REQUEST__BODY_WAIT;
     request.wait = &wait;
-    err = call(client, &request, patience_ms(timeout_ms), &reply);
+    err = call(client, &request, call_patience_ms(timeout_ms), &reply);
     take_status(reply, ret_status);
     reply_free(reply);
     return err;
@@ -246,14 +244,14 @@ granary_graph_cancel(granary_client *client, const char *key, int kill_after_ms,
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__GraphRef ref = GRANARY__GRAPH_REF__INIT;
     Granary__Reply *reply = NULL;
-    granary_err err = check_key(key);
+    granary_err err = check_wait(client, key, kill_after_ms);
 
     if (err != GRANARY_OK) {
         return err;
     }
     ref.key = borrow(key);
     ref.wait = true;
-    ref.kill_after_ms = kill_after_ms < 0 ? -1 : kill_after_ms;
+    ref.kill_after_ms = kill_after_ms;
     request.body_case = GRANARY__REQUEST__BODY_STOP;
     request.stop = &ref;
     err = call(client, &request, GRANARY_FOREVER, &reply);
@@ -478,8 +476,7 @@ granary_graph_next(granary_client *client, const char *key, const char *target, 
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__GraphRef ref = GRANARY__GRAPH_REF__INIT;
     Granary__Reply *reply = NULL;
-    int patience_ms = GRANARY_FOREVER;
-    granary_err err = check_key(key);
+    granary_err err = check_wait(client, key, timeout_ms);
 
     if (err != GRANARY_OK) {
         return err;
@@ -487,18 +484,15 @@ granary_graph_next(granary_client *client, const char *key, const char *target, 
     if (target == NULL || cursor == NULL) {
         return gr_fail(GRANARY_EINVAL, "target or cursor: NULL");
     }
-    if (timeout_ms >= 0) {
-        patience_ms = timeout_ms > INT32_MAX - CALL_TIMEOUT_MS ? INT32_MAX : timeout_ms + CALL_TIMEOUT_MS;
-    }
     ref.key = borrow(key);
     ref.target = borrow(target);
     ref.follow = true;
     ref.cursor = *cursor;
     ref.limit = 1;
-    ref.timeout_ms = timeout_ms < 0 ? -1 : timeout_ms;
+    ref.timeout_ms = timeout_ms;
     request.body_case = GRANARY__REQUEST__BODY_RESULT;
     request.result = &ref;
-    err = call(client, &request, patience_ms, &reply);
+    err = call(client, &request, call_patience_ms(timeout_ms), &reply);
     if (err == GRANARY_OK && (reply->result == NULL || reply->result->n_chunks != 1 ||
                               reply->result->chunks[0]->id.len != GRANARY_ID_BYTES)) {
         err = gr_fail(GRANARY_EPROTO, "the scheduler's answer has no chunk");

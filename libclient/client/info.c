@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/error.h"
 #include "client/call.h"
 #include "object/object.h"
@@ -40,7 +41,7 @@ check_query(const granary_query *query)
             return gr_fail(GRANARY_EINVAL, "info: field %zu is NULL", i);
         }
     }
-    return GRANARY_OK;
+    return gr_timeout_check(query->timeout_ms);
 }
 
 /* Whether every row has as many cells as there are fields, of a known kind. */

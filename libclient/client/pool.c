@@ -10,19 +10,15 @@ give_order(granary_client *client, Granary__PoolOrder *order, int timeout_ms)
 {
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__Reply *reply = NULL;
-    int patience_ms = GRANARY_FOREVER;
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, timeout_ms);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    if (timeout_ms >= 0) {
-        patience_ms = timeout_ms > INT32_MAX - CALL_TIMEOUT_MS ? INT32_MAX : timeout_ms + CALL_TIMEOUT_MS;
-    }
-    order->timeout_ms = timeout_ms < 0 ? -1 : timeout_ms;
+    order->timeout_ms = timeout_ms;
     request.body_case = GRANARY__REQUEST__BODY_POOL;
     request.pool = order;
-    err = call(client, &request, patience_ms, &reply);
+    err = call(client, &request, call_patience_ms(timeout_ms), &reply);
     if (reply != NULL) {
         granary__reply__free_unpacked(reply, NULL);
     }

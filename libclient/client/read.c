@@ -419,7 +419,7 @@ granary_chunk_read_many(granary_client *client, const granary_chunk_request *req
 {
     static const granary_read_options defaults = {.timeout_ms = 0};
     struct batch batch = {.client = client, .options = options == NULL ? &defaults : options};
-    granary_err first = gr_client_check(client);
+    granary_err first = gr_client_check_wait(client, batch.options->timeout_ms);
     size_t failed = count;
 
     batch.deadline_ns = gr_deadline_ns(batch.options->timeout_ms);

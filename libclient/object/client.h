@@ -35,9 +35,6 @@
 /* What exists is waited for so long at least, whatever the caller's timeout; from each store anew. */
 #define EXISTS_WAIT_MS 30000
 
-/* granary_buffer.state between create and seal or abort. */
-#define BUFFER_OPEN 0x6f70656eu
-
 /* ---- mappings (segment.c) ---- */
 
 struct room;
@@ -73,6 +70,16 @@ struct room {
     bool ours;           /* granted and not yet retired */
     bool current;        /* small objects are carved here */
     struct room *next;   /* in unretired */
+};
+
+/* ---- buffers (buffer.c) ---- */
+
+/* The marks of open buffers, which granary_buffer.state has until seal or abort, and is 0 then; under lock. */
+struct open_buffers {
+    uint32_t *marks;
+    uint32_t size; /* a power of two, or 0 */
+    uint32_t count;
+    uint32_t last; /* given */
 };
 
 /* ---- the ring (ring.c) ---- */
@@ -164,6 +171,7 @@ struct granary_client {
     struct room *room;      /* the current one, or NULL */
     struct room *unretired; /* the store could not be told that they are given back */
     uint64_t room_want;
+    struct open_buffers open;
     struct ring ring;
 
     pthread_mutex_t maps_lock;
@@ -336,8 +344,8 @@ granary_err counters_map(granary_client *client, struct gr_counters **ret_counte
 struct segment *segment_entry(granary_client *client, uint32_t number);
 /* Unmap dead segments when there are many mappings. Takes the ticket: hold no lock. */
 void segment_counted(granary_client *client);
-/* Map size bytes of a descriptor, 2 MiB-aligned when it is that large; NULL with the error set. */
-void *segment_mmap(int fd, uint64_t size_bytes, int protection);
+/* Map size bytes of a descriptor, 2 MiB-aligned when it is that large. Errors: ECORRUPT it has fewer · ENOMEM */
+granary_err segment_mmap(int fd, uint64_t size_bytes, int protection, void **ret_base);
 /* Unmap everything. */
 void segment_fini(granary_client *client);
 
@@ -396,8 +404,23 @@ void ring_forget(granary_client *client, const struct ring_answer *answers, size
 /* Until the entry at position is answered; without the lock. Errors: the store's · EUNREACHABLE */
 granary_err ring_wait(granary_client *client, uint64_t position, struct ring_answer *answer);
 
+/* ---- buffer.c; with client->lock held ---- */
+
+/* A mark for a buffer. Errors: ENOMEM */
+granary_err buffer_open(granary_client *client, uint32_t *ret_mark);
+bool buffer_is_open(const granary_client *client, uint32_t mark);
+/* One that is not open is ignored. */
+void buffer_close(granary_client *client, uint32_t mark);
+/* Another mark for an open buffer: its copies are spent. */
+void buffer_renew(granary_client *client, uint32_t *mark);
+
 /* ---- put.c ---- */
 
+/* ESTATE, as the refusal of a buffer that is not open. */
+granary_err buffer_is_spent(granary_id id);
+
+/* How long options (may be NULL) say that room is waited for. */
+int options_timeout_ms(const granary_object_options *options);
 /* Errors: EINVAL no object can be that large */
 granary_err size_check(granary_id id, uint64_t data_size, uint64_t meta_size);
 
@@ -416,7 +439,7 @@ granary_err room_carve(granary_client *client, uint64_t footprint, uint64_t ahea
 bool room_extend(granary_client *client, struct room *room, uint64_t end);
 /* An object of the room was sealed or aborted; retires the room when it was the last of one that is full. */
 void room_settle(granary_client *client, struct room *room);
-/* Give back what an unsealed object takes; without the lock. */
+/* Give back what an unsealed object takes. */
 void room_give(granary_client *client, const granary_buffer *buffer);
 /* In a strict session an object is sealed only when its writer can write it no more: forget the writable mapping. */
 void room_surrender(struct room *room);

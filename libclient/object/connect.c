@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fd.h"
@@ -49,6 +50,14 @@ gr_client_check(const granary_client *client)
                : gr_fail(GRANARY_EFORKED, "this client was opened before fork(): connect again in the child");
 }
 
+granary_err
+gr_client_check_wait(const granary_client *client, int timeout_ms)
+{
+    granary_err err = gr_client_check(client);
+
+    return err == GRANARY_OK ? gr_timeout_check(timeout_ms) : err;
+}
+
 static _Thread_local const struct gr_in_call *client_in_call;
 
 void
@@ -75,6 +84,7 @@ static void
 client_destroy(granary_client *client)
 {
     segment_fini(client);
+    free(client->open.marks);
     if (client->control != NULL) {
         (void)munmap((void *)(uintptr_t)client->control, sizeof *client->control);
     }
@@ -173,6 +183,13 @@ granary_connect(const granary_connect_options *options, granary_client **ret_cli
     if (strlen(session) >= sizeof client->session) {
         return gr_fail(GRANARY_EINVAL, "session '%s': longer than %zu characters", session, sizeof client->session - 1);
     }
+    if ((err = gr_timeout_check(options->timeout_ms)) != GRANARY_OK) {
+        return gr_fail_in(err, "connect");
+    }
+    if (options->reconnect_ms < -1) {
+        return gr_fail(GRANARY_EINVAL, "connect: reconnect_ms is %d: it is 0 or more, or -1 not to wait for a store",
+                       options->reconnect_ms);
+    }
     err = gr_fault_arm(GR_FAULT_CLIENT);
     if (err != GRANARY_OK) {
         return err;
@@ -186,7 +203,7 @@ granary_connect(const granary_connect_options *options, granary_client **ret_cli
     client->existing = options->existing;
     (void)strncpy(client->link.tag, tag, sizeof client->link.tag - 1);
     client->link.reconnect_ms = options->reconnect_ms == 0 ? RECONNECT_MS : options->reconnect_ms;
-    err = reach(client, options->instance, options->timeout_ms <= 0 ? 5000 : options->timeout_ms);
+    err = reach(client, options->instance, options->timeout_ms == 0 ? 5000 : options->timeout_ms);
     if (err != GRANARY_OK) {
         client_destroy(client);
         return err;

@@ -181,7 +181,7 @@ wait_until(granary_counter *counter, int64_t least, int64_t deadline_ns, int64_t
 granary_err
 granary_counter_wait(granary_counter *counter, int64_t least, int timeout_ms, int64_t *ret_value)
 {
-    granary_err err = gr_client_check(counter->client);
+    granary_err err = gr_client_check_wait(counter->client, timeout_ms);
     int64_t value = 0;
 
     if (err != GRANARY_OK) {

@@ -64,8 +64,9 @@ granary_object_put_error(granary_client *client, granary_id id, granary_err err,
     size_t length = message == NULL ? 0 : strnlen(message, MESSAGE_MAX);
     struct gr_error_object *error;
 
-    if (err >= 0) {
-        return gr_fail(GRANARY_EINVAL, "object %s: %d is no error", id_text(id), (int)err);
+    if (err == GRANARY_OK || !gr_err_is_known(err)) {
+        return gr_fail(GRANARY_EINVAL, "object %s: %d is none of granary's errors (granary_err)", id_text(id),
+                       (int)err);
     }
     error = malloc(sizeof *error + length);
     if (error == NULL) {

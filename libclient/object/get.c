@@ -69,8 +69,8 @@ granary_object_get(granary_client *client, granary_id id, int timeout_ms, granar
     struct lease lease;
     granary_err err;
 
-    if (__builtin_expect(!client_is_ours(client), 0)) {
-        return gr_client_check(client);
+    if (__builtin_expect(!client_is_ours(client) || timeout_ms < GRANARY_FOREVER, 0)) {
+        return gr_client_check_wait(client, timeout_ms);
     }
     if (__builtin_expect(lease_try(client, id, &lease) != LEASE_HELD, 0)) {
         err = lease_wait(client, id, timeout_ms == 0, gr_deadline_ns(timeout_ms), &lease);
@@ -178,7 +178,7 @@ granary_err
 granary_object_get_many(granary_client *client, const granary_id *ids, size_t count, int timeout_ms,
                         granary_view *ret_views, size_t *ret_failed)
 {
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, timeout_ms);
     granary_view *views;
     size_t at = 0;
 
@@ -226,7 +226,7 @@ granary_object_get_some(granary_client *client, const granary_id *ids, size_t co
 {
     int64_t deadline_ns = gr_deadline_ns(timeout_ms);
     int64_t answer_ns = gr_deadline_ns(REQUEST_LEAST_MS);
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, timeout_ms);
     size_t at = 0;
 
     if (err != GRANARY_OK) {

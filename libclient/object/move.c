@@ -16,7 +16,7 @@ granary_object_move(granary_client *client, granary_id id, granary_levels to, gr
 {
     int64_t deadline_ns = gr_deadline_ns(timeout_ms);
     struct gr_move move = {.to = to, .from = from, .flags = timeout_ms == 0 ? MOVE_BACKGROUND : 0};
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, timeout_ms);
     int64_t left;
 
     if (err != GRANARY_OK) {

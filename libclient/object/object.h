@@ -33,6 +33,9 @@ bool gr_client_was_deleted(granary_client *client, granary_id id);
 /* EFORKED, with its message, when the handle was opened by a parent process; else OK. No system call. */
 granary_err gr_client_check(const granary_client *client);
 
+/* The same for a call that waits: EINVAL too, when its timeout is none (base/duration.h). */
+granary_err gr_client_check_wait(const granary_client *client, int timeout_ms);
+
 /*
  * What the calling thread is inside of: an executor sets it around user code. NULL: it is inside of nothing.
  *

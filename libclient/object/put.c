@@ -6,7 +6,7 @@
 #include "base/id.h"
 #include "object/probe.h"
 
-#define PUT_WAIT_MS 30000
+#define ROOM_WAIT_MS 30000
 
 granary_err
 size_check(granary_id id, uint64_t data_size, uint64_t meta_size)
@@ -19,13 +19,13 @@ size_check(granary_id id, uint64_t data_size, uint64_t meta_size)
 }
 
 static granary_err
-create_check(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size)
+create_check(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size, int timeout_ms)
 {
+    granary_err err = gr_client_check_wait(client, timeout_ms);
     struct slot_copy copy;
-    granary_err err;
 
-    if (!client_is_ours(client)) {
-        return gr_client_check(client);
+    if (err != GRANARY_OK) {
+        return err;
     }
     if (gr_id_is_zero(id)) {
         return gr_fail(GRANARY_EINVAL, "object id: all zero names no object");
@@ -40,11 +40,18 @@ create_check(granary_client *client, granary_id id, uint64_t data_size, uint64_t
 }
 
 granary_err
+buffer_is_spent(granary_id id)
+{
+    return gr_fail(GRANARY_ESTATE, "object %s: sealed or aborted already", id_text(id));
+}
+
+granary_err
 granary_object_create(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size, int timeout_ms,
                       granary_buffer *ret_buffer)
 {
-    granary_err err = create_check(client, id, data_size, meta_size);
+    granary_err err = create_check(client, id, data_size, meta_size, timeout_ms);
     struct room *room;
+    uint32_t mark = 0;
     uint64_t offset;
     char *at;
 
@@ -52,7 +59,13 @@ granary_object_create(granary_client *client, granary_id id, uint64_t data_size,
         return err;
     }
     (void)pthread_mutex_lock(&client->lock);
-    err = room_carve(client, GR_FOOTPRINT(data_size, meta_size), 0, gr_deadline_ns(timeout_ms), &room, &offset);
+    err = buffer_open(client, &mark);
+    if (err == GRANARY_OK) {
+        err = room_carve(client, GR_FOOTPRINT(data_size, meta_size), 0, gr_deadline_ns(timeout_ms), &room, &offset);
+    }
+    if (err != GRANARY_OK) {
+        buffer_close(client, mark);
+    }
     (void)pthread_mutex_unlock(&client->lock);
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "object %s", id_text(id));
@@ -66,9 +79,17 @@ granary_object_create(granary_client *client, granary_id id, uint64_t data_size,
         .meta_size = meta_size,
         .offset = offset,
         .segment = room->segment,
-        .state = BUFFER_OPEN,
+        .state = mark,
     };
     return GRANARY_OK;
+}
+
+int
+options_timeout_ms(const granary_object_options *options)
+{
+    int timeout_ms = options == NULL ? 0 : options->timeout_ms;
+
+    return timeout_ms == 0 ? ROOM_WAIT_MS : timeout_ms == GRANARY_AT_ONCE ? 0 : timeout_ms;
 }
 
 /* What is impossible is refused before anything is made. */
@@ -98,12 +119,11 @@ granary_object_create_with(granary_client *client, granary_id id, uint64_t data_
     granary_err err;
 
     if (options == NULL) {
-        return granary_object_create(client, id, data_size, meta_size, PUT_WAIT_MS, ret_buffer);
+        return granary_object_create(client, id, data_size, meta_size, ROOM_WAIT_MS, ret_buffer);
     }
     err = options_check(id, options);
     if (err == GRANARY_OK) {
-        err = granary_object_create(client, id, data_size, meta_size,
-                                    options->timeout_ms == 0 ? PUT_WAIT_MS : options->timeout_ms, &buffer);
+        err = granary_object_create(client, id, data_size, meta_size, options_timeout_ms(options), &buffer);
     }
     if (err != GRANARY_OK) {
         return err;
@@ -149,9 +169,6 @@ object_seal(granary_client *client, granary_buffer *buffer, int flags)
     if (err != GRANARY_OK) {
         return err;
     }
-    if (buffer->state != BUFFER_OPEN) {
-        return gr_fail(GRANARY_ESTATE, "object %s: sealed or aborted already", id_text(buffer->id));
-    }
     memcpy(entry.id, buffer->id.bytes, sizeof entry.id);
     entry.segment = buffer->segment;
     entry.offset = buffer->offset;
@@ -160,8 +177,13 @@ object_seal(granary_client *client, granary_buffer *buffer, int flags)
     entry.importance = buffer->importance;
     entry.next_use = buffer->next_use;
     entry.flags = (uint8_t)buffer->flags;
-    buffer->state = 0;
     (void)pthread_mutex_lock(&client->lock);
+    if (!buffer_is_open(client, buffer->state)) {
+        (void)pthread_mutex_unlock(&client->lock);
+        return buffer_is_spent(buffer->id);
+    }
+    buffer_close(client, buffer->state);
+    buffer->state = 0;
     room = room_of(client, buffer->segment);
     if (room != NULL && client_is_strict(client)) {
         room_surrender(room);
@@ -192,12 +214,20 @@ granary_object_seal(granary_client *client, granary_buffer *buffer)
 void
 granary_object_abort(granary_client *client, granary_buffer *buffer)
 {
-    if (buffer == NULL || buffer->state != BUFFER_OPEN || !client_is_ours(client)) {
+    bool open;
+
+    if (buffer == NULL || !client_is_ours(client)) {
         return;
     }
+    (void)pthread_mutex_lock(&client->lock);
+    open = buffer_is_open(client, buffer->state);
+    if (open) {
+        buffer_close(client, buffer->state);
+        room_give(client, buffer);
+    }
+    (void)pthread_mutex_unlock(&client->lock);
     buffer->state = 0;
-    room_give(client, buffer);
-    if ((buffer->flags & GR_SEAL_PARENT) != 0) {
+    if (open && (buffer->flags & GR_SEAL_PARENT) != 0) {
         contain_cancel(client, buffer->id);
     }
 }

@@ -89,7 +89,7 @@ get_slice(granary_client *client, const struct slot_copy *object, const struct p
 static granary_err
 get_part(granary_client *client, granary_id id, const struct part *part, int timeout_ms, granary_view *ret_view)
 {
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, timeout_ms);
     granary_view view;
 
     for (unsigned tries = 0; err == GRANARY_OK && tries < SLICE_TRIES; tries++) {

@@ -32,7 +32,7 @@ open_whole(granary_reader *reader)
 granary_err
 granary_reader_open(granary_client *client, granary_id id, uint64_t window, int timeout_ms, granary_reader **ret_reader)
 {
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, timeout_ms);
     struct slot_copy copy;
     granary_reader *reader;
 
@@ -98,15 +98,18 @@ move_window(granary_reader *reader)
 granary_err
 granary_reader_next(granary_reader *reader, uint64_t most, const void **ret_at, uint64_t *ret_size)
 {
-    granary_err err = GRANARY_OK;
+    granary_err err = gr_client_check(reader->client);
+    bool more = reader->at < reader->size && most > 0;
     uint64_t skip = 0;
     uint64_t size = 0;
 
-    if (reader->at < reader->size && most > 0) {
+    if (err == GRANARY_OK && more) {
         err = move_window(reader);
-        if (err != GRANARY_OK) {
-            return err;
-        }
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (more) {
         skip = reader->at - reader->view_at;
         size = reader->view.data_size - skip < most ? reader->view.data_size - skip : most;
     }
@@ -122,11 +125,15 @@ granary_reader_read(granary_reader *reader, void *to, uint64_t size, uint64_t *r
     uint64_t from = reader->at;
     uint64_t done = 0;
     uint64_t got = 1;
+    granary_err err = gr_client_check(reader->client);
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
     while (done < size && got > 0) {
         const void *at;
-        granary_err err = granary_reader_next(reader, size - done, &at, &got);
 
+        err = granary_reader_next(reader, size - done, &at, &got);
         if (err != GRANARY_OK) {
             reader->at = from;
             return err;
@@ -141,6 +148,11 @@ granary_reader_read(granary_reader *reader, void *to, uint64_t size, uint64_t *r
 granary_err
 granary_reader_seek(granary_reader *reader, uint64_t offset)
 {
+    granary_err err = gr_client_check(reader->client);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (offset > reader->size) {
         return gr_fail(GRANARY_EINVAL, "object %s: byte %llu is beyond its %llu", id_text(reader->id),
                        (unsigned long long)offset, (unsigned long long)reader->size);

@@ -53,7 +53,8 @@ resize_in_place(granary_client *client, granary_buffer *buffer, uint64_t data_si
     return true;
 }
 
-/* Somewhere else, with half as much again ahead of need: growing by pieces then copies each byte three times at most.
+/* With the lock, which is given up meanwhile: somewhere else, with half as much again ahead of need: growing by pieces
+ * then copies each byte three times at most.
  */
 static granary_err
 resize_elsewhere(granary_client *client, granary_buffer *buffer, uint64_t data_size, uint64_t meta_size,
@@ -65,12 +66,12 @@ resize_elsewhere(granary_client *client, granary_buffer *buffer, uint64_t data_s
     uint64_t offset;
     granary_err err;
 
-    (void)pthread_mutex_lock(&client->lock);
     err = room_carve(client, footprint, footprint / 2 + AHEAD_LEAST, deadline_ns, &room, &offset);
-    (void)pthread_mutex_unlock(&client->lock);
     if (err != GRANARY_OK) {
         return err;
     }
+    /* Nobody else is in the way of a large copy. */
+    (void)pthread_mutex_unlock(&client->lock);
     other = resized(buffer, room->base + offset, data_size, meta_size);
     other.offset = offset;
     other.segment = room->segment;
@@ -78,6 +79,7 @@ resize_elsewhere(granary_client *client, granary_buffer *buffer, uint64_t data_s
     if (buffer->meta_size > 0 && meta_size > 0) {
         memcpy(other.meta, buffer->meta, smaller(buffer->meta_size, meta_size));
     }
+    (void)pthread_mutex_lock(&client->lock);
     room_give(client, buffer);
     *buffer = other;
     return GRANARY_OK;
@@ -86,23 +88,27 @@ resize_elsewhere(granary_client *client, granary_buffer *buffer, uint64_t data_s
 granary_err
 gr_buffer_resize(granary_client *client, granary_buffer *buffer, uint64_t data_size, uint64_t meta_size, int timeout_ms)
 {
-    granary_err err = gr_client_check(client);
-    bool done;
+    granary_err err = gr_client_check_wait(client, timeout_ms);
 
     if (err != GRANARY_OK) {
         return err;
-    }
-    if (buffer->state != BUFFER_OPEN) {
-        return gr_fail(GRANARY_ESTATE, "object %s: sealed or aborted already", id_text(buffer->id));
     }
     err = size_check(buffer->id, data_size, meta_size);
     if (err != GRANARY_OK) {
         return err;
     }
     (void)pthread_mutex_lock(&client->lock);
-    done = resize_in_place(client, buffer, data_size, meta_size);
+    if (!buffer_is_open(client, buffer->state)) {
+        (void)pthread_mutex_unlock(&client->lock);
+        return buffer_is_spent(buffer->id);
+    }
+    if (!resize_in_place(client, buffer, data_size, meta_size)) {
+        err = resize_elsewhere(client, buffer, data_size, meta_size, gr_deadline_ns(timeout_ms));
+    }
+    if (err == GRANARY_OK) {
+        buffer_renew(client, &buffer->state);
+    }
     (void)pthread_mutex_unlock(&client->lock);
-    err = done ? GRANARY_OK : resize_elsewhere(client, buffer, data_size, meta_size, gr_deadline_ns(timeout_ms));
     return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "object %s", id_text(buffer->id));
 }
 

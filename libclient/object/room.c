@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -151,10 +152,22 @@ room_surrender(struct room *room)
     room->mapped_bytes = 0;
 }
 
-/* EFAULT: writing there would be a SIGBUS, for the file system gives no more pages. */
-static granary_err
-no_pages(int error)
+static bool
+shm_has(uint64_t bytes)
 {
+    struct statvfs shm;
+
+    return statvfs("/dev/shm", &shm) == 0 && (uint64_t)shm.f_bavail * shm.f_frsize >= bytes;
+}
+
+/* EFAULT: writing there would be a SIGBUS, for the file system gives no more pages, or the file ends before. */
+static granary_err
+no_pages(const struct room *room, int error)
+{
+    if (error == EFAULT && shm_has(2 * ROOM_LARGEST)) {
+        return gr_fail(GRANARY_ECORRUPT, "room in segment %u: its file is too short: some process has cut it",
+                       room->segment);
+    }
     errno = error;
     return error == ENOSPC || error == EFAULT
                ? gr_fail(GRANARY_EFULL,
@@ -177,7 +190,7 @@ room_allocate(struct room *room, uint64_t warm_bytes, int fd)
         error = posix_fallocate(fd, 0, (off_t)room->size_bytes);
     } while (error == EINTR);
     if (error != 0) {
-        return no_pages(error);
+        return no_pages(room, error);
     }
     room->populated = room->size_bytes;
     return GRANARY_OK;
@@ -196,7 +209,7 @@ room_populate(struct room *room, uint64_t end)
             if (errno == EINTR || errno == EAGAIN) {
                 continue;
             }
-            return no_pages(errno);
+            return no_pages(room, errno);
         }
         from += step;
         room->populated = from;
@@ -212,6 +225,7 @@ room_map(granary_client *client, const struct gr_room_reply *reply, int fd, stru
 {
     struct segment *entry = segment_entry(client, reply->segment);
     struct room *room = entry == NULL ? NULL : entry->room;
+    granary_err err;
     void *base;
 
     if (room != NULL && room->mapped_bytes == reply->size_bytes) {
@@ -221,12 +235,12 @@ room_map(granary_client *client, const struct gr_room_reply *reply, int fd, stru
     if (entry == NULL || (room == NULL && (room = calloc(1, sizeof *room)) == NULL)) {
         return gr_fail(GRANARY_ENOMEM, "room: out of memory");
     }
-    base = segment_mmap(fd, reply->size_bytes, PROT_READ | PROT_WRITE);
-    if (base == NULL) {
+    err = segment_mmap(fd, reply->size_bytes, PROT_READ | PROT_WRITE, &base);
+    if (err != GRANARY_OK) {
         if (entry->room == NULL) {
             free(room);
         }
-        return gr_fail_in(GRANARY_ENOMEM, "room");
+        return gr_fail_in(err, "room in segment %u", reply->segment);
     }
     if (room->base != NULL) {
         (void)munmap(room->base, room->mapped_bytes);
@@ -285,7 +299,7 @@ room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_byt
         if (client->socket.unwanted == reply.segment) {
             client->socket.unwanted = 0; /* a late answer granted it to the request that is asked again */
         }
-    } else if (err == GRANARY_ENOMEM || err == GRANARY_EFULL) {
+    } else if (err == GRANARY_ENOMEM || err == GRANARY_EFULL || err == GRANARY_ECORRUPT) {
         client->socket.unwanted = reply.segment;
     }
     (void)pthread_mutex_unlock(&client->lock);
@@ -550,15 +564,12 @@ void
 room_give(granary_client *client, const granary_buffer *buffer)
 {
     uint64_t end = buffer->offset + GR_FOOTPRINT(buffer->data_size, buffer->meta_size);
-    struct room *room;
+    struct room *room = room_of(client, buffer->segment);
 
-    (void)pthread_mutex_lock(&client->lock);
-    room = room_of(client, buffer->segment);
     if (room != NULL) {
         if (room->used == end) {
             room->used = buffer->offset; /* the last one carved: its room is free at once */
         }
         room_settle(client, room);
     }
-    (void)pthread_mutex_unlock(&client->lock);
 }

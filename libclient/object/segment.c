@@ -4,9 +4,11 @@
  * A data segment that is gone may be unmapped although other threads look objects up: they touch its bytes only under a
  * lease, and no segment with a lease is gone.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -17,50 +19,75 @@
 
 #define HUGE_PAGE ((uint64_t)2 << 20)
 
-void *
-segment_mmap(int fd, uint64_t size_bytes, int protection)
+/* Address space may be limited although there is memory: then that is the remedy. */
+static granary_err
+no_mapping(uint64_t size_bytes)
 {
+    struct rlimit limit;
+
+    if (errno == ENOMEM && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        return gr_fail(GRANARY_ENOMEM,
+                       "%llu MiB of address space are more than this process may still have of its %llu: raise the "
+                       "limit (ulimit -v)",
+                       (unsigned long long)(size_bytes >> 20), (unsigned long long)(limit.rlim_cur >> 20));
+    }
+    return gr_fail_errno("map %llu bytes", (unsigned long long)size_bytes);
+}
+
+granary_err
+segment_mmap(int fd, uint64_t size_bytes, int protection, void **ret_base)
+{
+    uint64_t spare = size_bytes < HUGE_PAGE ? 0 : HUGE_PAGE;
+    struct stat st;
     char *reserved;
     char *base;
     size_t lead;
-    struct stat st;
 
     if (fstat(fd, &st) < 0) {
-        (void)gr_fail_errno("a segment of %llu bytes", (unsigned long long)size_bytes);
-        return NULL;
+        return gr_fail_errno("its file");
     }
     if ((uint64_t)st.st_size < size_bytes || size_bytes == 0) {
-        (void)gr_fail(GRANARY_EPROTO, "the store gave a segment that is smaller than it said");
-        return NULL;
+        return gr_fail(GRANARY_ECORRUPT, "its file has %llu of %llu bytes: some process has cut it",
+                       (unsigned long long)st.st_size, (unsigned long long)size_bytes);
     }
-    if (size_bytes < HUGE_PAGE) {
-        base = FAULT_FAILS(client_map) ? MAP_FAILED : mmap(NULL, size_bytes, protection, MAP_SHARED, fd, 0);
-        if (base == MAP_FAILED) {
-            (void)gr_fail_errno("map a segment of %llu bytes", (unsigned long long)size_bytes);
-            return NULL;
-        }
-        return base;
-    }
-    reserved = mmap(NULL, size_bytes + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    reserved = mmap(NULL, size_bytes + spare, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED) {
-        (void)gr_fail_errno("map a segment of %llu bytes", (unsigned long long)size_bytes);
-        return NULL;
+        return no_mapping(size_bytes);
     }
-    lead = (HUGE_PAGE - ((uintptr_t)reserved & (HUGE_PAGE - 1))) & (HUGE_PAGE - 1);
+    lead = spare == 0 ? 0 : (HUGE_PAGE - ((uintptr_t)reserved & (HUGE_PAGE - 1))) & (HUGE_PAGE - 1);
     base = FAULT_FAILS(client_map) ? MAP_FAILED
                                    : mmap(reserved + lead, size_bytes, protection, MAP_SHARED | MAP_FIXED, fd, 0);
     if (base == MAP_FAILED) {
-        (void)gr_fail_errno("map a segment of %llu bytes", (unsigned long long)size_bytes);
-        (void)munmap(reserved, size_bytes + HUGE_PAGE);
-        return NULL;
+        granary_err err = no_mapping(size_bytes);
+
+        (void)munmap(reserved, size_bytes + spare);
+        return err;
     }
     if (lead > 0) {
         (void)munmap(reserved, lead);
     }
     /* The kernel rounds the mapping up to pages; what is left of the reservation begins behind it. */
     size_bytes = (size_bytes + 4095) & ~(uint64_t)4095;
-    (void)munmap(base + size_bytes, HUGE_PAGE - lead);
-    return base;
+    if (spare > 0) {
+        (void)munmap(base + size_bytes, spare - lead);
+    }
+    *ret_base = base;
+    return GRANARY_OK;
+}
+
+static granary_err
+fail_mapping(granary_err err, enum gr_map_kind kind, uint32_t number)
+{
+    switch (kind) {
+    case GR_MAP_INDEX:
+        return gr_fail_in(err, "the session's index");
+    case GR_MAP_EVENTS:
+        return gr_fail_in(err, "the session's events");
+    case GR_MAP_COUNTERS:
+        return gr_fail_in(err, "the session's counters");
+    default:
+        return gr_fail_in(err, "segment %u", number);
+    }
 }
 
 /* Ask for a file of the session and map it; with the ticket held. */
@@ -72,7 +99,7 @@ map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const 
     struct gr_frame_in frame = {.fd_count = 0};
     struct gr_map_reply reply = {0};
     granary_err err = socket_ask(client, GR_STORE_MAP, &request, sizeof request, EXISTS_WAIT_MS, &frame);
-    const char *base = NULL;
+    void *base = NULL;
 
     if (err != GRANARY_OK) {
         return err;
@@ -81,8 +108,8 @@ map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const 
         err = gr_fail(GRANARY_EPROTO, "the store's answer to a map request is malformed");
     } else {
         memcpy(&reply, frame.body, sizeof reply);
-        base = segment_mmap(frame.fds[0], reply.size_bytes, protection);
-        err = base == NULL ? gr_fail_in(GRANARY_ENOMEM, "segment %u", number) : GRANARY_OK;
+        err = segment_mmap(frame.fds[0], reply.size_bytes, protection, &base);
+        err = err == GRANARY_OK ? GRANARY_OK : fail_mapping(err, kind, number);
     }
     gr_frame_in_reset(&frame);
     if (err == GRANARY_OK) {

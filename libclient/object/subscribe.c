@@ -201,7 +201,7 @@ granary_err
 granary_subscription_next(granary_subscription *subscription, int timeout_ms, granary_event *ret_event)
 {
     granary_client *client = subscription->client;
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, timeout_ms);
     granary_event event;
 
     if (err != GRANARY_OK) {

@@ -134,7 +134,7 @@ granary_err
 granary_object_wait(granary_client *client, const granary_id *ids, size_t count, size_t least, int timeout_ms,
                     bool *ret_there)
 {
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, timeout_ms);
     struct wait *wait;
 
     if (err != GRANARY_OK) {

@@ -7,7 +7,6 @@
 #include "object/client.h"
 
 #define LEAST_BYTES ((uint64_t)4096)
-#define WAIT_MS     30000
 
 struct granary_writer {
     granary_client *client;
@@ -32,7 +31,7 @@ granary_writer_open(granary_client *client, granary_id id, uint64_t size_hint, c
         return gr_fail(GRANARY_ENOMEM, "object %s: no memory for a writer", id_text(id));
     }
     writer->client = client;
-    writer->timeout_ms = options == NULL || options->timeout_ms == 0 ? WAIT_MS : options->timeout_ms;
+    writer->timeout_ms = options_timeout_ms(options);
     err = granary_object_create_with(client, id, size, 0, options, &writer->buffer);
     if (err != GRANARY_OK) {
         free(writer);
@@ -46,12 +45,12 @@ granary_err
 granary_writer_reserve(granary_writer *writer, uint64_t size, void **ret_at)
 {
     granary_buffer *buffer = &writer->buffer;
-    granary_err err = GRANARY_OK;
+    granary_err err = gr_client_check(writer->client);
 
-    if (size > UINT64_MAX - writer->size) {
+    if (err == GRANARY_OK && size > UINT64_MAX - writer->size) {
         return gr_fail(GRANARY_EINVAL, "object %s: more bytes than can be counted", id_text(buffer->id));
     }
-    if (writer->size + size > buffer->data_size) {
+    if (err == GRANARY_OK && writer->size + size > buffer->data_size) {
         uint64_t need = writer->size + size;
         uint64_t ahead = buffer->data_size + buffer->data_size / 4;
 

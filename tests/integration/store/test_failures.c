@@ -29,6 +29,8 @@ every_get_fails_with_it(void **state)
 
     assert_ok(fixture_put(client, 1, 1000, 0));
     assert_err(granary_object_put_error(client, ids[1], GRANARY_OK, "fine"), GRANARY_EINVAL);
+    assert_err(granary_object_put_error(client, ids[1], (granary_err)-999, "unheard of"), GRANARY_EINVAL);
+    assert_err(granary_object_put_error(client, ids[1], (granary_err)1, "positive"), GRANARY_EINVAL);
     assert_err(granary_object_put_error(client, ids[0], GRANARY_ETYPE, SAID), GRANARY_EEXIST);
     assert_ok(granary_object_put_error(client, ids[1], GRANARY_ETYPE, SAID));
     assert_fails(granary_object_get(other, ids[1], 0, &views[0]));

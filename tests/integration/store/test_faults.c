@@ -1,10 +1,17 @@
 /* Deaths: of clients at any moment, of the store, and the false life of a forked child. */
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/instance.h"
 #include "fixture.h"
+#include "granary/session.h"
+#include "granary/stream.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -218,11 +225,17 @@ static void
 a_forked_child_is_told_so(void **state)
 {
     granary_client *client = fixture_connect(state);
+    granary_writer *writer;
+    granary_reader *reader;
     granary_view view;
+    char byte[1];
     pid_t child;
 
     assert_ok(fixture_put(client, 1, 1000, 0));
     assert_ok(granary_object_get(client, fixture_id(1), 0, &view));
+    assert_ok(granary_writer_open(client, fixture_id(3), 0, NULL, &writer));
+    assert_ok(granary_writer_append(writer, "parent", 6));
+    assert_ok(granary_reader_open(client, fixture_id(1), 0, 0, &reader));
     child = fork();
     if (child == 0) {
         granary_view other;
@@ -230,8 +243,18 @@ a_forked_child_is_told_so(void **state)
         granary_object_info info;
         granary_object_info *infos;
         granary_store_stat stat;
+        const void *in_place;
+        uint64_t got;
         size_t count;
+        void *at;
 
+        assert_err(granary_writer_append(writer, "child", 5), GRANARY_EFORKED);
+        assert_err(granary_writer_reserve(writer, 5, &at), GRANARY_EFORKED);
+        assert_err(granary_writer_seal(writer, NULL, 0), GRANARY_EFORKED);
+        assert_err(granary_reader_read(reader, byte, sizeof byte, &got), GRANARY_EFORKED);
+        assert_err(granary_reader_next(reader, sizeof byte, &in_place, &got), GRANARY_EFORKED);
+        assert_err(granary_reader_seek(reader, 0), GRANARY_EFORKED);
+        granary_reader_close(reader);
         assert_err(granary_object_get(client, fixture_id(1), 0, &other), GRANARY_EFORKED);
         assert_err(granary_object_get_many(client, &view.id, 1, 0, &other, NULL), GRANARY_EFORKED);
         assert_err(granary_object_create(client, fixture_id(2), 1, 0, 0, &buffer), GRANARY_EFORKED);
@@ -252,9 +275,119 @@ a_forked_child_is_told_so(void **state)
     }
     assert_int_equal(fixture_wait(child), 0);
     assert_true(fixture_content_is(view.data, 1, 1000));
+    assert_ok(granary_writer_seal(writer, NULL, 0));
+    granary_reader_close(reader);
     assert_ok(granary_object_delete(client, fixture_id(1), 0));
     assert_true(fixture_stat(client).retiring_bytes > 0); /* the parent's lease is whole */
     granary_object_release(client, &view);
+    granary_disconnect(client);
+}
+
+/* A segment of the store as a file. */
+static int
+segment_open(const struct daemon *daemon, uint32_t number)
+{
+    struct gr_instance instance;
+    char path[160];
+
+    assert_ok(gr_instance_resolve(daemon->directory, &instance));
+    (void)snprintf(path, sizeof path, "/dev/shm%ss1.data%u", instance.shm_prefix, number);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/* Whoever may write a segment may cut it: it is told what is wrong, and not that memory is full. */
+static void
+a_segment_that_was_cut_is_called_damaged(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_client *other = fixture_connect(state);
+    granary_object_info info;
+    granary_buffer buffer;
+    granary_view view;
+    int fd;
+
+    assert_ok(fixture_put(client, 1, 1000, 0));
+    assert_ok(granary_object_info_get(client, fixture_id(1), &info));
+    fd = segment_open(*state, info.segment);
+    assert_true(fd >= 0 && ftruncate(fd, 4096) == 0 && close(fd) == 0);
+    assert_err(granary_object_get(other, fixture_id(1), 0, &view), GRANARY_ECORRUPT);
+    assert_non_null(strstr(granary_error_message(), "has cut it"));
+    assert_err(granary_object_create(client, fixture_id(2), 512 << 10, 0, 0, &buffer), GRANARY_ECORRUPT);
+    assert_non_null(strstr(granary_error_message(), "has cut it"));
+    granary_disconnect(other);
+    granary_disconnect(client);
+}
+
+#ifndef __SANITIZE_ADDRESS__
+/* The index alone takes 4 GiB of addresses. */
+static void
+too_little_address_space_is_called_that(void **state)
+{
+    const struct daemon *daemon = *state;
+    pid_t child = fork();
+
+    if (child == 0) {
+        granary_connect_options options = {.instance = daemon->directory};
+        granary_client *client;
+
+        (void)setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)2 << 30, (rlim_t)2 << 30});
+        assert_err(granary_connect(&options, &client), GRANARY_ENOMEM);
+        assert_non_null(strstr(granary_error_message(), "index: "));
+        assert_non_null(strstr(granary_error_message(), "ulimit -v"));
+        _exit(0);
+    }
+    assert_int_equal(fixture_wait(child), 0);
+}
+
+#endif
+
+/* -1 waits for ever, and other negative numbers are mistakes. */
+static void
+a_negative_timeout_is_refused(void **state)
+{
+    const struct daemon *daemon = *state;
+    granary_connect_options options = {.instance = daemon->directory, .timeout_ms = -2};
+    granary_object_options put = {.timeout_ms = -3};
+    granary_client *client = fixture_connect(state);
+    granary_id id = fixture_id(1);
+    granary_subscription *subscription;
+    granary_counter *counter;
+    granary_buffer buffer;
+    granary_writer *writer;
+    granary_reader *reader;
+    granary_event event;
+    granary_client *other;
+    granary_view view;
+    size_t missing;
+    char digest[33];
+
+    assert_err(granary_connect(&options, &other), GRANARY_EINVAL);
+    options = (granary_connect_options){.instance = daemon->directory, .reconnect_ms = -2};
+    assert_err(granary_connect(&options, &other), GRANARY_EINVAL);
+    assert_err(granary_object_create(client, id, 1, 0, -2, &buffer), GRANARY_EINVAL);
+    assert_err(granary_object_put_with(client, id, "x", 1, NULL, 0, &put, 0), GRANARY_EINVAL);
+    assert_err(granary_writer_open(client, id, 0, &put, &writer), GRANARY_EINVAL);
+    assert_ok(granary_object_create(client, id, 1, 0, 0, &buffer));
+    assert_err(granary_buffer_resize(client, &buffer, 2, -2), GRANARY_EINVAL);
+    granary_object_abort(client, &buffer);
+    assert_ok(fixture_put(client, 1, 1000, 0));
+    assert_ok(granary_subscribe(client, 0, &subscription));
+    assert_ok(granary_counter_open(client, "n", &counter));
+    assert_err(granary_object_get(client, id, INT_MIN, &view), GRANARY_EINVAL);
+    assert_non_null(strstr(granary_error_message(), "GRANARY_FOREVER"));
+    assert_err(granary_object_get_many(client, &id, 1, -2, &view, NULL), GRANARY_EINVAL);
+    assert_err(granary_object_get_some(client, &id, 1, -2, &view, &missing, NULL), GRANARY_EINVAL);
+    assert_err(granary_object_get_range(client, id, 0, 1, -2, &view), GRANARY_EINVAL);
+    assert_err(granary_object_get_meta_range(client, id, 0, 0, -2, &view), GRANARY_EINVAL);
+    assert_err(granary_object_wait(client, &id, 1, 1, -2, NULL), GRANARY_EINVAL);
+    assert_err(granary_object_move(client, id, GRANARY_LEVEL_DISK, 0, -2), GRANARY_EINVAL);
+    assert_err(granary_object_digest(client, id, -2, digest), GRANARY_EINVAL);
+    assert_err(granary_object_export(client, id, -1, -2), GRANARY_EINVAL);
+    assert_err(granary_reader_open(client, id, 0, -2, &reader), GRANARY_EINVAL);
+    assert_err(granary_subscription_next(subscription, -2, &event), GRANARY_EINVAL);
+    assert_err(granary_counter_wait(counter, 0, -2, NULL), GRANARY_EINVAL);
+    granary_counter_close(counter);
+    granary_unsubscribe(subscription);
     granary_disconnect(client);
 }
 
@@ -306,6 +439,11 @@ main(void)
         STORE_TEST(who_says_goodbye_is_not_counted_as_lost),
         STORE_TEST(a_sleeper_notices_that_the_store_died),
         STORE_TEST(a_forked_child_is_told_so),
+        STORE_TEST(a_segment_that_was_cut_is_called_damaged),
+#ifndef __SANITIZE_ADDRESS__ /* which takes terabytes of them itself */
+        STORE_TEST(too_little_address_space_is_called_that),
+#endif
+        STORE_TEST(a_negative_timeout_is_refused),
         STORE_TEST(connecting_wrongly_is_explained),
     };
 

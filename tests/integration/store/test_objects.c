@@ -151,6 +151,77 @@ an_aborted_object_never_was(void **state)
     granary_disconnect(other);
 }
 
+/*
+ * A buffer is a struct, and may be copied: what was sealed through one copy is not given back, and so written again,
+ * through another; nor does an old copy give back what was created in its place.
+ */
+static void
+copies_of_a_buffer_are_one_buffer(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_buffer copy;
+    granary_buffer first;
+    granary_buffer next;
+
+    assert_ok(granary_object_create(client, fixture_id(1), 1000, 0, 0, &first));
+    fixture_fill(first.data, 1, 1000);
+    copy = first;
+    assert_ok(granary_object_seal(client, &copy));
+    assert_err(granary_object_seal(client, &first), GRANARY_ESTATE);
+    assert_err(granary_buffer_resize(client, &first, 10, 0), GRANARY_ESTATE);
+    granary_object_abort(client, &first);
+    assert_ok(granary_object_create(client, fixture_id(2), 1000, 0, 0, &next));
+    memset(next.data, 0xff, 1000);
+    fixture_check(client, 1, 1000);
+
+    copy = next;
+    granary_object_abort(client, &next);
+    assert_ok(granary_object_create(client, fixture_id(3), 1000, 0, 0, &next)); /* where that one was */
+    granary_object_abort(client, &copy);
+    assert_err(granary_object_seal(client, &copy), GRANARY_ESTATE);
+
+    copy = next;
+    assert_ok(granary_buffer_resize(client, &next, 500, 0));
+    assert_err(granary_object_seal(client, &copy), GRANARY_ESTATE);
+    assert_ok(granary_buffer_resize(client, &next, 5000000, 0));
+    fixture_fill(next.data, 3, 5000000);
+    assert_ok(granary_object_seal(client, &next));
+    fixture_check(client, 3, 5000000);
+    granary_disconnect(client);
+}
+
+/* More unsealed at once than are written down at first, sealed and aborted in another order than created. */
+static void
+many_objects_are_open_at_once(void **state)
+{
+    enum { COUNT = 5000 };
+    granary_client *client = fixture_connect(state);
+    granary_buffer *buffers = calloc(COUNT, sizeof *buffers);
+
+    for (uint64_t i = 0; i < COUNT; i++) {
+        assert_ok(granary_object_create(client, fixture_id(i), 100, 0, 0, &buffers[i]));
+        fixture_fill(buffers[i].data, i, 100);
+    }
+    for (uint64_t i = 0; i < COUNT; i++) {
+        uint64_t n = i * 7 % COUNT;
+
+        if (n % 3 == 0) {
+            granary_object_abort(client, &buffers[n]);
+        } else {
+            assert_ok(granary_object_seal(client, &buffers[n]));
+        }
+    }
+    for (uint64_t i = 0; i < COUNT; i++) {
+        if (i % 3 == 0) {
+            assert_false(granary_object_contains(client, fixture_id(i)));
+        } else {
+            fixture_check(client, i, 100);
+        }
+    }
+    free(buffers);
+    granary_disconnect(client);
+}
+
 static void
 a_get_waits_for_a_put_of_another_process(void **state)
 {
@@ -418,6 +489,8 @@ main(void)
         STORE_TEST(the_first_seal_wins),
         STORE_TEST(a_flush_reports_the_first_error),
         STORE_TEST(an_aborted_object_never_was),
+        STORE_TEST(copies_of_a_buffer_are_one_buffer),
+        STORE_TEST(many_objects_are_open_at_once),
         STORE_TEST(a_get_waits_for_a_put_of_another_process),
         STORE_TEST(a_get_gives_up_in_time),
         STORE_TEST(several_are_got_all_or_none),

@@ -181,6 +181,9 @@ the_error_says_who_holds_what(void **state)
     assert_ok(fixture_put(client, 1, 20 * MIB, 0));
     assert_ok(granary_object_get(reader, fixture_id(1), 0, &view));
     assert_ok(granary_object_create(writer, fixture_id(2), 20 * MIB, 0, 0, &writing));
+    assert_err(granary_object_create_with(client, fixture_id(3), 40 * MIB, 0,
+                                          &(granary_object_options){.timeout_ms = GRANARY_AT_ONCE}, &buffer),
+               GRANARY_EFULL);
     assert_err(granary_object_create(client, fixture_id(3), 40 * MIB, 0, 300, &buffer), GRANARY_EFULL);
     assert_true(leased_bytes(granary_error_message()) < 21 * MIB); /* however often it was tried */
     assert_non_null(strstr(granary_error_message(), "the-reader"));

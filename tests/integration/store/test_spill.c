@@ -108,7 +108,7 @@ get_some_leases_what_there_is_room_for(void **state)
     for (uint64_t i = 1; i <= 3; i++) {
         assert_ok(fixture_put(client, i, 24 * MIB, 0));
     }
-    assert_err(granary_object_get_some(client, ids, 4, 10, views, &missing, &failed), GRANARY_ENOENT);
+    assert_err(granary_object_get_some(client, ids, 4, GRANARY_FOREVER, views, &missing, &failed), GRANARY_ENOENT);
     assert_int_equal(failed, 3);
     assert_ok(granary_object_get_some(client, ids, 3, 10, views, &missing, &failed));
     assert_true(missing > 0 && missing < 3);

@@ -259,6 +259,23 @@ memory_file(void)
     return fd;
 }
 
+/* The store has nothing to do with it, and is reachable. */
+static void
+an_export_into_a_closed_pipe_is_a_failed_write(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    int ends[2];
+
+    assert_ok(fixture_put(client, 1, 100, 0));
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    (void)close(ends[0]);
+    (void)signal(SIGPIPE, SIG_IGN);
+    assert_err(granary_object_export(client, fixture_id(1), ends[1], 0), GRANARY_EIO);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)close(ends[1]);
+    granary_disconnect(client);
+}
+
 static void
 an_export_is_imported(void **state)
 {
@@ -600,6 +617,7 @@ main(void)
         STORE_TEST(parts_are_got_without_the_rest),
         STORE_TEST(what_is_read_is_the_object),
         STORE_TEST(an_export_is_imported),
+        STORE_TEST(an_export_into_a_closed_pipe_is_a_failed_write),
         STORE_TEST(a_pipe_will_do),
         STORE_TEST(every_damage_is_found),
         STORE_TEST(what_happens_is_told_in_order),
