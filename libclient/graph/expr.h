@@ -64,14 +64,17 @@ struct gr_expr {
     int months;     /* of an interval (dtype DURATION), which has value.i microseconds, too */
     bool is_interval;
     struct {
-        int64_t i; /* integers, BOOL (0/1), DATE, TIMESTAMP, DURATION, DECIMAL (times 10^scale of the dtype) */
-        double d;  /* FLOAT64, FLOAT32 */
+        /* integers, BOOL (0/1), DATE, TIMESTAMP, DURATION, DECIMAL (times 10^scale of the dtype); beyond int64 only of
+         * UINT64, DECIMAL and numbers as written */
+        __int128 i;
+        double d; /* FLOAT64, FLOAT32 */
     } value;
     char *text; /* STRING; NUL-terminated */
     size_t text_size;
     /* CALL */
     enum gr_expr_op op;
     granary_dtype target; /* CAST, TRY_CAST, CONVERT */
+    int digits;           /* CAST, TRY_CAST to a decimal: it has so many at most; 0: as many as there is room for */
     size_t operand_count;
     struct gr_expr **operands;
 };
@@ -143,6 +146,11 @@ granary_err gr_expr_column(const char *name, struct gr_expr **ret_expr);
 
 /* How many nodes. */
 size_t gr_expr_size(const struct gr_expr *expr);
+
+/* -1, 0, 1: an integer beside a float that is no NaN, in order of their exact values. */
+int gr_order_mixed(__int128 a, double b);
+/* 10^power, 0 to 38: how many units of a decimal of that scale are 1. */
+__int128 gr_power_of_ten(int power);
 
 /* Whether no row can make it fail: no arithmetic that overflows, no cast. After the check. */
 bool gr_expr_is_safe(const struct gr_expr *expr);

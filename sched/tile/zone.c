@@ -101,7 +101,7 @@ static bool
 compare(const union gr_bound *bound, enum class of, const struct gr_expr *literal, int *ret_order)
 {
     double real = literal->value.d;
-    double mine = of == CLASS_INTEGER ? (double)bound->integer : bound->real;
+    double mine = bound->real;
     char text[8] = {0};
 
     switch (class_of(literal->dtype)) {
@@ -113,8 +113,11 @@ compare(const union gr_bound *bound, enum class of, const struct gr_expr *litera
         *ret_order = mine < real ? -1 : mine > real;
         return of == CLASS_DECIMAL && literal->value.i < EXACT_MOST && literal->value.i > -EXACT_MOST;
     case CLASS_REAL:
-        *ret_order = mine < real ? -1 : mine > real;
-        return (of == CLASS_REAL || of == CLASS_INTEGER) && real == real;
+        if (real != real) {
+            return false;
+        }
+        *ret_order = of == CLASS_INTEGER ? gr_order_mixed(bound->integer, real) : mine < real ? -1 : mine > real;
+        return of == CLASS_REAL || of == CLASS_INTEGER;
     case CLASS_TEXT:
         memcpy(text, literal->text, literal->text_size < sizeof text ? literal->text_size : sizeof text);
         *ret_order = memcmp(bound->text, text, sizeof text);

@@ -84,7 +84,7 @@ exact_divide(struct node *node, int64_t n, __int128 *out)
 static void
 exact_rescale(struct node *node, int64_t n, __int128 *out)
 {
-    __int128 factor = power_of_ten(gr_dtype_scale(node->dtype));
+    __int128 factor = gr_power_of_ten(gr_dtype_scale(node->dtype));
 
     for (int64_t i = 0; i < n && factor != 1; i++) {
         if (__builtin_mul_overflow(out[i], factor, &out[i])) {
@@ -307,7 +307,7 @@ round_exact(struct node *node, int64_t n)
         } else if (scale - kept > GRANARY_DECIMAL_DIGITS || kept < -GRANARY_DECIMAL_DIGITS) {
             out[i] = 0;
         } else {
-            out[i] = exact_round(node->op, value, power_of_ten(scale - (int)kept));
+            out[i] = exact_round(node->op, value, gr_power_of_ten(scale - (int)kept));
         }
     }
     err = node_settle_exact(node, out, n);

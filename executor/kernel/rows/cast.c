@@ -19,13 +19,37 @@ settle(struct node *node, __int128 *out, int64_t n)
     return err;
 }
 
+/* Doubles as float32 has them, in the node's room; what is finite and beyond float32 is bad. */
+static granary_err
+narrow(struct node *node, const double *from, int64_t n)
+{
+    double *out = node_room(node, ROWS_DOUBLE);
+    uint8_t *bad = node->bad != NULL ? node_bad_room(node, n) : NULL;
+
+    if (out == NULL) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double value = (double)(float)from[i];
+
+        if (isinf(value) && !isinf(from[i]) && node_counts(node, i)) {
+            if (bad == NULL && (bad = node_bad_room(node, n)) == NULL) {
+                return node_no_memory();
+            }
+            bad[i] = 1;
+        }
+        out[i] = value;
+    }
+    return GRANARY_OK;
+}
+
 /* ---- exact values ---- */
 
 /* Units of another scale; to a smaller one rounded, halves away from 0. */
 static __int128
 rescale(__int128 value, int by)
 {
-    __int128 factor = power_of_ten(by < 0 ? -by : by);
+    __int128 factor = gr_power_of_ten(by < 0 ? -by : by);
     __int128 rest;
 
     if (by >= 0) {
@@ -67,7 +91,7 @@ static granary_err
 exact_to_real(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
-    double unit = (double)power_of_ten(gr_dtype_scale(a->dtype));
+    double unit = (double)gr_power_of_ten(gr_dtype_scale(a->dtype));
     double *out = node_room(node, ROWS_DOUBLE);
 
     if (out == NULL) {
@@ -87,17 +111,14 @@ exact_to_real(struct node *node, int64_t n)
             out[i] = (double)((const __int128 *)a->values)[i] / unit;
         }
     }
-    for (int64_t i = 0; i < n && node->dtype == GRANARY_FLOAT32; i++) {
-        out[i] = (double)(float)out[i];
-    }
-    return GRANARY_OK;
+    return node->dtype == GRANARY_FLOAT32 ? narrow(node, out, n) : GRANARY_OK;
 }
 
 static granary_err
 real_to_exact(struct node *node, int64_t n)
 {
     const double *a = node->operands[0]->values;
-    double unit = (double)power_of_ten(gr_dtype_scale(node->dtype));
+    double unit = (double)gr_power_of_ten(gr_dtype_scale(node->dtype));
     __int128 *out = scratch_alloc(ROWS_BLOCK * sizeof *out);
 
     if (out == NULL) {
@@ -117,7 +138,7 @@ static granary_err
 bool_to_number(struct node *node, int64_t n)
 {
     const uint8_t *a = node->operands[0]->values;
-    int64_t one = (int64_t)power_of_ten(gr_dtype_scale(node->dtype));
+    int64_t one = (int64_t)gr_power_of_ten(gr_dtype_scale(node->dtype));
     void *room = node_room(node, node->base);
 
     if (room == NULL) {
@@ -214,7 +235,8 @@ read_real(const char *text, size_t size, double *ret_value)
     memcpy(copy, text, size);
     copy[size] = '\0';
     *ret_value = strtod_l(copy, &end, plain_locale);
-    return end == copy + size && strpbrk(copy, "xX(") == NULL;
+    return end == copy + size && strpbrk(copy, "xX(") == NULL &&
+           (!isinf(*ret_value) || strpbrk(copy, "0123456789") == NULL); /* 1e999 is beyond; inf is not */
 }
 
 static bool
@@ -300,10 +322,7 @@ text_to_any(struct node *node, int64_t n)
         return settle(node, exact, n);
     }
     scratch_free(exact);
-    for (int64_t i = 0; i < n && node->dtype == GRANARY_FLOAT32; i++) {
-        ((double *)node->buffer)[i] = (double)(float)((double *)node->buffer)[i];
-    }
-    return err;
+    return err == GRANARY_OK && node->dtype == GRANARY_FLOAT32 ? narrow(node, node->buffer, n) : err;
 }
 
 static granary_err
@@ -353,17 +372,7 @@ same(struct node *node, int64_t n)
         node->class = ROWS_TEXT;
         return node->values != NULL ? GRANARY_OK : node_no_memory();
     }
-    if (node->dtype == GRANARY_FLOAT32 && a->dtype == GRANARY_FLOAT64) {
-        double *out = node_room(node, ROWS_DOUBLE);
-
-        if (out == NULL) {
-            return node_no_memory();
-        }
-        for (int64_t i = 0; i < n; i++) {
-            out[i] = (double)(float)((const double *)a->values)[i];
-        }
-    }
-    return GRANARY_OK;
+    return node->dtype == GRANARY_FLOAT32 && a->dtype == GRANARY_FLOAT64 ? narrow(node, a->values, n) : GRANARY_OK;
 }
 
 static granary_err
@@ -399,6 +408,27 @@ convert(struct node *node, int64_t n)
                           from == GRANARY_TIMESTAMP && to == GRANARY_DATE ? DAY_US : 1);
 }
 
+/* What has more digits than the cast allows is bad. */
+static granary_err
+limit_digits(struct node *node, int64_t n)
+{
+    __int128 most = gr_power_of_ten(node->expr->digits);
+    uint8_t *bad = node->bad != NULL ? node_bad_room(node, n) : NULL;
+
+    for (int64_t i = 0; i < n; i++) {
+        __int128 value = node_exact_at(node, i);
+
+        if (!node_counts(node, i) || (value < most && value > -most)) {
+            continue;
+        }
+        if (bad == NULL && (bad = node_bad_room(node, n)) == NULL) {
+            return node_no_memory();
+        }
+        bad[i] = 1;
+    }
+    return GRANARY_OK;
+}
+
 /* What convert() found bad becomes null; what was bad before stays. */
 static granary_err
 forgive(struct node *node, int64_t n)
@@ -425,6 +455,9 @@ op_cast(struct node *node, int64_t n)
 
     if (err == GRANARY_OK) {
         err = convert(node, n);
+    }
+    if (err == GRANARY_OK && node->expr->digits > 0) {
+        err = limit_digits(node, n);
     }
     if (err == GRANARY_OK && node->op == GR_OP_TRY_CAST && node->bad != NULL && node->bad != node->operands[0]->bad) {
         err = forgive(node, n);

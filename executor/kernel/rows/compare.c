@@ -5,22 +5,6 @@
 #include "kernel/rows/node.h"
 #include "kernel/simd/rows_loops.h"
 
-/* Integers and floats in order of their exact values; b is no NaN. */
-static int
-order_mixed(__int128 a, double b)
-{
-    __int128 whole;
-
-    if (b >= 0x1p126 || b <= -0x1p126) {
-        return b > 0 ? -1 : 1;
-    }
-    whole = (__int128)b;
-    if (a != whole) {
-        return (a > whole) - (a < whole);
-    }
-    return (b < (double)whole) - (b > (double)whole);
-}
-
 static void
 compare_mixed(enum gr_expr_op op, const struct node *a, const struct node *b, uint8_t *out, int64_t n)
 {
@@ -29,7 +13,7 @@ compare_mixed(enum gr_expr_op op, const struct node *a, const struct node *b, ui
     const struct node *exact = turned ? b : a;
 
     for (int64_t i = 0; i < n; i++) {
-        int order = isnan(reals[i]) ? 0 : order_mixed(node_exact_at(exact, i), reals[i]);
+        int order = isnan(reals[i]) ? 0 : gr_order_mixed(node_exact_at(exact, i), reals[i]);
 
         out[i] = isnan(reals[i]) ? op == GR_OP_NOT_EQUAL : gr_expr_op_holds(op, turned ? -order : order);
     }

@@ -194,7 +194,7 @@ add_interval_one(const struct node *node, int64_t at, int64_t *ret_value)
         days = gr_date_add_months(days, by->months);
     }
     if (node->dtype == GRANARY_DATE) {
-        *ret_value = days + by->value.i / DAY_US;
+        *ret_value = days + (int64_t)(by->value.i / DAY_US);
         return is_day(*ret_value);
     }
     return !__builtin_mul_overflow(days, DAY_US, ret_value) && !__builtin_add_overflow(*ret_value, rest, ret_value) &&

@@ -77,7 +77,8 @@ static granary_err
 constant_fill(struct node *node, int64_t n)
 {
     const struct gr_expr *expr = node->expr;
-    void *room = node_room(node, node->base);
+    bool wide = node->base == ROWS_INT && (expr->value.i > INT64_MAX || expr->value.i < INT64_MIN);
+    void *room = node_room(node, wide ? ROWS_WIDE : node->base);
     uint8_t *valid;
 
     if (room == NULL) {
@@ -93,9 +94,12 @@ constant_fill(struct node *node, int64_t n)
         return GRANARY_OK;
     }
     for (int64_t i = 0; i < n; i++) {
-        switch (node->base) {
+        switch (node->class) {
         case ROWS_INT:
-            ((int64_t *)room)[i] = expr->value.i;
+            ((int64_t *)room)[i] = (int64_t)expr->value.i;
+            break;
+        case ROWS_WIDE:
+            ((__int128 *)room)[i] = expr->value.i;
             break;
         case ROWS_DOUBLE:
             ((double *)room)[i] = expr->value.d;
@@ -170,7 +174,8 @@ find_equal(const struct net *net, const struct gr_expr *expr, struct node *const
             if (gr_expr_equal(node->expr, expr)) {
                 return node;
             }
-        } else if (node->op == expr->op && node->expr->target == expr->target && node->count == expr->operand_count &&
+        } else if (node->op == expr->op && node->expr->target == expr->target && node->expr->digits == expr->digits &&
+                   node->count == expr->operand_count &&
                    memcmp(node->operands, operands, node->count * sizeof(struct node *)) == 0) {
             return node;
         }

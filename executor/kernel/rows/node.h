@@ -134,8 +134,6 @@ node_int_at(const struct node *node, int64_t i)
 granary_err node_settle_exact(struct node *node, const __int128 *out, int64_t n);
 /* INT values beyond an integer dtype or int32 days are bad. */
 granary_err node_check_range(struct node *node, int64_t n);
-/* 10^power, 0 to 38. */
-__int128 power_of_ten(int power);
 
 /* ---- operators: compute node from its operands, which are computed ---- */
 

@@ -111,8 +111,8 @@ quick_of(const struct node *node, struct quick *ret_quick)
         ret_quick->bound.real = real;
         return ret_quick->stored == ROWS_F64 || (double)(float)real == real;
     }
-    ret_quick->bound.integer = constant->expr->value.i;
-    return ret_quick->bound.integer >= least && ret_quick->bound.integer <= most;
+    ret_quick->bound.integer = (int64_t)constant->expr->value.i;
+    return constant->expr->value.i >= least && constant->expr->value.i <= most;
 }
 
 /* What is known of a column of the frame; NULL: nothing. */
@@ -506,7 +506,7 @@ compute_wanted(struct rows *rows, const struct extent *extent)
                 return net_fail(rows->net, node, row);
             }
         }
-        rows->vectors[i].class = node->kind == NODE_CONSTANT ? node->base : node->class;
+        rows->vectors[i].class = node->class;
         rows->vectors[i].values = node->values;
         rows->vectors[i].valid = node->valid;
     }

@@ -76,7 +76,10 @@ op_reason(const struct node *node, int64_t i, char *ret_text, size_t size)
         gr_buf_addf(&out, k > 0 ? " and " : "");
         show(node->operands[k], i, &out);
     }
-    if (reason == NULL) {
+    if (reason == NULL && node->expr->digits > 0) {
+        (void)snprintf(ret_text, size, "%s is no decimal(%d, %d)", out.bytes != NULL ? out.bytes : "",
+                       node->expr->digits, gr_dtype_scale(node->dtype));
+    } else if (reason == NULL) {
         (void)snprintf(ret_text, size, "%s is no %s", out.bytes != NULL ? out.bytes : "",
                        granary_dtype_name(node->dtype));
     } else {

@@ -141,24 +141,13 @@ node_wide(const struct node *node, __int128 *room, int64_t n)
     return room;
 }
 
-__int128
-power_of_ten(int power)
-{
-    __int128 result = 1;
-
-    for (int i = 0; i < power; i++) {
-        result *= 10;
-    }
-    return result;
-}
-
 /* Smallest and largest units of a dtype whose values are exact. */
 static void
 exact_range(granary_dtype dtype, __int128 *ret_least, __int128 *ret_most)
 {
     switch (gr_dtype_kind(dtype)) {
     case GRANARY_DECIMAL:
-        *ret_most = power_of_ten(GRANARY_DECIMAL_DIGITS) - 1;
+        *ret_most = gr_power_of_ten(GRANARY_DECIMAL_DIGITS) - 1;
         *ret_least = -*ret_most;
         return;
     case GRANARY_UINT8:

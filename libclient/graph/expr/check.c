@@ -89,12 +89,15 @@ convert_both(struct gr_expr *expr, granary_dtype dtype)
 
 /* ---- arithmetic ---- */
 
-/* The operand of a pair that is written without a dtype takes the other's. */
+/* The operand of a pair that is written without a dtype takes the other's. Of two integers so written one may be larger
+ * than int64. */
 static void
 adopt_pair(struct gr_expr *expr, bool keep_scale)
 {
+    bool integers = expr_is_exact(expr->operands[0]->dtype) && expr_is_exact(expr->operands[1]->dtype);
+
     for (int i = 0; i < 2; i++) {
-        if (expr_is_weak(expr->operands[i]) && !expr_is_weak(expr->operands[1 - i])) {
+        if (expr_is_weak(expr->operands[i]) && (integers || !expr_is_weak(expr->operands[1 - i]))) {
             expr_adopt(expr->operands[i], expr->operands[1 - i]->dtype, keep_scale);
         }
     }
@@ -311,21 +314,12 @@ check_divide(struct gr_expr *expr)
 static granary_err
 check_numbers_compare(struct gr_expr *expr)
 {
+    if (expr_is_weak(expr->operands[0]) && expr_is_weak(expr->operands[1])) {
+        return GRANARY_OK; /* folded */
+    }
     for (int i = 0; i < 2; i++) {
-        struct gr_expr *literal = expr->operands[i];
-        granary_dtype other = expr->operands[1 - i]->dtype;
-
-        if (!expr_is_weak(literal)) {
-            continue;
-        }
-        if (expr_is_float(other) && literal->scale == 0) {
-            double real = other == GRANARY_FLOAT32 ? (double)(float)literal->value.d : literal->value.d;
-
-            if (fabs(real) < 9007199254740992.0 && (int64_t)real == literal->value.i) {
-                expr_adopt(literal, other, false);
-            }
-        } else {
-            expr_adopt(literal, other, false);
+        if (expr_is_weak(expr->operands[i])) {
+            expr_adopt_compared(expr->operands[i], expr->operands[1 - i]->dtype);
         }
     }
     granary_dtype a = expr->operands[0]->dtype;
@@ -731,7 +725,7 @@ check(struct gr_expr *expr, const struct gr_schema *schema)
         return check_column(expr, schema);
     case GR_EXPR_LITERAL:
         if (expr->is_number) {
-            expr->dtype = expr->scale == 0 ? GRANARY_INT64 : GRANARY_FLOAT64;
+            expr->dtype = expr_dtype_alone(expr);
         }
         return GRANARY_OK;
     case GR_EXPR_CALL:

@@ -61,8 +61,23 @@ expr_is_weak(const struct gr_expr *expr)
 /* Of an interval: from year 0 to 9999. */
 enum { EXPR_MONTHS_MOST = 120000 };
 
-/* Smallest and largest value of an integer dtype; of uint64 as far as int64 goes. */
-void expr_integer_range(granary_dtype dtype, int64_t *ret_least, int64_t *ret_most);
+/* The float64 nearest to what digits with a point or exponent say, whatever locale a host program has set. false: out
+ * of memory */
+bool expr_read_real(const char *text, double *ret_value);
+
+/* Units of 10^-scale as digits with a point. Returns where in ret_text they begin. */
+enum { EXPR_DECIMAL_TEXT = 48 };
+const char *expr_decimal_text(__int128 units, int scale, char ret_text[EXPR_DECIMAL_TEXT]);
+
+/* Whether an integer dtype holds the value. */
+bool expr_integer_holds(granary_dtype dtype, __int128 value);
+
+/* The dtype of a number as written that meets no other: int64, or the next that holds it; with a point float64. */
+granary_dtype expr_dtype_alone(const struct gr_expr *number);
+
+/* A number as written (not scale -1) in units of 10^-scale, halves away from 0. false: they are more than a decimal's
+ * digits */
+bool expr_number_units(const struct gr_expr *number, int scale, __int128 *ret_units);
 
 /* The dtype of two numbers' sum, as in NumPy; decimals: the larger scale; with floats float64. Both are numeric. */
 granary_dtype expr_promote(granary_dtype a, granary_dtype b);
@@ -70,6 +85,10 @@ granary_dtype expr_promote(granary_dtype a, granary_dtype b);
 /* A number as written takes the dtype of what it meets, if that holds it exactly (floats: rounded). keep_scale: beside
  * a decimal it becomes one with the scale it has. */
 void expr_adopt(struct gr_expr *literal, granary_dtype dtype, bool keep_scale);
+
+/* The same where values are only compared: an integer stays one beside floats that do not hold it, and beside integers
+ * a fraction whose float64 is whole becomes a decimal. */
+void expr_adopt_compared(struct gr_expr *literal, granary_dtype dtype);
 
 /* Put a conversion around an operand, unless values of both dtypes are computed alike; literals are converted at once.
  * Errors: ENOMEM */

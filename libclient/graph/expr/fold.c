@@ -34,24 +34,50 @@ become_operand(struct gr_expr *expr, size_t kept)
 }
 
 static void
-become_number(struct gr_expr *expr, int64_t units, int scale, double real)
+become_number(struct gr_expr *expr, __int128 units, int scale, double real)
 {
-    become_literal(expr, scale == 0 ? GRANARY_INT64 : GRANARY_FLOAT64);
+    become_literal(expr, GRANARY_NULLTYPE);
     expr->is_number = true;
     expr->scale = scale;
     expr->value.i = units;
     expr->value.d = real;
+    expr->dtype = expr_dtype_alone(expr);
 }
 
+/* Units of 10^-scale as the nearest float. false: out of memory */
 static bool
-to_scale(__int128 *units, int by)
+real_of(__int128 units, int scale, double *ret_real)
 {
-    for (int i = 0; i < by; i++) {
-        if (__builtin_mul_overflow(*units, (__int128)10, units)) {
+    char text[EXPR_DECIMAL_TEXT];
+
+    return expr_read_real(expr_decimal_text(units, scale, text), ret_real);
+}
+
+/* The sum, difference or product, exactly. false: it has more digits than a decimal. */
+static bool
+fold_exactly(enum gr_expr_op op, const struct gr_expr *a, const struct gr_expr *b, __int128 *ret_units, int *ret_scale)
+{
+    const __int128 most = gr_power_of_ten(GRANARY_DECIMAL_DIGITS);
+    int scale = op == GR_OP_MULTIPLY ? a->scale + b->scale : a->scale > b->scale ? a->scale : b->scale;
+    __int128 x = a->value.i;
+    __int128 y = b->value.i;
+
+    if (a->scale < 0 || b->scale < 0 || scale >= GRANARY_DECIMAL_DIGITS) {
+        return false;
+    }
+    if (op == GR_OP_MULTIPLY) {
+        if (__builtin_mul_overflow(x, y, &x)) {
             return false;
         }
+    } else {
+        if (!expr_number_units(a, scale, &x) || !expr_number_units(b, scale, &y)) {
+            return false;
+        }
+        x = op == GR_OP_ADD ? x + y : x - y;
     }
-    return true;
+    *ret_units = x;
+    *ret_scale = scale;
+    return x < most && x > -most;
 }
 
 /* Numbers as written, with or without a point, are added and multiplied exactly: 0.06 + 0.01 is 0.07. */
@@ -60,45 +86,25 @@ fold_numbers(struct gr_expr *expr)
 {
     const struct gr_expr *a = expr->operands[0];
     const struct gr_expr *b = expr->operands[1];
-    __int128 x = a->value.i;
-    __int128 y = b->value.i;
-    bool exact = a->scale >= 0 && b->scale >= 0;
-    int scale = a->scale > b->scale ? a->scale : b->scale;
+    bool integers = a->dtype == GRANARY_INT64 && b->dtype == GRANARY_INT64;
+    __int128 units;
+    int scale;
     double real;
 
-    switch (expr->op) {
-    case GR_OP_ADD:
-        real = a->value.d + b->value.d;
-        exact = exact && to_scale(&x, scale - a->scale) && to_scale(&y, scale - b->scale);
-        x += exact ? y : 0;
-        break;
-    case GR_OP_SUBTRACT:
-        real = a->value.d - b->value.d;
-        exact = exact && to_scale(&x, scale - a->scale) && to_scale(&y, scale - b->scale);
-        x -= exact ? y : 0;
-        break;
-    case GR_OP_MULTIPLY:
-        real = a->value.d * b->value.d;
-        scale = a->scale + b->scale;
-        x *= exact ? y : 1;
-        break;
-    default: /* DIVIDE */
-        real = a->value.d / b->value.d;
-        exact = false;
-        break;
-    }
-    if (exact && (x < INT64_MIN || x > INT64_MAX || scale > GRANARY_DECIMAL_SCALE_MOST)) {
-        exact = false;
-    }
-    if (!exact) {
+    if (expr->op != GR_OP_DIVIDE && fold_exactly(expr->op, a, b, &units, &scale)) {
         /* An integer that overflows does so when it runs, with its values. */
-        if ((a->scale == 0 && b->scale == 0 && expr->op != GR_OP_DIVIDE) || !isfinite(real)) {
-            return;
+        if ((!integers || expr_integer_holds(GRANARY_INT64, units)) && real_of(units, scale, &real)) {
+            become_number(expr, units, scale, real);
         }
-        become_number(expr, 0, -1, real);
         return;
     }
-    become_number(expr, (int64_t)x, scale, (double)((long double)x / powl(10, scale)));
+    real = expr->op == GR_OP_ADD        ? a->value.d + b->value.d
+           : expr->op == GR_OP_SUBTRACT ? a->value.d - b->value.d
+           : expr->op == GR_OP_MULTIPLY ? a->value.d * b->value.d
+                                        : a->value.d / b->value.d;
+    if (isfinite(real) && (expr->op == GR_OP_DIVIDE || a->scale != 0 || b->scale != 0)) {
+        become_number(expr, 0, -1, real);
+    }
 }
 
 static void
@@ -106,7 +112,7 @@ fold_negate(struct gr_expr *expr)
 {
     const struct gr_expr *a = expr->operands[0];
 
-    if (expr_is_weak(a) && a->value.i != INT64_MIN) {
+    if (expr_is_weak(a) && (a->scale != 0 || a->value.i != INT64_MIN)) {
         become_number(expr, -a->value.i, a->scale, -a->value.d);
     }
 }
@@ -150,7 +156,7 @@ expr_fold_intervals(struct gr_expr *expr)
     const struct gr_expr *a = expr->operands[0];
     const struct gr_expr *b = expr->operands[expr->operand_count - 1];
     int64_t months = a->months;
-    int64_t microseconds = a->value.i;
+    int64_t microseconds = (int64_t)a->value.i;
     int64_t by = -1;
     bool overflows;
 
@@ -172,10 +178,11 @@ expr_fold_intervals(struct gr_expr *expr)
             a = b;
             b = number;
         }
-        if (!a->is_interval || !expr_is_literal(b) || b->is_null || !expr_is_integer(b->dtype)) {
+        if (!a->is_interval || !expr_is_literal(b) || !expr_is_integer(b->dtype) ||
+            !expr_integer_holds(GRANARY_INT64, b->value.i)) {
             return;
         }
-        by = b->value.i;
+        by = (int64_t)b->value.i;
         /* falls through */
     case GR_OP_NEGATE:
         if (!a->is_interval) {
@@ -210,6 +217,20 @@ fold_logic(struct gr_expr *expr)
     }
 }
 
+/* By their digits, if a decimal has as many. */
+static int
+order_numbers(const struct gr_expr *a, const struct gr_expr *b)
+{
+    int scale = a->scale > b->scale ? a->scale : b->scale;
+    __int128 x;
+    __int128 y;
+
+    if (a->scale < 0 || b->scale < 0 || !expr_number_units(a, scale, &x) || !expr_number_units(b, scale, &y)) {
+        return (a->value.d > b->value.d) - (a->value.d < b->value.d);
+    }
+    return (x > y) - (x < y);
+}
+
 static void
 fold_compare(struct gr_expr *expr)
 {
@@ -221,7 +242,9 @@ fold_compare(struct gr_expr *expr)
     if (!expr_is_literal(a) || !expr_is_literal(b)) {
         return;
     }
-    if (a->text != NULL && b->text != NULL) {
+    if (expr_is_weak(a) && expr_is_weak(b)) {
+        order = order_numbers(a, b);
+    } else if (a->text != NULL && b->text != NULL) {
         size_t size = a->text_size < b->text_size ? a->text_size : b->text_size;
 
         order = memcmp(a->text, b->text, size);
@@ -231,27 +254,39 @@ fold_compare(struct gr_expr *expr)
     } else {
         return;
     }
-    switch (expr->op) {
-    case GR_OP_EQUAL:
-        truth = order == 0;
-        break;
-    case GR_OP_NOT_EQUAL:
-        truth = order != 0;
-        break;
-    case GR_OP_LESS:
-        truth = order < 0;
-        break;
-    case GR_OP_LESS_EQUAL:
-        truth = order <= 0;
-        break;
-    case GR_OP_GREATER:
-        truth = order > 0;
-        break;
-    default:
-        truth = order >= 0;
-        break;
-    }
+    truth = gr_expr_op_holds(expr->op, order);
     become_literal(expr, GRANARY_BOOL)->value.i = truth;
+}
+
+/* A number as written is cast as a decimal of its digits would be, not as the float nearest to it. */
+static void
+fold_number_cast(struct gr_expr *expr)
+{
+    const struct gr_expr *a = expr->operands[0];
+    granary_dtype target = expr->target;
+    char text[EXPR_DECIMAL_TEXT];
+    __int128 units;
+
+    if (target == GRANARY_FLOAT64) {
+        double value = a->value.d;
+
+        become_literal(expr, GRANARY_FLOAT64)->value.d = value;
+    } else if (a->scale >= 0 && expr_is_exact(target)) {
+        int digits = expr->digits > 0 ? expr->digits : GRANARY_DECIMAL_DIGITS;
+        __int128 most = gr_power_of_ten(digits);
+
+        if (expr_number_units(a, gr_dtype_scale(target), &units) &&
+            (expr_is_integer(target) ? expr_integer_holds(target, units) : units < most && units > -most)) {
+            become_literal(expr, target)->value.i = units;
+        }
+    } else if (a->scale >= 0 && target == GRANARY_STRING) {
+        char *copy = strdup(expr_decimal_text(a->value.i, a->scale, text));
+
+        if (copy != NULL) {
+            become_literal(expr, GRANARY_STRING)->text = copy;
+            expr->text_size = strlen(copy);
+        }
+    }
 }
 
 static void
@@ -260,34 +295,23 @@ fold_cast(struct gr_expr *expr)
     const struct gr_expr *a = expr->operands[0];
     int32_t days;
     int64_t microseconds;
-    int64_t least;
-    int64_t most;
 
     if (!expr_is_literal(a)) {
         return;
     }
-    if (a->text != NULL && expr->target == GRANARY_DATE && gr_date_parse(a->text, a->text_size, &days)) {
+    if (expr_is_weak(a)) {
+        fold_number_cast(expr);
+    } else if (a->text != NULL && expr->target == GRANARY_DATE && gr_date_parse(a->text, a->text_size, &days)) {
         become_literal(expr, GRANARY_DATE)->value.i = days;
     } else if (a->text != NULL && expr->target == GRANARY_TIMESTAMP &&
                gr_timestamp_parse(a->text, a->text_size, &microseconds)) {
         become_literal(expr, GRANARY_TIMESTAMP)->value.i = microseconds;
     } else if (a->dtype == GRANARY_DATE && expr->target == GRANARY_TIMESTAMP) {
-        int64_t value = a->value.i * DAY_US;
+        int64_t value = (int64_t)a->value.i * DAY_US;
 
         become_literal(expr, GRANARY_TIMESTAMP)->value.i = value;
-    } else if (a->dtype == expr->target && !expr_is_weak(a)) {
+    } else if (a->dtype == expr->target && expr->digits == 0) {
         become_operand(expr, 0);
-    } else if (expr_is_weak(a) && a->scale == 0 && expr_is_integer(expr->target)) {
-        int64_t value = a->value.i;
-
-        expr_integer_range(expr->target, &least, &most);
-        if (value >= least && value <= most) {
-            become_literal(expr, expr->target)->value.i = value;
-        }
-    } else if (expr_is_weak(a) && expr->target == GRANARY_FLOAT64) {
-        double value = a->value.d;
-
-        become_literal(expr, GRANARY_FLOAT64)->value.d = value;
     }
 }
 

@@ -76,9 +76,42 @@ parse_case(struct parser *parser, const struct token *word, struct gr_expr **ret
     return operands_call(parser, err, GR_OP_CASE, word->position, &operands, ret_expr);
 }
 
+/* (SCALE) or (DIGITS, SCALE): the last of one or two integers is the scale. *ret_digits: 0 when they are not said */
+static granary_err
+parse_decimal(struct parser *parser, int *ret_digits, int *ret_scale)
+{
+    static const char why[] = "decimal(SCALE) or decimal(DIGITS, SCALE)";
+    int numbers[2] = {0};
+    char shown[48];
+    bool more = true;
+    granary_err err = parser_expect(parser, "(", why);
+
+    for (int i = 0; i < 2 && err == GRANARY_OK && more; i++) {
+        const struct token number = parser->lexer.token;
+
+        if (number.kind != TOKEN_INT || number.size > 2) {
+            return lexer_fail(&parser->lexer, number.position, "a number of digits is missing before %s (%s)",
+                              token_show(&number, shown), why);
+        }
+        numbers[0] = numbers[1];
+        numbers[1] = (int)strtol(number.start, NULL, 10);
+        if (i == 1 && (numbers[0] < 1 || numbers[0] > GRANARY_DECIMAL_DIGITS || numbers[1] > numbers[0])) {
+            return lexer_fail(&parser->lexer, number.position,
+                              "a decimal has 1 to %d digits, and no more of them behind the point: not decimal(%d, %d)",
+                              GRANARY_DECIMAL_DIGITS, numbers[0], numbers[1]);
+        }
+        if ((err = lexer_next(&parser->lexer)) == GRANARY_OK) {
+            err = parser_take(parser, ",", &more);
+        }
+    }
+    *ret_digits = numbers[0];
+    *ret_scale = numbers[1];
+    return err == GRANARY_OK ? parser_expect(parser, ")", why) : err;
+}
+
 /* A dtype as granary names it, or one of SQL's names. */
 static granary_err
-parse_dtype(struct parser *parser, granary_dtype *ret_dtype)
+parse_dtype(struct parser *parser, granary_dtype *ret_dtype, int *ret_digits)
 {
     static const struct {
         const char *name;
@@ -90,8 +123,7 @@ parse_dtype(struct parser *parser, granary_dtype *ret_dtype)
     };
     const struct token name = parser->lexer.token;
     char text[32];
-    char shown[48];
-    int digits = 0;
+    int scale = 0;
     granary_err err = lexer_next(&parser->lexer);
 
     (void)snprintf(text, sizeof text, "%.*s", (int)(name.size > 30 ? 30 : name.size), name.start);
@@ -99,24 +131,8 @@ parse_dtype(struct parser *parser, granary_dtype *ret_dtype)
         *at = *at >= 'A' && *at <= 'Z' ? (char)(*at + 32) : *at;
     }
     if (err == GRANARY_OK && (strcmp(text, "decimal") == 0 || strcmp(text, "numeric") == 0)) {
-        const char *why = "decimal(SCALE) or decimal(DIGITS, SCALE)";
-
-        err = parser_expect(parser, "(", why);
-        /* The last of one or two integers is the scale. */
-        for (bool more = true; err == GRANARY_OK && more;) {
-            const struct token number = parser->lexer.token;
-
-            if (number.kind != TOKEN_INT || number.size > 2) {
-                return lexer_fail(&parser->lexer, number.position, "a number of digits is missing before %s (%s)",
-                                  token_show(&number, shown), why);
-            }
-            digits = (int)strtol(number.start, NULL, 10);
-            if ((err = lexer_next(&parser->lexer)) == GRANARY_OK) {
-                err = parser_take(parser, ",", &more);
-            }
-        }
-        (void)snprintf(text, sizeof text, "decimal(%d)", digits);
-        err = err == GRANARY_OK ? parser_expect(parser, ")", why) : err;
+        err = parse_decimal(parser, ret_digits, &scale);
+        (void)snprintf(text, sizeof text, "decimal(%d)", scale);
     }
     if (err != GRANARY_OK) {
         return err;
@@ -140,6 +156,7 @@ granary_err
 parse_cast(struct parser *parser, const struct token *word, struct gr_expr **ret_expr)
 {
     granary_dtype dtype = GRANARY_NULLTYPE;
+    int digits = 0;
     struct gr_expr *expr = NULL;
     granary_err err = lexer_next(&parser->lexer);
 
@@ -147,7 +164,7 @@ parse_cast(struct parser *parser, const struct token *word, struct gr_expr **ret
         return err;
     }
     if ((err = parser_expect(parser, "as", "cast(VALUE as DTYPE)")) == GRANARY_OK &&
-        (err = parse_dtype(parser, &dtype)) == GRANARY_OK) {
+        (err = parse_dtype(parser, &dtype, &digits)) == GRANARY_OK) {
         err = parser_expect(parser, ")", "to end the cast");
     }
     if (err != GRANARY_OK) {
@@ -158,6 +175,7 @@ parse_cast(struct parser *parser, const struct token *word, struct gr_expr **ret
         parser_call(parser, token_is(word, "cast") ? GR_OP_CAST : GR_OP_TRY_CAST, word->position, expr, NULL, ret_expr);
     if (err == GRANARY_OK) {
         (*ret_expr)->target = dtype;
+        (*ret_expr)->digits = digits;
     }
     return err;
 }

@@ -36,8 +36,12 @@ interval_add(struct gr_expr *interval, int64_t count, const char *unit, size_t s
             interval->months += (int)count * units[i].months;
             return interval->months >= -EXPR_MONTHS_MOST && interval->months <= EXPR_MONTHS_MOST;
         }
-        return !__builtin_mul_overflow(count, units[i].microseconds, &microseconds) &&
-               !__builtin_add_overflow(interval->value.i, microseconds, &interval->value.i);
+        if (__builtin_mul_overflow(count, units[i].microseconds, &microseconds) ||
+            __builtin_add_overflow((int64_t)interval->value.i, microseconds, &microseconds)) {
+            return false;
+        }
+        interval->value.i = microseconds;
+        return true;
     }
     return false;
 }

@@ -1,36 +1,32 @@
 /* Numbers, texts, dates, constants and the names of columns. */
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "data/frame.h"
+#include "graph/expr/check.h"
 #include "graph/expr/parser.h"
 
 static granary_err
-read_double(struct parser *parser, const char *text, const struct token *token, double *ret_value)
+read_double(struct parser *parser, const struct token *token, double *ret_value)
 {
-    /* A host program may have set a locale with another decimal point. */
-    locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-
-    if (c_locale == (locale_t)0) {
+    if (!expr_read_real(token->start, ret_value)) {
         return parser_no_memory();
     }
-    *ret_value = strtod_l(text, NULL, c_locale);
-    freelocale(c_locale);
     if (isinf(*ret_value)) {
         return lexer_fail(&parser->lexer, token->position, "the number is too large for a float64");
     }
     return GRANARY_OK;
 }
 
-/* Digits with at most one point as units of 10^-scale. false: they are too many for int64, or there is an exponent.
- * A number with a point has a scale of 1 at least: that tells it from an integer. */
+/* Digits with at most one point as units of 10^-scale. false: they are more than a decimal has, or there is an
+ * exponent. A number with a point has a scale of 1 at least: that tells it from an integer. */
 static bool
-read_decimal(const struct token *token, bool negative, int64_t *ret_units, int *ret_scale)
+read_decimal(const struct token *token, bool negative, __int128 *ret_units, int *ret_scale)
 {
-    uint64_t units = 0;
+    const __int128 most = gr_power_of_ten(GRANARY_DECIMAL_DIGITS);
+    __int128 units = 0;
     int scale = 0;
     bool point = false;
     bool over = false;
@@ -46,17 +42,18 @@ read_decimal(const struct token *token, bool negative, int64_t *ret_units, int *
             continue;
         }
         scale += point;
-        over = __builtin_mul_overflow(units, (uint64_t)10, &units) || over;
-        over = __builtin_add_overflow(units, (uint64_t)(c - '0'), &units) || over;
+        over = over || units >= most / 10;
+        units = over ? 0 : units * 10 + (c - '0');
     }
     if (point && scale == 0) {
         scale = 1;
-        over = __builtin_mul_overflow(units, (uint64_t)10, &units) || over;
+        over = over || units >= most / 10;
+        units = over ? 0 : units * 10;
     }
-    if (over || units > (uint64_t)INT64_MAX + (negative ? 1 : 0) || scale > GRANARY_DECIMAL_SCALE_MOST) {
+    if (over || scale >= GRANARY_DECIMAL_DIGITS) {
         return false;
     }
-    *ret_units = (int64_t)(negative ? 0 - units : units);
+    *ret_units = negative ? -units : units;
     *ret_scale = scale;
     return true;
 }
@@ -74,19 +71,20 @@ parse_number(struct parser *parser, bool negative, int position, struct gr_expr 
     }
     exact = read_decimal(&token, negative, &expr->value.i, &expr->scale);
     expr->is_number = true;
-    expr->dtype = token.kind == TOKEN_DOUBLE ? GRANARY_FLOAT64 : GRANARY_INT64;
     if (!exact && token.kind != TOKEN_DOUBLE) {
         err = lexer_fail(&parser->lexer, token.position,
-                         "the integer does not fit 64 bits; write it with a decimal point for a float64");
+                         "the integer has more than %d digits; write it with an exponent for a float64",
+                         GRANARY_DECIMAL_DIGITS);
     } else {
         expr->scale = exact ? expr->scale : -1;
-        err = read_double(parser, token.start, &token, &expr->value.d);
+        err = read_double(parser, &token, &expr->value.d);
         expr->value.d = negative ? -expr->value.d : expr->value.d;
         if (negative && exact && expr->value.i == 0) {
             /* Floats have a zero with a sign; integers and decimals have not. */
             expr->scale = expr->scale == 0 ? 0 : -1;
             expr->value.d = expr->scale == 0 ? 0.0 : expr->value.d;
         }
+        expr->dtype = expr_dtype_alone(expr);
     }
     if (err == GRANARY_OK) {
         err = lexer_next(&parser->lexer);
@@ -105,6 +103,7 @@ parse_text(struct parser *parser, granary_dtype dtype, int position, struct gr_e
     const struct token token = parser->lexer.token;
     struct gr_expr *expr = NULL;
     int32_t days = 0;
+    int64_t microseconds = 0;
     granary_err err = parser_new(parser, GR_EXPR_LITERAL, position, &expr);
 
     if (err != GRANARY_OK) {
@@ -120,9 +119,10 @@ parse_text(struct parser *parser, granary_dtype dtype, int position, struct gr_e
         }
         expr->value.i = days;
     } else if (dtype == GRANARY_TIMESTAMP) {
-        if (!gr_timestamp_parse(expr->text, expr->text_size, &expr->value.i)) {
+        if (!gr_timestamp_parse(expr->text, expr->text_size, &microseconds)) {
             err = lexer_fail(&parser->lexer, token.position, "'%s' is no timestamp: YYYY-MM-DD hh:mm:ss", expr->text);
         }
+        expr->value.i = microseconds;
     }
     if (err == GRANARY_OK) {
         err = lexer_next(&parser->lexer);

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "data/frame.h"
-#include "graph/expr.h"
+#include "graph/expr/check.h"
 #include "graph/expr/lex.h"
 
 /* How tight forms bind, as in the grammar of expr.h. */
@@ -44,19 +44,31 @@ gr_expr_print_name(const char *name, struct gr_buf *out)
 
 /* ---- literals ---- */
 
-static void
-put_decimal(struct gr_buf *out, int64_t units, int scale)
+const char *
+expr_decimal_text(__int128 units, int scale, char ret_text[EXPR_DECIMAL_TEXT])
 {
-    uint64_t left = units < 0 ? 0 - (uint64_t)units : (uint64_t)units;
-    char digits[48];
-    int count = snprintf(digits, sizeof digits, "%0*llu", scale + 1, (unsigned long long)left);
+    unsigned __int128 left = units < 0 ? 0 - (unsigned __int128)units : (unsigned __int128)units;
+    char *at = ret_text + EXPR_DECIMAL_TEXT - 1;
 
-    put(out, units < 0 ? "-" : "");
-    gr_buf_add(out, digits, (size_t)(count - scale));
-    if (scale > 0) {
-        put(out, ".");
-        gr_buf_add(out, digits + count - scale, (size_t)scale);
+    *at = '\0';
+    for (int digits = 0; digits <= scale || left > 0; digits++, left /= 10) {
+        if (digits == scale && scale > 0) {
+            *--at = '.';
+        }
+        *--at = (char)('0' + (int)(left % 10));
     }
+    if (units < 0) {
+        *--at = '-';
+    }
+    return at;
+}
+
+static void
+put_decimal(struct gr_buf *out, __int128 units, int scale)
+{
+    char text[EXPR_DECIMAL_TEXT];
+
+    put(out, expr_decimal_text(units, scale, text));
 }
 
 /* With an exponent, so that it is no exact decimal when it is read. */
@@ -119,12 +131,12 @@ print_literal(const struct gr_expr *expr, struct gr_buf *out)
         return;
     case GRANARY_DATE:
         put(out, "date '");
-        put_date(out, expr->value.i);
+        put_date(out, (int64_t)expr->value.i);
         put(out, "'");
         return;
     case GRANARY_TIMESTAMP:
         put(out, "timestamp '");
-        put_timestamp(out, expr->value.i);
+        put_timestamp(out, (int64_t)expr->value.i);
         put(out, "'");
         return;
     case GRANARY_DURATION:
@@ -282,7 +294,11 @@ print_call(const struct gr_expr *expr, struct gr_buf *out)
     case GR_OP_TRY_CAST:
         gr_buf_addf(out, "%s(", gr_expr_op_text(expr->op));
         print(expr->operands[0], LEVEL_OR, out);
-        gr_buf_addf(out, " as %s)", granary_dtype_name(expr->target));
+        if (expr->digits > 0) {
+            gr_buf_addf(out, " as decimal(%d, %d))", expr->digits, gr_dtype_scale(expr->target));
+        } else {
+            gr_buf_addf(out, " as %s)", granary_dtype_name(expr->target));
+        }
         return;
     default:
         put(out, gr_expr_op_text(expr->op));

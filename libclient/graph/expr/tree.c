@@ -136,7 +136,7 @@ gr_expr_equal(const struct gr_expr *a, const struct gr_expr *b)
     if (a->kind == GR_EXPR_LITERAL) {
         return literal_equal(a, b);
     }
-    if (a->op != b->op || a->target != b->target) {
+    if (a->op != b->op || a->target != b->target || a->digits != b->digits) {
         return false;
     }
     for (size_t i = 0; i < a->operand_count; i++) {
@@ -322,6 +322,32 @@ gr_expr_op_mirrored(enum gr_expr_op op)
     default:
         return op;
     }
+}
+
+int
+gr_order_mixed(__int128 a, double b)
+{
+    __int128 whole;
+
+    if (b >= 0x1p126 || b <= -0x1p126) {
+        return b > 0 ? -1 : 1;
+    }
+    whole = (__int128)b;
+    if (a != whole) {
+        return (a > whole) - (a < whole);
+    }
+    return (b < (double)whole) - (b > (double)whole);
+}
+
+__int128
+gr_power_of_ten(int power)
+{
+    __int128 result = 1;
+
+    for (int i = 0; i < power; i++) {
+        result *= 10;
+    }
+    return result;
 }
 
 bool

@@ -1,28 +1,10 @@
 /* Dtypes that meet in one operation. */
+#include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "graph/expr/check.h"
-
-static const int64_t powers[] = {1,
-                                 10,
-                                 100,
-                                 1000,
-                                 10000,
-                                 100000,
-                                 1000000,
-                                 10000000,
-                                 100000000,
-                                 1000000000,
-                                 10000000000,
-                                 100000000000,
-                                 1000000000000,
-                                 10000000000000,
-                                 100000000000000,
-                                 1000000000000000,
-                                 10000000000000000,
-                                 100000000000000000,
-                                 1000000000000000000};
 
 /* Bits of an integer dtype, and whether it has a sign. */
 static int
@@ -32,19 +14,55 @@ integer_bits(granary_dtype dtype, bool *ret_signed)
     return (int)gr_dtype_size(dtype) * 8;
 }
 
-void
-expr_integer_range(granary_dtype dtype, int64_t *ret_least, int64_t *ret_most)
+bool
+expr_integer_holds(granary_dtype dtype, __int128 value)
 {
     bool has_sign;
     int bits = integer_bits(dtype, &has_sign);
+    __int128 beyond = (__int128)1 << (has_sign ? bits - 1 : bits);
 
-    if (bits == 64) {
-        *ret_least = has_sign ? INT64_MIN : 0;
-        *ret_most = INT64_MAX;
-    } else {
-        *ret_least = has_sign ? -(INT64_C(1) << (bits - 1)) : 0;
-        *ret_most = (INT64_C(1) << (has_sign ? bits - 1 : bits)) - 1;
+    return value < beyond && value >= (has_sign ? -beyond : 0);
+}
+
+granary_dtype
+expr_dtype_alone(const struct gr_expr *number)
+{
+    if (number->scale != 0) {
+        return GRANARY_FLOAT64;
     }
+    return expr_integer_holds(GRANARY_INT64, number->value.i)    ? GRANARY_INT64
+           : expr_integer_holds(GRANARY_UINT64, number->value.i) ? GRANARY_UINT64
+                                                                 : GRANARY_DECIMAL(0);
+}
+
+bool
+expr_read_real(const char *text, double *ret_value)
+{
+    locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+
+    if (c_locale == (locale_t)0) {
+        return false;
+    }
+    *ret_value = strtod_l(text, NULL, c_locale);
+    freelocale(c_locale);
+    return true;
+}
+
+bool
+expr_number_units(const struct gr_expr *number, int scale, __int128 *ret_units)
+{
+    __int128 units = number->value.i;
+    __int128 factor = gr_power_of_ten(scale > number->scale ? scale - number->scale : number->scale - scale);
+    __int128 rest;
+
+    if (scale < number->scale) {
+        rest = units % factor;
+        units = units / factor + (rest * 2 >= factor) - (rest * 2 <= -factor);
+    } else if (__builtin_mul_overflow(units, factor, &units)) {
+        return false;
+    }
+    *ret_units = units;
+    return units < gr_power_of_ten(GRANARY_DECIMAL_DIGITS) && units > -gr_power_of_ten(GRANARY_DECIMAL_DIGITS);
 }
 
 static granary_dtype
@@ -94,31 +112,64 @@ expr_promote(granary_dtype a, granary_dtype b)
     return GRANARY_FLOAT64;
 }
 
+/* Zeros behind the point go while there are more than `least` digits. */
+static void
+drop_zeros(struct gr_expr *number, int least)
+{
+    for (; number->scale > least && number->value.i % 10 == 0; number->scale--) {
+        number->value.i /= 10;
+    }
+}
+
 void
 expr_adopt(struct gr_expr *literal, granary_dtype dtype, bool keep_scale)
 {
-    int64_t least;
-    int64_t most;
-    int64_t units;
+    double real = dtype == GRANARY_FLOAT32 ? (double)(float)literal->value.d : literal->value.d;
+    int scale;
+    __int128 units;
 
     if (expr_is_float(dtype)) {
-        literal->dtype = dtype;
-        literal->value.d = dtype == GRANARY_FLOAT32 ? (double)(float)literal->value.d : literal->value.d;
+        /* What is finite stays so. */
+        literal->dtype = isinf(real) ? GRANARY_FLOAT64 : dtype;
+        literal->value.d = isinf(real) ? literal->value.d : real;
     } else if (expr_is_integer(dtype) && literal->scale == 0) {
-        expr_integer_range(dtype, &least, &most);
-        if (literal->value.i >= least && literal->value.i <= most) {
-            literal->dtype = dtype;
-        }
+        literal->dtype = expr_integer_holds(dtype, literal->value.i) ? dtype : literal->dtype;
     } else if (expr_is_decimal(dtype) && literal->scale >= 0) {
-        int scale = keep_scale ? literal->scale : gr_dtype_scale(dtype);
-
-        if (scale >= literal->scale &&
-            !__builtin_mul_overflow(literal->value.i, powers[scale - literal->scale], &units)) {
+        drop_zeros(literal, GRANARY_DECIMAL_SCALE_MOST);
+        scale = keep_scale ? literal->scale : gr_dtype_scale(dtype);
+        if (scale >= literal->scale && expr_number_units(literal, scale, &units)) {
             literal->value.i = units;
             literal->scale = scale;
         }
-        literal->dtype = GRANARY_DECIMAL(literal->scale);
+        if (literal->scale <= GRANARY_DECIMAL_SCALE_MOST) {
+            literal->dtype = GRANARY_DECIMAL(literal->scale);
+        }
     }
+}
+
+void
+expr_adopt_compared(struct gr_expr *literal, granary_dtype dtype)
+{
+    double real = dtype == GRANARY_FLOAT32 ? (double)(float)literal->value.d : literal->value.d;
+
+    if (expr_is_float(dtype) && literal->scale == 0) {
+        if (fabs(real) < 9007199254740992.0 && (__int128)real == literal->value.i) {
+            expr_adopt(literal, dtype, false);
+        }
+        return;
+    }
+    if (expr_is_integer(dtype) && literal->scale > 0) {
+        drop_zeros(literal, 0);
+        if (literal->scale > 0 && rint(real) == real) {
+            /* Whatever lies between two integers compares with all of them as their middle does. */
+            literal->value.i =
+                literal->value.i / gr_power_of_ten(literal->scale) * 10 + (literal->value.i < 0 ? -5 : 5);
+            literal->scale = 1;
+            dtype = GRANARY_DECIMAL(1);
+        }
+        literal->dtype = expr_dtype_alone(literal);
+    }
+    expr_adopt(literal, dtype, false);
 }
 
 /* Whether values of both dtypes lie alike, so that no conversion is needed. */
@@ -247,11 +298,10 @@ expr_unify(struct gr_expr ***slots, size_t count, bool exact, granary_dtype alon
                     return err;
                 }
             }
-            if (pass == 1 && expr_is_numeric(dtype)) {
-                /* Beside an integer that is only compared, 0.5 is a decimal. */
-                bool decimal = exact && expr_is_integer(dtype) && expr->scale > 0;
-
-                expr_adopt(expr, decimal ? GRANARY_DECIMAL(expr->scale) : dtype, false);
+            if (pass == 1 && expr_is_numeric(dtype) && exact) {
+                expr_adopt_compared(expr, dtype);
+            } else if (pass == 1 && expr_is_numeric(dtype)) {
+                expr_adopt(expr, dtype, false);
             }
             if (!merge(dtype, expr->dtype, exact, &dtype)) {
                 *ret_clash = i;
@@ -264,7 +314,10 @@ expr_unify(struct gr_expr ***slots, size_t count, bool exact, granary_dtype alon
         if ((*slots[i])->dtype == GRANARY_NULLTYPE) {
             expr_become_null(*slots[i], dtype);
         }
-        err = expr_convert(slots[i], dtype);
+        /* The kernels compare integers with floats exactly. */
+        if (!(exact && expr_is_float(dtype) && expr_is_integer((*slots[i])->dtype))) {
+            err = expr_convert(slots[i], dtype);
+        }
     }
     *ret_dtype = dtype;
     return err;

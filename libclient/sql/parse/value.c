@@ -93,14 +93,20 @@ parse_dtype(struct parse *p, const PgQuery__TypeName *from)
 
     if (strcasecmp(name, "numeric") == 0 || strcasecmp(name, "decimal") == 0) {
         /* DuckDB's default scale */
+        int digits = typmod(p, from, 0);
         int scale = from->n_typmods == 0 ? 3 : typmod(p, from, 1);
 
-        (void)typmod(p, from, 0); /* any decimal has 18 digits */
-        if (scale < 0 || scale > 18) {
-            (void)sql_fail(p->q, GRANARY_EINVAL, from->location, "a decimal's scale is 0 to 18, not %d", scale);
+        if (from->n_typmods == 0) {
+            return sql_printf(p->q, "decimal(%d)", scale);
+        }
+        if (digits < 1 || digits > GRANARY_DECIMAL_DIGITS || scale < 0 || scale > GRANARY_DECIMAL_SCALE_MOST ||
+            scale > digits) {
+            (void)sql_fail(p->q, GRANARY_EINVAL, from->location,
+                           "a decimal has 1 to %d digits, at most %d of them behind the point: decimal(10, 2)",
+                           GRANARY_DECIMAL_DIGITS, GRANARY_DECIMAL_SCALE_MOST);
             return NULL;
         }
-        return sql_printf(p->q, "decimal(%d)", scale);
+        return sql_printf(p->q, "decimal(%d, %d)", digits, scale);
     }
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (strcasecmp(types[i].sql, name) == 0) {

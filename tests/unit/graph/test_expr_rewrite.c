@@ -82,7 +82,7 @@ brackets_are_printed_where_they_count(void **state)
         {"`Cost Total $` // 2 % `end`", NULL},
         {"case a when 1 then 'x' end", "case when a = 1 then 'x' else null end"},
         {"if(b, a, i)", "case when b then a else i end"},
-        {"cast(a as decimal(12, 2))", "cast(a as decimal(2))"},
+        {"cast(a as numeric(12,2))", "cast(a as decimal(12, 2))"},
         {"try_cast(s as INT)", "try_cast(s as int64)"},
         {"extract(year from d)", "year(d)"},
         {"position('x' in s)", "position('x', s)"},

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""Statements with the answers other engines agree on, where semantics.py has no engine to ask.
+
+    answers.py BIN_DIRECTORY
+
+Each is a statement in a line, then its rows as CSV without the heading, or `error: ` and what the message must say.
+Rows are compared in order.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+binaries = pathlib.Path(sys.argv[1]).resolve()
+
+# Loaded: what is stored has zones, which filters look at.
+TABLES = {
+    'big': 'i,d,u\n9007199254740993,12345678901234567.89,18446744073709551615\n9007199254740995,0.10,9223372036854775808\n',
+}
+DTYPES = {'big': ['d=decimal(2)', 'u=uint64']}
+
+ANSWERS = r"""
+select 1.005::decimal(10,2), 12345678901234567.89::decimal(38,2), 2.5::int, 1.10::text, 9007199254740993.0::bigint
+1.01,12345678901234567.89,3,1.10,9007199254740993
+
+select 12345678901234567890123456789012345678::decimal(38,0), 18446744073709551615, -18446744073709551615, 18446744073709551615 % 10
+12345678901234567890123456789012345678,18446744073709551615,-18446744073709551615,5
+
+select 12345678901234567.89 - 12345678901234567.88, 0.99999999999999999999 = 1, 12345678901234567890 + 1
+0.01,false,12345678901234567891
+
+select i from big where i > 9007199254740992e0
+9007199254740993
+9007199254740995
+
+select i from big where i = 9007199254740993.0 or i in (9007199254740995.0, 1.5)
+9007199254740993
+9007199254740995
+
+select i from big where i between 9007199254740992.5 and 9007199254740993.5
+9007199254740993
+
+select i from big where i = 9007199254740992.99999 or i::double in (9007199254740993)
+
+select d from big where d = 12345678901234567.89 or d in (0.1000, 2.00000000000000000000)
+12345678901234567.89
+0.10
+
+select d from big where d > 12345678901234567.885
+12345678901234567.89
+
+select u from big where u >= 9223372036854775809 or u in (9223372036854775808)
+18446744073709551615
+9223372036854775808
+
+select 99.94::decimal(3,1), 1e20::decimal(38,2), 'inf'::real
+99.9,100000000000000000000.00,inf
+
+select 1000::decimal(2,1)
+error: 1000 is no decimal(2, 1)
+
+select v::decimal(3,1) from (values (99.94),(99.95)) t(v)
+error: 99.95 is no decimal(3, 1)
+
+select 10::decimal(2,3)
+error: a decimal has 1 to 38 digits
+
+select 1e300::real
+error: is no float32
+
+select v::real from (values (1e300::double), (1)) t(v)
+error: 1e+300 is no float32
+
+select '1e999'::double
+error: '1e999' is no float64
+"""
+
+
+def blocks():
+    for block in ANSWERS.strip().split('\n\n'):
+        statement, *answer = block.strip().splitlines()
+        yield statement, answer
+
+
+class Instance:
+    def __init__(self):
+        self.base = tempfile.mkdtemp(prefix='granary-answers-')
+        self.environment = {**os.environ, 'GRANARY_INSTANCE': self.base + '/instance'}
+        self.up = subprocess.Popen([binaries / 'granary', 'up', '--executors', '2', '--memory', '256M', '--state', 'memory',
+                                    '--spill-dir', self.base + '/spill'], env=self.environment, stdout=subprocess.PIPE, text=True)
+        self.up.stdout.readline()
+        for name, text in TABLES.items():
+            path = pathlib.Path(self.base, f'{name}.csv')
+            path.write_text(text)
+            dtypes = [word for dtype in DTYPES.get(name, []) for word in ('--dtype', dtype)]
+            ended = self.call('load', *dtypes, name, path)
+            assert ended.returncode == 0, ended.stderr
+
+    def call(self, *arguments):
+        return subprocess.run([binaries / 'granary', *arguments], env=self.environment, cwd=self.base, capture_output=True, text=True)
+
+    def down(self):
+        self.call('down')
+        self.up.wait()
+        shutil.rmtree(self.base, ignore_errors=True)
+
+
+def differs(instance, statement, answer):
+    """What is different, or None."""
+    ended = instance.call('sql', '--csv', '--discard', statement)
+    if answer and answer[0].startswith('error: '):
+        said = ended.stderr.strip()
+        return None if ended.returncode != 0 and answer[0][7:] in said else f'no such error: {said or ended.stdout}'
+    if ended.returncode != 0:
+        return ended.stderr.strip()
+    got = ended.stdout.splitlines()[1:]
+    return None if got == answer else f'{got}, expected {answer}'
+
+
+instance = Instance()
+wrong = 0
+count = 0
+try:
+    for statement, answer in blocks():
+        count += 1
+        what = differs(instance, statement, answer)
+        if what is not None:
+            print(f'{statement}\n  {what}', flush=True)
+            wrong += 1
+finally:
+    instance.down()
+print(f'{count - wrong} of {count} statements answered')
+sys.exit(1 if wrong else 0)
