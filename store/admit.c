@@ -117,6 +117,52 @@ admit_session(const struct store *store, uid_t user)
                          (unsigned)user, own);
 }
 
+static unsigned
+segments_left(const struct store *store)
+{
+    return store->segments.count < store->max_segments ? store->max_segments - (unsigned)store->segments.count : 0;
+}
+
+granary_err
+admit_segment(const struct session *session)
+{
+    const struct store *store = session->store;
+    uint32_t user = (uint32_t)atomic_load_explicit(&session->control->uid, memory_order_relaxed);
+    const struct list *node;
+    unsigned own = 0;
+
+    if (session->segment_count >= 3 * (uint64_t)segments_left(store)) {
+        return gr_fail(GRANARY_EFULL,
+                       "session '%s' has %u of the store's %u segments of memory, and must leave some to others: seal, "
+                       "release, unpin or delete objects, or start the store with more descriptors (ulimit -n)",
+                       session->name, session->segment_count, store->max_segments);
+    }
+    if (!is_rationed(store, (uid_t)user)) {
+        return GRANARY_OK;
+    }
+    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
+        const struct session *other = list_owner(node, struct session, in_store);
+
+        own += atomic_load_explicit(&other->control->uid, memory_order_relaxed) == user ? other->segment_count : 0;
+    }
+    return own < segments_left(store)
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EFULL,
+                         "uid %u has %u of the store's %u segments of memory, and must leave as many to others",
+                         (unsigned)user, own, store->max_segments);
+}
+
+granary_err
+admit_room(const struct client *client)
+{
+    return 2 * (uint64_t)client->rooms < segments_left(client->store)
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EFULL,
+                         "this process has %u unsealed objects in segments of their own, and must leave some to "
+                         "others: seal or abort some",
+                         client->rooms);
+}
+
 bool
 admit_growth(const struct session *session)
 {

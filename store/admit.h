@@ -23,6 +23,14 @@ granary_err admit_client(const struct store *store, uid_t user);
 granary_err admit_session(const struct store *store, uid_t user);
 
 /*
+ * Whether a session may have one more segment: not when it has three quarters of what there is for it, in a store that
+ * serves a group not when its user has half of that. Errors: EFULL
+ */
+granary_err admit_segment(const struct session *session);
+/* Whether a client may have one more room open: not when it leaves no two to others. Errors: EFULL */
+granary_err admit_room(const struct client *client);
+
+/*
  * What a session keeps beside the capacity, its index and its ledger, may grow, unless its user's sessions have more of
  * it than they leave to others, of as many bytes as the store has for objects.
  */

@@ -68,6 +68,7 @@ struct session {
     struct list clients;
     unsigned client_count;
     struct list segments;
+    unsigned segment_count;
     struct ledger ledger;
     struct tree names;            /* of the ledger's records */
     struct map aliases;           /* id -> those that lead to it, see alias.h */
@@ -144,6 +145,7 @@ struct client {
     struct gr_client_record *record; /* NULL before HELLO; its ring_tail is the truth, the page's is for the client */
     int64_t active_ns;               /* when its ring was last found filled */
     struct segment *room;            /* the segment it sealed in last */
+    unsigned rooms;                  /* open segments that it may write */
 
     enum client_wait waits;
     struct gr_frame request; /* the one that is answered late */
@@ -226,6 +228,7 @@ struct store {
     uint32_t group;         /* gid that may connect too; STORE_NO_GROUP */
     enum shmfile_rung rung; /* of the immutability ladder */
     unsigned session_count, client_count, max_sessions, max_clients;
+    unsigned max_segments; /* each has a descriptor */
     unsigned orphan_count; /* clients without a socket: they were another store's, see client.h */
     unsigned ring_count;   /* clients with a lease page */
     struct lease_region *leases;

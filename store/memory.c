@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "store/admit.h"
 #include "store/client.h"
 #include "store/giveback.h"
 #include "store/node.h"
@@ -94,6 +95,7 @@ forget(struct store *store, struct segment *segment)
     victim_segment_gone(store, segment);
     supply_taken(store, segment);
     session_use(segment->session, 0, segment->size - segment->punched);
+    segment->session->segment_count--;
     if (segment->writer != NULL && segment->writer->room == segment) {
         segment->writer->room = NULL;
     }
@@ -214,6 +216,9 @@ static void
 adopt(struct store *store, struct client *client, struct segment *segment)
 {
     segment_set_writer(segment, client, client == NULL ? 0 : client->number);
+    if (client != NULL) {
+        client->rooms++;
+    }
     list_append(&store->open, &segment->in_order);
 }
 
@@ -265,6 +270,7 @@ create_segment(struct store *store, const struct memory_wish *wish, uint64_t siz
     entry->value.pointer = segment;
     segment->session = session;
     list_append(&session->segments, &segment->in_session);
+    session->segment_count++;
     session_use(session, size, 0);
     segment_set_request(segment, request_of(wish));
     adopt(store, wish->client, segment);
@@ -287,6 +293,10 @@ memory_adopt(struct store *store, struct segment *segment)
 {
     segment_adopted(segment, &store->account);
     session_use(segment->session, segment->size - segment->punched, 0);
+    segment->session->segment_count++;
+    if (segment->writer != NULL && !segment->closed) {
+        segment->writer->rooms++;
+    }
     list_append(segment->closed ? &store->closed : &store->open, &segment->in_order);
     segment_settle(store, segment);
 }
@@ -322,11 +332,20 @@ grantable(const struct store *store, uint64_t min, uint64_t want)
     return size < want / 4 ? 0 : size;
 }
 
-/* Within the quota. Errors: as memory_grant() */
+/* Within the quota, and the shares of segments. Errors: as memory_grant() */
 static granary_err
-fit_quota(const struct session *session, uint64_t min, uint64_t *want)
+fit_quota(const struct memory_wish *wish, uint64_t min, uint64_t *want)
 {
+    const struct session *session = wish->session;
     uint64_t left = memory_quota_left(session);
+    granary_err err = wish->client == NULL ? GRANARY_OK : admit_room(wish->client);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (admit_segment(session) != GRANARY_OK) {
+        return GRANARY_ESTATE;
+    }
 
     if (left < min) {
         uint64_t quota = atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed);
@@ -363,7 +382,7 @@ memory_grant(struct store *store, const struct memory_wish *wish, struct segment
     uint64_t size = 0;
 
     if (segment == NULL) {
-        err = fit_quota(wish->session, min, &want);
+        err = fit_quota(wish, min, &want);
         size = err == GRANARY_OK ? grantable(store, min, want) : 0;
     }
     if (segment == NULL && size == 0) {
@@ -394,6 +413,9 @@ memory_grant(struct store *store, const struct memory_wish *wish, struct segment
 void
 memory_close(struct store *store, struct segment *segment)
 {
+    if (segment->writer != NULL && !segment->closed) {
+        segment->writer->rooms--;
+    }
     segment_close(segment, &store->account);
     list_append(&store->closed, &segment->in_order);
     segment_settle(store, segment);

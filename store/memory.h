@@ -22,8 +22,8 @@ struct memory_wish {
 
 /*
  * A segment. ret_warm: so many bytes from its beginning on have pages already.
- * Errors: EBUSY not now · ESTATE not now, for the session is at its quota · ENOMEM · EFULL: never, or shared memory
- *         itself is full
+ * Errors: EBUSY not now · ESTATE not now, for the session is at its quota, or has its share of segments · ENOMEM ·
+ * EFULL: never, or shared memory itself is full
  */
 granary_err
 memory_grant(struct store *store, const struct memory_wish *wish, struct segment **ret_segment, uint64_t *ret_warm);

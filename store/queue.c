@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "store/admit.h"
 #include "store/client.h"
 #include "store/events.h"
 #include "store/holders.h"
@@ -43,6 +44,11 @@ room_fail_full(struct client *client, const char *why)
 granary_err
 queue_fail_quota(const struct session *session, const char *what, uint64_t bytes)
 {
+    granary_err err = admit_segment(session);
+
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "no room %s %llu bytes", what, (unsigned long long)bytes);
+    }
     return gr_fail(GRANARY_EFULL,
                    "no room %s %llu bytes: session '%s' has %llu of its quota of %llu bytes in memory, and nothing of "
                    "it can be spilled now: release or unpin objects, or raise the quota",

@@ -18,7 +18,8 @@ void queue_request(struct client *client, const struct gr_frame *request, const 
  */
 void queue_serve(struct store *store, int64_t now_ns);
 
-/* The session is at its quota, and this is needed of it: asked of reclaim when nobody waits for memory itself. */
+/* The session is at its quota, or has its share of segments, and this is needed of it: asked of reclaim when nobody
+ * waits for memory itself. */
 void queue_wait_quota(struct session *session, uint64_t bytes);
 /* Nobody waits for a quota, as far as is known now. */
 void queue_forget_quotas(struct store *store);

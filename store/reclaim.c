@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "store/admit.h"
 #include "store/evict.h"
 #include "store/giveback.h"
 #include "store/memory.h"
@@ -39,13 +40,16 @@ for_quotas(const struct store *store)
     return store->need == 0 && !list_empty(&store->quota_waits);
 }
 
-/* What the session has to give up for who waits for its quota. */
+/* What the session has to give up for who waits for its quota, or its share of segments: anything that makes one go. */
 static uint64_t
 over_quota(const struct session *session)
 {
     uint64_t left = memory_quota_left(session);
 
-    return list_empty(&session->in_quota_waits) || left >= session->quota_need ? 0 : session->quota_need - left;
+    if (list_empty(&session->in_quota_waits)) {
+        return 0;
+    }
+    return left < session->quota_need ? session->quota_need - left : admit_segment(session) == GRANARY_OK ? 0 : 1;
 }
 
 bool

@@ -392,7 +392,7 @@ may_fit_quota(const struct restore *restore)
     const struct session *session = restore->session;
     uint64_t quota = atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed);
 
-    return quota > session->pinned_bytes && quota - session->pinned_bytes >= restore->footprint;
+    return quota == 0 || (quota > session->pinned_bytes && quota - session->pinned_bytes >= restore->footprint);
 }
 
 bool

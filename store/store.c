@@ -32,6 +32,8 @@
 #define LOW_PERCENT     75u
 #define FDS_PER_SESSION 2u /* index, ledger */
 #define FDS_PER_CLIENT  5u /* socket, pidfd, doorbell, and segments of its own */
+#define FDS_TALKING     3u /* ... of that without the segments */
+#define FDS_OTHERWISE   64u
 
 static void
 lock_path(const struct store *store, char ret_path[160])
@@ -96,6 +98,7 @@ raise_limits(struct store *store)
     size_t most = gr_daemon_raise_files();
     size_t of_sessions = most / 4;
     size_t of_clients = most - of_sessions;
+    size_t kept, of_segments;
 
     store->max_clients = GR_MAX_CLIENTS;
     if (of_clients / FDS_PER_CLIENT < store->max_clients) {
@@ -105,6 +108,9 @@ raise_limits(struct store *store)
     if (of_sessions / FDS_PER_SESSION < store->max_sessions) {
         store->max_sessions = most < 64 ? 8 : (unsigned)(of_sessions / FDS_PER_SESSION);
     }
+    kept = (size_t)FDS_TALKING * store->max_clients + (size_t)FDS_PER_SESSION * store->max_sessions + FDS_OTHERWISE;
+    of_segments = most > 2 * kept ? most - kept : most / 2;
+    store->max_segments = of_segments < GR_MAX_SEGMENTS ? (unsigned)of_segments : GR_MAX_SEGMENTS;
 }
 
 static int

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "store/admit.h"
 #include "store/memory.h"
 #include "store/node.h"
 #include "store/reclaim.h"
@@ -236,7 +237,8 @@ supply_session(struct store *store, int64_t now_ns)
     struct segment *segment;
 
     if (session->supply_due == 0 || now_ns - session->supply_ns > KEPT_NS || store->supplied_bytes + bytes > share ||
-        memory_free(store) < bytes + share + reclaim_reserve(store) || memory_quota_left(session) < 2 * bytes) {
+        memory_free(store) < bytes + share + reclaim_reserve(store) || memory_quota_left(session) < 2 * bytes ||
+        admit_segment(session) != GRANARY_OK) {
         list_remove(&session->in_supply_asked);
         return;
     }

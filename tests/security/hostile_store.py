@@ -229,6 +229,58 @@ def test_what_a_group_member_keeps_in_ledgers_is_bounded():
                 it.granary("name", "--session", f"alice{number}", "n", key, **alice)
 
 
+def hoard_rooms(begun, path, sessions, clients):
+    """As many of the smallest rooms as are given, by each of so many clients in each of the sessions."""
+    kept = []
+    for session in sessions:
+        for _ in range(clients):
+            raw, err, held = Raw(path, session), 0, 0
+            while err == 0:
+                err, _, fds = room(raw, 64, request=held + 1)
+                held += 1
+                for fd in fds:
+                    os.close(fd)
+            check(err == -5, f"room {held} in session {session}: {err}")  # EFULL
+            kept.append(raw)
+    begun()
+    time.sleep(1000)
+
+
+def test_descriptors_of_rooms_are_shared():
+    """A room of 64 bytes has a descriptor, too: a client has a part of its session's, a session a part of all there are."""
+    with instance("--memory", "64M", store_only=True, files=600) as it:
+        with attacker(hoard_rooms, it.socket, "m", 1):
+            it.honest(2, "m")
+            it.honest(2)
+        with attacker(hoard_rooms, it.socket, "mno", 4):
+            it.honest(2)
+        it.honest(2, "m")
+
+
+def test_a_group_member_has_a_part_of_the_descriptors():
+    """However many sessions he has."""
+    if os.geteuid() != 0:
+        skip("other users need root")
+    with instance("--memory", "64M", store_only=True, user=STORE_USER, group=STORE_USER, files=600) as it:
+        mallory, alice = ({"user": user, "groups": [STORE_USER]} for user in (MALLORY, ALICE))
+        with attacker(hoard_rooms, it.socket, "mnopqrst", 2, **mallory):
+            for number in range(3):
+                content = os.urandom(9000)
+                key = it.granary("put", "--session", f"alice{number}", "-", input=content, **alice).decode().strip()
+                check(it.granary("get", "--session", f"alice{number}", key, **alice) == content, "other bytes")
+
+
+def test_a_strict_session_has_more_objects_than_descriptors():
+    """Each of its objects has a segment of its own: the oldest are spilled, and nobody else notices."""
+    with instance("--memory", "64M", store_only=True, files=150) as it:
+        it.granary("session", "create", "strict", "--strict")
+        contents = [os.urandom(100) for _ in range(150)]
+        keys = [it.granary("put", "--session", "strict", "-", input=content).decode().strip() for content in contents]
+        it.honest(1)
+        for key, content in zip(keys, contents):
+            check(it.granary("get", "--session", "strict", key) == content, "other bytes")
+
+
 def lease_page(raw):
     size = os.fstat(raw.fds[1]).st_size
     return mmap.mmap(raw.fds[1], size)
