@@ -46,11 +46,13 @@ change_case(struct text_call *call)
     }
     for (size_t i = 0, size; i < text->size; i += size) {
         int32_t point = rows_utf8_decode(text->bytes + i, text->size - i, &size);
-        bool letter = point >= 0 && iswalpha_l((wint_t)point, rows_unicode());
-        bool upper = op == GR_OP_UPPER || (op == GR_OP_CAPITALIZE && i == 0) || (op == GR_OP_TITLE && !in_word);
+        bool of_word = point >= 0 && (op == GR_OP_INITCAP ? iswalnum_l((wint_t)point, rows_unicode())
+                                                          : iswalpha_l((wint_t)point, rows_unicode()));
+        bool upper = op == GR_OP_UPPER || (op == GR_OP_CAPITALIZE && i == 0) ||
+                     ((op == GR_OP_TITLE || op == GR_OP_INITCAP) && !in_word);
 
         add_letter(call->out, text->bytes + i, size, point, upper ? AS_UPPER : AS_LOWER);
-        in_word = letter;
+        in_word = of_word;
     }
     return true;
 }
@@ -365,6 +367,7 @@ static bool (*function_of(enum gr_expr_op op))(struct text_call *call)
     case GR_OP_UPPER:
     case GR_OP_TITLE:
     case GR_OP_CAPITALIZE:
+    case GR_OP_INITCAP:
         return change_case;
     case GR_OP_LENGTH:
         return text_length;
@@ -416,7 +419,7 @@ static bool
 needs_letters(enum gr_expr_op op)
 {
     return op == GR_OP_LOWER || op == GR_OP_UPPER || op == GR_OP_TITLE || op == GR_OP_CAPITALIZE ||
-           (op >= GR_OP_ISALPHA && op <= GR_OP_ISUPPER);
+           op == GR_OP_INITCAP || (op >= GR_OP_ISALPHA && op <= GR_OP_ISUPPER);
 }
 
 /* One row. false: it is too long */

@@ -37,8 +37,8 @@ static const struct function aliases[] = {
     {"ends_with", GR_OP_ENDSWITH}, {"fillna", GR_OP_COALESCE},     {"ifnull", GR_OP_COALESCE},
     {"dayofmonth", GR_OP_DAY},     {"weekday", GR_OP_DAYOFWEEK},   {"dow", GR_OP_DAYOFWEEK},
     {"doy", GR_OP_DAYOFYEAR},      {"div", GR_OP_FLOOR_DIVIDE},    {"strip", GR_OP_TRIM},
-    {"lstrip", GR_OP_LTRIM},       {"rstrip", GR_OP_RTRIM},        {"initcap", GR_OP_TITLE},
-    {"is_nan", GR_OP_ISNAN},       {"is_inf", GR_OP_ISINF},
+    {"lstrip", GR_OP_LTRIM},       {"rstrip", GR_OP_RTRIM},        {"is_nan", GR_OP_ISNAN},
+    {"is_inf", GR_OP_ISINF},
 };
 
 enum { ALIASES = sizeof aliases / sizeof aliases[0] };

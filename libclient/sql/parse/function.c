@@ -341,7 +341,8 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
         return parse_extract(p, call);
     }
-    if ((strcmp(name, "dayofweek") == 0 || strcmp(name, "weekday") == 0 || strcmp(name, "isodow") == 0) &&
+    if ((strcmp(name, "dayofweek") == 0 || strcmp(name, "weekday") == 0 || strcmp(name, "dow") == 0 ||
+         strcmp(name, "isodow") == 0) &&
         call->n_args == 1) {
         return parse_weekday(p, TAKE(p, call, args), name[0] == 'i', call->location);
     }

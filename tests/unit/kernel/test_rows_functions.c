@@ -131,6 +131,8 @@ of_strings(void **state)
         {"upper(s)", "string", "STRAßE"},
         {"upper('é')", "string", "É"},
         {"title('hello big-wOrld')", "string", "Hello Big-World"},
+        {"title('hello123world')", "string", "Hello123World"},
+        {"initcap('hello123world éCOLE it''s')", "string", "Hello123world École It'S"},
         {"capitalize('éCOLE')", "string", "École"},
         {"length(s)", "int64", "6"},
         {"length(z)", "int64", "-"},
