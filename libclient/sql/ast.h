@@ -22,12 +22,13 @@ enum sql_kind {
     SQL_INFIX, /* text: operator */
     SQL_PREFIX,
     SQL_POSTFIX,
-    SQL_FUNCTION,  /* text: its name */
-    SQL_CASE,      /* condition, value, ..., else */
-    SQL_IN,        /* value, list ...; negated */
-    SQL_BETWEEN,   /* value, least, most; negated */
-    SQL_LIKE,      /* text: like, ilike; value, pattern, perhaps escape; negated */
-    SQL_CAST,      /* text: dtype */
+    SQL_FUNCTION, /* text: its name */
+    SQL_CASE,     /* condition, value, ..., else */
+    SQL_IN,       /* value, list ...; negated */
+    SQL_BETWEEN,  /* value, least, most; negated */
+    SQL_LIKE,     /* text: like, ilike; value, pattern, perhaps escape; negated */
+    SQL_CAST,     /* text: dtype */
+    SQL_TRY_CAST,
     SQL_AGGREGATE, /* text: its name; no argument: of rows */
     SQL_SUBQUERY,
 };
@@ -82,7 +83,7 @@ struct sql_window {
     int position;
 };
 
-enum sql_join { SQL_INNER, SQL_LEFT, SQL_RIGHT, SQL_FULL, SQL_CROSS };
+enum sql_join { SQL_INNER, SQL_LEFT, SQL_RIGHT, SQL_FULL, SQL_CROSS, SQL_SEMI, SQL_ANTI };
 
 enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_ROWS };
 

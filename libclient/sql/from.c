@@ -6,7 +6,7 @@
 
 static bool add_from(struct sql_block *block, const struct sql_from *from);
 
-/* The columns that USING names, of both sides; each is reached by its table's name from now on. */
+/* The columns that USING names, of both sides. */
 static bool
 find_sides(struct sql_block *block, const struct sql_from *from, size_t left_begin, size_t right_begin,
            const char *name, struct sql_column *sides[2])
@@ -28,18 +28,25 @@ find_sides(struct sql_block *block, const struct sql_from *from, size_t left_beg
         return sql_fail(block->q, GRANARY_ENOENT, from->position, "USING: there is no column '%s' on the %s side", name,
                         sides[0] == NULL ? "left" : "right");
     }
-    sides[0]->hidden = true;
-    sides[1]->hidden = true;
     return true;
+}
+
+static bool
+is_semi(const struct sql_from *from)
+{
+    return from->join == SQL_SEMI || from->join == SQL_ANTI;
 }
 
 /* The joined columns come first, as the standard has it, in a place of their own: with the values of the side whose
  * rows are all kept. What a full join makes of both is set by merge_columns(). */
 static bool
-put_joined(struct sql_block *block, size_t at, const struct sql_column *column)
+put_joined(struct sql_block *block, size_t at, struct sql_column *sides[2], int kept)
 {
+    const struct sql_column *column = sides[kept];
     struct sql_column *joined;
 
+    sides[0]->hidden = true; /* they are reached by their tables' names */
+    sides[1]->hidden = true;
     if (!sql_add_column(block, NULL, column->name, column->frame, column->item)) {
         return false;
     }
@@ -59,8 +66,9 @@ add_using(struct sql_block *block, const struct sql_from *from, size_t left_begi
         struct sql_column *sides[2];
         struct sql_expr *equal = SQL_NEW(q, struct sql_expr);
 
-        /* i columns have been put before those of the left side */
-        if (!find_sides(block, from, left_begin + i, right_begin + i, names[i], sides)) {
+        size_t put = is_semi(from) ? 0 : i; /* columns before those of the left side */
+
+        if (!find_sides(block, from, left_begin + put, right_begin + put, names[i], sides)) {
             return false;
         }
         if (equal == NULL || (equal->args = SQL_ARRAY(q, struct sql_expr *, 2)) == NULL) {
@@ -78,7 +86,8 @@ add_using(struct sql_block *block, const struct sql_from *from, size_t left_begi
                 .kind = SQL_COLUMN, .text = names[i], .position = from->position, .column = sides[side]};
             equal->args[side] = column;
         }
-        if (!put_joined(block, left_begin + i, sides[from->join == SQL_RIGHT]) || !sql_add_conjunct(block, equal)) {
+        if ((!is_semi(from) && !put_joined(block, left_begin + put, sides, from->join == SQL_RIGHT)) ||
+            !sql_add_conjunct(block, equal)) {
             return false;
         }
     }
@@ -164,8 +173,8 @@ outer_keys(struct sql_block *block, const struct conditions *conditions, struct 
             *ret_where = *ret_where == NULL ? text : sql_printf(q, "%s and %s", *ret_where, text);
         }
     }
-    return links->count > 0 ||
-           sql_fail(q, GRANARY_EUNSUPPORTED, from->position, "ON of an outer join needs an equality of both sides");
+    return links->count > 0 || sql_fail(q, GRANARY_EUNSUPPORTED, from->position,
+                                        "ON of an outer or semi join needs an equality of both sides");
 }
 
 /* The tables of one side, joined by themselves: a block of its own, whose columns stay those of `block`. */
@@ -226,12 +235,13 @@ merge_columns(struct sql_block *block, struct sql_rel *rel, const struct conditi
     return true;
 }
 
-/* An outer join becomes one item. */
+/* An outer join becomes one item; so does a semi join, of which the left columns are left. */
 static bool
 add_outer_join(struct sql_block *block, const struct sql_from *from)
 {
-    static const char *const how[] = {[SQL_LEFT] = "left", [SQL_RIGHT] = "left", [SQL_FULL] = "outer"};
-    const bool kept[2] = {from->join != SQL_RIGHT, from->join != SQL_LEFT};
+    static const char *const how[] = {
+        [SQL_LEFT] = "left", [SQL_RIGHT] = "left", [SQL_FULL] = "outer", [SQL_SEMI] = "semi", [SQL_ANTI] = "anti"};
+    const bool kept[2] = {from->join != SQL_RIGHT, from->join == SQL_RIGHT || from->join == SQL_FULL};
     size_t first_item = block->item_count;
     size_t left_begin = block->column_count;
     size_t before = block->conjunct_count;
@@ -268,6 +278,9 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
     }
     if (from->join == SQL_FULL && from->on == NULL && !merge_columns(block, &sides[keep], &conditions, left_begin)) {
         return false;
+    }
+    if (is_semi(from)) {
+        block->column_count = right_begin;
     }
     /* Both sides are one item from now on. */
     block->item_count = first_item + 1;

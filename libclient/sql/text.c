@@ -163,7 +163,8 @@ add_text(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *ou
         gr_buf_addf(out, ")");
         return ok;
     case SQL_CAST:
-        gr_buf_addf(out, "cast(");
+    case SQL_TRY_CAST:
+        gr_buf_addf(out, expr->kind == SQL_CAST ? "cast(" : "try_cast(");
         ok = add_text(block, expr->args[0], out);
         gr_buf_addf(out, " as %s)", expr->text);
         return ok;

@@ -1,5 +1,4 @@
 /* Operators: IN, BETWEEN, LIKE, comparisons, arithmetic, logic, CASE. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sql/parse/private.h"
@@ -92,23 +91,6 @@ parse_like(struct parse *p, const PgQuery__AExpr *from, const char *name)
     return p->q->err == GRANARY_OK ? expr : NULL;
 }
 
-static int
-compare_places(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
-/* As the statement has it. */
-static const char *
-operator_name(struct parse *p, const PgQuery__AExpr *from)
-{
-    const char *name = parse_last(p, TAKE(p, from, name), from->n_name);
-    bool quotient = p->quotient_count > 0 && bsearch(&from->location, p->quotients, p->quotient_count,
-                                                     sizeof *p->quotients, compare_places) != NULL;
-
-    return quotient ? "//" : name;
-}
-
 static struct sql_expr *
 parse_operator(struct parse *p, const PgQuery__AExpr *from)
 {
@@ -135,7 +117,8 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
         {"~", "regexp_matches", SQL_FUNCTION, false},
         {"!~", "regexp_matches", SQL_FUNCTION, true},
     };
-    const char *name = operator_name(p, from);
+    const char *grammars = parse_last(p, TAKE(p, from, name), from->n_name);
+    const char *name = parse_is_noted(p, from->location, NOTED_QUOTIENT) ? "//" : grammars;
     struct sql_expr *right;
 
     if (from->lexpr == NULL) {

@@ -21,8 +21,8 @@ struct job {
     char *text; /* with names of files replaced */
     const char **files;
     size_t file_count;
-    int *quotients; /* where `//` stood */
-    size_t quotient_count;
+    struct parse_note *notes;
+    size_t note_count;
     struct sql_select *select;
     char message[1024]; /* of the error, which is of the other thread */
 };
@@ -84,37 +84,100 @@ replace_file(struct job *job, int at)
     return true;
 }
 
+/* Whether the statement has a token of that text there, in letters of any case. */
+static bool
+is_token(const struct job *job, const PgQuery__ScanToken *token, const char *text)
+{
+    return (size_t)(token->end - token->start) == strlen(text) &&
+           strncasecmp(job->text + token->start, text, strlen(text)) == 0;
+}
+
+static bool
+is_one_of(const struct job *job, const PgQuery__ScanToken *token, const char *const *texts)
+{
+    while (*texts != NULL && !is_token(job, token, *texts)) {
+        texts++;
+    }
+    return *texts != NULL;
+}
+
+static void
+replace_token(struct job *job, const PgQuery__ScanToken *token, const char *with)
+{
+    memset(job->text + token->start, ' ', (size_t)(token->end - token->start));
+    memcpy(job->text + token->start, with, strlen(with));
+}
+
+static void
+note_token(struct job *job, const PgQuery__ScanToken *token, enum parse_noted what)
+{
+    job->notes[job->note_count++] = (struct parse_note){token->start, what};
+}
+
+/* A word between two tables, which the grammar would take for the alias of the first one. */
+static void
+replace_join(struct job *job, const PgQuery__ScanToken *before, const PgQuery__ScanToken *token,
+             const PgQuery__ScanToken *next)
+{
+    static const char *const begins[] = {"from", "join", "as", ",", ".", "(", NULL}; /* it is a name behind these */
+    static const char *const others[] = {"asof", "positional", NULL};
+    static const char *const joins[] = {"join", "left", "right", "inner", "full", NULL};
+    bool semi = is_token(job, token, "semi");
+
+    if (is_one_of(job, before, begins)) {
+        return;
+    }
+    if ((semi || is_token(job, token, "anti")) && is_token(job, next, "join")) {
+        if (is_token(job, before, "left")) { /* LEFT SEMI JOIN is the same */
+            replace_token(job, before, "");
+        }
+        replace_token(job, token, "left");
+        note_token(job, next, semi ? NOTED_SEMI : NOTED_ANTI);
+    } else if (is_one_of(job, token, others) && is_one_of(job, next, joins)) {
+        (void)sql_fail(job->q, GRANARY_EUNSUPPORTED, token->start, "%.*s JOIN is not supported",
+                       token->end - token->start, job->text + token->start);
+    }
+}
+
 /*
- * The grammar has no `//` and `**`: they would bind as any operator that somebody makes up, looser than `+`. So where
- * its own scanner finds them, `//` becomes `/`, with its place noted down, and `**` becomes `^`, which binds as tight
- * as powers do. All positions stay.
+ * What the grammar does not have, or has with another meaning, becomes what it has, where its own scanner finds it;
+ * what was meant is noted down by its place. All positions stay.
+ *
+ *   //  and  **          would bind as any operator that somebody makes up, looser than `+`
+ *   try_cast(x as t)     only CAST takes AS
+ *   SEMI JOIN and its kin
  */
 static void
-replace_operators(struct job *job)
+replace_tokens(struct job *job)
 {
     PgQueryScanResult result = pg_query_scan(job->text);
     PgQuery__ScanResult *scan = NULL;
 
     if (result.error == NULL) { /* the parser tells errors */
         scan = pg_query__scan_result__unpack(NULL, result.pbuf.len, (const uint8_t *)result.pbuf.data);
-        job->quotients = scan == NULL ? NULL : SQL_ARRAY(job->q, int, scan->n_tokens);
-        if (job->quotients == NULL) {
+        job->notes = scan == NULL ? NULL : SQL_ARRAY(job->q, struct parse_note, scan->n_tokens);
+        if (job->notes == NULL) {
             (void)sql_fail(job->q, GRANARY_ENOMEM, -1, "out of memory");
         }
     }
-    for (size_t i = 0; job->quotients != NULL && i < scan->n_tokens; i++) {
+    for (size_t i = 0; job->notes != NULL && i < scan->n_tokens; i++) {
         const PgQuery__ScanToken *token = scan->tokens[i];
-        char *text = job->text + token->start;
+        const PgQuery__ScanToken *next = i + 1 < scan->n_tokens ? scan->tokens[i + 1] : token;
 
-        if (token->token != PG_QUERY__TOKEN__Op || token->end - token->start != 2) {
-            continue;
-        }
-        if (memcmp(text, "//", 2) == 0) {
-            text[1] = ' ';
-            job->quotients[job->quotient_count++] = token->start;
-        } else if (memcmp(text, "**", 2) == 0) {
-            text[0] = '^';
-            text[1] = ' ';
+        if (is_token(job, token, "//")) {
+            note_token(job, token, NOTED_QUOTIENT);
+            replace_token(job, token, "/");
+        } else if (is_token(job, token, "**")) {
+            replace_token(job, token, "^");
+        } else if (is_token(job, token, "try_cast") && is_token(job, next, "(")) {
+            note_token(job, token, NOTED_TRY);
+            replace_token(job, token, "cast");
+        } else if (is_token(job, token, "join")) {
+            if (job->note_count == 0 || job->notes[job->note_count - 1].at != token->start) {
+                note_token(job, token, NOTED_JOIN);
+            }
+        } else if (i > 0) {
+            replace_join(job, scan->tokens[i - 1], token, next);
         }
     }
     if (scan != NULL) {
@@ -128,7 +191,7 @@ convert(struct job *job, const PgQueryProtobuf *packed)
 {
     struct sql_statement *q = job->q;
     PgQuery__ParseResult *tree = pg_query__parse_result__unpack(NULL, packed->len, (const uint8_t *)packed->data);
-    struct parse p = {.q = q, .files = job->files, .quotients = job->quotients, .quotient_count = job->quotient_count};
+    struct parse p = {.q = q, .files = job->files, .notes = job->notes, .note_count = job->note_count};
 
     if (tree == NULL) {
         (void)sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
@@ -155,12 +218,15 @@ convert(struct job *job, const PgQueryProtobuf *packed)
 static void *
 parse_thread(void *argument)
 {
+    static const char *const replaced[] = {"//", "**", "try_cast", "semi", "anti", "asof", "positional"};
     struct job *job = argument;
     bool again = true;
 
-    if (strstr(job->text, "//") != NULL || strstr(job->text, "**") != NULL) {
-        replace_operators(job);
-        again = job->q->err == GRANARY_OK;
+    for (size_t i = 0; i < sizeof replaced / sizeof replaced[0] && job->notes == NULL && again; i++) {
+        if (strcasestr(job->text, replaced[i]) != NULL) {
+            replace_tokens(job);
+            again = job->q->err == GRANARY_OK;
+        }
     }
     while (again) {
         PgQueryProtobufParseResult result = pg_query_parse_protobuf(job->text);

@@ -6,6 +6,20 @@
 
 #include "sql/parse/parse.h"
 
+/* What a place in the statement means beyond what the grammar says of it (parse.c). */
+enum parse_noted {
+    NOTED_QUOTIENT, /* an operator `/` is `//` */
+    NOTED_TRY,      /* CAST is TRY_CAST */
+    NOTED_JOIN,     /* as it stands; each JOIN is noted when there are others */
+    NOTED_SEMI,     /* LEFT JOIN is SEMI JOIN */
+    NOTED_ANTI,
+};
+
+struct parse_note {
+    int at;
+    enum parse_noted what;
+};
+
 struct named_window {
     const char *name;
     const PgQuery__WindowDef *from;
@@ -14,9 +28,9 @@ struct named_window {
 
 struct parse {
     struct sql_statement *q;
-    const char **files;   /* names that stood in single quotes; table "#N" is the N-th */
-    const int *quotients; /* where an operator `/` is `//`, in ascending order */
-    size_t quotient_count;
+    const char **files;             /* names that stood in single quotes; table "#N" is the N-th */
+    const struct parse_note *notes; /* by their places */
+    size_t note_count;
     int depth;
     const struct named_window *windows; /* of the WINDOW clause of the SELECT being parsed */
     size_t window_count;
@@ -85,9 +99,12 @@ bool parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_se
 void parse_take(struct parse *p, const void *place);
 /* Everything that is set in the tree was taken; false: the statement fails with the first that was not. */
 bool parse_check_used(struct parse *p, const ProtobufCMessage *tree);
+/* The first place in the statement that a part of the tree has; -1: none is known. */
+int parse_place(const ProtobufCMessage *part);
 
 /* ---- helpers ---- */
 
+bool parse_is_noted(const struct parse *p, int position, enum parse_noted what);
 /* A String node's text, or "". */
 const char *parse_string(struct parse *p, const PgQuery__Node *node);
 /* The last part of a name, which may stand behind pg_catalog; or "". */

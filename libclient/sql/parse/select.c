@@ -5,6 +5,22 @@
 
 #include "sql/parse/private.h"
 
+static int
+compare_places(const void *a, const void *b)
+{
+    return ((const struct parse_note *)a)->at - ((const struct parse_note *)b)->at;
+}
+
+bool
+parse_is_noted(const struct parse *p, int position, enum parse_noted what)
+{
+    const struct parse_note key = {position, what};
+    const struct parse_note *note =
+        p->note_count == 0 ? NULL : bsearch(&key, p->notes, p->note_count, sizeof key, compare_places);
+
+    return note != NULL && note->what == what;
+}
+
 const char *
 parse_string(struct parse *p, const PgQuery__Node *node)
 {
@@ -80,6 +96,22 @@ parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *it
     return item->name != NULL && parse_alias(p, TAKE(p, table, alias), item);
 }
 
+/* LEFT JOIN, or what was written in its place: the last JOIN before its right side tells. */
+static enum sql_join
+left_join(const struct parse *p, const PgQuery__JoinExpr *join)
+{
+    int right = parse_place(&join->rarg->base);
+
+    for (size_t i = p->note_count; i > 0; i--) {
+        const struct parse_note *note = &p->notes[i - 1];
+
+        if (note->at < right && note->what >= NOTED_JOIN) {
+            return note->what == NOTED_SEMI ? SQL_SEMI : note->what == NOTED_ANTI ? SQL_ANTI : SQL_LEFT;
+        }
+    }
+    return SQL_LEFT;
+}
+
 static bool
 parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item)
 {
@@ -92,6 +124,7 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
 
     item->kind = SQL_FROM_JOIN;
     item->join = joins[TAKE(p, join, jointype)]; /* the grammar makes no other */
+    item->join = item->join == SQL_LEFT ? left_join(p, join) : item->join;
     item->natural = TAKE(p, join, is_natural) != 0;
     item->left = parse_from(p, TAKE(p, join, larg));
     item->right = item->left == NULL ? NULL : parse_from(p, TAKE(p, join, rarg));

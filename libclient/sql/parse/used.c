@@ -111,19 +111,20 @@ place_at(const ProtobufCMessage *message)
     return place > 0 ? place : -1;
 }
 
-/* The first place that a message or what is in it tells; -1: none. */
-static int
-place_of(const ProtobufCMessage *message)
+int
+parse_place(const ProtobufCMessage *message)
 {
     int place = place_at(message);
 
-    for (unsigned i = 0; i < message->descriptor->n_fields && place < 0; i++) {
+    for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
         ProtobufCMessage *const *list = NULL;
         size_t count = list_messages(message, field, &list);
 
-        for (size_t k = 0; k < count && place < 0; k++) {
-            place = place_of(list[k]);
+        for (size_t k = 0; k < count; k++) {
+            int inner = parse_place(list[k]);
+
+            place = place < 0 || (inner >= 0 && inner < place) ? inner : place;
         }
     }
     return place;
@@ -166,14 +167,14 @@ static bool
 refuse(struct parse *p, const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, int around)
 {
     ProtobufCMessage *const *list = NULL;
-    int place = list_messages(message, field, &list) > 0 ? place_of(list[0]) : -1;
+    int place = list_messages(message, field, &list) > 0 ? parse_place(list[0]) : -1;
     const char *words = NULL;
 
     for (size_t i = 0; i < sizeof clauses / sizeof clauses[0] && words == NULL; i++) {
         words = clauses[i].of == message->descriptor && strcmp(clauses[i].field, field->name) == 0 ? clauses[i].words
                                                                                                    : NULL;
     }
-    place = place >= 0 ? place : place_of(message);
+    place = place >= 0 ? place : parse_place(message);
     place = place >= 0 ? place : around;
     return words != NULL ? sql_fail(p->q, GRANARY_EUNSUPPORTED, place, "%s is not supported", words)
                          : sql_fail(p->q, GRANARY_EUNSUPPORTED, place, "'%s' of the grammar's %s is not supported here",

@@ -152,12 +152,13 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
     const PgQuery__AConst *value = arg->node_case == PG_QUERY__NODE__NODE_A_CONST ? arg->a_const : NULL;
     const char *string = value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_SVAL ? value->sval->sval : NULL;
     int position = cast->location >= 0 ? cast->location : type->location;
+    bool tries = parse_is_noted(p, cast->location, NOTED_TRY);
     const char *dtype;
 
     if (strcmp(name, "interval") == 0) {
         const char *unit = interval_unit(p, type);
 
-        if (string == NULL) {
+        if (string == NULL || tries) {
             return sql_parse_refuse(p, position, "an interval that is no literal is");
         }
         if (type->n_typmods > 0 && unit == NULL) {
@@ -175,9 +176,9 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
     if (dtype == NULL) {
         return NULL;
     }
-    if (string != NULL && (strcmp(dtype, "date") == 0 || strcmp(dtype, "timestamp") == 0)) {
+    if (string != NULL && !tries && (strcmp(dtype, "date") == 0 || strcmp(dtype, "timestamp") == 0)) {
         parse_take(p, &value->sval->sval);
         return sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "%s %s", dtype, quote(p, string)), 0);
     }
-    return sql_parse_new_call(p, SQL_CAST, position, dtype, parse_expr(p, arg), NULL);
+    return sql_parse_new_call(p, tries ? SQL_TRY_CAST : SQL_CAST, position, dtype, parse_expr(p, arg), NULL);
 }

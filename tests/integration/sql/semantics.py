@@ -44,6 +44,7 @@ select id, {extract(dow from day)|cast(strftime('%w', day) as integer)}, {isodow
 select {position('b' in 'abc'), strpos('abc', 'b'), instr('abc', 'b')|2, 2, 2}
 select {10 - 7 // 2, -7 // 2 * 2, 2 ** 3 + 1, 2 * 3 ** 2, '//**'|7, -6, 9, 18, '//**'}
 select {date '2020-01-01' + interval '1 month' * 2, date '2020-03-31' + (-interval '1 month')|'2020-03-01', '2020-02-29'}
+{select try_cast('x1' as integer), TRY_CAST (' 12' as bigint) + 1, try_cast('2001-02-29' as date) is null, try_cast(x as text) from n|select null, 13, 1, cast(x as text) from n}
 select id from a where x > 0
 select id from a where not x > 0
 select id from a where x > 0 or y > 1
@@ -117,6 +118,11 @@ select id, z from a right join b using (id)
 select id, b.id, z from a left join b using (id) where id > 20
 select a.x, b.x from a join b on a.x = b.x and a.name = b.name
 select a.id, p.x, q.z from a join b p on a.id = p.id left join b q on q.id = p.id and q.z = p.z
+{select * from n semi join b using (x)|select * from n where x in (select x from b)}
+{select * from a left anti join b using (id) where x > 0|select * from a where x > 0 and id not in (select id from b where id is not null)}
+{select p.id, k from a p ANTI JOIN b q on p.id = q.id and p.x > 0 and q.z > 0 join n on n.x = p.x|select p.id, k from a p join n on n.x = p.x where not exists (select 1 from b q where p.id = q.id and p.x > 0 and q.z > 0)}
+{select * from n semi join (a p left join b q on q.id = p.id) on p.x = n.x anti join e on e.x = k|select * from n where x in (select x from a) and k not in (select x from e)}
+select anti.x, semi.k from n as anti join n as semi on anti.k = semi.x
 select count(*) from a, b
 select count(*) from a cross join n
 select a.id, n.k from a, n where a.x < n.x and a.id < 10

@@ -282,7 +282,7 @@ nothing_is_ignored(void **state)
 {
     static const char *const cases[][2] = {
         {"select lag(x) filter (where x > 1) over (order by id) from a",
-         "line 1, column 31: FILTER with this function is not supported"},
+         "line 1, column 29: FILTER with this function is not supported"},
         {"select lag(distinct x) over (order by id) from a", "DISTINCT in a call of this function"},
         {"select max(*) from a", "* as the argument of this function"},
         {"select sum(x order by id) from a", "ORDER BY in a call of this function"},
@@ -302,6 +302,7 @@ nothing_is_ignored(void **state)
         {"select other.a.x from a", "a name of so many parts"},
         {"select x operator(other.+) 1 from a", "a name of so many parts"},
         {"select cast(x as int[]) from a", "a list type"},
+        {"select * from a asof join b using (id)", "line 1, column 17: asof JOIN"},
         {"select day::timestamp(3) from a", "a length or precision of this type"},
     };
 
