@@ -421,7 +421,13 @@ graph_check_end(struct manager *manager, struct task_graph *graph)
                        graph->failed_message != NULL ? graph->failed_message : "");
         graph_end(manager, graph, GRANARY_GRAPH_FAILED, graph->failed_err, text);
     } else if (gr_plan_complete(graph->plan)) {
-        graph_end(manager, graph, GRANARY_GRAPH_SUCCEEDED, GRANARY_OK, NULL);
+        struct gr_buf notes = {0};
+
+        gr_plan_notes(graph->plan, &notes);
+        gr_buf_add(&notes, "", 1);
+        graph_end(manager, graph, GRANARY_GRAPH_SUCCEEDED, GRANARY_OK,
+                  notes.size > 1 && gr_buf_ok(&notes) ? notes.bytes : NULL);
+        gr_buf_free(&notes);
     } else {
         graph_end(manager, graph, GRANARY_GRAPH_FAILED, GRANARY_EFAILED,
                   "scheduler: the plan is not complete, but has nothing left to run");

@@ -118,6 +118,12 @@ gr_dtype_of_kinds(uint32_t kinds)
 }
 
 bool
+gr_kinds_are_text(uint32_t kinds)
+{
+    return (kinds & ~(uint32_t)GR_KIND_NULL) != 0 && gr_dtype_of_kinds(kinds) == GRANARY_STRING;
+}
+
+bool
 gr_csv_dtype_parse(const char *name, granary_dtype *ret_dtype)
 {
     granary_dtype dtype = gr_dtype_parse(name);

@@ -49,6 +49,9 @@ enum gr_kind {
  */
 granary_dtype gr_dtype_of_kinds(uint32_t kinds);
 
+/* Whether a value was seen, and no dtype but STRING takes all of them. */
+bool gr_kinds_are_text(uint32_t kinds);
+
 /* The dtype of that name among those a CSV column can have. false: it is none of them. */
 bool gr_csv_dtype_parse(const char *name, granary_dtype *ret_dtype);
 

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "data/arrow.h"
+#include "data/utf8.h"
 #include "graph/nearest.h"
 
 #define HEADER_MAX  ((size_t)4 << 20)
@@ -121,9 +122,10 @@ next_field(const char **at, const char *end, char delimiter, char *text)
     return stop;
 }
 
-/* The names in a header. Whether they are good is said by the reader. */
+/* The names in a header. Whether they are good is said by the reader; but only text can stand in a statement. */
 static bool
-read_header(struct sql_statement *q, struct sql_table *table, const char *bytes, size_t size, char delimiter)
+read_header(struct sql_statement *q, const struct sql_from *from, struct sql_table *table, const char *bytes,
+            size_t size, char delimiter)
 {
     const char *at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;
     char *room = malloc(size + 2);
@@ -136,6 +138,12 @@ read_header(struct sql_statement *q, struct sql_table *table, const char *bytes,
     room[0] = ' ';
     while (stop == delimiter && q->err == GRANARY_OK) {
         stop = next_field(&at, bytes + size, delimiter, text);
+        if (utf8_first_invalid(text, strlen(text)) != NULL) {
+            (void)sql_fail(
+                q, GRANARY_EINVAL, from->position,
+                "%s:1: the header is not UTF-8: convert the file, for instance with `iconv -f latin1 -t utf-8`",
+                from->name);
+        }
         (void)table_add_column(q, table,
                                text[0] == '\0' ? sql_printf(q, "c%zu", table->count) : sql_printf(q, "%s", text));
     }
@@ -161,7 +169,7 @@ open_csv(struct sql_statement *q, const struct sql_from *from, struct sql_table 
         granary_node_set_string(q->graph, table->node, "path", from->name);
         granary_node_set_string(q->graph, table->node, "delimiter", delimiter);
         table->rows = (double)file_size / ROW_BYTES;
-        (void)read_header(q, table, bytes, size, *delimiter);
+        (void)read_header(q, from, table, bytes, size, *delimiter);
     }
     free(bytes);
     return q->err == GRANARY_OK;

@@ -12,6 +12,9 @@
 #include "tile/file.h"
 
 #define NODES_SHOWN 200
+#define NOTES_MAX   8
+#define MESSAGE_MAX 1024
+#define QUOTED_MAX  512
 
 static granary_err
 no_memory(void)
@@ -412,9 +415,77 @@ gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
 
 /* ---- then everything else ---- */
 
+/* Whether a message names the column, in one of the two ways messages have. */
+static bool
+names_column(const char *message, const char *column)
+{
+    char quoted[QUOTED_MAX];
+
+    (void)snprintf(quoted, sizeof quoted, "'%s'", column);
+    if (strstr(message, quoted) != NULL) {
+        return true;
+    }
+    (void)snprintf(quoted, sizeof quoted, "`%s`", column);
+    return strstr(message, quoted) != NULL;
+}
+
+/* Append a note for each column that is a string because of an odd value; message: and that it names, or NULL. */
+static void
+add_notes(const struct gr_plan *plan, const char *message, struct gr_buf *out)
+{
+    size_t notes = 0;
+
+    for (size_t i = 0; plan->csvs != NULL && i < plan->node_count; i++) {
+        const struct gr_csv *csv = plan->csvs[i];
+        size_t columns = csv == NULL || csv->stage != GR_CSV_READY ? 0 : csv->schema.count;
+
+        for (size_t c = 0; c < columns && notes < NOTES_MAX; c++) {
+            size_t before = out->size;
+
+            if (message != NULL && !names_column(message, csv->schema.fields[c].name)) {
+                continue;
+            }
+            if (notes > 0) {
+                gr_buf_addf(out, "\n");
+            }
+            if (gr_csv_tell_odd(csv, c, out)) {
+                notes++;
+            } else {
+                out->size = before;
+            }
+        }
+    }
+}
+
+void
+gr_plan_notes(const struct gr_plan *plan, struct gr_buf *out)
+{
+    add_notes(plan, NULL, out);
+}
+
+/* That types do not fit may be a file's fault: the message is to say so. */
+static granary_err
+blame_file(const struct gr_plan *plan, granary_err err)
+{
+    struct gr_buf notes = {0};
+    char message[MESSAGE_MAX];
+
+    (void)snprintf(message, sizeof message, "%s", granary_error_message());
+    add_notes(plan, message, &notes);
+    if (notes.size > 0 && gr_buf_ok(&notes)) {
+        (void)gr_fail(err, "%s: %.*s", message, (int)notes.size, notes.bytes);
+    } else {
+        (void)gr_fail(err, "%s", message);
+    }
+    gr_buf_free(&notes);
+    return err;
+}
+
 static granary_err
 infer_types(struct gr_plan *plan)
 {
+    granary_err err;
+
     for (size_t i = 0; i < plan->graph->count; i++) {
         struct gr_node_type *type = &plan->graph->nodes[i].type;
         const struct gr_schema *schema = plan->csvs[i] != NULL     ? &plan->csvs[i]->schema
@@ -428,7 +499,7 @@ infer_types(struct gr_plan *plan)
             type->known = false;
         }
         if (schema != NULL && !type->known) {
-            granary_err err = gr_schema_copy(schema, &type->schema);
+            err = gr_schema_copy(schema, &type->schema);
 
             if (err != GRANARY_OK) {
                 return err;
@@ -436,7 +507,8 @@ infer_types(struct gr_plan *plan)
             type->known = true;
         }
     }
-    return gr_graph_infer(plan->graph);
+    err = gr_graph_infer(plan->graph);
+    return err == GRANARY_ETYPE ? blame_file(plan, err) : err;
 }
 
 /* The pieces of all targets of a chunk graph. */

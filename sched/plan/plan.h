@@ -110,6 +110,9 @@ void gr_plan_target_dtypes(const struct gr_plan *plan, size_t target, struct gr_
  * granary__result__free_unpacked(). Errors: ENOMEM · ESTATE it is not tiled yet */
 granary_err gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result **ret_result);
 
+/* Append what its author may want to know of a graph that can run, a line each: files' odd values. */
+void gr_plan_notes(const struct gr_plan *plan, struct gr_buf *out);
+
 /* The graph before and after optimisation with the rules that fired, its chunks and subtasks, as text. */
 void gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out);
 

@@ -354,6 +354,41 @@ enter_ready(struct gr_csv *csv)
     return err;
 }
 
+/* The range with which the column became a string; range_count: it has not. */
+static size_t
+range_of_text(const struct gr_csv *csv, size_t column)
+{
+    uint32_t kinds = 0;
+    size_t r = 0;
+
+    for (; r < csv->range_count; r++) {
+        kinds |= column < csv->types[r]->n_kinds ? csv->types[r]->kinds[column] : 0;
+        if (gr_kinds_are_text(kinds)) {
+            break;
+        }
+    }
+    return r;
+}
+
+bool
+gr_csv_tell_odd(const struct gr_csv *csv, size_t column, struct gr_buf *out)
+{
+    size_t r = csv->schema.fields[column].dtype == GRANARY_STRING ? range_of_text(csv, column) : csv->range_count;
+    const Granary__CsvTypes *types = r == csv->range_count ? NULL : csv->types[r];
+
+    for (size_t i = 0; types != NULL && i < types->n_odd; i++) {
+        const Granary__CsvOdd *odd = types->odd[i];
+
+        if (odd->column == column) {
+            gr_buf_addf(out, "%s:%" PRIu64 ": '%.*s' makes column '%s' a string", csv->name,
+                        csv->ranges[r].line + odd->line, (int)odd->value.len, (const char *)odd->value.data,
+                        csv->schema.fields[column].name);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* An answer that cannot be unpacked: there is no memory for it (errno is 0 before), or it is none. */
 static granary_err
 unreadable(const char *op)

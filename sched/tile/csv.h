@@ -9,6 +9,7 @@
 #ifndef TILE_CSV_H
 #define TILE_CSV_H
 
+#include "base/buf.h"
 #include "graph/graph.h"
 #include "tile/chunk.h"
 #include "tile/csv_range.h"
@@ -73,6 +74,12 @@ void gr_csv_start(struct gr_csv *csv, uint32_t step, struct gr_chunks *chunks);
  * the file; message "node 'NAME': FILE:LINE: ..." · ENOENT, ETYPE a wrong entry of dtypes
  */
 granary_err gr_csv_feed(struct gr_csv *csv, size_t job, const ProtobufCBinaryData *answer);
+
+/*
+ * READY: append why a column is a string, "FILE:LINE: 'VALUE' makes column 'NAME' a string", if that is because of a
+ * value that is odd among the others. Returns whether it is.
+ */
+bool gr_csv_tell_odd(const struct gr_csv *csv, size_t column, struct gr_buf *out);
 
 /* READY: add csv_read of the flagged columns (NULL: all) of the first `ranges` ranges. Returns the first operator;
  * they follow one another. */

@@ -79,10 +79,9 @@ add_escaped(const char *text, struct gr_buf *line)
 }
 
 /* In one write, for others may write to the same terminal. */
-static int
-fail(granary_err err, const char *what)
+static void
+say(const char *what, const char *message)
 {
-    const char *message = granary_error_message()[0] != '\0' ? granary_error_message() : granary_error_text(err);
     struct gr_buf line = {0};
 
     if (what != NULL) {
@@ -93,7 +92,25 @@ fail(granary_err err, const char *what)
     (void)fflush(stdout);
     (void)fprintf(stderr, "granary: %.*s\n", (int)line.size, gr_buf_ok(&line) ? line.bytes : "");
     gr_buf_free(&line);
+}
+
+static int
+fail(granary_err err, const char *what)
+{
+    say(what, granary_error_message()[0] != '\0' ? granary_error_message() : granary_error_text(err));
     return granary_error_exit_status(err);
+}
+
+void
+cli_note(const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    say(NULL, text);
 }
 
 int

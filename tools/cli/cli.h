@@ -36,6 +36,9 @@ int cli_fail(granary_err err, const char *format, ...) __attribute__((format(pri
 /* The same for a message that names its thing already, as the library's about objects do. */
 int cli_fail_plain(granary_err err);
 
+/* Print `granary: TEXT` on stderr: nothing has failed. */
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Connect to the instance's store. On failure the error is printed and NULL returned with *ret_status set. */
 granary_client *cli_connect(struct cli *cli, int *ret_status);
 /* The same for what works on objects that are there: a session that is named and not there is an error, not made. */

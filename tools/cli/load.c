@@ -86,22 +86,53 @@ ends_with(const char *name, const char *ending)
     return length > size && strcasecmp(name + length - size, ending) == 0;
 }
 
+/* By the ending of a name; of text with delimiters any may be given, when --delimiter says that it is that. */
+static const struct {
+    const char *ending;
+    const char *op;
+    const char *delimiter;
+} formats[] = {{".csv", "read_csv", ","},      {".tsv", "read_csv", "\t"},        {".txt", "read_csv", ","},
+               {".arrow", "read_arrow", NULL}, {".feather", "read_arrow", NULL},  {".ipc", "read_arrow", NULL},
+               {".npy", "read_npy", NULL},     {".parquet", "read_parquet", NULL}};
+
+/* Position in formats; -1: no format has that ending. */
+static int
+format_of(const char *path)
+{
+    for (int i = 0; i < (int)(sizeof formats / sizeof formats[0]); i++) {
+        if (ends_with(path, formats[i].ending)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static granary_err
+check_formats(const struct load *load, char *const *paths, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (format_of(paths[i]) < 0 && load->delimiter == NULL) {
+            return gr_fail(
+                GRANARY_EUNSUPPORTED,
+                "%s: its ending tells no format that can be read: .csv, .tsv, .txt, .arrow, .feather, .ipc or "
+                ".npy; of text in columns --delimiter says so",
+                paths[i]);
+        }
+    }
+    return GRANARY_OK;
+}
+
 static granary_node
 add_file(granary_graph *graph, const struct load *load, const char *path, const char *name)
 {
-    const char *op = ends_with(path, ".npy") ? "read_npy"
-                     : ends_with(path, ".arrow") || ends_with(path, ".feather") || ends_with(path, ".ipc")
-                         ? "read_arrow"
-                     : ends_with(path, ".parquet") ? "read_parquet"
-                                                   : "read_csv";
+    int format = format_of(path);
+    const char *op = format < 0 ? "read_csv" : formats[format].op;
     granary_node node = granary_graph_add(graph, name, op, NULL, 0);
 
     granary_node_set_string(graph, node, "path", path);
     if (strcmp(op, "read_csv") == 0) {
         granary_node_set_string(graph, node, "delimiter",
-                                load->delimiter != NULL   ? load->delimiter
-                                : ends_with(path, ".tsv") ? "\t"
-                                                          : ",");
+                                load->delimiter != NULL ? load->delimiter : formats[format].delimiter);
         if (load->null_count > 0) {
             granary_node_set_strings(graph, node, "null_values", load->nulls, load->null_count);
         }
@@ -155,6 +186,27 @@ choose_key(granary_client *client, const struct load *load, const char *name, ch
     }
     granary_table_free(table);
     return err;
+}
+
+/* What the scheduler found odd about the files: a single value can make a column a string. */
+static void
+tell_notes(granary_client *client, const char *name)
+{
+    static const char *const fields[] = {"message"};
+    const granary_query query = {
+        .subject = "graphs", .keys = &name, .key_count = 1, .fields = fields, .field_count = 1};
+    granary_table *table = NULL;
+    const char *note = "";
+
+    if (granary_info(client, &query, &table) == GRANARY_OK && granary_table_rows(table) > 0) {
+        note = granary_table_text(table, 0, "message");
+    }
+    for (size_t length; *note != '\0'; note += length + (note[length] == '\n')) {
+        length = strcspn(note, "\n");
+        cli_note("load %s: %.*s: --null TEXT makes such values null, --dtype COLUMN=DTYPE refuses them", name,
+                 (int)length, note);
+    }
+    granary_table_free(table);
 }
 
 static granary_err
@@ -243,6 +295,10 @@ command_load(struct cli *cli, int argc, char **argv)
         (void)fprintf(stderr, "granary: load: no file behind the name '%s': granary load NAME FILE...\n", argv[first]);
         return 2;
     }
+    err = check_formats(&load, argv + first + 1, argc - first - 1);
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "load %s", argv[first]);
+    }
     graph = granary_graph_create();
     if (graph == NULL) {
         return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "load");
@@ -254,6 +310,7 @@ command_load(struct cli *cli, int argc, char **argv)
         err = load_table(client, &load, graph, argv[first], &remains);
         if (err == GRANARY_OK) {
             err = tell(client, cli, argv[first]);
+            tell_notes(client, argv[first]);
         }
         status = err == GRANARY_OK ? 0 : cli_fail(err, "load %s", argv[first]);
     }

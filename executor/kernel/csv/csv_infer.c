@@ -1,10 +1,14 @@
-/* The answer does not depend on how a file is cut: the planner joins the answers of all chunks with a bitwise or. */
+/*
+ * What columns can be does not depend on how a file is cut: the planner joins the kinds of all chunks with a bitwise
+ * or. Which value is called odd may: that is told to people, and decides nothing.
+ */
 #include "kernel/csv/csv_infer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "graph/schema.h"
 #include "kernel/csv/csv_blocks.h"
 #include "kernel/csv/csv_digits.h"
 #include "kernel/csv/csv_values.h"
@@ -17,13 +21,20 @@ add_field(struct csv_infer *infer)
     if (answer->n_kinds == infer->room) {
         size_t room = infer->room == 0 ? 32 : infer->room * 2;
         uint32_t *kinds = realloc(answer->kinds, room * sizeof *kinds);
+        struct csv_suspect *suspects;
 
         if (kinds == NULL) {
             return gr_fail(GRANARY_ENOMEM, "no memory for %zu columns", room);
         }
         answer->kinds = kinds;
+        suspects = realloc(infer->suspects, room * sizeof *suspects);
+        if (suspects == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "no memory for %zu columns", room);
+        }
+        infer->suspects = suspects;
         infer->room = room;
     }
+    infer->suspects[answer->n_kinds] = (struct csv_suspect){.seen = false};
     answer->kinds[answer->n_kinds++] = 0;
     return GRANARY_OK;
 }
@@ -100,6 +111,38 @@ read_header(struct csv_infer *infer, struct csv_text *text)
     return err;
 }
 
+/* As much of a text as is shown: of its first line, in whole characters. */
+static size_t
+shown_size(const char *bytes, size_t size)
+{
+    size_t cut = 0;
+
+    while (cut < size && cut < CSV_ODD_VALUE && (unsigned char)bytes[cut] >= ' ') {
+        cut++;
+    }
+    while (cut < size && cut > 0 && ((unsigned char)bytes[cut] & 0xc0) == 0x80) {
+        cut--;
+    }
+    return cut;
+}
+
+/* A value of a kind was seen in a column. place: in the text, where it is or begins */
+static void
+add_kind(struct csv_infer *infer, size_t position, uint32_t kind, const struct csv_text *text, const char *place,
+         const char *bytes, size_t size)
+{
+    uint32_t before = infer->answer.kinds[position];
+    struct csv_suspect *suspect = &infer->suspects[position];
+
+    infer->answer.kinds[position] |= kind;
+    if (!gr_kinds_are_text(before) && gr_kinds_are_text(before | kind)) {
+        suspect->seen = true;
+        suspect->line = csv_text_line(text, place);
+        suspect->size = shown_size(bytes, size);
+        memcpy(suspect->value, bytes, suspect->size);
+    }
+}
+
 /* One record; *ret_more: go on with the next. */
 static granary_err
 infer_record(struct csv_infer *infer, struct csv_text *text, bool *ret_more)
@@ -128,7 +171,8 @@ infer_record(struct csv_infer *infer, struct csv_text *text, bool *ret_more)
         if (csv_is_null(text, field.bytes, field.size)) {
             answer->kinds[position] |= CSV_NULL;
         } else if ((answer->kinds[position] & CSV_STRING) == 0) { /* nothing else can make a string column another */
-            answer->kinds[position] |= (uint32_t)csv_kind_of(field.bytes, field.size);
+            add_kind(infer, position, (uint32_t)csv_kind_of(field.bytes, field.size), text, place, field.bytes,
+                     field.size);
         }
     }
     if (answer->fields == 0) {
@@ -159,27 +203,59 @@ is_known(const struct csv_infer *infer, size_t position)
     return false;
 }
 
-/* What a column of a block can be. Of strings it does not matter whether some are null. */
+/* The narrowest kind of a field, CSV_NULL among them. */
 static uint32_t
-kinds_of_column(const struct csv_text *text, const struct csv_block *block, size_t position, uint32_t kinds)
+kind_of_field(const struct csv_text *text, const char *bytes, size_t size)
 {
-    for (int64_t row = 0; row < block->rows && (kinds & CSV_STRING) == 0; row++) {
-        int64_t integer;
-        double real;
+    int64_t integer;
+    double real;
+
+    return csv_is_null(text, bytes, size)                      ? CSV_NULL
+           : size > 0 && csv_fast_int64(bytes, size, &integer) ? CSV_INT64
+           : size > 0 && csv_fast_float64(bytes, size, &real)  ? CSV_FLOAT64
+                                                               : (uint32_t)csv_kind_of(bytes, size);
+}
+
+/* Whether what made the column a string is odd among a block's values, or those behind it: once a column and range. */
+static void
+judge_suspect(const struct csv_text *text, const struct csv_block *block, size_t position, bool is_before,
+              struct csv_suspect *suspect)
+{
+    int64_t texts = is_before;
+    int64_t others = 0;
+
+    for (int64_t row = 0; row < block->rows; row++) {
         size_t size;
         const char *bytes = csv_block_field(block, row, position, &size);
+        uint32_t kind = kind_of_field(text, bytes, size);
 
-        if (csv_is_null(text, bytes, size)) {
-            kinds |= CSV_NULL;
-        } else if (size > 0 && csv_fast_int64(bytes, size, &integer)) {
-            kinds |= CSV_INT64;
-        } else if (size > 0 && csv_fast_float64(bytes, size, &real)) {
-            kinds |= CSV_FLOAT64;
-        } else {
-            kinds |= (uint32_t)csv_kind_of(bytes, size);
+        texts += kind == CSV_STRING;
+        others += kind != CSV_STRING && kind != CSV_NULL;
+    }
+    suspect->judged = true;
+    suspect->odd = others > 0 && others >= texts;
+}
+
+/* What a column of a block can be. Of strings it does not matter whether some are null. */
+static void
+infer_column(struct csv_infer *infer, const struct csv_text *text, const struct csv_block *block, size_t position)
+{
+    uint32_t *kinds = &infer->answer.kinds[position];
+    struct csv_suspect *suspect = &infer->suspects[position];
+    bool is_before = suspect->seen;
+
+    for (int64_t row = 0; row < block->rows && (*kinds & CSV_STRING) == 0; row++) {
+        size_t size;
+        const char *bytes = csv_block_field(block, row, position, &size);
+        uint32_t kind = kind_of_field(text, bytes, size);
+
+        if ((kind & ~*kinds) != 0) {
+            add_kind(infer, position, kind, text, bytes, bytes, size);
         }
     }
-    return kinds;
+    if (suspect->seen && !suspect->judged) {
+        judge_suspect(text, block, position, is_before, suspect);
+    }
 }
 
 /* The records behind the first one, whose number of fields is known. */
@@ -199,7 +275,7 @@ infer_records(struct csv_infer *infer, struct csv_text *text)
         case CSV_NEXT_BLOCK:
             for (size_t i = 0; i < infer->answer.n_kinds; i++) {
                 if (!is_known(infer, i)) {
-                    infer->answer.kinds[i] = kinds_of_column(text, &block, i, infer->answer.kinds[i]);
+                    infer_column(infer, text, &block, i);
                 }
             }
             infer->answer.records += (uint64_t)block.rows;
@@ -216,6 +292,33 @@ infer_records(struct csv_infer *infer, struct csv_text *text)
     return err;
 }
 
+/* The suspects that are odd become part of the answer. */
+static granary_err
+tell_odd(struct csv_infer *infer)
+{
+    Granary__CsvTypes *answer = &infer->answer;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < answer->n_kinds && err == GRANARY_OK; i++) {
+        struct csv_suspect *suspect = &infer->suspects[i];
+        Granary__CsvOdd **grown =
+            !suspect->odd ? NULL : reallocarray(answer->odd, answer->n_odd + 1, sizeof(Granary__CsvOdd *));
+        Granary__CsvOdd *odd = grown == NULL ? NULL : malloc(sizeof *odd);
+
+        answer->odd = grown == NULL ? answer->odd : grown;
+        if (odd != NULL) {
+            granary__csv_odd__init(odd);
+            odd->column = (uint32_t)i;
+            odd->line = suspect->line;
+            odd->value = (ProtobufCBinaryData){.data = (uint8_t *)suspect->value, .len = suspect->size};
+            answer->odd[answer->n_odd++] = odd;
+        } else if (suspect->odd) {
+            err = gr_fail(GRANARY_ENOMEM, "no memory for %zu odd values", answer->n_odd + 1);
+        }
+    }
+    return err;
+}
+
 granary_err
 csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header)
 {
@@ -224,7 +327,7 @@ csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header)
     bool more = true;
 
     if (bad != NULL) {
-        set_error(infer, csv_text_line(text, bad), "not UTF-8");
+        set_error(infer, csv_text_line(text, bad), CSV_NOT_UTF8);
         return GRANARY_OK;
     }
     if (header && csv_record_next(text)) {
@@ -237,7 +340,7 @@ csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header)
             err = infer_records(infer, text);
         }
     }
-    return err;
+    return err == GRANARY_OK ? tell_odd(infer) : err;
 }
 
 void
@@ -255,6 +358,11 @@ csv_infer_fini(struct csv_infer *infer)
         free(infer->answer.names[i].data);
     }
     free(infer->answer.names);
+    for (size_t i = 0; i < infer->answer.n_odd; i++) {
+        free(infer->answer.odd[i]);
+    }
+    free(infer->answer.odd);
+    free(infer->suspects);
 }
 
 granary_err

@@ -4,9 +4,22 @@
 
 #include "kernel/csv/csv_text.h"
 
+enum { CSV_ODD_VALUE = 40 }; /* bytes shown of one */
+
+/* The value that made a column a string. */
+struct csv_suspect {
+    bool seen;
+    bool judged; /* values around it were looked at: */
+    bool odd;    /* ... most of them could be something else */
+    uint64_t line;
+    size_t size;
+    char value[CSV_ODD_VALUE];
+};
+
 struct csv_infer {
     Granary__CsvTypes answer;
-    size_t room; /* of answer.kinds */
+    size_t room;                  /* of answer.kinds and suspects */
+    struct csv_suspect *suspects; /* by column */
     char error[256];
     const Granary__Attr *known; /* positions of columns that nobody needs to be told about, ascending; or NULL */
 };

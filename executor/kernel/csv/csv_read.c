@@ -197,7 +197,7 @@ read_records(struct reader *reader, bool header)
     granary_err err = GRANARY_OK;
 
     if (bad != NULL) {
-        return fail_at(reader, bad, GRANARY_EINVAL, "not UTF-8");
+        return fail_at(reader, bad, GRANARY_EINVAL, CSV_NOT_UTF8);
     }
     if (header && csv_record_next(&reader->text)) {
         while (!field.last) {

@@ -53,6 +53,29 @@ expect 2 "no file behind the name 'gone'" granary load gone
 expect 4 "No such file" granary load gone "$work/none.csv"
 expect 2 "is not COLUMN=DTYPE" granary load x --dtype price "$work/a.csv"
 granary graphs | grep -q '^gone' && fail "what failed is no table"
+# One value that makes a column a string is named, when it is loaded and where a query fails for it.
+{ echo "id,price"; seq 20 | sed 's|.*|&,&|'; printf '21,n/a\n22,3\n'; } >"$work/odd.csv"
+granary load odd "$work/odd.csv" >/dev/null 2>"$work/err"
+grep -q "odd.csv:22: 'n/a' makes column 'price' a string: --null TEXT" "$work/err" || fail "no notice: $(cat "$work/err")"
+granary load --replace odd --null n/a "$work/odd.csv" >/dev/null 2>"$work/err"
+[ ! -s "$work/err" ] || fail "a notice without need: $(cat "$work/err")"
+expect 2 "sum needs numbers, not string: .*odd.csv:22: 'n/a' makes column 'price' a string" \
+    granary sql "select sum(price) from '$work/odd.csv'"
+printf 'id,name\n1,Bob\n2,Al\n3,12\n' >"$work/names.csv"
+granary load --replace odd "$work/names.csv" >/dev/null 2>"$work/err"
+[ ! -s "$work/err" ] || fail "names are strings: $(cat "$work/err")"
+granary forget odd
+# What is not UTF-8 is told with its line and what to do, in the header as below it.
+printf 'id,gr\366\337e\n1,2\n' >"$work/latin1.csv"
+printf 'id,x\n1,gr\366\337e\n' >"$work/latin2.csv"
+expect 2 "latin1.csv:1: the header is not UTF-8: convert .* .iconv -f latin1" granary sql "select * from '$work/latin1.csv'"
+expect 2 "latin1.csv:1: not UTF-8: convert .* .iconv -f latin1" granary load gone "$work/latin1.csv"
+expect 2 "latin2.csv:2: not UTF-8: convert .* .iconv -f latin1" granary sql "select * from '$work/latin2.csv'"
+# What is no table is not read as one.
+echo '[{"a": 1}, {"a": 2}]' >"$work/cars.json"
+expect 2 "cars.json: its ending tells no format that can be read: .csv" granary load gone "$work/a.csv" "$work/cars.json"
+cp "$work/a.csv" "$work/a.unknown"
+granary load --delimiter , known "$work/a.unknown" >/dev/null && granary forget known
 granary load lost "$birds" >/dev/null
 granary results lost table | xargs granary rm
 expect 1 "table 'lost': its rows are not in the store any more: load it again with --replace" granary sql "select count(*) from lost"

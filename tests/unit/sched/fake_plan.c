@@ -280,6 +280,13 @@ gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result
 }
 
 void
+gr_plan_notes(const struct gr_plan *plan, struct gr_buf *out)
+{
+    (void)plan;
+    (void)out;
+}
+
+void
 gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out)
 {
     gr_buf_addf(out, "%zu nodes\n", plan->graph->n_nodes);
