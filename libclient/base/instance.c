@@ -20,6 +20,8 @@
 
 /* sun_path holds 108 bytes with its NUL; "/store.sock" is the longest name put below the directory. */
 #define RUNTIME_MAX (108 - (int)sizeof "/store.sock")
+/* More links that lead to links than this are a loop, or as good as one. */
+#define LINKS_MOST 16u
 
 static granary_err
 runtime_from_name(const char *name, char runtime[PATH_MAX])
@@ -46,6 +48,79 @@ runtime_from_name(const char *name, char runtime[PATH_MAX])
         (void)snprintf(runtime, PATH_MAX, "/tmp/granary-%u/%s", (unsigned)geteuid(), name);
     }
     return GRANARY_OK;
+}
+
+/* In a user namespace whoever has no number there has this one, root outside included. */
+static bool
+is_unmapped(uid_t uid)
+{
+    unsigned long count = UINT32_MAX;
+    char *text = NULL;
+    size_t size;
+
+    if (uid != 65534 || gr_file_read("/proc/self/uid_map", 4096, &text, &size) != GRANARY_OK) {
+        return false;
+    }
+    (void)sscanf(text, "%*u %*u %lu", &count);
+    free(text);
+    return count != UINT32_MAX; /* the first namespace has all of them */
+}
+
+/* Who may be trusted not to lead this user astray. */
+static bool
+is_trusted(uid_t uid)
+{
+    return uid == 0 || uid == geteuid() || is_unmapped(uid);
+}
+
+static bool
+link_target(const char *link, char ret_target[PATH_MAX])
+{
+    int parent = (int)(strrchr(link, '/') - link);
+    char text[PATH_MAX];
+    ssize_t length = readlink(link, text, sizeof text - 1);
+
+    if (length <= 0) {
+        return false;
+    }
+    text[length] = '\0';
+    return (text[0] == '/' ? snprintf(ret_target, PATH_MAX, "%s", text)
+                           : snprintf(ret_target, PATH_MAX, "%.*s/%s", parent, link, text)) < PATH_MAX;
+}
+
+/* Of the links an absolute path leads through, and those that they lead through, the first that is somebody else's. */
+static bool
+find_foreign_link(const char *path, unsigned depth, char ret_link[108])
+{
+    const char *end = path;
+
+    while (depth < LINKS_MOST && *end != '\0') {
+        char at[PATH_MAX], target[PATH_MAX];
+        struct stat st;
+
+        end = strchrnul(end + 1, '/');
+        (void)snprintf(at, sizeof at, "%.*s", (int)(end - path), path);
+        if (lstat(at, &st) < 0 || !S_ISLNK(st.st_mode)) {
+            continue;
+        }
+        if (!is_trusted(st.st_uid)) {
+            (void)snprintf(ret_link, 108, "%.107s", at);
+            return true;
+        }
+        if (link_target(at, target) && find_foreign_link(target, depth + 1, ret_link)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static granary_err
+fail_foreign_link(const char *runtime, const char *link)
+{
+    return gr_fail(GRANARY_EPERM,
+                   "%s: %s is another user's link, who could lead it elsewhere: remove it, or choose a directory of "
+                   "your own with --instance",
+                   runtime, link);
 }
 
 granary_err
@@ -82,6 +157,9 @@ gr_instance_resolve(const char *name, struct gr_instance *ret_instance)
             return gr_fail(GRANARY_EINVAL, "instance '%s': path too long", name);
         }
     }
+    if (find_foreign_link(runtime, 0, instance.foreign_link) && instance.named) {
+        return fail_foreign_link(runtime, instance.foreign_link);
+    }
     /* One directory, one tag: resolve links as far as the path exists, and drop trailing slashes. */
     if (realpath(runtime, absolute) != NULL) {
         memcpy(runtime, absolute, sizeof runtime);
@@ -109,22 +187,6 @@ gr_instance_resolve(const char *name, struct gr_instance *ret_instance)
     return GRANARY_OK;
 }
 
-/* In a user namespace whoever has no number there has this one, root outside included. */
-static bool
-is_unmapped(uid_t uid)
-{
-    unsigned long count = UINT32_MAX;
-    char *text = NULL;
-    size_t size;
-
-    if (uid != 65534 || gr_file_read("/proc/self/uid_map", 4096, &text, &size) != GRANARY_OK) {
-        return false;
-    }
-    (void)sscanf(text, "%*u %*u %lu", &count);
-    free(text);
-    return count != UINT32_MAX; /* the first namespace has all of them */
-}
-
 static granary_err
 check_above(const char *runtime, const char *above)
 {
@@ -133,7 +195,7 @@ check_above(const char *runtime, const char *above)
     if (lstat(above, &st) < 0) {
         return gr_fail_errno("%s", above);
     }
-    if (st.st_uid != 0 && st.st_uid != geteuid() && !is_unmapped(st.st_uid)) {
+    if (!is_trusted(st.st_uid)) {
         return gr_fail(GRANARY_EPERM,
                        "%s: %s belongs to uid %u, who could put another directory in its place: choose one below a "
                        "directory of your own with --instance",
@@ -154,7 +216,8 @@ gr_instance_make(const struct gr_instance *instance)
     char real[PATH_MAX];
     struct stat st;
     bool was_there = lstat(instance->runtime, &st) == 0;
-    granary_err err = gr_mkdir_private(instance->runtime);
+    granary_err err = instance->foreign_link[0] == '\0' ? gr_mkdir_private(instance->runtime)
+                                                        : fail_foreign_link(instance->runtime, instance->foreign_link);
 
     if (err != GRANARY_OK) {
         return err;

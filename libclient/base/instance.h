@@ -26,6 +26,7 @@ struct gr_instance {
     char name[64];          /* for humans: the last part of runtime */
     bool named;             /* by a name, not by a path: so it is this user's own, and served by nobody else */
     char runtime[108];      /* directory; short enough that the sockets below it fit sun_path */
+    char foreign_link[108]; /* on the way there, somebody else's, who could lead it elsewhere; "": there is none */
     char store_socket[108]; /* paths, not endpoints */
     char sched_socket[108];
     char pool_socket[108];
@@ -37,13 +38,15 @@ struct gr_instance {
  * Resolve an instance; nothing needs to exist.
  *
  * name    a name ([A-Za-z0-9._-], at most 32), a path (has a '/'), or NULL: $GRANARY_INSTANCE, else "default"
- * Errors  EINVAL: bad name; path so long that a socket below it would not fit (the message says how long it may be)
+ * Errors  EINVAL bad name; path so long that a socket below it would not fit (the message says how long it may be) ·
+ *         EPERM a name, and somebody else's link leads to its directory
  */
 granary_err gr_instance_resolve(const char *name, struct gr_instance *ret_instance);
 
 /*
  * Make the runtime directory, if it is not there: 0700. Nobody else may be able to put another one in its place: the
- * directories above it belong to root or this user, and who may write there may not rename what is others'.
+ * directories above it and links to it belong to root or this user, and who may write there may not rename what is
+ * others'.
  *
  * Errors  EPERM it is somebody else's, or below a directory that is · EINVAL no directory, a link · errno's
  */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -120,6 +121,43 @@ one_directory_is_one_instance(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* On the way to an instance's directory: here or behind a link of one's own, with whatever bits its directory has. */
+static void
+a_link_of_somebody_else_is_not_followed(void **state)
+{
+    char folder[] = "/tmp/granary-test-XXXXXX";
+    char link[64], second[64], path[96], home[64];
+    struct gr_instance instance;
+
+    (void)state;
+    if (geteuid() != 0) {
+        skip(); /* there is nobody else then */
+    }
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(link, sizeof link, "%s/link", folder);
+    (void)snprintf(second, sizeof second, "%s/second", folder);
+    (void)snprintf(home, sizeof home, "%s/home", folder);
+    assert_int_equal(mkdir(home, 0700), 0);
+    assert_int_equal(symlink("home", link), 0);
+    assert_int_equal(symlink("link/.", second), 0);
+    (void)snprintf(path, sizeof path, "%s/x", second);
+    assert_int_equal(gr_instance_resolve(path, &instance), GRANARY_OK);
+    assert_int_equal(gr_instance_make(&instance), GRANARY_OK);
+    assert_int_equal(lchown(link, 12345, 12345), 0);
+    assert_int_equal(gr_instance_resolve(path, &instance), GRANARY_OK);
+    assert_int_equal(gr_instance_make(&instance), GRANARY_EPERM);
+    assert_non_null(strstr(granary_error_message(), link));
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", second, 1), 0);
+    assert_int_equal(gr_instance_resolve("x", &instance), GRANARY_EPERM); /* nor by those who look for it */
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+    (void)snprintf(path, sizeof path, "%s/x", home);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(home), 0);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(unlink(second), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void
 sweeping_removes_only_our_shared_memory(void **state)
 {
@@ -212,6 +250,7 @@ main(void)
         cmocka_unit_test(names_and_the_environment_lead_to_directories),
         cmocka_unit_test(paths_fit_a_socket_or_are_refused),
         cmocka_unit_test(one_directory_is_one_instance),
+        cmocka_unit_test(a_link_of_somebody_else_is_not_followed),
         cmocka_unit_test(keys_make_good_folders),
         cmocka_unit_test(logs_are_below_a_directory_of_the_instance),
         cmocka_unit_test(sweeping_removes_only_our_shared_memory),
