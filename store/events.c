@@ -23,7 +23,7 @@ ring_bytes(uint64_t entries)
 static struct gr_events *
 ring_adopt(const char *name, uint32_t session, uint64_t entries)
 {
-    int fd = gr_shm_open(name, O_RDWR);
+    int fd = gr_shm_open(name, O_RDWR | O_NONBLOCK);
     struct gr_events *ring = NULL;
     struct stat st;
     void *bytes;
@@ -212,7 +212,7 @@ event_note(struct store *store, struct session *session, enum gr_event_kind kind
         gr_id_words(*id, note.id);
     }
     ring_write(store->events, &note);
-    if (session != NULL && session->events != NULL) {
+    if (session != NULL && session->events != NULL && gr_event_is_told(kind)) {
         ring_write(session->events, &note);
         store->events_unsaid = session->events_unsaid = true;
     }

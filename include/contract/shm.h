@@ -32,6 +32,7 @@
 #define GRANARY_CONTRACT_SHM_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define GR_SHM_VERSION   4u
@@ -409,6 +410,14 @@ enum gr_event_kind {
 #undef EVENT
     GR_EVENT_COUNT
 };
+
+/* What a session's ring has, and subscribers are told: of nothing else do they lose any. */
+static inline bool
+gr_event_is_told(enum gr_event_kind kind)
+{
+    return kind == GR_EVENT_SEAL || kind == GR_EVENT_DELETE || kind == GR_EVENT_SPILL || kind == GR_EVENT_EVICT ||
+           kind == GR_EVENT_RESTORE;
+}
 
 struct gr_event {
     _Alignas(64) _Atomic uint64_t sequence; /* its number + 1; 0 while it is being written */

@@ -78,7 +78,7 @@ typedef enum granary_event_kind {
     GRANARY_EVENT_SPILL = 3,   /* a copy was written to disk */
     GRANARY_EVENT_EVICT = 4,   /* its memory was given up */
     GRANARY_EVENT_RESTORE = 5, /* it is in memory again */
-    GRANARY_EVENT_LOST = 6,    /* this subscriber was too slow: `size` events are missing; list anew */
+    GRANARY_EVENT_LOST = 6,    /* too slow: `size` events, of any kind above, are missing; list anew */
     GRANARY_EVENT_RESTART = 7, /* the store was restarted: events may be missing; list anew */
 } granary_event_kind;
 
