@@ -1,6 +1,7 @@
 #include "executor/confine_calls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
@@ -148,6 +149,13 @@ refuse_of_others(scmp_filter_ctx filter)
     return status;
 }
 
+/* A lease on a file keeps whoever opens it waiting: the store, say. */
+static int
+refuse_leases(scmp_filter_ctx filter)
+{
+    return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_SETLEASE));
+}
+
 /* clone3() has its flags in memory, where no filter looks: libc takes clone() instead. */
 static int
 refuse_worlds(scmp_filter_ctx filter)
@@ -183,6 +191,7 @@ confine_calls(void)
     }
     status = refuse_list(filter, refused, sizeof refused / sizeof refused[0]);
     status = status == 0 ? refuse_worlds(filter) : status;
+    status = status == 0 ? refuse_leases(filter) : status;
     return load(filter, status);
 }
 

@@ -105,7 +105,7 @@ counters_descriptor(const struct session *session, granary_err *ret_err)
     int fd;
 
     name_of(session, name);
-    fd = gr_shm_open(name, O_RDWR);
+    fd = gr_shm_open(name, O_RDWR | O_NONBLOCK);
     if (fd < 0) {
         *ret_err = gr_fail_errno("shared memory %s", name);
     }

@@ -145,7 +145,7 @@ resume(struct client *client, const struct gr_hello *hello, const struct gr_fram
                        (int)client->pid);
     }
     shmfile_name(name, store->instance.shm_prefix, orphan->session->number, "lease", orphan->number);
-    fd = gr_shm_open(name, O_RDWR);
+    fd = gr_shm_open(name, O_RDWR | O_NONBLOCK);
     if (fd < 0) {
         return gr_fail(GRANARY_ENOENT, "the lease page of client %u is gone", hello->resume);
     }

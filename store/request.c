@@ -33,13 +33,22 @@ on_room(struct client *client, const struct gr_frame_in *frame)
     return GRANARY_OK;
 }
 
+/* The session's segment of that number; NULL: there is none. */
+static const struct segment *
+segment_of(const struct client *client, uint32_t number)
+{
+    const struct map_entry *entry = number == 0 ? NULL : map_find(&client->store->segments, map_key_number(number));
+    const struct segment *segment = entry == NULL ? NULL : entry->value.pointer;
+
+    return segment != NULL && segment->session == client->session ? segment : NULL;
+}
+
 /* The bytes of what a client may map, and the name of its file; 0 when there is no such thing. */
 static uint64_t
 mappable(struct client *client, const struct gr_map *map, const char **ret_kind)
 {
     struct session *session = client->session;
-    struct map_entry *entry;
-    struct segment *segment;
+    const struct segment *segment = segment_of(client, map->number);
 
     switch (map->kind) {
     case GR_MAP_INDEX:
@@ -47,9 +56,7 @@ mappable(struct client *client, const struct gr_map *map, const char **ret_kind)
         return map->number == 0 ? GR_INDEX_SPAN : 0;
     case GR_MAP_DATA:
         *ret_kind = "data";
-        entry = map->number == 0 ? NULL : map_find(&client->store->segments, map_key_number(map->number));
-        segment = entry == NULL ? NULL : entry->value.pointer;
-        return segment != NULL && segment->session == session ? segment->size : 0;
+        return segment != NULL ? segment->size : 0;
     case GR_MAP_EVENTS:
         *ret_kind = "events";
         return map->number == 0 ? events_bytes(session) : 0;
@@ -62,6 +69,23 @@ mappable(struct client *client, const struct gr_map *map, const char **ret_kind)
     }
 }
 
+/* A descriptor of what is mappable; -1 with the error set. */
+static int
+open_mappable(struct client *client, const struct gr_map *map, const char *kind, granary_err *ret_err)
+{
+    const char *prefix = client->store->instance.shm_prefix;
+    char name[96];
+
+    if (map->kind == GR_MAP_DATA) {
+        return segment_open_readonly(segment_of(client, map->number), prefix, ret_err);
+    }
+    if (map->kind == GR_MAP_COUNTERS) {
+        return counters_descriptor(client->session, ret_err);
+    }
+    shmfile_name(name, prefix, client->session->number, kind, SHMFILE_NO_NUMBER);
+    return shmfile_open_readonly(name, ret_err);
+}
+
 static granary_err
 on_map(struct client *client, const struct gr_frame_in *frame)
 {
@@ -69,7 +93,6 @@ on_map(struct client *client, const struct gr_frame_in *frame)
     struct gr_map_reply reply;
     struct gr_map map;
     const char *kind;
-    char name[96];
     granary_err err;
     int fd;
 
@@ -84,9 +107,7 @@ on_map(struct client *client, const struct gr_frame_in *frame)
     if (reply.size_bytes == 0) {
         return client_answer_error(client, &frame->head, gr_fail(GRANARY_ENOENT, "%s %u is gone", kind, map.number));
     }
-    shmfile_name(name, client->store->instance.shm_prefix, session->number, kind,
-                 map.number == 0 ? SHMFILE_NO_NUMBER : map.number);
-    fd = map.kind == GR_MAP_COUNTERS ? counters_descriptor(session, &err) : shmfile_open_readonly(name, &err);
+    fd = open_mappable(client, &map, kind, &err);
     if (fd < 0) {
         return client_answer_error(client, &frame->head, err);
     }
@@ -148,12 +169,10 @@ on_dead(struct client *client, const struct gr_frame_in *frame)
         return gr_fail(GRANARY_EPROTO, "DEAD of %u bytes", frame->head.size);
     }
     for (size_t i = 0; i < numbers; i++) {
-        const struct map_entry *entry;
         uint32_t number;
 
         memcpy(&number, (const char *)frame->body + i * sizeof number, sizeof number);
-        entry = number == 0 ? NULL : map_find(&client->store->segments, map_key_number(number));
-        gone[i] = entry == NULL || ((const struct segment *)entry->value.pointer)->session != client->session;
+        gone[i] = segment_of(client, number) == NULL;
     }
     client_answer(client, &frame->head, gone, numbers, NULL, 0);
     return GRANARY_OK;

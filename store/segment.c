@@ -284,10 +284,31 @@ segment_prove(struct segment *segment, const char *prefix)
         (void)fcntl(fd, F_SETLEASE, F_UNLCK);
         segment->fd = fd;
     } else {
-        gr_fd_close(&fd);
-        segment->fd = gr_shm_open(name, O_RDWR);
+        segment->fd = gr_shm_open(name, O_RDWR | O_NONBLOCK);
+        if (segment->fd < 0) { /* its writer is in the way: it can be read, and is not granted again */
+            segment->fd = fd;
+            segment_set_spoiled(segment);
+        } else {
+            gr_fd_close(&fd);
+        }
     }
     return segment->proven;
+}
+
+int
+segment_open_readonly(const struct segment *segment, const char *prefix, granary_err *ret_err)
+{
+    char name[96];
+    int fd;
+
+    shmfile_name(name, prefix, segment->session->number, "data", segment->number);
+    fd = shmfile_open_readonly(name, ret_err);
+    if (fd < 0 && errno == EWOULDBLOCK) {
+        /* Its writer has taken a lease on it. Our descriptor is the same open file, so we can take that away. */
+        (void)fcntl(segment->fd, F_SETLEASE, F_UNLCK);
+        fd = shmfile_open_readonly(name, ret_err);
+    }
+    return fd;
 }
 
 bool

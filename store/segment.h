@@ -119,6 +119,9 @@ void segment_close(struct segment *segment, struct account *account);
  */
 bool segment_prove(struct segment *segment, const char *prefix);
 
+/* A read-only descriptor for who maps it, whatever its writer does with the file; -1 with the error set. */
+int segment_open_readonly(const struct segment *segment, const char *prefix, granary_err *ret_err);
+
 /* Room in the list of entries for one more. False: out of memory. */
 bool segment_expect(struct segment *segment);
 /* An object was sealed; segment_expect() went before. */

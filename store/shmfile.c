@@ -91,8 +91,9 @@ shmfile_climb(void)
 int
 shmfile_open_readonly(const char *name, granary_err *ret_err)
 {
-    int fd = readonly_mount >= 0 ? openat(readonly_mount, name + 1, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-                                 : shm_open(name, O_RDONLY | O_CLOEXEC, 0);
+    /* Not to wait for whoever has a lease on the file (fcntl F_SETLEASE). */
+    int fd = readonly_mount >= 0 ? openat(readonly_mount, name + 1, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+                                 : shm_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 
     if (fd < 0) {
         *ret_err = gr_fail_errno("shared memory %s", name);

@@ -92,6 +92,7 @@ def test_a_confined_function_gets_nothing_it_was_not_given():
         check(len(lines) > 35, f"only {len(lines)} attacks were tried")
         worked = {line.split(":")[0] for line in lines if line.endswith("worked")}
         check(worked == WORKS, f"these worked: {sorted(worked - WORKS)}: {lines}")
+        check("file lease: Operation not permitted" in lines, f"{lines}")
         check(open(it.place + "/home/secret").read() == "key", "the secret was changed")
         check(os.listdir(it.place + "/outside") == [], "something was made outside")
         it.honest(1)
@@ -115,6 +116,8 @@ def test_without_confinement_the_same_attacks_work():
         worked = {line.split(":")[0] for line in lines if line.endswith("worked")}
         for attack in ("open root", "read state", "internet", "unix socket", "list /dev/shm", "read lock"):
             check(attack in worked, f"{attack} did not work: {lines}")
+        # The kernel refuses a lease on a file in memory, too, but not for want of permission.
+        check("file lease: Operation not permitted" not in lines, f"{lines}")
 
 
 def test_lies_of_a_confined_function_move_nobody_outside():

@@ -174,6 +174,7 @@ try_kernel(void)
     tell("keys", syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 0));
     tell("ring", syscall(SYS_io_uring_setup, 1, NULL));
     tell("system v", share_segment());
+    tell("file lease", fcntl(memfd_create("own", MFD_CLOEXEC), F_SETLEASE, F_WRLCK));
 }
 
 GRANARY_FUNCTION(attack)

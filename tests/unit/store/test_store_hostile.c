@@ -7,7 +7,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,8 +92,9 @@ raw_hello(struct raw *raw)
     assert_ptr_not_equal(raw->page, MAP_FAILED);
 }
 
+/* ret_fd: of the segment's file. */
 static uint32_t
-raw_room_again(struct raw *raw, uint64_t bytes, uint64_t request)
+raw_room_file(struct raw *raw, uint64_t bytes, uint64_t request, int *ret_fd)
 {
     struct gr_room room = {.min_bytes = bytes, .want_bytes = bytes, .timeout_ms = 1000, .request = request};
     struct gr_room_reply reply;
@@ -100,8 +103,20 @@ raw_room_again(struct raw *raw, uint64_t bytes, uint64_t request)
     assert_int_equal(raw_ask(raw, GR_STORE_ROOM, &room, sizeof room, &frame), GRANARY_OK);
     memcpy(&reply, frame.body, sizeof reply);
     assert_true(reply.size_bytes >= bytes);
+    *ret_fd = frame.fds[0];
+    frame.fds[0] = -1;
     gr_frame_in_reset(&frame);
     return reply.segment;
+}
+
+static uint32_t
+raw_room_again(struct raw *raw, uint64_t bytes, uint64_t request)
+{
+    int fd;
+    uint32_t segment = raw_room_file(raw, bytes, request, &fd);
+
+    gr_fd_close(&fd);
+    return segment;
 }
 
 static uint32_t
@@ -390,6 +405,36 @@ nonsense_requests_are_answered_or_dropped(void **state)
     assert_int_equal(raw_ask(&raw, GR_STORE_DEAD, numbers, 5, &frame), GRANARY_EUNREACHABLE);
     raw_close(&raw);
     live_stop(&live);
+}
+
+/* A lease on its room's file would keep the store waiting in open(), for 45 s: others get what lies there at once. */
+static void
+a_lease_on_a_file_keeps_nobody_waiting(void **state)
+{
+    struct gr_ring_entry seal = {.op = GR_RING_SEAL, .data_size = 1000};
+    struct live live;
+    struct raw raw;
+    granary_client *client;
+    granary_view view;
+    int fd;
+
+    (void)state;
+    (void)signal(SIGIO, SIG_IGN); /* tells the holder that somebody waits */
+    live_start(&live, 16 * MIB, 0);
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    memcpy(seal.id, live_id(1).bytes, sizeof seal.id);
+    seal.segment = raw_room_file(&raw, MIB, 1, &fd);
+    assert_int_equal(raw_push(&raw, &seal), GRANARY_OK);
+    assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+    client = live_connect(&live, NULL);
+    assert_int_equal(granary_object_get(client, live_id(1), 0, &view), GRANARY_OK);
+    granary_object_release(client, &view);
+    granary_disconnect(client);
+    gr_fd_close(&fd);
+    raw_close(&raw);
+    live_stop(&live);
+    (void)signal(SIGIO, SIG_DFL);
 }
 
 /* Another version is told both, and dropped. */
@@ -703,6 +748,7 @@ main(void)
         cmocka_unit_test(a_room_is_granted_once),
         cmocka_unit_test(babble_is_dropped),
         cmocka_unit_test(nonsense_requests_are_answered_or_dropped),
+        cmocka_unit_test(a_lease_on_a_file_keeps_nobody_waiting),
         cmocka_unit_test(other_versions_are_told),
         cmocka_unit_test(deaf_clients_are_dropped),
         cmocka_unit_test(counted_leases_hold_objects),
