@@ -1,0 +1,436 @@
+"""What the operators of frames share in their models: values, missing ones, order, conditions, aggregates, windows.
+
+A frame is {name: Values}: dtype and a list of Python values, None for null; decimals are Decimal. pandas does what it does; where
+operators.md says otherwise (nulls beside nan, exact sums), the model does what that says.
+"""
+import collections
+import decimal
+import math
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+
+warnings.simplefilter('ignore')
+Values = collections.namedtuple('Values', 'dtype values')
+EXACT = decimal.Context(prec=60)
+UNSIGNED = ('uint8', 'uint16', 'uint32', 'uint64')
+WHOLE = UNSIGNED + ('int8', 'int16', 'int32', 'int64')
+FLOATING = ('float32', 'float64')
+
+
+def number(dtype):
+    return dtype in WHOLE or dtype in FLOATING or dtype.startswith('decimal')
+
+
+def model(kept):
+    """{name: kept column} as {name: Values}."""
+    made = {}
+    for name, column in kept.items():
+        values = column['values']
+        if column['dtype'].startswith('decimal'):
+            scale = int(column['dtype'][8:-1])
+            values = [None if v is None else decimal.Decimal(v).scaleb(-scale, EXACT) for v in values]
+        made[name] = Values(column['dtype'], values)
+    return made
+
+
+def height(frame):
+    return len(next(iter(frame.values())).values) if frame else 0
+
+
+def pick(frame, places):
+    """Rows by their positions; None is a row of nulls."""
+    return {n: Values(c.dtype, [None if p is None else c.values[p] for p in places]) for n, c in frame.items()}
+
+
+def missing(v):
+    return v is None or isinstance(v, float) and math.isnan(v)
+
+
+def same_key(v):
+    """Equal for values that are one in groups: nan is nan, -0.0 is 0.0."""
+    if isinstance(v, float):
+        return 'nan' if math.isnan(v) else v + 0.0
+    return ('', v) if isinstance(v, (str, bool)) else v
+
+
+def tuples(frame, names):
+    return [tuple(same_key(v) for v in row) for row in zip(*(frame[n].values for n in names))] if names else [()] * height(frame)
+
+
+def sort_key(v):
+    """Among values that are not null: numbers, then nan; text by its bytes."""
+    if isinstance(v, float) and math.isnan(v):
+        return (1, 0)
+    return (0, v.encode() if isinstance(v, str) else v)
+
+
+def sorted_places(frame, by, descending=False, nulls='last', among=None):
+    """Positions in order; stable."""
+    places = list(range(height(frame))) if among is None else list(among)
+    downs = descending if isinstance(descending, list) else [descending]
+    downs = downs if len(downs) == len(by) else downs * len(by)
+    ends = nulls if isinstance(nulls, list) else [nulls]
+    ends = ends if len(ends) == len(by) else ends * len(by)
+    for name, down, end in reversed(list(zip(by, downs, ends))):
+        values = frame[name].values
+        there = [p for p in places if not missing(values[p])]
+        nans = [p for p in places if values[p] is not None and missing(values[p])]
+        gone = [p for p in places if values[p] is None]
+        there = sorted(there, key=lambda p: sort_key(values[p]), reverse=False) if not down else reversed_stable(there, values)
+        places = gone + nans + there if end == 'first' else there + nans + gone
+    return places
+
+
+def reversed_stable(places, values):
+    return list(reversed(sorted(reversed(places), key=lambda p: sort_key(values[p]))))
+
+
+def groups(frame, keys, dropna=True):
+    """[(key, positions)], ordered by the keys: nan behind the numbers, null behind all."""
+    found = {}
+    for p, key in enumerate(tuples(frame, keys)):
+        if not (dropna and None in key):
+            found.setdefault(key, []).append(p)
+    firsts = [places[0] for places in found.values()]
+    order = sorted_places(frame, keys, among=firsts) if keys else firsts
+    by_first = {places[0]: places for places in found.values()}
+    return [by_first[p] for p in order]
+
+
+# ---- conditions: COLUMN is null, COLUMN OP LITERAL, joined by and, or ----
+
+def literal(text):
+    return text[1:-1].replace("''", "'") if text[0] == "'" else text == 'true' if text in ('true', 'false') else float(text) if '.' in text else int(text)
+
+
+COMPARE = {'<': lambda a, b: a < b, '<=': lambda a, b: a <= b, '=': lambda a, b: a == b, '<>': lambda a, b: a != b, '>': lambda a, b: a > b, '>=': lambda a, b: a >= b}
+
+
+def truth(text, frame, p):
+    """true, false or None."""
+    for word, decisive in ((' or ', True), (' and ', False)):
+        if word in text:
+            left, right = text.split(word, 1)
+            a, b = truth(left, frame, p), truth(right, frame, p)
+            return decisive if decisive in (a, b) else None if None in (a, b) else not decisive
+    name, rest = text.split(' ', 1)
+    value = frame[name].values[p]
+    if rest == 'is null':
+        return value is None
+    if rest == 'is not null':
+        return value is not None
+    op, other = rest.split(' ', 1)
+    other = frame[other].values[p] if other in frame else literal(other)
+    return None if value is None or other is None else bool(COMPARE[op](value, other))
+
+
+def condition(draw, frame):
+    """A random one over the comparable columns of a kept frame."""
+    parts = []
+    for _ in range(draw.choice([1, 1, 2])):
+        name = draw.choice(list(frame))
+        dtype = frame[name]['dtype']
+        if dtype in WHOLE:
+            part = f'{name} {draw.choice(list(COMPARE))} {draw.choice([0, 1, 2, 3])}'
+        elif dtype == 'string':
+            part = f"{name} {draw.choice(list(COMPARE))} '{draw.choice(['', 'a', 'ab', 'B'])}'"
+        else:
+            part = f'{name} is {draw.choice(["", "not "])}null'
+        parts.append(part)
+    return draw.choice([' and ', ' or ']).join(parts)
+
+
+# ---- aggregates ----
+
+def total(values, dtype):
+    if dtype in FLOATING:
+        infinite = [v for v in values if math.isinf(v)]
+        return sum(infinite) if infinite else math.fsum(values)
+    if dtype.startswith('decimal'):
+        made = decimal.Decimal(0)
+        for v in values:
+            made = EXACT.add(made, v)
+        return made
+    return sum(int(v) for v in values)
+
+
+def mean(values, dtype):
+    if not values:
+        return None
+    if dtype in ('timestamp', 'duration'):
+        return int(decimal.Decimal(sum(values)) / len(values))
+    if dtype in FLOATING:
+        return total(values, dtype) / len(values)
+    return float(decimal.Decimal(total(values, dtype)) / len(values))
+
+
+def by_order(values, place):
+    ordered = sorted(values, key=sort_key)
+    return ordered[place] if values else None
+
+
+def floats(values):
+    return pd.Series([float(v) for v in values], dtype='float64')
+
+
+def or_null(x):
+    return None if missing(float(x)) else float(x)
+
+
+def mode(values):
+    counts = collections.Counter(same_key(v) for v in values)
+    best = max(counts.values(), default=0)
+    return by_order([v for v in values if counts[same_key(v)] == best], 0)
+
+
+def moment(function):
+    return lambda values, dtype, *more: or_null(function(floats(values), *more))
+
+
+def product(values, dtype):
+    made = 1.0 if dtype in FLOATING or dtype.startswith('decimal') else 1
+    for v in values:
+        made *= float(v) if isinstance(made, float) else int(v)
+    return made
+
+
+AGGREGATES = {
+    'count': lambda v, t: len(v), 'sum': total, 'mean': mean, 'min': lambda v, t: by_order(v, 0), 'max': lambda v, t: by_order(v, -1),
+    'first': lambda v, t: v[0] if v else None, 'last': lambda v, t: v[-1] if v else None, 'nunique': lambda v, t: len({same_key(x) for x in v}),
+    'mode': lambda v, t: mode(v), 'var': lambda v, t, d=1: or_null(floats(v).var(ddof=int(d))) if len(v) > int(d) else None,
+    'std': lambda v, t, d=1: or_null(floats(v).std(ddof=int(d))) if len(v) > int(d) else None, 'sem': moment(lambda s: s.sem()), 'skew': moment(lambda s: s.skew()),
+    'kurtosis': moment(lambda s: s.kurt()), 'median': moment(lambda s: s.median()), 'quantile': lambda v, t, q: or_null(floats(v).quantile(float(q))),
+    'prod': product, 'any': lambda v, t: any(x != 0 for x in v), 'all': lambda v, t: all(x != 0 for x in v)}
+OF_ANYTHING = ('count', 'min', 'max', 'first', 'last', 'nunique', 'mode')
+OF_NUMBERS = OF_ANYTHING + ('sum', 'mean', 'var', 'std', 'sem', 'skew', 'kurtosis', 'median', 'quantile', 'prod', 'any', 'all')
+
+
+def aggregate(text, frame, places):
+    """The value of FUNCTION(argument, ...) over these rows."""
+    if text == 'size':
+        return len(places)
+    function, inside = re.fullmatch(r'(\w+)\((.*)\)', text).groups()
+    argument, *more = inside.split(', ')
+    column = frame[argument]
+    if function in ('corr', 'cov'):
+        other = frame[more[0]].values
+        pairs = [(float(column.values[p]), float(other[p])) for p in places if not missing(column.values[p]) and not missing(other[p])]
+        if len(pairs) < 2:
+            return None
+        a, b = (pd.Series(x) for x in zip(*pairs))
+        if function == 'corr' and (a.nunique() < 2 or b.nunique() < 2):
+            return None
+        return or_null(a.corr(b) if function == 'corr' else a.cov(b))
+    values = [column.values[p] for p in places if not missing(column.values[p])]
+    return AGGREGATES[function](values, column.dtype, *more)
+
+
+def aggregate_text(draw, frame):
+    """A random one."""
+    if draw.chance(0.1):
+        return 'size'
+    name = draw.choice(list(frame))
+    dtype = frame[name]['dtype']
+    numbers = [n for n, c in frame.items() if number(c['dtype'])]
+    if dtype == 'bool':
+        return f'{draw.choice(["count", "min", "max", "first", "last", "nunique", "sum", "any", "all", "mode"])}({name})'
+    if not number(dtype):
+        return f'{draw.choice(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype == "timestamp" else ()))}({name})'
+    if draw.chance(0.1):
+        return f'{draw.choice(["corr", "cov"])}({name}, {draw.choice(numbers)})'
+    function = draw.choice(OF_NUMBERS)
+    if function == 'quantile':
+        return f'quantile({name}, {draw.choice(["0", "0.25", "0.5", "0.9", "1"])})'
+    if function in ('var', 'std') and draw.chance(0.3):
+        return f'{function}({name}, {draw.choice("01")})'
+    return f'{function}({name})'
+
+
+# ---- windows: (values of one partition in order, dtype, arguments) -> values ----
+
+def running(step):
+    def function(values, dtype):
+        made, state = [], None
+        for v in values:
+            if missing(v):
+                made.append(None)
+                continue
+            state = v if state is None else step(state, v)
+            made.append(state)
+        return made
+    return function
+
+
+def cumulated(values, dtype):
+    sums, taken = [], []
+    for v in values:
+        if missing(v):
+            sums.append(None)
+            continue
+        taken.append(v)
+        sums.append(total(taken, dtype))
+    return sums
+
+
+def multiplied(values, dtype):
+    return running(lambda a, b: a * b)([float(v) if v is not None and (dtype in FLOATING or dtype.startswith('decimal')) else v for v in values], dtype)
+
+
+def shifted(values, dtype, n='1'):
+    n = int(n)
+    return [values[i - n] if 0 <= i - n < len(values) else None for i in range(len(values))]
+
+
+def difference(values, dtype, n='1'):
+    before = shifted(values, dtype, n)
+    scale = 86400 * 10**6 if dtype == 'date' else 1
+    return [None if missing(a) or missing(b) else (a - b) * scale for a, b in zip(values, before)]
+
+
+def ratio(values, dtype, n='1'):
+    before = shifted(values, dtype, n)
+    with np.errstate(all='ignore'):
+        return [None if missing(a) or missing(b) else float(np.float64(a) / np.float64(b) - 1) for a, b in zip(values, before)]
+
+
+def filled(values, dtype, limit=None):
+    made, last, age = [], None, 0
+    for v in values:
+        age = age + 1 if missing(v) else 0
+        last = v if age == 0 else last
+        made.append(v if age == 0 else last if last is not None and (limit is None or age <= int(limit)) else None)
+    return made
+
+
+def ranked(values, dtype, method="'average'", descending='false'):
+    ordered = sorted({sort_key(v) for v in values if not missing(v)})
+    places = pd.Series([None if missing(v) else float(ordered.index(sort_key(v))) for v in values], dtype='float64')
+    return [or_null(x) for x in places.rank(method=method.strip("'"), ascending=descending != 'true')]
+
+
+def as_series(values):
+    return pd.Series([math.nan if missing(v) else float(v) for v in values], dtype='float64')
+
+
+def rolling(name):
+    def function(values, dtype, window, least=None, center='false'):
+        least = 0 if name == 'count' and least is None else int(window) if least is None else int(least)
+        made = getattr(as_series(values).rolling(int(window), min_periods=least, center=center == 'true'), name)()
+        return [or_null(x) for x in made]
+    return function
+
+
+def expanding(name):
+    def function(values, dtype, least=None):
+        least = 1 if least is None else int(least)
+        series = as_series(values).expanding(min_periods=0 if name == 'count' and least == 1 else least)
+        return [or_null(x) for x in getattr(series, name)()]
+    return function
+
+
+def smoothed(values, dtype, alpha, adjust='true', ignore='false'):
+    return [or_null(x) for x in as_series(values).ewm(alpha=float(alpha), adjust=adjust == 'true', ignore_na=ignore == 'true').mean()]
+
+
+def whole(name):
+    def function(values, dtype):
+        there = [v for v in values if not missing(v)]
+        return [AGGREGATES[name](there, dtype)] * len(values)
+    return function
+
+
+WINDOWS = {'cumsum': cumulated, 'cumprod': multiplied, 'cummax': running(max), 'cummin': running(min), 'shift': shifted, 'lag': shifted,
+           'lead': lambda v, t, n='1': shifted(v, t, -int(n)), 'diff': difference, 'pct_change': ratio, 'ffill': filled,
+           'bfill': lambda v, t, limit=None: filled(v[::-1], t, limit)[::-1], 'rank': ranked, 'ewm_mean': smoothed}
+WINDOWS.update({name: whole(name) for name in ('first', 'last', 'min', 'max', 'sum', 'mean', 'std', 'var', 'count')})
+WINDOWS.update({f'rolling_{name}': rolling(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count', 'median')})
+WINDOWS.update({f'expanding_{name}': expanding(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count')})
+BY_ORDER = ('row_number', 'cumcount', 'size', 'ntile', 'rank', 'dense_rank')
+
+
+def window_text(draw, frame, ordered, function):
+    """A call of it, or None where no column is there for it."""
+    names = list(frame)
+    plain = [n for n in names if frame[n]['dtype'] in WHOLE[4:] + ('uint8', 'uint16', 'float64')]
+    if function in ('row_number', 'cumcount', 'size'):
+        return f'{function}()'
+    if function == 'ntile':
+        return f'ntile({draw.randint(1, 4)})' if ordered else None
+    if function == 'dense_rank' or function == 'rank' and draw.chance(0.3):
+        return f'{function}()' if ordered else f'dense_rank({draw.choice(plain)})' if plain and function == 'dense_rank' else None
+    if function in ('first', 'last', 'count', 'shift', 'lag', 'lead', 'ffill', 'bfill'):
+        name = draw.choice(names)
+    elif function in ('min', 'max', 'cummax', 'cummin'):
+        name = draw.choice([n for n in names if frame[n]['dtype'] != 'bool' and (frame[n]['dtype'] != 'string' or function in ('min', 'max'))] or [None])
+    elif function == 'rank':
+        name = draw.choice([n for n in names if frame[n]['dtype'] != 'bool'] or [None])
+    elif function == 'diff':
+        name = draw.choice([n for n in names if frame[n]['dtype'] in WHOLE[4:] + ('float64', 'date', 'timestamp', 'duration')] or [None])
+    else:
+        name = draw.choice(plain or [None])
+    if name is None:
+        return None
+    arguments = [name]
+    if function in ('shift', 'lag', 'lead', 'diff', 'pct_change') and draw.chance(0.6):
+        arguments.append(str(draw.choice([1, 2, 3] + ([-1, 0, 50] if function == 'shift' else []))))
+    elif function in ('ffill', 'bfill') and draw.chance(0.5):
+        arguments.append(str(draw.randint(1, 3)))
+    elif function == 'rank' and draw.chance(0.8):
+        arguments.append(f"'{draw.choice(['average', 'min', 'max', 'first', 'dense'])}'")
+        if draw.chance(0.5):
+            arguments.append(draw.choice(['true', 'false']))
+    elif function.startswith('rolling'):
+        size = draw.randint(1, 4)
+        arguments.append(str(size))
+        if draw.chance(0.5):
+            arguments.append(str(draw.randint(1, size)))
+            if draw.chance(0.5):
+                arguments.append(draw.choice(['true', 'false']))
+    elif function.startswith('expanding') and draw.chance(0.5):
+        arguments.append(str(draw.randint(1, 3)))
+    elif function == 'ewm_mean':
+        arguments.append(draw.choice(['0.5', '0.3', '1']))
+        if draw.chance(0.5):
+            arguments.append(draw.choice(['true', 'false']))
+            if draw.chance(0.5):
+                arguments.append(draw.choice(['true', 'false']))
+    return f'{function}({", ".join(arguments)})'
+
+
+def window(text, frame, parameters):
+    """The new column."""
+    function, inside = re.fullmatch(r'(\w+)\((.*)\)', text).groups()
+    arguments = inside.split(', ') if inside else []
+    made = [None] * height(frame)
+    by = parameters.get('by', [])
+    for places in groups(frame, parameters.get('partition', [])):
+        order = sorted_places(frame, by, parameters.get('descending', False), parameters.get('nulls', 'last'), places) if by else places
+        for p, value in zip(order, in_partition(function, arguments, frame, order, by)):
+            made[p] = value
+    return made
+
+
+def in_partition(function, arguments, frame, order, by):
+    count = len(order)
+    if function in ('row_number', 'cumcount'):
+        return range(1, count + 1) if function == 'row_number' else range(count)
+    if function == 'size':
+        return [count] * count
+    if function == 'ntile':
+        parts = int(arguments[0])
+        return [i + 1 for i in range(parts) for _ in range(count // parts + (i < count % parts))]
+    if function == 'dense_rank' and arguments:
+        return [None if x is None else int(x) for x in ranked([frame[arguments[0]].values[p] for p in order], '', "'dense'")]
+    if not arguments:
+        keys, made = [tuple(same_key(frame[n].values[p]) for n in by) for p in order], []
+        for i, key in enumerate(keys):
+            if i and key == keys[i - 1]:
+                made.append(made[-1])
+            else:
+                made.append(i + 1 if function == 'rank' else (made[-1] + 1 if made else 1))
+        return made
+    column = frame[arguments[0]]
+    return WINDOWS[function]([column.values[p] for p in order], column.dtype, *arguments[1:])

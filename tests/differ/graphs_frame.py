@@ -1,0 +1,134 @@
+"""Random frames through every operator of frames, with every parameter, against pandas and a model of what the page says."""
+import decimal
+import json
+
+import numpy as np
+
+import frame_model as m
+from compare import same_rows
+from draw import to_array, to_column, to_list
+from frame_ops import OPERATORS
+from granary_test import GranaryError
+
+NAMES = sorted(OPERATORS)
+OFTEN = ['groupby', 'window', 'window', 'join', 'sort', 'fillna']
+UNORDERED = {'groupby': lambda p: p.get('sort') is False, 'join': lambda p: p.get('order') == 'any'}
+
+
+class Part:
+    name = 'graphs_frame'
+    covers = ('op:', 'param:', 'agg:', 'window:')
+
+    def make(self, draw, number):
+        op = NAMES[number % len(NAMES)] if number < 2 * len(NAMES) else draw.choice(NAMES + OFTEN * 3)
+        inputs, parameters = OPERATORS[op][0](draw)
+        return {'op': op, 'inputs': inputs, 'parameters': parameters, 'pieces': draw.choice([1, 1, 2, 4]), 'chunk_bytes': draw.choice([0, 0, 64, 500]), 'encoded': draw.chance(0.3)}
+
+    def hits(self, spec):
+        found = [f'op:{spec["op"]}', 'op:table', 'param:table.ids'] + [f'param:{spec["op"]}.{name}' for name in spec['parameters']]
+        p = spec['parameters']
+        if spec['op'] in ('groupby', 'aggregate'):
+            found += [f'agg:{text.split("(")[0]}' for text in p['aggregate'].values()]
+        if spec['op'] == 'window':
+            found += [f'window:{text.split("(")[0]}' for text in p['columns'].values()]
+        return found
+
+    def open(self, engine):
+        self.engine = engine
+        return True
+
+    def close(self):
+        pass
+
+    def nodes(self, spec):
+        nodes = {}
+        for i, kept in enumerate(spec['inputs']):
+            if 'shape' in kept:
+                array = to_array(kept)
+                nodes[f'in{i}'] = {'op': 'array', 'ids': [self.engine.put_tensor(array)], 'shape': list(array.shape), 'dtype': array.dtype.name}
+                continue
+            columns = {n: to_column({**c, 'encoded': spec['encoded']}) for n, c in kept.items()}
+            count = len(next(iter(columns.values())))
+            nodes[f'in{i}'] = self.engine.put(columns, min(spec['pieces'], max(1, count)))
+        if spec['op'] == 'table':
+            return nodes, 'in0'
+        node = {'op': spec['op'], **spec['parameters']}
+        if len(spec['inputs']) == 1:
+            node['input'] = 'in0'
+        elif spec['inputs']:
+            node['inputs'] = [f'in{i}' for i in range(len(spec['inputs']))]
+        nodes['out'] = node
+        return nodes, 'out'
+
+    def judge(self, specs):
+        verdicts = [None] * len(specs)
+        for size in sorted({s['chunk_bytes'] for s in specs}):
+            which = [i for i, s in enumerate(specs) if s['chunk_bytes'] == size]
+            answers = self.engine.run_cases([self.nodes(specs[i]) for i in which], size)
+            for i, answer in zip(which, answers):
+                verdicts[i] = self.compare(specs[i], answer)
+        return verdicts
+
+    def compare(self, spec, ours):
+        try:
+            frames = [to_array(kept) if 'shape' in kept else m.model(kept) for kept in spec['inputs']]
+            theirs = OPERATORS[spec['op']][1](frames, spec['parameters'])
+        except ValueError as error:  # pandas refuses it, or it has to be refused
+            return ('refused', str(error)) if isinstance(ours, GranaryError) or spec['op'] != 'join' else ('differs', 'a key repeats, and nobody says so')
+        except (KeyError, IndexError, TypeError) as error:  # a parameter is missing: of a case made too small
+            return ('refused', f'no model: {error!r}')
+        if isinstance(ours, GranaryError):
+            return ('differs', f'refused: {ours}')
+        if isinstance(theirs, np.ndarray):
+            same = ours.dtype == theirs.dtype and ours.shape == theirs.shape and np.array_equal(ours, theirs, equal_nan=theirs.dtype.kind == 'f')
+            return None if same else ('differs', f'{ours.dtype}{ours.shape} {ours.tolist()}, not {theirs.dtype}{theirs.shape} {theirs.tolist()}')
+        if list(ours) != list(theirs):
+            return ('differs', f'columns {list(ours)}, not {list(theirs)}')
+        tolerance = 2e-5 if any(c.dtype == 'float32' for c in ours.values()) else 1e-7
+        differs = same_rows(rows(ours), [list(row) for row in zip(*theirs.values())], not UNORDERED.get(spec['op'], lambda p: False)(spec['parameters']), tolerance)
+        return ('differs', f'{differs} (columns {list(ours)})') if differs else None
+
+    def smaller(self, spec):
+        for name, plain in (('pieces', 1), ('chunk_bytes', 0), ('encoded', False)):
+            if spec[name] != plain:
+                yield {**spec, name: plain}
+        for i, kept in enumerate(spec['inputs']):
+            if 'shape' in kept:
+                continue
+            count = len(next(iter(kept.values()))['values'])
+            used = json.dumps(spec['parameters'])
+            for name in kept:
+                if len(kept) > 1 and name not in used:
+                    yield self.with_input(spec, i, {n: c for n, c in kept.items() if n != name})
+            size = count // 2
+            while size:
+                for start in range(0, count, size):
+                    yield self.with_input(spec, i, {n: {**c, 'values': c['values'][:start] + c['values'][start + size:]} for n, c in kept.items()})
+                size //= 2
+        for name in spec['parameters']:
+            yield {**spec, 'parameters': {k: v for k, v in spec['parameters'].items() if k != name}}
+            value = spec['parameters'][name]
+            if isinstance(value, dict) and len(value) > 1:
+                for key in value:
+                    yield {**spec, 'parameters': {**spec['parameters'], name: {k: v for k, v in value.items() if k != key}}}
+
+    @staticmethod
+    def with_input(spec, i, kept):
+        return {**spec, 'inputs': spec['inputs'][:i] + [kept] + spec['inputs'][i + 1:]}
+
+    def show(self, spec):
+        lines = [f'{spec["op"]} {json.dumps(spec["parameters"], ensure_ascii=False)} pieces={spec["pieces"]} chunk_bytes={spec["chunk_bytes"]} encoded={spec["encoded"]}']
+        for i, kept in enumerate(spec['inputs']):
+            lines += [f'  input {i}: {json.dumps(kept)}'] if 'shape' in kept else [f'  input {i}, {n}: {c["dtype"]} {c["values"]}' for n, c in kept.items()]
+        return '\n'.join(lines)
+
+
+def rows(frame):
+    lists = []
+    for column in frame.values():
+        values = to_list(column)
+        if column.dtype.startswith('decimal'):
+            scale = int(column.dtype[8:-1])
+            values = [None if v is None else decimal.Decimal(v).scaleb(-scale, m.EXACT) for v in values]
+        lists.append(values)
+    return [list(row) for row in zip(*lists)]
