@@ -256,9 +256,12 @@ expand_interpolate(struct expansion *e)
     size_t count = expand_strings(e, "columns", &columns);
     size_t key_count = expand_strings(e, "keys", &keys);
     const char **own = calloc(4 * count + 1, sizeof *own);
-    const char *rows = expand_add(e, "positions", "reset_index", e->node->inputs[0], NULL);
+    const char *rows = expand_add(e, "positions", "window", e->node->inputs[0], NULL);
 
-    expand_set_string1(e, "name", "#position");
+    expand_map(e, "columns", "#position", "cumcount()");
+    if (key_count > 0) {
+        expand_set_strings(e, "partition", (const char *const *)keys, key_count);
+    }
     rows = expand_add(e, "neighbours", "window", rows, NULL);
     for (size_t i = 0; own != NULL && i < count; i++) {
         static const char *const fills[] = {"ffill", "bfill"};

@@ -238,8 +238,10 @@ view_make_setitem(struct view_making *m)
         return GRANARY_ENOMEM;
     }
     box->input = 1;
-    if (value->dims > part.dims) {
-        return gr_fail(GRANARY_EINVAL, "a value of %d dimensions does not fit a place of %d", value->dims, part.dims);
+    for (int own = 0; own < value->dims - part.dims; own++) { /* leading ones do not count, as in NumPy */
+        if (value->shape[own] != 1) {
+            return gr_fail(GRANARY_EINVAL, "a value of %d dimensions does not fit a place of %d", value->dims, part.dims);
+        }
     }
     for (int a = 0; a < 8; a++) {
         box->dim[a] = -1;
@@ -261,7 +263,7 @@ view_make_setitem(struct view_making *m)
             box->step[own] = backwards ? -1 : 1;
         }
     }
-    for (int own = 0; own < value->dims; own++) {
+    for (int own = value->dims > part.dims ? value->dims - part.dims : 0; own < value->dims; own++) {
         int64_t place = part.shape[own + part.dims - value->dims];
 
         if (value->shape[own] != 1 && value->shape[own] != place) {
