@@ -240,7 +240,8 @@ view_make_setitem(struct view_making *m)
     box->input = 1;
     for (int own = 0; own < value->dims - part.dims; own++) { /* leading ones do not count, as in NumPy */
         if (value->shape[own] != 1) {
-            return gr_fail(GRANARY_EINVAL, "a value of %d dimensions does not fit a place of %d", value->dims, part.dims);
+            return gr_fail(GRANARY_EINVAL, "a value of %d dimensions does not fit a place of %d", value->dims,
+                           part.dims);
         }
     }
     for (int a = 0; a < 8; a++) {
