@@ -113,8 +113,8 @@ UNARY(tanh, tanh)
 UNARY(arcsinh, asinh)
 UNARY(arccosh, acosh)
 UNARY(arctanh, atanh)
-BOTH(spacing, nextafterf(a[i], copysignf(INFINITY, a[i])) - a[i],
-     nextafter(a[i], copysign((double)INFINITY, a[i])) - a[i])
+BOTH(spacing, nextafterf(a[i], a[i] < 0 ? -INFINITY : INFINITY) - a[i],
+     nextafter(a[i], a[i] < 0 ? -INFINITY : INFINITY) - a[i])
 UNARY(erf, erf)
 UNARY(erfc, erfc)
 WIDE(gamma, tgamma((double)a[i]))
