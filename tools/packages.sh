@@ -2,7 +2,7 @@
 
 # shellcheck disable=SC2034 # for those that source it
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libnuma-dev libxxhash-dev
-libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpg-query-dev libseccomp-dev"
+libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpcre2-dev libpg-query-dev libseccomp-dev"
 # shellcheck disable=SC2034
 check_packages="clang clang-format libclang-rt-14-dev libcmocka-dev liblmdb-dev strace git python3-minimal python3-numpy python3-pandas faketime spin
 qemu-system-x86 busybox-static cpio e2fsprogs xfsprogs"

@@ -1,6 +1,5 @@
-/* Patterns: like, ilike and regular expressions; and hashes of rows. */
+/* Patterns: like, ilike, and whether regular expressions (regex.c) are found; and hashes of rows. */
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wctype.h>
@@ -9,14 +8,11 @@
 #include "kernel/rows/pattern.h"
 #include "kernel/rows/utf8.h"
 
-enum { PATTERN_MOST = 4096 }; /* bytes of a regular expression */
-
 /* A pattern made ready. */
 struct pattern {
     struct gr_buf items; /* struct item, of like */
     struct gr_buf bytes; /* of the literal items */
-    regex_t regex;
-    bool has_regex;
+    struct regex *regex;
     bool broken;
 };
 
@@ -32,9 +28,7 @@ void
 pattern_free(struct pattern *pattern)
 {
     if (pattern != NULL) {
-        if (pattern->has_regex) {
-            regfree(&pattern->regex);
-        }
+        regex_destroy(pattern->regex);
         gr_buf_free(&pattern->items);
         gr_buf_free(&pattern->bytes);
         free(pattern);
@@ -165,71 +159,50 @@ like_matches(const struct pattern *pattern, const struct rows_text *text)
     }
 }
 
-/* false: out of memory */
-static bool
-regex_compile(struct pattern *pattern, const struct rows_text *text, int flags)
-{
-    char *copy = strndup(text->size > 0 ? text->bytes : "", text->size);
-    locale_t before = uselocale(rows_unicode());
-    int status = copy == NULL ? REG_ESPACE : REG_BADPAT;
-
-    if (copy != NULL && text->size <= PATTERN_MOST && strlen(copy) == text->size) {
-        status = regcomp(&pattern->regex, copy, flags);
-    }
-    pattern->has_regex = status == 0;
-    pattern->broken = status != 0;
-    (void)uselocale(before);
-    free(copy);
-    return status != REG_ESPACE;
-}
-
 struct pattern *
-pattern_of_regex(const struct rows_text *text, int flags)
+pattern_of_regex(const struct rows_text *text, bool often)
 {
     struct pattern *pattern = calloc(1, sizeof *pattern);
 
-    if (pattern != NULL && !regex_compile(pattern, text, flags)) {
-        pattern_free(pattern);
-        pattern = NULL;
+    if (pattern != NULL) {
+        pattern->broken = regex_create(text, often, &pattern->regex) != 0;
+        if (pattern->regex == NULL && !pattern->broken) {
+            pattern_free(pattern);
+            pattern = NULL;
+        }
     }
     return pattern;
 }
 
-const regex_t *
+struct regex *
 pattern_regex(const struct pattern *pattern)
 {
-    return pattern->has_regex ? &pattern->regex : NULL;
-}
-
-static bool
-regex_matches(const struct pattern *pattern, const struct rows_text *text)
-{
-    regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)text->size};
-
-    return regexec(&pattern->regex, text->size > 0 ? text->bytes : "", 1, &range, REG_STARTEND) == 0;
+    return pattern->regex;
 }
 
 static struct pattern *
 pattern_create(const struct node *node, const struct rows_text *text, const struct rows_text *escape)
 {
-    struct pattern *pattern = calloc(1, sizeof *pattern);
+    struct pattern *pattern;
     struct gr_buf folded = {0};
     struct rows_text lower;
-    bool enough = true;
+    bool enough;
 
+    if (node->op == GR_OP_REGEXP_MATCHES) {
+        return pattern_of_regex(text, node->operands[1]->kind == NODE_CONSTANT);
+    }
+    pattern = calloc(1, sizeof *pattern);
     if (pattern == NULL) {
         return NULL;
     }
-    if (node->op == GR_OP_REGEXP_MATCHES) {
-        enough = regex_compile(pattern, text, REG_EXTENDED | REG_NOSUB);
-    } else if (node->op == GR_OP_ILIKE) {
+    if (node->op == GR_OP_ILIKE) {
         fold_case(text, &folded);
         lower = (struct rows_text){folded.bytes, folded.size};
         like_compile(pattern, &lower, escape);
     } else {
         like_compile(pattern, text, escape);
     }
-    enough = enough && gr_buf_ok(&folded);
+    enough = gr_buf_ok(&folded);
     gr_buf_free(&folded);
     if (!enough || !gr_buf_ok(&pattern->items) || !gr_buf_ok(&pattern->bytes)) {
         pattern_free(pattern);
@@ -238,21 +211,25 @@ pattern_create(const struct node *node, const struct rows_text *text, const stru
     return pattern;
 }
 
-static bool
+static enum regex_found
 matches(const struct node *node, const struct pattern *pattern, const struct rows_text *text, struct gr_buf *folded)
 {
+    const size_t *groups;
     struct rows_text lower;
 
+    if (pattern->broken) {
+        return REGEX_GIVEN_UP;
+    }
     if (node->op == GR_OP_REGEXP_MATCHES) {
-        return regex_matches(pattern, text);
+        return regex_find(pattern->regex, text, 0, &groups);
     }
     if (node->op == GR_OP_LIKE) {
-        return like_matches(pattern, text);
+        return like_matches(pattern, text) ? REGEX_FOUND : REGEX_NONE;
     }
     folded->size = 0;
     fold_case(text, folded);
     lower = (struct rows_text){folded->bytes, folded->size};
-    return like_matches(pattern, &lower);
+    return like_matches(pattern, &lower) ? REGEX_FOUND : REGEX_NONE;
 }
 
 granary_err
@@ -264,6 +241,7 @@ op_like(struct node *node, int64_t n)
     const struct rows_text *b = node_texts(node->operands[1], n);
     const struct rows_text *c = node->count > 2 ? node_texts(node->operands[2], n) : NULL;
     uint8_t *out = node_room(node, ROWS_BOOL);
+    uint8_t *bad;
     granary_err err = a == NULL || b == NULL || (node->count > 2 && c == NULL) || out == NULL ? node_no_memory()
                                                                                               : node_strict(node, n);
 
@@ -276,15 +254,21 @@ op_like(struct node *node, int64_t n)
         if (node->pattern == NULL && (node->pattern = pattern_create(node, &b[i], c != NULL ? &c[i] : NULL)) == NULL) {
             return node_no_memory();
         }
-        if (node->pattern->broken) {
-            uint8_t *bad = node_bad_room(node, n);
-
+        switch (matches(node, node->pattern, &a[i], &node->text)) {
+        case REGEX_FOUND:
+            out[i] = 1;
+            break;
+        case REGEX_NONE:
+            break;
+        case REGEX_NO_MEMORY:
+            return node_no_memory();
+        default:
+            bad = node_bad_room(node, n);
             if (bad == NULL) {
                 return node_no_memory();
             }
             bad[i] = 1;
-        } else {
-            out[i] = matches(node, node->pattern, &a[i], &node->text);
+            break;
         }
         if (!constant) {
             pattern_free(node->pattern);

@@ -2,13 +2,12 @@
 #ifndef KERNEL_ROWS_PATTERN_H
 #define KERNEL_ROWS_PATTERN_H
 
-#include <regex.h>
-
 #include "kernel/rows/node.h"
+#include "kernel/rows/regex.h"
 
-/* flags: of regcomp(). NULL: out of memory */
-struct pattern *pattern_of_regex(const struct rows_text *text, int flags);
+/* often: regex_create(). NULL: out of memory */
+struct pattern *pattern_of_regex(const struct rows_text *text, bool often);
 /* NULL: the expression is broken. */
-const regex_t *pattern_regex(const struct pattern *pattern);
+struct regex *pattern_regex(const struct pattern *pattern);
 
 #endif

@@ -2,7 +2,17 @@
 #include <stdio.h>
 
 #include "kernel/rows/node.h"
+#include "kernel/rows/regex.h"
 #include "kernel/rows/store.h"
+
+/* Text i of a node; NULL: it has none. */
+static const struct rows_text *
+text_of(const struct node *node, int64_t i)
+{
+    const struct rows_text *texts = node->class == ROWS_TEXT ? node->values : node->texts;
+
+    return texts == NULL ? NULL : &texts[i];
+}
 
 /* Value i of a node as CSV files have it, cut. */
 static void
@@ -13,11 +23,10 @@ show(const struct node *node, int64_t i, struct gr_buf *out)
     granary_column one = {.dtype = node->dtype, .rows = 1, .values = &stored};
 
     if (node->class == ROWS_TEXT || node->class == ROWS_CODE) {
-        const struct rows_text *texts = node->class == ROWS_TEXT ? node->values : node->texts;
+        const struct rows_text *text = text_of(node, i);
 
-        if (texts != NULL) {
-            gr_buf_addf(out, "'%.*s'", (int)(texts[i].size > 60 ? 60 : texts[i].size),
-                        texts[i].size > 0 ? texts[i].bytes : "");
+        if (text != NULL) {
+            gr_buf_addf(out, "'%.*s'", (int)(text->size > 60 ? 60 : text->size), text->size > 0 ? text->bytes : "");
         }
         return;
     }
@@ -36,12 +45,6 @@ reason_of(const struct node *node)
     case GR_OP_LIKE:
     case GR_OP_ILIKE:
         return "broken pattern (the escape is one character, and something follows it):";
-    case GR_OP_REGEXP_MATCHES:
-        return "broken regular expression:";
-    case GR_OP_REGEXP_EXTRACT:
-        return "broken regular expression, or one without that group:";
-    case GR_OP_REGEXP_REPLACE:
-        return "broken regular expression, or a flag that is not 'g':";
     case GR_OP_STRFTIME:
         return "a part of the format is unknown:";
     case GR_OP_STRPTIME:
@@ -66,12 +69,54 @@ reason_of(const struct node *node)
     }
 }
 
+static bool
+is_of_regex(const struct node *node)
+{
+    return node->op == GR_OP_REGEXP_MATCHES || node->op == GR_OP_REGEXP_EXTRACT || node->op == GR_OP_REGEXP_REPLACE;
+}
+
+/* The expression is asked again: what was wrong with it was not kept. */
+static void
+explain_regex(const struct node *node, int64_t i, struct gr_buf *out)
+{
+    const struct rows_text *pattern = text_of(node->operands[1], i);
+    const struct rows_text *flags =
+        node->op == GR_OP_REGEXP_REPLACE && node->count > 3 ? text_of(node->operands[3], i) : NULL;
+    struct regex *regex = NULL;
+    int wrong = pattern == NULL ? 0 : regex_create(pattern, false, &regex);
+    int64_t group = node->op == GR_OP_REGEXP_EXTRACT && node->count > 2 ? node_int_at(node->operands[2], i) : 0;
+
+    gr_buf_addf(out, "regular expression ");
+    show(node->operands[1], i, out);
+    if (wrong != 0) {
+        gr_buf_addf(out, " ");
+        regex_explain(wrong, out);
+    } else if (regex != NULL && (group < 0 || group > (int64_t)regex_groups(regex))) {
+        gr_buf_addf(out, " has no group %lld", (long long)group);
+    } else if (flags != NULL && flags->size > 0 && !(flags->size == 1 && flags->bytes[0] == 'g')) {
+        gr_buf_addf(out, " with the flag ");
+        show(node->operands[3], i, out);
+        gr_buf_addf(out, ": only 'g' is one, which replaces all matches");
+    } else {
+        gr_buf_addf(out, " takes too many steps in ");
+        show(node->operands[0], i, out);
+        gr_buf_addf(out, ": write it so that one text is matched in one way, (a|b)* and not (a*|b)*");
+    }
+    regex_destroy(regex);
+}
+
 void
 op_reason(const struct node *node, int64_t i, char *ret_text, size_t size)
 {
     const char *reason = reason_of(node);
     struct gr_buf out = {0};
 
+    if (is_of_regex(node)) {
+        explain_regex(node, i, &out);
+        (void)snprintf(ret_text, size, "%s", out.bytes != NULL ? out.bytes : "out of memory");
+        gr_buf_free(&out);
+        return;
+    }
     for (size_t k = 0; k < node->count && k < 4; k++) {
         gr_buf_addf(&out, k > 0 ? " and " : "");
         show(node->operands[k], i, &out);

@@ -490,7 +490,7 @@ op_text(struct node *node, int64_t n)
             uint8_t *bad = node_bad_room(node, n);
 
             node->text.size = before;
-            err = bad == NULL ? node_no_memory() : GRANARY_OK;
+            err = bad == NULL || call.no_memory ? node_no_memory() : GRANARY_OK;
             if (bad != NULL) {
                 bad[i] = 1;
             }

@@ -15,6 +15,7 @@ struct text_call {
     struct gr_buf *out;                    /* where a string goes */
     int64_t value;                         /* what else comes of it */
     bool null;                             /* nothing comes of it */
+    bool no_memory;
 };
 
 /* false: there is a value, but it cannot be made. */

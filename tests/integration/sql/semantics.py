@@ -63,6 +63,7 @@ select id from a where name like 'a\_b' escape '\' or name like 'a\%b' escape '\
 select id, name || '!' || name, {upper(name)|upper(name)}, length(name) from a where name is not null and name <> 'ähre'
 select id, substring(name from 2 for 2), substring(name from 1 for 1) from a
 select id, {replace(name, 'e', 'E')|replace(name, 'e', 'E')}, trim(name) from a
+{select id, name ~ '[[:alpha:]]', name ~ '^\w+$', name !~ '[^a-z]' from a where name in ('ähre', '漢字', 'ant', '')|select id, name <> '', name <> '', name in ('ant', '') from a where name in ('ähre', '漢字', 'ant', '')}
 select id from a where x is distinct from 1
 select id from a where x is not distinct from null
 select id from a where (x > 0) is true
