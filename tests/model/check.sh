@@ -64,6 +64,13 @@ spill)
         expect 1 -D$control -DOPS=8
     done
     ;;
+room)
+    expect 0 -DMEMORY=2 -DOBJECTS=3 -DCRASHES=2
+    expect 0 -DMEMORY=1 -DOBJECTS=2 -DCRASHES=1
+    for control in NOTAKE NODRAIN NOCLAIM NOADOPT CLEARS REGRANT; do
+        expect 1 -D$control -DMEMORY=2 -DOBJECTS=2 -DCRASHES=1
+    done
+    ;;
 commit)
     expect 0 -DKILLS=2
     expect 0 -DKILLS=1 -DSTALE=1

@@ -476,6 +476,116 @@ rooms_are_warm_before_they_are_asked_for(void **state)
     granary_disconnect(client);
 }
 
+/* ---- rooms that others can spare ---- */
+
+#define IDLE 30u
+
+/* Writers with nothing open sleep, each with a room to itself; the store never wrote so little. */
+static void
+fill_with_idle_rooms(void **state, const char *session, granary_client *writers[IDLE])
+{
+    for (uint64_t i = 0; i < IDLE; i++) {
+        writers[i] = connect_to(state, session, "idle");
+        assert_ok(fixture_put(writers[i], i, 100, i % 2 == 0 ? 0 : GRANARY_NOWAIT));
+    }
+}
+
+/* An object that needs nearly all of memory gets it, though every writer keeps a room; and they write on. */
+static void
+idle_rooms_make_way(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_client *writers[IDLE];
+
+    fill_with_idle_rooms(state, NULL, writers);
+    assert_ok(granary_flush(client));
+    for (uint64_t round = 1; round < 3; round++) {
+        assert_ok(fixture_put(client, 1000 * round, 63 * MIB, 0));
+        for (uint64_t i = 0; i < IDLE; i++) {
+            fixture_check(client, i, 100);
+            assert_ok(fixture_put(writers[i], 1000 * round + 1 + i, 100, 0));
+            fixture_check(writers[i], 1000 * round + 1 + i, 100);
+        }
+        fixture_check(client, 1000 * round, 63 * MIB);
+    }
+    for (uint64_t i = 0; i < IDLE; i++) {
+        granary_disconnect(writers[i]);
+    }
+    granary_disconnect(client);
+}
+
+/* A room in which an object is open stays its writer's, and what others hold idle goes. */
+static void
+an_open_object_keeps_its_room(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_client *writer = connect_to(state, NULL, "the-writer");
+    granary_buffer open, buffer;
+
+    assert_ok(granary_object_create(writer, fixture_id(1), 1000, 0, 1000, &open));
+    assert_err(granary_object_create(client, fixture_id(2), 63 * MIB + MIB / 2, 0, 100, &buffer), GRANARY_EFULL);
+    assert_non_null(strstr(granary_error_message(), "the-writer"));
+    fixture_fill(open.data, 1, 1000);
+    assert_ok(granary_object_seal(writer, &open));
+    assert_ok(fixture_put(client, 2, 63 * MIB + MIB / 2, 0));
+    fixture_check(writer, 1, 1000);
+    granary_disconnect(writer);
+    granary_disconnect(client);
+}
+
+/* Writers of a few bytes and one of nearly everything: each gets on, whoever's room is taken when. */
+struct busy {
+    pthread_t thread;
+    granary_client *client;
+    uint64_t first;
+    atomic_bool *stop;
+    uint64_t puts;
+    granary_err err;
+};
+
+static void *
+put_and_read(void *argument)
+{
+    struct busy *busy = argument;
+
+    while (!atomic_load(busy->stop) && busy->err == GRANARY_OK) {
+        granary_id id = fixture_id(busy->first + busy->puts % 8);
+
+        busy->err = fixture_put(busy->client, busy->first + busy->puts % 8, 5000, 0);
+        if (busy->err == GRANARY_OK) {
+            fixture_check(busy->client, busy->first + busy->puts % 8, 5000);
+            busy->err = granary_object_delete(busy->client, id, 0);
+        }
+        busy->puts++;
+    }
+    return NULL;
+}
+
+static void
+rooms_taken_from_busy_writers(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    struct busy writers[WAITERS] = {{.puts = 0}};
+    atomic_bool stop = false;
+
+    for (uint64_t i = 0; i < WAITERS; i++) {
+        writers[i] = (struct busy){.client = connect_to(state, NULL, "busy"), .first = 100 * (i + 1), .stop = &stop};
+        assert_int_equal(pthread_create(&writers[i].thread, NULL, put_and_read, &writers[i]), 0);
+    }
+    for (uint64_t n = 0; n < 20; n++) {
+        assert_ok(fixture_put(client, n, 63 * MIB + MIB / 2, 0));
+        fixture_check(client, n, 63 * MIB + MIB / 2);
+        assert_ok(granary_object_delete(client, fixture_id(n), 0));
+    }
+    atomic_store(&stop, true);
+    for (uint64_t i = 0; i < WAITERS; i++) {
+        (void)pthread_join(writers[i].thread, NULL);
+        assert_ok(writers[i].err);
+        granary_disconnect(writers[i].client);
+    }
+    granary_disconnect(client);
+}
+
 #define STORE_TEST(f) cmocka_unit_test_setup_teardown(f, fixture_start, fixture_stop)
 
 int
@@ -493,6 +603,9 @@ main(void)
         STORE_TEST(a_quota_that_cannot_be_kept_holds_no_other_up),
         STORE_TEST(what_a_quota_never_holds_is_said_at_once),
         STORE_TEST(rooms_are_warm_before_they_are_asked_for),
+        STORE_TEST(idle_rooms_make_way),
+        STORE_TEST(an_open_object_keeps_its_room),
+        STORE_TEST(rooms_taken_from_busy_writers),
     };
 
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
