@@ -68,8 +68,9 @@ give_lock_back(struct store *store)
     gr_fd_close(&store->lock_fd);
 }
 
+/* What exists is adopted whatever others have taken of /dev/shm: a store that runs lives with that, too. */
 static granary_err
-check_memory(uint64_t memory, uint64_t there)
+check_memory(uint64_t memory, uint64_t there, bool adopts)
 {
     struct statvfs shm;
     uint64_t available;
@@ -81,7 +82,10 @@ check_memory(uint64_t memory, uint64_t there)
         return gr_fail_errno("/dev/shm");
     }
     available = (uint64_t)shm.f_bavail * shm.f_frsize + there;
-    if (memory > available) {
+    if (memory > available && adopts) {
+        gr_log_warn("MEMORY-SHORT", "/dev/shm has room for %llu bytes of the budget of %llu: other files fill it",
+                    (unsigned long long)available, (unsigned long long)memory);
+    } else if (memory > available) {
         return gr_fail(GRANARY_EFULL,
                        "a memory budget of %llu bytes does not fit /dev/shm, which has %llu bytes free: give a smaller "
                        "--memory, or make it larger (mount -o remount,size=%lluM /dev/shm)",
@@ -249,7 +253,7 @@ store_create(const struct store_options *options, struct store **ret_store)
     if (memory == 0) {
         memory = store->root.fresh ? gr_memory_default() : store->root.shm->capacity;
     }
-    if ((err = check_memory(memory, adopt_bytes(&store->instance))) != GRANARY_OK ||
+    if ((err = check_memory(memory, adopt_bytes(&store->instance), !store->root.fresh)) != GRANARY_OK ||
         (err = depots_open(store, options)) != GRANARY_OK) {
         goto fail;
     }

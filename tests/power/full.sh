@@ -19,6 +19,21 @@ top=libclient/examples/birdstrikes.json
 store_up() { granary up --executors 1 --memory 4M --spill-dir "$work/spill" >/dev/null; remember; }
 remember() { sed -n 's|.*"shm_prefix": "/\([^"]*\)".*|\1|p' "$GRANARY_INSTANCE/instance.json" >>"$work/prefixes"; }
 spill_on() { umount "$work/spill" 2>/dev/null || true; mkdir -p "$work/spill"; mount -t tmpfs -o "$1" tmpfs "$work/spill"; }
+pid_of() { sed -n "s/.*\"$1_pid\": \([0-9]*\).*/\1/p" "$GRANARY_INSTANCE/instance.json"; }
+await_log() { # DAEMON TEXT
+    for _ in $(seq 600); do
+        grep -q "$2" "$GRANARY_INSTANCE/log/$1.log" && return
+        sleep 0.1
+    done
+    fail "log/$1.log: no '$2'"
+}
+granary_again() { # until it succeeds, for a minute
+    for _ in $(seq 100); do
+        granary "$@" >"$work/again" 2>/dev/null && break
+        sleep 0.3
+    done
+    cat "$work/again"
+}
 fill() { dd if=/dev/zero of="$1" bs=64k 2>/dev/null || true; }
 for i in 1 2 3 4 5 6; do head -c 900000 /dev/urandom >"$work/o.$i"; done
 
@@ -68,10 +83,33 @@ expect 5 "shared memory .*: No space left" granary put "$work/o.1"
 rm /dev/shm/foreign
 granary put "$work/o.1" >/dev/null
 granary run --discard --csv $top | same - "$work/top.csv"
+
+# Neither is a store that dies then: the next one has what there was, though the budget would not fit.
+kept=$(granary put "$work/o.1")
+store=$(pid_of store)
+fill /dev/shm/foreign
+kill -9 "$store"
+await_log store MEMORY-SHORT
+rm /dev/shm/foreign
+granary get "$kept" | same - "$work/o.1"
 granary down >/dev/null
 fill /dev/shm/foreign
 expect 5 "up: .*shared memory .*: No space left" granary up --executors 1 --memory 4M
 umount /dev/shm
+
+# A store that cannot be started anew for want of inodes is tried again until there are some.
+spill_on size=20m,nr_inodes=8
+store_up
+kept=$(granary put "$work/o.1")
+store=$(pid_of store)
+rm -rf "$work"/spill/*
+for i in $(seq 8); do : 2>/dev/null >"$work/spill/foreign.$i" || true; done
+kill -9 "$store"
+await_log supervisor "it is tried again"
+rm -f "$work"/spill/foreign.*
+granary_again get "$kept" | same - "$work/o.1"
+granary down >/dev/null
+spill_on size=20m
 
 # The scheduler's disk: new graphs are refused with the reason until there is room.
 mkdir "$work/run"

@@ -29,8 +29,10 @@
 /* A daemon that ended so often, each time so soon after its start, will do so again. */
 #define QUICK_DEATHS 5
 #define QUICK_NS     1000000000
-/* One that says why it cannot start anew may be luckier after so long. */
+/* One that says why it cannot start anew may be luckier after so long ... */
 #define PAUSE_MS 200
+/* ... and when that was in vain, too, after so long. */
+#define RETRY_NS 2000000000
 /* How long to wait, before instance.json is written, for a scheduler that takes over. */
 #define ACTIVE_MS 1000
 
@@ -279,6 +281,51 @@ dies_at_once(struct daemon *daemon, int status)
     return daemon->kind != DAEMON_POOL && daemon->quick_deaths > QUICK_DEATHS;
 }
 
+/* Memory, disk or descriptors that others have taken come back some day. */
+static bool
+may_pass(granary_err err)
+{
+    return err == GRANARY_EFULL || err == GRANARY_ENOMEM || err == GRANARY_EIO;
+}
+
+/* A scheduler, or the pool, has ended, and that was noted. */
+static bool
+sched_is_missing(struct supervisor *self)
+{
+    bool missing = self->daemons[DAEMON_POOL].pid == 0;
+
+    for (int i = 0; i <= self->other_count; i++) {
+        missing = missing || scheduler(self, i)->pid == 0;
+    }
+    return missing;
+}
+
+/* Start what is gone anew; what cannot be now is tried again later. False: it cannot be at all. */
+static bool
+bring_back(struct supervisor *self)
+{
+    const struct daemon *store = &self->daemons[DAEMON_STORE];
+    const struct daemon *late = store;
+    granary_err err = store->pid == 0 ? store_again(self) : GRANARY_OK;
+
+    if (err == GRANARY_OK && sched_is_missing(self)) {
+        late = &self->daemons[DAEMON_SCHED];
+        err = sched_again(self);
+        if (err == GRANARY_OK) {
+            await_active(self);
+        }
+    }
+    self->retry_ns = INT64_MAX;
+    if (err != GRANARY_OK) {
+        gr_log_error("DAEMON-START", "%s: see %s/log/%s.log%s", granary_error_message(),
+                     self->options->instance.runtime, late->name, may_pass(err) ? "; it is tried again" : "");
+        self->retry_ns = gr_now_ns() + RETRY_NS;
+        return may_pass(err);
+    }
+    (void)write_instance_file(self);
+    return true;
+}
+
 /*
  * A daemon ended by itself. The store finds everything as the last one left it, the scheduler keeps what it accepted in
  * its state, and executors wait for the next one: all of them come back.
@@ -286,8 +333,6 @@ dies_at_once(struct daemon *daemon, int status)
 static bool
 replace_daemon(struct supervisor *self, struct daemon *daemon, int status)
 {
-    granary_err err;
-
     gr_log_error("DAEMON-DIED", "daemon=%s pid=%d %s=%d", daemon->name, (int)daemon->pid,
                  WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     daemon->pid = 0;
@@ -299,17 +344,7 @@ replace_daemon(struct supervisor *self, struct daemon *daemon, int status)
             daemon->name, daemon->quick_deaths, self->options->instance.runtime, daemon->name);
         return false;
     }
-    err = daemon->kind == DAEMON_STORE ? store_again(self) : sched_again(self);
-    if (err != GRANARY_OK) {
-        gr_log_error("DAEMON-START", "%s: see %s/log/%s.log", granary_error_message(), self->options->instance.runtime,
-                     daemon->name);
-        return false;
-    }
-    if (daemon->kind == DAEMON_SCHED) {
-        await_active(self);
-    }
-    (void)write_instance_file(self);
-    return true;
+    return bring_back(self);
 }
 
 /* The daemon that was this process; NULL: it was noted already. */
@@ -344,8 +379,8 @@ watch_lock(const struct supervisor *self)
 }
 
 /*
- * Wait for a signal. False: somebody has removed the runtime directory: nobody can reach the instance any more, and
- * another one could be started in its place, with the same shared memory.
+ * Wait for a signal, or until something is to be tried again. False: somebody has removed the runtime directory: nobody
+ * can reach the instance any more, and another one could be started in its place, with the same shared memory.
  */
 static bool
 wait_for_signal(struct supervisor *self)
@@ -355,7 +390,7 @@ wait_for_signal(struct supervisor *self)
     char events[512];
 
     do {
-        (void)poll(fds, 2, -1);
+        (void)poll(fds, 2, gr_left_ms(self->retry_ns));
         if ((fds[1].revents & POLLIN) != 0) {
             (void)!read(self->watch_fd, events, sizeof events);
         }
@@ -364,7 +399,7 @@ wait_for_signal(struct supervisor *self)
                          self->options->instance.runtime);
             return false;
         }
-    } while ((fds[0].revents & POLLIN) == 0);
+    } while ((fds[0].revents & POLLIN) == 0 && gr_now_ns() < self->retry_ns);
     return true;
 }
 
@@ -380,8 +415,11 @@ supervise(struct supervisor *self)
         if (!wait_for_signal(self)) {
             return false;
         }
+        if (gr_now_ns() >= self->retry_ns && !bring_back(self)) {
+            return false;
+        }
         if (read(self->signal_fd, &info, sizeof info) != (ssize_t)sizeof info) {
-            if (errno == EINTR) {
+            if (errno == EINTR || errno == EAGAIN) {
                 continue;
             }
             return true;
@@ -416,8 +454,9 @@ supervisor_main(struct supervisor *self, int report_fd)
     (void)sigaddset(&mask, SIGCHLD);
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     (void)signal(SIGCHLD, SIG_DFL);
-    self->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC);
+    self->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     self->watch_fd = watch_lock(self);
+    self->retry_ns = INT64_MAX;
 
     (void)snprintf(path, sizeof path, "%s/log", self->options->instance.runtime);
     err = self->signal_fd < 0 ? gr_fail_errno("signalfd") : gr_mkdir_private(path);

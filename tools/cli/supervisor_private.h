@@ -18,7 +18,8 @@ struct supervisor {
     int other_count;
     char memory[32]; /* the store's budget in bytes, once it is up: the scheduler plans with it */
     int64_t started_ms;
-    bool found; /* what another one left when it was killed: the store adopts it */
+    int64_t retry_ns; /* when what could not be started anew is tried again; INT64_MAX: all of it runs */
+    bool found;       /* what another one left when it was killed: the store adopts it */
 };
 
 /* The supervisor's process, to its end. Says on report_fd how the start went: an error and its message, or 0. */
