@@ -10,6 +10,9 @@
 #include "base/error.h"
 #include "data/print.h"
 #include "output.h"
+#include "read_whole.h"
+
+#define REPLACED_MAX 100 /* times a table is looked up again that was replaced while it was read */
 
 enum { KEY_ROWS = 0x3000, KEY_INDEX, KEY_BYTES, KEY_COLUMNS, KEY_ACCEPT, KEY_CSV, KEY_TIMEOUT };
 
@@ -21,6 +24,7 @@ struct read {
     enum output_format format;
     char *columns; /* names with commas between */
     char *accept;
+    struct gr_buf collected; /* for the file: all that is read, one behind the other */
     size_t printed;
 };
 
@@ -206,6 +210,40 @@ append_json(const granary_chunk *chunk, struct gr_buf *out)
     return err;
 }
 
+/* What was made of something that was read goes to stdout, or is kept for the file. */
+static int
+put_out(struct read *read, granary_err err, const struct gr_buf *out, const char *name)
+{
+    int status = 0;
+
+    if (err == GRANARY_OK && read->output != NULL) {
+        gr_buf_add(&read->collected, out->bytes, out->size);
+        read->printed++;
+    }
+    if (err == GRANARY_OK && (!gr_buf_ok(out) || !gr_buf_ok(&read->collected))) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory for the output");
+    }
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "read %s", name);
+    } else if (read->output == NULL) {
+        status = cli_write_file("-", out->bytes, out->size);
+    }
+    return status;
+}
+
+/* All that was read is one file. */
+static int
+write_output(const struct read *read)
+{
+    bool single = read->options.as_file || read->format == OUTPUT_ARROW || read->format == OUTPUT_NPY;
+
+    if (single && read->printed > 1) {
+        return cli_fail(gr_fail(GRANARY_EINVAL, "%zu chunks are not one file of that format: name one", read->printed),
+                        "read: -o %s", read->output);
+    }
+    return cli_write_file(read->output, read->collected.bytes, read->collected.size);
+}
+
 static int
 print_chunk(struct read *read, const granary_chunk *chunk, const char *name)
 {
@@ -219,11 +257,7 @@ print_chunk(struct read *read, const granary_chunk *chunk, const char *name)
         return 2;
     }
     err = json ? append_json(chunk, &out) : append_chunk(chunk, read->format, &out);
-    if (err == GRANARY_OK && !gr_buf_ok(&out)) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory for the output");
-    }
-    status = err != GRANARY_OK ? cli_fail(err, "read %s", name)
-                               : cli_write_file(read->output == NULL ? "-" : read->output, out.bytes, out.size);
+    status = put_out(read, err, &out, name);
     if (status == 0 && chunk->data != NULL && chunk->codec[0] != 'n') {
         (void)fprintf(stderr,
                       "granary: read: %s: %" PRIu64 " bytes, %" PRIu64 " when unpacked, XXH3-64 %016" PRIx64 "\n",
@@ -247,48 +281,122 @@ read_request(struct read *read, granary_client *client, const granary_chunk_requ
     return status;
 }
 
-/* KEY/TARGET: all chunks; KEY/TARGET[N]: that one. */
+/* Where a target lies, which is waited for. */
+static granary_err
+find_result(const struct read *read, granary_client *client, const char *key, const char *target,
+            granary_result *ret_result)
+{
+    granary_err err = granary_graph_wait(client, key, read->options.timeout_ms, NULL);
+
+    if (err != GRANARY_ETIMEDOUT) { /* one that went on without what had failed has results, too */
+        err = granary_graph_result(client, key, target, ret_result);
+    }
+    if (err == GRANARY_ESTATE) { /* it has ended without: with its own error */
+        err = granary_graph_wait(client, key, 0, NULL);
+    }
+    return err;
+}
+
+/* A table is read, or a tensor printed, as one, unless its chunks are asked for as such: as bytes, or with --json. */
+static bool
+is_read_whole(const struct read *read, const granary_result *result)
+{
+    bool all = read->select.kind == GRANARY_SELECT_ALL && read->select.columns == NULL;
+
+    return result->complete && read->accept == NULL && !read->options.as_file &&
+           (read->output != NULL || !read->arguments.cli->json) &&
+           (is_table(result) ? read->select.kind != GRANARY_SELECT_BYTES && read->select.kind != GRANARY_SELECT_ELEMENTS
+                             : result->is_tensor && all);
+}
+
+static granary_err
+append_whole(const struct read *read, granary_client *client, const granary_chunk_request *request,
+             const granary_result *result, const struct pieces *pieces, struct gr_buf *out)
+{
+    granary_frame *frame = NULL;
+    granary_err err;
+
+    if (read->select.kind == GRANARY_SELECT_ALL && read->select.columns == NULL &&
+        (result->is_tensor || read->format == OUTPUT_TABLE)) { /* of a long table the ends alone are mapped */
+        return output_result(client, request->graph, request->target, read->format, out);
+    }
+    err = pieces_read(client, result, pieces, &read->options, &frame);
+    if (err == GRANARY_OK) {
+        err = output_add_frame(frame, read->format, out);
+    }
+    gr_frame_destroy(frame);
+    return err;
+}
+
+/* All of a target. *ret_gone: a chunk was not there any more, and nothing is printed yet. */
+static int
+read_result(struct read *read, granary_client *client, const granary_chunk_request *request,
+            const granary_result *result, bool retry, bool *ret_gone)
+{
+    struct pieces pieces;
+    struct gr_buf out = {0};
+    int status = 0;
+    granary_err err = pieces_of(result, &read->select, &pieces);
+
+    *ret_gone = false;
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "read %s/%s", request->graph, request->target);
+    }
+    if (is_read_whole(read, result)) {
+        err = append_whole(read, client, request, result, &pieces, &out);
+        *ret_gone = retry && (err == GRANARY_ENOENT || err == GRANARY_ELOST);
+        status = *ret_gone ? 0 : put_out(read, err, &out, request->graph);
+    }
+    for (size_t i = 0; !is_read_whole(read, result) && i < pieces.count && status == 0; i++) {
+        granary_chunk_request one = *request;
+
+        one.chunk = pieces.pieces[i].chunk;
+        one.select = pieces.pieces[i].select;
+        status = read_request(read, client, &one, request->graph);
+    }
+    gr_buf_free(&out);
+    pieces_free(&pieces);
+    return status;
+}
+
+/* KEY/TARGET: all of it, or rows of all of it; a table that is replaced meanwhile is read again. */
+static int
+read_whole_target(struct read *read, granary_client *client, const granary_chunk_request *request)
+{
+    bool gone = true;
+    int status = 0;
+
+    for (int tries = REPLACED_MAX; gone; tries--) {
+        granary_result result = {0};
+        granary_err err = find_result(read, client, request->graph, request->target, &result);
+
+        gone = false;
+        status = err == GRANARY_OK ? read_result(read, client, request, &result, tries > 0, &gone)
+                                   : cli_fail(err, "read %s/%s", request->graph, request->target);
+        granary_result_free(&result);
+    }
+    return status;
+}
+
+/* KEY/TARGET, or KEY/TARGET[N]: one chunk. */
 static int
 read_target(struct read *read, granary_client *client, char *text)
 {
     char *target = strrchr(text, '/');
     char *bracket = strchr(target, '[');
     granary_chunk_request request = {.graph = text, .target = target + 1, .select = read->select};
-    granary_result result = {0};
-    uint64_t end = 1;
-    int status = 0;
-    granary_err err;
+    char *rest;
 
     if (bracket != NULL) {
-        char *rest;
-
         request.chunk = strtoull(bracket + 1, &rest, 10);
         if (rest == bracket + 1 || strcmp(rest, "]") != 0) {
             (void)fprintf(stderr, "granary: read: %s: GRAPH/TARGET[NUMBER] is expected\n", text);
             return 2;
         }
-        end = request.chunk + 1;
         *bracket = '\0';
     }
     *target = '\0';
-    if (bracket == NULL) {
-        err = granary_graph_wait(client, text, read->options.timeout_ms, NULL);
-        if (err != GRANARY_ETIMEDOUT) { /* one that went on without what had failed has results, too */
-            err = granary_graph_result(client, text, request.target, &result);
-        }
-        if (err == GRANARY_ESTATE) { /* it has ended without: with its own error */
-            err = granary_graph_wait(client, text, 0, NULL);
-        }
-        if (err != GRANARY_OK) {
-            return cli_fail(err, "read %s/%s", text, request.target);
-        }
-        end = result.chunk_count;
-        granary_result_free(&result);
-    }
-    for (; request.chunk < end && status == 0; request.chunk++) {
-        status = read_request(read, client, &request, text);
-    }
-    return status;
+    return bracket != NULL ? read_request(read, client, &request, text) : read_whole_target(read, client, &request);
 }
 
 static int
@@ -347,10 +455,11 @@ command_read(struct cli *cli, int argc, char **argv)
         {"output", 'o', "FILE", 0, "write there; .csv .json .arrow .npy .txt tell the format", 0},
         {0}};
     struct read read = {.arguments = {.cli = cli}, .format = OUTPUT_TABLE};
-    int first = arguments_read(options, parse_read, "ID|name:NAME|GRAPH/TARGET[[N]]...",
-                               "Print parts of objects and of chunks of graphs' results. Of what is spilled no more is "
-                               "read than needed.",
-                               1, ARGUMENTS_MANY, argc, argv, &read.arguments);
+    int first =
+        arguments_read(options, parse_read, "ID|name:NAME|GRAPH/TARGET[[N]]...",
+                       "Print parts of objects and of graphs' results: of all of a target, or of its chunk N. Of "
+                       "what is spilled no more is read than needed.",
+                       1, ARGUMENTS_MANY, argc, argv, &read.arguments);
     granary_client *client;
     int status = 0;
     granary_err err = prepare(&read);
@@ -358,10 +467,12 @@ command_read(struct cli *cli, int argc, char **argv)
     client = err == GRANARY_OK ? cli_connect_existing(cli, &status) : NULL;
     if (client != NULL) {
         status = read_all(&read, client, argv + first, argc - first);
+        status = status == 0 && read.output != NULL ? write_output(&read) : status;
     } else if (err != GRANARY_OK) {
         status = cli_fail(err, "read");
     }
     granary_disconnect(client);
+    gr_buf_free(&read.collected);
     free((void *)(uintptr_t)read.select.columns);
     free((void *)(uintptr_t)read.select.indices);
     free((void *)(uintptr_t)read.options.accept);

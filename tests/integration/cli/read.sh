@@ -40,6 +40,36 @@ expect 2 'one of them' granary read "$few" --rows 1 --bytes 1
 expect 2 'row 100: the frame has 100|position 100' granary read "$few" --rows 100
 expect 4 'starts so' granary read ffff
 
+# Of a table in several chunks rows are of the whole, under one heading, and one file has them all.
+{ echo i,j; seq 0 99999 | sed 's/.*/&,&/'; } >"$work/rows.csv"
+granary load rows --chunk-bytes 200K "$work/rows.csv" >"$work/out"
+grep -qE 'in [3-9] chunks' "$work/out" || fail "one chunk: $(cat "$work/out")"
+rows() { granary read --csv --cols i "$@" rows/table | tr '\n' ' '; }
+[ "$(rows --rows 0:2)" = "i 0 1 " ] || fail "the first rows: $(rows --rows 0:2)"
+[ "$(rows --rows -2:)" = "i 99998 99999 " ] || fail "the last rows: $(rows --rows -2:)"
+[ "$(rows --rows 10:99990:30000)" = "i 10 30010 60010 90010 " ] || fail "a step: $(rows --rows 10:99990:30000)"
+[ "$(rows --rows ::-33333)" = "i 99999 66666 33333 0 " ] || fail "backwards: $(rows --rows ::-33333)"
+[ "$(rows --rows 99999,5,-1,50000)" = "i 99999 5 99999 50000 " ] || fail "positions: $(rows --rows 99999,5,-1,50000)"
+[ "$(rows --rows 0:0)" = "i " ] || fail "no row: $(rows --rows 0:0)"
+[ "$(rows --rows 70000)" = "i 70000 " ] || fail "one row: $(rows --rows 70000)"
+expect 2 'row 100000: the table has 100000' granary read --rows 1,100000 rows/table
+expect 2 'rows: position 100000: there are 100000' granary read --rows 100000 rows/table
+granary read --csv rows/table | cmp - "$work/rows.csv" || fail "all rows"
+granary read rows/table -o "$work/again.csv"
+same "$work/again.csv" "$work/rows.csv"
+granary read rows/table | tail -n 1 | grep -q '100000 rows' || fail "a long table: $(granary read rows/table | tail -n 2)"
+[ "$(granary read --csv --rows 1:2 --cols j 'rows/table[1]' | wc -l)" = 2 ] || fail "rows of one chunk"
+expect 2 'are not one file of that format' granary read 'rows/table[0]' 'rows/table[1]' -o "$work/two.arrow"
+granary forget rows
+cat >"$work/cut.json" <<'JSON'
+{"nodes": {"cut": {"op": "arange", "start": 0, "stop": 100000}}, "targets": ["cut"]}
+JSON
+granary run --keep cut --chunk-bytes 200K "$work/cut.json" >/dev/null 2>&1
+granary read cut/cut | grep -q '99999' || fail "a tensor is printed whole: $(granary read cut/cut)"
+expect 2 '--index is of one chunk, and the tensor has [0-9]+: name one' granary read --index 0 cut/cut
+[ "$(granary read --index 0:2 'cut/cut[0]')" = '[0 1]' ] || fail "of one chunk"
+granary forget cut
+
 # Calls of a function share a counter, each gives out what it has drawn; their results are chunks of the graph.
 cat >"$work/draw.c" <<'C'
 #include <granary/call.h>
