@@ -79,6 +79,8 @@ uint64_t sql_mask(const struct sql_block *block, const struct sql_expr *expr);
 bool sql_has(const struct sql_expr *expr, enum sql_kind kind);
 /* Whether it names a column of another block than this. */
 bool sql_is_outer(const struct sql_block *block, const struct sql_expr *expr);
+/* An error where it does, outside of WHERE. */
+bool sql_check_inner(struct sql_block *block, const struct sql_expr *expr);
 bool sql_equal(const struct sql_expr *a, const struct sql_expr *b);
 
 /* ---- text.c ---- */

@@ -178,7 +178,20 @@ sql_is_outer(const struct sql_block *block, const struct sql_expr *expr)
     for (size_t i = 0; i < expr->count && !outer; i++) {
         outer = sql_is_outer(block, expr->args[i]);
     }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count && !outer; i++) {
+        outer = sql_is_outer(block, expr->over->partition[i]);
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count && !outer; i++) {
+        outer = sql_is_outer(block, expr->over->order[i].expr);
+    }
     return outer || (expr->condition != NULL && sql_is_outer(block, expr->condition));
+}
+
+bool
+sql_check_inner(struct sql_block *block, const struct sql_expr *expr)
+{
+    return !sql_is_outer(block, expr) || sql_fail(block->q, GRANARY_EUNSUPPORTED, expr->position,
+                                                  "a column of the outer query can stand in WHERE of a subquery only");
 }
 
 bool

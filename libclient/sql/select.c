@@ -110,7 +110,7 @@ expand_targets(struct sql_block *block, struct targets *targets)
                 return false;
             }
         } else {
-            if (!sql_bind(block, target->expr)) {
+            if (!sql_bind(block, target->expr) || !sql_check_inner(block, target->expr)) {
                 return false;
             }
             targets->list[targets->count++] = *target;
@@ -204,7 +204,7 @@ group_keys(struct sql_block *block, const struct targets *targets, const char **
             return false;
         }
         expr = position > 0 ? targets->list[position - 1].expr : bind_with_aliases(block, targets, expr, false);
-        if (expr == NULL) {
+        if (expr == NULL || !sql_check_inner(block, expr)) {
             return false;
         }
         if (sql_has_aggregate(expr) || sql_has_window(expr)) {
@@ -301,7 +301,7 @@ bind_order(struct sql_block *block, const struct targets *targets, struct sql_or
         order[i].expr = position < 0   ? NULL
                         : position > 0 ? targets->list[position - 1].expr
                                        : bind_with_aliases(block, targets, order[i].expr, true);
-        if (order[i].expr == NULL) {
+        if (order[i].expr == NULL || !sql_check_inner(block, order[i].expr)) {
             return false;
         }
     }
@@ -434,7 +434,8 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
     if (targets.count == 0) {
         return sql_fail(q, GRANARY_EINVAL, select->position, "SELECT lists no value");
     }
-    if (select->having != NULL && bind_with_aliases(block, &targets, select->having, false) == NULL) {
+    if (select->having != NULL && (bind_with_aliases(block, &targets, select->having, false) == NULL ||
+                                   !sql_check_inner(block, select->having))) {
         return false;
     }
     for (size_t i = 0; i < targets.count && !grouped; i++) {

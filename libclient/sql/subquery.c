@@ -477,10 +477,8 @@ join_correlated_value(struct sql_block *block, struct sql_block *sub, struct sql
         return sql_fail(q, GRANARY_EUNSUPPORTED, c.rest_position,
                         "a subquery that is a value can be bound to the outer query by equalities only");
     }
-    if (!sql_bind(sub, target) || sql_is_outer(sub, target)) {
-        return q->err != GRANARY_OK ? false
-                                    : sql_fail(q, GRANARY_EUNSUPPORTED, target->position,
-                                               "a column of the outer query can stand in WHERE of a subquery only");
+    if (!sql_bind(sub, target) || !sql_check_inner(sub, target)) {
+        return false;
     }
     sub->sparse = true;
     if (!sql_group(sub, c.inner, c.count, &target, 1, expr->position)) {
