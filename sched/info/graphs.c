@@ -10,7 +10,11 @@
 static const char *
 state_name(granary_graph_state state)
 {
-    static const char *const names[] = {"?", "running", "succeeded", "failed", "cancelled"};
+    static const char *const names[] = {
+        [0] = "?",
+#define GRAPH_STATE(name, NAME) [GRANARY_GRAPH_##NAME] = #name,
+#include "contract/states.def"
+    };
 
     return (unsigned)state < sizeof names / sizeof names[0] ? names[state] : "?";
 }

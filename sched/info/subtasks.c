@@ -152,9 +152,8 @@ const char *
 subtask_state_name(enum subtask_state state)
 {
     static const char *const names[SUBTASK_STATES] = {
-        [SUBTASK_WAITING] = "waiting",     [SUBTASK_READY] = "ready",   [SUBTASK_RUNNING] = "running",
-        [SUBTASK_PARKED] = "parked",       [SUBTASK_FAILED] = "failed", [SUBTASK_CANCELLED] = "cancelled",
-        [SUBTASK_SUCCEEDED] = "succeeded", [SUBTASK_AWAY] = "away",
+#define SUBTASK_STATE(name, NAME) [SUBTASK_##NAME] = #name,
+#include "contract/states.def"
     };
 
     return state < SUBTASK_STATES && names[state] != NULL ? names[state] : "?";

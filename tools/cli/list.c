@@ -394,7 +394,9 @@ print_account(const struct look *look, const granary_store_stat *stat)
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (look->cli->json) {
-            (void)snprintf(name, sizeof name, "%s%s", rows[i].name, rows[i].bytes ? "_bytes" : "");
+            bool says_so = strstr(rows[i].name, "bytes") != NULL; /* the unit is in the name */
+
+            (void)snprintf(name, sizeof name, "%s%s", rows[i].name, rows[i].bytes && !says_so ? "_bytes" : "");
             json_unsigned(&json, name, rows[i].value);
         } else if (rows[i].bytes) {
             (void)printf("%-16s %20" PRIu64 "  %s\n", rows[i].name, rows[i].value,

@@ -185,7 +185,15 @@ look_text(const char *text, char buffer[LOOK_TEXT])
         step = gr_text_show(text, left, shown);
         at += (size_t)snprintf(buffer + at, LOOK_TEXT - at, "%s", shown);
     }
-    buffer[at] = '\0';
+    if (left > 0) {
+        at = at < LOOK_TEXT - sizeof LOOK_CUT ? at : LOOK_TEXT - sizeof LOOK_CUT;
+        while (at > 0 && ((unsigned char)buffer[at] & 0xc0) == 0x80) {
+            at--;
+        }
+        memcpy(buffer + at, LOOK_CUT, sizeof LOOK_CUT);
+    } else {
+        buffer[at] = '\0';
+    }
     return buffer;
 }
 

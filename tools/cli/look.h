@@ -39,6 +39,7 @@ const char *look_age(int64_t since_ms, char buffer[32]);
 
 /* Text that others chose, with what would command a terminal shown instead of sent. Returns buffer. */
 #define LOOK_TEXT 1024
+#define LOOK_CUT  "..." /* the end of one that was cut */
 const char *look_text(const char *text, char buffer[LOOK_TEXT]);
 /* The same of lines, printed. more: others follow, and the last character may be cut. Returns the bytes it printed. */
 size_t look_print(const char *text, size_t size, bool more);

@@ -122,6 +122,36 @@ show_cell(const char *field, granary_cell_value cell, char buffer[LOOK_TEXT])
     return buffer;
 }
 
+/* A long text is cut between two entries if it is a list, and says so: half a number would be another one. */
+static const char *
+cut_cell(char text[LOOK_TEXT])
+{
+    size_t length = strlen(text);
+    size_t at = CELL_SHOWN - strlen(LOOK_CUT);
+    size_t entry = at;
+
+    if (length <= CELL_SHOWN) {
+        return text;
+    }
+    while (entry > 0 && text[entry - 1] != ',' && text[entry - 1] != ' ') {
+        entry--;
+    }
+    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80) {
+        at--;
+    }
+    memcpy(text + (entry > CELL_SHOWN / 2 ? entry : at), LOOK_CUT, sizeof LOOK_CUT);
+    return text;
+}
+
+/* A cell of a table: that of the last column is whole. */
+static const char *
+show_column(const granary_table *table, size_t row, size_t column, bool is_last, char buffer[LOOK_TEXT])
+{
+    const char *shown = show_cell(granary_table_field(table, column), granary_table_cell(table, row, column), buffer);
+
+    return is_last || shown != buffer ? shown : cut_cell(buffer);
+}
+
 /* ---- a page ---- */
 
 static bool
@@ -140,9 +170,8 @@ print_page(const struct table_view *view, const granary_table *table, bool first
     for (size_t c = 0; c < columns; c++) {
         widths[c] = (int)strlen(granary_table_field(table, c));
         for (size_t r = 0; r < granary_table_rows(table); r++) {
-            int length = (int)strlen(show_cell(granary_table_field(table, c), granary_table_cell(table, r, c), text));
+            int length = (int)strlen(show_column(table, r, c, c + 1 == columns, text));
 
-            length = length < CELL_SHOWN ? length : CELL_SHOWN;
             widths[c] = is_wanted(view, table, r) && length > widths[c] ? length : widths[c];
         }
     }
@@ -155,13 +184,12 @@ print_page(const struct table_view *view, const granary_table *table, bool first
     for (size_t r = 0; r < granary_table_rows(table); r++) {
         for (size_t c = 0; c < columns && is_wanted(view, table, r); c++) {
             granary_cell_value cell = granary_table_cell(table, r, c);
-            const char *shown = show_cell(granary_table_field(table, c), cell, text);
+            const char *shown = show_column(table, r, c, c + 1 == columns, text);
 
             if (c + 1 == columns) {
                 (void)printf("%s%s\n", c > 0 ? "  " : "", shown);
             } else {
-                (void)printf(cell.kind == GRANARY_CELL_TEXT ? "%s%-*.*s" : "%s%*.*s", c > 0 ? "  " : "", widths[c],
-                             CELL_SHOWN, shown);
+                (void)printf(cell.kind == GRANARY_CELL_TEXT ? "%s%-*s" : "%s%*s", c > 0 ? "  " : "", widths[c], shown);
             }
         }
     }

@@ -32,9 +32,15 @@ choose_session(struct tables *tables)
 static void
 choose_state(struct tables *tables, const char *state, struct argp_state *parser)
 {
-    static const char *const graphs[] = {"running", "succeeded", "failed", "cancelled", NULL};
-    static const char *const subtasks[] = {"waiting",   "ready",  "running",   "parked",
-                                           "succeeded", "failed", "cancelled", NULL};
+    static const char *const graphs[] = {
+#define GRAPH_STATE(name, NAME) #name,
+#define GRAPH_MARK(name)        #name,
+#include "contract/states.def"
+        NULL};
+    static const char *const subtasks[] = {
+#define SUBTASK_STATE(name, NAME) #name,
+#include "contract/states.def"
+        NULL};
     const char *const *states = strcmp(tables->view.subject, "graphs") == 0 ? graphs : subtasks;
     size_t i = 0;
 
@@ -134,8 +140,13 @@ command_functions(struct cli *cli, int argc, char **argv)
 int
 command_graphs(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"state", KEY_STATE, "STATE", 0, "only those that are running, succeeded, failed or cancelled", 0}, {0}};
+    static const struct argp_option options[] = {{"state", KEY_STATE, "STATE", 0, "only those in this state, one of:"
+#define GRAPH_STATE(name, NAME) " " #name
+#define GRAPH_MARK(name)        " " #name
+#include "contract/states.def"
+                                                  ,
+                                                  0},
+                                                 {0}};
     struct tables tables = {
         .view = {.cli = cli,
                  .subject = "graphs",
@@ -148,10 +159,12 @@ command_graphs(struct cli *cli, int argc, char **argv)
 int
 command_tasks(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"state", KEY_STATE, "STATE", 0,
-         "only those that are waiting, ready, running, parked, away, succeeded, failed or cancelled", 0},
-        {0}};
+    static const struct argp_option options[] = {{"state", KEY_STATE, "STATE", 0, "only those in this state, one of:"
+#define SUBTASK_STATE(name, NAME) " " #name
+#include "contract/states.def"
+                                                  ,
+                                                  0},
+                                                 {0}};
     struct tables tables = {
         .view = {.cli = cli,
                  .subject = "subtasks",

@@ -38,6 +38,21 @@ says "^$key/0\.1 " granary info runs "$key"
 [ "$(granary tasks "$key" --state failed --json)" = "[]" ] || fail "a subtask has failed"
 [ "$(value "done" granary graph "$key")" = "$(granary tasks "$key" --json | grep -c '"succeeded"')" ] || fail "subtasks done are not those that are told"
 says "^$key/costliest +frame +Wildlife Species:string" granary meta "$key"
+# What is cut says so, between two entries of a list; the last column is whole.
+printf '%s\n' "$(seq -s, -f 'column_%g' 30)" "$(seq -s, 30)" >"$work/wide.csv"
+granary load wide "$work/wide.csv" >/dev/null
+says '^wide/table +frame +column_1:int64,column_2:int64,column_3:int64,\.\.\. +1 ' granary meta wide
+says ',column_30:int64$' granary meta --fields key,dtypes wide
+granary meta --json wide | grep -q ',column_30:int64"' || fail "cut in JSON: $(granary meta --json wide)"
+granary forget wide
+# Every state that is told can be chosen.
+for state in waiting ready running parked away succeeded failed cancelled; do
+    granary tasks --state $state >/dev/null || fail "tasks in state $state"
+done
+for state in running succeeded failed cancelled deleting; do
+    granary graphs --state $state >/dev/null || fail "graphs in state $state"
+done
+expect 2 "subtasks have no state 'asleep'" granary tasks --state asleep
 id=$(value id granary meta --chunks "$key/costliest")
 says "^where +memory" granary stat "$id"
 says '^== |optimi' granary graph "$key" --level chunk

@@ -67,9 +67,9 @@ expect 2 'hex' granary ls xyz
 granary move --from memory "$(id 1)" --to disk
 granary stat "$(id 1)" | grep -q '^where     disk' || fail "spilled on request"
 [ "$(granary ls --state disk | wc -l)" = 2 ] || fail "spilled ones"
-before=$(granary stat --json | grep -o '"frame_bytes_bytes": [0-9]*' | grep -o '[0-9]*')
+before=$(granary stat --json | grep -o '"frame_bytes": [0-9]*' | grep -o '[0-9]*')
 granary get --range 1500000:1500100 "$(id 1)" | cmp - <(tail -c +1500001 "$work/data" | head -c 100) || fail "part of a spilled one"
-after=$(granary stat --json | grep -o '"frame_bytes_bytes": [0-9]*' | grep -o '[0-9]*')
+after=$(granary stat --json | grep -o '"frame_bytes": [0-9]*' | grep -o '[0-9]*')
 [ $((after - before)) -gt 0 ] && [ $((after - before)) -lt 1000000 ] || fail "a part costs $((after - before)) bytes"
 granary stat "$(id 1)" | grep -q '^where     disk' || fail "a part brings nothing else back"
 granary prefetch "$(id 1)"
