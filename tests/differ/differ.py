@@ -19,7 +19,7 @@ import coverage
 from draw import Draw
 from known import Known
 
-PARTS = ('sql_random', 'graphs_frame', 'graphs_tensor', 'expressions', 'round_trips', 'regex')
+PARTS = ('sql_random', 'sql_cases', 'graphs_frame', 'graphs_tensor', 'expressions', 'round_trips', 'regex')
 SKIPPED = 77
 BATCH = 40
 

@@ -898,12 +898,14 @@ def combine(f, p):
     left, right = ({k: i for i, k in enumerate(x['k'].values)} for x in f)
     keys = sorted(set(left) | set(right))
     made = {'k': keys}
-    for n in p['columns']:
-        def value(k):
+    for n in f[0]:  # what is not to be combined stays the left one's
+        def value(k, n=n):
+            if n not in p['columns']:
+                return f[0][n].values[left[k]] if k in left else None
             mine = f[0][n].values[left[k]] if k in left else None
             other = f[1][n].values[right[k]] if k in right else None
             return mine if not missing(mine) else other
-        made[n] = [value(k) for k in keys]
+        made[n] = keys if n == 'k' else [value(k) for k in keys]
     return made
 
 

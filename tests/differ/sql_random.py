@@ -225,6 +225,11 @@ def smaller_select(s, narrower):
         for i in range(len(s['group']['keys'])):
             if len(s['group']['keys']) > 1:
                 yield {**s, 'group': {**s['group'], 'keys': s['group']['keys'][:i] + s['group']['keys'][i + 1:]}}
+    if s['named']:
+        yield {**s, 'named': False}
+    if s.get('star'):
+        yield {k: v for k, v in s.items() if k != 'star'}
+        return
     if narrower and len(s['items']) > 1:
         for i in range(len(s['items'])):
             yield {**s, 'items': s['items'][:i] + s['items'][i + 1:]}

@@ -161,7 +161,10 @@ class Maker:
         if self.ctes and form < 0.4:
             name, columns = draw.choice(self.ctes)
             return ['table', name, alias], [alias, dict(columns), None]
-        if form > 0.96:
+        if form > 0.97 and self.peer != 'sqlite':
+            series = [draw.randint(-2, 2), draw.randint(0, 6), draw.choice([1, 2, 3])]
+            return ['series', series, alias], [alias, {alias: 'int'}, [alias]]
+        if form > 0.93:
             width = draw.randint(1, 2)
             rows = [[self.literal(t)[2] if draw.chance(0.8) else 'null' for t in ('int', 'text')[:width]] for _ in range(draw.randint(1, 3))]
             rows[0] = [LITERALS[t][1] for t in ('int', 'text')[:width]]
@@ -190,9 +193,16 @@ class Maker:
                         on = ['bin', 'bool', 'and', on, self.expr('bool', scope + [entry] if join != 'full' else [entry], 1)]
                     if join == 'full':
                         on = on if on[2] == '=' else on[3]
+                    if len(scope) == 1 and self.shared(scope[0], entry) and draw.chance(0.4):
+                        on = ['using', 'bool', draw.choice(self.shared(scope[0], entry))]
                     tree = ['join', join, tree, other, on]
             scope = scope + [entry]
         return tree, scope
+
+    @staticmethod
+    def shared(left, right):
+        """Names that USING may have."""
+        return [n for n in ('k', 'i', 's') if left[1].get(n) and left[1].get(n) == right[1].get(n)]
 
     def subquery_condition(self, scope, depth):
         """IN, EXISTS or a value of another table, perhaps with a column of this one."""
@@ -205,7 +215,10 @@ class Maker:
             return self.literal('bool') if self.peer != 'sqlite' else ['bin', 'bool', '=', self.literal('int'), self.literal('int')]
         equal = ['bin', 'bool', '=', self.column(t, [inner]), self.column(t, scope)]
         where = self.expr('bool', [inner], 1) if draw.chance(0.6) else None
-        kind = draw.choice(['in', 'exists', 'value'])
+        kind = draw.choice(['in', 'in', 'exists', 'exists', 'value', 'value', 'row'])
+        if kind == 'row' and self.column('text', scope) and self.column('int', scope):
+            return ['in_query', 'bool', ['row', 'row', self.column('int', scope), self.column('text', scope)],
+                    {'table': table, 'alias': alias, 'item': ['pair', 'row', self.column('int', [inner]), self.column('text', [inner])], 'where': where}, False]
         if kind == 'in':
             return ['in_query', 'bool', self.column(t, scope), {'table': table, 'alias': alias, 'item': self.column(t, [inner]), 'where': where}, draw.chance(0.4)]
         where = ['bin', 'bool', 'and', equal, where] if where else equal
@@ -301,8 +314,14 @@ class Maker:
             where = self.subquery_condition(scope, depth) if draw.chance(0.3) else self.expr('bool', scope, 2)
             if draw.chance(0.2):
                 where = ['bin', 'bool', draw.choice(['and', 'or']), where, self.expr('bool', scope, 1)]
-        made = {'from': tree, 'where': where, 'distinct': False, 'group': None, 'having': None}
+        made = {'from': tree, 'where': where, 'distinct': False, 'group': None, 'having': None, 'named': draw.chance(0.3)}
         form = draw.random()
+        if form < 0.06 and len(scope) == 1:
+            made['star'] = True
+            items = [['col', t, scope[0][0], name] for name, t in scope[0][1].items()]
+            made['distinct'] = draw.chance(0.2)
+            made['items'] = [[item, item[3]] for item in items]
+            return made
         if form < 0.35:
             keys = [self.expr(draw.choice(self.types), scope, draw.choice([0, 0, 1])) for _ in range(draw.choice([0, 1, 1, 2]))]
             items = []
@@ -338,7 +357,7 @@ class Maker:
             for _ in range(draw.choice([2, 2, 3]) if self.peer != 'sqlite' else 2):  # SQLite has no precedence of INTERSECT
                 tree, scope = self.tables(max(0, depth - 1))
                 where = self.expr('bool', scope, 1) if draw.chance(0.5) else None
-                arms.append({'from': tree, 'where': where, 'distinct': False, 'group': None, 'having': None, 'items': [[self.expr(t, scope, 1), f'c{i}'] for i, t in enumerate(types)]})
+                arms.append({'from': tree, 'where': where, 'distinct': False, 'group': None, 'having': None, 'named': False, 'items': [[self.expr(t, scope, 1), f'c{i}'] for i, t in enumerate(types)]})
             made['arms'], made['between'] = arms, [draw.choice(['union', 'union all', 'intersect', 'except']) for _ in arms[1:]]
         else:
             made['arms'], made['between'] = [self.select(depth)], []
@@ -369,6 +388,7 @@ class Writer:
     def __init__(self, dialect):
         self.dialect = dialect
         self.ours = dialect == 'granary'
+        self.windows = None  # of the SELECT that is being written, when they are named
 
     def all(self, exprs):
         return ', '.join(self.expr(e) for e in exprs)
@@ -461,6 +481,15 @@ class Writer:
             return f'{ {"both": "trim", "leading": "ltrim", "trailing": "rtrim"}[side]}({self.expr(a)})'
         return f'trim({side} from {self.expr(a)})'
 
+    def x_using(self, type, name):
+        return f'using ({name})'
+
+    def x_row(self, type, a, b):
+        return f'({self.expr(a)}, {self.expr(b)})'
+
+    def x_pair(self, type, a, b):
+        return f'{self.expr(a)}, {self.expr(b)}'
+
     def x_interval(self, type, op, a, count, unit, times):
         interval = f"interval '{count} {unit}'" + (f' * {times}' if times else '')
         text = f'({self.expr(a)} {op} {interval})'
@@ -490,7 +519,11 @@ class Writer:
             parts.append('order by ' + ', '.join(self.key(self.expr(e), down, first) for e, down, first in order))
         if frame:
             parts.append(frame)
-        text = f'{call[0]}({self.all(call[1]) or ("*" if call[0] == "count" else "")}) over ({" ".join(parts)})'
+        over = f'({" ".join(parts)})'
+        if self.windows is not None:
+            self.windows.append(f'o{len(self.windows)} as {over}')
+            over = self.windows[-1].split(' ')[0]
+        text = f'{call[0]}({self.all(call[1]) or ("*" if call[0] == "count" else "")}) over {over}'
         if self.dialect == 'postgres' and call[0] in ('sum', 'avg', 'ntile') and type in ('int', 'float'):
             return f'cast({text} as {self.type(type)})'
         return text
@@ -521,6 +554,8 @@ class Writer:
             return f'{self.table(tree[1])} {tree[2]}'
         if tree[0] == 'sub':
             return f'({self.query(tree[1])}) {tree[2]}'
+        if tree[0] == 'series':
+            return f'generate_series({", ".join(map(str, tree[1]))}) {tree[2]}'
         if tree[0] == 'values':
             names = ', '.join(['v1', 'v2'][:len(tree[1][0])])
             rows = ', '.join('(' + ', '.join(row) + ')' for row in tree[1])
@@ -529,10 +564,13 @@ class Writer:
                 return f'(select {picks} from (values {rows})) {tree[2]}'
             return f'(values {rows}) {tree[2]}({names})'
         _, join, left, right, on = tree
-        return f'{self.tree(left)} {join} join {self.tree(right)}{" on " + self.expr(on) if on else ""}'
+        return f'{self.tree(left)} {join} join {self.tree(right)}{"" if not on else " " + self.expr(on) if on[0] == "using" else " on " + self.expr(on)}'
 
     def select(self, s):
-        text = f'select {"distinct " if s["distinct"] else ""}{", ".join(f"{self.expr(e)} as {name}" for e, name in s["items"])} from {self.tree(s["from"])}'
+        outer, self.windows = self.windows, [] if s['named'] else None
+        items = '*' if s.get('star') else ', '.join(f'{self.expr(e)} as {name}' for e, name in s['items'])
+        windows, self.windows = self.windows, outer
+        text = f'select {"distinct " if s["distinct"] else ""}{items} from {self.tree(s["from"])}'
         if s['where']:
             text += f' where {self.expr(s["where"])}'
         if s['group']:
@@ -541,6 +579,8 @@ class Writer:
             text += ' group by ' + (keys if how == 'plain' else f'grouping sets (({keys}), ({self.expr(s["group"]["keys"][0])}), ())' if how == 'sets' else f'{how}({keys})')
         if s['having']:
             text += f' having {self.expr(s["having"])}'
+        if windows:
+            text += ' window ' + ', '.join(windows)
         return text
 
     def query(self, q):
