@@ -292,7 +292,7 @@ both('ILIKE', '{0} ilike [0]', 's', lambda row, o: re.fullmatch(like(o[0][1:-1])
 both('LOWER', 'lower({0})', 's', lambda row, o: row[0].lower())
 both('UPPER', 'upper({0})', 's', lambda row, o: row[0].upper())
 graph('TITLE', 'title({0})', 's', lambda row, o: row[0].title() if "'" not in row[0] else "It'S")
-sql('TITLE', 'initcap({0})', 's', lambda row, o: re.sub(r'[^\W_]+', lambda w: w.group()[:1].upper() + w.group()[1:].lower(), row[0]), alias='initcap')
+both('INITCAP', 'initcap({0})', 's', lambda row, o: re.sub(r'[^\W_]+', lambda w: w.group()[:1].upper() + w.group()[1:].lower(), row[0]), alias='initcap')
 both('CAPITALIZE', 'capitalize({0})', 's', lambda row, o: row[0].capitalize())
 both('LENGTH', 'length({0})', 's', lambda row, o: len(row[0]))
 for alias in ('char_length', 'character_length', 'strlen'):

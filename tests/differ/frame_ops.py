@@ -213,9 +213,10 @@ add('replace', make_replace, replace)
 
 def make_clip(draw):
     kept = frame(draw, dtypes=('int64', 'int8', 'float64', 'float32', 'string', 'decimal(2)'))
+    kept['n'] = column(draw, 'int64', len(kept['c0']['values']))
     numbers = names(kept, m.number)
     p = {n: v for n, v in draw.some((('lower', draw.choice([0, -1])), ('upper', draw.choice([2, 3]))), 2)}
-    return [kept], optional(draw, p, columns=lambda: some(draw, numbers)) if numbers else p
+    return [kept], optional(draw, p, columns=lambda: some(draw, numbers))
 
 
 def clip(f, p):
@@ -373,8 +374,9 @@ def make_groupby(draw):
     kept = frame(draw, keys=draw.randint(0, 2), wild=draw.choice([0, 0.05]))
     keys = names(kept)[:sum(n[0] == 'k' for n in kept)]
     others = {n: c for n, c in kept.items() if n not in keys}
-    if draw.chance(0.1):
-        p = {'keys': keys, 'aggregate': {'a': f'{draw.choice(["largest", "smallest"])}({draw.choice(list(others))}, {draw.randint(1, 3)})'}}
+    numbers = names(others, m.number)
+    if numbers and draw.chance(0.1):
+        p = {'keys': keys, 'aggregate': {'a': f'{draw.choice(["largest", "smallest"])}({draw.choice(numbers)}, {draw.randint(1, 3)})'}}
     else:
         p = {'keys': keys, 'aggregate': {f'a{i}': m.aggregate_text(draw, others) for i in range(draw.randint(1, 4))}}
     return [kept], optional(draw, p, dropna=lambda: draw.chance(0.5), sort=lambda: draw.chance(0.5))

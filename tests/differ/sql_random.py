@@ -100,7 +100,7 @@ def short(text):
 
 class Part:
     name = 'sql_random'
-    covers = ('clause:', 'sqlagg:')
+    covers = ('clause:',)
 
     def make(self, draw, number):
         peer = 'sqlite' if draw.chance(0.25) else 'postgres'
