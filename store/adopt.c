@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,7 +258,12 @@ finish(struct store *store)
     adopt_drop_gone(store);
     spare_adopt(store);
     list_each (node, next, &store->sessions) {
-        session_recheck_deleting(list_owner(node, struct session, in_store));
+        struct session *session = list_owner(node, struct session, in_store);
+        unsigned looks;
+
+        do {
+            looks = UINT_MAX;
+        } while (session_recheck_deleting(session, &looks));
     }
     return GRANARY_OK;
 }

@@ -7,6 +7,9 @@
 #include "base/id.h"
 #include "store/object.h"
 
+/* That lead to one id: when it becomes an alias itself, all of them are led on in one go. */
+#define ALIASES_MOST 4096u
+
 /* The aliases of one id. */
 struct aliases {
     size_t count;
@@ -95,7 +98,8 @@ alias_add(struct session *session, granary_id alias, granary_id target)
     granary_id last = index_resolve(&session->index, target);
     struct gr_slot *slot = index_find_alias(&session->index, alias);
     struct aliases *pending = aliases_of(session, alias);
-    struct aliases *aliases;
+    size_t more = 1 + (pending == NULL ? 0 : pending->count);
+    struct aliases *aliases = aliases_of(session, last);
     granary_err err;
 
     if (gr_id_is_zero(alias) || gr_id_is_zero(target)) {
@@ -110,7 +114,11 @@ alias_add(struct session *session, granary_id alias, granary_id target)
     if (gr_id_equal(last, alias)) {
         return gr_fail(GRANARY_EINVAL, "the alias would stand for itself");
     }
-    aliases = aliases_expect(session, last, 1 + (pending == NULL ? 0 : pending->count));
+    if (more + (aliases == NULL ? 0 : aliases->count) > ALIASES_MOST) {
+        return gr_fail(GRANARY_EFULL, "%u aliases lead to one object at most: let the alias lead to a copy of it",
+                       ALIASES_MOST);
+    }
+    aliases = aliases_expect(session, last, more);
     if (aliases == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for one more alias");
     }

@@ -283,7 +283,7 @@ leave_session(struct client *client)
     FAULT_STEP(client_lease_unlinked);
     hold_client_gone(client);
     memory_writer_gone(client);
-    session_recheck_deleting(session);
+    session->recheck_deleting = true;
     root_drop_client(client->record);
     client->record = NULL;
 }

@@ -91,9 +91,11 @@ struct session {
     struct deleting *deleting;
     size_t deleting_count;
     size_t deleting_room;
-    bool recheck_deleting;
-    struct list in_awake; /* of the store: see doze.h */
-    struct list in_shown; /* of the store: whom the account is shown to next */
+    bool recheck_deleting; /* asked for: some of them may be leased no longer */
+    bool rechecking;       /* under way, at ... */
+    size_t recheck_at;     /* ... this one of them */
+    struct list in_awake;  /* of the store: see doze.h */
+    struct list in_shown;  /* of the store: whom the account is shown to next */
     /* Of supply.c: what it asked for last, when, and how many such segments are to be made ahead. */
     struct list in_supply_asked;
     uint64_t supply_bytes;

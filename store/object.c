@@ -16,8 +16,9 @@
 #include "store/memory.h"
 #include "store/slice.h"
 
-#define WAKE_WORTH 16u /* clients looked at cost as much as one futex woken */
-#define ONE_PIN    ((uint64_t)1 << GR_FLAGS_PINS_SHIFT)
+#define WAKE_WORTH     16u /* clients looked at cost as much as one futex woken */
+#define CLIENTS_A_LOOK 32u
+#define ONE_PIN        ((uint64_t)1 << GR_FLAGS_PINS_SHIFT)
 
 void
 session_touch(struct session *session, granary_id id)
@@ -434,28 +435,43 @@ object_drop_slice(struct session *session, struct gr_slot *slot)
     }
 }
 
-void
-session_recheck_deleting(struct session *session)
+/* Nobody leases the deleted object at that place any more; another one is there now. */
+static void
+deleting_end(struct session *session, size_t at)
 {
     struct store *store = session->store;
-    size_t kept = 0;
+    const struct deleting object = session->deleting[at];
 
-    session->recheck_deleting = false;
-    for (size_t i = 0; i < session->deleting_count; i++) {
-        struct deleting *object = &session->deleting[i];
+    session->deleting[at] = session->deleting[--session->deleting_count];
+    store->deleting_count--;
+    (void)atomic_fetch_sub_explicit(&session->control->deleting, 1, memory_order_seq_cst);
+    index_remove(&session->index, index_find_serial(&session->index, object.id, object.serial));
+    segment_deleted(object.segment, &store->account, object.footprint);
+    segment_settle(store, object.segment);
+    contain_end(session, object.family);
+}
 
-        if (session_holds(session, object->serial)) {
-            session->deleting[kept++] = *object;
-            continue;
-        }
-        index_remove(&session->index, index_find_serial(&session->index, object->id, object->serial));
-        segment_deleted(object->segment, &store->account, object->footprint);
-        segment_settle(store, object->segment);
-        contain_end(session, object->family);
+bool
+session_recheck_deleting(struct session *session, unsigned *looks)
+{
+    if (!session->rechecking && session->recheck_deleting) {
+        session->recheck_deleting = false;
+        session->rechecking = true;
+        session->recheck_at = 0;
     }
-    store->deleting_count -= session->deleting_count - kept;
-    session->deleting_count = kept;
-    atomic_store_explicit(&session->control->deleting, (uint32_t)kept, memory_order_seq_cst);
+    while (session->rechecking && *looks > 0) {
+        unsigned cost = 1 + session->client_count / CLIENTS_A_LOOK;
+
+        *looks -= cost < *looks ? cost : *looks;
+        if (session->recheck_at >= session->deleting_count) {
+            session->rechecking = false;
+        } else if (session_holds(session, session->deleting[session->recheck_at].serial)) {
+            session->recheck_at++;
+        } else {
+            deleting_end(session, session->recheck_at);
+        }
+    }
+    return session->rechecking || session->recheck_deleting;
 }
 
 /* Who asked for a slice has so long to lease it; when that was done, it is as any other object. */

@@ -41,8 +41,8 @@ bool session_holds(const struct session *session, uint64_t serial);
 /* A DELETING object that a store left behind. False: out of memory. */
 bool object_adopt_deleting(struct session *session, struct gr_slot *slot, struct segment *segment);
 
-/* Let go of deleted objects that nobody leases any more. */
-void session_recheck_deleting(struct session *session);
+/* Let go of deleted objects that nobody leases any more, with so many looks. True: there are more to look at. */
+bool session_recheck_deleting(struct session *session, unsigned *looks);
 
 /* Drop an unpinned SEALED object that has a copy on disk from memory. False: somebody leases it. */
 bool object_evict(struct session *session, struct gr_slot *slot);

@@ -212,9 +212,6 @@ ring_drain(struct client *client, unsigned most)
     for (unsigned i = 0; i < entries; i++) {
         execute(client, tail + i);
     }
-    if (client->session->recheck_deleting) {
-        session_recheck_deleting(client->session);
-    }
     session_publish(client->session);
     ring_publish(client);
     store_flush_touched(client->store);

@@ -30,6 +30,7 @@
 #define PUBLISH_NS     1000000   /* ... and the account shown to sessions that did nothing themselves */
 #define SHOW_NS        10000000  /* ... and to the rest of many sessions, when there is nothing else to do */
 #define RECHECK_NS     100000000 /* deleted objects that are still leased */
+#define RECHECK_LOOKS  128u      /* ... at some of them in a turn */
 #define ORPHANS_NS     20000000  /* rings of clients that have not come back yet */
 #define FEW_RINGS      16u       /* so few are all looked at in every turn */
 #define ALL_RINGS_TURN 16u       /* otherwise all of them, every so many turns */
@@ -114,11 +115,13 @@ handle_events(struct store *store, int timeout_ms)
     return count;
 }
 
-/* True: some objects stay deleted and leased. */
+/* Some of the deleted objects that were leased. True: there are more to look at. */
 static bool
 recheck_deleting(struct store *store, int64_t now_ns)
 {
     bool due = now_ns >= store->recheck_ns;
+    unsigned looks = RECHECK_LOOKS;
+    bool more = false;
     struct list *node, *next;
 
     if (store->deleting_count == 0) {
@@ -127,19 +130,22 @@ recheck_deleting(struct store *store, int64_t now_ns)
     list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
 
-        if (session->recheck_deleting || (due && session->deleting_count > 0)) {
-            session_recheck_deleting(session);
+        session->recheck_deleting = session->recheck_deleting || (due && session->deleting_count > 0);
+        if (looks > 0 && session_recheck_deleting(session, &looks)) {
+            /* The list is in no order that matters: the others come first the next time. */
+            list_append(&store->sessions, node);
+            more = true;
         }
     }
     if (due) {
         store->recheck_ns = now_ns + RECHECK_NS;
     }
-    return store->deleting_count > 0;
+    return more;
 }
 
 /* Nothing to do: tell the clients that rings need the doorbell now, look once more, and wait for an event. */
 static unsigned
-sleep_until_event(struct store *store, bool deleting)
+sleep_until_event(struct store *store)
 {
     int64_t now_ns = gr_now_ns();
     int64_t wake_ns = memory_next_ns(store, now_ns);
@@ -153,7 +159,7 @@ sleep_until_event(struct store *store, bool deleting)
     store->bell_rang = store->bell_rang || store->orphan_count > 0;
     entries = doze_sleep(store, now_ns);
     if (entries == 0) {
-        if (deleting && store->recheck_ns < wake_ns) {
+        if (store->deleting_count > 0 && store->recheck_ns < wake_ns) {
             wake_ns = store->recheck_ns;
         }
         if (store->orphan_count > 0) { /* they ring the doorbell of a store that is gone */
@@ -170,11 +176,11 @@ sleep_until_event(struct store *store, bool deleting)
 
 /* What the loop does in each turn, beside looking at its descriptors. True: there may be more to do at once. */
 static bool
-work(struct store *store, int64_t now_ns, bool lately, bool *ret_deleting)
+work(struct store *store, int64_t now_ns, bool lately)
 {
     bool busy = (store->bell_rang ? doze_drain_all(store, now_ns) : doze_drain_awake(store, now_ns, lately)) > 0;
 
-    *ret_deleting = recheck_deleting(store, now_ns);
+    busy = recheck_deleting(store, now_ns) || busy;
     busy = hold_turn(store) || busy;
     if (store->any_doomed) {
         drop_doomed(store);
@@ -191,8 +197,7 @@ work(struct store *store, int64_t now_ns, bool lately, bool *ret_deleting)
 bool
 store_turn(struct store *store)
 {
-    bool deleting;
-    bool busy = work(store, gr_now_ns(), false, &deleting);
+    bool busy = work(store, gr_now_ns(), false);
 
     busy = doze_sleep(store, gr_now_ns()) > 0 || busy;
     if (store->orphan_count > 0) {
@@ -215,13 +220,12 @@ store_run(struct store *store)
     for (uint64_t turn = 0; !store->stopping; turn++) {
         bool lately = store->ring_count > FEW_RINGS && turn % ALL_RINGS_TURN != 0;
         int64_t now_ns = gr_now_ns();
-        bool deleting;
 
-        if (work(store, now_ns, lately, &deleting)) {
+        if (work(store, now_ns, lately)) {
             busy_ns = now_ns;
         }
         if (now_ns - busy_ns > SPIN_NS) {
-            if (sleep_until_event(store, deleting) > 0) {
+            if (sleep_until_event(store) > 0) {
                 busy_ns = gr_now_ns();
             }
         } else if (now_ns - events_ns > EVENTS_NS) {

@@ -155,7 +155,8 @@ struct gr_contain {
 };
 #define GR_CONTAIN_MOST 1000u
 
-/* ALIAS: EEXIST the alias is an object, or an alias of another; EINVAL it would lead to itself. */
+/* ALIAS: EEXIST the alias is an object, or an alias of another; EINVAL it would lead to itself; EFULL too many lead
+ * there. */
 struct gr_alias {
     unsigned char alias[16];
     unsigned char target[16];

@@ -60,9 +60,9 @@ GRANARY_API granary_err granary_unreference(granary_client *client, granary_id i
 
 /*
  * Let an id stand for an object: get, contains and info of alias mean target, which may come later. Deleting the alias
- * does not delete the target. That it stands for it already is fine.
+ * does not delete the target. That it stands for it already is fine. At most 4096 aliases lead to one object.
  *
- * Errors  EEXIST it is an object, or an alias of another · EINVAL it would lead to itself
+ * Errors  EEXIST it is an object, or an alias of another · EINVAL it would lead to itself · EFULL too many lead there
  */
 GRANARY_API granary_err granary_alias(granary_client *client, granary_id alias, granary_id target);
 

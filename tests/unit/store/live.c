@@ -103,13 +103,23 @@ start(struct live *live)
     assert_int_equal(pthread_create(&live->thread, NULL, serve, live->store), 0);
 }
 
-static void
-stop(struct live *live)
+void
+live_halt(struct live *live)
 {
     const uint64_t one = 1;
 
     assert_int_equal(write(live->stop_fd, &one, sizeof one), sizeof one);
     (void)pthread_join(live->thread, NULL);
+    live->halted = true;
+}
+
+static void
+stop(struct live *live)
+{
+    if (!live->halted) {
+        live_halt(live);
+    }
+    live->halted = false;
     assert_true(store_audit(live->store));
     store_destroy(live->store);
     gr_fd_close(&live->stop_fd);

@@ -21,6 +21,7 @@ struct live {
     struct store *store;
     pthread_t thread;
     int stop_fd;
+    bool halted; /* the store is there, and its thread is not */
 };
 
 /* A private directory, no store yet. */
@@ -32,6 +33,8 @@ void live_start(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_by
 void live_start_levels(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes, granary_levels levels);
 /* Stop in order, and start another store in its place: what is persistent stays. */
 void live_restart(struct live *live);
+/* End the store's thread, and nothing else: the store is the test's to look at, until it is stopped. */
+void live_halt(struct live *live);
 /* Stop, audit the account, destroy: no shared memory, socket or spill file is left. */
 void live_stop(struct live *live);
 

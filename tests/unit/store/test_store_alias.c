@@ -217,6 +217,37 @@ waiters_follow_aliases(void **state)
     }
 }
 
+/* As many as are led on in no time; more are refused, and so is what would bring more together. */
+static void
+only_so_many_aliases_lead_to_one_object(void **state)
+{
+    enum { MOST = 4096 };
+    granary_client *client = ((struct world *)*state)->client;
+
+    assert_int_equal(live_put(client, 1, 1000), GRANARY_OK);
+    for (uint64_t n = 0; n < MOST; n++) {
+        assert_int_equal(alias(client, 10000 + n, 1), GRANARY_OK);
+    }
+    assert_int_equal(alias(client, 9000, 1), GRANARY_EFULL);
+    assert_int_equal(alias(client, 9000, 10000), GRANARY_EFULL);
+    assert_int_equal(alias(client, 10000, 1), GRANARY_OK); /* as it is */
+    assert_int_equal(alias(client, 9001, 9000), GRANARY_OK);
+    assert_int_equal(granary_object_delete(client, live_id(10000), 0), GRANARY_OK);
+    assert_int_equal(alias(client, 9000, 1), GRANARY_EFULL); /* 9001 would come along */
+    assert_int_equal(granary_object_delete(client, live_id(10001), 0), GRANARY_OK);
+    assert_int_equal(alias(client, 9000, 1), GRANARY_OK);
+    assert_leads_to(client, 9001, 1);
+    assert_leads_to(client, 10000 + MOST - 1, 1);
+    /* All of them go along when what they lead to leads on. */
+    assert_int_equal(granary_object_delete(client, live_id(1), 0), GRANARY_OK);
+    assert_int_equal(live_put(client, 2, 1000), GRANARY_OK);
+    assert_int_equal(alias(client, 1, 2), GRANARY_EFULL);
+    assert_int_equal(granary_object_delete(client, live_id(9001), 0), GRANARY_OK);
+    assert_int_equal(alias(client, 1, 2), GRANARY_OK);
+    assert_leads_to(client, 9000, 2);
+    assert_leads_to(client, 10000 + MOST - 1, 2);
+}
+
 int
 main(void)
 {
@@ -224,6 +255,7 @@ main(void)
         cmocka_unit_test_setup_teardown(aliases_stand_for_their_objects, setup, teardown),
         cmocka_unit_test_setup_teardown(impossible_aliases_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(long_chains_are_resolved_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_so_many_aliases_lead_to_one_object, setup, teardown),
         cmocka_unit_test_setup_teardown(waiters_follow_aliases, setup, teardown),
     };
 

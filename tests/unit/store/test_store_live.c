@@ -20,6 +20,8 @@
 #include "base/clock.h"
 #include "granary/hold.h"
 #include "live.h"
+#include "store/core.h"
+#include "store/object.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -490,6 +492,49 @@ stop_in_the_middle_of_spilling(void **state)
     }
 }
 
+/* Deleted objects that were leased are let go of by slices, however many there are: no session stalls the others. */
+static void
+deleted_objects_go_by_slices(void **state)
+{
+    enum { OBJECTS = 600, SLICE = 10 };
+    static granary_view views[OBJECTS];
+    struct live live;
+    granary_client *client, *reader;
+    struct session *session;
+    unsigned slices = 0;
+    bool more = true;
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    reader = live_connect(&live, NULL);
+    for (unsigned n = 0; n < OBJECTS; n++) {
+        assert_int_equal(live_put(client, n, 100), GRANARY_OK);
+        assert_int_equal(granary_object_get(reader, live_id(n), 0, &views[n]), GRANARY_OK);
+        assert_int_equal(granary_object_delete(client, live_id(n), 0), GRANARY_OK);
+    }
+    live_halt(&live);
+    session = list_owner(live.store->sessions.next, struct session, in_store);
+    assert_int_equal(session->deleting_count, OBJECTS);
+    for (unsigned n = 0; n < OBJECTS; n++) {
+        granary_object_release(reader, &views[n]);
+    }
+    session->recheck_deleting = true;
+    for (; more; slices++) {
+        size_t before = session->deleting_count;
+        unsigned looks = SLICE;
+
+        more = session_recheck_deleting(session, &looks);
+        assert_true(before - session->deleting_count <= SLICE);
+    }
+    assert_int_equal(session->deleting_count, 0);
+    assert_int_equal(live.store->deleting_count, 0);
+    assert_true(slices >= OBJECTS / SLICE);
+    granary_disconnect(client);
+    granary_disconnect(reader);
+    live_stop(&live);
+}
+
 int
 main(void)
 {
@@ -498,6 +543,7 @@ main(void)
         cmocka_unit_test(one_mebibyte_is_enough),
         cmocka_unit_test(leased_and_pinned_objects_stay),
         cmocka_unit_test(deleted_bytes_live_until_the_last_lease),
+        cmocka_unit_test(deleted_objects_go_by_slices),
         cmocka_unit_test(damaged_copies_are_errors),
         cmocka_unit_test(full_disk_is_an_error),
         cmocka_unit_test(leased_bytes_never_change),
