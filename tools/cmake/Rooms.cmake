@@ -33,6 +33,29 @@ function(granary_room name)
   target_link_libraries(room_${name} PRIVATE ${ROOM_LINKS} Threads::Threads)
 endfunction()
 
+# Once the static library is linked, make one object of it and of what it needs of these archives: of its names only
+# granary_* are seen then, so that a program may have a call() of its own, and needs none of the archives.
+function(granary_seal_archive target)
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_LINKER} -r -o ${target}.o --whole-archive $<TARGET_FILE:${target}> --no-whole-archive ${ARGN}
+    COMMAND ${CMAKE_OBJCOPY} --wildcard "--keep-global-symbol=granary_*" ${target}.o
+    COMMAND ${CMAKE_COMMAND} -E rm $<TARGET_FILE:${target}>
+    COMMAND ${CMAKE_AR} rcs $<TARGET_FILE:${target}> ${target}.o
+    COMMAND ${CMAKE_COMMAND} -E rm ${target}.o
+    VERBATIM)
+endfunction()
+
+# " -lzmq -llz4" of these packages, for pkg-config: their headers are in none of ours, so they are no Requires.private,
+# which would give their --cflags to everybody.
+function(granary_library_flags ret)
+  foreach(package IN LISTS ARGN)
+    foreach(library IN LISTS ${package}_LIBRARIES)
+      string(APPEND flags " -l${library}")
+    endforeach()
+  endforeach()
+  set(${ret} "${flags}" PARENT_SCOPE)
+endfunction()
+
 function(granary_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;USES;LINKS" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
