@@ -50,6 +50,11 @@ def array(column):
     return values
 
 
+def mean(values):
+    """Of moments, too, of which NumPy has none."""
+    return values.view("i8").mean().astype(values.dtype) if values.dtype.kind == "M" else values.mean()
+
+
 def print_means(view):
     """Of the columns of one chunk."""
     frame = ctypes.c_void_p()
@@ -59,7 +64,7 @@ def print_means(view):
         column = granary.granary_frame_column(frame, ctypes.c_size_t(i)).contents
         dtype = granary.granary_dtype_name(column.dtype).decode()
         if dtype in NUMPY and column.null_count == 0 and column.rows > 0:
-            print(column.name.decode(), dtype, array(column).mean())
+            print(column.name.decode(), dtype, mean(array(column)))
     granary.granary_frame_close(frame)
 
 

@@ -33,8 +33,8 @@ same "$work/s1M.npy" "$work/s1000.npy"
 # The example for Python maps a table's chunks.
 library=$(dirname "$GRANARY_BIN")/lib/libgranary.so
 runtime=$(ldd "$library" | awk '/asan/ {print $3}')
-printf 'n,x,s\n1,0.5,a\n2,1.5,b\n' >"$work/map.csv"
+printf 'n,x,s,t\n1,0.5,a,2020-01-01 00:00:00\n2,1.5,b,2020-01-03 12:00:00\n' >"$work/map.csv"
 granary load map "$work/map.csv" >/dev/null
 LD_PRELOAD=$runtime ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 GRANARY_LIBRARY=$library \
     /usr/bin/python3 "$GRANARY_SOURCE/libclient/examples/map.py" map >"$work/means" || fail "map.py: $(cat "$work/means")"
-[ "$(cat "$work/means")" = "$(printf 'n int64 1.5\nx float64 1.0')" ] || fail "map.py: $(cat "$work/means")"
+[ "$(cat "$work/means")" = "$(printf 'n int64 1.5\nx float64 1.0\nt timestamp 2020-01-02T06:00:00.000000')" ] || fail "map.py: $(cat "$work/means")"
