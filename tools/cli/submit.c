@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "arguments.h"
@@ -33,7 +34,9 @@ enum {
 
 static const struct argp_option options[] = {
     {"arg", KEY_ARG, "NAME=VALUE", 0, "a parameter of the function; may be repeated", 0},
-    {"input", KEY_INPUT, "ID|name:NAME|FILE", 0, "an input, in order; a file is put into the store; may be repeated",
+    {"input", KEY_INPUT, "ID|name:NAME|FILE", 0,
+     "an input, in order; a CSV file (.csv, .tsv) is read as one frame, the bytes of any other file are put into the "
+     "store; may be repeated",
      0},
     {"outputs", KEY_OUTPUTS, "N", 0, "objects it makes; default what the function declares", 0},
     {"count", KEY_COUNT, "N", 0, "an array: call it so many times, each with its index", 0},
@@ -168,27 +171,42 @@ delete_inputs(granary_client *client, const struct submit *submit)
     }
 }
 
-/* The node's inputs are those of a node of objects. Returns the exit status. */
+/* The delimiter of a file that is a table in text; NULL: it is none, and its bytes are meant. */
+static const char *
+delimiter_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    if (dot == NULL || access(path, F_OK) != 0) {
+        return NULL;
+    }
+    return strcasecmp(dot, ".csv") == 0 ? "," : strcasecmp(dot, ".tsv") == 0 ? "\t" : NULL;
+}
+
+/* A node for each input, in order. Returns the exit status. */
 static int
 add_inputs(granary_client *client, struct submit *submit)
 {
-    char texts[INPUTS_MAX][GRANARY_ID_TEXT + 1];
-    const char *pointers[INPUTS_MAX];
-    granary_node objects;
-
     for (size_t i = 0; i < submit->input_count; i++) {
-        granary_err err = find_input(client, submit->inputs[i], &submit->ids[i], &submit->is_ours[i]);
+        const char *delimiter = delimiter_of(submit->inputs[i]);
+        granary_node node = granary_graph_add(submit->graph, NULL, delimiter != NULL ? "read_csv" : "object", NULL, 0);
+        char text[GRANARY_ID_TEXT + 1];
+        const char *id = text;
 
-        if (err != GRANARY_OK) {
-            return cli_fail(err, "input %s", submit->inputs[i]);
+        if (delimiter != NULL) {
+            granary_node_set_string(submit->graph, node, "path", submit->inputs[i]);
+            granary_node_set_string(submit->graph, node, "delimiter", delimiter);
+            submit->graph_options.chunk_bytes = INT64_MAX; /* one input, however large */
+        } else {
+            granary_err err = find_input(client, submit->inputs[i], &submit->ids[i], &submit->is_ours[i]);
+
+            if (err != GRANARY_OK) {
+                return cli_fail(err, "input %s", submit->inputs[i]);
+            }
+            granary_id_format(submit->ids[i], text);
+            granary_node_set_strings(submit->graph, node, "ids", &id, 1);
         }
-        granary_id_format(submit->ids[i], texts[i]);
-        pointers[i] = texts[i];
-    }
-    if (submit->input_count > 0) {
-        objects = granary_graph_add(submit->graph, "inputs", "object", NULL, 0);
-        granary_node_set_strings(submit->graph, objects, "ids", pointers, submit->input_count);
-        granary_node_add_input(submit->graph, submit->node, objects);
+        granary_node_add_input(submit->graph, submit->node, node);
     }
     return 0;
 }

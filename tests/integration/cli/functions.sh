@@ -91,6 +91,27 @@ granary submit square --count 1000 --wait >"$work/squares"
 [ "$(granary get "$(sed -n 32p "$work/squares")" | as_number)" = 961 ] || fail "the 32nd square is not 961"
 [ "$(granary submit total --arg add=5 --input "$(sed -n 4p "$work/squares")" --input "$(sed -n 5p "$work/squares")" \
     -o - | as_number)" = 30 ] || fail "3 * 3 + 4 * 4 + 5 is not 30"
+# A CSV file is one input, a frame, however it would be cut; the bytes of it are meant when it was put.
+cat >"$work/width.c" <<'C'
+#include <granary/call.h>
+GRANARY_FUNCTION(width, .inputs_max = 3)
+{
+    const int64_t one = 1;
+    int64_t rows = -1;
+    int64_t *out;
+    granary_err err = granary_call_output_tensor(call, 0, GRANARY_INT64, 1, &one, (void **)&out);
+    (void)granary_call_column(call, "Cost Total $", GRANARY_INT64, &rows);
+    if (err == GRANARY_OK) *out = rows * 10 + (int64_t)granary_call_inputs(call);
+    return err;
+}
+C
+"${CC:-cc}" -shared -fPIC -Iinclude -o "$work/width.so" "$work/width.c"
+granary export "$work/width.so" >/dev/null
+granary submit width --input "$birds" --key wide --wait >/dev/null
+[ "$(granary read wide/call)" = '[100001]' ] || fail "rows and inputs: $(granary read wide/call)"
+granary forget wide
+expect 1 'not an Arrow file' granary submit width --input "$(granary put "$birds")" --wait
+granary unexport width
 cat >"$work/chain.json" <<'EOF'
 {"nodes": {
   "squares": {"op": "call", "function": "square", "count": 1000, "block": 10},
