@@ -131,14 +131,28 @@ cli_fail_plain(granary_err err)
     return fail(err, NULL);
 }
 
-static granary_client *
-connect_to(const struct cli *cli, bool existing, int *ret_status)
+static granary_err
+connect_to(const struct cli *cli, bool existing, granary_client **ret_client)
 {
     granary_connect_options options = {
         .instance = cli->instance, .session = cli->session, .tag = "granary", .existing = existing};
-    granary_client *client = NULL;
-    granary_err err = granary_connect(&options, &client);
 
+    *ret_client = NULL;
+    return granary_connect(&options, ret_client);
+}
+
+granary_client *
+cli_connect(struct cli *cli, int *ret_status)
+{
+    granary_client *client;
+    granary_err err = connect_to(cli, cli->session != NULL, &client);
+
+    if (err == GRANARY_ENOENT && cli->session != NULL) {
+        err = connect_to(cli, false, &client);
+        if (err == GRANARY_OK) {
+            cli_note("session '%s' was not there: it is made", cli->session);
+        }
+    }
     if (err != GRANARY_OK) {
         *ret_status = cli_fail(err, "connect");
     }
@@ -146,15 +160,21 @@ connect_to(const struct cli *cli, bool existing, int *ret_status)
 }
 
 granary_client *
-cli_connect(struct cli *cli, int *ret_status)
-{
-    return connect_to(cli, false, ret_status);
-}
-
-granary_client *
 cli_connect_existing(struct cli *cli, int *ret_status)
 {
-    return connect_to(cli, cli->session != NULL, ret_status);
+    granary_client *client;
+    granary_err err = connect_to(cli, cli->session != NULL, &client);
+
+    if (err == GRANARY_ENOENT && cli->session != NULL) {
+        char why[512];
+
+        (void)snprintf(why, sizeof why, "%s", granary_error_message());
+        (void)gr_fail(err, "%s: `granary session create %s` makes it", why, cli->session);
+    }
+    if (err != GRANARY_OK) {
+        *ret_status = cli_fail(err, "connect");
+    }
+    return client;
 }
 
 const char *

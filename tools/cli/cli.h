@@ -39,9 +39,13 @@ int cli_fail_plain(granary_err err);
 /* Print `granary: TEXT` on stderr: nothing has failed. */
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Connect to the instance's store. On failure the error is printed and NULL returned with *ret_status set. */
+/*
+ * Connect to the instance's store, for what stores something: a session that is named and not there is made, and said
+ * to be. On failure the error is printed and NULL returned with *ret_status set.
+ */
 granary_client *cli_connect(struct cli *cli, int *ret_status);
-/* The same for what works on objects that are there: a session that is named and not there is an error, not made. */
+/* The same for what looks at what is there, or works on it: a session that is named and not there is an error, not
+ * made. */
 granary_client *cli_connect_existing(struct cli *cli, int *ret_status);
 
 /* 1536 as "1.5 KiB". Returns buffer. */

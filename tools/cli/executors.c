@@ -130,7 +130,7 @@ command_executors(struct cli *cli, int argc, char **argv)
         self.view.key_count = (size_t)(argc - self.first);
         return executor_list(&self.view, self.pages);
     }
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     if (client != NULL) {
         status = order(&self, client, argv[self.first], argv + self.first + 1, (size_t)(argc - self.first - 1));
         granary_disconnect(client);

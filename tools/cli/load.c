@@ -305,7 +305,7 @@ command_load(struct cli *cli, int argc, char **argv)
     }
     add_files(graph, &load, argv + first + 1, argc - first - 1);
     discard_begin(cli, &remains);
-    client = scheduler_connect(cli, &status);
+    client = scheduler_connect_storing(cli, &status);
     if (client != NULL) {
         err = load_table(client, &load, graph, argv[first], &remains);
         if (err == GRANARY_OK) {

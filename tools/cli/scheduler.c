@@ -53,19 +53,31 @@ scheduler_trouble(const struct gr_instance *instance)
     return state == 'T' || state == 't' ? "the scheduler is stopped" : state == '\0' ? "no scheduler runs" : NULL;
 }
 
-granary_client *
-scheduler_connect(struct cli *cli, int *ret_status)
+/* Prints what is wrong. */
+static bool
+can_ask(const struct cli *cli, int *ret_status)
 {
     struct gr_instance instance;
     long pid;
 
-    if (gr_instance_resolve(cli->instance, &instance) == GRANARY_OK && scheduler_stopped(&instance, &pid)) {
-        *ret_status =
-            cli_fail_plain(gr_fail(GRANARY_EUNREACHABLE,
-                                   "instance %s: its scheduler, pid %ld, is stopped: `kill -CONT %ld` lets it "
-                                   "go on; `granary executors` and `granary logs` work without it",
-                                   instance.name, pid, pid));
-        return NULL;
+    if (gr_instance_resolve(cli->instance, &instance) != GRANARY_OK || !scheduler_stopped(&instance, &pid)) {
+        return true;
     }
-    return cli_connect_existing(cli, ret_status);
+    *ret_status = cli_fail_plain(gr_fail(GRANARY_EUNREACHABLE,
+                                         "instance %s: its scheduler, pid %ld, is stopped: `kill -CONT %ld` lets it "
+                                         "go on; `granary executors` and `granary logs` work without it",
+                                         instance.name, pid, pid));
+    return false;
+}
+
+granary_client *
+scheduler_connect(struct cli *cli, int *ret_status)
+{
+    return can_ask(cli, ret_status) ? cli_connect_existing(cli, ret_status) : NULL;
+}
+
+granary_client *
+scheduler_connect_storing(struct cli *cli, int *ret_status)
+{
+    return can_ask(cli, ret_status) ? cli_connect(cli, ret_status) : NULL;
 }

@@ -12,5 +12,7 @@ bool scheduler_stopped(const struct gr_instance *instance, long *ret_pid);
 
 /* As cli_connect_existing(), for what the scheduler is asked: one that is stopped is an error now, not in a minute. */
 granary_client *scheduler_connect(struct cli *cli, int *ret_status);
+/* The same as cli_connect(), for what stores something. */
+granary_client *scheduler_connect_storing(struct cli *cli, int *ret_status);
 
 #endif

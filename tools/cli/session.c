@@ -175,7 +175,7 @@ command_session(struct cli *cli, int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strcmp(session.verb, verbs[i].verb) == 0 && session.name != NULL) {
-            client = cli_connect(cli, &status);
+            client = cli_connect_existing(cli, &status);
             status = client == NULL ? status : verbs[i].run(&session, client);
             granary_disconnect(client);
             return status;

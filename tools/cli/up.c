@@ -401,7 +401,7 @@ command_status(struct cli *cli, int argc, char **argv)
     }
     pid = supervisor_running(&instance);
     daemons_recall(&instance, daemons);
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     if (client == NULL) {
         return status;
     }

@@ -70,7 +70,7 @@ command_wait(struct cli *cli, int argc, char **argv)
                                                    : parse_ids(argv + first, count, ids);
     int status = 0;
 
-    if (err == GRANARY_OK && (client = cli_connect(cli, &status)) != NULL) {
+    if (err == GRANARY_OK && (client = cli_connect_existing(cli, &status)) != NULL) {
         err = granary_object_wait(client, ids, count, wait.any ? 1 : count, wait.timeout_ms, there);
         for (size_t i = 0; i < count; i++) {
             char text[GRANARY_ID_TEXT + 1];
@@ -187,7 +187,7 @@ command_watch(struct cli *cli, int argc, char **argv)
         "Print what happens to the session's objects from now on. 'lost' says how many events came too "
         "fast to be told, 'restart' that the store was started again.",
         0, 0, argc, argv, &watch.arguments);
-    client = cli_connect(cli, &status);
+    client = cli_connect_existing(cli, &status);
     if (client == NULL) {
         return status;
     }

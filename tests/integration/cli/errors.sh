@@ -55,7 +55,23 @@ expect 4 'no-such-file' granary put no-such-file
 expect 2 'directory' granary put /tmp
 
 # A session that is named by mistake is not made; what contradicts itself is not half done.
-expect 4 'session.*nowhere' granary get --session nowhere 00112233445566778899aabbccddeeff
+expect 4 "session 'nowhere': not found: .granary session create nowhere. makes it" granary get --session nowhere 00112233445566778899aabbccddeeff
+# One rule for sessions: what stores something makes one, and says so; what looks at it does not.
+for looks in "ls" "watch --count 1" "graphs --session nowhere --state failed" "sessions --session nowhere"; do
+    # shellcheck disable=SC2086 # a command and its options
+    granary $looks --session nowhere >/dev/null 2>&1 || true
+done
+granary session list | grep -q nowhere && fail "a session that nobody asked for"
+printf 'a\n1\n' >"$work/session.csv"
+for stores in "put - --session made1" "load --session made2 t $work/session.csv" "sql --session made3 -- 'select 1'" "counter --session made4 c add 1"; do
+    eval "granary $stores" </dev/null >/dev/null 2>"$work/err" || fail "$stores: $(cat "$work/err")"
+    grep -qE "^granary: session 'made.' was not there: it is made$" "$work/err" || fail "$stores: $(cat "$work/err")"
+done
+granary load --session made2 u "$work/session.csv" >/dev/null 2>"$work/err"
+[ ! -s "$work/err" ] || fail "it is there: $(cat "$work/err")"
+for session in made1 made2 made3 made4; do
+    granary session delete $session
+done
 granary session has nowhere >/dev/null && fail "a session that was named by mistake is there"
 expect 2 'range.*rows' granary get --range 0:1 --rows 0:1 0011
 expect 2 'granary torture store: ' granary torture store --seconds x
