@@ -155,22 +155,4 @@ __int128 gr_power_of_ten(int power);
 /* Whether no row can make it fail: no arithmetic that overflows, no cast. After the check. */
 bool gr_expr_is_safe(const struct gr_expr *expr);
 
-/* ---- dates ---- */
-
-/* Days since 1970-01-01 of "YYYY-MM-DD" (years 0001 to 9999). false: it is none. */
-bool gr_date_parse(const char *text, size_t size, int32_t *ret_days);
-/* Microseconds since 1970-01-01T00:00:00 of a date, or "YYYY-MM-DDThh:mm[:ss[.ffffff]]" with "T" or a space. */
-bool gr_timestamp_parse(const char *text, size_t size, int64_t *ret_microseconds);
-
-/* Days since 1970-01-01 of a day in the proleptic Gregorian calendar; month 1 to 12, day from 1. */
-int64_t gr_date_days(int64_t year, int month, int day);
-struct gr_civil {
-    int64_t year;
-    int month;
-    int day;
-};
-struct gr_civil gr_date_civil(int64_t days);
-/* The day that many months later; the 31st becomes the last day of a shorter month. */
-int64_t gr_date_add_months(int64_t days, int64_t months);
-
 #endif

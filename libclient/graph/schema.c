@@ -128,7 +128,7 @@ gr_csv_dtype_parse(const char *name, granary_dtype *ret_dtype)
 {
     granary_dtype dtype = gr_dtype_parse(name);
 
-    if (dtype == GRANARY_NULLTYPE || dtype == GRANARY_DURATION) {
+    if (dtype == GRANARY_NULLTYPE) {
         return false;
     }
     *ret_dtype = dtype;

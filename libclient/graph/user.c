@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "graph/function.h"
 
-#define DTYPES "bool, int64, float64, string, date, timestamp"
-
 static const Granary__Attr *
 find(const Granary__Node *node, const char *name)
 {
@@ -131,8 +129,9 @@ user_check_map_chunk(const Granary__Node *node)
         if (columns->keys[i][0] == '\0') {
             err = gr_fail(GRANARY_EINVAL, "parameter 'columns' has an empty column name");
         } else if (!gr_csv_dtype_parse(columns->strings[i], &dtype)) {
-            err = gr_fail(GRANARY_EINVAL, "parameter 'columns', column '%s': no dtype '%.40s'; there are: " DTYPES,
-                          columns->keys[i], columns->strings[i]);
+            err =
+                gr_fail(GRANARY_EINVAL, "parameter 'columns', column '%s': no dtype '%.40s'; there are: " GR_CSV_DTYPES,
+                        columns->keys[i], columns->strings[i]);
         }
     }
     return err;

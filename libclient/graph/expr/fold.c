@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/calendar.h"
 #include "graph/expr/check.h"
 
 #define DAY_US INT64_C(86400000000)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/calendar.h"
 #include "data/frame.h"
 #include "graph/expr/check.h"
 #include "graph/expr/parser.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "data/calendar.h"
 #include "data/frame.h"
 #include "graph/expr/check.h"
 #include "graph/expr/lex.h"
@@ -89,20 +90,12 @@ put_double(struct gr_buf *out, double value)
 }
 
 static void
-put_date(struct gr_buf *out, int64_t days)
-{
-    struct gr_civil civil = gr_date_civil(days);
-
-    gr_buf_addf(out, "%04lld-%02d-%02d", (long long)civil.year, civil.month, civil.day);
-}
-
-static void
 put_timestamp(struct gr_buf *out, int64_t at)
 {
     int64_t days = at / 86400000000 - (at % 86400000000 < 0);
     int64_t clock = at - days * 86400000000;
 
-    put_date(out, days);
+    gr_date_format(days, out);
     gr_buf_addf(out, " %02d:%02d:%02d.%06d", (int)(clock / 3600000000), (int)(clock / 60000000 % 60),
                 (int)(clock / 1000000 % 60), (int)(clock % 1000000));
 }
@@ -131,7 +124,7 @@ print_literal(const struct gr_expr *expr, struct gr_buf *out)
         return;
     case GRANARY_DATE:
         put(out, "date '");
-        put_date(out, (int64_t)expr->value.i);
+        gr_date_format((int64_t)expr->value.i, out);
         put(out, "'");
         return;
     case GRANARY_TIMESTAMP:

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "data/calendar.h"
 #include "graph/expr/check.h"
 
 /* Bits of an integer dtype, and whether it has a sign. */
