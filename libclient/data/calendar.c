@@ -1,20 +1,10 @@
-/* Dates and timestamps as text. */
-#include "graph/expr.h"
+#include "data/calendar.h"
 
-static bool
-read_digits(const char *text, size_t count, int *ret_value)
-{
-    int value = 0;
+#include <stdlib.h>
 
-    for (size_t i = 0; i < count; i++) {
-        if (text[i] < '0' || text[i] > '9') {
-            return false;
-        }
-        value = value * 10 + (text[i] - '0');
-    }
-    *ret_value = value;
-    return true;
-}
+#define DAY_US INT64_C(86400000000)
+
+/* ---- days ---- */
 
 static int
 days_of_month(int64_t year, int month)
@@ -64,66 +54,208 @@ gr_date_add_months(int64_t days, int64_t months)
     return gr_date_days(year, month, civil.day < last ? civil.day : last);
 }
 
-bool
-gr_date_parse(const char *text, size_t size, int32_t *ret_days)
-{
-    int year;
-    int month;
-    int day;
+/* ---- text ---- */
 
-    if (size != 10 || text[4] != '-' || text[7] != '-' || !read_digits(text, 4, &year) ||
-        !read_digits(text + 5, 2, &month) || !read_digits(text + 8, 2, &day)) {
+static void
+put_digits(char *to, int count, int value)
+{
+    for (; count > 0; count--, value /= 10) {
+        to[count - 1] = (char)('0' + value % 10);
+    }
+}
+
+void
+gr_date_format(int64_t days, struct gr_buf *out)
+{
+    struct gr_civil civil = gr_date_civil(days);
+    char text[10] = "YYYY-MM-DD";
+
+    if (civil.year < 0 || civil.year > 9999) {
+        gr_buf_addf(out, "%s%04lld-%02d-%02d", civil.year < 0 ? "-" : "", llabs((long long)civil.year), civil.month,
+                    civil.day);
+        return;
+    }
+    put_digits(text, 4, (int)civil.year);
+    put_digits(text + 5, 2, civil.month);
+    put_digits(text + 8, 2, civil.day);
+    gr_buf_add(out, text, sizeof text);
+}
+
+/* What is left to read. */
+struct rest {
+    const char *at;
+    size_t size;
+};
+
+static bool
+take_char(struct rest *rest, char c)
+{
+    if (rest->size == 0 || rest->at[0] != c) {
         return false;
     }
-    if (year < 1 || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month)) {
-        return false;
-    }
-    *ret_days = (int32_t)gr_date_days(year, month, day);
+    rest->at++;
+    rest->size--;
     return true;
 }
 
-/* Microseconds of "hh:mm[:ss[.ffffff]]" */
+/* least to most digits, as many as there are. false: there are fewer, or more. */
 static bool
-parse_clock(const char *text, size_t size, int64_t *ret_microseconds)
+take_digits(struct rest *rest, size_t least, size_t most, int64_t *ret_value)
 {
-    int hours;
-    int minutes;
-    int seconds = 0;
-    int fraction = 0;
+    int64_t value = 0;
+    size_t count = 0;
 
-    if (size < 5 || text[2] != ':' || !read_digits(text, 2, &hours) || !read_digits(text + 3, 2, &minutes)) {
-        return false;
-    }
-    if (size > 5 && (size < 8 || text[5] != ':' || !read_digits(text + 6, 2, &seconds))) {
-        return false;
-    }
-    if (size > 8) {
-        if (size == 9 || size > 15 || text[8] != '.' || !read_digits(text + 9, size - 9, &fraction)) {
+    for (; count < rest->size && rest->at[count] >= '0' && rest->at[count] <= '9'; count++) {
+        if (count == most) {
             return false;
         }
-        for (size_t digits = size - 9; digits < 6; digits++) {
-            fraction *= 10;
-        }
+        value = value * 10 + (rest->at[count] - '0');
     }
-    if (hours > 23 || minutes > 59 || seconds > 59) {
+    if (count < least) {
         return false;
     }
-    *ret_microseconds = (((int64_t)hours * 60 + minutes) * 60 + seconds) * 1000000 + fraction;
+    rest->at += count;
+    rest->size -= count;
+    *ret_value = value;
+    return true;
+}
+
+/* "YYYY-MM-DD", or with a sign and up to seven digits of the year. */
+static bool
+take_date(struct rest *rest, int64_t *ret_days)
+{
+    bool before = take_char(rest, '-');
+    int64_t year, month, day;
+
+    if (!take_digits(rest, 4, 7, &year) || !take_char(rest, '-') || !take_digits(rest, 2, 2, &month) ||
+        !take_char(rest, '-') || !take_digits(rest, 2, 2, &day)) {
+        return false;
+    }
+    year = before ? -year : year;
+    if (month < 1 || month > 12 || day < 1 || day > days_of_month(year, (int)month)) {
+        return false;
+    }
+    *ret_days = gr_date_days(year, (int)month, (int)day);
+    return true;
+}
+
+/* "[.f]" with 1 to 9 digits; those behind the sixth are cut off. */
+static bool
+take_fraction(struct rest *rest, int64_t *ret_microseconds)
+{
+    static const int64_t nanoseconds[] = {0, 100000000, 10000000, 1000000, 100000, 10000, 1000, 100, 10, 1};
+    const char *begin = rest->at + 1;
+
+    *ret_microseconds = 0;
+    if (!take_char(rest, '.')) {
+        return true;
+    }
+    if (!take_digits(rest, 1, 9, ret_microseconds)) {
+        return false;
+    }
+    *ret_microseconds = *ret_microseconds * nanoseconds[rest->at - begin] / 1000;
+    return true;
+}
+
+/* ":mm[:ss[.f]]" */
+static bool
+take_minutes(struct rest *rest, int64_t *ret_microseconds)
+{
+    int64_t minutes, seconds = 0, fraction = 0;
+
+    if (!take_char(rest, ':') || !take_digits(rest, 2, 2, &minutes) || minutes > 59) {
+        return false;
+    }
+    if (take_char(rest, ':') &&
+        (!take_digits(rest, 2, 2, &seconds) || seconds > 59 || !take_fraction(rest, &fraction))) {
+        return false;
+    }
+    *ret_microseconds = (minutes * 60 + seconds) * 1000000 + fraction;
+    return true;
+}
+
+bool
+gr_date_parse(const char *text, size_t size, int32_t *ret_days)
+{
+    struct rest rest = {text, size};
+    int64_t days;
+
+    if (!take_date(&rest, &days) || rest.size > 0 || days < INT32_MIN || days > INT32_MAX) {
+        return false;
+    }
+    *ret_days = (int32_t)days;
     return true;
 }
 
 bool
 gr_timestamp_parse(const char *text, size_t size, int64_t *ret_microseconds)
 {
-    int32_t days;
-    int64_t clock = 0;
+    struct rest rest = {text, size};
+    int64_t days, hours, below, clock = 0;
+    __int128 moment;
 
-    if (size < 10 || !gr_date_parse(text, 10, &days)) {
+    if (!take_date(&rest, &days)) {
         return false;
     }
-    if (size > 10 && ((text[10] != 'T' && text[10] != ' ') || !parse_clock(text + 11, size - 11, &clock))) {
+    if (rest.size > 0) {
+        if ((!take_char(&rest, 'T') && !take_char(&rest, ' ')) || !take_digits(&rest, 2, 2, &hours) || hours > 23 ||
+            !take_minutes(&rest, &below)) {
+            return false;
+        }
+        (void)take_char(&rest, 'Z');
+        clock = hours * 3600000000 + below;
+    }
+    moment = (__int128)days * DAY_US + clock;
+    if (rest.size > 0 || moment < INT64_MIN || moment > INT64_MAX) {
         return false;
     }
-    *ret_microseconds = (int64_t)days * 86400000000 + clock;
+    *ret_microseconds = (int64_t)moment;
+    return true;
+}
+
+/* "[N d ]": 'd', 'day' or 'days' behind a number. */
+static bool
+take_days(struct rest *rest, int64_t *ret_days)
+{
+    struct rest behind = *rest;
+    int64_t days;
+
+    if (!take_digits(&behind, 1, 9, &days)) {
+        return false;
+    }
+    (void)take_char(&behind, ' ');
+    if (!take_char(&behind, 'd')) {
+        return false;
+    }
+    if (take_char(&behind, 'a') && !take_char(&behind, 'y')) {
+        return false;
+    }
+    (void)take_char(&behind, 's');
+    *rest = behind;
+    *ret_days = days;
+    return true;
+}
+
+bool
+gr_span_parse(const char *text, size_t size, int64_t *ret_microseconds)
+{
+    struct rest rest = {text, size};
+    bool negative = take_char(&rest, '-');
+    int64_t days = 0, hours = 0, below = 0;
+    bool has_days = take_days(&rest, &days);
+    __int128 span;
+
+    if (!has_days || rest.size > 0) {
+        if ((has_days && !take_char(&rest, ' ')) || !take_digits(&rest, 2, 10, &hours) ||
+            !take_minutes(&rest, &below) || rest.size > 0) {
+            return false;
+        }
+    }
+    span = (__int128)days * DAY_US + (__int128)hours * 3600000000 + below;
+    span = negative ? -span : span;
+    if (span < INT64_MIN || span > INT64_MAX) {
+        return false;
+    }
+    *ret_microseconds = (int64_t)span;
     return true;
 }

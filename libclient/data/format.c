@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/calendar.h"
+
 #define DAY_US INT64_C(86400000000)
 
 /* Digits of a number, the last one before end; at least `least` of them. Returns where they begin. */
@@ -141,32 +143,6 @@ format_point(char *text)
     }
 }
 
-/* Days since 1970-01-01 as a date of the proleptic Gregorian calendar: years of 400-year eras that begin in March. */
-static void
-format_date(int64_t days, struct gr_buf *out)
-{
-    char text[10];
-    int64_t shifted = days + 719468;
-    int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
-    int64_t day = shifted - era * 146097;
-    int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
-    int64_t of_year = day - (365 * year + year / 4 - year / 100);
-    int64_t month = (5 * of_year + 2) / 153;
-    int64_t of_month = of_year - (153 * month + 2) / 5 + 1;
-
-    month += month < 10 ? 3 : -9;
-    year += era * 400 + (month <= 2);
-    if (year < 0 || year > 9999) {
-        gr_buf_addf(out, "%04lld-%02d-%02d", (long long)year, (int)month, (int)of_month);
-        return;
-    }
-    text[4] = text[7] = '-';
-    (void)put_digits((uint64_t)year, 4, text + 4);
-    (void)put_digits((uint64_t)month, 2, text + 7);
-    (void)put_digits((uint64_t)of_month, 2, text + 10);
-    gr_buf_add(out, text, sizeof text);
-}
-
 static void
 format_timestamp(int64_t us, struct gr_buf *out)
 {
@@ -174,7 +150,7 @@ format_timestamp(int64_t us, struct gr_buf *out)
     int64_t rest = us % DAY_US + (us % DAY_US < 0 ? DAY_US : 0);
     int seconds = (int)(rest / 1000000);
 
-    format_date(days, out);
+    gr_date_format(days, out);
     gr_buf_addf(out, "T%02d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
     if (rest % 1000000 != 0) {
         gr_buf_addf(out, ".%06d", (int)(rest % 1000000));
@@ -271,7 +247,7 @@ gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
         gr_buf_add(out, text, length);
         return;
     case GRANARY_DATE:
-        format_date(((const int32_t *)column->values)[row], out);
+        gr_date_format(((const int32_t *)column->values)[row], out);
         return;
     case GRANARY_TIMESTAMP:
         format_timestamp(((const int64_t *)column->values)[row], out);

@@ -200,16 +200,25 @@ out:
 
 /* ---- CSV ---- */
 
-static void
-add_csv_text(const char *text, size_t size, const struct gr_csv_style *style, struct gr_buf *out)
+/* What a field may look like but must not: a null, another field, the end of a record, or the mark at a file's begin.
+ */
+static bool
+needs_quotes(const char *text, size_t size, const struct gr_csv_style *style)
 {
-    /* "" is an empty string, nothing is a null. */
-    bool quoted = size == 0 || (strlen(style->null_value) == size && memcmp(text, style->null_value, size) == 0);
+    static const char mark[] = "\xef\xbb\xbf";
+    bool quoted = size == 0 || (strlen(style->null_value) == size && memcmp(text, style->null_value, size) == 0) ||
+                  (size == 2 && memcmp(text, GR_CSV_NULL, 2) == 0) || (size >= 3 && memcmp(text, mark, 3) == 0);
 
     for (size_t i = 0; i < size && !quoted; i++) {
         quoted = text[i] == style->delimiter || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
     }
-    if (!quoted) {
+    return quoted;
+}
+
+static void
+add_csv_text(const char *text, size_t size, const struct gr_csv_style *style, struct gr_buf *out)
+{
+    if (!needs_quotes(text, size, style)) {
         gr_buf_add(out, text, size);
         return;
     }
@@ -228,9 +237,29 @@ add_csv_text(const char *text, size_t size, const struct gr_csv_style *style, st
     gr_buf_add(out, "\"", 1);
 }
 
+static void
+add_csv_value(const granary_column *column, int64_t row, const struct gr_csv_style *style, struct gr_buf *out)
+{
+    size_t begin = out->size;
+
+    gr_value_format(column, row, out);
+    if (gr_buf_ok(out) && needs_quotes(out->bytes + begin, out->size - begin, style)) { /* there are none in it */
+        gr_buf_add(out, "\"\"", 2);
+        if (gr_buf_ok(out)) {
+            memmove(out->bytes + begin + 1, out->bytes + begin, out->size - begin - 2);
+            out->bytes[begin] = '"';
+        }
+    }
+}
+
 void
 gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *style, struct gr_buf *out)
 {
+    /* An empty line is no record. */
+    const char *null = frame->count == 1 && style->null_value[0] == '\0' ? GR_CSV_NULL : style->null_value;
+    /* Usually no number and no date looks like anything else. */
+    bool plain = style->null_value[0] == '\0' && strchr("+-.: 0123456789Tadefilnrstu", style->delimiter) == NULL;
+
     for (size_t c = 0; c < frame->count && style->header; c++) {
         const char *name = frame->columns[c].view.name;
 
@@ -244,14 +273,16 @@ gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *style,
 
             gr_buf_add(out, &style->delimiter, c > 0);
             if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
-                gr_buf_add(out, style->null_value, strlen(style->null_value));
+                gr_buf_add(out, null, strlen(null));
             } else if (column->dtype == GRANARY_STRING) {
                 size_t length;
                 const char *text = gr_text_at(column, row, &length);
 
                 add_csv_text(text, length, style, out);
-            } else {
+            } else if (plain) {
                 gr_value_format(column, row, out);
+            } else {
+                add_csv_value(column, row, style, out);
             }
         }
         gr_buf_add(out, "\n", 1);

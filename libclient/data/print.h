@@ -13,7 +13,9 @@
 void gr_print_table(const granary_frame *frame, int64_t max_rows, struct gr_buf *out);
 /* The same of a frame of `rows` rows, of which those in the middle, that are not shown, may be missing. */
 void gr_print_table_ends(const granary_frame *frame, int64_t rows, int64_t max_rows, struct gr_buf *out);
-/* RFC 4180: header line, quotes where needed, nulls empty, "\n" line ends. */
+/* RFC 4180: header line, quotes where needed, "\n" line ends. Nulls are empty; in a frame of one column, where that
+ * would be an empty line, they are GR_CSV_NULL. */
+#define GR_CSV_NULL "\\N"
 void gr_print_csv(const granary_frame *frame, struct gr_buf *out);
 struct gr_csv_style {
     char delimiter;

@@ -311,12 +311,17 @@ static granary_err
 check_write_csv(const Granary__Node *node)
 {
     const char *null = gr_attr_string(node->attrs, node->n_attrs, "null_value", "");
+    const char *delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
     granary_err err = check_path(node);
 
-    if (err == GRANARY_OK && strpbrk(null, "\"\r\n") != NULL) {
-        err = gr_fail(GRANARY_EINVAL, "parameter 'null_value' has a quote or a line end");
+    if (err == GRANARY_OK) {
+        err = check_delimiter(node);
     }
-    return err == GRANARY_OK ? check_delimiter(node) : err;
+    return err == GRANARY_OK && (strpbrk(null, "\"\r\n") != NULL || strchr(null, delimiter[0]) != NULL)
+               ? gr_fail(GRANARY_EINVAL,
+                         "parameter 'null_value' has a quote, a line end or the delimiter, and could not "
+                         "be read back: choose another text")
+               : err;
 }
 
 static granary_err
@@ -333,9 +338,7 @@ check_read_csv(const Granary__Node *node)
 
         if (!gr_csv_dtype_parse(dtypes->strings[i], &dtype)) {
             return gr_fail(GRANARY_EINVAL,
-                           "parameter 'dtypes', column '%s': no dtype '%.40s'; there are: bool, int64, int32, int16, "
-                           "int8, uint64, uint32, uint16, uint8, float64, float32, decimal(0) to decimal(18), string, "
-                           "date, timestamp",
+                           "parameter 'dtypes', column '%s': no dtype '%.40s'; there are: " GR_CSV_DTYPES,
                            dtypes->keys[i], dtypes->strings[i]);
         }
     }

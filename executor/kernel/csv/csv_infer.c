@@ -143,6 +143,16 @@ add_kind(struct csv_infer *infer, size_t position, uint32_t kind, const struct c
     }
 }
 
+/* In quotes what means null may be a value, but says nothing as text. */
+static uint32_t
+kind_in_record(const struct csv_text *text, const struct csv_field *field)
+{
+    bool is_null = csv_is_null(text, field->bytes, field->size);
+    enum csv_kind kind = is_null && !field->quoted ? CSV_NULL : csv_kind_of(field->bytes, field->size);
+
+    return (uint32_t)(is_null && kind == CSV_STRING ? CSV_NULL : kind);
+}
+
 /* One record; *ret_more: go on with the next. */
 static granary_err
 infer_record(struct csv_infer *infer, struct csv_text *text, bool *ret_more)
@@ -168,11 +178,8 @@ infer_record(struct csv_infer *infer, struct csv_text *text, bool *ret_more)
         } else if (position >= answer->n_kinds) {
             continue;
         }
-        if (csv_is_null(text, field.bytes, field.size)) {
-            answer->kinds[position] |= CSV_NULL;
-        } else if ((answer->kinds[position] & CSV_STRING) == 0) { /* nothing else can make a string column another */
-            add_kind(infer, position, (uint32_t)csv_kind_of(field.bytes, field.size), text, place, field.bytes,
-                     field.size);
+        if ((answer->kinds[position] & CSV_STRING) == 0) { /* nothing else can make a string column another */
+            add_kind(infer, position, kind_in_record(text, &field), text, place, field.bytes, field.size);
         }
     }
     if (answer->fields == 0) {

@@ -1,5 +1,6 @@
 #include "kernel/csv/csv_put.h"
 
+#include "data/calendar.h"
 #include "kernel/csv/csv_digits.h"
 #include "kernel/csv/csv_values.h"
 
@@ -12,18 +13,6 @@
         }                                                                                                              \
         ((type *)builder->values)[row] = (type)integer;                                                                \
         return true;
-
-static bool
-put_timestamp(const char *bytes, size_t size, int64_t *value)
-{
-    int32_t days;
-
-    if (csv_parse_date(bytes, size, &days)) {
-        *value = (int64_t)days * 86400000000;
-        return true;
-    }
-    return csv_parse_timestamp(bytes, size, value);
-}
 
 bool
 csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes, size_t size)
@@ -49,9 +38,11 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
     case GRANARY_DECIMAL:
         return csv_parse_decimal(bytes, size, gr_dtype_scale(builder->dtype), (__int128 *)builder->values + row);
     case GRANARY_DATE:
-        return csv_parse_date(bytes, size, (int32_t *)builder->values + row);
+        return gr_date_parse(bytes, size, (int32_t *)builder->values + row);
     case GRANARY_TIMESTAMP:
-        return put_timestamp(bytes, size, (int64_t *)builder->values + row);
+        return gr_timestamp_parse(bytes, size, (int64_t *)builder->values + row);
+    case GRANARY_DURATION:
+        return gr_span_parse(bytes, size, (int64_t *)builder->values + row);
     case GRANARY_BOOL:
         if (!csv_parse_bool(bytes, size, &truth)) {
             return false;

@@ -51,21 +51,26 @@ add_strings(const struct reader *reader, const struct csv_builder *builder, cons
     return err == GRANARY_OK ? err : gr_fail_in(err, "%s: column '%s'", reader->text.path, builder->name);
 }
 
+/* Quotes make text of what else means null; of other dtypes it is null where it is no value. */
 static granary_err
 put_field(const struct reader *reader, const struct csv_builder *builder, const struct csv_field *field)
 {
     bool is_null = csv_is_null(&reader->text, field->bytes, field->size);
-    const struct csv_string string = {is_null ? NULL : field->bytes, field->size};
+    struct csv_string string = {field->bytes, field->size};
 
-    if (is_null) {
-        csv_put_null(builder, reader->rows);
-    }
-    if (builder->strings != NULL) {
+    if (builder->strings != NULL && !(is_null && !field->quoted)) {
         return add_strings(reader, builder, &string, 1);
     }
-    return is_null || csv_put_value(builder, reader->rows, field->bytes, field->size)
-               ? GRANARY_OK
-               : fail_value(reader, builder, field);
+    if (builder->strings == NULL && !(is_null && !field->quoted) &&
+        csv_put_value(builder, reader->rows, field->bytes, field->size)) {
+        return GRANARY_OK;
+    }
+    if (!is_null) {
+        return fail_value(reader, builder, field);
+    }
+    csv_put_null(builder, reader->rows);
+    string.bytes = NULL;
+    return builder->strings == NULL ? GRANARY_OK : add_strings(reader, builder, &string, 1);
 }
 
 /* ---- blocks ---- */

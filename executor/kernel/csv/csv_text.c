@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "data/print.h"
 #include "data/utf8.h"
 #include "kernel/csv/csv_scan.h"
 #include "kernel/scratch.h"
@@ -16,7 +17,7 @@
 #define PIECE ((size_t)256 << 10)
 
 static char null_empty[] = "";
-static char null_postgres[] = "\\N";
+static char null_postgres[] = GR_CSV_NULL;
 static char *const default_nulls[] = {null_empty, null_postgres};
 
 static granary_err

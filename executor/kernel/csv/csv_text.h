@@ -50,6 +50,7 @@ struct csv_field {
     const char *bytes; /* valid until the next field is read; 16 bytes behind them may be read */
     size_t size;
     bool last;      /* of its record */
+    bool quoted;    /* it began with a quote */
     bool unclosed;  /* its quotes do not end; it is the last of all */
     bool no_memory; /* as unclosed */
 };
@@ -79,7 +80,8 @@ csv_field_next(struct csv_text *text, struct csv_field *ret_field)
 
     ret_field->unclosed = false;
     ret_field->no_memory = false;
-    if (*p == '"' && p < text->end) {
+    ret_field->quoted = *p == '"' && p < text->end;
+    if (ret_field->quoted) {
         csv_field_quoted(text, ret_field);
         return;
     }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/calendar.h"
+
 static bool
 is_digit(char c)
 {
@@ -276,112 +278,6 @@ csv_parse_float64(const char *text, size_t size, double *ret_value)
     return true;
 }
 
-/* count digits at text as a number, or -1. */
-static int
-fixed_digits(const char *text, int count)
-{
-    int value = 0;
-
-    for (int i = 0; i < count; i++) {
-        if (!is_digit(text[i])) {
-            return -1;
-        }
-        value = value * 10 + (text[i] - '0');
-    }
-    return value;
-}
-
-/* Days since 1970-01-01 of a proleptic Gregorian date, counted in years that begin in March. */
-static int32_t
-days_from_civil(int year, int month, int day)
-{
-    int y = month <= 2 ? year - 1 : year;
-    int era = y / 400;
-    int year_of_era = y - era * 400;
-    int day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-    int day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-
-    return era * 146097 + day_of_era - 719468;
-}
-
-bool
-csv_parse_date(const char *text, size_t size, int32_t *ret_days)
-{
-    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int year, month, day;
-    bool leap;
-
-    if (size != 10 || text[4] != '-' || text[7] != '-') {
-        return false;
-    }
-    year = fixed_digits(text, 4);
-    month = fixed_digits(text + 5, 2);
-    day = fixed_digits(text + 8, 2);
-    if (year < 1 || month < 1 || month > 12 || day < 1) {
-        return false;
-    }
-    leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    if (day > lengths[month - 1] + (month == 2 && leap ? 1 : 0)) {
-        return false;
-    }
-    *ret_days = days_from_civil(year, month, day);
-    return true;
-}
-
-/* ":SS[.f]" at text; false when it is something else. */
-static bool
-parse_seconds(const char *text, size_t size, int *ret_seconds, int *ret_microseconds)
-{
-    int scale = 100000;
-
-    *ret_microseconds = 0;
-    if (size < 3 || text[0] != ':') {
-        return false;
-    }
-    *ret_seconds = fixed_digits(text + 1, 2);
-    if (*ret_seconds < 0 || *ret_seconds > 59) {
-        return false;
-    }
-    if (size == 3) {
-        return true;
-    }
-    if (text[3] != '.' || size < 5 || size > 13) {
-        return false;
-    }
-    for (size_t i = 4; i < size; i++, scale /= 10) {
-        if (!is_digit(text[i])) {
-            return false;
-        }
-        *ret_microseconds += (text[i] - '0') * scale;
-    }
-    return true;
-}
-
-bool
-csv_parse_timestamp(const char *text, size_t size, int64_t *ret_microseconds)
-{
-    int32_t days;
-    int hour, minute;
-    int second = 0;
-    int microseconds = 0;
-
-    if (size > 0 && text[size - 1] == 'Z') {
-        size--;
-    }
-    if (size < 16 || (text[10] != 'T' && text[10] != ' ') || text[13] != ':' || !csv_parse_date(text, 10, &days)) {
-        return false;
-    }
-    hour = fixed_digits(text + 11, 2);
-    minute = fixed_digits(text + 14, 2);
-    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
-        (size > 16 && !parse_seconds(text + 16, size - 16, &second, &microseconds))) {
-        return false;
-    }
-    *ret_microseconds =
-        (((int64_t)days * 24 + hour) * 60 + minute) * 60000000 + (int64_t)second * 1000000 + microseconds;
-    return true;
-}
-
 enum csv_kind
 csv_kind_of(const char *text, size_t size)
 {
@@ -392,7 +288,7 @@ csv_kind_of(const char *text, size_t size)
     int64_t microseconds;
     char first = size == 0 ? '\0' : text[0];
 
-    if (size == 10 && text[4] == '-' && text[7] == '-' && csv_parse_date(text, size, &days)) {
+    if (size == 10 && text[4] == '-' && text[7] == '-' && gr_date_parse(text, size, &days)) {
         return CSV_DATE; /* no number has two signs there */
     }
     if (is_digit(first) || strchr("+-.inIN", first) != NULL) {
@@ -402,10 +298,10 @@ csv_kind_of(const char *text, size_t size)
         if (csv_parse_float64(text, size, &number)) {
             return CSV_FLOAT64;
         }
-        if (csv_parse_date(text, size, &days)) {
+        if (gr_date_parse(text, size, &days)) {
             return CSV_DATE;
         }
-        return csv_parse_timestamp(text, size, &microseconds) ? CSV_TIMESTAMP : CSV_STRING;
+        return gr_timestamp_parse(text, size, &microseconds) ? CSV_TIMESTAMP : CSV_STRING;
     }
     return csv_parse_bool(text, size, &truth) ? CSV_BOOL : CSV_STRING;
 }

@@ -31,9 +31,5 @@ bool csv_parse_decimal(const char *text, size_t size, int scale, __int128 *ret_s
 bool csv_parse_float32(const char *text, size_t size, float *ret_value);
 /* Decimal, with optional sign, point and exponent; inf, Infinity, nan, NaN. Correctly rounded. */
 bool csv_parse_float64(const char *text, size_t size, double *ret_value);
-/* YYYY-MM-DD of the Gregorian calendar, as days since 1970-01-01. */
-bool csv_parse_date(const char *text, size_t size, int32_t *ret_days);
-/* YYYY-MM-DD[T ]HH:MM[:SS[.f]][Z] with 1 to 9 digits f, as microseconds since 1970 (further digits are cut off). */
-bool csv_parse_timestamp(const char *text, size_t size, int64_t *ret_microseconds);
 
 #endif

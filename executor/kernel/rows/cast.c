@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "data/calendar.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
 #include "kernel/scratch.h"
@@ -276,6 +277,10 @@ read_one(struct node *node, const char *text, size_t size, int64_t i, __int128 *
         return done;
     case GRANARY_TIMESTAMP:
         done = gr_timestamp_parse(text, size, &at);
+        exact[i] = at;
+        return done;
+    case GRANARY_DURATION:
+        done = gr_span_parse(text, size, &at);
         exact[i] = at;
         return done;
     default:

@@ -43,4 +43,4 @@ with Instance() as granary:
         with open(path, 'w') as file:
             file.write(f'a\n1\n{text}\n')
         granary.fails({'x': {'op': 'read_csv', 'path': path, 'dtypes': {'a': dtype}}}, 'x', 'x.csv:3', "'a'", dtype)
-    granary.fails({'x': {'op': 'read_csv', 'path': path, 'dtypes': {'a': 'duration'}}}, 'x', "'duration'")
+    granary.fails({'x': {'op': 'read_csv', 'path': path, 'dtypes': {'a': 'object'}}}, 'x', "'object'", 'duration')

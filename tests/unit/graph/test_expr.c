@@ -359,45 +359,6 @@ read_columns_are_marked(void **state)
     }
 }
 
-static void
-timestamps_are_read_to_the_microsecond(void **state)
-{
-    static const struct {
-        const char *text;
-        int64_t want; /* INT64_MIN: it is none */
-    } cases[] = {
-        {"1970-01-01", 0},
-        {"1970-01-01T00:00", 0},
-        {"1970-01-01 00:00:00.000001", 1},
-        {"1970-01-01 00:00:00.1", 100000},
-        {"1969-12-31 23:59:59.999999", -1},
-        {"2020-02-29T12:34:56", 1582979696000000},
-        {"1970-01-01 24:00", INT64_MIN},
-        {"1970-01-01 00:60", INT64_MIN},
-        {"1970-01-01 00:00:60", INT64_MIN},
-        {"1970-01-01 00:00:00.", INT64_MIN},
-        {"1970-01-01 00:00:00.1234567", INT64_MIN},
-        {"1970-01-01 00:00:0", INT64_MIN},
-        {"1970-01-01x00:00", INT64_MIN},
-        {"1970-01-01 ", INT64_MIN},
-        {"1970-13-01", INT64_MIN},
-        {"1970-00-01", INT64_MIN},
-        {"1970-01-00", INT64_MIN},
-        {"1970-01-32", INT64_MIN},
-        {"0000-01-01", INT64_MIN},
-        {"1900-02-29", INT64_MIN},
-        {"", INT64_MIN},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int64_t got = INT64_MIN;
-
-        assert_int_equal(gr_timestamp_parse(cases[i].text, strlen(cases[i].text), &got), cases[i].want != INT64_MIN);
-        assert_true(got == cases[i].want);
-    }
-}
-
 int
 main(void)
 {
@@ -410,7 +371,6 @@ main(void)
         cmocka_unit_test(wrong_types_name_operator_and_operands),
         cmocka_unit_test(a_check_may_be_repeated),
         cmocka_unit_test(read_columns_are_marked),
-        cmocka_unit_test(timestamps_are_read_to_the_microsecond),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,8 +169,8 @@ kinds_give_one_dtype(void **state)
 static void
 dtypes_of_csv_columns_have_names(void **state)
 {
-    static const char *const names[] = {"bool", "int64",  "float64", "string",    "date",
-                                        "int8", "uint64", "float32", "timestamp", "decimal(2)"};
+    static const char *const names[] = {"bool",   "int64",   "float64",   "string",     "date",    "int8",
+                                        "uint64", "float32", "timestamp", "decimal(2)", "duration"};
     granary_dtype dtype = GRANARY_NULLTYPE;
 
     (void)state;
@@ -178,7 +178,6 @@ dtypes_of_csv_columns_have_names(void **state)
         assert_true(gr_csv_dtype_parse(names[i], &dtype));
         assert_string_equal(granary_dtype_name(dtype), names[i]);
     }
-    assert_false(gr_csv_dtype_parse("duration", &dtype));
     assert_false(gr_csv_dtype_parse("null", &dtype));
     assert_false(gr_csv_dtype_parse("", &dtype));
 }
