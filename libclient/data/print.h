@@ -23,7 +23,10 @@ struct gr_csv_style {
     const char *null_value; /* text that is the same is quoted */
 };
 void gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *style, struct gr_buf *out);
-/* {"columns":[{"name":..,"dtype":..}],"rows":[[..],..]}; non-finite numbers as strings. */
+/*
+ * Records, a row each on a line of its own: [{"NAME":VALUE,..},..]. Every record has every column, in the frame's
+ * order; null is null, non-finite numbers, decimals, dates, timestamps and durations are strings.
+ */
 void gr_print_json(const granary_frame *frame, struct gr_buf *out);
 /* Nested brackets, shortened like numpy's over 1000 elements (max_elements; 0: all). */
 void gr_print_tensor(const granary_tensor *tensor, int64_t max_elements, struct gr_buf *out);

@@ -60,6 +60,26 @@ append_arrow(const granary_frame *frame, struct gr_buf *out)
     return err;
 }
 
+static granary_err
+append_schema(const granary_frame *frame, struct gr_buf *out)
+{
+    size_t count = granary_frame_columns(frame);
+    int width = (int)strlen("column");
+
+    for (size_t i = 0; i < count; i++) {
+        int length = (int)strlen(granary_frame_column(frame, i)->name);
+
+        width = length > width ? length : width;
+    }
+    gr_buf_addf(out, "%-*s  dtype\n", width, "column");
+    for (size_t i = 0; i < count; i++) {
+        const granary_column *column = granary_frame_column(frame, i);
+
+        gr_buf_addf(out, "%-*s  %s\n", width, column->name, granary_dtype_name(column->dtype));
+    }
+    return GRANARY_OK;
+}
+
 granary_err
 output_add_frame(const granary_frame *frame, enum output_format format, struct gr_buf *out)
 {
@@ -75,6 +95,8 @@ output_add_frame(const granary_frame *frame, enum output_format format, struct g
         return GRANARY_OK;
     case OUTPUT_ARROW:
         return append_arrow(frame, out);
+    case OUTPUT_SCHEMA:
+        return append_schema(frame, out);
     case OUTPUT_NPY:
         break;
     }
@@ -102,6 +124,7 @@ output_add_tensor(const granary_tensor *tensor, enum output_format format, struc
         return GRANARY_OK;
     case OUTPUT_CSV:
     case OUTPUT_ARROW:
+    case OUTPUT_SCHEMA:
         break;
     }
     return gr_fail(GRANARY_ETYPE, "a tensor is no table: use JSON or NPY");
@@ -182,7 +205,10 @@ output_frame(granary_client *client, const granary_result *result, enum output_f
     int64_t rows = format == OUTPUT_TABLE ? rows_of(result) : -1;
     granary_err err = frames == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
 
-    if (err == GRANARY_OK && rows > TABLE_ROWS) {
+    if (err == GRANARY_OK && format == OUTPUT_SCHEMA) {
+        err = copy_frame(client, result->chunks[0], 0, 0, &frames[0]);
+        count = err == GRANARY_OK;
+    } else if (err == GRANARY_OK && rows > TABLE_ROWS) {
         err = copy_ends(client, result, rows, frames, &count);
     } else {
         for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {

@@ -1,11 +1,11 @@
-/* A target's result as a table, CSV, JSON, Arrow or NPY. */
+/* A target's result as a table, CSV, JSON, Arrow or NPY, or its columns and their dtypes as a table. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
 #include "base/buf.h"
 #include "granary/granary.h"
 
-enum output_format { OUTPUT_TABLE, OUTPUT_CSV, OUTPUT_JSON, OUTPUT_ARROW, OUTPUT_NPY };
+enum output_format { OUTPUT_TABLE, OUTPUT_CSV, OUTPUT_JSON, OUTPUT_ARROW, OUTPUT_NPY, OUTPUT_SCHEMA };
 
 /* The format a file name asks for by its ending (.csv .json .arrow .npy .txt). Errors: EINVAL */
 granary_err output_format_of(const char *path, enum output_format *ret_format);

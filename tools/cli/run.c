@@ -44,6 +44,7 @@ enum {
     KEY_PRIORITY,
     KEY_KEEP_GOING,
     KEY_KEEP,
+    KEY_SCHEMA,
     KEY_GRAPH
 };
 
@@ -76,6 +77,7 @@ struct run {
 
 static const struct argp_option run_options[] = {
     {"csv", KEY_CSV, NULL, 0, "print CSV", 0},
+    {"schema", KEY_SCHEMA, NULL, 0, "print the columns and their dtypes, instead of the rows", 0},
     {"arrow", KEY_ARROW, "FILE", 0, "write the target as an Arrow file", 0},
     {"npy", KEY_NPY, "FILE", 0, "write the target as an NPY file", 0},
     {"output", 'o', "NAME=FILE", 0, "write target NAME to FILE (.csv .json .arrow .npy .txt) instead of printing it",
@@ -143,6 +145,9 @@ parse_run(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CSV:
         run->format = OUTPUT_CSV;
+        return 0;
+    case KEY_SCHEMA:
+        run->format = OUTPUT_SCHEMA;
         return 0;
     case KEY_ARROW:
     case KEY_NPY:
@@ -392,6 +397,7 @@ is_whole(granary_client *client, const char *key, const char *target)
 static int
 print_targets(struct run *run, granary_client *client, const char *key, const Granary__Graph *graph, bool parts_only)
 {
+    bool alone = run->source->target != NULL; /* a value without a name */
     size_t printed = 0;
     int status = 0;
 
@@ -410,17 +416,17 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
             path = run->single_file;
             format = run->single_format;
         }
-        if (path == NULL && format == OUTPUT_JSON) {
+        if (path == NULL && format == OUTPUT_JSON && !alone) {
             gr_buf_addf(&out, printed == 0 ? "{" : ",\n ");
             gr_print_json_string(target, strlen(target), &out);
             gr_buf_addf(&out, ": ");
         } else if (path == NULL && graph->n_targets > 1) {
-            gr_buf_addf(&out, format == OUTPUT_TABLE ? "%s%s\n" : "%s# %s\n", printed == 0 ? "" : "\n", target);
+            gr_buf_addf(&out, format == OUTPUT_CSV ? "%s# %s\n" : "%s%s\n", printed == 0 ? "" : "\n", target);
         }
         if (err == GRANARY_OK) {
             err = output_result(client, key, target, format, &out);
         }
-        if (path == NULL && format == OUTPUT_JSON && out.size > 0 && out.bytes[out.size - 1] == '\n') {
+        if (path == NULL && format == OUTPUT_JSON && !alone && out.size > 0 && out.bytes[out.size - 1] == '\n') {
             out.size--; /* the object around it goes on */
         }
         if (err != GRANARY_OK) {
@@ -431,7 +437,7 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
         }
         gr_buf_free(&out);
     }
-    if (run->format == OUTPUT_JSON && printed > 0 && status == 0) {
+    if (run->format == OUTPUT_JSON && !alone && printed > 0 && status == 0) {
         (void)printf("}\n");
     }
     return status;
@@ -594,7 +600,7 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
 
     cli_parse(&argp, argc, argv, &run);
     run.label = source->label != NULL ? source->label : run.graph;
-    if (cli->json) {
+    if (cli->json && run.format != OUTPUT_SCHEMA) {
         run.format = OUTPUT_JSON;
     }
     /* Without the need of a client it is refused before anything is started. */

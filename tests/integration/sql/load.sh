@@ -48,6 +48,23 @@ granary sql --csv --discard "select price from prices" 2>/dev/null | grep -qx 0.
 granary sql --discard -o "$work/out.csv" "select id from prices" 2>/dev/null
 [ "$(cat "$work/out.csv")" = "$(printf 'id\n3')" ] || fail "-o: $(cat "$work/out.csv")"
 
+# JSON is records, the same bytes on stdout and in a file; a graph has them by target. Columns and dtypes are told apart.
+printf 'name,n,d\nAda,3,1990-01-08\n"B ""b""",,\n' >"$work/people.csv"
+printf '[{"name":"Ada","n":3,"d":"1990-01-08"},\n{"name":"B \\"b\\"","n":null,"d":null}]\n' >"$work/want.json"
+granary sql --json "select * from '$work/people.csv'" >"$work/got.json"
+same "$work/got.json" "$work/want.json"
+granary sql -o "$work/file.json" "select * from '$work/people.csv'"
+same "$work/file.json" "$work/want.json"
+[ "$(granary sql --json "select * from '$work/people.csv' limit 0")" = '[]' ] || fail "no rows"
+[ "$(granary sql --json "select 1 as a, 2 as a" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)[0]))')" = 2 ] ||
+    fail "two columns of one name: $(granary sql --json "select 1 as a, 2 as a")"
+echo '{"nodes": {"t": {"op": "arange", "stop": 2}, "f": {"op": "from_tensor", "input": "t", "columns": ["x"]}}, "targets": ["f", "t"]}' >"$work/two.json"
+granary run --discard --json "$work/two.json" | python3 -c 'import json, sys
+got = json.load(sys.stdin)
+assert got == {"f": [{"x": 0}, {"x": 1}], "t": {"dtype": "int64", "shape": [2], "values": [0, 1]}}, got' || fail "run --json"
+[ "$(granary sql --schema "select * from '$work/people.csv' limit 0")" = "$(printf 'column  dtype\nname    string\nn       int64\nd       date')" ] ||
+    fail "--schema: $(granary sql --schema "select * from '$work/people.csv' limit 0")"
+
 # What is wrong.
 expect 2 "no file behind the name 'gone'" granary load gone
 expect 4 "No such file" granary load gone "$work/none.csv"

@@ -298,7 +298,7 @@ class Engines:
         ended = self.call('sql', '--json', '--discard', ours)
         if ended.returncode != 0:
             return ended.stderr.strip()
-        got = rows_of(json.loads(ended.stdout)['result']['rows'])
+        got = rows_of([list(row.values()) for row in json.loads(ended.stdout)])
         want = rows_of(self.sqlite.execute(for_sqlite(theirs)).fetchall())
         if comparable(got) != comparable(want):
             return f'  {len(got)} rows, {len(want)} expected; surplus {list((comparable(got) - comparable(want)))[:3]}, missing ' \

@@ -142,7 +142,7 @@ class Granary:
         return ended.stdout
 
     def rows(self, sql):
-        return json.loads(self.call('sql', '--json', '--discard', sql))['result']['rows']
+        return [list(row.values()) for row in json.loads(self.call('sql', '--json', '--discard', sql))]
 
     def down(self):
         subprocess.run([binaries / 'granary', 'down'], env=self.environment, stdout=subprocess.DEVNULL)
