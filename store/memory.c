@@ -215,7 +215,7 @@ find_warm(struct store *store, const struct memory_wish *wish, uint64_t min, uin
 static void
 adopt(struct store *store, struct client *client, struct segment *segment)
 {
-    segment_set_writer(segment, client, client == NULL ? 0 : client->number);
+    segment_grant(segment, client, client == NULL ? 0 : client->number);
     if (client != NULL) {
         client->rooms++;
     }

@@ -69,6 +69,17 @@ segment_set_writer(struct segment *segment, struct client *writer, uint32_t numb
 }
 
 void
+segment_grant(struct segment *segment, struct client *writer, uint32_t number)
+{
+    if (writer == NULL) {
+        (void)atomic_fetch_and_explicit(&segment->record->flags, ~GR_SEGMENT_CLIENTS, memory_order_release);
+    } else {
+        (void)atomic_fetch_or_explicit(&segment->record->flags, GR_SEGMENT_CLIENTS, memory_order_release);
+    }
+    segment_set_writer(segment, writer, number);
+}
+
+void
 segment_set_request(struct segment *segment, uint64_t request)
 {
     atomic_store_explicit(&segment->record->request, request, memory_order_release);

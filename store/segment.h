@@ -101,6 +101,8 @@ void segment_note(const struct segment *segment, enum gr_segment_state state);
 /* By which request it is granted: noted before it is open for its writer. */
 void segment_set_request(struct segment *segment, uint64_t request);
 void segment_set_writer(struct segment *segment, struct client *writer, uint32_t number);
+/* The same of one without objects: all that will be in it are this writer's. */
+void segment_grant(struct segment *segment, struct client *writer, uint32_t number);
 void segment_set_spoiled(struct segment *segment);
 void segment_set_huge(struct segment *segment);
 /* Its pages come from that NUMA node, if they can; before it has any. */

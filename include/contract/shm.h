@@ -312,6 +312,7 @@ enum gr_segment_state { GR_SEGMENT_FREE = 0, GR_SEGMENT_OPEN = 1, GR_SEGMENT_CLO
 
 #define GR_SEGMENT_SPOILED 1u /* its writer truncated it: what it holds cannot be spilled */
 #define GR_SEGMENT_HUGE    2u /* collapsed to huge pages */
+#define GR_SEGMENT_CLIENTS 4u /* a client sealed what is in it: where that lies is what it said */
 
 /* A data segment as the store knows it; which objects lie in it the index tells. */
 struct gr_segment_record {

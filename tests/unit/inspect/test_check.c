@@ -323,6 +323,13 @@ hurt_object_overlap(struct made *made)
 }
 
 static void
+hurt_object_overlap_of_a_client(struct made *made)
+{
+    hurt_object_overlap(made);
+    atomic_store(&made->root->segments[MADE_SEGMENT].flags, GR_SEGMENT_CLIENTS);
+}
+
+static void
 hurt_object_within_another(struct made *made)
 {
     slot_of(made, 3)->offset = slot_of(made, OBJECTS)->offset + 1024;
@@ -464,6 +471,7 @@ static const struct {
     DAMAGE(object_beyond, "object-beyond", "segment 5"),
     DAMAGE(object_overlap, "object-overlap", "%"),
     DAMAGE(object_within_another, "object-overlap", "%"),
+    NOTE(object_overlap_of_a_client, "object-overlap", "said so"),
     DAMAGE(account_balance, "account-balance", "add up"),
     NOTE(account, "account", "bytes of sealed objects"),
     DAMAGE(ledger, "ledger", "s1.ledger"),
