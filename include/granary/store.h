@@ -111,7 +111,10 @@ typedef struct granary_object_options {
     int timeout_ms; /* for room; 0: 30000; GRANARY_AT_ONCE: fail when there is none; GRANARY_FOREVER */
 } granary_object_options;
 
-/* granary_object_create() with options; NULL is the default. Errors: as create · ENOENT a contained object is missing
+/*
+ * granary_object_create() with options; NULL is the default.
+ *
+ * Errors  as create · ENOENT a contained object is missing · EUNSUPPORTED the store lacks a level of `persist`
  */
 GRANARY_API granary_err granary_object_create_with(granary_client *client, granary_id id, uint64_t data_size,
                                                    uint64_t meta_size, const granary_object_options *options,
@@ -239,7 +242,11 @@ GRANARY_API granary_err granary_object_get_meta_range(granary_client *client, gr
 GRANARY_API granary_err granary_object_wait(granary_client *client, const granary_id *ids, size_t count, size_t least,
                                             int timeout_ms, bool *ret_there);
 
-/* End a lease: its pointers are invalid now. Never blocks and never fails; a view that is all zero is ignored. */
+/*
+ * End a lease: its pointers are invalid now. Never fails; a view that is all zero is ignored. No message and no
+ * waiting, but for leases beyond the first 4,096 objects of a process: of those the store is told, for up to a second
+ * while it does not answer.
+ */
 GRANARY_API void granary_object_release(granary_client *client, granary_view *view);
 GRANARY_API void granary_object_release_many(granary_client *client, granary_view *views, size_t count);
 

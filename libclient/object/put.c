@@ -111,6 +111,26 @@ options_check(granary_id id, const granary_object_options *options)
     return GRANARY_OK;
 }
 
+/* A store that lacks one of the levels says so, also of an object that is not there yet, as this one. */
+static granary_err
+levels_check(granary_client *client, granary_id id, granary_levels levels)
+{
+    granary_err err = levels == 0 ? GRANARY_OK : granary_object_move(client, id, levels, 0, 0);
+
+    return err == GRANARY_ENOENT ? GRANARY_OK : err == GRANARY_OK ? err : gr_fail_in(err, "object %s", id_text(id));
+}
+
+/* What options ask of the store for a buffer that is there. */
+static granary_err
+options_send(granary_client *client, granary_id id, const granary_object_options *options)
+{
+    granary_err err = levels_check(client, id, options->persist);
+
+    return err == GRANARY_OK && options->contains_count > 0
+               ? contain_send(client, id, options->contains, options->contains_count)
+               : err;
+}
+
 granary_err
 granary_object_create_with(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size,
                            const granary_object_options *options, granary_buffer *ret_buffer)
@@ -132,14 +152,12 @@ granary_object_create_with(granary_client *client, granary_id id, uint64_t data_
     buffer.next_use = (uint8_t)options->next_use;
     buffer.flags = options->counted ? GR_SEAL_COUNTED : 0;
     buffer.persist = options->persist;
-    if (options->contains_count > 0) {
-        err = contain_send(client, id, options->contains, options->contains_count);
-        if (err != GRANARY_OK) {
-            granary_object_abort(client, &buffer);
-            return err;
-        }
-        buffer.flags |= GR_SEAL_PARENT;
+    err = options_send(client, id, options);
+    if (err != GRANARY_OK) {
+        granary_object_abort(client, &buffer);
+        return err;
     }
+    buffer.flags |= options->contains_count > 0 ? GR_SEAL_PARENT : 0;
     *ret_buffer = buffer;
     return GRANARY_OK;
 }

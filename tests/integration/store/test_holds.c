@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "granary/stream.h"
 
 #define TIMEOUT_MS 60000
 
@@ -115,6 +116,29 @@ pins_references_and_names_outlive_the_store(void **state)
     for (uint64_t n = 2; n <= 4; n++) {
         assert_false(granary_object_contains(client, fixture_id(n)));
     }
+    granary_disconnect(client);
+}
+
+/* A level that the store lacks is refused before anything is sealed, and its buffer is given back. */
+static void
+what_cannot_be_persisted_is_not_sealed(void **state)
+{
+    static const granary_levels lacking[] = {GRANARY_LEVEL_GPU, GRANARY_LEVEL_REMOTE,
+                                             GRANARY_LEVEL_DISK | GRANARY_LEVEL_REMOTE};
+    granary_client *client = fixture_connect(state);
+    granary_id id = fixture_id(1);
+    granary_writer *writer;
+
+    for (size_t i = 0; i < sizeof lacking / sizeof lacking[0]; i++) {
+        const granary_object_options options = {.persist = lacking[i]};
+
+        assert_err(granary_object_put_with(client, id, "x", 1, NULL, 0, &options, 0), GRANARY_EUNSUPPORTED);
+        assert_err(granary_writer_open(client, id, 0, &options, &writer), GRANARY_EUNSUPPORTED);
+        assert_false(granary_object_contains(client, id));
+    }
+    assert_ok(granary_object_put_with(client, id, "x", 1, NULL, 0,
+                                      &(granary_object_options){.persist = GRANARY_LEVEL_DISK}, 0));
+    assert_true(info_of(client, 1).persistent);
     granary_disconnect(client);
 }
 
@@ -311,6 +335,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pins_references_and_names_outlive_the_store, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(what_cannot_be_persisted_is_not_sealed, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(persistent_pins_outlive_the_store, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(families_and_counted_objects_outlive_the_store, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(aliases_outlive_the_store, fixture_start, fixture_stop),
