@@ -139,6 +139,7 @@ struct socket {
     struct turn *first; /* who waits for the ticket, first come first */
     struct turn **end;
     struct store_lease *released; /* to be told to the store by the next holder of the ticket */
+    int64_t silent_since_ns;      /* with the ticket: a release waited for the store in vain; 0: it answers */
 };
 
 /* ---- the link (link.c) ---- */
@@ -296,7 +297,10 @@ request_next(granary_client *client)
 {
     return atomic_fetch_add_explicit(&client->requests, 1, memory_order_relaxed) + 1;
 }
-/* Give a lease the store counts back. Takes lease. Does not wait for anybody else's request. */
+/*
+ * Give a lease the store counts back, and those that it could not be told of before. Takes lease; NULL: those alone.
+ * Does not wait for anybody else's request.
+ */
 void socket_unlease(granary_client *client, struct store_lease *lease);
 
 /* ---- hold.c ---- */

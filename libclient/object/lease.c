@@ -88,6 +88,7 @@ lease_end(granary_client *client, uint64_t serial, uint64_t handle)
     /* Sequentially consistent after the hazard: either the store sees it gone, or this sees the deletion. */
     if (atomic_load(&client->control->deleting) != 0) {
         ring_try_push(client, &(struct gr_ring_entry){.op = GR_RING_LEASE_RELEASED});
+        socket_unlease(client, NULL);
     }
 }
 

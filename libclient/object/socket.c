@@ -17,6 +17,8 @@
 
 /* A release waits so long for the answer, which it does not need: only that one request follows the other. */
 #define UNLEASE_MS 100
+/* When the store has been silent for so long, releases do not wait for it any more: it may have been stopped. */
+#define SILENCE_MS 1000
 
 granary_err
 socket_init(struct socket *s)
@@ -317,23 +319,36 @@ socket_request(granary_client *client, enum gr_store_op op, const void *body, si
 
 /* ---- giving the ticket, and what is told to the store then ---- */
 
+/* How long a release waits for the store, if it waits at all. */
+static int64_t
+unlease_until(const struct socket *s)
+{
+    int64_t now_ns = gr_now_ns();
+
+    return s->silent_since_ns != 0 && now_ns - s->silent_since_ns >= SILENCE_MS * 1000000ll
+               ? now_ns
+               : now_ns + UNLEASE_MS * 1000000ll;
+}
+
 /* Tell the store of one lease that has ended. Does not look for a store that is gone. */
 static granary_err
 unlease(granary_client *client, const struct store_lease *lease)
 {
-    int64_t deadline_ns = gr_deadline_ns(UNLEASE_MS);
+    struct socket *s = &client->socket;
+    int64_t until_ns = unlease_until(s);
     struct gr_object_ref ref = {.request = lease->request};
     struct gr_frame_in frame = {.fd_count = 0};
-    granary_err err = client->link.greeting ? GRANARY_ETIMEDOUT : await_unanswered(client, gr_now_ns());
+    granary_err err = client->link.greeting ? GRANARY_ETIMEDOUT : await_unanswered(client, until_ns);
+    bool told = err == GRANARY_OK;
 
     memcpy(ref.id, lease->id.bytes, sizeof ref.id);
-    if (err == GRANARY_OK) {
-        err = exchange(client, GR_STORE_UNLEASE, &ref, sizeof ref, deadline_ns, &frame);
+    if (told) {
+        err = exchange(client, GR_STORE_UNLEASE, &ref, sizeof ref, until_ns, &frame);
         gr_frame_in_reset(&frame);
-        /* Without its answer it has been told nevertheless. */
-        err = err == GRANARY_ETIMEDOUT ? GRANARY_OK : err;
     }
-    return err;
+    s->silent_since_ns = err != GRANARY_ETIMEDOUT ? 0 : s->silent_since_ns == 0 ? gr_now_ns() : s->silent_since_ns;
+    /* Without its answer it has been told nevertheless. */
+    return told && err == GRANARY_ETIMEDOUT ? GRANARY_OK : err;
 }
 
 void
@@ -372,10 +387,12 @@ socket_unlease(granary_client *client, struct store_lease *lease)
     bool mine;
 
     (void)pthread_mutex_lock(&s->lock);
-    lease->next = s->released;
-    s->released = lease;
-    mine = !s->taken;
-    s->taken = true;
+    if (lease != NULL) {
+        lease->next = s->released;
+        s->released = lease;
+    }
+    mine = !s->taken && s->released != NULL;
+    s->taken = s->taken || mine;
     (void)pthread_mutex_unlock(&s->lock);
     if (mine) {
         socket_give(client);
