@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/id.h"
+#include "base/size.h"
 #include "granary/hold.h"
 #include "store/client.h"
 #include "store/memory.h"
@@ -31,14 +32,15 @@ leases_of(const struct client *client)
 static void
 describe_writers(const struct store *store, struct gr_buf *buf)
 {
+    char size[GR_SIZE_TEXT];
     unsigned named = 0;
 
     for (const struct list *node = store->open.next; node != &store->open && named < HOLDERS; node = node->next) {
         const struct segment *segment = list_owner(node, struct segment, in_order);
 
         if (segment->writer != NULL && segment->size > segment->sealed_total) {
-            gr_buf_addf(buf, "%s%llu by %s (pid %d)", named++ == 0 ? ": " : ", ",
-                        (unsigned long long)(segment->size - segment->sealed_total), segment->writer->tag,
+            gr_buf_addf(buf, "%s%s by %s (pid %d)", named++ == 0 ? ": " : ", ",
+                        gr_size_format(segment->size - segment->sealed_total, size), segment->writer->tag,
                         (int)segment->writer->pid);
         }
     }
@@ -73,8 +75,9 @@ static void
 add_pins(const struct session *session, uid_t reader, const struct pins *pins, struct gr_buf *buf)
 {
     uid_t owner = (uid_t)atomic_load_explicit(&session->control->uid, memory_order_relaxed);
+    char size[GR_SIZE_TEXT];
 
-    gr_buf_addf(buf, "%llu bytes by %llu pin%s ", (unsigned long long)pins->bytes, (unsigned long long)pins->count,
+    gr_buf_addf(buf, "%s by %llu pin%s ", gr_size_format(pins->bytes, size), (unsigned long long)pins->count,
                 pins->count == 1 ? "" : "s");
     if (owner != reader && reader != geteuid()) {
         gr_buf_addf(buf, "of uid %u", (unsigned)owner);
@@ -115,7 +118,7 @@ pins_of(const struct session *session, unsigned *looked)
             (pins.first == NULL || are_alike(pins.first, record))) {
             pins.first = pins.first == NULL ? record : pins.first;
             pins.count++;
-            pins.bytes += slot_footprint(slot);
+            pins.bytes += slot_footprint(slot) / GR_FLAGS_PINS(slot_flags(slot)); /* each has its part */
         }
     }
     return pins;
@@ -124,6 +127,8 @@ pins_of(const struct session *session, unsigned *looked)
 static void
 describe_pins(const struct store *store, uid_t reader, struct gr_buf *buf)
 {
+    char size[GR_SIZE_TEXT];
+    uint64_t told = 0;
     unsigned looked = 0;
     unsigned named = 0;
 
@@ -136,7 +141,11 @@ describe_pins(const struct store *store, uid_t reader, struct gr_buf *buf)
         if (pins.count > 0) {
             gr_buf_addf(buf, "%s", named++ == 0 ? "; pinned: " : ", ");
             add_pins(session, reader, &pins, buf);
+            told += pins.bytes;
         }
+    }
+    if (named > 0 && told < store->account.pinned) {
+        gr_buf_addf(buf, ", %s by others", gr_size_format(store->account.pinned - told, size));
     }
     if (named > 0) {
         gr_buf_addf(buf, " (`granary pins --session NAME` tells more, `granary unpin` ends them)");
@@ -152,19 +161,21 @@ holders_describe(const struct store *store, uid_t reader, char *text, size_t siz
     uint64_t blocked =
         store->blocked_bytes < bytes[GR_ACCOUNT_SEALED] ? store->blocked_bytes : bytes[GR_ACCOUNT_SEALED];
     struct gr_buf buf = {0};
+    char text_of[7][GR_SIZE_TEXT];
 
     gr_buf_addf(&buf,
-                "of %llu bytes %llu are free, %llu in objects (%llu pinned, %llu leased when last tried), %llu in "
-                "deleted objects still leased, %llu in rooms being written",
-                (unsigned long long)bytes[GR_ACCOUNT_CAPACITY], (unsigned long long)bytes[GR_ACCOUNT_FREE],
-                (unsigned long long)bytes[GR_ACCOUNT_SEALED], (unsigned long long)store->account.pinned,
-                (unsigned long long)blocked, (unsigned long long)bytes[GR_ACCOUNT_RETIRING],
-                (unsigned long long)bytes[GR_ACCOUNT_WRITING]);
+                "of %s %s are free, %s in objects (%s pinned, %s leased when last tried), %s in deleted objects still "
+                "leased, %s in rooms being written",
+                gr_size_format(bytes[GR_ACCOUNT_CAPACITY], text_of[0]),
+                gr_size_format(bytes[GR_ACCOUNT_FREE] + bytes[GR_ACCOUNT_POOLED], text_of[1]),
+                gr_size_format(bytes[GR_ACCOUNT_SEALED], text_of[2]), gr_size_format(store->account.pinned, text_of[3]),
+                gr_size_format(blocked, text_of[4]), gr_size_format(bytes[GR_ACCOUNT_RETIRING], text_of[5]),
+                gr_size_format(bytes[GR_ACCOUNT_WRITING] + bytes[GR_ACCOUNT_RESERVED], text_of[6]));
     describe_writers(store, &buf);
     describe_pins(store, reader, &buf);
     describe_readers(store, &buf);
     if (shm < bytes[GR_ACCOUNT_FREE]) {
-        gr_buf_addf(&buf, "; other files fill /dev/shm, which has room for %llu bytes more", (unsigned long long)shm);
+        gr_buf_addf(&buf, "; other files fill /dev/shm, which has room for %s more", gr_size_format(shm, text_of[0]));
     }
     (void)snprintf(text, size, "%s", gr_buf_ok(&buf) ? buf.bytes : "out of memory");
     gr_buf_free(&buf);

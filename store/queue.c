@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/size.h"
 #include "store/admit.h"
 #include "store/client.h"
 #include "store/events.h"
@@ -35,25 +36,29 @@ static void
 room_fail_full(struct client *client, const char *why)
 {
     char holders[800];
+    char size[GR_SIZE_TEXT];
 
     holders_describe(client->store, client->uid, holders, sizeof holders);
-    room_fail(client, gr_fail(GRANARY_EFULL, "no room for %llu bytes: %s%s%s", (unsigned long long)client->min_bytes,
-                              why, why[0] == '\0' ? "" : "; ", holders));
+    room_fail(client, gr_fail(GRANARY_EFULL, "no room for %s: %s%s%s", gr_size_format(client->min_bytes, size), why,
+                              why[0] == '\0' ? "" : "; ", holders));
 }
 
 granary_err
 queue_fail_quota(const struct session *session, const char *what, uint64_t bytes)
 {
+    uint64_t quota = atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed);
     granary_err err = admit_segment(session);
+    char size[3][GR_SIZE_TEXT];
 
+    (void)gr_size_format(bytes, size[0]);
     if (err != GRANARY_OK) {
-        return gr_fail_in(err, "no room %s %llu bytes", what, (unsigned long long)bytes);
+        return gr_fail_in(err, "no room %s %s", what, size[0]);
     }
     return gr_fail(GRANARY_EFULL,
-                   "no room %s %llu bytes: session '%s' has %llu of its quota of %llu bytes in memory, and nothing of "
-                   "it can be spilled now: release or unpin objects, or raise the quota",
-                   what, (unsigned long long)bytes, session->name, (unsigned long long)session->used_bytes,
-                   (unsigned long long)atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed));
+                   "no room %s %s: session '%s' has %s of its quota of %s in memory, and nothing of it can be spilled "
+                   "now: release or unpin objects, or raise the quota",
+                   what, size[0], session->name, gr_size_format(session->used_bytes, size[1]),
+                   gr_size_format(quota, size[2]));
 }
 
 static void

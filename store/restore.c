@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/size.h"
 #include "store/client.h"
 #include "store/events.h"
 #include "store/hold.h"
@@ -413,10 +414,11 @@ restore_serve(struct store *store, int64_t now_ns)
         }
         if (err == GRANARY_EBUSY && (disk_failed || now_ns >= restore->deadline_ns)) {
             char holders[640];
+            char size[GR_SIZE_TEXT];
 
             holders_describe(store, (uid_t)atomic_load(&restore->session->control->uid), holders, sizeof holders);
-            err = gr_fail(GRANARY_EFULL, "no room to bring an object of %llu bytes back: %s%s%s",
-                          (unsigned long long)restore->footprint, disk_failed ? store->disk_error : "",
+            err = gr_fail(GRANARY_EFULL, "no room to bring an object of %s back: %s%s%s",
+                          gr_size_format(restore->footprint, size), disk_failed ? store->disk_error : "",
                           disk_failed ? "; " : "", holders);
         }
         if (err == GRANARY_ESTATE) {

@@ -489,6 +489,15 @@ _Static_assert(sizeof(struct gr_counters) == 128 * (GR_COUNTERS + 1), "part of t
 
 #define GR_RING_ENTRIES 1024u
 
+/* What a client waits for, for who looks on. */
+enum gr_wait_kind {
+#define WAIT(name, summary) GR_WAIT_##name,
+#include "contract/waits.def"
+#undef WAIT
+    GR_WAIT_COUNT,
+    GR_WAIT_BEGINS = 0xff, /* a thread is about to say what: only one does at a time */
+};
+
 /* A room that its writer can spare. */
 #define GR_SPARE(segment)      ((uint64_t)(segment) << 1)
 #define GR_SPARE_SEGMENT(word) ((uint32_t)((word) >> 1))
@@ -538,6 +547,11 @@ struct gr_lease_page {
     /* its current room while nothing is being made in it: GR_SPARE(), or 0. The client takes it back by exchanging that
      * for 0, the store by adding GR_SPARE_TAKEN, which stays until the client offers another one */
     _Atomic uint64_t spare_room;
+    /* what the first of its threads that waits is waiting for; the kind is written last */
+    _Atomic uint32_t wait_kind;  /* enum gr_wait_kind */
+    _Atomic uint64_t wait_id[2]; /* of an object: the id's bytes as two native words; else 0 */
+    _Atomic uint64_t wait_bytes; /* of room */
+    _Atomic int64_t wait_since_ms;
     /* written by the store */
     _Alignas(64) _Atomic uint64_t ring_tail; /* entries ever answered */
     _Atomic uint32_t ring_tail_word;         /* the low half of ring_tail, for futexes */

@@ -199,6 +199,36 @@ typedef struct granary_client_info {
 GRANARY_API granary_err granary_inspect_clients(granary_inspector *inspector, granary_client_info **ret_infos,
                                                 size_t *ret_count);
 
+typedef enum granary_wait_kind {
+    GRANARY_WAIT_OBJECT = 1, /* that it is sealed, brought back, pinned or moved */
+    GRANARY_WAIT_ROOM = 2,   /* memory to write an object to */
+    GRANARY_WAIT_STORE = 3,  /* one that serves: the last one is gone */
+    GRANARY_WAIT_ANSWER = 4, /* of the store, to anything else */
+    GRANARY_WAIT_COUNTER = 5,
+} granary_wait_kind;
+
+typedef struct granary_wait_info {
+    granary_wait_kind kind;
+    uint32_t client; /* number */
+    uint32_t session;
+    uint32_t pid;
+    char tag[32];
+    granary_id id;    /* of an object; else all zero */
+    uint64_t bytes;   /* of room */
+    int64_t since_ms; /* since the Unix epoch */
+} granary_wait_info;
+
+/*
+ * What living clients wait for, in all sessions; of a process that waits in several threads, the first. Most waits are
+ * over before somebody can read this.
+ *
+ * ret_infos  to be freed with free(); NULL when there are none
+ */
+GRANARY_API granary_err granary_inspect_waits(granary_inspector *inspector, granary_wait_info **ret_infos,
+                                              size_t *ret_count);
+/* "an object", "room to write", ... */
+GRANARY_API const char *granary_wait_name(granary_wait_kind kind);
+
 typedef struct granary_lease_info {
     granary_id id; /* all zero: no object has that serial (it just went, or the client wrote nonsense) */
     uint64_t serial;

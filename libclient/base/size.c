@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,4 +40,19 @@ gr_size_parse(const char *text, uint64_t *ret_bytes)
     return GRANARY_OK;
 bad:
     return gr_fail(GRANARY_EINVAL, "'%s' is no size: write bytes, or a number with K, M, G or T", text);
+}
+
+char *
+gr_size_format(uint64_t bytes, char buffer[GR_SIZE_TEXT])
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+
+    while (value >= 1024 && unit + 1 < sizeof names / sizeof names[0]) {
+        value /= 1024;
+        unit++;
+    }
+    (void)snprintf(buffer, GR_SIZE_TEXT, unit == 0 ? "%.0f %s" : "%.1f %s", value, names[unit]);
+    return buffer;
 }

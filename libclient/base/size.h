@@ -13,4 +13,8 @@
  */
 granary_err gr_size_parse(const char *text, uint64_t *ret_bytes);
 
+/* "59.1 MiB", "0 B": for people. Returns buffer. */
+#define GR_SIZE_TEXT 32
+char *gr_size_format(uint64_t bytes, char buffer[GR_SIZE_TEXT]);
+
 #endif

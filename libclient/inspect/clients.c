@@ -41,6 +41,10 @@ lease_page_read(const struct granary_inspector *inspector, uint32_t session, uin
     ret_page->ring_head = page->ring_head;
     ret_page->ring_tail = page->ring_tail;
     ret_page->waiting = page->waiting;
+    ret_page->wait_kind = page->wait_kind;
+    ret_page->wait_id = gr_id_from_words(page->wait_id[0], page->wait_id[1]);
+    ret_page->wait_bytes = page->wait_bytes;
+    ret_page->wait_since_ms = page->wait_since_ms;
     ret_page->hazard_count = 0;
     for (size_t i = 0; i < GR_HAZARD_SETS * GR_HAZARD_WAYS; i++) {
         uint64_t hazard = page->hazard[i / GR_HAZARD_WAYS][i % GR_HAZARD_WAYS];

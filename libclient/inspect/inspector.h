@@ -215,6 +215,10 @@ struct lease_page_copy {
     uint64_t ring_head;
     uint64_t ring_tail;
     uint32_t waiting;
+    uint32_t wait_kind;
+    granary_id wait_id;
+    uint64_t wait_bytes;
+    int64_t wait_since_ms;
     size_t hazard_count;
     struct hazard_copy hazards[GR_HAZARD_SETS * GR_HAZARD_WAYS];
 };

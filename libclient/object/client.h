@@ -216,6 +216,13 @@ client_is_strict(const granary_client *client)
 /* Tell whom it may concern that this thread waits for an object; NULL: no longer. See gr_client_set_in_call(). */
 void client_waits(const granary_id *id);
 
+/*
+ * waits.c: say in the lease page what this thread is about to wait for; id may be NULL. False: another thread of this
+ * process waits already, or this one for what this is a part of. wait_end() takes what was returned.
+ */
+bool wait_begin(granary_client *client, enum gr_wait_kind kind, const granary_id *id, uint64_t bytes);
+void wait_end(granary_client *client, bool begun);
+
 /* An id as text for a message, in the thread's own buffer: valid until the thread's next call. */
 const char *id_text(granary_id id);
 

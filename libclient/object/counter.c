@@ -183,13 +183,16 @@ granary_counter_wait(granary_counter *counter, int64_t least, int timeout_ms, in
 {
     granary_err err = gr_client_check_wait(counter->client, timeout_ms);
     int64_t value = 0;
+    bool begun;
 
     if (err != GRANARY_OK) {
         return err;
     }
+    begun = wait_begin(counter->client, GR_WAIT_counter, NULL, 0);
     atomic_fetch_add(&counter->cell->waiting, 1);
     err = wait_until(counter, least, gr_deadline_ns(timeout_ms), &value);
     atomic_fetch_sub(&counter->cell->waiting, 1);
+    wait_end(counter->client, begun);
     if (err == GRANARY_OK && ret_value != NULL) {
         *ret_value = value;
     }

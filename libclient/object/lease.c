@@ -385,6 +385,7 @@ wait_for(granary_client *client, struct waiting *waiting, granary_id id)
 static granary_err
 wait_until_leased(granary_client *client, granary_id id, struct waiting waiting, struct lease *ret_lease)
 {
+    bool begun = wait_begin(client, GR_WAIT_object, &id, 0);
     enum lease_result result;
     granary_id target;
     granary_err err;
@@ -411,6 +412,7 @@ wait_until_leased(granary_client *client, granary_id id, struct waiting waiting,
         }
     } while (err == GRANARY_OK && result != LEASE_HELD);
     atomic_fetch_sub(&client->page->waiting, 1);
+    wait_end(client, begun);
     if (!waiting.once) {
         client_waits(NULL);
     }

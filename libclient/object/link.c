@@ -345,28 +345,24 @@ link_away(granary_client *client)
                    client->instance.name);
 }
 
-granary_err
-link_hold(granary_client *client, int64_t deadline_ns)
+/* Try, and sleep, until a store serves that knows this client. Errors: EUNREACHABLE */
+static granary_err
+link_await(granary_client *client, int64_t patience_ns, int64_t until_ns)
 {
     struct link *link = &client->link;
     const struct gr_control *control = client->control;
-    int64_t patience_ns = link->reconnect_ms < 0 ? 0 : gr_deadline_ns(link->reconnect_ms);
-    int64_t until_ns = deadline_ns < patience_ns ? deadline_ns : patience_ns;
-    granary_err err = link_check(client);
 
-    if (err != GRANARY_OK || (!link->greeting && !link_is_stale(client) && !hung_up(client->socket.fd))) {
-        return err;
-    }
     for (;;) {
         uint32_t life = atomic_load(&control->life);
         int64_t now_ns;
+        granary_err err;
 
         if (atomic_load(&control->state) == GR_CONTROL_CLOSED) {
             return link_die(client, "the store was stopped, or the session deleted");
         }
         err = link_try(client, until_ns);
         if (err == GRANARY_OK || atomic_load_explicit(&link->dead, memory_order_relaxed)) {
-            break;
+            return err;
         }
         if (err == GRANARY_EVERSION || err == GRANARY_EPROTO || err == GRANARY_EPERM) {
             return link_broken(client, err);
@@ -381,6 +377,22 @@ link_hold(granary_client *client, int64_t deadline_ns)
         }
         gr_futex_wait(&control->life, life, until_ns - now_ns > LOOK_NS ? now_ns + LOOK_NS : until_ns);
     }
+}
+
+granary_err
+link_hold(granary_client *client, int64_t deadline_ns)
+{
+    struct link *link = &client->link;
+    int64_t patience_ns = link->reconnect_ms < 0 ? 0 : gr_deadline_ns(link->reconnect_ms);
+    granary_err err = link_check(client);
+    bool begun;
+
+    if (err != GRANARY_OK || (!link->greeting && !link_is_stale(client) && !hung_up(client->socket.fd))) {
+        return err;
+    }
+    begun = wait_begin(client, GR_WAIT_store, NULL, 0);
+    err = link_await(client, patience_ns, deadline_ns < patience_ns ? deadline_ns : patience_ns);
+    wait_end(client, begun);
     if (err == GRANARY_OK) {
         client_ring_bell(client); /* what was put into the ring meanwhile has been told to nobody */
     }

@@ -18,6 +18,7 @@ granary_object_move(granary_client *client, granary_id id, granary_levels to, gr
     struct gr_move move = {.to = to, .from = from, .flags = timeout_ms == 0 ? MOVE_BACKGROUND : 0};
     granary_err err = gr_client_check_wait(client, timeout_ms);
     int64_t left;
+    bool begun;
 
     if (err != GRANARY_OK) {
         return err;
@@ -27,11 +28,13 @@ granary_object_move(granary_client *client, granary_id id, granary_levels to, gr
                        id_text(id), to, from);
     }
     memcpy(move.id, id.bytes, sizeof move.id);
+    begun = wait_begin(client, GR_WAIT_object, &id, 0);
     do {
         left = deadline_ns == INT64_MAX ? SLICE_MS : gr_left_ms(deadline_ns);
         move.timeout_ms = left < SLICE_MS ? left : SLICE_MS;
         err = socket_request(client, GR_STORE_MOVE, &move, sizeof move, NULL, 0);
     } while (err == GRANARY_ETIMEDOUT && left > SLICE_MS);
+    wait_end(client, begun);
     return err;
 }
 

@@ -23,6 +23,9 @@ void gr_client_set_connector(int (*connect)(const char *path, granary_err *ret_e
 /* Whether the client is of no use any more: its session was deleted, or its store stopped for good. One load or two. */
 bool gr_client_is_over(const granary_client *client);
 
+/* Whether a thread of this process waits for room, and for how many bytes. */
+bool gr_client_waits_for_room(const granary_client *client, uint64_t *ret_bytes);
+
 /* What identifies an object for ever, also when its id is used again (contract/shm.h). Errors: ENOENT */
 granary_err gr_client_stamp(granary_client *client, granary_id id, uint64_t *ret_stamp);
 

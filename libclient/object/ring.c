@@ -56,10 +56,12 @@ ring_await(granary_client *client, uint64_t end)
 {
     struct gr_lease_page *page = client->page;
     granary_err err = GRANARY_OK;
+    bool begun;
 
     if (ring_spin(client, end)) {
         return GRANARY_OK;
     }
+    begun = wait_begin(client, GR_WAIT_answer, NULL, 0);
     atomic_fetch_add(&page->ring_waiting, 1);
     while (err == GRANARY_OK) {
         struct gr_futex words[2] = {{&page->ring_tail_word, atomic_load(&page->ring_tail_word)},
@@ -80,6 +82,7 @@ ring_await(granary_client *client, uint64_t end)
         }
     }
     atomic_fetch_sub(&page->ring_waiting, 1);
+    wait_end(client, begun);
     return err;
 }
 

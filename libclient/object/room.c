@@ -366,6 +366,7 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
                               .want_bytes = want,
                               .node = cpu_node(),
                               .request = request_next(client)};
+    bool begun = wait_begin(client, GR_WAIT_room, NULL, footprint);
     granary_err err;
 
     for (;;) {
@@ -385,6 +386,7 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
             (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         }
     }
+    wait_end(client, begun);
     if (err == GRANARY_OK) {
         rooms_retire_late(client);
     }

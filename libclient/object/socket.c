@@ -222,6 +222,7 @@ socket_ask_until(granary_client *client, enum gr_store_op op, const void *body, 
     int64_t deadline_ns = answer_by(answer_ms, until_ns);
     struct gr_frame_in frame = {.fd_count = 0};
     granary_err err = link_check(client);
+    bool begun = wait_begin(client, GR_WAIT_answer, NULL, 0);
     bool lost = false;
 
     while (err == GRANARY_OK) {
@@ -243,6 +244,7 @@ socket_ask_until(granary_client *client, enum gr_store_op op, const void *body, 
         err = link_hold(client, until_ns);
         deadline_ns = answer_by(answer_ms, until_ns);
     }
+    wait_end(client, begun);
     if (err == GRANARY_ETIMEDOUT) {
         return no_answer(client);
     }
@@ -284,15 +286,18 @@ socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, ui
 {
     struct gr_object_ref ref = {.serial = serial, .request = request};
     struct gr_frame_in frame = {.fd_count = 0};
+    bool begun = wait_begin(client, GR_WAIT_object, &id, 0);
     granary_err err;
 
     memcpy(ref.id, id.bytes, sizeof ref.id);
     if (until_ns == INT64_MAX ? !socket_take_patiently(client, answer_ms) : !socket_take_until(client, until_ns)) {
-        return no_answer(client);
+        err = no_answer(client);
+    } else {
+        err = socket_ask_until(client, op, &ref, sizeof ref, answer_ms, until_ns, &frame);
+        gr_frame_in_reset(&frame);
+        socket_give(client);
     }
-    err = socket_ask_until(client, op, &ref, sizeof ref, answer_ms, until_ns, &frame);
-    gr_frame_in_reset(&frame);
-    socket_give(client);
+    wait_end(client, begun);
     return err;
 }
 

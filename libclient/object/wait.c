@@ -17,6 +17,7 @@ struct wait {
     size_t count;
     bool *there;
     size_t found;
+    bool begun;                   /* what is missing is told in the lease page */
     unsigned words;               /* distinct ones */
     bool watched[GR_WAIT_WORDS];  /* some id hashes here */
     uint32_t seen[GR_WAIT_WORDS]; /* before the last look */
@@ -88,7 +89,7 @@ sleep_until(const struct wait *wait, int64_t deadline_ns)
 
 /* Whoever looks on is told of the first that is missing; of one that others can stand in for, nothing. */
 static void
-tell_missing(const struct wait *wait, size_t least)
+tell_missing(struct wait *wait, size_t least)
 {
     size_t i = least == wait->count ? 0 : wait->count;
 
@@ -96,6 +97,8 @@ tell_missing(const struct wait *wait, size_t least)
         i++;
     }
     client_waits(i < wait->count ? &wait->ids[i] : NULL);
+    wait_end(wait->client, wait->begun);
+    wait->begun = wait_begin(wait->client, GR_WAIT_object, &wait->ids[i < wait->count ? i : 0], 0);
 }
 
 /* Errors: ETIMEDOUT · EUNREACHABLE */
@@ -161,6 +164,7 @@ granary_object_wait(granary_client *client, const granary_id *ids, size_t count,
     atomic_fetch_add(&client->page->waiting, 1);
     err = wait_until(wait, least, gr_deadline_ns(timeout_ms));
     client_waits(NULL);
+    wait_end(client, wait->begun);
     atomic_fetch_sub(&client->page->waiting, 1);
     if (ret_there != NULL) {
         memcpy(ret_there, wait->there, count * sizeof *wait->there);

@@ -120,7 +120,7 @@ def test_pins_of_others_are_told_by_uid():
         for _ in range(2):
             id = it.granary("put", "--session", "alices", "-", input=os.urandom(1 << 20), **alice).decode().strip()
             it.granary("pin", "--session", "alices", "--scope", "session", "--reason", "secret plan", id, **alice)
-        for user, told in ((alice, b"2097152 bytes by 2 pins in session 'alices' for 'secret plan'"), (bob, b"of uid %d" % ALICE)):
+        for user, told in ((alice, b"2.0 MiB by 2 pins in session 'alices' for 'secret plan'"), (bob, b"of uid %d" % ALICE)):
             done = it.run("put", "--session", "mine%d" % user["user"], "-", input=os.urandom(3 << 20), **user)
             check(done.returncode == 5 and told in done.stderr and b"granary unpin" in done.stderr, done.stderr.decode())
         check(b"alices" not in done.stderr and b"secret" not in done.stderr, done.stderr.decode())

@@ -12,6 +12,7 @@ READERS = {
     'libclient/client/graph.c': 'a deadline for the scheduler, which takes what is left of it and goes by its own clock',
     'executor/call_run.c': 'the same, of a graph that a function submits',
     'libclient/object/subscribe.c': 'when an event was',
+    'libclient/object/waits.c': 'since when somebody waits',
     'store/events.c': 'when an event was',
     'store/ring.c': 'when an object was sealed',
     'store/alias.c': 'when an alias was made',
@@ -27,6 +28,7 @@ READERS = {
     'sched/main.c': 'the same',
     'sched/info/host.c': 'when processes were started',
     'tools/cli/look.c': 'how long ago something was',
+    'tools/cli/waits.c': 'how long somebody has waited',
     'tools/cli/supervise.c': 'when the instance was started',
 }
 ROOMS = ('libclient', 'store', 'sched', 'executor', 'tools/cli')

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/size.h"
 #include "base/text.h"
 #include "client/resolve.h"
 
@@ -180,16 +181,7 @@ cli_connect_existing(struct cli *cli, int *ret_status)
 const char *
 cli_format_size(uint64_t bytes, char buffer[32])
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-
-    while (value >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
-        value /= 1024;
-        unit++;
-    }
-    (void)snprintf(buffer, 32, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-    return buffer;
+    return gr_size_format(bytes, buffer);
 }
 
 int

@@ -1,8 +1,10 @@
 /* The instance itself. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "doctor.h"
+#include "waits.h"
 
 static void
 tell_store(struct doctor *doctor)
@@ -82,6 +84,75 @@ tell_health(struct doctor *doctor)
     }
 }
 
+#define SHORT_SHARE 20u /* less than this part of memory can be had: a twentieth */
+
+/* What writers can have: all but what is pinned or being written. */
+static void
+tell_memory(struct doctor *doctor)
+{
+    granary_inspect_session_info *sessions = NULL;
+    granary_store_stat stat = {0};
+    size_t count = 0;
+    uint64_t objects = 0;
+    uint64_t pinned, held;
+    char size[4][32];
+
+    /* Every session shows the same account. */
+    if (granary_inspect_sessions(doctor->look.inspector, &sessions, &count) == GRANARY_OK && count > 0) {
+        (void)granary_inspect_stat(doctor->look.inspector, sessions[0].number, &stat);
+    }
+    free(sessions);
+    if (stat.capacity_bytes == 0) {
+        return;
+    }
+    pinned = look_pinned(doctor->look.inspector, &objects);
+    held = pinned + stat.writing_bytes + stat.reserved_bytes + stat.retiring_bytes;
+    if (held + stat.capacity_bytes / SHORT_SHARE < stat.capacity_bytes) {
+        doctor_tell(doctor, DOCTOR_OK, "room", NULL, "%s of %s can be had by writers",
+                    cli_format_size(stat.capacity_bytes - held, size[0]),
+                    cli_format_size(stat.capacity_bytes, size[1]));
+    } else {
+        doctor_tell(doctor, DOCTOR_ATTENTION, "room",
+                    "`granary pins` names what is pinned, `granary unpin` ends that; or give the store more --memory",
+                    "memory is held: %s of %s are in %" PRIu64
+                    " pinned object%s, %s are being written, %s are deleted and still "
+                    "leased: puts will fail",
+                    cli_format_size(pinned, size[0]), cli_format_size(stat.capacity_bytes, size[1]), objects,
+                    cli_plural(objects), cli_format_size(stat.writing_bytes + stat.reserved_bytes, size[2]),
+                    cli_format_size(stat.retiring_bytes, size[3]));
+    }
+}
+
+/* A wait that is longer than what it waits for takes; else how many there are. */
+static void
+tell_waits(struct doctor *doctor)
+{
+    granary_wait_info *waits = NULL;
+    const granary_wait_info *worst = NULL;
+    char text[LOOK_TEXT];
+    size_t late = 0;
+    size_t count = 0;
+
+    if (granary_inspect_waits(doctor->look.inspector, &waits, &count) != GRANARY_OK) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (waits_too_long(&doctor->look, &waits[i])) {
+            worst = worst == NULL || waits[i].since_ms < worst->since_ms ? &waits[i] : worst;
+            late++;
+        }
+    }
+    if (worst != NULL) {
+        doctor_tell(doctor, DOCTOR_ATTENTION, "waits", "`granary why` names all, and who holds what they wait for",
+                    "%zu client%s too long; longest: %s", late, late == 1 ? " waits" : "s wait",
+                    waits_sentence(&doctor->look, worst, text));
+    } else {
+        doctor_tell(doctor, DOCTOR_OK, "waits", NULL, "%zu client%s now, none for long", count,
+                    count == 1 ? " waits" : "s wait");
+    }
+    free(waits);
+}
+
 void
 doctor_instance(struct doctor *doctor)
 {
@@ -92,4 +163,6 @@ doctor_instance(struct doctor *doctor)
     tell_store(doctor);
     tell_mode(doctor);
     tell_health(doctor);
+    tell_memory(doctor);
+    tell_waits(doctor);
 }

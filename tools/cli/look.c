@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#define PAGE_OBJECTS 256
+
 enum { KEY_COPY = 0x3000 };
 
 static const struct argp_option look_options[] = {
@@ -141,6 +143,37 @@ look_find(struct look *look, const char *text, granary_id *ret_id)
         err = granary_inspect_object_find(look->inspector, look->session, text, ret_id);
     }
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+}
+
+uint64_t
+look_pinned(granary_inspector *inspector, uint64_t *ret_objects)
+{
+    const granary_object_filter filter = {.states = 1u << GRANARY_OBJECT_SEALED, .pinned = true};
+    granary_inspect_session_info *sessions = NULL;
+    granary_object_info infos[PAGE_OBJECTS];
+    uint64_t bytes = 0;
+    size_t session_count = 0;
+
+    if (granary_inspect_sessions(inspector, &sessions, &session_count) != GRANARY_OK) {
+        return 0;
+    }
+    for (size_t s = 0; s < session_count; s++) {
+        uint64_t cursor = 0;
+        size_t count;
+
+        do {
+            if (granary_inspect_objects(inspector, sessions[s].number, &filter, &cursor, PAGE_OBJECTS, infos, &count) !=
+                GRANARY_OK) {
+                break;
+            }
+            for (size_t i = 0; i < count; i++) {
+                bytes += infos[i].data_size + infos[i].meta_size;
+            }
+            *ret_objects += count;
+        } while (cursor != 0);
+    }
+    free(sessions);
+    return bytes;
 }
 
 const char *

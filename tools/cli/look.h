@@ -32,6 +32,9 @@ int look_session(struct look *look, bool *ret_there);
 /* As cli_find(), but without a store: a unique prefix of an object's id. Prints the error. Returns the exit status. */
 int look_find(struct look *look, const char *text, granary_id *ret_id);
 
+/* Bytes of pinned objects in memory, of all sessions. *ret_objects: so many more are added to it. */
+uint64_t look_pinned(granary_inspector *inspector, uint64_t *ret_objects);
+
 /* "2026-11-21 16:02:58"; "-" for 0. Returns buffer. */
 const char *look_time(int64_t ms, char buffer[32]);
 /* "3 s", "5 min", "2 h", "4 d" since a moment. Returns buffer. */

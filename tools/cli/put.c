@@ -11,8 +11,11 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "granary/stream.h"
+#include "notice.h"
 
-enum { KEY_ID = 0x3000, KEY_NAME, KEY_IMPORTANCE, KEY_NEXT_USE, KEY_PERSIST, KEY_CONTAINS };
+enum { KEY_ID = 0x3000, KEY_NAME, KEY_IMPORTANCE, KEY_NEXT_USE, KEY_PERSIST, KEY_CONTAINS, KEY_TIMEOUT };
+
+#define ROOM_WAIT_MS 30000
 
 struct put {
     struct arguments arguments;
@@ -44,6 +47,10 @@ parse_put(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CONTAINS:
         put->contains = arg;
+        return 0;
+    case KEY_TIMEOUT:
+        put->options.timeout_ms = arguments_duration(state, arg);
+        put->options.timeout_ms = put->options.timeout_ms == 0 ? GRANARY_AT_ONCE : put->options.timeout_ms;
         return 0;
     case KEY_PERSIST:
         put->options.persist = arg == NULL ? GRANARY_LEVEL_DISK : arguments_levels(state, arg);
@@ -178,9 +185,11 @@ command_put(struct cli *cli, int argc, char **argv)
         {"persist", KEY_PERSIST, "LEVELS", OPTION_ARG_OPTIONAL,
          "copy it to these levels too; default: disk, to survive the machine's restart", 0},
         {"contains", KEY_CONTAINS, "ID,...", 0, "objects that live at least as long as this one", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long to wait for room when memory is full; default: 30 s", 0},
         {0},
     };
-    struct put put = {.arguments = {.cli = cli}};
+    struct put put = {.arguments = {.cli = cli}, .options = {.timeout_ms = ROOM_WAIT_MS}};
+    struct notice notice;
     int first = arguments_read(options, parse_put, "FILE", "Put a file ('-': stdin) into the store and print its id.",
                                1, 1, argc, argv, &put.arguments);
     const char *path = argv[first];
@@ -204,7 +213,9 @@ command_put(struct cli *cli, int argc, char **argv)
         put.options.contains = contained;
     }
     if (client != NULL && status == 0) {
+        notice_begin(&notice, client, "put", put.options.timeout_ms);
         err = put_descriptor(client, id, fd, &put.options);
+        notice_end(&notice);
         if (err != GRANARY_OK) {
             status = cli_fail(err, "put %s", path);
         } else {

@@ -52,31 +52,22 @@ screen_fini(struct screen *screen)
 
 /* ---- gathering ---- */
 
-/* Who asked for room and has neither got it nor been refused, as the flight recorder tells. */
+/* Who waits for room, as lease pages say. */
 static void
 find_waiting(granary_inspector *inspector, struct screen *screen)
 {
-    granary_flight_event *events = malloc(EVENTS * sizeof *events);
-    uint64_t next = 0;
-    size_t count;
+    granary_wait_info *waits = NULL;
+    size_t count = 0;
 
-    while (events != NULL && granary_inspect_events(inspector, &next, EVENTS, events, &count) == GRANARY_OK &&
-           count > 0) {
-        for (size_t i = 0; i < count; i++) {
-            const char *name = granary_flight_event_name(events[i].kind);
-            bool waits = strcmp(name, "ROOM_WAIT") == 0;
-
-            if (!waits && strcmp(name, "ROOM") != 0 && strcmp(name, "ROOM_FAILED") != 0) {
-                continue;
-            }
-            for (size_t c = 0; c < screen->client_count; c++) {
-                if (screen->clients[c].number == events[i].client) {
-                    screen->waiting[c] = waits;
-                }
-            }
+    if (granary_inspect_waits(inspector, &waits, &count) != GRANARY_OK) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t c = 0; c < screen->client_count && waits[i].kind == GRANARY_WAIT_ROOM; c++) {
+            screen->waiting[c] = screen->waiting[c] || screen->clients[c].number == waits[i].client;
         }
     }
-    free(events);
+    free(waits);
 }
 
 static void

@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "cli.h"
 #include "daemons.h"
+#include "look.h"
 #include "scheduler.h"
 #include "supervisor.h"
 
@@ -304,6 +305,25 @@ confinement_of(const struct gr_instance *instance, int64_t pid)
     return gr_executor_page_read(instance->runtime, pid, &page) == GRANARY_OK ? page.confined : GR_CONFINED_NOT;
 }
 
+/* What does not make room for others. */
+static void
+print_pinned(const struct gr_instance *instance)
+{
+    granary_inspector *inspector = NULL;
+    uint64_t objects = 0;
+    uint64_t bytes;
+    char size[32];
+
+    if (granary_inspect_open(instance->runtime, &inspector) == GRANARY_OK) {
+        bytes = look_pinned(inspector, &objects);
+        if (objects > 0) {
+            (void)printf("pinned     %s in %" PRIu64 " object%s, which stay in memory: `granary pins`\n",
+                         cli_format_size(bytes, size), objects, cli_plural(objects));
+        }
+    }
+    granary_inspect_close(inspector);
+}
+
 static void
 print_status(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
              const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
@@ -325,6 +345,7 @@ print_status(const struct gr_instance *instance, pid_t pid, const granary_store_
     (void)printf("memory     %s of %s in use\n",
                  cli_format_size(store->capacity_bytes - store->free_bytes - store->pooled_bytes, used),
                  cli_format_size(store->capacity_bytes, capacity));
+    print_pinned(instance);
     (void)printf("objects    %" PRIu64 " (%" PRIu64 " spilled, %s)\n", store->objects, store->objects_spilled,
                  cli_format_size(store->spilled_bytes, spilled));
     (void)printf("clients    %" PRIu64 "\n", store->clients);

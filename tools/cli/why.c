@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "granary/info.h"
 #include "scheduler.h"
+#include "waits.h"
 #include "why_object.h"
 
 void
@@ -52,26 +54,33 @@ tell_room(struct why *why)
     }
 }
 
-/* What graphs have to do with it: line by line, as the scheduler tells. ENOENT: nothing. */
+/* Errors: EUNREACHABLE, nobody who does not answer is asked */
 static granary_err
-tell_graphs(struct why *why, const char *subject)
+connect_scheduler(const struct why *why, granary_client **ret_client)
 {
-    granary_connect_options options = {
-        .instance = why->look.cli->instance, .session = why->look.cli->session, .tag = "granary", .existing = true};
-    granary_client *client = NULL;
+    const granary_connect_options options = {.instance = why->look.cli->instance,
+                                             .session = why->look.cli->session,
+                                             .tag = "granary",
+                                             .existing = why->look.cli->session != NULL};
     struct gr_instance instance;
     const char *trouble = NULL;
-    char *text = NULL;
-    char *rest = NULL;
     granary_err err = gr_instance_resolve(why->look.cli->instance, &instance);
 
     if (err == GRANARY_OK && (why->look.copy != NULL || (trouble = scheduler_trouble(&instance)) != NULL)) {
         err = gr_fail(GRANARY_EUNREACHABLE, "instance %s: %s", instance.name, trouble != NULL ? trouble : "a copy");
     }
-    if (err == GRANARY_OK) {
-        options.existing = options.session != NULL;
-        err = granary_connect(&options, &client);
-    }
+    return err == GRANARY_OK ? granary_connect(&options, ret_client) : err;
+}
+
+/* What graphs have to do with it: line by line, as the scheduler tells. ENOENT: nothing. */
+static granary_err
+tell_graphs(struct why *why, const char *subject)
+{
+    granary_client *client = NULL;
+    char *text = NULL;
+    char *rest = NULL;
+    granary_err err = connect_scheduler(why, &client);
+
     if (err == GRANARY_OK) {
         err = granary_why(client, subject, &text);
     }
@@ -107,6 +116,71 @@ tell_other(struct why *why, granary_err err)
     return why_missing(why, err);
 }
 
+/* ---- everybody who waits ---- */
+
+/* Clients of the store, as their lease pages say. Returns how many. */
+static size_t
+tell_clients(struct why *why)
+{
+    granary_wait_info *waits = NULL;
+    char text[LOOK_TEXT];
+    size_t count = 0;
+    bool room = false;
+
+    if (granary_inspect_waits(why->look.inspector, &waits, &count) != GRANARY_OK) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        why->begun = false;
+        why_fact(why, "wait", "%s", waits_sentence(&why->look, &waits[i], text));
+        room = room || waits[i].kind == GRANARY_WAIT_ROOM;
+    }
+    free(waits);
+    if (room) {
+        tell_room(why);
+    }
+    return count;
+}
+
+/* Graphs that run, and what they wait for. Returns how many; none, too, when no scheduler can tell. */
+static size_t
+tell_running(struct why *why)
+{
+    static const char *const fields[] = {"key", "state"};
+    const granary_query query = {.subject = "graphs", .fields = fields, .field_count = 2};
+    granary_client *client = NULL;
+    granary_table *table = NULL;
+    size_t count = 0;
+
+    if (connect_scheduler(why, &client) == GRANARY_OK && granary_info(client, &query, &table) == GRANARY_OK) {
+        for (size_t row = 0; row < granary_table_rows(table); row++) {
+            if (strcmp(granary_table_text(table, row, "state"), "running") == 0) {
+                why->begun = false;
+                count += tell_graphs(why, granary_table_text(table, row, "key")) == GRANARY_OK;
+            }
+        }
+    }
+    granary_table_free(table);
+    granary_disconnect(client);
+    return count;
+}
+
+static void
+tell_all(struct why *why)
+{
+    if (why->look.cli->json) {
+        json_open(&why->json, NULL, '{');
+        json_open(&why->json, "facts", '[');
+    }
+    if (tell_clients(why) + tell_running(why) == 0) {
+        why_fact(why, "nobody", "nobody waits");
+    }
+    if (why->json.depth > 0) {
+        json_close(&why->json);
+        json_close(&why->json);
+    }
+}
+
 /* ---- the command ---- */
 
 static error_t
@@ -123,11 +197,6 @@ parse_why(int key, char *arg, struct argp_state *state)
             argp_usage(state);
         }
         why->text = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (why->text == NULL) {
-            argp_error(state, "why what? GRAPH, GRAPH/SUBTASK, or an object: the beginning of its id is enough");
-        }
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -166,9 +235,9 @@ command_why(struct cli *cli, int argc, char **argv)
     static const struct argp argp = {
         NULL,
         parse_why,
-        "ID | GRAPH | GRAPH/SUBTASK",
+        "[ID | GRAPH | GRAPH/SUBTASK]",
         "Tell why an object is in memory, on disk, not freed yet, or not there; or what a graph or a subtask waits "
-        "for, who holds that, and since when.",
+        "for, who holds that, and since when. Without an argument: who waits for what in the whole instance.",
         children,
         NULL,
         NULL};
@@ -187,6 +256,11 @@ command_why(struct cli *cli, int argc, char **argv)
     if (status != 0) {
         look_close(&why.look);
         return status;
+    }
+    if (why.text == NULL) {
+        tell_all(&why);
+        look_close(&why.look);
+        return 0;
     }
     err = find(&why, there, &info);
     if (cli->json && (err == GRANARY_OK || err == GRANARY_ENOENT || err == GRANARY_EINVAL)) {

@@ -70,7 +70,7 @@ says "$reader +granary" granary clients
 tells 4 'it was deleted at' granary why "$deleted"
 tells 4 'not there' granary why ffffffffff
 expect 4 "no graph of that key, and no object" granary why xyz
-expect 2 'why what' granary why
+says 'nobody waits' granary why
 expect 2 '--state' granary ls --state nowhere
 [ "$(granary ls --pinned --json | grep -c '"id"')" = 1 ] || fail "ls --pinned"
 [ "$(granary ls --least 1G --json)" = "[]" ] || fail "ls --least"

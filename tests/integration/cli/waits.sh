@@ -1,0 +1,58 @@
+#!/bin/bash
+# Every wait is named: who, for what, since when, and what holds it. None is silent, and each ends when it is told to.
+. "$(dirname "$0")/lib.sh"
+
+# until_says PATTERN COMMAND...: some time or other the command says it
+until_says() {
+    local pattern=$1
+    shift
+    for ((i = 0; i < 600; i++)); do
+        "$@" >"$work/out" 2>&1 || true
+        ! grep -qE -- "$pattern" "$work/out" || return 0
+        sleep 0.1
+    done
+    fail "'$*' never says '$pattern': $(cat "$work/out")"
+}
+
+granary up --executors 1 --memory 16M >/dev/null
+remember_prefix
+granary why | grep -q '^nobody waits$' || fail "somebody waits: $(granary why)"
+granary doctor >"$work/out" || true
+grep -q '^ok *room .*can be had' "$work/out" || fail "memory: $(cat "$work/out")"
+grep -q '^ok *waits ' "$work/out" || fail "waits: $(cat "$work/out")"
+
+# All of memory is pinned: doctor says so, status names it, and who waits for room is named while it does.
+head -c 16700000 /dev/zero >"$work/all"
+all=$(granary put "$work/all")
+granary pin "$all"
+! granary doctor >"$work/out" || fail "nothing needs attention: $(cat "$work/out")"
+grep -q '^attention  room  .*15.9 MiB of 16.0 MiB are in 1 pinned object,.* puts will fail' "$work/out" || fail "doctor: $(cat "$work/out")"
+granary status | grep -q '^pinned *15.9 MiB in 1 object' || fail "status: $(granary status)"
+granary put --timeout 100s "$work/all" >"$work/second" 2>"$work/said" &
+until_says 'client [0-9]* \(granary, pid [0-9]*\) waits for room to write, 15.9 MiB, for [0-9]* s' granary why
+grep -q 'of the store.s 16.0 MiB of memory 15.9 MiB are in objects' "$work/out" || fail "who holds it: $(cat "$work/out")"
+granary why --json | python3 -c 'import json, sys
+assert [fact["code"] for fact in json.load(sys.stdin)["facts"]] == ["wait", "store-memory"]'
+until_says '1 clients wait for room' granary top --once
+until_says 'waits for room' cat "$work/said"
+granary unpin "$all"
+wait $!
+[ "$(cat "$work/second")" != "$all" ] || fail "the second put"
+
+# The same with a timeout that is too short ends then, and says what holds the memory, in units and with one sum.
+second=$(cat "$work/second")
+granary pin "$second"
+expect 5 '15.9 MiB pinned.*pinned: 15.9 MiB by 1 pin' granary put --timeout 100ms "$work/all"
+granary unpin "$second"
+
+# An object that nobody has sealed, and a counter.
+granary wait --timeout 100s 00000000000000000000000000000007 &
+until_says 'waits for object 00000000000000000000000000000007, which nobody has sealed yet' granary why
+echo seven | granary put --id 00000000000000000000000000000007 - >/dev/null
+wait $!
+granary counter c wait 5 >/dev/null &
+until_says 'waits for a counter' granary why
+granary counter c add 5 >/dev/null
+wait $!
+until_says '^nobody waits$' granary why
+granary down
