@@ -16,6 +16,10 @@ struct family {
     uint32_t count;
     uint32_t settle; /* the next record that is to be CONTAINS */
     bool sealed;
+    /* contain_find(): */
+    uint64_t walk; /* the last that came here */
+    uint32_t at;   /* the record it looks at next */
+    struct family *above;
 };
 
 static struct family *
@@ -193,6 +197,47 @@ contain_sealed(struct session *session, struct family *family)
     family->settle = family->first;
     list_append(&session->families_settling, &family->in_queue);
     session->store->holds_end = true;
+}
+
+/* Go on with a family, and then with the one above. One that the walk has been in is not walked again. */
+static struct family *
+walk_into(struct family *family, struct family *above, uint64_t walk)
+{
+    if (family == NULL || family->walk == walk) {
+        return above;
+    }
+    family->walk = walk;
+    family->at = family->first;
+    family->above = above;
+    return family;
+}
+
+bool
+contain_find(struct session *session, granary_id parent, bool (*wanted)(const struct gr_slot *slot), granary_id *ret_id)
+{
+    uint64_t walk = ++session->families_walks;
+    struct family *family = walk_into(family_find(session, parent), NULL, walk);
+
+    while (family != NULL) {
+        const struct gr_slot *slot;
+        granary_id child;
+
+        if (family->at == 0) {
+            family = family->above;
+            continue;
+        }
+        child = child_of(session, family->at);
+        family->at = ledger_note(&session->ledger, family->at)->of_parent.next;
+        slot = index_find(&session->index, child);
+        if (slot != NULL && wanted(slot)) {
+            *ret_id = child;
+            return true;
+        }
+        if (slot != NULL && (slot_flags(slot) & GR_FLAG_PARENT) != 0) {
+            family = walk_into(family_find(session, child), family, walk);
+        }
+    }
+    return false;
 }
 
 struct family *

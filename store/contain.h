@@ -26,6 +26,13 @@ struct family *contain_pending(const struct client *client, granary_id parent);
 /* The parent is sealed, with GR_FLAG_PARENT. */
 void contain_sealed(struct session *session, struct family *family);
 
+/*
+ * The first object in the parent, or in one of those, however deep, that `wanted` says is wanted, in *ret_id; false:
+ * there is none.
+ */
+bool contain_find(struct session *session, granary_id parent, bool (*wanted)(const struct gr_slot *slot),
+                  granary_id *ret_id);
+
 /* The parent was deleted: its family, which no longer belongs to that id; NULL: it has none. */
 struct family *contain_leave(struct session *session, granary_id parent);
 /* ... and its bytes are gone: the family ends. NULL is fine. */

@@ -74,6 +74,7 @@ struct session {
     struct map aliases;           /* id -> those that lead to it, see alias.h */
     struct map families;          /* id of a parent -> struct family, see contain.h */
     struct list families_pending; /* their parents are not sealed yet */
+    uint64_t families_walks;      /* see contain_find() */
     struct list families_settling;
     struct list families_ending;
     struct map leases;          /* counted by the store: serial -> count */
@@ -161,6 +162,7 @@ struct client {
     struct gr_hold pin;
     granary_id slice_id; /* ... that it waits for */
     struct gr_move move;
+    granary_id move_on; /* the object that it waits for */
 };
 
 /* An object, or a slice of one, on its way back into memory. */

@@ -7,8 +7,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "store/client.h"
+#include "store/contain.h"
 #include "store/copy.h"
 #include "store/events.h"
 #include "store/memory.h"
@@ -21,6 +23,7 @@
 struct background {
     struct list in_session;
     struct gr_move move;
+    granary_id on; /* the object that something is done to: it, or one that it contains */
 };
 
 /* A copy on its way: one object, one file. */
@@ -281,15 +284,34 @@ is_movable(const struct gr_slot *slot)
     return state == GR_SLOT_SEALED || state == GR_SLOT_SPILLED;
 }
 
-/* Do what can be done of a move now. *ret_waits: the rest comes with moves_wake(). */
+static bool
+is_volatile(const struct gr_slot *slot)
+{
+    return is_movable(slot) && (slot_flags(slot) & GR_FLAG_PERSISTENT) == 0;
+}
+
+/*
+ * What an object contains lives as long as it does, through the machine's restart, too: it is persisted first, one
+ * after the other. *ret_waits: that of *ret_on was begun.
+ */
 static granary_err
-step(struct session *session, const struct gr_move *move, bool *ret_waits)
+persist_members(struct session *session, const struct gr_slot *slot, granary_id *ret_on, bool *ret_waits)
+{
+    *ret_waits = (slot_flags(slot) & GR_FLAG_PARENT) != 0 && contain_find(session, *ret_on, is_volatile, ret_on);
+    return *ret_waits ? copy_start(session, index_find(&session->index, *ret_on), DEPOT_DISK, LEVEL_FILE_PERSISTENT)
+                      : GRANARY_OK;
+}
+
+/* Do what can be done of a move now. *ret_waits: the rest comes with moves_wake() of *ret_on. */
+static granary_err
+step(struct session *session, const struct gr_move *move, granary_id *ret_on, bool *ret_waits)
 {
     struct gr_slot *slot, *there;
     granary_id id;
     granary_err err;
 
     memcpy(id.bytes, move->id, sizeof id.bytes);
+    *ret_on = id;
     slot = index_find(&session->index, id);
     *ret_waits = false;
     if (slot == NULL || (slot_flags(slot) & GR_FLAG_SLICE) != 0 || !is_movable(slot)) {
@@ -301,6 +323,13 @@ step(struct session *session, const struct gr_move *move, bool *ret_waits)
         }
         if (session_holds(session, GR_WORD_SERIAL(slot_word(slot)))) {
             return gr_fail(GRANARY_EBUSY, "the object is leased: it stays in memory until its last lease ends");
+        }
+    }
+    if ((move->to & GRANARY_LEVEL_DISK) != 0) {
+        err = persist_members(session, slot, ret_on, ret_waits);
+        if (err != GRANARY_OK || *ret_waits) {
+            *ret_waits = *ret_waits && err == GRANARY_OK;
+            return err;
         }
     }
     err = copy_down(session, slot, move, ret_waits);
@@ -316,14 +345,8 @@ step(struct session *session, const struct gr_move *move, bool *ret_waits)
     return leave(session, slot, move->from);
 }
 
-static bool
-same_object(const struct gr_move *move, granary_id id)
-{
-    return memcmp(move->id, id.bytes, sizeof move->id) == 0;
-}
-
 static granary_err
-add_background(struct session *session, const struct gr_move *move)
+add_background(struct session *session, const struct gr_move *move, granary_id on)
 {
     struct background *background;
     struct list *node, *next;
@@ -340,6 +363,7 @@ add_background(struct session *session, const struct gr_move *move)
         return gr_fail(GRANARY_ENOMEM, "no memory to move an object");
     }
     background->move = *move;
+    background->on = on;
     list_init(&background->in_session);
     list_append(&session->moves, &background->in_session);
     return GRANARY_OK;
@@ -375,16 +399,17 @@ move_request(struct client *client, const struct gr_frame *request, const struct
     struct store *store = session->store;
     bool in_background = (move->flags & 1u) != 0;
     bool waits = false;
+    granary_id on;
     granary_err err = check_levels(store, move);
 
     if (err == GRANARY_OK) {
         supersede(session, move);
-        err = step(session, move, &waits);
+        err = step(session, move, &on, &waits);
     }
     if (err == GRANARY_OK && waits && in_background) {
         count(session, GR_COUNTER_prefetches, (move->to & GRANARY_LEVEL_MEMORY) != 0);
         /* A restore goes on by itself. */
-        err = move->to == GRANARY_LEVEL_MEMORY && move->from == 0 ? GRANARY_OK : add_background(session, move);
+        err = move->to == GRANARY_LEVEL_MEMORY && move->from == 0 ? GRANARY_OK : add_background(session, move, on);
     }
     if (err != GRANARY_OK) {
         return client_answer_error(client, request, err);
@@ -396,6 +421,7 @@ move_request(struct client *client, const struct gr_frame *request, const struct
     client->request = *request;
     client->waits = CLIENT_WAITS_MOVE;
     client->move = *move;
+    client->move_on = on;
     client->deadline_ns = gr_deadline_ns(move->timeout_ms);
     if (client->deadline_ns < store->moves_until_ns) {
         store->moves_until_ns = client->deadline_ns;
@@ -408,7 +434,8 @@ wake_client(struct client *client, granary_err err, const char *message)
 {
     bool waits = false;
 
-    err = err == GRANARY_OK ? step(client->session, &client->move, &waits) : gr_fail(err, "%s", message);
+    err = err == GRANARY_OK ? step(client->session, &client->move, &client->move_on, &waits)
+                            : gr_fail(err, "%s", message);
     if (err == GRANARY_OK && waits) {
         return;
     }
@@ -434,15 +461,15 @@ moves_wake(struct session *session, granary_id id, granary_err err)
         struct background *background = list_owner(node, struct background, in_session);
         bool waits = false;
 
-        if (same_object(&background->move, id) &&
-            (err != GRANARY_OK || step(session, &background->move, &waits) != GRANARY_OK || !waits)) {
+        if (gr_id_equal(background->on, id) &&
+            (err != GRANARY_OK || step(session, &background->move, &background->on, &waits) != GRANARY_OK || !waits)) {
             drop_background(background);
         }
     }
     list_each (node, next, &session->clients) {
         struct client *client = list_owner(node, struct client, in_session);
 
-        if (client->waits == CLIENT_WAITS_MOVE && same_object(&client->move, id)) {
+        if (client->waits == CLIENT_WAITS_MOVE && gr_id_equal(client->move_on, id)) {
             wake_client(client, err, message);
         }
     }
@@ -470,7 +497,7 @@ moves_turn(struct store *store, int64_t now_ns)
             continue;
         }
         /* The work goes on: who asks again finds it further on. */
-        (void)add_background(client->session, &client->move);
+        (void)add_background(client->session, &client->move, client->move_on);
         client->waits = CLIENT_READY;
         (void)client_answer_error(client, &client->request,
                                   gr_fail(GRANARY_ETIMEDOUT, "the object is still being moved"));

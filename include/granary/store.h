@@ -103,7 +103,7 @@ typedef struct granary_object_options {
     int next_use;   /* 0 unknown, 1 soonest .. 255 never again */
     /* The object lives only as long as a reference or a container holds it: see granary/hold.h. */
     bool counted;
-    /* Copied to these levels before seal returns (DISK: survives the machine's restart). */
+    /* Copied to these levels before seal returns. DISK: survives the machine's restart, with all that it contains. */
     granary_levels persist;
     /* Objects this one contains: each lives at least as long as this one. They must exist. Borrowed until the seal. */
     const granary_id *contains;
@@ -276,7 +276,7 @@ GRANARY_API granary_err granary_object_hint(granary_client *client, granary_id i
 /*
  * Move an object between levels: a copy is made at each level of `to`, then the ones of `from` go.
  *
- *   to DISK                 persist: a copy that survives the machine's restart
+ *   to DISK                 persist: a copy that survives the machine's restart, and of all that it contains
  *   to MEMORY               bring back
  *   from MEMORY             spill now; EBUSY when it is leased or pinned
  *   to REMOTE, from DISK    ...

@@ -288,6 +288,37 @@ counted_children_survive_a_parent_that_is_not_made(void **state)
     assert_true(granary_object_contains(world->client, live_id(1)));
 }
 
+/* A container that survives the machine's restart has what it contains, however deep, and in whatever order. */
+static void
+members_are_as_persistent_as_their_container(void **state)
+{
+    struct live_world *world = *state;
+    const granary_levels disk = GRANARY_LEVEL_DISK;
+
+    for (uint64_t n = 1; n <= 3; n++) {
+        assert_int_equal(live_put(world->client, n, 1000), GRANARY_OK);
+    }
+    assert_int_equal(put_parent(world->client, 4, 1, 2, 0), GRANARY_OK);
+    assert_int_equal(put_parent(world->client, 5, 2, 3, 0), GRANARY_OK); /* 2, 3, and what has 1 and 2 */
+    assert_int_equal(put_parent(world->client, 6, 5, 1, 0), GRANARY_OK);
+    assert_int_equal(granary_object_move(world->client, live_id(6), disk, 0, 60000), GRANARY_OK);
+    granary_disconnect(world->client);
+    granary_disconnect(world->other);
+    live_restart(&world->live);
+    world->client = live_connect(&world->live, NULL);
+    world->other = live_connect(&world->live, NULL);
+    for (uint64_t n = 1; n <= 3; n++) {
+        assert_int_equal(live_verify(world->client, n, 1000), GRANARY_OK);
+    }
+    for (uint64_t n = 4; n <= 6; n++) {
+        assert_true(granary_object_contains(world->client, live_id(n)));
+    }
+    for (uint64_t n = 1; n <= 6; n++) {
+        assert_int_equal(granary_object_delete(world->client, live_id(n), 0), GRANARY_OK);
+    }
+    await_objects(world->client, 0);
+}
+
 int
 main(void)
 {
@@ -297,6 +328,7 @@ main(void)
         cmocka_unit_test_setup_teardown(impossible_families_are_refused, setup, live_world_teardown),
         cmocka_unit_test_setup_teardown(large_families_are_noted_whole_or_not_at_all, setup, live_world_teardown),
         cmocka_unit_test_setup_teardown(unsealed_families_end_with_their_client, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(members_are_as_persistent_as_their_container, setup, live_world_teardown),
         cmocka_unit_test_setup_teardown(deep_families_end_without_recursion, setup, live_world_teardown),
         cmocka_unit_test_setup_teardown(counted_objects_end_with_their_last_hold, setup, live_world_teardown),
         cmocka_unit_test_setup_teardown(counted_objects_nobody_held_end_with_their_creator, setup, live_world_teardown),
