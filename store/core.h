@@ -262,6 +262,8 @@ struct store {
     unsigned punching;          /* holes being made */
     struct punch *punch;        /* giveback.c: looks for holes */
     uint32_t hunt_file;         /* spill files from here on were written for who waits */
+    unsigned spill_rank;        /* copies used lately are spared: others up to it are written first; VICTIM_NEVER: no */
+    bool merciless;             /* ... and there are none: copies used lately are dropped, too */
     bool with_open;             /* copies in open segments are dropped too: nothing else is left */
     bool spill_open;            /* ... and objects in them are spilled */
     int64_t drop_ns;            /* not before: nothing that has a copy can be dropped */

@@ -196,6 +196,7 @@ spill_done(struct job *job)
     struct store *store = spill->store;
 
     store->serve_now = true;
+    store->drop_ns = 0; /* some can be dropped now */
     store->disk_error[0] = '\0';
     if (spill->err == GRANARY_OK) {
         spill_book(spill);
@@ -217,7 +218,7 @@ clamp(uint64_t value, uint64_t least, uint64_t most)
 }
 
 bool
-spill_start(struct store *store, uint64_t want, bool with_open)
+spill_start(struct store *store, uint64_t want, bool with_open, unsigned most_rank)
 {
     uint64_t share = store->account.bytes[GR_ACCOUNT_CAPACITY] / 16;
     struct depot *depot = depot_to_spill(store, gr_now_ns());
@@ -234,7 +235,11 @@ spill_start(struct store *store, uint64_t want, bool with_open)
     spill->depot = depot;
     spill->most = clamp(want > share ? want : share, SPILL_LEAST, SPILL_MOST);
     spill->with_open = with_open;
-    spill->hunt = (struct victim_hunt){.wants = spill_wants, .take = spill_take, .leave = spill_leave};
+    spill->hunt = (struct victim_hunt){.most_rank = most_rank,
+                                       .merciless = most_rank == VICTIM_NEVER,
+                                       .wants = spill_wants,
+                                       .take = spill_take,
+                                       .leave = spill_leave};
     store->spill = spill;
     return true;
 }

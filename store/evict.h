@@ -9,10 +9,12 @@
 
 /*
  * Begin to gather objects that have no copy on disk, about `want` bytes of them.
- * with_open: also objects in segments that still have a writer. False: one is under way, or the disk failed a moment
- * ago.
+ *
+ * with_open  also objects in segments that still have a writer
+ * most_rank  nobody of a higher rank, and nobody who was used lately; VICTIM_NEVER: anybody
+ * Returns    false: one is under way, or the disk failed a moment ago
  */
-bool spill_start(struct store *store, uint64_t want, bool with_open);
+bool spill_start(struct store *store, uint64_t want, bool with_open, unsigned most_rank);
 
 enum spill_progress {
     SPILL_NONE,      /* no spill, or nothing was found to spill */

@@ -133,16 +133,25 @@ drop_leave(struct victim_hunt *hunt, struct segment *segment)
     segment_settle(drop->store, segment);
 }
 
-/* Drop about `want` bytes of what has a copy. */
+/*
+ * Drop about `want` bytes of what has a copy. As long as there is what has none, and is worth no more, what was used
+ * lately is spared: unless merciless.
+ */
 static enum victim_result
-drop_clean(struct store *store, uint64_t want, unsigned looks)
+drop_clean(struct store *store, uint64_t want, unsigned looks, bool merciless)
 {
-    struct drop drop = {
-        .hunt = {.wants = drop_wants, .take = drop_take, .leave = drop_leave}, .store = store, .left = want};
+    unsigned least = victim_least(store, VICTIM_DIRTY);
+    struct drop drop = {.hunt = {.most_rank = least,
+                                 .merciless = merciless || least == VICTIM_NEVER,
+                                 .wants = drop_wants,
+                                 .take = drop_take,
+                                 .leave = drop_leave},
+                        .store = store,
+                        .left = want};
     enum victim_result result = victim_hunt(store, VICTIM_CLEAN, &drop.hunt, looks);
 
     free(drop.ranges);
-    if (result == VICTIM_NOTHING || result == VICTIM_ROUND) { /* each was looked at once */
+    if (result != VICTIM_MORE && result != VICTIM_SATISFIED) { /* each was looked at once */
         store->blocked_bytes = store->blocked_now;
         store->blocked_now = 0;
     }
@@ -245,13 +254,27 @@ nothing_to_drop(struct store *store, int64_t now_ns)
     }
 }
 
+/* Nothing can be written so that copies used lately may stay. False: they are not spared anyway. */
+static bool
+spare_no_more(struct store *store)
+{
+    bool spares = store->spill_rank != VICTIM_NEVER;
+
+    if (spares) {
+        store->spill_rank = VICTIM_NEVER;
+        store->merciless = true;
+        store->drop_ns = 0;
+    }
+    return spares;
+}
+
 /* Nothing can be had without writing. */
 static bool
 spill_for(struct store *store, int64_t now_ns)
 {
     if (store->spill == NULL) {
-        if (now_ns < store->spill_ns || !spill_start(store, missing(store), store->spill_open)) {
-            return false;
+        if (now_ns < store->spill_ns || !spill_start(store, missing(store), store->spill_open, store->spill_rank)) {
+            return spare_no_more(store);
         }
     }
     switch (spill_step(store, LOOKS)) {
@@ -262,6 +285,9 @@ spill_for(struct store *store, int64_t now_ns)
         return false;
     case SPILL_NONE:
         break;
+    }
+    if (spare_no_more(store)) {
+        return true;
     }
     /* Objects in rooms that are being written are the last resort. */
     store->spill_ns = store->spill_open ? now_ns + RETRY_NS : 0;
@@ -277,6 +303,7 @@ make_room(struct store *store, int64_t now_ns)
     bool more = false;
 
     if (missing(store) == 0) {
+        store->merciless = false;
         return false;
     }
     /* What a session's own writers do not use goes before its objects. */
@@ -289,11 +316,19 @@ make_room(struct store *store, int64_t now_ns)
     }
     /* Holes first: what they give need not be dropped. */
     if (store->punching == 0 && now_ns >= store->drop_ns) {
-        switch (drop_clean(store, missing(store), looks)) {
-        case VICTIM_MORE:
+        store->spill_rank = VICTIM_NEVER;
+        switch (drop_clean(store, missing(store), looks, store->merciless)) {
         case VICTIM_SATISFIED:
         case VICTIM_ROUND:
+            store->merciless = false;
             more = true;
+            break;
+        case VICTIM_MORE:
+            more = true;
+            break;
+        case VICTIM_SPARED:
+            store->spill_rank = victim_reached(store, VICTIM_CLEAN);
+            store->drop_ns = now_ns + RETRY_NS;
             break;
         case VICTIM_NOTHING:
             nothing_to_drop(store, now_ns);
@@ -323,7 +358,8 @@ clean_ahead(struct store *store, int64_t now_ns)
     } else if (dirty < PERCENT(capacity, store->low_percent)) {
         store->cleaning = false;
     }
-    if (store->spill == NULL && (!store->cleaning || now_ns < store->background_ns || !spill_start(store, 0, false))) {
+    if (store->spill == NULL &&
+        (!store->cleaning || now_ns < store->background_ns || !spill_start(store, 0, false, VICTIM_NEVER))) {
         return false;
     }
     switch (spill_step(store, LOOKS)) {
@@ -355,8 +391,14 @@ drop_ahead(struct store *store, int64_t now_ns)
     if (store->punching > 0) {
         return false;
     }
-    if (drop_clean(store, reserve - have, looks) != VICTIM_NOTHING) {
+    switch (drop_clean(store, reserve - have, looks, false)) {
+    case VICTIM_MORE:
+    case VICTIM_SATISFIED:
+    case VICTIM_ROUND:
         return true;
+    case VICTIM_SPARED:
+    case VICTIM_NOTHING:
+        break;
     }
     store->ahead_ns = now_ns + BACKGROUND_NS;
     return false;
@@ -374,7 +416,8 @@ reclaim_turn(struct store *store, int64_t now_ns)
     if (store->need > 0 || for_quotas(store)) {
         more = make_room(store, now_ns);
     } else {
-        store->with_open = store->spill_open = false;
+        store->with_open = store->spill_open = store->merciless = false;
+        store->spill_rank = VICTIM_NEVER;
         store->hunt_file = atomic_load_explicit(&store->root.shm->next_file, memory_order_relaxed);
         more = drop_ahead(store, now_ns);
     }

@@ -171,6 +171,7 @@ store_alloc(void)
         store->lock_fd = store->epoll_fd = store->listen_fd = store->spare_fd = -1;
         store->moves_until_ns = INT64_MAX;
         store->compact_ns = INT64_MAX;
+        store->spill_rank = VICTIM_NEVER;
         list_init(&store->sessions);
         list_init(&store->dying);
         list_init(&store->clients);

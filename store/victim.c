@@ -367,21 +367,33 @@ pass_next(struct ranks *ranks, enum victim_kind kind)
     return segment->victim[kind].pass == ranks->pass ? NULL : segment;
 }
 
-/* Every segment of the rank was looked at. True: the hunt goes on. */
+/* Every segment of the rank was looked at, and nothing taken. False: the hunt ends, as there are some it has to spare.
+ */
 static bool
-pass_end(struct ranks *ranks)
+pass_end(struct ranks *ranks, const struct victim_hunt *hunt)
 {
-    if (ranks->taken > 0) {
-        ranks->running = false;
-        return false;
-    }
     if (ranks->spared > 0 && !ranks->merciless) {
-        pass_begin(ranks, ranks->rank, true);
-        return true;
+        ranks->running = hunt->merciless;
+        if (hunt->merciless) {
+            pass_begin(ranks, ranks->rank, true);
+        }
+        return hunt->merciless;
     }
     pass_begin(ranks, first_rank(ranks, ranks->rank + 1), false);
     ranks->running = ranks->rank != VICTIM_NEVER;
-    return ranks->running;
+    return true;
+}
+
+unsigned
+victim_least(const struct store *store, enum victim_kind kind)
+{
+    return first_rank(&store->victims->kinds[kind], 0);
+}
+
+unsigned
+victim_reached(const struct store *store, enum victim_kind kind)
+{
+    return store->victims->kinds[kind].rank;
 }
 
 enum victim_result
@@ -405,9 +417,17 @@ victim_hunt(struct store *store, enum victim_kind kind, struct victim_hunt *hunt
         struct victim_place *place;
         enum scan_result result;
 
+        if (ranks->rank > hunt->most_rank && !hunt->merciless) {
+            ranks->running = false;
+            return VICTIM_SPARED;
+        }
+        if (segment == NULL && ranks->taken > 0) {
+            ranks->running = false;
+            return VICTIM_ROUND;
+        }
         if (segment == NULL) {
-            if (!pass_end(ranks)) {
-                break;
+            if (!pass_end(ranks, hunt)) {
+                return VICTIM_SPARED;
             }
             continue;
         }
@@ -436,5 +456,5 @@ victim_hunt(struct store *store, enum victim_kind kind, struct victim_hunt *hunt
             return result == SCAN_ENOUGH ? VICTIM_SATISFIED : VICTIM_MORE;
         }
     }
-    return ranks->taken > 0 ? VICTIM_ROUND : VICTIM_NOTHING;
+    return VICTIM_NOTHING;
 }

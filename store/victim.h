@@ -74,6 +74,8 @@ enum victim_verdict {
 
 /* What is done with who is found. */
 struct victim_hunt {
+    unsigned most_rank; /* whoever is worth more stays, and whoever was used lately, */
+    bool merciless;     /* ... but if this is set */
     bool (*wants)(struct victim_hunt *hunt, struct segment *segment);
     /* The object is in memory, unpinned, and of the hunt's kind. */
     enum victim_verdict (*take)(struct victim_hunt *hunt, struct segment *segment, struct gr_slot *slot);
@@ -85,8 +87,14 @@ enum victim_result {
     VICTIM_MORE,      /* the looks are used up */
     VICTIM_SATISFIED, /* take() had enough */
     VICTIM_ROUND,     /* a pass over a rank ended, and something was taken in it */
+    VICTIM_SPARED,    /* nothing was taken: what is left of the rank was used lately, or the next rank is too high */
     VICTIM_NOTHING,   /* everything was looked at, and nothing taken */
 };
+
+/* The rank of the least worthy of that kind, about; VICTIM_NEVER: there is none. */
+unsigned victim_least(const struct store *store, enum victim_kind kind);
+/* Where the last hunt for that kind was when it ended. */
+unsigned victim_reached(const struct store *store, enum victim_kind kind);
 
 /* Go on hunting with that many looks, of which each costs some 100 ns. */
 enum victim_result victim_hunt(struct store *store, enum victim_kind kind, struct victim_hunt *hunt, unsigned looks);

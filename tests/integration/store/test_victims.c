@@ -61,6 +61,30 @@ copies_leave_for_free(void **state)
     granary_disconnect(client);
 }
 
+/* Two that are on disk are read again and again; then room is needed: what nobody reads is written, and goes. */
+static void
+what_is_read_stays_although_it_has_a_copy(void **state)
+{
+    granary_client *client = fixture_connect(state);
+
+    for (uint64_t n = 0; n < 2; n++) {
+        put(client, n, 0, 0);
+        assert_ok(granary_object_move(client, fixture_id(n), GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, 10000));
+    }
+    for (uint64_t n = 2; n < 52; n++) {
+        put(client, n, 0, 0);
+    }
+    for (uint64_t n = 0; n < 6; n++) {
+        fixture_check(client, n % 2, MIB);
+    }
+    assert_int_equal(fixture_stat(client).evictions, 2);
+    assert_ok(fixture_put(client, 1000, 20 * MIB, 0));
+    assert_false(is_spilled(client, 0));
+    assert_false(is_spilled(client, 1));
+    assert_true(spilled_of(client, 2, 52) + spilled_of(client, 3, 52) >= 6);
+    granary_disconnect(client);
+}
+
 /* Even ones matter less, odd ones more; room is made for a few more, and only even ones go. */
 static void
 the_less_important_leaves_first(void **state)
@@ -208,6 +232,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(copies_leave_for_free),
+        STORE_TEST(what_is_read_stays_although_it_has_a_copy),
         STORE_TEST(the_less_important_leaves_first),
         STORE_TEST(the_more_important_leaves_at_last),
         STORE_TEST(importance_255_stays),
