@@ -228,6 +228,7 @@ set_order(struct sql_statement *q, granary_node node, const char *const *by, con
         granary_node_set_strings(q->graph, node, "by", kept_by, kept);
         granary_node_set_bools(q->graph, node, "descending", kept_descending, kept);
         granary_node_set_strings(q->graph, node, "nulls", kept_nulls, kept);
+        granary_node_set_bool(q->graph, node, "nan_largest", true);
     }
 }
 
@@ -270,6 +271,7 @@ sql_rel_window(struct sql_statement *q, struct sql_rel *rel, const char *name, c
     granary_node_set_entry(q->graph, node, "columns", name, text);
     if (spec->partition_count > 0) {
         granary_node_set_strings(q->graph, node, "partition", spec->partition, spec->partition_count);
+        granary_node_set_bool(q->graph, node, "dropna", false);
     }
     if (spec->by_count > 0) {
         set_order(q, node, spec->by, spec->descending, spec->nulls, spec->by_count);

@@ -1,7 +1,6 @@
 /*
  * Window functions. The operator's cumulative functions give null where the value is null, and know no peers: what SQL
- * means is put together of several windows. A null is a partition of its own in SQL, none in the operator: keys go by
- * their text.
+ * means is put together of several windows.
  */
 #include <string.h>
 
@@ -15,53 +14,42 @@ struct windowing {
     struct sql_window_spec peers; /* rows that are equal in that order, too */
 };
 
-/* A column that tells values apart, and nulls from them. */
-static const char *
-key_of(struct sql_block *block, const struct sql_expr *expr)
-{
-    struct sql_statement *q = block->q;
-    const char *text = sql_text(block, expr);
-    const char *name = sql_fresh(q, "key");
-
-    text = text == NULL
-               ? NULL
-               : sql_printf(q, "case when %s is null then 'null' else concat('=', cast(%s as string)) end", text, text);
-    return text != NULL && name != NULL && sql_rel_assign(q, &block->rel, &name, &text, 1, expr->position) ? name
-                                                                                                           : NULL;
-}
-
 static bool
 make_specs(struct windowing *w)
 {
     const struct sql_window *over = w->expr->over;
     struct sql_statement *q = w->block->q;
     size_t partitions = over->partition_count;
-    const char **keys = SQL_ARRAY(q, const char *, partitions + over->order_count);
+    const char **keys = SQL_ARRAY(q, const char *, partitions);
+    const char **all = SQL_ARRAY(q, const char *, partitions + over->order_count);
     const char **by = SQL_ARRAY(q, const char *, over->order_count);
     const char **nulls = SQL_ARRAY(q, const char *, over->order_count);
     bool *descending = SQL_ARRAY(q, bool, over->order_count);
 
     for (size_t i = 0; i < partitions && q->err == GRANARY_OK; i++) {
-        keys[i] = key_of(w->block, over->partition[i]);
+        keys[i] = sql_column_of(w->block, &w->block->rel, over->partition[i]);
     }
     for (size_t i = 0; i < over->order_count && q->err == GRANARY_OK; i++) {
         by[i] = sql_column_of(w->block, &w->block->rel, over->order[i].expr);
         nulls[i] = over->order[i].nulls_first ? "first" : "last";
         descending[i] = over->order[i].descending;
-        if (over->frame == SQL_FRAME_PEERS) {
-            keys[partitions + i] = key_of(w->block, over->order[i].expr);
-        }
+        all[partitions + i] = by[i];
     }
-    w->whole =
-        (struct sql_window_spec){.partition = keys, .partition_count = partitions, .position = w->expr->position};
+    if (q->err != GRANARY_OK) {
+        return false;
+    }
+    memcpy(all, keys, partitions * sizeof *all);
+    w->whole = (struct sql_window_spec){
+        .partition = keys, .partition_count = sql_without_twins(keys, partitions), .position = w->expr->position};
     w->peers = w->whole;
-    w->peers.partition_count += over->order_count;
+    w->peers.partition = all;
+    w->peers.partition_count = sql_without_twins(all, partitions + over->order_count);
     w->spec = w->whole;
     w->spec.by = by;
     w->spec.nulls = nulls;
     w->spec.descending = descending;
     w->spec.by_count = over->order_count;
-    return q->err == GRANARY_OK;
+    return true;
 }
 
 /* A new column by a window's function; its name in backquotes. NULL: the statement has failed. */
@@ -111,12 +99,8 @@ add_count(struct windowing *w, const char *value)
     switch (w->expr->over->frame) {
     case SQL_FRAME_PARTITION:
         return add(w, &w->whole, value == NULL ? "size()" : sql_printf(q, "count(%s)", value));
-    case SQL_FRAME_LAST: {
-        const char *sum =
-            add(w, &w->spec, sql_printf(q, "rolling_sum(%s, %lld, 1)", ones, (long long)w->expr->over->back + 1));
-
-        return sum == NULL ? NULL : sql_printf(q, "cast(%s as int64)", sum);
-    }
+    case SQL_FRAME_LAST:
+        return add(w, &w->spec, sql_printf(q, "moving_sum(%s, %lld)", ones, (long long)w->expr->over->back + 1));
     default:
         return add_so_far(w, sql_printf(q, "cumsum(%s)", ones), false);
     }
@@ -136,7 +120,7 @@ add_sum(struct windowing *w, const char *value)
         return count == NULL || sum == NULL ? NULL
                                             : sql_printf(q, "case when %s = 0 then null else %s end", count, sum);
     case SQL_FRAME_LAST:
-        return add(w, &w->spec, sql_printf(q, "rolling_sum(%s, %lld, 1)", value, (long long)w->expr->over->back + 1));
+        return add(w, &w->spec, sql_printf(q, "moving_sum(%s, %lld)", value, (long long)w->expr->over->back + 1));
     default:
         return add_so_far(w, sql_printf(q, "cumsum(%s)", value), true);
     }
@@ -149,16 +133,12 @@ add_mean(struct windowing *w, const char *value)
     const char *sum;
     const char *count;
 
-    switch (w->expr->over->frame) {
-    case SQL_FRAME_PARTITION:
+    if (w->expr->over->frame == SQL_FRAME_PARTITION) {
         return add(w, &w->whole, sql_printf(q, "mean(%s)", value));
-    case SQL_FRAME_LAST:
-        return add(w, &w->spec, sql_printf(q, "rolling_mean(%s, %lld, 1)", value, (long long)w->expr->over->back + 1));
-    default:
-        sum = add_sum(w, value);
-        count = sum == NULL ? NULL : add_count(w, value);
-        return count == NULL ? NULL : sql_printf(q, "(cast(%s as float64) / %s)", sum, count);
     }
+    sum = add_sum(w, value);
+    count = sum == NULL ? NULL : add_count(w, value);
+    return count == NULL ? NULL : sql_printf(q, "(cast(%s as float64) / %s)", sum, count);
 }
 
 /* min, max */
@@ -172,7 +152,7 @@ add_extreme(struct windowing *w, const char *function, const char *value)
         return add(w, &w->whole, sql_printf(q, "%s(%s)", function, value));
     case SQL_FRAME_LAST:
         return add(w, &w->spec,
-                   sql_printf(q, "rolling_%s(%s, %lld, 1)", function, value, (long long)w->expr->over->back + 1));
+                   sql_printf(q, "moving_%s(%s, %lld)", function, value, (long long)w->expr->over->back + 1));
     default:
         return add_so_far(w, sql_printf(q, "cum%s(%s)", function, value), true);
     }

@@ -88,6 +88,15 @@ gr_step_attr(const struct gr_step *step, const char *name)
     return gr_attr_find(attrs, count, name);
 }
 
+bool
+gr_step_flag(const struct gr_step *step, const char *name)
+{
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+
+    return gr_attr_bool(attrs, count, name, false);
+}
+
 size_t
 gr_step_width(const struct gr_step *step)
 {

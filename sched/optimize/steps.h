@@ -51,6 +51,8 @@ void gr_steps_destroy(struct gr_steps *steps);
 /* The attributes a step has now. */
 Granary__Attr *const *gr_step_attrs(const struct gr_step *step, size_t *ret_count);
 const Granary__Attr *gr_step_attr(const struct gr_step *step, const char *name);
+/* Of a bool; false where there is none. */
+bool gr_step_flag(const struct gr_step *step, const char *name);
 
 /* Whether it yields that column of type->schema. */
 static inline bool

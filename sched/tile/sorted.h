@@ -9,6 +9,7 @@ struct tile_order {
     size_t keys;
     bool *descending;  /* once a key */
     bool *nulls_first; /* once a key; NULL: as the sort has it by default */
+    bool nan_largest;
 };
 
 /* The step's pieces are those of `in`, sorted; equal rows in the order of `in`. total: its bytes, about.

@@ -51,8 +51,11 @@ order_init(const struct tiling *t, size_t i, struct tile_order *ret_order)
     for (size_t k = 0; nulls != NULL && k < keys; k++) {
         flags[keys + k] = strcmp(nulls->strings[nulls->n_strings > k ? k : 0], "first") == 0;
     }
-    *ret_order = (struct tile_order){
-        .by = by->strings, .keys = keys, .descending = flags, .nulls_first = nulls == NULL ? NULL : flags + keys};
+    *ret_order = (struct tile_order){.by = by->strings,
+                                     .keys = keys,
+                                     .descending = flags,
+                                     .nulls_first = nulls == NULL ? NULL : flags + keys,
+                                     .nan_largest = gr_step_flag(step, "nan_largest")};
     return GRANARY_OK;
 }
 
@@ -72,6 +75,9 @@ sort_attrs(struct tiling *t, const struct tile_order *order, const char *count_n
     gr_attrs_add(t->chunks, attrs, gr_attr_new_bools("descending", order->descending, order->keys));
     if (order->nulls_first != NULL) {
         gr_attrs_add(t->chunks, attrs, gr_attr_new_bools("nulls_first", order->nulls_first, order->keys));
+    }
+    if (order->nan_largest) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("nan_largest", true));
     }
     if (count_name != NULL) {
         gr_attrs_add(t->chunks, attrs, gr_attr_new_int(count_name, count));

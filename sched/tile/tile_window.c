@@ -24,7 +24,7 @@ out_of_memory(void)
 static gr_attrs
 window_attrs(struct tiling *t, size_t i, const char *count_name, int64_t count)
 {
-    static const char *const names[] = {"columns", "partition", "by", "descending"};
+    static const char *const names[] = {"columns", "partition", "dropna", "by", "descending", "nan_largest"};
     gr_attrs attrs = tiling_attrs(t, i, names, sizeof names / sizeof names[0]);
     const Granary__Attr *nulls = gr_step_attr(&t->steps->steps[i], "nulls");
     bool *first = nulls == NULL ? NULL : calloc(nulls->n_strings + 1, sizeof *first);

@@ -208,8 +208,9 @@ sort_ordinals(const struct sort_lane *lane, int64_t from, size_t count, uint64_t
     for (size_t i = 0; (found & (SORT_KIND_NULL | SORT_KIND_NAN)) != 0 && i < count; i++) {
         if (kinds[i] != SORT_KIND_VALUE) {
             uint64_t end = kinds[i] == SORT_KIND_NULL ? 0 : 1;
+            bool first = kinds[i] == SORT_KIND_NULL ? key->nulls_first : sort_nans_first(key);
 
-            ordinals[i] = key->nulls_first ? end : UINT64_MAX - end;
+            ordinals[i] = first ? end : UINT64_MAX - end;
         }
     }
 }

@@ -53,6 +53,7 @@ order_init(const struct gr_kernel_call *call, struct order *ret_order)
         order_fini(&order);
         return gr_fail(GRANARY_ENOMEM, "%s: out of memory", call->op->op);
     }
+    order.nan_largest = gr_attr_bool(call->op->attrs, call->op->n_attrs, "nan_largest", false);
     memcpy(order.names, by->strings, order.count * sizeof *order.names);
     err = order_flags(call, "descending", order.count, order.descending);
     if (err == GRANARY_OK) {
@@ -88,7 +89,7 @@ order_keys(const struct order *order, const granary_frame *frame, struct sort_ke
         err = gr_fail(GRANARY_ENOMEM, "sort: out of memory");
     }
     for (size_t i = 0; keys != NULL && i < count; i++) {
-        keys[i] = (struct sort_key){columns[i], order->descending[i], order->nulls_first[i]};
+        keys[i] = (struct sort_key){columns[i], order->descending[i], order->nulls_first[i], order->nan_largest};
     }
     free(columns);
     if (err == GRANARY_OK) {
@@ -132,7 +133,7 @@ order_is_numbers(const struct order *order, const granary_frame *frame)
     case GRANARY_UINT64:
         return true;
     case GRANARY_FLOAT64:
-        return !order->nulls_first[0];
+        return order->nan_largest ? !order->descending[0] : !order->nulls_first[0];
     default:
         return false;
     }

@@ -1,4 +1,5 @@
-/* The attributes by, descending and nulls_first of the sort operators, and the keys they make of a frame. */
+/* The attributes by, descending, nulls_first and nan_largest of the sort operators, and the keys they make of a frame.
+ */
 #ifndef KERNEL_SORT_ORDER_H
 #define KERNEL_SORT_ORDER_H
 
@@ -9,6 +10,7 @@ struct order {
     char **names; /* the array is owned, the names are not */
     bool *descending;
     bool *nulls_first;
+    bool nan_largest;
     size_t count;
 };
 

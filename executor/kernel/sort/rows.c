@@ -100,7 +100,8 @@ compare_values(const struct sort_key *a, int64_t row_a, const struct sort_key *b
     switch (a->column->dtype) {
     case GRANARY_FLOAT64:
     case GRANARY_FLOAT32:
-        return compare_doubles(double_at(a->column, row_a), double_at(b->column, row_b), a->descending, a->nulls_first);
+        return compare_doubles(double_at(a->column, row_a), double_at(b->column, row_b), a->descending,
+                               sort_nans_first(a));
     case GRANARY_STRING:
         order = compare_texts(a->column, row_a, b->column, row_b);
         break;
@@ -206,15 +207,12 @@ slot_assign(struct slot *slot, unsigned found)
     unsigned nan = (found & SORT_KIND_NAN) != 0;
     unsigned null = (found & SORT_KIND_NULL) != 0;
 
-    if (slot->lane.key->nulls_first) {
-        slot->null = 0;
-        slot->nan = null;
-        slot->first = nan + null;
-    } else {
-        slot->first = 0;
-        slot->nan = span;
-        slot->null = span + nan;
-    }
+    unsigned before = slot->lane.key->nulls_first ? null : 0;
+    unsigned nan_before = sort_nans_first(slot->lane.key) ? nan : 0;
+
+    slot->first = before + nan_before;
+    slot->nan = nan_before > 0 ? before : slot->first + span;
+    slot->null = before > 0 ? 0 : slot->first + span + nan - nan_before;
     slot->bits = length_of(span + nan + null - 1);
 }
 

@@ -1,6 +1,7 @@
 /*
  * The order of rows by key columns: stable, the first key decides. Numbers by value (-0.0 equals 0.0), then NaN, then
- * nulls, whatever the direction (or nulls, NaN, numbers); strings by their bytes; false before true.
+ * nulls, whatever the direction (or nulls, NaN, numbers), or NaN as the largest number; strings by their bytes; false
+ * before true.
  */
 #ifndef KERNEL_SORT_SORT_H
 #define KERNEL_SORT_SORT_H
@@ -11,7 +12,14 @@ struct sort_key {
     const granary_column *column; /* borrowed; dictionary-encoded or plain */
     bool descending;
     bool nulls_first;
+    bool nan_largest; /* else NaN stands beside nulls */
 };
+
+static inline bool
+sort_nans_first(const struct sort_key *key)
+{
+    return key->nan_largest ? key->descending : key->nulls_first;
+}
 
 #define SORT_NO_LIMIT (-1)
 

@@ -171,6 +171,11 @@ function_of(const struct window_job *job, bool real)
         return window_whole;
     case GR_WINDOW_EWM_MEAN:
         return window_ewm;
+    case GR_WINDOW_MOVING_SUM:
+        return real ? window_rolling : window_moving_sum;
+    case GR_WINDOW_MOVING_MIN:
+    case GR_WINDOW_MOVING_MAX:
+        return window_moving_best;
     default:
         return window_rolling;
     }
@@ -180,7 +185,7 @@ static bool
 is_pick(window_function *function)
 {
     return function == window_shift || function == window_fill || function == window_cumulate_best ||
-           function == window_pick_whole;
+           function == window_pick_whole || function == window_moving_best;
 }
 
 /* ---- the result ---- */

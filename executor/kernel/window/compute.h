@@ -143,6 +143,7 @@ window_function window_pct_change;
 window_function window_diff_real;
 /* whole.c: one result for all rows of a partition; integers that add up */
 window_function window_cumulate_integer;
+window_function window_moving_sum;
 window_function window_diff_integer;
 window_function window_whole;
 /* picks.c: a row whose value is the result */
@@ -150,6 +151,7 @@ window_function window_shift;
 window_function window_fill;
 window_function window_cumulate_best;
 window_function window_pick_whole;
+window_function window_moving_best;
 /* ranks.c */
 window_function window_number;
 window_function window_rank;

@@ -30,7 +30,9 @@ window_plan_init(const struct gr_kernel_call *call, struct window_plan *plan)
     *plan = (struct window_plan){.partition = list_attr(call, "partition"),
                                  .by = list_attr(call, "by"),
                                  .descending = list_attr(call, "descending"),
-                                 .nulls_first = list_attr(call, "nulls_first")};
+                                 .nulls_first = list_attr(call, "nulls_first"),
+                                 .keep_nulls = !gr_attr_bool(call->op->attrs, call->op->n_attrs, "dropna", true),
+                                 .nan_largest = gr_attr_bool(call->op->attrs, call->op->n_attrs, "nan_largest", false)};
     return err == GRANARY_OK ? gr_windows_parse(columns, &plan->windows, &plan->count) : err;
 }
 
@@ -143,9 +145,9 @@ rows_fini(struct window_rows *rows)
     free((void *)(uintptr_t)rows->keys);
 }
 
-/* Where partitions end in the order. */
+/* Where partitions end in the order. keep_nulls: a null is a key of its own */
 static granary_err
-rows_cut(struct window_rows *rows)
+rows_cut(struct window_rows *rows, bool keep_nulls)
 {
     int64_t *ends = malloc((size_t)(rows->partition_keys > 0 ? rows->count + 1 : 1) * sizeof *ends);
     bool *left_out = malloc((size_t)(rows->partition_keys > 0 ? rows->count + 1 : 1) * sizeof *left_out);
@@ -165,7 +167,7 @@ rows_cut(struct window_rows *rows)
         int64_t row = window_row(rows, i);
 
         if (i + 1 == rows->count || !same_partition(rows, row, window_row(rows, i + 1))) {
-            left_out[rows->partitions] = has_null_key(rows, row);
+            left_out[rows->partitions] = !keep_nulls && has_null_key(rows, row);
             ends[rows->partitions++] = i + 1;
         }
     }
@@ -189,6 +191,7 @@ rows_init(const struct window_plan *plan, const granary_frame *needs, struct win
         size_t by = k - rows->partition_keys;
 
         keys[k].column = &needs->columns[k].view;
+        keys[k].nan_largest = plan->nan_largest;
         if (k >= rows->partition_keys) {
             keys[k].descending = flag_at(plan->descending, by);
             keys[k].nulls_first = flag_at(plan->nulls_first, by);
@@ -199,7 +202,7 @@ rows_init(const struct window_plan *plan, const granary_frame *needs, struct win
         rows->order = err == GRANARY_OK ? order : NULL;
     }
     if (err == GRANARY_OK) {
-        err = rows_cut(rows);
+        err = rows_cut(rows, plan->keep_nulls);
     }
     if (err != GRANARY_OK) {
         rows_fini(rows);

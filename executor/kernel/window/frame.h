@@ -12,6 +12,8 @@ struct window_plan {
     const Granary__Attr *by;        /* NULL: in the frame's order */
     const Granary__Attr *descending;
     const Granary__Attr *nulls_first;
+    bool keep_nulls; /* a null is a key of its own */
+    bool nan_largest;
 };
 
 granary_err window_plan_init(const struct gr_kernel_call *call, struct window_plan *plan);

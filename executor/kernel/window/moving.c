@@ -133,6 +133,7 @@ measure_of(enum gr_window_function function)
     switch (function) {
     case GR_WINDOW_ROLLING_SUM:
     case GR_WINDOW_EXPANDING_SUM:
+    case GR_WINDOW_MOVING_SUM:
         return SUM;
     case GR_WINDOW_ROLLING_MEAN:
     case GR_WINDOW_EXPANDING_MEAN:

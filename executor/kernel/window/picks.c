@@ -1,6 +1,8 @@
 /* Functions whose result is the value of another row. */
 #include <string.h>
 
+#include "base/error.h"
+#include "kernel/scratch.h"
 #include "kernel/window/compute.h"
 
 granary_err
@@ -71,6 +73,44 @@ window_cumulate_best(const struct window_job *job, const struct window_span *spa
         job->out.picks[row] = best;
     }
     state->chosen = best + 1;
+    return GRANARY_OK;
+}
+
+/* Of this row and so many before. Rows that can still become the best are in a ring, the best of them first. */
+granary_err
+window_moving_best(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    int wanted = job->window->function == GR_WINDOW_MOVING_MAX ? 1 : -1;
+    int64_t width = job->window->window;
+    int64_t room = width < span->end - span->begin ? width + 1 : span->end - span->begin + 1;
+    int64_t *ring = scratch_alloc((size_t)room * sizeof *ring); /* positions */
+    int64_t first = 0;
+    int64_t count = 0;
+
+    (void)state;
+    if (ring == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "window: out of memory for %lld rows", (long long)room);
+    }
+    for (int64_t i = span->begin; i < span->end; i++) {
+        int64_t row = window_row(job->rows, i);
+
+        if (count > 0 && ring[first] <= i - width) {
+            first = (first + 1) % room;
+            count--;
+        }
+        if (!window_is_missing(&job->value, row)) {
+            while (count > 0 &&
+                   compare_rows(&job->value, row, window_row(job->rows, ring[(first + count - 1) % room])) * wanted >
+                       0) {
+                count--;
+            }
+            ring[(first + count++) % room] = i;
+        }
+        if (i >= span->from && count > 0) {
+            job->out.picks[row] = window_row(job->rows, ring[first]);
+        }
+    }
+    scratch_free(ring);
     return GRANARY_OK;
 }
 

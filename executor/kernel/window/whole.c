@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/expr.h"
 #include "kernel/exact_sum.h"
 #include "kernel/window/compute.h"
 
@@ -50,6 +51,37 @@ window_cumulate_integer(const struct window_job *job, const struct window_span *
         job->out.valid[row] = 1;
     }
     total_set(state, total);
+    return GRANARY_OK;
+}
+
+/* Of this row and so many before; made anew from the rows of before. */
+granary_err
+window_moving_sum(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    int64_t width = job->window->window;
+    __int128 total = 0;
+    int64_t count = 0;
+
+    (void)state;
+    for (int64_t i = span->begin; i < span->end; i++) {
+        int64_t row = window_row(job->rows, i);
+        int64_t old = i - width >= span->begin ? window_row(job->rows, i - width) : -1;
+
+        if (old >= 0 && !window_is_missing(&job->value, old)) {
+            total -= job->value.integers[old];
+            count--;
+        }
+        if (!window_is_missing(&job->value, row)) {
+            if (__builtin_add_overflow(total, job->value.integers[row], &total)) {
+                return overflowed(job);
+            }
+            count++;
+        }
+        if (i >= span->from && count > 0) {
+            job->out.integers[row] = total;
+            job->out.valid[row] = 1;
+        }
+    }
     return GRANARY_OK;
 }
 
@@ -105,10 +137,18 @@ spread(const struct window_job *job, const struct window_span *span, double mean
     return result;
 }
 
+/* Units of a dtype as a float. */
+static double
+real_of(granary_dtype dtype, __int128 units)
+{
+    return (double)units / (double)gr_power_of_ten(gr_dtype_scale(dtype));
+}
+
 static granary_err
 measure(const struct window_job *job, const struct window_span *span, struct measured *result)
 {
     enum gr_window_function function = job->window->function;
+    bool adds = function == GR_WINDOW_SUM || function == GR_WINDOW_MEAN;
     struct exact_sum sum = {0};
     double value;
     bool ok;
@@ -123,7 +163,7 @@ measure(const struct window_job *job, const struct window_span *span, struct mea
         if (function == GR_WINDOW_COUNT) {
             continue;
         }
-        if (job->value.reals != NULL) {
+        if (job->value.integers == NULL || !adds) {
             exact_sum_add(&sum, job->value.reals[row]);
         } else if (__builtin_add_overflow(result->total, job->value.integers[row], &result->total)) {
             return overflowed(job);
@@ -132,7 +172,8 @@ measure(const struct window_job *job, const struct window_span *span, struct mea
     if (function == GR_WINDOW_COUNT) {
         return GRANARY_OK;
     }
-    value = exact_sum_value(&sum);
+    value =
+        job->value.integers == NULL || !adds ? exact_sum_value(&sum) : real_of(job->value.column->dtype, result->total);
     ok = exact_sum_ok(&sum);
     exact_sum_fini(&sum);
     if (!ok) {

@@ -202,7 +202,7 @@ read_literal(struct gr_window *window, int i, char *text)
     case GR_WINDOW_EXPANDING_VAR:
     case GR_WINDOW_EXPANDING_COUNT:
         return read_int(text, 0, &window->min_periods);
-    default: /* rolling */
+    default: /* rolling, moving */
         return i == 0   ? read_int(text, 1, &window->window)
                : i == 1 ? read_int(text, 0, &window->min_periods)
                         : read_bool(text, &window->center);

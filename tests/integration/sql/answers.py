@@ -17,6 +17,7 @@ binaries = pathlib.Path(sys.argv[1]).resolve()
 
 # Loaded: what is stored has zones, which filters look at.
 TABLES = {
+    'f': 'i,x\n1,0.0\n2,-0.0\n3,\n4,nan\n5,nan\n7,7.0\n',
     'big': 'i,d,u\n9007199254740993,12345678901234567.89,18446744073709551615\n9007199254740995,0.10,9223372036854775808\n',
 }
 DTYPES = {'big': ['d=decimal(2)', 'u=uint64']}
@@ -75,6 +76,67 @@ error: 1e+300 is no float32
 
 select '1e999'::double
 error: '1e999' is no float64
+
+select min(j) over w, max(j) over w, sum(j) over w, avg(j) over w, avg(j) over () from (values (9007199254740993),(9007199254740995)) t(j) window w as (order by j rows 1 preceding) order by 1, 2
+9007199254740993,9007199254740993,9007199254740993,9007199254740992.0,9007199254740994.0
+9007199254740993,9007199254740995,18014398509481988,9007199254740994.0,9007199254740994.0
+
+select i, min(s) over w, max(d) over w, count(*) over w from (values (1,'b',1.5::decimal(3,1)),(2,'a',1.4),(3,null,null),(4,null,null)) t(i,s,d) window w as (order by i rows 1 preceding) order by i
+1,b,1.5,1
+2,a,1.5,2
+3,a,1.4,2
+4,,,2
+
+select i, count(*) over (partition by x), rank() over (order by x), sum(i) over (order by x), count(*) over (partition by x, i > 2, x) from f order by i
+1,2,1,3,2
+2,2,1,3,2
+3,1,6,22,1
+4,2,4,19,2
+5,2,4,19,2
+7,1,3,10,1
+
+select x, x = -0.0 from (select distinct x from f) t order by x
+0.0,true
+7.0,false
+nan,false
+,
+
+select count(*) from (select x from f union select -x from f) t
+5
+
+select distinct on (x) i from f order by x, i
+1
+7
+4
+3
+
+select i from f where x in (select -x from f) order by i
+1
+2
+4
+5
+
+select i from f order by x desc, i
+4
+5
+7
+1
+2
+3
+
+select i from f order by x nulls first, i limit 4
+3
+1
+2
+7
+
+select i, row_number() over (order by x desc nulls first, i) from f order by 2
+3,1
+4,2
+5,3
+7,4
+1,5
+2,6
 """
 
 

@@ -507,8 +507,9 @@ every_dtype_is_packed_as_it_compares(void **state)
     for (size_t i = 0; i < 4 * DTYPES; i++) {
         int64_t rows = 1 + random_below(&random, 3000);
         struct gr_column columns[2];
-        struct sort_key keys[2] = {{&columns[0].view, i / DTYPES % 2 == 1, random_below(&random, 2) == 0},
-                                   {&columns[1].view, random_below(&random, 2) == 0, false}};
+        struct sort_key keys[2] = {
+            {&columns[0].view, i / DTYPES % 2 == 1, random_below(&random, 2) == 0, random_below(&random, 2) == 0},
+            {&columns[1].view, random_below(&random, 2) == 0, false, random_below(&random, 2) == 0}};
         int64_t *order;
         int64_t count;
 
