@@ -55,11 +55,23 @@ add_visible(const char *text, size_t size, struct gr_buf *out)
     }
 }
 
+/* A string that reads NULL is told from a null by quotes, and one of quotes around it by more of them. */
+static bool
+reads_null(const char *text, size_t size)
+{
+    static const char word[] = "NULL";
+
+    for (; size > sizeof word && text[0] == '"' && text[size - 1] == '"'; size -= 2) {
+        text++;
+    }
+    return size == sizeof word - 1 && memcmp(text, word, size) == 0;
+}
+
 static void
 add_cell_text(const granary_column *column, int64_t row, struct gr_buf *out)
 {
     if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
-        gr_buf_add(out, "-", 1);
+        gr_buf_add(out, "NULL", 4);
     } else if (column->dtype == GRANARY_FLOAT64) {
         format_real_short(((const double *)column->values)[row], out);
     } else if (column->dtype == GRANARY_FLOAT32) {
@@ -67,8 +79,11 @@ add_cell_text(const granary_column *column, int64_t row, struct gr_buf *out)
     } else if (column->dtype == GRANARY_STRING) {
         size_t length;
         const char *text = gr_text_at(column, row, &length);
+        bool quoted = reads_null(text, length);
 
+        gr_buf_add(out, "\"", quoted);
         add_visible(text, length, out);
+        gr_buf_add(out, "\"", quoted);
     } else {
         gr_value_format(column, row, out);
     }

@@ -6,7 +6,7 @@
 #include "data/tensor.h"
 
 /*
- * A table with aligned columns (numbers right, text left, nulls as "-"), control characters escaped; at most max_rows
+ * A table with aligned columns (numbers right, text left, nulls as NULL, a string NULL in quotes), control characters escaped; at most max_rows
  * rows, the first and the last halves when there are more (0: all), and a last line "12345 rows x 4 columns" when
  * shortened.
  */

@@ -153,6 +153,28 @@ birds(void)
     return frame_of(4, names, columns);
 }
 
+/* A string that reads NULL is in quotes, and one that has those already in more: nothing else prints as a null. */
+static void
+a_null_is_no_string(void **state)
+{
+    static const char *const values[] = {"NULL", "\"NULL\"", "null", "-", ""};
+    static const char *const names[] = {"s"};
+    struct gr_column columns[] = {texts(values, "01111", 5)};
+    granary_frame *frame = frame_of(1, names, columns);
+    struct gr_buf out = {0};
+
+    (void)state;
+    gr_print_table(frame, 0, &out);
+    assert_printed(&out, "s\nNULL\n\"\"NULL\"\"\nnull\n-\n\n");
+    columns[0] = texts(values, NULL, 1);
+    gr_frame_destroy(frame);
+    frame = frame_of(1, names, columns);
+    gr_print_table(frame, 0, &out);
+    assert_printed(&out, "s\n\"NULL\"\n");
+    gr_buf_free(&out);
+    gr_frame_destroy(frame);
+}
+
 static void
 tables_are_aligned(void **state)
 {
@@ -161,11 +183,11 @@ tables_are_aligned(void **state)
 
     (void)state;
     gr_print_table(frame, 0, &out);
-    assert_printed(&out, "Wildlife Species    n  mean_speed  日\n"
-                         "Canada goose      190  143.894737  x\n"
-                         "naïve               7         3.0  -\n"
-                         "日本                -       1e-07  y\n"
-                         "a\\nb\\x1b[2J\\xff   -12     2.5e+20  z\n");
+    assert_printed(&out, "Wildlife Species     n  mean_speed  日\n"
+                         "Canada goose       190  143.894737  x\n"
+                         "naïve                7         3.0  NULL\n"
+                         "日本              NULL       1e-07  y\n"
+                         "a\\nb\\x1b[2J\\xff    -12     2.5e+20  z\n");
     gr_print_table(frame, 4, &out);
     assert_null(strstr(out.bytes, "rows x"));
     gr_buf_free(&out);
@@ -331,6 +353,7 @@ main(void)
         cmocka_unit_test(dates_and_times_are_iso),
         cmocka_unit_test(the_calendar_has_no_gaps),
         cmocka_unit_test(tables_are_aligned),
+        cmocka_unit_test(a_null_is_no_string),
         cmocka_unit_test(long_tables_show_both_ends),
         cmocka_unit_test(csv_quotes_what_needs_it),
         cmocka_unit_test(json_is_typed),
