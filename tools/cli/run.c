@@ -45,6 +45,7 @@ enum {
     KEY_KEEP_GOING,
     KEY_KEEP,
     KEY_SCHEMA,
+    KEY_REPLACE,
     KEY_GRAPH
 };
 
@@ -59,6 +60,7 @@ struct run {
     bool analyze; /* explain, and what it took */
     bool discard;
     const char *keep; /* the graph's key; NULL: none was given */
+    bool replace;     /* whatever has that key */
     int64_t chunk_bytes;
     int timeout_ms;
     int priority;
@@ -92,6 +94,7 @@ static const struct argp_option run_options[] = {
     {"discard", KEY_DISCARD, NULL, 0,
      "delete the results from the store when they are printed; `granary sql` does without", 0},
     {"keep", KEY_KEEP, "NAME", 0, "keep the results in the store, as a table or graph of this name", 0},
+    {"replace", KEY_REPLACE, NULL, 0, "with --keep: instead of the table, or any graph, that has the name now", 0},
     {"executors", 'e', "N", 0, "of the private instance, when none is up", 1},
     {"memory", KEY_MEMORY, "SIZE", 0, "of the private instance, when none is up", 1},
     {0},
@@ -174,6 +177,9 @@ parse_run(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_KEEP:
         run->keep = arg;
+        return 0;
+    case KEY_REPLACE:
+        run->replace = true;
         return 0;
     case KEY_CHUNK_BYTES:
         run->chunk_bytes = size_option("chunk-bytes", arg, state);
@@ -506,7 +512,8 @@ discards(const struct run *run)
 static int
 run_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph)
 {
-    granary_graph_options options = {.key = run->keep,
+    char fresh[GRANARY_ID_TEXT + 1]; /* until the results can take the place of others */
+    granary_graph_options options = {.key = run->replace ? fresh : run->keep,
                                      .chunk_bytes = run->chunk_bytes,
                                      .priority = run->priority,
                                      .timeout_ms = run->timeout_ms,
@@ -517,16 +524,25 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     struct gr_buf resolved = {0};
     granary_err err = resolve(client, graph, &resolved);
 
+    granary_id_format(granary_id_random(), fresh);
     if (err == GRANARY_OK) {
         err = resolved.size > 0 ? granary_graph_submit_json(client, resolved.bytes, resolved.size, &options, key)
                                 : granary_graph_submit_json(client, text, size, &options, key);
     }
     gr_buf_free(&resolved);
+    if (err == GRANARY_EEXIST) {
+        err = gr_fail(err,
+                      "there is another table or graph '%s': --replace takes its place, `granary forget %s` deletes it",
+                      run->keep, run->keep);
+    }
     if (err != GRANARY_OK) {
         return fail(run, err);
     }
     discard_graph(&run->remains, key);
     err = wait_for(run, client, key);
+    if (err == GRANARY_OK && run->replace && (err = granary_graph_rename(client, key, run->keep, true)) == GRANARY_OK) {
+        (void)snprintf(key, sizeof key, "%s", run->keep);
+    }
     if (run->explain &&
         (run->analyze ? granary_graph_analyze : granary_graph_explain)(client, key, &plan) == GRANARY_OK) {
         (void)look_print(plan, strlen(plan), false);
@@ -538,7 +554,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         if (run->keep_going && !run->explain) {
             (void)print_targets(run, client, key, graph, true);
         }
-        if (discards(run)) {
+        if (discards(run) || run->replace) {
             (void)granary_graph_delete(client, key);
         } else { /* it has nothing but what it can tell */
             (void)fprintf(stderr, "granary: run: graph %s: `granary tasks` and `granary logs` tell more of it\n", key);
@@ -603,8 +619,11 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
     if (cli->json && run.format != OUTPUT_SCHEMA) {
         run.format = OUTPUT_JSON;
     }
+    if (run.replace && run.keep == NULL) {
+        err = gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
+    }
     /* Without the need of a client it is refused before anything is started. */
-    if (!source->needs_client) {
+    if (err == GRANARY_OK && !source->needs_client) {
         err = make_graph(&run, NULL, &text, &size, &parsed);
     }
     if (err == GRANARY_OK && (source->needs_client || !run.show_graph)) {
@@ -614,7 +633,7 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
         status = cli_fail(err, "%s", source->label != NULL ? source->label : "run");
         goto out;
     }
-    if (!run.show_graph && discards(&run) && run.private_pid <= 0) {
+    if (!run.show_graph && (discards(&run) || run.replace) && run.private_pid <= 0) {
         discard_begin(cli, &run.remains);
     }
     if (source->needs_client || !run.show_graph) {

@@ -32,7 +32,13 @@ granary sql --json --discard "select * from \"birds/table\" limit 3" | grep -q '
 granary sql --csv --keep fast 'select "Speed IAS in knots" as speed from birds where "Speed IAS in knots" > 300' >"$work/kept.csv" 2>/dev/null
 granary sql --csv "select speed from fast" >"$work/again.csv" 2>/dev/null
 same "$work/kept.csv" "$work/again.csv"
-expect 1 "fast" granary sql --keep fast "select 1"
+expect 1 "another table or graph 'fast': --replace takes its place, .granary forget fast. deletes it" \
+    granary sql --keep fast "select 1"
+expect 2 "nothing is named that it could replace" granary sql --replace "select 1"
+granary sql --keep fast --replace 'select speed + 1 as speed from fast' >/dev/null 2>&1 || fail "--replace"
+granary sql --csv 'select speed - 1 as speed from fast' 2>/dev/null | cmp - "$work/kept.csv" || fail "--replace of what it reads"
+expect 1 "is no int64" granary sql --keep fast --replace "select cast('x' as bigint)"
+granary sql --csv 'select speed - 1 as speed from fast' 2>/dev/null | cmp - "$work/kept.csv" || fail "a replace that failed"
 granary forget fast
 [ "$(used)" = "$before" ] || fail "--keep left something: $(used) instead of $before"
 [ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "queries left graphs: $(granary graphs)"
