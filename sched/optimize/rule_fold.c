@@ -118,7 +118,8 @@ add_columns(struct gr_step *groupby, const struct gr_step *below)
 static granary_err
 join_conditions(struct gr_step *groupby, struct gr_step *below)
 {
-    struct gr_buf both = {0};
+    char *both = NULL;
+    granary_err err;
 
     if (below->where[0] == NULL || groupby->where[0] == NULL) {
         char *only = below->where[0] != NULL ? below->where[0] : groupby->where[0];
@@ -127,14 +128,12 @@ join_conditions(struct gr_step *groupby, struct gr_step *below)
         groupby->where[0] = only;
         return GRANARY_OK;
     }
-    gr_buf_addf(&both, "(%s) and (%s)", below->where[0], groupby->where[0]);
-    if (!gr_buf_ok(&both)) {
-        gr_buf_free(&both);
-        return no_memory();
+    err = gr_expr_both(below->where[0], groupby->where[0], &both);
+    if (err == GRANARY_OK) {
+        free(groupby->where[0]);
+        groupby->where[0] = both;
     }
-    free(groupby->where[0]);
-    groupby->where[0] = gr_buf_take(&both);
-    return GRANARY_OK;
+    return err;
 }
 
 static granary_err

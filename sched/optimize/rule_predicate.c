@@ -49,24 +49,24 @@ takes_conditions(const struct gr_step *step)
     }
 }
 
-/* Add to what rows of input k must fulfil; before: the new part is looked at first. */
+/* Add to what rows of input k must fulfil; before: the new part is looked at first. Errors: as gr_expr_both() */
 static granary_err
 add_condition(struct gr_step *step, size_t k, const char *text, bool before)
 {
-    struct gr_buf both = {0};
+    char *both = NULL;
+    granary_err err = GRANARY_OK;
 
     if (step->where[k] == NULL) {
-        step->where[k] = strdup(text);
-        return step->where[k] == NULL ? no_memory() : GRANARY_OK;
+        both = strdup(text);
+        err = both == NULL ? no_memory() : GRANARY_OK;
+    } else {
+        err = gr_expr_both(before ? text : step->where[k], before ? step->where[k] : text, &both);
     }
-    gr_buf_addf(&both, "(%s) and (%s)", before ? text : step->where[k], before ? step->where[k] : text);
-    if (!gr_buf_ok(&both)) {
-        gr_buf_free(&both);
-        return no_memory();
+    if (err == GRANARY_OK) {
+        free(step->where[k]);
+        step->where[k] = both;
     }
-    free(step->where[k]);
-    step->where[k] = gr_buf_take(&both);
-    return GRANARY_OK;
+    return err;
 }
 
 /* ---- a filter becomes its reader's condition ---- */
@@ -79,20 +79,25 @@ is_only_for(const struct pushing *p, size_t position)
     return p->readers[position] == 1 && !step->is_target && !step->dead;
 }
 
+/* *ret_folded false: the conditions are too long together, and the filter stays. */
 static granary_err
-fold_filter(struct pushing *p, struct gr_step *step, size_t k)
+fold_filter(struct pushing *p, struct gr_step *step, size_t k, bool *ret_folded)
 {
     struct gr_step *filter = &p->steps->steps[step->inputs[k]];
-    granary_err err = add_condition(step, k, gr_step_attr(filter, "where")->strings[0], true);
+    granary_err err = add_condition(filter, 0, gr_step_attr(filter, "where")->strings[0], false);
 
-    if (err == GRANARY_OK && filter->where[0] != NULL) {
+    if (err == GRANARY_OK) {
         err = add_condition(step, k, filter->where[0], true);
+    }
+    *ret_folded = err == GRANARY_OK;
+    if (err != GRANARY_OK) {
+        return err == GRANARY_EINVAL ? GRANARY_OK : err;
     }
     rule_fired(p->steps, "push-filter", "'%s' (%s) takes the rows '%s' leaves", step->origin->name,
                gr_op_info(step->op)->name, filter->origin->name);
     filter->dead = true;
     step->inputs[k] = filter->inputs[0]; /* whose only reader the filter was, or one of several */
-    return err;
+    return GRANARY_OK;
 }
 
 /* ---- through the step below ---- */
@@ -436,10 +441,11 @@ static granary_err
 push_into_input(struct pushing *p, struct gr_step *step, size_t k)
 {
     granary_err err = GRANARY_OK;
+    bool folded = true;
 
-    while (err == GRANARY_OK && p->steps->steps[step->inputs[k]].op == GR_TILE_filter &&
+    while (err == GRANARY_OK && folded && p->steps->steps[step->inputs[k]].op == GR_TILE_filter &&
            is_only_for(p, step->inputs[k])) {
-        err = fold_filter(p, step, k);
+        err = fold_filter(p, step, k, &folded);
     }
     if (err == GRANARY_OK && step->where[k] != NULL && is_only_for(p, step->inputs[k]) &&
         lets_through(&p->steps->steps[step->inputs[k]])) {

@@ -1,9 +1,11 @@
 /* Trees of expressions as text: brackets only where the parser would bind otherwise. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
 #include "data/calendar.h"
 #include "data/frame.h"
 #include "graph/expr/check.h"
@@ -342,4 +344,43 @@ gr_expr_text(const struct gr_expr *expr)
         return NULL;
     }
     return gr_buf_take(&out);
+}
+
+granary_err
+gr_expr_both(const char *first, const char *then, char **ret_text)
+{
+    const char *const texts[] = {first, then};
+    struct gr_buf out = {0};
+    size_t nodes = 1;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < 2 && err == GRANARY_OK; i++) {
+        struct gr_expr *expr = NULL;
+        const struct gr_expr **parts = NULL;
+        size_t count = 0;
+
+        err = gr_expr_parse(texts[i], &expr);
+        if (err == GRANARY_OK) {
+            nodes += gr_expr_size(expr);
+            err = gr_expr_conjuncts(expr, &parts, &count);
+        }
+        for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
+            put(&out, out.size > 0 ? " and " : "");
+            print(parts[k], LEVEL_NOT, &out);
+        }
+        free(parts);
+        gr_expr_destroy(expr);
+    }
+    if (err == GRANARY_OK && nodes > GR_EXPR_NODES) {
+        err =
+            gr_fail(GRANARY_EINVAL, "two conditions have more than %d operands and operators together", GR_EXPR_NODES);
+    } else if (err == GRANARY_OK && !gr_buf_ok(&out)) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    if (err != GRANARY_OK) {
+        gr_buf_free(&out);
+        return err;
+    }
+    *ret_text = gr_buf_take(&out);
+    return GRANARY_OK;
 }
