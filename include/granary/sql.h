@@ -25,7 +25,7 @@ extern "C" {
  * Translate a SELECT into a graph. The files it names are opened for their columns' names, relative to the working
  * directory; tables are results of graphs that are kept, by their keys (KEY or "KEY/TARGET").
  *
- * client     whose session's tables may be named; NULL: only files
+ * client     whose session's tables may be named; NULL: only files, and NAME is NAME.arrow or NAME.csv
  * sql        UTF-8, up to 256 KiB, length bytes; a semicolon may end it
  * ret_graph  the caller's; to be given to granary_graph_run() or granary_graph_submit(), then destroyed
  * Errors     EINVAL, ENOENT, EUNSUPPORTED: the message begins with "line 1, column 8: " and ends with that line and a

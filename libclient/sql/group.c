@@ -158,7 +158,7 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
         function = "nunique";
     } else if (expr->distinct && strcmp(function, "min") != 0 && strcmp(function, "max") != 0) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "DISTINCT in '%s' is not supported: in count it is",
-                        function);
+                        expr->written);
     }
     argument = of_rows ? NULL : argument_of(g, expr);
     if ((!of_rows && argument == NULL) || !second_of(g, expr, &function, &second)) {

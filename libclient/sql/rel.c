@@ -107,7 +107,9 @@ sql_rel_filter(struct sql_statement *q, struct sql_rel *rel, const char *where, 
 {
     granary_node node = where == NULL ? GRANARY_NO_NODE : on(q, rel, "filter", position);
 
-    granary_node_set_string(q->graph, node, "where", where == NULL ? "" : where);
+    if (where != NULL) {
+        granary_node_set_string(q->graph, node, "where", where);
+    }
     return becomes(rel, node);
 }
 

@@ -61,15 +61,18 @@ granary_sql_graph(granary_client *client, const char *sql, size_t length, granar
     q.region = gr_region_create();
     q.graph = granary_graph_create();
     if (q.region == NULL || q.graph == NULL) {
-        q.err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        (void)sql_fail(&q, GRANARY_ENOMEM, -1, "out of memory");
     } else {
         select = sql_parse(&q);
         if (select != NULL && sql_plan(&q, select, true, &result) && add_target(&q, &result)) {
             *ret_graph = q.graph;
             q.graph = NULL;
         } else if (q.err == GRANARY_OK) { /* where memory lacks, not everybody can say so */
-            q.err = gr_fail(GRANARY_ENOMEM, "out of memory");
+            (void)sql_fail(&q, GRANARY_ENOMEM, -1, "out of memory");
         }
+    }
+    if (q.err != GRANARY_OK) {
+        (void)gr_fail(q.err, "%s", q.message);
     }
     granary_graph_destroy(q.graph);
     if (q.region != NULL) {

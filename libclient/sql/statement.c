@@ -90,10 +90,11 @@ sql_fail(struct sql_statement *q, granary_err err, int position, const char *for
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
     if (position < 0) {
-        (void)gr_fail(err, "%s", message);
+        (void)snprintf(q->message, sizeof q->message, "%s", message);
     } else {
         show_place(&place, shown, sizeof shown);
-        (void)gr_fail(err, "line %d, column %d: %s%s", place.line, place.column, message, shown);
+        (void)snprintf(q->message, sizeof q->message, "line %d, column %d: %s%s", place.line, place.column, message,
+                       shown);
     }
     return false;
 }

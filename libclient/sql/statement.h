@@ -27,10 +27,11 @@ struct sql_statement {
     granary_client *client;   /* NULL: no stored tables */
     struct gr_region *region; /* everything below */
     granary_graph *graph;
-    granary_err err; /* the first one; its message is the thread's */
-    unsigned nodes;  /* for their names */
-    unsigned fresh;  /* for columns' names */
-    int depth;       /* of queries in queries */
+    granary_err err;    /* the first one */
+    char message[1024]; /* its message, whatever fails because of it */
+    unsigned nodes;     /* for their names */
+    unsigned fresh;     /* for columns' names */
+    int depth;          /* of queries in queries */
     const struct sql_names *names;
     struct sql_table *tables;
     const char **taken; /* names that columns of frames have: a hash table */

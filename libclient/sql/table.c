@@ -333,17 +333,38 @@ no_format(struct sql_statement *q, const struct sql_from *from)
                     "%s: its ending must tell the format: .csv, .tsv, .arrow, .feather or .ipc", from->name);
 }
 
-/* What could have been meant, among the keys there are. */
+/* NAME.arrow or NAME.csv in the working directory; NULL: there is neither. */
+static const char *
+file_of_name(struct sql_statement *q, const char *name)
+{
+    static const char *const endings[] = {".arrow", ".csv"};
+
+    for (int i = 0; i < 2; i++) {
+        const char *file = sql_printf(q, "%s%s", name, endings[i]);
+
+        if (file == NULL || access(file, F_OK) == 0) {
+            return file;
+        }
+    }
+    return NULL;
+}
+
+/* What could have been meant: a file, or one of the keys there are. */
 static bool
 no_table(struct sql_statement *q, const struct sql_from *from)
 {
     struct gr_nearest nearest = {.name = from->name};
     granary_query query = {.subject = "graphs"};
     granary_table *table = NULL;
+    const char *file = file_of_name(q, from->name);
     char hint[GR_HINT_MAX];
 
     if (access(from->name, F_OK) == 0 && strchr(from->name, '.') != NULL) {
         return no_format(q, from);
+    }
+    if (file != NULL) {
+        return sql_fail(q, GRANARY_ENOENT, from->position,
+                        "no table '%s': there is a file '%s', write its name with the ending", from->name, file);
     }
     if (q->client != NULL && granary_info(q->client, &query, &table) == GRANARY_OK) {
         for (size_t i = 0; i < granary_table_rows(table); i++) {
@@ -357,23 +378,17 @@ no_table(struct sql_statement *q, const struct sql_from *from)
                     from->name, hint, from->name);
 }
 
-/* NAME.arrow or NAME.csv in the working directory, when no table is called NAME. */
+/* Where there are no tables a name is that of a file. */
 static bool
 open_named_file(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
 {
-    static const char *const endings[] = {".arrow", ".csv"};
     struct sql_from file = *from;
 
-    for (int i = 0; i < 2; i++) {
-        file.name = sql_printf(q, "%s%s", from->name, endings[i]);
-        if (file.name == NULL) {
-            return false;
-        }
-        if (access(file.name, F_OK) == 0) {
-            return i == 0 ? open_arrow(q, &file, table) : open_csv(q, &file, table);
-        }
+    file.name = file_of_name(q, from->name);
+    if (file.name == NULL) {
+        return no_table(q, from);
     }
-    return no_table(q, from);
+    return ends_with(file.name, ".arrow") ? open_arrow(q, &file, table) : open_csv(q, &file, table);
 }
 
 static bool
@@ -385,7 +400,7 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
         q->client == NULL || from->name[0] == '/' ? GRANARY_ENOENT : find_target(q, from->name, key, target);
 
     if (err == GRANARY_ENOENT && strchr(from->name, '/') == NULL) {
-        return open_named_file(q, from, table);
+        return q->client == NULL ? open_named_file(q, from, table) : no_table(q, from);
     }
     if (err == GRANARY_ENOENT && (q->client == NULL || from->name[0] == '/' || access(from->name, F_OK) == 0)) {
         return no_format(q, from);

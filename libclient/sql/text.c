@@ -183,6 +183,19 @@ add_text(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *ou
     }
 }
 
+/* What is wrong with an expression, without its text and the position in that, which nobody wrote. */
+static const char *
+reason_of(const char *message)
+{
+    static const char place[] = "`, position ";
+    const char *reason = NULL;
+
+    for (const char *at = message; (at = strstr(at, place)) != NULL; at++) {
+        reason = strstr(at, ": ");
+    }
+    return reason != NULL ? reason + 2 : message;
+}
+
 const char *
 sql_text(struct sql_block *block, const struct sql_expr *expr)
 {
@@ -195,7 +208,7 @@ sql_text(struct sql_block *block, const struct sql_expr *expr)
         if (!gr_buf_ok(&out)) {
             (void)sql_fail(block->q, GRANARY_ENOMEM, -1, "out of memory");
         } else if ((err = gr_expr_parse(out.bytes, &parsed)) != GRANARY_OK) {
-            (void)sql_fail(block->q, err, expr->position, "%s", granary_error_message());
+            (void)sql_fail(block->q, err, expr->position, "%s", reason_of(granary_error_message()));
         } else {
             text = sql_printf(block->q, "%s", out.bytes);
         }

@@ -219,7 +219,7 @@ add_aggregate(struct windowing *w)
     if (strcmp(expr->text, "min") == 0 || strcmp(expr->text, "max") == 0) {
         return add_extreme(w, expr->text, value);
     }
-    (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "'%s' with OVER is not supported", expr->text);
+    (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "'%s' with OVER is not supported", expr->written);
     return NULL;
 }
 

@@ -393,6 +393,14 @@ check_logic(struct gr_expr *expr)
         return GRANARY_OK;
     }
     settle_nulls(expr, GRANARY_BOOL);
+    if (expr->op == GR_OP_OR &&
+        (expr->operands[0]->dtype == GRANARY_STRING || expr->operands[1]->dtype == GRANARY_STRING)) {
+        struct shown left;
+        struct shown right;
+
+        return gr_fail(GRANARY_ETYPE, "position %d: '||' joins two strings, not %s and %s: cast what is none to string",
+                       expr->position, show(expr->operands[0], &left), show(expr->operands[1], &right));
+    }
     for (size_t i = 0; i < expr->operand_count; i++) {
         if (expr->operands[i]->dtype != GRANARY_BOOL) {
             return wrong_type(expr, expr->operand_count == 1 ? "a bool" : "two bools");

@@ -167,7 +167,7 @@ parse_node(struct parse *p, const PgQuery__Node *from)
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE:
         return sql_parse_refuse(p, from->collate_clause->location, "COLLATE is");
     default:
-        return sql_parse_refuse(p, -1, "an expression in the statement is of a form that is");
+        return sql_parse_refuse(p, parse_place(&from->base), "an expression of this form is");
     }
 }
 
@@ -180,7 +180,8 @@ parse_expr(struct parse *p, const PgQuery__Node *from)
         return sql_parse_refuse(p, -1, "an empty expression is");
     }
     if (p->depth >= SQL_NESTING) {
-        (void)sql_fail(p->q, GRANARY_EINVAL, -1, "expressions and queries nest more than %d deep", SQL_NESTING);
+        (void)sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "expressions and queries nest more than %d deep",
+                       SQL_NESTING);
         return NULL;
     }
     p->depth++;

@@ -122,6 +122,7 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
     if (expr == NULL) {
         return NULL;
     }
+    expr->written = parse_copy(p, parse_last(p, TAKE(p, call, funcname), call->n_funcname));
     if (strcmp(name, "quantile") == 0 && call->agg_within_group && call->n_agg_order == 1 && call->n_args == 1) {
         parse_take(p, &call->agg_within_group);
         expr->count = 2;
@@ -152,6 +153,7 @@ parse_window_function(struct parse *p, const PgQuery__FuncCall *call, const char
     if (expr == NULL) {
         return NULL;
     }
+    expr->written = parse_copy(p, parse_last(p, TAKE(p, call, funcname), call->n_funcname));
     expr->count = call->n_args;
     expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
     expr->over = expr->args == NULL ? NULL : parse_window(p, TAKE(p, call, over));

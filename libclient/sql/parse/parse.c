@@ -24,7 +24,6 @@ struct job {
     struct parse_note *notes;
     size_t note_count;
     struct sql_select *select;
-    char message[1024]; /* of the error, which is of the other thread */
 };
 
 /* The byte at which the n-th character begins, n from 1. */
@@ -244,7 +243,6 @@ parse_thread(void *argument)
         }
         pg_query_free_protobuf_parse_result(result);
     }
-    (void)strncpy(job->message, granary_error_message(), sizeof job->message - 1);
     return NULL;
 }
 
@@ -279,9 +277,5 @@ sql_parse(struct sql_statement *q)
         return NULL;
     }
     (void)pthread_join(thread, NULL);
-    if (q->err != GRANARY_OK) {
-        (void)gr_fail(q->err, "%s", job.message);
-        return NULL;
-    }
     return job.select;
 }

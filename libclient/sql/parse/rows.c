@@ -139,8 +139,8 @@ parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
 
     for (size_t r = 1; r < from->n_values_lists; r++) {
         if (rows[r]->list->n_items != count) {
-            return sql_fail(p->q, GRANARY_EINVAL, -1, "VALUES: row %zu has %zu values, the first one %zu", r + 1,
-                            rows[r]->list->n_items, count);
+            return sql_fail(p->q, GRANARY_EINVAL, parse_place(&rows[r]->base),
+                            "VALUES: row %zu has %zu values, the first one %zu", r + 1, rows[r]->list->n_items, count);
         }
     }
     select->target_count = count;

@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sql/parse/private.h"
 
@@ -156,7 +157,8 @@ parse_from(struct parse *p, const PgQuery__Node *from)
         return NULL;
     }
     if (++p->depth > SQL_NESTING) {
-        (void)sql_fail(p->q, GRANARY_EINVAL, -1, "joins and subqueries nest more than %d deep", SQL_NESTING);
+        (void)sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "joins and subqueries nest more than %d deep",
+                       SQL_NESTING);
         return NULL;
     }
     item->position = -1;
@@ -177,7 +179,7 @@ parse_from(struct parse *p, const PgQuery__Node *from)
         ok = parse_series(p, from->range_function, item);
         break;
     default:
-        ok = parse_unsupported(p, -1, "this form of FROM is");
+        ok = parse_unsupported(p, parse_place(&from->base), "this form of FROM is");
         break;
     }
     p->depth--;
@@ -206,6 +208,11 @@ parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *
         to->name = parse_copy(p, TAKE(p, cte, ctename));
         to->position = cte->location;
         to->column_count = cte->n_aliascolnames;
+        for (size_t k = 0; to->name != NULL && k < i; k++) {
+            if (strcasecmp(select->with[k].name, to->name) == 0) {
+                return sql_fail(p->q, GRANARY_EINVAL, cte->location, "two queries of WITH are called '%s'", to->name);
+            }
+        }
         if (to->name == NULL || !parse_names(p, TAKE(p, cte, aliascolnames), cte->n_aliascolnames, &to->columns)) {
             return false;
         }
@@ -263,7 +270,7 @@ parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_
             return true;
         }
     }
-    return sql_fail(p->q, GRANARY_EINVAL, value == NULL ? -1 : value->location, "%s needs a whole number, 0 or more",
+    return sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "%s needs a whole number as written, 0 or more",
                     what);
 }
 
@@ -384,7 +391,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     p->windows = NULL; /* those of a query around cannot be named */
     p->window_count = 0;
     if (++p->depth > SQL_NESTING) {
-        (void)sql_fail(p->q, GRANARY_EINVAL, -1, "queries nest more than %d deep", SQL_NESTING);
+        (void)sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "queries nest more than %d deep", SQL_NESTING);
         return NULL;
     }
     select->position = -1;

@@ -137,10 +137,39 @@ select i, row_number() over (order by x desc nulls first, i) from f order by 2
 7,4
 1,5
 2,6
+
+select 1 from f where x = 1 and x > date '2020-13-01'
+error: line 1, column 35: '2020-13-01' is no date
+
+select 'a' || i from f
+error: '||' joins two strings, not string ('a') and int64 (`i`)
+
+select avg(distinct x) from f
+error: DISTINCT in 'avg' is not supported
+
+select 1 limit 1 + 1
+error: line 1, column 16: LIMIT needs a whole number as written
+
+select grouping(x) from f group by x
+error: line 1, column 8: an expression of this form is not supported
+
+values (1), (2, 3)
+error: line 1, column 14: VALUES: row 2 has 2 values
+
+with a as (select 1), A as (select 2) select * from a
+error: line 1, column 23: two queries of WITH are called 'a'
+
+select * from beside
+error: line 1, column 15: no table 'beside': there is a file 'beside.csv', write its name with the ending
+
+select * from beside.csv
+1
 """
 
 
 def blocks():
+    yield 'select i from f where ' + ' and '.join(f'i <> {n}' for n in range(10, 310)) + ' limit 0', []
+    yield f"select 1 where 1 in ({', '.join(map(str, range(20000)))})", ['error: line 1, column 18: more than 4096 operands']
     for block in ANSWERS.strip().split('\n\n'):
         statement, *answer = block.strip().splitlines()
         yield statement, answer
@@ -153,6 +182,7 @@ class Instance:
         self.up = subprocess.Popen([binaries / 'granary', 'up', '--executors', '2', '--memory', '256M', '--state', 'memory',
                                     '--spill-dir', self.base + '/spill'], env=self.environment, stdout=subprocess.PIPE, text=True)
         self.up.stdout.readline()
+        pathlib.Path(self.base, 'beside.csv').write_text('a\n1\n')
         for name, text in TABLES.items():
             path = pathlib.Path(self.base, f'{name}.csv')
             path.write_text(text)
