@@ -25,7 +25,7 @@ struct slot_options {
  *
  * ret_replace  another process is to take the place
  * Errors       EUNREACHABLE the store is gone or was never there · EVERSION the scheduler speaks another version ·
- * ENOMEM
+ *              ENOMEM
  */
 granary_err slot_run(const struct slot_options *options, bool *ret_replace);
 

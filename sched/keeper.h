@@ -45,7 +45,7 @@ granary_err keeper_restore(struct keeper *keeper, struct manager *manager, struc
  *
  * ret_number  what to wait for (keeper_synced()) before replies are sent that say something is durable; 0: nothing
  * Errors      ENOMEM, the state's, logged: nothing of this turn is kept yet; who was to be told so must be told
- * otherwise
+ *             otherwise
  */
 granary_err keeper_keep(struct keeper *keeper, struct action *actions, size_t count, uint64_t *ret_number);
 

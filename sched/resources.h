@@ -30,7 +30,7 @@ void resources_destroy(struct resources *resources);
  *
  * slots, memory_bytes  that there are; 0: not known, so that any is taken
  * Errors               EINVAL a name there is not, or more than there is: the message tells what exists · EFULL too
- * many different needs were seen · ENOMEM
+ *                      many different needs were seen · ENOMEM
  */
 granary_err resources_need(struct resources *resources, const struct resource_amount *amounts, size_t count,
                            uint64_t slots, uint64_t memory_bytes, uint32_t *ret_need);

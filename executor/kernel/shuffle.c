@@ -3,8 +3,8 @@
  * that mappers and reducers together make no more objects than they are.
  *
  *   shuffle_split   by the hash of keys (equal keys of any dtype that joins compare go to the same part), or by a
- * column of positions; rows keep their order within a part order_merge     puts rows back into the order that a column
- * of positions tells
+ *                   column of positions; rows keep their order within a part
+ *   order_merge     puts rows back into the order that a column of positions tells
  *
  * A position is the number of a chunk << ORDER_BITS | the number of a row in it.
  */

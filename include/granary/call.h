@@ -95,8 +95,9 @@ GRANARY_API size_t granary_call_inputs(const granary_call *call);
 /* Input i, leased while the function runs: read-only memory, a write to it is a SIGSEGV. NULL: there is none. */
 GRANARY_API const granary_view *granary_call_input(granary_call *call, size_t i);
 
-/* Input i as a frame, or as a tensor. It is the call's. Errors: EINVAL · as granary_frame_open(), _tensor_open() */
+/* Input i as a frame, which is the call's. Errors: EINVAL there is none · as granary_frame_open() */
 GRANARY_API granary_err granary_call_frame(granary_call *call, size_t i, const granary_frame **ret_frame);
+/* Input i as a tensor, which is the call's. Errors: EINVAL there is none · as granary_tensor_open() */
 GRANARY_API granary_err granary_call_tensor(granary_call *call, size_t i, granary_tensor *ret_tensor);
 
 /*
@@ -108,10 +109,11 @@ GRANARY_API granary_err granary_call_tensor(granary_call *call, size_t i, granar
 GRANARY_API const void *
 granary_call_column(granary_call *call, const char *name, granary_dtype dtype, int64_t *ret_rows);
 
-/* A parameter of the node, as text or as a number; the fallback when it was not given (or is no number: the call is
- * then failed). */
+/* A parameter of the node as text; the fallback when it was not given. */
 GRANARY_API const char *granary_call_param(granary_call *call, const char *key, const char *fallback);
+/* A parameter as a whole number; the fallback when it was not given, or is no number: the call is then failed. */
 GRANARY_API int64_t granary_call_param_int(granary_call *call, const char *key, int64_t fallback);
+/* The same as a number with a point or without. */
 GRANARY_API double granary_call_param_double(granary_call *call, const char *key, double fallback);
 
 /* ---- outputs: created in place, sealed when the function has returned OK ---- */
@@ -190,7 +192,7 @@ GRANARY_API bool granary_call_cancelled(const granary_call *call);
 /* How much is done, 0 to 1; shown by `granary top`, and a sign of life for the hang watch. */
 GRANARY_API void granary_call_progress(granary_call *call, double part);
 
-/* Fail with a message (printf); returns err, so that a function may `return granary_call_fail(...)`. */
+/* Fail with a message (printf). Errors: err itself, so that a function may `return granary_call_fail(...)` */
 GRANARY_API granary_err granary_call_fail(granary_call *call, granary_err err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -96,11 +96,15 @@ GRANARY_API granary_err granary_frame_read_rows(granary_client *client, granary_
  */
 GRANARY_API granary_err granary_frame_put(granary_client *client, const granary_column *columns, size_t count,
                                           int64_t rows, granary_id *id);
+/* Its columns are not valid any more; the view it was opened on stays. NULL is fine. */
 GRANARY_API void granary_frame_close(granary_frame *frame);
+/* How many rows it has. */
 GRANARY_API int64_t granary_frame_rows(const granary_frame *frame);
+/* How many columns it has. */
 GRANARY_API size_t granary_frame_columns(const granary_frame *frame);
-/* Column by position, or by name; NULL when there is none. Valid until granary_frame_close(). */
+/* The column at a position, from 0; NULL when there is none. Valid until granary_frame_close(). */
 GRANARY_API const granary_column *granary_frame_column(const granary_frame *frame, size_t position);
+/* The column of that name; NULL when there is none. Valid until granary_frame_close(). */
 GRANARY_API const granary_column *granary_frame_column_named(const granary_frame *frame, const char *name);
 
 /* A tensor, mapped: C order. */

@@ -49,22 +49,26 @@ GRANARY_API granary_node granary_graph_add(granary_graph *graph, const char *nam
 /* Add an input to a node, behind those it has: a node added before. */
 GRANARY_API void granary_node_add_input(granary_graph *graph, granary_node node, granary_node from);
 
-/*
- * Add an input to a node of a chunk graph, behind those it has: output `output` (from 0) of a node added before, or an
- * object, which must be there when the node runs.
- */
+/* Add an input to a node of a chunk graph, behind those it has: output `output` (from 0) of a node added before. */
 GRANARY_API void granary_node_add_output(granary_graph *graph, granary_node node, granary_node from, unsigned output);
+/* Add an object as an input to a node of a chunk graph, behind those it has. It must be there when the node runs. */
 GRANARY_API void granary_node_add_object(granary_graph *graph, granary_node node, granary_id object);
 
-/* Parameters of a node. Strings are copied. A key set twice keeps the last value. */
+/* Set a parameter of a node to a whole number. A key that is set twice, by any of these, keeps the last value. */
 GRANARY_API void granary_node_set_int(granary_graph *graph, granary_node node, const char *key, int64_t value);
+/* Set a parameter to a number. */
 GRANARY_API void granary_node_set_double(granary_graph *graph, granary_node node, const char *key, double value);
+/* Set a parameter to true or false. */
 GRANARY_API void granary_node_set_bool(granary_graph *graph, granary_node node, const char *key, bool value);
+/* Set a parameter to a text, which is copied. */
 GRANARY_API void granary_node_set_string(granary_graph *graph, granary_node node, const char *key, const char *value);
+/* Set a parameter to a list of count whole numbers, copied. */
 GRANARY_API void
 granary_node_set_ints(granary_graph *graph, granary_node node, const char *key, const int64_t *values, size_t count);
+/* Set a parameter to a list of count truth values, copied. */
 GRANARY_API void
 granary_node_set_bools(granary_graph *graph, granary_node node, const char *key, const bool *values, size_t count);
+/* Set a parameter to a list of count texts, copied. */
 GRANARY_API void granary_node_set_strings(granary_graph *graph, granary_node node, const char *key,
                                           const char *const *values, size_t count);
 /* An entry of a mapping parameter, such as assign's columns: key "columns", entry "cost", text "`a` / 1000". */
@@ -234,6 +238,7 @@ typedef struct granary_result {
  */
 GRANARY_API granary_err granary_graph_result(granary_client *client, const char *key, const char *target,
                                              granary_result *ret_result);
+/* Free what the result points to, and empty it; the chunks stay in the store. One that is all zero is fine. */
 GRANARY_API void granary_result_free(granary_result *result);
 
 /*

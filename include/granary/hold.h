@@ -50,12 +50,19 @@ GRANARY_API granary_err granary_unpin(granary_client *client, uint64_t token);
  * Keep the object obtainable for an owner.
  *
  * owner      UTF-8 without control characters; NULL: this client, and the reference ends with it. An owner by name
- * lasts until it is taken back ret_token  may be NULL Errors     ENOENT · EINVAL
+ *            lasts until it is taken back
+ * ret_token  may be NULL
+ * Errors     ENOENT · EINVAL
  */
 GRANARY_API granary_err granary_reference(granary_client *client, granary_id id, const char *owner,
                                           uint64_t *ret_token);
 
-/* Take one reference of that owner back; the object goes when it was the last and the object is counted or deleted. */
+/*
+ * Take one reference of that owner (NULL: of this client) back; the object goes when it was the last and the object is
+ * counted or deleted.
+ *
+ * Errors  ENOENT no object, or no reference of that owner · EPERM it ends with another client · EINVAL
+ */
 GRANARY_API granary_err granary_unreference(granary_client *client, granary_id id, const char *owner);
 
 /*
@@ -119,6 +126,7 @@ typedef struct granary_hold {
  * What keeps an object, or (id NULL) everything of the session, in order of tokens.
  *
  * ret_holds  to be freed with free(); NULL when there are none
+ * Errors     EUNREACHABLE · ENOMEM
  */
 GRANARY_API granary_err granary_holds(granary_client *client, const granary_id *id, granary_hold **ret_holds,
                                       size_t *ret_count);

@@ -40,25 +40,31 @@ GRANARY_API granary_err granary_info(granary_client *client, const granary_query
 /* table may be NULL. */
 GRANARY_API void granary_table_free(granary_table *table);
 
-/* What the page has. A field's name is valid as long as the table. */
+/* How many rows the page has. */
 GRANARY_API size_t granary_table_rows(const granary_table *table);
+/* How many fields each of them has. */
 GRANARY_API size_t granary_table_fields(const granary_table *table);
-GRANARY_API const char *granary_table_field(const granary_table *table, size_t field); /* its name */
-GRANARY_API uint64_t granary_table_cursor(const granary_table *table);                 /* 0: no further page */
-GRANARY_API uint64_t granary_table_version(const granary_table *table); /* of the subject, for since_version */
+/* A field's name, valid as long as the table. */
+GRANARY_API const char *granary_table_field(const granary_table *table, size_t field);
+/* Where the next page begins, for granary_query; 0: there is none. */
+GRANARY_API uint64_t granary_table_cursor(const granary_table *table);
+/* Of the subject, for since_version. */
+GRANARY_API uint64_t granary_table_version(const granary_table *table);
 
 typedef enum granary_cell_kind { GRANARY_CELL_INT = 1, GRANARY_CELL_REAL = 2, GRANARY_CELL_TEXT = 3 } granary_cell_kind;
-/* A cell; the pointer is valid as long as the table. Out of range: an empty text. */
 typedef struct granary_cell_value {
     granary_cell_kind kind;
     int64_t integer;
     double real;
     const char *text;
 } granary_cell_value;
+/* A cell; its text is valid as long as the table. Out of range: an empty text. */
 GRANARY_API granary_cell_value granary_table_cell(const granary_table *table, size_t row, size_t field);
-/* By name; what is missing gives 0, "" */
+/* A whole number by its field's name; 0 when there is none. */
 GRANARY_API int64_t granary_table_int(const granary_table *table, size_t row, const char *field);
+/* A number by its field's name; 0 when there is none. */
 GRANARY_API double granary_table_real(const granary_table *table, size_t row, const char *field);
+/* A text by its field's name; "" when there is none. Valid as long as the table. */
 GRANARY_API const char *granary_table_text(const granary_table *table, size_t row, const char *field);
 
 /* Rows of a subject, by its keys or all: how many executors, schedulers, ... there are. Errors: as granary_info() */
@@ -69,6 +75,7 @@ GRANARY_API granary_err granary_count(granary_client *client, const char *subjec
  *
  * subject   a graph's key, KEY/SUBTASK, or an object's id
  * ret_text  to be freed with free()
+ * Errors    ENOENT there is no such thing · EUNREACHABLE · ENOMEM
  */
 GRANARY_API granary_err granary_why(granary_client *client, const char *subject, char **ret_text);
 

@@ -8,6 +8,8 @@
  *
  * Nothing here writes to the instance, takes a lease or wakes anybody. Reading needs the permissions of the store's
  * user.
+ *
+ * Errors common to all that read  ECORRUPT it is damaged, or changed at every try · EPERM · EIO · ENOMEM
  */
 #ifndef GRANARY_INSPECT_H
 #define GRANARY_INSPECT_H
@@ -34,6 +36,8 @@ GRANARY_API granary_err granary_inspect_open(const char *instance, granary_inspe
 /*
  * Open a copy: a directory with the instance's files of /dev/shm, under their names there or without the instance's
  * prefix ("root", "s1.index", ...), and the spill files below "spill". granary_inspect_snapshot() makes one.
+ *
+ * Errors  EUNREACHABLE no copy lies there · EINVAL the path is too long · EVERSION · the common ones
  */
 GRANARY_API granary_err granary_inspect_open_copy(const char *directory, granary_inspector **ret_inspector);
 
@@ -82,6 +86,7 @@ typedef struct granary_instance_info {
     uint64_t shm_bytes; /* ... and memory behind them */
 } granary_instance_info;
 
+/* What its root tells of the instance. Errors: the common ones */
 GRANARY_API granary_err granary_inspect_instance(granary_inspector *inspector, granary_instance_info *ret_info);
 
 /* ---- sessions ---- */
@@ -112,7 +117,12 @@ typedef struct granary_inspect_session_info {
     bool store_sleeps;
 } granary_inspect_session_info;
 
-/* In order of numbers. ret_infos: to be freed with free(); NULL when there are none. */
+/*
+ * Every session, in order of numbers.
+ *
+ * ret_infos  to be freed with free(); NULL when there are none
+ * Errors     the common ones
+ */
 GRANARY_API granary_err granary_inspect_sessions(granary_inspector *inspector, granary_inspect_session_info **ret_infos,
                                                  size_t *ret_count);
 
@@ -133,6 +143,8 @@ GRANARY_API granary_err granary_inspect_stat(granary_inspector *inspector, uint3
  * cursor     *cursor is 0 for the first page and is moved on; 0 again when it was the last
  * most       entries in ret_infos
  * ret_count  how many were filled; may be 0 on a page that is not the last
+ * Errors     ENOENT no such session · EINVAL · the common ones
+ *
  * Parts of spilled objects that were brought back are left out, as granary_object_list() does.
  * An object that exists all the while comes at least once; twice when the index changes its shape meanwhile.
  */
@@ -173,7 +185,12 @@ typedef struct granary_segment_info {
     int64_t since_ms;
 } granary_segment_info;
 
-/* In order of numbers. ret_infos: to be freed with free(); NULL when there are none. */
+/*
+ * Every data segment, in order of numbers.
+ *
+ * ret_infos  to be freed with free(); NULL when there are none
+ * Errors     the common ones
+ */
 GRANARY_API granary_err granary_inspect_segments(granary_inspector *inspector, granary_segment_info **ret_infos,
                                                  size_t *ret_count);
 
@@ -195,7 +212,12 @@ typedef struct granary_client_info {
     uint32_t waiting;      /* threads that wait for objects */
 } granary_client_info;
 
-/* In order of numbers. ret_infos: to be freed with free(); NULL when there are none. */
+/*
+ * Every client, in order of numbers.
+ *
+ * ret_infos  to be freed with free(); NULL when there are none
+ * Errors     the common ones
+ */
 GRANARY_API granary_err granary_inspect_clients(granary_inspector *inspector, granary_client_info **ret_infos,
                                                 size_t *ret_count);
 
@@ -247,6 +269,7 @@ typedef struct granary_lease_info {
  *
  * id         NULL: every object
  * ret_infos  to be freed with free(); NULL when there are none
+ * Errors     the common ones
  */
 GRANARY_API granary_err granary_inspect_leases(granary_inspector *inspector, const granary_id *id,
                                                granary_lease_info **ret_infos, size_t *ret_count);
@@ -256,6 +279,7 @@ GRANARY_API granary_err granary_inspect_leases(granary_inspector *inspector, con
  * not sealed yet are among them.
  *
  * ret_holds  to be freed with free(); NULL when there are none
+ * Errors     ENOENT no such session · the common ones
  */
 GRANARY_API granary_err granary_inspect_holds(granary_inspector *inspector, uint32_t session, const granary_id *id,
                                               granary_hold **ret_holds, size_t *ret_count);
@@ -272,8 +296,9 @@ typedef struct granary_flight_event {
     uint64_t a, b;    /* see granary_flight_event_text() */
 } granary_flight_event;
 
-/* "SEAL", and a sentence that tells what a and b are; "?" for a kind this library does not know. Static storage. */
+/* "SEAL"; "?" for a kind this library does not know. Static storage. */
 GRANARY_API const char *granary_flight_event_name(uint32_t kind);
+/* A sentence that tells what a and b of such an event are; "?" for a kind this library does not know. Static storage. */
 GRANARY_API const char *granary_flight_event_text(uint32_t kind);
 
 /*

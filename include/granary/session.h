@@ -19,12 +19,18 @@ typedef struct granary_session_options {
     bool if_not_exist;    /* an existing one with these settings is fine */
 } granary_session_options;
 
-/* Any client of the instance may call these, whatever its own session. options may be NULL. To test and to make it is
- * one step of the store. Errors: EEXIST it is there (with if_not_exist: with other settings, which the message names) ·
- * EFULL · EINVAL · EUNSUPPORTED strict, on a host that cannot · EPERM it is another user's */
+/*
+ * Make a session. Any client of the instance may, whatever its own session; so with the others below. To test and to
+ * make it is one step of the store.
+ *
+ * options  may be NULL
+ * Errors   EEXIST it is there (with if_not_exist: with other settings, which the message names) · EFULL · EINVAL ·
+ *          EUNSUPPORTED strict, on a host that cannot · EPERM it is another user's
+ */
 GRANARY_API granary_err granary_session_create(granary_client *client, const char *name,
                                                const granary_session_options *options);
 
+/* Whether there is a session of that name. Errors: EINVAL it can be no session's name · EUNREACHABLE */
 GRANARY_API granary_err granary_session_has(granary_client *client, const char *name, bool *ret_there);
 
 /*
@@ -51,7 +57,12 @@ typedef struct granary_session_info {
     int64_t last_used_ms;
 } granary_session_info;
 
-/* ret_infos  to be freed with free() */
+/*
+ * Every session of the instance.
+ *
+ * ret_infos  *ret_count entries, to be freed with free()
+ * Errors     EUNREACHABLE · ENOMEM
+ */
 GRANARY_API granary_err granary_session_list(granary_client *client, granary_session_info **ret_infos,
                                              size_t *ret_count);
 
@@ -78,6 +89,7 @@ GRANARY_API void granary_counter_close(granary_counter *counter);
 
 /* Add delta, which may be negative, in one step with those of others. Returns the new value; it wraps around. */
 GRANARY_API int64_t granary_counter_add(granary_counter *counter, int64_t delta);
+/* The value it has now. */
 GRANARY_API int64_t granary_counter_get(const granary_counter *counter);
 /* Set it to value if it is *expected. Returns false, with the value it has in *expected, if it is not. */
 GRANARY_API bool granary_counter_set_if(granary_counter *counter, int64_t *expected, int64_t value);

@@ -44,7 +44,7 @@ typedef struct granary_connect_options {
  * ret_client  to be closed with granary_disconnect()
  * Blocks      up to timeout_ms
  * Errors      EUNREACHABLE no instance there · ENOENT no such session, with `existing` · EVERSION · EPERM · EFULL too
- * many clients · EINVAL · ENOMEM
+ *             many clients · EINVAL · ENOMEM
  */
 GRANARY_API granary_err granary_connect(const granary_connect_options *options, granary_client **ret_client);
 
@@ -149,7 +149,7 @@ enum {
 GRANARY_API granary_err granary_object_put(granary_client *client, granary_id id, const void *data, uint64_t data_size,
                                            const void *meta, uint64_t meta_size, int flags);
 
-/* granary_object_put() with options; NULL is the default. */
+/* granary_object_put() with options; NULL is the default. Errors: as create_with and seal */
 GRANARY_API granary_err granary_object_put_with(granary_client *client, granary_id id, const void *data,
                                                 uint64_t data_size, const void *meta, uint64_t meta_size,
                                                 const granary_object_options *options, int flags);
@@ -175,7 +175,11 @@ GRANARY_API granary_err granary_object_put_error(granary_client *client, granary
 GRANARY_API granary_err granary_object_error(granary_client *client, granary_id id, granary_err *ret_err, char *text,
                                              size_t size);
 
-/* Wait until the store has taken everything this client sent with GRANARY_NOWAIT; the first error among it. */
+/*
+ * Wait until the store has taken everything this client sent with GRANARY_NOWAIT.
+ *
+ * Errors  the first one of what was sent since the last flush; its message names the object · EUNREACHABLE
+ */
 GRANARY_API granary_err granary_flush(granary_client *client);
 
 /*
@@ -229,7 +233,7 @@ GRANARY_API granary_err granary_object_get_some(granary_client *client, const gr
 GRANARY_API granary_err granary_object_get_range(granary_client *client, granary_id id, uint64_t offset,
                                                  uint64_t length, int timeout_ms, granary_view *ret_view);
 
-/* The same for an object's metadata. */
+/* The same for an object's metadata. Errors: as granary_object_get_range() */
 GRANARY_API granary_err granary_object_get_meta_range(granary_client *client, granary_id id, uint64_t offset,
                                                       uint64_t length, int timeout_ms, granary_view *ret_view);
 
@@ -248,6 +252,7 @@ GRANARY_API granary_err granary_object_wait(granary_client *client, const granar
  * while it does not answer.
  */
 GRANARY_API void granary_object_release(granary_client *client, granary_view *view);
+/* End count leases, as granary_object_release() does each. */
 GRANARY_API void granary_object_release_many(granary_client *client, granary_view *views, size_t count);
 
 /* Whether a sealed object of that id exists, in memory or spilled. No message. */
@@ -340,6 +345,8 @@ typedef struct granary_object_filter {
  * cursor     *cursor is 0 for the first page and is moved on; 0 again when it was the last
  * most       entries in ret_infos
  * ret_count  how many were filled; may be 0 on a page that is not the last
+ * Errors     EINVAL · with an owner in the filter EUNREACHABLE, ENOMEM
+ *
  * An object that exists all the while comes exactly once, unless the index grows meanwhile: then it may come twice.
  */
 GRANARY_API granary_err granary_object_list_page(granary_client *client, const granary_object_filter *filter,
@@ -353,6 +360,7 @@ GRANARY_API granary_err granary_object_info_get(granary_client *client, granary_
  * Every object of the session, in no order; objects sealed or deleted meanwhile may be there or not.
  *
  * ret_infos  *ret_count entries, to be freed with free(); NULL when there are none
+ * Errors     EUNREACHABLE · ENOMEM
  */
 GRANARY_API granary_err granary_object_list(granary_client *client, granary_object_info **ret_infos, size_t *ret_count);
 
@@ -404,7 +412,7 @@ typedef struct granary_store_stat {
     uint64_t reconnects;      /* clients that came back after the store restarted */
 } granary_store_stat;
 
-/* Read the account. No message: works while the store is busy. */
+/* Read the account. No message: works while the store is busy. Errors: EFORKED */
 GRANARY_API granary_err granary_store_stat_get(granary_client *client, granary_store_stat *ret_stat);
 
 #ifdef __cplusplus

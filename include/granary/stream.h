@@ -23,7 +23,11 @@ GRANARY_API granary_err granary_writer_open(granary_client *client, granary_id i
 /* Append. Errors: EFULL: what was written is still there; try again or abort */
 GRANARY_API granary_err granary_writer_append(granary_writer *writer, const void *data, uint64_t size);
 
-/* Room for `size` bytes more at *ret_at, to be filled before the next call; then counts as appended. */
+/*
+ * Room for `size` bytes more at *ret_at, to be filled before the next call; they count as appended.
+ *
+ * Errors  EFULL: what was written is still there; try again or abort · EINVAL · EUNREACHABLE
+ */
 GRANARY_API granary_err granary_writer_reserve(granary_writer *writer, uint64_t size, void **ret_at);
 
 /* Seal it under its id with this metadata (NULL, 0: none), and free the writer, success or not. Errors: as seal */
@@ -40,12 +44,13 @@ typedef struct granary_reader granary_reader;
 GRANARY_API granary_err granary_reader_open(granary_client *client, granary_id id, uint64_t window, int timeout_ms,
                                             granary_reader **ret_reader);
 
+/* Bytes of the object's data. */
 GRANARY_API uint64_t granary_reader_size(const granary_reader *reader);
 
-/* The next up to size bytes; *ret_size 0 at the end. */
+/* Copy the next up to size bytes; *ret_size 0 at the end. Errors: as get; what was not read comes next time */
 GRANARY_API granary_err granary_reader_read(granary_reader *reader, void *to, uint64_t size, uint64_t *ret_size);
 
-/* The next bytes in place, as many as the window has, at most `most`; valid until the next call. */
+/* The next bytes in place, as many as the window has, at most `most`; valid until the next call. Errors: as get */
 GRANARY_API granary_err granary_reader_next(granary_reader *reader, uint64_t most, const void **ret_at,
                                             uint64_t *ret_size);
 
@@ -66,7 +71,7 @@ GRANARY_API granary_err granary_object_export(granary_client *client, granary_id
  * id      NULL: the id it had
  * ret_id  may be NULL
  * Errors  ENOENT end of file before the first byte · ECORRUPT, naming the chunk: nothing is sealed · EEXIST · EFULL ·
- * EIO
+ *         EIO
  */
 GRANARY_API granary_err granary_object_import(granary_client *client, int fd, const granary_id *id, granary_id *ret_id);
 

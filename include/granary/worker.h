@@ -11,8 +11,9 @@
  * however it ends, is an executor that died: they are run elsewhere. `granary executors` shows it with mode pull.
  *
  * Threads  a worker belongs to one thread at a time; a program may have several, in as many threads. Operators run in
- * the thread that polls; only matmul uses as many as OpenBLAS is set to in your program (OPENBLAS_NUM_THREADS). User
- *          functions run inside your process: one that crashes takes it along, and nobody stops one that hangs.
+ *          the thread that polls; only matmul uses as many as OpenBLAS is set to in your program
+ *          (OPENBLAS_NUM_THREADS). User functions run inside your process: one that crashes takes it along, and nobody
+ *          stops one that hangs.
  */
 #ifndef GRANARY_WORKER_H
 #define GRANARY_WORKER_H

@@ -2,9 +2,10 @@
  * Requests to the scheduler and their answers, over one ZeroMQ socket a client.
  *
  * Threads  any number may call at once: whoever waits first takes the socket and hands out what arrives; one that wants
- * to send interrupts it. So a thread that waits for a graph does not keep another from stopping it. Death    the
- * scheduler's pidfd is watched: its end is noticed at once. A new scheduler that has come up in its place is asked
- * again; requests are idempotent, for a submission always has a key; but for orders to the pool, which fail with ELOST.
+ *          to send interrupts it. So a thread that waits for a graph does not keep another from stopping it.
+ * Death    the scheduler's pidfd is watched: its end is noticed at once. A new scheduler that has come up in its place
+ *          is asked again; requests are idempotent, for a submission always has a key; but for orders to the pool, which
+ *          fail with ELOST.
  */
 #ifndef CLIENT_CALL_H
 #define CLIENT_CALL_H
@@ -18,7 +19,7 @@
  * timeout_ms  how long the scheduler may take; GRANARY_FOREVER: as long as it lives
  * ret_reply   to be freed with granary__reply__free_unpacked(); given with its error, too, when there is an answer
  * Errors      the reply's own, with its message · EUNREACHABLE · ETIMEDOUT no answer · EVERSION · EPROTO · ENOMEM ·
- * EFORKED
+ *             EFORKED
  */
 granary_err call(granary_client *client, Granary__Request *request, int timeout_ms, Granary__Reply **ret_reply);
 

@@ -129,8 +129,10 @@ bool gr_expr_equal(const struct gr_expr *a, const struct gr_expr *b);
 
 /*
  * Put copies of expressions in place of columns: every column for which find() returns an expression. What was put in
- * is not looked through again. *expr is replaced when it is such a column itself. find      NULL: the column stays
- * Errors    ENOMEM · EINVAL more than GR_EXPR_NODES nodes; *expr is then partly done and fit to be destroyed only
+ * is not looked through again. *expr is replaced when it is such a column itself.
+ *
+ * find    NULL: the column stays
+ * Errors  ENOMEM · EINVAL more than GR_EXPR_NODES nodes; *expr is then partly done and fit to be destroyed only
  */
 typedef const struct gr_expr *gr_expr_find(const char *column, void *context);
 granary_err gr_expr_substitute(struct gr_expr **expr, gr_expr_find *find, void *context);

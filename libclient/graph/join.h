@@ -58,8 +58,11 @@ struct gr_join_column {
 /*
  * The result's columns: all of the left side in order, then those of the right side without the keys that have the same
  * name on both sides, then the indicator. Names on both sides get the suffixes. Semi and anti joins give the left
- * side's. ret_columns  to be given to gr_join_columns_free() Errors       ENOENT a key column is missing · ETYPE keys
- * that cannot be compared · EINVAL two columns would have one name
+ * side's.
+ *
+ * ret_columns  to be given to gr_join_columns_free()
+ * Errors       ENOENT a key column is missing · ETYPE keys that cannot be compared · EINVAL two columns would have one
+ *              name
  */
 granary_err gr_join_columns(const struct gr_join *join, const struct gr_schema *left, const struct gr_schema *right,
                             struct gr_join_column **ret_columns, size_t *ret_count);

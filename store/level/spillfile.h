@@ -8,7 +8,7 @@
  * Make the file at `path` from objects, under `partial` until it is complete.
  *
  * direct, durable  O_DIRECT where it can be had; fsync before the rename
- * Otherwise as level_ops.write.
+ * the rest         as level_ops.write
  */
 granary_err
 spillfile_write(const char *path, const char *partial, bool direct, bool durable, const struct level_file *file,

@@ -43,7 +43,7 @@ void daemons_recall(const struct gr_instance *instance, struct daemon ret_daemon
  * memory  SIZE as text: the store's budget; NULL: the default
  * needs   a running one without which this does not become ready; NULL: none
  * Errors  what the daemon says it could not do · ETIMEDOUT · ELOST it or needs has ended · ENOENT no such program
- * beside ours; it may run all the same (pid) and wants daemon_stop()
+ *         beside ours; it may run all the same (pid) and wants daemon_stop()
  */
 granary_err daemon_start(struct daemon *daemon, const struct supervisor_options *options, const char *memory,
                          const struct daemon *needs);

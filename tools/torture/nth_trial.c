@@ -125,9 +125,9 @@ prints_as_expected(const struct nth_trial *trial, const struct nth_instance *ins
 /*
  * How something ended. Success and a clean error are outcomes, everything else is a finding.
  *
- * what     for findings
- * may_die  the fault kills this very command
- * may_fail the fault happened meanwhile
+ * what      for findings
+ * may_die   the fault kills this very command
+ * may_fail  the fault happened meanwhile
  */
 static void
 judge(struct nth_trial *trial, const struct nth_instance *instance, const char *what, const struct nth_end *end,

@@ -15,8 +15,11 @@
 struct group_keys;
 
 /*
- * sources     what is numbered: vectors [0, key_count) of each are the keys; they stay open as long as the keys are
- * used rows        of all sources, at most Errors      ETYPE a key has different dtypes in the sources · EFULL · ENOMEM
+ * Begin to number the rows of some sources.
+ *
+ * sources  what is numbered: vectors [0, key_count) of each are the keys; they stay open as long as the keys are used
+ * rows     of all sources, at most
+ * Errors   ETYPE a key has different dtypes in the sources · EFULL · ENOMEM
  */
 granary_err group_keys_create(struct rows *const *sources, size_t source_count, size_t key_count, int64_t rows,
                               bool keep_nulls, struct group_keys **ret_keys);
