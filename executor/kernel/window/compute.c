@@ -264,7 +264,9 @@ result_column(const struct window_job *job, granary_dtype dtype, struct gr_colum
             continue;
         }
         gr_bit_set((uint8_t *)(uintptr_t)column.view.validity, i);
-        if (job->out.reals != NULL) {
+        if (job->out.reals != NULL && dtype == GRANARY_FLOAT32) {
+            ((float *)values)[i] = (float)job->out.reals[from + i];
+        } else if (job->out.reals != NULL) {
             ((double *)values)[i] = job->out.reals[from + i];
         } else {
             err = integer_store(job, dtype, job->out.integers[from + i], values, i);
@@ -295,7 +297,7 @@ window_compute(const struct gr_window *window, const granary_column *value, cons
     if (err != GRANARY_OK) {
         return err;
     }
-    real = dtype == GRANARY_FLOAT64;
+    real = class_of(dtype) == WINDOW_REAL;
     function = function_of(&job, real);
     if (value != NULL) {
         bool wants_reals = real && !is_pick(function) && function != window_rank;

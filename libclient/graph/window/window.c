@@ -9,12 +9,14 @@
 
 #include "base/error.h"
 #include "data/frame.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "graph/nearest.h"
+#include "graph/tensor_types.h"
 
 enum { ARGUMENTS_MAX = 4, ROWS_MAX = 1 << 30 };
 
-enum gives { GIVES_SAME, GIVES_SUM, GIVES_PRODUCT, GIVES_INT, GIVES_FLOAT, GIVES_DIFF, GIVES_RANK };
+enum gives { GIVES_SAME, GIVES_SUM, GIVES_PRODUCT, GIVES_INT, GIVES_FLOAT, GIVES_MEAN, GIVES_DIFF, GIVES_RANK };
 
 static const struct function {
     const char *text;
@@ -322,30 +324,24 @@ gr_windows_parse(const Granary__Attr *attr, struct gr_window **ret_windows, size
 
 /* ---- dtypes ---- */
 
-/* What a sum of such values is; NULLTYPE: there is none. */
+/* What a sum of such values is, as groupby has it; NULLTYPE: there is none. */
 static granary_dtype
 sum_dtype(granary_dtype dtype)
 {
-    switch (gr_dtype_kind(dtype)) {
-    case GRANARY_BOOL:
-    case GRANARY_INT8:
-    case GRANARY_INT16:
-    case GRANARY_INT32:
-    case GRANARY_INT64:
-    case GRANARY_UINT8:
-    case GRANARY_UINT16:
-    case GRANARY_UINT32:
-        return GRANARY_INT64;
-    case GRANARY_UINT64:
-    case GRANARY_DURATION:
-    case GRANARY_DECIMAL:
-        return dtype;
-    case GRANARY_FLOAT32:
-    case GRANARY_FLOAT64:
-        return GRANARY_FLOAT64;
-    default:
-        return GRANARY_NULLTYPE;
-    }
+    enum gr_dtype_class of = gr_dtype_class(dtype);
+
+    return gr_tensor_dtype_good(dtype)                         ? gr_dtype_of_sum(dtype)
+           : of == GR_CLASS_DURATION || of == GR_CLASS_DECIMAL ? dtype
+                                                               : GRANARY_NULLTYPE;
+}
+
+/* What a difference of two such values is: of small unsigned integers it may be below 0. */
+static granary_dtype
+difference_dtype(granary_dtype dtype)
+{
+    return dtype == GRANARY_TIMESTAMP || dtype == GRANARY_DATE     ? GRANARY_DURATION
+           : gr_dtype_is_integer(dtype) && dtype != GRANARY_UINT64 ? GRANARY_INT64
+                                                                   : sum_dtype(dtype);
 }
 
 granary_err
@@ -369,13 +365,16 @@ gr_window_dtype(const struct gr_window *window, granary_dtype value, granary_dty
         dtype = sum;
         break;
     case GIVES_PRODUCT:
-        dtype = sum == GRANARY_INT64 || sum == GRANARY_FLOAT64 ? sum : GRANARY_NULLTYPE;
+        dtype = gr_tensor_dtype_good(value) ? sum : GRANARY_NULLTYPE;
+        break;
+    case GIVES_MEAN:
+        dtype = sum == GRANARY_NULLTYPE || sum == GRANARY_FLOAT32 ? sum : GRANARY_FLOAT64;
         break;
     case GIVES_FLOAT:
         dtype = sum != GRANARY_NULLTYPE ? GRANARY_FLOAT64 : GRANARY_NULLTYPE;
         break;
     case GIVES_DIFF:
-        dtype = value == GRANARY_TIMESTAMP || value == GRANARY_DATE ? GRANARY_DURATION : sum;
+        dtype = difference_dtype(value);
         break;
     }
     if (dtype == GRANARY_NULLTYPE && value != GRANARY_NULLTYPE) {

@@ -147,3 +147,23 @@ with Instance() as granary:
         granary.fails({'t': table, 'w': {'op': 'window', 'input': 't', 'columns': columns}}, 'w', "'w'", 'window', *words)
     big = granary.put({'i': Column('int64', np.array([2**62, 2**62]))}, 2)
     granary.fails({'t': big, 'w': {'op': 'window', 'input': 't', 'columns': {'x': 'cumsum(i)'}}}, 'w', "'x'", 'int64')
+
+# Sums and means of whole partitions, and running ones, have the dtypes that groupby gives, and its values.
+with Instance() as granary:
+    dtypes = ['bool', 'int8', 'uint8', 'int32', 'uint16', 'uint32', 'int64', 'uint64', 'float32', 'float64', 'decimal(2)', 'duration']
+    values = [int(v) for v in rng.integers(0, 2, 40)]
+    columns = {d: Column(d, values if d.startswith('decimal') else np.array(values, {'bool': bool, 'duration': 'i8'}.get(d, d))) for d in dtypes}
+    table = granary.put({'k': Column('int64', np.zeros(40, 'i8')), **columns})
+    for function in ('sum', 'mean', 'std', 'var'):
+        calls = {d: f'{function}(`{d}`)' for d in dtypes if function == 'sum' or d != 'duration'}
+        grouped = granary.run({'t': table, 'x': {'op': 'groupby', 'input': 't', 'keys': ['k'], 'aggregate': calls}}, 'x')
+        window = granary.run({'t': table, 'x': {'op': 'window', 'input': 't', 'columns': calls}}, 'x')
+        for d in calls:
+            assert window[d].dtype == grouped[d].dtype and np.isclose(float(window[d].values[7]), float(grouped[d].values[0])), (function, d, window[d], grouped[d])
+    running = granary.run({'t': table, 'x': {'op': 'window', 'input': 't', 'columns': {
+        **{f's_{d}': f'cumsum(`{d}`)' for d in dtypes}, **{f'p_{d}': f'cumprod(`{d}`)' for d in dtypes[:10]}, **{f'd_{d}': f'diff(`{d}`)' for d in dtypes if d != 'uint64'}}}}, 'x')
+    for d in dtypes:
+        whole = 'int64' if d[0] in 'bi' else 'uint64' if d[0] == 'u' else d
+        assert running[f's_{d}'].dtype == whole and list(running[f's_{d}'].values) == list(np.cumsum(values)), (d, running[f's_{d}'])
+        assert d not in dtypes[:10] or running[f'p_{d}'].dtype == whole, d
+        assert d == 'uint64' or running[f'd_{d}'].dtype == ('int64' if d[0] in 'biu' else d), (d, running[f'd_{d}'])
