@@ -334,18 +334,17 @@ fill_by_window(const struct source *source, const char *method, struct gr_lowere
     return entries_finish(&entries, GRANARY_OK, "columns", GR_TILE_window, lowered);
 }
 
-/* Whether an expression can be put in where this column has no value; only asked when nobody named the column. */
+/* Whether an expression can be put in where this column has no value, as far as dtypes go: a text beside dates must be
+ * a date. Only asked when nobody named the column; what cannot be parsed is told later. */
 static bool
 fits(const char *text, const struct gr_schema *input)
 {
     struct gr_expr *expr = NULL;
     granary_err err = gr_expr_parse(text, &expr);
+    bool good = err != GRANARY_OK || (err = gr_expr_check(expr, input), err != GRANARY_ETYPE && err != GRANARY_EINVAL);
 
-    if (err == GRANARY_OK) {
-        err = gr_expr_check(expr, input);
-    }
     gr_expr_destroy(expr);
-    return err != GRANARY_ETYPE;
+    return good;
 }
 
 static void

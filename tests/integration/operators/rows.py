@@ -151,3 +151,16 @@ with Instance() as granary:
     got = granary.run({'t': table, 'x': {'op': 'assign', 'input': 't', 'columns': {
         'r': f"repeat('', {most})", 'z': 'zfill(s, -9223372036854775807)'}}}, 'x')
     assert got['r'].values == [''] * 5 and got['z'].values == list('abcde')
+
+    # Text beside dates: without `columns`, columns that it does not fit stay as they are.
+    days = granary.put({'s': Column('string', ['a', 'b', ''], [True, True, False]), 'd': Column('date', np.array([1, 2, 3]), [True, False, True]),
+                        't': Column('timestamp', np.array([1, 2, 3]), [True, False, True]), 'n': Column('int64', np.array([1, 2, 3]))})
+    for node, want in (({'op': 'fillna', 'value': "'X'"}, ['a', 'b', 'X']), ({'op': 'replace', 'values': {"'a'": "'z'"}}, ['z', 'b', None]),
+                       ({'op': 'where_columns', 'condition': 'n < 2', 'other': "'x'"}, ['a', 'x', 'x'])):
+        frame = granary.run({'t': days, 'x': {**node, 'input': 't'}}, 'x')
+        assert frame['s'].to_pandas().tolist() == want, (node, frame['s'])
+        assert frame['d'].valid.tolist() == [True, False, True] and frame['t'].valid.tolist() == [True, False, True] and frame['n'].valid is None
+    frame = granary.run({'t': days, 'x': {'op': 'fillna', 'input': 't', 'value': "'1970-01-05'"}}, 'x')
+    assert frame['s'].values[2] == '1970-01-05' and frame['d'].values[1] == 4 and frame['t'].values[1] == 4 * 86400 * 10**6
+    granary.fails({'t': days, 'x': {'op': 'fillna', 'input': 't', 'value': "'X'", 'columns': ['d']}}, 'x', "'d'", "'X'")
+    granary.fails({'t': days, 'x': {'op': 'fillna', 'input': 't', 'value': "'X"}}, 'x', 'position')
