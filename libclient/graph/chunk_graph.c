@@ -40,26 +40,46 @@ find_op(const Granary__Node *node, int *ret_op)
                    gr_nearest_hint(&nearest, hint));
 }
 
+/* As many outputs as the parameter "parts" says, and some more. */
+static granary_err
+count_parts(const Granary__Node *node, int64_t fallback, size_t more, uint32_t *ret_outputs)
+{
+    int64_t parts = gr_attr_int(node->attrs, node->n_attrs, "parts", fallback);
+
+    if (parts < 1 || parts > UINT16_MAX) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'parts' is %lld; it can be 1 to %d", (long long)parts, UINT16_MAX);
+    }
+    *ret_outputs = (uint32_t)((size_t)parts + more);
+    return GRANARY_OK;
+}
+
 /* How many outputs it has, as far as its parameters tell; and what they must be beyond their kinds. */
 static granary_err
 check_outputs(const Granary__Node *node, enum gr_chunk_op op, uint32_t *ret_outputs)
 {
-    int64_t parts;
+    const Granary__Attr *texts = gr_attr_find(node->attrs, node->n_attrs, "texts");
+    const Granary__Attr *functions = gr_attr_find(node->attrs, node->n_attrs, "functions");
 
+    *ret_outputs = 1;
     switch (op) {
     case GR_CHUNK_null:
         *ret_outputs = 0;
         return user_check_null(node);
     case GR_CHUNK_sort_split: /* packed frames */
+    case GR_CHUNK_shuffle_split:
     case GR_CHUNK_window_split:
     case GR_CHUNK_window_part:
-        parts = gr_attr_int(node->attrs, node->n_attrs, "parts", 0);
-        if (parts < 1 || parts > UINT16_MAX) {
-            return gr_fail(GRANARY_EINVAL, "parameter 'parts' is %lld; it can be 1 to %d", (long long)parts,
-                           UINT16_MAX);
-        }
-        *ret_outputs = (uint32_t)parts;
+    case GR_CHUNK_groupby_map:
+        return count_parts(node, 1, 0, ret_outputs);
+    case GR_CHUNK_groupby_deal: /* packed frames: behind the parts a dictionary of each of texts */
+        return count_parts(node, 1, texts == NULL ? 0 : texts->n_ints, ret_outputs);
+    case GR_CHUNK_reduce_map:
+        *ret_outputs = functions == NULL ? 1 : (uint32_t)functions->n_strings;
         return GRANARY_OK;
+    case GR_CHUNK_qr:
+        *ret_outputs = 2;
+        return GRANARY_OK;
+    case GR_CHUNK_svd:
     case GR_CHUNK_window_next:
         *ret_outputs = 3;
         return GRANARY_OK;
@@ -67,10 +87,8 @@ check_outputs(const Granary__Node *node, enum gr_chunk_op op, uint32_t *ret_outp
         *ret_outputs = 0;
         return user_check_call(node);
     case GR_CHUNK_exec:
-        *ret_outputs = 1;
         return user_check_exec(node);
     default:
-        *ret_outputs = 1;
         return GRANARY_OK;
     }
 }
