@@ -40,6 +40,12 @@ for_quotas(const struct store *store)
     return store->need == 0 && !list_empty(&store->quota_waits);
 }
 
+static bool
+anybody_waits(const struct store *store)
+{
+    return store->need > 0 || for_quotas(store);
+}
+
 /* What the session has to give up for who waits for its quota, or its share of segments: anything that makes one go. */
 static uint64_t
 over_quota(const struct session *session)
@@ -268,6 +274,19 @@ spare_no_more(struct store *store)
     return spares;
 }
 
+/* Who waits needs something written, and nothing was found. True: there is more to look at. */
+static bool
+nothing_to_write(struct store *store, int64_t now_ns)
+{
+    if (spare_no_more(store)) {
+        return true;
+    }
+    /* Objects in rooms that are being written are the last resort. */
+    store->spill_ns = store->spill_open ? now_ns + RETRY_NS : 0;
+    store->spill_open = !store->spill_open;
+    return store->spill_open;
+}
+
 /* Nothing can be had without writing. */
 static bool
 spill_for(struct store *store, int64_t now_ns)
@@ -286,13 +305,7 @@ spill_for(struct store *store, int64_t now_ns)
     case SPILL_NONE:
         break;
     }
-    if (spare_no_more(store)) {
-        return true;
-    }
-    /* Objects in rooms that are being written are the last resort. */
-    store->spill_ns = store->spill_open ? now_ns + RETRY_NS : 0;
-    store->spill_open = !store->spill_open;
-    return store->spill_open;
+    return nothing_to_write(store, now_ns);
 }
 
 /* Somebody waits. */
@@ -316,10 +329,10 @@ make_room(struct store *store, int64_t now_ns)
     }
     /* Holes first: what they give need not be dropped. */
     if (store->punching == 0 && now_ns >= store->drop_ns) {
-        store->spill_rank = VICTIM_NEVER;
         switch (drop_clean(store, missing(store), looks, store->merciless)) {
         case VICTIM_SATISFIED:
         case VICTIM_ROUND:
+            store->spill_rank = VICTIM_NEVER;
             store->merciless = false;
             more = true;
             break;
@@ -331,6 +344,7 @@ make_room(struct store *store, int64_t now_ns)
             store->drop_ns = now_ns + RETRY_NS;
             break;
         case VICTIM_NOTHING:
+            store->spill_rank = VICTIM_NEVER;
             nothing_to_drop(store, now_ns);
             more = store->drop_ns <= now_ns;
             break;
@@ -365,9 +379,9 @@ clean_ahead(struct store *store, int64_t now_ns)
     switch (spill_step(store, LOOKS)) {
     case SPILL_GATHERING:
         return true;
-    case SPILL_NONE:
+    case SPILL_NONE: /* it may have been begun for who waits */
         store->background_ns = now_ns + BACKGROUND_NS;
-        break;
+        return anybody_waits(store) && nothing_to_write(store, now_ns);
     case SPILL_WRITING:
         break;
     }
@@ -413,7 +427,7 @@ reclaim_turn(struct store *store, int64_t now_ns)
     if (store->starved) {
         store->starved = give_idle_back(store, true);
     }
-    if (store->need > 0 || for_quotas(store)) {
+    if (anybody_waits(store)) {
         more = make_room(store, now_ns);
     } else {
         store->with_open = store->spill_open = store->merciless = false;
