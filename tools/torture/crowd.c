@@ -29,7 +29,7 @@ choose_objects(struct torment *torment, uint64_t memory, uint64_t data)
 {
     uint64_t bytes = 0;
 
-    torment->largest = memory / 64;
+    torment->largest = CROWD_LARGEST(memory);
     while (bytes < data) {
         bytes += tormented_size(torment, torment->objects++);
     }

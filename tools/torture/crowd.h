@@ -11,6 +11,9 @@
 #include "torture/pack.h"
 #include "torture/tormented.h"
 
+/* The largest object that is made for so much memory. */
+#define CROWD_LARGEST(memory) ((memory) / 64)
+
 struct crowd {
     struct torment *torment;
     struct pack pack;
@@ -23,7 +26,7 @@ struct crowd {
  * instance   a store serves there
  * directory  for the histories
  * clients    at most TORMENTED_MOST
- * memory     the store's; no object is larger than a part of it
+ * memory     what objects are made for; none is larger than a part of it
  * data       bytes of all objects together
  */
 granary_err crowd_create(struct crowd *crowd, const char *instance, const char *directory, unsigned clients,

@@ -20,13 +20,17 @@ struct graphers {
     const char *instance;
     char table[96];
     uint64_t seed;
-    int64_t elements; /* of tensors, about */
-    unsigned graphs;  /* different ones */
-    long pause_us;    /* between two graphs of a client */
+    int64_t elements;     /* of tensors, about */
+    unsigned graphs;      /* different ones */
+    long pause_us;        /* between two graphs of a client */
+    bool little;          /* there may be too little memory for some of them */
+    unsigned refused;     /* so many */
+    uint64_t chunk_bytes; /* 0: as the scheduler likes */
 };
 
 #define GRAPHERS_MOST   32u
 #define GRAPHERS_GRAPHS 24u
+#define GRAPHERS_TENSOR 3u /* a tensor is this part of the budget they are made for */
 
 /*
  * instance   kept by pointer

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/duration.h"
 #include "base/error.h"
@@ -20,6 +21,17 @@ options_number(const char *text, uint64_t least, uint64_t most, struct argp_stat
         argp_error(state, "'%s' is no number that makes sense here", text);
     }
     return number;
+}
+
+void
+options_settle(struct options *options, uint64_t data, uint64_t largest)
+{
+    options->scale = options->scale == 0 ? options->memory : options->scale;
+    if (options->one_object) {
+        options->memory = largest;
+    } else if (options->share > 0) {
+        options->memory = data / options->share;
+    }
 }
 
 error_t
@@ -53,6 +65,11 @@ options_key(int key, char *text, struct argp_state *state, struct options *optio
         options->spare_store = true;
         return 0;
     case 'm':
+        options->one_object = options->shares && strcmp(text, "one") == 0;
+        if (options->one_object || (options->shares && strncmp(text, "1/", 2) == 0)) {
+            options->share = options->one_object ? 0 : (unsigned)options_number(text + 2, 1, 64, state);
+            return 0;
+        }
         if (gr_size_parse(text, &options->memory) != GRANARY_OK || options->memory < options->memory_least) {
             argp_error(state, "--memory %s: a size of at least %" PRIu64 "M is expected", text,
                        options->memory_least >> 20);

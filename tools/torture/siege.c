@@ -247,7 +247,7 @@ siege_begin(struct siege *siege, const struct options *options, unsigned grapher
         return false;
     }
     if (!graphers_create(&siege->graphers, siege->realm.instance, siege->realm.directory, options, graphers, graphs) ||
-        crowd_create(&siege->crowd, siege->realm.instance, siege->realm.directory, options->clients, options->memory,
+        crowd_create(&siege->crowd, siege->realm.instance, siege->realm.directory, options->clients, options->scale,
                      data, options->seed) != GRANARY_OK ||
         !realm_up(&siege->realm)) {
         (void)fprintf(stderr, "granary: torture: %s\n", granary_error_message());

@@ -318,6 +318,7 @@ set_up(struct run *run)
         return false;
     }
     interrupt_catch();
+    options_settle(&run->options, 0, 0);
     if (run->samples == NULL || !siege_begin(&run->siege, &run->options, GRAPHERS, GRAPHS, run->options.memory * 2)) {
         return false;
     }

@@ -15,7 +15,10 @@
 #include "torture/random.h"
 #include "torture/torture.h"
 
-#define PAUSE_NS 80000000 /* between two blows, at most */
+#define PAUSE_NS  80000000             /* between two blows, at most */
+#define DATA      5                    /* times the budget that objects are made for */
+#define ONE_SCALE ((uint64_t)64 << 20) /* the largest object is then as much as the least store has */
+#define META      4096u
 
 struct run {
     struct options options;
@@ -141,13 +144,16 @@ set_up(struct run *run)
         (void)tear_down(run);
         return false;
     }
-    if (crowd_create(&run->crowd, run->store.directory, run->store.directory, run->options.clients, run->options.memory,
-                     run->options.memory * 5, run->options.seed) != GRANARY_OK) {
+    if (crowd_create(&run->crowd, run->store.directory, run->store.directory, run->options.clients, run->options.scale,
+                     run->options.scale * DATA, run->options.seed) != GRANARY_OK) {
         (void)fprintf(stderr, "granary: torture: %s\n", granary_error_message());
         (void)tear_down(run);
         return false;
     }
     run->crowd.alone = true;
+    if (options_short(&run->options)) {
+        run->crowd.torment->room_ms = run->crowd.torment->patience_ms;
+    }
     return true;
 }
 
@@ -163,7 +169,10 @@ torture_store(int argc, char **argv)
     static const struct argp_option list[] = {
         {"seconds", 's', "DURATION", 0, "how long; default: 10", 0},
         {"seed", 'S', "S", 0, "of the random numbers; default: 1", 0},
-        {"memory", 'm', "SIZE", 0, "the store's budget, a quarter of what is put; default: 16M", 0},
+        {"memory", 'm', "SIZE", 0,
+         "the store's budget, a quarter of what is put; '1/N': that part of it; 'one': the largest object; default: "
+         "16M",
+         0},
         {"clients", 'c', "C", 0, "client processes; default: 8", 0},
         {"kills", 'k', "N", 0, "go on until the store was killed so often, whatever the time", 0},
         {"spare-store", 'p', NULL, 0, "do not kill the store", 0},
@@ -176,6 +185,7 @@ torture_store(int argc, char **argv)
     struct run run = {.options = {.duration_ms = 10000,
                                   .seed = 1,
                                   .memory = 16 << 20,
+                                  .shares = true,
                                   .memory_least = 4 << 20,
                                   .clients = 8,
                                   .clients_most = TORMENTED_MOST}};
@@ -185,6 +195,8 @@ torture_store(int argc, char **argv)
     argv[0] = name;
     argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     (void)argp_parse(&parser, argc, argv, 0, NULL, &run.options);
+    run.options.scale = run.options.one_object ? ONE_SCALE : run.options.memory;
+    options_settle(&run.options, run.options.scale * DATA, CROWD_LARGEST(run.options.scale) + META);
     (void)printf("torture store: seed %" PRIu64 "\n", run.options.seed);
     (void)fflush(stdout); /* before processes are forked that would say it again */
     interrupt_catch();

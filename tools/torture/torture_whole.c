@@ -172,6 +172,7 @@ set_up(struct run *run)
     if (!open_schedules(run)) {
         return false;
     }
+    options_settle(&run->options, 0, 0);
     prepare_blows(run);
     interrupt_catch();
     return siege_begin(&run->siege, options, run->grapher_count, GRAPHS, options->memory * 2);
