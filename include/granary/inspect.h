@@ -245,6 +245,7 @@ typedef struct granary_wait_info {
  * over before somebody can read this.
  *
  * ret_infos  to be freed with free(); NULL when there are none
+ * Errors     the common ones
  */
 GRANARY_API granary_err granary_inspect_waits(granary_inspector *inspector, granary_wait_info **ret_infos,
                                               size_t *ret_count);
