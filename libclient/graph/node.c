@@ -563,7 +563,8 @@ check_sample(const Granary__Node *node)
 static granary_err
 check_melt(const Granary__Node *node)
 {
-    granary_err err = check_names(node, "id_vars");
+    const Granary__Attr *ids = find(node, "id_vars");
+    granary_err err = ids == NULL || ids->n_strings == 0 ? GRANARY_OK : check_names(node, "id_vars"); /* none is fine */
 
     return err == GRANARY_OK ? check_names(node, "value_vars") : err;
 }

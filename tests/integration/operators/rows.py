@@ -89,6 +89,7 @@ with Instance() as granary:
                  'x': {'op': 'melt', 'input': 'p', 'var_name': 'v', 'value_name': 'x'}}
         want = frame.assign(n=frame.n.astype('float64'), **{"it's": frame.f})[['n', "it's"]].melt(var_name='v', value_name='x')
         same_pandas(granary.run_pandas(nodes, 'x'), want, 'melt')
+        check(frame[['f']].melt(id_vars=[]), op='melt', id_vars=[], value_vars=['f'])
         check(frame.assign(s=frame.s.str.split(' ')).explode('s'), op='explode', column='s', separator=' ')
         check(frame.assign(index=np.arange(rows)), op='reset_index')
         check(pd.DataFrame({'rows': [rows]}), op='count_rows')
