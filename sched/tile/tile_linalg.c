@@ -23,9 +23,10 @@ check_gather(const struct tiling *t, const struct gr_grid *grid)
 
     bytes = bytes > INT64_MAX / ELEMENT_BYTES ? INT64_MAX : bytes * ELEMENT_BYTES;
     if (bytes > most) {
-        return gr_fail(GRANARY_EINVAL,
-                       "it works on one chunk, and %lld MB are more than %lld MB, which is all one may have",
-                       (long long)(bytes >> 20), (long long)(most >> 20));
+        return gr_fail(
+            GRANARY_EINVAL,
+            "it works on one chunk, which would have %.3g MB; %.3g MB are possible, so give the store more memory",
+            (double)bytes / (1 << 20), (double)most / (1 << 20));
     }
     return GRANARY_OK;
 }

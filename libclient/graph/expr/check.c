@@ -249,7 +249,7 @@ check_arithmetic(struct gr_expr *expr)
         if (done || err != GRANARY_OK) {
             return err;
         }
-        return wrong_type(expr, "numbers, or dates with intervals,");
+        return wrong_type(expr, "numbers, or dates with intervals");
     }
     if (expr->op == GR_OP_ADD && a == GRANARY_STRING && b == GRANARY_STRING) {
         expr->op = GR_OP_CONCAT;

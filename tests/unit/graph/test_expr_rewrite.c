@@ -362,7 +362,7 @@ what_does_not_fit_is_refused_with_its_place(void **state)
         {"date_trunc('eon', d)", GRANARY_EINVAL, "not 'eon'"},
         {"d in ('soon')", GRANARY_EINVAL, "'soon' is compared with a date or timestamp, but is no date"},
         {"greatest(b, b)", GRANARY_ETYPE, "values that have an order"},
-        {"d + 0.5", GRANARY_ETYPE, "'+' needs numbers, or dates with intervals"},
+        {"d + 0.5", GRANARY_ETYPE, "'+' needs numbers, or dates with intervals, not "},
     };
     static const struct printed broken[] = {
         {"cast(a as money)", "position 11: 'money' is no dtype"},
