@@ -14,6 +14,7 @@
 #include "store/core.h"
 
 #define RETRY_NS 1000000000
+#define SAID_NS  60000000000
 
 static const struct level_ops *const depot_ops[DEPOTS] = {[DEPOT_DISK] = &level_disk, [DEPOT_REMOTE] = &level_remote};
 
@@ -139,6 +140,19 @@ depot_failed(struct store *store, struct depot *depot, int64_t now_ns)
         (void)snprintf(store->disk_error, sizeof store->disk_error, "%s", granary_error_message());
         store->disk_retry_ns = depot->retry_ns;
     }
+}
+
+void
+depot_log_failure(struct depot *depot, uint32_t file, granary_err err, const char *why, int64_t now_ns)
+{
+    depot->unsaid++;
+    if (depot->said_ns != 0 && depot->said == err && now_ns - depot->said_ns < SAID_NS) {
+        return;
+    }
+    gr_log_warn("SPILL-FAILED", "file=%u times=%llu why=%s", file, (unsigned long long)depot->unsaid, why);
+    depot->said_ns = now_ns;
+    depot->said = err;
+    depot->unsaid = 0;
 }
 
 uint64_t

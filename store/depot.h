@@ -22,6 +22,9 @@ struct depot {
     uint64_t quota;   /* 0: none */
     uint64_t bytes;   /* its files take */
     int64_t retry_ns; /* a write failed: not before */
+    int64_t said_ns;  /* when that was logged last; 0: the last one succeeded */
+    granary_err said; /* ... and which error */
+    uint64_t unsaid;  /* failures since */
 };
 
 enum depot_name { DEPOT_DISK, DEPOT_REMOTE, DEPOTS };
@@ -48,6 +51,8 @@ void depots_close(struct store *store);
 struct depot *depot_to_spill(struct store *store, int64_t now_ns);
 /* A write failed; with what the thread's error message says. */
 void depot_failed(struct store *store, struct depot *depot, int64_t now_ns);
+/* ... logged: at once, then the same error once a minute, with how often it was. */
+void depot_log_failure(struct depot *depot, uint32_t file, granary_err err, const char *why, int64_t now_ns);
 /* Bytes that a new file may take. */
 uint64_t depot_allowance(const struct depot *depot);
 struct depot *depot_of(struct store *store, const struct spill_file *file);

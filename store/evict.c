@@ -199,6 +199,7 @@ spill_done(struct job *job)
     store->drop_ns = 0; /* some can be dropped now */
     store->disk_error[0] = '\0';
     if (spill->err == GRANARY_OK) {
+        spill->depot->said_ns = 0;
         spill_book(spill);
     } else if (spill->err == GRANARY_ECORRUPT) {
         spill_blame(spill);
@@ -206,7 +207,7 @@ spill_done(struct job *job)
         (void)gr_fail(spill->err, "%s", spill->message);
         depot_failed(store, spill->depot, gr_now_ns());
         event_note(store, spill->session, GR_EVENT_DISK_FAILED, NULL, (uint32_t)-spill->err, spill->file.number, 0);
-        gr_log_warn("SPILL-FAILED", "file=%u objects=%zu why=%s", spill->file.number, spill->count, spill->message);
+        depot_log_failure(spill->depot, spill->file.number, spill->err, spill->message, gr_now_ns());
     }
     spill_end(spill);
 }

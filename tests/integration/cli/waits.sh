@@ -55,4 +55,15 @@ until_says 'waits for a counter' granary why
 granary counter c add 5 >/dev/null
 wait $!
 until_says '^nobody waits$' granary why
-granary down
+granary down >/dev/null
+
+# A disk that stays full is tried again each second, and told of once a minute.
+GRANARY_FAULT=store/spill_write:errno=ENOSPC@1+ granary up --executors 1 --memory 4M >/dev/null
+failures() {
+    granary put --timeout 200ms "$work/some" >/dev/null 2>&1 || true
+    granary events | grep -c DISK_FAILED
+}
+head -c 1500000 /dev/urandom >"$work/some"
+until_says '^[3-9]' failures
+[ "$(grep -c SPILL-FAILED "$work/i/log/store.log")" = 1 ] || fail "told each time: $(cat "$work/i/log/store.log")"
+granary down >/dev/null
