@@ -258,7 +258,7 @@ struct waiting {
     bool firm;      /* the deadline holds for objects that exist, too */
     bool extended;  /* the deadline was moved for one that exists */
     uint64_t epoch; /* ... by what this store has time for */
-    int64_t deadline_ns;
+    int64_t began_ns, deadline_ns;
     uint32_t spins;
     const _Atomic uint32_t *word; /* bumped after something happened to ids like this one */
     uint32_t seen;                /* its value before the last look at the index */
@@ -298,7 +298,8 @@ wait_sleep(granary_client *client, const struct waiting *waiting)
         return link_restore(client, store_until(waiting));
     }
     if (now >= waiting->deadline_ns) {
-        return gr_fail(GRANARY_ETIMEDOUT, "object %s: not there in time", id_text(waiting->id));
+        return gr_fail(GRANARY_ETIMEDOUT, "object %s: not there in time, which was %.3g s", id_text(waiting->id),
+                       (double)(now - waiting->began_ns) / 1e9);
     }
     gr_futex_wait_many(words, 2,
                        waiting->deadline_ns - now > ALIVE_CHECK_NS ? now + ALIVE_CHECK_NS : waiting->deadline_ns);
@@ -390,6 +391,7 @@ wait_until_leased(granary_client *client, granary_id id, struct waiting waiting,
     granary_id target;
     granary_err err;
 
+    waiting.began_ns = gr_now_ns();
     wait_for(client, &waiting, id);
     if (!waiting.once) {
         client_waits(&id);

@@ -255,6 +255,7 @@ a_get_gives_up_in_time(void **state)
 
     assert_err(granary_object_get(client, fixture_id(1), 0, &view), GRANARY_ENOENT);
     assert_err(granary_object_get(client, fixture_id(1), 20, &view), GRANARY_ETIMEDOUT);
+    assert_non_null(strstr(granary_error_message(), "not there in time, which was 0."));
     granary_disconnect(client);
 }
 
