@@ -54,7 +54,8 @@ class Postgres:
         self.error = psycopg2.Error
 
     def identity(self):
-        return {'user': self.user.pw_uid, 'group': self.user.pw_gid} if self.user else {}
+        environment = {k: v for k, v in os.environ.items() if k != 'LD_PRELOAD'}  # a sanitizer's runtime is not for it
+        return {'env': environment, **({'user': self.user.pw_uid, 'group': self.user.pw_gid} if self.user else {})}
 
     def command(self, name, *arguments, check=True):
         subprocess.run([os.path.join(self.binaries(), name), *arguments], check=check, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.directory, **self.identity())

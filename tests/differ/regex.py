@@ -11,7 +11,7 @@ from granary_test import GranaryError
 from sql_random import row_values
 
 LETTERS = 'abcXYZ019_ -éÉßüñçøλΩжЖ漢字日本🐦🎉ａ１'
-CLASSES = [('[[:alpha:]]', lambda c: c.isalpha()), ('[[:digit:]]', lambda c: c in '0123456789'), ('[[:space:]]', lambda c: c.isspace()), ('[[:upper:]]', lambda c: c.isupper()),
+CLASSES = [('[[:alpha:]]', lambda c: c.isalpha()), ('[[:digit:]]', lambda c: c.isdecimal()), ('[[:space:]]', lambda c: c.isspace()), ('[[:upper:]]', lambda c: c.isupper()),
            ('[[:lower:]]', lambda c: c.islower())]
 
 

@@ -140,7 +140,7 @@ class Part:
             if records[:1] != [list(columns)]:
                 return f'the header is {records[:1]}'
             records = records[1:]
-        null = spec['parameters'].get('null_value', '')
+        null = spec['parameters'].get('null_value') or ('' if len(columns) > 1 else '\\N')  # not an empty line
         for number, (record, values) in enumerate(zip(records, rows_of(columns))):
             for text, value in zip(record, values):
                 if value is None and text != null or isinstance(value, str) and text != value:
