@@ -53,7 +53,7 @@ def build():
     source = COPY / 'source'
     if not (COPY / 'build' / 'build.ninja').exists():
         options = ['-DCMAKE_C_COMPILER_LAUNCHER=ccache'] if shutil.which('ccache') else []
-        made = run('cmake', '--preset', 'release', '-B', str(COPY / 'build'), '-DGRANARY_TESTS=OFF', '-DCMAKE_C_FLAGS=-Wno-error', *options, cwd=source)
+        made = run('cmake', '--preset', 'release', '-B', str(COPY / 'build'), '-DGRANARY_TESTS=OFF', *options, cwd=source)
         if made.returncode:
             sys.exit(made.stderr)
     made = run('cmake', '--build', str(COPY / 'build'), '--target', *TARGETS)
