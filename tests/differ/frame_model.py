@@ -67,7 +67,7 @@ def sort_key(v):
     return (0, v.encode() if isinstance(v, str) else v)
 
 
-def sorted_places(frame, by, descending=False, nulls='last', among=None):
+def sorted_places(frame, by, descending=False, nulls='last', among=None, nan_largest=False):
     """Positions in order; stable."""
     places = list(range(height(frame))) if among is None else list(among)
     downs = descending if isinstance(descending, list) else [descending]
@@ -76,8 +76,8 @@ def sorted_places(frame, by, descending=False, nulls='last', among=None):
     ends = ends if len(ends) == len(by) else ends * len(by)
     for name, down, end in reversed(list(zip(by, downs, ends))):
         values = frame[name].values
-        there = [p for p in places if not missing(values[p])]
-        nans = [p for p in places if values[p] is not None and missing(values[p])]
+        there = [p for p in places if not missing(values[p]) or nan_largest and values[p] is not None]
+        nans = [p for p in places if values[p] is not None and missing(values[p]) and not nan_largest]
         gone = [p for p in places if values[p] is None]
         there = sorted(there, key=lambda p: sort_key(values[p]), reverse=False) if not down else reversed_stable(there, values)
         places = gone + nans + there if end == 'first' else there + nans + gone
@@ -331,6 +331,16 @@ def expanding(name):
     return function
 
 
+def moving(name):
+    def function(values, dtype, size):
+        made = []
+        for i in range(len(values)):
+            there = [v for v in values[max(0, i - int(size) + 1):i + 1] if not missing(v)]
+            made.append(AGGREGATES[name](there, dtype) if there else None)
+        return made
+    return function
+
+
 def smoothed(values, dtype, alpha, adjust='true', ignore='false'):
     return [or_null(x) for x in as_series(values).ewm(alpha=float(alpha), adjust=adjust == 'true', ignore_na=ignore == 'true').mean()]
 
@@ -348,6 +358,7 @@ WINDOWS = {'cumsum': cumulated, 'cumprod': multiplied, 'cummax': running(max), '
 WINDOWS.update({name: whole(name) for name in ('first', 'last', 'min', 'max', 'sum', 'mean', 'std', 'var', 'count')})
 WINDOWS.update({f'rolling_{name}': rolling(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count', 'median')})
 WINDOWS.update({f'expanding_{name}': expanding(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count')})
+WINDOWS.update({f'moving_{name}': moving(name) for name in ('sum', 'min', 'max')})
 BY_ORDER = ('row_number', 'cumcount', 'size', 'ntile', 'rank', 'dense_rank')
 
 
@@ -382,6 +393,8 @@ def window_text(draw, frame, ordered, function):
         arguments.append(f"'{draw.choice(['average', 'min', 'max', 'first', 'dense'])}'")
         if draw.chance(0.5):
             arguments.append(draw.choice(['true', 'false']))
+    elif function.startswith('moving'):
+        arguments.append(str(draw.randint(1, 5)))
     elif function.startswith('rolling'):
         size = draw.randint(1, 4)
         arguments.append(str(size))
@@ -406,8 +419,8 @@ def window(text, frame, parameters):
     arguments = inside.split(', ') if inside else []
     made = [None] * height(frame)
     by = parameters.get('by', [])
-    for places in groups(frame, parameters.get('partition', [])):
-        order = sorted_places(frame, by, parameters.get('descending', False), parameters.get('nulls', 'last'), places) if by else places
+    for places in groups(frame, parameters.get('partition', []), parameters.get('dropna', True)):
+        order = sorted_places(frame, by, parameters.get('descending', False), parameters.get('nulls', 'last'), places, parameters.get('nan_largest', False)) if by else places
         for p, value in zip(order, in_partition(function, arguments, frame, order, by)):
             made[p] = value
     return made

@@ -120,10 +120,12 @@ def make_sort(draw):
         p['descending'] = [draw.chance(0.5) for _ in (by if draw.chance(0.6) else by[:1])]
     if draw.chance(0.5):
         p['nulls'] = [draw.choice(['first', 'last']) for _ in (by if draw.chance(0.6) else by[:1])]
+    if draw.chance(0.3):
+        p['nan_largest'] = draw.chance(0.8)
     return [kept], p
 
 
-add('sort', make_sort, lambda f, p: rows_of(f[0], sorted_places(f[0], p['by'], p.get('descending', False), p.get('nulls', 'last'))))
+add('sort', make_sort, lambda f, p: rows_of(f[0], sorted_places(f[0], p['by'], p.get('descending', False), p.get('nulls', 'last'), None, p.get('nan_largest', False))))
 for name, down in (('nlargest', True), ('nsmallest', False)):
     add(name, lambda d: (lambda x: ([x], {'rows': d.choice([0, 1, 3, 10]), 'columns': some(d, names(x, lambda t: t not in ('bool',)) or ['c0'], 2)}))(frame(d, keys=1)),
         lambda f, p, down=down: rows_of(f[0], sorted_places(f[0], p['columns'], down)[:p['rows']]))
@@ -546,6 +548,10 @@ def make_window(draw):
             p['descending'] = [draw.chance(0.5) for _ in p['by']]
         if draw.chance(0.5):
             p['nulls'] = [draw.choice(['first', 'last']) for _ in p['by']]
+        if draw.chance(0.3):
+            p['nan_largest'] = draw.chance(0.8)
+    if draw.chance(0.3):
+        p['dropna'] = draw.chance(0.3)
     among = list(m.WINDOWS) + list(m.BY_ORDER)
     columns = {}
     for i in range(draw.randint(1, 3)):
