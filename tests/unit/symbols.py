@@ -3,6 +3,7 @@
 What only its own file uses is static, and what nobody uses goes. What only tests use is listed here with the reason why it is
 global all the same. Reads the object files of a build with nm.
 """
+import json
 import os
 import re
 import subprocess
@@ -46,13 +47,10 @@ def globals_of(files):
 def main():
     build = sys.argv[1]
     product, tests = [], []
-    for folder, _, names in os.walk(build):
-        if "CMakeFiles" not in folder:
-            continue
-        for name in names:
-            if name.endswith(".o"):
-                path = os.path.join(folder, name)
-                (tests if os.path.relpath(path, build).startswith("tests/") else product).append(path)
+    # What the build makes now: a directory may have object files of sources that are gone.
+    for command in json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8")):
+        path = re.search(r" -o (\S+\.o) ", command["command"]).group(1)
+        (tests if path.startswith("tests/") else product).append(os.path.join(build, path))
     defined, used = globals_of(product)
     _, used_by_tests = globals_of(tests)
     assert len(defined) > 1000, f"only {len(defined)} globals in {build}: is it a build?"
