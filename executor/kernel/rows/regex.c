@@ -163,6 +163,40 @@ give_group(struct text_call *call, const size_t *groups, size_t group)
     return text_give(call, text_part(&call->texts[0], groups[2 * group], groups[2 * group + 1]));
 }
 
+/* Digits that are no decimal ones: superscripts, in circles, ... Unicode has added none since 6.3, and will not. */
+#define OTHER_DIGITS                                                                                                   \
+    "\\x{b2}-\\x{b3}\\x{b9}\\x{1369}-\\x{1371}\\x{19da}\\x{2070}\\x{2074}-\\x{2079}"                                   \
+    "\\x{2080}-\\x{2089}\\x{2460}-\\x{2468}\\x{2474}-\\x{247c}\\x{2488}-\\x{2490}\\x{24ea}"                            \
+    "\\x{24f5}-\\x{24fd}\\x{24ff}\\x{2776}-\\x{277e}\\x{2780}-\\x{2788}\\x{278a}-\\x{2792}"                            \
+    "\\x{10a40}-\\x{10a43}\\x{10e60}-\\x{10e68}\\x{11052}-\\x{1105a}\\x{1f100}-\\x{1f10a}"
+
+/* isalpha, isdigit, isalnum, isspace: all characters are of the kind, and there is one. The kinds are Python's. */
+bool
+text_is_of_kind(struct text_call *call)
+{
+    static const char *const kinds[] = {
+        [GR_OP_ISALPHA] = "\\A\\p{L}++\\z",
+        [GR_OP_ISDIGIT] = "\\A[\\p{Nd}" OTHER_DIGITS "]++\\z",
+        [GR_OP_ISALNUM] = "\\A[\\p{L}\\p{N}]++\\z",
+        [GR_OP_ISSPACE] = "\\A[\\p{Z}\\t-\\r\\x1c-\\x1f\\x{85}]++\\z",
+    };
+    const char *kind = kinds[call->node->op];
+    const struct rows_text pattern = {kind, strlen(kind)};
+    const size_t *groups;
+    enum regex_found found;
+
+    if (call->node->pattern == NULL) {
+        call->node->pattern = pattern_of_regex(&pattern, true);
+    }
+    if (call->node->pattern == NULL || pattern_regex(call->node->pattern) == NULL) {
+        call->no_memory = true;
+        return false;
+    }
+    found = find(call, pattern_regex(call->node->pattern), 0, &groups);
+    call->value = found == REGEX_FOUND;
+    return found <= REGEX_FOUND;
+}
+
 /* regexp_extract(s, pattern, group): the group's text where the pattern is found first. */
 bool
 text_regexp_extract(struct text_call *call)

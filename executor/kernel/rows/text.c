@@ -57,31 +57,11 @@ change_case(struct text_call *call)
     return true;
 }
 
+/* All letters that have a case are of this one, and there is one. */
 static bool
-is_kind(enum gr_expr_op op, int32_t point)
-{
-    locale_t locale = rows_unicode();
-    wint_t letter = (wint_t)point;
-
-    switch (op) {
-    case GR_OP_ISALPHA:
-        return iswalpha_l(letter, locale) && !iswdigit_l(letter, locale);
-    case GR_OP_ISDIGIT:
-        return iswdigit_l(letter, locale);
-    case GR_OP_ISALNUM:
-        return iswalnum_l(letter, locale);
-    default: /* ISSPACE */
-        return iswspace_l(letter, locale);
-    }
-}
-
-/* All characters are of the kind, and there is one; lower and upper ask the letters only. */
-static bool
-ask_letters(struct text_call *call)
+ask_case(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
-    enum gr_expr_op op = call->node->op;
-    bool cased = op == GR_OP_ISLOWER || op == GR_OP_ISUPPER;
     bool any = false;
 
     call->value = 1;
@@ -90,13 +70,8 @@ ask_letters(struct text_call *call)
         bool lower = point >= 0 && iswlower_l((wint_t)point, rows_unicode());
         bool upper = point >= 0 && iswupper_l((wint_t)point, rows_unicode());
 
-        if (cased) {
-            any = any || lower || upper;
-            call->value &= !(op == GR_OP_ISLOWER ? upper : lower);
-        } else {
-            any = true;
-            call->value &= point >= 0 && is_kind(op, point);
-        }
+        any = any || lower || upper;
+        call->value &= !(call->node->op == GR_OP_ISLOWER ? upper : lower);
     }
     call->value &= any;
     return true;
@@ -410,8 +385,11 @@ static bool (*function_of(enum gr_expr_op op))(struct text_call *call)
     case GR_OP_STRPTIME:
     case GR_OP_TRY_STRPTIME:
         return text_strptime;
-    default: /* ISALPHA ... ISUPPER */
-        return ask_letters;
+    case GR_OP_ISLOWER:
+    case GR_OP_ISUPPER:
+        return ask_case;
+    default: /* ISALPHA ... ISSPACE */
+        return text_is_of_kind;
     }
 }
 

@@ -34,7 +34,8 @@ text_give(struct text_call *call, struct rows_text text)
     return true;
 }
 
-text_function text_regexp_extract; /* regex.c */
+text_function text_is_of_kind; /* regex.c */
+text_function text_regexp_extract;
 text_function text_regexp_replace;
 text_function text_strftime; /* date_text.c */
 text_function text_strptime;
