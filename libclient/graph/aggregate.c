@@ -12,7 +12,7 @@
 #include "graph/nearest.h"
 
 enum second { SECOND_NOTHING, SECOND_DDOF, SECOND_FRACTION, SECOND_ARGUMENT, SECOND_ROWS };
-enum values { VALUES_ANY, VALUES_ADDABLE, VALUES_AVERAGED, VALUES_NUMBER, VALUES_ORDERED };
+enum values { VALUES_ANY, VALUES_ADDABLE, VALUES_AVERAGED, VALUES_NUMBER, VALUES_BETWEEN, VALUES_ORDERED };
 
 static const struct function {
     const char *name;
@@ -287,8 +287,10 @@ takes(enum values values, enum gr_dtype_class kind, granary_dtype dtype)
         return dtype == GRANARY_TIMESTAMP || takes(VALUES_ADDABLE, kind, dtype);
     case VALUES_NUMBER:
         return kind <= GR_CLASS_DECIMAL;
+    case VALUES_BETWEEN:
+        return kind <= GR_CLASS_MOMENT;
     case VALUES_ORDERED:
-        return kind <= GR_CLASS_MOMENT && kind != GR_CLASS_BOOL && kind != GR_CLASS_DECIMAL;
+        return kind <= GR_CLASS_MOMENT && kind != GR_CLASS_BOOL;
     }
     return false;
 }
@@ -328,6 +330,12 @@ gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, gra
     case GR_AGGREGATE_MEAN:
         *ret_dtype =
             kind == GR_CLASS_DURATION || kind == GR_CLASS_MOMENT || dtype == GRANARY_FLOAT32 ? dtype : GRANARY_FLOAT64;
+        break;
+    case GR_AGGREGATE_MEDIAN:
+    case GR_AGGREGATE_QUANTILE: /* between two dates is a time of day */
+        *ret_dtype = kind == GR_CLASS_MOMENT                                 ? GRANARY_TIMESTAMP
+                     : kind == GR_CLASS_DURATION || dtype == GRANARY_FLOAT32 ? dtype
+                                                                             : GRANARY_FLOAT64;
         break;
     case GR_AGGREGATE_ANY:
     case GR_AGGREGATE_ALL:

@@ -27,8 +27,8 @@
     X(ALL, "all", NOTHING, NUMBER)                                                                                     \
     X(FIRST, "first", NOTHING, ANY)                                                                                    \
     X(LAST, "last", NOTHING, ANY)                                                                                      \
-    X(MEDIAN, "median", NOTHING, NUMBER)                                                                               \
-    X(QUANTILE, "quantile", FRACTION, NUMBER)                                                                          \
+    X(MEDIAN, "median", NOTHING, BETWEEN)                                                                              \
+    X(QUANTILE, "quantile", FRACTION, BETWEEN)                                                                         \
     X(MODE, "mode", NOTHING, ANY)                                                                                      \
     X(CORR, "corr", ARGUMENT, NUMBER)                                                                                  \
     X(COV, "cov", ARGUMENT, NUMBER)                                                                                    \

@@ -22,7 +22,8 @@ adder_is_extreme(const struct adder *adder)
 bool
 adder_is_best(const struct adder *adder)
 {
-    return adder->spec->measure == GROUP_TOP || adder->spec->measure == GROUP_BOTTOM;
+    return (adder->spec->measure == GROUP_TOP || adder->spec->measure == GROUP_BOTTOM) &&
+           gr_dtype_kind(adder->dtype) != GRANARY_DECIMAL;
 }
 
 /* Sums, counts, extremes: several copies of the words become one. */

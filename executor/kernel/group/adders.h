@@ -103,6 +103,7 @@ granary_err adders_add(struct map *map, int64_t n);
 granary_err adders_fold(struct map *map);
 /* Strings have a word. */
 bool adder_is_extreme(const struct adder *adder);
+/* The best values are words as well; of decimals, which have two, they are listed. */
 bool adder_is_best(const struct adder *adder);
 
 /* All numbers of groups are below. */

@@ -254,6 +254,11 @@ int_check(const struct making *making, __int128 value)
         most = DECIMAL_MOST;
         least = -most;
     }
+    if ((value > most || value < least) && making->result == GRANARY_TIMESTAMP) {
+        return gr_fail(GRANARY_EFAILED,
+                       "aggregate '%s': a day of column '%s' is beyond what a timestamp holds; leave it out",
+                       making->aggregate->name, making->aggregate->column);
+    }
     if (value > most || value < least) {
         return gr_fail(GRANARY_EFAILED,
                        "aggregate '%s': a %s of column '%s' exceeds %s; convert it, as in assign: `x` * 1.0",

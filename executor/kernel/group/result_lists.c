@@ -7,6 +7,8 @@
 #include "kernel/group/result_parts.h"
 #include "kernel/group/select.h"
 
+#define DAY_MICROSECONDS 86400000000
+
 static granary_err
 out_of_memory(void)
 {
@@ -81,6 +83,31 @@ make_int_product(struct making *making)
     return GRANARY_OK;
 }
 
+/* Of dates, timestamps and durations, whose digits a double does not hold: in whole microseconds. */
+static granary_err
+make_moments_between(struct making *making)
+{
+    const struct group_part *list = making_part(making, USE_ITEM);
+    __int128 unit = making->dtype == GRANARY_DATE ? DAY_MICROSECONDS : 1;
+    int64_t *values = malloc((size_t)list->values.view.rows * sizeof *values + 1);
+
+    if (values == NULL) {
+        return out_of_memory();
+    }
+    for (size_t g = 0; g < making->table->groups; g++) {
+        size_t begin = list->starts[g];
+        size_t count = list->starts[g + 1] - begin;
+
+        for (size_t i = 0; i < count; i++) {
+            values[i] = (int64_t)select_int(&list->values.view, (int64_t)(begin + i));
+        }
+        making->there[g] = count > 0;
+        making->ints[g] = count > 0 ? select_quantile_int(values, count, making->aggregate->number, unit) : 0;
+    }
+    free(values);
+    return GRANARY_OK;
+}
+
 /* Values of a list as doubles. */
 static void
 list_reals(const granary_column *column, size_t begin, size_t end, double divisor, double *values)
@@ -104,7 +131,8 @@ making_of_lists(struct making *making)
     granary_err err = GRANARY_OK;
 
     if (making->ints != NULL) {
-        return make_int_product(making);
+        return making->aggregate->function == GR_AGGREGATE_PROD ? make_int_product(making)
+                                                                : make_moments_between(making);
     }
     for (size_t g = 0; g < making->table->groups; g++) {
         size_t count = list->starts[g + 1] - list->starts[g];

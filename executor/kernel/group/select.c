@@ -1,5 +1,6 @@
 #include "kernel/group/select.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,30 @@ select_quantile(double *values, size_t count, double fraction)
         next = values[i] < next ? values[i] : next;
     }
     return select_between(values[below], next, part);
+}
+
+static int
+int_compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+__int128
+select_quantile_int(int64_t *values, size_t count, double fraction, __int128 unit)
+{
+    double position = (double)(count - 1) * fraction;
+    size_t below = (size_t)floor(position);
+    size_t above = below + 1 < count ? below + 1 : below;
+    int64_t part =
+        (int64_t)ldexp(position - (double)below, DBL_MANT_DIG); /* exactly, but for what is far below a unit */
+    __int128 least;
+
+    qsort(values, count, sizeof *values, int_compare);
+    least = values[below] * unit;
+    return least + (((__int128)values[above] - values[below]) * unit * part >> DBL_MANT_DIG);
 }
 
 static int

@@ -16,6 +16,9 @@ double select_between(double low, double high, double part);
  * pandas' "linear"). Values are put in another order, and there is room for as many behind them. */
 double select_quantile(double *values, size_t count, double fraction);
 
+/* The same of integers, each of so many units, cut off to whole units. Values are put in another order. */
+__int128 select_quantile_int(int64_t *values, size_t count, double fraction, __int128 unit);
+
 /* The row of the most frequent value among some rows, of equally frequent ones that of the least; -1 of none. Rows are
  * put in another order. */
 int64_t select_mode(const granary_column *column, uint32_t *rows, size_t count);

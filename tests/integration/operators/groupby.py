@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """groupby against pandas: random frames with nulls, NaN, infinities of groups' sizes, Unicode; any cut gives the same bytes."""
+import math
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -218,6 +220,44 @@ def check_many(granary, rng):
     assert len(results[0]['n']) > 300000 and same(results[0], results[1])
 
 
+def check_moments(granary, rng):
+    """Quantiles of what a double has too few digits for; the largest of decimals."""
+    rows = 400
+    k = rng.integers(0, 9, rows)
+    valid = rng.random(rows) > 0.2
+    valid[k == 4] = False
+    days = rng.integers(-40000, 40000, rows)
+    times = {'t': 2**53 + rng.integers(0, 10**6, rows), 'u': rng.integers(-2**60, 2**60, rows)}
+    decimals = [int(v) * 10**20 + 1 for v in rng.integers(-50, 50, rows)]
+    columns = {'k': Column('int64', k), 'd': Column('date', days.astype('i4'), valid), 't': Column('timestamp', times['t'], valid),
+               'u': Column('duration', times['u'], valid), 'm': Column('decimal(2)', decimals, valid)}
+    calls = {f'{name}{i}': f'{call.format(name)}' for name in 'dtu' for i, call in enumerate(('median({})', 'quantile({}, 0.25)', 'quantile({}, 1)'))}
+
+    def between(values, fraction):
+        values = sorted(int(v) for v in values)
+        place = Fraction(len(values) - 1) * Fraction(fraction)
+        low = int(place)
+        high = min(low + 1, len(values) - 1)
+        return values[low] + math.floor((values[high] - values[low]) * (place - low))
+
+    for pieces in (1, 5):
+        source = granary.put(columns, pieces)
+        frame = granary.run({'x': source, 'y': {'op': 'groupby', 'input': 'x', 'keys': ['k'], 'aggregate': calls}}, 'y')
+        for name in calls:
+            values = days.astype('i8') * 86400 * 10**6 if name[0] == 'd' else times[name[0]]
+            assert frame[name].dtype == ('duration' if name[0] == 'u' else 'timestamp'), (name, frame[name])
+            for g in range(9):
+                assert (frame[name].valid is None or frame[name].valid[g]) == (g != 4), name
+                if g != 4:
+                    want = between(values[valid & (k == g)], ('1/2', '1/4', '1')[int(name[1])])
+                    assert frame[name].values[g] == want, (name, g, frame[name].values[g], want)
+        for function, order in (('largest', -1), ('smallest', 1)):
+            frame = granary.run({'x': source, 'y': {'op': 'groupby', 'input': 'x', 'keys': ['k'], 'aggregate': {'v': f'{function}(m, 3)'}}}, 'y')
+            want = [v for g in range(9) for v in sorted((decimals[i] for i in range(rows) if k[i] == g and valid[i]), key=lambda v: order * v)[:3]]
+            assert frame['v'] == Column('decimal(2)', want), (function, frame['v'])
+    granary.fails({'x': source, 'y': {'op': 'groupby', 'input': 'x', 'keys': [], 'aggregate': {'n': 'var(d)'}}}, 'y', "'n'", 'date')
+
+
 def check_refusals(granary):
     source = granary.put({'a': Column('int64', np.arange(3)), 's': Column('string', ['x', 'y', 'z'])})
 
@@ -247,6 +287,7 @@ def main():
         check_cuts(granary, rng)
         check_integer_keys(granary, rng)
         check_many(granary, rng)
+        check_moments(granary, rng)
         check_refusals(granary)
 
 
