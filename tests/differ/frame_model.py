@@ -301,7 +301,7 @@ def filled(values, dtype, limit=None):
     for v in values:
         age = age + 1 if missing(v) else 0
         last = v if age == 0 else last
-        made.append(v if age == 0 else last if last is not None and (limit is None or age <= int(limit)) else None)
+        made.append(last if age and last is not None and (limit is None or age <= int(limit)) else v)
     return made
 
 

@@ -15,7 +15,7 @@ window_shift(const struct window_job *job, const struct window_span *span, struc
     return GRANARY_OK;
 }
 
-/* ffill goes down, bfill up. */
+/* ffill goes down, bfill up. A row that is not filled keeps what it has: null, or nan. */
 granary_err
 window_fill(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
@@ -33,7 +33,7 @@ window_fill(const struct window_job *job, const struct window_span *span, struct
         } else {
             since++;
         }
-        job->out.picks[row] = limit < 0 || since <= limit ? last : -1;
+        job->out.picks[row] = last >= 0 && (limit < 0 || since <= limit) ? last : row;
     }
     state->since = since;
     state->chosen = last + 1;

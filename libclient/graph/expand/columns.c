@@ -286,9 +286,9 @@ expand_interpolate(struct expansion *e)
 
         expand_map(e, "columns", columns[i],
                    expand_text(e,
-                               "case when `%s` is null then null when `%s` is null or `%s` = `%s` then `%s` else (`%s` "
+                               "case when `%s` is null or `%s` is null or `%s` = `%s` then `%s` else (`%s` "
                                "- `%s`) / (`%s` - `%s`) * (`#position` - `%s`) + `%s` end",
-                               at[0], at[2], at[1], at[3], at[0], at[2], at[0], at[3], at[1], at[1], at[0]));
+                               at[1], at[3], at[1], at[3], at[0], at[2], at[0], at[3], at[1], at[1], at[0]));
     }
     (void)expand_add(e, NULL, "drop", rows, NULL);
     if (own == NULL || count == 0) {

@@ -167,3 +167,17 @@ with Instance() as granary:
         assert running[f's_{d}'].dtype == whole and list(running[f's_{d}'].values) == list(np.cumsum(values)), (d, running[f's_{d}'])
         assert d not in dtypes[:10] or running[f'p_{d}'].dtype == whole, d
         assert d == 'uint64' or running[f'd_{d}'].dtype == ('int64' if d[0] in 'biu' else d), (d, running[f'd_{d}'])
+
+    # What is not filled stays what it is: null, or nan; however rows are cut.
+    nan = float('nan')
+    column = Column('float64', np.array([nan, 0, nan, 1.5, nan, nan, 0, 2, nan, 0]), [True, False, True, True, True, True, False, True, True, False])
+    for pieces in (1, 2, 5, 10):
+        table = granary.put({'x': column, 'one': Column('int64', np.ones(10, 'i8'))}, pieces)
+        for node, want in (({'op': 'fillna', 'method': 'ffill', 'columns': ['x']}, [nan, None, nan] + 4 * [1.5] + 3 * [2]),
+                           ({'op': 'fillna', 'method': 'bfill', 'columns': ['x']}, 4 * [1.5] + 4 * [2] + [nan, None]),
+                           ({'op': 'fillna', 'method': 'ffill', 'limit': 1, 'columns': ['x']}, [nan, None, nan, 1.5, 1.5, nan, None, 2, 2, None]),
+                           ({'op': 'window', 'columns': {'x': 'bfill(x, 1)'}, 'partition': ['one']}, [nan, None, 1.5, 1.5, nan, nan, 2, 2, nan, None]),
+                           ({'op': 'interpolate', 'columns': ['x']}, [nan, None, nan, 1.5, 1.625, 1.75, 1.875, 2, 2, 2])):
+            got = granary.run({'t': table, 'w': {**node, 'input': 't'}}, 'w')['x']
+            got = [v if got.valid is None or got.valid[i] else None for i, v in enumerate(got.values)]
+            assert str([None if v is None else float(v) for v in got]) == str([None if v is None else float(v) for v in want]), (pieces, node, got)
