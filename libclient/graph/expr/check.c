@@ -261,7 +261,9 @@ check_arithmetic(struct gr_expr *expr)
         expr->dtype = GRANARY_DURATION;
         return GRANARY_OK;
     }
-    if (expr->operand_count == 1 && a == GRANARY_DURATION) {
+    if (a == GRANARY_DURATION &&
+        (expr->operand_count == 1 ||
+         ((expr->op == GR_OP_QUOTIENT || expr->op == GR_OP_FLOOR_DIVIDE) && expr_is_integer(b)))) {
         expr->dtype = GRANARY_DURATION;
         return GRANARY_OK;
     }
@@ -287,6 +289,11 @@ check_divide(struct gr_expr *expr)
     if (a == GRANARY_DURATION && b == GRANARY_DURATION) {
         expr->dtype = GRANARY_FLOAT64;
         return convert_both(expr, GRANARY_FLOAT64);
+    }
+    if (a == GRANARY_DURATION && expr_is_integer(b)) {
+        expr->op = GR_OP_QUOTIENT; /* whole microseconds, cut off */
+        expr->dtype = GRANARY_DURATION;
+        return GRANARY_OK;
     }
     settle_nulls(expr, GRANARY_INT64);
     for (size_t i = 0; i < 2; i++) {

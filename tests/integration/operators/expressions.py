@@ -1,4 +1,6 @@
 """Expressions against pandas and NumPy: one column a function, plain and dictionary-encoded strings, however rows are cut."""
+import unicodedata
+
 import numpy as np
 import pandas as pd
 
@@ -209,4 +211,36 @@ def check(granary, columns, pieces):
 with Instance(executors=2) as granary:
     check(granary, COLUMNS, 1)
     check(granary, {**COLUMNS, 's': Column('string', list(s), valid_s, encoded=True)}, 3)
+
+    # A duration is divided as NumPy divides it; numbers that only uint64 holds keep their digits.
+    u = np.array([7, -7, 10**17 + 1, 3, 0])
+    n = np.array([2, 2, 3, -2, 5])
+    table = granary.put({'u': Column('duration', u), 'n': Column('int64', n), 'w': Column('uint64', np.array([2**63, 2**64 - 1, 0, 2**63 - 1, 5], 'u8'))}, 2)
+    wanted = {'u / 2': u.astype('m8[us]') / 2, 'u / n': u.astype('m8[us]') / n, 'u // n': (u // n).astype('m8[us]')}
+    texts = [*wanted, 'u / (n - n)', "cast(interval '3 days' / 2 as int64)", 'w = 9223372036854775808', 'w + 0', '18446744073709551615', 'w >= 9223372036854775808']
+    frame = granary.run({'t': table, 'x': {'op': 'assign', 'input': 't', 'columns': {f'c{i}': text for i, text in enumerate(texts)}}}, 'x')
+    for i, text in enumerate(wanted):
+        assert frame[f'c{i}'] == Column('duration', wanted[text].astype('i8')), (text, frame[f'c{i}'])
+    assert frame['c3'].dtype == 'duration' and not frame['c3'].valid.any()
+    assert list(frame['c4'].values) == [36 * 3600 * 10**6] * 5
+    assert list(frame['c5'].values) == [True, False, False, False, False] and frame['c6'] == Column('uint64', np.array([2**63, 2**64 - 1, 0, 2**63 - 1, 5], 'u8'))
+    assert frame['c7'] == Column('uint64', np.array([2**64 - 1] * 5, 'u8')) and list(frame['c8'].values) == [True, True, False, False, False]
+    for broken in ('2 / u', "u / 'a'", "interval '1 month' / 2"):
+        granary.fails({'t': table, 'x': {'op': 'assign', 'input': 't', 'columns': {'c': broken}}}, 'x', "'x'", 'position')
+
+    # Kinds of characters are Python's, of every one there is; floor, ceil, trunc and round of integers are integers.
+    points = [chr(i) for i in range(1, 0x30000) if not 0xd800 <= i < 0xe000] + [chr(i) for i in range(0xe0000, 0xe0200)]
+    kinds = [text for i, text in enumerate(points) if unicodedata.category(text) != 'Cn']
+    table = granary.put({'s': Column('string', kinds + ['', 'a1', '1 ', 'é٣', '٣²'])}, 3)
+    names = ['isalpha', 'isdigit', 'isalnum', 'isspace']
+    frame = granary.run({'t': table, 'x': {'op': 'assign', 'input': 't', 'columns': {name: f'{name}(s)' for name in names}}}, 'x')
+    for name in names:
+        wrong = [hex(ord(t)) if len(t) == 1 else t for t, got in zip(frame['s'].values, frame[name].values) if getattr(t, name)() != got]
+        assert not wrong, (name, len(wrong), wrong[:40])
+    dtypes = ['int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64']
+    table = granary.put({d: Column(d, np.array([0, 1, np.iinfo(d).max, np.iinfo(d).min], d)) for d in dtypes})
+    for function in ('floor', 'ceil', 'trunc', 'round'):
+        frame = granary.run({'t': table, 'x': {'op': 'project', 'input': 't', 'columns': {d: f'{function}(`{d}`)' for d in dtypes}}}, 'x')
+        for d in dtypes:
+            assert frame[d] == Column(d, getattr(np, function)(np.array([0, 1, np.iinfo(d).max, np.iinfo(d).min], d))), (function, frame[d])
 print('ok')
