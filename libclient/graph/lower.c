@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -334,17 +335,34 @@ fill_by_window(const struct source *source, const char *method, struct gr_lowere
     return entries_finish(&entries, GRANARY_OK, "columns", GR_TILE_window, lowered);
 }
 
+/* What is wrong for the first column that an expression does not fit for more than its dtype; "": nothing is. */
+struct misfit {
+    char why[640];
+};
+
 /* Whether an expression can be put in where this column has no value, as far as dtypes go: a text beside dates must be
  * a date. Only asked when nobody named the column; what cannot be parsed is told later. */
 static bool
-fits(const char *text, const struct gr_schema *input)
+fits(const char *text, const struct gr_schema *input, const struct gr_field *field, struct misfit *misfit)
 {
     struct gr_expr *expr = NULL;
     granary_err err = gr_expr_parse(text, &expr);
     bool good = err != GRANARY_OK || (err = gr_expr_check(expr, input), err != GRANARY_ETYPE && err != GRANARY_EINVAL);
 
+    if (!good && err == GRANARY_EINVAL && misfit->why[0] == '\0') {
+        (void)snprintf(misfit->why, sizeof misfit->why, "column '%.100s': expression `%.240s`, %.240s", field->name,
+                       text, granary_error_message());
+    }
     gr_expr_destroy(expr);
     return good;
+}
+
+/* Nobody's dtype alone is to blame when the expression is wrong by itself. */
+static granary_err
+fail_misfit(const struct misfit *misfit)
+{
+    return misfit->why[0] != '\0' ? gr_fail(GRANARY_EINVAL, "%s", misfit->why)
+                                  : gr_fail(GRANARY_ETYPE, "no column has a dtype that the value fits");
 }
 
 static void
@@ -370,6 +388,7 @@ lower_fillna(const struct source *source, struct gr_lowered *lowered)
     const Granary__Attr *values = find(source, "values");
     const char *value = find_string(source, "value", NULL);
     const char *method = find_string(source, "method", NULL);
+    struct misfit misfit = {.why = ""};
     struct entries entries = {0};
     granary_err err = check_columns(source, columns);
 
@@ -393,14 +412,14 @@ lower_fillna(const struct source *source, struct gr_lowered *lowered)
         }
         add_filled(&text, field, with);
         made = buffer_take(&text);
-        if (made != NULL && value != NULL && columns == NULL && !fits(made, source->input)) {
+        if (made != NULL && value != NULL && columns == NULL && !fits(made, source->input, field, &misfit)) {
             free(made); /* a number does not fill strings: pandas would make a column of objects */
             continue;
         }
         entries_add(&entries, field->name, made);
     }
     if (entries.count == 0 && !entries.failed) {
-        err = gr_fail(GRANARY_ETYPE, "no column has a dtype that the value fits");
+        err = fail_misfit(&misfit);
     }
     return entries_finish(&entries, err, "columns", GR_TILE_assign, lowered);
 }
@@ -447,6 +466,7 @@ lower_columns(const struct source *source, void (*add)(struct gr_buf *, const st
               bool (*applies)(granary_dtype), struct gr_lowered *lowered)
 {
     const Granary__Attr *columns = find(source, "columns");
+    struct misfit misfit = {.why = ""};
     struct entries entries = {0};
     granary_err err = check_columns(source, columns);
 
@@ -460,14 +480,14 @@ lower_columns(const struct source *source, void (*add)(struct gr_buf *, const st
         }
         add(&text, source, field);
         made = buffer_take(&text);
-        if (made != NULL && columns == NULL && !fits(made, source->input)) {
+        if (made != NULL && columns == NULL && !fits(made, source->input, field, &misfit)) {
             free(made);
             continue;
         }
         entries_add(&entries, field->name, made);
     }
     if (err == GRANARY_OK && entries.count == 0 && !entries.failed) {
-        err = gr_fail(GRANARY_ETYPE, "no column has a dtype that it fits");
+        err = fail_misfit(&misfit);
     }
     return entries_finish(&entries, err, "columns", GR_TILE_assign, lowered);
 }

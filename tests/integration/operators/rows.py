@@ -165,3 +165,10 @@ with Instance() as granary:
     assert frame['s'].values[2] == '1970-01-05' and frame['d'].values[1] == 4 and frame['t'].values[1] == 4 * 86400 * 10**6
     granary.fails({'t': days, 'x': {'op': 'fillna', 'input': 't', 'value': "'X'", 'columns': ['d']}}, 'x', "'d'", "'X'")
     granary.fails({'t': days, 'x': {'op': 'fillna', 'input': 't', 'value': "'X"}}, 'x', 'position')
+    # What is wrong with the expression itself is told, not that no column has its dtype.
+    dates = granary.put({'d': Column('date', np.array([1, 2, 3])), 'n': Column('int64', np.array([1, 2, 3]))})
+    for node, *words in (({'op': 'fillna', 'value': "date_trunc('centry', d)"}, 'centry', 'month'),
+                         ({'op': 'replace', 'values': {"date_trunc('centry', d)": 'd'}}, 'centry'),
+                         ({'op': 'where_columns', 'condition': "d = date_trunc('centry', d)", 'other': 'n'}, 'centry'),
+                         ({'op': 'fillna', 'value': 'true'}, 'no column')):
+        granary.fails({'t': dates, 'x': {**node, 'input': 't'}}, 'x', "'x'", *words)
