@@ -140,7 +140,7 @@ static const struct wrong {
     {"\"op\": \"read_csv\", \"path\": \"p\", \"header\": \"yes\"", GRANARY_EINVAL,
      "parameter 'header' needs true or false, not a string"},
     {"\"op\": \"read_csv\", \"path\": \"p\", \"dtypes\": {\"a\": \"int\"}", GRANARY_EINVAL,
-     "parameter 'dtypes', column 'a': no dtype 'int'; there are: bool, int64"},
+     "parameter 'dtypes', column 'a': no dtype 'int'; there are: bool, int8, int16"},
     {"\"op\": \"select\", \"input\": \"f\", \"columns\": []", GRANARY_EINVAL, "'columns' names no column"},
     {"\"op\": \"select\", \"input\": \"f\", \"columns\": [\"a\", \"a\"]", GRANARY_EINVAL, "names column 'a' twice"},
     {"\"op\": \"select\", \"input\": \"f\", \"columns\": [\"\"]", GRANARY_EINVAL, "has an empty column name"},

@@ -34,9 +34,9 @@ filters_become_their_readers_conditions(void **state)
 {
     (void)state;
     becomes(FILTER("f", "t", "a > 1") ", " FILTER("g", "f", "b > 2") ", " SORT("s", "g"), "\"s\"",
-            "  t = read_csv() path=t\n  s * = sort(t where (a > 1) and (b > 2)) by=[a]\n");
+            "  t = read_csv() path=t\n  s * = sort(t where a > 1 and b > 2) by=[a]\n");
     becomes(FILTER("f", "t", "a > 1") ", " SORT("s", "f") ", " FILTER("g", "s", "b > 2") ", " SORT("r", "g"), "\"r\"",
-            "  t = read_csv() path=t\n  s = sort(t where (a > 1) and (b > 2)) by=[a]\n  r * = select(s) columns=[k, a, "
+            "  t = read_csv() path=t\n  s = sort(t where a > 1 and b > 2) by=[a]\n  r * = select(s) columns=[k, a, "
             "b, c]\n");
 }
 
@@ -60,7 +60,7 @@ names_change_below_an_assign(void **state)
     becomes(ASSIGN("x", "t", "\"n\": \"a\", \"m\": \"a + b\"") ", " FILTER(
                 "f", "x", "n > 1 and m > 2 and c > 3") ", " SORT("s", "f"),
             "\"s\"",
-            "  t = read_csv() path=t\n  x = assign(t where (a > 1) and (c > 3)) columns=[n: a, m: a + b]\n"
+            "  t = read_csv() path=t\n  x = assign(t where a > 1 and c > 3) columns=[n: a, m: a + b]\n"
             "  s * = sort(x where (m > 2)) by=[a]\n");
 }
 
@@ -88,7 +88,7 @@ joins_take_conditions_on_one_side(void **state)
         JOIN("j", "inner") ", " FILTER("f", "j", "a_x > 1 and b_y > 2 and a_x > b_y and k > 3") ", " HEAD("h", "f"),
         "\"h\"");
     assert_steps(&bench, "  t = read_csv() path=t\n  u = read_csv() path=u\n"
-                         "  j = join(t where (a > 1) and (k > 3), u where (b > 2) and (k > 3)) on=[k] how=inner\n"
+                         "  j = join(t where a > 1 and k > 3, u where b > 2 and k > 3) on=[k] how=inner\n"
                          "  h * = head(j where (a_x > b_y)) rows=3\n");
     bench_close(&bench);
     /* rows of the right side may be missing: what is said of them must be said afterwards */
@@ -130,7 +130,7 @@ groupbys_compute_what_assigns_made(void **state)
                    ASSIGN("x", "e", "\"n\": \"a + b\"") ", " FILTER("f", "x", "n > 2 and b > 3"), groupby);
     becomes(nodes, "\"g\"",
             "  t = read_csv() path=t\n  g * = groupby(t) keys=[k] aggregate=[s: sum(n)] columns=[n: a + b] "
-            "where=((c > 1) and (b > 3)) and ((n > 2))\n");
+            "where=c > 1 and b > 3 and n > 2\n");
     /* b is another one above */
     (void)snprintf(nodes, sizeof nodes, "%s, %s", ASSIGN("f", "t", "\"b\": \"a\", \"n\": \"b + 1\""), groupby);
     bench_open(&bench, nodes, "\"g\"");
