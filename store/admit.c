@@ -196,9 +196,9 @@ admit_peer(const struct store *store, int fd, struct ucred *ret_peer)
         return GRANARY_OK;
     }
     if (store->group == STORE_NO_GROUP) {
-        return gr_fail(GRANARY_EPERM, "this store serves uid %u only, not uid %u", (unsigned)geteuid(),
-                       (unsigned)ret_peer->uid);
+        return gr_fail(GRANARY_EPERM, "this store serves uid %u only, not uid %u: run this as that user",
+                       (unsigned)geteuid(), (unsigned)ret_peer->uid);
     }
-    return gr_fail(GRANARY_EPERM, "this store serves uid %u and group %u only, not uid %u", (unsigned)geteuid(),
-                   (unsigned)store->group, (unsigned)ret_peer->uid);
+    return gr_fail(GRANARY_EPERM, "this store serves uid %u and group %u only, not uid %u: join that group",
+                   (unsigned)geteuid(), (unsigned)store->group, (unsigned)ret_peer->uid);
 }

@@ -199,6 +199,7 @@ hello_handle(struct client *client, const struct gr_frame_in *frame)
     }
     hello.session[sizeof hello.session - 1] = '\0';
     hello.tag[sizeof hello.tag - 1] = '\0';
+    session_name_own(client, hello.session);
     take_tag(client, hello.tag);
     if (hello.resume != 0) {
         err = resume(client, &hello, &frame->head);

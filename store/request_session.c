@@ -10,13 +10,17 @@
 
 #define IDLE_MOST_MS 3155760000000ull /* a hundred years, which fit the clock */
 
+/* named: a session is meant, and not the one a list goes on behind. */
 static struct gr_session_request
-request_of(const struct gr_frame_in *frame)
+request_of(const struct client *client, const struct gr_frame_in *frame, bool named)
 {
     struct gr_session_request request;
 
     memcpy(&request, frame->body, sizeof request);
     request.name[sizeof request.name - 1] = '\0';
+    if (named) {
+        session_name_own(client, request.name);
+    }
     return request;
 }
 
@@ -90,7 +94,7 @@ create(struct client *client, const struct gr_session_request *request)
 granary_err
 on_session_create(struct client *client, const struct gr_frame_in *frame)
 {
-    struct gr_session_request request = request_of(frame);
+    struct gr_session_request request = request_of(client, frame, true);
 
     return answer(client, frame, create(client, &request));
 }
@@ -98,7 +102,7 @@ on_session_create(struct client *client, const struct gr_frame_in *frame)
 granary_err
 on_session_has(struct client *client, const struct gr_frame_in *frame)
 {
-    struct gr_session_request request = request_of(frame);
+    struct gr_session_request request = request_of(client, frame, true);
 
     const struct session *session = session_find(client->store, request.name);
 
@@ -133,7 +137,7 @@ static granary_err delete (struct client *client, const struct gr_session_reques
 granary_err
 on_session_delete(struct client *client, const struct gr_frame_in *frame)
 {
-    struct gr_session_request request = request_of(frame);
+    struct gr_session_request request = request_of(client, frame, true);
 
     return answer(client, frame, delete (client, &request));
 }
@@ -183,7 +187,7 @@ next_behind(const struct client *client, const char *after)
 granary_err
 on_session_list(struct client *client, const struct gr_frame_in *frame)
 {
-    struct gr_session_request request = request_of(frame);
+    struct gr_session_request request = request_of(client, frame, false);
     struct gr_session_info infos[LIST_MOST];
     const struct session *session;
     size_t found = 0;

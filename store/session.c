@@ -70,6 +70,15 @@ session_find(const struct store *store, const char *name)
     return NULL;
 }
 
+void
+session_name_own(const struct client *client, char name[64])
+{
+    if (client->store->group != STORE_NO_GROUP && client->uid != geteuid() &&
+        (name[0] == '\0' || strcmp(name, DEFAULT) == 0)) {
+        (void)snprintf(name, 64, DEFAULT "-%u", (unsigned)client->uid);
+    }
+}
+
 struct session *
 session_by_number(const struct store *store, uint32_t number)
 {
@@ -113,7 +122,9 @@ session_check_owner(const struct session *session, const struct client *client)
 
     return client->uid == uid || client->uid == geteuid()
                ? GRANARY_OK
-               : gr_fail(GRANARY_EPERM, "session '%s': belongs to uid %u", session->name, (unsigned)uid);
+               : gr_fail(GRANARY_EPERM,
+                         "session '%s': belongs to uid %u: name one of your own, or one that is made to be shared",
+                         session->name, (unsigned)uid);
 }
 
 granary_err

@@ -7,6 +7,9 @@
 /* The session of that name ("" is "default"), or NULL. */
 struct session *session_find(const struct store *store, const char *name);
 
+/* In a group's store "default" is each member's own: the name becomes "default-UID" for everybody but the store's user. */
+void session_name_own(const struct client *client, char name[64]);
+
 /* The session of that number, or NULL. */
 struct session *session_by_number(const struct store *store, uint32_t number);
 

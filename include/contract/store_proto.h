@@ -61,7 +61,7 @@ enum gr_store_op {
 struct gr_hello {
     uint32_t version; /* GR_STORE_VERSION */
     uint32_t shm_version;
-    char session[64]; /* NUL-terminated; "" is "default" */
+    char session[64]; /* NUL-terminated; "" is "default"; for a member of a group's store that is "default-UID" */
     char tag[32];
     uint32_t resume;
     uint32_t flags; /* GR_HELLO_... */

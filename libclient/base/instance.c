@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -235,6 +236,48 @@ gr_instance_make(const struct gr_instance *instance)
     return err;
 }
 
+/* The last part of the path that can be seen tells whose it is. */
+static bool
+look_at_owner(const char *runtime, struct stat *ret_st)
+{
+    char path[PATH_MAX];
+    bool seen = stat(runtime, ret_st) == 0;
+
+    (void)snprintf(path, sizeof path, "%s", runtime);
+    for (char *slash = strrchr(path, '/'); !seen && slash != NULL && slash != path; slash = strrchr(path, '/')) {
+        *slash = '\0';
+        seen = stat(path, ret_st) == 0;
+    }
+    return seen;
+}
+
+granary_err
+gr_instance_check_own(const char *runtime)
+{
+    struct stat st;
+
+    if (faccessat(AT_FDCWD, runtime, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES) {
+        return GRANARY_OK;
+    }
+    if (!look_at_owner(runtime, &st) || st.st_uid == geteuid()) {
+        errno = EACCES;
+        return gr_fail_errno("%s", runtime);
+    }
+    if (faccessat(AT_FDCWD, runtime, X_OK, AT_EACCESS) == 0) {
+        return gr_fail(GRANARY_EPERM,
+                       "%s is a store of uid %u, which is open to its group for objects (`put`, `get`, `ls`, `stat`, "
+                       "`names`): only that user looks deeper, and graphs run in an instance of your own",
+                       runtime, (unsigned)st.st_uid);
+    }
+    return gr_fail(GRANARY_EPERM,
+                   (st.st_mode & S_IXGRP) != 0 && (st.st_mode & S_IXOTH) == 0
+                       ? "%s belongs to uid %u: join its group (gid %u), run this as that user, or start an instance "
+                         "of your own with `granary up --instance NAME`"
+                       : "%s belongs to uid %u: run this as that user, or start an instance of your own with `granary "
+                         "up --instance NAME`",
+                   runtime, (unsigned)st.st_uid, (unsigned)st.st_gid);
+}
+
 bool
 gr_instance_supervised(const struct gr_instance *instance)
 {
@@ -248,7 +291,7 @@ gr_instance_supervised(const struct gr_instance *instance)
         pid = strtol(text, NULL, 10);
     }
     free(text);
-    return pid > 0 && kill((pid_t)pid, 0) == 0;
+    return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
 void

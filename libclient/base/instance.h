@@ -52,6 +52,12 @@ granary_err gr_instance_resolve(const char *name, struct gr_instance *ret_instan
  */
 granary_err gr_instance_make(const struct gr_instance *instance);
 
+/*
+ * Whether this user may look into a runtime directory, if it is there. Errors: EPERM it is another user's: the message
+ * tells whose, and what to do
+ */
+granary_err gr_instance_check_own(const char *runtime);
+
 /* Whether a supervisor watches over the instance, who starts a daemon again when it dies. */
 bool gr_instance_supervised(const struct gr_instance *instance);
 

@@ -79,6 +79,17 @@ scheduler_dead(const struct line *line)
     return line->scheduler_fd < 0 || poll(&poll_fd, 1, 0) > 0;
 }
 
+/* A group's store has none, and another user's is not to be reached: then the remedy is another one. */
+static granary_err
+fail_no_scheduler(const struct gr_instance *instance, const char *more)
+{
+    return gr_instance_check_own(instance->runtime) != GRANARY_OK
+               ? gr_fail_in(GRANARY_EUNREACHABLE, "instance %s: no scheduler can be reached", instance->name)
+               : gr_fail(GRANARY_EUNREACHABLE,
+                         "instance %s: its scheduler is not running%s: start it with `granary up`", instance->name,
+                         more);
+}
+
 /* Connected to a scheduler that lives. */
 static granary_err
 line_open(struct line *line)
@@ -97,8 +108,7 @@ line_open(struct line *line)
     }
     if (scheduler_dead(line)) {
         line_close(line);
-        return gr_fail(GRANARY_EUNREACHABLE, "instance %s: its scheduler is not running: start it with `granary up`",
-                       instance->name);
+        return fail_no_scheduler(instance, "");
     }
     line->socket = gr_zmq_dealer(line->context, instance->sched_socket, &err);
     if (line->socket == NULL) {
@@ -121,11 +131,8 @@ line_open_successor(struct line *line, int64_t deadline_ns)
         (void)poll(NULL, 0, 10);
     }
     if (err == GRANARY_EUNREACHABLE) { /* looking for a supervisor has left a message of its own */
-        err = gr_fail(
-            err,
-            "instance %s: its scheduler is not running, and no other one has come: start it with `granary up`, or "
-            "see with `granary status` whether it is still up",
-            instance->name);
+        err = fail_no_scheduler(instance,
+                                ", and no other one has come; `granary status` tells whether the instance is still up");
     }
     return err;
 }

@@ -81,6 +81,9 @@ granary_inspect_open(const char *name, granary_inspector **ret_inspector)
     struct stat runtime;
     const char *tag;
 
+    if (err == GRANARY_OK) {
+        err = gr_instance_check_own(instance.runtime);
+    }
     if (err != GRANARY_OK) {
         return err;
     }

@@ -305,7 +305,12 @@ link_try(granary_client *client, int64_t deadline_ns)
 
     if (!link->greeting) {
         fd = connector(client->instance.store_socket, &err);
-        if (fd < 0 || (err = check_server(client, fd)) != GRANARY_OK) {
+        if (fd < 0) {
+            granary_err denied = err == GRANARY_EPERM ? gr_instance_check_own(client->instance.runtime) : GRANARY_OK;
+
+            return denied == GRANARY_OK ? err : denied;
+        }
+        if ((err = check_server(client, fd)) != GRANARY_OK) {
             gr_fd_close(&fd);
             return err;
         }

@@ -58,7 +58,7 @@ EXPECTED = {
         "stranger": (NO, NO, REFUSED),
         "member": (NO, NO, REFUSED),
         "root": (NO, YES, (*YES, *REFUSED)),
-        "owner": (YES, NO, REFUSED),  # its store is another user's, and has no scheduler
+        "owner": (YES, (*YES, *NO), REFUSED),  # its store is another user's, and has no scheduler: `ls` is of what is his
     },
 }
 
@@ -161,6 +161,49 @@ def test_a_member_has_what_is_his_own():
 
         with attacker(names, it.socket, user=BOB, groups=(STORE_USER,)):
             it.granary("session", "create", "another", **alice)
+
+
+def test_whose_it_is_and_what_to_do_is_told():
+    """Nobody is told to start an instance that runs, or shown a path without the remedy."""
+    need_others()
+    with instance("--executors", "1", "--memory", "64M", user=ALICE) as it:
+        with open(it.work + "/graph.json", "w") as file:
+            json.dump(GRAPH, file)
+        os.chmod(it.work + "/graph.json", 0o644)
+        for command in ("ls", "status", "top --once", "executors", "down", "up", f"run {it.work}/graph.json", "doctor", "put -"):
+            done = it.run(*command.split(), input=b"x", user=MALLORY)
+            said = (done.stdout + done.stderr).decode()
+            check(f"belongs to uid {ALICE}: run this as that user, or start an instance of your own" in said, f"{command}: {said}")
+            check(command == "doctor" or done.returncode == 7, f"{command}: {done.returncode}")
+    with instance("--memory", "64M", store_only=True, user=STORE_USER, group=STORE_USER) as it:
+        done = it.run("put", "-", input=b"x", user=MALLORY)
+        check(done.returncode == 7 and b"join its group (gid %d)" % STORE_USER in done.stderr, done.stderr.decode())
+
+
+def test_members_of_a_group_share_nothing_unasked():
+    """Each has a session `default` of his own, sees what is his, and is told who sees the rest."""
+    need_others()
+    with instance("--memory", "64M", store_only=True, user=STORE_USER, group=STORE_USER) as it:
+        ids = {}
+        for user in (ALICE, BOB):
+            who = {"user": user, "groups": (STORE_USER,)}
+            ids[user] = it.granary("put", "-", input=b"of %d" % user, **who).decode().strip()
+            it.granary("name", "mine", ids[user], **who)
+        for user in (ALICE, BOB):
+            who = {"user": user, "groups": (STORE_USER,)}
+            listed = json.loads(it.granary("ls", "--json", **who))
+            check([(one["id"], one["names"]) for one in listed] == [(ids[user], ["mine"])], str(listed))
+            check(it.granary("get", "name:mine", **who) == b"of %d" % user, "the other's object")
+            check(b"mine" in it.granary("stat", "name:mine", **who), "stat of one object")
+            check(json.loads(it.granary("stat", "--json", **who))["objects"] == 2, "the account of the whole")
+            check(it.run("session", "has", "default-%d" % user, **who).returncode == 0, "the session's name")
+            check(it.run("session", "has", "default-%d" % (ALICE + BOB - user), **who).returncode == 4, "the other's session")
+            for command in ("top --once", "leases", "fsck"):
+                done = it.run(*command.split(), **who)
+                check(done.returncode == 7 and b"is a store of uid %d" % STORE_USER in done.stderr, done.stderr.decode())
+            check(b"only the machine was looked at" in it.run("doctor", **who).stdout, "doctor")
+            done = it.run("graphs", **who)
+            check(done.returncode == 3 and b"graphs run in an instance of your own" in done.stderr, done.stderr.decode())
 
 
 if __name__ == "__main__":

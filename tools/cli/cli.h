@@ -59,7 +59,7 @@ cli_plural(uint64_t number)
 }
 
 /* An id from a unique prefix of its hex digits, or from "name:NAME": what NAME is bound to, else the object that
- * `put --name` gave its id. Prints the error. Returns the exit status. */
+ * `put --id-from` gave its id. Prints the error. Returns the exit status. */
 int cli_find(granary_client *client, const char *text, granary_id *ret_id);
 
 /* Put a file into the store under a fresh id. Errors: as for files, and granary_object_create() */

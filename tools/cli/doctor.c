@@ -36,7 +36,7 @@ doctor_tell(struct doctor *doctor, enum doctor_grade grade, const char *what, co
     }
 }
 
-/* An instance that is not up is nothing to attend to: then only the host is looked at. */
+/* An instance that is not up, or is another user's, is nothing to attend to: then only the host is looked at. */
 static int
 open_instance(struct doctor *doctor)
 {
@@ -44,7 +44,9 @@ open_instance(struct doctor *doctor)
     granary_err err = doctor->look.copy != NULL ? granary_inspect_open_copy(doctor->look.copy, &doctor->look.inspector)
                                                 : granary_inspect_open(cli->instance, &doctor->look.inspector);
 
-    if (err == GRANARY_EUNREACHABLE && doctor->look.copy == NULL) {
+    if ((err == GRANARY_EUNREACHABLE || err == GRANARY_EPERM) && doctor->look.copy == NULL) {
+        (void)snprintf(doctor->trouble, sizeof doctor->trouble, "%s",
+                       err == GRANARY_EPERM ? granary_error_message() : "no instance is up");
         return 0;
     }
     if (err != GRANARY_OK) {

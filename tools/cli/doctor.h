@@ -18,6 +18,7 @@ struct doctor {
     struct look look; /* the inspector is NULL when no instance is there */
     const char *spill_dir;
     struct json json;
+    char trouble[LOOK_TEXT]; /* why it is NULL */
     unsigned less;
     unsigned attention;
 };

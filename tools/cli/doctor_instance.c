@@ -157,7 +157,7 @@ void
 doctor_instance(struct doctor *doctor)
 {
     if (doctor->look.inspector == NULL) {
-        doctor_tell(doctor, DOCTOR_OK, "store", NULL, "no instance is up: only the machine was looked at");
+        doctor_tell(doctor, DOCTOR_OK, "store", NULL, "%s: only the machine was looked at", doctor->trouble);
         return;
     }
     tell_store(doctor);

@@ -99,10 +99,11 @@ executor_list(struct table_view *view, bool pages)
     view->subject = "executors";
     view->shown =
         "number,pid,state,mode,confined,node,slot,phase,graph,subtask,since_ms,progress,queued,done,failures,rss_bytes";
+    if (err == GRANARY_OK) {
+        err = gr_instance_check_own(instance.runtime); /* not that nothing runs there */
+    }
     if (err == GRANARY_OK && access(instance.runtime, F_OK) < 0) {
         err = gr_fail(GRANARY_EUNREACHABLE, "instance %s: not running: start it with `granary up`", instance.name);
-    } else if (err == GRANARY_OK && access(instance.runtime, R_OK) < 0) {
-        err = gr_fail_errno("%s", instance.runtime); /* not that nothing runs there */
     }
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);

@@ -10,13 +10,15 @@
 #include "base/size.h"
 #include "failure.h"
 #include "json.h"
+#include "named.h"
 
 #define PAGE 4096 /* objects asked for at once */
 
 /* ---- one object ---- */
 
 static void
-print_info_json(struct json *json, struct failures *failures, const struct look *look, const granary_object_info *info)
+print_info_json(struct json *json, struct failures *failures, const struct look *look, const struct named *named,
+                const granary_object_info *info)
 {
     char levels[64];
     char message[LOOK_TEXT];
@@ -24,6 +26,7 @@ print_info_json(struct json *json, struct failures *failures, const struct look 
 
     json_open(json, NULL, '{');
     json_id(json, "id", info->id);
+    named_json(named, info->id, json);
     json_text(json, "state", look_state(info->state));
     json_unsigned(json, "data_bytes", info->data_size);
     json_unsigned(json, "meta_bytes", info->meta_size);
@@ -53,7 +56,8 @@ print_info_json(struct json *json, struct failures *failures, const struct look 
 }
 
 static void
-print_info(struct failures *failures, const struct look *look, const granary_object_info *info)
+print_info(struct failures *failures, const struct look *look, const struct named *named,
+           const granary_object_info *info)
 {
     char message[LOOK_TEXT];
     char shown[LOOK_TEXT];
@@ -64,7 +68,11 @@ print_info(struct failures *failures, const struct look *look, const granary_obj
     char time[32];
 
     granary_id_format(info->id, text);
-    (void)printf("id        %s\nwhere     %s\n", text, look_state(info->state));
+    (void)printf("id        %s\n", text);
+    if (named_text(named, info->id, shown)[0] != '\0') {
+        (void)printf("names     %s\n", shown);
+    }
+    (void)printf("where     %s\n", look_state(info->state));
     if (info->state == GRANARY_OBJECT_ALIAS) {
         granary_id_format(info->target, target);
         (void)printf("target    %s\n", target);
@@ -87,10 +95,20 @@ print_info(struct failures *failures, const struct look *look, const granary_obj
     }
 }
 
+/* An instance that is damaged has still objects to be listed. */
+static void
+read_names(const struct look *look, struct named *ret_named)
+{
+    if (named_read(look, ret_named) != GRANARY_OK) {
+        cli_note("names are left out: %s", granary_error_message());
+    }
+}
+
 /* ---- ls ---- */
 
 struct ls {
     struct look look;
+    struct named named;
     granary_object_filter filter;
     granary_object_info *infos;
     size_t count;
@@ -198,8 +216,12 @@ collect(struct ls *ls)
             ls->room = room;
             gr_order_expect(more, room * sizeof *more);
         }
-        err = granary_inspect_objects(ls->look.inspector, ls->look.session, &ls->filter, &ls->cursor,
-                                      left < PAGE ? (size_t)left : PAGE, ls->infos + ls->count, &count);
+        left = left < PAGE ? left : PAGE;
+        err = ls->look.client != NULL
+                  ? granary_object_list_page(ls->look.client, &ls->filter, &ls->cursor, (size_t)left,
+                                             ls->infos + ls->count, &count)
+                  : granary_inspect_objects(ls->look.inspector, ls->look.session, &ls->filter, &ls->cursor,
+                                            (size_t)left, ls->infos + ls->count, &count);
         ls->count += err == GRANARY_OK ? count : 0;
     } while (err == GRANARY_OK && ls->cursor != 0 && (ls->limit == 0 || ls->count < ls->limit));
     return err;
@@ -234,20 +256,34 @@ is_same(const granary_object_info *a, const granary_object_info *b)
 }
 
 static void
+print_row(struct failures *failures, const struct ls *ls, const granary_object_info *info)
+{
+    char id[GRANARY_ID_TEXT + 1];
+    char sealed[32];
+    char names[LOOK_TEXT];
+    char message[LOOK_TEXT];
+    char shown[LOOK_TEXT];
+    granary_err err;
+    bool failed = failures_read(failures, &ls->look, info, &err, message);
+
+    granary_id_format(info->id, id);
+    (void)named_text(&ls->named, info->id, names);
+    (void)printf("%s  %12" PRIu64 "  %-8s  %4u  %s%s%s%s%s%s%s\n", id, info->data_size, look_state(info->state),
+                 info->pins, look_time(info->sealed_at_ms, sealed), names[0] == '\0' ? "" : "  ", names,
+                 failed ? "  " : "", failed ? granary_error_name(err) : "", failed ? ": " : "",
+                 failed ? look_text(message, shown) : "");
+}
+
+static void
 print_list(const struct ls *ls, const struct gr_ordered *list)
 {
     struct failures failures = {.tried = false};
     struct json json = {0};
-    char id[GRANARY_ID_TEXT + 1];
-    char sealed[32];
-    char message[LOOK_TEXT];
-    char shown[LOOK_TEXT];
-    granary_err err;
 
     if (ls->look.cli->json) {
         json_open(&json, NULL, '[');
     } else {
-        (void)printf("%-32s  %12s  %-8s  %4s  %s\n", "id", "bytes", "where", "pins", "sealed");
+        (void)printf("%-32s  %12s  %-8s  %4s  %-19s  %s\n", "id", "bytes", "where", "pins", "sealed", "names");
     }
     for (size_t i = 0; i < ls->count; i++) {
         const granary_object_info *info = list[i].item;
@@ -256,15 +292,9 @@ print_list(const struct ls *ls, const struct gr_ordered *list)
             continue; /* a page was split while it was read */
         }
         if (ls->look.cli->json) {
-            print_info_json(&json, &failures, &ls->look, info);
+            print_info_json(&json, &failures, &ls->look, &ls->named, info);
         } else {
-            bool failed = failures_read(&failures, &ls->look, info, &err, message);
-
-            granary_id_format(info->id, id);
-            (void)printf("%s  %12" PRIu64 "  %-8s  %4u  %s%s%s%s%s\n", id, info->data_size, look_state(info->state),
-                         info->pins, look_time(info->sealed_at_ms, sealed), failed ? "  " : "",
-                         failed ? granary_error_name(err) : "", failed ? ": " : "",
-                         failed ? look_text(message, shown) : "");
+            print_row(&failures, ls, info);
         }
     }
     failures_close(&failures);
@@ -297,11 +327,12 @@ command_ls(struct cli *cli, int argc, char **argv)
     int status;
 
     cli_parse(&argp, argc, argv, &ls);
-    status = look_open(&ls.look);
+    status = look_open_or_join(&ls.look);
     if (status == 0) {
         status = look_session(&ls.look, &there);
     }
     if (status == 0 && there) {
+        read_names(&ls.look, &ls.named);
         err = collect(&ls);
     }
     if (err == GRANARY_OK) {
@@ -318,6 +349,7 @@ command_ls(struct cli *cli, int argc, char **argv)
     }
     free(list);
     free(ls.infos);
+    named_fini(&ls.named);
     look_close(&ls.look);
     return status;
 }
@@ -405,9 +437,11 @@ print_account(const struct look *look, const granary_store_stat *stat)
             (void)printf("%-16s %20" PRIu64 "\n", rows[i].name, rows[i].value);
         }
     }
-    if (look->cli->json) {
+    if (look->cli->json && look->client == NULL) { /* a client is told neither */
         json_text(&json, "store", granary_store_life_name(look->info.life));
         json_unsigned(&json, "epoch", look->info.epoch);
+    }
+    if (look->cli->json) {
         json_close(&json);
     }
 }
@@ -497,7 +531,8 @@ stat_account(struct look *look)
     int status = look_session(look, &there);
 
     if (status == 0 && there) {
-        err = granary_inspect_stat(look->inspector, look->session, &stat);
+        err = look->client != NULL ? granary_store_stat_get(look->client, &stat)
+                                   : granary_inspect_stat(look->inspector, look->session, &stat);
     }
     if (err != GRANARY_OK) {
         return cli_fail(err, "stat");
@@ -512,6 +547,7 @@ static int
 stat_object(struct look *look, const char *text)
 {
     struct failures failures = {.tried = false};
+    struct named named = {.holds = NULL};
     struct json json = {0};
     granary_object_info info;
     granary_id id;
@@ -521,15 +557,18 @@ stat_object(struct look *look, const char *text)
     if (status != 0) {
         return status;
     }
-    err = granary_inspect_object(look->inspector, look->session, id, &info);
+    err = look->client != NULL ? granary_object_info_get(look->client, id, &info)
+                               : granary_inspect_object(look->inspector, look->session, id, &info);
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);
     }
+    read_names(look, &named);
     if (look->cli->json) {
-        print_info_json(&json, &failures, look, &info);
+        print_info_json(&json, &failures, look, &named, &info);
     } else {
-        print_info(&failures, look, &info);
+        print_info(&failures, look, &named, &info);
     }
+    named_fini(&named);
     failures_close(&failures);
     return 0;
 }
@@ -552,7 +591,7 @@ command_stat(struct cli *cli, int argc, char **argv)
     int status;
 
     cli_parse(&argp, argc, argv, &stat);
-    status = look_open(&stat.look);
+    status = stat.nodes ? look_open(&stat.look) : look_open_or_join(&stat.look);
     if (status != 0) {
         return status;
     }

@@ -79,9 +79,28 @@ look_open(struct look *look)
     return 0;
 }
 
+int
+look_open_or_join(struct look *look)
+{
+    const granary_connect_options options = {.instance = look->cli->instance,
+                                             .session = look->cli->session,
+                                             .tag = "granary",
+                                             .existing = look->cli->session != NULL};
+
+    if (look->copy == NULL && granary_inspect_open(look->cli->instance, &look->inspector) == GRANARY_EPERM) {
+        granary_err err = granary_connect(&options, &look->client);
+
+        return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+    }
+    look_close(look);
+    return look_open(look);
+}
+
 void
 look_close(struct look *look)
 {
+    granary_disconnect(look->client);
+    look->client = NULL;
     granary_inspect_close(look->inspector);
     look->inspector = NULL;
 }
@@ -90,7 +109,8 @@ int
 look_session(struct look *look, bool *ret_there)
 {
     const char *name = look->cli->session != NULL ? look->cli->session : "default";
-    granary_err err = granary_inspect_session_find(look->inspector, name, &look->session);
+    granary_err err = look->client != NULL ? GRANARY_OK /* it has joined it */
+                                           : granary_inspect_session_find(look->inspector, name, &look->session);
 
     *ret_there = err == GRANARY_OK;
     if (err == GRANARY_ENOENT && look->cli->session == NULL) {
@@ -99,7 +119,7 @@ look_session(struct look *look, bool *ret_there)
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 
-/* An object by the name that is bound to it, or that its id was made of (`put --name`). */
+/* An object by the name that is bound to it, or that its id was made of (`put --id-from`). */
 static granary_err
 find_name(struct look *look, const char *name, granary_id *ret_id)
 {
@@ -134,6 +154,9 @@ look_find(struct look *look, const char *text, granary_id *ret_id)
 
     if (status != 0) {
         return status;
+    }
+    if (look->client != NULL) {
+        return cli_find(look->client, text, ret_id);
     }
     if (!there) {
         err = gr_fail(GRANARY_ENOENT, "object %s: not found", text);

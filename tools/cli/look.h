@@ -12,6 +12,7 @@ struct look {
     struct cli *cli;
     const char *copy; /* --copy, or NULL */
     granary_inspector *inspector;
+    granary_client *client;     /* look_open_or_join(): instead of the inspector */
     granary_instance_info info; /* as it was when it was opened; all zero when the root is damaged */
     uint32_t session;           /* look_session() */
 };
@@ -22,6 +23,8 @@ extern const struct argp look_argp;
 /* Returns the exit status; when it is not 0, the error is printed. Whoever opens it closes it. */
 int look_open(struct look *look);
 void look_close(struct look *look);
+/* The same, but who may not look into the instance, yet connect to its store, gets a client instead: a group's member. */
+int look_open_or_join(struct look *look);
 
 /*
  * Find the session that is meant: --session, else "default". A session that was not named need not be there yet:

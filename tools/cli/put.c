@@ -13,7 +13,7 @@
 #include "granary/stream.h"
 #include "notice.h"
 
-enum { KEY_ID = 0x3000, KEY_NAME, KEY_IMPORTANCE, KEY_NEXT_USE, KEY_PERSIST, KEY_CONTAINS, KEY_TIMEOUT };
+enum { KEY_ID = 0x3000, KEY_ID_FROM, KEY_IMPORTANCE, KEY_NEXT_USE, KEY_PERSIST, KEY_CONTAINS, KEY_TIMEOUT };
 
 #define ROOM_WAIT_MS 30000
 
@@ -21,7 +21,7 @@ struct put {
     struct arguments arguments;
     granary_id id; /* all zero: not given */
     bool has_id;
-    const char *name;
+    const char *id_from;
     char *contains; /* ids, separated by commas */
     granary_object_options options;
 };
@@ -36,8 +36,8 @@ parse_put(int key, char *arg, struct argp_state *state)
         put->id = arguments_id(state, arg);
         put->has_id = true;
         return 0;
-    case KEY_NAME:
-        put->name = arg;
+    case KEY_ID_FROM:
+        put->id_from = arg;
         return 0;
     case KEY_IMPORTANCE:
         put->options.importance = (int)arguments_number(state, arg, 0, 255);
@@ -56,8 +56,8 @@ parse_put(int key, char *arg, struct argp_state *state)
         put->options.persist = arg == NULL ? GRANARY_LEVEL_DISK : arguments_levels(state, arg);
         return 0;
     case ARGP_KEY_END:
-        if (put->has_id && put->name != NULL) {
-            argp_error(state, "--id and --name: one or the other");
+        if (put->has_id && put->id_from != NULL) {
+            argp_error(state, "--id and --id-from: one or the other");
         }
         return arguments_key(key, state);
     default:
@@ -179,7 +179,7 @@ command_put(struct cli *cli, int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"id", KEY_ID, "ID", 0, "32 hex digits; default: a fresh one", 0},
-        {"name", KEY_NAME, "NAME", 0, "take the id that belongs to this name in the session", 0},
+        {"id-from", KEY_ID_FROM, "NAME", 0, "the id that is made of the session and this name, everywhere the same", 0},
         {"importance", KEY_IMPORTANCE, "N", 0, "0 to 255: who is more important leaves memory later", 0},
         {"next-use", KEY_NEXT_USE, "N", 0, "1 soonest to 255 never again; 0 unknown", 0},
         {"persist", KEY_PERSIST, "LEVELS", OPTION_ARG_OPTIONAL,
@@ -200,8 +200,8 @@ command_put(struct cli *cli, int argc, char **argv)
     int status = 0;
     int fd;
 
-    if (!put.has_id && put.name != NULL) {
-        id = granary_id_from_name(cli->session, put.name);
+    if (!put.has_id && put.id_from != NULL) {
+        id = granary_id_from_name(cli->session, put.id_from);
     }
     fd = open_input(path);
     if (fd < 0) {
@@ -233,7 +233,7 @@ command_import(struct cli *cli, int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"id", KEY_ID, "ID", 0, "32 hex digits; default: the id it had", 0},
-        {"name", KEY_NAME, "NAME", 0, "take the id that belongs to this name in the session", 0},
+        {"id-from", KEY_ID_FROM, "NAME", 0, "the id that is made of the session and this name, everywhere the same", 0},
         {0},
     };
     struct put put = {.arguments = {.cli = cli}};
@@ -247,8 +247,8 @@ command_import(struct cli *cli, int argc, char **argv)
     int status = 0;
     int fd;
 
-    if (!put.has_id && put.name != NULL) {
-        put.id = granary_id_from_name(cli->session, put.name);
+    if (!put.has_id && put.id_from != NULL) {
+        put.id = granary_id_from_name(cli->session, put.id_from);
         put.has_id = true;
     }
     fd = open_input(path);

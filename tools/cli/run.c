@@ -317,6 +317,10 @@ choose_instance(struct run *run)
         }
         return GRANARY_OK;
     }
+    err = gr_instance_check_own(instance.runtime);
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (run->keep != NULL) {
         return gr_fail(GRANARY_EUNREACHABLE,
                        "--keep %s: instance %s is not up, and a private one keeps nothing: `granary up` starts one",

@@ -105,6 +105,9 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     granary_err err = settle_topology();
 
     if (err == GRANARY_OK) {
+        err = gr_instance_check_own(options->instance.runtime);
+    }
+    if (err == GRANARY_OK) {
         err = gr_instance_make(&options->instance);
     }
     if (err == GRANARY_OK) {
@@ -232,12 +235,16 @@ supervisor_stop(const struct gr_instance *instance, bool *ret_stale)
 {
     pid_t holder;
     int fd = -1;
-    granary_err err = lock_take(instance, false, &fd, &holder);
-    bool stale = err != GRANARY_EBUSY;
+    granary_err err = gr_instance_check_own(instance->runtime);
+    bool stale;
 
+    if (err == GRANARY_OK) {
+        err = lock_take(instance, false, &fd, &holder);
+    }
     if (err == GRANARY_EPERM) {
         return err;
     }
+    stale = err != GRANARY_EBUSY;
     if (err == GRANARY_EBUSY) {
         if (holder < 0) {
             return gr_fail(err, "the instance at %s is just being started: try again", instance->runtime);

@@ -75,9 +75,9 @@ done
 granary session has nowhere >/dev/null && fail "a session that was named by mistake is there"
 expect 2 'range.*rows' granary get --range 0:1 --rows 0:1 0011
 expect 2 'granary torture store: ' granary torture store --seconds x
-expect 2 'id and --name' granary put --id 00112233445566778899aabbccddeeff --name x $birds
+expect 2 'id and --id-from' granary put --id 00112233445566778899aabbccddeeff --id-from x $birds
 expect 2 'nodes.*0011' granary stat --nodes 0011
-expect 2 'object [0-9a-f]{32}: .*GPU' granary put --persist=gpu --name absent $birds
+expect 2 'object [0-9a-f]{32}: .*GPU' granary put --persist=gpu --id-from absent $birds
 expect 4 'not found' granary stat name:absent # nothing was sealed
 expect 2 'range.*99999999' granary get --range 0:99999999 "$(granary put $birds)" -o "$work/x"
 granary snapshot "$work/snap" && expect 1 'to be made' granary snapshot "$work/snap"

@@ -122,7 +122,7 @@ cat >"$work/chain.json" <<'EOF'
   "lines": {"op": "exec", "command": ["sh", "-c", "sort | wc -l"], "input": "birds", "params": {"LC_ALL": "C"}}},
  "targets": ["text", "again", "lines"]}
 EOF
-granary put --name birds "$birds" >/dev/null
+granary put --id-from birds "$birds" >/dev/null
 granary run --discard -o "again=$work/again.txt" "$work/chain.json" >"$work/out"
 grep -q '332833505' "$work/out" || fail "the sum of 1000 squares and 5: $(cat "$work/out")"
 grep -qx "$(sort "$birds" | wc -l)" "$work/out" || fail "sort | wc -l: $(cat "$work/out")"

@@ -34,6 +34,8 @@ granary names --json | python3 -c 'import json, sys
 assert [n["name"] for n in json.load(sys.stdin)] == ["another \"one\"", "greeting"]'
 expect 2 'control' granary name $'a\nb' "$one"
 expect 4 'name .nobody' granary get name:nobody
+granary ls | grep "$two" | grep -q 'another "one", greeting' || fail "ls shows names"
+granary stat "$two" | grep -q '^names     another "one", greeting' || fail "stat shows names"
 granary name --drop greeting
 expect 4 'not found' granary name greeting
 expect 2 'usage: granary name --drop' granary name --drop a "$one"

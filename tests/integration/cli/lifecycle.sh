@@ -131,7 +131,7 @@ granary down >/dev/null
 granary-store --instance "$work/i" --memory 8M >/dev/null 2>&1 &
 store=$!
 for _ in $(seq 1200); do
-    granary put --name kept $birds >/dev/null 2>&1 && break
+    granary put --id-from kept $birds >/dev/null 2>&1 && break
     read -r -t 0.05 <> <(:) || true
 done
 granary name kept "$(granary ls --json | grep -o '[0-9a-f]\{32\}')"

@@ -152,8 +152,8 @@ expect 4 'no graph|not found' granary read deaf/call
 [ "$(granary read --timeout 60 'stages/call[1]')" = '[71]' ] || fail "another session's results"
 
 # An object whose id was made of a name is found by it, unless the name is bound.
-granary put --name strikes "$birds" >/dev/null
-granary get name:strikes | cmp - "$birds" || fail "name: of put --name"
+granary put --id-from strikes "$birds" >/dev/null
+granary get name:strikes | cmp - "$birds" || fail "name: of put --id-from"
 granary stat name:strikes >/dev/null
 [ "$(granary read name:strikes --bytes 0:7)" = Airport ] || fail "read name:"
 expect 4 "name 'nosuch'" granary get name:nosuch
