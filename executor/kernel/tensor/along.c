@@ -198,6 +198,28 @@ turned_back(const struct along *a, uint64_t code, bool turned)
     return turned && !(is_float(a) && code == UINT64_MAX) ? ~(code + is_float(a)) : code;
 }
 
+/* The first out_n values of the codes that are sorted. -0.0 and 0.0 have one code: they keep their order. */
+static void
+write_sorted(struct along *a, bool turned)
+{
+    uint64_t *swap = a->lane;
+    int64_t at = 0;
+
+    for (int64_t i = 0; i < a->out_n; i++) {
+        uint64_t value = value_of(a, turned_back(a, a->codes[i], turned));
+
+        if (is_float(a) && value == 0) {
+            while (a->lane[at] << 1 != 0) { /* all but the sign */
+                at++;
+            }
+            value = a->lane[at++];
+        }
+        a->other[i] = value;
+    }
+    a->lane = a->other;
+    a->other = swap;
+}
+
 static void
 sort_line(struct along *a)
 {
@@ -209,8 +231,11 @@ sort_line(struct along *a)
         a->places[i] = (uint32_t)i;
     }
     sort_codes(a, a->n, places);
-    for (int64_t i = 0; i < a->out_n; i++) {
-        a->lane[i] = places ? a->places[i] : value_of(a, turned_back(a, a->codes[i], turned));
+    for (int64_t i = 0; i < a->out_n && places; i++) {
+        a->lane[i] = a->places[i];
+    }
+    if (!places) {
+        write_sorted(a, turned);
     }
 }
 

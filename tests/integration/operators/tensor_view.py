@@ -70,6 +70,18 @@ def add_along(cases, name, x):
         add('median', np.median(x))
 
 
+def check_zeros(granary):
+    """-0.0 and 0.0 are equal: sorting leaves them in their order, with their signs."""
+    x = np.array([0.0, 2.0, -0.0, np.nan, 0.0, -1.0, -0.0])
+    for dtype in ('f4', 'f8'):
+        source = {'op': 'array', 'ids': [granary.put_tensor(x.astype(dtype))], 'shape': [7], 'dtype': np.dtype(dtype).name}
+        for node, want in (({'op': 'tensor_sort'}, x[[5, 0, 2, 4, 6, 1, 3]]), ({'op': 'tensor_sort', 'descending': True}, x[[1, 0, 2, 4, 6, 5, 3]]),
+                           ({'op': 'partition'}, x[[5, 0, 2, 4, 6, 1, 3]]), ({'op': 'topk', 'k': 3}, x[[1, 0, 2]])):
+            got = granary.run({'x': source, 'y': {**node, 'input': 'x'}}, 'y')
+            there = ~np.isnan(want)
+            assert np.array_equal(got, want, equal_nan=True) and np.array_equal(np.signbit(got)[there], np.signbit(want)[there]), (node, got)
+
+
 def main():
     nan = random.standard_normal((13, 40))
     nan[3, 5] = nan[4, :3] = np.nan
@@ -94,6 +106,7 @@ def main():
         cases.add({'op': 'transpose', 'input': 'a', 'axes': [1, -1, 0]}, arrays['a'].transpose(1, -1, 0))
         cases.add({'op': 'reshape', 'input': 'a', 'shape': [7, -1]}, arrays['a'].reshape(7, -1))
         cases.add({'op': 'reshape', 'input': 'e', 'shape': [2, 0, 3]}, arrays['e'].reshape(2, 0, 3))
+        check_zeros(granary)
         for node in REFUSED:
             cases.refuse(node)
         cases.check()
