@@ -217,6 +217,15 @@ mode_compare(const void *a, const void *b, void *column)
     return group_value_compare(column, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
+/* -0.0 is 0.0, though it sorts before it. */
+static bool
+is_same_value(const granary_column *column, int64_t a, int64_t b)
+{
+    return group_value_compare(column, a, b) == 0 ||
+           ((column->dtype == GRANARY_FLOAT64 || column->dtype == GRANARY_FLOAT32) &&
+            select_real(column, a, 1.0) == 0.0 && select_real(column, b, 1.0) == 0.0);
+}
+
 int64_t
 select_mode(const granary_column *column, uint32_t *rows, size_t count)
 {
@@ -225,7 +234,7 @@ select_mode(const granary_column *column, uint32_t *rows, size_t count)
 
     qsort_r(rows, count, sizeof *rows, mode_compare, (void *)(uintptr_t)column);
     for (size_t i = 0, run = 0; i < count; i++) {
-        run = i > 0 && group_value_compare(column, rows[i - 1], rows[i]) == 0 ? run + 1 : 1;
+        run = i > 0 && is_same_value(column, rows[i - 1], rows[i]) ? run + 1 : 1;
         if (run > most) {
             most = run;
             best = rows[i];

@@ -164,6 +164,9 @@ def check_others(granary, rng):
     got = granary.run({'x': source, 'y': {'op': 'groupby', 'input': 'x', 'keys': [], 'aggregate': {
         'n': 'size', 's': 'sum(f)', 'm': 'median(i)', 'lo': 'min(f)'}}}, 'y')
     assert plain(got['n'], 0) == 2000 and close(plain(got['s'], 0), data.f.sum()) and close(plain(got['m'], 0), data.i.median())
+    zeros = granary.put({'f': Column('float64', np.array([-1.0, -1.0, -0.0, 0.0, 0.0]))}, 2)  # -0.0 is 0.0
+    got = granary.run({'x': zeros, 'y': {'op': 'groupby', 'input': 'x', 'keys': [], 'aggregate': {'m': 'mode(f)'}}}, 'y')
+    assert plain(got['m'], 0) == 0.0
     empty = granary.run({'x': source, 'f': {'op': 'filter', 'input': 'x', 'where': 'i > 5000'}, 'y': {
         'op': 'groupby', 'input': 'f', 'keys': [], 'aggregate': {'n': 'size', 's': 'sum(i)', 'm': 'max(i)'}}}, 'y')
     assert [plain(empty[c], 0) for c in 'nsm'] == [0, 0, None]
