@@ -198,12 +198,23 @@ cuts(const struct sql_select *select)
     return select->limit >= 0 || select->offset > 0 || select->distinct_on > 0;
 }
 
-/* Whether it has one row whatever there is. */
+/* Whether it has aggregates of all rows together: one row whatever there is. */
 static bool
-is_one_row(const struct sql_select *select)
+is_one_group(const struct sql_select *select)
 {
     return is_grouped(select) && select->group_count == 0 && select->set_count < 2 && select->having == NULL &&
            select->limit != 0 && select->offset == 0;
+}
+
+/* Whether it has one row whatever there is: so has a SELECT without FROM or VALUES of one row, too. */
+static bool
+is_one_row(const struct sql_select *select)
+{
+    const struct sql_from *only = select->from_count == 1 ? select->from[0] : NULL;
+
+    return is_one_group(select) ||
+           (only != NULL && only->kind == SQL_FROM_ROWS && only->stop - only->start == only->step &&
+            select->where == NULL && !sql_groups(select) && select->limit != 0 && select->offset == 0);
 }
 
 /* ---- EXISTS and IN as conditions ---- */
@@ -466,7 +477,7 @@ join_correlated_value(struct sql_block *block, struct sql_block *sub, struct sql
     const char *text;
     struct correlation c;
 
-    if (!is_one_row(expr->select) || target->kind == SQL_STAR) {
+    if (!is_one_group(expr->select) || target->kind == SQL_STAR) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
                         "a subquery that is a value and names columns of the outer query must be an aggregate");
     }
