@@ -1,10 +1,11 @@
 /* granary top: what an instance does at the moment, again and again. */
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "arguments.h"
@@ -417,12 +418,33 @@ parse_top(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void
-sleep_ms(int ms)
+/* A terminal that gives keys at once; ret_before: how it was. False: there is none, or it is another job's. */
+static bool
+keys_begin(struct termios *ret_before)
 {
-    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    struct termios keys;
 
-    (void)nanosleep(&pause, NULL);
+    if (tcgetpgrp(STDIN_FILENO) != getpgrp() || tcgetattr(STDIN_FILENO, ret_before) < 0) {
+        return false;
+    }
+    keys = *ret_before;
+    keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    return tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
+}
+
+/* Until the next screen, a signal, or (keys: the terminal gives them) a `q`. */
+static void
+pause_ms(int ms, bool keys)
+{
+    int64_t deadline_ns = gr_deadline_ns(ms);
+    struct pollfd key = {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN};
+    char byte = '\0';
+
+    while (stopped == 0 && poll(&key, 1, gr_left_ms(deadline_ns)) > 0) {
+        if (read(STDIN_FILENO, &byte, 1) != 1 || byte == 'q' || byte == 'Q') {
+            stopped = 1; /* the terminal is gone, or asked to */
+        }
+    }
 }
 
 static granary_err
@@ -461,12 +483,15 @@ command_top(struct cli *cli, int argc, char **argv)
     };
     static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options,  parse_top, NULL, "Show what the instance does: memory, rates, sessions, and who leases most.",
-        children, NULL,      NULL};
+        options,  parse_top,
+        NULL,     "Show what the instance does: memory, rates, sessions, and who leases most. `q` ends it.",
+        children, NULL,
+        NULL};
     struct top top = {.look = {.cli = cli}, .interval_ms = 1000};
     struct sigaction action = {.sa_handler = stop};
     struct screen before = {.at_ns = 0};
-    bool terminal, there;
+    struct termios terminal_before;
+    bool terminal, keys, there;
     int status;
     granary_err err;
 
@@ -480,12 +505,17 @@ command_top(struct cli *cli, int argc, char **argv)
     }
     terminal = isatty(STDOUT_FILENO) && !top.once && !cli->json;
     (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL); /* the terminal is to be as it was */
+    keys = terminal && keys_begin(&terminal_before);
     do {
         err = show(&top, &before, terminal);
         if (!top.once && err == GRANARY_OK && stopped == 0) {
-            sleep_ms(top.interval_ms);
+            pause_ms(top.interval_ms, keys);
         }
     } while (err == GRANARY_OK && !top.once && stopped == 0 && ferror(stdout) == 0);
+    if (keys) {
+        (void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
+    }
     work_fini(&top.work);
     screen_fini(&before);
     if (err != GRANARY_OK) {
