@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -52,6 +53,34 @@ leftovers_check_directory(const struct gr_instance *instance)
                          instance->runtime);
 }
 
+bool
+leftovers_logs(const struct gr_instance *instance, char ret_path[LEFTOVERS_LOGS_MAX])
+{
+    const char *slash = strrchr(instance->runtime, '/');
+    struct stat st;
+
+    (void)snprintf(ret_path, LEFTOVERS_LOGS_MAX, "%.*s/.%s.log", (int)(slash - instance->runtime), instance->runtime,
+                   slash + 1);
+    return instance->named && lstat(ret_path, &st) == 0;
+}
+
+/* Why it ended can be read afterwards: beside where an instance of a name lives, in place of those of the run before. */
+static void
+keep_logs(const struct gr_instance *instance)
+{
+    char kept[LEFTOVERS_LOGS_MAX];
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "%s/log", instance->runtime);
+    if (!instance->named || access(path, F_OK) < 0) {
+        return;
+    }
+    if (leftovers_logs(instance, kept)) {
+        gr_remove_tree(kept);
+    }
+    (void)rename(path, kept);
+}
+
 /* The directory above is ours when it was made for the first instance; it goes with the last one. */
 static void
 remove_shared_parent(const char *runtime)
@@ -89,6 +118,7 @@ leftovers_sweep(const struct gr_instance *instance)
 {
     char path[PATH_MAX];
 
+    keep_logs(instance);
     gr_instance_logs(instance, path);
     gr_remove_tree(path);
     (void)gr_instance_sweep_shm(instance);

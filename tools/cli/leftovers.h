@@ -28,8 +28,13 @@ void leftovers_await(const struct gr_instance *instance);
 /* Whether there is something that the next daemons can take over, or refuse to: shared memory, a scheduler's state. */
 bool leftovers_found(const struct gr_instance *instance);
 
+#define LEFTOVERS_LOGS_MAX 256
+
+/* Where the daemons' logs of an instance's last run are kept, when it has a name. False: none are there. */
+bool leftovers_logs(const struct gr_instance *instance, char ret_path[LEFTOVERS_LOGS_MAX]);
+
 /* Remove the instance's shared memory, spill files (but persistent ones), its files in the runtime directory and that
- * if nothing is left, and the directory above when it is ours. */
+ * if nothing is left, and the directory above when it is ours. What stays of one with a name are its logs. */
 void leftovers_sweep(const struct gr_instance *instance);
 
 #endif

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/executor_page.h"
 #include "base/limits.h"
 #include "base/roster.h"
 #include "base/size.h"
 #include "cli.h"
 #include "daemons.h"
+#include "leftovers.h"
 #include "look.h"
 #include "scheduler.h"
 #include "supervisor.h"
@@ -36,6 +38,7 @@ struct up {
     struct cli *cli;
     struct supervisor_options options;
     char resources[1024]; /* of all --resource, separated by commas */
+    char spill_dir[PATH_MAX], remote_dir[PATH_MAX];
 };
 
 static const struct argp_option up_options[] = {
@@ -183,6 +186,43 @@ parse_up(int key, char *arg, struct argp_state *state)
     }
 }
 
+/*
+ * A directory for the daemons, who run elsewhere: its whole path, in ret_path, replaces *dir. The last part is made when
+ * it is not there; of one above, a disk would not be mounted, or it is mistyped.
+ */
+static granary_err
+settle_directory(const char *option, const char **dir, char ret_path[PATH_MAX])
+{
+    char above[PATH_MAX], whole[PATH_MAX];
+    char *slash;
+
+    if (*dir == NULL) {
+        return GRANARY_OK;
+    }
+    if (snprintf(above, sizeof above, "%s%s", (*dir)[0] == '/' ? "" : "./", *dir) >= PATH_MAX || (*dir)[0] == '\0') {
+        return gr_fail(GRANARY_EINVAL, "%s '%.64s': is no directory's path", option, *dir);
+    }
+    if (realpath(above, ret_path) == NULL) {
+        const char *last;
+
+        for (size_t end = strlen(above); end > 1 && above[end - 1] == '/'; end--) {
+            above[end - 1] = '\0';
+        }
+        slash = strrchr(above, '/');
+        last = slash + 1;
+        *slash = '\0';
+        if (realpath(above[0] == '\0' ? "/" : above, whole) == NULL) {
+            return gr_fail(gr_err_from_errno(errno), "%s %s: %s: %s: make it first, or mount its disk", option, *dir,
+                           above, strerror(errno));
+        }
+        if (snprintf(ret_path, PATH_MAX, "%s/%s", whole[1] == '\0' ? "" : whole, last) >= PATH_MAX) {
+            return gr_fail(GRANARY_EINVAL, "%s %.64s...: path too long", option, *dir);
+        }
+    }
+    *dir = ret_path;
+    return GRANARY_OK;
+}
+
 /* The store's budget; 0: it does not answer. */
 static uint64_t
 budget_of(const struct gr_instance *instance)
@@ -251,6 +291,12 @@ command_up(struct cli *cli, int argc, char **argv)
     cli_parse(&argp, argc, argv, &up);
     err = gr_instance_resolve(cli->instance, &up.options.instance);
     if (err == GRANARY_OK) {
+        err = settle_directory("--spill-dir", &up.options.spill_dir, up.spill_dir);
+    }
+    if (err == GRANARY_OK) {
+        err = settle_directory("--remote-dir", &up.options.remote_dir, up.remote_dir);
+    }
+    if (err == GRANARY_OK) {
         err = supervisor_start(&up.options, &pid);
     }
     if (err != GRANARY_OK) {
@@ -267,6 +313,7 @@ command_down(struct cli *cli, int argc, char **argv)
     static const struct argp argp = {.doc = "Stop an instance, or clean up after one that was killed.",
                                      .children = children};
     struct gr_instance instance;
+    char logs[LEFTOVERS_LOGS_MAX];
     bool stale = false;
     granary_err err;
 
@@ -281,8 +328,11 @@ command_down(struct cli *cli, int argc, char **argv)
     if (cli->json) {
         (void)printf("{\"instance\": \"%s\", \"was_running\": %s}\n", instance.name, stale ? "false" : "true");
     } else {
-        (void)printf(stale ? "instance %s was not running; what it had left is removed\n" : "instance %s is down\n",
-                     instance.name);
+        bool kept = leftovers_logs(&instance, logs);
+
+        (void)printf(stale ? "instance %s was not running; what it had left is removed%s%s\n"
+                           : "instance %s is down%s%s\n",
+                     instance.name, kept ? "; its logs are in " : "", kept ? logs : "");
     }
     return 0;
 }

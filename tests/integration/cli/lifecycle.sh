@@ -143,9 +143,50 @@ granary stat name:kept 2>/dev/null | grep -q 1223329 || fail "stat by name of a 
 granary down >/dev/null || fail "down after a killed store"
 [ ! -e "$work/i" ] || fail "left behind of a killed store: $(ls "$work/i")"
 
-# A private instance lives as long as its run.
+# Spill files go where they are meant to go, or nowhere: a disk that is not mounted is not written beside.
+expect 4 "^granary: up: --spill-dir $work/no/dir: $work/no: .*: make it first, or mount its disk" granary up --spill-dir "$work/no/dir"
+[ ! -e "$work/no" ] || fail "up made the directory above"
+expect 4 "remote-dir" granary up --remote-dir "$work/no/dir"
+(cd "$work" && granary up --executors 1 --spill-dir spilled/) >/dev/null
+[ -d "$work/spilled" ] || fail "--spill-dir is of the directory that up was called in"
+granary down >/dev/null
+
+# `top` ends on q, and leaves the terminal as it was.
+granary up --executors 1 >/dev/null
+python3 - <<'END' || fail "top and q"
+import os, pty, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp("granary", ["granary", "top", "--interval", "1h"])
+before, said = termios.tcgetattr(terminal), b""
+while b"wait for room" not in said:
+    said += os.read(terminal, 4096)
+os.write(terminal, b"xq")
+try:
+    while os.read(terminal, 4096):
+        pass
+except OSError:
+    pass # it has gone
+assert os.waitpid(pid, 0)[1] == 0
+END
+granary down >/dev/null
+
+# The logs of an instance with a name stay until those of the next run; nothing else does.
 unset GRANARY_INSTANCE
 export XDG_RUNTIME_DIR=$work
+for run in first second; do
+    granary up --instance "a.$run" --executors 0 >/dev/null
+    granary up --instance named --executors 0 >/dev/null
+    echo "$run" >>"$work/granary/named/log/store.log"
+    granary down --instance named | grep -qF "instance named is down; its logs are in $work/granary/.named.log" || fail "down says where logs are"
+    granary down --instance "a.$run" >/dev/null
+    grep -qx "$run" "$work/granary/.named.log/store.log" || fail "the logs of the $run run"
+done
+[ "$(find "$work/granary" -mindepth 1 -maxdepth 1 | sort | tr '\n' ' ')" = \
+    "$work/granary/.a.first.log $work/granary/.a.second.log $work/granary/.named.log " ] || fail "left behind: $(ls -A "$work/granary")"
+! grep -qx first "$work/granary/.named.log/store.log" || fail "logs add up"
+
+# A private instance lives as long as its run.
 granary run --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "private run"
 [ -z "$(find "$work" -maxdepth 1 -name 'granary-run-*')" ] || fail "the private instance is still there"
 
