@@ -84,7 +84,7 @@ typedef struct granary_graph_options {
     const char *key; /* names the submission; sent again with the same key it is the same graph. NULL: a fresh one */
     int64_t chunk_bytes; /* wished size of a chunk; 0: automatic */
     int priority;        /* graphs of a higher one go first; 0 is everybody's */
-    int64_t timeout_ms;  /* it fails with ETIMEDOUT when it has not ended so long after it was accepted; 0: none */
+    int64_t timeout_ms;  /* it fails with ETIMEDOUT when it has not ended so long after it was accepted; 0, -1: none */
     bool keep_going;     /* a subtask that fails gives error objects; what does not need them still runs */
 } granary_graph_options;
 

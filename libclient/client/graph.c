@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/error.h"
 #include "client/builder.h"
 #include "client/call.h"
@@ -81,6 +82,9 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
     if (err == GRANARY_OK && gr_client_is_over(client)) {
         err = gr_fail(GRANARY_EUNREACHABLE, "session '%s': it was deleted, or its store has stopped",
                       gr_client_session(client));
+    }
+    if (err == GRANARY_OK && options != NULL) {
+        err = gr_timeout_check(options->timeout_ms);
     }
     if (err == GRANARY_OK && options != NULL && options->key != NULL) {
         err = check_key(options->key);

@@ -17,7 +17,7 @@ struct batch {
     granary_client *client;
     const granary_read_options *options;
     const char *codec;
-    int64_t deadline_ns;
+    int64_t began_ns, deadline_ns;
     const char *graph, *target; /* of result, which is complete; NULL: there is none */
     granary_result result;
 };
@@ -186,7 +186,8 @@ tell_missing(struct batch *batch, const granary_chunk_request *request, granary_
                     text, (unsigned long long)request->chunk, request->target, request->graph);
         return became(chunk, GRANARY_CHUNK_LOST, err);
     }
-    err = err == GRANARY_ETIMEDOUT ? gr_fail(err, "object %s: not there in time", text)
+    err = err == GRANARY_ETIMEDOUT ? gr_fail(err, "object %s: not there in time, which was %.3g s", text,
+                                             (double)(gr_now_ns() - batch->began_ns) / 1e9)
                                    : gr_fail(GRANARY_ENOENT, "object %s: not found", text);
     return became(chunk, GRANARY_CHUNK_MISSING, err);
 }
@@ -422,6 +423,7 @@ granary_chunk_read_many(granary_client *client, const granary_chunk_request *req
     granary_err first = gr_client_check_wait(client, batch.options->timeout_ms);
     size_t failed = count;
 
+    batch.began_ns = gr_now_ns();
     batch.deadline_ns = gr_deadline_ns(batch.options->timeout_ms);
     if (first == GRANARY_OK) {
         first = choose_codec(batch.options, &batch.codec);

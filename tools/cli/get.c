@@ -76,12 +76,15 @@ output_write(struct output *output, const void *bytes, uint64_t size)
     return err;
 }
 
-/* Of the object: its name comes before, unless it is told already. */
+/* Of the object: its name comes before, unless it is told already. told: how it was asked for. */
 static int
-fail_object(granary_err err, granary_id id)
+fail_object(granary_err err, granary_id id, const char *told)
 {
     char text[GRANARY_ID_TEXT + 1];
 
+    if (strncmp(told, "name:", 5) == 0) {
+        return cli_fail(err, "%s", told);
+    }
     granary_id_format(id, text);
     return strstr(granary_error_message(), text) != NULL ? cli_fail_plain(err) : cli_fail(err, "object %s", text);
 }
@@ -96,9 +99,9 @@ output_open(struct output *output, const char *path)
     return output->fd < 0 ? gr_fail_errno("%s: cannot be written", path) : GRANARY_OK;
 }
 
-/* err: of what was written of the object. Returns the exit status, with the error printed. */
+/* err: of what was written of the object that told names. Returns the exit status, with the error printed. */
 static int
-output_close(struct output *output, granary_id id, granary_err err)
+output_close(struct output *output, granary_id id, const char *told, granary_err err)
 {
     struct pollfd pipe = {.fd = output->fd};
     char name[PATH_MAX];
@@ -111,7 +114,7 @@ output_close(struct output *output, granary_id id, granary_err err)
         output->failed = true;
     }
     if (err != GRANARY_OK && !output->failed) {
-        return fail_object(err, id);
+        return fail_object(err, id, told);
     }
     return err == GRANARY_OK ? 0 : cli_fail(err, "%s", output->to_stdout ? cli_stdout_name(name) : output->path);
 }
@@ -218,7 +221,7 @@ get_to(struct cli *cli, const char *text, const struct get *get,
         if (err != GRANARY_OK) {
             status = cli_fail_plain(err);
         } else {
-            status = output_close(&output, id, copy(client, id, get, &output));
+            status = output_close(&output, id, text, copy(client, id, get, &output));
         }
     }
     granary_disconnect(client);

@@ -162,7 +162,7 @@ granary get name:strikes | head -c 6 | grep -q NUMPY || fail "a bound name comes
 
 # What cannot be written is named; a session that is not there is said to be so.
 expect 5 '^granary: /dev/full: ' granary get name:strikes -o /dev/full
-expect 2 '^granary: object [0-9a-f]{32}: --range' granary get --range 0:99999999 name:strikes
+expect 2 '^granary: name:strikes: --range' granary get --range 0:99999999 name:strikes
 expect 4 'nosuch' granary top --once --session nosuch
 granary top --once --session default >/dev/null
 granary down >/dev/null

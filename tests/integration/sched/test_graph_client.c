@@ -214,6 +214,9 @@ mistakes_are_told(void **state)
     assert_int_equal(granary_graph_submit_json(f->client, NULL, 0, NULL, key), GRANARY_EINVAL);
     memset(large, 'k', sizeof large);
     large[99] = '\0';
+    assert_int_equal(granary_graph_submit_json(f->client, "{}", 2, &(granary_graph_options){.timeout_ms = -2}, key),
+                     GRANARY_EINVAL);
+    assert_non_null(strstr(granary_error_message(), "timeout of -2 ms"));
     assert_int_equal(granary_graph_submit_json(f->client, "{}", 2, &(granary_graph_options){.key = large}, key),
                      GRANARY_EINVAL);
     assert_string_equal(key, "untouched");

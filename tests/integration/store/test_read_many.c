@@ -151,6 +151,7 @@ one_missing_does_not_spoil_the_rest(void **state)
     assert_err(granary_chunk_read_many(client, &requests[4], 1, &(granary_read_options){.timeout_ms = 20}, chunks),
                GRANARY_ETIMEDOUT);
     assert_int_equal(chunks[0].state, GRANARY_CHUNK_MISSING);
+    assert_non_null(strstr(granary_error_message(), "not there in time, which was 0."));
     granary_chunk_release(client, chunks, 1);
 
     /* An error in the place of an object is the error of who reads it, spilled as well. */
