@@ -142,7 +142,7 @@ replace_join(struct job *job, const PgQuery__ScanToken *before, const PgQuery__S
  * What the grammar does not have, or has with another meaning, becomes what it has, where its own scanner finds it;
  * what was meant is noted down by its place. All positions stay.
  *
- *   //  and  **          would bind as any operator that somebody makes up, looser than `+`
+ *   //  **  ==           would bind as any operator that somebody makes up: between `+` and `=`
  *   try_cast(x as t)     only CAST takes AS
  *   SEMI JOIN and its kin
  */
@@ -168,6 +168,8 @@ replace_tokens(struct job *job)
             replace_token(job, token, "/");
         } else if (is_token(job, token, "**")) {
             replace_token(job, token, "^");
+        } else if (is_token(job, token, "==")) {
+            replace_token(job, token, "=");
         } else if (is_token(job, token, "try_cast") && is_token(job, next, "(")) {
             note_token(job, token, NOTED_TRY);
             replace_token(job, token, "cast");
@@ -217,7 +219,7 @@ convert(struct job *job, const PgQueryProtobuf *packed)
 static void *
 parse_thread(void *argument)
 {
-    static const char *const replaced[] = {"//", "**", "try_cast", "semi", "anti", "asof", "positional"};
+    static const char *const replaced[] = {"//", "**", "==", "try_cast", "semi", "anti", "asof", "positional"};
     struct job *job = argument;
     bool again = true;
 
