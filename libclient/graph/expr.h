@@ -8,6 +8,7 @@
  *   and     := not { ("and" | "&&" | "&") not }
  *   not     := ("not" | "!" | "~") not | compare
  *   compare := sum [ ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=") sum | "is" ["not"] "null"
+ *                  | ("=^" | "!=^" | "<^" | "<=^" | ">^" | ">=^") sum
  *                  | ["not"] "in" "(" expr { "," expr } ")" | ["not"] "between" sum "and" sum
  *                  | ["not"] ("like" | "ilike") sum ["escape" sum] ]
  *   sum     := product { ("+" | "-") product }
@@ -107,7 +108,9 @@ void gr_expr_columns(const struct gr_expr *expr, const struct gr_schema *schema,
 
 /* The comparison that says the same with its sides exchanged: > for <; others as they are. */
 enum gr_expr_op gr_expr_op_mirrored(enum gr_expr_op op);
-/* Whether a comparison is true of values of which the left one is less (order < 0), equal (0) or greater. */
+/* Of a total comparison (">^") the plain one (">"); others as they are. */
+enum gr_expr_op gr_expr_op_plain(enum gr_expr_op op);
+/* Whether a plain comparison is true of values of which the left one is less (order < 0), equal (0) or greater. */
 bool gr_expr_op_holds(enum gr_expr_op op, int order);
 /* "+" for GR_OP_ADD, "year" for GR_OP_YEAR. Static storage. */
 const char *gr_expr_op_text(enum gr_expr_op op);

@@ -312,7 +312,7 @@ compare_by_rest(struct sql_statement *q, const struct sql_expr *expr, struct cor
         if (outer == NULL || inner == NULL || equal == NULL) {
             return false;
         }
-        equal = sql_printf(q, "%s%s%s = %s", equal, i == 0 ? "" : " and ", outer, inner);
+        equal = sql_printf(q, "%s%s%s =^ %s", equal, i == 0 ? "" : " and ", outer, inner);
     }
     if (equal == NULL) {
         return false;

@@ -100,6 +100,96 @@ add_column(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *
 }
 
 static bool
+is_literal(const struct sql_expr *expr)
+{
+    return expr->kind == SQL_LITERAL || (expr->kind == SQL_PREFIX && expr->args[0]->kind == SQL_LITERAL);
+}
+
+static bool
+is_number(const struct sql_expr *expr)
+{
+    const char *text = (expr->kind == SQL_PREFIX ? expr->args[0] : expr)->text;
+
+    return strchr(".0123456789", text[strspn(text, "(-")]) != NULL;
+}
+
+/* A nan is the largest value and equal to itself, which the graph's comparisons take a mark for. Literals are no nans:
+ * beside a number it matters only whether the other side is larger, beside other literals there are none. */
+static const char *
+mark_of(const struct sql_expr *expr)
+{
+    const struct sql_expr *left = expr->args[0];
+    const struct sql_expr *right = expr->args[1];
+
+    if (strchr("=!<>", expr->text[0]) == NULL || (is_literal(right) && (expr->text[0] != '>' || !is_number(right))) ||
+        (is_literal(left) && (expr->text[0] != '<' || !is_number(left)))) {
+        return "";
+    }
+    return "^";
+}
+
+/* The first argument beside another one. */
+static bool
+add_comparison(struct sql_block *block, const struct sql_expr *expr, const char *text, size_t with, struct gr_buf *out)
+{
+    struct sql_expr *sides[] = {expr->args[0], expr->args[with]};
+    struct sql_expr comparison = {
+        .kind = SQL_INFIX, .position = expr->position, .text = text, .args = sides, .count = 2};
+
+    return add_text(block, &comparison, out);
+}
+
+/* x in (1, 2) or x = a: of what is no literal each stands alone. */
+static bool
+add_in(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
+{
+    struct sql_expr **literals = SQL_ARRAY(block->q, struct sql_expr *, expr->count);
+    struct sql_expr list = *expr;
+    bool ok = literals != NULL;
+
+    list.args = literals;
+    list.count = 0;
+    for (size_t i = 0; i < expr->count && ok; i++) {
+        if (i == 0 || is_literal(expr->args[i])) {
+            literals[list.count++] = expr->args[i];
+        }
+    }
+    gr_buf_addf(out, expr->negated ? "not (" : "");
+    if (list.count > 1 && ok) {
+        ok = add_text(block, expr->args[0], out);
+        gr_buf_addf(out, " in (");
+        ok = ok && add_list(block, &list, 1, ", ", out);
+        gr_buf_addf(out, ")");
+    }
+    for (size_t i = 1, more = list.count > 1; i < expr->count && ok; i++) {
+        if (!is_literal(expr->args[i])) {
+            gr_buf_addf(out, more++ ? " or " : "");
+            ok = add_comparison(block, expr, "=", i, out);
+        }
+    }
+    gr_buf_addf(out, expr->negated ? ")" : "");
+    return ok;
+}
+
+static bool
+add_between(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
+{
+    bool ok;
+
+    if (is_literal(expr->args[1]) && is_literal(expr->args[2])) {
+        ok = add_text(block, expr->args[0], out);
+        gr_buf_addf(out, " %sbetween ", expr->negated ? "not " : "");
+        return ok && add_list(block, expr, 1, " and ", out);
+    }
+    gr_buf_addf(out, expr->negated ? "not (" : "");
+    ok = add_comparison(block, expr, ">=", 1, out);
+    gr_buf_addf(out, " and ");
+    ok = ok && add_comparison(block, expr, "<=", 2, out);
+    gr_buf_addf(out, expr->negated ? ")" : "");
+    return ok;
+}
+
+static bool
 add_operation(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
 {
     const char *not = expr->negated ? "not " : "";
@@ -112,7 +202,7 @@ add_operation(struct sql_block *block, const struct sql_expr *expr, struct gr_bu
         return add_list(block, expr, 0, " or ", out);
     case SQL_INFIX:
         ok = add_text(block, expr->args[0], out);
-        gr_buf_addf(out, " %s ", expr->text);
+        gr_buf_addf(out, " %s%s ", expr->text, mark_of(expr));
         return ok && add_text(block, expr->args[1], out);
     case SQL_PREFIX:
         gr_buf_addf(out, "%s ", expr->text);
@@ -122,15 +212,9 @@ add_operation(struct sql_block *block, const struct sql_expr *expr, struct gr_bu
         gr_buf_addf(out, " %s", expr->text);
         return ok;
     case SQL_IN:
-        ok = add_text(block, expr->args[0], out);
-        gr_buf_addf(out, " %sin (", not );
-        ok = ok && add_list(block, expr, 1, ", ", out);
-        gr_buf_addf(out, ")");
-        return ok;
+        return add_in(block, expr, out);
     case SQL_BETWEEN:
-        ok = add_text(block, expr->args[0], out);
-        gr_buf_addf(out, " %sbetween ", not );
-        return ok && add_list(block, expr, 1, " and ", out);
+        return add_between(block, expr, out);
     case SQL_LIKE:
         ok = add_text(block, expr->args[0], out);
         gr_buf_addf(out, " %s%s ", not, expr->text);

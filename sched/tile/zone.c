@@ -186,12 +186,12 @@ part_excludes(const struct gr_expr *part, const Granary__FrameInfo *info)
     if (part->op == GR_OP_IS_NOT_NULL) {
         return of->nulls == info->rows;
     }
-    if (is_comparison(part->op)) {
+    if (is_comparison(gr_expr_op_plain(part->op))) { /* a column with nans has no zone here */
         const struct gr_expr *literal = part->operands[!swapped];
 
         return literal->kind == GR_EXPR_LITERAL &&
                (of->nulls == info->rows ||
-                excludes_literal(swapped ? gr_expr_op_mirrored(part->op) : part->op, of, literal));
+                excludes_literal(gr_expr_op_plain(swapped ? gr_expr_op_mirrored(part->op) : part->op), of, literal));
     }
     if (part->op == GR_OP_IN && !swapped) {
         size_t i = 1;

@@ -177,7 +177,7 @@ for kind in 'fu':
 
 # ---- comparison, logic, choice ----
 
-COMPARED = ('i i', 'f f', 's s', 'd d', 'm m', 'q q', 'w w', 'i f', 'i q', 'w f', 'd m')
+COMPARED = ('i i', 'f f', 's s', 'd d', 'm m', 'q q', 'w w', 'i f', 'i q', 'w f', 'd m', 'u u', 'u f', 'w u')
 
 
 def alike(function):
@@ -191,10 +191,17 @@ def alike(function):
     return model
 
 
+def total(function):
+    """The same where a nan is the largest value, equal to itself."""
+    return lambda a, b: function(*[(v != v, 0 if v != v else v) for v in (a, b)])
+
+
 for name, word, function in (('EQUAL', '=', lambda a, b: a == b), ('NOT_EQUAL', '<>', lambda a, b: a != b), ('LESS', '<', lambda a, b: a < b), ('LESS_EQUAL', '<=', lambda a, b: a <= b),
                              ('GREATER', '>', lambda a, b: a > b), ('GREATER_EQUAL', '>=', lambda a, b: a >= b)):
     for kinds in COMPARED + (('b b',) if word in ('=', '<>') else ()):
-        both(name, '{0} ' + word + ' {1}', kinds, alike(function))
+        graph(name, '{0} ' + word + ' {1}', kinds, alike(function))
+        graph('TOTAL_' + name, '{0} ' + word.replace('<>', '!=') + '^ {1}', kinds, alike(total(function)))
+        sql(name, '{0} ' + word + ' {1}', kinds, alike(total(function)))
 
 
 def three(decisive):

@@ -55,7 +55,7 @@ class Maker:
         def sub(t=type):
             return self.expr(t, scope, depth - 1)
 
-        common = ['leaf', 'case', 'simple_case', 'coalesce'] + (['nullif'] if type != 'wild' else []) + (['greatest'] if type not in ('bool', 'wild') and self.peer != 'sqlite' else [])
+        common = ['leaf', 'case', 'simple_case', 'coalesce', 'nullif'] + (['greatest'] if type not in ('bool', 'wild') and self.peer != 'sqlite' else [])
         own = {'int': ['+', '-', '*', '//', '%', 'neg', 'abs', 'sign', 'length', 'position', 'extract', 'cast_float', 'chain'],
                'big': ['leaf', 'lit'], 'wild': ['leaf'], 'float': ['+', '-', '*', '/', 'neg', 'abs', 'floor', 'ceil', 'cast_int'],
                'dec': ['+', '-', 'neg', 'abs', 'cast_int', 'lit'],
@@ -121,7 +121,7 @@ class Maker:
 
     def condition(self, kind, scope, depth):
         draw = self.draw
-        t = draw.choice([t for t in self.types if t != 'bool' and (t != 'wild' or draw.chance(0.1))])  # known.tsv: nan
+        t = draw.choice([t for t in self.types if t != 'bool'])
 
         def sub(t):
             return self.expr(t, scope, depth - 1)

@@ -8,14 +8,16 @@
 static void
 compare_mixed(enum gr_expr_op op, const struct node *a, const struct node *b, uint8_t *out, int64_t n)
 {
+    enum gr_expr_op plain = gr_expr_op_plain(op);
     bool turned = a->class == ROWS_DOUBLE;
     const double *reals = turned ? a->values : b->values;
     const struct node *exact = turned ? b : a;
 
     for (int64_t i = 0; i < n; i++) {
-        int order = isnan(reals[i]) ? 0 : gr_order_mixed(node_exact_at(exact, i), reals[i]);
+        int order = isnan(reals[i]) ? -1 : gr_order_mixed(node_exact_at(exact, i), reals[i]);
 
-        out[i] = isnan(reals[i]) ? op == GR_OP_NOT_EQUAL : gr_expr_op_holds(op, turned ? -order : order);
+        out[i] =
+            isnan(reals[i]) && op == plain ? op == GR_OP_NOT_EQUAL : gr_expr_op_holds(plain, turned ? -order : order);
     }
 }
 

@@ -278,7 +278,7 @@ op_coalesce(struct node *node, int64_t n)
     return err;
 }
 
-/* Order of two values of one class; a NaN is after all numbers. */
+/* Order of two values of one class; a NaN is after all numbers, and equal to itself. */
 static int
 order_at(const struct node *a, const struct node *b, int64_t i, const struct rows_text *x, const struct rows_text *y)
 {
@@ -330,10 +330,8 @@ op_nullif(struct node *node, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         bool bad = (a->bad != NULL && a->bad[i] != 0) || (b->bad != NULL && b->bad[i] != 0);
         bool both = node_counts(a, i) && node_counts(b, i);
-        bool nan = both && !bad && a->base == ROWS_DOUBLE &&
-                   (isnan(((const double *)a->values)[i]) || isnan(((const double *)b->values)[i]));
 
-        pick[i] = bad ? PICK_BAD : both && !nan && order_at(a, b, i, x, y) == 0 ? PICK_NULL : 0;
+        pick[i] = bad ? PICK_BAD : both && order_at(a, b, i, x, y) == 0 ? PICK_NULL : 0;
     }
     return take_all_picked(node, pick, used, n);
 }

@@ -523,6 +523,12 @@ call_compute(struct node *node, int64_t n)
     case GR_OP_LESS_EQUAL:
     case GR_OP_GREATER:
     case GR_OP_GREATER_EQUAL:
+    case GR_OP_TOTAL_EQUAL:
+    case GR_OP_TOTAL_NOT_EQUAL:
+    case GR_OP_TOTAL_LESS:
+    case GR_OP_TOTAL_LESS_EQUAL:
+    case GR_OP_TOTAL_GREATER:
+    case GR_OP_TOTAL_GREATER_EQUAL:
         return op_compare(node, n);
     case GR_OP_IN:
         return op_in(node, n);

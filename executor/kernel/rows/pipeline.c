@@ -82,6 +82,13 @@ stored_of(const granary_column *column, enum rows_stored *ret_stored, size_t *re
     return false;
 }
 
+/* Whether a comparison with a number is true of nans. */
+static bool
+is_total_above(enum gr_expr_op op)
+{
+    return op == GR_OP_TOTAL_GREATER || op == GR_OP_TOTAL_GREATER_EQUAL;
+}
+
 /* Whether a condition is column OP constant, both of one form and the constant within what the column can hold. */
 static bool
 quick_of(const struct node *node, struct quick *ret_quick)
@@ -92,7 +99,7 @@ quick_of(const struct node *node, struct quick *ret_quick)
     int64_t least;
     int64_t most;
 
-    if (node->kind != NODE_CALL || node->op < GR_OP_EQUAL || node->op > GR_OP_GREATER_EQUAL) {
+    if (node->kind != NODE_CALL || node->op < GR_OP_EQUAL || node->op > GR_OP_TOTAL_GREATER_EQUAL) {
         return false;
     }
     turned = node->operands[0]->kind == NODE_CONSTANT;
@@ -109,6 +116,9 @@ quick_of(const struct node *node, struct quick *ret_quick)
         double real = constant->expr->value.d;
 
         ret_quick->bound.real = real;
+        if (ret_quick->op != gr_expr_op_plain(ret_quick->op) && !is_total_above(ret_quick->op)) {
+            return false; /* what the loops know */
+        }
         return ret_quick->stored == ROWS_F64 || (double)(float)real == real;
     }
     ret_quick->bound.integer = (int64_t)constant->expr->value.i;
@@ -132,6 +142,8 @@ static int
 zone_tells(const granary_frame *frame, const struct quick *quick)
 {
     const struct gr_column_stats *stats = stats_of(frame, quick->column);
+    enum gr_expr_op op = gr_expr_op_plain(quick->op);
+    bool of_nans = op == GR_OP_NOT_EQUAL || is_total_above(quick->op);
     int low;
     int high;
 
@@ -141,7 +153,7 @@ zone_tells(const granary_frame *frame, const struct quick *quick)
     if (quick->stored == ROWS_F32 || quick->stored == ROWS_F64) {
         low = (stats->min.real > quick->bound.real) - (stats->min.real < quick->bound.real);
         high = (stats->max.real > quick->bound.real) - (stats->max.real < quick->bound.real);
-        if (isnan(quick->bound.real) || (stats->has_nan && quick->op == GR_OP_NOT_EQUAL)) {
+        if (isnan(quick->bound.real) || (stats->has_nan && of_nans)) {
             return 0;
         }
     } else if (quick->stored == ROWS_I128) {
@@ -158,16 +170,16 @@ zone_tells(const granary_frame *frame, const struct quick *quick)
     }
     /* All values lie on one side of the bound, or are the bound. */
     if (low > 0 || high < 0 || (low == 0 && high == 0)) {
-        bool holds = gr_expr_op_holds(quick->op, low > 0 ? 1 : high < 0 ? -1 : 0);
+        bool holds = gr_expr_op_holds(op, low > 0 ? 1 : high < 0 ? -1 : 0);
 
         return !holds ? -1 : stats->nulls == 0 && !stats->has_nan ? 1 : 0;
     }
     /* They touch it from one side. */
-    if (low == 0 && (quick->op == GR_OP_GREATER_EQUAL || quick->op == GR_OP_LESS)) {
-        return quick->op == GR_OP_LESS ? -1 : stats->nulls == 0 && !stats->has_nan ? 1 : 0;
+    if (low == 0 && (op == GR_OP_GREATER_EQUAL || op == GR_OP_LESS)) {
+        return op == GR_OP_LESS ? -1 : stats->nulls == 0 && !stats->has_nan ? 1 : 0;
     }
-    if (high == 0 && (quick->op == GR_OP_LESS_EQUAL || quick->op == GR_OP_GREATER)) {
-        return quick->op == GR_OP_GREATER ? -1 : stats->nulls == 0 && !stats->has_nan ? 1 : 0;
+    if (high == 0 && (op == GR_OP_LESS_EQUAL || op == GR_OP_GREATER)) {
+        return op == GR_OP_GREATER ? -1 : stats->nulls == 0 && !stats->has_nan ? 1 : 0;
     }
     return 0;
 }

@@ -83,7 +83,22 @@ SIMD(rows_arithmetic_double)(enum gr_expr_op op, const double *a, const double *
     }
 }
 
-#define COMPARE(name, type)                                                                                            \
+/* What a nan changes: it is the largest value, and equal to itself. */
+#define TOTAL_LOOPS                                                                                                    \
+    case GR_OP_TOTAL_EQUAL:                                                                                            \
+        LOOP((a[i] == b[i]) | ((a[i] != a[i]) & (b[i] != b[i])));                                                      \
+    case GR_OP_TOTAL_NOT_EQUAL:                                                                                        \
+        LOOP((a[i] != b[i]) & ((a[i] == a[i]) | (b[i] == b[i])));                                                      \
+    case GR_OP_TOTAL_LESS:                                                                                             \
+        LOOP(!(a[i] >= b[i]) & (a[i] == a[i]));                                                                        \
+    case GR_OP_TOTAL_LESS_EQUAL:                                                                                       \
+        LOOP((a[i] <= b[i]) | (b[i] != b[i]));                                                                         \
+    case GR_OP_TOTAL_GREATER:                                                                                          \
+        LOOP(!(a[i] <= b[i]) & (b[i] == b[i]));                                                                        \
+    case GR_OP_TOTAL_GREATER_EQUAL:                                                                                    \
+        LOOP((a[i] >= b[i]) | (a[i] != a[i]))
+
+#define COMPARE(name, type, more)                                                                                      \
     void SIMD(name)(enum gr_expr_op op, const type *a, const type *b, uint8_t *out, int64_t n)                         \
     {                                                                                                                  \
         switch (op) {                                                                                                  \
@@ -97,13 +112,14 @@ SIMD(rows_arithmetic_double)(enum gr_expr_op op, const double *a, const double *
             LOOP(a[i] <= b[i]);                                                                                        \
         case GR_OP_GREATER:                                                                                            \
             LOOP(a[i] > b[i]);                                                                                         \
+            more;                                                                                                      \
         default:                                                                                                       \
             LOOP(a[i] >= b[i]);                                                                                        \
         }                                                                                                              \
     }
 
-COMPARE(rows_compare_int, int64_t)
-COMPARE(rows_compare_double, double)
+COMPARE(rows_compare_int, int64_t, )
+COMPARE(rows_compare_double, double, TOTAL_LOOPS)
 
 bool
 SIMD(rows_narrow)(const rows_int128 *from, const uint16_t *selected, int64_t n, int64_t *out)
@@ -133,7 +149,14 @@ SIMD(rows_narrow)(const rows_int128 *from, const uint16_t *selected, int64_t n, 
     }                                                                                                                  \
     break
 
-#define MASK(name, type)                                                                                               \
+/* Beside a number, nans are above it. */
+#define TOTAL_MASKS                                                                                                    \
+    case GR_OP_TOTAL_GREATER:                                                                                          \
+        MASK_LOOP(!(a[i] <= b));                                                                                       \
+    case GR_OP_TOTAL_GREATER_EQUAL:                                                                                    \
+        MASK_LOOP(!(a[i] < b))
+
+#define MASK(name, type, more)                                                                                         \
     static void name(enum gr_expr_op op, const type *restrict a, type b, uint8_t *restrict mask, int64_t n)            \
     {                                                                                                                  \
         switch (op) {                                                                                                  \
@@ -147,21 +170,22 @@ SIMD(rows_narrow)(const rows_int128 *from, const uint16_t *selected, int64_t n, 
             MASK_LOOP(a[i] <= b);                                                                                      \
         case GR_OP_GREATER:                                                                                            \
             MASK_LOOP(a[i] > b);                                                                                       \
+            more;                                                                                                      \
         default:                                                                                                       \
             MASK_LOOP(a[i] >= b);                                                                                      \
         }                                                                                                              \
     }
 
-MASK(mask_i8, int8_t)
-MASK(mask_i16, int16_t)
-MASK(mask_i32, int32_t)
-MASK(mask_i64, int64_t)
-MASK(mask_u8, uint8_t)
-MASK(mask_u16, uint16_t)
-MASK(mask_u32, uint32_t)
-MASK(mask_u64, uint64_t)
-MASK(mask_f32, float)
-MASK(mask_f64, double)
+MASK(mask_i8, int8_t, )
+MASK(mask_i16, int16_t, )
+MASK(mask_i32, int32_t, )
+MASK(mask_i64, int64_t, )
+MASK(mask_u8, uint8_t, )
+MASK(mask_u16, uint16_t, )
+MASK(mask_u32, uint32_t, )
+MASK(mask_u64, uint64_t, )
+MASK(mask_f32, float, TOTAL_MASKS)
+MASK(mask_f64, double, TOTAL_MASKS)
 
 /* In steps that stay in registers: narrowed, then compared; the few that do not fit are compared as they are. */
 static void
@@ -226,46 +250,53 @@ SIMD(rows_mask)(enum gr_expr_op op, enum rows_stored stored, const void *values,
     }
 }
 
-#define SIFT_LOOP(operator)                                                                                            \
+#define SIFT_LOOP(expression)                                                                                          \
     for (int64_t i = 0; i < n; i++) {                                                                                  \
         selected[count] = selected[i]; /* overwritten by the next one unless it counts */                              \
-        count += a[selected[i]] operator b;                                                                            \
+        count += (expression);                                                                                         \
     }                                                                                                                  \
     break
 
-#define SIFT(name, type, bound)                                                                                        \
+#define TOTAL_SIFTS                                                                                                    \
+    case GR_OP_TOTAL_GREATER:                                                                                          \
+        SIFT_LOOP(!(a[selected[i]] <= b));                                                                             \
+    case GR_OP_TOTAL_GREATER_EQUAL:                                                                                    \
+        SIFT_LOOP(!(a[selected[i]] < b))
+
+#define SIFT(name, type, bound, more)                                                                                  \
     static int64_t name(enum gr_expr_op op, const type *a, bound b, uint16_t *selected, int64_t n)                     \
     {                                                                                                                  \
         int64_t count = 0;                                                                                             \
                                                                                                                        \
         switch (op) {                                                                                                  \
         case GR_OP_EQUAL:                                                                                              \
-            SIFT_LOOP(==);                                                                                             \
+            SIFT_LOOP(a[selected[i]] == b);                                                                            \
         case GR_OP_NOT_EQUAL:                                                                                          \
-            SIFT_LOOP(!=);                                                                                             \
+            SIFT_LOOP(a[selected[i]] != b);                                                                            \
         case GR_OP_LESS:                                                                                               \
-            SIFT_LOOP(<);                                                                                              \
+            SIFT_LOOP(a[selected[i]] < b);                                                                             \
         case GR_OP_LESS_EQUAL:                                                                                         \
-            SIFT_LOOP(<=);                                                                                             \
+            SIFT_LOOP(a[selected[i]] <= b);                                                                            \
         case GR_OP_GREATER:                                                                                            \
-            SIFT_LOOP(>);                                                                                              \
+            SIFT_LOOP(a[selected[i]] > b);                                                                             \
+            more;                                                                                                      \
         default:                                                                                                       \
-            SIFT_LOOP(>=);                                                                                             \
+            SIFT_LOOP(a[selected[i]] >= b);                                                                            \
         }                                                                                                              \
         return count;                                                                                                  \
     }
 
-SIFT(sift_i8, int8_t, int8_t)
-SIFT(sift_i16, int16_t, int16_t)
-SIFT(sift_i32, int32_t, int32_t)
-SIFT(sift_i64, int64_t, int64_t)
-SIFT(sift_u8, uint8_t, uint8_t)
-SIFT(sift_u16, uint16_t, uint16_t)
-SIFT(sift_u32, uint32_t, uint32_t)
-SIFT(sift_u64, uint64_t, uint64_t)
-SIFT(sift_f32, float, float)
-SIFT(sift_f64, double, double)
-SIFT(sift_i128, rows_int128, int64_t)
+SIFT(sift_i8, int8_t, int8_t, )
+SIFT(sift_i16, int16_t, int16_t, )
+SIFT(sift_i32, int32_t, int32_t, )
+SIFT(sift_i64, int64_t, int64_t, )
+SIFT(sift_u8, uint8_t, uint8_t, )
+SIFT(sift_u16, uint16_t, uint16_t, )
+SIFT(sift_u32, uint32_t, uint32_t, )
+SIFT(sift_u64, uint64_t, uint64_t, )
+SIFT(sift_f32, float, float, TOTAL_SIFTS)
+SIFT(sift_f64, double, double, TOTAL_SIFTS)
+SIFT(sift_i128, rows_int128, int64_t, )
 
 int64_t
 SIMD(rows_sift)(enum gr_expr_op op, enum rows_stored stored, const void *values, union rows_bound bound,

@@ -344,6 +344,30 @@ check_numbers_compare(struct gr_expr *expr)
     return convert_both(expr, GRANARY_FLOAT64);
 }
 
+static bool
+may_be_nan(const struct gr_expr *expr)
+{
+    while (expr->kind == GR_EXPR_CALL && expr->op == GR_OP_CONVERT) {
+        expr = expr->operands[0];
+    }
+    return expr_is_float(expr->dtype) && !(expr_is_literal(expr) && !isnan(expr->value.d));
+}
+
+/* A total comparison becomes the plain one where both say the same: no side can be a nan, or one cannot and the other is
+ * not asked to be larger. */
+static void
+prefer_plain(struct gr_expr *expr)
+{
+    enum gr_expr_op plain = gr_expr_op_plain(expr->op);
+    bool left = may_be_nan(expr->operands[0]);
+    bool right = may_be_nan(expr->operands[1]);
+    enum gr_expr_op asked = left ? plain : gr_expr_op_mirrored(plain);
+
+    if ((!left && !right) || (left != right && asked != GR_OP_GREATER && asked != GR_OP_GREATER_EQUAL)) {
+        expr->op = plain;
+    }
+}
+
 static granary_err
 check_equal(struct gr_expr *expr)
 {
@@ -375,6 +399,7 @@ check_equal(struct gr_expr *expr)
         return wrong_type(expr, "two values that compare");
     }
     if (err == GRANARY_OK) {
+        prefer_plain(expr);
         expr_fold(expr);
     }
     return err;
@@ -667,11 +692,17 @@ check_op(struct gr_expr *expr)
         return check_divide(expr);
     case GR_OP_EQUAL:
     case GR_OP_NOT_EQUAL:
+    case GR_OP_TOTAL_EQUAL:
+    case GR_OP_TOTAL_NOT_EQUAL:
         return check_equal(expr);
     case GR_OP_LESS:
     case GR_OP_LESS_EQUAL:
     case GR_OP_GREATER:
     case GR_OP_GREATER_EQUAL:
+    case GR_OP_TOTAL_LESS:
+    case GR_OP_TOTAL_LESS_EQUAL:
+    case GR_OP_TOTAL_GREATER:
+    case GR_OP_TOTAL_GREATER_EQUAL:
         return check_order(expr);
     case GR_OP_AND:
     case GR_OP_OR:

@@ -85,11 +85,12 @@ quoted_size(const char *text)
 static size_t
 symbol_size(const char *text)
 {
-    static const char *const twos[] = {"==", "!=", "<>", "<=", ">=", "&&", "||", "//"};
+    static const char *const longer[] = {
+        "!=^", "<=^", ">=^", "=^", "<^", ">^", "==", "!=", "<>", "<=", ">=", "&&", "||", "//"};
 
-    for (size_t i = 0; i < sizeof twos / sizeof twos[0]; i++) {
-        if (strncmp(text, twos[i], 2) == 0) {
-            return 2;
+    for (size_t i = 0; i < sizeof longer / sizeof longer[0]; i++) {
+        if (strncmp(text, longer[i], strlen(longer[i])) == 0) {
+            return strlen(longer[i]);
         }
     }
     return strchr("=<>+-*/%(),&|~!", text[0]) != NULL ? 1 : 0;

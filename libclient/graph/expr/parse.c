@@ -202,8 +202,10 @@ parse_sum(struct parser *parser, struct gr_expr **ret_expr)
 }
 
 static const struct op_entry comparisons[] = {
-    {{"=", "=="}, GR_OP_EQUAL}, {{"!=", "<>"}, GR_OP_NOT_EQUAL}, {{"<"}, GR_OP_LESS},
-    {{"<="}, GR_OP_LESS_EQUAL}, {{">"}, GR_OP_GREATER},          {{">="}, GR_OP_GREATER_EQUAL},
+    {{"=", "=="}, GR_OP_EQUAL},        {{"!=", "<>"}, GR_OP_NOT_EQUAL},  {{"<"}, GR_OP_LESS},
+    {{"<="}, GR_OP_LESS_EQUAL},        {{">"}, GR_OP_GREATER},           {{">="}, GR_OP_GREATER_EQUAL},
+    {{"=^"}, GR_OP_TOTAL_EQUAL},       {{"!=^"}, GR_OP_TOTAL_NOT_EQUAL}, {{"<^"}, GR_OP_TOTAL_LESS},
+    {{"<=^"}, GR_OP_TOTAL_LESS_EQUAL}, {{">^"}, GR_OP_TOTAL_GREATER},    {{">=^"}, GR_OP_TOTAL_GREATER_EQUAL},
 };
 
 enum { COMPARISONS = sizeof comparisons / sizeof comparisons[0] };

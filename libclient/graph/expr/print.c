@@ -197,6 +197,12 @@ level_of(const struct gr_expr *expr)
     case GR_OP_LESS_EQUAL:
     case GR_OP_GREATER:
     case GR_OP_GREATER_EQUAL:
+    case GR_OP_TOTAL_EQUAL:
+    case GR_OP_TOTAL_NOT_EQUAL:
+    case GR_OP_TOTAL_LESS:
+    case GR_OP_TOTAL_LESS_EQUAL:
+    case GR_OP_TOTAL_GREATER:
+    case GR_OP_TOTAL_GREATER_EQUAL:
     case GR_OP_IS_NULL:
     case GR_OP_IS_NOT_NULL:
     case GR_OP_IN:

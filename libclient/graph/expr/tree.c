@@ -319,9 +319,23 @@ gr_expr_op_mirrored(enum gr_expr_op op)
         return GR_OP_LESS;
     case GR_OP_GREATER_EQUAL:
         return GR_OP_LESS_EQUAL;
+    case GR_OP_TOTAL_LESS:
+        return GR_OP_TOTAL_GREATER;
+    case GR_OP_TOTAL_LESS_EQUAL:
+        return GR_OP_TOTAL_GREATER_EQUAL;
+    case GR_OP_TOTAL_GREATER:
+        return GR_OP_TOTAL_LESS;
+    case GR_OP_TOTAL_GREATER_EQUAL:
+        return GR_OP_TOTAL_LESS_EQUAL;
     default:
         return op;
     }
+}
+
+enum gr_expr_op
+gr_expr_op_plain(enum gr_expr_op op)
+{
+    return op >= GR_OP_TOTAL_EQUAL && op <= GR_OP_TOTAL_GREATER_EQUAL ? op - GR_OP_TOTAL_EQUAL + GR_OP_EQUAL : op;
 }
 
 int

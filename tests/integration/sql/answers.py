@@ -17,12 +17,140 @@ binaries = pathlib.Path(sys.argv[1]).resolve()
 
 # Loaded: what is stored has zones, which filters look at.
 TABLES = {
+    'xy': 'i,x,y\n1,0.0,nan\n2,-0.0,0.0\n3,,nan\n4,nan,nan\n5,nan,1\n7,7.0,8\n',
+    'whole': 'i,x\n1,1.5\n2,2.5\n',
     'f': 'i,x\n1,0.0\n2,-0.0\n3,\n4,nan\n5,nan\n7,7.0\n',
     'big': 'i,d,u\n9007199254740993,12345678901234567.89,18446744073709551615\n9007199254740995,0.10,9223372036854775808\n',
 }
 DTYPES = {'big': ['d=decimal(2)', 'u=uint64']}
 
 ANSWERS = r"""
+select i, x = y, x <> y, x < y, x <= y, x > y, x >= y, x is distinct from y, x is not distinct from y from xy order by i
+1,false,true,true,true,false,false,true,false
+2,true,false,false,true,false,true,false,true
+3,,,,,,,true,false
+4,true,false,false,true,false,true,false,true
+5,false,true,false,false,true,true,true,false
+7,false,true,true,true,false,false,true,false
+
+select i, x > 5, x >= 7, 5 < x, x < 8, x <= 7, x = 7, x <> 7, not x > 5 from xy order by i
+1,false,false,false,true,true,false,true,true
+2,false,false,false,true,true,false,true,true
+3,,,,,,,,
+4,true,true,true,false,false,false,true,false
+5,true,true,true,false,false,false,true,false
+7,true,true,true,true,true,true,false,false
+
+select i, i < x, x < i, i = x, i <> x, x::real > i from xy where i < 4 or i > 5 order by i
+1,false,true,false,true,false
+2,false,true,false,true,false
+3,,,,,
+7,false,false,true,false,false
+
+select i, i < x, x < i, i >= x, x::real > i, x::real >= 0.1 from xy where i in (4, 5) order by i
+4,true,false,false,true,true
+5,true,false,false,true,true
+
+select i, x in (y, 7), x not in (7, y), x in (1, null, y), x between 1 and y, x between y and 9, x not between y and y from xy order by i
+1,false,true,,false,false,true
+2,true,false,true,false,true,false
+3,,,,,,
+4,true,false,true,true,false,false
+5,false,true,,false,false,true
+7,true,false,,true,false,true
+
+select i, nullif(x, y), greatest(x, y), least(x, y), case x when y then 'same' when 7 then 'seven' else 'other' end c from xy order by i
+1,0.0,nan,0.0,other
+2,,-0.0,-0.0,same
+3,,nan,nan,other
+4,,nan,nan,same
+5,nan,nan,1.0,other
+7,7.0,8.0,7.0,seven
+
+select i from xy where x > 5
+4
+5
+7
+
+select i from xy where x >= 8 and i <> 5
+4
+
+select i from xy where x > 1e300 or x < -1 or -9007199254740993 >= x
+4
+5
+
+select i from xy where x > -1 and -9007199254740993 < x and x < 'inf'::double is not true and x >= -0.5
+4
+5
+
+select i from xy where not x <= 7
+4
+5
+
+select i from xy where x > 6 and x < 8
+7
+
+select i from xy where x = 'nan'::double
+4
+5
+
+select i from xy where x < 'nan'::double and y >= 'nan'::double
+1
+
+select i from xy where x > 'nan'::double
+
+select i from whole where x > 2.5 or x > 'nan'::double or x = 'nan'::double
+
+select i from whole where x >= 2.5 and x < 'nan'::double
+2
+
+select i from xy group by i, x having max(y) > 5 order by i
+7
+
+select a.i, b.i from xy a, xy b where a.x = b.y order by 1, 2
+1,2
+2,2
+4,1
+4,3
+4,4
+5,1
+5,3
+5,4
+
+select a.i, b.i from xy a join xy b on a.x > b.y where a.i > 3 order by 1, 2
+4,2
+4,5
+4,7
+5,2
+5,5
+5,7
+7,2
+7,5
+
+select a.i, b.i from xy a left join xy b on a.i = b.i and a.x >= b.y and b.y > 0 order by 1
+1,
+2,
+3,
+4,4
+5,5
+7,
+
+select i from xy where x not in (select y from xy where y > 8)
+1
+2
+7
+
+select i from xy a where exists (select 1 from xy b where b.i = a.i and b.y <= a.x)
+2
+4
+5
+
+select 1 where 1 == 1 and 1 + 1 == 2 and 'x' == 'x' || ''
+1
+
+select regexp_replace('axb', 'x*', '-', 'g')
+-a--b-
+
 select 1.005::decimal(10,2), 12345678901234567.89::decimal(38,2), 2.5::int, 1.10::text, 9007199254740993.0::bigint
 1.01,12345678901234567.89,3,1.10,9007199254740993
 

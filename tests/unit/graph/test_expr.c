@@ -116,6 +116,7 @@ operators_bind_as_told(void **state)
         {"a <> b", "(!= a b)"},
         {"a <= b", "(<= a b)"},
         {"a>=b", "(>= a b)"},
+        {"a>=^b and a =^ b", "(and (>=^ a b) (=^ a b))"},
         {"a is null", "(is null a)"},
         {"a + 1 IS NOT NULL and ok", "(and (is not null (+ a 1)) ok)"},
         {"isnull(a)", "(is null a)"},

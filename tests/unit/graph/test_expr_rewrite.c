@@ -258,6 +258,10 @@ constants_are_folded(void **state)
         {"cast('1995-03-15' as date) < d", "date '1995-03-15' < d"},
         {"d = '1995-03-15'", "d = date '1995-03-15'"},
         {"-(5)", "-5"},
+        {"a >^ 5 and d !=^ date '1995-03-15' and s <=^ s", "a > 5 and d != date '1995-03-15' and s <= s"},
+        {"x <^ 5 and 5 >=^ x and x =^ 0.5 and a <^ x", "x < 5 and 5 >= x and x = 0.5 and a <^ x"},
+        {"x >^ 5 and 5 <^ x and r >=^ 0.5 and x >^ a", "x >^ 5 and 5 <^ x and r >=^ 0.5 and x >^ a"},
+        {"x !=^ r and x >^ cast('nan' as float64) and a >=^ x", "x !=^ r and x >^ cast('nan' as float64) and a >= x"},
     };
 
     (void)state;

@@ -232,10 +232,10 @@ every_instruction_set_gives_the_same(void **state)
 static void
 zones_decide_and_change_nothing(void **state)
 {
-    static const char *const cases[] = {"a > 3", "a >= 3", "a < 3",   "a <= 3",   "a = 3",   "a != 3",
-                                        "a > 9", "a < 9",  "a >= 1",  "a > 1",    "a < 1",   "a <= 1",
-                                        "a = 9", "a != 9", "x < 2.5", "x >= 0.5", "x > 0.5", "x != 7",
-                                        "m < 6", "m <= 5", "m > 4",   "m = 9",    "m >= 1",  "a <= 5"};
+    static const char *const cases[] = {
+        "a > 3", "a >= 3", "a < 3",  "a <= 3", "a = 3",    "a != 3",    "a > 9",   "a < 9",  "a >= 1", "a > 1",
+        "a < 1", "a <= 1", "a = 9",  "a != 9", "x < 2.5",  "x >= 0.5",  "x > 0.5", "x != 7", "m < 6",  "m <= 5",
+        "m > 4", "m = 9",  "m >= 1", "a <= 5", "x >^ 2.5", "x >=^ 0.5", "x >^ 9",  "5 <^ x", "x <^ 9", "x =^ 1"};
     granary_frame *frame = frame_text("a:int64,x:float64,m:decimal(2)", "1,0.5,1\n3,nan,2\n5,2.5,5\n,1,\n");
     struct gr_column_stats *stats = calloc(3, sizeof *stats);
 

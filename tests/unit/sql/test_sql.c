@@ -116,17 +116,17 @@ clauses_become_operators(void **state)
 {
     (void)state;
     MUST_HAVE("select x from 'a.csv'", "\"op\": \"read_csv\"", "\"path\": \"a.csv\"", "\"x\"");
-    MUST_HAVE("SELECT id, x + 1 AS more FROM a WHERE x > 2 AND name LIKE 'o%'", "(`x` > 2)", "(`name` like 'o%')",
+    MUST_HAVE("SELECT id, x + 1 AS more FROM a WHERE x > 2 AND name LIKE 'o%'", "(`x` >^ 2)", "(`name` like 'o%')",
               "(`x` + 1)", "\"more\"");
     MUST_HAVE("select name, sum(x * 2) s from a group by 1 having count(*) > 1 order by s desc limit 3", "sum(`value#",
               "count(`value#", "\"size\"", "then null else", "\"descending\"", "\"rows\"");
     MUST_HAVE("select a.id, b.y from a join b on a.id = b.id", "\"how\": \"inner\"", "\"id#");
     MUST_HAVE("select * from a left join b using (id)", "\"how\": \"left\"", "\"op\": \"rename\"", "\"name_1\"");
-    MUST_HAVE("select * from a right join b on a.id = b.id and a.x > 3", "\"how\": \"left\"", "(`x` > 3)");
+    MUST_HAVE("select * from a right join b on a.id = b.id and a.x > 3", "\"how\": \"left\"", "(`x` >^ 3)");
     MUST_HAVE("select * from a full join b on a.id = b.id and a.x > b.y", "\"how\": \"outer\"", "\"where\"");
     MUST_HAVE("select * from a, b", "\"how\": \"cross\"");
     MUST_HAVE("select id from a where exists (select * from b where b.id = a.id and b.y <> a.x)", "\"how\": \"semi\"",
-              "(`y` != `x`)");
+              "(`y` !=^ `x`)");
     MUST_HAVE("select id from a where id not in (select id from b)", "\"how\": \"anti\"", "\"null_aware\": true");
     MUST_HAVE("select id from a where x > (select avg(y) from b)", "\"how\": \"cross\"", "mean(`y`)");
     MUST_HAVE("select id from a where x > (select 2 * avg(y) from b where b.id = a.id)", "\"how\": \"left\"");
