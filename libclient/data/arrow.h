@@ -6,7 +6,8 @@
  * Writing: one record batch, a dictionary for each encoded column, always the same bytes for the same frame. Reading:
  * our own files in place, and other writers' files (any number of batches, also with LZ4-compressed buffers; all
  * integers, float32/64, decimal128, bool, utf8, large utf8, date32/64, timestamp and duration of any unit,
- * dictionary-encoded utf8), converted where the layout differs.
+ * dictionary-encoded utf8), converted where the layout differs. Columns of other types are passed over, and refused by
+ * name when they are wanted.
  */
 #ifndef DATA_ARROW_H
 #define DATA_ARROW_H
@@ -24,7 +25,7 @@ void gr_arrow_write_passing(const granary_frame *frame, void *data, void *meta);
 /*
  * Read an Arrow file. With a directory in meta (may be NULL) nothing is parsed.
  * ret_frame borrows data, or owns what had to be converted; data must outlive it.
- * Errors: ETYPE not an Arrow file · EUNSUPPORTED names column and type · ECORRUPT gives the offset · ENOMEM
+ * Errors: ETYPE not an Arrow file · EUNSUPPORTED names columns and types · ECORRUPT gives the offset · ENOMEM
  */
 granary_err
 gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame);
@@ -61,9 +62,12 @@ struct gr_arrow_batch {
 granary_err gr_arrow_file_open(const char *path, struct gr_arrow_file **ret_file);
 void gr_arrow_file_close(struct gr_arrow_file *file); /* NULL is fine */
 size_t gr_arrow_file_columns(const struct gr_arrow_file *file);
-/* Name and dtype of a column; valid until the file is closed. */
+/* Name and dtype of a column, GR_DTYPE_OTHER of one that cannot be read; valid until the file is closed. */
 const char *gr_arrow_file_column(const struct gr_arrow_file *file, size_t position, granary_dtype *ret_dtype);
 const struct gr_arrow_batch *gr_arrow_file_batches(const struct gr_arrow_file *file, size_t *ret_count);
+/* That the wanted columns (NULL: all) can be read. Errors: EUNSUPPORTED names those that cannot, their types and the
+ * others · ENOMEM */
+granary_err gr_arrow_file_check(struct gr_arrow_file *file, const bool *wanted);
 /* Batches [first, first + count) of the wanted columns (NULL: all), in the file's order, as a new owned frame; only
  * what they need is read. Errors: as gr_arrow_read() · EINVAL there are no such batches */
 granary_err gr_arrow_file_read(struct gr_arrow_file *file, const bool *wanted, size_t first, size_t count,

@@ -110,6 +110,13 @@ gr_arrow_file_batches(const struct gr_arrow_file *file, size_t *ret_count)
 }
 
 granary_err
+gr_arrow_file_check(struct gr_arrow_file *file, const bool *wanted)
+{
+    file->file.wanted = wanted;
+    return arrow_in_check(&file->file);
+}
+
+granary_err
 gr_arrow_file_read(struct gr_arrow_file *file, const bool *wanted, size_t first, size_t count,
                    granary_frame **ret_frame)
 {
@@ -119,7 +126,10 @@ gr_arrow_file_read(struct gr_arrow_file *file, const bool *wanted, size_t first,
         return gr_fail(GRANARY_EINVAL, "Arrow file: batches %zu to %zu of %zu", first, first + count,
                        file->footer.batches.count);
     }
-    file->file.wanted = wanted;
+    err = gr_arrow_file_check(file, wanted);
+    if (err != GRANARY_OK) {
+        return err;
+    }
     file->file.budget = file->file.size;
     err = arrow_in_dictionaries(&file->file, &file->footer);
     if (err == GRANARY_OK) {

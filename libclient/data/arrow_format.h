@@ -15,14 +15,29 @@ enum arrow_type {
     TYPE_NULL = 1,
     TYPE_INT = 2,
     TYPE_FLOAT = 3,
+    TYPE_BINARY = 4,
     TYPE_UTF8 = 5,
     TYPE_BOOL = 6,
     TYPE_DECIMAL = 7,
     TYPE_DATE = 8,
+    TYPE_TIME = 9,
     TYPE_TIMESTAMP = 10,
+    TYPE_INTERVAL = 11,
+    TYPE_LIST = 12,
+    TYPE_STRUCT = 13,
+    TYPE_UNION = 14,
+    TYPE_FIXED_BINARY = 15,
+    TYPE_FIXED_LIST = 16,
+    TYPE_MAP = 17,
     TYPE_DURATION = 18,
+    TYPE_LARGE_BINARY = 19,
     TYPE_LARGE_UTF8 = 20,
+    TYPE_LARGE_LIST = 21,
+    TYPE_RUN_ENDS = 22,
+    TYPE_BINARY_VIEW = 23,
     TYPE_UTF8_VIEW = 24,
+    TYPE_LIST_VIEW = 25,
+    TYPE_LARGE_LIST_VIEW = 26,
 };
 enum arrow_precision { PRECISION_SINGLE = 1, PRECISION_DOUBLE = 2 };
 enum arrow_date_unit { DATE_DAY = 0, DATE_MILLISECOND = 1 };
@@ -37,6 +52,8 @@ enum batch_field { BATCH_LENGTH, BATCH_NODES, BATCH_BUFFERS, BATCH_COMPRESSION, 
 enum compression_field { COMPRESSION_CODEC, COMPRESSION_METHOD };
 enum compression_codec { CODEC_LZ4_FRAME = 0, CODEC_ZSTD = 1 };
 enum footer_field { FOOTER_VERSION, FOOTER_SCHEMA, FOOTER_DICTIONARIES, FOOTER_BATCHES };
+enum union_field { UNION_MODE };
+enum union_mode { UNION_SPARSE = 0, UNION_DENSE = 1 };
 enum int_field { INT_BIT_WIDTH, INT_IS_SIGNED };
 enum decimal_field { DECIMAL_PRECISION, DECIMAL_SCALE, DECIMAL_BIT_WIDTH };
 

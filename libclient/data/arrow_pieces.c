@@ -77,10 +77,13 @@ arrow_cursor_open(const struct arrow_in *file, struct arrow_message *message, st
     struct flat_table compression = flat_table(in, batch, BATCH_COMPRESSION);
     bool compressed = compression.at != 0;
 
-    if (compressed && (flat_uint(in, compression, COMPRESSION_CODEC, 1, CODEC_LZ4_FRAME) != CODEC_LZ4_FRAME ||
-                       flat_uint(in, compression, COMPRESSION_METHOD, 1, 0) != 0)) {
-        return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: record batches are compressed with another method than LZ4; "
-                                             "write it with LZ4, or without compression");
+    uint64_t codec = flat_uint(in, compression, COMPRESSION_CODEC, 1, CODEC_LZ4_FRAME);
+
+    if (compressed && (codec != CODEC_LZ4_FRAME || flat_uint(in, compression, COMPRESSION_METHOD, 1, 0) != 0)) {
+        return gr_fail(GRANARY_EUNSUPPORTED,
+                       "Arrow file: its record batches are compressed with %s; write it with LZ4, or without "
+                       "compression",
+                       codec == CODEC_ZSTD ? "zstd" : "a method that is not known");
     }
     *cursor = (struct arrow_cursor){.file = file,
                                     .message = message,
@@ -168,6 +171,36 @@ next_parts(struct arrow_cursor *cursor, bool fetch, struct arrow_piece *piece)
     return err;
 }
 
+/* A column that is not read, with all columns in it. */
+static granary_err
+pass_over(struct arrow_cursor *cursor, const struct arrow_field *field)
+{
+    const struct arrow_message *message = cursor->message;
+    uint64_t buffers = field->buffers;
+
+    if (field->nodes > cursor->nodes.count - cursor->node) {
+        return arrow_fail_at(message->at, "a batch with too few columns");
+    }
+    if (field->views > cursor->variadic.count - cursor->views) {
+        return arrow_fail_at(message->at, "a batch with too few counts of buffers");
+    }
+    for (uint64_t i = 0; i < field->views; i++) {
+        int64_t count;
+
+        memcpy(&count, message->in.bytes + cursor->variadic.at + cursor->views++ * sizeof count, sizeof count);
+        if (count < 0 || (uint64_t)count > cursor->buffers.count) {
+            return arrow_fail_at(message->at, "a batch with too few buffers");
+        }
+        buffers += (uint64_t)count;
+    }
+    if (buffers > cursor->buffers.count - cursor->buffer) {
+        return arrow_fail_at(message->at, "a batch with too few buffers");
+    }
+    cursor->node += field->nodes;
+    cursor->buffer += buffers;
+    return GRANARY_OK;
+}
+
 granary_err
 arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
                  struct arrow_piece *ret_piece)
@@ -177,6 +210,9 @@ arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, b
     struct arrow_node node;
     granary_err err = GRANARY_OK;
 
+    if (field->layout == LAYOUT_OTHER) {
+        return pass_over(cursor, field);
+    }
     if (cursor->node >= cursor->nodes.count) {
         return arrow_fail_at(cursor->message->at, "a batch with too few columns");
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "data/arrow.h"
 #include "data/directory.h"
@@ -16,6 +17,8 @@
 
 /* How much larger compressed batches are taken to be, where chunks are cut before anything is read. */
 #define INFLATION 2
+
+enum { NAMES_TOLD = 8 }; /* of columns, in a message */
 
 static bool
 is_wanted(const struct arrow_in *file, size_t field)
@@ -26,15 +29,16 @@ is_wanted(const struct arrow_in *file, size_t field)
 /* ---- schema ---- */
 
 static granary_err
-schema_read(struct arrow_in *file, struct flat_table schema)
+schema_read(struct arrow_in *file, enum arrow_version version, struct flat_table table)
 {
     struct flat_in *in = &file->footer;
-    struct flat_vector fields = flat_vector(in, schema, SCHEMA_FIELDS, 4);
+    struct arrow_schema schema = {.in = in, .version = version};
+    struct flat_vector fields = flat_vector(in, table, SCHEMA_FIELDS, 4);
     size_t names = 0;
     granary_err err = GRANARY_OK;
 
-    if (flat_uint(in, schema, SCHEMA_ENDIANNESS, 2, 0) != 0) {
-        return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: big-endian data is not supported");
+    if (flat_uint(in, table, SCHEMA_ENDIANNESS, 2, 0) != 0) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: its data is big-endian; write it as little-endian");
     }
     file->fields = calloc(fields.count + 1, sizeof *file->fields);
     file->dictionaries = calloc(fields.count + 1, sizeof *file->dictionaries);
@@ -43,7 +47,7 @@ schema_read(struct arrow_in *file, struct flat_table schema)
     }
     file->field_count = fields.count;
     for (size_t i = 0; err == GRANARY_OK && !in->bad && i < fields.count; i++) {
-        err = arrow_field_read(in, flat_element_table(in, fields, i), &file->fields[i]);
+        err = arrow_field_read(&schema, flat_element_table(in, fields, i), &file->fields[i]);
         file->dictionaries[i].id = file->fields[i].dictionary_id;
         names += file->fields[i].name == NULL ? 0 : strlen(file->fields[i].name);
         if (names > in->size) { /* one long name told many times would be a bomb */
@@ -429,7 +433,51 @@ arrow_in_footer(struct arrow_in *file, struct arrow_footer *ret_footer)
         return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: metadata version %llu, only V4 and V5 are supported",
                        (unsigned long long)version + 1);
     }
-    return schema_read(file, flat_table(in, root, FOOTER_SCHEMA));
+    return schema_read(file, (enum arrow_version)version, flat_table(in, root, FOOTER_SCHEMA));
+}
+
+/* Names in a message: a few, and that there are more. */
+static void
+add_name(struct gr_buf *out, size_t count, const struct arrow_field *field)
+{
+    if (count < NAMES_TOLD) {
+        gr_buf_addf(out, "%s'%.60s'", count > 0 ? ", " : "", field->name);
+        gr_buf_addf(out, field->layout == LAYOUT_OTHER ? " (%s)" : "", field->other);
+    } else if (count == NAMES_TOLD) {
+        gr_buf_addf(out, ", ...");
+    }
+}
+
+granary_err
+arrow_in_check(const struct arrow_in *file)
+{
+    struct gr_buf refused = {0};
+    struct gr_buf others = {0};
+    size_t refused_count = 0;
+    size_t other_count = 0;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < file->field_count; i++) {
+        const struct arrow_field *field = &file->fields[i];
+
+        if (field->layout != LAYOUT_OTHER) {
+            add_name(&others, other_count++, field);
+        } else if (is_wanted(file, i)) {
+            add_name(&refused, refused_count++, field);
+        }
+    }
+    if (refused_count > 0) {
+        err = !gr_buf_ok(&refused) || !gr_buf_ok(&others)
+                  ? gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory")
+                  : gr_fail(GRANARY_EUNSUPPORTED, "%s %s %s not supported; %s%s%s",
+                            refused_count > 1 ? "columns" : "column", refused.bytes,
+                            refused_count > 1 ? "are of Arrow types that are" : "is of an Arrow type that is",
+                            other_count > 0 ? "select other columns (" : "write them as other types",
+                            other_count > 0 ? others.bytes : "", other_count > 0 ? ")" : "");
+    }
+    gr_buf_free(&refused);
+    gr_buf_free(&others);
+    return err;
 }
 
 granary_err
@@ -460,6 +508,9 @@ gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t m
         return err;
     }
     err = arrow_in_footer(&file, &footer);
+    if (err == GRANARY_OK) {
+        err = arrow_in_check(&file);
+    }
     if (err == GRANARY_OK) {
         err = arrow_in_dictionaries(&file, &footer);
     }

@@ -18,6 +18,7 @@ enum arrow_layout {
     LAYOUT_TEXT,       /* int32 offsets */
     LAYOUT_LARGE_TEXT, /* int64 offsets */
     LAYOUT_TEXT_VIEWS, /* 16 bytes a string: short ones themselves, else where they are in the parts */
+    LAYOUT_OTHER,      /* of a type that is not read: passed over */
 };
 
 struct arrow_field {
@@ -29,6 +30,10 @@ struct arrow_field {
     int64_t dictionary_id;
     int index_bits;
     bool index_signed;
+    char other[40]; /* OTHER: the type's name; how many nodes, buffers and columns of views it has, with all in it */
+    uint64_t nodes;
+    uint64_t buffers;
+    uint64_t views;
 };
 
 /* A buffer. */
@@ -51,8 +56,15 @@ struct arrow_piece {
     size_t part_count;
 };
 
-/* Read a field of a schema; what is damaged shows in `in`. Errors: EUNSUPPORTED names the column and its type */
-granary_err arrow_field_read(struct flat_in *in, struct flat_table table, struct arrow_field *field);
+/* A schema while its fields are read. */
+struct arrow_schema {
+    struct flat_in *in;
+    enum arrow_version version;
+    size_t visited; /* fields within fields */
+};
+
+/* Read a field of a schema; what is damaged shows in `in`. Errors: ECORRUPT; EUNSUPPORTED it cannot even be passed over */
+granary_err arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct arrow_field *field);
 
 /* The values of a dictionary-encoded field. */
 struct arrow_dictionary {
@@ -164,6 +176,8 @@ granary_err arrow_in_open(struct arrow_in *file, const void *data, uint64_t data
 void arrow_in_close(struct arrow_in *file);
 /* Read footer and schema. Errors: as gr_arrow_read() */
 granary_err arrow_in_footer(struct arrow_in *file, struct arrow_footer *ret_footer);
+/* That every column that is wanted can be read. Errors: EUNSUPPORTED names those that cannot, and the others · ENOMEM */
+granary_err arrow_in_check(const struct arrow_in *file);
 /* Read the dictionaries of the columns that are wanted, and give them back. */
 granary_err arrow_in_dictionaries(struct arrow_in *file, const struct arrow_footer *footer);
 void arrow_in_dictionaries_free(struct arrow_in *file);

@@ -37,7 +37,7 @@ const char *
 granary_dtype_name(granary_dtype dtype)
 {
     if (!gr_dtype_is(dtype)) {
-        return "?";
+        return dtype == GR_DTYPE_OTHER ? "an unsupported type" : "?";
     }
     return gr_dtype_kind(dtype) == GRANARY_DECIMAL ? decimals[gr_dtype_scale(dtype)] : dtypes[dtype].name;
 }

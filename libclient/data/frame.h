@@ -30,6 +30,9 @@ struct granary_frame {
 
 /* ---- dtypes ---- */
 
+/* A column of an Arrow file that cannot be read: in schemas only, where it is refused when somebody wants it. */
+#define GR_DTYPE_OTHER ((granary_dtype)0xff)
+
 /* What to switch on: a dtype without the scale of decimals. */
 static inline granary_dtype
 gr_dtype_kind(granary_dtype dtype)

@@ -52,6 +52,12 @@ gr_schema_free(struct gr_schema *schema)
     *schema = (struct gr_schema){0};
 }
 
+bool
+gr_field_is_readable(const struct gr_field *field)
+{
+    return field->dtype != GR_DTYPE_OTHER;
+}
+
 int
 gr_schema_find(const struct gr_schema *schema, const char *name)
 {

@@ -21,6 +21,8 @@ struct gr_schema {
 granary_err gr_schema_add(struct gr_schema *schema, const char *name, granary_dtype dtype);
 granary_err gr_schema_copy(const struct gr_schema *schema, struct gr_schema *ret_schema);
 void gr_schema_free(struct gr_schema *schema);
+/* Whether the column can be read: a file may have others, which nobody may want. */
+bool gr_field_is_readable(const struct gr_field *field);
 /* Position of a name, or -1. */
 int gr_schema_find(const struct gr_schema *schema, const char *name);
 /* The name most like `name`, for messages; NULL when none is near. */

@@ -259,17 +259,22 @@ prepare(struct pruning *p, size_t i)
     return GRANARY_OK;
 }
 
-/* A frame without a column would forget how many rows it has. */
+/* A frame without a column would forget how many rows it has; one that can be read will do. */
 static void
-need_one(bool *needed, size_t count)
+need_one(bool *needed, const struct gr_schema *schema)
 {
-    bool any = false;
+    size_t first = 0;
 
-    for (size_t c = 0; c < count; c++) {
-        any = any || needed[c];
+    for (size_t c = 0; c < schema->count; c++) {
+        if (needed[c]) {
+            return;
+        }
     }
-    if (!any && count > 0) {
-        needed[0] = true;
+    while (first + 1 < schema->count && !gr_field_is_readable(&schema->fields[first])) {
+        first++;
+    }
+    if (schema->count > 0) {
+        needed[first] = true;
     }
 }
 
@@ -322,7 +327,7 @@ collect_needs(struct pruning *p)
             }
             continue;
         }
-        need_one(p->needed[i], step->type->schema.count);
+        need_one(p->needed[i], &step->type->schema);
         if (step->op == GR_TILE_concat) {
             need_named(p, i);
             continue;

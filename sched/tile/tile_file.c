@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/arrow.h"
 #include "tile/file.h"
 #include "tile/rules.h"
 
@@ -48,6 +49,47 @@ add_columns(struct tiling *t, const struct gr_step *step, gr_attrs set)
     return err;
 }
 
+/* The file has columns that cannot be read, one of which is wanted: say which. */
+static granary_err
+refuse_columns(const struct gr_step *step, const char *path)
+{
+    const struct gr_schema *schema = &step->type->schema;
+    struct gr_arrow_file *file = NULL;
+    granary_err err = gr_arrow_file_open(path, &file);
+    bool *wanted = err == GRANARY_OK ? calloc(gr_arrow_file_columns(file) + 1, sizeof *wanted) : NULL;
+
+    if (err == GRANARY_OK) {
+        err = wanted == NULL ? out_of_memory() : GRANARY_OK;
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < gr_arrow_file_columns(file); i++) {
+        granary_dtype dtype;
+        int at = gr_schema_find(schema, gr_arrow_file_column(file, i, &dtype));
+
+        wanted[i] = at >= 0 && gr_step_yields(step, (size_t)at);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_arrow_file_check(file, wanted);
+        err = err == GRANARY_OK ? err : gr_fail_in(err, "%s", path);
+    }
+    free(wanted);
+    gr_arrow_file_close(file);
+    return err;
+}
+
+/* That all columns that are wanted can be read. */
+static granary_err
+check_columns(const struct gr_step *step, const char *path)
+{
+    const struct gr_schema *schema = &step->type->schema;
+
+    for (size_t c = 0; c < schema->count; c++) {
+        if (!gr_field_is_readable(&schema->fields[c]) && gr_step_yields(step, c)) {
+            return refuse_columns(step, path);
+        }
+    }
+    return GRANARY_OK;
+}
+
 granary_err
 tile_read_arrow(struct tiling *t, size_t i)
 {
@@ -58,6 +100,9 @@ tile_read_arrow(struct tiling *t, size_t i)
     struct gr_tiled *out = &t->tiled[i];
     granary_err err = tiled_init(out, file->part_count, true);
 
+    if (err == GRANARY_OK) {
+        err = check_columns(step, file->path);
+    }
     err = err == GRANARY_OK ? add_columns(t, step, spec.shared) : err;
     for (size_t p = 0; err == GRANARY_OK && p < out->count; p++) {
         const struct gr_file_part *part = &file->parts[p];

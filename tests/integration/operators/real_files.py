@@ -134,6 +134,26 @@ def main(granary):
     same_pandas(rows_of(open(os.path.join(granary.directory, 'copy.csv')).read(), strikes), strikes, 'copy.csv')
 
 
+def check_other_types(granary):
+    """Columns of an Arrow file that cannot be read hinder only who wants them."""
+    path = os.path.join(os.environ.get('GRANARY_SOURCE', '.'), 'tests/golden/arrow/nested.arrow')
+    read = {'f': {'op': 'read_arrow', 'path': path}}
+    frame = granary.run({**read, 'x': {'op': 'select', 'input': 'f', 'columns': ['last', 'text']}}, 'x')
+    assert frame['text'].to_pandas().tolist() == [f'text {i}' if i != 2 else None for i in range(6)] and len(frame) == 2
+    text = granary.command('sql', '--discard', '--csv', f"SELECT sum(number) AS s, count(*) AS n FROM '{path}' WHERE NOT last")
+    assert text.split() == ['s,n', '4.5,3'], text
+    assert granary.command('sql', '--discard', '--csv', f"SELECT count(*) AS n FROM '{path}'").split() == ['n', '6']
+    for node, *words in (({'op': 'select', 'input': 'f', 'columns': ['text', 'list', 'time']}, "'list' (List), 'time' (Time)", "'first', 'text'"),
+                         ({'op': 'filter', 'input': 'f', 'where': 'struct is null'}, "'struct' (Struct)"),
+                         ({'op': 'aggregate', 'input': 'f', 'aggregate': {'n': 'count(map)'}}, "'map' (Map)"),
+                         ({'op': 'assign', 'input': 'f', 'columns': {'x': 'binary = binary'}}, "'binary' (Binary)"),
+                         ({'op': 'write_csv', 'input': 'f', 'path': os.path.join(granary.directory, 'x.csv')}, 'select other columns')):
+        granary.fails({**read, 'x': node}, 'x', "'f'", 'nested.arrow', 'not supported', *words)
+    granary.fails(read, 'f', "'list' (List)", 'select other columns')
+    granary.fails({**read, 'x': {'op': 'assign', 'input': 'f', 'columns': {'x': 'list + 1'}}}, 'x', "'x'", '`list`', 'unsupported')
+
+
 if __name__ == '__main__':
     with Instance() as instance:
         main(instance)
+        check_other_types(instance)

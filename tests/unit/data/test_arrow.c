@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -273,6 +275,84 @@ other_files_are_refused_by_name(void **state)
     assert_null(frame);
 }
 
+/* Columns of any type are passed over, and refused by name and type when they are wanted. */
+static void
+columns_of_other_types_are_passed_over(void **state)
+{
+    static const char *const names[] = {"first", "list",   "struct",   "text",     "map",  "binary",
+                                        "fixed", "pair",   "time",     "interval", "half", "number",
+                                        "union", "sparse", "category", "codes",    "last"};
+    static const char *const types[] = {NULL,
+                                        "List",
+                                        "Struct",
+                                        NULL,
+                                        "Map",
+                                        "Binary",
+                                        "FixedSizeBinary",
+                                        "FixedSizeList",
+                                        "Time",
+                                        "Interval",
+                                        "float16",
+                                        NULL,
+                                        "Union",
+                                        "Union",
+                                        NULL,
+                                        "Dictionary of Int",
+                                        NULL};
+    struct gr_arrow_file *file;
+    granary_frame *frame = NULL;
+    size_t size;
+    char *bytes = golden("nested.arrow", &size);
+    char path[64];
+    bool readable[17];
+    int fd = memfd_create("nested", 0);
+
+    (void)state;
+    assert_int_equal(write(fd, bytes, size), size);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    assert_int_equal(gr_arrow_read(bytes, size, NULL, 0, &frame), GRANARY_EUNSUPPORTED);
+    assert_non_null(strstr(granary_error_message(), "'list' (List), 'struct' (Struct)"));
+    assert_non_null(
+        strstr(granary_error_message(), "select other columns ('first', 'text', 'number', 'category', 'last')"));
+    assert_int_equal(gr_arrow_file_open(path, &file), GRANARY_OK);
+    assert_int_equal(gr_arrow_file_columns(file), 17);
+    for (size_t i = 0; i < 17; i++) {
+        bool wanted[17] = {false};
+        granary_dtype dtype;
+
+        assert_string_equal(gr_arrow_file_column(file, i, &dtype), names[i]);
+        readable[i] = types[i] == NULL;
+        assert_int_equal(dtype == GR_DTYPE_OTHER, !readable[i]);
+        wanted[i] = true;
+        if (!readable[i]) {
+            assert_int_equal(gr_arrow_file_read(file, wanted, 0, 1, &frame), GRANARY_EUNSUPPORTED);
+            assert_non_null(strstr(granary_error_message(), names[i]));
+            assert_non_null(strstr(granary_error_message(), types[i]));
+        }
+    }
+    assert_int_equal(gr_arrow_file_read(file, readable, 0, 1, &frame), GRANARY_OK);
+    for (int64_t i = 0; i < 6; i++) {
+        char want[5][16] = {"", "", "", "", ""};
+
+        if (i != 2) {
+            (void)snprintf(want[0], sizeof want[0], "%d", (int)i);
+            (void)snprintf(want[1], sizeof want[1], "text %d", (int)i);
+            (void)snprintf(want[2], sizeof want[2], "%.1f", (double)i / 2);
+            (void)snprintf(want[3], sizeof want[3], "c%d", (int)i % 2);
+            (void)snprintf(want[4], sizeof want[4], "%s", i % 2 == 0 ? "true" : "false");
+        }
+        assert_string_equal(text_at(frame, "first", i), want[0]);
+        assert_string_equal(text_at(frame, "text", i), want[1]);
+        assert_string_equal(text_at(frame, "number", i), want[2]);
+        assert_string_equal(text_at(frame, "category", i), want[3]);
+        assert_string_equal(text_at(frame, "last", i), want[4]);
+    }
+    gr_frame_destroy(frame);
+    gr_arrow_file_close(file);
+    assert_int_equal(close(fd), 0);
+    free(bytes);
+}
+
 static void
 unsigned_integers_of_others_are_read(void **state)
 {
@@ -318,6 +398,7 @@ main(void)
         cmocka_unit_test(compressed_files_of_others_are_read),
         cmocka_unit_test(unsigned_integers_of_others_are_read),
         cmocka_unit_test(other_files_are_refused_by_name),
+        cmocka_unit_test(columns_of_other_types_are_passed_over),
         cmocka_unit_test(foreign_metadata_is_ignored),
     };
 
