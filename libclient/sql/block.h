@@ -75,6 +75,8 @@ const struct sql_column *
 sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
 /* Items of the block that an expression's columns are of. */
 uint64_t sql_mask(const struct sql_block *block, const struct sql_expr *expr);
+/* The same with its subqueries: an item too many where only binding would tell whose column a name is. */
+uint64_t sql_reach(const struct sql_block *block, const struct sql_expr *expr);
 /* Whether an expression has a node of the kind; subqueries are not gone into. */
 bool sql_has(const struct sql_expr *expr, enum sql_kind kind);
 /* Whether it names a column of another block than this. */
@@ -111,7 +113,7 @@ bool sql_take_correlated(struct sql_block *block);
 bool sql_look_into_ors(struct sql_block *block);
 /* Conditions on one table go to it; IN (SELECT ...) too, which is computed once and cheap to ask. */
 bool sql_filter_items(struct sql_block *block);
-/* Apply to rel, of the tables joined, every condition on them that is left. Subqueries only when everything is. */
+/* Apply to rel, of the tables joined, every condition on them that is left, those with subqueries only when asked for. */
 bool sql_apply_ready(struct sql_block *block, struct sql_rel *rel, uint64_t joined, bool with_subqueries);
 
 /* ---- joins.c ---- */

@@ -263,6 +263,12 @@ join_two(struct joining *j, struct sql_rel *rels, const struct sql_order_join *j
     if (!collect_links(j, &links, sides, sets)) {
         return false;
     }
+    /* Every row meets every other: what can be asked of a side is asked before, by subqueries, too. */
+    for (int side = 0; side < 2 && links.count == 0; side++) {
+        if (!sql_apply_ready(j->block, sides[side], sets[side], true)) {
+            return false;
+        }
+    }
     left = *sides[0];
     if (!sql_rel_join(j->block->q, &left, sides[1],
                       &(struct sql_join_spec){.how = "inner",

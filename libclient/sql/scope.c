@@ -159,6 +159,52 @@ sql_mask(const struct sql_block *block, const struct sql_expr *expr)
     return mask;
 }
 
+/* Items whose columns a subquery's condition, which is not bound yet, may name. */
+static uint64_t
+may_name(const struct sql_block *block, const struct sql_expr *expr)
+{
+    bool ambiguous = false;
+    uint64_t mask = 0;
+
+    if (expr->kind == SQL_COLUMN) {
+        const struct sql_column *column = sql_find_column(block, expr->table, expr->text, &ambiguous);
+
+        for (size_t item = 0; item < block->item_count; item++) {
+            mask |= (uint64_t)(ambiguous || (column != NULL && column->item == (int)item)) << item;
+        }
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        mask |= may_name(block, expr->args[i]);
+    }
+    return mask;
+}
+
+static uint64_t
+on_may_name(const struct sql_block *block, const struct sql_from *from)
+{
+    uint64_t mask = from->on != NULL ? may_name(block, from->on) : 0;
+
+    return from->kind != SQL_FROM_JOIN ? 0 : mask | on_may_name(block, from->left) | on_may_name(block, from->right);
+}
+
+uint64_t
+sql_reach(const struct sql_block *block, const struct sql_expr *expr)
+{
+    const struct sql_select *select = expr->kind == SQL_SUBQUERY ? expr->select : NULL;
+    uint64_t mask = sql_mask(block, expr);
+
+    if (select != NULL && select->where != NULL) {
+        mask |= may_name(block, select->where);
+    }
+    for (size_t i = 0; select != NULL && i < select->from_count; i++) {
+        mask |= on_may_name(block, select->from[i]);
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        mask |= sql_reach(block, expr->args[i]);
+    }
+    return mask;
+}
+
 bool
 sql_has(const struct sql_expr *expr, enum sql_kind kind)
 {

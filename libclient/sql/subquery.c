@@ -550,10 +550,11 @@ sql_filter_subquery(struct sql_block *block, struct sql_rel *rel, struct sql_exp
     if (expr->kind == SQL_SUBQUERY && expr->subquery != SQL_SCALAR) {
         return filter_matches(block, rel, expr, negated);
     }
-    /* rel is the block's then: only whole conditions are asked of single tables */
+    block->rel = *rel; /* which values are joined to */
     if (!sql_join_subqueries(block, conjunct)) {
         return false;
     }
+    *rel = block->rel;
     text = sql_text(block, conjunct);
     return text != NULL && sql_rel_filter(block->q, rel, text, conjunct->position);
 }

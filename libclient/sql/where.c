@@ -160,7 +160,7 @@ sql_apply_ready(struct sql_block *block, struct sql_rel *rel, uint64_t joined, b
     for (size_t i = 0; i < block->conjunct_count; i++) {
         struct sql_expr *expr = block->conjuncts[i];
 
-        if (expr == NULL || (sql_mask(block, expr) & ~joined) != 0 ||
+        if (expr == NULL || (sql_reach(block, expr) & ~joined) != 0 ||
             (sql_has(expr, SQL_SUBQUERY) && !with_subqueries)) {
             continue;
         }
@@ -226,7 +226,7 @@ sql_filter_items(struct sql_block *block)
     }
     for (size_t i = 0; i < block->conjunct_count; i++) {
         struct sql_expr *expr = block->conjuncts[i];
-        uint64_t mask = expr == NULL ? 0 : sql_mask(block, expr);
+        uint64_t mask = expr == NULL ? 0 : sql_reach(block, expr);
 
         if (mask == 0 || (mask & (mask - 1)) != 0 || expr->kind != SQL_SUBQUERY || expr->subquery != SQL_ANY) {
             continue;

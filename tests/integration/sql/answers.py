@@ -145,6 +145,26 @@ select i from xy a where exists (select 1 from xy b where b.i = a.i and b.y <= a
 4
 5
 
+select a.i, b.i from xy a join xy b on a.i < b.i where exists (select 1 from whole w where w.i = a.i) and not exists (select 1 from f where f.i = b.i and f.x = 7) order by 1, 2
+1,2
+1,3
+1,4
+1,5
+2,3
+2,4
+2,5
+
+select a.i, b.i, (select max(i) from whole) from xy a, xy b where a.i = (select max(i) from whole) and b.i > (select sum(i) from f where f.i = a.i) order by 1, 2
+2,3,2
+2,4,2
+2,5,2
+2,7,2
+
+select a.i, b.i from xy a, whole b where a.i in (select i from f where f.i > b.i and i < 4) and b.i < (select sum(i) from f where f.i = b.i) + 1 order by 1, 2
+2,1
+3,1
+3,2
+
 select 1 where 1 == 1 and 1 + 1 == 2 and 'x' == 'x' || ''
 1
 

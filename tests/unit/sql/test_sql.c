@@ -127,6 +127,10 @@ clauses_become_operators(void **state)
     MUST_HAVE("select * from a, b", "\"how\": \"cross\"");
     MUST_HAVE("select id from a where exists (select * from b where b.id = a.id and b.y <> a.x)", "\"how\": \"semi\"",
               "(`y` !=^ `x`)");
+    /* A product is made of what is left of its sides. */
+    MUST_HAVE("select a.x from a join b on a.x < b.y where exists (select * from b c where c.id = a.id)",
+              "\"how\": \"semi\"\n    },\n    \"join 6\": {", "\"how\": \"cross\"");
+    MUST_HAVE("select a.x from a, b where a.x in (select id from b c where c.y = b.y)", "\"how\": \"cross\"");
     MUST_HAVE("select id from a where id not in (select id from b)", "\"how\": \"anti\"", "\"null_aware\": true");
     MUST_HAVE("select id from a where x > (select avg(y) from b)", "\"how\": \"cross\"", "mean(`y`)");
     MUST_HAVE("select id from a where x > (select 2 * avg(y) from b where b.id = a.id)", "\"how\": \"left\"");
