@@ -227,12 +227,21 @@ settle(struct pruning *p, size_t i)
     case GR_TILE_concat: /* takes what it needs of its inputs, and makes no more than is needed */
         memcpy(step->present, p->needed[i], own->count * sizeof(bool));
         return GRANARY_OK;
-    default:
-        if (step->input_count > 0) {
-            err = narrow(p, step, 0, p->reads[i][0]);
-            present_from_input(p, step);
-        }
+    case GR_TILE_filter: /* their columns are the input's, under the same names */
+    case GR_TILE_distinct:
+    case GR_TILE_explode:
+    case GR_TILE_sort:
+    case GR_TILE_head:
+    case GR_TILE_slice:
+    case GR_TILE_sample:
+    case GR_TILE_rebalance:
+    case GR_TILE_encode:
+        err = narrow(p, step, 0, p->reads[i][0]);
+        present_from_input(p, step);
         return err;
+    default: /* taken for one of those, an operator that renames columns would lose them */
+        return gr_fail(GRANARY_EFAILED, "node '%s': pruning columns does not know what %s yields: report this",
+                       step->origin->name, gr_op_info(step->op)->name);
     }
 }
 
