@@ -2,7 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "graph/expand/private.h"
+#include "graph/expr.h"
 
 /* ---- rows by their place in the group ---- */
 
@@ -102,6 +104,41 @@ expand_idxmin(struct expansion *e)
 
 /* ---- groups as columns ---- */
 
+/* What the nodes behind it would tell of their own parameters, told of this one's. */
+static bool
+check_pivot(struct expansion *e, char *const *index, size_t index_count, char *const *categories, size_t count)
+{
+    struct gr_expr *fill = NULL;
+
+    if (count == 0) {
+        expand_fail(e, "parameter 'categories' is empty");
+    }
+    for (size_t i = 0; i < index_count + count; i++) {
+        const char *name = i < index_count ? index[i] : categories[i - index_count];
+        const char *parameter = i < index_count ? "index" : "categories";
+
+        if (name[0] == '\0') {
+            expand_fail(e, "parameter '%s' has an empty column name", parameter);
+        }
+        for (size_t k = 0; k < i; k++) {
+            const char *other = k < index_count ? index[k] : categories[k - index_count];
+
+            if (strcmp(name, other) == 0) {
+                expand_fail(e,
+                            (k < index_count) == (i < index_count)
+                                ? "parameter '%s' has '%.100s' twice"
+                                : "parameter '%s' has '%.100s', which is a column of 'index'",
+                            parameter, name);
+            }
+        }
+    }
+    if (e->err == GRANARY_OK && gr_expr_parse(expand_string(e, "fill_value", "null"), &fill) != GRANARY_OK) {
+        expand_fail(e, "parameter 'fill_value': %s", granary_error_message());
+    }
+    gr_expr_destroy(fill);
+    return e->err == GRANARY_OK;
+}
+
 void
 expand_pivot_table(struct expansion *e)
 {
@@ -116,8 +153,7 @@ expand_pivot_table(struct expansion *e)
     size_t count = expand_strings(e, "categories", &categories);
     const char *rows = expand_add(e, "groups", "groupby", e->node->inputs[0], NULL);
 
-    if (count == 0) {
-        expand_fail(e, "parameter 'categories' is empty");
+    if (!check_pivot(e, index, index_count, categories, count)) {
         return;
     }
     expand_set_strings(e, "keys", (const char *const *)index, index_count);

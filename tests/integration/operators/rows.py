@@ -172,3 +172,9 @@ with Instance() as granary:
                          ({'op': 'where_columns', 'condition': "d = date_trunc('centry', d)", 'other': 'n'}, 'centry'),
                          ({'op': 'fillna', 'value': 'true'}, 'no column')):
         granary.fails({'t': dates, 'x': {**node, 'input': 't'}}, 'x', "'x'", *words)
+    # pivot_table tells what is wrong of its own parameters, not of the nodes it is written as.
+    pivot = {'op': 'pivot_table', 'input': 't', 'index': ['n'], 'columns': 'd', 'values': 'n', 'categories': ['a', 'b']}
+    for change, *words in (({'categories': ['a', 'a']}, "'categories'", "'a' twice"), ({'categories': ['n']}, "'categories'", "'n'", "'index'"),
+                           ({'categories': ['a', '']}, "'categories'", 'empty'), ({'index': ['n', 'n']}, "'index'", "'n' twice"),
+                           ({'fill_value': '0 +'}, "'fill_value'", 'position'), ({'categories': []}, "'categories'", 'empty')):
+        granary.fails({'t': dates, 'x': {**pivot, **change}}, 'x', "node 'x' (pivot_table)", *words)
