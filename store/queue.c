@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/size.h"
 #include "store/admit.h"
 #include "store/client.h"
@@ -88,6 +89,7 @@ room_try(struct client *client)
     if (err != GRANARY_OK) {
         return err;
     }
+    FAULT_STEP(room_granted);
     list_remove(&client->in_queue);
     client->waits = CLIENT_READY;
     client->ticket = 0;

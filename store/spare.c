@@ -62,6 +62,20 @@ spare_is_taken(const struct client *client, const struct segment *segment)
                                  (GR_SPARE(segment->number) | GR_SPARE_TAKEN);
 }
 
+/* What was granted to a client that has not had the answer, and may never come to ask again. */
+static void
+take_unanswered(struct client *client)
+{
+    uint64_t asked = atomic_load_explicit(&client->page->asked_room, memory_order_acquire);
+    const struct segment *segment = memory_granted(client, asked >> 1);
+
+    if (asked != 0 && segment != NULL &&
+        ((asked & GR_ASKED_TAKEN) != 0 ||
+         atomic_compare_exchange_strong(&client->page->asked_room, &asked, asked | GR_ASKED_TAKEN))) {
+        close_taken(client, segment->number);
+    }
+}
+
 void
 spare_adopt(struct store *store)
 {
@@ -73,6 +87,9 @@ spare_adopt(struct store *store)
 
         if ((spare & GR_SPARE_TAKEN) != 0 && room_of(client, GR_SPARE_SEGMENT(spare)) != NULL) {
             close_taken(client, GR_SPARE_SEGMENT(spare));
+        }
+        if (!client->gone) {
+            take_unanswered(client);
         }
     }
 }

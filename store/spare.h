@@ -13,7 +13,7 @@ bool spare_take(struct session *session);
 /* Whether the client has yet to find that it was taken: it is not granted to it before. */
 bool spare_is_taken(const struct client *client, const struct segment *segment);
 
-/* Those that the last store had taken, and did not get to close. */
+/* Those that the last store had taken, and did not get to close; and those that it granted, where the answer was lost. */
 void spare_adopt(struct store *store);
 
 #endif

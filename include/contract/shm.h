@@ -503,6 +503,10 @@ enum gr_wait_kind {
 #define GR_SPARE_SEGMENT(word) ((uint32_t)((word) >> 1))
 #define GR_SPARE_TAKEN         1u
 
+/* A request for room. */
+#define GR_ASKED(request) ((uint64_t)(request) << 1)
+#define GR_ASKED_TAKEN    1u
+
 enum gr_ring_op {
     GR_RING_SEAL = 1,          /* id, segment, offset, data_size, meta_size */
     GR_RING_DELETE = 2,        /* id */
@@ -552,6 +556,10 @@ struct gr_lease_page {
     _Atomic uint64_t wait_id[2]; /* of an object: the id's bytes as two native words; else 0 */
     _Atomic uint64_t wait_bytes; /* of room */
     _Atomic int64_t wait_since_ms;
+    /* the room it has asked for and has no answer to: GR_ASKED() since before it was sent, or 0. The client takes what was
+     * granted by exchanging that for 0. A store that adopts the page takes it back by adding GR_ASKED_TAKEN: the answer is
+     * lost, or void */
+    _Atomic uint64_t asked_room;
     /* written by the store */
     _Alignas(64) _Atomic uint64_t ring_tail; /* entries ever answered */
     _Atomic uint32_t ring_tail_word;         /* the low half of ring_tail, for futexes */

@@ -458,6 +458,8 @@ void room_surrender(struct room *room);
 void room_forget_unretired(granary_client *client, const struct room *room);
 /* A segment that was granted and cannot be used. Takes the lock itself. */
 void room_return(granary_client *client, uint32_t segment);
+/* Whether what the last request for room was granted may be used: a store that came after may have taken it back. */
+bool room_take_granted(granary_client *client);
 /* The room of a segment this process may write, or NULL. */
 struct room *room_of(granary_client *client, uint32_t segment);
 

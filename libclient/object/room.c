@@ -306,6 +306,14 @@ room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_byt
     return err;
 }
 
+bool
+room_take_granted(granary_client *client)
+{
+    uint64_t asked = atomic_load_explicit(&client->page->asked_room, memory_order_relaxed);
+
+    return (asked & GR_ASKED_TAKEN) == 0 && atomic_compare_exchange_strong(&client->page->asked_room, &asked, 0);
+}
+
 static bool
 current_fits(granary_client *client, uint64_t footprint)
 {
@@ -334,6 +342,10 @@ room_ask(granary_client *client, const struct gr_room *request, bool own, int64_
     }
     if (own || !current_fits(client, request->min_bytes)) {
         err = socket_ask_until(client, GR_STORE_ROOM, request, sizeof *request, answer_ms, until_ns, &frame);
+        while (err == GRANARY_OK && !room_take_granted(client)) {
+            gr_frame_in_reset(&frame);
+            err = socket_ask_until(client, GR_STORE_ROOM, request, sizeof *request, answer_ms, until_ns, &frame);
+        }
         if (err == GRANARY_OK) {
             err = room_install(client, &frame, request->min_bytes, own, ret_room, &full);
             gr_frame_in_reset(&frame);

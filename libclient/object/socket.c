@@ -128,8 +128,17 @@ exchange(granary_client *client, enum gr_store_op op, const void *body, uint32_t
 {
     struct socket *s = &client->socket;
     struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = (uint16_t)op, .seq = ++s->seq, .size = size};
-    granary_err err = gr_frame_send(s->fd, &head, body, NULL, 0);
-    bool sent = err == GRANARY_OK;
+    granary_err err;
+    bool sent;
+
+    if (op == GR_STORE_ROOM) {
+        struct gr_room room;
+
+        memcpy(&room, body, sizeof room);
+        atomic_store_explicit(&client->page->asked_room, GR_ASKED(room.request), memory_order_release);
+    }
+    err = gr_frame_send(s->fd, &head, body, NULL, 0);
+    sent = err == GRANARY_OK;
 
     if (sent) {
         err = gr_frame_receive(s->reader, s->fd, deadline_ns, ret_frame);
@@ -160,7 +169,9 @@ give_back(granary_client *client, const struct unanswered *request, const struct
         struct gr_room_reply room;
 
         memcpy(&room, answer->body, sizeof room);
-        client->socket.unwanted = room.segment;
+        if (room_take_granted(client)) {
+            client->socket.unwanted = room.segment;
+        }
     } else if (answer->head.err == GRANARY_OK && request->op == GR_STORE_LEASE) {
         err = exchange(client, GR_STORE_UNLEASE, &request->ref, sizeof request->ref, deadline_ns, &frame);
         gr_frame_in_reset(&frame);

@@ -350,6 +350,52 @@ a_room_is_taken_across_a_death(void **state)
     fixture_restart(state);
 }
 
+/* A process that asks for a large room, and has it in the end. */
+static pid_t
+fork_asker(void **state)
+{
+    const struct daemon *daemon = *state;
+    const granary_connect_options options = {.instance = daemon->directory, .reconnect_ms = 60000};
+    pid_t asker = fork();
+
+    if (asker == 0) {
+        granary_client *client = NULL;
+        granary_buffer buffer;
+        bool good = granary_connect(&options, &client) == GRANARY_OK &&
+                    granary_object_create(client, fixture_id(1), 40 * MIB, 0, 60000, &buffer) == GRANARY_OK &&
+                    granary_object_seal(client, &buffer) == GRANARY_OK;
+
+        _exit(good ? 0 : 1);
+    }
+    return asker;
+}
+
+/* The store dies when it has granted a room, and before it has said so, to a client that sleeps then: others have it. */
+static void
+a_grant_that_was_not_answered_is_taken_back(void **state)
+{
+    const struct daemon *daemon = *state;
+    granary_client *client;
+    siginfo_t info;
+    pid_t asker;
+
+    assert_int_equal(setenv("GRANARY_FAULT", "store/room_granted:kill@1", 1), 0);
+    fixture_restart(state);
+    assert_int_equal(unsetenv("GRANARY_FAULT"), 0);
+    asker = fork_asker(state);
+    assert_int_equal(waitid(P_PID, (id_t)daemon->pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(kill(asker, SIGSTOP), 0);
+    assert_int_equal(waitid(P_PID, (id_t)asker, &info, WSTOPPED), 0);
+    fixture_restart(state);
+    client = fixture_connect(state);
+    put_pinned(client, 100, 140);
+    unpin(client, 100, 140);
+    assert_int_equal(kill(asker, SIGCONT), 0);
+    assert_int_equal(fixture_wait(asker), 0);
+    fixture_check(client, 100, MIB);
+    granary_disconnect(client);
+}
+
 /* Many sessions at their quotas at once: none waits for another one's. */
 static void
 all_sessions_at_their_quotas_go_on(void **state)
@@ -588,6 +634,7 @@ main(void)
         STORE_TEST(over_quota_is_the_sessions_own_trouble),
         STORE_TEST(rooms_in_which_nothing_is_made_go_first),
         STORE_TEST(a_room_is_taken_across_a_death),
+        STORE_TEST(a_grant_that_was_not_answered_is_taken_back),
         STORE_TEST(all_sessions_at_their_quotas_go_on),
         STORE_TEST(a_quota_that_cannot_be_kept_holds_no_other_up),
         STORE_TEST(what_a_quota_never_holds_is_said_at_once),
