@@ -44,17 +44,31 @@ def same_rows(ours, theirs, ordered, tolerance=1e-9):
     return None
 
 
+def same_by(ours, theirs, keys):
+    """None, or what differs between rows that are ordered by these places: behind floats that are nearly equal the order is left open."""
+    differs = same_rows(ours, theirs, True)
+    if not differs or same_rows(ours, theirs, False):
+        return differs
+    sure = []
+    for place in keys:
+        sure.append(place)
+        if any(isinstance(row[place], float) for row in theirs):
+            break
+    return differs if same_rows([[r[k] for k in sure] for r in ours], [[r[k] for k in sure] for r in theirs], True) else None
+
+
 def order(row):
-    """A key that sorts rows of one shape, first rounded, so that what differs in the last digits stays together."""
-    key = []
+    """A key that sorts rows of one shape, first rounded, so that what differs in the last digits stays together; then by all digits."""
+    rounded, whole = [], []
     for value in row:
         if value is None:
-            key.append((0, 0, 0))
+            rounded.append((0, 0))
         elif isinstance(value, (bool, int, float, decimal.Decimal)):
             number = float(value)
-            key.append((2, 0, 0) if math.isnan(number) else (1, float('%.7g' % number) + 0.0, value))
+            rounded.append((2, 0) if math.isnan(number) else (1, 0.0 if abs(number) < 1e-9 else float('%.7g' % number)))
+            whole.append(0 if math.isnan(number) else value)
         elif isinstance(value, (datetime.date, datetime.datetime)):
-            key.append((3, value.isoformat(), 0))
+            rounded.append((3, value.isoformat()))
         else:
-            key.append((3, str(value), 0))
-    return key
+            rounded.append((3, str(value)))
+    return rounded, whole

@@ -17,12 +17,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / 'support' / 'py')]
 
 import coverage
+from caretaker import Caretaker
 from draw import Draw
 from known import Known
 
 PARTS = ('sql_random', 'sql_cases', 'graphs_frame', 'graphs_tensor', 'expressions', 'round_trips', 'regex')
 SKIPPED = 77
 BATCH = 40
+AIMS = 30
 
 
 def arguments():
@@ -53,6 +55,10 @@ class Run:
         self.part, self.engine, self.options, self.counts, self.known = part, engine, options, counts, known
         self.next = 0
         self.cases = self.refused = 0
+        # How often this part hit what it can hit: of its own cases alone, so that the same seed asks the same.
+        excused = coverage.exempt()[0]
+        self.hits = {name: 0 for name in coverage.universe() if name not in excused and part.aims(name)}
+        self.tried = dict.fromkeys(self.hits, 0)
         self.differences = []
         self.excused = {}
         self.refusals = {}
@@ -61,11 +67,32 @@ class Run:
         """The next cases, drawn."""
         specs = []
         while len(specs) < size:
-            spec = self.part.make(Draw(f'{self.options.seed}/{self.part.name}/{self.next}'), self.next)
-            self.next += 1
+            # Every other case is drawn for what was hit least.
+            spec = self.aimed() if len(specs) % 2 and self.hits and not self.options.only else self.draw()
             if spec is not None and (not self.options.only or any(self.options.only in hit for hit in self.part.hits(spec))):
                 specs.append(spec)
         return specs
+
+    def draw(self, want=None):
+        spec = self.part.make(Draw(f'{self.options.seed}/{self.part.name}/{self.next}'), self.next, want)
+        self.next += 1
+        return spec
+
+    def aimed(self):
+        """A case that hits what was hit least, by as many draws as it takes, up to a number."""
+        want = min(self.tried, key=self.tried.get)
+        for _ in range(AIMS):
+            spec = self.draw(want)
+            hits = self.part.hits(spec)
+            if want in hits:
+                break
+        for name in {want, *hits} & self.tried.keys():
+            self.tried[name] += 1
+        return spec
+
+    def lacks(self):
+        """Whether something was hit too rarely yet."""
+        return any(count < (self.options.at_least or 0) for count in self.hits.values())
 
     def step(self, size):
         specs = self.batch(size)
@@ -77,7 +104,10 @@ class Run:
                 self.refusals[kind] = self.refusals.get(kind, 0) + 1
                 continue
             if verdict is None:
-                self.counts.add(self.part.hits(spec))
+                hits = set(self.part.hits(spec))
+                self.counts.add(hits)
+                for name in hits & self.hits.keys():
+                    self.hits[name] += 1
                 continue
             if not self.excuse(spec, verdict):
                 self.found(spec, verdict)
@@ -133,7 +163,7 @@ def repeat(options, known):
     from engine import Engine
     kept = json.loads(pathlib.Path(options.repeat).read_text())
     part = load(kept['part'])
-    with Engine(executors=2) as engine:
+    with Caretaker(), Engine(executors=2) as engine:
         if not part.open(engine):
             return SKIPPED
         try:
@@ -167,7 +197,7 @@ def main():
     counts = coverage.Counts()
     runs = []
     seconds = options.seconds or (options.minutes or (0 if options.cases else 1)) * 60
-    with Engine(executors=2) as engine:
+    with Caretaker(), Engine(executors=2) as engine:
         skipped = []
         for name in options.part or PARTS:
             part = load(name)
@@ -175,19 +205,22 @@ def main():
                 runs.append(Run(part, engine, options, counts, known))
             else:
                 skipped.append(name)
+        print(f'asking: {", ".join(r.part.name for r in runs)}', flush=True)
         try:
             end = time.monotonic() + seconds
             while runs and not (options.first and any(r.differences for r in runs)):
                 waiting = [r for r in runs if not options.cases or r.cases < options.cases]
                 if not waiting or (seconds and time.monotonic() >= end):
                     break
-                # Each part its share of the time, whatever its cases take.
-                for run in waiting:
+                # Each part its share of the time, whatever its cases take; those first that have not hit everything often enough.
+                for run in [r for r in waiting if r.lacks()] or waiting:
                     until = time.monotonic() + 2
                     while time.monotonic() < min(until, end if seconds else until) and not (options.cases and run.cases >= options.cases):
                         run.step(min(BATCH, options.cases - run.cases) if options.cases else BATCH)
                         if options.first and run.differences:
                             break
+        except KeyboardInterrupt:
+            print('interrupted', flush=True)
         finally:
             for run in runs:
                 run.part.close()

@@ -47,7 +47,7 @@ def value(draw, dtype, wild=0.1):
     if dtype == 'date':
         return draw.choice(DAY_ENDS) if rare else draw.randint(10950, 10980)
     if dtype == 'timestamp':
-        return max(DAY_ENDS[0] * US, draw.choice(DAY_ENDS) * US + draw.choice([0, 1, -1, 43200 * 10**6])) if rare else draw.randint(10950, 10955) * US + draw.choice([0, 1, 3600 * 10**6 * draw.randint(0, 23)])
+        return draw.choice(DAY_ENDS) * US + draw.choice([0, 1, -1, 43200 * 10**6]) if rare else draw.randint(10950, 10955) * US + draw.choice([0, 1, 3600 * 10**6 * draw.randint(0, 23)])
     if dtype == 'duration':
         return draw.choice([0, 1, -1, 2**53 + 1, -US]) if rare else draw.randint(-5, 5) * 10**6
     if dtype.startswith('decimal'):

@@ -71,14 +71,25 @@ def written(value):
     return None
 
 
+def calls_of(name, calls):
+    """Those that hit expr:NAME or sql:NAME."""
+    return [c for c in calls if name in (f'expr:{c.name}', f'sql:{c.alias}')]
+
+
 class Part:
     name = 'expressions'
     covers = ('expr:', 'sql:')
 
-    def make(self, draw, number):
+    @staticmethod
+    def aims(name):
+        return bool(calls_of(name, CALLS) or calls_of(name, SQL_CALLS))
+
+    def make(self, draw, number, want=None):
         route = 'sql' if draw.chance(0.35) else 'graph'
+        if want and not calls_of(want, SQL_CALLS if route == 'sql' else CALLS):
+            route = 'graph' if route == 'sql' else 'sql'
         calls = SQL_CALLS if route == 'sql' else CALLS
-        call = calls[number % len(calls)] if number < 2 * len(calls) else draw.choice(calls)
+        call = draw.choice(calls_of(want, calls)) if want else calls[number % len(calls)] if number < 2 * len(calls) else draw.choice(calls)
         seed = number // 2000
         kept = self.table(seed)
         arguments, places = [], []

@@ -268,7 +268,8 @@ def interpolate(f, p):
         for places in m.groups(f[0], p.get('keys', [])):
             series = m.as_series([f[0][n].values[i] for i in places]).interpolate()
             for i, v in zip(places, series):
-                new[i] = m.or_null(v)
+                # What is before the first value stays what it is.
+                new[i] = f[0][n].values[i] if np.isnan(v) else float(v)
         made[n] = new
     return made
 
@@ -299,9 +300,8 @@ def cast(value, dtype, to):
         return None
     if dtype == 'string':
         try:
-            number = float(value.strip()) if to == 'float64' else decimal.Decimal(value.strip())
-            return number if to == 'float64' else int(number) if number == int(number) else int(number.quantize(0, decimal.ROUND_HALF_UP))
-        except (ValueError, decimal.InvalidOperation):
+            return float(value.strip()) if to == 'float64' else int(value.strip())
+        except ValueError:
             return None
     if to == 'string':
         if dtype == 'bool':

@@ -15,12 +15,22 @@ OFTEN = ['groupby', 'window', 'window', 'join', 'sort', 'fillna']
 UNORDERED = {'groupby': lambda p: p.get('sort') is False, 'join': lambda p: p.get('order') == 'any'}
 
 
+def operator_of(name):
+    """Of op:NAME, param:NAME.PARAMETER, agg:FUNCTION, window:FUNCTION the operator that hits it."""
+    kind, rest = name.split(':')
+    return {'agg': 'groupby', 'window': 'window'}.get(kind, rest.split('.')[0])
+
+
 class Part:
     name = 'graphs_frame'
     covers = ('op:', 'param:', 'agg:', 'window:')
 
-    def make(self, draw, number):
-        op = NAMES[number % len(NAMES)] if number < 2 * len(NAMES) else draw.choice(NAMES + OFTEN * 3)
+    @staticmethod
+    def aims(name):
+        return name.startswith(Part.covers) and operator_of(name) in OPERATORS
+
+    def make(self, draw, number, want=None):
+        op = operator_of(want) if want else NAMES[number % len(NAMES)] if number < 2 * len(NAMES) else draw.choice(NAMES + OFTEN * 3)
         inputs, parameters = OPERATORS[op][0](draw)
         return {'op': op, 'inputs': inputs, 'parameters': parameters, 'pieces': draw.choice([1, 1, 2, 4]), 'chunk_bytes': draw.choice([0, 0, 64, 500]), 'encoded': draw.chance(0.3)}
 

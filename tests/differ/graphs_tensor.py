@@ -11,12 +11,21 @@ from tensor_ops import OPERATORS, SIGNS
 NAMES = sorted(OPERATORS)
 
 
+def operator_of(name):
+    """Of op:NAME or param:NAME.PARAMETER."""
+    return name.split(':')[1].split('.')[0]
+
+
 class Part:
     name = 'graphs_tensor'
     covers = ('op:', 'param:')
 
-    def make(self, draw, number):
-        op = NAMES[number % len(NAMES)] if number < 3 * len(NAMES) else draw.choice(NAMES)
+    @staticmethod
+    def aims(name):
+        return name.startswith(Part.covers) and operator_of(name) in OPERATORS
+
+    def make(self, draw, number, want=None):
+        op = operator_of(want) if want else NAMES[number % len(NAMES)] if number < 3 * len(NAMES) else draw.choice(NAMES)
         inputs, parameters = OPERATORS[op][0](draw)
         return {'op': op, 'inputs': inputs, 'parameters': parameters, 'chunk_bytes': draw.choice([0, 16, 64, 1000])}
 

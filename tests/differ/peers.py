@@ -36,7 +36,7 @@ class Postgres:
         self.command('initdb', '-D', self.data, '-U', 'differ', '-A', 'trust', '-E', 'UTF8', '--lc-collate=C', '--lc-ctype=C.UTF-8', '--no-sync')
         self.server = subprocess.Popen([os.path.join(self.binaries(), 'postgres'), '-D', self.data, '-k', self.directory, '-c', 'listen_addresses=', '-c', 'fsync=off',
                                         '-c', 'jit=off', '-c', 'statement_timeout=20s', '-c', 'max_connections=10'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                       cwd=self.directory, **self.identity())
+                                       cwd=self.directory, start_new_session=True, **self.identity())  # no signals of a terminal
         self.command('pg_isready', '-h', self.directory, '-t', '60', '-U', 'differ', check=False)
         for _ in range(600):  # pg_isready returns at once while there is no socket
             try:

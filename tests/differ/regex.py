@@ -71,7 +71,11 @@ class Part:
     name = 'regex'
     covers = ('expr:REGEXP',)
 
-    def make(self, draw, number):
+    @staticmethod
+    def aims(name):
+        return name.startswith(Part.covers)
+
+    def make(self, draw, number, want=None):
         posix, python = pattern(draw)
         texts = [''.join(draw.choice(LETTERS) for _ in range(draw.randint(0, 8))) for _ in range(12)] + ['', None]
         return {'posix': posix, 'python': python, 'form': draw.choice(['matches', 'matches', 'replace', 'replace_all', 'extract', 'not']), 'texts': texts, 'route': draw.choice(['graph', 'graph', 'sql'])}

@@ -23,7 +23,11 @@ class Part:
     name = 'round_trips'
     covers = ('op:read_', 'op:write_', 'param:read_', 'param:write_')
 
-    def make(self, draw, number):
+    @staticmethod
+    def aims(name):
+        return name.startswith(Part.covers)
+
+    def make(self, draw, number, want=None):
         kind = ('csv', 'arrow', 'npy', 'csv_theirs', 'raw')[number % 5]
         spec = {'kind': kind, 'parameters': {}, 'read': {}, 'pieces': draw.choice([1, 1, 3]), 'chunk_bytes': draw.choice([0, 0, 50, 500])}
         if kind in ('npy', 'raw'):

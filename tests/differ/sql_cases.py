@@ -26,17 +26,32 @@ DTYPES = {'n': ('int64', 'float64', 'int16'), 'b': ('bool',), None: ('int64', 's
 CONTEXTS = ['select {}', 'select (select {} limit 1)', 'select {} from one', 'select * from (select {} as x) q', 'select case when 1 = 1 then {} end']
 
 
+def calls(expression):
+    return [f'{kind}:{name}' for name in re.findall(r'(\w+)\(', expression) for kind in ('sql', 'sqlagg')]
+
+
+# The cases that hit a name.
+HIT_BY = {}
+for _place, _case in enumerate(CASES):
+    for _name in calls(_case[0]):
+        HIT_BY.setdefault(_name, []).append(_place)
+
+
 class Part:
     name = 'sql_cases'
     covers = ('sql:', 'sqlagg:')
 
-    def make(self, draw, number):
-        if number % 2 == 0:
-            place = number // 2 % len(CASES)
+    @staticmethod
+    def aims(name):
+        return name in HIT_BY or any(name == f'sqlagg:{aggregate[0]}' for aggregate in AGGREGATES)
+
+    def make(self, draw, number, want=None):
+        if want in HIT_BY or not want and number % 2 == 0:
+            place = draw.choice(HIT_BY[want]) if want else number // 2 % len(CASES)
             expression, want, ours, source = CASES[place]
             context = 'select {} from ' + source if source else draw.choice(CONTEXTS)
             return {'expression': expression, 'want': want, 'ours': ours, 'sql': context.replace('{}', expression)}
-        name, call, kind = AGGREGATES[number // 2 % len(AGGREGATES)]
+        name, call, kind = draw.choice([a for a in AGGREGATES if want == f'sqlagg:{a[0]}']) if want else AGGREGATES[number // 2 % len(AGGREGATES)]
         count = draw.choice([0, 1, 4, 12, 30])
         frame = {'k': column(draw, 'int64', count, 0.1, 0), 'c0': calm(column(draw, draw.choice(DTYPES[kind]), count, wild=0)), 'c1': calm(column(draw, 'float64', count, wild=0))}
         return {'aggregate': name, 'model': call.format('c0'), 'frame': frame, 'grouped': draw.chance(0.7), 'within': draw.chance(0.3)}
@@ -44,7 +59,7 @@ class Part:
     def hits(self, spec):
         if 'aggregate' in spec:
             return [f'sqlagg:{spec["aggregate"]}']
-        return [f'{kind}:{name}' for name in re.findall(r'(\w+)\(', spec['expression']) for kind in ('sql', 'sqlagg')]
+        return calls(spec['expression'])
 
     def open(self, engine):
         self.engine = engine

@@ -15,11 +15,17 @@ LITERALS = {
 PG_CASTS = {'int': 'bigint', 'big': 'bigint', 'float': 'float8', 'wild': 'float8', 'dec': 'numeric(20,2)', 'text': 'text', 'date': 'date', 'ts': 'timestamp', 'bool': 'boolean'}
 OUR_CASTS = {**PG_CASTS, 'float': 'double precision', 'wild': 'double precision', 'dec': 'decimal(38,2)'}
 PATTERNS = ["'a%'", "'%b'", "'_'", "'%'", "'a!_b'", "'%é%'", "''", "'__'"]
+# What expressions a clause is found in that few have.
+FOUND_IN = {'is_true': 'is_true', 'is_not_true': 'is_true', 'is_false': 'is_true', 'is_not_false': 'is_true', 'is_unknown': 'is_true', 'is_not_unknown': 'is_true', 'node_boolean_test': 'is_true',
+            'aexpr_between': 'between', 'aexpr_not_between': 'between', 'aexpr_distinct': 'distinct_from', 'aexpr_not_distinct': 'distinct_from', 'aexpr_ilike': 'like', 'aexpr_like': 'like',
+            'is_greatest': 'greatest', 'is_least': 'greatest', 'node_min_max_expr': 'greatest', 'aexpr_in': 'in', 'aexpr_nullif': 'nullif', 'is_null': 'isnull', 'is_not_null': 'isnull',
+            'node_null_test': 'isnull', 'not_expr': 'not', 'or_expr': 'or', 'node_case_expr': 'case'}
 
 
 class Maker:
-    def __init__(self, draw, peer):
+    def __init__(self, draw, peer, want=None):
         self.draw, self.peer = draw, peer
+        self.wanted = FOUND_IN.get((want or '').removeprefix('clause:'))
         self.types = PLAIN if peer == 'sqlite' else TYPES
         self.named = 0
         self.ctes = []
@@ -66,6 +72,8 @@ class Maker:
             own = [o for o in own if o not in ('lower', 'upper', 'extract', 'left', 'right', 'reverse', 'repeat', 'lpad', 'rpad', 'split_part', 'initcap', 'floor', 'ceil', 'sign', 'cast_float',
                                                'position', 'distinct_from', 'is_true', 'starts', 'regex', 'cast_text', 'chain')]
         kind = draw.choice(own * 2 + common) if type not in ('big', 'wild') else draw.choice(own + common)
+        if self.wanted in own + common and draw.chance(0.5):
+            kind = self.wanted
         if kind == 'leaf':
             return self.leaf(type, scope)
         if kind == 'lit':
@@ -324,11 +332,12 @@ class Maker:
             return made
         if form < 0.35:
             keys = [self.expr(draw.choice(self.types), scope, draw.choice([0, 0, 1])) for _ in range(draw.choice([0, 1, 1, 2]))]
+            several = bool(keys) and self.peer != 'sqlite' and all(has(k, ('col',)) for k in keys)  # of a constant that is a key twice PostgreSQL makes one null
             items = []
             for t in types:
                 matching = [k for k in keys if k[1] == t]
                 items.append(draw.choice(matching) if matching and draw.chance(0.6) else self.aggregate(t, scope, depth) or (matching[0] if matching else ['agg', 'int', 'count', [], False, None]))
-            made['group'] = {'keys': keys, 'how': draw.choice(['plain'] * 4 + (['rollup', 'cube', 'sets'] if len(keys) and self.peer != 'sqlite' else []))} if keys else None
+            made['group'] = {'keys': keys, 'how': draw.choice(['plain'] * 4 + (['rollup', 'cube', 'sets'] if several else []))} if keys else None
             if draw.chance(0.3):
                 made['having'] = ['bin', 'bool', draw.choice(['>', '<=']), self.aggregate('int', scope, 0), ['lit', 'int', draw.choice(['0', '1', '3'])]]
             if not keys and all(not has(i, ('agg', 'percentile')) for i in items):

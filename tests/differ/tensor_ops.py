@@ -648,7 +648,7 @@ def make_bincount(draw):
     return [a] + ([finite(draw, where)] if draw.chance(0.4) else []), {'length': draw.randint(6, 9)}
 
 
-add('bincount', make_bincount, lambda a, p: np.bincount(a[0].ravel().astype('i8'), a[1].ravel() if len(a) > 1 else None, p['length']), LOOSE)
+add('bincount', make_bincount, lambda a, p: np.bincount(a[0].ravel().astype('i8'), a[1].ravel() if len(a) > 1 else None, p['length']).astype('f8' if len(a) > 1 else 'i8'), LOOSE)
 
 
 def make_histogram(draw):
@@ -667,7 +667,7 @@ def histogram(a, p):
     edges = a[1] if len(a) > 1 else p.get('bins', 10)
     span = (p['low'], p['high']) if 'low' in p else None
     counts, edges = np.histogram(a[0], edges, span, density=p.get('density', False))
-    return edges.astype('f8') if p.get('part') == 'edges' else counts
+    return edges.astype('f4' if a[0].dtype == np.float32 and len(a) == 1 else 'f8') if p.get('part') == 'edges' else counts
 
 
 add('histogram', make_histogram, histogram, LOOSE)
