@@ -1,6 +1,8 @@
 """The engines that are asked the same: PostgreSQL, started here in a directory of its own, and Python's SQLite."""
 import datetime
+import decimal
 import glob
+import json
 import os
 import pwd
 import shutil
@@ -89,6 +91,46 @@ class Sqlite:
 
     def close(self):
         self.database.close()
+
+
+class DuckDb:
+    """One node that is fed with statements; it ends with its input."""
+
+    class error(Exception):
+        pass
+
+    @staticmethod
+    def there():
+        return os.path.isdir(os.path.join(os.environ.get('GRANARY_PEERS', ''), 'node_modules/@duckdb/node-api')) and shutil.which('node') is not None
+
+    def __init__(self):
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'duckdb.js')
+        environment = {k: v for k, v in os.environ.items() if k != 'LD_PRELOAD'}
+        self.process = subprocess.Popen(['node', program, os.path.abspath(os.environ['GRANARY_PEERS'])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        start_new_session=True, env=environment)
+
+    def rows(self, sql):
+        self.process.stdin.write(json.dumps(sql) + '\n')
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        if 'error' in answer:
+            raise self.error(answer['error'])
+        return [[plain(of_duckdb(value, type)) for value, type in zip(row, answer['types'])] for row in answer['rows']]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def of_duckdb(value, type):
+    """Its JSON has long numbers, decimals and what is no number as text."""
+    if value is None:
+        return None
+    if type.startswith('DECIMAL'):
+        return decimal.Decimal(value)
+    if type in ('DOUBLE', 'FLOAT'):
+        return float(value)
+    return int(value) if type.endswith(('INT', 'INTEGER')) else value
 
 
 def plain(value):

@@ -1,4 +1,4 @@
-"""SQL's functions by a table with PostgreSQL's documented values (sql_cases.tsv), which PostgreSQL is asked about, too, where it is installed; and every
+"""SQL's functions by a table with PostgreSQL's documented values (sql_cases.tsv), which PostgreSQL and DuckDB are asked about, too, where they are installed; and every
 aggregate over random groups, against the model of frames."""
 import decimal
 import pathlib
@@ -11,7 +11,7 @@ from compare import same_rows, same_value
 from draw import column, to_column
 from frame_ops import calm
 from granary_test import GranaryError
-from peers import Postgres, plain
+from peers import DuckDb, Postgres, plain
 from sql_random import row_values
 
 CASES = [(line.split('\t') + ['', '', ''])[:4] for line in (pathlib.Path(__file__).parent / 'sql_cases.tsv').read_text().splitlines() if line and not line.startswith('#')]
@@ -64,16 +64,21 @@ class Part:
     def open(self, engine):
         self.engine = engine
         self.postgres = Postgres() if Postgres.there() else None
+        self.duckdb = DuckDb() if DuckDb.there() else None
         one = {'y': to_column({'dtype': 'int64', 'values': [1]})}
         engine.table('one', one)
         if self.postgres:
             self.postgres.run('create table one (y bigint)')
             self.postgres.run('insert into one values (1)')
+        if self.duckdb:
+            self.duckdb.rows('create table one as select 1::bigint as y')
         return True
 
     def close(self):
         if self.postgres:
             self.postgres.close()
+        if self.duckdb:
+            self.duckdb.close()
 
     def text(self, spec, table='groups'):
         if 'sql' in spec:
@@ -94,13 +99,20 @@ class Part:
     def compare(self, spec, ours):
         if 'frame' in spec:
             return self.compare_groups(spec, ours)
-        if self.postgres and not spec['ours']:
+        if self.postgres and 'ours' not in spec['ours']:
             try:
                 theirs = self.postgres.rows(spec['sql'])[0][0]
             except self.postgres.error as error:
                 return ('differs', f'PostgreSQL refuses a case of the table: {error}')
             if not as_told(theirs, spec['want']):
                 return ('differs', f'PostgreSQL gives {theirs!r}, the table says {spec["want"]}')
+        if self.duckdb and 'not duckdb' not in spec['ours']:
+            try:
+                theirs = self.duckdb.rows(spec['sql'])[0][0]
+            except self.duckdb.error as error:
+                return ('differs', f'DuckDB refuses a case of the table: {error}')
+            if not as_told(theirs, spec['want']):
+                return ('differs', f'DuckDB gives {theirs!r}, the table says {spec["want"]}')
         if isinstance(ours, GranaryError):
             return ('differs', f'refused: {ours}')
         value = row_values(ours)[0][0]
