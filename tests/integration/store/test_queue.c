@@ -299,6 +299,7 @@ rooms_in_which_nothing_is_made_go_first(void **state)
 
 struct follower {
     void **state;
+    sem_t started;
     sem_t over;
 };
 
@@ -312,6 +313,7 @@ follow(void *argument)
 
     (void)waitid(P_PID, (id_t)daemon->pid, &dead, WEXITED | WNOWAIT);
     fixture_restart(follower->state);
+    (void)sem_post(&follower->started);
     (void)sem_wait(&follower->over);
     return NULL;
 }
@@ -330,6 +332,7 @@ a_room_is_taken_across_a_death(void **state)
     fixture_restart(state);
     first = daemon->pid;
     assert_int_equal(unsetenv("GRANARY_FAULT"), 0);
+    assert_int_equal(sem_init(&follower.started, 0, 0), 0);
     assert_int_equal(sem_init(&follower.over, 0, 0), 0);
     assert_int_equal(pthread_create(&thread, NULL, follow, &follower), 0);
     crowd(state, clients);
@@ -343,6 +346,7 @@ a_room_is_taken_across_a_death(void **state)
     for (unsigned i = 0; i < WRITERS; i++) {
         granary_disconnect(clients[i]);
     }
+    assert_int_equal(sem_wait(&follower.started), 0);
     assert_int_not_equal(daemon->pid, first);
     daemon_kill(*state); /* the follower has started it, so it would end with that one */
     assert_int_equal(sem_post(&follower.over), 0);
