@@ -153,7 +153,9 @@ refuse_of_others(scmp_filter_ctx filter)
 static int
 refuse_leases(scmp_filter_ctx filter)
 {
-    return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_SETLEASE));
+    const struct scmp_arg_cmp lease = {.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETLEASE};
+
+    return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1, &lease);
 }
 
 /* clone3() has its flags in memory, where no filter looks: libc takes clone() instead. */

@@ -442,7 +442,9 @@ add_name(struct gr_buf *out, size_t count, const struct arrow_field *field)
 {
     if (count < NAMES_TOLD) {
         gr_buf_addf(out, "%s'%.60s'", count > 0 ? ", " : "", field->name);
-        gr_buf_addf(out, field->layout == LAYOUT_OTHER ? " (%s)" : "", field->other);
+        if (field->layout == LAYOUT_OTHER) {
+            gr_buf_addf(out, " (%s)", field->other);
+        }
     } else if (count == NAMES_TOLD) {
         gr_buf_addf(out, ", ...");
     }
