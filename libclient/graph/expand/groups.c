@@ -132,8 +132,14 @@ check_pivot(struct expansion *e, char *const *index, size_t index_count, char *c
             }
         }
     }
-    if (e->err == GRANARY_OK && gr_expr_parse(expand_string(e, "fill_value", "null"), &fill) != GRANARY_OK) {
-        expand_fail(e, "parameter 'fill_value': %s", granary_error_message());
+    if (e->err == GRANARY_OK) {
+        granary_err err = gr_expr_parse(expand_string(e, "fill_value", "null"), &fill);
+
+        if (err == GRANARY_ENOMEM) {
+            e->err = err;
+        } else if (err != GRANARY_OK) {
+            expand_fail(e, "parameter 'fill_value': %s", granary_error_message());
+        }
     }
     gr_expr_destroy(fill);
     return e->err == GRANARY_OK;
