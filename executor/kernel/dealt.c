@@ -1,4 +1,5 @@
 #include "kernel/dealt.h"
+#include "contract/int128.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +103,7 @@ scatter(const granary_column *column, const uint16_t *part_of, int64_t *at, void
     case 8:
         SCATTER(uint64_t);
     default:
-        SCATTER(unsigned __int128);
+        SCATTER(gr_uint128);
     }
 }
 

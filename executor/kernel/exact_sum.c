@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/exact_sum.h"
 #include "kernel/simd/exact_sum.h"
 
@@ -81,11 +82,11 @@ wide_add(struct exact_wide *wide, double x)
 static uint64_t
 wide_bits(const int64_t *limbs, int from)
 {
-    unsigned __int128 window = 0;
+    gr_uint128 window = 0;
     int limb = from / 32;
 
     for (int i = 0; i < 3 && limb + i < WIDE_LIMBS; i++) {
-        window |= (unsigned __int128)(uint64_t)limbs[limb + i] << (32 * i);
+        window |= (gr_uint128)(uint64_t)limbs[limb + i] << (32 * i);
     }
     return (uint64_t)(window >> (from % 32));
 }

@@ -20,6 +20,7 @@
 #ifndef KERNEL_ROWS_H
 #define KERNEL_ROWS_H
 
+#include "contract/int128.h"
 #include "data/frame.h"
 #include "graph/graph.h"
 
@@ -31,7 +32,7 @@ enum rows_class {
     ROWS_NULL,   /* no values: every row is null */
     ROWS_BOOL,   /* uint8_t, 0 or 1 */
     ROWS_INT,    /* int64_t: all integers, dates, timestamps, durations, decimals (times 10^scale) */
-    ROWS_WIDE,   /* __int128: blocks of uint64 and decimals with a value that int64 does not hold */
+    ROWS_WIDE,   /* gr_int128: blocks of uint64 and decimals with a value that int64 does not hold */
     ROWS_DOUBLE, /* double: also of float32 */
     ROWS_CODE,   /* int32_t, rows of the dictionary */
     ROWS_TEXT,   /* struct rows_text */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "data/place.h"
 #include "kernel/frame_call.h"
 #include "kernel/scratch.h"
@@ -113,7 +114,7 @@ draw_again(struct drawing *drawing)
 {
     for (int64_t k = 0; k < drawing->count; k++) {
         uint64_t number = drawn(drawing->seed, (uint64_t)k);
-        int64_t row = (int64_t)((unsigned __int128)number * (uint64_t)drawing->total >> 64) - drawing->first;
+        int64_t row = (int64_t)((gr_uint128)number * (uint64_t)drawing->total >> 64) - drawing->first;
 
         if (row >= 0 && row < drawing->rows) {
             drawing->order[drawing->drawn] = (uint64_t)k;

@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "data/packed.h"
 #include "kernel/frame_call.h"
 #include "kernel/join/gather.h"
@@ -33,7 +34,7 @@ mix_hashes(const granary_column *column, granary_dtype dtype, int64_t from, int6
 
     if (key_is_bytes(dtype)) {
         for (int64_t i = 0; i < n; i++) {
-            __int128 scratch;
+            gr_int128 scratch;
             size_t size = 0;
             const char *bytes = key_bytes(column, dtype, from + i, &scratch, &size);
 

@@ -31,6 +31,8 @@
 #ifndef GRANARY_CONTRACT_SHM_H
 #define GRANARY_CONTRACT_SHM_H
 
+#include "contract/int128.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -138,8 +140,7 @@ _Static_assert(sizeof(struct gr_slot) == 64, "a slot is one cache line");
 static inline uint64_t
 gr_slot_hash(uint64_t id0, uint64_t id1)
 {
-    __extension__ unsigned __int128 product =
-        (unsigned __int128)(id0 ^ 0xa0761d6478bd642full) * (id1 ^ 0xe7037ed1a0b428dbull);
+    gr_uint128 product = (gr_uint128)(id0 ^ 0xa0761d6478bd642full) * (id1 ^ 0xe7037ed1a0b428dbull);
     uint64_t h = (uint64_t)product ^ (uint64_t)(product >> 64);
 
     h ^= h >> 32;

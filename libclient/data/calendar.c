@@ -1,4 +1,5 @@
 #include "data/calendar.h"
+#include "contract/int128.h"
 
 #include <stdlib.h>
 
@@ -192,7 +193,7 @@ gr_timestamp_parse(const char *text, size_t size, int64_t *ret_microseconds)
 {
     struct rest rest = {text, size};
     int64_t days, hours, below, clock = 0;
-    __int128 moment;
+    gr_int128 moment;
 
     if (!take_date(&rest, &days)) {
         return false;
@@ -205,7 +206,7 @@ gr_timestamp_parse(const char *text, size_t size, int64_t *ret_microseconds)
         (void)take_char(&rest, 'Z');
         clock = hours * 3600000000 + below;
     }
-    moment = (__int128)days * DAY_US + clock;
+    moment = (gr_int128)days * DAY_US + clock;
     if (rest.size > 0 || moment < INT64_MIN || moment > INT64_MAX) {
         return false;
     }
@@ -243,7 +244,7 @@ gr_span_parse(const char *text, size_t size, int64_t *ret_microseconds)
     bool negative = take_char(&rest, '-');
     int64_t days = 0, hours = 0, below = 0;
     bool has_days = take_days(&rest, &days);
-    __int128 span;
+    gr_int128 span;
 
     if (!has_days || rest.size > 0) {
         if ((has_days && !take_char(&rest, ' ')) || !take_digits(&rest, 2, 10, &hours) ||
@@ -251,7 +252,7 @@ gr_span_parse(const char *text, size_t size, int64_t *ret_microseconds)
             return false;
         }
     }
-    span = (__int128)days * DAY_US + (__int128)hours * 3600000000 + below;
+    span = (gr_int128)days * DAY_US + (gr_int128)hours * 3600000000 + below;
     span = negative ? -span : span;
     if (span < INT64_MIN || span > INT64_MAX) {
         return false;

@@ -1,4 +1,5 @@
 /* Columns: made, gathered by index, joined. */
+#include "contract/int128.h"
 #include "data/frame.h"
 
 #include <stdlib.h>
@@ -257,7 +258,7 @@ take_values(const granary_column *column, const int64_t *indices, int64_t count,
     case 8:
         TAKE(uint64_t);
     case 16:
-        TAKE(unsigned __int128);
+        TAKE(gr_uint128);
     default:
         for (int64_t i = 0; i < count && column->dtype == GRANARY_BOOL; i++) {
             if (indices[i] >= 0 && gr_bit(column->values, indices[i])) {

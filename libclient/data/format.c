@@ -1,5 +1,6 @@
 /* Single values as text. */
 #include "data/format.h"
+#include "contract/int128.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -177,9 +178,9 @@ format_duration(int64_t us, struct gr_buf *out)
 
 /* value * 10^-scale, with scale digits behind the point: 12.30 */
 static void
-format_decimal(__int128 value, int scale, struct gr_buf *out)
+format_decimal(gr_int128 value, int scale, struct gr_buf *out)
 {
-    unsigned __int128 size = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
+    gr_uint128 size = value < 0 ? -(gr_uint128)value : (gr_uint128)value;
     char text[48];
     size_t at = sizeof text;
 
@@ -201,7 +202,7 @@ gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
 {
     const char *text;
     size_t length;
-    __int128 wide;
+    gr_int128 wide;
 
     if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
         return;

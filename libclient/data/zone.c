@@ -1,4 +1,5 @@
 #include "data/zone.h"
+#include "contract/int128.h"
 
 #include <float.h>
 #include <math.h>
@@ -174,9 +175,9 @@ zone_of_reals(const granary_column *column, struct gr_directory_column *entry)
 static void
 zone_of_decimals(const granary_column *column, struct gr_directory_column *entry)
 {
-    const __int128 *values = column->values;
-    __int128 min = 0;
-    __int128 max = 0;
+    const gr_int128 *values = column->values;
+    gr_int128 min = 0;
+    gr_int128 max = 0;
     bool any = false;
 
     for (int64_t i = 0; i < column->rows; i++) {

@@ -33,6 +33,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "contract/int128.h"
 #include "graph/schema.h"
 
 enum gr_expr_kind { GR_EXPR_COLUMN, GR_EXPR_LITERAL, GR_EXPR_CALL };
@@ -67,7 +68,7 @@ struct gr_expr {
     struct {
         /* integers, BOOL (0/1), DATE, TIMESTAMP, DURATION, DECIMAL (times 10^scale of the dtype); beyond int64 only of
          * UINT64, DECIMAL and numbers as written */
-        __int128 i;
+        gr_int128 i;
         double d; /* FLOAT64, FLOAT32 */
     } value;
     char *text; /* STRING; NUL-terminated */
@@ -157,9 +158,9 @@ granary_err gr_expr_column(const char *name, struct gr_expr **ret_expr);
 size_t gr_expr_size(const struct gr_expr *expr);
 
 /* -1, 0, 1: an integer beside a float that is no NaN, in order of their exact values. */
-int gr_order_mixed(__int128 a, double b);
+int gr_order_mixed(gr_int128 a, double b);
 /* 10^power, 0 to 38: how many units of a decimal of that scale are 1. */
-__int128 gr_power_of_ten(int power);
+gr_int128 gr_power_of_ten(int power);
 
 /* Whether no row can make it fail: no arithmetic that overflows, no cast. After the check. */
 bool gr_expr_is_safe(const struct gr_expr *expr);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "data/frame.h"
 #include "graph/infer_private.h"
 #include "graph/tensor_map.h"
@@ -146,10 +147,10 @@ count_range(const struct gr_graph_node *node, granary_dtype dtype, int64_t *ret_
     double count;
 
     if (dtype == GRANARY_INT64) {
-        __int128 start = gr_attr_int(attrs, n, "start", 0);
-        __int128 stop = gr_attr_int(attrs, n, "stop", 0);
-        __int128 step = gr_attr_int(attrs, n, "step", 1);
-        __int128 whole = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
+        gr_int128 start = gr_attr_int(attrs, n, "start", 0);
+        gr_int128 stop = gr_attr_int(attrs, n, "stop", 0);
+        gr_int128 step = gr_attr_int(attrs, n, "step", 1);
+        gr_int128 whole = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
 
         count = whole > 0 ? (double)whole : 0;
         *ret_count = whole > 0 && whole < INT64_MAX / 16 ? (int64_t)whole : 0;

@@ -51,7 +51,7 @@ program_of(const struct gr_steps *steps, const struct gr_step *step)
 
 /* An instruction with its operands renamed: $k is names[k], %j is %(j + shift). false: too long, or no memory */
 static bool
-add_line(struct fusion *f, const char *line, const char (*names)[8], size_t shift)
+add_line(struct fusion *f, const char *line, char (*names)[8], size_t shift)
 {
     char text[LINE];
     size_t at = 0;
@@ -96,7 +96,7 @@ add_input(struct fusion *f, size_t from, char name[8])
 
 /* Put the program of a step into the fusion; ret_result: what stands for its result. */
 static bool
-add_program(const struct gr_steps *steps, struct fusion *f, const struct gr_step *step, const char (*names)[8],
+add_program(const struct gr_steps *steps, struct fusion *f, const struct gr_step *step, char (*names)[8],
             char ret_result[8])
 {
     Granary__Attr *program = program_of(steps, step);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "contract/int128.h"
 #include "data/arrow.h"
 #include "data/tensor.h"
 
@@ -115,7 +116,7 @@ everything(void)
 {
     static const int8_t tiny[ROWS] = {INT8_MIN, -1, 0, INT8_MAX};
     static const uint64_t huge[ROWS] = {0, 1, 0, UINT64_MAX};
-    static const __int128 price[ROWS] = {12345, -1, 0, ((__int128)1 << 100)};
+    static const gr_int128 price[ROWS] = {12345, -1, 0, ((gr_int128)1 << 100)};
 
     static const uint8_t flags = 0x09;
     static const int64_t big[ROWS] = {INT64_MIN, -1, 0, INT64_MAX};

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "contract/int128.h"
 #include "tpch_words.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -77,7 +78,7 @@ between(struct stream *stream, int64_t least, int64_t most)
 {
     uint64_t range = (uint64_t)(most - least) + 1;
 
-    return least + (int64_t)((unsigned __int128)next(stream) * range >> 64);
+    return least + (int64_t)((gr_uint128)next(stream) * range >> 64);
 }
 
 static const char *

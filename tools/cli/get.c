@@ -327,7 +327,10 @@ command_digest(struct cli *cli, int argc, char **argv)
             char text[GRANARY_ID_TEXT + 1];
 
             granary_id_format(id, text);
-            (void)printf(cli->json ? "{\"id\": \"%2$s\", \"xxh3_128\": \"%1$s\"}\n" : "%1$s  %2$s\n", digest, text);
+            if (cli->json)
+                (void)printf("{\"id\": \"%s\", \"xxh3_128\": \"%s\"}\n", text, digest);
+            else
+                (void)printf("%s  %s\n", digest, text);
         }
         status = status == 0 ? one : status;
     }

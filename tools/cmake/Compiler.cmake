@@ -22,7 +22,7 @@ if(GRANARY_WERROR)
   add_compile_options(-Werror)
 endif()
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wno-format-truncation)
+  add_compile_options(-Wpedantic -Wno-format-truncation) # clang's -Wpedantic refuses what C23 allows and gcc has long had
 endif()
 if(GRANARY_SANITIZE)
   add_compile_options(-fsanitize=${GRANARY_SANITIZE} -fno-sanitize-recover=all)

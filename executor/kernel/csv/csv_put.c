@@ -1,4 +1,5 @@
 #include "kernel/csv/csv_put.h"
+#include "contract/int128.h"
 
 #include "data/calendar.h"
 #include "kernel/csv/csv_digits.h"
@@ -36,7 +37,7 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
     case GRANARY_FLOAT64:
         return csv_parse_float64(bytes, size, (double *)builder->values + row);
     case GRANARY_DECIMAL:
-        return csv_parse_decimal(bytes, size, gr_dtype_scale(builder->dtype), (__int128 *)builder->values + row);
+        return csv_parse_decimal(bytes, size, gr_dtype_scale(builder->dtype), (gr_int128 *)builder->values + row);
     case GRANARY_DATE:
         return gr_date_parse(bytes, size, (int32_t *)builder->values + row);
     case GRANARY_TIMESTAMP:
@@ -128,7 +129,7 @@ put_decimals(const struct csv_text *text, const struct csv_builder *builder, con
     size_t scale = (size_t)gr_dtype_scale(builder->dtype);
 
     for (int64_t row = 0; row < block->rows; row++) {
-        __int128 *value = (__int128 *)builder->values + at + row;
+        gr_int128 *value = (gr_int128 *)builder->values + at + row;
         size_t size;
         const char *bytes = csv_block_field(block, row, builder->position, &size);
         int64_t scaled;

@@ -1,4 +1,5 @@
 #include "kernel/csv/csv_values.h"
+#include "contract/int128.h"
 
 #include <float.h>
 #include <math.h>
@@ -78,12 +79,12 @@ csv_parse_uint64(const char *text, size_t size, uint64_t *ret_value)
 }
 
 bool
-csv_parse_decimal(const char *text, size_t size, int scale, __int128 *ret_scaled)
+csv_parse_decimal(const char *text, size_t size, int scale, gr_int128 *ret_scaled)
 {
-    const __int128 most = (__int128)INT64_C(10000000000000000) * INT64_C(1000000000000000) * 1000000; /* 10^37 */
+    const gr_int128 most = (gr_int128)INT64_C(10000000000000000) * INT64_C(1000000000000000) * 1000000; /* 10^37 */
     bool negative = size > 0 && text[0] == '-';
     size_t i = size > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;
-    __int128 value = 0;
+    gr_int128 value = 0;
     int behind = -1; /* digits behind the point; -1: it did not come yet */
     bool any = false;
 

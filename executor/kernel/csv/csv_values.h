@@ -2,6 +2,8 @@
 #ifndef KERNEL_CSV_VALUES_H
 #define KERNEL_CSV_VALUES_H
 
+#include "contract/int128.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +28,7 @@ bool csv_parse_bool(const char *text, size_t size, bool *ret_value);
 bool csv_parse_int64(const char *text, size_t size, int64_t *ret_value);
 bool csv_parse_uint64(const char *text, size_t size, uint64_t *ret_value);
 /* Digits with optional sign and point, at most scale of them behind it (zeros beyond do no harm), below 10^38. */
-bool csv_parse_decimal(const char *text, size_t size, int scale, __int128 *ret_scaled);
+bool csv_parse_decimal(const char *text, size_t size, int scale, gr_int128 *ret_scaled);
 /* As csv_parse_float64(), rounded once to single precision. */
 bool csv_parse_float32(const char *text, size_t size, float *ret_value);
 /* Decimal, with optional sign, point and exponent; inf, Infinity, nan, NaN. Correctly rounded. */

@@ -12,6 +12,7 @@
 #ifndef GROUP_ADDERS_H
 #define GROUP_ADDERS_H
 
+#include "contract/int128.h"
 #include "kernel/group/block.h"
 #include "kernel/group/keys.h"
 #include "kernel/group/lists.h"
@@ -156,7 +157,7 @@ const int64_t *sums_pair(struct map *map, unsigned pair, int64_t *room, int64_t 
 /* Add what is not small. Errors: EFAILED a sum exceeds 128 bits · ENOMEM */
 granary_err sums_large(struct map *map, int64_t n);
 /* at: a 128-bit number. Errors: EFAILED it overflows */
-granary_err sums_add_wide(int64_t *at, __int128 value);
+granary_err sums_add_wide(int64_t *at, gr_int128 value);
 
 /* ---- sums_reals.c ---- */
 
@@ -175,7 +176,7 @@ granary_err sums_add(struct map *map, int64_t n);
 granary_err sums_fold(struct map *map);
 /* Of one group, when copies are folded. */
 int64_t sums_count(const struct map *map, const struct adder *adder, uint32_t id);
-__int128 sums_int(const struct map *map, const struct adder *adder, uint32_t id);
+gr_int128 sums_int(const struct map *map, const struct adder *adder, uint32_t id);
 
 /* ---- singles.c: values of rows as they are ---- */
 

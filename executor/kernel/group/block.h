@@ -3,6 +3,7 @@
 #ifndef GROUP_BLOCK_H
 #define GROUP_BLOCK_H
 
+#include "contract/int128.h"
 #include "kernel/group/plan.h"
 #include "kernel/rows.h"
 
@@ -30,10 +31,10 @@ const uint8_t *argument_there(struct argument_block *argument, int64_t n);
 /* Integers, bools, dates, ...: not of blocks that are ROWS_WIDE. */
 const int64_t *argument_ints(struct argument_block *argument, int64_t n);
 /* Value i of an integer or decimal, of any class. */
-static inline __int128
+static inline gr_int128
 argument_wide_at(const struct argument_block *argument, int64_t i)
 {
-    return argument->vector->class == ROWS_WIDE ? ((const __int128 *)argument->vector->values)[i]
+    return argument->vector->class == ROWS_WIDE ? ((const gr_int128 *)argument->vector->values)[i]
                                                 : ((const int64_t *)argument->vector->values)[i];
 }
 /* Any number as a double; decimals by their value. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/int128.h"
 #include "kernel/group/select.h"
 #include "kernel/group/table.h"
 #include "kernel/group/texts.h"
@@ -38,7 +39,7 @@ key_word(const granary_column *column, int64_t i)
         memcpy(&word, &value, sizeof word);
         return word;
     }
-    __int128 value = select_int(column, i);
+    gr_int128 value = select_int(column, i);
 
     return (uint64_t)value ^ word_mix(gr_dtype_size(column->dtype) == 16 ? (uint64_t)(value >> 64) : 0);
 }

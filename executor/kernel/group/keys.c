@@ -1,4 +1,5 @@
 #include "kernel/group/keys.h"
+#include "contract/int128.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -75,8 +76,8 @@ block_codes(struct group_keys *keys, size_t source, size_t k, int64_t n)
         break;
     case ROWS_WIDE:
         for (int64_t i = 0; i < n; i++) {
-            codes[i] = (uint64_t)((const __int128 *)vector->values)[i];
-            keys->high[i] = (uint64_t)(((const __int128 *)vector->values)[i] >> 64);
+            codes[i] = (uint64_t)((const gr_int128 *)vector->values)[i];
+            keys->high[i] = (uint64_t)(((const gr_int128 *)vector->values)[i] >> 64);
         }
         break;
     case ROWS_DOUBLE:

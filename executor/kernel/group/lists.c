@@ -1,4 +1,5 @@
 #include "kernel/group/lists.h"
+#include "contract/int128.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ values_reserve(struct values *values, size_t more)
 }
 
 granary_err
-values_bits(struct values *values, const struct rows_vector *vector, int64_t i, __int128 *ret_bits)
+values_bits(struct values *values, const struct rows_vector *vector, int64_t i, gr_int128 *ret_bits)
 {
     int64_t bits = 0;
     uint32_t code;
@@ -57,7 +58,7 @@ values_bits(struct values *values, const struct rows_vector *vector, int64_t i, 
         bits = ((const int64_t *)vector->values)[i];
         break;
     case ROWS_WIDE:
-        *ret_bits = ((const __int128 *)vector->values)[i];
+        *ret_bits = ((const gr_int128 *)vector->values)[i];
         return GRANARY_OK;
     case ROWS_DOUBLE:
         memcpy(&bits, (const double *)vector->values + i, sizeof bits);
@@ -130,7 +131,7 @@ values_column(const struct values *values, const uint32_t *pick, const uint8_t *
     }
     for (size_t i = 0; i < count; i++) {
         char *at = (char *)(uintptr_t)ret_column->view.values + i * size;
-        __int128 bits;
+        gr_int128 bits;
 
         if (there != NULL && !there[i]) {
             continue;

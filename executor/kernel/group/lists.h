@@ -2,6 +2,7 @@
 #ifndef GROUP_LISTS_H
 #define GROUP_LISTS_H
 
+#include "contract/int128.h"
 #include "kernel/group/block.h"
 #include "kernel/group/texts.h"
 
@@ -21,21 +22,21 @@ void values_fini(struct values *values);
 /* Room for more values. Errors: ENOMEM */
 granary_err values_reserve(struct values *values, size_t more);
 /* The bits of row i of a block; strings are put among the texts. Errors: ENOMEM · EFULL */
-granary_err values_bits(struct values *values, const struct rows_vector *vector, int64_t i, __int128 *ret_bits);
+granary_err values_bits(struct values *values, const struct rows_vector *vector, int64_t i, gr_int128 *ret_bits);
 
 static inline void
-values_put(struct values *values, size_t at, __int128 bits)
+values_put(struct values *values, size_t at, gr_int128 bits)
 {
     if (values->width == 16) {
-        ((__int128 *)(void *)values->bytes)[at] = bits;
+        ((gr_int128 *)(void *)values->bytes)[at] = bits;
     } else {
         ((int64_t *)(void *)values->bytes)[at] = (int64_t)bits;
     }
 }
-static inline __int128
+static inline gr_int128
 values_get(const struct values *values, size_t at)
 {
-    return values->width == 16 ? ((const __int128 *)(const void *)values->bytes)[at]
+    return values->width == 16 ? ((const gr_int128 *)(const void *)values->bytes)[at]
                                : ((const int64_t *)(const void *)values->bytes)[at];
 }
 

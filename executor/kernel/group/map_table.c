@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/group/adders.h"
 
 static granary_err
@@ -62,7 +63,7 @@ table_values(struct map *map, struct adder *adder, const uint32_t *ids, size_t c
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         const int64_t *words = adder_words(map, adder, ids[i]);
-        __int128 bits = words[0];
+        gr_int128 bits = words[0];
 
         if (adder->dtype == GRANARY_STRING) {
             there[i] = words[0] != 0;
@@ -114,7 +115,7 @@ table_best(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
 
         for (int64_t k = 1; k <= best_count(adder, words); k++) {
             int64_t value = top ? words[k] : ~words[k];
-            __int128 bits = group_is_real(adder->dtype) ? singles_ordered(value) : value;
+            gr_int128 bits = group_is_real(adder->dtype) ? singles_ordered(value) : value;
 
             if (adder->dtype == GRANARY_UINT64) {
                 bits = (uint64_t)value ^ (UINT64_C(1) << 63);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/group/keys.h"
 #include "kernel/group/reals.h"
 #include "kernel/group/table.h"
@@ -169,10 +170,10 @@ merge_ints(const struct merge *merge, size_t p, struct group_part *part)
         return out_of_memory();
     }
     for (size_t t = 0; t < merge->count; t++) {
-        const __int128 *ints = merge->tables[t].parts[p].ints;
+        const gr_int128 *ints = merge->tables[t].parts[p].ints;
 
         for (size_t i = 0; i < merge->tables[t].groups; i++) {
-            __int128 *sum = &part->ints[merge->ids[t][i]];
+            gr_int128 *sum = &part->ints[merge->ids[t][i]];
 
             if (__builtin_add_overflow(*sum, ints[i], sum)) {
                 return gr_fail(GRANARY_EFAILED, "groupby: a sum exceeds 128 bits; convert the values, as in x * 1.0");

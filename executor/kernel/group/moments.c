@@ -1,4 +1,5 @@
 #include "kernel/group/moments.h"
+#include "contract/int128.h"
 
 #include <math.h>
 #include <string.h>
@@ -63,12 +64,12 @@ moment_central(struct exact_sum *x, struct exact_sum *y, struct exact_sum *xy, i
 }
 
 bool
-moment_ints(__int128 x, __int128 y, __int128 xy, int64_t count, double *ret_moment)
+moment_ints(gr_int128 x, gr_int128 y, gr_int128 xy, int64_t count, double *ret_moment)
 {
-    __int128 limit = (__int128)1 << 62;
+    gr_int128 limit = (gr_int128)1 << 62;
 
     if (x >= limit || x <= -limit || y >= limit || y <= -limit || count >= (int64_t)1 << 32 ||
-        xy >= (__int128)1 << 92 || xy <= -((__int128)1 << 92)) {
+        xy >= (gr_int128)1 << 92 || xy <= -((gr_int128)1 << 92)) {
         return false;
     }
     *ret_moment = (double)(xy * count - x * y) / (double)count;

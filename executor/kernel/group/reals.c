@@ -1,4 +1,5 @@
 #include "kernel/group/reals.h"
+#include "contract/int128.h"
 
 #include <limits.h>
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "base/error.h"
 
 /* 128-bit sums stay below 2^126. */
-static const __int128 whole_max = (__int128)1 << 126;
+static const gr_int128 whole_max = (gr_int128)1 << 126;
 
 static granary_err
 out_of_memory(void)
@@ -35,7 +36,7 @@ reals_grow(struct reals *reals, uint32_t room)
         return GRANARY_OK;
     }
     if (reals->whole != NULL) {
-        __int128 *whole = realloc(reals->whole, room * sizeof *whole);
+        gr_int128 *whole = realloc(reals->whole, room * sizeof *whole);
 
         if (whole == NULL) {
             return out_of_memory();
@@ -124,7 +125,7 @@ reals_add_sum(struct reals *reals, uint32_t group, const struct exact_sum *sum)
 
 /* Add value * 2^unit to an exact sum, in pieces that are doubles. */
 static void
-add_pieces(struct exact_sum *sum, __int128 value, int unit)
+add_pieces(struct exact_sum *sum, gr_int128 value, int unit)
 {
     for (int piece = 0; piece < 3 && value != 0; piece++) {
         int64_t low = piece < 2 ? (int64_t)((uint64_t)value & ((UINT64_C(1) << 48) - 1)) : (int64_t)value;
@@ -135,7 +136,7 @@ add_pieces(struct exact_sum *sum, __int128 value, int unit)
 }
 
 granary_err
-reals_add_whole(struct reals *reals, uint32_t group, __int128 value, int unit)
+reals_add_whole(struct reals *reals, uint32_t group, gr_int128 value, int unit)
 {
     int shift = unit - reals->unit;
     struct exact_sum *sum;
@@ -153,10 +154,10 @@ reals_add_whole(struct reals *reals, uint32_t group, __int128 value, int unit)
         shift = 0;
     }
     if (shift >= 0 && shift < 126) {
-        __int128 limit = whole_max >> shift;
+        gr_int128 limit = whole_max >> shift;
 
         if (value < limit && value > -limit) {
-            __int128 total = reals->whole[group] + value * ((__int128)1 << shift);
+            gr_int128 total = reals->whole[group] + value * ((gr_int128)1 << shift);
 
             if (total < whole_max && total > -whole_max) {
                 reals->whole[group] = total;

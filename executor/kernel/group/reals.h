@@ -7,6 +7,7 @@
 #ifndef GROUP_REALS_H
 #define GROUP_REALS_H
 
+#include "contract/int128.h"
 #include "kernel/group/table.h"
 
 struct reals {
@@ -14,7 +15,7 @@ struct reals {
     int64_t rows; /* added since the words were emptied */
     /* by group, as far as room goes */
     uint32_t room;
-    __int128 *whole; /* in units of 2^unit; NULL: none */
+    gr_int128 *whole; /* in units of 2^unit; NULL: none */
     int unit;
     uint32_t *other_of; /* which of others, and one; 0: none; NULL: none at all */
     size_t other_count;
@@ -30,7 +31,7 @@ granary_err reals_add_other(struct reals *reals, uint32_t group, double x);
 /* Add many to one group. Errors: ENOMEM */
 granary_err reals_add_many(struct reals *reals, uint32_t group, const double *values, size_t count);
 /* Add value * 2^unit. Errors: ENOMEM */
-granary_err reals_add_whole(struct reals *reals, uint32_t group, __int128 value, int unit);
+granary_err reals_add_whole(struct reals *reals, uint32_t group, gr_int128 value, int unit);
 /* Add an exact sum. Errors: ENOMEM */
 granary_err reals_add_sum(struct reals *reals, uint32_t group, const struct exact_sum *sum);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/group/moments.h"
 #include "kernel/group/reals.h"
 #include "kernel/group/result_parts.h"
@@ -238,14 +239,14 @@ make(struct making *making)
 
 /* All digits of a decimal; a constant, for it is asked once a group. */
 #define TEN_TO_19    UINT64_C(10000000000000000000)
-#define DECIMAL_MOST ((__int128)((unsigned __int128)TEN_TO_19 * TEN_TO_19) - 1)
+#define DECIMAL_MOST ((gr_int128)((gr_uint128)TEN_TO_19 * TEN_TO_19) - 1)
 _Static_assert(GRANARY_DECIMAL_DIGITS == 38, "DECIMAL_MOST has as many digits as a decimal");
 
 static granary_err
-int_check(const struct making *making, __int128 value)
+int_check(const struct making *making, gr_int128 value)
 {
-    __int128 most = INT64_MAX;
-    __int128 least = INT64_MIN;
+    gr_int128 most = INT64_MAX;
+    gr_int128 least = INT64_MIN;
 
     if (making->result == GRANARY_UINT64) {
         most = UINT64_MAX;

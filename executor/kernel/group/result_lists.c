@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/group/moments.h"
 #include "kernel/group/result_parts.h"
 #include "kernel/group/select.h"
@@ -61,14 +62,14 @@ make_int_product(struct making *making)
 {
     const struct group_part *list = making_part(making, USE_ITEM);
     bool is_unsigned = making->result == GRANARY_UINT64;
-    __int128 limit = is_unsigned ? (__int128)UINT64_MAX : (__int128)INT64_MAX;
+    gr_int128 limit = is_unsigned ? (gr_int128)UINT64_MAX : (gr_int128)INT64_MAX;
 
     for (size_t g = 0; g < making->table->groups; g++) {
-        __int128 product = 1;
+        gr_int128 product = 1;
         bool over = false;
 
         for (size_t i = list->starts[g]; i < list->starts[g + 1]; i++) {
-            __int128 value = select_int(&list->values.view, (int64_t)i);
+            gr_int128 value = select_int(&list->values.view, (int64_t)i);
 
             over = over && value != 0;
             product = over ? product : product * value;
@@ -88,7 +89,7 @@ static granary_err
 make_moments_between(struct making *making)
 {
     const struct group_part *list = making_part(making, USE_ITEM);
-    __int128 unit = making->dtype == GRANARY_DATE ? DAY_MICROSECONDS : 1;
+    gr_int128 unit = making->dtype == GRANARY_DATE ? DAY_MICROSECONDS : 1;
     int64_t *values = malloc((size_t)list->values.view.rows * sizeof *values + 1);
 
     if (values == NULL) {

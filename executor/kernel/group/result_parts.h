@@ -3,6 +3,7 @@
 #ifndef GROUP_RESULT_PARTS_H
 #define GROUP_RESULT_PARTS_H
 
+#include "contract/int128.h"
 #include "kernel/group/table.h"
 
 /* One aggregate at work. */
@@ -14,7 +15,7 @@ struct making {
     granary_dtype dtype;  /* of the argument */
     granary_dtype result; /* of the column */
     double *reals;        /* by group; NAN where there is none */
-    __int128 *ints;       /* by group */
+    gr_int128 *ints;      /* by group */
     uint8_t *there;       /* by group; NULL: all */
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/frame_call.h"
 #include "kernel/group/dealt_rows.h"
 #include "kernel/join/gather.h"
@@ -366,7 +367,7 @@ mark_different(const granary_column *column, uint8_t *differs)
     case 8:
         COMPARE(uint64_t);
     default:
-        COMPARE(__int128);
+        COMPARE(gr_int128);
     }
 }
 

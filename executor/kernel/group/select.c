@@ -1,4 +1,5 @@
 #include "kernel/group/select.h"
+#include "contract/int128.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,7 +14,7 @@ enum {
     SAMPLE_MARGIN = 12, /* the k-th is hardly ever that far from its place in a sample */
 };
 
-__int128
+gr_int128
 select_int(const granary_column *column, int64_t i)
 {
     switch (gr_dtype_kind(column->dtype)) {
@@ -35,7 +36,7 @@ select_int(const granary_column *column, int64_t i)
     case GRANARY_UINT64:
         return ((const uint64_t *)column->values)[i];
     case GRANARY_DECIMAL:
-        return ((const __int128 *)column->values)[i];
+        return ((const gr_int128 *)column->values)[i];
     case GRANARY_NULLTYPE:
         return 0;
     default:
@@ -196,19 +197,19 @@ int_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-__int128
-select_quantile_int(int64_t *values, size_t count, double fraction, __int128 unit)
+gr_int128
+select_quantile_int(int64_t *values, size_t count, double fraction, gr_int128 unit)
 {
     double position = (double)(count - 1) * fraction;
     size_t below = (size_t)floor(position);
     size_t above = below + 1 < count ? below + 1 : below;
     int64_t part =
         (int64_t)ldexp(position - (double)below, DBL_MANT_DIG); /* exactly, but for what is far below a unit */
-    __int128 least;
+    gr_int128 least;
 
     qsort(values, count, sizeof *values, int_compare);
     least = values[below] * unit;
-    return least + (((__int128)values[above] - values[below]) * unit * part >> DBL_MANT_DIG);
+    return least + (((gr_int128)values[above] - values[below]) * unit * part >> DBL_MANT_DIG);
 }
 
 static int

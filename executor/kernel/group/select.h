@@ -2,11 +2,12 @@
 #ifndef GROUP_SELECT_H
 #define GROUP_SELECT_H
 
+#include "contract/int128.h"
 #include "data/frame.h"
 
 /* Value i of a column of numbers, as a double (decimals: divided by divisor) and as an integer. */
 double select_real(const granary_column *column, int64_t i, double divisor);
-__int128 select_int(const granary_column *column, int64_t i);
+gr_int128 select_int(const granary_column *column, int64_t i);
 
 /* What lies so large a part of the way from low to high: as NumPy has it, from the nearer one, so that it rounds alike
  * in both directions and never beyond them. */
@@ -17,7 +18,7 @@ double select_between(double low, double high, double part);
 double select_quantile(double *values, size_t count, double fraction);
 
 /* The same of integers, each of so many units, cut off to whole units. Values are put in another order. */
-__int128 select_quantile_int(int64_t *values, size_t count, double fraction, __int128 unit);
+gr_int128 select_quantile_int(int64_t *values, size_t count, double fraction, gr_int128 unit);
 
 /* The row of the most frequent value among some rows, of equally frequent ones that of the least; -1 of none. Rows are
  * put in another order. */

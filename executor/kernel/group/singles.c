@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/group/adders.h"
 
 static granary_err
@@ -123,8 +124,8 @@ add_values(struct map *map, struct adder *adder, int64_t n)
 
     for (int64_t i = 0; i < n; i++) {
         int64_t *at = map->words + map->offsets[i] + adder->at;
-        __int128 value;
-        __int128 best;
+        gr_int128 value;
+        gr_int128 best;
         bool wins = at[0] == 0 || measure == GROUP_LAST;
         granary_err err;
 
@@ -272,7 +273,7 @@ add_list(struct map *map, struct adder *adder, int64_t n)
         return GRANARY_OK;
     }
     for (int64_t i = 0; i < n && err == GRANARY_OK && x->vector->class != ROWS_NULL; i++) {
-        __int128 bits = 0;
+        gr_int128 bits = 0;
 
         if (map->ids[i] == GROUP_NONE_ID || (there != NULL && !there[i])) {
             continue;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/group/adders.h"
 
 enum { FETCHED_LEAST = 1 << 17 }; /* words: fewer are in the cache */
@@ -145,7 +146,7 @@ sums_fold(struct map *map)
             int64_t *to = adder_cold(map, adder, g % map->room);
 
             if (adder->wide) {
-                __int128 value;
+                gr_int128 value;
 
                 memcpy(&value, from, sizeof value);
                 err = sums_add_wide(to, value);
@@ -174,18 +175,18 @@ sums_count(const struct map *map, const struct adder *adder, uint32_t id)
                : count + adder_half(map->words[(size_t)id * map->stride + (unsigned)adder->lane / 2], adder->lane);
 }
 
-__int128
+gr_int128
 sums_int(const struct map *map, const struct adder *adder, uint32_t id)
 {
-    __int128 sum = adder_half(map->words[(size_t)id * map->stride + (unsigned)adder->lane / 2], adder->lane);
-    __int128 more = 0;
+    gr_int128 sum = adder_half(map->words[(size_t)id * map->stride + (unsigned)adder->lane / 2], adder->lane);
+    gr_int128 more = 0;
 
     if (map->cold != NULL && adder->wide) {
         memcpy(&more, adder_cold(map, adder, id), sizeof more);
     } else if (map->cold != NULL) {
         const int64_t *halves = adder_cold(map, adder, id);
 
-        more = (__int128)halves[1] * ((__int128)1 << 32) + halves[0];
+        more = (gr_int128)halves[1] * ((gr_int128)1 << 32) + halves[0];
     }
     return more + sum;
 }

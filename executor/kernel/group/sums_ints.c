@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/group/adders.h"
 #include "kernel/simd/group_loops.h"
 
@@ -138,9 +139,9 @@ size_of(struct map *map, const struct adder *adder, int64_t n)
 /* ---- large sums ---- */
 
 granary_err
-sums_add_wide(int64_t *at, __int128 value)
+sums_add_wide(int64_t *at, gr_int128 value)
 {
-    __int128 sum;
+    gr_int128 sum;
 
     memcpy(&sum, at, sizeof sum);
     if (__builtin_add_overflow(sum, value, &sum)) {
@@ -166,7 +167,7 @@ add_halves(struct map *map, const struct adder *adder, const int64_t *values, in
             high += values[i] >> 32;
         }
         if (adder->wide) {
-            return sums_add_wide(adder_cold(map, adder, 1), (__int128)high * ((__int128)1 << 32) + low);
+            return sums_add_wide(adder_cold(map, adder, 1), (gr_int128)high * ((gr_int128)1 << 32) + low);
         }
         adder_cold(map, adder, 1)[0] += low;
         adder_cold(map, adder, 1)[1] += high;
@@ -214,7 +215,7 @@ add_large(struct map *map, const struct adder *adder, int64_t n)
         const int64_t *b = spec->y == spec->x ? a : argument_ints(y, n);
 
         for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
-            err = sums_add_wide(adder_cold(map, adder, map->slots[i]), (__int128)a[i] * b[i]);
+            err = sums_add_wide(adder_cold(map, adder, map->slots[i]), (gr_int128)a[i] * b[i]);
         }
     }
     return err;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/group/adders.h"
 #include "kernel/simd/exact_sum.h"
 #include "kernel/simd/products.h"
@@ -26,7 +27,7 @@ sums_empty_reals(struct map *map, struct adder *adder)
     for (unsigned copy = 0; copy < map->copies; copy++) {
         for (uint32_t group = 1; group < map->room && err == GRANARY_OK; group++) {
             int64_t *at = map->words + ((size_t)copy * map->room + group) * map->stride + adder->at;
-            __int128 value = (__int128)at[0] * ((__int128)1 << EXACT_LEVEL_BITS) + at[1];
+            gr_int128 value = (gr_int128)at[0] * ((gr_int128)1 << EXACT_LEVEL_BITS) + at[1];
 
             if (value != 0) {
                 err = reals_add_whole(&adder->reals, group, value, adder->reals.top - EXACT_TOP_BITS);

@@ -1,4 +1,5 @@
 #include "kernel/group/table.h"
+#include "contract/int128.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ group_value_compare(const granary_column *column, int64_t a, int64_t b)
         return (int)gr_bit(column->values, a) - (int)gr_bit(column->values, b);
     }
     if (size == 16) {
-        const __int128 *wide = column->values;
+        const gr_int128 *wide = column->values;
 
         return (wide[a] > wide[b]) - (wide[a] < wide[b]);
     }

@@ -6,13 +6,14 @@
 #ifndef GROUP_TABLE_H
 #define GROUP_TABLE_H
 
+#include "contract/int128.h"
 #include "kernel/exact_sum.h"
 #include "kernel/group/plan.h"
 
 /* Which members are set is decided by the kind. Owned, unless they lie in bytes that were read. */
 struct group_part {
     int64_t *counts;  /* COUNT */
-    __int128 *ints;   /* INT; REAL: in units of 2^unit */
+    gr_int128 *ints;  /* INT; REAL: in units of 2^unit */
     int unit;         /* REAL */
     uint32_t *others; /* REAL: groups that have more beside ints, ascending, and what */
     struct exact_sum *more;

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "contract/int128.h"
 #include "graph/join.h"
 #include "kernel/frame_call.h"
 #include "kernel/join/build.h"
@@ -217,7 +218,7 @@ intern_column(struct build_key *key, const granary_column *column, int64_t rows,
         return intern_encoded(key, column, rows, ids);
     }
     for (int64_t i = 0; i < rows && err == GRANARY_OK; i++) {
-        __int128 scratch;
+        gr_int128 scratch;
         size_t size;
         const char *bytes = key_bytes(column, key->dtype, i, &scratch, &size);
 

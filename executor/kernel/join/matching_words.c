@@ -1,6 +1,7 @@
 /* The keys of a probing frame as words, and what can be told of them before the index is asked. */
 #include <string.h>
 
+#include "contract/int128.h"
 #include "graph/join.h"
 #include "kernel/join/matching.h"
 
@@ -9,7 +10,7 @@ string_number(const struct matching *m, size_t k, int64_t row)
 {
     const granary_column *column = m->columns[k];
     uint32_t *numbers = m->numbers[k];
-    __int128 scratch;
+    gr_int128 scratch;
     size_t size;
     const char *bytes;
     int32_t code = 0;

@@ -1,4 +1,5 @@
 #include "kernel/join/words.h"
+#include "contract/int128.h"
 
 #include <math.h>
 #include <string.h>
@@ -78,7 +79,7 @@ words_as_float(const granary_column *column, int64_t from, int64_t n, int64_t *w
         break;
     case GRANARY_DECIMAL:
         for (int64_t i = 0; i < n; i++) {
-            __int128 value;
+            gr_int128 value;
 
             memcpy(&value, (const char *)column->values + (from + i) * 16, sizeof value);
             words[i] = word_of_double((double)value / power);
@@ -151,9 +152,9 @@ key_words(const granary_column *column, granary_dtype dtype, int64_t from, int64
 
 /* A decimal or an integer as a decimal of a scale that is not smaller. */
 static bool
-decimal_at(const granary_column *column, int scale, int64_t row, __int128 *ret_value)
+decimal_at(const granary_column *column, int scale, int64_t row, gr_int128 *ret_value)
 {
-    __int128 value;
+    gr_int128 value;
     bool fits = true;
 
     if (gr_dtype_kind(column->dtype) == GRANARY_DECIMAL) {
@@ -163,17 +164,17 @@ decimal_at(const granary_column *column, int scale, int64_t row, __int128 *ret_v
         int64_t word;
 
         words_as_integer(column, true, row, 1, &word, &present);
-        value = column->dtype == GRANARY_UINT64 ? (__int128)(uint64_t)word : (__int128)word;
+        value = column->dtype == GRANARY_UINT64 ? (gr_int128)(uint64_t)word : (gr_int128)word;
     }
     for (int i = gr_dtype_scale(column->dtype); i < scale && fits; i++) {
-        fits = !__builtin_mul_overflow(value, (__int128)10, &value);
+        fits = !__builtin_mul_overflow(value, (gr_int128)10, &value);
     }
     *ret_value = value;
     return fits;
 }
 
 const char *
-key_bytes(const granary_column *column, granary_dtype dtype, int64_t row, __int128 *scratch, size_t *ret_size)
+key_bytes(const granary_column *column, granary_dtype dtype, int64_t row, gr_int128 *scratch, size_t *ret_size)
 {
     if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
         return NULL;

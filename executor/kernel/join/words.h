@@ -7,6 +7,7 @@
 #ifndef KERNEL_JOIN_WORDS_H
 #define KERNEL_JOIN_WORDS_H
 
+#include "contract/int128.h"
 #include "data/frame.h"
 
 #define JOIN_BLOCK 1024 /* rows */
@@ -28,7 +29,7 @@ key_words(const granary_column *column, granary_dtype dtype, int64_t from, int64
 /* Bytes of a row of a column that is key_is_bytes(). scratch: where they lie when the column does not have them.
  * NULL: there is no value to be equal to. */
 const char *
-key_bytes(const granary_column *column, granary_dtype dtype, int64_t row, __int128 *scratch, size_t *ret_size);
+key_bytes(const granary_column *column, granary_dtype dtype, int64_t row, gr_int128 *scratch, size_t *ret_size);
 
 /* The finalizer of MurmurHash3 (Austin Appleby, public domain): all bits of a word depend on all. */
 static inline uint64_t

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/rows/node.h"
 #include "kernel/scratch.h"
 #include "kernel/simd/rows_loops.h"
@@ -11,7 +12,7 @@
 /* ---- exact ---- */
 
 static bool
-exact_one(enum gr_expr_op op, __int128 a, __int128 b, __int128 *out)
+exact_one(enum gr_expr_op op, gr_int128 a, gr_int128 b, gr_int128 *out)
 {
     switch (op) {
     case GR_OP_ADD:
@@ -21,13 +22,13 @@ exact_one(enum gr_expr_op op, __int128 a, __int128 b, __int128 *out)
     case GR_OP_MULTIPLY:
         return __builtin_mul_overflow(a, b, out);
     case GR_OP_NEGATE:
-        return __builtin_sub_overflow((__int128)0, a, out);
+        return __builtin_sub_overflow((gr_int128)0, a, out);
     case GR_OP_SIGN:
         *out = (a > 0) - (a < 0);
         return false;
     default: /* ABS */
         *out = a;
-        return a < 0 ? __builtin_sub_overflow((__int128)0, a, out) : false;
+        return a < 0 ? __builtin_sub_overflow((gr_int128)0, a, out) : false;
     }
 }
 
@@ -40,7 +41,7 @@ is_division(enum gr_expr_op op)
 /* Quotient rounded down with a remainder of the divisor's sign, or towards 0 with one of the dividend's; there is none
  * when the divisor is 0. */
 static granary_err
-exact_divide(struct node *node, int64_t n, __int128 *out)
+exact_divide(struct node *node, int64_t n, gr_int128 *out)
 {
     const struct node *a = node->operands[0];
     const struct node *b = node->operands[1];
@@ -53,15 +54,15 @@ exact_divide(struct node *node, int64_t n, __int128 *out)
         return node_no_memory();
     }
     for (int64_t i = 0; i < n; i++) {
-        __int128 divisor = node_exact_at(b, i);
-        __int128 dividend = node_exact_at(a, i);
+        gr_int128 divisor = node_exact_at(b, i);
+        gr_int128 dividend = node_exact_at(a, i);
         bool defined = divisor != 0;
-        __int128 quotient;
-        __int128 rest;
+        gr_int128 quotient;
+        gr_int128 rest;
 
         divisor = defined ? divisor : 1;
         if (divisor == -1) { /* the least number has no opposite */
-            quotient = (__int128)(0 - (unsigned __int128)dividend);
+            quotient = (gr_int128)(0 - (gr_uint128)dividend);
             rest = 0;
         } else if (a->class == ROWS_INT && b->class == ROWS_INT) {
             quotient = (int64_t)dividend / (int64_t)divisor;
@@ -82,9 +83,9 @@ exact_divide(struct node *node, int64_t n, __int128 *out)
 
 /* Quotients and signs of decimals are whole. */
 static void
-exact_rescale(struct node *node, int64_t n, __int128 *out)
+exact_rescale(struct node *node, int64_t n, gr_int128 *out)
 {
-    __int128 factor = gr_power_of_ten(gr_dtype_scale(node->dtype));
+    gr_int128 factor = gr_power_of_ten(gr_dtype_scale(node->dtype));
 
     for (int64_t i = 0; i < n && factor != 1; i++) {
         if (__builtin_mul_overflow(out[i], factor, &out[i])) {
@@ -96,10 +97,10 @@ exact_rescale(struct node *node, int64_t n, __int128 *out)
 static granary_err
 exact_wide(struct node *node, int64_t n)
 {
-    __int128 *room = scratch_alloc(3 * ROWS_BLOCK * sizeof *room);
-    const __int128 *a;
-    const __int128 *b;
-    __int128 *out;
+    gr_int128 *room = scratch_alloc(3 * ROWS_BLOCK * sizeof *room);
+    const gr_int128 *a;
+    const gr_int128 *b;
+    gr_int128 *out;
     granary_err err = GRANARY_OK;
 
     if (room == NULL) {
@@ -262,11 +263,11 @@ op_arithmetic(struct node *node, int64_t n)
 
 /* ---- rounding ---- */
 
-static __int128
-exact_round(enum gr_expr_op op, __int128 value, __int128 unit)
+static gr_int128
+exact_round(enum gr_expr_op op, gr_int128 value, gr_int128 unit)
 {
-    __int128 rest = value % unit;
-    __int128 whole = value - rest;
+    gr_int128 rest = value % unit;
+    gr_int128 whole = value - rest;
 
     switch (op) {
     case GR_OP_FLOOR:
@@ -286,7 +287,7 @@ round_exact(struct node *node, int64_t n)
     const struct node *a = node->operands[0];
     const struct node *digits = node->count > 1 ? node->operands[1] : NULL;
     int scale = gr_dtype_scale(node->dtype);
-    __int128 *out;
+    gr_int128 *out;
     granary_err err;
 
     if (scale == 0 && digits == NULL) {
@@ -300,7 +301,7 @@ round_exact(struct node *node, int64_t n)
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t kept = digits == NULL ? 0 : node_int_at(digits, i);
-        __int128 value = node_exact_at(a, i);
+        gr_int128 value = node_exact_at(a, i);
 
         if (kept >= scale) {
             out[i] = value;

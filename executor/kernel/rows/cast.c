@@ -6,13 +6,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "contract/int128.h"
 #include "data/calendar.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
 #include "kernel/scratch.h"
 
 static granary_err
-settle(struct node *node, __int128 *out, int64_t n)
+settle(struct node *node, gr_int128 *out, int64_t n)
 {
     granary_err err = node_settle_exact(node, out, n);
 
@@ -47,11 +48,11 @@ narrow(struct node *node, const double *from, int64_t n)
 /* ---- exact values ---- */
 
 /* Units of another scale; to a smaller one rounded, halves away from 0. */
-static __int128
-rescale(__int128 value, int by)
+static gr_int128
+rescale(gr_int128 value, int by)
 {
-    __int128 factor = gr_power_of_ten(by < 0 ? -by : by);
-    __int128 rest;
+    gr_int128 factor = gr_power_of_ten(by < 0 ? -by : by);
+    gr_int128 rest;
 
     if (by >= 0) {
         return __builtin_mul_overflow(value, factor, &value) ? BEYOND : value;
@@ -61,11 +62,11 @@ rescale(__int128 value, int by)
 }
 
 static granary_err
-exact_to_exact(struct node *node, int64_t n, __int128 factor, __int128 divisor)
+exact_to_exact(struct node *node, int64_t n, gr_int128 factor, gr_int128 divisor)
 {
     const struct node *a = node->operands[0];
     int by = gr_dtype_scale(node->dtype) - gr_dtype_scale(a->dtype);
-    __int128 *out;
+    gr_int128 *out;
 
     if (by == 0 && factor == 1 && divisor == 1 && a->class == ROWS_INT) {
         node->class = ROWS_INT;
@@ -77,7 +78,7 @@ exact_to_exact(struct node *node, int64_t n, __int128 factor, __int128 divisor)
         return node_no_memory();
     }
     for (int64_t i = 0; i < n; i++) {
-        __int128 value = node_exact_at(a, i);
+        gr_int128 value = node_exact_at(a, i);
 
         if (divisor != 1) {
             out[i] = value / divisor - (value % divisor < 0);
@@ -109,7 +110,7 @@ exact_to_real(struct node *node, int64_t n)
         }
     } else {
         for (int64_t i = 0; i < n; i++) {
-            out[i] = (double)((const __int128 *)a->values)[i] / unit;
+            out[i] = (double)((const gr_int128 *)a->values)[i] / unit;
         }
     }
     return node->dtype == GRANARY_FLOAT32 ? narrow(node, out, n) : GRANARY_OK;
@@ -120,7 +121,7 @@ real_to_exact(struct node *node, int64_t n)
 {
     const double *a = node->operands[0]->values;
     double unit = (double)gr_power_of_ten(gr_dtype_scale(node->dtype));
-    __int128 *out = scratch_alloc(ROWS_BLOCK * sizeof *out);
+    gr_int128 *out = scratch_alloc(ROWS_BLOCK * sizeof *out);
 
     if (out == NULL) {
         return node_no_memory();
@@ -128,7 +129,7 @@ real_to_exact(struct node *node, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         double value = rint(a[i] * unit);
 
-        out[i] = value > -1e38 && value < 1e38 ? (__int128)value : BEYOND; /* NaN, too */
+        out[i] = value > -1e38 && value < 1e38 ? (gr_int128)value : BEYOND; /* NaN, too */
     }
     return settle(node, out, n);
 }
@@ -184,7 +185,7 @@ plain_load(void)
 
 /* Digits with a sign and a point, rounded to scale (halves away from 0). */
 static bool
-read_exact(const char *text, size_t size, int scale, __int128 *ret_units)
+read_exact(const char *text, size_t size, int scale, gr_int128 *ret_units)
 {
     size_t at = size > 0 && (text[0] == '-' || text[0] == '+');
     bool negative = size > 0 && text[0] == '-';
@@ -192,7 +193,7 @@ read_exact(const char *text, size_t size, int scale, __int128 *ret_units)
     bool any = false;
     int behind = 0;
     bool up = false;
-    __int128 units = 0;
+    gr_int128 units = 0;
 
     for (; at < size; at++) {
         if (text[at] == '.' && !point) {
@@ -209,13 +210,13 @@ read_exact(const char *text, size_t size, int scale, __int128 *ret_units)
             continue;
         }
         behind += point;
-        if (__builtin_mul_overflow(units, (__int128)10, &units) ||
-            __builtin_add_overflow(units, (__int128)(text[at] - '0'), &units)) {
+        if (__builtin_mul_overflow(units, (gr_int128)10, &units) ||
+            __builtin_add_overflow(units, (gr_int128)(text[at] - '0'), &units)) {
             return false;
         }
     }
     for (; behind < scale; behind++) {
-        if (__builtin_mul_overflow(units, (__int128)10, &units)) {
+        if (__builtin_mul_overflow(units, (gr_int128)10, &units)) {
             return false;
         }
     }
@@ -259,7 +260,7 @@ read_bool(const char *text, size_t size, uint8_t *ret_value)
 
 /* Value i of the node out of a text without blanks around it. */
 static bool
-read_one(struct node *node, const char *text, size_t size, int64_t i, __int128 *exact)
+read_one(struct node *node, const char *text, size_t size, int64_t i, gr_int128 *exact)
 {
     int32_t days = 0;
     int64_t at = 0;
@@ -294,7 +295,7 @@ static granary_err
 text_to_any(struct node *node, int64_t n)
 {
     const struct rows_text *a = node_texts(node->operands[0], n);
-    __int128 *exact = scratch_alloc(ROWS_BLOCK * sizeof *exact);
+    gr_int128 *exact = scratch_alloc(ROWS_BLOCK * sizeof *exact);
     uint8_t *bad = NULL;
     granary_err err = GRANARY_OK;
 
@@ -343,7 +344,7 @@ any_to_text(struct node *node, int64_t n)
         return node_no_memory();
     }
     for (int64_t i = 0; i < n; i++) {
-        __int128 stored = 0;
+        gr_int128 stored = 0;
         granary_column one = {.dtype = a->dtype, .rows = 1, .values = &stored};
         size_t before = node->text.size;
 
@@ -417,11 +418,11 @@ convert(struct node *node, int64_t n)
 static granary_err
 limit_digits(struct node *node, int64_t n)
 {
-    __int128 most = gr_power_of_ten(node->expr->digits);
+    gr_int128 most = gr_power_of_ten(node->expr->digits);
     uint8_t *bad = node->bad != NULL ? node_bad_room(node, n) : NULL;
 
     for (int64_t i = 0; i < n; i++) {
-        __int128 value = node_exact_at(node, i);
+        gr_int128 value = node_exact_at(node, i);
 
         if (!node_counts(node, i) || (value < most && value > -most)) {
             continue;

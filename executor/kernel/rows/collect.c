@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "data/place.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
@@ -45,16 +46,16 @@ store_values(granary_dtype dtype, enum rows_class class, const void *values, int
         STORE(float, double);
     case GRANARY_UINT64:
         if (wide) {
-            STORE(uint64_t, __int128);
+            STORE(uint64_t, gr_int128);
         }
         memcpy(out, values, (size_t)n * sizeof(int64_t));
         break;
     case GRANARY_DECIMAL:
         if (wide) {
-            memcpy(out, values, (size_t)n * sizeof(__int128));
+            memcpy(out, values, (size_t)n * sizeof(gr_int128));
             break;
         }
-        STORE(__int128, int64_t);
+        STORE(gr_int128, int64_t);
     case GRANARY_NULLTYPE:
     case GRANARY_STRING:
         break;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "contract/int128.h"
 #include "kernel/rows/node.h"
 #include "kernel/simd/rows_loops.h"
 
@@ -44,8 +45,8 @@ compare(enum gr_expr_op op, struct node *a, struct node *b, uint8_t *out, int64_
         }
     } else if (a->class == ROWS_INT || a->class == ROWS_WIDE) {
         for (int64_t i = 0; i < n; i++) {
-            __int128 x = node_exact_at(a, i);
-            __int128 y = node_exact_at(b, i);
+            gr_int128 x = node_exact_at(a, i);
+            gr_int128 y = node_exact_at(b, i);
 
             out[i] = gr_expr_op_holds(op, (x > y) - (x < y));
         }

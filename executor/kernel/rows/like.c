@@ -5,6 +5,7 @@
 #include <wctype.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/rows/pattern.h"
 #include "kernel/rows/utf8.h"
 
@@ -328,7 +329,7 @@ hash_value(uint64_t hash, const struct node *node, int64_t i)
     case ROWS_CODE:
         return hash_text(hash, &node->texts[i]);
     default: {
-        __int128 value = node_exact_at(node, i);
+        gr_int128 value = node_exact_at(node, i);
 
         return mix(mix(hash, (uint64_t)value), (uint64_t)(value >> 64));
     }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/rows/node.h"
 #include "kernel/simd/rows_loops.h"
 
@@ -148,7 +149,7 @@ load_decimals(struct node *node, const struct extent *extent)
 {
     const rows_int128 *from = (const rows_int128 *)node->column->values + extent->from;
     int64_t *narrow = node_room(node, ROWS_INT);
-    __int128 *wide;
+    gr_int128 *wide;
 
     if (narrow == NULL) {
         return node_no_memory();
@@ -169,7 +170,7 @@ load_uint64(struct node *node, const struct extent *extent)
     const uint64_t *from = node->column->values;
     uint64_t *narrow = node_room(node, ROWS_INT);
     uint64_t all = 0;
-    __int128 *wide;
+    gr_int128 *wide;
 
     if (narrow == NULL) {
         return node_no_memory();

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "contract/int128.h"
 #include "kernel/rows/node.h"
 #include "kernel/scratch.h"
 #include "kernel/simd/rows_loops.h"
@@ -123,7 +124,7 @@ take_picked(struct node *node, size_t k, const uint16_t *pick, int64_t n)
     case ROWS_WIDE:
         for (int64_t i = 0; i < n; i++) {
             if (pick[i] == k) {
-                ((__int128 *)node->buffer)[i] = node_exact_at(operand, i);
+                ((gr_int128 *)node->buffer)[i] = node_exact_at(operand, i);
             }
         }
         return GRANARY_OK;
@@ -292,8 +293,8 @@ order_at(const struct node *a, const struct node *b, int64_t i, const struct row
         return ((const uint8_t *)a->values)[i] - ((const uint8_t *)b->values)[i];
     }
     if (a->base == ROWS_INT) {
-        __int128 p = node_exact_at(a, i);
-        __int128 q = node_exact_at(b, i);
+        gr_int128 p = node_exact_at(a, i);
+        gr_int128 q = node_exact_at(b, i);
 
         return (p > q) - (p < q);
     }

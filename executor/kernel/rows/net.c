@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/rows/node.h"
 #include "kernel/scratch.h"
 
@@ -90,7 +91,7 @@ constant_fill(struct node *node, int64_t n)
             return node_no_memory();
         }
         memset(valid, 0, (size_t)n);
-        memset(room, 0, (size_t)n * sizeof(__int128));
+        memset(room, 0, (size_t)n * sizeof(gr_int128));
         return GRANARY_OK;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -99,7 +100,7 @@ constant_fill(struct node *node, int64_t n)
             ((int64_t *)room)[i] = (int64_t)expr->value.i;
             break;
         case ROWS_WIDE:
-            ((__int128 *)room)[i] = expr->value.i;
+            ((gr_int128 *)room)[i] = expr->value.i;
             break;
         case ROWS_DOUBLE:
             ((double *)room)[i] = expr->value.d;

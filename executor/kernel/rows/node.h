@@ -4,12 +4,13 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "contract/int128.h"
 #include "graph/expr.h"
 #include "kernel/rows.h"
 
 #define DAY_US INT64_C(86400000000)
 /* More than a value of any dtype. */
-#define BEYOND ((__int128)(~(unsigned __int128)0 >> 1))
+#define BEYOND ((gr_int128)(~(gr_uint128)0 >> 1))
 
 enum node_kind {
     NODE_COLUMN,   /* of the frame */
@@ -116,22 +117,22 @@ node_counts(const struct node *node, int64_t i)
 /* The texts of a string node, decoded when they are codes. NULL: out of memory */
 const struct rows_text *node_texts(struct node *node, int64_t n);
 /* Integers as they are, or widened into `room` of n values. */
-const __int128 *node_wide(const struct node *node, __int128 *room, int64_t n);
-static inline __int128
+const gr_int128 *node_wide(const struct node *node, gr_int128 *room, int64_t n);
+static inline gr_int128
 node_exact_at(const struct node *node, int64_t i)
 {
-    return node->class == ROWS_WIDE ? ((const __int128 *)node->values)[i] : ((const int64_t *)node->values)[i];
+    return node->class == ROWS_WIDE ? ((const gr_int128 *)node->values)[i] : ((const int64_t *)node->values)[i];
 }
 /* The same as int64, cut where it does not fit: of counts and digits. */
 static inline int64_t
 node_int_at(const struct node *node, int64_t i)
 {
-    __int128 value = node_exact_at(node, i);
+    gr_int128 value = node_exact_at(node, i);
 
     return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t)value;
 }
 /* Exact values lie in out: INT when all fit, else WIDE; rows beyond the dtype are bad. Errors: ENOMEM */
-granary_err node_settle_exact(struct node *node, const __int128 *out, int64_t n);
+granary_err node_settle_exact(struct node *node, const gr_int128 *out, int64_t n);
 /* INT values beyond an integer dtype or int32 days are bad. */
 granary_err node_check_range(struct node *node, int64_t n);
 

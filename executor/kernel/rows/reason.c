@@ -1,6 +1,7 @@
 /* Why a value could not be computed, in words. */
 #include <stdio.h>
 
+#include "contract/int128.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/regex.h"
 #include "kernel/rows/store.h"
@@ -19,7 +20,7 @@ static void
 show(const struct node *node, int64_t i, struct gr_buf *out)
 {
     size_t width = node->class == ROWS_WIDE ? 16 : node->class == ROWS_BOOL ? 1 : 8;
-    __int128 stored = 0;
+    gr_int128 stored = 0;
     granary_column one = {.dtype = node->dtype, .rows = 1, .values = &stored};
 
     if (node->class == ROWS_TEXT || node->class == ROWS_CODE) {

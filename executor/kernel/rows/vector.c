@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/rows/node.h"
 #include "kernel/scratch.h"
 
@@ -17,7 +18,7 @@ void *
 node_room(struct node *node, enum rows_class class)
 {
     if (node->buffer == NULL) {
-        node->buffer = block_alloc(sizeof(__int128));
+        node->buffer = block_alloc(sizeof(gr_int128));
     }
     node->values = node->buffer;
     node->class = class;
@@ -127,8 +128,8 @@ node_texts(struct node *node, int64_t n)
     return node->texts;
 }
 
-const __int128 *
-node_wide(const struct node *node, __int128 *room, int64_t n)
+const gr_int128 *
+node_wide(const struct node *node, gr_int128 *room, int64_t n)
 {
     const int64_t *values = node->values;
 
@@ -143,7 +144,7 @@ node_wide(const struct node *node, __int128 *room, int64_t n)
 
 /* Smallest and largest units of a dtype whose values are exact. */
 static void
-exact_range(granary_dtype dtype, __int128 *ret_least, __int128 *ret_most)
+exact_range(granary_dtype dtype, gr_int128 *ret_least, gr_int128 *ret_most)
 {
     switch (gr_dtype_kind(dtype)) {
     case GRANARY_DECIMAL:
@@ -155,13 +156,13 @@ exact_range(granary_dtype dtype, __int128 *ret_least, __int128 *ret_most)
     case GRANARY_UINT32:
     case GRANARY_UINT64:
         *ret_least = 0;
-        *ret_most = ((__int128)1 << (8 * gr_dtype_size(dtype))) - 1;
+        *ret_most = ((gr_int128)1 << (8 * gr_dtype_size(dtype))) - 1;
         return;
     case GRANARY_INT8:
     case GRANARY_INT16:
     case GRANARY_INT32:
     case GRANARY_DATE:
-        *ret_most = ((__int128)1 << (8 * gr_dtype_size(dtype) - 1)) - 1;
+        *ret_most = ((gr_int128)1 << (8 * gr_dtype_size(dtype) - 1)) - 1;
         *ret_least = -*ret_most - 1;
         return;
     default:
@@ -172,10 +173,10 @@ exact_range(granary_dtype dtype, __int128 *ret_least, __int128 *ret_most)
 }
 
 granary_err
-node_settle_exact(struct node *node, const __int128 *out, int64_t n)
+node_settle_exact(struct node *node, const gr_int128 *out, int64_t n)
 {
-    __int128 least;
-    __int128 most;
+    gr_int128 least;
+    gr_int128 most;
     bool narrow = true;
     bool beyond = false;
 
@@ -221,8 +222,8 @@ granary_err
 node_check_range(struct node *node, int64_t n)
 {
     const int64_t *values = node->values;
-    __int128 least;
-    __int128 most;
+    gr_int128 least;
+    gr_int128 most;
     int64_t low;
     int64_t high;
     unsigned outside = 0;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "contract/int128.h"
 #include "graph/expr.h"
 #include "kernel/simd/simd.h"
 
@@ -21,7 +22,7 @@ SIMD_DECLARE(void, rows_compare_double,
              (enum gr_expr_op op, const double *a, const double *b, uint8_t *out, int64_t n));
 
 /* As columns have them: files of others promise 8 bytes only. */
-typedef __int128 rows_int128 __attribute__((aligned(8)));
+typedef gr_int128 rows_int128 __attribute__((aligned(8)));
 
 /* Values of 16 bytes, those selected or the first n, as int64. Whether all fit. */
 SIMD_DECLARE(bool, rows_narrow, (const rows_int128 *from, const uint16_t *selected, int64_t n, int64_t *out));

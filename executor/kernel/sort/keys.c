@@ -1,4 +1,5 @@
 #include "kernel/sort/keys.h"
+#include "contract/int128.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -173,9 +174,9 @@ sort_encode(const struct sort_lane *lane, const int64_t *rows, int64_t from, siz
         break;
     case GRANARY_DECIMAL:
         if (lane->part == 0) {
-            EACH_ROW(__int128, SIGNED(x >> 64));
+            EACH_ROW(gr_int128, SIGNED(x >> 64));
         } else {
-            EACH_ROW(__int128, (uint64_t)x);
+            EACH_ROW(gr_int128, (uint64_t)x);
         }
         break;
     case GRANARY_STRING:

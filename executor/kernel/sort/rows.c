@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/scratch.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/words.h"
@@ -46,7 +47,7 @@ compare_texts(const granary_column *a, int64_t row_a, const granary_column *b, i
     return order != 0 ? order : (size_a > size_b) - (size_a < size_b);
 }
 
-static __int128
+static gr_int128
 integer_at(const granary_column *column, int64_t row)
 {
     switch (gr_dtype_kind(column->dtype)) {
@@ -68,7 +69,7 @@ integer_at(const granary_column *column, int64_t row)
     case GRANARY_UINT64:
         return ((const uint64_t *)column->values)[row];
     case GRANARY_DECIMAL:
-        return ((const __int128 *)column->values)[row];
+        return ((const gr_int128 *)column->values)[row];
     default:
         return ((const int64_t *)column->values)[row];
     }
@@ -106,8 +107,8 @@ compare_values(const struct sort_key *a, int64_t row_a, const struct sort_key *b
         order = compare_texts(a->column, row_a, b->column, row_b);
         break;
     default: {
-        __int128 x = integer_at(a->column, row_a);
-        __int128 y = integer_at(b->column, row_b);
+        gr_int128 x = integer_at(a->column, row_a);
+        gr_int128 y = integer_at(b->column, row_b);
 
         order = (x > y) - (x < y);
         break;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/dealt.h"
 #include "kernel/scratch.h"
 #include "kernel/sort/keys.h"
@@ -50,8 +51,8 @@ rows_sampled(int64_t rows, int64_t count, int64_t chunk, int64_t **ret_indices)
         return gr_fail(GRANARY_ENOMEM, "sort_sample: out of memory for %lld samples", (long long)count);
     }
     for (int64_t i = 0; i < count; i++) {
-        int64_t from = (int64_t)((__int128)i * rows / count);
-        int64_t to = (int64_t)((__int128)(i + 1) * rows / count);
+        int64_t from = (int64_t)((gr_int128)i * rows / count);
+        int64_t to = (int64_t)((gr_int128)(i + 1) * rows / count);
 
         indices[i] = from + (int64_t)(mixed((uint64_t)chunk << 32 ^ (uint64_t)i) % (uint64_t)(to - from));
     }
@@ -135,7 +136,7 @@ pivots_choose(const granary_frame *samples, const struct order *order, int64_t p
                                    : order_frame(order, samples, SORT_NO_LIMIT, &sorted);
 
     for (int64_t i = 0; i < count && err == GRANARY_OK; i++) {
-        rows[i] = (int64_t)((__int128)(i + 1) * samples->rows / parts);
+        rows[i] = (int64_t)((gr_int128)(i + 1) * samples->rows / parts);
         rows[i] = rows[i] < samples->rows ? rows[i] : samples->rows - 1;
     }
     if (err == GRANARY_OK) {

@@ -9,10 +9,12 @@
 #ifndef KERNEL_SORT_WORDS_H
 #define KERNEL_SORT_WORDS_H
 
+#include "contract/int128.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-typedef unsigned __int128 sort_word128;
+typedef gr_uint128 sort_word128;
 
 /*
  * Ascending. Words that differ in their lowest low_bits bits only must stand in the order of those already: row numbers

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/call.h"
 #include "kernel/tensor/random.h"
@@ -122,8 +123,8 @@ band_of(const struct tensor_part *part, int64_t run, int64_t low, int64_t high, 
     int64_t row = part->dims < 2 ? 0 : part->offset[last - 1] + run % part->size[last - 1];
     int64_t count = tensor_part_run(part);
     int64_t begin = part->dims == 0 ? 0 : part->offset[last];
-    __int128 from = (__int128)row + low - begin;
-    __int128 to = (__int128)row + high + 1 - begin;
+    gr_int128 from = (gr_int128)row + low - begin;
+    gr_int128 to = (gr_int128)row + high + 1 - begin;
 
     *ret_from = from < 0 ? 0 : from > count ? count : (int64_t)from;
     *ret_to = to < 0 ? 0 : to > count ? count : (int64_t)to;

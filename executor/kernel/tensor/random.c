@@ -1,4 +1,5 @@
 #include "kernel/tensor/random.h"
+#include "contract/int128.h"
 
 #include <math.h>
 #include <string.h>
@@ -242,11 +243,11 @@ one_integer(const struct random_make *make, uint64_t position, void *to)
 {
     uint64_t tries = 0;
     uint64_t bits[2];
-    unsigned __int128 product;
+    gr_uint128 product;
 
     do {
         philox_words(position, ++tries, make->seed, bits);
-        product = (unsigned __int128)bits[0] * make->range;
+        product = (gr_uint128)bits[0] * make->range;
     } while (make->range != 0 && (uint64_t)product < -make->range % make->range);
     *(int64_t *)to = (int64_t)((uint64_t)make->low + (make->range == 0 ? bits[0] : (uint64_t)(product >> 64)));
 }

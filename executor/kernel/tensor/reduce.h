@@ -7,6 +7,7 @@
 #define KERNEL_TENSOR_REDUCE_H
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/exact_sum.h"
 #include "kernel/tensor/program.h"
 
@@ -28,7 +29,7 @@ struct reducing {
     int64_t elements;
     int64_t *counts;         /* elements that are not NaN, where those are skipped */
     struct exact_sum *exact; /* SUM of floats, MOMENTS */
-    __int128 *integers;      /* SUM of integers */
+    gr_int128 *integers;     /* SUM of integers */
     double *parts[4];        /* SUM of floats, MOMENTS: what exact has not yet, high and low; MOMENTS: of squares the
                                 sum, high and low; PROD of floats: high, low */
     int64_t *exponents;      /* PROD of floats */

@@ -1,4 +1,5 @@
 /* The values of what a reduction has kept. */
+#include "contract/int128.h"
 #include "kernel/tensor/reduce.h"
 
 #include <math.h>
@@ -49,13 +50,13 @@ product(const struct reducing *r, int64_t i)
 static granary_err
 finish_integer(const struct reducing *r, int64_t i, bool mean, double count, granary_dtype dtype, void *out)
 {
-    __int128 sum = r->integers[i];
+    gr_int128 sum = r->integers[i];
 
     if (mean) {
         *(double *)out = (double)sum / count;
         return GRANARY_OK;
     }
-    if (dtype == GRANARY_UINT64 ? sum < 0 || sum > (__int128)UINT64_MAX : sum > INT64_MAX || sum < INT64_MIN) {
+    if (dtype == GRANARY_UINT64 ? sum < 0 || sum > (gr_int128)UINT64_MAX : sum > INT64_MAX || sum < INT64_MIN) {
         return gr_fail(GRANARY_EFAILED, "the sum does not fit %s; multiply by 1.0 first to sum float64",
                        granary_dtype_name(dtype));
     }

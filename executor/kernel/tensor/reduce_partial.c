@@ -1,4 +1,5 @@
 /* Partial results: what a reduction keeps as bytes, and other chunks' taken in. */
+#include "contract/int128.h"
 #include "kernel/tensor/reduce.h"
 
 #include <string.h>
@@ -208,10 +209,10 @@ reducing_merge(struct reducing *r, const void *bytes, uint64_t size)
         const char *theirs = next_bytes(r, &at, end, sizeof *r->integers);
 
         for (int64_t i = 0; i < r->elements && theirs != NULL; i++) {
-            __int128 value;
+            gr_int128 value;
 
             memcpy(&value, theirs + (size_t)i * 16, 16);
-            r->integers[i] = (__int128)((unsigned __int128)r->integers[i] + (unsigned __int128)value);
+            r->integers[i] = (gr_int128)((gr_uint128)r->integers[i] + (gr_uint128)value);
         }
         return theirs == NULL ? damaged() : GRANARY_OK;
     }

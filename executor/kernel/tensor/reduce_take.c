@@ -1,4 +1,5 @@
 /* What a reduction takes of blocks of a chunk. */
+#include "contract/int128.h"
 #include "kernel/tensor/reduce.h"
 
 #include <math.h>
@@ -34,19 +35,19 @@ take_integers(struct reducing *r, int64_t at, int64_t step, const void *values, 
     if (step != 0) {
         for (int64_t i = 0; i < n; i++) {
             r->integers[at + i * step] +=
-                r->lane == GR_LANE_U ? (__int128)((const uint64_t *)values)[i] : ((const int64_t *)values)[i];
+                r->lane == GR_LANE_U ? (gr_int128)((const uint64_t *)values)[i] : ((const int64_t *)values)[i];
         }
     } else if (r->lane == GR_LANE_U) {
         uint64_t high, low;
 
         SIMD_CALL(tensor_sum_uint64)(values, n, &high, &low);
-        r->integers[at] += ((__int128)high << 32) + low;
+        r->integers[at] += ((gr_int128)high << 32) + low;
     } else {
         int64_t high;
         uint64_t low;
 
         SIMD_CALL(tensor_sum_int64)(values, n, &high, &low);
-        r->integers[at] += (__int128)high * ((int64_t)1 << 32) + low;
+        r->integers[at] += (gr_int128)high * ((int64_t)1 << 32) + low;
     }
 }
 

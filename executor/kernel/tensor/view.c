@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/simd/tensor_move.h"
 #include "kernel/tensor/call.h"
 
@@ -145,13 +146,13 @@ make_box(const struct gr_kernel_call *call, const int64_t *shape, int dims, cons
          const int64_t *stride, int64_t base, size_t i, struct box *ret_box)
 {
     const granary_tensor *tensor = &call->inputs[i].tensor.view;
-    __int128 low = base, high = base;
+    gr_int128 low = base, high = base;
     int64_t step = 1;
     bool empty = false;
 
     *ret_box = (struct box){.dims = dims, .element = gr_tensor_element(tensor->dtype), .in = tensor->values};
     for (int d = dims - 1; d >= 0; d--) {
-        __int128 reach = (__int128)stride[d] * (extent[d] - 1);
+        gr_int128 reach = (gr_int128)stride[d] * (extent[d] - 1);
 
         if (extent[d] < 0 || to[d] < 0 || extent[d] > shape[d] || to[d] > shape[d] - extent[d]) {
             return gr_fail(GRANARY_EINVAL, "input %zu does not fit in dimension %d", i, d);

@@ -1,4 +1,5 @@
 #include "kernel/window/compute.h"
+#include "contract/int128.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ class_of(granary_dtype dtype)
     break
 
 static void
-read_integers(const granary_column *column, __int128 *integers)
+read_integers(const granary_column *column, gr_int128 *integers)
 {
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_BOOL:
@@ -61,7 +62,7 @@ read_integers(const granary_column *column, __int128 *integers)
     case GRANARY_UINT64:
         EACH(uint64_t);
     case GRANARY_DECIMAL:
-        EACH(__int128);
+        EACH(gr_int128);
     default:
         EACH(int64_t);
     }
@@ -221,19 +222,19 @@ out_init(int64_t rows, bool picks, bool reals, struct window_out *out)
 }
 
 static granary_err
-integer_store(const struct window_job *job, granary_dtype dtype, __int128 x, void *values, int64_t at)
+integer_store(const struct window_job *job, granary_dtype dtype, gr_int128 x, void *values, int64_t at)
 {
-    const __int128 most = (__int128)0x4b3b4ca85a86c47a << 64 | 0x098a223fffffffff; /* 38 nines */
+    const gr_int128 most = (gr_int128)0x4b3b4ca85a86c47a << 64 | 0x098a223fffffffff; /* 38 nines */
     bool fits = true;
 
     switch (gr_dtype_kind(dtype)) {
     case GRANARY_UINT64:
-        fits = x >= 0 && x <= (__int128)UINT64_MAX;
+        fits = x >= 0 && x <= (gr_int128)UINT64_MAX;
         ((uint64_t *)values)[at] = (uint64_t)x;
         break;
     case GRANARY_DECIMAL:
         fits = x <= most && x >= -most;
-        ((__int128 *)values)[at] = x;
+        ((gr_int128 *)values)[at] = x;
         break;
     default:
         fits = x >= INT64_MIN && x <= INT64_MAX;

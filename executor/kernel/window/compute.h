@@ -10,6 +10,7 @@
 #ifndef KERNEL_WINDOW_COMPUTE_H
 #define KERNEL_WINDOW_COMPUTE_H
 
+#include "contract/int128.h"
 #include "graph/window.h"
 #include "kernel/sort/sort.h"
 
@@ -37,7 +38,7 @@ struct window_state {
     double product;
     double weighted; /* ewm_mean */
     double old_weight;
-    uint64_t total[2]; /* cumsum and cumprod of integers: __int128, low half first */
+    uint64_t total[2]; /* cumsum and cumprod of integers: gr_int128, low half first */
 };
 
 /* The rows of a frame in the order in which functions see them. */
@@ -77,15 +78,15 @@ enum window_class { WINDOW_REAL, WINDOW_INTEGER, WINDOW_OTHER };
 struct window_value {
     const granary_column *column;
     enum window_class class;
-    uint8_t *missing;   /* by row; NULL: none */
-    double *reals;      /* REAL, or asked for; 0 where missing */
-    __int128 *integers; /* INTEGER */
+    uint8_t *missing;    /* by row; NULL: none */
+    double *reals;       /* REAL, or asked for; 0 where missing */
+    gr_int128 *integers; /* INTEGER */
 };
 
 /* What functions write: by row of the frame. */
 struct window_out {
     double *reals;
-    __int128 *integers;
+    gr_int128 *integers;
     int64_t *picks; /* rows, -1: null */
     uint8_t *valid; /* of reals and integers */
 };

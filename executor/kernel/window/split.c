@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/dealt.h"
 #include "kernel/scratch.h"
 #include "kernel/sort/keys.h"
@@ -82,7 +83,7 @@ parts_of_rows(const struct window_plan *plan, const granary_frame *frame, int64_
         }
     }
     for (int64_t row = 0; row < frame->rows && err == GRANARY_OK; row++) {
-        part_of[row] = (uint16_t)((unsigned __int128)hashes[row] * (uint64_t)parts >> 64);
+        part_of[row] = (uint16_t)((gr_uint128)hashes[row] * (uint64_t)parts >> 64);
     }
     scratch_free(hashes);
     if (err != GRANARY_OK) {

@@ -3,21 +3,22 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "graph/expr.h"
 #include "kernel/exact_sum.h"
 #include "kernel/window/compute.h"
 
-static __int128
+static gr_int128
 total_get(const struct window_state *state)
 {
-    return (__int128)((unsigned __int128)state->total[1] << 64 | state->total[0]);
+    return (gr_int128)((gr_uint128)state->total[1] << 64 | state->total[0]);
 }
 
 static void
-total_set(struct window_state *state, __int128 x)
+total_set(struct window_state *state, gr_int128 x)
 {
     state->total[0] = (uint64_t)x;
-    state->total[1] = (uint64_t)((unsigned __int128)x >> 64);
+    state->total[1] = (uint64_t)((gr_uint128)x >> 64);
 }
 
 static granary_err
@@ -32,7 +33,7 @@ granary_err
 window_cumulate_integer(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
     bool product = job->window->function == GR_WINDOW_CUMPROD;
-    __int128 total = product && state->count == 0 ? 1 : total_get(state);
+    gr_int128 total = product && state->count == 0 ? 1 : total_get(state);
 
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
@@ -59,7 +60,7 @@ granary_err
 window_moving_sum(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
     int64_t width = job->window->window;
-    __int128 total = 0;
+    gr_int128 total = 0;
     int64_t count = 0;
 
     (void)state;
@@ -88,13 +89,13 @@ window_moving_sum(const struct window_job *job, const struct window_span *span, 
 granary_err
 window_diff_integer(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
-    __int128 unit = job->value.column->dtype == GRANARY_DATE ? (__int128)86400 * 1000000 : 1;
+    gr_int128 unit = job->value.column->dtype == GRANARY_DATE ? (gr_int128)86400 * 1000000 : 1;
 
     (void)state;
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
         int64_t other = window_valued_other(job, span, i);
-        __int128 difference;
+        gr_int128 difference;
 
         if (other < 0) {
             continue;
@@ -112,7 +113,7 @@ window_diff_integer(const struct window_job *job, const struct window_span *span
 
 struct measured {
     int64_t count;
-    __int128 total;
+    gr_int128 total;
     double real; /* the result, of reals */
     bool there;
 };
@@ -139,7 +140,7 @@ spread(const struct window_job *job, const struct window_span *span, double mean
 
 /* Units of a dtype as a float. */
 static double
-real_of(granary_dtype dtype, __int128 units)
+real_of(granary_dtype dtype, gr_int128 units)
 {
     return (double)units / (double)gr_power_of_ten(gr_dtype_scale(dtype));
 }

@@ -2,6 +2,7 @@
 #ifndef GRAPH_EXPR_CHECK_H
 #define GRAPH_EXPR_CHECK_H
 
+#include "contract/int128.h"
 #include "data/frame.h"
 #include "graph/expr.h"
 
@@ -67,17 +68,17 @@ bool expr_read_real(const char *text, double *ret_value);
 
 /* Units of 10^-scale as digits with a point. Returns where in ret_text they begin. */
 enum { EXPR_DECIMAL_TEXT = 48 };
-const char *expr_decimal_text(__int128 units, int scale, char ret_text[EXPR_DECIMAL_TEXT]);
+const char *expr_decimal_text(gr_int128 units, int scale, char ret_text[EXPR_DECIMAL_TEXT]);
 
 /* Whether an integer dtype holds the value. */
-bool expr_integer_holds(granary_dtype dtype, __int128 value);
+bool expr_integer_holds(granary_dtype dtype, gr_int128 value);
 
 /* The dtype of a number as written that meets no other: int64, or the next that holds it; with a point float64. */
 granary_dtype expr_dtype_alone(const struct gr_expr *number);
 
 /* A number as written (not scale -1) in units of 10^-scale, halves away from 0. false: they are more than a decimal's
  * digits */
-bool expr_number_units(const struct gr_expr *number, int scale, __int128 *ret_units);
+bool expr_number_units(const struct gr_expr *number, int scale, gr_int128 *ret_units);
 
 /* The dtype of two numbers' sum, as in NumPy; decimals: the larger scale; with floats float64. Both are numeric. */
 granary_dtype expr_promote(granary_dtype a, granary_dtype b);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/int128.h"
 #include "data/calendar.h"
 #include "graph/expr/check.h"
 
@@ -35,7 +36,7 @@ become_operand(struct gr_expr *expr, size_t kept)
 }
 
 static void
-become_number(struct gr_expr *expr, __int128 units, int scale, double real)
+become_number(struct gr_expr *expr, gr_int128 units, int scale, double real)
 {
     become_literal(expr, GRANARY_NULLTYPE);
     expr->is_number = true;
@@ -47,7 +48,7 @@ become_number(struct gr_expr *expr, __int128 units, int scale, double real)
 
 /* Units of 10^-scale as the nearest float. false: out of memory */
 static bool
-real_of(__int128 units, int scale, double *ret_real)
+real_of(gr_int128 units, int scale, double *ret_real)
 {
     char text[EXPR_DECIMAL_TEXT];
 
@@ -56,12 +57,12 @@ real_of(__int128 units, int scale, double *ret_real)
 
 /* The sum, difference or product, exactly. false: it has more digits than a decimal. */
 static bool
-fold_exactly(enum gr_expr_op op, const struct gr_expr *a, const struct gr_expr *b, __int128 *ret_units, int *ret_scale)
+fold_exactly(enum gr_expr_op op, const struct gr_expr *a, const struct gr_expr *b, gr_int128 *ret_units, int *ret_scale)
 {
-    const __int128 most = gr_power_of_ten(GRANARY_DECIMAL_DIGITS);
+    const gr_int128 most = gr_power_of_ten(GRANARY_DECIMAL_DIGITS);
     int scale = op == GR_OP_MULTIPLY ? a->scale + b->scale : a->scale > b->scale ? a->scale : b->scale;
-    __int128 x = a->value.i;
-    __int128 y = b->value.i;
+    gr_int128 x = a->value.i;
+    gr_int128 y = b->value.i;
 
     if (a->scale < 0 || b->scale < 0 || scale >= GRANARY_DECIMAL_DIGITS) {
         return false;
@@ -88,7 +89,7 @@ fold_numbers(struct gr_expr *expr)
     const struct gr_expr *a = expr->operands[0];
     const struct gr_expr *b = expr->operands[1];
     bool integers = a->dtype == GRANARY_INT64 && b->dtype == GRANARY_INT64;
-    __int128 units;
+    gr_int128 units;
     int scale;
     double real;
 
@@ -223,8 +224,8 @@ static int
 order_numbers(const struct gr_expr *a, const struct gr_expr *b)
 {
     int scale = a->scale > b->scale ? a->scale : b->scale;
-    __int128 x;
-    __int128 y;
+    gr_int128 x;
+    gr_int128 y;
 
     if (a->scale < 0 || b->scale < 0 || !expr_number_units(a, scale, &x) || !expr_number_units(b, scale, &y)) {
         return (a->value.d > b->value.d) - (a->value.d < b->value.d);
@@ -266,7 +267,7 @@ fold_number_cast(struct gr_expr *expr)
     const struct gr_expr *a = expr->operands[0];
     granary_dtype target = expr->target;
     char text[EXPR_DECIMAL_TEXT];
-    __int128 units;
+    gr_int128 units;
 
     if (target == GRANARY_FLOAT64) {
         double value = a->value.d;
@@ -274,7 +275,7 @@ fold_number_cast(struct gr_expr *expr)
         become_literal(expr, GRANARY_FLOAT64)->value.d = value;
     } else if (a->scale >= 0 && expr_is_exact(target)) {
         int digits = expr->digits > 0 ? expr->digits : GRANARY_DECIMAL_DIGITS;
-        __int128 most = gr_power_of_ten(digits);
+        gr_int128 most = gr_power_of_ten(digits);
 
         if (expr_number_units(a, gr_dtype_scale(target), &units) &&
             (expr_is_integer(target) ? expr_integer_holds(target, units) : units < most && units > -most)) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "data/calendar.h"
 #include "data/frame.h"
 #include "graph/expr/check.h"
@@ -24,10 +25,10 @@ read_double(struct parser *parser, const struct token *token, double *ret_value)
 /* Digits with at most one point as units of 10^-scale. false: they are more than a decimal has, or there is an
  * exponent. A number with a point has a scale of 1 at least: that tells it from an integer. */
 static bool
-read_decimal(const struct token *token, bool negative, __int128 *ret_units, int *ret_scale)
+read_decimal(const struct token *token, bool negative, gr_int128 *ret_units, int *ret_scale)
 {
-    const __int128 most = gr_power_of_ten(GRANARY_DECIMAL_DIGITS);
-    __int128 units = 0;
+    const gr_int128 most = gr_power_of_ten(GRANARY_DECIMAL_DIGITS);
+    gr_int128 units = 0;
     int scale = 0;
     bool point = false;
     bool over = false;

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "data/calendar.h"
 #include "data/frame.h"
 #include "graph/expr/check.h"
@@ -48,9 +49,9 @@ gr_expr_print_name(const char *name, struct gr_buf *out)
 /* ---- literals ---- */
 
 const char *
-expr_decimal_text(__int128 units, int scale, char ret_text[EXPR_DECIMAL_TEXT])
+expr_decimal_text(gr_int128 units, int scale, char ret_text[EXPR_DECIMAL_TEXT])
 {
-    unsigned __int128 left = units < 0 ? 0 - (unsigned __int128)units : (unsigned __int128)units;
+    gr_uint128 left = units < 0 ? 0 - (gr_uint128)units : (gr_uint128)units;
     char *at = ret_text + EXPR_DECIMAL_TEXT - 1;
 
     *at = '\0';
@@ -67,7 +68,7 @@ expr_decimal_text(__int128 units, int scale, char ret_text[EXPR_DECIMAL_TEXT])
 }
 
 static void
-put_decimal(struct gr_buf *out, __int128 units, int scale)
+put_decimal(struct gr_buf *out, gr_int128 units, int scale)
 {
     char text[EXPR_DECIMAL_TEXT];
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "data/frame.h"
 #include "graph/expr.h"
 
@@ -339,24 +340,24 @@ gr_expr_op_plain(enum gr_expr_op op)
 }
 
 int
-gr_order_mixed(__int128 a, double b)
+gr_order_mixed(gr_int128 a, double b)
 {
-    __int128 whole;
+    gr_int128 whole;
 
     if (b >= 0x1p126 || b <= -0x1p126) {
         return b > 0 ? -1 : 1;
     }
-    whole = (__int128)b;
+    whole = (gr_int128)b;
     if (a != whole) {
         return (a > whole) - (a < whole);
     }
     return (b < (double)whole) - (b > (double)whole);
 }
 
-__int128
+gr_int128
 gr_power_of_ten(int power)
 {
-    __int128 result = 1;
+    gr_int128 result = 1;
 
     for (int i = 0; i < power; i++) {
         result *= 10;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "data/calendar.h"
 #include "graph/expr/check.h"
 
@@ -16,11 +17,11 @@ integer_bits(granary_dtype dtype, bool *ret_signed)
 }
 
 bool
-expr_integer_holds(granary_dtype dtype, __int128 value)
+expr_integer_holds(granary_dtype dtype, gr_int128 value)
 {
     bool has_sign;
     int bits = integer_bits(dtype, &has_sign);
-    __int128 beyond = (__int128)1 << (has_sign ? bits - 1 : bits);
+    gr_int128 beyond = (gr_int128)1 << (has_sign ? bits - 1 : bits);
 
     return value < beyond && value >= (has_sign ? -beyond : 0);
 }
@@ -50,11 +51,11 @@ expr_read_real(const char *text, double *ret_value)
 }
 
 bool
-expr_number_units(const struct gr_expr *number, int scale, __int128 *ret_units)
+expr_number_units(const struct gr_expr *number, int scale, gr_int128 *ret_units)
 {
-    __int128 units = number->value.i;
-    __int128 factor = gr_power_of_ten(scale > number->scale ? scale - number->scale : number->scale - scale);
-    __int128 rest;
+    gr_int128 units = number->value.i;
+    gr_int128 factor = gr_power_of_ten(scale > number->scale ? scale - number->scale : number->scale - scale);
+    gr_int128 rest;
 
     if (scale < number->scale) {
         rest = units % factor;
@@ -127,7 +128,7 @@ expr_adopt(struct gr_expr *literal, granary_dtype dtype, bool keep_scale)
 {
     double real = dtype == GRANARY_FLOAT32 ? (double)(float)literal->value.d : literal->value.d;
     int scale;
-    __int128 units;
+    gr_int128 units;
 
     if (expr_is_float(dtype)) {
         /* What is finite stays so. */
@@ -154,7 +155,7 @@ expr_adopt_compared(struct gr_expr *literal, granary_dtype dtype)
     double real = dtype == GRANARY_FLOAT32 ? (double)(float)literal->value.d : literal->value.d;
 
     if (expr_is_float(dtype) && literal->scale == 0) {
-        if (fabs(real) < 9007199254740992.0 && (__int128)real == literal->value.i) {
+        if (fabs(real) < 9007199254740992.0 && (gr_int128)real == literal->value.i) {
             expr_adopt(literal, dtype, false);
         }
         return;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "contract/int128.h"
 #include "data/arrow.h"
 #include "data/directory.h"
 #include "frames.h"
@@ -178,7 +179,7 @@ frame_of_new_dtypes(void)
 
         assert_int_equal(gr_column_alloc(dtypes[d], frame->rows, 0, true, &column), GRANARY_OK);
         for (int64_t i = 0; i < frame->rows; i++) {
-            const __int128 value = i % 5 == 0 ? -i : i * 3;
+            const gr_int128 value = i % 5 == 0 ? -i : i * 3;
 
             memcpy((char *)(uintptr_t)column.view.values + (size_t)i * size, &value, size);
             if (i % 7 != 0) {
@@ -257,7 +258,7 @@ a_frame_can_be_made_plain(void **state)
 static void
 values_as_text(void **state)
 {
-    static const __int128 money[] = {0, 5, -5, 123456789, -100};
+    static const gr_int128 money[] = {0, 5, -5, 123456789, -100};
     static const int64_t waits[] = {0, -1, 86400000000, 3723000001, INT64_MIN};
     static const char *const want_money[] = {"0.00", "0.05", "-0.05", "1234567.89", "-1.00"};
     static const char *const want_waits[] = {"00:00:00", "-00:00:00.000001", "1d 00:00:00", "01:02:03.000001",

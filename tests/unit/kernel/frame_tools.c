@@ -1,4 +1,5 @@
 #include "frame_tools.h"
+#include "contract/int128.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,9 +83,9 @@ builder_add(struct column_builder *builder, const char *text)
         ((uint64_t *)values)[at] = strtoull(text, NULL, 10);
         break;
     case GRANARY_DECIMAL: /* whole numbers only */
-        ((__int128 *)values)[at] = strtoll(text, NULL, 10);
+        ((gr_int128 *)values)[at] = strtoll(text, NULL, 10);
         for (int i = 0; i < gr_dtype_scale(view->dtype); i++) {
-            ((__int128 *)values)[at] *= 10;
+            ((gr_int128 *)values)[at] *= 10;
         }
         break;
     case GRANARY_INT32:

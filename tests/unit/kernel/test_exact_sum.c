@@ -1,3 +1,4 @@
+#include "contract/int128.h"
 #include "frame_tools.h"
 
 #include <math.h>
@@ -846,7 +847,7 @@ numbers_are_cut_into_integers(void **state)
         top = SIMD_CALL(exact_sum_top)(numbers, COUNT);
         all = SIMD_CALL(exact_sum_split)(numbers, COUNT, top, high, low);
         for (int i = 0; i < COUNT; i++) {
-            __int128 whole = ((__int128)high[i] * ((__int128)1 << EXACT_LEVEL_BITS)) + low[i];
+            gr_int128 whole = ((gr_int128)high[i] * ((gr_int128)1 << EXACT_LEVEL_BITS)) + low[i];
 
             assert_true(fabs(numbers[i]) < ldexp(1.0, top));
             assert_true(high[i] <= (int64_t)1 << 41 && high[i] >= -((int64_t)1 << 41));

@@ -1,3 +1,4 @@
+#include "contract/int128.h"
 #include "frame_tools.h"
 
 #include <math.h>
@@ -121,7 +122,7 @@ double_at(const granary_frame *frame, const char *name, int64_t row)
 struct reference {
     int64_t size, count, wide_count, text_unique;
     __float128 sum; /* exact for these values */
-    __int128 wide_sum;
+    gr_int128 wide_sum;
     double min, max;
     char *text_min;
     char *texts[16];

@@ -1,4 +1,5 @@
 /* Tables of groups: sums in the halves of words, and dictionaries that are left out. */
+#include "contract/int128.h"
 #include "frame_tools.h"
 
 #include <math.h>
@@ -78,8 +79,8 @@ small_sums_become_large(void **state)
         for (int64_t g = 0; g < groups; g++) {
             int64_t n = 0;
             int64_t v = 0;
-            __int128 w = 0;
-            __int128 squares = 0;
+            gr_int128 w = 0;
+            gr_int128 squares = 0;
             double variance;
 
             for (int64_t i = g; i < ROWS; i += groups) {
@@ -90,7 +91,7 @@ small_sums_become_large(void **state)
                 w += ints_of(frame, "w")[i];
                 squares += x * x;
             }
-            variance = (double)(squares * n - (__int128)v * v) / (double)n / (double)(n - 1);
+            variance = (double)(squares * n - (gr_int128)v * v) / (double)n / (double)(n - 1);
             assert_int_equal(ints_of(result, "n")[g], n);
             assert_int_equal(ints_of(result, "v")[g], v);
             assert_true(fabs(((double *)ints_of(result, "m"))[g] - (double)w / (double)n) <=

@@ -1,4 +1,5 @@
 #include "bench/frame/data.h"
+#include "contract/int128.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ next(uint64_t *state)
 static int64_t
 below(uint64_t *state, int64_t bound)
 {
-    return (int64_t)(((unsigned __int128)next(state) * (uint64_t)bound) >> 64);
+    return (int64_t)(((gr_uint128)next(state) * (uint64_t)bound) >> 64);
 }
 
 /* ---- text ---- */
