@@ -16,11 +16,13 @@ enum gr_rank_method { GR_RANK_AVERAGE, GR_RANK_MIN, GR_RANK_MAX, GR_RANK_FIRST, 
 struct gr_window {
     char *name; /* of the new column */
     enum gr_window_function function;
-    char *value;    /* expression, or NULL */
-    int64_t offset; /* shift (down), diff, pct_change: rows; lag and lead are shifts; ffill, bfill: limit, -1 none */
-    int64_t window; /* rolling: rows; ntile: how many */
+    char *value;         /* expression, or NULL */
+    int64_t offset;      /* shift (down), diff, pct_change: rows; lag and lead are shifts; ffill, bfill: limit, -1 none;
+                       nth: row, from 1, or from -1 up */
+    int64_t window;      /* rolling: rows; ntile: how many */
     int64_t min_periods; /* rolling, expanding */
     bool center;         /* rolling */
+    bool fill;           /* cumsum and its like: a row without a value has what is so far */
     enum gr_rank_method method;
     bool descending; /* rank, dense_rank */
     double alpha;    /* ewm */

@@ -267,8 +267,7 @@ group_by_sets(struct grouping *g, const char *const *keys, size_t key_count, int
                 own[count++] = keys[k];
             } else { /* null, of the key's dtype */
                 with.names[with.count] = keys[k];
-                with.texts[with.count++] =
-                    sql_printf(q, "first(case when false then %s else null end)", sql_quoted(q, keys[k]));
+                with.texts[with.count++] = sql_no_value(q, keys[k]);
             }
         }
         if (q->err != GRANARY_OK || !sql_rel_group(q, &rel, own, count, &with, position) ||

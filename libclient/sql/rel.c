@@ -244,6 +244,14 @@ sql_rel_sort(struct sql_statement *q, struct sql_rel *rel, const char *const *by
     return becomes(rel, node);
 }
 
+const char *
+sql_no_value(struct sql_statement *q, const char *name)
+{
+    const char *quoted = sql_quoted(q, name);
+
+    return quoted == NULL ? NULL : sql_printf(q, "first(case when false then %s else null end)", quoted);
+}
+
 bool
 sql_rel_group(struct sql_statement *q, struct sql_rel *rel, const char *const *keys, size_t key_count,
               const struct sql_aggregates *aggregates, int position)

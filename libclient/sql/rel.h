@@ -58,6 +58,8 @@ struct sql_aggregates {
     const char **texts;
     size_t count;
 };
+/* The aggregate that is null, of a column's dtype. */
+const char *sql_no_value(struct sql_statement *q, const char *name);
 bool sql_rel_group(struct sql_statement *q, struct sql_rel *rel, const char *const *keys, size_t key_count,
                    const struct sql_aggregates *aggregates, int position);
 

@@ -450,16 +450,19 @@ join_value(struct sql_block *block, struct sql_block *sub, struct sql_expr *expr
         return false;
     }
     name = result.outputs[0].frame;
-    if (!is_one_row(expr->select)) { /* of no row there is a null */
-        const char *aggregate = sql_printf(q, "max(%s)", sql_quoted(q, name));
+    if (!sql_rel_select(q, &result.rel, &name, 1, expr->position)) {
+        return false;
+    }
+    if (!is_one_row(expr->select)) { /* of no row it is null: that stands behind */
+        const char *none = sql_no_value(q, name);
+        struct sql_rel nulls = result.rel;
 
-        name = sql_fresh(q, "value");
-        if (aggregate == NULL || name == NULL ||
-            !sql_rel_group(q, &result.rel, NULL, 0, &(struct sql_aggregates){&name, &aggregate, 1}, expr->position)) {
+        if (none == NULL ||
+            !sql_rel_group(q, &nulls, NULL, 0, &(struct sql_aggregates){&name, &none, 1}, expr->position) ||
+            !sql_rel_concat(q, &result.rel, &nulls, expr->position) ||
+            !sql_rel_head(q, &result.rel, 0, 1, expr->position)) {
             return false;
         }
-    } else if (!sql_rel_select(q, &result.rel, &name, 1, expr->position)) {
-        return false;
     }
     return sql_rel_join(q, &block->rel, &result.rel,
                         &(struct sql_join_spec){.how = "inner", .position = expr->position}) &&

@@ -2,9 +2,13 @@
  * Window functions. The operator's cumulative functions give null where the value is null, and know no peers: what SQL
  * means is put together of several windows.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sql/block.h"
+
+/* Of a partition that functions look at: what the operator takes. */
+#define ROWS_MOST (1 << 30)
 
 struct windowing {
     struct sql_block *block;
@@ -63,27 +67,16 @@ add(struct windowing *w, const struct sql_window_spec *spec, const char *text)
                                                                                                : NULL;
 }
 
-/* From the partition's beginning: what stands at a null is what stood before it; equal rows have what the last has. */
+/* From the partition's beginning; equal rows have what the last of them has, for they are in the order they stand. */
 static const char *
-add_so_far(struct windowing *w, const char *text, bool fills)
+add_so_far(struct windowing *w, const char *text)
 {
     struct sql_statement *q = w->block->q;
     const char *column = add(w, &w->spec, text);
 
-    if (column != NULL && fills) {
-        column = add(w, &w->spec, sql_printf(q, "ffill(%s)", column));
-    }
-    if (column != NULL && w->expr->over->frame == SQL_FRAME_PEERS) {
-        /* what grows with every row is largest at the last; the rows' numbers tell which that is */
-        const char *number = add(w, &w->spec, "row_number()");
-        const char *last = number == NULL ? NULL : add(w, &w->peers, sql_printf(q, "max(%s)", number));
-
-        column = last == NULL
-                     ? NULL
-                     : add(w, &w->peers,
-                           sql_printf(q, "max(case when %s = %s then %s else null end)", number, last, column));
-    }
-    return column;
+    return column != NULL && w->expr->over->frame == SQL_FRAME_PEERS
+               ? add(w, &w->peers, sql_printf(q, "nth(%s, -1)", column))
+               : column;
 }
 
 /* How many values (of NULL: rows) the frame has. */
@@ -102,7 +95,7 @@ add_count(struct windowing *w, const char *value)
     case SQL_FRAME_LAST:
         return add(w, &w->spec, sql_printf(q, "moving_sum(%s, %lld)", ones, (long long)w->expr->over->back + 1));
     default:
-        return add_so_far(w, sql_printf(q, "cumsum(%s)", ones), false);
+        return add_so_far(w, sql_printf(q, "cumsum(%s)", ones));
     }
 }
 
@@ -122,7 +115,7 @@ add_sum(struct windowing *w, const char *value)
     case SQL_FRAME_LAST:
         return add(w, &w->spec, sql_printf(q, "moving_sum(%s, %lld)", value, (long long)w->expr->over->back + 1));
     default:
-        return add_so_far(w, sql_printf(q, "cumsum(%s)", value), true);
+        return add_so_far(w, sql_printf(q, "cumsum(%s, true)", value));
     }
 }
 
@@ -154,8 +147,24 @@ add_extreme(struct windowing *w, const char *function, const char *value)
         return add(w, &w->spec,
                    sql_printf(q, "moving_%s(%s, %lld)", function, value, (long long)w->expr->over->back + 1));
     default:
-        return add_so_far(w, sql_printf(q, "cum%s(%s)", function, value), true);
+        return add_so_far(w, sql_printf(q, "cum%s(%s, true)", function, value));
     }
+}
+
+/* How many rows, as written. */
+static bool
+read_rows(struct windowing *w, const struct sql_expr *arg, int64_t least, int64_t *ret_rows)
+{
+    const char *text = arg->text + (arg->text[0] == '('); /* below 0 it is in brackets */
+    char *end;
+    long long rows = strtoll(text, &end, 10);
+
+    if (arg->kind != SQL_LITERAL || end == text || (*end != '\0' && *end != ')') || rows < least || rows > ROWS_MOST) {
+        return sql_fail(w->block->q, GRANARY_EINVAL, arg->position, "'%s' needs a whole number from %lld to %d here",
+                        w->expr->text, (long long)least, ROWS_MOST);
+    }
+    *ret_rows = rows;
+    return true;
 }
 
 /* row_number and its like, which know no frame. NULL: the statement has failed, or it is an aggregate. */
@@ -167,6 +176,7 @@ add_ranking(struct windowing *w)
     bool shifts = strcmp(expr->text, "lag") == 0 || strcmp(expr->text, "lead") == 0;
     bool tiles = strcmp(expr->text, "ntile") == 0;
     const char *value;
+    int64_t rows = 1;
 
     if (!shifts && !tiles) {
         return expr->count > 0 ? NULL : add(w, &w->spec, sql_printf(q, "%s()", expr->text));
@@ -176,16 +186,14 @@ add_ranking(struct windowing *w)
                        shifts ? "a value, and perhaps how many rows away" : "a number");
         return NULL;
     }
-    if ((tiles || expr->count == 2) && expr->args[expr->count - 1]->kind != SQL_LITERAL) {
-        (void)sql_fail(q, GRANARY_EINVAL, expr->args[expr->count - 1]->position, "'%s' needs a number here",
-                       expr->text);
-        return NULL;
+    if (tiles) {
+        return read_rows(w, expr->args[0], 1, &rows) ? add(w, &w->spec, sql_printf(q, "ntile(%lld)", (long long)rows))
+                                                     : NULL;
     }
     value = sql_text(w->block, expr->args[0]);
-    return value == NULL ? NULL
-                         : add(w, &w->spec,
-                               sql_printf(q, "%s(%s%s%s)", expr->text, value, expr->count == 2 ? ", " : "",
-                                          expr->count == 2 ? expr->args[1]->text : ""));
+    return value == NULL || (expr->count == 2 && !read_rows(w, expr->args[1], -ROWS_MOST, &rows))
+               ? NULL
+               : add(w, &w->spec, sql_printf(q, "%s(%s, %lld)", expr->text, value, (long long)rows));
 }
 
 /* An aggregate of the frame. */
@@ -223,66 +231,44 @@ add_aggregate(struct windowing *w)
     return NULL;
 }
 
-/* The number of the frame's last row. */
-static const char *
-add_last_number(struct windowing *w, const char *number)
-{
-    switch (w->expr->over->frame) {
-    case SQL_FRAME_PARTITION:
-        return add(w, &w->whole, "size()");
-    case SQL_FRAME_PEERS:
-        return add(w, &w->peers, sql_printf(w->block->q, "max(%s)", number));
-    default:
-        return number;
-    }
-}
-
-/* The value in the frame's first, last or n-th row, nulls among them, by the rows' numbers. */
+/* The value in the frame's first, last or n-th row, null and nan too. */
 static const char *
 add_nth(struct windowing *w)
 {
     const struct sql_expr *expr = w->expr;
     struct sql_statement *q = w->block->q;
+    enum sql_frame frame = expr->over->frame;
+    bool last = strcmp(expr->text, "last_value") == 0;
     bool nth = strcmp(expr->text, "nth_value") == 0;
-    bool first = strcmp(expr->text, "first_value") == 0;
-    bool moves = expr->over->frame == SQL_FRAME_LAST;
+    long long back = (long long)expr->over->back;
+    int64_t n = last ? -1 : 1;
     const char *value = expr->count > 0 ? sql_text(w->block, expr->args[0]) : NULL;
-    const char *number, *last, *picked;
+    const char *picked, *reached;
 
-    if (expr->count != (nth ? 2u : 1u) || (nth && (expr->args[1]->kind != SQL_LITERAL || moves))) {
+    if (expr->count != (nth ? 2u : 1u) || (nth && frame == SQL_FRAME_LAST)) {
         (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "'%s' takes %s", expr->text,
                        nth ? "a value and a number, in a frame that begins with the partition" : "a value");
         return NULL;
     }
-    number = value == NULL ? NULL : add(w, &w->spec, "row_number()");
-    if (number == NULL) {
-        return NULL;
+    if (value == NULL || (nth && !read_rows(w, expr->args[1], 1, &n)) ||
+        (last && (frame == SQL_FRAME_SO_FAR || frame == SQL_FRAME_LAST))) {
+        return value;
     }
-    if (moves) { /* so many rows back, or else in the partition's first row */
-        picked = first ? add(w, &w->spec, sql_printf(q, "lag(%s, %lld)", value, (long long)expr->over->back)) : value;
-        value = first ? add(w, &w->whole, sql_printf(q, "first(case when %s = 1 then %s else null end)", number, value))
-                      : value;
-        return picked == NULL || value == NULL || !first
-                   ? picked
-                   : sql_printf(q, "case when %s > %lld then %s else %s end", number, (long long)expr->over->back,
-                                picked, value);
+    picked = add(w, last && frame == SQL_FRAME_PEERS ? &w->peers : &w->spec,
+                 sql_printf(q, "nth(%s, %lld)", value, (long long)n));
+    if (picked == NULL || (!nth && frame != SQL_FRAME_LAST)) {
+        return picked;
     }
-    last = add_last_number(w, number);
-    if (last == NULL) {
-        return NULL;
+    if (nth) { /* where the frame has so many rows */
+        reached = add_count(w, NULL);
+        return reached == NULL
+                   ? NULL
+                   : sql_printf(q, "case when %s >= %lld then %s else null end", reached, (long long)n, picked);
     }
-    if (first || nth) {
-        picked = add(w, &w->whole,
-                     sql_printf(q, "first(case when %s = %s then %s else null end)", number,
-                                nth ? expr->args[1]->text : "1", value));
-        return picked == NULL || first
-                   ? picked
-                   : sql_printf(q, "case when %s >= %s then %s else null end", last, expr->args[1]->text, picked);
-    }
-    return expr->over->frame == SQL_FRAME_SO_FAR
-               ? value
-               : add(w, expr->over->frame == SQL_FRAME_PEERS ? &w->peers : &w->whole,
-                     sql_printf(q, "first(case when %s = %s then %s else null end)", number, last, value));
+    reached = add(w, &w->spec, "row_number()"); /* so many rows back, or else in the partition's first row */
+    value = reached == NULL ? NULL : add(w, &w->spec, sql_printf(q, "lag(%s, %lld)", value, back));
+    return value == NULL ? NULL
+                         : sql_printf(q, "case when %s > %lld then %s else %s end", reached, back, value, picked);
 }
 
 static bool

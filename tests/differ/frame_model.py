@@ -264,6 +264,17 @@ def running(step):
     return function
 
 
+def so_far(function):
+    """With true behind the value, a row without one has what stands before it."""
+    def made(values, dtype, fill='false'):
+        results = function(values, dtype)
+        for i, v in enumerate(values):
+            if fill == 'true' and missing(v) and i > 0:
+                results[i] = results[i - 1]
+        return results
+    return made
+
+
 def cumulated(values, dtype):
     sums, taken = [], []
     for v in values:
@@ -352,7 +363,12 @@ def whole(name):
     return function
 
 
-WINDOWS = {'cumsum': cumulated, 'cumprod': multiplied, 'cummax': running(max), 'cummin': running(min), 'shift': shifted, 'lag': shifted,
+def nth(values, dtype, n):
+    at = int(n) - (int(n) > 0)
+    return [values[at] if -len(values) <= at < len(values) else None] * len(values)
+
+
+WINDOWS = {'cumsum': so_far(cumulated), 'cumprod': so_far(multiplied), 'cummax': so_far(running(max)), 'cummin': so_far(running(min)), 'shift': shifted, 'lag': shifted, 'nth': nth,
            'lead': lambda v, t, n='1': shifted(v, t, -int(n)), 'diff': difference, 'pct_change': ratio, 'ffill': filled,
            'bfill': lambda v, t, limit=None: filled(v[::-1], t, limit)[::-1], 'rank': ranked, 'ewm_mean': smoothed}
 WINDOWS.update({name: whole(name) for name in ('first', 'last', 'min', 'max', 'sum', 'mean', 'std', 'var', 'count')})
@@ -372,7 +388,7 @@ def window_text(draw, frame, ordered, function):
         return f'ntile({draw.randint(1, 4)})' if ordered else None
     if function == 'dense_rank' or function == 'rank' and draw.chance(0.3):
         return f'{function}()' if ordered else f'dense_rank({draw.choice(plain)})' if plain and function == 'dense_rank' else None
-    if function in ('first', 'last', 'count', 'shift', 'lag', 'lead', 'ffill', 'bfill'):
+    if function in ('first', 'last', 'nth', 'count', 'shift', 'lag', 'lead', 'ffill', 'bfill'):
         name = draw.choice(names)
     elif function in ('min', 'max', 'cummax', 'cummin'):
         name = draw.choice([n for n in names if frame[n]['dtype'] != 'bool' and (frame[n]['dtype'] != 'string' or function in ('min', 'max'))] or [None])
@@ -387,6 +403,10 @@ def window_text(draw, frame, ordered, function):
     arguments = [name]
     if function in ('shift', 'lag', 'lead', 'diff', 'pct_change') and draw.chance(0.6):
         arguments.append(str(draw.choice([1, 2, 3] + ([-1, 0, 50] if function == 'shift' else []))))
+    elif function == 'nth':
+        arguments.append(str(draw.choice([1, 2, 3, -1, -2, 50])))
+    elif function.startswith('cum') and draw.chance(0.5):
+        arguments.append(draw.choice(['true', 'false']))
     elif function in ('ffill', 'bfill') and draw.chance(0.5):
         arguments.append(str(draw.randint(1, 3)))
     elif function == 'rank' and draw.chance(0.8):

@@ -163,6 +163,8 @@ function_of(const struct window_job *job, bool real)
     case GR_WINDOW_MIN:
     case GR_WINDOW_MAX:
         return window_pick_whole;
+    case GR_WINDOW_NTH:
+        return window_nth;
     case GR_WINDOW_SUM:
     case GR_WINDOW_MEAN:
     case GR_WINDOW_STD:
@@ -186,7 +188,7 @@ static bool
 is_pick(window_function *function)
 {
     return function == window_shift || function == window_fill || function == window_cumulate_best ||
-           function == window_pick_whole || function == window_moving_best;
+           function == window_pick_whole || function == window_nth || function == window_moving_best;
 }
 
 /* ---- the result ---- */

@@ -1,7 +1,8 @@
 /*
  * The functions of the operator window over the rows of a frame, partition by partition.
  *
- * A row without a value (null, or a nan of floats) is skipped by what accumulates, and gives null there.
+ * A row without a value (null, or a nan of floats) is skipped by what accumulates, and gives null there unless it is
+ * to be filled.
  *
  * Floats are accumulated from the first row of a partition on, in order, in two doubles (Dekker 1971), so that the
  * result is that of the numbers themselves, rounded, but for sums that lose more than 50 digits; it depends on the rows
@@ -114,6 +115,13 @@ window_is_missing(const struct window_value *value, int64_t row)
     return value->missing != NULL && value->missing[row];
 }
 
+/* Whether a cumulative function leaves a row out, where others of before may have a value. */
+static inline bool
+window_is_skipped(const struct window_job *job, int64_t row, bool any_before)
+{
+    return window_is_missing(&job->value, row) && !(job->window->fill && any_before);
+}
+
 /* The row that stands `offset` places before position i in its partition; -1: none does. */
 static inline int64_t
 window_other(const struct window_job *job, const struct window_span *span, int64_t i)
@@ -152,6 +160,7 @@ window_function window_shift;
 window_function window_fill;
 window_function window_cumulate_best;
 window_function window_pick_whole;
+window_function window_nth;
 window_function window_moving_best;
 /* ranks.c */
 window_function window_number;

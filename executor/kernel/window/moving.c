@@ -19,11 +19,12 @@ window_cumsum_real(const struct window_job *job, const struct window_span *span,
 {
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
-        double x = job->value.reals[row];
+        double x = window_is_missing(&job->value, row) ? 0 : job->value.reals[row];
 
-        if (window_is_missing(&job->value, row)) {
+        if (window_is_skipped(job, row, state->count > 0)) {
             continue;
         }
+        state->count++;
         if (isfinite(x)) {
             window_pair_add(&state->sum, x);
         } else {
@@ -46,11 +47,14 @@ window_cumprod_real(const struct window_job *job, const struct window_span *span
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
 
+        if (window_is_skipped(job, row, state->count > 0)) {
+            continue;
+        }
         if (!window_is_missing(&job->value, row)) {
             product *= job->value.reals[row];
-            state->count++;
-            put(&job->out, row, product);
         }
+        state->count++;
+        put(&job->out, row, product);
     }
     state->product = product;
     return GRANARY_OK;

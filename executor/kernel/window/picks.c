@@ -64,10 +64,10 @@ window_cumulate_best(const struct window_job *job, const struct window_span *spa
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
 
-        if (window_is_missing(&job->value, row)) {
+        if (window_is_skipped(job, row, best >= 0)) {
             continue;
         }
-        if (best < 0 || compare_rows(&job->value, row, best) * wanted > 0) {
+        if (!window_is_missing(&job->value, row) && (best < 0 || compare_rows(&job->value, row, best) * wanted > 0)) {
             best = row;
         }
         job->out.picks[row] = best;
@@ -133,6 +133,21 @@ window_pick_whole(const struct window_job *job, const struct window_span *span, 
         }
         chosen = better ? row : chosen;
     }
+    for (int64_t i = span->begin; i < span->end; i++) {
+        job->out.picks[window_row(job->rows, i)] = chosen;
+    }
+    return GRANARY_OK;
+}
+
+/* The value of one row of the partition, null and nan too. */
+granary_err
+window_nth(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    int64_t offset = job->window->offset;
+    int64_t at = offset > 0 ? span->begin + offset - 1 : span->end + offset;
+    int64_t chosen = at >= span->begin && at < span->end ? window_row(job->rows, at) : -1;
+
+    (void)state;
     for (int64_t i = span->begin; i < span->end; i++) {
         job->out.picks[window_row(job->rows, i)] = chosen;
     }

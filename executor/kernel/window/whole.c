@@ -39,11 +39,12 @@ window_cumulate_integer(const struct window_job *job, const struct window_span *
         int64_t row = window_row(job->rows, i);
         bool failed;
 
-        if (window_is_missing(&job->value, row)) {
+        if (window_is_skipped(job, row, state->count > 0)) {
             continue;
         }
-        failed = product ? __builtin_mul_overflow(total, job->value.integers[row], &total)
-                         : __builtin_add_overflow(total, job->value.integers[row], &total);
+        failed = !window_is_missing(&job->value, row) &&
+                 (product ? __builtin_mul_overflow(total, job->value.integers[row], &total)
+                          : __builtin_add_overflow(total, job->value.integers[row], &total));
         if (failed) {
             return overflowed(job);
         }

@@ -177,11 +177,17 @@ read_literal(struct gr_window *window, int i, char *text)
 {
     text = trimmed(text);
     switch (window->function) {
+    case GR_WINDOW_CUMSUM:
+    case GR_WINDOW_CUMPROD:
+    case GR_WINDOW_CUMMAX:
+    case GR_WINDOW_CUMMIN:
+        return read_bool(text, &window->fill);
     case GR_WINDOW_SHIFT:
     case GR_WINDOW_LAG:
     case GR_WINDOW_LEAD:
     case GR_WINDOW_DIFF:
     case GR_WINDOW_PCT_CHANGE:
+    case GR_WINDOW_NTH:
         return read_int(text, -ROWS_MAX, &window->offset);
     case GR_WINDOW_FFILL:
     case GR_WINDOW_BFILL:
@@ -221,6 +227,9 @@ settle(struct gr_window *window, int literals)
         window->offset = -1;
     } else if (literals == 0) {
         window->offset = 1;
+    }
+    if (window->function == GR_WINDOW_NTH && window->offset == 0) {
+        return gr_fail(GRANARY_EINVAL, "nth counts from 1, or from -1 up: there is no row 0");
     }
     if (window->function == GR_WINDOW_LEAD) {
         window->offset = -window->offset;
@@ -400,6 +409,7 @@ gr_window_is_forward(const struct gr_window *window)
     case GR_WINDOW_NTILE:
     case GR_WINDOW_FIRST:
     case GR_WINDOW_LAST:
+    case GR_WINDOW_NTH:
     case GR_WINDOW_MIN:
     case GR_WINDOW_MAX:
     case GR_WINDOW_SUM:

@@ -31,6 +31,10 @@ def std(window):
 # name -> (function, what pandas does to a column (a Series, or its groups))
 SAME = {
     'cumsum_f': ('cumsum(f)', 'f', lambda s: s.cumsum()),
+    'cumsum_true': ('cumsum(f, true)', 'f', lambda s: s.cumsum().ffill()),
+    'cumprod_true': ('cumprod(f, true)', 'f', lambda s: s.cumprod().ffill()),
+    'cummax_true': ('cummax(i, true)', 'i', lambda s: s.cummax().ffill()),
+    'cumsum_k_true': ('cumsum(k, true)', 'k', lambda s: s.cumsum().ffill()),
     'cumsum_i': ('cumsum(i)', 'i', lambda s: s.cumsum()),
     'cumsum_k': ('cumsum(k)', 'k', lambda s: s.cumsum()),
     'cumprod': ('cumprod(f)', 'f', lambda s: s.cumprod()),
@@ -38,6 +42,8 @@ SAME = {
     'cummin': ('cummin(i)', 'i', lambda s: s.cummin()),
     'shift': ('shift(f, 2)', 'f', lambda s: s.shift(2)),
     'shift_t': ('shift(t)', 't', lambda s: s.shift()),
+    'nth': ('nth(f, 2)', 'f', lambda s: s.iloc[1] if len(s) > 1 else np.nan),
+    'nth_last': ('nth(i, -1)', 'i', lambda s: s.iloc[-1] if len(s) > 0 else np.nan),
     'lead': ('lead(k)', 'k', lambda s: s.shift(-1)),
     'diff': ('diff(f, 3)', 'f', lambda s: s.diff(3)),
     'diff_t': ('diff(t)', 't', lambda s: s.diff()),
@@ -99,7 +105,7 @@ with Instance() as granary:
         plain = frame.assign(k=frame.k.astype('float64'))  # pandas' nullable integers stay null after a null
         check(frame, frame.assign(**{n: f(plain[c]) for n, (_, c, f) in both.items()}), 'frame', pieces, 200,
               columns=columns_of(both))
-        back = {n: e for n, e in both.items() if n.split('_')[0] not in ('lead', 'bfill', 'rank') and n != 'r_center'}
+        back = {n: e for n, e in both.items() if n.split('_')[0] not in ('lead', 'nth', 'bfill', 'rank') and n != 'r_center'}
         check(frame, frame.assign(**{n: f(plain[c]) for n, (_, c, f) in back.items()}), 'chain', pieces, 200,
               columns=columns_of(back))
         if rows == 0:

@@ -298,6 +298,49 @@ error: DISTINCT in 'avg' is not supported
 select 1 limit 1 + 1
 error: line 1, column 16: LIMIT needs a whole number as written
 
+select i, first_value(x) over w, last_value(x) over w, nth_value(x, 3) over w, first_value(x) over (order by i rows 1 preceding), last_value(y) over (), nth_value(y, 3) over () from xy window w as (order by i) order by i
+1,0.0,0.0,,0.0,8.0,nan
+2,0.0,-0.0,,0.0,8.0,nan
+3,0.0,,,-0.0,8.0,nan
+4,0.0,nan,,,8.0,nan
+5,0.0,nan,,nan,8.0,nan
+7,0.0,7.0,,nan,8.0,nan
+
+select i, first_value(y) over (order by i), first_value(x) over (order by i desc rows 2 preceding), last_value(y) over (order by x), nth_value(y, 1) over (partition by x) from xy order by i
+1,nan,,0.0,nan
+2,nan,nan,0.0,nan
+3,nan,nan,nan,nan
+4,nan,7.0,1.0,nan
+5,nan,7.0,1.0,nan
+7,nan,7.0,8.0,8.0
+
+select i, sum(x) over (order by i), avg(x) over (order by i rows unbounded preceding), max(x) over (order by i) from (values (1, 1.0::double), (2, 'inf'::double), (3, '-inf'::double), (4, null), (5, 2.0)) t(i, x) order by i
+1,1.0,1.0,1.0
+2,inf,inf,inf
+3,nan,nan,inf
+4,nan,nan,inf
+5,nan,nan,inf
+
+select i, lag(x, -1) over (order by i), lead(x, -1) over (order by i), lag(x, 0) over (order by i) from xy order by i
+1,-0.0,,0.0
+2,,0.0,-0.0
+3,nan,-0.0,
+4,nan,,nan
+5,7.0,nan,nan
+7,,nan,7.0
+
+select (select x from xy where i = 4 limit 1), (select x from xy where i = 6 limit 1), (select x from xy order by x limit 1)
+nan,,0.0
+
+select ntile(0) over (order by i) from xy
+error: line 1, column 14: 'ntile' needs a whole number from 1 to 1073741824 here
+
+select lag(i, i) over (order by i) from xy
+error: line 1, column 15: 'lag' needs a whole number from -1073741824 to 1073741824 here
+
+select nth_value(i, 0) over (order by i) from xy
+error: line 1, column 21: 'nth_value' needs a whole number from 1
+
 select grouping(x) from f group by x
 error: line 1, column 8: an expression of this form is not supported
 
