@@ -253,17 +253,20 @@ load_table(granary_client *client, const struct load *load, const granary_graph 
                           : gr_fail(GRANARY_EINVAL, "a name has at most %d bytes", GRANARY_KEY_MAX - 1);
 
     if (err == GRANARY_OK) {
+        discard_submitting(key);
         err = granary_graph_submit(client, graph, &graph_options, key);
     }
     if (err != GRANARY_OK) {
         return err;
     }
-    discard_graph(remains, key);
+    discard_submitted(remains, key);
     err = progress_wait(client, key, INT64_MAX, &status);
     if (err == GRANARY_OK && strcmp(key, name) != 0) {
         err = granary_graph_rename(client, key, name, true);
     }
-    if (err != GRANARY_OK) { /* what failed is no table */
+    if (err == GRANARY_OK) {
+        discard_keep(remains, name);
+    } else { /* what failed is no table */
         char message[MESSAGE_MAX];
 
         (void)snprintf(message, sizeof message, "%s", granary_error_message());
@@ -278,6 +281,7 @@ command_load(struct cli *cli, int argc, char **argv)
 {
     static struct load load;
     struct discard remains;
+    char what[160];
     granary_graph *graph;
     granary_client *client;
     granary_err err;
@@ -304,7 +308,8 @@ command_load(struct cli *cli, int argc, char **argv)
         return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "load");
     }
     add_files(graph, &load, argv + first + 1, argc - first - 1);
-    discard_begin(cli, &remains);
+    (void)snprintf(what, sizeof what, "load %s", argv[first]);
+    discard_begin(cli, &(struct discard_options){.what = what, .stays = load.replace ? argv[first] : NULL}, &remains);
     client = scheduler_connect_storing(cli, &status);
     if (client != NULL) {
         err = load_table(client, &load, graph, argv[first], &remains);

@@ -516,8 +516,8 @@ discards(const struct run *run)
 static int
 run_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph)
 {
-    char fresh[GRANARY_ID_TEXT + 1]; /* until the results can take the place of others */
-    granary_graph_options options = {.key = run->replace ? fresh : run->keep,
+    char fresh[GRANARY_ID_TEXT + 1]; /* no name, or not until the results can take the place of others */
+    granary_graph_options options = {.key = run->replace || run->keep == NULL ? fresh : run->keep,
                                      .chunk_bytes = run->chunk_bytes,
                                      .priority = run->priority,
                                      .timeout_ms = run->timeout_ms,
@@ -530,6 +530,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
 
     granary_id_format(granary_id_random(), fresh);
     if (err == GRANARY_OK) {
+        discard_submitting(options.key);
         err = resolved.size > 0 ? granary_graph_submit_json(client, resolved.bytes, resolved.size, &options, key)
                                 : granary_graph_submit_json(client, text, size, &options, key);
     }
@@ -542,10 +543,13 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     if (err != GRANARY_OK) {
         return fail(run, err);
     }
-    discard_graph(&run->remains, key);
+    discard_submitted(&run->remains, key);
     err = wait_for(run, client, key);
     if (err == GRANARY_OK && run->replace && (err = granary_graph_rename(client, key, run->keep, true)) == GRANARY_OK) {
         (void)snprintf(key, sizeof key, "%s", run->keep);
+    }
+    if (err == GRANARY_OK && !discards(run)) {
+        discard_keep(&run->remains, key);
     }
     if (run->explain &&
         (run->analyze ? granary_graph_analyze : granary_graph_explain)(client, key, &plan) == GRANARY_OK) {
@@ -637,10 +641,13 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
         status = cli_fail(err, "%s", source->label != NULL ? source->label : "run");
         goto out;
     }
-    if (!run.show_graph && (discards(&run) || run.replace) && run.private_pid <= 0) {
-        discard_begin(cli, &run.remains);
-    }
     if (source->needs_client || !run.show_graph) {
+        discard_begin(cli,
+                      &(struct discard_options){.what = source->label != NULL ? source->label : "run",
+                                                .stays = run.replace ? run.keep : NULL,
+                                                .only_interrupted = !discards(&run) && !run.replace,
+                                                .private_pid = run.private_pid},
+                      &run.remains);
         client = cli_connect(cli, &status);
         if (client == NULL) {
             goto out;
@@ -669,7 +676,8 @@ command_run(struct cli *cli, int argc, char **argv)
         .arguments = "GRAPH.json",
         .doc = "Run a graph and print its targets as tables.\vWithout an instance that is up, a private one "
                "is started for as long as the command runs. In an instance that is up the results stay "
-               "as objects, whose ids are told on stderr.",
+               "as objects, whose ids are told on stderr. When the command is interrupted, its graph is cancelled and "
+               "nothing of it stays.",
         .keeps = true,
         .make = read_graph};
 

@@ -342,7 +342,7 @@ await_command(struct nth_instance *instance, pid_t child, struct nth_end *end)
         mind_store(instance);
         if (ready == 0 && instance->impatient && !end->interrupted) {
             end->interrupted = true;
-            deadline = gr_deadline_ns(WAITING_MS);
+            deadline = gr_deadline_ns(PATIENCE_MS); /* it cancels first what it has begun */
             (void)kill(child, SIGINT);
             continue;
         }

@@ -250,15 +250,29 @@ expect 1 "500 graphs go on as graphs" granary submit relay --arg n=1000 --wait
 echo '{"nodes": {"wait": {"op": "exec", "command": ["sleep", "1000"]}}}' >"$work/wait.json"
 waits() { granary info graphs --json | python3 -c 'import json, sys; sys.exit("wait" not in [g["targets"] for g in json.load(sys.stdin)])'; }
 waits_not() { ! waits; }
-for signal in INT TERM KILL; do
-    python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
-        granary run --discard "$work/wait.json" >/dev/null 2>&1 &
+cancelled='interrupted: its graph is cancelled, and nothing of it is kept'
+# interrupt SIGNAL COMMAND...: sent when its graph runs; what it printed is in $work/run.err, its status in $status
+interrupt() {
+    env --default-signal=INT,TERM granary "${@:2}" >/dev/null 2>"$work/run.err" &
     run=$!
     wait_until waits
-    kill -$signal $run
-    wait $run 2>/dev/null || true
+    kill "-$1" $run
+    status=0
+    wait $run 2>/dev/null || status=$?
     wait_until waits_not
+}
+before=$(granary graphs | wc -l)
+for options in "--discard" "" "--keep kept" "--keep kept --replace"; do
+    # shellcheck disable=SC2086 # several options
+    interrupt INT run $options "$work/wait.json"
+    [ $status = 130 ] || fail "run $options: $status"
+    [ "$(wc -l <"$work/run.err")" = 1 ] && grep -q "^granary: run: $cancelled" "$work/run.err" || fail "run $options: $(cat "$work/run.err")"
 done
+grep -q "; 'kept' is what it was$" "$work/run.err" || fail "what was kept: $(cat "$work/run.err")"
+interrupt TERM run "$work/wait.json"
+[ $status = 143 ] || fail "run, terminated: $status"
+interrupt KILL run --discard "$work/wait.json"
+[ "$(granary graphs | wc -l)" = "$before" ] || fail "interrupted, they leave graphs: $(granary graphs)"
 
 # An executor that is stopped by a signal is one that hangs.
 expect 6 "function 'bad:freeze' ran [0-9.]* s, its limit is 0.3 s" granary submit freeze --timeout 0.3 --wait

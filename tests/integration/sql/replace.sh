@@ -57,9 +57,25 @@ expect 1 "table 'new': it is still being loaded: .granary await new. waits for i
 expect 1 "there is a table or graph of that name, which is still being made" granary load new 1.csv
 cd - >/dev/null
 kill -INT $loading
-wait $loading && fail "load: it was interrupted"
 executors -CONT
-under_way 0
+status=0
+wait $loading || status=$?
+[ $status = 130 ] || fail "load: it was interrupted: $status"
+grep -qx 'granary: load new: interrupted: its graph is cancelled, and nothing of it is kept' "$work/out" || fail "load: $(cat "$work/out")"
+[ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "left behind: $(granary graphs)"
+
+# So is a query, which leaves nothing either.
+executors -STOP
+env --default-signal=INT granary sql 'select sum(v) from t' >"$work/out" 2>&1 & query=$!
+under_way 1
+kill -INT $query
+executors -CONT
+status=0
+wait $query || status=$?
+[ $status = 130 ] || fail "sql: it was interrupted: $status"
+grep -qx 'granary: sql: interrupted: its graph is cancelled, and nothing of it is kept' "$work/out" || fail "sql: $(cat "$work/out")"
+[ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "left behind: $(granary graphs)"
+[ -z "$(granary pins --json | grep '"object"' || true)" ] || fail "left pins: $(granary pins)"
 granary load new "$work/2.csv" >/dev/null || fail "loaded again"
 [ "$(granary sql --csv 'select max(v) from new' | tail -n 1)" = 2 ] || fail "the second file's"
 
@@ -68,6 +84,13 @@ executors -STOP
 env --default-signal=INT granary load --replace new "$work/1.csv" >"$work/out" 2>&1 & loading=$!
 under_way 1
 granary results new table >/dev/null || fail "the old table while it is replaced"
+kill -INT $loading
+executors -CONT
+wait $loading && fail "load: it was interrupted"
+grep -q "nothing of it is kept; 'new' is what it was$" "$work/out" || fail "load: $(cat "$work/out")"
+executors -STOP
+env --default-signal=INT granary load --replace new "$work/1.csv" >"$work/out" 2>&1 & loading=$!
+under_way 1
 kill -KILL $loading
 wait $loading 2>/dev/null && fail "load: it was killed"
 executors -CONT
