@@ -302,8 +302,7 @@ indexes_read(struct job *job)
         return;
     }
     compaction->allowance = depot_allowance(compaction->depot);
-    compaction->file.number = root_number(&store->root.shm->next_file);
-    (void)snprintf(compaction->file.session, sizeof compaction->file.session, "%s", session->name);
+    file_name(&compaction->file, session, 0);
     compaction->job = (struct job){.run = write_live, .done = compaction_done};
     workers_submit(store->workers, WORKER_WRITE, &compaction->job);
 }

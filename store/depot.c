@@ -225,6 +225,18 @@ account_part(enum depot_name depot)
     return depot == DEPOT_DISK ? GR_ACCOUNT_DISK : GR_ACCOUNT_REMOTE;
 }
 
+void
+file_name(struct level_file *ret_file, const struct session *session, uint32_t flags)
+{
+    *ret_file = (struct level_file){
+        .number = root_number(&session->store->root.shm->next_file),
+        .flags = flags | LEVEL_FILE_OWNED,
+        .uid = (uint32_t)atomic_load_explicit(&session->control->uid, memory_order_relaxed),
+        .session_flags = session->control->flags,
+    };
+    (void)snprintf(ret_file->session, sizeof ret_file->session, "%s", session->name);
+}
+
 struct spill_file *
 file_add(struct store *store, struct depot *depot, struct session *session, const struct level_file *made,
          uint64_t bytes)

@@ -250,8 +250,7 @@ spill_submit(struct spill *spill)
 {
     struct store *store = spill->store;
 
-    spill->file.number = root_number(&store->root.shm->next_file);
-    (void)snprintf(spill->file.session, sizeof spill->file.session, "%s", spill->session->name);
+    file_name(&spill->file, spill->session, 0);
     spill->allowance = depot_allowance(spill->depot);
     spill->job = (struct job){.run = spill_run, .done = spill_done};
     spill->submitted = true;

@@ -169,8 +169,7 @@ copy_start(struct session *session, const struct gr_slot *slot, enum depot_name 
     copying->id = object.id;
     copying->depot = &store->depots[depot];
     copying->allowance = depot_allowance(copying->depot);
-    copying->file = (struct level_file){.number = root_number(&store->root.shm->next_file), .flags = flags};
-    (void)snprintf(copying->file.session, sizeof copying->file.session, "%s", session->name);
+    file_name(&copying->file, session, flags);
     copying->object = (struct level_object){.id = object.id,
                                             .serial = object.serial,
                                             .data_size = object.data_size,

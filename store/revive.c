@@ -1,7 +1,5 @@
 #include "store/revive.h"
 
-#include <unistd.h>
-
 #include "base/error.h"
 #include "base/log.h"
 #include "store/session.h"
@@ -35,7 +33,7 @@ on_file(void *context, const struct level_file *file)
     if (file->err == GRANARY_ENOMEM) {
         return GRANARY_ENOMEM; /* of this process, or of descriptors: the file may be fine */
     }
-    if (file->err != GRANARY_OK || session_get(store, file->session, geteuid(), &session) != GRANARY_OK) {
+    if (file->err != GRANARY_OK || session_revive(store, file, &session) != GRANARY_OK) {
         gr_log_error("PERSISTENT-LEFT", "file=%s why=%s", file->path, granary_error_message());
         return GRANARY_OK;
     }

@@ -287,26 +287,47 @@ session_adopt(struct store *store, uint32_t number, char ret_ended[64])
     return counters_adopt(session);
 }
 
+/* Whether there may be one more, of that name. */
+static granary_err
+check_new(const struct store *store, const char *name)
+{
+    granary_err err = gr_text_check(name, strlen(name), "a session's name");
+
+    return err != GRANARY_OK || store->session_count < store->max_sessions
+               ? err
+               : gr_fail(GRANARY_EFULL, "session '%s': there are %u sessions already", name, store->max_sessions);
+}
+
 granary_err
 session_get(struct store *store, const char *name, uid_t uid, struct session **ret_session)
 {
-    struct session *session = session_find(store, name);
-    granary_err err;
+    granary_err err = GRANARY_OK;
 
-    if (session != NULL) {
-        *ret_session = session;
-        return GRANARY_OK;
-    }
     name = name[0] == '\0' ? DEFAULT : name;
-    err = gr_text_check(name, strlen(name), "a session's name");
-    if (err != GRANARY_OK) {
-        return err;
+    *ret_session = session_find(store, name);
+    if (*ret_session == NULL && (err = check_new(store, name)) == GRANARY_OK &&
+        (err = admit_session(store, uid)) == GRANARY_OK) {
+        err = session_create(store, name, uid, ret_session);
     }
-    if (store->session_count >= store->max_sessions) {
-        return gr_fail(GRANARY_EFULL, "session '%s': there are %u sessions already", name, store->max_sessions);
+    return err;
+}
+
+granary_err
+session_revive(struct store *store, const struct level_file *file, struct session **ret_session)
+{
+    uid_t uid = (file->flags & LEVEL_FILE_OWNED) != 0 ? (uid_t)file->uid : geteuid();
+    granary_err err = GRANARY_OK;
+
+    *ret_session = session_find(store, file->session);
+    if (*ret_session == NULL && (err = check_new(store, file->session)) == GRANARY_OK) {
+        err = session_create(store, file->session, uid, ret_session);
     }
-    err = admit_session(store, uid);
-    return err == GRANARY_OK ? session_create(store, name, uid, ret_session) : err;
+    /* Of its files the first may be of an earlier release, which did not say. */
+    if (err == GRANARY_OK && (file->flags & LEVEL_FILE_OWNED) != 0) {
+        atomic_store_explicit(&(*ret_session)->control->uid, uid, memory_order_relaxed);
+        (*ret_session)->control->flags = file->session_flags & (GR_CONTROL_STRICT | GR_CONTROL_SHARED);
+    }
+    return err;
 }
 
 void

@@ -19,6 +19,10 @@ struct session *session_by_number(const struct store *store, uint32_t number);
  */
 granary_err session_get(struct store *store, const char *name, uid_t uid, struct session **ret_session);
 
+/* The session that a file of it names, made again as it was. No share of a user's is asked for: what is there comes back.
+ * Errors: as session_get() */
+granary_err session_revive(struct store *store, const struct level_file *file, struct session **ret_session);
+
 /*
  * Take over the session of that number, which another store left; its index is as that store left it.
  *

@@ -19,7 +19,9 @@ struct spill_header {
     uint32_t reserved;
     uint64_t created_ms; /* since the Unix epoch */
     char session[64];
-    uint64_t reserved1[3];
+    uint32_t uid;           /* LEVEL_FILE_OWNED: whose the session is */
+    uint32_t session_flags; /* ... and GR_CONTROL_... of it */
+    uint64_t reserved1[2];
     uint64_t checksum; /* of all above */
 };
 _Static_assert(sizeof(struct spill_header) == 128, "part of the file format");

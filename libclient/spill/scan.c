@@ -63,6 +63,8 @@ read_header(int fd, struct level_file *file)
     file->flags = header.flags;
     file->created_ms = header.created_ms;
     memcpy(file->session, header.session, sizeof file->session);
+    file->uid = header.uid;
+    file->session_flags = header.session_flags;
     return GRANARY_OK;
 }
 

@@ -31,12 +31,15 @@ struct level_object {
 };
 
 #define LEVEL_FILE_PERSISTENT 1u /* survives the machine's restart, and the store's orderly end */
+#define LEVEL_FILE_OWNED      2u /* it says whose its session is; earlier releases did not */
 
 /* What a file says of itself. */
 struct level_file {
     uint32_t number;
     uint32_t flags; /* LEVEL_FILE_... */
     char session[64];
+    uint32_t uid;           /* OWNED: who made the session */
+    uint32_t session_flags; /* ... and how: GR_CONTROL_... */
     uint64_t objects;
     uint64_t bytes;
     uint64_t created_ms;

@@ -54,7 +54,7 @@ struct level_ops {
      * Write objects into a new file, all or none; it is complete when this returns OK, and durable when it is
      * persistent.
      *
-     * file         number, flags, session
+     * file         number, flags, session, whose that is
      * allowance    bytes the file may take at most
      * ret_written  bytes it takes
      * Errors       EFULL · EIO · ...: nothing is left behind; the message names the file

@@ -194,6 +194,8 @@ write_header(struct writer *writer, const struct level_file *file)
         .number = file->number,
         .flags = file->flags,
         .created_ms = (uint64_t)gr_wall_ms(),
+        .uid = file->uid,
+        .session_flags = file->session_flags,
     };
 
     (void)snprintf(header.session, sizeof header.session, "%s", file->session);

@@ -165,22 +165,32 @@ class Instance:
             if user is not None:
                 os.chown(self.work, user, user)
             os.chmod(self.work, 0o711)
-            read, write = os.pipe()
-            self.store = subprocess.Popen(
-                [os.path.join(BIN, "granary-store"), "--instance", self.directory, "--die-with-parent", "--ready-fd", str(write),
-                 "--spill-dir", self.work + "/spill", *arguments] + (["--group", str(group)] if group else []),
-                pass_fds=[write], env=self.env, preexec_fn=lambda: files is None or resource.setrlimit(
-                    resource.RLIMIT_NOFILE, (files, files)), stderr=open(self.work + "/store.log", "ab"),
-                **({"user": user, "group": user, "extra_groups": []} if user is not None else {}))
-            os.close(write)
-            with os.fdopen(read) as ready:
-                said = ready.read()
-            check(said.startswith("READY"), f"the store did not start: {said}")
+            self.options = (*arguments, *(("--group", str(group)) if group else ()))
+            self.files = files
+            self.start_store()
         else:
             if user is not None:
                 os.chown(self.work, user, user)
                 os.chmod(self.work, 0o711)
             self.granary("up", *arguments, user=user)
+
+    def start_store(self):
+        who = {} if self.owner is None else {"user": self.owner, "group": self.owner, "extra_groups": []}
+        read, write = os.pipe()
+        self.store = subprocess.Popen(
+            [os.path.join(BIN, "granary-store"), "--instance", self.directory, "--die-with-parent", "--ready-fd", str(write),
+             "--spill-dir", self.work + "/spill", *self.options],
+            pass_fds=[write], env=self.env, preexec_fn=lambda: self.files is None or resource.setrlimit(
+                resource.RLIMIT_NOFILE, (self.files, self.files)), stderr=open(self.work + "/store.log", "ab"), **who)
+        os.close(write)
+        with os.fdopen(read) as ready:
+            said = ready.read()
+        check(said.startswith("READY"), f"the store did not start: {said}")
+
+    def stop_store(self):
+        """In order: what is persistent stays."""
+        self.store.send_signal(signal.SIGTERM)
+        check(self.store.wait(60) == 0, f"the store ended with {self.store.returncode}: {self.log()}")
 
     @property
     def socket(self):
@@ -222,8 +232,7 @@ class Instance:
 
     def close(self):
         if self.store is not None:
-            self.store.send_signal(signal.SIGTERM)
-            check(self.store.wait(60) == 0, f"the store ended with {self.store.returncode}: {self.log()}")
+            self.stop_store()
         else:
             self.run("down", user=self.owner)
         shutil.rmtree(self.work, ignore_errors=True)

@@ -163,6 +163,29 @@ def test_a_member_has_what_is_his_own():
             it.granary("session", "create", "another", **alice)
 
 
+def test_a_persistent_session_stays_its_users():
+    """After an orderly end of the store a session is its user's again, and shared if it was; not a user's of another uid."""
+    need_others()
+    alice, bob = ({"user": user, "groups": (STORE_USER,)} for user in (ALICE, BOB))
+    it = Instance("--memory", "64M", store_only=True, user=STORE_USER, group=STORE_USER)
+    try:
+        own = it.granary("put", "--persist", "-", input=b"hers", **alice).decode().strip()
+        it.granary("session", "create", "--shared", "both", **alice)
+        both = it.granary("put", "--persist", "--session", "both", "-", input=b"theirs", **alice).decode().strip()
+        it.stop_store()
+        it.start_store()
+        it.granary("put", "-", input=b"more", **alice)
+        check(it.granary("get", own, **alice) == b"hers", "what she made persistent")
+        check(it.granary("get", "--session", "both", both, **bob) == b"theirs", "a shared session is not any more")
+        done = it.run("get", "--session", f"default-{ALICE}", own, **bob)
+        check(done.returncode == 7 and b"belongs to uid %d" % ALICE in done.stderr, done.stderr.decode())
+        check(it.granary("get", "--session", f"default-{ALICE}", own, user=STORE_USER) == b"hers", "the store's own user")
+        check(it.run("session", "delete", f"default-{ALICE}", **bob).returncode == 7, "another one deletes it")
+        it.granary("session", "delete", "--session", "both", f"default-{ALICE}", **alice)
+    finally:
+        it.close()
+
+
 def test_whose_it_is_and_what_to_do_is_told():
     """Nobody is told to start an instance that runs, or shown a path without the remedy."""
     need_others()
