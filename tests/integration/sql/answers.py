@@ -6,12 +6,11 @@
 Each is a statement in a line, then its rows as CSV without the heading, or `error: ` and what the message must say.
 Rows are compared in order.
 """
-import os
 import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'support' / 'py'))
+from command_line import CommandLine
 
 binaries = pathlib.Path(sys.argv[1]).resolve()
 
@@ -366,28 +365,14 @@ def blocks():
         yield statement, answer
 
 
-class Instance:
-    def __init__(self):
-        self.base = tempfile.mkdtemp(prefix='granary-answers-')
-        self.environment = {**os.environ, 'GRANARY_INSTANCE': self.base + '/instance'}
-        self.up = subprocess.Popen([binaries / 'granary', 'up', '--executors', '2', '--memory', '256M', '--state', 'memory',
-                                    '--spill-dir', self.base + '/spill'], env=self.environment, stdout=subprocess.PIPE, text=True)
-        self.up.stdout.readline()
+class Instance(CommandLine):
+    def ready(self):
         pathlib.Path(self.base, 'beside.csv').write_text('a\n1\n')
         for name, text in TABLES.items():
             path = pathlib.Path(self.base, f'{name}.csv')
             path.write_text(text)
             dtypes = [word for dtype in DTYPES.get(name, []) for word in ('--dtype', dtype)]
-            ended = self.call('load', *dtypes, name, path)
-            assert ended.returncode == 0, ended.stderr
-
-    def call(self, *arguments):
-        return subprocess.run([binaries / 'granary', *arguments], env=self.environment, cwd=self.base, capture_output=True, text=True)
-
-    def down(self):
-        self.call('down')
-        self.up.wait()
-        shutil.rmtree(self.base, ignore_errors=True)
+            self.must('load', *dtypes, name, path)
 
 
 def differs(instance, statement, answer):
@@ -402,17 +387,14 @@ def differs(instance, statement, answer):
     return None if got == answer else f'{got}, expected {answer}'
 
 
-instance = Instance()
 wrong = 0
 count = 0
-try:
+with Instance(binaries) as instance:
     for statement, answer in blocks():
         count += 1
         what = differs(instance, statement, answer)
         if what is not None:
             print(f'{statement}\n  {what}', flush=True)
             wrong += 1
-finally:
-    instance.down()
 print(f'{count - wrong} of {count} statements answered')
 sys.exit(1 if wrong else 0)

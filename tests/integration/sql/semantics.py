@@ -8,15 +8,14 @@ query twice, as {ours|SQLite's}.
 """
 import collections
 import json
-import os
 import pathlib
 import random
 import re
-import shutil
 import sqlite3
-import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'support' / 'py'))
+from command_line import CommandLine
 
 binaries = pathlib.Path(sys.argv[1]).resolve()
 dice = random.Random(5)
@@ -271,13 +270,8 @@ def comparable(rows):
     return collections.Counter(tuple(float(v) if isinstance(v, (int, float)) else v for v in row) for row in rows)
 
 
-class Engines:
-    def __init__(self):
-        self.base = tempfile.mkdtemp(prefix='granary-sql-')
-        self.environment = {**os.environ, 'GRANARY_INSTANCE': self.base + '/instance'}
-        self.up = subprocess.Popen([binaries / 'granary', 'up', '--executors', '2', '--memory', '256M', '--state', 'memory',
-                                    '--spill-dir', self.base + '/spill'], env=self.environment, stdout=subprocess.PIPE, text=True)
-        self.up.stdout.readline()
+class Engines(CommandLine):
+    def ready(self):
         self.sqlite = sqlite3.connect(':memory:')
         self.sqlite.execute('pragma case_sensitive_like = on')
         for name, (columns, rows) in TABLES.items():
@@ -288,11 +282,7 @@ class Engines:
                 for row in rows:
                     file.write(','.join('\\N' if v is None else '"' + v.replace('"', '""') + '"' if isinstance(v, str) else str(v)
                                         for v in row) + '\n')
-            ended = self.call('load', '--null', '\\N', '--chunk-bytes', '500', name, f'{self.base}/{name}.csv')
-            assert ended.returncode == 0, ended.stderr
-
-    def call(self, *arguments):
-        return subprocess.run([binaries / 'granary', *arguments], env=self.environment, capture_output=True, text=True)
+            self.must('load', '--null', '\\N', '--chunk-bytes', '500', name, f'{self.base}/{name}.csv')
 
     def differ(self, query):
         """What is different, or None."""
@@ -312,22 +302,14 @@ class Engines:
             return f'  order: {got[:5]}..., expected {want[:5]}...'
         return None
 
-    def down(self):
-        self.call('down')
-        self.up.wait()
-        shutil.rmtree(self.base, ignore_errors=True)
 
-
-engines = Engines()
 wrong = 0
 queries = [line for line in QUERIES.strip().splitlines() if line.strip()]
-try:
+with Engines(binaries) as engines:
     for query in queries:
         differs = engines.differ(query)
         if differs is not None:
             print(query + '\n' + differs, flush=True)
             wrong += 1
-finally:
-    engines.down()
 print(f'{len(queries) - wrong} of {len(queries)} statements equal')
 sys.exit(1 if wrong else 0)

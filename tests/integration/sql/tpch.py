@@ -18,6 +18,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'support' / 'py'))
+from command_line import CommandLine
+
 SKIPPED = 77
 TABLES = ['region', 'nation', 'supplier', 'customer', 'part', 'partsupp', 'orders', 'lineitem']
 MONEY = {'supplier': ['s_acctbal'], 'customer': ['c_acctbal'], 'part': ['p_retailprice'], 'partsupp': ['ps_supplycost'],
@@ -26,7 +29,7 @@ MONEY = {'supplier': ['s_acctbal'], 'customer': ['c_acctbal'], 'part': ['p_retai
 INDEXES = ['lineitem(l_orderkey)', 'lineitem(l_partkey, l_suppkey)', 'partsupp(ps_partkey)', 'orders(o_custkey)', 'orders(o_orderkey)',
            'supplier(s_suppkey)', 'part(p_partkey)', 'customer(c_custkey)']
 
-binaries, queries, scale = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+binaries, queries, scale = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), sys.argv[3]
 peer = sys.argv[4] if len(sys.argv) > 4 else 'sqlite'
 memory = sys.argv[5] if len(sys.argv) > 5 else '1G'
 chosen = [int(number) for number in sys.argv[6:]] or list(range(1, 23))
@@ -124,55 +127,44 @@ def same_rows(ours, theirs):
     return None
 
 
-class Granary:
+class Granary(CommandLine):
     def __init__(self, directory):
-        self.base = tempfile.mkdtemp(prefix='granary-tpch-')
-        self.environment = {**os.environ, 'GRANARY_INSTANCE': self.base + '/instance'}
-        self.up = subprocess.Popen([binaries / 'granary', 'up', '--executors', '2', '--memory', memory, '--state', 'memory', '--spill-dir',
-                                    self.base + '/spill'], env=self.environment, stdout=subprocess.PIPE, text=True)
-        self.up.stdout.readline()
+        super().__init__(binaries, memory)
+        self.directory = directory
+
+    def ready(self):
         for table in TABLES:
             types = [f'--dtype={column}=decimal(2)' for column in MONEY.get(table, [])]
-            self.call('load', *types, table, str(directory / f'{table}.csv'))
-
-    def call(self, *arguments):
-        ended = subprocess.run([binaries / 'granary', *arguments], env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        if ended.returncode != 0:
-            raise RuntimeError(ended.stderr.strip())
-        return ended.stdout
+            self.must('load', *types, table, str(self.directory / f'{table}.csv'))
 
     def rows(self, sql):
-        return [list(row.values()) for row in json.loads(self.call('sql', '--json', '--discard', sql))]
+        return [list(row.values()) for row in json.loads(self.must('sql', '--json', '--discard', sql))]
 
-    def down(self):
-        subprocess.run([binaries / 'granary', 'down'], env=self.environment, stdout=subprocess.DEVNULL)
-        self.up.wait()
-        shutil.rmtree(self.base, ignore_errors=True)
+
+def compare(granary, answer):
+    """How many queries differ."""
+    wrong = 0
+    for number in chosen:
+        sql = (queries / f'q{number:02}.sql').read_text()
+        begin = time.monotonic()
+        try:
+            ours = granary.rows(sql)
+            took = time.monotonic() - begin
+            differs = same_rows(ours, answer(sql))
+        except (RuntimeError, ValueError) as error:
+            differs, took, ours = str(error), 0, []
+        print(f'q{number:02} {len(ours):5} rows {took * 1000:8.0f} ms  {"equal" if differs is None else "DIFFERS: " + differs}', flush=True)
+        wrong += differs is not None
+    return wrong
 
 
 def main():
-    directory = pathlib.Path(tempfile.mkdtemp(prefix='granary-tpch-data-'))
-    granary = None
-    wrong = 0
-    try:
+    with tempfile.TemporaryDirectory(prefix='granary-tpch-data-') as name:
+        directory = pathlib.Path(name)
         subprocess.run([binaries / 'granary-tpch-gen', scale, directory], check=True)
         answer = {'sqlite': sqlite, 'duckdb': duckdb}[peer](directory)
-        granary = Granary(directory)
-        for number in chosen:
-            sql = (queries / f'q{number:02}.sql').read_text()
-            begin = time.monotonic()
-            try:
-                ours = granary.rows(sql)
-                took = time.monotonic() - begin
-                differs = same_rows(ours, answer(sql))
-            except (RuntimeError, ValueError) as error:
-                differs, took, ours = str(error), 0, []
-            print(f'q{number:02} {len(ours):5} rows {took * 1000:8.0f} ms  {"equal" if differs is None else "DIFFERS: " + differs}', flush=True)
-            wrong += differs is not None
-    finally:
-        if granary is not None:
-            granary.down()
-        shutil.rmtree(directory, ignore_errors=True)
+        with Granary(directory) as granary:
+            wrong = compare(granary, answer)
     print(f'{len(chosen) - wrong} of {len(chosen)} queries equal')
     return 1 if wrong else 0
 
