@@ -131,7 +131,7 @@ add_mean(struct windowing *w, const char *value)
     }
     sum = add_sum(w, value);
     count = sum == NULL ? NULL : add_count(w, value);
-    return count == NULL ? NULL : sql_printf(q, "(cast(%s as float64) / %s)", sum, count);
+    return count == NULL ? NULL : sql_printf(q, "(%s / %s)", sum, count);
 }
 
 /* min, max */

@@ -8,6 +8,7 @@
 #include "kernel/group/moments.h"
 #include "kernel/group/reals.h"
 #include "kernel/group/result_parts.h"
+#include "kernel/rounding.h"
 
 #define AHEAD 24 /* groups that are fetched before they are used */
 
@@ -53,7 +54,7 @@ make_mean(struct making *making)
             continue;
         }
         if (making->ints != NULL) {
-            making->ints[g] = sum->ints[g] / count;
+            making->ints[g] = divide_to_even(sum->ints[g], count);
         } else if (real) {
             err = reals_value(sum, g, &at, &making->reals[g]);
             making->reals[g] /= (double)count;

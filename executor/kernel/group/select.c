@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernel/group/table.h"
+#include "kernel/rounding.h"
 
 enum {
     NARROWED_LEAST = 256, /* values; of fewer the k-th is found by parting them alone */
@@ -209,7 +210,8 @@ select_quantile_int(int64_t *values, size_t count, double fraction, gr_int128 un
 
     qsort(values, count, sizeof *values, int_compare);
     least = values[below] * unit;
-    return least + (((gr_int128)values[above] - values[below]) * unit * part >> DBL_MANT_DIG);
+    return least +
+           divide_to_even(((gr_int128)values[above] - values[below]) * unit * part, (gr_int128)1 << DBL_MANT_DIG);
 }
 
 static int

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
+#include "kernel/rounding.h"
 #include "kernel/rows/node.h"
 #include "kernel/scratch.h"
 #include "kernel/simd/rows_loops.h"
@@ -128,6 +129,43 @@ exact_wide(struct node *node, int64_t n)
         err = node_settle_exact(node, out, n);
     }
     scratch_free(room);
+    return err;
+}
+
+/* A duration times a float, or divided by a number: to the nearest microsecond. By 0 or a nan there is none. */
+static granary_err
+duration_scaled(struct node *node, int64_t n)
+{
+    bool divides = node->op == GR_OP_DIVIDE;
+    size_t first = node->operands[0]->base == ROWS_DOUBLE; /* float * duration */
+    const struct node *a = node->operands[first];
+    const struct node *by = node->operands[1 - first];
+    const double *reals = by->base == ROWS_DOUBLE ? by->values : NULL;
+    const uint8_t *before = node->valid;
+    uint8_t *valid = node_valid_room(node);
+    gr_int128 *out = scratch_alloc(ROWS_BLOCK * sizeof *out);
+    granary_err err = valid == NULL || out == NULL ? node_no_memory() : GRANARY_OK;
+
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        gr_int128 microseconds = node_exact_at(a, i);
+        gr_int128 whole = reals == NULL ? node_exact_at(by, i) : 1;
+        bool defined = reals == NULL ? whole != 0 : !isnan(reals[i]) && !(divides && reals[i] == 0);
+
+        out[i] = 0;
+        if (defined && reals == NULL) {
+            out[i] = divide_to_even(microseconds, whole);
+        } else if (defined) {
+            long double scaled = (long double)microseconds;
+
+            scaled = rintl(divides ? scaled / reals[i] : scaled * reals[i]);
+            out[i] = fabsl(scaled) < 0x1p63L ? (gr_int128)scaled : BEYOND; /* of 0 * inf, too */
+        }
+        valid[i] = (uint8_t)((before == NULL || before[i] != 0) && defined);
+    }
+    if (err == GRANARY_OK) {
+        err = node_settle_exact(node, out, n);
+    }
+    scratch_free(out);
     return err;
 }
 
@@ -257,6 +295,10 @@ op_arithmetic(struct node *node, int64_t n)
 
     if (err != GRANARY_OK) {
         return err;
+    }
+    if (node->dtype == GRANARY_DURATION && (node->op == GR_OP_DIVIDE || node->operands[0]->base == ROWS_DOUBLE ||
+                                            node->operands[node->count - 1]->base == ROWS_DOUBLE)) {
+        return duration_scaled(node, n);
     }
     return node->base == ROWS_DOUBLE ? real(node, n) : exact(node, n);
 }

@@ -38,6 +38,8 @@ show(const struct node *node, int64_t i, struct gr_buf *out)
 static const char *
 reason_of(const struct node *node)
 {
+    static const char beyond[] = "beyond the days and times there are:";
+
     switch (node->op) {
     case GR_OP_CAST:
     case GR_OP_TRY_CAST:
@@ -54,7 +56,7 @@ reason_of(const struct node *node)
         return "there is no such day:";
     case GR_OP_DATE_TRUNC:
     case GR_OP_ADD_INTERVAL:
-        return "beyond the days and times there are:";
+        return beyond;
     case GR_OP_REPEAT:
     case GR_OP_REPLACE:
     case GR_OP_CONCAT:
@@ -63,8 +65,10 @@ reason_of(const struct node *node)
     case GR_OP_ZFILL:
         return "the text becomes too long:";
     default:
-        return gr_dtype_kind(node->dtype) == GRANARY_DECIMAL ? "decimal overflow of"
-               : node->dtype == GRANARY_INT64 || node->dtype == GRANARY_UINT64 || node->dtype == GRANARY_DURATION
+        return gr_dtype_kind(node->dtype) == GRANARY_DECIMAL                     ? "decimal overflow of"
+               : node->dtype == GRANARY_DURATION                                 ? "duration overflow of"
+               : node->dtype == GRANARY_DATE || node->dtype == GRANARY_TIMESTAMP ? beyond
+               : node->dtype == GRANARY_INT64 || node->dtype == GRANARY_UINT64
                    ? "integer overflow of"
                    : "integer overflow (cast one to int64) of";
     }

@@ -6,6 +6,7 @@
 #include "contract/int128.h"
 #include "graph/expr.h"
 #include "kernel/exact_sum.h"
+#include "kernel/rounding.h"
 #include "kernel/window/compute.h"
 
 static gr_int128
@@ -183,7 +184,10 @@ measure(const struct window_job *job, const struct window_span *span, struct mea
     }
     result->there = true;
     result->real = value;
-    if (function != GR_WINDOW_SUM) {
+    if (job->out.integers != NULL && function == GR_WINDOW_MEAN) { /* of durations */
+        result->there = result->count > 0;
+        result->total = result->there ? divide_to_even(result->total, result->count) : 0;
+    } else if (function != GR_WINDOW_SUM) {
         double mean = value / (double)result->count;
 
         result->there = result->count > (function == GR_WINDOW_MEAN ? 0 : 1);
@@ -221,7 +225,7 @@ window_whole(const struct window_job *job, const struct window_span *span, struc
             job->out.valid[row] = result.there;
         } else {
             job->out.integers[row] = result.total;
-            job->out.valid[row] = 1;
+            job->out.valid[row] = result.there;
         }
     }
     return err;

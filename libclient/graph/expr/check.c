@@ -232,6 +232,14 @@ check_months(struct gr_expr *expr)
     return GRANARY_OK;
 }
 
+/* Times or divided by the operand at `by`: integers stay what they are, all else becomes a float. */
+static granary_err
+scale_duration(struct gr_expr *expr, size_t by)
+{
+    expr->dtype = GRANARY_DURATION;
+    return expr_is_integer(expr->operands[by]->dtype) ? GRANARY_OK : expr_convert(&expr->operands[by], GRANARY_FLOAT64);
+}
+
 static granary_err
 check_arithmetic(struct gr_expr *expr)
 {
@@ -257,9 +265,8 @@ check_arithmetic(struct gr_expr *expr)
         return GRANARY_OK;
     }
     if (expr->op == GR_OP_MULTIPLY &&
-        ((a == GRANARY_DURATION && expr_is_integer(b)) || (b == GRANARY_DURATION && expr_is_integer(a)))) {
-        expr->dtype = GRANARY_DURATION;
-        return GRANARY_OK;
+        ((a == GRANARY_DURATION && expr_is_numeric(b)) || (b == GRANARY_DURATION && expr_is_numeric(a)))) {
+        return scale_duration(expr, a == GRANARY_DURATION);
     }
     if (a == GRANARY_DURATION &&
         (expr->operand_count == 1 ||
@@ -290,10 +297,8 @@ check_divide(struct gr_expr *expr)
         expr->dtype = GRANARY_FLOAT64;
         return convert_both(expr, GRANARY_FLOAT64);
     }
-    if (a == GRANARY_DURATION && expr_is_integer(b)) {
-        expr->op = GR_OP_QUOTIENT; /* whole microseconds, cut off */
-        expr->dtype = GRANARY_DURATION;
-        return GRANARY_OK;
+    if (a == GRANARY_DURATION && expr_is_numeric(b)) {
+        return scale_duration(expr, 1);
     }
     settle_nulls(expr, GRANARY_INT64);
     for (size_t i = 0; i < 2; i++) {

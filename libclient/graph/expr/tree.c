@@ -260,6 +260,7 @@ op_is_safe(const struct gr_expr *expr)
     case GR_OP_ADD:
     case GR_OP_SUBTRACT:
     case GR_OP_MULTIPLY:
+    case GR_OP_DIVIDE:
     case GR_OP_NEGATE:
     case GR_OP_ABS:
     case GR_OP_FLOOR_DIVIDE:

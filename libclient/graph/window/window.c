@@ -16,7 +16,17 @@
 
 enum { ARGUMENTS_MAX = 4, ROWS_MAX = 1 << 30 };
 
-enum gives { GIVES_SAME, GIVES_SUM, GIVES_PRODUCT, GIVES_INT, GIVES_FLOAT, GIVES_MEAN, GIVES_DIFF, GIVES_RANK };
+enum gives {
+    GIVES_SAME,
+    GIVES_SUM,
+    GIVES_PRODUCT,
+    GIVES_INT,
+    GIVES_FLOAT,
+    GIVES_MEAN,
+    GIVES_SPREAD,
+    GIVES_DIFF,
+    GIVES_RANK
+};
 
 static const struct function {
     const char *text;
@@ -377,7 +387,11 @@ gr_window_dtype(const struct gr_window *window, granary_dtype value, granary_dty
         dtype = gr_tensor_dtype_good(value) ? sum : GRANARY_NULLTYPE;
         break;
     case GIVES_MEAN:
-        dtype = sum == GRANARY_NULLTYPE || sum == GRANARY_FLOAT32 ? sum : GRANARY_FLOAT64;
+    case GIVES_SPREAD:
+        dtype = sum == GRANARY_NULLTYPE || sum == GRANARY_FLOAT32 ||
+                        (sum == GRANARY_DURATION && function->gives == GIVES_MEAN)
+                    ? sum
+                    : GRANARY_FLOAT64;
         break;
     case GIVES_FLOAT:
         dtype = sum != GRANARY_NULLTYPE ? GRANARY_FLOAT64 : GRANARY_NULLTYPE;

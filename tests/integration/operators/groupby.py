@@ -241,7 +241,7 @@ def check_moments(granary, rng):
         place = Fraction(len(values) - 1) * Fraction(fraction)
         low = int(place)
         high = min(low + 1, len(values) - 1)
-        return values[low] + math.floor((values[high] - values[low]) * (place - low))
+        return values[low] + round((values[high] - values[low]) * (place - low))
 
     for pieces in (1, 5):
         source = granary.put(columns, pieces)

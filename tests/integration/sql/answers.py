@@ -320,6 +320,38 @@ select i, sum(x) over (order by i), avg(x) over (order by i rows unbounded prece
 4,nan,nan,inf
 5,nan,nan,inf
 
+select quantile_cont(d, 0.3), median(d), quantile_cont(date '2020-01-01' + d, 0.3), percentile_cont(0.3) within group (order by d desc) from (values (interval '0 days'), (interval '10 days')) t(d)
+3d 00:00:00,5d 00:00:00,2020-01-04T00:00:00,7d 00:00:00
+
+select avg(d), avg(-d), median(d), avg(timestamp '1969-12-31' + d) from (values (interval '0 days'), (interval '10 microseconds'), (interval '1 microsecond'), (interval '3 microseconds')) t(d)
+00:00:00.000004,-00:00:00.000004,00:00:00.000002,1969-12-31T00:00:00.000004
+
+select avg(d) over (), avg(d) over (order by d), avg(d) over (order by d rows 1 preceding) from (values (interval '0 days'), (interval '10 microseconds'), (interval '1 microsecond')) t(d) order by d
+00:00:00.000004,00:00:00,00:00:00
+00:00:00.000004,00:00:00,00:00:00
+00:00:00.000004,00:00:00.000004,00:00:00.000006
+
+select avg(d) over (partition by d), sum(d) over () from (values (null), (interval '1 microsecond')) t(d) order by d
+00:00:00.000001,00:00:00.000001
+,00:00:00.000001
+
+select i, d / i, d / (2 * i), i * d, d * (i + 0.5), (i + 0.5) * d, d / (i + 0.5), d * 1.5::decimal(3, 1), d * 1.5::real from (values (interval '1 microsecond', 1), (interval '5 microseconds', 2), (interval '-10 days', 3)) t(d, i) order by i
+1,00:00:00.000001,00:00:00,00:00:00.000001,00:00:00.000002,00:00:00.000002,00:00:00.000001,00:00:00.000002,00:00:00.000002
+2,00:00:00.000002,00:00:00.000001,00:00:00.000010,00:00:00.000012,00:00:00.000012,00:00:00.000002,00:00:00.000008,00:00:00.000008
+3,-3d 08:00:00,-1d 16:00:00,-30d 00:00:00,-35d 00:00:00,-35d 00:00:00,-2d 20:34:17.142857,-15d 00:00:00,-15d 00:00:00
+
+select interval '3 hours' * 1.5, 1.5 * interval '3 hours', interval '3 hours' / 2.5, date '2020-01-01' + interval '1 day' * 1.5, interval '1 day' / 7
+04:30:00,04:30:00,01:12:00,2020-01-02T12:00:00,03:25:42.857143
+
+select d / 0, d / 0.0, d * 'nan'::double, d / 'inf'::double, (d + interval '-1 day') * 1e300 from (values (interval '1 day')) t(d)
+,,,00:00:00,00:00:00
+
+select d * 1e300 from (values (interval '1 day')) t(d)
+error: duration overflow of 1d 00:00:00 and 1e+300
+
+select d / 1e-300 from (values (interval '1 day')) t(d)
+error: duration overflow of 1d 00:00:00 and 1e-300
+
 select i, lag(x, -1) over (order by i), lead(x, -1) over (order by i), lag(x, 0) over (order by i) from xy order by i
 1,-0.0,,0.0
 2,,0.0,-0.0
