@@ -167,6 +167,12 @@ graph_find(struct manager *manager, const char *key)
     return NULL;
 }
 
+granary_err
+graph_missing(const char *key)
+{
+    return gr_fail(GRANARY_ENOENT, "graph '%.80s': not found: `granary graphs` lists them", key);
+}
+
 void
 graph_rekey(struct manager *manager, struct task_graph *graph, const char *key)
 {

@@ -269,6 +269,8 @@ struct manager {
 
 /* task_manager.c */
 struct task_graph *graph_find(struct manager *manager, const char *key);
+/* The error when there is none. */
+granary_err graph_missing(const char *key);
 /* It is found by that key from now on, and by no other one. NULL: by none, for another graph gets its key */
 void graph_rekey(struct manager *manager, struct task_graph *graph, const char *key);
 struct task_graph *graph_of_number(struct manager *manager, uint64_t wire_number);

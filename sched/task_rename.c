@@ -22,7 +22,7 @@ static granary_err
 check_rename(const struct task_graph *graph, const struct task_graph *other, const Granary__Rename *request)
 {
     if (graph == NULL) {
-        return gr_fail(GRANARY_ENOENT, "graph '%.80s': not found", request->key);
+        return graph_missing(request->key);
     }
     if (graph->state != GRANARY_GRAPH_SUCCEEDED || graph->deleting) {
         return gr_fail(GRANARY_ESTATE, "graph '%s': only one that has succeeded gets another key", graph->key);

@@ -251,8 +251,7 @@ named(struct manager *manager, uint64_t ticket, const char *key)
     struct task_graph *graph = graph_find(manager, key);
 
     if (graph == NULL) {
-        (void)gr_fail(GRANARY_ENOENT, "graph '%.80s': not found", key);
-        reply_error(manager, ticket, GRANARY_ENOENT, granary_error_message());
+        reply_error(manager, ticket, graph_missing(key), granary_error_message());
     }
     return graph;
 }

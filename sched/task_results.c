@@ -149,7 +149,8 @@ request_result(struct manager *manager, uint64_t ticket, struct task_graph *grap
     } else if (target == NULL && graph->restored && graph->err != GRANARY_OK) {
         reply_error(manager, ticket, no_results(graph), granary_error_message());
     } else if (target == NULL) {
-        (void)gr_fail(GRANARY_ENOENT, "graph '%s': no target '%s'", graph->key, ref->target);
+        (void)gr_fail(GRANARY_ENOENT, "graph '%s': no target '%s': `granary meta %s` lists them", graph->key,
+                      ref->target, graph->key);
         reply_error(manager, ticket, GRANARY_ENOENT, granary_error_message());
     } else if (!ref->follow) {
         reply_result(manager, ticket, graph, target, ref);

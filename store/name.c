@@ -175,7 +175,7 @@ name_get(const struct session *session, const char name[GR_LEDGER_TEXT], granary
     }
     bound = tree_find(&session->names, name);
     if (bound == 0) {
-        return gr_fail(GRANARY_ENOENT, "name '%s': not found", name);
+        return gr_fail(GRANARY_ENOENT, "name '%s': not found: `granary names` lists them", name);
     }
     *ret_id = bound_to(session, bound);
     return GRANARY_OK;

@@ -106,10 +106,11 @@ on_session_has(struct client *client, const struct gr_frame_in *frame)
 
     const struct session *session = session_find(client->store, request.name);
 
-    return answer(client, frame,
-                  session != NULL && session_check_user(session, client) == GRANARY_OK
-                      ? GRANARY_OK
-                      : gr_fail(GRANARY_ENOENT, "session '%s': not found", request.name));
+    return answer(
+        client, frame,
+        session != NULL && session_check_user(session, client) == GRANARY_OK
+            ? GRANARY_OK
+            : gr_fail(GRANARY_ENOENT, "session '%s': not found: `granary sessions` lists them", request.name));
 }
 
 static granary_err delete (struct client *client, const struct gr_session_request *request)
@@ -120,7 +121,7 @@ static granary_err delete (struct client *client, const struct gr_session_reques
     if (session == NULL) {
         return (request->flags & GR_SESSION_IF_EXIST) != 0
                    ? GRANARY_OK
-                   : gr_fail(GRANARY_ENOENT, "session '%s': not found", request->name);
+                   : gr_fail(GRANARY_ENOENT, "session '%s': not found: `granary sessions` lists them", request->name);
     }
     if (session == client->session) {
         return gr_fail(GRANARY_EBUSY, "session '%s': it is the caller's own: delete it from another session",

@@ -101,6 +101,21 @@ tell_missing(struct wait *wait, size_t least)
     wait->begun = wait_begin(wait->client, GR_WAIT_object, &wait->ids[i < wait->count ? i : 0], 0);
 }
 
+static granary_err
+fail_late(const struct wait *wait, size_t least)
+{
+    size_t i = 0;
+
+    if (wait->count == 1) {
+        return gr_fail(GRANARY_ETIMEDOUT, "object %s: not there in time", id_text(wait->ids[0]));
+    }
+    while (i + 1 < wait->count && wait->there[i]) {
+        i++;
+    }
+    return gr_fail(GRANARY_ETIMEDOUT, "of %zu objects %zu were waited for: %zu were there in time, %s was not",
+                   wait->count, least, wait->found, id_text(wait->ids[i]));
+}
+
 /* Errors: ETIMEDOUT · EUNREACHABLE */
 static granary_err
 wait_until(struct wait *wait, size_t least, int64_t deadline_ns)
@@ -121,8 +136,7 @@ wait_until(struct wait *wait, size_t least, int64_t deadline_ns)
             return GRANARY_OK;
         }
         if (now_ns >= deadline_ns) {
-            return gr_fail(GRANARY_ETIMEDOUT, "of %zu objects %zu were waited for: %zu were there in time", wait->count,
-                           least, wait->found);
+            return fail_late(wait, least);
         }
         if (!client_alive(wait->client) && (err = link_restore(wait->client, deadline_ns)) != GRANARY_OK) {
             return err;

@@ -117,8 +117,8 @@ check_keys(struct manager *manager, struct table *table, const Granary__Info *qu
         gr_buf_addf(&missing, " and %zu more", count - MISSING_NAMED);
     }
     if (count > 0) {
-        err = gr_fail(GRANARY_ENOENT, "%s: not found: %s", query->subject,
-                      gr_buf_ok(&missing) ? missing.bytes : "some keys");
+        err = gr_fail(GRANARY_ENOENT, "%s: not found: %s: `granary info %s` lists them", query->subject,
+                      gr_buf_ok(&missing) ? missing.bytes : "some keys", query->subject);
     }
     gr_buf_free(&missing);
     return err;

@@ -10,11 +10,12 @@
 #include "arguments.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "client/resolve.h"
 #include "data/arrow.h"
 #include "granary/stream.h"
 #include "library.h"
 
-enum { KEY_RANGE = 0x3000, KEY_ROWS, KEY_COLUMNS, KEY_NAME };
+enum { KEY_RANGE = 0x3000, KEY_ROWS, KEY_COLUMNS, KEY_NAME, KEY_TIMEOUT };
 
 #define PIECE ((uint64_t)8 << 20)
 
@@ -26,6 +27,7 @@ struct get {
     bool bytes;
     const char *name; /* of a library */
     char *columns;    /* names with commas between; NULL: all */
+    int timeout_ms;   /* for what is not there yet */
 };
 
 static error_t
@@ -48,6 +50,9 @@ parse_get(int key, char *arg, struct argp_state *state)
     case KEY_COLUMNS:
         get->columns = arg;
         get->rows = true;
+        return 0;
+    case KEY_TIMEOUT:
+        get->timeout_ms = arguments_duration(state, arg);
         return 0;
     case ARGP_KEY_END:
         if (get->rows && get->bytes) {
@@ -156,8 +161,8 @@ copy_rows(granary_client *client, granary_id id, const struct get *get, struct o
 
     if (err == GRANARY_OK) {
         err = granary_frame_read_rows(client, id, get->from > INT64_MAX ? -1 : (int64_t)get->from,
-                                      count > INT64_MAX ? GRANARY_ROWS_REST : (int64_t)count, names, names_count, 0,
-                                      &frame);
+                                      count > INT64_MAX ? GRANARY_ROWS_REST : (int64_t)count, names, names_count,
+                                      get->timeout_ms, &frame);
     }
     if (err == GRANARY_OK) {
         err = write_frame(frame, output);
@@ -175,7 +180,7 @@ copy_object(granary_client *client, granary_id id, const struct get *get, struct
     uint64_t to = get->to;
     uint64_t window = to - from < PIECE ? to - from : PIECE;
     granary_reader *reader;
-    granary_err err = granary_reader_open(client, id, window, 0, &reader);
+    granary_err err = granary_reader_open(client, id, window, get->timeout_ms, &reader);
     uint64_t size = 1;
 
     if (err != GRANARY_OK) {
@@ -201,6 +206,20 @@ copy_object(granary_client *client, granary_id id, const struct get *get, struct
     return err;
 }
 
+/* The object of a whole id is waited for when it is not there yet. Returns the exit status. */
+static int
+find(granary_client *client, const char *text, int timeout_ms, granary_id *ret_id)
+{
+    granary_err err;
+
+    if (timeout_ms == 0) {
+        return cli_find(client, text, ret_id);
+    }
+    err = gr_resolve_id(client, text, ret_id);
+    err = err == GRANARY_OK ? granary_object_wait(client, ret_id, 1, 1, timeout_ms, NULL) : err;
+    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+}
+
 static int
 get_to(struct cli *cli, const char *text, const struct get *get,
        granary_err (*copy)(granary_client *client, granary_id id, const struct get *get, struct output *output))
@@ -215,7 +234,7 @@ get_to(struct cli *cli, const char *text, const struct get *get,
     if (client == NULL) {
         return status;
     }
-    status = cli_find(client, text, &id);
+    status = find(client, text, get->timeout_ms, &id);
     if (status == 0) {
         err = output_open(&output, get->output);
         if (err != GRANARY_OK) {
@@ -247,6 +266,7 @@ command_get(struct cli *cli, int argc, char **argv)
         {"range", KEY_RANGE, "FROM:TO", 0, "these bytes only; of a spilled object no more is read than needed", 0},
         {"rows", KEY_ROWS, "FROM:TO", 0, "these rows of a frame, as an Arrow file", 0},
         {"columns", KEY_COLUMNS, "NAME,...", 0, "these columns of a frame, as an Arrow file", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long to wait for an object that is not there yet; default 0", 0},
         {0}};
     struct get get = {.arguments = {.cli = cli}, .output = "-", .to = UINT64_MAX};
     int first =

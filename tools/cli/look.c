@@ -142,7 +142,7 @@ find_name(struct look *look, const char *name, granary_id *ret_id)
     granary_id_format(granary_id_from_name(look->cli->session, name), text);
     return granary_inspect_object_find(look->inspector, look->session, text, ret_id) == GRANARY_OK
                ? GRANARY_OK
-               : gr_fail(GRANARY_ENOENT, "name '%s': not found", name);
+               : gr_fail(GRANARY_ENOENT, "name '%s': not found: `granary names` lists them", name);
 }
 
 int

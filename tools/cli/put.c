@@ -174,6 +174,22 @@ find_contained(granary_client *client, char *text, granary_id **ret_ids, size_t 
     return status;
 }
 
+/* What to do about an id that is taken. */
+static granary_err
+name_taken(granary_err err, granary_id id, const struct put *put)
+{
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(id, text);
+    return err != GRANARY_EEXIST
+               ? err
+               : gr_fail(err,
+                         "object %s%s%s%s exists already, and is not changed: `granary rm %s` deletes it, another %s "
+                         "leaves it",
+                         text, put->id_from == NULL ? "" : " ('", put->id_from == NULL ? "" : put->id_from,
+                         put->id_from == NULL ? "" : "')", text, put->id_from == NULL ? "--id" : "--id-from");
+}
+
 int
 command_put(struct cli *cli, int argc, char **argv)
 {
@@ -217,7 +233,7 @@ command_put(struct cli *cli, int argc, char **argv)
         err = put_descriptor(client, id, fd, &put.options);
         notice_end(&notice);
         if (err != GRANARY_OK) {
-            status = cli_fail(err, "put %s", path);
+            status = cli_fail(name_taken(err, id, &put), "put %s", path);
         } else {
             cli_print_id(cli, id);
         }
@@ -226,6 +242,15 @@ command_put(struct cli *cli, int argc, char **argv)
     gr_fd_close(&fd);
     free(contained);
     return status;
+}
+
+static int
+fail_taken(void)
+{
+    char why[256];
+
+    (void)snprintf(why, sizeof why, "%s", granary_error_message());
+    return cli_fail_plain(gr_fail(GRANARY_EEXIST, "%s: --id or --id-from give it another id", why));
 }
 
 int
@@ -259,7 +284,7 @@ command_import(struct cli *cli, int argc, char **argv)
     if (client != NULL) {
         err = granary_object_import(client, fd, put.has_id ? &put.id : NULL, &id);
         if (err != GRANARY_OK) {
-            status = cli_fail_plain(err);
+            status = err == GRANARY_EEXIST ? fail_taken() : cli_fail_plain(err);
         } else {
             cli_print_id(cli, id);
         }

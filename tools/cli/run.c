@@ -53,7 +53,8 @@ struct run {
     struct cli *cli;
     const struct run_source *source;
     const char *graph;
-    const char *label; /* of the graph, in messages */
+    const char *command; /* in messages: "run", "sql" */
+    const char *label;   /* of the graph, in messages */
     bool show_graph;
     enum output_format format; /* of what goes to stdout */
     bool explain;
@@ -91,14 +92,33 @@ static const struct argp_option run_options[] = {
     {"timeout", KEY_TIMEOUT, "DURATION", 0, "the graph fails when it has not ended after this long", 0},
     {"priority", KEY_PRIORITY, "N", 0, "graphs of a higher one go first; default: 0", 0},
     {"keep-going", KEY_KEEP_GOING, NULL, 0, "when a subtask fails, still run what does not need it", 0},
-    {"discard", KEY_DISCARD, NULL, 0,
-     "delete the results from the store when they are printed; `granary sql` does without", 0},
+    {"discard", KEY_DISCARD, NULL, 0, "delete the results from the store when they are printed", 0},
     {"keep", KEY_KEEP, "NAME", 0, "keep the results in the store, as a table or graph of this name", 0},
     {"replace", KEY_REPLACE, NULL, 0, "with --keep: instead of the table, or any graph, that has the name now", 0},
     {"executors", 'e', "N", 0, "of the private instance, when none is up", 1},
     {"memory", KEY_MEMORY, "SIZE", 0, "of the private instance, when none is up", 1},
     {0},
 };
+
+/* The options, in the words of the source: a value without a name has no NAME=. */
+static void
+choose_options(const struct run_source *source, struct argp_option options[])
+{
+    memcpy(options, run_options, sizeof run_options);
+    for (struct argp_option *option = options; source->target != NULL && option->key != 0; option++) {
+        if (option->key == 'o') {
+            option->arg = "FILE";
+            option->doc = "write the rows to FILE (.csv .json .arrow .npy .txt) instead of printing them";
+        } else if (option->key == KEY_DISCARD) {
+            option->doc = "the same as without: nothing stays, unless --keep says so";
+        } else if (option->key == KEY_ARROW || option->key == KEY_NPY) {
+            option->doc =
+                option->key == KEY_ARROW ? "write the rows as an Arrow file" : "write the rows as an NPY file";
+        } else if (option->key == KEY_KEEP) {
+            option->doc = "keep the rows in the store, as a table of this name";
+        }
+    }
+}
 
 static void
 add_output(struct run *run, char *arg, struct argp_state *state)
@@ -312,8 +332,8 @@ choose_instance(struct run *run)
     }
     if (supervisor_running(&instance) != 0) {
         if (run->private.memory != NULL || run->private.executors != 0) {
-            (void)fprintf(stderr, "granary: run: instance %s is up: --memory and --executors have no effect on it\n",
-                          instance.name);
+            cli_note("%s: instance %s is up: --memory and --executors have no effect on it", run->command,
+                     instance.name);
         }
         return GRANARY_OK;
     }
@@ -419,7 +439,7 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
         const char *path = output_path_of(run, target, &format, &err);
 
         if (parts_only && !is_whole(client, key, target)) {
-            (void)fprintf(stderr, "granary: run: target %s has failed\n", target);
+            cli_note("%s: target %s has failed", run->command, target);
             continue;
         }
         if (run->single_file != NULL) {
@@ -565,13 +585,16 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         if (discards(run) || run->replace) {
             (void)granary_graph_delete(client, key);
         } else { /* it has nothing but what it can tell */
-            (void)fprintf(stderr, "granary: run: graph %s: `granary tasks` and `granary logs` tell more of it\n", key);
+            cli_note("%s: graph %s: `granary tasks %s` and `granary logs %s` tell more of it", run->command, key, key,
+                     key);
         }
         return status;
     }
     status = run->explain ? 0 : print_targets(run, client, key, graph, false);
     if (discards(run)) {
         (void)granary_graph_delete(client, key);
+    } else if (run->source->target != NULL) {
+        cli_note("%s: the rows are kept as table '%s': `granary forget %s` deletes it", run->command, key, key);
     } else {
         for (size_t i = 0; i < graph->n_targets; i++) {
             tell_ids(client, key, graph->targets[i]);
@@ -613,8 +636,13 @@ int
 run_command(struct cli *cli, int argc, char **argv, const struct run_source *source)
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {run_options, parse_run, source->arguments, source->doc, children, NULL, NULL};
-    struct run run = {.cli = cli, .format = OUTPUT_TABLE, .source = source, .remains = {.fd = -1}};
+    struct argp_option options[sizeof run_options / sizeof run_options[0]];
+    const struct argp argp = {options, parse_run, source->arguments, source->doc, children, NULL, NULL};
+    struct run run = {.cli = cli,
+                      .command = source->label != NULL ? source->label : "run",
+                      .format = OUTPUT_TABLE,
+                      .source = source,
+                      .remains = {.fd = -1}};
     struct parsed parsed = {0};
     granary_client *client = NULL;
     char *text = NULL;
@@ -622,6 +650,7 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
     int status = 0;
     granary_err err = GRANARY_OK;
 
+    choose_options(source, options);
     cli_parse(&argp, argc, argv, &run);
     run.label = source->label != NULL ? source->label : run.graph;
     if (cli->json && run.format != OUTPUT_SCHEMA) {
@@ -638,12 +667,12 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
         err = choose_instance(&run);
     }
     if (err != GRANARY_OK) {
-        status = cli_fail(err, "%s", source->label != NULL ? source->label : "run");
+        status = cli_fail(err, "%s", run.command);
         goto out;
     }
     if (source->needs_client || !run.show_graph) {
         discard_begin(cli,
-                      &(struct discard_options){.what = source->label != NULL ? source->label : "run",
+                      &(struct discard_options){.what = run.command,
                                                 .stays = run.replace ? run.keep : NULL,
                                                 .only_interrupted = !discards(&run) && !run.replace,
                                                 .private_pid = run.private_pid},
@@ -654,7 +683,7 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
         }
     }
     if (source->needs_client && (err = make_graph(&run, client, &text, &size, &parsed)) != GRANARY_OK) {
-        status = cli_fail(err, "%s", source->label != NULL ? source->label : "run");
+        status = cli_fail(err, "%s", run.command);
         goto out;
     }
     status = run.show_graph ? show_graph(&parsed) : run_graph(&run, client, text, size, parsed.message);

@@ -111,7 +111,7 @@ command_sql(struct cli *cli, int argc, char **argv)
         .arguments = "STATEMENT",
         .doc = "Run a SELECT and print its rows as a table.\vSTATEMENT is the text, @FILE, or - for stdin. FROM names "
                "files ('trips.csv', 'trips.arrow') and tables that were loaded (`granary load`). Without an instance "
-               "that is up, a private one is started for as long as the command runs. -o takes a file alone. "
+               "that is up, a private one is started for as long as the command runs. "
                "Nothing stays in the store, unless --keep NAME says so: then NAME is a table for other queries. "
                "docs/sql.md tells what is supported.",
         .label = "sql",

@@ -145,8 +145,10 @@ parse_results(int key, char *arg, struct argp_state *state)
         *(results->key == NULL ? &results->key : &results->target) = arg;
         return 0;
     case ARGP_KEY_END:
-        if (results->target == NULL) {
-            argp_usage(state);
+        if (results->key == NULL) {
+            argp_error(state, "which graph's? `granary graphs` lists them");
+        } else if (results->target == NULL) {
+            argp_error(state, "which target of graph '%s'? `granary meta %s` lists them", results->key, results->key);
         }
         return 0;
     default:

@@ -38,16 +38,21 @@ parse_wait(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Whole ids: what is not there yet has no beginning that is unique. */
-static granary_err
+/* Whole ids: what is not there yet has no beginning that is unique. Returns the exit status. */
+static int
 parse_ids(char **texts, size_t count, granary_id *ids)
 {
-    granary_err err = GRANARY_OK;
+    for (size_t i = 0; i < count; i++) {
+        granary_err err = granary_id_parse(texts[i], strlen(texts[i]), &ids[i]);
 
-    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        err = granary_id_parse(texts[i], strlen(texts[i]), &ids[i]);
+        if (err != GRANARY_OK) {
+            return cli_fail(gr_fail(err,
+                                    "no id of 32 hex digits, whose object is waited for: `granary ls` lists those that "
+                                    "are there; `granary await` waits for graphs"),
+                            "wait %s", texts[i]);
+        }
     }
-    return err;
+    return 0;
 }
 
 int
@@ -66,11 +71,11 @@ command_wait(struct cli *cli, int argc, char **argv)
     granary_id *ids = calloc(count, sizeof *ids);
     bool *there = calloc(count, sizeof *there);
     granary_client *client = NULL;
-    granary_err err = ids == NULL || there == NULL ? gr_fail(GRANARY_ENOMEM, "wait: out of memory")
-                                                   : parse_ids(argv + first, count, ids);
-    int status = 0;
+    granary_err err = GRANARY_OK;
+    int status = ids == NULL || there == NULL ? cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "wait")
+                                              : parse_ids(argv + first, count, ids);
 
-    if (err == GRANARY_OK && (client = cli_connect_existing(cli, &status)) != NULL) {
+    if (status == 0 && (client = cli_connect_existing(cli, &status)) != NULL) {
         err = granary_object_wait(client, ids, count, wait.any ? 1 : count, wait.timeout_ms, there);
         for (size_t i = 0; i < count; i++) {
             char text[GRANARY_ID_TEXT + 1];
@@ -82,7 +87,7 @@ command_wait(struct cli *cli, int argc, char **argv)
         }
     }
     if (err != GRANARY_OK) {
-        status = cli_fail_plain(err);
+        status = cli_fail(err, "wait");
     }
     granary_disconnect(client);
     free(ids);

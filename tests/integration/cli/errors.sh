@@ -30,8 +30,29 @@ expect 2 "no state 'busy'" granary tasks --state busy
 granary up --executors 2 >/dev/null
 nobody=ffffffffffffffffffffffffffffffff
 for duration in 0.02 0.02s 20ms 20000us; do
-    expect 6 '0 were there' granary wait --timeout "$duration" "$nobody"
+    expect 6 "^granary: wait: object $nobody: not there in time" granary wait --timeout "$duration" "$nobody"
 done
+expect 6 "0 were there in time, $nobody was not" granary wait --timeout 20ms "$nobody" "$nobody"
+expect 6 "object $nobody: not there in time" granary get --timeout 20ms "$nobody" -o "$work/x"
+
+# What is not there is named, and what lists those that are.
+expect 2 '^granary: wait nosuch: no id of 32 hex digits.*granary ls' granary wait nosuch
+expect 4 "results: graph 'nosuch': not found: .granary graphs. lists them" granary results nosuch table
+expect 2 "which target of graph 'nosuch'\? .granary meta nosuch. lists them" granary results nosuch
+expect 4 "graphs: not found: 'nosuch': .granary info graphs. lists them" granary graph nosuch
+expect 4 "graph 'nosuch': not found: .granary graphs. lists them" granary graph nosuch --level chunk
+expect 4 "graph 'nosuch': not found: .granary graphs. lists them" granary await nosuch
+expect 4 "name 'nosuch': not found: .granary names. lists them" granary get name:nosuch
+expect 4 "session 'nosuch': not found: .granary sessions. lists them" granary session delete nosuch
+
+# An id is put once.
+taken=$(granary put --id-from taken $birds)
+expect 1 "put $birds: object $taken \('taken'\) exists already, and is not changed: .granary rm $taken. deletes it, another --id-from leaves it" \
+    granary put --id-from taken $birds
+expect 1 "object $taken exists already.*another --id leaves it" granary put --id "$taken" $birds
+granary export "$taken" >"$work/exported"
+expect 1 "import: object $taken: exists already: --id or --id-from give it another id" granary import "$work/exported"
+granary rm "$taken"
 expect 4 'missing.json' granary run "$work/missing.json"
 echo '{"nodes": {"a": {"op": ' >"$work/bad.json"
 expect 2 'line [12], column [0-9]+' granary run "$work/bad.json"

@@ -50,6 +50,11 @@ granary wait --timeout 100s 00000000000000000000000000000007 &
 until_says 'waits for object 00000000000000000000000000000007, which nobody has sealed yet' granary why
 echo seven | granary put --id 00000000000000000000000000000007 - >/dev/null
 wait $!
+granary get --timeout 100s 00000000000000000000000000000008 -o "$work/late" &
+until_says 'waits for object 00000000000000000000000000000008, which nobody has sealed yet' granary why
+echo eight | granary put --id 00000000000000000000000000000008 - >/dev/null
+wait $! || fail "get does not wait"
+[ "$(cat "$work/late")" = eight ] || fail "get: $(cat "$work/late")"
 granary counter c wait 5 >/dev/null &
 until_says 'waits for a counter' granary why
 granary counter c add 5 >/dev/null

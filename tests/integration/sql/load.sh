@@ -29,7 +29,15 @@ same "$work/table.csv" "$work/file.csv"
 granary sql --json --discard "select * from \"birds/table\" limit 3" | grep -q '"Wildlife Species"' || fail "by its target"
 
 # What a query gives is kept only by name, and is a table then.
-granary sql --csv --keep fast 'select "Speed IAS in knots" as speed from birds where "Speed IAS in knots" > 300' >"$work/kept.csv" 2>/dev/null
+granary sql --csv --keep fast 'select "Speed IAS in knots" as speed from birds where "Speed IAS in knots" > 300' >"$work/kept.csv" 2>"$work/kept.err"
+[ "$(cat "$work/kept.err")" = "granary: sql: the rows are kept as table 'fast': \`granary forget fast\` deletes it" ] ||
+    fail "--keep: $(cat "$work/kept.err")"
+
+# -o of a query takes a file, and its help says so; that of a graph takes a target's name, too.
+granary sql --help | grep -q -- '--output=FILE  *write the rows to FILE' || fail "sql --help"
+granary run --help | grep -q -- '--output=NAME=FILE  *write target NAME to FILE' || fail "run --help"
+granary sql -o "$work/a=b.csv" 'select 1 as one'
+[ "$(cat "$work/a=b.csv")" = "$(printf 'one\n1')" ] || fail "-o: $(cat "$work/a=b.csv")"
 granary sql --csv "select speed from fast" >"$work/again.csv" 2>/dev/null
 same "$work/kept.csv" "$work/again.csv"
 expect 1 "another table or graph 'fast': --replace takes its place, .granary forget fast. deletes it" \

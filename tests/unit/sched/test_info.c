@@ -133,7 +133,7 @@ fields_and_keys_are_chosen_and_checked(void **state)
 
     assert_null(ask(rig, "executors", WORDS("1", "9", "x"), NULL, NULL));
     assert_int_equal(rig->reply->err, GRANARY_ENOENT);
-    assert_string_equal(rig->reply->message, "executors: not found: '9', 'x'");
+    assert_string_equal(rig->reply->message, "executors: not found: '9', 'x': `granary info executors` lists them");
     lenient.ignore_missing = true;
     table = ask(rig, "executors", WORDS("9", "2"), NULL, &lenient);
     assert_int_equal(table->n_rows, 1);
