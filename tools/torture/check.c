@@ -2,14 +2,19 @@
  * Events are taken in the order of time. A configuration is one way it may have been so far: what the object is, and
  * which of the operations under way have taken effect. When an operation ends, it must have taken effect: each
  * configuration is extended by operations under way until it has, or dropped. No configuration left: it cannot be true.
+ * The method is that of Wing and Gong, "Testing and verifying concurrent objects" (1993).
+ *
+ * Operations without an end stay under way for good, and n of them can have happened in 2^n ways. Most are alike:
+ * deletes, and puts of what nobody has read. Of those only their number counts.
  */
 #include "torture/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define SHOWN     24u /* events before the impossible one; half as many behind it */
-#define OPEN_MOST 64u /* operations on one object under way at the same time, those without an end among them */
+#define SHOWN     24u        /* events before the impossible one; half as many behind it */
+#define OPEN_MOST 64u        /* operations on one object under way at the same time, those without an end among them */
+#define UNREAD    UINT64_MAX /* the value of every put without an end that nobody has read */
 
 struct event {
     int64_t at_ns;
@@ -32,13 +37,30 @@ struct search {
     const struct op *open[OPEN_MOST];
     uint64_t used;    /* places in open */
     uint64_t endless; /* those without an end */
+    uint64_t deletes; /* the deletes of them */
+    uint64_t unread;  /* the puts of them that nobody has read */
     struct set now, next, seen;
     bool failed; /* out of memory */
 };
 
+/* The same number of operations that are alike, always the same ones. */
+static uint64_t
+first_of(uint64_t alike, uint64_t done)
+{
+    uint64_t first = 0;
+
+    for (int count = __builtin_popcountll(alike & done); count > 0; count--) {
+        first |= alike & -alike;
+        alike &= alike - 1;
+    }
+    return first;
+}
+
 static void
 set_add(struct search *search, struct set *set, struct configuration item)
 {
+    item.done = (item.done & ~(search->deletes | search->unread)) | first_of(search->deletes, item.done) |
+                first_of(search->unread, item.done);
     for (size_t i = 0; i < set->count; i++) {
         if (set->items[i].value == item.value && set->items[i].done == item.done) {
             return;
@@ -109,6 +131,7 @@ extend(struct search *search, unsigned place)
             struct configuration to = {from.value, from.done | (uint64_t)1 << other};
 
             if (applies(search->open[other], &to.value)) {
+                to.value = (search->unread >> other & 1) != 0 ? UNREAD : to.value;
                 set_add(search, &search->seen, to);
             }
         }
@@ -137,9 +160,32 @@ prune(struct search *search)
     }
 }
 
-/* False: the operation that has ended cannot have seen what it saw, or there are too many open ones (*ret_wide). */
 static bool
-take_event(struct search *search, const struct event *event, bool *ret_wide)
+is_read(const struct event *events, size_t count, uint64_t value)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (events[i].op->kind == OP_GET && events[i].op->value == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An operation without an end begins. */
+static void
+note_endless(struct search *search, const struct op *op, uint64_t bit, const struct event *later, size_t count)
+{
+    search->endless |= bit;
+    if (op->kind == OP_DELETE) {
+        search->deletes |= bit;
+    } else if (!is_read(later, count, op->value)) {
+        search->unread |= bit;
+    }
+}
+
+/* The first of `count` events. False: the operation that has ended cannot have seen what it saw, or there are too many open ones (*ret_wide). */
+static bool
+take_event(struct search *search, const struct event *event, size_t count, bool *ret_wide)
 {
     unsigned place = 0;
     struct set before;
@@ -153,7 +199,7 @@ take_event(struct search *search, const struct event *event, bool *ret_wide)
         search->open[place] = event->op;
         search->used |= (uint64_t)1 << place;
         if (event->op->outcome == OP_UNKNOWN) {
-            search->endless |= (uint64_t)1 << place;
+            note_endless(search, event->op, (uint64_t)1 << place, event, count);
         }
         return true;
     }
@@ -208,11 +254,11 @@ check_object(struct search *search, uint32_t object, const struct event *events,
 {
     bool wide = false;
 
-    search->used = search->endless = 0;
+    search->used = search->endless = search->deletes = search->unread = 0;
     search->now.count = 0;
     set_add(search, &search->now, (struct configuration){0, 0});
     for (size_t i = 0; i < count; i++) {
-        if (!take_event(search, &events[i], &wide)) {
+        if (!take_event(search, &events[i], count - i, &wide)) {
             complain(complaints, object, events, count, i, wide);
             return false;
         }

@@ -76,6 +76,27 @@ one_after_the_other(void **state)
     assert_false_history(PUT(1, 2, OP_YES, 7), DELETE(3, 4, OP_YES), PUT(5, 6, OP_YES, 8), GET(7, 8, OP_YES, 7));
 }
 
+/* As many as could have happened in more ways than can be tried. */
+static void
+many_without_an_end(void **state)
+{
+    struct line lines[56];
+    size_t count = 0;
+
+    (void)state;
+    for (int i = 0; i < 25; i++) {
+        lines[count++] = (struct line)PUT(i + 1, 0, OP_UNKNOWN, (uint64_t)i + 1);
+        lines[count++] = (struct line)DELETE(i + 1, 0, OP_UNKNOWN);
+    }
+    lines[count++] = (struct line)GET(50, 51, OP_YES, 7);
+    lines[count++] = (struct line)GET(52, 53, OP_NO, 0);
+    lines[count++] = (struct line)GET(54, 55, OP_YES, 9);
+    lines[count++] = (struct line)DELETE(56, 57, OP_NO);
+    assert_int_equal(wrong_objects(lines, count), 0);
+    lines[count++] = (struct line)GET(58, 59, OP_YES, 7); /* came back */
+    assert_int_equal(wrong_objects(lines, count), 1);
+}
+
 static void
 at_the_same_time(void **state)
 {
@@ -114,6 +135,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(many_without_an_end),
         cmocka_unit_test(at_the_same_time),
         cmocka_unit_test(what_nobody_knows),
     };
