@@ -16,6 +16,7 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "store/adopt_parts.h"
+#include "store/counted.h"
 #include "store/hold.h"
 #include "store/object.h"
 #include "store/session.h"
@@ -257,6 +258,9 @@ finish(struct store *store)
     adopt_finish_entries(store);
     adopt_drop_gone(store);
     spare_adopt(store);
+    list_each (node, next, &store->clients) {
+        counted_settle(list_owner(node, struct client, in_store));
+    }
     list_each (node, next, &store->sessions) {
         struct session *session = list_owner(node, struct session, in_store);
         unsigned looks;

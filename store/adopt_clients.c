@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -31,7 +32,7 @@ map_page(struct client *client, const char *name)
 
     if (fd < 0 ? !gr_shm_is_missing() : fstat(fd, &st) < 0) {
         err = gr_fail_errno("shared memory %s", name);
-    } else if (fd >= 0 && st.st_size >= (off_t)sizeof(struct gr_lease_page)) {
+    } else if (fd >= 0 && st.st_size >= (off_t)offsetof(struct gr_lease_page, ended)) { /* as of earlier releases */
         err = lease_region_map(store->leases, fd, &client->page_place, &client->page);
     }
     gr_fd_close(&fd);

@@ -149,6 +149,7 @@ struct client {
     int64_t active_ns;               /* when its ring was last found filled */
     struct segment *room;            /* the segment it sealed in last */
     unsigned rooms;                  /* open segments that it may write */
+    unsigned counted_at;             /* the word of ended leases that is looked at next, see counted_turn() */
 
     enum client_wait waits;
     struct gr_frame request; /* the one that is answered late */
@@ -295,7 +296,8 @@ struct store {
     int64_t compact_ns;            /* when files are looked at for being half dead; INT64_MAX: nothing has changed */
     int64_t moves_until_ns;        /* when the first client that waits for a move is told that it takes longer */
     bool serve_now;
-    bool holds_end; /* records of some ledger are to be worked off, see hold_turn() */
+    bool counts_leases; /* a session has leases that are counted, or had */
+    bool holds_end;     /* records of some ledger are to be worked off, see hold_turn() */
     bool any_doomed;
     uint64_t deleting_count; /* deleted objects that are still leased, of all sessions */
     int64_t recheck_ns;      /* when deleted objects that are leased are looked at again */

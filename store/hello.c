@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "store/client.h"
+#include "store/counted.h"
 #include "store/events.h"
 #include "store/lease_region.h"
 #include "store/memory.h"
@@ -159,6 +160,7 @@ resume(struct client *client, const struct gr_hello *hello, const struct gr_fram
         gr_fd_close(&fd);
         return GRANARY_OK;
     }
+    counted_settle(orphan);
     count(orphan->session, GR_COUNTER_reconnects, 1);
     err = welcome(orphan, request, fd);
     return err == GRANARY_OK ? GRANARY_OK : client_answer_error(orphan, request, err);

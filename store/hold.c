@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "store/alias.h"
 #include "store/contain.h"
+#include "store/counted.h"
 #include "store/events.h"
 #include "store/name.h"
 #include "store/object.h"
@@ -301,6 +302,9 @@ hold_lease(struct client *client, granary_id id, uint64_t serial, uint64_t reque
     if (err != GRANARY_OK || number != 0) {
         return err;
     }
+    if (counted_has_ended(client, request)) {
+        return gr_fail(GRANARY_ESTATE, "its client waits for the lease no longer");
+    }
     if (slot == NULL || slot_word(slot) != GR_WORD(serial, GR_SLOT_SEALED)) {
         return gr_fail(GRANARY_ESTATE, "the object is not in memory any more under that serial");
     }
@@ -312,6 +316,7 @@ hold_lease(struct client *client, granary_id id, uint64_t serial, uint64_t reque
     err = ledger_add(&session->ledger, GR_LEDGER_LEASE, &fields, &number);
     if (err == GRANARY_OK) {
         total->value.numbers[0]++;
+        session->store->counts_leases = true;
     } else if (total->value.numbers[0] == 0) {
         map_remove(&session->leases, total);
     }
@@ -523,6 +528,7 @@ adopt_record(struct session *session, uint32_t number, bool (*lives)(const struc
             return gr_fail(GRANARY_ENOMEM, "no memory for the leases of a session");
         }
         total->value.numbers[0]++;
+        session->store->counts_leases = true;
         return GRANARY_OK;
     case GR_LEDGER_NAME:
         return slot != NULL && name_adopt(session, number) ? GRANARY_OK : GRANARY_ENOENT;

@@ -14,6 +14,7 @@
 #include "store/client.h"
 #include "store/compact.h"
 #include "store/core.h"
+#include "store/counted.h"
 #include "store/doze.h"
 #include "store/events.h"
 #include "store/greeting.h"
@@ -180,6 +181,7 @@ work(struct store *store, int64_t now_ns, bool lately)
 {
     bool busy = (store->bell_rang ? doze_drain_all(store, now_ns) : doze_drain_awake(store, now_ns, lately)) > 0;
 
+    busy = counted_turn(store) || busy;
     busy = recheck_deleting(store, now_ns) || busy;
     busy = hold_turn(store) || busy;
     if (store->any_doomed) {

@@ -490,6 +490,11 @@ _Static_assert(sizeof(struct gr_counters) == 128 * (GR_COUNTERS + 1), "part of t
 
 #define GR_RING_ENTRIES 1024u
 
+/* Leases for which a set has no way are counted by the store. Each has a place of its client's choice, which the number
+ * of its request names. */
+#define GR_COUNTED_PLACES         131072u
+#define GR_COUNTED_REQUEST(place) ((uint64_t)1 << 63 | (place))
+
 /* What a client waits for, for who looks on. */
 enum gr_wait_kind {
 #define WAIT(name, summary) GR_WAIT_##name,
@@ -547,6 +552,7 @@ struct gr_lease_page {
 
     /* written by the client */
     _Alignas(64) _Atomic uint64_t ring_head; /* entries ever filled */
+    _Atomic uint32_t counted_ended;          /* 1: bits were set in ended[] since the store began to look at them */
     _Alignas(64) _Atomic uint32_t waiting;   /* threads that sleep, or are about to, on control->wait[] */
     _Atomic uint32_t ring_waiting;           /* threads that sleep, or are about to, on ring_tail_word */
     /* its current room while nothing is being made in it: GR_SPARE(), or 0. The client takes it back by exchanging that
@@ -570,6 +576,11 @@ struct gr_lease_page {
 
     _Alignas(64) _Atomic uint64_t hazard[GR_HAZARD_SETS][GR_HAZARD_WAYS]; /* a set is one cache line */
     struct gr_ring_entry ring[GR_RING_ENTRIES];
+
+    /* counted leases that have ended, a bit for each place. The client sets it, and has no other lease there until it is
+     * clear again. The store clears it when it has ended that lease; or, when the request comes after the bit, as it
+     * refuses that. */
+    _Atomic uint64_t ended[GR_COUNTED_PLACES / 64];
 };
 
 #endif

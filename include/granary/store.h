@@ -248,8 +248,7 @@ GRANARY_API granary_err granary_object_wait(granary_client *client, const granar
 
 /*
  * End a lease: its pointers are invalid now. Never fails; a view that is all zero is ignored. No message and no
- * waiting, but for leases beyond the first 4,096 objects of a process: of those the store is told, for up to a second
- * while it does not answer.
+ * waiting.
  */
 GRANARY_API void granary_object_release(granary_client *client, granary_view *view);
 /* End count leases, as granary_object_release() does each. */

@@ -108,38 +108,31 @@ struct ring {
 
 /* ---- the socket (socket.c) ---- */
 
-/* A lease the store counts, because the hazard set was full. */
-struct store_lease {
-    granary_id id;
-    uint64_t request; /* by which the store knows it */
-    struct store_lease *next;
-};
-
 /* A thread that waits for the ticket. */
 struct turn {
     bool served;
     struct turn *next;
 };
 
-/* A request whose caller gave up before the answer came. What it granted goes back. */
-struct unanswered {
-    uint16_t op;              /* 0: there is none */
-    struct gr_object_ref ref; /* of LEASE */
-};
-
 struct socket {
     int fd; /* the same number for ever, whatever it is connected to */
     uint32_t seq;
     struct gr_frame_reader *reader;
-    struct unanswered unanswered;
+    uint16_t unanswered;  /* a request whose caller gave up before the answer came; 0: none */
     uint32_t unwanted;    /* a segment that was granted too late; 0: none */
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t turn;
     bool taken;
     struct turn *first; /* who waits for the ticket, first come first */
     struct turn **end;
-    struct store_lease *released; /* to be told to the store by the next holder of the ticket */
-    int64_t silent_since_ns;      /* with the ticket: a release waited for the store in vain; 0: it answers */
+};
+
+/* ---- leases the store counts (counted.c) ---- */
+
+struct counted {
+    pthread_mutex_t lock;
+    uint32_t next; /* the word in which a free place was found last */
+    uint64_t held[GR_COUNTED_PLACES / 64];
 };
 
 /* ---- the link (link.c) ---- */
@@ -181,6 +174,7 @@ struct granary_client {
     _Atomic uint32_t segment_end; /* highest segment number met + 1 */
 
     struct socket socket;
+    struct counted counted;
     int doorbell;
     bool spin; /* more than one cpu: spinning may help */
     uint64_t capacity_bytes;
@@ -268,7 +262,7 @@ granary_err link_broken(granary_client *client, granary_err err);
 granary_err socket_init(struct socket *s);
 void socket_fini(struct socket *s);
 
-/* Take and give the ticket: first come, first served. Giving it tells the store of leases released meanwhile. */
+/* Take and give the ticket: first come, first served. */
 void socket_take(granary_client *client);
 void socket_give(granary_client *client);
 /* False: it could not be had before the deadline. */
@@ -304,11 +298,15 @@ request_next(granary_client *client)
 {
     return atomic_fetch_add_explicit(&client->requests, 1, memory_order_relaxed) + 1;
 }
+
+/* ---- counted.c ---- */
+
 /*
- * Give a lease the store counts back, and those that it could not be told of before. Takes lease; NULL: those alone.
- * Does not wait for anybody else's request.
+ * Let the store count a lease. Errors: ESTATE · ENOENT the object moved, or went · EFULL too many · ENOMEM · EUNREACHABLE
  */
-void socket_unlease(granary_client *client, struct store_lease *lease);
+granary_err counted_lease(granary_client *client, granary_id id, uint64_t serial, uint32_t *ret_place);
+/* It has ended. No message and no waiting: the store finds it in the lease page. */
+void counted_end(granary_client *client, uint32_t place);
 
 /* ---- hold.c ---- */
 
@@ -373,7 +371,7 @@ enum lease_result {
 /* What a lease needs to know of an object. */
 struct lease {
     uint64_t serial;
-    uint64_t handle; /* 1 .. GR_HAZARD_WAYS: the hazard's way + 1; larger: a struct store_lease */
+    uint64_t handle; /* 1 .. GR_HAZARD_WAYS: the hazard's way + 1; larger: that, and the place of a counted one */
     uint64_t offset;
     uint64_t data_size;
     uint32_t segment;

@@ -98,6 +98,7 @@ client_destroy(granary_client *client)
     socket_fini(&client->socket);
     (void)pthread_mutex_destroy(&client->lock);
     (void)pthread_mutex_destroy(&client->maps_lock);
+    (void)pthread_mutex_destroy(&client->counted.lock);
     (void)pthread_mutex_destroy(&client->extension_lock);
     free(client);
 }
@@ -119,6 +120,7 @@ client_create(void)
     client->fork_generation = atomic_load_explicit(&client_fork_generation, memory_order_relaxed);
     (void)pthread_mutex_init(&client->lock, NULL);
     (void)pthread_mutex_init(&client->maps_lock, NULL);
+    (void)pthread_mutex_init(&client->counted.lock, NULL);
     (void)pthread_mutex_init(&client->extension_lock, NULL);
     top = mmap(NULL, SEGMENT_TOP * sizeof *client->segments, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

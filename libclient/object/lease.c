@@ -81,14 +81,13 @@ void
 lease_end(granary_client *client, uint64_t serial, uint64_t handle)
 {
     if (handle > GR_HAZARD_WAYS) {
-        socket_unlease(client, (struct store_lease *)(uintptr_t)handle);
+        counted_end(client, (uint32_t)(handle - GR_HAZARD_WAYS - 1));
         return;
     }
     hazard_give(client->page, serial, (unsigned)handle);
     /* Sequentially consistent after the hazard: either the store sees it gone, or this sees the deletion. */
     if (atomic_load(&client->control->deleting) != 0) {
         ring_try_push(client, &(struct gr_ring_entry){.op = GR_RING_LEASE_RELEASED});
-        socket_unlease(client, NULL);
     }
 }
 
@@ -230,21 +229,14 @@ lease_follow(granary_client *client, granary_id *id, struct lease *ret_lease)
 static granary_err
 lease_at_store(granary_client *client, granary_id id, struct lease *lease, enum lease_result *ret_result)
 {
-    struct store_lease *counted = malloc(sizeof *counted);
-    uint64_t request = request_next(client);
-    granary_err err;
+    uint32_t place;
+    granary_err err = counted_lease(client, id, lease->serial, &place);
 
-    if (counted == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "object %s: out of memory", id_text(id));
-    }
-    err = socket_ask_object(client, GR_STORE_LEASE, id, lease->serial, request, EXISTS_WAIT_MS, INT64_MAX);
     if (err != GRANARY_OK) {
-        free(counted);
         *ret_result = LEASE_AGAIN;
         return err == GRANARY_ESTATE || err == GRANARY_ENOENT ? GRANARY_OK : err;
     }
-    *counted = (struct store_lease){.id = id, .request = request};
-    lease->handle = (uint64_t)(uintptr_t)counted;
+    lease->handle = (uint64_t)place + GR_HAZARD_WAYS + 1;
     *ret_result = LEASE_HELD;
     return GRANARY_OK;
 }

@@ -319,7 +319,7 @@ link_try(granary_client *client, int64_t deadline_ns)
             return err;
         }
         gr_frame_reader_reset(s->reader);
-        s->unanswered = (struct unanswered){.op = 0};
+        s->unanswered = 0;
         err = link_greet(client);
         if (err != GRANARY_OK) {
             return err;

@@ -15,11 +15,6 @@
 #include "base/fd.h"
 #include "object/client.h"
 
-/* A release waits so long for the answer, which it does not need: only that one request follows the other. */
-#define UNLEASE_MS 100
-/* When the store has been silent for so long, releases do not wait for it any more: it may have been stopped. */
-#define SILENCE_MS 1000
-
 granary_err
 socket_init(struct socket *s)
 {
@@ -39,12 +34,6 @@ socket_init(struct socket *s)
 void
 socket_fini(struct socket *s)
 {
-    while (s->released != NULL) {
-        struct store_lease *next = s->released->next;
-
-        free(s->released);
-        s->released = next;
-    }
     gr_frame_reader_destroy(s->reader);
     gr_fd_close(&s->fd);
     (void)pthread_mutex_destroy(&s->lock);
@@ -144,10 +133,7 @@ exchange(granary_client *client, enum gr_store_op op, const void *body, uint32_t
         err = gr_frame_receive(s->reader, s->fd, deadline_ns, ret_frame);
     }
     if (sent && err != GRANARY_OK && err != GRANARY_EUNREACHABLE && err != GRANARY_EPROTO) {
-        s->unanswered = (struct unanswered){.op = (uint16_t)op};
-        if (op == GR_STORE_LEASE) {
-            memcpy(&s->unanswered.ref, body, sizeof s->unanswered.ref);
-        }
+        s->unanswered = (uint16_t)op;
     }
     if (err == GRANARY_OK && (ret_frame->head.op != op || ret_frame->head.seq != s->seq)) {
         gr_frame_in_reset(ret_frame);
@@ -156,45 +142,26 @@ exchange(granary_client *client, enum gr_store_op op, const void *body, uint32_t
     return err;
 }
 
-/* Nobody waits for this answer any more: what it grants goes back. Errors: as exchange() */
-static granary_err
-give_back(granary_client *client, const struct unanswered *request, const struct gr_frame_in *answer,
-          int64_t deadline_ns)
-{
-    struct gr_frame_in frame = {.fd_count = 0};
-    granary_err err = GRANARY_OK;
-
-    if (answer->head.err == GRANARY_OK && request->op == GR_STORE_ROOM &&
-        answer->head.size >= sizeof(struct gr_room_reply)) {
-        struct gr_room_reply room;
-
-        memcpy(&room, answer->body, sizeof room);
-        if (room_take_granted(client)) {
-            client->socket.unwanted = room.segment;
-        }
-    } else if (answer->head.err == GRANARY_OK && request->op == GR_STORE_LEASE) {
-        err = exchange(client, GR_STORE_UNLEASE, &request->ref, sizeof request->ref, deadline_ns, &frame);
-        gr_frame_in_reset(&frame);
-    }
-    return err;
-}
-
-/* The answer to an earlier request comes before any other. Errors: as exchange() */
+/* The answer to an earlier request comes before any other; nobody waits for it. Errors: as exchange() */
 static granary_err
 await_unanswered(granary_client *client, int64_t deadline_ns)
 {
     struct socket *s = &client->socket;
-    struct unanswered request = s->unanswered;
     struct gr_frame_in frame = {.fd_count = 0};
+    struct gr_room_reply room;
     granary_err err;
 
-    if (request.op == 0) {
+    if (s->unanswered == 0) {
         return GRANARY_OK;
     }
     err = gr_frame_receive(s->reader, s->fd, deadline_ns, &frame);
+    if (err == GRANARY_OK && s->unanswered == GR_STORE_ROOM && frame.head.err == GRANARY_OK &&
+        frame.head.size >= sizeof room && room_take_granted(client)) {
+        memcpy(&room, frame.body, sizeof room);
+        s->unwanted = room.segment;
+    }
     if (err == GRANARY_OK) {
-        s->unanswered.op = 0;
-        err = give_back(client, &request, &frame, deadline_ns);
+        s->unanswered = 0;
         gr_frame_in_reset(&frame);
     }
     return err;
@@ -333,84 +300,19 @@ socket_request(granary_client *client, enum gr_store_op op, const void *body, si
     return err;
 }
 
-/* ---- giving the ticket, and what is told to the store then ---- */
-
-/* How long a release waits for the store, if it waits at all. */
-static int64_t
-unlease_until(const struct socket *s)
-{
-    int64_t now_ns = gr_now_ns();
-
-    return s->silent_since_ns != 0 && now_ns - s->silent_since_ns >= SILENCE_MS * 1000000ll
-               ? now_ns
-               : now_ns + UNLEASE_MS * 1000000ll;
-}
-
-/* Tell the store of one lease that has ended. Does not look for a store that is gone. */
-static granary_err
-unlease(granary_client *client, const struct store_lease *lease)
-{
-    struct socket *s = &client->socket;
-    int64_t until_ns = unlease_until(s);
-    struct gr_object_ref ref = {.request = lease->request};
-    struct gr_frame_in frame = {.fd_count = 0};
-    granary_err err = client->link.greeting ? GRANARY_ETIMEDOUT : await_unanswered(client, until_ns);
-    bool told = err == GRANARY_OK;
-
-    memcpy(ref.id, lease->id.bytes, sizeof ref.id);
-    if (told) {
-        err = exchange(client, GR_STORE_UNLEASE, &ref, sizeof ref, until_ns, &frame);
-        gr_frame_in_reset(&frame);
-    }
-    s->silent_since_ns = err != GRANARY_ETIMEDOUT ? 0 : s->silent_since_ns == 0 ? gr_now_ns() : s->silent_since_ns;
-    /* Without its answer it has been told nevertheless. */
-    return told && err == GRANARY_ETIMEDOUT ? GRANARY_OK : err;
-}
+/* ---- giving the ticket ---- */
 
 void
 socket_give(granary_client *client)
 {
     struct socket *s = &client->socket;
-    struct store_lease *lease;
     uint32_t unwanted = s->unwanted;
-    granary_err err = GRANARY_OK;
 
     s->unwanted = 0;
     (void)pthread_mutex_lock(&s->lock);
-    while (err == GRANARY_OK && (lease = s->released) != NULL) {
-        s->released = lease->next;
-        (void)pthread_mutex_unlock(&s->lock);
-        err = unlease(client, lease);
-        (void)pthread_mutex_lock(&s->lock);
-        if (err != GRANARY_OK) { /* the next one tells it, when there is a store again */
-            lease->next = s->released;
-            s->released = lease;
-        } else {
-            free(lease);
-        }
-    }
     turn_next(s);
     (void)pthread_mutex_unlock(&s->lock);
     if (unwanted != 0) {
         room_return(client, unwanted);
-    }
-}
-
-void
-socket_unlease(granary_client *client, struct store_lease *lease)
-{
-    struct socket *s = &client->socket;
-    bool mine;
-
-    (void)pthread_mutex_lock(&s->lock);
-    if (lease != NULL) {
-        lease->next = s->released;
-        s->released = lease;
-    }
-    mine = !s->taken && s->released != NULL;
-    s->taken = s->taken || mine;
-    (void)pthread_mutex_unlock(&s->lock);
-    if (mine) {
-        socket_give(client);
     }
 }

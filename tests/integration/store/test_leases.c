@@ -86,9 +86,9 @@ a_full_hazard_set_is_counted_by_the_store(void **state)
     granary_disconnect(other);
 }
 
-/* What a store that stood still could not be told of it hears with the next release, which needs no message itself. */
+/* Leases may end while the store stands still, as many as there are: nobody waits, and nothing is to be told later. */
 static void
-leases_that_end_while_the_store_is_stopped_are_told_later(void **state)
+leases_end_while_the_store_stands_still(void **state)
 {
     enum { OBJECTS = GR_HAZARD_SETS * (GR_HAZARD_WAYS + 2) };
     const struct daemon *daemon = *state;
@@ -96,10 +96,9 @@ leases_that_end_while_the_store_is_stopped_are_told_later(void **state)
     granary_client *other = fixture_connect(state);
     granary_view *views = calloc(OBJECTS, sizeof *views);
     int64_t deadline_ns = gr_deadline_ns(120000);
-    granary_view last;
 
     assert_non_null(views);
-    for (uint64_t i = 0; i <= OBJECTS; i++) {
+    for (uint64_t i = 0; i < OBJECTS; i++) {
         assert_ok(fixture_put(client, i, 64, GRANARY_NOWAIT));
     }
     assert_ok(granary_flush(client));
@@ -111,10 +110,8 @@ leases_that_end_while_the_store_is_stopped_are_told_later(void **state)
     assert_int_equal(kill(daemon->pid, SIGSTOP), 0);
     granary_object_release_many(other, views, OBJECTS);
     assert_int_equal(kill(daemon->pid, SIGCONT), 0);
-    do { /* the first may come before the store has looked at what it was told last */
+    do {
         assert_true(gr_now_ns() < deadline_ns);
-        assert_ok(granary_object_get(other, fixture_id(OBJECTS), 0, &last));
-        granary_object_release(other, &last);
         (void)sched_yield();
     } while (fixture_stat(client).retiring_bytes > 0);
     free(views);
@@ -317,7 +314,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(deleting_a_leased_object_keeps_its_bytes),
         STORE_TEST(a_full_hazard_set_is_counted_by_the_store),
-        STORE_TEST(leases_that_end_while_the_store_is_stopped_are_told_later),
+        STORE_TEST(leases_end_while_the_store_stands_still),
         STORE_TEST(many_leases_of_one_object_overflow_safely),
         STORE_TEST(readers_never_see_what_a_deleter_recycles),
         STORE_TEST(threads_share_the_leases_of_an_object),

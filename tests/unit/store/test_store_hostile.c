@@ -523,6 +523,53 @@ counted_leases_hold_objects(void **state)
     live_stop(&live);
 }
 
+/* A lease ends with a bit of its place, whether the store counts it already, or its request comes after. */
+static void
+counted_leases_end_with_a_bit(void **state)
+{
+    enum { PLACE = GR_COUNTED_PLACES - 1 };
+    const uint64_t bit = (uint64_t)1 << 63;
+    struct live live;
+    struct raw raw;
+    struct gr_frame_in frame;
+    granary_client *client;
+    granary_store_stat stat;
+    granary_view view;
+    struct gr_object_ref ref = {.request = GR_COUNTED_REQUEST(PLACE)};
+    _Atomic uint64_t *word;
+
+    (void)state;
+    live_start(&live, 16 * MIB, 0);
+    client = live_connect(&live, NULL);
+    raw_open(&raw, &live);
+    raw_hello(&raw);
+    word = &raw.page->ended[PLACE / 64];
+    assert_int_equal(live_put(client, 1, 1000), GRANARY_OK);
+    assert_int_equal(granary_object_get(client, live_id(1), 0, &view), GRANARY_OK);
+    memcpy(ref.id, view.id.bytes, sizeof ref.id);
+    ref.serial = view.serial;
+    granary_object_release(client, &view);
+    atomic_store(word, bit);
+    assert_int_equal(raw_ask(&raw, GR_STORE_LEASE, &ref, sizeof ref, &frame), GRANARY_ESTATE);
+    gr_frame_in_reset(&frame);
+    assert_int_equal(atomic_load(word), 0);
+    assert_int_equal(raw_ask(&raw, GR_STORE_LEASE, &ref, sizeof ref, &frame), GRANARY_OK);
+    assert_int_equal(granary_object_delete(client, live_id(1), 0), GRANARY_OK);
+    assert_int_equal(granary_store_stat_get(client, &stat), GRANARY_OK);
+    assert_int_equal(stat.retiring_bytes, 1024);
+    atomic_store(&raw.page->ended[0], ~(uint64_t)0); /* of nothing: they stay, and harm nobody */
+    atomic_store(word, bit);
+    atomic_store(&raw.page->counted_ended, 1);
+    for (int64_t end = gr_deadline_ns(60000); stat.retiring_bytes > 0 || atomic_load(word) != 0;) {
+        assert_int_equal(granary_store_stat_get(client, &stat), GRANARY_OK);
+        assert_true(gr_now_ns() < end);
+    }
+    assert_int_equal(atomic_load(&raw.page->ended[0]), ~(uint64_t)0);
+    raw_close(&raw);
+    granary_disconnect(client);
+    live_stop(&live);
+}
+
 static granary_err
 raw_hold(struct raw *raw, uint16_t op, const struct gr_hold *hold, uint64_t *ret_token)
 {
@@ -752,6 +799,7 @@ main(void)
         cmocka_unit_test(other_versions_are_told),
         cmocka_unit_test(deaf_clients_are_dropped),
         cmocka_unit_test(counted_leases_hold_objects),
+        cmocka_unit_test(counted_leases_end_with_a_bit),
         cmocka_unit_test(hostile_holds_are_refused),
         cmocka_unit_test(hostile_families_are_refused),
         cmocka_unit_test(hostile_names_are_refused),
