@@ -302,7 +302,7 @@ indexes_read(struct job *job)
         return;
     }
     compaction->allowance = depot_allowance(compaction->depot);
-    file_name(&compaction->file, session, 0);
+    file_sign(&compaction->file, session, 0);
     compaction->job = (struct job){.run = write_live, .done = compaction_done};
     workers_submit(store->workers, WORKER_WRITE, &compaction->job);
 }

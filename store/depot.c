@@ -226,7 +226,7 @@ account_part(enum depot_name depot)
 }
 
 void
-file_name(struct level_file *ret_file, const struct session *session, uint32_t flags)
+file_sign(struct level_file *ret_file, const struct session *session, uint32_t flags)
 {
     *ret_file = (struct level_file){
         .number = root_number(&session->store->root.shm->next_file),

@@ -60,7 +60,7 @@ struct depot *depot_of(struct store *store, const struct spill_file *file);
 uint64_t depot_flag(const struct spill_file *file);
 
 /* What a new file is to say of itself; flags: LEVEL_FILE_PERSISTENT or 0. */
-void file_name(struct level_file *ret_file, const struct session *session, uint32_t flags);
+void file_sign(struct level_file *ret_file, const struct session *session, uint32_t flags);
 /*
  * A complete file is known from here on; it has one holder, the caller.
  * NULL: out of memory; the file stays.

@@ -250,7 +250,7 @@ spill_submit(struct spill *spill)
 {
     struct store *store = spill->store;
 
-    file_name(&spill->file, spill->session, 0);
+    file_sign(&spill->file, spill->session, 0);
     spill->allowance = depot_allowance(spill->depot);
     spill->job = (struct job){.run = spill_run, .done = spill_done};
     spill->submitted = true;

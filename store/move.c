@@ -169,7 +169,7 @@ copy_start(struct session *session, const struct gr_slot *slot, enum depot_name 
     copying->id = object.id;
     copying->depot = &store->depots[depot];
     copying->allowance = depot_allowance(copying->depot);
-    file_name(&copying->file, session, flags);
+    file_sign(&copying->file, session, flags);
     copying->object = (struct level_object){.id = object.id,
                                             .serial = object.serial,
                                             .data_size = object.data_size,
