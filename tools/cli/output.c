@@ -232,9 +232,8 @@ output_frame(granary_client *client, const granary_result *result, enum output_f
     return err;
 }
 
-/* Copy one chunk of a grid to its place in the whole. */
-static void
-place_chunk(const granary_tensor *chunk, struct gr_tensor *whole, const int64_t *offset)
+void
+output_place(const granary_tensor *chunk, struct gr_tensor *whole, const int64_t *offset)
 {
     size_t width = gr_dtype_size(whole->view.dtype) == 0 ? 1 : gr_dtype_size(whole->view.dtype);
     int dims = whole->view.dims;
@@ -277,7 +276,7 @@ output_tensor(granary_client *client, const granary_result *result, enum output_
             err = gr_tensor_alloc(chunk.dtype, result->dims, result->shape, &whole);
         }
         if (err == GRANARY_OK) {
-            place_chunk(&chunk, &whole, offset);
+            output_place(&chunk, &whole, offset);
         }
         for (int d = result->dims - 1; d >= 0 && err == GRANARY_OK; d--) {
             offset[d] += chunk.shape[d];

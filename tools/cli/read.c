@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "data/print.h"
 #include "output.h"
+#include "read_elements.h"
 #include "read_whole.h"
 
 #define REPLACED_MAX 100 /* times a table is looked up again that was replaced while it was read */
@@ -297,16 +298,38 @@ find_result(const struct read *read, granary_client *client, const char *key, co
     return err;
 }
 
-/* A table is read, or a tensor printed, as one, unless its chunks are asked for as such: as bytes, or with --json. */
+/*
+ * A table is read, or a tensor printed, as one, unless its chunks are asked for as such: as bytes, or with --json.
+ * Elements are of the whole tensor however they are asked for.
+ */
 static bool
 is_read_whole(const struct read *read, const granary_result *result)
 {
     bool all = read->select.kind == GRANARY_SELECT_ALL && read->select.columns == NULL;
 
+    if (is_grid(result) && read->select.kind == GRANARY_SELECT_ELEMENTS) {
+        return result->complete && read->accept == NULL;
+    }
     return result->complete && read->accept == NULL && !read->options.as_file &&
            (read->output != NULL || !read->arguments.cli->json) &&
            (is_table(result) ? read->select.kind != GRANARY_SELECT_BYTES && read->select.kind != GRANARY_SELECT_ELEMENTS
                              : result->is_tensor && all);
+}
+
+static granary_err
+append_elements(const struct read *read, granary_client *client, const granary_result *result, struct gr_buf *out)
+{
+    bool json = read->output == NULL && read->arguments.cli->json;
+    enum output_format format = json ? OUTPUT_JSON : read->options.as_file ? OUTPUT_NPY : read->format;
+    const granary_read_options options = {.timeout_ms = read->options.timeout_ms};
+    struct gr_tensor tensor = {.owned = NULL};
+    granary_err err = elements_read(client, result, &read->select, &options, &tensor);
+
+    if (err == GRANARY_OK) {
+        err = output_add_tensor(&tensor.view, format, out);
+    }
+    gr_tensor_free(&tensor);
+    return err;
 }
 
 static granary_err
@@ -316,6 +339,9 @@ append_whole(const struct read *read, granary_client *client, const granary_chun
     granary_frame *frame = NULL;
     granary_err err;
 
+    if (read->select.kind == GRANARY_SELECT_ELEMENTS) {
+        return append_elements(read, client, result, out);
+    }
     if (read->select.kind == GRANARY_SELECT_ALL && read->select.columns == NULL &&
         (result->is_tensor || read->format == OUTPUT_TABLE)) { /* of a long table the ends alone are mapped */
         return output_result(client, request->graph, request->target, read->format, out);
@@ -333,21 +359,23 @@ static int
 read_result(struct read *read, granary_client *client, const granary_chunk_request *request,
             const granary_result *result, bool retry, bool *ret_gone)
 {
-    struct pieces pieces;
+    struct pieces pieces = {.count = 0};
     struct gr_buf out = {0};
     int status = 0;
-    granary_err err = pieces_of(result, &read->select, &pieces);
+    bool whole = is_read_whole(read, result);
+    bool elements = whole && read->select.kind == GRANARY_SELECT_ELEMENTS;
+    granary_err err = elements ? GRANARY_OK : pieces_of(result, &read->select, &pieces);
 
     *ret_gone = false;
     if (err != GRANARY_OK) {
         return cli_fail(err, "read %s/%s", request->graph, request->target);
     }
-    if (is_read_whole(read, result)) {
+    if (whole) {
         err = append_whole(read, client, request, result, &pieces, &out);
         *ret_gone = retry && (err == GRANARY_ENOENT || err == GRANARY_ELOST);
         status = *ret_gone ? 0 : put_out(read, err, &out, request->graph);
     }
-    for (size_t i = 0; !is_read_whole(read, result) && i < pieces.count && status == 0; i++) {
+    for (size_t i = 0; !whole && i < pieces.count && status == 0; i++) {
         granary_chunk_request one = *request;
 
         one.chunk = pieces.pieces[i].chunk;

@@ -11,6 +11,12 @@ is_table(const granary_result *result)
     return !result->is_tensor && !result->is_objects && result->chunk_count > 0;
 }
 
+bool
+is_grid(const granary_result *result)
+{
+    return result->is_tensor && result->chunk_count > 1;
+}
+
 /* NULL: out of memory. */
 static struct piece *
 add_piece(struct pieces *pieces, uint64_t chunk, const granary_selection *select)
@@ -28,16 +34,34 @@ add_piece(struct pieces *pieces, uint64_t chunk, const granary_selection *select
 
 /* The chunk that has the row, and its first row. */
 static uint64_t
-chunk_of(const granary_result *result, int64_t row, int64_t *ret_begin)
+chunk_of(const int64_t *extents, int64_t row, int64_t *ret_begin)
 {
     int64_t begin = 0;
     uint64_t chunk = 0;
 
-    while (row >= begin + result->chunk_rows[chunk]) {
-        begin += result->chunk_rows[chunk++];
+    while (row >= begin + extents[chunk]) {
+        begin += extents[chunk++];
     }
     *ret_begin = begin;
     return chunk;
+}
+
+struct slice_part
+slice_first_part(const int64_t *extents, int64_t at, int64_t step, int64_t count)
+{
+    int64_t begin;
+    uint64_t chunk = chunk_of(extents, at, &begin);
+    int64_t left = step > 0 ? begin + extents[chunk] - 1 - at : at - begin;
+    int64_t here = left / (step > 0 ? step : -step) + 1;
+    int64_t stop;
+
+    here = here < count ? here : count;
+    stop = at - begin + (here - 1) * step + (step > 0 ? 1 : -1); /* behind the last one */
+    return (struct slice_part){
+        .chunk = chunk,
+        .slice = {.start = at - begin, .stop = stop < 0 ? GRANARY_OMITTED : stop, .step = step},
+        .count = here,
+    };
 }
 
 static granary_err
@@ -47,19 +71,13 @@ add_slice(const granary_result *result, const granary_selection *select, int64_t
     granary_err err = granary_slice_resolve(select->rows, rows, &row, &step, &count);
 
     while (err == GRANARY_OK && count > 0) {
-        granary_selection part = *select;
-        int64_t begin;
-        uint64_t chunk = chunk_of(result, row, &begin);
-        int64_t left = step > 0 ? begin + result->chunk_rows[chunk] - 1 - row : row - begin;
-        int64_t here = left / (step > 0 ? step : -step) + 1;
-        int64_t stop;
+        struct slice_part part = slice_first_part(result->chunk_rows, row, step, count);
+        granary_selection piece = *select;
 
-        here = here < count ? here : count;
-        stop = row - begin + (here - 1) * step + (step > 0 ? 1 : -1); /* behind the last one */
-        part.rows = (granary_slice){.start = row - begin, .stop = stop < 0 ? GRANARY_OMITTED : stop, .step = step};
-        err = add_piece(pieces, chunk, &part) == NULL ? GRANARY_ENOMEM : GRANARY_OK;
-        row += here * step;
-        count -= here;
+        piece.rows = part.slice;
+        err = add_piece(pieces, part.chunk, &piece) == NULL ? GRANARY_ENOMEM : GRANARY_OK;
+        row += part.count * step;
+        count -= part.count;
     }
     return err == GRANARY_EINVAL ? gr_fail_in(err, "rows") : err;
 }
@@ -80,7 +98,7 @@ add_indices(const granary_result *result, const granary_selection *select, int64
             return gr_fail(GRANARY_EINVAL, "row %lld: the table has %lld", (long long)select->indices[i],
                            (long long)rows);
         }
-        chunk = chunk_of(result, row, &begin);
+        chunk = chunk_of(result->chunk_rows, row, &begin);
         if (piece == NULL || piece->chunk != chunk) {
             granary_selection part = *select;
 
@@ -121,10 +139,10 @@ pieces_of(const granary_result *result, const granary_selection *select, struct 
     granary_err err = GRANARY_OK;
 
     *ret_pieces = (struct pieces){.count = 0};
-    if (select->kind == GRANARY_SELECT_ELEMENTS && result->is_tensor && result->chunk_count > 1) {
+    if (is_grid(result) && select->kind == GRANARY_SELECT_ELEMENTS) {
         return gr_fail(GRANARY_EINVAL,
-                       "--index is of one chunk, and the tensor has %zu: name one, as in GRAPH/TARGET[0], or slice it "
-                       "in a graph (operator getitem)",
+                       "--index is of the whole tensor, which has %zu chunks: wait with --timeout until all are there, "
+                       "and leave --accept out; or name one chunk, as in GRAPH/TARGET[0]",
                        result->chunk_count);
     }
     if (by_row && is_table(result)) {

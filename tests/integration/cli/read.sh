@@ -66,9 +66,32 @@ cat >"$work/cut.json" <<'JSON'
 JSON
 granary run --keep cut --chunk-bytes 200K "$work/cut.json" >/dev/null 2>&1
 granary read cut/cut | grep -q '99999' || fail "a tensor is printed whole: $(granary read cut/cut)"
-expect 2 '--index is of one chunk, and the tensor has [0-9]+: name one' granary read --index 0 cut/cut
+[ "$(granary read --index 70000 cut/cut)" = 70000 ] || fail "an element: $(granary read --index 70000 cut/cut)"
+[ "$(granary read --index=-1:0:-30000 cut/cut)" = '[99999 69999 39999  9999]' ] || fail "backwards: $(granary read --index=-1:0:-30000 cut/cut)"
+expect 2 'dimension 0: position 100000: there are 100000' granary read --index 100000 cut/cut
+expect 2 'leave --accept out; or name one chunk' granary read --index 0:2 --accept lz4 -o "$work/none" cut/cut
 [ "$(granary read --index 0:2 'cut/cut[0]')" = '[0 1]' ] || fail "of one chunk"
 granary forget cut
+# Elements of a grid of chunks, as NumPy selects them.
+cat >"$work/grid.json" <<'JSON'
+{"nodes": {"grid": {"op": "arange", "start": 0, "stop": 60000, "shape": [60, 40, 25]}}, "targets": ["grid"]}
+JSON
+granary run --keep grid --chunk-bytes 40K "$work/grid.json" >/dev/null 2>&1
+cat >"$work/grid.py" <<'PY'
+import io, itertools, json, numpy, subprocess, sys
+whole = numpy.arange(60000).reshape(60, 40, 25)
+slices = [['', ':'], ['7', 7], ['-1', -1], ['3:58:9', slice(3, 58, 9)], ['::-7', slice(None, None, -7)], ['5:5', slice(5, 5)]]
+for chosen in itertools.islice(itertools.product(slices[1:], repeat=3), 0, None, 4):
+    words, parts = zip(*chosen)
+    got = subprocess.run(['granary', 'read', 'grid/grid', '--index=' + ','.join(words), '-o', sys.argv[1]], check=True)
+    got = numpy.load(sys.argv[1])
+    assert got.dtype == whole.dtype and got.shape == whole[parts].shape and (got == whole[parts]).all(), words
+got = json.loads(subprocess.run(['granary', 'read', 'grid/grid', '--json', '--index=59,::39'], check=True, stdout=subprocess.PIPE).stdout)
+assert got['values'] == whole[59, ::39].tolist(), got
+PY
+[ "$(granary read --json grid/grid | wc -l)" -gt 8 ] || fail "too few chunks"
+/usr/bin/python3 "$work/grid.py" "$work/part.npy" || fail "elements of a grid"
+granary forget grid
 
 # Calls of a function share a counter, each gives out what it has drawn; their results are chunks of the graph.
 cat >"$work/draw.c" <<'C'
