@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "data/arrow.h"
+#include "data/guess.h"
 #include "data/utf8.h"
 #include "graph/nearest.h"
 
@@ -164,6 +165,8 @@ open_csv(struct sql_statement *q, const struct sql_from *from, struct sql_table 
         (void)sql_fail(q, err, from->position, "%s", granary_error_message());
     } else if (size == 0) {
         (void)sql_fail(q, GRANARY_EINVAL, from->position, "%s: is empty: no header", from->name);
+    } else if (gr_data_guess(bytes, size) != NULL) {
+        (void)sql_fail(q, GRANARY_EINVAL, from->position, "%s: %s", from->name, gr_data_guess(bytes, size));
     } else {
         table->node = sql_node(q, "read_csv", from->position, NULL, 0);
         granary_node_set_string(q->graph, table->node, "path", from->name);

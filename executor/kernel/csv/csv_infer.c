@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "data/guess.h"
 #include "graph/schema.h"
 #include "kernel/csv/csv_blocks.h"
 #include "kernel/csv/csv_digits.h"
@@ -330,9 +331,14 @@ granary_err
 csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header)
 {
     const char *bad = csv_text_not_utf8(text);
+    const char *guess = header && text->is_first ? gr_data_guess(text->begin, (size_t)(text->end - text->begin)) : NULL;
     granary_err err = GRANARY_OK;
     bool more = true;
 
+    if (guess != NULL) {
+        set_error(infer, 0, guess);
+        return GRANARY_OK;
+    }
     if (bad != NULL) {
         set_error(infer, csv_text_line(text, bad), CSV_NOT_UTF8);
         return GRANARY_OK;

@@ -105,6 +105,22 @@ expect 2 "latin2.csv:2: not UTF-8: convert .* .iconv -f latin1" granary sql "sel
 # What is no table is not read as one.
 echo '[{"a": 1}, {"a": 2}]' >"$work/cars.json"
 expect 2 "cars.json: its ending tells no format that can be read: .csv" granary load gone "$work/a.csv" "$work/cars.json"
+json='not text in columns but JSON: convert it to CSV or Arrow'
+printf '\n{\n "a": 1}\n' >"$work/lines.csv"
+expect 2 "lines.csv:1: $json" granary load gone "$work/lines.csv"
+for ending in txt csv tsv; do
+    cp "$work/cars.json" "$work/cars.$ending"
+    expect 2 "cars.$ending:1: $json" granary load gone "$work/cars.$ending"
+done
+expect 2 "cars.json:1: $json" granary load --delimiter ';' gone "$work/cars.json"
+expect 2 "cars.csv: $json" granary sql "select * from '$work/cars.csv'"
+gzip -c "$work/a.csv" >"$work/packed.csv"
+expect 2 "packed.csv:1: not text in columns but a file packed by gzip: unpack it first" granary load gone "$work/packed.csv"
+granary sql -o "$work/arrow.arrow" 'select 1 as one'
+cp "$work/arrow.arrow" "$work/arrow.csv"
+expect 2 "arrow.csv:1: not text in columns but an Arrow file: read_arrow reads it" granary load gone "$work/arrow.csv"
+printf '[id],{x}\n1,2\n' >"$work/brackets.csv"
+[ "$(granary sql --csv "select * from '$work/brackets.csv'")" = "$(printf '[id],{x}\n1,2')" ] || fail "a header in brackets"
 cp "$work/a.csv" "$work/a.unknown"
 granary load --delimiter , known "$work/a.unknown" >/dev/null && granary forget known
 granary load lost "$birds" >/dev/null
