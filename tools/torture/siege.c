@@ -19,7 +19,6 @@
 #define LEVEL_MS  15000 /* ... and until what was taken is back */
 #define CALM_MS   700   /* of load before the level of the beginning is taken */
 /* For calls of clients: a store that stands still, the next one, and `granary up` may come one after the other. */
-#define CLIENT_PATIENCE_MS 120000
 
 /* ---- blows ---- */
 
@@ -254,7 +253,7 @@ siege_begin(struct siege *siege, const struct options *options, unsigned grapher
         realm_destroy(&siege->realm);
         return false;
     }
-    siege->crowd.torment->room_ms = siege->crowd.torment->patience_ms = CLIENT_PATIENCE_MS;
+    siege->crowd.torment->room_ms = siege->crowd.torment->patience_ms;
     return true;
 }
 

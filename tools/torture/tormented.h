@@ -5,9 +5,10 @@
 #include "granary/store.h"
 #include "torture/history.h"
 
-#define TORMENTED_MOST        64u
-#define TORMENTED_ROOM_MS     3000
-#define TORMENTED_PATIENCE_MS 20000
+#define TORMENTED_MOST    64u
+#define TORMENTED_ROOM_MS 3000
+/* The store is killed again and again, and on a busy machine each start takes its time. */
+#define TORMENTED_PATIENCE_MS 120000
 
 /* What the processes of a run share. */
 struct torment {
