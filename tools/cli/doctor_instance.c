@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "pinners.h"
 #include "waits.h"
 
 static void
@@ -86,16 +87,17 @@ tell_health(struct doctor *doctor)
 
 #define SHORT_SHARE 20u /* less than this part of memory can be had: a twentieth */
 
-/* What writers can have: all but what is pinned or being written. */
+/* What writers can have: all but what is pinned or being written. Little of it is too little for somebody's put. */
 static void
 tell_memory(struct doctor *doctor)
 {
     granary_inspect_session_info *sessions = NULL;
     granary_store_stat stat = {0};
     size_t count = 0;
-    uint64_t objects = 0;
-    uint64_t pinned, held;
-    char size[4][32];
+    struct pinners pinners;
+    uint64_t held, left;
+    bool crowded;
+    char size[5][32];
 
     /* Every session shows the same account. */
     if (granary_inspect_sessions(doctor->look.inspector, &sessions, &count) == GRANARY_OK && count > 0) {
@@ -105,21 +107,25 @@ tell_memory(struct doctor *doctor)
     if (stat.capacity_bytes == 0) {
         return;
     }
-    pinned = look_pinned(doctor->look.inspector, &objects);
-    held = pinned + stat.writing_bytes + stat.reserved_bytes + stat.retiring_bytes;
-    if (held + stat.capacity_bytes / SHORT_SHARE < stat.capacity_bytes) {
-        doctor_tell(doctor, DOCTOR_OK, "room", NULL, "%s of %s can be had by writers",
-                    cli_format_size(stat.capacity_bytes - held, size[0]),
+    crowded = pinners_crowd(doctor->look.inspector, stat.capacity_bytes, &pinners);
+    held = pinners.bytes + stat.writing_bytes + stat.reserved_bytes + stat.retiring_bytes;
+    left = held < stat.capacity_bytes ? stat.capacity_bytes - held : 0;
+    if (!crowded && left > stat.capacity_bytes / SHORT_SHARE) {
+        doctor_tell(doctor, DOCTOR_OK, "room", NULL, "%s of %s can be had by writers", cli_format_size(left, size[0]),
                     cli_format_size(stat.capacity_bytes, size[1]));
     } else {
-        doctor_tell(doctor, DOCTOR_ATTENTION, "room",
-                    "`granary pins` names what is pinned, `granary unpin` ends that; or give the store more --memory",
-                    "memory is held: %s of %s are in %" PRIu64
-                    " pinned object%s, %s are being written, %s are deleted and still "
-                    "leased: puts will fail",
-                    cli_format_size(pinned, size[0]), cli_format_size(stat.capacity_bytes, size[1]), objects,
-                    cli_plural(objects), cli_format_size(stat.writing_bytes + stat.reserved_bytes, size[2]),
-                    cli_format_size(stat.retiring_bytes, size[3]));
+        doctor_tell(
+            doctor, DOCTOR_ATTENTION, "room",
+            pinners.fix[0] != '\0' ? pinners.fix
+                                   : "`granary top --once` names who writes, `granary leases` who reads; or give "
+                                     "the store more --memory",
+            "memory is held: %s of %s are in %" PRIu64
+            " pinned object%s, %s are being written, %s are deleted and still "
+            "leased: puts of more than %s will fail%s%s",
+            cli_format_size(pinners.bytes, size[0]), cli_format_size(stat.capacity_bytes, size[1]), pinners.objects,
+            cli_plural(pinners.objects), cli_format_size(stat.writing_bytes + stat.reserved_bytes, size[2]),
+            cli_format_size(stat.retiring_bytes, size[3]), cli_format_size(left, size[4]),
+            pinners.who[0] != '\0' ? "; the most is pinned, " : "", pinners.who);
     }
 }
 

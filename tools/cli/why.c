@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "granary/info.h"
+#include "pinners.h"
 #include "scheduler.h"
 #include "waits.h"
 #include "why_object.h"
@@ -41,6 +42,7 @@ static void
 tell_room(struct why *why)
 {
     granary_store_stat stat;
+    struct pinners pinners;
     char size[4][32];
 
     if (granary_inspect_stat(why->look.inspector, why->look.session, &stat) == GRANARY_OK) {
@@ -51,6 +53,9 @@ tell_room(struct why *why)
             cli_format_size(stat.capacity_bytes, size[0]), cli_format_size(stat.sealed_bytes, size[1]),
             cli_format_size(stat.writing_bytes + stat.reserved_bytes, size[2]),
             cli_format_size(stat.free_bytes, size[3]));
+        if (pinners_crowd(why->look.inspector, stat.capacity_bytes, &pinners)) {
+            why_fact(why, "pinned", "the most is pinned, %s: %s", pinners.who, pinners.fix);
+        }
     }
 }
 
@@ -118,14 +123,24 @@ tell_other(struct why *why, granary_err err)
 
 /* ---- everybody who waits ---- */
 
-/* Clients of the store, as their lease pages say. Returns how many. */
+/* Whether pins leave so little memory that puts may fail, though nobody waits just now. */
+static bool
+is_crowded(const struct why *why)
+{
+    granary_store_stat stat;
+    struct pinners pinners;
+
+    return granary_inspect_stat(why->look.inspector, why->look.session, &stat) == GRANARY_OK &&
+           pinners_crowd(why->look.inspector, stat.capacity_bytes, &pinners);
+}
+
+/* Clients of the store, as their lease pages say. Returns how many. *ret_room: some wait for room. */
 static size_t
-tell_clients(struct why *why)
+tell_clients(struct why *why, bool *ret_room)
 {
     granary_wait_info *waits = NULL;
     char text[LOOK_TEXT];
     size_t count = 0;
-    bool room = false;
 
     if (granary_inspect_waits(why->look.inspector, &waits, &count) != GRANARY_OK) {
         return 0;
@@ -133,10 +148,10 @@ tell_clients(struct why *why)
     for (size_t i = 0; i < count; i++) {
         why->begun = false;
         why_fact(why, "wait", "%s", waits_sentence(&why->look, &waits[i], text));
-        room = room || waits[i].kind == GRANARY_WAIT_ROOM;
+        *ret_room = *ret_room || waits[i].kind == GRANARY_WAIT_ROOM;
     }
     free(waits);
-    if (room) {
+    if (*ret_room) {
         tell_room(why);
     }
     return count;
@@ -168,12 +183,18 @@ tell_running(struct why *why)
 static void
 tell_all(struct why *why)
 {
+    bool room = false;
+
     if (why->look.cli->json) {
         json_open(&why->json, NULL, '{');
         json_open(&why->json, "facts", '[');
     }
-    if (tell_clients(why) + tell_running(why) == 0) {
+    if (tell_clients(why, &room) + tell_running(why) == 0) {
         why_fact(why, "nobody", "nobody waits");
+    }
+    if (!room && is_crowded(why)) {
+        why->begun = false;
+        tell_room(why);
     }
     if (why->json.depth > 0) {
         json_close(&why->json);

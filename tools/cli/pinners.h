@@ -1,0 +1,18 @@
+/* Who pins the store's memory, where that leaves little to writers. */
+#ifndef CLI_PINNERS_H
+#define CLI_PINNERS_H
+
+#include "look.h"
+
+struct pinners {
+    uint64_t bytes; /* pinned, of all sessions */
+    uint64_t objects;
+    /* of those who pin alike: the most, and how that ends; empty: the pins cannot be looked at */
+    char who[LOOK_TEXT];
+    char fix[LOOK_TEXT];
+};
+
+/* Whether pins take more than three quarters of memory. */
+bool pinners_crowd(granary_inspector *inspector, uint64_t capacity_bytes, struct pinners *ret_pinners);
+
+#endif
