@@ -4,8 +4,8 @@ import decimal
 import math
 
 
-def same_value(ours, theirs, tolerance):
-    """Nulls, nans and infinities are themselves; whole and decimal numbers are equal to the last digit; floats nearly."""
+def same_value(ours, theirs, tolerance, zeros=False):
+    """Nulls, nans and infinities are themselves; whole and decimal numbers are equal to the last digit; floats nearly; zeros: -0.0 is not 0.0."""
     if ours is None or theirs is None:
         return ours is None and theirs is None
     if isinstance(ours, bool) or isinstance(theirs, bool):
@@ -20,6 +20,8 @@ def same_value(ours, theirs, tolerance):
             return math.isnan(ours) and math.isnan(theirs)
         if math.isinf(ours) or math.isinf(theirs):
             return ours == theirs
+        if zeros and ours == 0 and theirs == 0:
+            return math.copysign(1, ours) == math.copysign(1, theirs)
         return abs(ours - theirs) <= tolerance * max(abs(ours), abs(theirs), 1e-6)
     if isinstance(theirs, float) and isinstance(ours, (int, decimal.Decimal)):
         return abs(float(ours) - theirs) <= tolerance * max(abs(theirs), 1e-6)
@@ -29,7 +31,7 @@ def same_value(ours, theirs, tolerance):
     return ours == theirs
 
 
-def same_rows(ours, theirs, ordered, tolerance=1e-9):
+def same_rows(ours, theirs, ordered, tolerance=1e-9, zeros=False):
     """None, or what differs."""
     if len(ours) != len(theirs):
         return f'{len(ours)} rows, not {len(theirs)}'
@@ -39,7 +41,7 @@ def same_rows(ours, theirs, ordered, tolerance=1e-9):
         if len(a) != len(b):
             return f'{len(a)} columns, not {len(b)}'
         for place, (x, y) in enumerate(zip(a, b)):
-            if not same_value(x, y, tolerance):
+            if not same_value(x, y, tolerance, zeros):
                 return f'row {number + 1}, column {place + 1}: {x!r}, not {y!r}'
     return None
 

@@ -58,9 +58,17 @@ def clauses():
     return [f'clause:{name.split("__")[-1].lower()}' for name in sorted(names)]
 
 
+def fields():
+    """field:NAME: every field of a parse tree's nodes that the parser of SELECTs takes."""
+    names = set()
+    for file in sorted((SOURCE / 'libclient/sql/parse').glob('*.c')):
+        names.update(re.findall(r'TAKE\(p, [\w>.\[\]-]+, (\w+)\)', file.read_text()))
+    return [f'field:{name}' for name in sorted(names)]
+
+
 @functools.cache
 def universe():
-    return operators() + functions() + aggregates() + clauses()
+    return operators() + functions() + aggregates() + clauses() + fields()
 
 
 def exempt():

@@ -53,7 +53,7 @@ class Run:
 
     def __init__(self, part, engine, options, counts, known):
         self.part, self.engine, self.options, self.counts, self.known = part, engine, options, counts, known
-        self.next = 0
+        self.next = self.made = 0
         self.cases = self.refused = 0
         # How often this part hit what it can hit: of its own cases alone, so that the same seed asks the same.
         excused = coverage.exempt()[0]
@@ -71,10 +71,11 @@ class Run:
             spec = self.aimed() if len(specs) % 2 and self.hits and not self.options.only else self.draw()
             if spec is not None and (not self.options.only or any(self.options.only in hit for hit in self.part.hits(spec))):
                 specs.append(spec)
+                self.made += 1
         return specs
 
     def draw(self, want=None):
-        spec = self.part.make(Draw(f'{self.options.seed}/{self.part.name}/{self.next}'), self.next, want)
+        spec = self.part.make(Draw(f'{self.options.seed}/{self.part.name}/{self.next}'), self.made, want)
         self.next += 1
         return spec
 

@@ -117,7 +117,7 @@ def truth(text, frame, p):
             a, b = truth(left, frame, p), truth(right, frame, p)
             return decisive if decisive in (a, b) else None if None in (a, b) else not decisive
     name, rest = text.split(' ', 1)
-    value = frame[name].values[p]
+    value = frame[name.strip('`')].values[p]
     if rest == 'is null':
         return value is None
     if rest == 'is not null':
@@ -161,7 +161,7 @@ def mean(values, dtype):
     if not values:
         return None
     if dtype in ('timestamp', 'duration'):
-        return int(decimal.Decimal(sum(values)) / len(values))
+        return int((decimal.Decimal(sum(values)) / len(values)).to_integral_value(decimal.ROUND_HALF_EVEN))
     if dtype in FLOATING:
         return total(values, dtype) / len(values)
     return float(decimal.Decimal(total(values, dtype)) / len(values))

@@ -9,7 +9,7 @@ class Known:
         for line in path.read_text().splitlines():
             if line and not line.startswith('#'):
                 part, pattern, reason = line.split('\t')
-                self.rows.append((part, re.compile(pattern), reason))
+                self.rows.append((part, re.compile(pattern, re.S), reason))
 
     def reason(self, part, spec, told):
         text = None

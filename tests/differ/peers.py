@@ -62,8 +62,8 @@ class Postgres:
     def command(self, name, *arguments, check=True):
         subprocess.run([os.path.join(self.binaries(), name), *arguments], check=check, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.directory, **self.identity())
 
-    def run(self, sql, values=None):
-        self.cursor.execute(sql, values)
+    def run(self, sql):
+        self.cursor.execute(sql)
 
     def rows(self, sql):
         self.cursor.execute(sql)
@@ -83,8 +83,8 @@ class Sqlite:
         self.database = sqlite3.connect(':memory:')
         self.database.execute('pragma case_sensitive_like = on')
 
-    def run(self, sql, values=()):
-        self.database.execute(sql, values or ())
+    def run(self, sql):
+        self.database.execute(sql)
 
     def rows(self, sql):
         return [[plain(v) for v in row] for row in self.database.execute(sql)]
@@ -116,6 +116,9 @@ class DuckDb:
         if 'error' in answer:
             raise self.error(answer['error'])
         return [[plain(of_duckdb(value, type)) for value, type in zip(row, answer['types'])] for row in answer['rows']]
+
+    def run(self, sql):
+        self.rows(sql)
 
     def close(self):
         self.process.stdin.close()

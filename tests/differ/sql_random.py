@@ -1,14 +1,15 @@
-"""Random SELECTs over random tables against PostgreSQL, and those that it has against SQLite."""
+"""Random SELECTs over random tables against PostgreSQL and DuckDB, and those that it has against SQLite. Where one of the two differs, the other is asked, too."""
 import ctypes
 import decimal
-import json
+import functools
+import re
 
 import numpy as np
 
 from compare import same_by, same_rows
 from draw import Draw, US, to_list
 from granary_test import Column, GranaryError
-from peers import Postgres, Sqlite, plain
+from peers import DuckDb, Postgres, Sqlite, plain
 from sql_tree import COLUMNS, PG_CASTS, PLAIN, TABLES, Maker, Writer
 
 OUR_TYPES = {'int': 'int64', 'big': 'int64', 'float': 'float64', 'wild': 'float64', 'dec': 'decimal(2)', 'text': 'string', 'date': 'date', 'ts': 'timestamp', 'bool': 'bool'}
@@ -17,6 +18,7 @@ POOLS = {'int': [0, 1, 2, 3, 4, 5, -1, -3], 'big': [2**53 + 1, 2**53, -2**53 - 1
          'text': ['', 'a', 'ab', 'B', 'é', 'a_b', "it's", 'x', 'ba', ' a '], 'date': [10957, 11016, 10956, 11017, 11000, 18321],
          'ts': [10957 * US, 10958 * US + 1, 10958 * US + 11045 * 10**6, 10957 * US - 1, 11016 * US + 3600 * 10**6], 'bool': [True, False]}
 PARSE = None
+IN_TREE = re.compile('"([A-Za-z_]+)":(?:"([A-Z_]{3,})")?')
 # Windows' functions that give the same whatever the order of rows that ORDER BY makes equal.
 WHOLE_ORDER = ('rank', 'dense_rank', 'sum', 'count', 'avg', 'min', 'max')
 
@@ -25,8 +27,9 @@ class PgResult(ctypes.Structure):
     _fields_ = [('tree', ctypes.c_char_p), ('stderr', ctypes.c_char_p), ('error', ctypes.c_void_p)]
 
 
+@functools.lru_cache(maxsize=4096)
 def clauses(sql):
-    """clause:NAME of every kind of node in the parse tree: by the library that granary parses with."""
+    """clause:NAME of every kind of node in the parse tree, field:NAME of its fields: by the library that granary parses with."""
     global PARSE
     if PARSE is None:
         library = ctypes.CDLL('libpg_query.so')
@@ -34,23 +37,17 @@ def clauses(sql):
         library.pg_query_free_parse_result.argtypes = [PgResult]
         PARSE = library
     result = PARSE.pg_query_parse(sql.encode())
-    tree = json.loads(result.tree) if not result.error else {}
+    tree = '' if result.error else result.tree.decode()
     PARSE.pg_query_free_parse_result(result)
-    found = set()
+    found = set(IN_TREE.findall(tree))  # keys of objects, with what they have when that is a word of the grammar
+    return [name_of_key(key) for key, _ in found] + [f'clause:{word.lower()}' for _, word in found if word]
 
-    def walk(x):
-        if isinstance(x, dict):
-            for key, value in x.items():
-                found.add('node_' + ''.join('_' + c.lower() if c.isupper() else c for c in key).lstrip('_').replace('__', '_') if key[:1].isupper() else key)
-                if isinstance(value, str) and value.isupper():
-                    found.add(value.lower())
-                walk(value)
-        elif isinstance(x, list):
-            for one in x:
-                walk(one)
 
-    walk(tree)
-    return [f'clause:{name}' for name in found]
+@functools.cache
+def name_of_key(key):
+    """A node's key is written SelectStmt or A_Expr, a field's whereClause or agg_filter."""
+    words = re.sub('([A-Z])', r'_\1', key).lower().lstrip('_').replace('__', '_')
+    return f'clause:node_{words}' if key[0].isupper() else f'field:{words}'
 
 
 def tables_of(seed):
@@ -73,13 +70,16 @@ def as_text(value, unit):
 
 
 def for_peer(value, type):
+    """As a literal."""
     if value is None:
-        return None
+        return 'null'
     if type == 'dec':
-        return decimal.Decimal(value).scaleb(-2)
+        return str(decimal.Decimal(value).scaleb(-2))
     if type in ('date', 'ts'):
-        return as_text(value, 'D' if type == 'date' else 'us')
-    return value
+        return f"'{as_text(value, 'D' if type == 'date' else 'us')}'"
+    if type == 'text':
+        return "'" + value.replace("'", "''") + "'"
+    return f"'{value}'" if isinstance(value, float) and not -1e9 < value < 1e9 or type == 'wild' else str(value)
 
 
 def row_values(columns):
@@ -102,14 +102,14 @@ def short(text):
 
 class Part:
     name = 'sql_random'
-    covers = ('clause:',)
+    covers = ('clause:', 'field:')
 
     @staticmethod
     def aims(name):
         return name.startswith(Part.covers)
 
     def make(self, draw, number, want=None):
-        peer = 'sqlite' if draw.chance(0.25) else 'postgres'
+        peer = draw.choice(['sqlite', 'postgres', 'postgres', 'duckdb']) if not want else 'postgres'
         maker = Maker(draw, peer, want)
         query, _ = maker.query(draw.choice([1, 2, 2, 3]), True)
         return {'tables': number // 400, 'peer': peer, 'query': query}
@@ -122,6 +122,8 @@ class Part:
         self.peers = {'sqlite': Sqlite()}
         if Postgres.there():
             self.peers['postgres'] = Postgres()
+        if DuckDb.there():
+            self.peers['duckdb'] = DuckDb()
         self.loaded = None
         return True
 
@@ -143,13 +145,13 @@ class Part:
                 ours[name] = Column(type, np.array(filled, code) if code else filled, valid)
             self.engine.table(table, ours, pieces=2 if len(columns['id']) > 5 else 1)
             for dialect, peer in self.peers.items():
-                types = {n: t for n, t in COLUMNS.items() if dialect == 'postgres' or t in PLAIN}
+                types = {n: t for n, t in COLUMNS.items() if dialect != 'sqlite' or t in PLAIN}
                 peer.run(f'drop table if exists {table}')
-                kinds = PG_CASTS if dialect == 'postgres' else {'int': 'integer', 'float': 'real', 'text': 'text'}
+                kinds = PG_CASTS if dialect != 'sqlite' else {'int': 'integer', 'float': 'real', 'text': 'text'}
                 peer.run(f'create table {table} ({", ".join(f"{n} {kinds[t]}" for n, t in types.items())})')
-                for i in range(len(columns['id'])):
-                    peer.run(f'insert into {table} values ({", ".join(["%s" if dialect == "postgres" else "?"] * len(types))})',
-                             [for_peer(columns[n][i], t) for n, t in types.items()])
+                rows = ', '.join('(' + ', '.join(for_peer(columns[n][i], t) for n, t in types.items()) + ')' for i in range(len(columns['id'])))
+                if rows:
+                    peer.run(f'insert into {table} values {rows}')
         self.loaded = seed
 
     def judge(self, specs):
@@ -163,18 +165,28 @@ class Part:
         return verdicts
 
     def compare(self, spec, ours):
-        peer = self.peers.get(spec['peer'])
+        asked = spec['peer'] if spec['peer'] in self.peers else 'postgres'
+        verdict = self.against(spec, ours, asked)
+        third = {'postgres': 'duckdb', 'duckdb': 'postgres'}.get(asked)
+        if verdict and verdict[0] == 'differs' and third in self.peers:
+            other = self.against(spec, ours, third)
+            says = 'agrees with granary' if other is None else 'cannot tell' if other[0] == 'refused' else 'differs as well'
+            return ('differs', f'{verdict[1]}\n  {third} {says}')
+        return verdict
+
+    def against(self, spec, ours, asked):
+        peer = self.peers.get(asked)
         if peer is None:
             return ('refused', 'PostgreSQL is not installed')
         try:
-            theirs = peer.rows(Writer(spec['peer']).query(spec['query']))
+            theirs = peer.rows(Writer(asked).query(spec['query']))
         except peer.error as error:
-            return ('refused', f'{spec["peer"]}: {error}')
+            return ('refused', f'{asked}: {error}')
         if isinstance(ours, GranaryError):
             return ('differs', f'refused: {str(ours).splitlines()[0]}')
         order = spec['query']['order']
         differs = same_by(row_values(ours), theirs, [place - 1 for place, *_ in order]) if order else same_rows(row_values(ours), theirs, False)
-        return ('differs', differs + f'\n  granary:  {row_values(ours)[:5]}\n  {spec["peer"]}: {theirs[:5]}') if differs else None
+        return ('differs', differs + f'\n  granary:  {row_values(ours)[:5]}\n  {asked}: {theirs[:5]}') if differs else None
 
     def smaller(self, spec):
         for query in smaller_query(spec['query']):
@@ -210,7 +222,7 @@ def smaller_query(q):
     for i in range(len(q['with'])):
         yield {**q, 'with': q['with'][:i] + q['with'][i + 1:]}
         for smaller in smaller_query(q['with'][i][1]):
-            yield {**q, 'with': q['with'][:i] + [[q['with'][i][0], smaller]] + q['with'][i + 1:]}
+            yield {**q, 'with': q['with'][:i] + [[q['with'][i][0], smaller, *q['with'][i][2:]]] + q['with'][i + 1:]}
     for i, arm in enumerate(q['arms']):
         for smaller in smaller_select(arm, len(q['arms']) == 1):
             order = q['order']

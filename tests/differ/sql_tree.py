@@ -15,20 +15,35 @@ LITERALS = {
 PG_CASTS = {'int': 'bigint', 'big': 'bigint', 'float': 'float8', 'wild': 'float8', 'dec': 'numeric(20,2)', 'text': 'text', 'date': 'date', 'ts': 'timestamp', 'bool': 'boolean'}
 OUR_CASTS = {**PG_CASTS, 'float': 'double precision', 'wild': 'double precision', 'dec': 'decimal(38,2)'}
 PATTERNS = ["'a%'", "'%b'", "'_'", "'%'", "'a!_b'", "'%é%'", "''", "'__'"]
-# What expressions a clause is found in that few have.
-FOUND_IN = {'is_true': 'is_true', 'is_not_true': 'is_true', 'is_false': 'is_true', 'is_not_false': 'is_true', 'is_unknown': 'is_true', 'is_not_unknown': 'is_true', 'node_boolean_test': 'is_true',
-            'aexpr_between': 'between', 'aexpr_not_between': 'between', 'aexpr_distinct': 'distinct_from', 'aexpr_not_distinct': 'distinct_from', 'aexpr_ilike': 'like', 'aexpr_like': 'like',
-            'is_greatest': 'greatest', 'is_least': 'greatest', 'node_min_max_expr': 'greatest', 'aexpr_in': 'in', 'aexpr_nullif': 'nullif', 'is_null': 'isnull', 'is_not_null': 'isnull',
-            'node_null_test': 'isnull', 'not_expr': 'not', 'or_expr': 'or', 'node_case_expr': 'case'}
+# What a draw has to choose for a clause or a field that few SELECTs have.
+FOUND_IN = {name: feature for feature, names in {
+    'is_true': 'is_true is_not_true is_false is_not_false is_unknown is_not_unknown node_boolean_test booltesttype', 'between': 'aexpr_between aexpr_not_between',
+    'distinct_from': 'aexpr_distinct aexpr_not_distinct', 'like': 'aexpr_ilike aexpr_like', 'greatest': 'is_greatest is_least node_min_max_expr', 'in': 'aexpr_in items node_list',
+    'nullif': 'aexpr_nullif', 'isnull': 'is_null is_not_null node_null_test nulltesttype', 'not': 'not_expr', 'or': 'or_expr', 'case': 'node_case_expr defresult result expr',
+    'percentile': 'agg_order', 'filter': 'agg_filter', 'distinct': 'agg_distinct', 'n_rows': 'start_offset', 'over': 'over node_window_def partition_clause order_clause frame_options',
+    'named': 'window_clause', 'based': 'refname', 'rollup': 'grouping_set_rollup node_grouping_set', 'cube': 'grouping_set_cube', 'sets': 'grouping_set_sets grouping_set_empty',
+    'star': 'node_a_star', 'row': 'node_row_expr', 'any': 'oper_name', 'exists': 'exists_sublink', 'in_list': 'any_sublink testexpr', 'value': 'expr_sublink', 'union': 'setop_union',
+    'union all': 'all', 'intersect': 'setop_intersect', 'except': 'setop_except', 'with': 'with_clause ctes ctename ctequery node_common_table_expr', 'with names': 'aliascolnames',
+    'natural': 'is_natural', 'using': 'using_clause', 'left': 'join_left', 'right': 'join_right', 'full': 'join_full', 'inner': 'join_inner node_join_expr jointype quals larg rarg',
+    'sub': 'subquery node_range_subselect', 'values': 'values_lists colnames', 'series': 'node_range_function functions', 'offset': 'limit_offset', 'limit': 'limit_count',
+    'having': 'having_clause', 'cast_number': 'typmods', 'null': 'isnull'}.items() for name in names.split()}
 
 
 class Maker:
     def __init__(self, draw, peer, want=None):
         self.draw, self.peer = draw, peer
-        self.wanted = FOUND_IN.get((want or '').removeprefix('clause:'))
+        self.wanted = FOUND_IN.get((want or '').split(':')[-1])
         self.types = PLAIN if peer == 'sqlite' else TYPES
         self.named = 0
         self.ctes = []
+
+    def chance(self, p, *features):
+        """Whether: mostly when one of these is what is wanted."""
+        return self.draw.chance(0.6 if self.wanted in features else p)
+
+    def choice(self, among):
+        """One of them: mostly what is wanted."""
+        return self.wanted if self.wanted in among and self.draw.chance(0.6) else self.draw.choice(among)
 
     def name(self, prefix):
         self.named += 1
@@ -37,7 +52,7 @@ class Maker:
     # ---- expressions. scope: [alias, {column: type}, unique columns or None] ----
 
     def literal(self, type):
-        return ['lit', type, self.draw.choice(LITERALS[type])]
+        return ['lit', type, 'null' if self.chance(0.02, 'null') else self.draw.choice(LITERALS[type])]
 
     def column(self, type, scope):
         among = [(alias, name) for alias, columns, _ in scope for name, t in columns.items() if t == type]
@@ -47,7 +62,7 @@ class Maker:
         return ['col', type, alias, name]
 
     def leaf(self, type, scope):
-        if self.draw.chance(0.75):
+        if not self.chance(0.25, 'null'):
             column = self.column(type, scope)
             if column:
                 return column
@@ -64,16 +79,14 @@ class Maker:
         common = ['leaf', 'case', 'simple_case', 'coalesce', 'nullif'] + (['greatest'] if type not in ('bool', 'wild') and self.peer != 'sqlite' else [])
         own = {'int': ['+', '-', '*', '//', '%', 'neg', 'abs', 'sign', 'length', 'position', 'extract', 'cast_float', 'chain'],
                'big': ['leaf', 'lit'], 'wild': ['leaf'], 'float': ['+', '-', '*', '/', 'neg', 'abs', 'floor', 'ceil', 'cast_int'],
-               'dec': ['+', '-', 'neg', 'abs', 'cast_int', 'lit'],
+               'dec': ['+', '-', 'neg', 'abs', 'cast_number', 'lit'],
                'text': ['||', 'lower', 'upper', 'substring', 'left', 'right', 'trim', 'replace', 'reverse', 'repeat', 'lpad', 'rpad', 'split_part', 'cast_text', 'initcap'],
                'date': ['plus_days', 'plus_months', 'trunc'], 'ts': ['plus_hours', 'trunc'],
                'bool': ['<', '=', '<>', '>=', 'and', 'or', 'not', 'isnull', 'between', 'in', 'like', 'distinct_from', 'is_true', 'starts', 'regex']}[type]
         if self.peer == 'sqlite':
             own = [o for o in own if o not in ('lower', 'upper', 'extract', 'left', 'right', 'reverse', 'repeat', 'lpad', 'rpad', 'split_part', 'initcap', 'floor', 'ceil', 'sign', 'cast_float',
                                                'position', 'distinct_from', 'is_true', 'starts', 'regex', 'cast_text', 'chain')]
-        kind = draw.choice(own * 2 + common) if type not in ('big', 'wild') else draw.choice(own + common)
-        if self.wanted in own + common and draw.chance(0.5):
-            kind = self.wanted
+        kind = self.choice(own * 2 + common) if type not in ('big', 'wild') else self.choice(own + common)
         if kind == 'leaf':
             return self.leaf(type, scope)
         if kind == 'lit':
@@ -101,8 +114,8 @@ class Maker:
             return ['position', type, sub('text'), self.leaf('text', scope), draw.chance(0.5)]
         if kind == 'extract':
             return ['extract', type, draw.choice(['year', 'month', 'day', 'quarter', 'doy', 'dow', 'isodow', 'week']), sub('date')]
-        if kind in ('cast_float', 'cast_int', 'cast_text'):
-            source = {'cast_float': 'float', 'cast_int': 'int', 'cast_text': draw.choice(['int', 'dec', 'date', 'bool'])}[kind]
+        if kind in ('cast_float', 'cast_int', 'cast_number', 'cast_text'):
+            source = {'cast_float': 'float', 'cast_int': 'int', 'cast_number': 'int', 'cast_text': draw.choice(['int', 'dec', 'date', 'bool'])}[kind]
             return ['cast', type, sub(source), draw.chance(0.5)]
         if kind == '||':
             return ['bin', type, '||', sub(), sub()]
@@ -162,7 +175,8 @@ class Maker:
         """[from tree, scope entry]"""
         draw = self.draw
         alias = self.name('r')
-        form = draw.random()
+        form = {'sub': 0.1, 'values': 0.95, 'series': 0.98, 'with': 0.3, 'with names': 0.3}.get(self.wanted) if draw.chance(0.5) else None
+        form = form or draw.random()
         if depth > 0 and form < 0.15:
             query, columns = self.query(depth - 1)
             return ['sub', query, alias], [alias, columns, None]
@@ -180,13 +194,24 @@ class Maker:
         table = draw.choice(TABLES[:3] * 3 + TABLES[3:])
         return ['table', table, alias], [alias, {n: t for n, t in COLUMNS.items() if t in self.types}, ['id']]
 
+    def natural(self):
+        """Two tables of few columns that share one or two."""
+        draw = self.draw
+        sides = []
+        for own in draw.sample(['i', 's', 'f'], 2):
+            sides.append(['narrow', draw.choice(TABLES[:3]), ['k', own] + (['id'] if len(sides) == 0 or draw.chance(0.3) else []), self.name('r')])
+        joined = draw.choice(['inner', 'left', 'full'] if self.peer != 'sqlite' else ['inner', 'left'])
+        return ['natural', joined, *sides], [[alias, {n: COLUMNS[n] for n in names if joined != 'full' or [s[2].count(n) for s in sides] != [1, 1]}, None] for _, _, names, alias in sides]
+
     def tables(self, depth):
         draw = self.draw
+        if self.chance(0.03, 'natural'):
+            return self.natural()
         tree, entry = self.source(depth)
         scope = [entry]
-        for _ in range(draw.choice([0, 0, 0, 1, 1, 2])):
+        for _ in range(1 if self.wanted in ('inner', 'left', 'right', 'full', 'using') else draw.choice([0, 0, 0, 1, 1, 2])):
             other, entry = self.source(depth)
-            join = draw.choice(['inner', 'left', 'right', 'full', 'cross'] if len(scope) == 1 else ['inner', 'left'])
+            join = self.choice(['inner', 'left', 'right', 'full', 'cross'] if len(scope) == 1 else ['inner', 'left'])
             if join in ('right', 'full') and self.peer == 'sqlite':
                 join = 'left'
             if join == 'cross':
@@ -201,7 +226,7 @@ class Maker:
                         on = ['bin', 'bool', 'and', on, self.expr('bool', scope + [entry] if join != 'full' else [entry], 1)]
                     if join == 'full':
                         on = on if on[2] == '=' else on[3]
-                    if len(scope) == 1 and self.shared(scope[0], entry) and draw.chance(0.4):
+                    if len(scope) == 1 and self.shared(scope[0], entry) and self.chance(0.4, 'using'):
                         on = ['using', 'bool', draw.choice(self.shared(scope[0], entry))]
                     tree = ['join', join, tree, other, on]
             scope = scope + [entry]
@@ -223,11 +248,13 @@ class Maker:
             return self.literal('bool') if self.peer != 'sqlite' else ['bin', 'bool', '=', self.literal('int'), self.literal('int')]
         equal = ['bin', 'bool', '=', self.column(t, [inner]), self.column(t, scope)]
         where = self.expr('bool', [inner], 1) if draw.chance(0.6) else None
-        kind = draw.choice(['in', 'in', 'exists', 'exists', 'value', 'value', 'row'])
+        kind = self.choice(['in', 'in_list', 'exists', 'exists', 'value', 'value', 'row'] + (['any'] if self.peer != 'sqlite' else []))
         if kind == 'row' and self.column('text', scope) and self.column('int', scope):
             return ['in_query', 'bool', ['row', 'row', self.column('int', scope), self.column('text', scope)],
                     {'table': table, 'alias': alias, 'item': ['pair', 'row', self.column('int', [inner]), self.column('text', [inner])], 'where': where}, False]
-        if kind == 'in':
+        if kind == 'any':
+            return ['any_query', 'bool', self.column(t, scope), {'table': table, 'alias': alias, 'item': self.column(t, [inner]), 'where': where}]
+        if kind in ('in', 'in_list', 'row'):
             return ['in_query', 'bool', self.column(t, scope), {'table': table, 'alias': alias, 'item': self.column(t, [inner]), 'where': where}, draw.chance(0.4)]
         where = ['bin', 'bool', 'and', equal, where] if where else equal
         if kind == 'exists':
@@ -251,8 +278,8 @@ class Maker:
             functions = [f for f in functions if f in ('sum', 'avg', 'min', 'max', 'count', 'count*')]
         if not functions:
             return None
-        function = draw.choice(functions)
-        within = self.expr('bool', scope, 1) if draw.chance(0.25) else None
+        function = self.choice(functions)
+        within = self.expr('bool', scope, 1) if self.chance(0.25, 'filter') else None
         if function == 'count*':
             return ['agg', 'int', 'count', [], False, within]
         if function == 'percentile':
@@ -261,7 +288,7 @@ class Maker:
             return ['agg', 'float', function, [self.expr('float', scope, 1), self.expr('float', scope, 1)], False, within]
         if function == 'count':
             t = draw.choice([t for t in self.types if t != 'wild'])  # a nan is missing in aggregates: sql.md
-            distinct = draw.chance(0.4)
+            distinct = self.chance(0.4, 'distinct')
             return ['agg', 'int', 'count', [self.expr(t, scope, 1) if not distinct else self.leaf(t, scope)], distinct, within]
         if function == 'avg' and draw.chance(0.5):
             return ['agg', 'float', 'avg', [self.expr('int', scope, 1)], False, within]
@@ -273,7 +300,7 @@ class Maker:
         t = draw.choice(self.types)
         partition = [self.leaf(draw.choice(self.types), scope) for _ in range(draw.choice([0, 1, 1, 2]))]
         order = [[self.leaf(draw.choice(self.types), scope), draw.chance(0.5), draw.chance(0.5)] for _ in range(draw.randint(1, 2))]
-        kind = draw.choice(['rank', 'dense_rank', 'sum', 'count', 'avg', 'min', 'max', 'count*', 'all'] + (['row_number', 'lag', 'lead', 'ntile', 'first_value', 'last_value', 'nth_value', 'rows', 'rows', 'n_rows'] if unique else []))
+        kind = self.choice(['rank', 'dense_rank', 'sum', 'count', 'avg', 'min', 'max', 'count*', 'all'] + (['row_number', 'lag', 'lead', 'ntile', 'first_value', 'last_value', 'nth_value', 'rows', 'rows', 'n_rows'] if unique else []))
         frame = None
         if kind in ('row_number', 'lag', 'lead', 'ntile', 'first_value', 'last_value', 'nth_value', 'rows', 'n_rows'):
             order = order + [[u, False, False] for u in unique]
@@ -313,17 +340,28 @@ class Maker:
 
     # ---- SELECT ----
 
+    def form(self):
+        """Which form of SELECT, as a number below 1."""
+        if self.draw.chance(0.6):
+            if self.wanted == 'star':
+                return 0.01
+            if self.wanted in ('percentile', 'filter', 'distinct', 'rollup', 'cube', 'sets', 'having'):
+                return 0.2
+            if self.wanted in ('over', 'n_rows', 'named', 'based'):
+                return 0.5
+        return self.draw.random()
+
     def select(self, depth, types=None):
         draw = self.draw
         tree, scope = self.tables(depth)
         types = types or [draw.choice(self.types) for _ in range(draw.randint(1, 4))]
         where = None
         if draw.chance(0.6):
-            where = self.subquery_condition(scope, depth) if draw.chance(0.3) else self.expr('bool', scope, 2)
+            where = self.subquery_condition(scope, depth) if self.chance(0.3, 'row', 'any', 'exists', 'in_list', 'value') else self.expr('bool', scope, 2)
             if draw.chance(0.2):
                 where = ['bin', 'bool', draw.choice(['and', 'or']), where, self.expr('bool', scope, 1)]
-        made = {'from': tree, 'where': where, 'distinct': False, 'group': None, 'having': None, 'named': draw.chance(0.3)}
-        form = draw.random()
+        made = {'from': tree, 'where': where, 'distinct': False, 'group': None, 'having': None, 'named': self.chance(0.3, 'named', 'based'), 'based': self.chance(0.3, 'based')}
+        form = self.form()
         if form < 0.06 and len(scope) == 1 and (self.peer != 'sqlite' or tree[0] != 'table' or tree[1] not in TABLES):  # SQLite's tables have fewer columns
             made['star'] = True
             items = [['col', t, scope[0][0], name] for name, t in scope[0][1].items()]
@@ -331,14 +369,15 @@ class Maker:
             made['items'] = [[item, item[3]] for item in items]
             return made
         if form < 0.35:
-            keys = [self.expr(draw.choice(self.types), scope, draw.choice([0, 0, 1])) for _ in range(draw.choice([0, 1, 1, 2]))]
+            keys = [self.expr(draw.choice(self.types), scope, draw.choice([0, 0, 1])) for _ in range(draw.choice([0, 1, 1, 2] if self.wanted not in ('rollup', 'cube', 'sets') else [1, 2]))]
+            keys = [k for k in keys if has(k, ('col',)) or not has(k, ('lit',))]  # a constant alone would be a column's place
             several = bool(keys) and self.peer != 'sqlite' and all(has(k, ('col',)) for k in keys)  # of a constant that is a key twice PostgreSQL makes one null
             items = []
             for t in types:
                 matching = [k for k in keys if k[1] == t]
                 items.append(draw.choice(matching) if matching and draw.chance(0.6) else self.aggregate(t, scope, depth) or (matching[0] if matching else ['agg', 'int', 'count', [], False, None]))
-            made['group'] = {'keys': keys, 'how': draw.choice(['plain'] * 4 + (['rollup', 'cube', 'sets'] if several else []))} if keys else None
-            if draw.chance(0.3):
+            made['group'] = {'keys': keys, 'how': self.choice(['plain'] * 4 + (['rollup', 'cube', 'sets'] if several else []))} if keys else None
+            if self.chance(0.3, 'having'):
                 made['having'] = ['bin', 'bool', draw.choice(['>', '<=']), self.aggregate('int', scope, 0), ['lit', 'int', draw.choice(['0', '1', '3'])]]
             if not keys and all(not has(i, ('agg', 'percentile')) for i in items):
                 items[0] = ['agg', 'int', 'count', [], False, None]
@@ -354,31 +393,32 @@ class Maker:
         """[query, its columns]"""
         draw = self.draw
         made = {'with': []}
-        if top and draw.chance(0.2):
+        if top and self.chance(0.2, 'with', 'with names'):
             for _ in range(draw.randint(1, 2)):
                 name = self.name('w')
                 query, columns = self.query(max(0, depth - 1))
-                made['with'].append([name, query])
-                self.ctes.append((name, columns))
-        if draw.chance(0.15):
+                names = [f'{name}_{i}' for i in range(len(columns))] if self.chance(0.2, 'with names') else None
+                made['with'].append([name, query] + ([names] if names else []))
+                self.ctes.append((name, dict(zip(names, columns.values())) if names else columns))
+        if self.chance(0.15, 'union', 'union all', 'intersect', 'except'):
             types = [draw.choice([t for t in self.types if t != 'wild']) for _ in range(draw.randint(1, 3))]
             arms = []
             for _ in range(draw.choice([2, 2, 3]) if self.peer != 'sqlite' else 2):  # SQLite has no precedence of INTERSECT
                 tree, scope = self.tables(max(0, depth - 1))
                 where = self.expr('bool', scope, 1) if draw.chance(0.5) else None
                 arms.append({'from': tree, 'where': where, 'distinct': False, 'group': None, 'having': None, 'named': False, 'items': [[self.expr(t, scope, 1), f'c{i}'] for i, t in enumerate(types)]})
-            made['arms'], made['between'] = arms, [draw.choice(['union', 'union all', 'intersect', 'except']) for _ in arms[1:]]
+            made['arms'], made['between'] = arms, [self.choice(['union', 'union all', 'intersect', 'except']) for _ in arms[1:]]
         else:
             made['arms'], made['between'] = [self.select(depth)], []
         columns = {name: item[1] for item, name in made['arms'][0]['items']}
         made['order'] = made['limit'] = made['offset'] = None
-        if draw.chance(0.5):
+        if self.chance(0.5, 'limit', 'offset'):
             places = list(range(1, len(columns) + 1))
             draw.shuffle(places)
             made['order'] = [[p, draw.chance(0.5), draw.chance(0.5)] for p in places]
-            if draw.chance(0.5):
+            if self.chance(0.5, 'limit', 'offset'):
                 made['limit'] = draw.choice([0, 1, 3, 10, 1000])
-                if draw.chance(0.4):
+                if self.chance(0.4, 'offset'):
                     made['offset'] = draw.choice([0, 1, 5])
         return made, columns
 
@@ -392,12 +432,13 @@ def has(tree, kinds):
 # ---- writing ----
 
 class Writer:
-    """dialect: 'granary', 'postgres' or 'sqlite'."""
+    """dialect: 'granary', 'postgres', 'duckdb' or 'sqlite'."""
 
     def __init__(self, dialect):
         self.dialect = dialect
         self.ours = dialect == 'granary'
         self.windows = None  # of the SELECT that is being written, when they are named
+        self.based = False  # an order on top of a named partition
 
     def all(self, exprs):
         return ', '.join(self.expr(e) for e in exprs)
@@ -417,8 +458,8 @@ class Writer:
 
     def type(self, type):
         if self.dialect == 'sqlite':
-            return {'int': 'integer', 'float': 'real', 'text': 'text'}[type]
-        return (OUR_CASTS if self.ours else PG_CASTS)[type]
+            return {'int': 'integer', 'bool': 'integer', 'float': 'real', 'text': 'text'}[type]
+        return (PG_CASTS if self.dialect == 'postgres' else OUR_CASTS)[type]
 
     def x_case(self, type, arms, other):
         whens = ' '.join(f'when {self.expr(c)} then {self.expr(x)}' for c, x in arms)
@@ -431,10 +472,11 @@ class Writer:
     def x_call(self, type, name, args):
         if name in ('greatest', 'least') and self.dialect == 'sqlite':
             name = {'greatest': 'max', 'least': 'min'}[name]
-        return f'{name}({self.all(args)})'
+        text = f'{name}({self.all(args)})'
+        return f'cast({text} as {self.type(type)})' if name == 'sign' and not self.ours else text  # PostgreSQL's is a float
 
     def operator(self, name):
-        return '/' if name == '//' and not self.ours else name
+        return '/' if name == '//' and self.dialect in ('postgres', 'sqlite') else name
 
     def x_chain(self, type, first, *rest):
         return '(' + self.expr(first) + ' ' + ' '.join(self.operator(r) if isinstance(r, str) else self.expr(r) for r in rest) + ')'
@@ -466,6 +508,8 @@ class Writer:
         return f'({self.expr(a)} {"not " if negated else ""}{"i" if nocase else ""}like {pattern}{" escape " + chr(39) + "!" + chr(39) if "!" in pattern else ""})'
 
     def x_regex(self, type, a, pattern, op):
+        if self.dialect == 'duckdb':  # its ~ wants all of the text
+            return f'({"not " if op == "!~" else ""}regexp_matches({self.expr(a)}, {pattern}))'
         return f'({self.expr(a)} {op} {pattern})'
 
     def x_distinct_from(self, type, a, b, negated):
@@ -507,10 +551,10 @@ class Writer:
     def x_trunc(self, type, part, a):
         return f"cast(date_trunc('{part}', {self.expr(a)}) as {self.type(type)})"
 
-    # aggregates: PostgreSQL's sums of bigint are numeric
+    # aggregates: PostgreSQL's sums of bigint are numeric, DuckDB's hugeint
     def x_agg(self, type, name, args, distinct, within):
         text = f'{name}({"distinct " if distinct else ""}{self.all(args) or "*"}){self.within(within)}'
-        if self.dialect == 'postgres' and name in ('sum', 'avg') and type in ('int', 'float'):
+        if self.dialect in ('postgres', 'duckdb') and name in ('sum', 'avg') and type in ('int', 'float'):
             return f'cast({text} as {self.type(type)})'
         return text
 
@@ -529,11 +573,15 @@ class Writer:
         if frame:
             parts.append(frame)
         over = f'({" ".join(parts)})'
-        if self.windows is not None:
+        if self.windows is not None and self.based and partition and order:
+            self.windows.append(f'o{len(self.windows)} as ({parts.pop(0)})')
+            parts.insert(0, self.windows[-1].split(' ')[0])
+            over = f'({" ".join(parts)})'
+        elif self.windows is not None:
             self.windows.append(f'o{len(self.windows)} as {over}')
             over = self.windows[-1].split(' ')[0]
         text = f'{call[0]}({self.all(call[1]) or ("*" if call[0] == "count" else "")}) over {over}'
-        if self.dialect == 'postgres' and call[0] in ('sum', 'avg', 'ntile') and type in ('int', 'float'):
+        if self.dialect in ('postgres', 'duckdb') and call[0] in ('sum', 'avg', 'ntile') and type in ('int', 'float'):
             return f'cast({text} as {self.type(type)})'
         return text
 
@@ -547,6 +595,9 @@ class Writer:
 
     def x_in_query(self, type, a, q, negated):
         return f'({self.expr(a)} {"not " if negated else ""}in {self.small(q)})'
+
+    def x_any_query(self, type, a, q):
+        return f'({self.expr(a)} = any {self.small(q)})'
 
     def x_exists(self, type, q, negated):
         return f'({"not " if negated else ""}exists {self.small(q)})'
@@ -563,6 +614,12 @@ class Writer:
             return f'{self.table(tree[1])} {tree[2]}'
         if tree[0] == 'sub':
             return f'({self.query(tree[1])}) {tree[2]}'
+        if tree[0] == 'narrow':
+            return f'(select {", ".join(tree[2])} from {self.table(tree[1])}) {tree[3]}'
+        if tree[0] == 'natural':
+            return f'{self.tree(tree[2])} natural {tree[1]} join {self.tree(tree[3])}'
+        if tree[0] == 'series' and self.dialect == 'duckdb':
+            return f'generate_series({", ".join(map(str, tree[1]))}) {tree[2]}({tree[2]})'
         if tree[0] == 'series':
             return f'generate_series({", ".join(map(str, tree[1]))}) {tree[2]}'
         if tree[0] == 'values':
@@ -576,7 +633,7 @@ class Writer:
         return f'{self.tree(left)} {join} join {self.tree(right)}{"" if not on else " " + self.expr(on) if on[0] == "using" else " on " + self.expr(on)}'
 
     def select(self, s):
-        outer, self.windows = self.windows, [] if s['named'] else None
+        outer, self.windows, self.based = self.windows, [] if s['named'] else None, s.get('based', False)
         items = '*' if s.get('star') else ', '.join(f'{self.expr(e)} as {name}' for e, name in s['items'])
         windows, self.windows = self.windows, outer
         text = f'select {"distinct " if s["distinct"] else ""}{items} from {self.tree(s["from"])}'
@@ -595,7 +652,7 @@ class Writer:
     def query(self, q):
         text = ''
         if q['with']:
-            text = 'with ' + ', '.join(f'{name} as ({self.query(query)})' for name, query in q['with']) + ' '
+            text = 'with ' + ', '.join(f'{name}{"(" + ", ".join(names[0]) + ")" if names else ""} as ({self.query(query)})' for name, query, *names in q['with']) + ' '
         arms = [self.select(arm) for arm in q['arms']]
         text += arms[0]
         for between, arm in zip(q['between'], arms[1:]):
