@@ -193,6 +193,7 @@ keeper_keep(struct keeper *keeper, struct action *actions, size_t count, uint64_
 
     *ret_number = 0;
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        awaited = awaited || actions[i].before_sends;
         switch (actions[i].kind) {
         case ACTION_REPLY:
             durable = durable || actions[i].when_durable;
@@ -204,7 +205,6 @@ keeper_keep(struct keeper *keeper, struct action *actions, size_t count, uint64_
         case ACTION_MOVE:
         case ACTION_FORGET:
         case ACTION_FORGET_ALL:
-            awaited = awaited || actions[i].before_sends;
             err = change_add(keeper, &actions[i]);
             break;
         default:

@@ -181,6 +181,23 @@ find_warm(struct manager *manager, struct gr_place_candidate *candidates, size_t
     }
 }
 
+/*
+ * What users wrote may have effects that nobody takes back: nothing of it runs for a submission that a scheduler's death
+ * would undo. Work of the operators is only done again, and need not wait.
+ */
+static bool
+waits_for_commit(const struct message *message)
+{
+    const struct task_graph *graph = message->graph;
+    bool waits = false;
+
+    for (uint32_t i = 0; i < message->count && graph->turn == message->manager->turn; i++) {
+        waits = waits ||
+                execution_graph_subtask(graph->execution, (uint32_t)message->numbers[i])->user_code != SUBTASK_NONE;
+    }
+    return waits;
+}
+
 static bool
 message_send(struct message *message, uint32_t executor, bool alone, const struct reservation_ask *ask)
 {
@@ -201,6 +218,7 @@ message_send(struct message *message, uint32_t executor, bool alone, const struc
         return false;
     }
     action->executor = executor;
+    action->before_sends = waits_for_commit(message);
     pack_begin(&action->bytes);
     exports_send(manager, executor, message->graph, &action->bytes);
     for (uint32_t i = 0; i < message->count; i++) {

@@ -156,7 +156,7 @@ struct action {
     struct gr_buf entry_key;
     struct gr_buf bytes;
     bool when_durable; /* REPLY: to be sent only when what is kept before it is durable */
-    bool before_sends; /* KEEP: to be committed before anything of this turn is sent to executors */
+    bool before_sends; /* KEEP, SEND: what is kept is committed before anything of this turn is sent to executors */
     char accepted[64]; /* REPLY, ACCEPT: key of the graph this accepts, or "" */
 };
 

@@ -101,9 +101,11 @@ turn(struct rig *rig)
 
     manager_dispatch(rig->manager, 0);
     actions = manager_actions(rig->manager, &count);
+    rig->kept_first = false;
     for (size_t i = 0; i < count; i++) {
         size_t length = strlen(rig->kept);
 
+        rig->kept_first = rig->kept_first || actions[i].before_sends;
         switch (actions[i].kind) {
         case ACTION_SEND:
             take_order(rig, &actions[i]);

@@ -39,6 +39,7 @@ struct rig {
     uint32_t added;       /* slots the pool was asked for */
     char errors[4096];    /* errors to be stored: "ID ERR MESSAGE\n" */
     size_t messages;      /* with subtasks */
+    bool kept_first;      /* the last turn's changes are committed before its messages are sent */
     uint64_t ticket;
     uint64_t nanoseconds;  /* a subtask takes */
     bool user_failed;      /* the next report says so */

@@ -212,6 +212,23 @@ a_restart_binds_the_same_version(void **state)
     rig_destroy(rig);
 }
 
+/* A scheduler's death does not undo a submission whose code has run; work of operators is done again, and waits for nothing. */
+static void
+users_code_waits_for_the_commit(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    assert_non_null(given_to(rig, "a"));
+    assert_false(rig->kept_first);
+    succeed(rig, "a");
+    assert_int_equal(submit(rig, "u", LINES("!b user function=f")), GRANARY_OK);
+    assert_non_null(given_to(rig, "b"));
+    assert_true(rig->kept_first);
+    rig_destroy(rig);
+}
+
 int
 main(void)
 {
@@ -220,6 +237,7 @@ main(void)
         cmocka_unit_test(unknown_functions_are_told_with_their_node),
         cmocka_unit_test(a_running_graph_keeps_what_was_unexported),
         cmocka_unit_test(a_restart_binds_the_same_version),
+        cmocka_unit_test(users_code_waits_for_the_commit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
