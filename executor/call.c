@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "client/builder.h"
 #include "client/resolve.h"
+#include "data/arrow.h"
 #include "graph/chunk_graph.h"
 #include "graph/nearest.h"
 
@@ -61,13 +62,37 @@ call_frame_of(granary_call *call, size_t i, const granary_frame **ret_frame)
     granary_err err = check_input(call, i);
 
     if (err == GRANARY_OK && call->inputs[i].frame == NULL) {
-        err = granary_frame_open(&call->inputs[i].view, &call->inputs[i].frame);
+        const granary_view *view = &call->inputs[i].view;
+
+        /* The function asks for columns; those that cannot be read hinder none of the others. */
+        err = gr_arrow_read_columns(view->data, view->data_size, view->meta, view->meta_size, NULL, 0,
+                                    &call->inputs[i].frame);
         err = err == GRANARY_OK ? err : gr_fail_in(err, "input %zu", i);
     }
     if (err == GRANARY_OK) {
         *ret_frame = call->inputs[i].frame;
     }
     return err;
+}
+
+/* Why input i has no such column: it may be there, and of a type that is not supported. */
+static granary_err
+no_column(const granary_call *call, size_t i, const granary_frame *frame, const char *name)
+{
+    const granary_view *view = &call->inputs[i].view;
+    struct gr_nearest nearest = {.name = name};
+    char hint[GR_HINT_MAX];
+    granary_frame *again = NULL;
+    granary_err err = gr_arrow_read_columns(view->data, view->data_size, view->meta, view->meta_size, &name, 1, &again);
+
+    granary_frame_close(again);
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "input %zu", i);
+    }
+    for (size_t c = 0; c < granary_frame_columns(frame); c++) {
+        gr_nearest_offer(&nearest, granary_frame_column(frame, c)->name);
+    }
+    return gr_fail(GRANARY_ENOENT, "input %zu has no column '%s'%s", i, name, gr_nearest_hint(&nearest, hint));
 }
 
 granary_err
@@ -107,14 +132,7 @@ granary_call_column(granary_call *call, const char *name, granary_dtype dtype, i
     }
     column = granary_frame_column_named(frame, name);
     if (column == NULL) {
-        struct gr_nearest nearest = {.name = name};
-        char hint[GR_HINT_MAX];
-
-        for (size_t i = 0; i < granary_frame_columns(frame); i++) {
-            gr_nearest_offer(&nearest, granary_frame_column(frame, i)->name);
-        }
-        (void)granary_call_fail(call, GRANARY_ENOENT, "input 0 has no column '%s'%s", name,
-                                gr_nearest_hint(&nearest, hint));
+        (void)call_failed(call, no_column(call, 0, frame, name));
         return NULL;
     }
     if (column->dtype != dtype) {

@@ -326,7 +326,8 @@ run_open_input(struct run *run, size_t position)
         err = gr_packed_open(view->data, &run->inputs[position].entry, &value->frame);
         value->kind = err == GRANARY_OK ? GR_VALUE_FRAME : GR_VALUE_NONE;
     } else if (view->data_size >= 6 && memcmp(view->data, "ARROW1", 6) == 0) {
-        err = gr_arrow_read(view->data, view->data_size, view->meta, view->meta_size, &value->frame);
+        /* Of a file that somebody put here, what can be read: its other columns hinder nobody who does not want them. */
+        err = gr_arrow_read_columns(view->data, view->data_size, view->meta, view->meta_size, NULL, 0, &value->frame);
         value->kind = err == GRANARY_OK ? GR_VALUE_FRAME : GR_VALUE_NONE;
         if (err == GRANARY_OK && run->inputs[position].foreign) {
             err = gr_frame_check(value->frame);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "client/read.h"
+#include "data/arrow.h"
 #include "data/directory.h"
 #include "granary/frame.h"
 #include "object/object.h"
@@ -310,6 +311,14 @@ read_directory(struct rows *rows, const granary_view *meta, const char *const *n
     return GRANARY_OK;
 }
 
+granary_err
+frame_open_columns(const granary_view *view, const char *const *names, size_t count, granary_frame **ret_frame)
+{
+    return names == NULL ? granary_frame_open(view, ret_frame)
+                         : gr_arrow_read_columns(view->data, view->data_size, view->meta, view->meta_size, names, count,
+                                                 ret_frame);
+}
+
 /* Without a directory the whole file is read. */
 static granary_err
 read_whole(struct rows *rows, const char *const *names, size_t count, granary_frame **ret_frame)
@@ -322,7 +331,9 @@ read_whole(struct rows *rows, const char *const *names, size_t count, granary_fr
     if (err != GRANARY_OK) {
         return err;
     }
-    err = granary_frame_open(&view, &frame);
+    err = names == NULL
+              ? granary_frame_open(&view, &frame)
+              : gr_arrow_read_columns(view.data, view.data_size, view.meta, view.meta_size, names, count, &frame);
     if (err == GRANARY_OK) {
         rows->frame_rows = frame->rows;
         err = check_rows(rows);
@@ -381,7 +392,7 @@ frame_object_rows(granary_client *client, granary_id id, int timeout_ms, int64_t
         err = gr_directory_open(view.data, view.data_size, rows.data_size, &reader);
         *ret_rows = err == GRANARY_OK ? reader.head.rows : *ret_rows;
     } else if ((err = granary_object_get(client, id, timeout_ms, &view)) == GRANARY_OK) {
-        err = granary_frame_open(&view, &frame);
+        err = gr_arrow_read_columns(view.data, view.data_size, view.meta, view.meta_size, NULL, 0, &frame);
         *ret_rows = err == GRANARY_OK ? frame->rows : *ret_rows;
     }
     gr_frame_destroy(frame);

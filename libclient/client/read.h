@@ -41,5 +41,9 @@ bool read_spilled_lz4(const struct reading *reading, granary_chunk *chunk);
 
 /* frame_rows.c: how many rows a frame object has; a spilled one is not brought back for that. Errors: as get, ETYPE */
 granary_err frame_object_rows(granary_client *client, granary_id id, int timeout_ms, int64_t *ret_rows);
+/* The frame in which named columns (NULL: all) are wanted: others that cannot be read hinder nobody. Errors: as
+ * granary_frame_open() */
+granary_err
+frame_open_columns(const granary_view *view, const char *const *names, size_t count, granary_frame **ret_frame);
 
 #endif

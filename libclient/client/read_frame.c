@@ -175,7 +175,7 @@ read_mapped(const struct reading *reading, granary_chunk *chunk)
     struct selected rows = {.count = 0};
     granary_frame *chosen = NULL;
     granary_frame *base = NULL;
-    granary_err err = granary_frame_open(&chunk->view, &base);
+    granary_err err = frame_open_columns(&chunk->view, reading->select->columns, reading->select->column_count, &base);
 
     if (err == GRANARY_OK) {
         err = choose_columns(base, reading->select, &chosen);

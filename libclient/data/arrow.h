@@ -30,6 +30,10 @@ void gr_arrow_write_passing(const granary_frame *frame, void *data, void *meta);
 granary_err
 gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame);
 
+/* The same without the columns of types that are not supported, unless they are named here: then they are the error. */
+granary_err gr_arrow_read_columns(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size,
+                                  const char *const *names, size_t count, granary_frame **ret_frame);
+
 /* ---- files written in parts ---- */
 
 /* Where the bytes of a file go, one after another. */

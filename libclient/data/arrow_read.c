@@ -495,11 +495,53 @@ arrow_in_dictionaries(struct arrow_in *file, const struct arrow_footer *footer)
     return err == GRANARY_OK ? dictionaries_settle(file) : err;
 }
 
-granary_err
-gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame)
+/* Which columns are to be read. */
+struct choice {
+    bool all;
+    const char *const *names; /* else those that can be, and these */
+    size_t count;
+};
+
+static bool
+is_chosen(const struct choice *choice, const struct arrow_field *field)
+{
+    bool chosen = field->layout != LAYOUT_OTHER;
+
+    for (size_t i = 0; i < choice->count && !chosen; i++) {
+        chosen = strcmp(choice->names[i], field->name) == 0;
+    }
+    return chosen;
+}
+
+/* Columns that are wanted, in *ret_wanted, the caller's; NULL: all, as of a file of which none is. */
+static granary_err
+choose(const struct choice *choice, const struct arrow_in *file, bool **ret_wanted)
+{
+    bool *wanted = choice->all ? NULL : calloc(file->field_count + 1, sizeof *wanted);
+    bool any = false;
+
+    if (wanted == NULL && !choice->all) {
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    for (size_t i = 0; i < file->field_count && wanted != NULL; i++) {
+        wanted[i] = is_chosen(choice, &file->fields[i]);
+        any = any || wanted[i];
+    }
+    if (!any) {
+        free(wanted);
+        wanted = NULL;
+    }
+    *ret_wanted = wanted;
+    return GRANARY_OK;
+}
+
+static granary_err
+read_chosen(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, const struct choice *choice,
+            granary_frame **ret_frame)
 {
     struct arrow_footer footer;
     struct arrow_in file;
+    bool *wanted = NULL;
     granary_err err;
 
     if (gr_directory_is(meta, meta_size)) {
@@ -511,6 +553,10 @@ gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t m
     }
     err = arrow_in_footer(&file, &footer);
     if (err == GRANARY_OK) {
+        err = choose(choice, &file, &wanted);
+    }
+    if (err == GRANARY_OK) {
+        file.wanted = wanted;
         err = arrow_in_check(&file);
     }
     if (err == GRANARY_OK) {
@@ -520,5 +566,19 @@ gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t m
         err = arrow_in_batches(&file, footer.batches, 0, footer.batches.count, ret_frame);
     }
     arrow_in_close(&file);
+    free(wanted);
     return err;
+}
+
+granary_err
+gr_arrow_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame)
+{
+    return read_chosen(data, data_size, meta, meta_size, &(struct choice){.all = true}, ret_frame);
+}
+
+granary_err
+gr_arrow_read_columns(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size,
+                      const char *const *names, size_t count, granary_frame **ret_frame)
+{
+    return read_chosen(data, data_size, meta, meta_size, &(struct choice){.names = names, .count = count}, ret_frame);
 }

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
+#include "graph/expr.h"
 #include "optimize/prune.h"
 #include "optimize/rules.h"
 
@@ -245,6 +247,69 @@ settle(struct pruning *p, size_t i)
     }
 }
 
+/* ---- columns that are replaced unread ---- */
+
+/* Whether an assign replaces a column that cannot be read. Any other is read: it keeps the place. */
+static bool
+replaces_unreadable(const struct pruning *p, const struct gr_step *step)
+{
+    const struct gr_schema *schema = prune_input_schema(p, step, 0);
+    const Granary__Attr *columns = gr_step_attr(step, "columns");
+    bool any = false;
+
+    for (size_t k = 0; k < columns->n_keys; k++) {
+        int at = gr_schema_find(schema, columns->keys[k]);
+
+        any = any || (at >= 0 && !gr_field_is_readable(&schema->fields[at]));
+    }
+    return any;
+}
+
+/* The expression of a column: what it is assigned, or itself. */
+static granary_err
+assigned(const Granary__Attr *columns, const char *name, char **ret_text)
+{
+    struct gr_buf text = {0};
+    size_t k = 0;
+
+    while (k < columns->n_keys && strcmp(columns->keys[k], name) != 0) {
+        k++;
+    }
+    if (k < columns->n_keys) {
+        gr_buf_add(&text, columns->strings[k], strlen(columns->strings[k]));
+    } else {
+        gr_expr_print_name(name, &text);
+    }
+    *ret_text = gr_buf_take(&text);
+    return *ret_text == NULL ? no_memory() : GRANARY_OK;
+}
+
+/* Each column named, so that those which are replaced need not be there. */
+static granary_err
+assign_to_project(struct gr_step *step)
+{
+    const struct gr_schema *own = &step->type->schema;
+    const Granary__Attr *columns = gr_step_attr(step, "columns");
+    char **names = calloc(own->count + 1, sizeof *names);
+    char **texts = calloc(own->count + 1, sizeof *texts);
+    granary_err err = names == NULL || texts == NULL ? no_memory() : GRANARY_OK;
+
+    for (size_t c = 0; c < own->count && err == GRANARY_OK; c++) {
+        names[c] = own->fields[c].name;
+        err = assigned(columns, names[c], &texts[c]);
+    }
+    if (err == GRANARY_OK) {
+        step->op = GR_TILE_project;
+        err = gr_step_set_attr(step, gr_attr_new_map("columns", names, texts, own->count));
+    }
+    for (size_t c = 0; c < own->count && texts != NULL; c++) {
+        free(texts[c]);
+    }
+    free(names);
+    free(texts);
+    return err;
+}
+
 /* ---- the rule ---- */
 
 static granary_err
@@ -389,8 +454,11 @@ rule_prune(struct gr_steps *steps)
         err = no_memory();
     }
     for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
-        if (!steps->steps[i].dead && is_frame(&steps->steps[i])) {
-            err = prepare(&p, i);
+        struct gr_step *step = &steps->steps[i];
+
+        if (!step->dead && is_frame(step)) {
+            err = step->op == GR_TILE_assign && replaces_unreadable(&p, step) ? assign_to_project(step) : GRANARY_OK;
+            err = err == GRANARY_OK ? prepare(&p, i) : err;
         }
     }
     if (err == GRANARY_OK) {

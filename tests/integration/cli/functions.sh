@@ -112,6 +112,24 @@ granary submit width --input "$birds" --key wide --wait >/dev/null
 granary forget wide
 expect 1 'not an Arrow file' granary submit width --input "$(granary put "$birds")" --wait
 granary unexport width
+
+# Columns of an Arrow file that cannot be read hinder only the function that asks for one.
+compile asks '
+GRANARY_FUNCTION(asks)
+{
+    int64_t rows = 0;
+    const void *at = granary_call_column(call, granary_call_param(call, "column", ""), GRANARY_INT64, &rows);
+    void *out;
+    granary_err err = at == NULL ? GRANARY_OK : granary_call_output(call, 0, sizeof rows, &out);
+
+    if (at != NULL && err == GRANARY_OK) memcpy(out, &rows, sizeof rows);
+    return err;
+}'
+granary export "$work/asks.so" >/dev/null
+nested=$(granary put tests/golden/arrow/nested.arrow)
+[ "$(granary submit asks --input "$nested" --arg column=first -o - | od -An -td8 | tr -d ' ')" = 6 ] || fail "a column beside a list"
+expect 1 "input 0: column 'list' \(List\) is of an Arrow type that is not supported" granary submit asks --input "$nested" --arg column=list --wait
+granary unexport asks
 cat >"$work/chain.json" <<'EOF'
 {"nodes": {
   "squares": {"op": "call", "function": "square", "count": 1000, "block": 10},

@@ -183,6 +183,15 @@ expect 4 "name 'nosuch'" granary get name:nosuch
 granary name strikes "$square"
 granary get name:strikes | head -c 6 | grep -q NUMPY || fail "a bound name comes first"
 
+# Columns of an Arrow file that cannot be read hinder only who wants them.
+nested=$(granary put tests/golden/arrow/nested.arrow)
+[ "$(granary read --csv --rows 0:1 --cols text,number "$nested")" = "$(printf 'text,number\ntext 0,0.0')" ] || fail "columns beside a list"
+granary get --columns text "$nested" -o "$work/text.arrow"
+[ "$(granary sql --csv "select count(text) as n from '$work/text.arrow'")" = "$(printf 'n\n5')" ] || fail "get --columns"
+expect 2 "column 'list' \(List\) is of an Arrow type that is not supported" granary read --cols text,list "$nested"
+expect 2 "columns 'list' \(List\), .* not supported; select other columns" granary read "$nested"
+expect 4 "no column 'tex'; did you mean 'text'" granary read --cols tex "$nested"
+
 # What cannot be written is named; a session that is not there is said to be so.
 expect 5 '^granary: /dev/full: ' granary get name:strikes -o /dev/full
 expect 2 '^granary: name:strikes: --range' granary get --range 0:99999999 name:strikes

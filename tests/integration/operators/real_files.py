@@ -150,6 +150,11 @@ def check_other_types(granary):
                          ({'op': 'write_csv', 'input': 'f', 'path': os.path.join(granary.directory, 'x.csv')}, 'select other columns')):
         granary.fails({**read, 'x': node}, 'x', "'f'", 'nested.arrow', 'not supported', *words)
     granary.fails(read, 'f', "'list' (List)", 'select other columns')
+    # One that is replaced is not wanted, and the new one has its place.
+    new = {**read, 'n': {'op': 'assign', 'input': 'f', 'columns': {'list': 'first * 2', 'end': 'number'}}}
+    frame = granary.run({**new, 'x': {'op': 'select', 'input': 'n', 'columns': ['list', 'end', 'text']}}, 'x')
+    assert frame['list'].to_pandas().fillna(-1).tolist() == [0, 2, -1, 6, 8, 10], frame['list']
+    granary.fails(new, 'n', "columns 'struct' (Struct), 'map' (Map)")
     granary.fails({**read, 'x': {'op': 'assign', 'input': 'f', 'columns': {'x': 'list + 1'}}}, 'x', "'x'", '`list`', 'unsupported')
 
 
