@@ -35,6 +35,17 @@ extern "C" {
 GRANARY_API granary_err granary_sql_graph(granary_client *client, const char *sql, size_t length,
                                           granary_graph **ret_graph);
 
+/*
+ * Put the thread's message, of an error of a graph that was made of a statement, into the statement's words: "line 1,
+ * column 8: ", what is wrong, and that line with a caret below it. A message that is of no node stays as it is.
+ *
+ * client, sql, length  as granary_sql_graph() had them
+ * err                  what failed
+ * Errors               err, whatever becomes of the message
+ * Threads              any number at a time
+ */
+GRANARY_API granary_err granary_sql_error(granary_client *client, granary_err err, const char *sql, size_t length);
+
 #ifdef __cplusplus
 }
 #endif

@@ -90,7 +90,7 @@ ask(granary_client *client, const char *sql)
     err = granary_graph_run(client, graph, NULL, GRANARY_FOREVER, key, NULL);
     granary_graph_destroy(graph);
     if (err != GRANARY_OK) {
-        return err;
+        return granary_sql_error(client, err, sql, strlen(sql)); /* so has this one */
     }
     err = granary_graph_result(client, key, GRANARY_SQL_TARGET, &result);
     if (err == GRANARY_OK) {

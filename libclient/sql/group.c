@@ -2,9 +2,11 @@
  * GROUP BY and aggregates. SQL's sum of no value is null, groupby's is 0 (and so with products and bools): the values
  * are counted, too. Which values there are to aggregate is computed before; what is made of aggregates, after.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sql/block.h"
+#include "sql/told.h"
 
 /* Whether an aggregate of groups (of a window: is_window) is in an expression. */
 static bool
@@ -105,7 +107,8 @@ second_of(struct grouping *g, const struct sql_expr *expr, const char **function
     }
     if (strcmp(*function, "quantile") == 0) {
         *ret_second = expr->args[1]->text;
-        return expr->args[1]->kind == SQL_LITERAL ||
+        return (expr->args[1]->kind == SQL_LITERAL && (*ret_second)[strspn(*ret_second, "0123456789.eE+-")] == '\0' &&
+                strtod(*ret_second, NULL) >= 0 && strtod(*ret_second, NULL) <= 1) ||
                sql_fail(q, GRANARY_EINVAL, expr->args[1]->position, "the fraction must be a number from 0 to 1");
     }
     text = sql_text(g->block, expr->args[1]);
@@ -165,6 +168,7 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
         return false;
     }
     name = aggregate_of(g, function, argument, second);
+    sql_tell(q, name, expr->written, expr->position);
     text = name == NULL ? NULL : sql_quoted(q, name);
     if (text != NULL && (strcmp(function, "sum") == 0 || strcmp(function, "prod") == 0 ||
                          strcmp(function, "any") == 0 || strcmp(function, "all") == 0)) {

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "sql/told.h"
+
 static size_t
 slot_of(const char *const *table, size_t room, const char *name)
 {
@@ -64,6 +66,7 @@ sql_node(struct sql_statement *q, const char *op, int position, const granary_no
     const char *name;
 
     q->nodes++;
+    sql_tell(q, op, NULL, position);
     /* A message about the node leads back to the text. */
     name = position < 0 ? sql_printf(q, "%s %u", op, q->nodes)
                         : sql_printf(q, "%s %u at %s", op, q->nodes, sql_place(q, position, place));

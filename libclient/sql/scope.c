@@ -4,6 +4,7 @@
 
 #include "graph/nearest.h"
 #include "sql/block.h"
+#include "sql/told.h"
 
 bool
 sql_add_column(struct sql_block *block, const char *table, const char *name, const char *frame, int item)
@@ -26,6 +27,7 @@ sql_add_column(struct sql_block *block, const char *table, const char *name, con
     if (column == NULL || name == NULL || frame == NULL) {
         return false;
     }
+    sql_tell(block->q, frame, name, -1);
     *column = (struct sql_column){.table = table, .name = name, .frame = frame, .block = block, .item = item};
     block->columns[block->column_count++] = column;
     return true;

@@ -12,7 +12,8 @@
 /* How deep expressions and subqueries may nest: what walks them recurses at most that deep. */
 #define SQL_NESTING 200
 
-struct sql_table; /* a file or stored table that was named (table.c) */
+struct sql_telling; /* what the graph's columns and expressions are in the statement (told.h) */
+struct sql_table;   /* a file or stored table that was named (table.c) */
 
 /* WITH queries in reach, the innermost first. */
 struct sql_names {
@@ -33,6 +34,7 @@ struct sql_statement {
     unsigned fresh;     /* for columns' names */
     int depth;          /* of queries in queries */
     const struct sql_names *names;
+    struct sql_telling *telling; /* or NULL */
     struct sql_table *tables;
     const char **taken; /* names that columns of frames have: a hash table */
     size_t taken_count;

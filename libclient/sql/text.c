@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "graph/expr.h"
 #include "sql/block.h"
+#include "sql/told.h"
 
 bool
 sql_name_expr(struct sql_block *block, const struct sql_expr *expr, const char *text)
@@ -225,7 +226,7 @@ add_operation(struct sql_block *block, const struct sql_expr *expr, struct gr_bu
 }
 
 static bool
-add_text(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
+add_one(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
 {
     bool ok;
 
@@ -267,6 +268,16 @@ add_text(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *ou
     }
 }
 
+static bool
+add_text(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
+{
+    size_t from = out->size;
+    bool ok = add_one(block, expr, out);
+
+    sql_tell_span(block->q, from, out->size, expr->position);
+    return ok;
+}
+
 /* What is wrong with an expression, without its text and the position in that, which nobody wrote. */
 static const char *
 reason_of(const char *message)
@@ -297,6 +308,7 @@ sql_text(struct sql_block *block, const struct sql_expr *expr)
             text = sql_printf(block->q, "%s", out.bytes);
         }
     }
+    sql_tell_expr(block->q, text, parsed);
     gr_expr_destroy(parsed);
     gr_buf_free(&out);
     return text;
@@ -318,5 +330,6 @@ sql_column_of(struct sql_block *block, struct sql_rel *rel, const struct sql_exp
         return sql_printf(block->q, "%.*s", (int)strlen(text) - 2, text + 1);
     }
     name = sql_fresh(block->q, expr->kind == SQL_FUNCTION ? expr->text : "value");
+    sql_tell(block->q, name, NULL, expr->position);
     return name != NULL && sql_rel_assign(block->q, rel, &name, &text, 1, expr->position) ? name : NULL;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sql/block.h"
+#include "sql/told.h"
 
 /* Of a partition that functions look at: what the operator takes. */
 #define ROWS_MOST (1 << 30)
@@ -63,6 +64,7 @@ add(struct windowing *w, const struct sql_window_spec *spec, const char *text)
     struct sql_statement *q = w->block->q;
     const char *name = sql_fresh(q, "window");
 
+    sql_tell(q, name, w->expr->written, w->expr->position);
     return name != NULL && text != NULL && sql_rel_window(q, &w->block->rel, name, text, spec) ? sql_quoted(q, name)
                                                                                                : NULL;
 }

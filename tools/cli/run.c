@@ -514,16 +514,12 @@ resolve(granary_client *client, Granary__Graph *graph, struct gr_buf *out)
     return err;
 }
 
-/* Say what failed, and where in the source that was. Returns the exit status. */
+/* Say what failed, in the source's words. Returns the exit status. */
 static int
-fail(const struct run *run, granary_err err)
+fail(const struct run *run, granary_client *client, granary_err err)
 {
-    int status = cli_fail(err, "%s", run->label);
-
-    if (run->source->show_place != NULL) {
-        run->source->show_place(run->graph);
-    }
-    return status;
+    err = run->source->explain != NULL ? run->source->explain(client, err, run->graph) : err;
+    return cli_fail(err, "%s", run->label);
 }
 
 /* Whether nothing is left when the command ends. */
@@ -561,7 +557,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
                       run->keep, run->keep);
     }
     if (err != GRANARY_OK) {
-        return fail(run, err);
+        return fail(run, client, err);
     }
     discard_submitted(&run->remains, key);
     err = wait_for(run, client, key);
@@ -578,7 +574,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         free(plan);
     }
     if (err != GRANARY_OK) {
-        status = fail(run, err);
+        status = fail(run, client, err);
         if (run->keep_going && !run->explain) {
             (void)print_targets(run, client, key, graph, true);
         }
@@ -683,7 +679,7 @@ run_command(struct cli *cli, int argc, char **argv, const struct run_source *sou
         }
     }
     if (source->needs_client && (err = make_graph(&run, client, &text, &size, &parsed)) != GRANARY_OK) {
-        status = cli_fail(err, "%s", run.command);
+        status = fail(&run, client, err);
         goto out;
     }
     status = run.show_graph ? show_graph(&parsed) : run_graph(&run, client, text, size, parsed.message);

@@ -16,8 +16,8 @@ struct run_source {
     bool keeps; /* results stay in an instance that is up without being asked for */
     /* The graph as JSON, the caller's. client: NULL unless it needs one */
     granary_err (*make)(granary_client *client, const char *argument, char **ret_text, size_t *ret_size);
-    /* After a failure: show on stderr the place of the source that the thread's message names; or NULL. */
-    void (*show_place)(const char *argument);
+    /* After a failure: say in the source's words what the thread's message says of the graph. Returns err. Or NULL. */
+    granary_err (*explain)(granary_client *client, granary_err err, const char *argument);
 };
 
 int run_command(struct cli *cli, int argc, char **argv, const struct run_source *source);

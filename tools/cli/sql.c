@@ -75,31 +75,20 @@ translate(granary_client *client, const char *argument, char **ret_text, size_t 
     return err;
 }
 
-/* Nodes of a translated graph are called "filter 7 at LINE:COLUMN". */
-static void
-show_place(const char *argument)
+static granary_err
+explain(granary_client *client, granary_err err, const char *argument)
 {
-    const char *at = strstr(granary_error_message(), " at ");
     char *text = NULL;
+    char *message = strdup(granary_error_message());
     size_t size = 0;
-    int line;
-    int column;
 
-    while (at != NULL && sscanf(at, " at %d:%d'", &line, &column) != 2) {
-        at = strstr(at + 1, " at ");
+    if (message != NULL && read_statement(argument, &text, &size) == GRANARY_OK) {
+        (void)gr_fail(err, "%s", message);
+        err = granary_sql_error(client, err, text, size);
     }
-    if (at != NULL && read_statement(argument, &text, &size) == GRANARY_OK) {
-        const char *begin = text;
-
-        for (; line > 1 && begin != NULL; line--) {
-            begin = strchr(begin, '\n');
-            begin = begin == NULL ? NULL : begin + 1;
-        }
-        if (begin != NULL && column < 400) {
-            (void)fprintf(stderr, "    %.*s\n    %*s^\n", (int)strcspn(begin, "\n"), begin, column - 1, "");
-        }
-    }
+    free(message);
     free(text);
+    return err;
 }
 
 int
@@ -118,7 +107,7 @@ command_sql(struct cli *cli, int argc, char **argv)
         .target = GRANARY_SQL_TARGET,
         .needs_client = true,
         .make = translate,
-        .show_place = show_place};
+        .explain = explain};
 
     return run_command(cli, argc, argv, &source);
 }

@@ -176,7 +176,7 @@ merge_ints(const struct merge *merge, size_t p, struct group_part *part)
             gr_int128 *sum = &part->ints[merge->ids[t][i]];
 
             if (__builtin_add_overflow(*sum, ints[i], sum)) {
-                return gr_fail(GRANARY_EFAILED, "groupby: a sum exceeds 128 bits; convert the values, as in x * 1.0");
+                return gr_fail(GRANARY_EFAILED, "groupby: a sum exceeds 128 bits: cast the column to float64");
             }
         }
     }

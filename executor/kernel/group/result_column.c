@@ -262,10 +262,13 @@ int_check(const struct making *making, gr_int128 value)
                        making->aggregate->name, making->aggregate->column);
     }
     if (value > most || value < least) {
-        return gr_fail(GRANARY_EFAILED,
-                       "aggregate '%s': a %s of column '%s' exceeds %s; convert it, as in assign: `x` * 1.0",
+        bool decimal = gr_dtype_kind(making->result) == GRANARY_DECIMAL;
+
+        return gr_fail(GRANARY_EFAILED, "aggregate '%s': a %s of column '%s' exceeds %s: cast the column to float64%s",
                        making->aggregate->name, making->aggregate->function == GR_AGGREGATE_PROD ? "product" : "sum",
-                       making->aggregate->column, granary_dtype_name(making->result));
+                       making->aggregate->column,
+                       decimal ? "the 38 digits a decimal has" : granary_dtype_name(making->result),
+                       decimal ? "" : ", or to decimal(0) for an exact sum");
     }
     return GRANARY_OK;
 }

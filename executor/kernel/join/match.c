@@ -17,8 +17,11 @@ pairs_reserve(struct pairs *pairs, int64_t more)
         return GRANARY_OK;
     }
     if (need >= (int64_t)UINT32_MAX) {
-        return gr_fail(GRANARY_EFULL, "join: a chunk of the result would have more than %lld rows: use smaller chunks",
-                       (long long)pairs->count);
+        return gr_fail(
+            GRANARY_EFULL,
+            "join: a chunk of the result would have more than %lld rows: join by more columns, aggregate one side "
+            "first, or take smaller chunks (--chunk-bytes)",
+            (long long)pairs->count);
     }
     while (room < need) {
         room = room < 1024 ? 1024 : room + room / 2;

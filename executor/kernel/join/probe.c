@@ -450,8 +450,11 @@ cross_rows(const struct probe *p, int64_t from, int64_t to, struct pairs *pairs)
         built_rows += p->pieces[piece]->rows;
     }
     if (to > from && built_rows > (int64_t)UINT32_MAX / (to - from)) {
-        return gr_fail(GRANARY_EFULL, "join: %lld rows with %lld rows each are more than a chunk can have",
-                       (long long)(to - from), (long long)built_rows);
+        return gr_fail(
+            GRANARY_EFULL,
+            "join: every row of %lld beside every row of %lld is more than a chunk can have: join by a column, "
+            "filter or aggregate one side first, or take smaller chunks (--chunk-bytes)",
+            (long long)(to - from), (long long)built_rows);
     }
     err = pairs_reserve(pairs, (to - from) * built_rows);
     for (int64_t row = from; row < to && err == GRANARY_OK; row++) {

@@ -13,7 +13,6 @@ struct binding {
 };
 
 struct root {
-    char *text;
     struct gr_expr *expr;
     struct node *node;
 };
@@ -308,7 +307,6 @@ net_destroy(struct net *net)
         node_destroy(net->nodes[i]);
     }
     for (size_t i = 0; i < net->root_count; i++) {
-        free(net->roots[i].text);
         gr_expr_destroy(net->roots[i].expr);
     }
     free(net->nodes);
@@ -318,7 +316,7 @@ net_destroy(struct net *net)
     free(net);
 }
 
-/* Parse and check; the net keeps text and expression. */
+/* Parse and check; the net keeps the expression. */
 static granary_err
 add_root(struct net *net, const char *text, struct root **ret_root)
 {
@@ -331,10 +329,7 @@ add_root(struct net *net, const char *text, struct root **ret_root)
     }
     net->roots = roots;
     root = &roots[net->root_count];
-    *root = (struct root){.text = strdup(text)};
-    if (root->text == NULL) {
-        return node_no_memory();
-    }
+    *root = (struct root){0};
     net->root_count++;
     err = gr_expr_parse(text, &root->expr); /* its messages name the expression */
     if (err != GRANARY_OK) {
@@ -351,7 +346,7 @@ add_root(struct net *net, const char *text, struct root **ret_root)
 static granary_err
 add_value(struct net *net, const char *text, struct node **ret_node)
 {
-    struct root *root;
+    struct root *root = NULL;
     granary_err err = add_root(net, text, &root);
 
     if (err == GRANARY_OK) {
@@ -439,32 +434,6 @@ net_condition(struct net *net, const char *text, struct node ***ret_parts, size_
     *ret_parts = parts;
     *ret_count = count;
     return GRANARY_OK;
-}
-
-static bool
-holds(const struct gr_expr *expr, const struct gr_expr *part)
-{
-    if (expr == part) {
-        return true;
-    }
-    for (size_t i = 0; i < expr->operand_count; i++) {
-        if (holds(expr->operands[i], part)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The text a node was made of, for messages. */
-static const char *
-net_text(const struct net *net, const struct node *node)
-{
-    for (size_t i = 0; i < net->root_count; i++) {
-        if (net->roots[i].expr != NULL && node->expr != NULL && holds(net->roots[i].expr, node->expr)) {
-            return net->roots[i].text;
-        }
-    }
-    return "?";
 }
 
 void
@@ -628,9 +597,12 @@ net_fail(const struct net *net, const struct node *node, int64_t i)
 {
     const struct node *culprit = find_culprit(node, i);
     int64_t row = net->extent.from + (net->extent.selected != NULL ? net->extent.selected[i] : i);
+    char *text = culprit->expr == NULL ? NULL : gr_expr_text(culprit->expr);
     char reason[400];
 
     op_reason(culprit, i, reason, sizeof reason);
-    return gr_fail(GRANARY_EFAILED, "expression `%.240s`: %s (row %lld of its chunk)", net_text(net, culprit), reason,
-                   (long long)row);
+    (void)gr_fail(GRANARY_EFAILED, "expression `%.240s`: %s (row %lld of its chunk)", text != NULL ? text : "?", reason,
+                  (long long)row);
+    free(text);
+    return GRANARY_EFAILED;
 }

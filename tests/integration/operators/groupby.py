@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """groupby against pandas: random frames with nulls, NaN, infinities of groups' sizes, Unicode; any cut gives the same bytes."""
-import math
 import sys
 from fractions import Fraction
 

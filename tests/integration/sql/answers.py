@@ -289,7 +289,7 @@ select 1 from f where x = 1 and x > date '2020-13-01'
 error: line 1, column 35: '2020-13-01' is no date
 
 select 'a' || i from f
-error: '||' joins two strings, not string ('a') and int64 (`i`)
+error: '||' joins two strings, not string ('a') and int64 ('i')
 
 select avg(distinct x) from f
 error: DISTINCT in 'avg' is not supported
@@ -372,6 +372,60 @@ error: line 1, column 15: 'lag' needs a whole number from -1073741824 to 1073741
 select nth_value(i, 0) over (order by i) from xy
 error: line 1, column 21: 'nth_value' needs a whole number from 1
 
+select i * (s::int + 9223372036854775807) from (values (1, '2')) t(i, s)
+error: line 1, column 20: integer overflow of 2 and 9223372036854775807
+    select i * (s::int + 9223372036854775807) from (values (1, '2')) t(i, s)
+                       ^
+
+select i from f where i > 0 and i * i + 9223372036854775807 > 5
+error: line 1, column 39: integer overflow of 1 and 9223372036854775807
+    select i from f where i > 0 and i * i + 9223372036854775807 > 5
+                                          ^
+
+select 'ä', i, cast(s as int) from (values (1, 'x')) t(i, s) where s = 'x' and cast(s as int) = 1
+error: line 1, column 80: 'x' is no int32
+
+select a.i from xy a join f on a.i = f.i where a.i + f.i * 4611686018427387904 > 0
+error: line 1, column 58: integer overflow of 2 and 4611686018427387904
+
+select sum(j * 9223372036854775807), avg(j) from (values (1), (2)) t(j)
+error: line 1, column 14: integer overflow of 2 and 9223372036854775807
+
+select sum(i), avg(s) from (values (1, 'a')) t(i, s)
+error: line 1, column 16: column 's': avg needs numbers, not string
+    select sum(i), avg(s) from (values (1, 'a')) t(i, s)
+                   ^
+
+select avg('a')
+error: line 1, column 8: avg needs numbers, not string
+
+select sum(s) over (), count(*) over () from (values ('a')) t(s)
+error: line 1, column 8: sum needs numbers, not string
+
+select i // 'a', i from f
+error: line 1, column 10: '//' needs two numbers, not int64 ('i') and string ('a')
+
+select max(i) filter (where s > 1) from (values (1, 'a')) t(i, s)
+error: line 1, column 31: '>' needs two values that compare, not string ('s') and int64
+
+select s from (values ('a')) t(s) where s
+error: line 1, column 41: this is string, but a filter needs a bool, such as a comparison
+
+select 1 from (values (1)) t(i) join (values ('a')) u(j) on i = j
+error: line 1, column 63: key 'i' is int64 on the left side, but 'j' is string on the right side
+
+select count(*) from range(100000) a(i), range(1000000) b(j) where i + j > 5
+error: join by a column, filter or aggregate one side first, or take smaller chunks (--chunk-bytes)
+
+select sum(i) from (values (99999999999999999999999999999999999999), (5)) t(i)
+error: line 1, column 8: a sum of column 'i' exceeds the 38 digits a decimal has: cast the column to float64
+
+select sum(i) from (values (9223372036854775807), (5)) t(i)
+error: line 1, column 8: a sum of column 'i' exceeds int64: cast the column to float64, or to decimal(0) for an exact sum
+
+select percentile_cont(2) within group (order by i) from f
+error: line 1, column 24: the fraction must be a number from 0 to 1
+
 select grouping(x) from f group by x
 error: line 1, column 8: an expression of this form is not supported
 
@@ -412,7 +466,7 @@ def differs(instance, statement, answer):
     ended = instance.call('sql', '--csv', '--discard', statement)
     if answer and answer[0].startswith('error: '):
         said = ended.stderr.strip()
-        return None if ended.returncode != 0 and answer[0][7:] in said else f'no such error: {said or ended.stdout}'
+        return None if ended.returncode != 0 and '\n'.join([answer[0][7:], *answer[1:]]) in said else f'no such error: {said or ended.stdout}'
     if ended.returncode != 0:
         return ended.stderr.strip()
     got = ended.stdout.splitlines()[1:]
