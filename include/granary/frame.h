@@ -32,9 +32,9 @@ typedef enum granary_dtype {
 } granary_dtype;
 
 /* Exact decimals: 16-byte little-endian two's complement integers, 10^-scale each, of at most 38 digits; 0 <= scale <=
- * 18. Frames only. */
+ * 38. Frames only. */
 #define GRANARY_DECIMAL(scale)     ((granary_dtype)(16u + ((unsigned)(scale) << 8)))
-#define GRANARY_DECIMAL_SCALE_MOST 18
+#define GRANARY_DECIMAL_SCALE_MOST 38
 #define GRANARY_DECIMAL_DIGITS     38
 
 /* "int64" for GRANARY_INT64, "decimal(2)" for GRANARY_DECIMAL(2). Static storage. */

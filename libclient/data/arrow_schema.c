@@ -53,7 +53,7 @@ decimal_type(struct flat_in *in, struct flat_table type, struct arrow_field *fie
         return;
     }
     if (scale < 0 || scale > GRANARY_DECIMAL_SCALE_MOST) {
-        set_other(field, "Decimal of a scale beyond 0 to 18");
+        set_other(field, "Decimal of a scale beyond 0 to 38");
         return;
     }
     set_layout(field, LAYOUT_FIXED, GRANARY_DECIMAL(scale));

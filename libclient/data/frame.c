@@ -23,7 +23,10 @@ static const struct {
 static const char *const decimals[GRANARY_DECIMAL_SCALE_MOST + 1] = {
     "decimal(0)",  "decimal(1)",  "decimal(2)",  "decimal(3)",  "decimal(4)",  "decimal(5)",  "decimal(6)",
     "decimal(7)",  "decimal(8)",  "decimal(9)",  "decimal(10)", "decimal(11)", "decimal(12)", "decimal(13)",
-    "decimal(14)", "decimal(15)", "decimal(16)", "decimal(17)", "decimal(18)",
+    "decimal(14)", "decimal(15)", "decimal(16)", "decimal(17)", "decimal(18)", "decimal(19)", "decimal(20)",
+    "decimal(21)", "decimal(22)", "decimal(23)", "decimal(24)", "decimal(25)", "decimal(26)", "decimal(27)",
+    "decimal(28)", "decimal(29)", "decimal(30)", "decimal(31)", "decimal(32)", "decimal(33)", "decimal(34)",
+    "decimal(35)", "decimal(36)", "decimal(37)", "decimal(38)",
 };
 
 bool

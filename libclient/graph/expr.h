@@ -164,5 +164,9 @@ gr_int128 gr_power_of_ten(int power);
 
 /* Whether no row can make it fail: no arithmetic that overflows, no cast. After the check. */
 bool gr_expr_is_safe(const struct gr_expr *expr);
+/* units / unit, halves away from 0. */
+gr_int128 gr_decimal_round(gr_int128 units, gr_int128 unit);
+/* The float64 nearest to a decimal. */
+double gr_decimal_real(gr_int128 units, int scale);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/expr.h"
 #include "kernel/simd/exact_sum.h"
 #include "kernel/simd/group_loops.h"
 
@@ -95,16 +96,13 @@ argument_reals(struct argument_block *argument, int64_t n)
 {
     const uint8_t *there = argument_there(argument, n);
     double *room = argument->reals_room;
-    double divisor = 1.0;
+    double divisor = (double)gr_power_of_ten(argument->scale);
 
     if (argument->has_reals) {
         return argument->reals;
     }
     argument->has_reals = true;
     argument->reals = room;
-    for (int i = 0; i < argument->scale; i++) {
-        divisor *= 10.0;
-    }
     switch (argument->vector->class) {
     case ROWS_DOUBLE:
         if (there == NULL) {

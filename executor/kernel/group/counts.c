@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/expr.h"
 #include "kernel/frame_call.h"
 #include "kernel/group/select.h"
 #include "kernel/sort/sort.h"
@@ -157,11 +158,8 @@ statistic_column(const granary_frame *frame, size_t from, struct gr_column *ret_
 
     for (size_t s = 0; s < STATISTICS && err == GRANARY_OK; s++) {
         const granary_column *value = &frame->columns[from + s].view;
-        double divisor = 1.0;
+        double divisor = (double)gr_power_of_ten(gr_dtype_scale(value->dtype));
 
-        for (int d = gr_dtype_scale(value->dtype); d > 0; d--) {
-            divisor *= 10.0;
-        }
         if (!gr_is_null(value, 0)) {
             ((double *)(uintptr_t)ret_column->view.values)[s] = select_real(value, 0, divisor);
             gr_bit_set((uint8_t *)(uintptr_t)ret_column->view.validity, (int64_t)s);

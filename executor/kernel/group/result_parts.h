@@ -4,6 +4,7 @@
 #define GROUP_RESULT_PARTS_H
 
 #include "contract/int128.h"
+#include "graph/expr.h"
 #include "kernel/group/table.h"
 
 /* One aggregate at work. */
@@ -35,12 +36,7 @@ making_count(const struct making *making, size_t g)
 static inline double
 making_divisor(const struct making *making)
 {
-    double power = 1.0;
-
-    for (int i = 0; i < gr_dtype_scale(making->dtype); i++) {
-        power *= 10.0;
-    }
-    return power;
+    return (double)gr_power_of_ten(gr_dtype_scale(making->dtype));
 }
 
 /* ---- result_column.c ---- */

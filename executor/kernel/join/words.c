@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/expr.h"
+
 #define DAY_US (INT64_C(86400) * 1000000)
 
 static int64_t
@@ -28,17 +30,6 @@ integer_of_double(double x, int64_t *ret_integer)
     }
     *ret_integer = (int64_t)x;
     return true;
-}
-
-static double
-power_of_ten(int scale)
-{
-    double power = 1;
-
-    for (int i = 0; i < scale; i++) {
-        power *= 10;
-    }
-    return power; /* exact up to 10^22 */
 }
 
 /* Put 0 into present where the column is null. */
@@ -68,8 +59,6 @@ key_nulls(const granary_column *column, int64_t from, int64_t n, uint8_t *presen
 static void
 words_as_float(const granary_column *column, int64_t from, int64_t n, int64_t *words)
 {
-    double power = power_of_ten(gr_dtype_scale(column->dtype));
-
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_FLOAT64:
         EACH(double, words[i] = word_of_double(values[i]));
@@ -82,7 +71,7 @@ words_as_float(const granary_column *column, int64_t from, int64_t n, int64_t *w
             gr_int128 value;
 
             memcpy(&value, (const char *)column->values + (from + i) * 16, sizeof value);
-            words[i] = word_of_double((double)value / power);
+            words[i] = word_of_double(gr_decimal_real(value, gr_dtype_scale(column->dtype)));
         }
         break;
     default:

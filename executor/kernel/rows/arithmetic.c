@@ -319,7 +319,7 @@ exact_round(enum gr_expr_op op, gr_int128 value, gr_int128 unit)
     case GR_OP_TRUNC:
         return whole;
     default: /* halves away from 0 */
-        return rest * 2 >= unit ? whole + unit : rest * 2 <= -unit ? whole - unit : whole;
+        return gr_decimal_round(value, unit) * unit;
     }
 }
 

@@ -52,13 +52,8 @@ static gr_int128
 rescale(gr_int128 value, int by)
 {
     gr_int128 factor = gr_power_of_ten(by < 0 ? -by : by);
-    gr_int128 rest;
 
-    if (by >= 0) {
-        return __builtin_mul_overflow(value, factor, &value) ? BEYOND : value;
-    }
-    rest = value % factor;
-    return value / factor + (rest * 2 >= factor) - (rest * 2 <= -factor);
+    return by < 0 ? gr_decimal_round(value, factor) : __builtin_mul_overflow(value, factor, &value) ? BEYOND : value;
 }
 
 static granary_err
@@ -89,11 +84,16 @@ exact_to_exact(struct node *node, int64_t n, gr_int128 factor, gr_int128 divisor
     return settle(node, out, n);
 }
 
+/* Integers up to 2^53 and powers of ten up to 10^22 are float64s, so that their quotient is rounded once. */
+#define EXACT_REAL  INT64_C(9007199254740992)
+#define EXACT_POWER 22
+
 static granary_err
 exact_to_real(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
-    double unit = (double)gr_power_of_ten(gr_dtype_scale(a->dtype));
+    int scale = gr_dtype_scale(a->dtype);
+    bool near = a->class == ROWS_INT && scale <= EXACT_POWER;
     double *out = node_room(node, ROWS_DOUBLE);
 
     if (out == NULL) {
@@ -101,17 +101,20 @@ exact_to_real(struct node *node, int64_t n)
     }
     if (a->class == ROWS_INT) {
         const int64_t *from = a->values;
+        double unit = (double)gr_power_of_ten(scale);
+        unsigned large = 0;
 
         for (int64_t i = 0; i < n; i++) {
             out[i] = (double)from[i];
+            large |= (unsigned)(from[i] > EXACT_REAL) | (unsigned)(from[i] < -EXACT_REAL);
         }
-        for (int64_t i = 0; i < n && unit != 1.0; i++) {
+        for (int64_t i = 0; i < n && scale > 0; i++) {
             out[i] /= unit;
         }
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            out[i] = (double)((const gr_int128 *)a->values)[i] / unit;
-        }
+        near = near && (scale == 0 || large == 0);
+    }
+    for (int64_t i = 0; i < n && !near; i++) {
+        out[i] = gr_decimal_real(node_exact_at(a, i), scale);
     }
     return node->dtype == GRANARY_FLOAT32 ? narrow(node, out, n) : GRANARY_OK;
 }
@@ -140,20 +143,21 @@ static granary_err
 bool_to_number(struct node *node, int64_t n)
 {
     const uint8_t *a = node->operands[0]->values;
-    int64_t one = (int64_t)gr_power_of_ten(gr_dtype_scale(node->dtype));
-    void *room = node_room(node, node->base);
+    gr_int128 one = gr_power_of_ten(gr_dtype_scale(node->dtype));
+    double *reals = node->base == ROWS_DOUBLE ? node_room(node, ROWS_DOUBLE) : NULL;
+    gr_int128 *exact = node->base == ROWS_DOUBLE ? NULL : scratch_alloc(ROWS_BLOCK * sizeof *exact);
 
-    if (room == NULL) {
+    if (reals == NULL && exact == NULL) {
         return node_no_memory();
     }
     for (int64_t i = 0; i < n; i++) {
-        if (node->base == ROWS_DOUBLE) {
-            ((double *)room)[i] = a[i];
+        if (reals != NULL) {
+            reals[i] = a[i];
         } else {
-            ((int64_t *)room)[i] = a[i] * one;
+            exact[i] = a[i] != 0 ? one : 0;
         }
     }
-    return GRANARY_OK;
+    return reals != NULL ? GRANARY_OK : settle(node, exact, n);
 }
 
 static granary_err

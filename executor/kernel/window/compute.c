@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/expr.h"
 #include "kernel/scratch.h"
 
 static granary_err
@@ -110,13 +111,8 @@ value_init(const granary_column *column, bool wants_reals, struct window_value *
         memset(value->reals, 0, n * sizeof *value->reals);
     }
     if (value->class == WINDOW_INTEGER && wants_reals) {
-        double unit = 1;
-
-        for (int digit = 0; digit < gr_dtype_scale(column->dtype); digit++) {
-            unit *= 10;
-        }
         for (int64_t i = 0; i < rows; i++) {
-            value->reals[i] = (double)value->integers[i] / unit;
+            value->reals[i] = gr_decimal_real(value->integers[i], gr_dtype_scale(column->dtype));
         }
     }
     for (int64_t i = 0; any && i < rows; i++) {

@@ -140,13 +140,6 @@ spread(const struct window_job *job, const struct window_span *span, double mean
     return result;
 }
 
-/* Units of a dtype as a float. */
-static double
-real_of(granary_dtype dtype, gr_int128 units)
-{
-    return (double)units / (double)gr_power_of_ten(gr_dtype_scale(dtype));
-}
-
 static granary_err
 measure(const struct window_job *job, const struct window_span *span, struct measured *result)
 {
@@ -175,8 +168,9 @@ measure(const struct window_job *job, const struct window_span *span, struct mea
     if (function == GR_WINDOW_COUNT) {
         return GRANARY_OK;
     }
-    value =
-        job->value.integers == NULL || !adds ? exact_sum_value(&sum) : real_of(job->value.column->dtype, result->total);
+    value = job->value.integers == NULL || !adds
+                ? exact_sum_value(&sum)
+                : gr_decimal_real(result->total, gr_dtype_scale(job->value.column->dtype));
     ok = exact_sum_ok(&sum);
     exact_sum_fini(&sum);
     if (!ok) {

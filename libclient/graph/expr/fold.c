@@ -46,15 +46,6 @@ become_number(struct gr_expr *expr, gr_int128 units, int scale, double real)
     expr->dtype = expr_dtype_alone(expr);
 }
 
-/* Units of 10^-scale as the nearest float. false: out of memory */
-static bool
-real_of(gr_int128 units, int scale, double *ret_real)
-{
-    char text[EXPR_DECIMAL_TEXT];
-
-    return expr_read_real(expr_decimal_text(units, scale, text), ret_real);
-}
-
 /* The sum, difference or product, exactly. false: it has more digits than a decimal. */
 static bool
 fold_exactly(enum gr_expr_op op, const struct gr_expr *a, const struct gr_expr *b, gr_int128 *ret_units, int *ret_scale)
@@ -64,7 +55,7 @@ fold_exactly(enum gr_expr_op op, const struct gr_expr *a, const struct gr_expr *
     gr_int128 x = a->value.i;
     gr_int128 y = b->value.i;
 
-    if (a->scale < 0 || b->scale < 0 || scale >= GRANARY_DECIMAL_DIGITS) {
+    if (a->scale < 0 || b->scale < 0 || scale > GRANARY_DECIMAL_DIGITS) {
         return false;
     }
     if (op == GR_OP_MULTIPLY) {
@@ -95,8 +86,8 @@ fold_numbers(struct gr_expr *expr)
 
     if (expr->op != GR_OP_DIVIDE && fold_exactly(expr->op, a, b, &units, &scale)) {
         /* An integer that overflows does so when it runs, with its values. */
-        if ((!integers || expr_integer_holds(GRANARY_INT64, units)) && real_of(units, scale, &real)) {
-            become_number(expr, units, scale, real);
+        if (!integers || expr_integer_holds(GRANARY_INT64, units)) {
+            become_number(expr, units, scale, gr_decimal_real(units, scale));
         }
         return;
     }

@@ -52,7 +52,7 @@ read_decimal(const struct token *token, bool negative, gr_int128 *ret_units, int
         over = over || units >= most / 10;
         units = over ? 0 : units * 10;
     }
-    if (over || scale >= GRANARY_DECIMAL_DIGITS) {
+    if (over || scale > GRANARY_DECIMAL_DIGITS) {
         return false;
     }
     *ret_units = negative ? -units : units;

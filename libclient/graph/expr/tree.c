@@ -1,4 +1,5 @@
 /* Trees of expressions: made, copied, compared, taken apart. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -364,6 +365,48 @@ gr_power_of_ten(int power)
         result *= 10;
     }
     return result;
+}
+
+gr_int128
+gr_decimal_round(gr_int128 units, gr_int128 unit)
+{
+    gr_int128 rest = units % unit;
+
+    return units / unit + (rest >= unit - rest) - (-rest >= unit + rest);
+}
+
+/* More bits than a float64 has, and whether something is left, so that the last rounding is the only one. */
+static double
+divide_long(gr_int128 units, gr_uint128 power)
+{
+    gr_uint128 left = units < 0 ? 0 - (gr_uint128)units : (gr_uint128)units;
+    gr_uint128 rest = left % power;
+    int exponent = 0;
+    double real;
+
+    for (left /= power; left >> 64 == 0 && rest != 0; exponent--) {
+        rest *= 2;
+        left = left * 2 + (rest >= power);
+        rest -= rest >= power ? power : 0;
+    }
+    real = ldexp((double)(left | (rest != 0)), exponent);
+    return units < 0 ? -real : real;
+}
+
+double
+gr_decimal_real(gr_int128 units, int scale)
+{
+    /* Float64s, as all integers up to 2^53 are: their quotient is rounded once. */
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const gr_int128 most = (gr_int128)1 << 53;
+
+    if (scale == 0) {
+        return (double)units;
+    }
+    return (size_t)scale < sizeof powers / sizeof powers[0] && units <= most && units >= -most
+               ? (double)(int64_t)units / powers[scale]
+               : divide_long(units, (gr_uint128)gr_power_of_ten(scale));
 }
 
 bool

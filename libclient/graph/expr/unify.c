@@ -55,11 +55,9 @@ expr_number_units(const struct gr_expr *number, int scale, gr_int128 *ret_units)
 {
     gr_int128 units = number->value.i;
     gr_int128 factor = gr_power_of_ten(scale > number->scale ? scale - number->scale : number->scale - scale);
-    gr_int128 rest;
 
     if (scale < number->scale) {
-        rest = units % factor;
-        units = units / factor + (rest * 2 >= factor) - (rest * 2 <= -factor);
+        units = gr_decimal_round(units, factor);
     } else if (__builtin_mul_overflow(units, factor, &units)) {
         return false;
     }
@@ -114,11 +112,11 @@ expr_promote(granary_dtype a, granary_dtype b)
     return GRANARY_FLOAT64;
 }
 
-/* Zeros behind the point go while there are more than `least` digits. */
+/* Zeros behind the point go. */
 static void
-drop_zeros(struct gr_expr *number, int least)
+drop_zeros(struct gr_expr *number)
 {
-    for (; number->scale > least && number->value.i % 10 == 0; number->scale--) {
+    for (; number->scale > 0 && number->value.i % 10 == 0; number->scale--) {
         number->value.i /= 10;
     }
 }
@@ -137,15 +135,12 @@ expr_adopt(struct gr_expr *literal, granary_dtype dtype, bool keep_scale)
     } else if (expr_is_integer(dtype) && literal->scale == 0) {
         literal->dtype = expr_integer_holds(dtype, literal->value.i) ? dtype : literal->dtype;
     } else if (expr_is_decimal(dtype) && literal->scale >= 0) {
-        drop_zeros(literal, GRANARY_DECIMAL_SCALE_MOST);
         scale = keep_scale ? literal->scale : gr_dtype_scale(dtype);
         if (scale >= literal->scale && expr_number_units(literal, scale, &units)) {
             literal->value.i = units;
             literal->scale = scale;
         }
-        if (literal->scale <= GRANARY_DECIMAL_SCALE_MOST) {
-            literal->dtype = GRANARY_DECIMAL(literal->scale);
-        }
+        literal->dtype = GRANARY_DECIMAL(literal->scale);
     }
 }
 
@@ -161,7 +156,7 @@ expr_adopt_compared(struct gr_expr *literal, granary_dtype dtype)
         return;
     }
     if (expr_is_integer(dtype) && literal->scale > 0) {
-        drop_zeros(literal, 0);
+        drop_zeros(literal);
         if (literal->scale > 0 && rint(real) == real) {
             /* Whatever lies between two integers compares with all of them as their middle does. */
             literal->value.i =
@@ -169,7 +164,8 @@ expr_adopt_compared(struct gr_expr *literal, granary_dtype dtype)
             literal->scale = 1;
             dtype = GRANARY_DECIMAL(1);
         }
-        literal->dtype = expr_dtype_alone(literal);
+        /* The kernels compare a fraction that is a float64 with integers exactly. */
+        literal->dtype = literal->scale > 0 ? GRANARY_FLOAT64 : expr_dtype_alone(literal);
     }
     expr_adopt(literal, dtype, false);
 }

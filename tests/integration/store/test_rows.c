@@ -245,7 +245,7 @@ columns_that_are_none_are_refused(void **state)
     REFUSED(.dtype = GRANARY_INT64, .values = codes);
     REFUSED(.name = "a", .dtype = GRANARY_INT64);
     REFUSED(.name = "a", .dtype = (granary_dtype)99, .values = codes);
-    REFUSED(.name = "a", .dtype = GRANARY_DECIMAL(19), .values = codes);
+    REFUSED(.name = "a", .dtype = GRANARY_DECIMAL(39), .values = codes);
     REFUSED(.name = "a\xff", .dtype = GRANARY_INT32, .values = codes);
     REFUSED(.name = "a", .dtype = GRANARY_STRING, .values = "abcd");
     REFUSED(.name = "a", .dtype = GRANARY_STRING, .values = "abcd", .offsets = backwards);
