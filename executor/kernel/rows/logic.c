@@ -279,10 +279,19 @@ op_coalesce(struct node *node, int64_t n)
     return err;
 }
 
-/* Order of two values of one class; a NaN is after all numbers, and equal to itself. */
+/* Order of two values of one class, or of an integer and a float (by their exact values); a NaN is after all numbers, and
+ * equal to itself. */
 static int
 order_at(const struct node *a, const struct node *b, int64_t i, const struct rows_text *x, const struct rows_text *y)
 {
+    if (a->base == ROWS_INT && b->base == ROWS_DOUBLE) {
+        double q = ((const double *)b->values)[i];
+
+        return isnan(q) ? -1 : gr_order_mixed(node_exact_at(a, i), q);
+    }
+    if (a->base == ROWS_DOUBLE && b->base == ROWS_INT) {
+        return -order_at(b, a, i, y, x);
+    }
     if (a->base == ROWS_DOUBLE) {
         double p = ((const double *)a->values)[i];
         double q = ((const double *)b->values)[i];

@@ -499,6 +499,19 @@ check_alike(struct gr_expr *expr)
     return unify_operands(expr, 0, 1, false, &expr->dtype);
 }
 
+/* Compared as `=` compares, and a value of the first one. */
+static granary_err
+check_nullif(struct gr_expr *expr)
+{
+    granary_dtype dtype;
+    granary_err err = unify_operands(expr, 0, 1, true, &dtype);
+
+    if (err == GRANARY_OK) {
+        expr->dtype = expr->operands[0]->dtype;
+    }
+    return err;
+}
+
 static granary_err
 check_ordered_alike(struct gr_expr *expr)
 {
@@ -717,8 +730,9 @@ check_op(struct gr_expr *expr)
         return check_in(expr);
     case GR_OP_CASE:
         return check_case(expr);
-    case GR_OP_COALESCE:
     case GR_OP_NULLIF:
+        return check_nullif(expr);
+    case GR_OP_COALESCE:
         return check_alike(expr);
     case GR_OP_GREATEST:
     case GR_OP_LEAST:

@@ -298,6 +298,10 @@ expr_unify(struct gr_expr ***slots, size_t count, bool exact, granary_dtype alon
             }
             if (pass == 1 && expr_is_numeric(dtype) && exact) {
                 expr_adopt_compared(expr, dtype);
+                if (expr_is_integer(dtype) && expr->scale > 0) {
+                    expr->dtype = GRANARY_FLOAT64;
+                    expr->value.d = 0.5; /* as any other fraction it equals no integer; its float64 may be one */
+                }
             } else if (pass == 1 && expr_is_numeric(dtype)) {
                 expr_adopt(expr, dtype, false);
             }
