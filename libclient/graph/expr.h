@@ -20,6 +20,8 @@
  *            | ("cast" | "try_cast") "(" expr "as" dtype ")" | "extract" "(" part "from" expr ")"
  *            | function "(" [expr { "," expr }] ")"
  *
+ * number  := digits ["." digits] ["^"] | digits ["." digits] ("e" | "E") ["+" | "-"] digits
+ *
  * Keywords and functions in any case. A quote within quotes is doubled: 'it''s', `a``b`. Names without backquotes
  * begin with a letter or "_" and go on with those and digits; every character beyond ASCII counts as a letter.
  *
@@ -62,8 +64,9 @@ struct gr_expr {
     /* LITERAL: dtype tells which; is_null: of any type */
     bool is_null;
     bool is_number; /* as written, without a dtype of its own: it takes that of what it meets */
-    int scale;      /* is_number: digits behind the point, value.i counts 10^-scale; -1: only value.d tells it */
-    int months;     /* of an interval (dtype DURATION), which has value.i microseconds, too */
+    bool is_exact; /* is_number: written with a mark (1.5^); alone it is a decimal and no float64, so scale is not -1 */
+    int scale;     /* is_number: digits behind the point, value.i counts 10^-scale; -1: only value.d tells it */
+    int months;    /* of an interval (dtype DURATION), which has value.i microseconds, too */
     bool is_interval;
     struct {
         /* integers, BOOL (0/1), DATE, TIMESTAMP, DURATION, DECIMAL (times 10^scale of the dtype); beyond int64 only of
@@ -161,12 +164,12 @@ size_t gr_expr_size(const struct gr_expr *expr);
 int gr_order_mixed(gr_int128 a, double b);
 /* 10^power, 0 to 38: how many units of a decimal of that scale are 1. */
 gr_int128 gr_power_of_ten(int power);
-
-/* Whether no row can make it fail: no arithmetic that overflows, no cast. After the check. */
-bool gr_expr_is_safe(const struct gr_expr *expr);
 /* units / unit, halves away from 0. */
 gr_int128 gr_decimal_round(gr_int128 units, gr_int128 unit);
 /* The float64 nearest to a decimal. */
 double gr_decimal_real(gr_int128 units, int scale);
+
+/* Whether no row can make it fail: no arithmetic that overflows, no cast. After the check. */
+bool gr_expr_is_safe(const struct gr_expr *expr);
 
 #endif

@@ -54,6 +54,20 @@ sql_quoted(struct sql_statement *q, const char *name)
     return text;
 }
 
+/* A number without an exponent is exact, for which the graph's expressions have a mark: those with a point, and integers
+ * that int64 may not hold. */
+static void
+add_literal(const char *text, struct gr_buf *out)
+{
+    size_t sign = strspn(text, "(-");
+    size_t digits = strspn(text + sign, "0123456789.");
+    const char *end = text + sign + digits;
+    bool exact = (*end == '\0' || *end == ')') && (digits > 18 || memchr(text + sign, '.', digits) != NULL);
+
+    gr_buf_add(out, text, (size_t)(end - text));
+    gr_buf_addf(out, "%s%s", exact ? "^" : "", end);
+}
+
 static bool add_text(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out);
 
 /* Arguments from..count, with what separates them. */
@@ -238,7 +252,7 @@ add_one(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out
     }
     switch (expr->kind) {
     case SQL_LITERAL:
-        gr_buf_addf(out, "%s", expr->text);
+        add_literal(expr->text, out);
         return true;
     case SQL_COLUMN:
         return add_column(block, expr, out);

@@ -9,11 +9,12 @@ PLAIN = ('int', 'float', 'text')  # what SQLite has, too
 TYPES = ('int', 'int', 'float', 'text', 'big', 'wild', 'dec', 'date', 'ts', 'bool')
 LITERALS = {
     'int': ['0', '1', '2', '3', '-1', '5'], 'big': ['9007199254740993', '-9007199254740993', '9223372036854775807', '1'],
-    'float': ['0.25', '1.5', '-2.75', '100.0'], 'wild': ['0.0', '1.5'], 'dec': ['0.01', '1.25', '12345678901234567.89', '-3.10'],
+    'float': ['0.25', '1.5', '-2.75', '100.0'], 'wild': ['0.0', '1.5'], 'dec': ['0.01', '1.25', '12345678901234567.89', '-3.10', '9007199254740992.5'],
     'text': ["''", "'a'", "'ab'", "'B'", "'é'", "'a_b'", "'it''s'", "'x'"], 'date': ["date '2000-02-29'", "date '1999-12-31'", "date '2000-01-05'"],
     'ts': ["timestamp '2000-01-02 03:04:05'", "timestamp '1999-12-31 23:59:59.999999'"], 'bool': ['true', 'false']}
 PG_CASTS = {'int': 'bigint', 'big': 'bigint', 'float': 'float8', 'wild': 'float8', 'dec': 'numeric(20,2)', 'text': 'text', 'date': 'date', 'ts': 'timestamp', 'bool': 'boolean'}
 OUR_CASTS = {**PG_CASTS, 'float': 'double precision', 'wild': 'double precision', 'dec': 'decimal(38,2)'}
+EXACT = ('int', 'big', 'dec')  # whose values are compared to the last digit, whichever meet
 PATTERNS = ["'a%'", "'%b'", "'_'", "'%'", "'a!_b'", "'%é%'", "''", "'__'"]
 # What a draw has to choose for a clause or a field that few SELECTs have.
 FOUND_IN = {name: feature for feature, names in {
@@ -79,7 +80,7 @@ class Maker:
         common = ['leaf', 'case', 'simple_case', 'coalesce', 'nullif'] + (['greatest'] if type not in ('bool', 'wild') and self.peer != 'sqlite' else [])
         own = {'int': ['+', '-', '*', '//', '%', 'neg', 'abs', 'sign', 'length', 'position', 'extract', 'cast_float', 'chain'],
                'big': ['leaf', 'lit'], 'wild': ['leaf'], 'float': ['+', '-', '*', '/', 'neg', 'abs', 'floor', 'ceil', 'cast_int'],
-               'dec': ['+', '-', 'neg', 'abs', 'cast_number', 'lit'],
+               'dec': ['+', '-', 'neg', 'abs', 'cast_number', 'lit', 'plus_exact'],
                'text': ['||', 'lower', 'upper', 'substring', 'left', 'right', 'trim', 'replace', 'reverse', 'repeat', 'lpad', 'rpad', 'split_part', 'cast_text', 'initcap'],
                'date': ['plus_days', 'plus_months', 'trunc'], 'ts': ['plus_hours', 'trunc'],
                'bool': ['<', '=', '<>', '>=', 'and', 'or', 'not', 'isnull', 'between', 'in', 'like', 'distinct_from', 'is_true', 'starts', 'regex']}[type]
@@ -102,6 +103,8 @@ class Maker:
             return ['call', type, 'nullif', [sub(), self.leaf(type, scope)]]
         if kind == 'chain':  # precedence: printed without brackets
             return ['chain', type, self.leaf('int', scope), *[y for _ in range(draw.randint(2, 3)) for y in (draw.choice(['+', '-', '*', '//', '%']), ['lit', 'int', draw.choice(['1', '2', '3', '7'])])]]
+        if kind == 'plus_exact':
+            return ['bin', type, draw.choice('+-'), sub(), self.leaf(draw.choice(EXACT), scope)]
         if type in ('int', 'float', 'dec') and kind in ('+', '-', '*', '//', '%', '/'):
             return ['bin', type, kind, sub() if kind != '*' else self.leaf(type, scope), self.leaf(type, scope) if kind in '*/%//' else sub()]
         if kind == 'neg':
@@ -144,11 +147,13 @@ class Maker:
         draw = self.draw
         t = draw.choice([t for t in self.types if t != 'bool'])
 
+        other = draw.choice(EXACT) if t in EXACT and self.peer != 'sqlite' and draw.chance(0.3) else t
+
         def sub(t):
             return self.expr(t, scope, depth - 1)
 
         if kind in ('<', '=', '<>', '>='):
-            return ['bin', 'bool', draw.choice(['<', '<=', '=', '<>', '>', '>=']), sub(t), sub(t)]
+            return ['bin', 'bool', draw.choice(['<', '<=', '=', '<>', '>', '>=']), sub(t), sub(other)]
         if kind in ('and', 'or'):
             return ['bin', 'bool', kind, sub('bool'), sub('bool')]
         if kind == 'not':
@@ -158,11 +163,11 @@ class Maker:
         if kind == 'between':
             return ['between', 'bool', sub(t), self.leaf(t, scope), self.leaf(t, scope), draw.chance(0.3)]
         if kind == 'in':
-            return ['in', 'bool', sub(t), [self.leaf(t, scope) for _ in range(draw.randint(1, 3))] + ([['lit', t, 'null']] if draw.chance(0.15) else []), draw.chance(0.4)]
+            return ['in', 'bool', sub(t), [self.leaf(draw.choice([t, other]), scope) for _ in range(draw.randint(1, 3))] + ([['lit', t, 'null']] if draw.chance(0.15) else []), draw.chance(0.4)]
         if kind == 'like':
             return ['like', 'bool', sub('text'), draw.choice(PATTERNS), draw.chance(0.3), draw.chance(0.3) and self.peer != 'sqlite']
         if kind == 'distinct_from':
-            return ['distinct_from', 'bool', sub(t), sub(t), draw.chance(0.5)]
+            return ['distinct_from', 'bool', sub(t), sub(other), draw.chance(0.5)]
         if kind == 'is_true':
             return ['is', 'bool', sub('bool'), draw.choice(['true', 'false', 'unknown', 'not true', 'not false', 'not unknown'])]
         if kind == 'regex':

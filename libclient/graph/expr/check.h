@@ -73,7 +73,8 @@ const char *expr_decimal_text(gr_int128 units, int scale, char ret_text[EXPR_DEC
 /* Whether an integer dtype holds the value. */
 bool expr_integer_holds(granary_dtype dtype, gr_int128 value);
 
-/* The dtype of a number as written that meets no other: int64, or the next that holds it; with a point float64. */
+/* The dtype of a number as written that meets no other: int64, or the next that holds it; with a point float64. With a
+ * mark int64 or a decimal. */
 granary_dtype expr_dtype_alone(const struct gr_expr *number);
 
 /* A number as written (not scale -1) in units of 10^-scale, halves away from 0. false: they are more than a decimal's

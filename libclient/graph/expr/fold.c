@@ -36,10 +36,11 @@ become_operand(struct gr_expr *expr, size_t kept)
 }
 
 static void
-become_number(struct gr_expr *expr, gr_int128 units, int scale, double real)
+become_number(struct gr_expr *expr, bool is_exact, gr_int128 units, int scale, double real)
 {
     become_literal(expr, GRANARY_NULLTYPE);
     expr->is_number = true;
+    expr->is_exact = is_exact;
     expr->scale = scale;
     expr->value.i = units;
     expr->value.d = real;
@@ -80,6 +81,7 @@ fold_numbers(struct gr_expr *expr)
     const struct gr_expr *a = expr->operands[0];
     const struct gr_expr *b = expr->operands[1];
     bool integers = a->dtype == GRANARY_INT64 && b->dtype == GRANARY_INT64;
+    bool is_exact = a->is_exact || b->is_exact;
     gr_int128 units;
     int scale;
     double real;
@@ -87,7 +89,7 @@ fold_numbers(struct gr_expr *expr)
     if (expr->op != GR_OP_DIVIDE && fold_exactly(expr->op, a, b, &units, &scale)) {
         /* An integer that overflows does so when it runs, with its values. */
         if (!integers || expr_integer_holds(GRANARY_INT64, units)) {
-            become_number(expr, units, scale, gr_decimal_real(units, scale));
+            become_number(expr, is_exact, units, scale, gr_decimal_real(units, scale));
         }
         return;
     }
@@ -96,7 +98,7 @@ fold_numbers(struct gr_expr *expr)
            : expr->op == GR_OP_MULTIPLY ? a->value.d * b->value.d
                                         : a->value.d / b->value.d;
     if (isfinite(real) && (expr->op == GR_OP_DIVIDE || a->scale != 0 || b->scale != 0)) {
-        become_number(expr, 0, -1, real);
+        become_number(expr, false, 0, -1, real);
     }
 }
 
@@ -106,7 +108,7 @@ fold_negate(struct gr_expr *expr)
     const struct gr_expr *a = expr->operands[0];
 
     if (expr_is_weak(a) && (a->scale != 0 || a->value.i != INT64_MIN)) {
-        become_number(expr, -a->value.i, a->scale, -a->value.d);
+        become_number(expr, a->is_exact, -a->value.i, a->scale, a->is_exact ? 0.0 - a->value.d : -a->value.d);
     }
 }
 

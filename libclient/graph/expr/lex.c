@@ -41,7 +41,7 @@ step(struct lexer *lexer, size_t bytes)
     }
 }
 
-/* Bytes of the number at text: digits [. digits] [e [sign] digits], or . digits */
+/* Bytes of the number at text: digits [. digits], or . digits; then [^] or [e [sign] digits] */
 static size_t
 number_size(const char *text, enum token_kind *ret_kind)
 {
@@ -60,6 +60,8 @@ number_size(const char *text, enum token_kind *ret_kind)
             *ret_kind = TOKEN_DOUBLE;
             size += 1 + sign + digits;
         }
+    } else if (text[size] == '^') {
+        size++;
     }
     return size;
 }

@@ -39,6 +39,9 @@ read_decimal(const struct token *token, bool negative, gr_int128 *ret_units, int
         if (c == 'e' || c == 'E') {
             return false;
         }
+        if (c == '^') {
+            break; /* the mark, which ends it */
+        }
         if (c == '.') {
             point = true;
             continue;
@@ -73,6 +76,7 @@ parse_number(struct parser *parser, bool negative, int position, struct gr_expr 
     }
     exact = read_decimal(&token, negative, &expr->value.i, &expr->scale);
     expr->is_number = true;
+    expr->is_exact = exact && token.start[token.size - 1] == '^';
     if (!exact && token.kind != TOKEN_DOUBLE) {
         err = lexer_fail(&parser->lexer, token.position,
                          "the integer has more than %d digits; write it with an exponent for a float64",
@@ -83,8 +87,8 @@ parse_number(struct parser *parser, bool negative, int position, struct gr_expr 
         expr->value.d = negative ? -expr->value.d : expr->value.d;
         if (negative && exact && expr->value.i == 0) {
             /* Floats have a zero with a sign; integers and decimals have not. */
-            expr->scale = expr->scale == 0 ? 0 : -1;
-            expr->value.d = expr->scale == 0 ? 0.0 : expr->value.d;
+            expr->scale = expr->scale == 0 || expr->is_exact ? expr->scale : -1;
+            expr->value.d = expr->scale >= 0 ? 0.0 : expr->value.d;
         }
         expr->dtype = expr_dtype_alone(expr);
     }

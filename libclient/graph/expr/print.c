@@ -115,6 +115,7 @@ print_literal(const struct gr_expr *expr, struct gr_buf *out)
             put_double(out, expr->value.d);
         } else {
             put_decimal(out, expr->value.i, expr->scale);
+            put(out, expr->is_exact ? "^" : "");
         }
         return;
     }

@@ -121,8 +121,8 @@ literal_equal(const struct gr_expr *a, const struct gr_expr *b)
         return a->text != NULL && b->text != NULL && a->text_size == b->text_size &&
                memcmp(a->text, b->text, a->text_size) == 0;
     }
-    return a->is_number == b->is_number && a->scale == b->scale && a->is_interval == b->is_interval &&
-           a->months == b->months && a->value.i == b->value.i &&
+    return a->is_number == b->is_number && a->is_exact == b->is_exact && a->scale == b->scale &&
+           a->is_interval == b->is_interval && a->months == b->months && a->value.i == b->value.i &&
            memcmp(&a->value.d, &b->value.d, sizeof a->value.d) == 0; /* NOLINT: 0.0 is not -0.0, a NaN is itself */
 }
 

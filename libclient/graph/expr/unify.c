@@ -30,11 +30,11 @@ granary_dtype
 expr_dtype_alone(const struct gr_expr *number)
 {
     if (number->scale != 0) {
-        return GRANARY_FLOAT64;
+        return number->is_exact ? GRANARY_DECIMAL(number->scale) : GRANARY_FLOAT64;
     }
-    return expr_integer_holds(GRANARY_INT64, number->value.i)    ? GRANARY_INT64
-           : expr_integer_holds(GRANARY_UINT64, number->value.i) ? GRANARY_UINT64
-                                                                 : GRANARY_DECIMAL(0);
+    return expr_integer_holds(GRANARY_INT64, number->value.i)                         ? GRANARY_INT64
+           : !number->is_exact && expr_integer_holds(GRANARY_UINT64, number->value.i) ? GRANARY_UINT64
+                                                                                      : GRANARY_DECIMAL(0);
 }
 
 bool

@@ -155,7 +155,7 @@ select count(*), sum(3)
 select (select max(x) from a) as most, (select count(*) from b)
 select (select 2 - 3), (values (4)), (select 1 where 1 = 2 limit 1)
 select id + (select 1) from a where x > (select -1)
-values (1, 'a', 2.5), (2, null, null), (null, 'it''s', 3)
+values (1, 'a', 2.5e0), (2, null, null), (null, 'it''s', 3)
 select column1 + 1, column2 from (values (1, 'x'), (2, 'y')) {v|} where column1 > 1
 select a.id, t.word from a join {(values (1, 'one'), (2, 'two')) t(number, word)|(select column1 as number, column2 as word from (values (1, 'one'), (2, 'two'))) t} on a.x = t.number
 with t(n, w) as (values (1, 'p'), (3, 'q')) select w, count(*) from t join a on a.x >= t.n group by w

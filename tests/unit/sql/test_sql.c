@@ -118,6 +118,12 @@ clauses_become_operators(void **state)
     MUST_HAVE("select x from 'a.csv'", "\"op\": \"read_csv\"", "\"path\": \"a.csv\"", "\"x\"");
     MUST_HAVE("SELECT id, x + 1 AS more FROM a WHERE x > 2 AND name LIKE 'o%'", "(`x` >^ 2)", "(`name` like 'o%')",
               "(`x` + 1)", "\"more\"");
+    /* Numbers with a point are exact, and integers that are larger than int64; fractions of quantiles are no values. */
+    MUST_HAVE("select x * (1 - .05) from a where x in (1.5, 2, -0.25)", "(`x` * (1 - 0.05^))",
+              "in (1.5^, 2, (-0.25^))");
+    MUST_HAVE("select 1.5e3, 9223372036854775808, 5000000000, '1.5' from a", "\"1.5e3\"", "\"9223372036854775808^\"",
+              "\"5000000000\"", "\"'1.5'\"");
+    MUST_HAVE("select percentile_cont(0.9) within group (order by x) from a", "quantile(`x`, 0.9)");
     MUST_HAVE("select name, sum(x * 2) s from a group by 1 having count(*) > 1 order by s desc limit 3", "sum(`value#",
               "count(`value#", "\"size\"", "then null else", "\"descending\"", "\"rows\"");
     MUST_HAVE("select a.id, b.y from a join b on a.id = b.id", "\"how\": \"inner\"", "\"id#");
