@@ -7,7 +7,7 @@ from granary_test import Column
 
 INTEGERS = ('int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64')
 FLOATS = ('float32', 'float64')
-WORDS = ['', 'a', 'ab', 'b', 'B', 'aB', 'é', 'ü€', '漢字', '🐦 bird', 'longer than seven', 'a,b', "it's", 'x"y', 'a_b', 'a%b', ' pad ', 'ab\nc', '12', '-3.5', '\\N', 'null']
+WORDS = ['', 'a', 'ab', 'b', 'B', 'aB', 'é', 'ü€', 'ǆ漢a', 'ⅷB', '漢字', '🐦 bird', 'longer than seven', 'a,b', "it's", 'x"y', 'a_b', 'a%b', ' pad ', 'ab\nc', '12', '-3.5', '\\N', 'null']
 FLOAT_ENDS = [0.0, -0.0, 1e300, -1e300, 5e-324, 9007199254740993.0, 0.1, 1 / 3, float('inf'), float('-inf'), float('nan')]
 DAY_ENDS = [-719162, -1, 0, 59, 11016, 18321, 2932896]  # years 1, 1969, 1970, 2000-02-29, 2020-02-29, 9999
 US = 86400 * 10**6

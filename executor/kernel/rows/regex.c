@@ -170,31 +170,58 @@ give_group(struct text_call *call, const size_t *groups, size_t group)
     "\\x{24f5}-\\x{24fd}\\x{24ff}\\x{2776}-\\x{277e}\\x{2780}-\\x{2788}\\x{278a}-\\x{2792}"                            \
     "\\x{10a40}-\\x{10a43}\\x{10e60}-\\x{10e68}\\x{11052}-\\x{1105a}\\x{1f100}-\\x{1f10a}"
 
-/* isalpha, isdigit, isalnum, isspace: all characters are of the kind, and there is one. The kinds are Python's. */
-bool
-text_is_of_kind(struct text_call *call)
+/* The regular expression of a function that has a fixed one. The kinds of characters are Python's. */
+static struct regex *
+fixed_regex(struct text_call *call)
 {
     static const char *const kinds[] = {
         [GR_OP_ISALPHA] = "\\A\\p{L}++\\z",
         [GR_OP_ISDIGIT] = "\\A[\\p{Nd}" OTHER_DIGITS "]++\\z",
         [GR_OP_ISALNUM] = "\\A[\\p{L}\\p{N}]++\\z",
         [GR_OP_ISSPACE] = "\\A[\\p{Z}\\t-\\r\\x1c-\\x1f\\x{85}]++\\z",
+        [GR_OP_ISLOWER] = "\\A(?=.*?\\p{Lowercase})[^\\p{Uppercase}\\p{Lt}]++\\z",
+        [GR_OP_ISUPPER] = "\\A(?=.*?\\p{Uppercase})[^\\p{Lowercase}\\p{Lt}]++\\z",
+        [GR_OP_TITLE] = "[\\p{Lowercase}\\p{Uppercase}\\p{Lt}]++",
     };
     const char *kind = kinds[call->node->op];
     const struct rows_text pattern = {kind, strlen(kind)};
-    const size_t *groups;
-    enum regex_found found;
+    struct regex *regex;
 
     if (call->node->pattern == NULL) {
         call->node->pattern = pattern_of_regex(&pattern, true);
     }
-    if (call->node->pattern == NULL || pattern_regex(call->node->pattern) == NULL) {
-        call->no_memory = true;
-        return false;
-    }
-    found = find(call, pattern_regex(call->node->pattern), 0, &groups);
+    regex = call->node->pattern == NULL ? NULL : pattern_regex(call->node->pattern);
+    call->no_memory = regex == NULL;
+    return regex;
+}
+
+/* isalpha and its kin: all characters are of the kind, and there is one; islower: of those that have a case. */
+bool
+text_is_of_kind(struct text_call *call)
+{
+    struct regex *regex = fixed_regex(call);
+    const size_t *groups;
+    enum regex_found found = regex == NULL ? REGEX_NO_MEMORY : find(call, regex, 0, &groups);
+
     call->value = found == REGEX_FOUND;
     return found <= REGEX_FOUND;
+}
+
+/* title: characters that have a case and stand together are a word. */
+bool
+text_title(struct text_call *call)
+{
+    struct regex *regex = fixed_regex(call);
+    enum regex_found found = regex == NULL ? REGEX_NO_MEMORY : REGEX_FOUND;
+    const size_t *word;
+    size_t at = 0;
+
+    while (found == REGEX_FOUND && (found = find(call, regex, at, &word)) == REGEX_FOUND) {
+        (void)text_give(call, text_part(&call->texts[0], at, word[0]));
+        text_add_word(call, word[0], word[1]);
+        at = word[1];
+    }
+    return found == REGEX_NONE && text_give(call, text_part(&call->texts[0], at, call->texts[0].size));
 }
 
 /* regexp_extract(s, pattern, group): the group's text where the pattern is found first. */

@@ -13,7 +13,17 @@ enum {
 
 /* ---- letters ---- */
 
-enum letter_case { AS_LOWER, AS_UPPER };
+enum letter_case { AS_LOWER, AS_UPPER, AS_TITLE };
+
+/* Four letters of two parts have a case between the others, and Georgian's has none at the beginning of words. */
+static uint32_t
+title_of(int32_t point)
+{
+    return point >= 0x1c4 && point <= 0x1cc     ? (uint32_t)((point - 0x1c4) / 3 * 3 + 0x1c5)
+           : point >= 0x1f1 && point <= 0x1f3   ? 0x1f2
+           : point >= 0x10d0 && point <= 0x10ff ? (uint32_t)point
+                                                : (uint32_t)towupper_l((wint_t)point, rows_unicode());
+}
 
 static void
 add_letter(struct gr_buf *out, const char *at, size_t size, int32_t point, enum letter_case to)
@@ -21,8 +31,21 @@ add_letter(struct gr_buf *out, const char *at, size_t size, int32_t point, enum 
     if (point < 0) {
         gr_buf_add(out, at, size);
     } else {
-        rows_utf8_add(out, (uint32_t)(to == AS_UPPER ? towupper_l((wint_t)point, rows_unicode())
-                                                     : towlower_l((wint_t)point, rows_unicode())));
+        rows_utf8_add(out, to == AS_TITLE   ? title_of(point)
+                           : to == AS_UPPER ? (uint32_t)towupper_l((wint_t)point, rows_unicode())
+                                            : (uint32_t)towlower_l((wint_t)point, rows_unicode()));
+    }
+}
+
+void
+text_add_word(struct text_call *call, size_t from, size_t to)
+{
+    const char *bytes = call->texts[0].bytes;
+
+    for (size_t i = from, size; i < to; i += size) {
+        int32_t point = rows_utf8_decode(bytes + i, to - i, &size);
+
+        add_letter(call->out, bytes + i, size, point, i == from ? AS_TITLE : AS_LOWER);
     }
 }
 
@@ -46,34 +69,13 @@ change_case(struct text_call *call)
     }
     for (size_t i = 0, size; i < text->size; i += size) {
         int32_t point = rows_utf8_decode(text->bytes + i, text->size - i, &size);
-        bool of_word = point >= 0 && (op == GR_OP_INITCAP ? iswalnum_l((wint_t)point, rows_unicode())
-                                                          : iswalpha_l((wint_t)point, rows_unicode()));
-        bool upper = op == GR_OP_UPPER || (op == GR_OP_CAPITALIZE && i == 0) ||
-                     ((op == GR_OP_TITLE || op == GR_OP_INITCAP) && !in_word);
+        bool of_word = point >= 0 && iswalnum_l((wint_t)point, rows_unicode());
+        bool upper = op == GR_OP_UPPER || (op == GR_OP_INITCAP && !in_word);
+        enum letter_case to = op == GR_OP_CAPITALIZE && i == 0 ? AS_TITLE : upper ? AS_UPPER : AS_LOWER;
 
-        add_letter(call->out, text->bytes + i, size, point, upper ? AS_UPPER : AS_LOWER);
+        add_letter(call->out, text->bytes + i, size, point, to);
         in_word = of_word;
     }
-    return true;
-}
-
-/* All letters that have a case are of this one, and there is one. */
-static bool
-ask_case(struct text_call *call)
-{
-    const struct rows_text *text = &call->texts[0];
-    bool any = false;
-
-    call->value = 1;
-    for (size_t i = 0, size; i < text->size; i += size) {
-        int32_t point = rows_utf8_decode(text->bytes + i, text->size - i, &size);
-        bool lower = point >= 0 && iswlower_l((wint_t)point, rows_unicode());
-        bool upper = point >= 0 && iswupper_l((wint_t)point, rows_unicode());
-
-        any = any || lower || upper;
-        call->value &= !(call->node->op == GR_OP_ISLOWER ? upper : lower);
-    }
-    call->value &= any;
     return true;
 }
 
@@ -340,7 +342,6 @@ static bool (*function_of(enum gr_expr_op op))(struct text_call *call)
     switch (op) {
     case GR_OP_LOWER:
     case GR_OP_UPPER:
-    case GR_OP_TITLE:
     case GR_OP_CAPITALIZE:
     case GR_OP_INITCAP:
         return change_case;
@@ -385,10 +386,9 @@ static bool (*function_of(enum gr_expr_op op))(struct text_call *call)
     case GR_OP_STRPTIME:
     case GR_OP_TRY_STRPTIME:
         return text_strptime;
-    case GR_OP_ISLOWER:
-    case GR_OP_ISUPPER:
-        return ask_case;
-    default: /* ISALPHA ... ISSPACE */
+    case GR_OP_TITLE:
+        return text_title;
+    default: /* ISALPHA ... ISUPPER */
         return text_is_of_kind;
     }
 }

@@ -34,7 +34,10 @@ text_give(struct text_call *call, struct rows_text text)
     return true;
 }
 
+/* Letters of the first text, from a byte on: a word that begins with a capital. */
+void text_add_word(struct text_call *call, size_t from, size_t to);
 text_function text_is_of_kind; /* regex.c */
+text_function text_title;
 text_function text_regexp_extract;
 text_function text_regexp_replace;
 text_function text_strftime; /* date_text.c */
