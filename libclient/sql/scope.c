@@ -98,6 +98,27 @@ no_column(struct sql_block *block, const struct sql_expr *expr)
                     expr->table == NULL ? "" : expr->table, expr->table == NULL ? "" : ".", expr->text, hint);
 }
 
+/* The one table whose columns a name means; NULL: there are several. */
+static const char *
+only_table(const struct sql_block *block, const struct sql_expr *expr)
+{
+    const char *table = NULL;
+
+    for (size_t i = 0; i < block->column_count; i++) {
+        const struct sql_column *column = block->columns[i];
+
+        if (!same_name(column->name, expr->text) || column->table == NULL ||
+            (expr->table != NULL && !same_name(column->table, expr->table))) {
+            continue;
+        }
+        if (table != NULL && strcmp(table, column->table) != 0) {
+            return NULL;
+        }
+        table = column->table;
+    }
+    return table;
+}
+
 static bool
 bind_column(struct sql_block *block, struct sql_expr *expr)
 {
@@ -107,8 +128,14 @@ bind_column(struct sql_block *block, struct sql_expr *expr)
     for (const struct sql_block *b = block; b != NULL && expr->column == NULL; b = b->outer) {
         expr->column = sql_find_column(b, expr->table, expr->text, &ambiguous);
         if (ambiguous) {
-            return sql_fail(block->q, GRANARY_EINVAL, expr->position,
-                            "more than one table has a column '%s': write TABLE.%s", expr->text, expr->text);
+            const char *table = only_table(b, expr);
+
+            return table != NULL
+                       ? sql_fail(block->q, GRANARY_EINVAL, expr->position,
+                                  "'%s' has more than one column '%s': give its columns names, AS t(a, b)", table,
+                                  expr->text)
+                       : sql_fail(block->q, GRANARY_EINVAL, expr->position,
+                                  "more than one table has a column '%s': write TABLE.%s", expr->text, expr->text);
         }
     }
     return expr->column != NULL || no_column(block, expr);

@@ -305,6 +305,47 @@ reason_of(const char *message)
     return reason != NULL ? reason + 2 : message;
 }
 
+static size_t
+size_of(const struct sql_expr *expr)
+{
+    size_t size = 1;
+
+    for (size_t i = 0; i < expr->count; i++) {
+        size += size_of(expr->args[i]);
+    }
+    return size;
+}
+
+/* The part that has the most arguments. */
+static const struct sql_expr *
+widest(const struct sql_expr *expr)
+{
+    const struct sql_expr *found = expr;
+
+    for (size_t i = 0; i < expr->count; i++) {
+        const struct sql_expr *part = widest(expr->args[i]);
+
+        found = part->count > found->count ? part : found;
+    }
+    return found;
+}
+
+/* More operands and operators than an expression can have. */
+static void
+fail_too_long(struct sql_block *block, const struct sql_expr *expr)
+{
+    const struct sql_expr *part = widest(expr);
+
+    (void)sql_fail(block->q, GRANARY_EUNSUPPORTED, part->position,
+                   part->kind == SQL_IN   ? "IN has %zu values, more than an expression can have (%d): load them as a "
+                                            "table, and write IN (SELECT value FROM it)"
+                   : part->kind == SQL_OR ? "OR has %zu terms, more than an expression can have (%d operands and "
+                                            "operators): write IN (...), or load the values as a table and join it"
+                                          : "this has %zu arguments, more than an expression can have (%d operands and "
+                                            "operators): compute parts of it in a subquery",
+                   part->kind == SQL_IN ? part->count - 1 : part->count, GR_EXPR_NODES);
+}
+
 const char *
 sql_text(struct sql_block *block, const struct sql_expr *expr)
 {
@@ -316,7 +357,9 @@ sql_text(struct sql_block *block, const struct sql_expr *expr)
     if (add_text(block, expr, &out)) {
         if (!gr_buf_ok(&out)) {
             (void)sql_fail(block->q, GRANARY_ENOMEM, -1, "out of memory");
-        } else if ((err = gr_expr_parse(out.bytes, &parsed)) != GRANARY_OK) {
+        } else if ((err = gr_expr_parse(out.bytes, &parsed)) == GRANARY_EINVAL && size_of(expr) > GR_EXPR_NODES / 2) {
+            fail_too_long(block, expr);
+        } else if (err != GRANARY_OK) {
             (void)sql_fail(block->q, err, expr->position, "%s", reason_of(granary_error_message()));
         } else {
             text = sql_printf(block->q, "%s", out.bytes);

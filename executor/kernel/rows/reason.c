@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "contract/int128.h"
+#include "graph/dtype_class.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/regex.h"
 #include "kernel/rows/store.h"
@@ -64,6 +65,11 @@ reason_of(const struct node *node)
     case GR_OP_RPAD:
     case GR_OP_ZFILL:
         return "the text becomes too long:";
+    case GR_OP_NEGATE:
+        if (gr_dtype_class(node->dtype) == GR_CLASS_UNSIGNED) {
+            return "an unsigned integer has no negative (cast it to int64 first):";
+        }
+        /* falls through */
     default:
         return gr_dtype_kind(node->dtype) == GRANARY_DECIMAL                     ? "decimal overflow of"
                : node->dtype == GRANARY_DURATION                                 ? "duration overflow of"

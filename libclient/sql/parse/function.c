@@ -337,6 +337,8 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 #undef AGGREGATE
     static const char *const windows[] = {"row_number", "rank",        "dense_rank", "ntile",    "lag",
                                           "lead",       "first_value", "last_value", "nth_value"};
+    static const char *const clocks[] = {
+        "now", "today", "getdate", "clock_timestamp", "statement_timestamp", "transaction_timestamp"};
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
     granary_err err;
 
@@ -364,8 +366,17 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     }
     if (call->agg_star || call->agg_distinct || call->agg_filter != NULL || call->n_agg_order > 0 ||
         call->agg_within_group) {
-        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, call->location, "aggregate '%s' is not supported", name);
+        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, call->location,
+                       gr_expr_check_function(name) == GRANARY_OK
+                           ? "'%s' is a function of one row: FILTER, DISTINCT, ORDER BY and * stand in aggregates only"
+                           : "aggregate '%s' is not supported",
+                       name);
         return NULL;
+    }
+    for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; i++) {
+        if (strcmp(clocks[i], name) == 0) {
+            return sql_parse_refuse_now(p, call->location);
+        }
     }
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         if (strcmp(functions[i].name, name) == 0 && call->n_args >= functions[i].least &&

@@ -240,7 +240,7 @@ parse_thread(void *argument)
 
             again = at >= 0 && replace_file(job, at);
             if (!again) {
-                (void)sql_fail(job->q, GRANARY_EINVAL, at, "%s", result.error->message);
+                (void)parse_fail_syntax(job->q, job->text, at, result.error->message);
             }
         }
         pg_query_free_protobuf_parse_result(result);

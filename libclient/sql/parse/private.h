@@ -80,6 +80,8 @@ struct sql_expr *sql_parse_new_call(struct parse *p, enum sql_kind kind, int pos
 struct sql_expr *sql_parse_new_negation(struct parse *p, struct sql_expr *expr);
 /* parse_unsupported() as an expression: NULL */
 struct sql_expr *sql_parse_refuse(struct parse *p, int position, const char *what);
+/* now() and its kin */
+struct sql_expr *sql_parse_refuse_now(struct parse *p, int position);
 
 /* ---- rows.c ---- */
 
@@ -93,6 +95,11 @@ bool parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_s
 /* ---- group.c ---- */
 
 bool parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);
+
+/* ---- syntax.c ---- */
+
+/* The grammar has refused the text there: false. */
+bool parse_fail_syntax(struct sql_statement *q, const char *text, int at, const char *message);
 
 /* ---- used.c ---- */
 

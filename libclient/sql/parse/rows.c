@@ -5,6 +5,8 @@
 
 #include "sql/parse/private.h"
 
+/* They become an expression a column, and one has so many operands (GR_EXPR_NODES); four a row. */
+#define VALUES_MOST 1000
 /* Of a series' numbers: one step further does not overflow. */
 #define NUMBER_MAX 999999999999999
 
@@ -137,6 +139,12 @@ parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
     PgQuery__Node *const *rows = TAKE(p, from, values_lists);
     size_t count = rows[0]->list->n_items;
 
+    if (from->n_values_lists > VALUES_MOST) {
+        return sql_fail(
+            p->q, GRANARY_EUNSUPPORTED, parse_place(&rows[0]->base),
+            "VALUES has %zu rows, and can have %d: write them to a CSV file, and read that, FROM 'rows.csv'",
+            from->n_values_lists, VALUES_MOST);
+    }
     for (size_t r = 1; r < from->n_values_lists; r++) {
         if (rows[r]->list->n_items != count) {
             return sql_fail(p->q, GRANARY_EINVAL, parse_place(&rows[r]->base),

@@ -427,7 +427,40 @@ select percentile_cont(2) within group (order by i) from f
 error: line 1, column 24: the fraction must be a number from 0 to 1
 
 select grouping(x) from f group by x
-error: line 1, column 8: an expression of this form is not supported
+error: line 1, column 8: GROUPING() is not supported: keys that a set leaves out are null
+
+select abs(i) filter (where i > 1) from f
+error: line 1, column 8: 'abs' is a function of one row: FILTER, DISTINCT, ORDER BY and * stand in aggregates only
+
+select lag(i ignore nulls) over (order by i) from f
+error: line 1, column 14: IGNORE NULLS and RESPECT NULLS are not supported: nulls are respected
+
+select lag(i) ignore nulls over (order by i) from f
+error: IGNORE NULLS and RESPECT NULLS are not supported: nulls are respected
+
+select * from f anti join xy
+error: line 1, column 22: this JOIN needs a condition: ON a.id = b.id, or USING (id)
+
+select * from f join xy where f.i = xy.i
+error: line 1, column 17: this JOIN needs a condition: ON a.id = b.id, or USING (id)
+
+select * from f cross join xy natural left join whole groop by
+error: syntax error at or near "by"
+
+select * from (select 1 from f join) t
+error: line 1, column 32: this JOIN needs a condition: ON a.id = b.id, or USING (id)
+
+select t.i from (values (1, 2)) t(i, i)
+error: line 1, column 8: 't' has more than one column 'i': give its columns names, AS t(a, b)
+
+select now()
+error: line 1, column 8: the current date, time or user is not supported: write the value, such as DATE '2024-01-31'
+
+select -1::utinyint
+error: line 1, column 8: an unsigned integer has no negative (cast it to int64 first): 1
+
+select title('ǆ中a 1st ა'), islower('ªa'), isupper('Ⅷ'), islower('ǅ'), isupper('ǅ'), islower('中'), islower('中a')
+ǅ中A 1St ა,true,true,false,false,false,true
 
 values (1), (2, 3)
 error: line 1, column 14: VALUES: row 2 has 2 values
@@ -445,7 +478,10 @@ select * from beside.csv
 
 def blocks():
     yield 'select i from f where ' + ' and '.join(f'i <> {n}' for n in range(10, 310)) + ' limit 0', []
-    yield f"select 1 where 1 in ({', '.join(map(str, range(20000)))})", ['error: line 1, column 18: more than 4096 operands']
+    yield f"select 1 where 1 in ({', '.join(map(str, range(20000)))})", ['error: line 1, column 18: IN has 20000 values, more than an expression can have (4096): load them as a table']
+    yield 'select 1 from f where ' + ' or '.join(f'i = {n}' for n in range(5091)), ['error: line 1, column 29: OR has 5091 terms']
+    yield f"select 1 from (values {', '.join(f'({n})' for n in range(1000))}) t(i) where i = 999", ['1']
+    yield f"select * from (values {', '.join(f'({n})' for n in range(1001))}) t(i)", ['error: VALUES has 1001 rows, and can have 1000: write them to a CSV file']
     for block in ANSWERS.strip().split('\n\n'):
         statement, *answer = block.strip().splitlines()
         yield statement, answer
@@ -480,7 +516,7 @@ with Instance(binaries) as instance:
         count += 1
         what = differs(instance, statement, answer)
         if what is not None:
-            print(f'{statement}\n  {what}', flush=True)
+            print(f'{statement[:1000]}\n  {what}', flush=True)
             wrong += 1
 print(f'{count - wrong} of {count} statements answered')
 sys.exit(1 if wrong else 0)

@@ -146,6 +146,11 @@ of_strings(void **state)
         {"upper('é')", "string", "É"},
         {"title('hello big-wOrld')", "string", "Hello Big-World"},
         {"title('hello123world')", "string", "Hello123World"},
+        {"title('\xe4\xb8\xad"
+         "a \xc7\x86')",
+         "string",
+         "\xe4\xb8\xad"
+         "A \xc7\x85"}, /* a digraph has a case of its own */
         {"initcap('hello123world éCOLE it''s')", "string", "Hello123world École It'S"},
         {"capitalize('éCOLE')", "string", "École"},
         {"length(s)", "int64", "6"},
@@ -208,6 +213,9 @@ of_strings(void **state)
         {"islower('1')", "bool", "false"},
         {"isupper('AB')", "bool", "true"},
         {"isupper('Ab')", "bool", "false"},
+        {"islower('\xc7\x85')", "bool", "false"}, /* neither */
+        {"isupper('\xc7\x85')", "bool", "false"},
+        {"isupper('\xe2\x85\xa7')", "bool", "true"}, /* VIII, a number */
         {"s like 'St%'", "bool", "true"},
         {"s like 'st%'", "bool", "false"},
         {"s ilike 'sT%SSE'", "bool", "false"},
@@ -430,7 +438,7 @@ what_cannot_be_computed_says_why(void **state)
         {"t + 28", "expression `t + 28`: integer overflow (cast one to int64) of 100 and 28 (row 0 of its chunk)"},
         {"h - 201", "integer overflow (cast one to int64) of 200 and 201"},
         {"u + 1", "integer overflow of 18446744073709551615 and 1"},
-        {"-u", "integer overflow of 18446744073709551615"},
+        {"-u", "an unsigned integer has no negative (cast it to int64 first): 18446744073709551615"},
         {"cast(u as int64)", "18446744073709551615 is no int64"},
         {"cast(u as decimal(18)) * 1000000", "decimal overflow of"},
         {"cast('x1' as int64)", "'x1' is no int64"},
