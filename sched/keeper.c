@@ -379,6 +379,13 @@ take_frees(void *manager, const struct state_entry *entry)
 }
 
 static granary_err
+take_held(void *manager, const struct state_entry *entry)
+{
+    manager_restore_held(manager, entry->key, entry->key_size, entry->value, entry->value_size);
+    return GRANARY_OK;
+}
+
+static granary_err
 take_executor(void *links, const struct state_entry *entry)
 {
     char key[STATE_KEY_MAX + 1];
@@ -427,7 +434,7 @@ keeper_restore(struct keeper *keeper, struct manager *manager, struct links *lin
         state_visit *take;
     } spaces[] = {{MANAGER_METAS, take_meta},    {MANAGER_SESSIONS, take_session}, {MANAGER_FUNCTIONS, take_library},
                   {MANAGER_GRAPHS, take_graph},  {MANAGER_ENDS, take_end},         {MANAGER_RESULTS, take_result},
-                  {MANAGER_EVENTS, take_events}, {MANAGER_FREES, take_frees}};
+                  {MANAGER_EVENTS, take_events}, {MANAGER_FREES, take_frees},      {MANAGER_HELD, take_held}};
     granary_err err = GRANARY_OK;
     size_t started;
 

@@ -94,6 +94,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
         if ((graph->printed || graph->restored) && !graph->nameless) {
             unlog(manager, graph->key);
         }
+        tables_forget_held(manager, graph);
         waiters_answer(manager, graph, true);
         graph_drop(manager, graph);
     }
@@ -173,6 +174,7 @@ graph_delete(struct manager *manager, struct task_graph *graph)
         }
     }
     events_forget(manager, graph);
+    tables_keep_held(manager, graph);
     memcpy(manager->deleted[manager->deleted_count++ % DELETED_KEYS], graph->key, sizeof graph->key);
     graph->deleting = true;
     tables_forget(manager, graph);

@@ -141,6 +141,7 @@ enum action_kind {
     "events" /* serial (4 bytes), number (8) -> record of event_log.h; of graphs that have not ended */
 #define MANAGER_FREES                                                                                                  \
     "frees" /* number (8 bytes) -> session, NUL, fields `free` of a ToExecutor: not known to be done */
+#define MANAGER_HELD      "held"      /* serial (4 bytes) -> session NUL key NUL ids: of a deleted graph that is read */
 #define MANAGER_EXECUTORS "executors" /* PID.START_TIME.SLOT -> nothing: executors that are known */
 #define MANAGER_METAS     "metas"     /* "serials" -> graphs' serials below this may have been used */
 #define MANAGER_SESSIONS  "sessions"  /* name -> SessionSet of one that is not as others */
@@ -179,6 +180,7 @@ void manager_restore_meta(struct manager *manager, const char *key, const void *
 /* In the order of their keys. */
 void manager_restore_events(struct manager *manager, const void *key, size_t key_size, const void *record, size_t size);
 void manager_restore_frees(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size);
+void manager_restore_held(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size);
 
 void manager_restore_library(struct manager *manager, const void *library, size_t size);
 void manager_restore_graph(struct manager *manager, const char *key, const void *submit, size_t size);

@@ -128,6 +128,7 @@ struct task_graph {
     struct table_read *reads; /* until nothing of it runs any more */
     size_t read_count;
     uint32_t readers; /* graphs that read its targets as tables: it stays until they have ended */
+    bool held;        /* deleted while it was read: an entry says so */
 };
 
 /* A request that is answered later: when the graph ... */
@@ -527,6 +528,11 @@ void tables_release(struct manager *manager, struct task_graph *graph); /* manag
 void tables_learn(struct manager *manager, struct task_graph *graph);
 void tables_forget(struct manager *manager, const struct task_graph *graph); /* it is deleted */
 void tables_fini(struct manager *manager);
+/* A graph that is deleted while it is read: the next scheduler is told of it, until it has gone. */
+void tables_keep_held(struct manager *manager, struct task_graph *graph);
+void tables_forget_held(struct manager *manager, const struct task_graph *graph);
+/* All graphs are restored: those nobody reads go. */
+void tables_release_held(struct manager *manager);
 
 /* task_reply.c */
 void reply_library(struct manager *manager, uint64_t ticket, const Granary__Library *library); /* when it is durable */

@@ -281,6 +281,7 @@ manager_restore_start(struct manager *manager)
         records_drop(graph);
         granary__submit__free_unpacked(submit, NULL);
     }
+    tables_release_held(manager);
     LIST_FOREACH(session, &manager->sessions, link)
     {
         exports_sweep(manager, session->name);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/log.h"
 #include "graph/graph.h"
 #include "sched/task_private.h"
 
@@ -224,6 +225,7 @@ bind_name(struct manager *manager, const struct task_graph *graph, Granary__Node
     if (err == GRANARY_OK) {
         table->node = strdup(node->name);
         table->graph = strdup(from->key);
+        table->made_by = from->serial;
         err = table->node == NULL || table->graph == NULL ? no_memory() : set_infos(manager, from, table);
     }
     return err;
@@ -278,10 +280,12 @@ tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Su
         const Granary__StoredTable *table = submit->tables[i];
         struct table_read *read = &graph->reads[graph->read_count];
 
-        *read = (struct table_read){.node = strdup(table->node),
-                                    .from = graph_find(manager, table->graph),
-                                    .chunks = chunks_hash(table),
-                                    .learnt = table->infos.len > 0 || table->n_ids == 0};
+        *read =
+            (struct table_read){.node = strdup(table->node),
+                                .from = table->made_by == 0 ? graph_find(manager, table->graph)
+                                                            : graph_of_number(manager, (uint64_t)table->made_by << 32),
+                                .chunks = chunks_hash(table),
+                                .learnt = table->infos.len > 0 || table->n_ids == 0};
         if (read->node == NULL) {
             return no_memory();
         }
@@ -308,4 +312,87 @@ tables_release(struct manager *manager, struct task_graph *graph)
         }
     }
     free(reads);
+}
+
+/* ---- ... also across a scheduler's death ---- */
+
+static void
+held_key(const struct task_graph *graph, struct gr_buf *key)
+{
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        const unsigned char byte = (unsigned char)(graph->serial >> shift);
+
+        gr_buf_add(key, &byte, 1);
+    }
+}
+
+void
+tables_keep_held(struct manager *manager, struct task_graph *graph)
+{
+    struct action *action = graph->readers == 0 ? NULL : action_add(manager, ACTION_KEEP);
+
+    if (action == NULL) {
+        return;
+    }
+    graph->held = true;
+    action->space = MANAGER_HELD;
+    held_key(graph, &action->entry_key);
+    gr_buf_add(&action->bytes, graph->session->name, strlen(graph->session->name) + 1);
+    gr_buf_add(&action->bytes, graph->key, strlen(graph->key) + 1);
+    gr_buf_add(&action->bytes, graph->kept, graph->kept_count * sizeof *graph->kept);
+}
+
+void
+tables_forget_held(struct manager *manager, const struct task_graph *graph)
+{
+    struct action *action = graph->held ? action_add(manager, ACTION_FORGET) : NULL;
+
+    if (action != NULL) {
+        action->space = MANAGER_HELD;
+        held_key(graph, &action->entry_key);
+    }
+}
+
+void
+manager_restore_held(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size)
+{
+    const unsigned char *bytes = key;
+    const char *text = value;
+    size_t name = strnlen(text, size) + 1;
+    size_t ids = name < size ? name + strnlen(text + name, size - name) + 1 : size + 1;
+    granary_id *kept = ids <= size ? malloc(size - ids + 1) : NULL;
+    struct task_graph *graph = NULL;
+    uint32_t serial = 0;
+
+    for (size_t i = 0; i < key_size && i < sizeof serial; i++) {
+        serial = serial << 8 | bytes[i];
+    }
+    if (kept != NULL && key_size == sizeof serial && session_check(text) == GRANARY_OK &&
+        key_check(text + name) == GRANARY_OK) {
+        graph = graph_create(manager, text + name, text, serial);
+    }
+    if (graph == NULL) {
+        gr_log_warn("STATE-ENTRY", "a deleted graph that was read cannot be restored, and was passed over");
+        free(kept);
+        return;
+    }
+    memcpy(kept, text + ids, size - ids);
+    graph->kept = kept;
+    graph->kept_count = (size - ids) / sizeof *kept;
+    graph->state = GRANARY_GRAPH_SUCCEEDED;
+    graph->restored = graph->deleting = graph->held = true;
+    graph_rekey(manager, graph, NULL);
+    manager->frees_restored = true; /* its objects are there: nobody else gets their ids */
+}
+
+void
+tables_release_held(struct manager *manager)
+{
+    for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
+        struct task_graph *graph = manager->by_serial[serial];
+
+        if (graph != NULL && graph->held && graph->readers == 0) {
+            graph_release(manager, graph);
+        }
+    }
 }

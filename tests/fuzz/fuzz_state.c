@@ -11,8 +11,8 @@
 #define ENTRIES_MAX 64
 #define STEPS_MAX   24
 
-static const char *const spaces[] = {MANAGER_METAS, MANAGER_SESSIONS, MANAGER_FUNCTIONS, MANAGER_GRAPHS,
-                                     MANAGER_ENDS,  MANAGER_RESULTS,  MANAGER_EVENTS,    MANAGER_FREES};
+static const char *const spaces[] = {MANAGER_METAS,   MANAGER_SESSIONS, MANAGER_FUNCTIONS, MANAGER_GRAPHS, MANAGER_ENDS,
+                                     MANAGER_RESULTS, MANAGER_EVENTS,   MANAGER_FREES,     MANAGER_HELD};
 
 struct entry {
     struct gr_buf key;

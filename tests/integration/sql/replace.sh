@@ -104,6 +104,34 @@ kill -KILL "$(awk '{ print $1 }' "$work/i/sched.lock")"
 granary forget new t
 [ "$(granary graphs --json | grep -c '"key"')" = 0 ] || fail "left behind: $(granary graphs)"
 
+# A scheduler is killed while a replaced table is still read: the reader gets all of the old one, which goes then, and not before.
+granary load old "$work/1.csv" >/dev/null
+object=$(granary results old table --json | grep -oE '[0-9a-f]{32}' | head -n 1)
+cat >"$work/late.json" <<END
+{"nodes": {"old": {"op": "table", "name": "old"},
+           "wait": {"op": "exec", "command": ["/bin/sh", "-c", "until [ -e $work/go ]; do sleep 0.02; done"]},
+           "read": {"op": "exec", "command": ["/bin/sh", "-c", "cat /dev/fd/4 | wc -c >$work/late"], "inputs": ["wait", "old"]}},
+ "targets": ["read"]}
+END
+granary run --keep late "$work/late.json" >/dev/null & reading=$!
+until granary graphs | grep -q '^late'; do kill -0 $reading; done
+granary load --replace old "$work/2.csv" >/dev/null
+for _ in 1 2; do
+    kill -KILL "$(awk '{ print $1 }' "$work/i/sched.lock")"
+    granary graphs | grep -q '^late *default *running' || fail "the reader: $(granary graphs)"
+    granary stat "$object" >/dev/null || fail "the old table went while it was read"
+done
+touch "$work/go"
+wait $reading || fail "the reader failed"
+[ "$(cat "$work/late")" -gt 100000 ] || fail "the reader: $(cat "$work/late")"
+for ((i = 0; i < 600; i++)); do
+    granary stat "$object" >/dev/null 2>&1 || break
+    sleep 0.05
+done
+expect 4 'not found' granary stat "$object"
+granary forget late
+granary forget old
+
 # On a terminal it shows how far it is.
 script -qec "granary load shown $work/1.csv" /dev/null >"$work/screen"
 grep -q 'subtasks' "$work/screen" || fail "no progress: $(cat "$work/screen")"
