@@ -93,6 +93,9 @@ fold_numbers(struct gr_expr *expr)
         }
         return;
     }
+    if (expr->op != GR_OP_DIVIDE && is_exact && a->scale >= 0 && b->scale >= 0) {
+        return; /* decimals that overflow do so when it runs, too */
+    }
     real = expr->op == GR_OP_ADD        ? a->value.d + b->value.d
            : expr->op == GR_OP_SUBTRACT ? a->value.d - b->value.d
            : expr->op == GR_OP_MULTIPLY ? a->value.d * b->value.d
