@@ -17,6 +17,7 @@
 #include "data/guess.h"
 #include "data/utf8.h"
 #include "graph/nearest.h"
+#include "sql/told.h"
 
 #define HEADER_MAX  ((size_t)4 << 20)
 #define ROW_BYTES   100 /* of a CSV file, about */
@@ -394,6 +395,20 @@ open_named_file(struct sql_statement *q, const struct sql_from *from, struct sql
     return ends_with(file.name, ".arrow") ? open_arrow(q, &file, table) : open_csv(q, &file, table);
 }
 
+/* What the scheduler found odd about a table's files. */
+static void
+tell_notes(struct sql_statement *q, const char *key)
+{
+    static const char *const fields[] = {"message"};
+    const granary_query query = {.subject = "graphs", .keys = &key, .key_count = 1, .fields = fields, .field_count = 1};
+    granary_table *table = NULL;
+
+    if (granary_info(q->client, &query, &table) == GRANARY_OK && granary_table_rows(table) > 0) {
+        gr_buf_addf(&q->telling->notes, "%s\n", granary_table_text(table, 0, "message"));
+    }
+    granary_table_free(table);
+}
+
 static bool
 open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
 {
@@ -413,6 +428,9 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
     }
     if (err != GRANARY_OK) {
         return sql_fail(q, err, from->position, "table '%s': %s", from->name, granary_error_message());
+    }
+    if (q->telling != NULL) {
+        tell_notes(q, key);
     }
     table->node = sql_node(q, "table", from->position, NULL, 0);
     granary_node_set_string(q->graph, table->node, "name", sql_printf(q, "%s/%s", key, target));

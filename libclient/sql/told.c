@@ -327,6 +327,26 @@ add_rest(struct wording *w)
     }
 }
 
+/* A single value can have made a column of a table a string, which the message is of then. */
+static void
+add_note(struct wording *w)
+{
+    const char *note = gr_buf_ok(&w->telling.notes) ? w->telling.notes.bytes : NULL;
+    bool of_string = gr_buf_ok(&w->out) && w->out.size > 0 && strstr(w->out.bytes, "string") != NULL;
+
+    for (size_t length; of_string && note != NULL && *note != '\0'; note += length + (note[length] == '\n')) {
+        char name[256];
+        const char *column = strstr(note, "makes column '");
+
+        length = strcspn(note, "\n");
+        if (column != NULL && column < note + length && sscanf(column, "makes column %250[^ ]", name) == 1 &&
+            strstr(w->out.bytes, name) != NULL) {
+            gr_buf_addf(&w->out, ": %.*s", (int)length, note);
+            of_string = false;
+        }
+    }
+}
+
 granary_err
 granary_sql_error(granary_client *client, granary_err err, const char *sql, size_t length)
 {
@@ -340,6 +360,7 @@ granary_sql_error(granary_client *client, granary_err err, const char *sql, size
         while (skip_column(&w, "column '") || skip_column(&w, "aggregate '") || skip_expression(&w)) {
         }
         add_rest(&w);
+        add_note(&w);
         if (gr_buf_ok(&w.out)) {
             (void)sql_fail(&w.q, err, w.position, "%s", w.out.bytes);
         }
@@ -350,6 +371,7 @@ granary_sql_error(granary_client *client, granary_err err, const char *sql, size
     gr_buf_free(&w.out);
     gr_buf_free(&w.telling.told);
     gr_buf_free(&w.telling.spans);
+    gr_buf_free(&w.telling.notes);
     if (w.q.region != NULL) {
         gr_region_destroy(w.q.region);
     }

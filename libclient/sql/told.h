@@ -18,6 +18,7 @@ struct sql_told {
 struct sql_telling {
     struct gr_buf told;  /* struct sql_told */
     struct gr_buf spans; /* of the expression being written: which bytes stand for what of the statement */
+    struct gr_buf notes; /* lines: what was odd about the files of the tables that are named */
 };
 
 /* Each does nothing where nobody will ask. */

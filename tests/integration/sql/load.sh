@@ -88,6 +88,9 @@ granary graphs | grep -q '^gone' && fail "what failed is no table"
 { echo "id,price"; seq 20 | sed 's|.*|&,&|'; printf '21,n/a\n22,3\n'; } >"$work/odd.csv"
 granary load odd "$work/odd.csv" >/dev/null 2>"$work/err"
 grep -q "odd.csv:22: 'n/a' makes column 'price' a string: --null TEXT" "$work/err" || fail "no notice: $(cat "$work/err")"
+expect 2 "column 'price': sum needs numbers, not string: .*odd.csv:22: 'n/a' makes column 'price' a string" \
+    granary sql "select id, sum(price) from odd group by id"
+expect 2 "not string .'price'. and int64: .*odd.csv:22: 'n/a' makes column 'price' a string" granary sql "select price + 1 from odd"
 granary load --replace odd --null n/a "$work/odd.csv" >/dev/null 2>"$work/err"
 [ ! -s "$work/err" ] || fail "a notice without need: $(cat "$work/err")"
 expect 2 "sum needs numbers, not string: .*odd.csv:22: 'n/a' makes column 'price' a string" \
