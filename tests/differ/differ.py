@@ -67,11 +67,14 @@ class Run:
         """The next cases, drawn."""
         specs = []
         while len(specs) < size:
-            # Every other case is drawn for what was hit least.
-            spec = self.aimed() if len(specs) % 2 and self.hits and not self.options.only else self.draw()
-            if spec is not None and (not self.options.only or any(self.options.only in hit for hit in self.part.hits(spec))):
+            # Every other case is drawn for what was hit least; while something is hit too rarely, three of four.
+            spec = self.aimed() if len(specs) % (4 if self.lacks() else 2) and self.hits and not self.options.only else self.draw()
+            hits = () if spec is None else self.part.hits(spec)
+            if spec is not None and (not self.options.only or any(self.options.only in hit for hit in hits)):
                 specs.append(spec)
                 self.made += 1
+                for name in set(hits) & self.tried.keys():
+                    self.tried[name] += 1
         return specs
 
     def draw(self, want=None):
@@ -84,11 +87,9 @@ class Run:
         want = min(self.tried, key=self.tried.get)
         for _ in range(AIMS):
             spec = self.draw(want)
-            hits = self.part.hits(spec)
-            if want in hits:
-                break
-        for name in {want, *hits} & self.tried.keys():
-            self.tried[name] += 1
+            if want in self.part.hits(spec):
+                return spec
+        self.tried[want] += 1  # not now
         return spec
 
     def lacks(self):
@@ -208,7 +209,9 @@ def main():
                 skipped.append(name)
         print(f'asking: {", ".join(r.part.name for r in runs)}', flush=True)
         try:
-            end = time.monotonic() + seconds
+            begun = time.monotonic()
+            end = begun + seconds
+            lacking = bool(options.at_least)
             while runs and not (options.first and any(r.differences for r in runs)):
                 waiting = [r for r in runs if not options.cases or r.cases < options.cases]
                 if not waiting or (seconds and time.monotonic() >= end):
@@ -220,6 +223,9 @@ def main():
                         run.step(min(BATCH, options.cases - run.cases) if options.cases else BATCH)
                         if options.first and run.differences:
                             break
+                if lacking and not any(r.lacks() for r in runs):
+                    lacking = False
+                    print(f'everything was hit {options.at_least} times after {time.monotonic() - begun:.0f} s', flush=True)
         except KeyboardInterrupt:
             print('interrupted', flush=True)
         finally:

@@ -15,9 +15,18 @@ US = 86400 * 10**6
 
 class Draw(random.Random):
     """random.Random with a few shorter words."""
+    want = None  # the parameter or function that a case is drawn for
 
     def chance(self, p):
         return self.random() < p
+
+    def likely(self, p, *names):
+        """Chance, but mostly true when one of these is wanted."""
+        return self.random() < (0.85 if self.want in names else p)
+
+    def prefer(self, among):
+        """One of these: mostly what is wanted."""
+        return self.want if self.want in among and self.chance(0.85) else self.choice(among)
 
     def some(self, among, most=3, least=1):
         among = list(among)

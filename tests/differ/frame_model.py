@@ -230,18 +230,18 @@ def aggregate(text, frame, places):
 
 def aggregate_text(draw, frame):
     """A random one."""
-    if draw.chance(0.1):
+    if draw.likely(0.1, 'size'):
         return 'size'
     name = draw.choice(list(frame))
     dtype = frame[name]['dtype']
     numbers = [n for n, c in frame.items() if number(c['dtype'])]
     if dtype == 'bool':
-        return f'{draw.choice(["count", "min", "max", "first", "last", "nunique", "sum", "any", "all", "mode"])}({name})'
+        return f'{draw.prefer(["count", "min", "max", "first", "last", "nunique", "sum", "any", "all", "mode"])}({name})'
     if not number(dtype):
         return f'{draw.choice(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype == "timestamp" else ()))}({name})'
-    if draw.chance(0.1):
-        return f'{draw.choice(["corr", "cov"])}({name}, {draw.choice(numbers)})'
-    function = draw.choice(OF_NUMBERS)
+    if draw.likely(0.1, 'corr', 'cov'):
+        return f'{draw.prefer(["corr", "cov"])}({name}, {draw.choice(numbers)})'
+    function = draw.prefer(OF_NUMBERS)
     if function == 'quantile':
         return f'quantile({name}, {draw.choice(["0", "0.25", "0.5", "0.9", "1"])})'
     if function in ('var', 'std') and draw.chance(0.3):

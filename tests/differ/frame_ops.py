@@ -52,7 +52,7 @@ def some(draw, among, most=3):
 
 def optional(draw, parameters, **choices):
     for name, value in choices.items():
-        if draw.chance(0.55):
+        if draw.likely(0.55, name):
             parameters[name] = value() if callable(value) else value
     return parameters
 
@@ -151,7 +151,7 @@ add('dropna', make_dropna, dropna)
 
 def make_fillna(draw):
     kept = frame(draw)
-    form = draw.randrange(3)
+    form = {'limit': 0, 'method': 0, 'values': 1, 'value': 2}.get(draw.want, draw.randrange(3))
     if form == 0:
         p = optional(draw, {'method': draw.choice(['ffill', 'bfill'])}, limit=lambda: draw.randint(1, 3))
         return [kept], optional(draw, p, columns=lambda: some(draw, kept))
@@ -377,8 +377,8 @@ def make_groupby(draw):
     keys = names(kept)[:sum(n[0] == 'k' for n in kept)]
     others = {n: c for n, c in kept.items() if n not in keys}
     numbers = names(others, m.number)
-    if numbers and draw.chance(0.1):
-        p = {'keys': keys, 'aggregate': {'a': f'{draw.choice(["largest", "smallest"])}({draw.choice(numbers)}, {draw.randint(1, 3)})'}}
+    if numbers and draw.likely(0.1, 'largest', 'smallest'):
+        p = {'keys': keys, 'aggregate': {'a': f'{draw.prefer(["largest", "smallest"])}({draw.choice(numbers)}, {draw.randint(1, 3)})'}}
     else:
         p = {'keys': keys, 'aggregate': {f'a{i}': m.aggregate_text(draw, others) for i in range(draw.randint(1, 4))}}
     return [kept], optional(draw, p, dropna=lambda: draw.chance(0.5), sort=lambda: draw.chance(0.5))
@@ -542,20 +542,20 @@ def make_window(draw):
     p = {}
     if draw.chance(0.5):
         p['partition'] = ['k0']
-    if draw.chance(0.5):
+    if draw.likely(0.5, 'descending', 'nulls', 'nan_largest'):
         p['by'] = some(draw, kept, 2)
-        if draw.chance(0.5):
+        if draw.likely(0.5, 'descending'):
             p['descending'] = [draw.chance(0.5) for _ in p['by']]
-        if draw.chance(0.5):
+        if draw.likely(0.5, 'nulls'):
             p['nulls'] = [draw.choice(['first', 'last']) for _ in p['by']]
-        if draw.chance(0.3):
+        if draw.likely(0.3, 'nan_largest'):
             p['nan_largest'] = draw.chance(0.8)
-    if draw.chance(0.3):
+    if draw.likely(0.3, 'dropna'):
         p['dropna'] = draw.chance(0.3)
     among = list(m.WINDOWS) + list(m.BY_ORDER)
     columns = {}
     for i in range(draw.randint(1, 3)):
-        text = m.window_text(draw, kept, 'by' in p, draw.choice(among))
+        text = m.window_text(draw, kept, 'by' in p, draw.prefer(among))
         if text:
             columns[f'w{i}'] = text
     return [kept], {**p, 'columns': columns or {'w': 'row_number()'}}
@@ -715,8 +715,8 @@ add('date_range', lambda d: ([], optional(d, {'start': d.choice(['2020-01-31', '
 # ---- two frames ----
 
 def make_join(draw):
-    how = draw.choice(['inner', 'left', 'right', 'outer', 'semi', 'anti', 'cross'])
-    kinds = [draw.choice(KEYS) for _ in range(draw.randint(1, 2))]
+    how = {'null_aware': 'anti', 'order': 'inner'}.get(draw.want) or draw.choice(['inner', 'left', 'right', 'outer', 'semi', 'anti', 'cross'][:4 if draw.want in ('validate', 'indicator') else 7])
+    kinds = [draw.choice(KEYS) for _ in range(1 if draw.want == 'null_aware' else draw.randint(1, 2))]
     sides = []
     for side in range(2):
         count = draw.choice([0, 1, 4, 9, 20])
@@ -734,15 +734,15 @@ def make_join(draw):
         p['left_on'], p['right_on'] = keys, ['r' + k for k in keys]
     if how not in ('semi', 'anti'):
         optional(draw, p, suffixes=['_l', '_r'])
-    if how not in ('semi', 'anti', 'cross') and draw.chance(0.3):
+    if how not in ('semi', 'anti', 'cross') and draw.likely(0.3, 'indicator'):
         p['indicator'] = 'side'
-    if how != 'cross' and draw.chance(0.25):
+    if how != 'cross' and draw.likely(0.25 * (draw.want not in ('null_aware', 'order', 'validate')), 'where'):
         p['where'] = draw.choice(['same_x', 'same_y'] if 'suffixes' not in p else ['same_l', 'same_r']) + draw.choice([' > 1', ' is null', ' < 3'])
-    elif how == 'anti' and draw.chance(0.5) and len(keys) == 1:
+    elif how == 'anti' and draw.likely(0.5, 'null_aware') and len(keys) == 1:
         p['null_aware'] = draw.chance(0.8)
-    elif how == 'inner' and draw.chance(0.3):
+    elif how == 'inner' and draw.likely(0.3 * (draw.want != 'validate'), 'order'):
         p['order'] = draw.choice(['left', 'any'])
-    elif draw.chance(0.3) and how not in ('cross', 'semi', 'anti'):
+    elif draw.likely(0.3, 'validate') and how not in ('cross', 'semi', 'anti'):
         p['validate'] = draw.choice(['1:1', '1:m', 'm:1'])
     return sides, p
 
@@ -938,7 +938,7 @@ def make_to_tensor(draw):
             c['values'] = [0 if v is None else v for v in c['values']]
             c['values'] = [bool(v) for v in c['values']] if c['dtype'] == 'bool' else c['values']
     p = optional(draw, {}, columns=lambda: some(draw, kept), rows=len(kept['c0']['values']))
-    if draw.chance(0.3):
+    if draw.likely(0.3, 'flat'):
         p['columns'], p['flat'] = [draw.choice(list(kept))], draw.chance(0.8)
     return [kept], p
 

@@ -60,6 +60,7 @@ class Part:
 
     def make(self, draw, number, want=None):
         op = operator_of(want) if want else NAMES[number % len(NAMES)] if number < 2 * len(NAMES) else draw.choice(NAMES + OFTEN * 3)
+        draw.want = want and want.replace('.', ':').split(':')[-1]
         inputs, parameters = OPERATORS[op][0](draw)
         spec = {'op': op, 'inputs': inputs, 'parameters': parameters, 'pieces': draw.choice([1, 1, 2, 4]), 'chunk_bytes': draw.choice([0, 0, 64, 500]), 'encoded': draw.chance(0.3),
                 'before': [], 'after': []}

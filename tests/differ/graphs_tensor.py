@@ -26,6 +26,7 @@ class Part:
 
     def make(self, draw, number, want=None):
         op = operator_of(want) if want else NAMES[number % len(NAMES)] if number < 3 * len(NAMES) else draw.choice(NAMES)
+        draw.want = want and want.replace('.', ':').split(':')[-1]
         inputs, parameters = OPERATORS[op][0](draw)
         return {'op': op, 'inputs': inputs, 'parameters': parameters, 'chunk_bytes': draw.choice([0, 16, 64, 1000])}
 

@@ -29,25 +29,28 @@ class Part:
 
     def make(self, draw, number, want=None):
         kind = ('csv', 'arrow', 'npy', 'csv_theirs', 'raw')[number % 5]
+        if want:  # op:read_csv, param:write_csv.header
+            word, _, draw.want = want.split('_', 1)[1].partition('.')
+            kind = draw.choice(['csv', 'csv', 'csv_theirs']) if word == 'csv' and 'read' in want else word
         spec = {'kind': kind, 'parameters': {}, 'read': {}, 'pieces': draw.choice([1, 1, 3]), 'chunk_bytes': draw.choice([0, 0, 50, 500])}
         if kind in ('npy', 'raw'):
             spec['tensor'] = tensor(draw, shape(draw), wild=draw.choice([0, 0.3]))
             if kind == 'raw':
                 spec['read'] = {'dtype': spec['tensor']['dtype'], 'shape': spec['tensor']['shape']}
-                if draw.chance(0.5):
+                if draw.likely(0.5, 'offset'):
                     spec['read']['offset'] = draw.choice([1, 8, 33])
-            if draw.chance(0.4):
+            if draw.likely(0.4, 'chunk'):
                 spec['read']['chunk'] = [draw.randint(1, 3)] * len(spec['tensor']['shape'])
             return spec
         count = rows(draw)
         names = draw.some(['a', 'b', 'Ü', 'a b', 'x,y', 'q"q', 'case'], 5, 2 if kind == 'csv_theirs' else 1)  # one column's null would be an empty line
         spec['frame'] = {n: column(draw, draw.choice(FRAME_DTYPES if kind != 'csv_theirs' else ('int64', 'string', 'bool')), count, wild=0.3) for n in names}
         if kind.startswith('csv'):
-            if draw.chance(0.5):
+            if draw.likely(0.5, 'delimiter'):
                 spec['parameters']['delimiter'] = spec['read']['delimiter'] = draw.choice([';', '\t', '|'])
-            if draw.chance(0.3):
+            if draw.likely(0.3, 'header'):
                 spec['parameters']['header'] = spec['read']['header'] = draw.chance(0.3) or count == 0
-            if draw.chance(0.4):
+            if draw.likely(0.4, 'null_value', 'null_values'):
                 spec['parameters']['null_value'] = 'NA'
                 spec['read']['null_values'] = ['NA']
             if kind == 'csv_theirs':

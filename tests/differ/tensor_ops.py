@@ -29,7 +29,7 @@ def add(name, maker, oracle, tolerance=None):
 def optional(draw, parameters, **choices):
     """Some of the optional parameters."""
     for name, value in choices.items():
-        if draw.chance(0.6):
+        if draw.likely(0.6, name):
             parameters[name] = value() if callable(value) else value
     return parameters
 
@@ -115,12 +115,12 @@ def operands(draw, dtypes=DTYPES, wild=None, right=None):
     """Two that stretch to one another, or one and a value."""
     where = shape(draw)
     a = tensor(draw, where, draw.choice(dtypes), wild)
-    if draw.chance(0.35) and a['dtype'] != 'bool':
+    if draw.likely(0.35, 'value', 'left') and a['dtype'] != 'bool':
         value = right(draw) if right else draw.choice([0, 1, 2, -1, 3, 0.5, -2.5])
         if a['dtype'] not in FLOATS and isinstance(value, int) and a['dtype'][0] == 'u':
             value = abs(value)
         parameters = {'value': value}
-        if draw.chance(0.5):
+        if draw.likely(0.5, 'left'):
             parameters['left'] = draw.chance(0.7)
         return [a], parameters
     other = [1 if draw.chance(0.25) else n for n in where][draw.randrange(len(where)) if draw.chance(0.3) else 0:]
