@@ -320,7 +320,7 @@ class Maker:
         elif kind == 'ntile':
             call, type = [kind, [['lit', 'int', str(draw.randint(1, 4))]]], 'int'
         elif kind in ('lag', 'lead'):
-            call, type = [kind, [self.leaf(t, scope)] + ([['lit', 'int', str(draw.choice([-2, -1, 0, 1, 2, 3]))]] if draw.chance(0.5) else [])], t
+            call, type = [kind, [self.leaf(t, scope)] + ([['lit', 'int', str(draw.choice([-2, -1, 0, 1, 2, 3] if self.peer != 'sqlite' else [0, 1, 2, 3]))]] if draw.chance(0.5) else [])], t
         elif kind == 'nth_value':
             call, type = [kind, [self.leaf(t, scope), ['lit', 'int', str(draw.randint(1, 3))]]], t
         elif kind in ('first_value', 'last_value'):
