@@ -193,11 +193,10 @@ static bool
 prepare(struct tormented *self, uint32_t object, struct op *op, granary_buffer *ret_buffer)
 {
     struct torment *torment = self->torment;
-    uint64_t value = history_value(self->history, self->self, op);
+    uint64_t value = op->value = history_value(self->history, self->self, op); /* before it can be killed */
     granary_err err = granary_object_create(self->client, object_id(object), tormented_size(torment, object),
                                             meta_size(object), torment->room_ms, ret_buffer);
 
-    op->value = value;
     if (err != GRANARY_OK) {
         history_end(op, err == GRANARY_EEXIST ? OP_NO : OP_NOTHING, value);
         if (err != GRANARY_EEXIST) {
