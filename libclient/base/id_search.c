@@ -11,8 +11,10 @@ gr_id_search_begin(const char *prefix, struct gr_id_search *ret_search)
     size_t length = strlen(prefix);
 
     if (length > GRANARY_ID_TEXT || strspn(prefix, "0123456789abcdefABCDEF") != length) {
-        return gr_fail(GRANARY_EINVAL, "object id '%.40s': at most %d hex digits are expected", prefix,
-                       GRANARY_ID_TEXT);
+        return gr_fail(GRANARY_EINVAL,
+                       "object id '%.40s': at most %d hex digits are expected: `granary ls` lists ids, and "
+                       "name:NAME names an object that has a name",
+                       prefix, GRANARY_ID_TEXT);
     }
     *ret_search = (struct gr_id_search){.length = length};
     for (size_t i = 0; i < length; i++) {

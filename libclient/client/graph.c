@@ -39,9 +39,10 @@ borrow(const char *text)
 static granary_err
 check_key(const char *key)
 {
-    return key != NULL && strlen(key) < GRANARY_KEY_MAX
+    return key != NULL && key[0] != '\0' && strlen(key) < GRANARY_KEY_MAX
                ? GRANARY_OK
-               : gr_fail(GRANARY_EINVAL, "graph key: a text of at most %d bytes", GRANARY_KEY_MAX - 1);
+               : gr_fail(GRANARY_EINVAL, "a graph's key, or a table's name, is a text of 1 to %d bytes",
+                         GRANARY_KEY_MAX - 1);
 }
 
 static granary_err

@@ -236,5 +236,18 @@ cli_write_file(const char *path, const void *bytes, size_t size)
     if (!to_stdout && close(fd) < 0 && err == GRANARY_OK) {
         err = gr_fail_errno("close");
     }
+    if (err != GRANARY_OK && !to_stdout) {
+        cli_remove_half(path);
+    }
     return err == GRANARY_OK ? 0 : cli_fail(err, "%s", to_stdout ? cli_stdout_name(name) : path);
+}
+
+void
+cli_remove_half(const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+        (void)unlink(path);
+    }
 }

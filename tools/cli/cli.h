@@ -72,5 +72,8 @@ void cli_print_id(const struct cli *cli, granary_id id);
 const char *cli_stdout_name(char buffer[PATH_MAX]);
 /* Write to stdout or a file; a failing stdout ends in an error message. */
 int cli_write_file(const char *path, const void *bytes, size_t size);
+/* Remove a file that could not be written to its end: nobody is to take half of it for the whole. What is no regular file
+ * stays. */
+void cli_remove_half(const char *path);
 
 #endif

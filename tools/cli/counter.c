@@ -1,5 +1,6 @@
 /* granary counter, counters: numbers that the processes of a session share. */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +64,9 @@ read_number(const char *text, int64_t *ret_number)
 {
     char *end;
 
+    errno = 0;
     *ret_number = strtoll(text, &end, 10);
-    return end != text && *end == '\0';
+    return errno == 0 && end != text && *end == '\0';
 }
 
 /* The arguments with "--" in front of the first negative number, which is no option. To be freed. */

@@ -118,6 +118,9 @@ output_close(struct output *output, granary_id id, const char *told, granary_err
         err = gr_fail_errno("close");
         output->failed = true;
     }
+    if (err != GRANARY_OK && !output->to_stdout) {
+        cli_remove_half(output->path);
+    }
     if (err != GRANARY_OK && !output->failed) {
         return fail_object(err, id, told);
     }

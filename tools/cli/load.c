@@ -248,9 +248,9 @@ load_table(granary_client *client, const struct load *load, const granary_graph 
     char key[GRANARY_KEY_MAX];
     granary_graph_options graph_options = {.key = key, .chunk_bytes = load->chunk_bytes};
     granary_graph_status status = {0};
-    granary_err err = strlen(name) < GRANARY_KEY_MAX
+    granary_err err = name[0] != '\0' && strlen(name) < GRANARY_KEY_MAX
                           ? choose_key(client, load, name, key)
-                          : gr_fail(GRANARY_EINVAL, "a name has at most %d bytes", GRANARY_KEY_MAX - 1);
+                          : gr_fail(GRANARY_EINVAL, "a name has 1 to %d bytes", GRANARY_KEY_MAX - 1);
 
     if (err == GRANARY_OK) {
         discard_submitting(key);

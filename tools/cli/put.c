@@ -284,7 +284,7 @@ command_import(struct cli *cli, int argc, char **argv)
     if (client != NULL) {
         err = granary_object_import(client, fd, put.has_id ? &put.id : NULL, &id);
         if (err != GRANARY_OK) {
-            status = err == GRANARY_EEXIST ? fail_taken() : cli_fail_plain(err);
+            status = err == GRANARY_EEXIST ? fail_taken() : cli_fail(err, "%s", path);
         } else {
             cli_print_id(cli, id);
         }

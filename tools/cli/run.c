@@ -160,7 +160,6 @@ static error_t
 parse_run(int key, char *arg, struct argp_state *state)
 {
     struct run *run = state->input;
-    char *end;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -209,10 +208,7 @@ parse_run(int key, char *arg, struct argp_state *state)
         run->private.memory = arg;
         return 0;
     case 'e':
-        run->private.executors = (int)strtol(arg, &end, 10);
-        if (end == arg || *end != '\0' || run->private.executors < 1 || run->private.executors > 1024) {
-            argp_error(state, "--executors: '%s' is no number from 1 to 1024", arg);
-        }
+        run->private.executors = (int)arguments_number(state, arg, 1, 1024);
         return 0;
     case KEY_PRIORITY:
         run->priority = (int)arguments_number(state, arg, -1000000, 1000000);
@@ -231,6 +227,11 @@ parse_run(int key, char *arg, struct argp_state *state)
             argp_error(state, "one %s at a time: '%.60s' is one too many", run->source->what, arg);
         }
         run->graph = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (run->single_file != NULL && run->output_count > 0) {
+            argp_error(state, "--arrow, --npy and -o: each writes the result to one file: name one of them");
+        }
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which %s? %s", run->source->what, run->source->how);

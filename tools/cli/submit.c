@@ -264,8 +264,11 @@ write_results(granary_client *client, const char *path, const granary_result *re
             granary_object_release(client, &view);
         }
     }
-    if (!to_stdout) {
+    if (!to_stdout && fd >= 0) {
         gr_fd_close(&fd);
+        if (err != GRANARY_OK) {
+            cli_remove_half(path);
+        }
     }
     return err;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "base/error.h"
 #include "base/executor_page.h"
 #include "base/limits.h"
@@ -110,24 +111,16 @@ parse_up(int key, char *arg, struct argp_state *state)
     struct up *up = state->input;
     granary_levels levels;
     uint64_t bytes;
-    char *end;
 
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = up->cli;
         return 0;
     case 'e':
-        up->options.executors = (int)strtol(arg, &end, 10);
-        if (end == arg || *end != '\0' || up->options.executors < 0 || up->options.executors > 1024) {
-            argp_error(state, "--executors: '%s' is no number from 0 to 1024", arg);
-        }
+        up->options.executors = (int)arguments_number(state, arg, 0, 1024);
         return 0;
     case KEY_SCHEDULERS:
-        up->options.schedulers = (int)strtol(arg, &end, 10);
-        if (end == arg || *end != '\0' || up->options.schedulers < 1 ||
-            up->options.schedulers > SUPERVISOR_SCHEDULERS_MAX) {
-            argp_error(state, "--schedulers: '%s' is no number from 1 to %d", arg, SUPERVISOR_SCHEDULERS_MAX);
-        }
+        up->options.schedulers = (int)arguments_number(state, arg, 1, SUPERVISOR_SCHEDULERS_MAX);
         return 0;
     case KEY_MEMORY:
     case KEY_CHUNK_BYTES:

@@ -111,6 +111,27 @@ granary run --discard --csv "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"
 printf 'a,b\n1,2\n3\n' >"$work/ragged.csv"
 expect 2 "'a'.*ragged.csv:3:" granary run "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/ragged.csv\"}")"
 
+# A number that is too large is none; two options of which one would do nothing are refused; no name is no name.
+expect 2 "'4294967297' is no number from 1 to 1024" granary run --executors 4294967297 libclient/examples/damaging.json
+expect 2 "'4294967297' is no number from 0 to 1024" granary up --instance "$work/j" --executors 4294967297
+expect 2 "'4294967297' is no number from 1" granary up --instance "$work/j" --schedulers 4294967297
+expect 2 "add, set or wait with a number" granary counter c add 99999999999999999999
+expect 2 "each writes the result to one file" granary sql --arrow "$work/x.arrow" -o "$work/x.csv" 'select 1'
+expect 2 "^granary: load : a name has 1 to" granary load '' "$work/header.csv"
+expect 2 "name, is a text of 1 to" granary sql --keep '' 'select 1'
+expect 2 "ls. lists ids, and name:NAME names an object" granary get README.md -o "$work/x"
+expect 8 "^granary: README.md: import: the header is not that" granary import README.md
+
+# What could not be written to its end is removed: half of a file is not taken for the whole.
+limited() { (ulimit -f 8; exec "$@"); }
+birds_id=$(granary put $birds)
+expect 5 "half.csv: write: File too large" limited granary sql -o "$work/half.csv" "select * from '$birds'"
+[ ! -e "$work/half.csv" ] || fail "half a file of sql"
+expect 5 "half.bin: write: File too large" limited granary get -o "$work/half.bin" "$birds_id"
+[ ! -e "$work/half.bin" ] || fail "half a file of get"
+expect 5 '^granary: /dev/full: ' granary get -o /dev/full "$birds_id"
+[ -c /dev/full ] || fail "what is no regular file stays"
+
 # Names from files do not command the terminal.
 printf '\033[31mred,b\n1,2\n' >"$work/red.csv"
 expect 4 "no column 'x'; there are: '.x1b\[31mred', 'b'" granary run \
