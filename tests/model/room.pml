@@ -7,6 +7,11 @@
  * it may die in the midst of that, and the next one ends it, spare_adopt(). What was sealed is spilled when memory is
  * needed, so it does not count for long. One more client waits for all of memory at once.
  *
+ * A request for room is named in another word before it is sent, exchange() of socket.c; what was granted is taken by
+ * exchanging that for 0, room_take_granted() of room.c. A store may die when it has granted a room, before it answers or
+ * behind that, and the writer sleep for ever then. So the next store takes such a room back, take_unanswered() of
+ * spare.c, and a writer that does wake finds that, and asks again.
+ *
  * What must hold  Nobody writes into memory that is not its own.
  *                 What was put into a ring is there.
  *                 Who waits for room gets it: no state is an end in which somebody waits.
@@ -20,6 +25,8 @@
  *                 NOADOPT    a store does not end what the last one took
  *                 CLEARS     a writer clears the word when it finds its room taken
  *                 REGRANT    the segment is granted to its writer again before that has found it taken
+ *                 UNASKED    what was granted when the store died is not taken back
+ *                 BLIND      a writer uses what it was granted without a look at the word
  */
 
 #define WRITERS  2
@@ -30,6 +37,10 @@
 #define SPARE(segment) ((segment) * 2)
 #define TAKEN          1
 byte word[WRITERS];
+/* The other word: ASKED, with the same bit, or 0. */
+#define ASKED 2
+byte asked[WRITERS];
+byte granted[WRITERS]; /* the segment that was granted for what is asked, as its record says; 0: none */
 byte ring[WRITERS];        /* entries not yet executed ... */
 byte ring_segment[WRITERS];
 byte owner[SEGMENTS + 1] = NOBODY; /* of an open segment */
@@ -37,7 +48,9 @@ byte owner[SEGMENTS + 1] = NOBODY; /* of an open segment */
 /* The store's: how many rooms more there may be; what it has answered. */
 byte unused = MEMORY;
 bool waits[WRITERS + 1];
-byte answer[WRITERS];
+byte answer[WRITERS]; /* 0: the store hung up */
+bool died[WRITERS];   /* ... or died behind its answer */
+bool adopts;          /* the next store does not serve yet */
 byte crashes = CRASHES;
 
 /* What is true. */
@@ -72,16 +85,35 @@ proctype writer(byte me)
 #endif
         if
         :: room == 0 ->
-            waits[me] = true;
-            !waits[me];
-            room = answer[me]
+ask:        atomic { !adopts -> asked[me] = ASKED; granted[me] = 0; died[me] = false; waits[me] = true };
+            atomic {
+                !waits[me] ->
+                if
+                :: died[me] -> goto asleep
+                :: true -> skip
+                fi;
+                if
+                :: answer[me] == 0 -> goto ask
+                :: else -> skip
+                fi;
+#ifndef BLIND
+                if
+                :: asked[me] == ASKED + TAKEN -> goto ask
+                :: else -> skip
+                fi;
+#endif
+                asked[me] = 0;
+                room = answer[me]
+            }
         :: else -> skip
         fi;
         assert(owner[room] == me); /* writes */
         atomic { ring[me]++; ring_segment[me] = room; pushed++ };
         left--;
         word[me] = SPARE(room) /* room_settle(), room_offer() */
-    od
+    od;
+asleep:
+    skip
 }
 
 /* Needs all of memory at once, and has no room. */
@@ -122,6 +154,21 @@ inline take(i)
     fi
 }
 
+inline take_unanswered(i)
+{
+    if
+    :: asked[i] > 0 && granted[i] > 0 ->
+        asked[i] = ASKED + TAKEN;
+        if
+        :: crashes > 0 -> crashes--; adopts = true
+        :: true ->
+            execute(i);
+            owner[granted[i]] = NOBODY; granted[i] = 0; unused++
+        fi
+    :: else -> skip
+    fi
+}
+
 #define IS_OFFERED(i) (word[i] > 0 && word[i] % 2 == 0)
 #define IS_TAKEN(i)   (word[i] % 2 == 1)
 /* Any segment that is nobody's will do, but for spare_is_taken(). */
@@ -141,13 +188,16 @@ inline grant(i)
     :: MAY_HAVE(i, 3) -> answer[i] = 3
     :: MAY_HAVE(i, 4) -> answer[i] = 4
     fi;
-    owner[answer[i]] = i; unused--; waits[i] = false
+    owner[answer[i]] = i; granted[i] = answer[i]; unused--; waits[i] = false;
+    if
+    :: crashes > 0 -> crashes--; adopts = true; died[i] = true; answer[i] = 0
+    :: crashes > 0 -> crashes--; adopts = true; died[i] = true
+    :: true -> skip
+    fi
 }
 
 proctype store()
 {
-    bool adopts = false;
-
 end:
     do
     :: atomic { adopts ->
@@ -160,7 +210,11 @@ end:
         if
         :: IS_TAKEN(1) -> close_taken(1)
         :: else -> skip
-        fi
+        fi;
+#endif
+#ifndef UNASKED
+        take_unanswered(0);
+        take_unanswered(1)
 #endif
         }
     :: atomic { !adopts && ring[0] > 0 -> execute(0) }
