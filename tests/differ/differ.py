@@ -53,7 +53,7 @@ class Run:
 
     def __init__(self, part, engine, options, counts, known):
         self.part, self.engine, self.options, self.counts, self.known = part, engine, options, counts, known
-        self.next = self.made = 0
+        self.next = self.plain = 0  # draws; those of them that were for nothing in particular
         self.cases = self.refused = 0
         # How often this part hit what it can hit: of its own cases alone, so that the same seed asks the same.
         excused = coverage.exempt()[0]
@@ -72,14 +72,14 @@ class Run:
             hits = () if spec is None else self.part.hits(spec)
             if spec is not None and (not self.options.only or any(self.options.only in hit for hit in hits)):
                 specs.append(spec)
-                self.made += 1
                 for name in set(hits) & self.tried.keys():
                     self.tried[name] += 1
         return specs
 
     def draw(self, want=None):
-        spec = self.part.make(Draw(f'{self.options.seed}/{self.part.name}/{self.next}'), self.made, want)
+        spec = self.part.make(Draw(f'{self.options.seed}/{self.part.name}/{self.next}'), self.plain, want)
         self.next += 1
+        self.plain += want is None
         return spec
 
     def aimed(self):

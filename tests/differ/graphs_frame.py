@@ -25,9 +25,9 @@ def operator_of(name):
     return {'agg': 'groupby', 'window': 'window'}.get(kind, rest.split('.')[0])
 
 
-def row_operator(draw, names, kept=None):
-    """[operator, parameters] that keeps the columns of a frame: of a kept one, or of these names."""
-    op = draw.choice(['filter', 'filter', 'sort', 'sort', 'head', 'tail', 'slice', 'distinct', 'dropna', 'rebalance'])
+def row_operator(draw, names, keys, kept=None):
+    """[operator, parameters] that keeps the columns of a frame: of a kept one, or of these names; keys have values that are exact."""
+    op = draw.choice(['filter', 'filter', 'head', 'tail', 'slice', 'dropna', 'rebalance'] + (['sort', 'sort', 'distinct'] if keys else []))
     if op in ('head', 'tail'):
         return [op, {'rows': draw.choice([0, 1, 3, 10, 100])}]
     if op == 'rebalance':
@@ -36,7 +36,7 @@ def row_operator(draw, names, kept=None):
         return [op, {'start': draw.randint(-12, 12), 'step': draw.choice([1, 2, -1, -3])}]
     if op == 'filter':
         return [op, {'where': m.condition(draw, kept) if kept else f'`{draw.choice(names)}` is {draw.choice(["not ", "not ", ""])}null'}]
-    chosen = draw.some(names, 3)
+    chosen = draw.some(names if op == 'dropna' else keys, 3)
     if op == 'sort':
         return [op, {'by': chosen, 'descending': [draw.chance(0.5) for _ in chosen], 'nulls': [draw.choice(['first', 'last']) for _ in chosen]}]
     return [op, {'subset': chosen}]
@@ -70,14 +70,15 @@ class Part:
         framed = spec['inputs'] and 'shape' not in spec['inputs'][0] and spec['parameters'].get('axis') != 1 and spec['op'] not in WHOLE_INPUT
         if framed and draw.chance(0.7):
             kept = spec['inputs'][0]
-            spec['before'] = [row_operator(draw, list(kept), kept) for _ in range(draw.choice([1, 1, 2]))]
+            spec['before'] = [row_operator(draw, list(kept), list(kept), kept) for _ in range(draw.choice([1, 1, 2]))]
         if not self.unordered(spec) and 'validate' not in spec['parameters'] and (not spec['before'] or draw.chance(0.5)):
             try:
                 theirs = self.theirs(spec)
                 names = [] if isinstance(theirs, np.ndarray) else list(theirs)
             except (ValueError, IndexError):  # pandas refuses it, or stumbles over no rows
                 names = []
-            spec['after'] = [row_operator(draw, names) for _ in range(draw.choice([1, 1, 2]))] if names else []
+            keys = [n for n in names if not any(isinstance(v, float) for v in theirs[n])]
+            spec['after'] = [row_operator(draw, names, keys) for _ in range(draw.choice([1, 1, 2]))] if names else []
         return spec
 
     @staticmethod

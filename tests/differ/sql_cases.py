@@ -115,6 +115,8 @@ class Part:
                 return ('differs', f'DuckDB gives {theirs!r}, the table says {spec["want"]}')
         if isinstance(ours, GranaryError):
             return ('differs', f'refused: {ours}')
+        if len(row_values(ours)) != 1:
+            return ('differs', f'{len(row_values(ours))} rows')
         value = row_values(ours)[0][0]
         return None if as_told(value, spec['want']) else ('differs', f'{value!r}, not {spec["want"]}')
 
