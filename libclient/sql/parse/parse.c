@@ -138,6 +138,30 @@ replace_join(struct job *job, const PgQuery__ScanToken *before, const PgQuery__S
     }
 }
 
+PgQuery__ScanResult *
+parse_scan(struct sql_statement *q, const char *text)
+{
+    PgQueryScanResult result = pg_query_scan(text);
+    PgQuery__ScanResult *scan = NULL;
+
+    if (result.error == NULL) {
+        scan = pg_query__scan_result__unpack(NULL, result.pbuf.len, (const uint8_t *)result.pbuf.data);
+        if (scan == NULL) {
+            (void)sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
+        }
+    }
+    pg_query_free_scan_result(result);
+    return scan;
+}
+
+void
+parse_scan_free(PgQuery__ScanResult *scan)
+{
+    if (scan != NULL) {
+        pg_query__scan_result__free_unpacked(scan, NULL);
+    }
+}
+
 /*
  * What the grammar does not have, or has with another meaning, becomes what it has, where its own scanner finds it;
  * what was meant is noted down by its place. All positions stay.
@@ -149,15 +173,10 @@ replace_join(struct job *job, const PgQuery__ScanToken *before, const PgQuery__S
 static void
 replace_tokens(struct job *job)
 {
-    PgQueryScanResult result = pg_query_scan(job->text);
-    PgQuery__ScanResult *scan = NULL;
+    PgQuery__ScanResult *scan = parse_scan(job->q, job->text);
 
-    if (result.error == NULL) { /* the parser tells errors */
-        scan = pg_query__scan_result__unpack(NULL, result.pbuf.len, (const uint8_t *)result.pbuf.data);
-        job->notes = scan == NULL ? NULL : SQL_ARRAY(job->q, struct parse_note, scan->n_tokens);
-        if (job->notes == NULL) {
-            (void)sql_fail(job->q, GRANARY_ENOMEM, -1, "out of memory");
-        }
+    if (scan != NULL && (job->notes = SQL_ARRAY(job->q, struct parse_note, scan->n_tokens)) == NULL) {
+        (void)sql_fail(job->q, GRANARY_ENOMEM, -1, "out of memory");
     }
     for (size_t i = 0; job->notes != NULL && i < scan->n_tokens; i++) {
         const PgQuery__ScanToken *token = scan->tokens[i];
@@ -181,10 +200,7 @@ replace_tokens(struct job *job)
             replace_join(job, scan->tokens[i - 1], token, next);
         }
     }
-    if (scan != NULL) {
-        pg_query__scan_result__free_unpacked(scan, NULL);
-    }
-    pg_query_free_scan_result(result);
+    parse_scan_free(scan);
 }
 
 static void

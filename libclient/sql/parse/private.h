@@ -96,6 +96,11 @@ bool parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_s
 
 bool parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);
 
+/* The grammar's tokens of the text, for parse_scan_free(). NULL: it knows none in it, as the parser will tell; or no
+ * memory, which the statement then says. */
+PgQuery__ScanResult *parse_scan(struct sql_statement *q, const char *text);
+void parse_scan_free(PgQuery__ScanResult *scan);
+
 /* ---- syntax.c ---- */
 
 /* The grammar has refused the text there: false. */

@@ -1,5 +1,4 @@
 /* What the grammar says of text that it does not know, in words that help. */
-#include <pg_query.h>
 #include <string.h>
 #include <strings.h>
 
@@ -43,10 +42,7 @@ follow(struct open_join *open, const char *text, PgQuery__ScanToken *const *toke
 bool
 parse_fail_syntax(struct sql_statement *q, const char *text, int at, const char *message)
 {
-    PgQueryScanResult result = pg_query_scan(text);
-    PgQuery__ScanResult *scan =
-        result.error != NULL ? NULL
-                             : pg_query__scan_result__unpack(NULL, result.pbuf.len, (const uint8_t *)result.pbuf.data);
+    PgQuery__ScanResult *scan = parse_scan(q, text);
     struct open_join open = {.at = {-1}};
     size_t i = 0;
     bool nulls = false;
@@ -67,9 +63,6 @@ parse_fail_syntax(struct sql_statement *q, const char *text, int at, const char 
     } else {
         (void)sql_fail(q, GRANARY_EINVAL, at, "%s", message);
     }
-    if (scan != NULL) {
-        pg_query__scan_result__free_unpacked(scan, NULL);
-    }
-    pg_query_free_scan_result(result);
+    parse_scan_free(scan);
     return false;
 }
