@@ -86,7 +86,8 @@ static const char *
 add_count(struct windowing *w, const char *value)
 {
     struct sql_statement *q = w->block->q;
-    const char *ones = value == NULL ? "1" : sql_printf(q, "case when %s is null then 0 else 1 end", value);
+    /* A null is not equal to itself, nor is a nan, which is missing, too. */
+    const char *ones = value == NULL ? "1" : sql_printf(q, "case when %s = %s then 1 else 0 end", value, value);
 
     if (ones == NULL) {
         return NULL;

@@ -305,6 +305,14 @@ select i, first_value(x) over w, last_value(x) over w, nth_value(x, 3) over w, f
 5,0.0,nan,,nan,8.0,nan
 7,0.0,7.0,,nan,8.0,nan
 
+select i, count(y) over w, avg(y) over w, count(y) over (order by i rows 1 preceding), avg(y) over (order by i rows 1 preceding) from xy window w as (order by i) order by i
+1,0,,0,
+2,1,0.0,1,0.0
+3,1,0.0,1,0.0
+4,1,0.0,0,
+5,2,0.5,1,1.0
+7,3,3.0,2,4.5
+
 select i, first_value(y) over (order by i), first_value(x) over (order by i desc rows 2 preceding), last_value(y) over (order by x), nth_value(y, 1) over (partition by x) from xy order by i
 1,nan,,0.0,nan
 2,nan,nan,0.0,nan
