@@ -11,6 +11,8 @@
 #ifndef KERNEL_WINDOW_COMPUTE_H
 #define KERNEL_WINDOW_COMPUTE_H
 
+#include <math.h>
+
 #include "contract/int128.h"
 #include "graph/window.h"
 #include "kernel/sort/sort.h"
@@ -167,16 +169,16 @@ window_function window_number;
 window_function window_rank;
 window_function window_ntile;
 
-/* a + x, exactly but for the last bits of low. */
+/* a + x, exactly but for the last bits of low; beyond a double's range infinite, and so it stays. */
 static inline void
 window_pair_add(struct window_pair *a, double x)
 {
     double sum = a->high + x;
     double part = sum - a->high;
-    double error = (a->high - (sum - part)) + (x - part) + a->low;
+    double error = isfinite(sum) ? (a->high - (sum - part)) + (x - part) + a->low : 0;
 
     a->high = sum + error;
-    a->low = error - (a->high - sum);
+    a->low = isfinite(a->high) ? error - (a->high - sum) : 0;
 }
 
 #endif

@@ -193,6 +193,22 @@ account(struct window_state *state, enum measure measure, double x, int sign)
     }
 }
 
+/* A sum that was beyond a double's range does not come back: of the rows left in the window it is made anew. */
+static void
+account_anew(const struct window_job *job, struct window_state *state, enum measure measure, int64_t from, int64_t end)
+{
+    state->sum = state->square = (struct window_pair){0, 0};
+    state->infinite[0] = state->infinite[1] = state->count = 0;
+    state->has_shift = false;
+    for (int64_t i = from; i < end; i++) {
+        int64_t row = window_row(job->rows, i);
+
+        if (!window_is_missing(&job->value, row)) {
+            account(state, measure, job->value.reals[row], 1);
+        }
+    }
+}
+
 /* Squares' sum minus the squared sum over n, in two doubles. */
 static double
 variance(const struct window_state *state)
@@ -206,7 +222,7 @@ variance(const struct window_state *state)
 
     window_pair_add(&m2, -mean);
     window_pair_add(&m2, -mean_rest);
-    return m2.high > 0 ? m2.high / (n - 1) : 0.0;
+    return !isfinite(state->square.high) ? INFINITY : m2.high > 0 ? m2.high / (n - 1) : 0.0;
 }
 
 /* false: null */
@@ -390,6 +406,9 @@ window_rolling(const struct window_job *job, const struct window_span *span, str
             count--;
             if (sums) {
                 account(state, measure, job->value.reals[old], -1);
+                if (!isfinite(state->sum.high) || !isfinite(state->square.high)) {
+                    account_anew(job, state, measure, i - width + 1, i < span->end ? i : span->end);
+                }
             } else if (measure == MEDIAN) {
                 sorted_change(room, &sorted, job->value.reals[old], false);
             } else if (ring.count > 0 && ring.positions[ring.first] == i - width) {

@@ -134,6 +134,18 @@ with Instance() as granary:
     big = pd.DataFrame({'x': [1e16, 1.0, -1e16, 1.0, 1e300, -1e300, 2.0]})
     sums = granary.run({'t': granary.put_frame(big), 'w': {'op': 'window', 'input': 't', 'columns': {'c': 'cumsum(x)'}}}, 'w')
     assert list(sums['c'].values) == [1e16, 1e16 + 1, 1.0, 2.0, 1e300, 2.0, 4.0], sums['c']
+    # Sums beyond the range of a double: infinite, until what has made them so has left the window.
+    huge = pd.DataFrame({'x': [1e308, 1e308, -1e308, 1.0, 2.0]})
+    for pieces in (1, 3):
+        sums = granary.run({'t': granary.put_frame(huge, pieces),
+                            'w': {'op': 'window', 'input': 't', 'columns': {
+                                'c': 'cumsum(x)', 'r': 'rolling_sum(x, 2, 1)', 'm': 'rolling_mean(x, 2, 1)',
+                                's': 'rolling_std(x, 2)', 'e': 'expanding_var(x)'}}}, 'w', 20)
+        assert list(sums['c'].values) == [1e308] + [np.inf] * 4, sums['c']
+        assert list(sums['r'].values) == [1e308, np.inf, 0.0, -1e308, 3.0], sums['r']
+        assert list(sums['m'].values) == [1e308, np.inf, 0.0, -5e307, 1.5], sums['m']
+        assert list(sums['s'].values[2:]) == [np.inf, np.inf, 0.5 ** 0.5], sums['s']
+        assert list(sums['e'].values[2:]) == [np.inf] * 3, sums['e']
     spread = pd.DataFrame({'x': 1e9 + rng.normal(size=100)})
     std = granary.run({'t': granary.put_frame(spread), 'w': {'op': 'window', 'input': 't', 'columns': {'s': 'std(x)'}}}, 'w')
     assert abs(std['s'].values[0] / (spread.x - 1e9).std() - 1) < 1e-6
