@@ -81,16 +81,22 @@ static void
 powers(const double *values, size_t count, double ret_powers[5])
 {
     struct exact_sum sum = {0};
+    double n = (double)count;
+    double rest = 0.0; /* of the mean, behind its last digit: values that are all the same have no distance from it */
     double mean;
 
     exact_sum_add_many(&sum, values, count);
-    mean = exact_sum_value(&sum) / (double)count;
+    mean = exact_sum_value(&sum) / n;
+    if (isfinite(mean)) {
+        add_product(&sum, -n, mean);
+        rest = exact_sum_value(&sum) / n;
+    }
     exact_sum_fini(&sum);
     for (int p = 2; p < 5; p++) {
         ret_powers[p] = 0.0;
     }
     for (size_t i = 0; i < count; i++) {
-        double d = values[i] - mean;
+        double d = values[i] - mean - rest;
 
         ret_powers[2] += d * d;
         ret_powers[3] += d * d * d;

@@ -120,11 +120,13 @@ struct measured {
     bool there;
 };
 
-/* Squared distances from the mean, added exactly. */
+/* Squared distances from the mean, added exactly; what the mean's rounding adds to them is taken away. */
 static double
 spread(const struct window_job *job, const struct window_span *span, double mean)
 {
     struct exact_sum squares = {0};
+    struct exact_sum distances = {0};
+    int64_t count = 0;
     double result;
 
     for (int64_t i = span->begin; i < span->end; i++) {
@@ -133,10 +135,15 @@ spread(const struct window_job *job, const struct window_span *span, double mean
 
         if (!window_is_missing(&job->value, row)) {
             exact_sum_add(&squares, distance * distance);
+            exact_sum_add(&distances, distance);
+            count++;
         }
     }
-    result = exact_sum_ok(&squares) ? exact_sum_value(&squares) : NAN;
+    result = exact_sum_value(&distances);
+    result = exact_sum_value(&squares) - result * result / (double)count;
+    result = !exact_sum_ok(&squares) || !exact_sum_ok(&distances) ? NAN : result < 0 ? 0 : result;
     exact_sum_fini(&squares);
+    exact_sum_fini(&distances);
     return result;
 }
 

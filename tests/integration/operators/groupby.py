@@ -281,6 +281,17 @@ def check_refusals(granary):
     granary.fails({'x': big, 'y': {'op': 'groupby', 'input': 'x', 'keys': [], 'aggregate': {'n': 'sum(a)'}}}, 'y', "'n'", 'int64')
 
 
+def check_constants(granary):
+    """Values that are all the same vary by nothing, whatever their mean is rounded to."""
+    functions = {name: f'{name}(a)' for name in ('var', 'std', 'skew', 'kurtosis')}
+    for x, count in ((3.92, 5), (-3.39, 5), (0.1, 7), (1 / 3, 49), (1e100, 6)):
+        table = granary.put({'a': Column('float64', np.full(count, x))}, 2)
+        found = granary.run({'x': table, 'y': {'op': 'groupby', 'input': 'x', 'keys': [], 'aggregate': functions}}, 'y')
+        assert all(found[name].values[0] == 0 for name in functions), (x, found)
+        found = granary.run({'x': table, 'y': {'op': 'window', 'input': 'x', 'columns': {'s': 'std(a)', 'v': 'var(a)'}}}, 'y')
+        assert found['s'].values[0] == 0 and found['v'].values[0] == 0, (x, found)
+
+
 def main():
     rng = np.random.default_rng(5)
     with Instance(executors=2) as granary:
@@ -290,6 +301,7 @@ def main():
         check_integer_keys(granary, rng)
         check_many(granary, rng)
         check_moments(granary, rng)
+        check_constants(granary)
         check_refusals(granary)
 
 
