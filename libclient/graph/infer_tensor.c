@@ -131,6 +131,14 @@ infer_bincount(const struct gr_graph_node *node, const struct gr_node_type *cons
     return GRANARY_OK;
 }
 
+/* Several dtypes are promoted in two turns, floats first, as NumPy does: int8, uint16 and float32 make float32 in any
+ * order, though int8 and uint16 alone make int32. */
+static bool
+is_turn_of(granary_dtype dtype, bool first)
+{
+    return gr_dtype_is_float(dtype) == first;
+}
+
 static granary_err
 infer_view(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
@@ -145,10 +153,12 @@ infer_view(const struct gr_graph_node *node, const struct gr_node_type *const *i
     }
     gr_view_fini(&view);
     type->dtype = inputs[0]->dtype;
-    for (size_t i = 0; i < node->input_count && err == GRANARY_OK; i++) {
+    for (size_t turn = 0; turn < 2 * node->input_count && err == GRANARY_OK; turn++) {
+        size_t i = turn % node->input_count;
+
         if (!gr_tensor_dtype_good(inputs[i]->dtype)) {
             err = gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s", i, granary_dtype_name(inputs[i]->dtype));
-        } else if (op != GR_TILE_setitem) {
+        } else if (op != GR_TILE_setitem && is_turn_of(inputs[i]->dtype, turn < node->input_count)) {
             type->dtype = gr_dtype_promote(type->dtype, inputs[i]->dtype);
         }
     }
@@ -320,7 +330,8 @@ infer_to_tensor(const struct gr_graph_node *node, const struct gr_schema *schema
         return rows < 0 ? gr_fail(GRANARY_EINVAL, "parameter 'rows' cannot be negative")
                         : gr_fail(GRANARY_EINVAL, "there is no column");
     }
-    for (size_t c = 0; c < count; c++) {
+    for (size_t turn = 0; turn < 2 * count; turn++) {
+        size_t c = turn % count;
         int at = columns != NULL ? gr_schema_find(schema, columns->strings[c]) : (int)c;
         const struct gr_field *field = at < 0 ? NULL : &schema->fields[at];
 
@@ -331,7 +342,11 @@ infer_to_tensor(const struct gr_graph_node *node, const struct gr_schema *schema
             return gr_fail(GRANARY_ETYPE, "column '%.100s' is %s; tensors are of bool, integers and floats",
                            field->name, granary_dtype_name(field->dtype));
         }
-        type->dtype = c == 0 ? field->dtype : gr_dtype_promote(type->dtype, field->dtype);
+        if (turn == 0) {
+            type->dtype = field->dtype;
+        } else if (is_turn_of(field->dtype, turn < count)) {
+            type->dtype = gr_dtype_promote(type->dtype, field->dtype);
+        }
     }
     type->dims = flat ? 1 : 2;
     type->shape[0] = rows;

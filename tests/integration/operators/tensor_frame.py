@@ -27,7 +27,7 @@ def to_tensor(granary):
         frame = pd.DataFrame({dtype: (random.random(rows) * 100 - (0 if dtype[0] in 'ub' else 50)).astype(dtype) for dtype in DTYPES})
         frame['nulls'] = pd.array(np.where(random.random(rows) < 0.3, None, random.integers(0, 9, rows)), 'Int32')
         table = granary.put_frame(frame, pieces)
-        for columns in [[d] for d in DTYPES] + [['int8', 'uint8'], ['uint64', 'int64'], ['bool', 'int16'], ['float32', 'int8'], ['uint32', 'nulls', 'float32']]:
+        for columns in [[d] for d in DTYPES] + [['int8', 'uint8'], ['uint64', 'int64'], ['bool', 'int16'], ['float32', 'int8'], ['int8', 'uint16', 'float32'], ['uint32', 'nulls', 'float32']]:
             want = frame[columns].astype({'nulls': 'float64'} if 'nulls' in columns else {}).to_numpy()
             want = want.astype(np.result_type(*[np.int32 if c == 'nulls' else np.dtype(c) for c in columns]))
             for size in (0, 100):

@@ -87,7 +87,8 @@ def main():
     nan[3, 5] = nan[4, :3] = np.nan
     arrays = {'a': random.integers(-100, 100, (13, 7, 5)), 'b': random.standard_normal((37, 29)), 'c': random.integers(0, 255, (64, 130)).astype('u1'),
               'v': random.standard_normal(23).astype('f4'), 'e': np.zeros((0, 4)), 'z': np.array(3.5), 'o': random.standard_normal((1, 6, 1)),
-              'h': random.integers(0, 9, (90, 33)).astype('i2'), 'n': nan, 'r': np.arange(29)}
+              'h': random.integers(0, 9, (90, 33)).astype('i2'), 'n': nan, 'r': np.arange(29),
+              'i1': np.arange(-3, 3, dtype='i1'), 'u2': np.arange(6, dtype='u2'), 'f4': np.arange(6, dtype='f4')}
     with Instance(executors=2) as granary:
         cases = Cases(granary, arrays)
         for name, x in arrays.items():
@@ -102,6 +103,9 @@ def main():
         b[3:20, ::-1] = np.arange(29)
         cases.add({'op': 'setitem', 'inputs': ['b', 'r'], 'index': '3:20, ::-1'}, b)
         cases.add({'op': 'concatenate', 'inputs': ['r', 'v']}, np.concatenate([arrays['r'], arrays['v']]))
+        for names in (['i1', 'u2', 'f4'], ['f4', 'u2', 'i1'], ['i1', 'u2']):  # with a float among them the integers widen no further
+            cases.add({'op': 'concatenate', 'inputs': names}, np.concatenate([arrays[n] for n in names]))
+            cases.add({'op': 'stack', 'inputs': names}, np.stack([arrays[n] for n in names]))
         cases.add({'op': 'broadcast_to', 'input': 'o', 'shape': [4, 3, 6, 5]}, np.broadcast_to(arrays['o'], (4, 3, 6, 5)))
         cases.add({'op': 'transpose', 'input': 'a', 'axes': [1, -1, 0]}, arrays['a'].transpose(1, -1, 0))
         cases.add({'op': 'reshape', 'input': 'a', 'shape': [7, -1]}, arrays['a'].reshape(7, -1))
