@@ -31,7 +31,7 @@ MISTAKES = [
     ('one to the side', 'executor/kernel/window/moving.c', 'window->center ? (width - 1) / 2 : 0', 'window->center ? width / 2 : 0', 'graphs_frame', r'rolling'),
     ('off by one', 'executor/kernel/rows/text.c', 'rows_utf8_offset(text, end - 1)', 'rows_utf8_offset(text, end)', 'expressions', r'substr'),
     ('rounded the wrong way', 'executor/kernel/rows/arithmetic.c', 'bool down = node->op == GR_OP_FLOOR_DIVIDE || node->op == GR_OP_MODULO;', 'bool down = node->op == GR_OP_FLOOR_DIVIDE;', 'expressions', r'%'),
-    ('a filter moved too far', 'sched/optimize/rule_predicate.c', 'return step->limit == GR_STEP_NO_LIMIT;', 'return step->limit != 0;', 'graphs_frame', r'head|nlargest|nsmallest|sort'),
+    ('a head moved too far', 'sched/optimize/rule_head.c', 'return op == GR_TILE_select || op == GR_TILE_assign;', 'return op == GR_TILE_select || op == GR_TILE_assign || op == GR_TILE_filter;', 'graphs_frame', r'head'),
     ('a seam between chunks', 'executor/kernel/window/next.c', 'return window->offset;', 'return window->offset - 1;', 'graphs_frame', r'shift|lag|diff|pct_change'),
     ('a quote that is lost', 'executor/kernel/csv/csv_text.c', 'gr_buf_add(&text->scratch, p, 1);', 'gr_buf_add(&text->scratch, p, 0);', 'round_trips', r'csv'),
     ('an ignored flag', 'executor/kernel/rows/regex.c', "flags->bytes[0] == 'g';", "flags->bytes[0] == 'G';", 'regex', r"'g'")]
