@@ -11,9 +11,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SHOWN     24u        /* events before the impossible one; half as many behind it */
-#define OPEN_MOST 64u        /* operations on one object under way at the same time, those without an end among them */
+#define OPEN_MOST 64u        /* operations on one object under way at the same time; alike ones are not among them */
 #define UNREAD    UINT64_MAX /* the value of every put without an end that nobody has read */
 
 struct event {
@@ -22,9 +23,13 @@ struct event {
     bool end;
 };
 
+/* Operations without an end that are alike. */
+enum alike { ALIKE_DELETES, ALIKE_UNREAD_PUTS, ALIKE_KINDS };
+
 struct configuration {
-    uint64_t value; /* 0: the object does not exist */
-    uint64_t done;  /* of the open operations */
+    uint64_t value;             /* 0: the object does not exist */
+    uint64_t done;              /* of the open operations */
+    uint32_t used[ALIKE_KINDS]; /* of those that are alike, so many */
 };
 
 struct set {
@@ -37,32 +42,16 @@ struct search {
     const struct op *open[OPEN_MOST];
     uint64_t used;    /* places in open */
     uint64_t endless; /* those without an end */
-    uint64_t deletes; /* the deletes of them */
-    uint64_t unread;  /* the puts of them that nobody has read */
+    uint32_t alike[ALIKE_KINDS];
     struct set now, next, seen;
     bool failed; /* out of memory */
 };
 
-/* The same number of operations that are alike, always the same ones. */
-static uint64_t
-first_of(uint64_t alike, uint64_t done)
-{
-    uint64_t first = 0;
-
-    for (int count = __builtin_popcountll(alike & done); count > 0; count--) {
-        first |= alike & -alike;
-        alike &= alike - 1;
-    }
-    return first;
-}
-
 static void
 set_add(struct search *search, struct set *set, struct configuration item)
 {
-    item.done = (item.done & ~(search->deletes | search->unread)) | first_of(search->deletes, item.done) |
-                first_of(search->unread, item.done);
     for (size_t i = 0; i < set->count; i++) {
-        if (set->items[i].value == item.value && set->items[i].done == item.done) {
+        if (memcmp(&set->items[i], &item, sizeof item) == 0) {
             return;
         }
     }
@@ -104,6 +93,23 @@ applies(const struct op *op, uint64_t *value)
     }
 }
 
+/* What one of many operations that are alike makes of it. */
+static void
+extend_alike(struct search *search, const struct configuration *from)
+{
+    for (int kind = 0; kind < ALIKE_KINDS; kind++) {
+        bool puts = kind == ALIKE_UNREAD_PUTS;
+
+        if (from->used[kind] < search->alike[kind] && (from->value == 0) == puts) {
+            struct configuration to = *from;
+
+            to.used[kind]++;
+            to.value = puts ? UNREAD : 0;
+            set_add(search, &search->seen, to);
+        }
+    }
+}
+
 /* Whatever may have happened until the operation at `place` took effect. */
 static void
 extend(struct search *search, unsigned place)
@@ -119,8 +125,9 @@ extend(struct search *search, unsigned place)
         struct configuration from = search->seen.items[i];
 
         if ((from.done & bit) != 0 || search->open[place]->outcome == OP_EITHER) {
-            struct configuration without = {from.value, from.done & ~bit};
+            struct configuration without = from;
 
+            without.done &= ~bit;
             set_add(search, &search->next, without);
         }
         if ((from.done & bit) != 0) {
@@ -128,17 +135,25 @@ extend(struct search *search, unsigned place)
         }
         for (uint64_t left = search->used & ~from.done; left != 0; left &= left - 1) {
             unsigned other = (unsigned)__builtin_ctzll(left);
-            struct configuration to = {from.value, from.done | (uint64_t)1 << other};
+            struct configuration to = from;
 
+            to.done |= (uint64_t)1 << other;
             if (applies(search->open[other], &to.value)) {
-                to.value = (search->unread >> other & 1) != 0 ? UNREAD : to.value;
                 set_add(search, &search->seen, to);
             }
         }
+        extend_alike(search, &from);
     }
 }
 
 /* One that has used fewer of the operations without an end can do all that another one can. */
+static bool
+can_do_all(const struct search *search, const struct configuration *a, const struct configuration *b)
+{
+    return a->value == b->value && (a->done & b->done) == a->done && ((a->done ^ b->done) & ~search->endless) == 0 &&
+           a->used[ALIKE_DELETES] <= b->used[ALIKE_DELETES] && a->used[ALIKE_UNREAD_PUTS] <= b->used[ALIKE_UNREAD_PUTS];
+}
+
 static void
 prune(struct search *search)
 {
@@ -146,11 +161,7 @@ prune(struct search *search)
 
     for (size_t i = 0; i < set->count; i++) {
         for (size_t j = 0; j < set->count; j++) {
-            const struct configuration *a = &set->items[i];
-            const struct configuration *b = &set->items[j];
-
-            if (i != j && a->value == b->value && (a->done & b->done) == a->done &&
-                ((a->done ^ b->done) & ~search->endless) == 0) {
+            if (i != j && can_do_all(search, &set->items[i], &set->items[j])) {
                 set->items[j--] = set->items[--set->count];
                 if (i == set->count) {
                     break;
@@ -171,19 +182,21 @@ is_read(const struct event *events, size_t count, uint64_t value)
     return false;
 }
 
-/* An operation without an end begins. */
-static void
-note_endless(struct search *search, const struct op *op, uint64_t bit, const struct event *later, size_t count)
+/* Whether it begins, without an end, and others do just the same: then it is counted. */
+static bool
+count_alike(struct search *search, const struct event *event, size_t count)
 {
-    search->endless |= bit;
-    if (op->kind == OP_DELETE) {
-        search->deletes |= bit;
-    } else if (!is_read(later, count, op->value)) {
-        search->unread |= bit;
+    const struct op *op = event->op;
+
+    if (op->outcome != OP_UNKNOWN || (op->kind == OP_PUT && is_read(event, count, op->value))) {
+        return false;
     }
+    search->alike[op->kind == OP_DELETE ? ALIKE_DELETES : ALIKE_UNREAD_PUTS]++;
+    return true;
 }
 
-/* The first of `count` events. False: the operation that has ended cannot have seen what it saw, or there are too many open ones (*ret_wide). */
+/* The first of `count` events. False: the operation that has ended cannot have seen what it saw, or there are too many
+ * open ones (*ret_wide). */
 static bool
 take_event(struct search *search, const struct event *event, size_t count, bool *ret_wide)
 {
@@ -191,6 +204,9 @@ take_event(struct search *search, const struct event *event, size_t count, bool 
     struct set before;
 
     if (!event->end) {
+        if (count_alike(search, event, count)) {
+            return true;
+        }
         if (search->used == UINT64_MAX) {
             *ret_wide = true;
             return false;
@@ -199,7 +215,7 @@ take_event(struct search *search, const struct event *event, size_t count, bool 
         search->open[place] = event->op;
         search->used |= (uint64_t)1 << place;
         if (event->op->outcome == OP_UNKNOWN) {
-            note_endless(search, event->op, (uint64_t)1 << place, event, count);
+            search->endless |= (uint64_t)1 << place;
         }
         return true;
     }
@@ -254,9 +270,10 @@ check_object(struct search *search, uint32_t object, const struct event *events,
 {
     bool wide = false;
 
-    search->used = search->endless = search->deletes = search->unread = 0;
+    search->used = search->endless = 0;
+    memset(search->alike, 0, sizeof search->alike);
     search->now.count = 0;
-    set_add(search, &search->now, (struct configuration){0, 0});
+    set_add(search, &search->now, (struct configuration){0});
     for (size_t i = 0; i < count; i++) {
         if (!take_event(search, &events[i], count - i, &wide)) {
             complain(complaints, object, events, count, i, wide);

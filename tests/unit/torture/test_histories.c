@@ -20,7 +20,7 @@ struct line {
 static size_t
 wrong_objects(const struct line *lines, size_t count)
 {
-    struct history *history = history_create("/tmp", 64);
+    struct history *history = history_create("/tmp", 128);
     FILE *nowhere = fopen("/dev/null", "w");
     size_t wrong;
 
@@ -80,11 +80,11 @@ one_after_the_other(void **state)
 static void
 many_without_an_end(void **state)
 {
-    struct line lines[56];
+    struct line lines[96];
     size_t count = 0;
 
     (void)state;
-    for (int i = 0; i < 25; i++) {
+    for (int i = 0; i < 45; i++) {
         lines[count++] = (struct line)PUT(i + 1, 0, OP_UNKNOWN, (uint64_t)i + 1);
         lines[count++] = (struct line)DELETE(i + 1, 0, OP_UNKNOWN);
     }
