@@ -23,7 +23,7 @@ MISTAKES = [
     ('swapped arguments', 'libclient/sql/parse/function.c', 'functions[i].swapped ? swapped : args', 'functions[i].swapped && i > 1000 ? swapped : args', 'sql_cases', r'strpos|instr'),
     ('an ignored clause', 'libclient/sql/rel.c', '    if (offset == 0) {', '    if (offset >= 0) {', 'sql_random', r'offset'),
     ('an ignored filter', 'libclient/sql/parse/function.c', 'if (expr->args != NULL && call->agg_filter != NULL) {', 'if (expr->args != NULL && call->agg_filter != NULL && p == NULL) {', 'sql_random', r'filter'),
-    ('a float detour', 'executor/kernel/rows/compare.c', '            gr_int128 x = node_exact_at(a, i);', '            gr_int128 x = (gr_int128)(double)node_exact_at(a, i);', 'expressions', r'w\d|q\d'),
+    ('a float detour', 'executor/kernel/rows/cast.c', 'gr_int128 value = node_exact_at(a, i);', 'gr_int128 value = (gr_int128)(double)node_exact_at(a, i);', 'expressions', r'cast|q\d'),
     ('a set for another', 'libclient/sql/parse/select.c', '[PG_QUERY__SET_OPERATION__SETOP_EXCEPT] = SQL_EXCEPT', '[PG_QUERY__SET_OPERATION__SETOP_EXCEPT] = SQL_INTERSECT', 'sql_random', r'except'),
     ('a wrong null', 'executor/kernel/join/probe.c', '"null_aware", false)', '"no null_aware", false)', 'graphs_frame', r'null_aware'),
     ('a null that is kept', 'executor/kernel/group/plan.c', '"dropna", true)', '"dropna", false)', 'graphs_frame', r'groupby|value_counts|pivot'),
