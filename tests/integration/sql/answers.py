@@ -305,6 +305,9 @@ select i, first_value(x) over w, last_value(x) over w, nth_value(x, 3) over w, f
 5,0.0,nan,,nan,8.0,nan
 7,0.0,7.0,,nan,8.0,nan
 
+select length(trim(e' \ta\n ')), length(ltrim(e' \ta')), length(rtrim(e'a\n ')), length(btrim(e'\ta ')), length(trim(both from e' a\t')), trim(' \t' from e' a\t') = 'a', trim('xxa', 'x')
+3,2,2,2,2,false,a
+
 select i, count(y) over w, avg(y) over w, count(y) over (order by i rows 1 preceding), avg(y) over (order by i rows 1 preceding) from xy window w as (order by i) order by i
 1,0,,0,
 2,1,0.0,1,0.0
