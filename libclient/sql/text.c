@@ -68,6 +68,19 @@ add_literal(const char *text, struct gr_buf *out)
     gr_buf_addf(out, "%s%s", exact ? "^" : "", end);
 }
 
+bool
+sql_is_rounding(const char *name, size_t size)
+{
+    static const char *const names[] = {"sign", "floor", "ceil", "trunc", "round"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strlen(names[i]) == size && strncmp(names[i], name, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool add_text(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out);
 
 /* Arguments from..count, with what separates them. */
@@ -257,7 +270,7 @@ add_one(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out
     case SQL_COLUMN:
         return add_column(block, expr, out);
     case SQL_FUNCTION:
-        gr_buf_addf(out, "%s(", expr->text);
+        gr_buf_addf(out, "%s%s(", expr->text, sql_is_rounding(expr->text, strlen(expr->text)) ? "^" : "");
         ok = add_list(block, expr, 0, ", ", out);
         gr_buf_addf(out, ")");
         return ok;

@@ -299,7 +299,8 @@ add_quoted(struct wording *w, const char *at)
             name_size = strlen(name);
         }
     }
-    if (size > 1 && size < 4 && strspn(at + 1, "=<>!^") == size && end[-1] == '^') { /* of nans, see text.c */
+    if (told == NULL && size > 1 && end[-1] == '^' && /* see text.c */
+        (sql_is_rounding(at + 1, size - 1) || (size < 4 && strspn(at + 1, "=<>!^") == size))) {
         name_size = size - 1;
     }
     gr_buf_addf(&w->out, "'%.*s'", (int)name_size, name);

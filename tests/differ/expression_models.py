@@ -134,6 +134,7 @@ def sign(row, options):
 
 for kind in 'if':
     both('SIGN', 'sign({0})', kind, sign)
+    graph('SHORT_SIGN', 'sign^({0})', kind, sign)
 
 
 def to_whole(mode, function):
@@ -149,6 +150,9 @@ for kind in 'ifq':
     sql('CEIL', 'ceiling({0})', kind, to_whole(decimal.ROUND_CEILING, np.ceil), alias='ceiling')
     both('TRUNC', 'trunc({0})', kind, to_whole(decimal.ROUND_DOWN, np.trunc))
     both('ROUND', 'round({0})', kind, to_whole(decimal.ROUND_HALF_UP, np.rint))
+    graph('SHORT_FLOOR', 'floor^({0})', kind, to_whole(decimal.ROUND_FLOOR, np.floor))
+    graph('SHORT_CEIL', 'ceil^({0})', kind, to_whole(decimal.ROUND_CEILING, np.ceil))
+    graph('SHORT_TRUNC', 'trunc^({0})', kind, to_whole(decimal.ROUND_DOWN, np.trunc))
 
 
 def rounded(row, options):
@@ -160,6 +164,7 @@ def rounded(row, options):
 
 for kind in 'ifq':
     both('ROUND', 'round({0}, [0])', kind, rounded, [[0, 1, 2]])
+    graph('SHORT_ROUND', 'round^({0}, [0])', kind, rounded, [[0, 1, 2]])
 MATH = {'SQRT': ('sqrt', np.sqrt), 'EXP': ('exp', np.exp), 'LN': ('ln', np.log), 'LOG10': ('log10', np.log10), 'LOG2': ('log2', np.log2), 'SIN': ('sin', np.sin), 'COS': ('cos', np.cos),
         'TAN': ('tan', np.tan), 'ASIN': ('asin', np.arcsin), 'ACOS': ('acos', np.arccos), 'ATAN': ('atan', np.arctan)}
 for name, (word, function) in MATH.items():

@@ -305,22 +305,39 @@ op_arithmetic(struct node *node, int64_t n)
 
 /* ---- rounding ---- */
 
+/* value / unit as a whole number. */
 static gr_int128
 exact_round(enum gr_expr_op op, gr_int128 value, gr_int128 unit)
 {
     gr_int128 rest = value % unit;
-    gr_int128 whole = value - rest;
+    gr_int128 whole = value / unit;
 
     switch (op) {
     case GR_OP_FLOOR:
-        return rest < 0 ? whole - unit : whole;
+        return whole - (rest < 0);
     case GR_OP_CEIL:
-        return rest > 0 ? whole + unit : whole;
+        return whole + (rest > 0);
     case GR_OP_TRUNC:
         return whole;
     default: /* halves away from 0 */
-        return gr_decimal_round(value, unit) * unit;
+        return gr_decimal_round(value, unit);
     }
+}
+
+/* To so many digits of the scale it has, in units of the scale it gets, which may be smaller, but has those digits. */
+static gr_int128
+exact_to_digits(enum gr_expr_op op, gr_int128 value, int64_t digits, int from, int to)
+{
+    gr_int128 rounded;
+
+    if (digits >= from) {
+        return value;
+    }
+    if (digits < from - GRANARY_DECIMAL_DIGITS) {
+        return 0;
+    }
+    rounded = exact_round(op, value, gr_power_of_ten(from - (int)digits));
+    return __builtin_mul_overflow(rounded, gr_power_of_ten(to - (int)digits), &rounded) ? BEYOND : rounded;
 }
 
 static granary_err
@@ -328,11 +345,12 @@ round_exact(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
     const struct node *digits = node->count > 1 ? node->operands[1] : NULL;
-    int scale = gr_dtype_scale(node->dtype);
+    int from = gr_dtype_scale(a->dtype);
+    int to = gr_dtype_scale(node->dtype);
     gr_int128 *out;
     granary_err err;
 
-    if (scale == 0 && digits == NULL) {
+    if (from == 0 && digits == NULL) {
         node->class = a->class;
         node->values = a->values;
         return GRANARY_OK;
@@ -342,31 +360,23 @@ round_exact(struct node *node, int64_t n)
         return node_no_memory();
     }
     for (int64_t i = 0; i < n; i++) {
-        int64_t kept = digits == NULL ? 0 : node_int_at(digits, i);
-        gr_int128 value = node_exact_at(a, i);
-
-        if (kept >= scale) {
-            out[i] = value;
-        } else if (scale - kept > GRANARY_DECIMAL_DIGITS || kept < -GRANARY_DECIMAL_DIGITS) {
-            out[i] = 0;
-        } else {
-            out[i] = exact_round(node->op, value, gr_power_of_ten(scale - (int)kept));
-        }
+        out[i] = exact_to_digits(node->op, node_exact_at(a, i), digits == NULL ? 0 : node_int_at(digits, i), from, to);
     }
     err = node_settle_exact(node, out, n);
     scratch_free(out);
     return err;
 }
 
-/* As NumPy: scaled, rounded to even, scaled back. */
+/* As NumPy: scaled, rounded to even or cut off, scaled back. */
 static double
-real_round(double value, int64_t digits)
+real_round(enum gr_expr_op op, double value, int64_t digits)
 {
+    double (*const to_whole)(double value) = op == GR_OP_TRUNC ? trunc : rint;
     double factor;
     double scaled;
 
     if (digits == 0 || !isfinite(value)) {
-        return rint(value);
+        return to_whole(value);
     }
     if (digits > 300 || digits < -300) {
         return digits > 0 ? value : copysign(0.0, value);
@@ -376,7 +386,7 @@ real_round(double value, int64_t digits)
     if (!isfinite(scaled)) {
         return value;
     }
-    return digits > 0 ? rint(scaled) / factor : rint(scaled) * factor;
+    return digits > 0 ? to_whole(scaled) / factor : to_whole(scaled) * factor;
 }
 
 granary_err
@@ -402,11 +412,8 @@ op_round(struct node *node, int64_t n)
         case GR_OP_CEIL:
             out[i] = ceil(a[i]);
             break;
-        case GR_OP_TRUNC:
-            out[i] = trunc(a[i]);
-            break;
         default:
-            out[i] = real_round(a[i], digits == NULL ? 0 : node_int_at(digits, i));
+            out[i] = real_round(node->op, a[i], digits == NULL ? 0 : node_int_at(digits, i));
             break;
         }
     }

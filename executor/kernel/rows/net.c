@@ -160,6 +160,13 @@ column_node(struct net *net, size_t index, struct node **ret_node)
     return GRANARY_OK;
 }
 
+/* A dtype with fewer digits is all that a function with a mark has of its own. */
+static enum gr_expr_op
+computed_as(enum gr_expr_op op)
+{
+    return op >= GR_OP_SHORT_SIGN && op <= GR_OP_SHORT_ROUND ? op - GR_OP_SHORT_SIGN + GR_OP_SIGN : op;
+}
+
 /* The same call or literal, made before. */
 static struct node *
 find_equal(const struct net *net, const struct gr_expr *expr, struct node *const *operands)
@@ -174,8 +181,8 @@ find_equal(const struct net *net, const struct gr_expr *expr, struct node *const
             if (gr_expr_equal(node->expr, expr)) {
                 return node;
             }
-        } else if (node->op == expr->op && node->expr->target == expr->target && node->expr->digits == expr->digits &&
-                   node->count == expr->operand_count &&
+        } else if (node->op == computed_as(expr->op) && node->expr->target == expr->target &&
+                   node->expr->digits == expr->digits && node->count == expr->operand_count &&
                    memcmp(node->operands, operands, node->count * sizeof(struct node *)) == 0) {
             return node;
         }
@@ -206,7 +213,7 @@ build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
         return node_no_memory();
     }
     node->kind = NODE_CALL;
-    node->op = expr->op;
+    node->op = computed_as(expr->op);
     node->dtype = expr->dtype;
     node->base = rows_class_of_dtype(expr->dtype);
     node->operands = operands;

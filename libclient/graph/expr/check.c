@@ -141,7 +141,12 @@ check_two_numbers(struct gr_expr *expr)
         return check_product(expr, a, b);
     }
     expr->dtype = expr_promote(a, b);
-    return convert_both(expr, expr->dtype);
+    granary_err err = convert_both(expr, expr->dtype);
+
+    if (expr->op == GR_OP_QUOTIENT && expr_is_decimal(expr->dtype)) {
+        expr->dtype = GRANARY_DECIMAL(0);
+    }
+    return err;
 }
 
 /* Dates, timestamps and durations in sums. Not handled: *ret_done false. */
@@ -282,7 +287,7 @@ check_arithmetic(struct gr_expr *expr)
     if (expr->operand_count == 2) {
         return check_two_numbers(expr);
     }
-    expr->dtype = a;
+    expr->dtype = expr->op == GR_OP_SHORT_SIGN && expr_is_decimal(a) ? GRANARY_DECIMAL(0) : a;
     expr_fold(expr);
     return GRANARY_OK;
 }
@@ -685,6 +690,29 @@ check_signature(struct gr_expr *expr, const char *signature)
     return GRANARY_OK;
 }
 
+/* How many digits behind the point are left, as far as that is known: each row may ask for others. */
+static int
+digits_left(const struct gr_expr *rounding, int scale)
+{
+    const struct gr_expr *asked = rounding->operand_count > 1 ? rounding->operands[1] : NULL;
+
+    if (asked == NULL) {
+        return 0;
+    }
+    return !expr_is_literal(asked) || asked->value.i > scale ? scale : asked->value.i < 0 ? 0 : (int)asked->value.i;
+}
+
+static granary_err
+check_short(struct gr_expr *expr, const char *signature)
+{
+    granary_err err = check_signature(expr, signature);
+
+    if (err == GRANARY_OK && expr_is_decimal(expr->dtype)) {
+        expr->dtype = GRANARY_DECIMAL(digits_left(expr, gr_dtype_scale(expr->dtype)));
+    }
+    return err;
+}
+
 static granary_err
 check_op(struct gr_expr *expr)
 {
@@ -705,7 +733,13 @@ check_op(struct gr_expr *expr)
     case GR_OP_NEGATE:
     case GR_OP_ABS:
     case GR_OP_SIGN:
+    case GR_OP_SHORT_SIGN:
         return check_arithmetic(expr);
+    case GR_OP_SHORT_FLOOR:
+    case GR_OP_SHORT_CEIL:
+    case GR_OP_SHORT_TRUNC:
+    case GR_OP_SHORT_ROUND:
+        return check_short(expr, signatures[expr->op]);
     case GR_OP_DIVIDE:
         return check_divide(expr);
     case GR_OP_EQUAL:

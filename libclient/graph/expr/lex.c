@@ -136,6 +136,7 @@ read_token(struct lexer *lexer, struct token *token)
         while (begins_name(at[token->size]) || is_digit(at[token->size])) {
             token->size++;
         }
+        token->size += at[token->size] == '^' && at[token->size + 1] == '('; /* SQL's function of that name */
     } else {
         token->kind = TOKEN_SYMBOL;
         token->size = symbol_size(at);

@@ -269,6 +269,7 @@ op_is_safe(const struct gr_expr *expr)
     case GR_OP_FLOOR:
     case GR_OP_CEIL:
     case GR_OP_ROUND:
+    case GR_OP_SHORT_ROUND: /* to tens: 99 to 100 */
     case GR_OP_CONVERT:
         return kind == GRANARY_FLOAT64 || kind == GRANARY_FLOAT32;
     case GR_OP_CAST:

@@ -192,6 +192,19 @@ select i from big where i between 9007199254740992.5 and 9007199254740993.5
 
 select i from big where i = 9007199254740992.99999 or i::double in (9007199254740993)
 
+select round(42.4382, 2), round(42.4, 2), round(1254.56, -2), round(2.5), ceil(42.2), ceiling(-42.8), floor(42.8), trunc(42.8), trunc(42.43, 1), sign(-8.4), 5.5 // 2
+42.44,42.4,1300,3,43,-42,42,42,42.4,-1,2
+
+select round(x, n), round(x, 2), trunc(x, -1), floor(x), round(x / 1, 1) from (values (1.555, 1), (-27.449, 2)) t(x, n)
+1.600,1.56,0,1,1.6
+-27.450,-27.45,-20,-28,-27.4
+
+select ceil(0.12345678901234567890123456789012345678), round(99999999999999999999.999999999999999999), abs(-17.40), mod(5.50, 2.125), sum(1.50)
+1,100000000000000000000,17.40,1.250,1.50
+
+select round('a')
+error: line 1, column 8: 'round' needs a number, not string ('a')
+
 select d from big where d = 12345678901234567.89 or d in (0.1000, 2.00000000000000000000)
 12345678901234567.89
 0.10

@@ -121,6 +121,8 @@ clauses_become_operators(void **state)
     /* Numbers with a point are exact, and integers that are larger than int64; fractions of quantiles are no values. */
     MUST_HAVE("select x * (1 - .05) from a where x in (1.5, 2, -0.25)", "(`x` * (1 - 0.05^))",
               "in (1.5^, 2, (-0.25^))");
+    MUST_HAVE("select sign(x), floor(x), ceil(x), ceiling(x), trunc(x, 1), round(x, 1) from a", "sign^(`x`)",
+              "floor^(`x`)", "ceil^(`x`)", "trunc^(`x`, 1)", "round^(`x`, 1)");
     MUST_HAVE("select 1.5e3, 9223372036854775808, 5000000000, '1.5' from a", "\"1.5e3\"", "\"9223372036854775808^\"",
               "\"5000000000\"", "\"'1.5'\"");
     MUST_HAVE("select percentile_cont(0.9) within group (order by x) from a", "quantile(`x`, 0.9)");
