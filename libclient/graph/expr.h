@@ -162,6 +162,8 @@ size_t gr_expr_size(const struct gr_expr *expr);
 
 /* -1, 0, 1: an integer beside a float that is no NaN, in order of their exact values. */
 int gr_order_mixed(gr_int128 a, double b);
+/* -1, 0, 1: a * factor beside b, all within a decimal's digits: however many those of the product are. */
+int gr_order_scaled(gr_int128 a, gr_int128 factor, gr_int128 b);
 /* 10^power, 0 to 38: how many units of a decimal of that scale are 1. */
 gr_int128 gr_power_of_ten(int power);
 /* units / unit, halves away from 0. */

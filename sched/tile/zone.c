@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/frame.h"
 #include "graph/expr.h"
 #include "tile/measured.h"
 
@@ -142,7 +143,8 @@ excludes_literal(enum gr_expr_op op, const Granary__ColumnInfo *info, const stru
     if (literal->is_null) {
         return true;
     }
-    if (!info->zone || info->nan || !compare(&min, of, literal, &least) || !compare(&max, of, literal, &most)) {
+    if (!info->zone || info->nan || gr_dtype_scale((granary_dtype)info->dtype) != gr_dtype_scale(literal->dtype) ||
+        !compare(&min, of, literal, &least) || !compare(&max, of, literal, &most)) {
         return false;
     }
     switch (op) {

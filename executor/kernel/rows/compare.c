@@ -22,15 +22,33 @@ compare_mixed(enum gr_expr_op op, const struct node *a, const struct node *b, ui
     }
 }
 
+/* Decimals of which b has `by` digits more behind the point. */
+static void
+compare_scaled(enum gr_expr_op op, const struct node *a, const struct node *b, int by, uint8_t *out, int64_t n)
+{
+    gr_int128 factor = gr_power_of_ten(by < 0 ? -by : by);
+
+    for (int64_t i = 0; i < n; i++) {
+        gr_int128 x = node_exact_at(a, i);
+        gr_int128 y = node_exact_at(b, i);
+
+        out[i] = gr_expr_op_holds(op, by < 0 ? -gr_order_scaled(y, factor, x) : gr_order_scaled(x, factor, y));
+    }
+}
+
 /* a OP b; values under nulls do no harm. false: out of memory */
 static bool
 compare(enum gr_expr_op op, struct node *a, struct node *b, uint8_t *out, int64_t n)
 {
+    int by = gr_dtype_scale(b->dtype) - gr_dtype_scale(a->dtype);
+
     if (a->class == ROWS_NULL || b->class == ROWS_NULL) {
         memset(out, 0, (size_t)n);
         return true;
     }
-    if (a->class == ROWS_INT && b->class == ROWS_INT) {
+    if (by != 0) {
+        compare_scaled(op, a, b, by, out, n);
+    } else if (a->class == ROWS_INT && b->class == ROWS_INT) {
         SIMD_CALL(rows_compare_int)(op, a->values, b->values, out, n);
     } else if (a->class == ROWS_DOUBLE && b->class == ROWS_DOUBLE) {
         SIMD_CALL(rows_compare_double)(op, a->values, b->values, out, n);

@@ -302,10 +302,10 @@ order_at(const struct node *a, const struct node *b, int64_t i, const struct row
         return ((const uint8_t *)a->values)[i] - ((const uint8_t *)b->values)[i];
     }
     if (a->base == ROWS_INT) {
-        gr_int128 p = node_exact_at(a, i);
-        gr_int128 q = node_exact_at(b, i);
+        int by = gr_dtype_scale(b->dtype) - gr_dtype_scale(a->dtype);
 
-        return (p > q) - (p < q);
+        return by < 0 ? -order_at(b, a, i, y, x)
+                      : gr_order_scaled(node_exact_at(a, i), gr_power_of_ten(by), node_exact_at(b, i));
     }
     return text_order(&x[i], &y[i]);
 }

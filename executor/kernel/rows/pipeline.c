@@ -107,7 +107,7 @@ quick_of(const struct node *node, struct quick *ret_quick)
     constant = node->operands[!turned];
     if (column->kind != NODE_COLUMN || constant->kind != NODE_CONSTANT || constant->valid != NULL ||
         !stored_of(column->column, &ret_quick->stored, &ret_quick->size, &least, &most) ||
-        column->base != constant->base) {
+        column->base != constant->base || gr_dtype_scale(column->dtype) != gr_dtype_scale(constant->dtype)) {
         return false;
     }
     ret_quick->op = turned ? gr_expr_op_mirrored(node->op) : node->op;

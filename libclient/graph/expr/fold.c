@@ -215,18 +215,15 @@ fold_logic(struct gr_expr *expr)
     }
 }
 
-/* By their digits, if a decimal has as many. */
+/* By their digits, where both have them. */
 static int
 order_numbers(const struct gr_expr *a, const struct gr_expr *b)
 {
-    int scale = a->scale > b->scale ? a->scale : b->scale;
-    gr_int128 x;
-    gr_int128 y;
-
-    if (a->scale < 0 || b->scale < 0 || !expr_number_units(a, scale, &x) || !expr_number_units(b, scale, &y)) {
+    if (a->scale < 0 || b->scale < 0) {
         return (a->value.d > b->value.d) - (a->value.d < b->value.d);
     }
-    return (x > y) - (x < y);
+    return a->scale > b->scale ? -gr_order_scaled(b->value.i, gr_power_of_ten(a->scale - b->scale), a->value.i)
+                               : gr_order_scaled(a->value.i, gr_power_of_ten(b->scale - a->scale), b->value.i);
 }
 
 static void

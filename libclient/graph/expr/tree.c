@@ -357,6 +357,17 @@ gr_order_mixed(gr_int128 a, double b)
     return (b < (double)whole) - (b > (double)whole);
 }
 
+int
+gr_order_scaled(gr_int128 a, gr_int128 factor, gr_int128 b)
+{
+    gr_int128 scaled;
+
+    if (__builtin_mul_overflow(a, factor, &scaled)) {
+        return a > 0 ? 1 : -1; /* no b is as far from 0 */
+    }
+    return (scaled > b) - (scaled < b);
+}
+
 gr_int128
 gr_power_of_ten(int power)
 {

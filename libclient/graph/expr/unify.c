@@ -316,8 +316,8 @@ expr_unify(struct gr_expr ***slots, size_t count, bool exact, granary_dtype alon
         if ((*slots[i])->dtype == GRANARY_NULLTYPE) {
             expr_become_null(*slots[i], dtype);
         }
-        /* The kernels compare integers with floats exactly. */
-        if (!(exact && expr_is_float(dtype) && expr_is_integer((*slots[i])->dtype))) {
+        /* The kernels compare integers with floats, and decimals of any scales, exactly. */
+        if (!(exact && (expr_is_float(dtype) ? expr_is_integer((*slots[i])->dtype) : expr_is_exact(dtype)))) {
             err = expr_convert(slots[i], dtype);
         }
     }

@@ -14,11 +14,11 @@
 #include "tile/measured.h"
 #include "tile/zone.h"
 
-/* A frame with the columns i (int64), f (float64), s (string), d (date). */
+/* A frame with the columns i (int64), f (float64), s (string), d (date), m (decimal(2)). */
 struct piece {
     struct gr_schema schema;
-    Granary__ColumnInfo columns[4];
-    Granary__ColumnInfo *pointers[4];
+    Granary__ColumnInfo columns[5];
+    Granary__ColumnInfo *pointers[5];
     Granary__FrameInfo info;
 };
 
@@ -36,11 +36,15 @@ piece_open(struct piece *piece, int64_t least, int64_t most)
     static const struct {
         const char *name;
         granary_dtype dtype;
-    } columns[] = {{"i", GRANARY_INT64}, {"f", GRANARY_FLOAT64}, {"s", GRANARY_STRING}, {"d", GRANARY_DATE}};
+    } columns[] = {{"i", GRANARY_INT64},
+                   {"f", GRANARY_FLOAT64},
+                   {"s", GRANARY_STRING},
+                   {"d", GRANARY_DATE},
+                   {"m", GRANARY_DECIMAL(2)}};
     union gr_bound text[2] = {{.text = "berlin"}, {.text = "zuerich"}};
 
     *piece = (struct piece){.info = GRANARY__FRAME_INFO__INIT};
-    for (size_t c = 0; c < 4; c++) {
+    for (size_t c = 0; c < 5; c++) {
         assert_int_equal(gr_schema_add(&piece->schema, columns[c].name, columns[c].dtype), GRANARY_OK);
         granary__column_info__init(&piece->columns[c]);
         piece->columns[c].dtype = (uint32_t)columns[c].dtype;
@@ -50,9 +54,11 @@ piece_open(struct piece *piece, int64_t least, int64_t most)
     set(&piece->columns[1], (union gr_bound){.real = (double)least}, (union gr_bound){.real = (double)most});
     set(&piece->columns[2], text[0], text[1]);
     set(&piece->columns[3], (union gr_bound){.integer = least}, (union gr_bound){.integer = most});
+    set(&piece->columns[4], (union gr_bound){.real = 100.0 * (double)least},
+        (union gr_bound){.real = 100.0 * (double)most});
     piece->info.rows = 10;
     piece->info.columns = piece->pointers;
-    piece->info.n_columns = 4;
+    piece->info.n_columns = 5;
 }
 
 static bool
@@ -129,6 +135,9 @@ conditions_are_taken_apart(void **state)
         {"i > 100 and f > i", true},
         {"f > 100 or i > 100", false},
         {"d < date '1969-01-01'", true},
+        {"m >= 7", true},
+        {"m > 5.125", false}, /* in other units than the bounds */
+        {"m in (5.125, 0.001)", false},
     };
     struct piece piece;
 
