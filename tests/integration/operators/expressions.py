@@ -1,5 +1,6 @@
 """Expressions against pandas and NumPy: one column a function, plain and dictionary-encoded strings, however rows are cut."""
 import unicodedata
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -212,15 +213,16 @@ with Instance(executors=2) as granary:
     check(granary, COLUMNS, 1)
     check(granary, {**COLUMNS, 's': Column('string', list(s), valid_s, encoded=True)}, 3)
 
-    # A duration is divided as NumPy divides it; numbers that only uint64 holds keep their digits.
+    # A quotient of a duration is rounded to the nearest microsecond; numbers that only uint64 holds keep their digits.
     u = np.array([7, -7, 10**17 + 1, 3, 0])
     n = np.array([2, 2, 3, -2, 5])
     table = granary.put({'u': Column('duration', u), 'n': Column('int64', n), 'w': Column('uint64', np.array([2**63, 2**64 - 1, 0, 2**63 - 1, 5], 'u8'))}, 2)
-    wanted = {'u / 2': u.astype('m8[us]') / 2, 'u / n': u.astype('m8[us]') / n, 'u // n': (u // n).astype('m8[us]')}
+    nearest = lambda by: np.array([round(Fraction(int(a), int(b))) for a, b in zip(u, by)])  # of halves the even one
+    wanted = {'u / 2': nearest([2] * 5), 'u / n': nearest(n), 'u // n': u // n}
     texts = [*wanted, 'u / (n - n)', "cast(interval '3 days' / 2 as int64)", 'w = 9223372036854775808', 'w + 0', '18446744073709551615', 'w >= 9223372036854775808']
     frame = granary.run({'t': table, 'x': {'op': 'assign', 'input': 't', 'columns': {f'c{i}': text for i, text in enumerate(texts)}}}, 'x')
     for i, text in enumerate(wanted):
-        assert frame[f'c{i}'] == Column('duration', wanted[text].astype('i8')), (text, frame[f'c{i}'])
+        assert frame[f'c{i}'] == Column('duration', wanted[text]), (text, frame[f'c{i}'])
     assert frame['c3'].dtype == 'duration' and not frame['c3'].valid.any()
     assert list(frame['c4'].values) == [36 * 3600 * 10**6] * 5
     assert list(frame['c5'].values) == [True, False, False, False, False] and frame['c6'] == Column('uint64', np.array([2**63, 2**64 - 1, 0, 2**63 - 1, 5], 'u8'))
