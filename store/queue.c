@@ -216,7 +216,7 @@ serve_rooms(struct store *store, int64_t now_ns, bool restores_wait)
 static bool
 restores_may_pass(const struct store *store, struct client *head)
 {
-    uint64_t need = restore_need(store);
+    uint64_t need = restore_first_bytes(store);
 
     if (head == NULL || !reclaim_hopeful(store)) {
         return true;
@@ -233,20 +233,20 @@ queue_serve(struct store *store, int64_t now_ns)
 {
     const struct client *first = first_in_line(store);
     bool restores_first = !list_empty(&store->restores) && (first == NULL || restore_ticket(store) < first->ticket);
-    bool restores_wait = false;
+    uint64_t restores_need = 0; /* of memory; 0: none waits for it */
     struct client *head;
 
     store->need = 0;
     queue_forget_quotas(store);
     if (restores_first) {
-        restores_wait = !restore_serve(store, now_ns);
+        restores_need = restore_serve(store, now_ns);
     }
-    head = serve_rooms(store, now_ns, restores_wait);
+    head = serve_rooms(store, now_ns, restores_need > 0);
     if (!restores_first && !list_empty(&store->restores) && restores_may_pass(store, head)) {
-        restores_wait = !restore_serve(store, now_ns);
+        restores_need = restore_serve(store, now_ns);
     }
-    if (restores_wait && (restores_first || head == NULL)) {
-        store->need = restore_need(store) + reclaim_reserve(store);
+    if (restores_need > 0 && (restores_first || head == NULL)) {
+        store->need = restores_need + reclaim_reserve(store);
     } else if (head != NULL) {
         store->need = head->want_bytes + reclaim_reserve(store);
     }

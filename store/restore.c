@@ -396,10 +396,11 @@ may_fit_quota(const struct restore *restore)
     return quota == 0 || (quota > session->pinned_bytes && quota - session->pinned_bytes >= restore->footprint);
 }
 
-bool
+uint64_t
 restore_serve(struct store *store, int64_t now_ns)
 {
     struct list *node, *next;
+    uint64_t need = 0;
 
     list_each (node, next, &store->restores) {
         struct restore *restore = list_owner(node, struct restore, in_queue);
@@ -425,8 +426,8 @@ restore_serve(struct store *store, int64_t now_ns)
             err = queue_fail_quota(restore->session, "to bring back an object of", restore->footprint);
         }
         if (err == GRANARY_EBUSY) {
-            reading_flush(store);
-            return false;
+            need = restore->footprint;
+            break;
         }
         list_remove(&restore->in_queue);
         err = err == GRANARY_OK ? restore_start(restore, slot) : err;
@@ -436,7 +437,7 @@ restore_serve(struct store *store, int64_t now_ns)
         }
     }
     reading_flush(store);
-    return true;
+    return need;
 }
 
 uint64_t
@@ -446,9 +447,9 @@ restore_ticket(const struct store *store)
 }
 
 uint64_t
-restore_need(const struct store *store)
+restore_first_bytes(const struct store *store)
 {
-    return list_empty(&store->restores) ? 0 : list_owner(store->restores.next, struct restore, in_queue)->footprint;
+    return list_owner(store->restores.next, struct restore, in_queue)->footprint;
 }
 
 void

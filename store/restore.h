@@ -23,14 +23,17 @@ void restore_anew(struct session *session, granary_id id);
 /* All of its jobs have run. */
 void restore_finished(struct restore *restore);
 
-/* Start restores that wait for memory. False: the first in line still waits. */
-bool restore_serve(struct store *store, int64_t now_ns);
+/*
+ * Start restores, in the order they came. Returns the bytes that the first one lacks which has to wait for memory; 0:
+ * none has to. One that waits for its session's quota holds no other up.
+ */
+uint64_t restore_serve(struct store *store, int64_t now_ns);
 
 /* The place in line of the first who waits; somebody must. */
 uint64_t restore_ticket(const struct store *store);
 
-/* The bytes the first in line waits for; 0: nobody does. */
-uint64_t restore_need(const struct store *store);
+/* The bytes of that one. */
+uint64_t restore_first_bytes(const struct store *store);
 
 /* What waits for memory in a session that is being deleted, and was not begun, is not brought back. */
 void restore_forget(struct session *session);

@@ -469,6 +469,36 @@ a_quota_that_cannot_be_kept_holds_no_other_up(void **state)
     granary_disconnect(client);
 }
 
+/* The first object that is to come back waits for its session's quota; the next one lacks memory, which is made. */
+static void
+memory_is_made_for_who_lacks_it(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    const granary_session_options options = {.quota_bytes = 8 * MIB};
+    const granary_id first = fixture_id(0);
+    granary_client *limited;
+    granary_view view;
+
+    assert_ok(granary_session_create(client, "limited", &options));
+    limited = connect_to(state, "limited", "limited");
+    assert_ok(fixture_put(limited, 0, 6 * MIB, 0));
+    assert_ok(granary_object_move(limited, first, GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, PATIENT));
+    assert_ok(fixture_put(limited, 1, 6 * MIB, 0));
+    assert_ok(granary_object_get(limited, fixture_id(1), 0, &view));
+    assert_ok(fixture_put(client, 0, 24 * MIB, 0));
+    assert_ok(granary_object_move(client, first, GRANARY_LEVEL_DISK, GRANARY_LEVEL_MEMORY, PATIENT));
+    for (uint64_t n = 1; n <= 5; n++) {
+        assert_ok(fixture_put(client, n, 8 * MIB, 0));
+    }
+    assert_ok(granary_object_prefetch(limited, &first, 1));
+    fixture_check(client, 0, 24 * MIB);
+    assert_int_equal(fixture_stat(limited).restore_failed, 0); /* else it went on because that one gave up */
+    granary_object_release(limited, &view);
+    fixture_check(limited, 0, 6 * MIB);
+    granary_disconnect(limited);
+    granary_disconnect(client);
+}
+
 /* What can never fit is not waited for, however patient the caller; nor is what pins leave no room for. */
 static void
 what_a_quota_never_holds_is_said_at_once(void **state)
@@ -641,6 +671,7 @@ main(void)
         STORE_TEST(a_grant_that_was_not_answered_is_taken_back),
         STORE_TEST(all_sessions_at_their_quotas_go_on),
         STORE_TEST(a_quota_that_cannot_be_kept_holds_no_other_up),
+        STORE_TEST(memory_is_made_for_who_lacks_it),
         STORE_TEST(what_a_quota_never_holds_is_said_at_once),
         STORE_TEST(rooms_are_warm_before_they_are_asked_for),
         STORE_TEST(idle_rooms_make_way),
