@@ -7,7 +7,8 @@
  *   select, sort          all of it
  *   assign, project       what reads columns that pass through, under their names below
  *   groupby               what reads keys alone
- *   join                  what reads one side alone, unless that side's rows come without a match
+ *   join                  what reads one side alone, unless that side's rows come without a match; of a cross join, what
+ *                         reads both: it asks that of pairs, few at a time, and never holds the others
  *
  * A condition that could fail in some row (overflow, a cast) stays behind what may leave that row out.
  */
@@ -354,6 +355,40 @@ push_part(struct gr_step *below, struct origins *o, const struct gr_expr *part, 
     return err;
 }
 
+static granary_err
+ask_of_pairs(struct pushing *p, struct gr_step *below, const struct gr_expr *part, bool *ret_moved)
+{
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(below, &count);
+    struct gr_join join;
+    char *text = NULL;
+    char *both = NULL;
+    granary_err err = gr_join_parse(attrs, count, &join);
+
+    if (err != GRANARY_OK || join.how != GR_JOIN_CROSS || join.indicator != NULL) {
+        return err;
+    }
+    text = gr_expr_text(part);
+    if (text == NULL) {
+        err = no_memory();
+    } else if (join.where != NULL) {
+        err = gr_expr_both(join.where, text, &both);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_step_set_attr(below, gr_attr_new_string("where", both != NULL ? both : text));
+        *ret_moved = err == GRANARY_OK;
+    } else if (err == GRANARY_EINVAL) {
+        err = GRANARY_OK; /* together they are too long: it stays */
+    }
+    if (*ret_moved) {
+        rule_fired(p->steps, "push-filter", "'%s' (join) asks its pairs for a part of the condition",
+                   below->origin->name);
+    }
+    free(both);
+    free(text);
+    return err;
+}
+
 /* Every row that comes out of it came in: a condition that fails fails all the same. */
 static bool
 keeps_rows(const struct gr_step *step)
@@ -373,6 +408,7 @@ push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_ex
     size_t judged_count = 0;
     bool all_moved = true; /* of those before */
     size_t moved_count = 0;
+    size_t asked_count = 0;
     struct gr_buf left = {0};
     struct origins o = {0};
     granary_err err = origins_init(p, below, &o);
@@ -387,17 +423,22 @@ push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_ex
         /* Constants may have been folded away by the check: then nothing is known of the parts. */
         bool safe = count == judged_count && gr_expr_is_safe(judged[i]);
         bool moved = false;
+        bool asked = false;
 
         if (safe || (all_moved && keeps_rows(below))) {
             err = push_part(below, &o, parts[i], &moved);
         }
-        if (!moved) {
+        if (err == GRANARY_OK && !moved && below->op == GR_TILE_join && (safe || all_moved)) {
+            err = ask_of_pairs(p, below, parts[i], &asked);
+        }
+        if (!moved && !asked) {
             gr_buf_addf(&left, "%s(", left.size > 0 ? " and " : "");
             gr_expr_print(parts[i], &left);
             gr_buf_addf(&left, ")");
         }
-        all_moved = all_moved && moved;
+        all_moved = all_moved && (moved || asked);
         moved_count += moved;
+        asked_count += asked;
     }
     if (err == GRANARY_OK && !gr_buf_ok(&left)) {
         err = no_memory();
@@ -405,6 +446,8 @@ push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_ex
     if (err == GRANARY_OK && moved_count > 0) {
         rule_fired(p->steps, "push-filter", "%s of the condition on '%s' moves below it",
                    moved_count == count ? "all" : "a part", below->origin->name);
+    }
+    if (err == GRANARY_OK && moved_count + asked_count > 0) {
         free(step->where[k]);
         step->where[k] = left.size > 0 ? gr_buf_take(&left) : NULL;
     }

@@ -103,6 +103,24 @@ joins_take_conditions_on_one_side(void **state)
 }
 
 static void
+cross_joins_ask_their_pairs(void **state)
+{
+#define CROSS(more) "\"j\": {\"op\": \"join\", \"inputs\": [\"t\", \"u\"], \"how\": \"cross\"" more "}, "
+
+    (void)state;
+    becomes(CROSS("") FILTER("f", "j", "a_x < b_y and a_x > 1 and c_x < c_y") ", " HEAD("h", "f"), "\"h\"",
+            "  t = read_csv() path=t\n  u = read_csv() path=u\n"
+            "  j = join(t where a > 1, u) how=cross where=a_x < b_y and c_x < c_y\n  h * = head(j) rows=3\n");
+    becomes(CROSS(", \"where\": \"k_x < k_y\"")
+                FILTER("f", "j", "cast(a_x + b_y as int8) > 1 and c_x < c_y") ", " HEAD("h", "f"),
+            "\"h\"",
+            "  t = read_csv() path=t\n  u = read_csv() path=u\n"
+            "  j = join(t, u) how=cross where=k_x < k_y and cast(a_x + b_y as int8) > 1 and c_x < c_y\n"
+            "  h * = head(j) rows=3\n");
+#undef CROSS
+}
+
+static void
 what_may_fail_stays_behind_what_may_leave_it_out(void **state)
 {
     struct bench bench;
@@ -152,6 +170,7 @@ main(void)
         cmocka_unit_test(names_change_below_an_assign),
         cmocka_unit_test(groups_lose_rows_by_their_keys),
         cmocka_unit_test(joins_take_conditions_on_one_side),
+        cmocka_unit_test(cross_joins_ask_their_pairs),
         cmocka_unit_test(groupbys_compute_what_assigns_made),
         cmocka_unit_test(what_may_fail_stays_behind_what_may_leave_it_out),
     };
