@@ -40,6 +40,15 @@ find_op(const Granary__Node *node, int *ret_op)
         node, gr_fail(GRANARY_ENOENT, "there is no operator '%.60s'%s", node->op, gr_nearest_hint(&nearest, hint)));
 }
 
+/* Messages name the node that the user wrote. */
+static granary_err
+fail_at(const struct work *work, size_t position, granary_err err)
+{
+    const struct gr_origin *origin = work->origins[position];
+
+    return node_fail(origin != NULL ? origin->node : work->message->nodes[position], err);
+}
+
 /* Find the inputs of a node. */
 static granary_err
 resolve_inputs(struct work *work, size_t position)
@@ -75,7 +84,7 @@ check_nodes(struct work *work)
             err = resolve_inputs(work, i);
         }
         if (err != GRANARY_OK) {
-            err = node_fail(work->message->nodes[i], err);
+            err = fail_at(work, i, err);
         }
     }
     return err;
@@ -145,13 +154,40 @@ check_kinds(struct work *work)
     for (size_t place = 0; place < work->count && err == GRANARY_OK; place++) {
         err = check_kind(work, work->order[place]);
         if (err != GRANARY_OK) {
-            err = node_fail(work->message->nodes[work->order[place]], err);
+            err = fail_at(work, work->order[place], err);
         }
     }
     return err;
 }
 
 /* ---- the whole ---- */
+
+/* Which nodes are parts of which that were written out. */
+static void
+find_parts(struct work *work, const struct gr_origins *origins)
+{
+    for (size_t i = 0; i < origins->count; i++) {
+        const struct gr_origin *origin = &origins->all[i];
+
+        work->origins[origin->last] = origin;
+        for (size_t k = 0; k < origin->count; k++) {
+            work->origins[origin->first + k] = origin;
+        }
+    }
+}
+
+/* The places of what nodes that were written out read: their parts read it, so it is there. */
+static void
+place_origins(const struct work *work, struct gr_origins *origins)
+{
+    for (size_t i = 0; i < origins->count; i++) {
+        struct gr_origin *origin = &origins->all[i];
+
+        for (size_t k = 0; k < origin->node->n_inputs; k++) {
+            origin->inputs[k] = work->place_of[work_find(work, origin->node->inputs[k])];
+        }
+    }
+}
 
 /* Room before each node that will be written as others: from here on, places are those in the graph. */
 static void
@@ -191,6 +227,7 @@ fill_nodes(struct work *work, struct gr_graph *graph)
         }
 
         node->node = work->message->nodes[position];
+        node->origin = work->origins[position];
         node->op = work->ops[position];
         node->yields = work->yields[position];
         node->input_count = node->node->n_inputs;
@@ -220,12 +257,15 @@ check_targets(const struct gr_graph *graph)
 static granary_err
 build(struct work *work, Granary__Graph *message, struct gr_graph *graph)
 {
-    granary_err err = gr_graph_expand(message);
+    granary_err err;
 
+    graph->origins = calloc(1, sizeof *graph->origins);
+    err = graph->origins == NULL ? out_of_memory() : gr_graph_expand(message, graph->origins);
     if (err == GRANARY_OK) {
         err = work_init(work, message);
     }
     if (err == GRANARY_OK) {
+        find_parts(work, graph->origins);
         err = check_nodes(work);
     }
     if (err == GRANARY_OK) {
@@ -240,7 +280,11 @@ build(struct work *work, Granary__Graph *message, struct gr_graph *graph)
     if (err == GRANARY_OK) {
         err = fill_nodes(work, graph);
     }
-    return err == GRANARY_OK ? check_targets(graph) : err;
+    if (err == GRANARY_OK) {
+        place_origins(work, graph->origins);
+        err = check_targets(graph);
+    }
+    return err;
 }
 
 granary_err
@@ -281,6 +325,10 @@ gr_graph_destroy(struct gr_graph *graph)
     }
     free(graph->nodes);
     free(graph->targets);
+    if (graph->origins != NULL) {
+        gr_origins_free(graph->origins);
+    }
+    free(graph->origins);
     if (graph->message != NULL) {
         granary__graph__free_unpacked(graph->message, NULL);
     }

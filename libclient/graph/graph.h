@@ -58,13 +58,17 @@ gr_type_is_unsized(const struct gr_node_type *type)
     return type->dims > 0 && type->shape[0] == GR_SIZE_UNKNOWN;
 }
 
+struct gr_origin;
+struct gr_origins;
+
 /* A graph in order: inputs come before the nodes that read them. */
 struct gr_graph {
     Granary__Graph *message; /* owned */
     size_t count;
     struct gr_graph_node *nodes; /* in topological order */
     size_t target_count;
-    size_t *targets; /* positions in nodes */
+    size_t *targets;            /* positions in nodes */
+    struct gr_origins *origins; /* owned: the nodes that were written out (graph/expand/expand.h) */
 };
 struct gr_graph_node {
     const Granary__Node *node; /* borrowed from message */
@@ -74,7 +78,8 @@ struct gr_graph_node {
     size_t *inputs; /* positions in nodes, smaller than its own */
     struct gr_node_type type;
     bool absent; /* room for what a node behind it will be written as (graph/compose/compose.h): nothing reads it */
-    Granary__Node *own; /* owned: `node`, where the message has none such */
+    Granary__Node *own;             /* owned: `node`, where the message has none such */
+    const struct gr_origin *origin; /* the user's node that it is a part of; NULL: it is one itself */
 };
 
 /*

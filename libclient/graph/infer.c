@@ -3,7 +3,22 @@
 
 #include "base/error.h"
 #include "graph/compose/compose.h"
+#include "graph/expand/expand.h"
 #include "graph/node.h"
+
+/* What the user's node asks of its inputs, before what it is written as asks for more. */
+static granary_err
+check_origin(const struct gr_graph *graph, const struct gr_origin *origin)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < origin->node->n_inputs && err == GRANARY_OK; i++) {
+        const struct gr_node_type *type = &graph->nodes[origin->inputs[i]].type;
+
+        err = type->known ? gr_origin_check_columns(origin, i, &type->schema) : GRANARY_OK;
+    }
+    return err;
+}
 
 static granary_err
 infer_node(struct gr_graph *graph, struct gr_graph_node *node)
@@ -30,23 +45,26 @@ infer_node(struct gr_graph *graph, struct gr_graph_node *node)
     for (size_t i = 0; i < node->input_count; i++) {
         inputs[i] = &graph->nodes[node->inputs[i]].type;
     }
-    if (gr_op_is_composed((enum gr_tile_op)node->op)) {
+    err = node->origin == NULL ? GRANARY_OK : check_origin(graph, node->origin);
+    if (err == GRANARY_OK && gr_op_is_composed((enum gr_tile_op)node->op)) {
         bool stays = false;
 
         err = infer_check_sizes(node, inputs);
         if (err == GRANARY_OK) {
             err = gr_compose(graph, (size_t)(node - graph->nodes), &stays);
         }
-        if (err != GRANARY_OK || !stays) {
+        if (err == GRANARY_OK && !stays) {
             free(inputs);
-            return err == GRANARY_OK ? err : node_fail(node->node, err);
+            return GRANARY_OK;
         }
     }
-    err = node->yields == GR_YIELDS_FRAME ? infer_frame(node, inputs, &type) : infer_tensor(node, inputs, &type);
+    if (err == GRANARY_OK) {
+        err = node->yields == GR_YIELDS_FRAME ? infer_frame(node, inputs, &type) : infer_tensor(node, inputs, &type);
+    }
     free(inputs);
     if (err != GRANARY_OK) {
         gr_schema_free(&type.schema);
-        return node_fail(node->node, err);
+        return node_fail(node->origin != NULL ? node->origin->node : node->node, err);
     }
     type.known = true;
     type.is_tensor = node->yields == GR_YIELDS_TENSOR;

@@ -246,15 +246,19 @@ expansion_free(struct expansion *e)
 
 /* Put what was made into the graph: the last one takes the node's place, the others stand behind all. */
 static granary_err
-expansion_put(struct expansion *e, Granary__Graph *graph, size_t position)
+expansion_put(struct expansion *e, Granary__Graph *graph, size_t position, struct gr_origins *origins)
 {
     Granary__Node **nodes = realloc(graph->nodes, (graph->n_nodes + e->count) * sizeof(Granary__Node *));
+    struct gr_origin *all;
 
-    if (nodes == NULL) {
+    graph->nodes = nodes != NULL ? nodes : graph->nodes;
+    all = nodes == NULL ? NULL : realloc(origins->all, (origins->count + 1) * sizeof *all);
+    if (all == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    graph->nodes = nodes;
-    granary__node__free_unpacked(nodes[position], NULL);
+    origins->all = all;
+    all[origins->count++] =
+        (struct gr_origin){.node = nodes[position], .last = position, .first = graph->n_nodes, .count = e->count - 1};
     nodes[position] = e->nodes[--e->count];
     for (size_t i = 0; i < e->count; i++) {
         nodes[graph->n_nodes++] = e->nodes[i];
@@ -264,7 +268,7 @@ expansion_put(struct expansion *e, Granary__Graph *graph, size_t position)
 }
 
 static granary_err
-expand_node(Granary__Graph *graph, size_t position, enum gr_tile_op op)
+expand_node(Granary__Graph *graph, size_t position, enum gr_tile_op op, struct gr_origins *origins)
 {
     struct expansion e = {.node = graph->nodes[position]};
 
@@ -273,7 +277,7 @@ expand_node(Granary__Graph *graph, size_t position, enum gr_tile_op op)
         rules[op](&e);
     }
     if (e.err == GRANARY_OK) {
-        e.err = expansion_put(&e, graph, position);
+        e.err = expansion_put(&e, graph, position, origins);
     } else {
         e.err = node_fail(graph->nodes[position], e.err);
     }
@@ -282,7 +286,7 @@ expand_node(Granary__Graph *graph, size_t position, enum gr_tile_op op)
 }
 
 granary_err
-gr_graph_expand(Granary__Graph *graph)
+gr_graph_expand(Granary__Graph *graph, struct gr_origins *ret_origins)
 {
     size_t count = graph->n_nodes; /* those that are added are none of them */
     granary_err err = GRANARY_OK;
@@ -291,8 +295,45 @@ gr_graph_expand(Granary__Graph *graph)
         int op = gr_op_find(graph->nodes[i]->op);
 
         if (op >= 0 && rules[op] != NULL) {
-            err = expand_node(graph, i, (enum gr_tile_op)op);
+            err = expand_node(graph, i, (enum gr_tile_op)op, ret_origins);
         }
     }
     return err;
+}
+
+void
+gr_origins_free(struct gr_origins *origins)
+{
+    for (size_t i = 0; i < origins->count; i++) {
+        granary__node__free_unpacked(origins->all[i].node, NULL);
+    }
+    free(origins->all);
+    *origins = (struct gr_origins){0};
+}
+
+/* ---- the columns its parameters name ---- */
+
+/* Parameters that name columns are called so in every operator here; those that do not say a side are of all inputs. */
+static const struct {
+    const char *name;
+    int input; /* -1: all */
+} column_params[] = {{"column", -1}, {"columns", -1}, {"values", -1}, {"index", -1},  {"keys", -1},
+                     {"on", -1},     {"by", -1},      {"left_on", 0}, {"right_on", 1}};
+
+granary_err
+gr_origin_check_columns(const struct gr_origin *origin, size_t input, const struct gr_schema *schema)
+{
+    for (size_t i = 0; i < sizeof column_params / sizeof column_params[0]; i++) {
+        const Granary__Attr *attr = gr_attr_find(origin->node->attrs, origin->node->n_attrs, column_params[i].name);
+
+        if (attr == NULL || (column_params[i].input >= 0 && (size_t)column_params[i].input != input)) {
+            continue;
+        }
+        for (size_t k = 0; k < attr->n_strings; k++) {
+            if (gr_schema_find(schema, attr->strings[k]) < 0) {
+                return gr_fail_in(gr_schema_no_column(schema, attr->strings[k]), "parameter '%s'", attr->name);
+            }
+        }
+    }
+    return GRANARY_OK;
 }

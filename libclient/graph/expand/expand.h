@@ -8,6 +8,7 @@
 
 #include "graph/graph.h"
 #include "graph/ops.h"
+#include "graph/schema.h"
 
 /* clang-format off */
 #define GR_EXPANDED_OPS(X) \
@@ -15,7 +16,29 @@
     X(update) X(combine_first) X(corr) X(cov) X(interpolate) X(date_range)
 /* clang-format on */
 
-/* Write out all such nodes of a graph. Errors: EINVAL, with the node's name · ENOMEM; some may have been written out */
-granary_err gr_graph_expand(Granary__Graph *graph);
+/* What the operators above have of inputs at most. */
+#define GR_EXPANDED_INPUTS 2
+
+/* A node that was written out: who it is in messages, whatever of it is wrong. */
+struct gr_origin {
+    Granary__Node *node;               /* owned: as the user wrote it */
+    size_t last;                       /* the position of the part that has its name */
+    size_t first, count;               /* the positions of the others */
+    size_t inputs[GR_EXPANDED_INPUTS]; /* places in the struct gr_graph, when that is made */
+};
+
+struct gr_origins {
+    struct gr_origin *all;
+    size_t count;
+};
+
+/* Write out all such nodes of a graph. Errors: EINVAL, with the node's name · ENOMEM; some may have been written out.
+ * *ret_origins is all zero before, and to be freed in any case. */
+granary_err gr_graph_expand(Granary__Graph *graph, struct gr_origins *ret_origins);
+void gr_origins_free(struct gr_origins *origins);
+
+/* Whether the columns that parameters of the node name are in one of its inputs. Errors: ENOENT; without the node's
+ * name */
+granary_err gr_origin_check_columns(const struct gr_origin *origin, size_t input, const struct gr_schema *schema);
 
 #endif

@@ -178,3 +178,19 @@ with Instance() as granary:
                            ({'categories': ['a', '']}, "'categories'", 'empty'), ({'index': ['n', 'n']}, "'index'", "'n' twice"),
                            ({'fill_value': '0 +'}, "'fill_value'", 'position'), ({'categories': []}, "'categories'", 'empty')):
         granary.fails({'t': dates, 'x': {**pivot, **change}}, 'x', "node 'x' (pivot_table)", *words)
+    # So does every operator that is written as others: of columns that are not there, and of what its parts find wrong.
+    both = {'op': 'update', 'inputs': ['t', 't2'], 'on': ['n'], 'columns': ['d']}
+    asof = {'op': 'merge_asof', 'inputs': ['t', 't2'], 'left_on': 'n', 'right_on': 'm'}
+    for node, *words in (({**pivot, 'columns': 'no'}, "parameter 'columns': no column 'no'; there are: 'd', 'n'"), ({**pivot, 'index': ['no']}, "parameter 'index': no column 'no'"),
+                         ({**pivot, 'values': 'no'}, "parameter 'values': no column 'no'"), ({**pivot, 'aggregate': 'nosuch'}, 'nosuch'),
+                         ({'op': 'qcut', 'column': 'no', 'q': 2}, "parameter 'column': no column 'no'"),
+                         ({'op': 'factorize', 'column': 'no'}, "parameter 'column': no column 'no'"),
+                         ({'op': 'corr', 'columns': ['n', 'no']}, "parameter 'columns': no column 'no'"),
+                         ({'op': 'idxmax', 'keys': ['no'], 'columns': ['n']}, "parameter 'keys': no column 'no'"),
+                         ({'op': 'group_head', 'keys': ['no'], 'rows': 1}, "parameter 'keys': no column 'no'"),
+                         ({'op': 'interpolate', 'columns': ['no']}, "parameter 'columns': no column 'no'"),
+                         ({**both, 'on': ['no']}, "parameter 'on': no column 'no'"), ({**both, 'columns': ['m']}, "parameter 'columns': no column 'm'"),
+                         ({**both, 'op': 'combine_first', 'on': ['no']}, "parameter 'on': no column 'no'"),
+                         ({**asof, 'left_on': 'm'}, "parameter 'left_on': no column 'm'"), ({**asof, 'right_on': 'no'}, "parameter 'right_on': no column 'no'")):
+        other = granary.put({'d': Column('date', np.array([1])), 'n': Column('int64', np.array([1])), 'm': Column('int64', np.array([1]))})
+        granary.fails({'t': dates, 't2': other, 'x': {'input': 't', **node} if 'inputs' not in node else {k: v for k, v in node.items() if k != 'input'}}, 'x', f"node 'x' ({node['op']})", *words)
