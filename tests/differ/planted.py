@@ -28,7 +28,7 @@ MISTAKES = [
     ('a wrong null', 'executor/kernel/join/probe.c', '"null_aware", false)', '"no null_aware", false)', 'graphs_frame', r'null_aware'),
     ('a null that is kept', 'executor/kernel/group/plan.c', '"dropna", true)', '"dropna", false)', 'graphs_frame', r'groupby|value_counts|pivot'),
     ('an ignored parameter', 'executor/kernel/tensor/reduce.c', '"ddof", 0);', '"no ddof", 0);', 'graphs_tensor', r'ddof'),
-    ('one to the side', 'executor/kernel/window/moving.c', 'window->center ? (width - 1) / 2 : 0', 'window->center ? width / 2 : 0', 'graphs_frame', r'rolling'),
+    ('one to the side', 'executor/kernel/window/compute.h', 'window->center ? (window->window - 1) / 2 : 0', 'window->center ? window->window / 2 : 0', 'graphs_frame', r'rolling'),
     ('off by one', 'executor/kernel/rows/text.c', 'rows_utf8_offset(text, end - 1)', 'rows_utf8_offset(text, end)', 'expressions', r'substr'),
     ('rounded the wrong way', 'executor/kernel/rows/arithmetic.c', 'bool down = node->op == GR_OP_FLOOR_DIVIDE || node->op == GR_OP_MODULO;', 'bool down = node->op == GR_OP_FLOOR_DIVIDE;', 'expressions', r'%'),
     ('a head moved too far', 'sched/optimize/rule_head.c', 'return op == GR_TILE_select || op == GR_TILE_assign;', 'return op == GR_TILE_select || op == GR_TILE_assign || op == GR_TILE_filter;', 'graphs_frame', r'head'),

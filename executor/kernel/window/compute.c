@@ -171,12 +171,18 @@ function_of(const struct window_job *job, bool real)
     case GR_WINDOW_EWM_MEAN:
         return window_ewm;
     case GR_WINDOW_MOVING_SUM:
-        return real ? window_rolling : window_moving_sum;
+        return real ? window_moving_parts : window_moving_sum;
     case GR_WINDOW_MOVING_MIN:
     case GR_WINDOW_MOVING_MAX:
         return window_moving_best;
-    default:
+    case GR_WINDOW_ROLLING_MIN:
+    case GR_WINDOW_ROLLING_MAX:
+    case GR_WINDOW_ROLLING_MEDIAN:
+    case GR_WINDOW_EXPANDING_MIN:
+    case GR_WINDOW_EXPANDING_MAX:
         return window_rolling;
+    default:
+        return window_moving_parts;
     }
 }
 

@@ -4,9 +4,8 @@
  * A row without a value (null, or a nan of floats) is skipped by what accumulates, and gives null there unless it is
  * to be filled.
  *
- * Floats are accumulated from the first row of a partition on, in order, in two doubles (Dekker 1971), so that the
- * result is that of the numbers themselves, rounded, but for sums that lose more than 50 digits; it depends on the rows
- * alone.
+ * Floats are accumulated in two doubles (Dekker 1971), so that the result is that of the numbers themselves, rounded, but
+ * for sums that lose more than 50 digits; it depends on the rows alone: on how far they are from the partition's first.
  */
 #ifndef KERNEL_WINDOW_COMPUTE_H
 #define KERNEL_WINDOW_COMPUTE_H
@@ -23,19 +22,24 @@ struct window_pair {
     double low;
 };
 
+/* Values added up: consecutive rows of a window. */
+struct window_part {
+    int64_t count;             /* of values that are finite */
+    struct window_pair sum;    /* of them; std, var: of their distances from the origin */
+    struct window_pair square; /* of the distances */
+    double origin;             /* the first value */
+};
+
 /* What a function has to know of the rows before; all zero at the beginning of a partition. */
 struct window_state {
-    int64_t rows;              /* all there were */
-    int64_t tail;              /* how many of them are handed on */
-    int64_t chosen;            /* ffill, cummax, cummin: 1 + the row that is handed on, 0: none */
-    int64_t since;             /* ffill: rows since the last value */
-    int64_t count;             /* values in the window */
-    int64_t infinite[2];       /* of them +inf, -inf */
-    struct window_pair sum;    /* of those that are finite; var: of their distances from shift */
-    struct window_pair square; /* of the distances */
-    double shift;
-    double best; /* expanding_min, expanding_max */
-    bool has_shift;
+    int64_t rows;            /* all there were */
+    int64_t tail;            /* how many of them are handed on */
+    int64_t chosen;          /* ffill, cummax, cummin: 1 + the row that is handed on, 0: none */
+    int64_t since;           /* ffill: rows since the last value */
+    int64_t count;           /* values in the window */
+    int64_t infinite[2];     /* of them +inf, -inf */
+    struct window_part part; /* of those that are finite */
+    double best;             /* expanding_min, expanding_max */
     bool has_best;
     bool has_weighted;
     double product;
@@ -145,6 +149,29 @@ window_valued_other(const struct window_job *job, const struct window_span *span
                : -1;
 }
 
+/* Rows of a moving window behind and ahead of a row, at most those that there are; of a growing one all behind. */
+struct window_reach {
+    int64_t behind;
+    int64_t ahead;
+};
+
+static inline struct window_reach
+window_reach(const struct gr_window *window, const struct window_span *span)
+{
+    int64_t rows = span->end - span->begin;
+    int64_t ahead = window->center ? (window->window - 1) / 2 : 0;
+    int64_t behind = window->window > 0 ? window->window - 1 - ahead : rows;
+
+    return (struct window_reach){behind < rows ? behind : rows, ahead < rows ? ahead : rows};
+}
+
+static inline void
+window_put(const struct window_out *out, int64_t row, double x)
+{
+    out->reals[row] = x;
+    out->valid[row] = 1;
+}
+
 /* moving.c: reals */
 window_function window_cumsum_real;
 window_function window_cumprod_real;
@@ -152,6 +179,8 @@ window_function window_rolling;
 window_function window_ewm;
 window_function window_pct_change;
 window_function window_diff_real;
+/* parts.c: sums, means, spreads and counts of moving and growing windows of reals */
+window_function window_moving_parts;
 /* whole.c: one result for all rows of a partition; integers that add up */
 window_function window_cumulate_integer;
 window_function window_moving_sum;

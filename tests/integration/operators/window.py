@@ -1,4 +1,7 @@
 """The operator window against pandas: whole frames and partitions, however rows are cut."""
+import re
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 
@@ -26,6 +29,18 @@ def std(window):
     """Of one window anew: pandas' running one loses digits when values of very different size pass."""
     values = window[~np.isnan(window)]
     return np.std(values, ddof=1) if len(values) > 1 else np.nan
+
+
+def of_window(function, values):
+    """Of one window's values, in fractions: the exact result, rounded; None: null."""
+    if function in ('std', 'var') and (len(values) < 2 or not all(map(np.isfinite, values))) or not values:
+        return None
+    if not all(map(np.isfinite, values)):
+        return sum(values)
+    values = [Fraction(v) for v in values]
+    mean = sum(values) / len(values)
+    spread = float(sum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1))
+    return {'sum': float(sum(values)), 'mean': float(sum(values)) / len(values), 'var': spread, 'std': spread ** 0.5}[function]
 
 
 # name -> (function, what pandas does to a column (a Series, or its groups))
@@ -146,6 +161,26 @@ with Instance() as granary:
         assert list(sums['m'].values) == [1e308, np.inf, 0.0, -5e307, 1.5], sums['m']
         assert list(sums['s'].values[2:]) == [np.inf, np.inf, 0.5 ** 0.5], sums['s']
         assert list(sums['e'].values[2:]) == [np.inf] * 3, sums['e']
+    # What is far from the rest, or much larger, has left no trace when it has left the window; however rows are cut.
+    far = [1e20, 5.0, 1.0, 2.0, 4.0, np.nan, 4.0, -1e15, 3.0, 3.5, 4.0, 3.92, 3.92, 3.92]
+    tiny = [1e30, 1e12, 1e-6, 2e-6, 4e-6, 1e-6, np.inf, 1e-6, -1e25, 1e9, 3e-7, 1e-6, 2e-6, 5e-6]
+    calls = {f'{f}{n}{c}': f'rolling_{f}(x, {n}, 1{c})' for f in ('sum', 'mean', 'std', 'var') for n in (2, 3, 5, 50) for c in ('', ', true')}
+    for values in (far, tiny):
+        for pieces in (1, 2, 5, 14):
+            table = granary.put_frame(pd.DataFrame({'x': values}), pieces)
+            chain = {name: call for name, call in calls.items() if 'true' not in call}
+            for columns in (chain, calls):
+                got = granary.run({'t': table, 'w': {'op': 'window', 'input': 't', 'columns': columns}}, 'w', 20)
+                for name, call in columns.items():
+                    function, size = re.match(r'rolling_(\w+)\(x, (\d+)', call).groups()
+                    size = int(size)
+                    ahead = (size - 1) // 2 if 'true' in call else 0
+                    for i in range(len(values)):
+                        rows = [v for v in values[max(0, i + ahead - size + 1):i + ahead + 1] if not np.isnan(v)]
+                        want = of_window(function, rows)
+                        there = got[name].valid is None or got[name].valid[i]
+                        assert there == (want is not None), (name, pieces, i)
+                        assert not there or want == got[name].values[i] or abs(got[name].values[i] / want - 1) < 1e-15, (name, pieces, i, want, got[name].values[i])
     spread = pd.DataFrame({'x': 1e9 + rng.normal(size=100)})
     std = granary.run({'t': granary.put_frame(spread), 'w': {'op': 'window', 'input': 't', 'columns': {'s': 'std(x)'}}}, 'w')
     assert abs(std['s'].values[0] / (spread.x - 1e9).std() - 1) < 1e-6
