@@ -126,15 +126,15 @@ static const char *
 add_mean(struct windowing *w, const char *value)
 {
     struct sql_statement *q = w->block->q;
-    const char *sum;
-    const char *count;
 
-    if (w->expr->over->frame == SQL_FRAME_PARTITION) {
+    switch (w->expr->over->frame) {
+    case SQL_FRAME_PARTITION:
         return add(w, &w->whole, sql_printf(q, "mean(%s)", value));
+    case SQL_FRAME_LAST:
+        return add(w, &w->spec, sql_printf(q, "moving_mean(%s, %lld)", value, (long long)w->expr->over->back + 1));
+    default:
+        return add_so_far(w, sql_printf(q, "cummean(%s, true)", value));
     }
-    sum = add_sum(w, value);
-    count = sum == NULL ? NULL : add_count(w, value);
-    return count == NULL ? NULL : sql_printf(q, "(%s / %s)", sum, count);
 }
 
 /* min, max */

@@ -356,6 +356,11 @@ def smoothed(values, dtype, alpha, adjust='true', ignore='false'):
     return [or_null(x) for x in as_series(values).ewm(alpha=float(alpha), adjust=adjust == 'true', ignore_na=ignore == 'true').mean()]
 
 
+def mean_so_far(values, dtype):
+    means = moving('mean')(values, dtype, len(values))
+    return [None if missing(v) else mean for v, mean in zip(values, means)]
+
+
 def whole(name):
     def function(values, dtype):
         there = [v for v in values if not missing(v)]
@@ -368,13 +373,13 @@ def nth(values, dtype, n):
     return [values[at] if -len(values) <= at < len(values) else None] * len(values)
 
 
-WINDOWS = {'cumsum': so_far(cumulated), 'cumprod': so_far(multiplied), 'cummax': so_far(running(max)), 'cummin': so_far(running(min)), 'shift': shifted, 'lag': shifted, 'nth': nth,
+WINDOWS = {'cumsum': so_far(cumulated), 'cummean': so_far(mean_so_far), 'cumprod': so_far(multiplied), 'cummax': so_far(running(max)), 'cummin': so_far(running(min)), 'shift': shifted, 'lag': shifted, 'nth': nth,
            'lead': lambda v, t, n='1': shifted(v, t, -int(n)), 'diff': difference, 'pct_change': ratio, 'ffill': filled,
            'bfill': lambda v, t, limit=None: filled(v[::-1], t, limit)[::-1], 'rank': ranked, 'ewm_mean': smoothed}
 WINDOWS.update({name: whole(name) for name in ('first', 'last', 'min', 'max', 'sum', 'mean', 'std', 'var', 'count')})
 WINDOWS.update({f'rolling_{name}': rolling(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count', 'median')})
 WINDOWS.update({f'expanding_{name}': expanding(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count')})
-WINDOWS.update({f'moving_{name}': moving(name) for name in ('sum', 'min', 'max')})
+WINDOWS.update({f'moving_{name}': moving(name) for name in ('sum', 'mean', 'min', 'max')})
 BY_ORDER = ('row_number', 'cumcount', 'size', 'ntile', 'rank', 'dense_rank')
 
 

@@ -124,14 +124,16 @@ value_init(const granary_column *column, bool wants_reals, struct window_value *
 
 /* ---- which function ---- */
 
+/* integers: the value is. */
 static window_function *
-function_of(const struct window_job *job, bool real)
+function_of(enum gr_window_function function, bool integers)
 {
-    switch (job->window->function) {
+    switch (function) {
     case GR_WINDOW_CUMSUM:
-        return real ? window_cumsum_real : window_cumulate_integer;
+    case GR_WINDOW_CUMMEAN:
+        return integers ? window_cumulate_integer : window_cumsum_real;
     case GR_WINDOW_CUMPROD:
-        return real ? window_cumprod_real : window_cumulate_integer;
+        return integers ? window_cumulate_integer : window_cumprod_real;
     case GR_WINDOW_CUMMAX:
     case GR_WINDOW_CUMMIN:
         return window_cumulate_best;
@@ -143,7 +145,7 @@ function_of(const struct window_job *job, bool real)
     case GR_WINDOW_LEAD:
         return window_shift;
     case GR_WINDOW_DIFF:
-        return real ? window_diff_real : window_diff_integer;
+        return integers ? window_diff_integer : window_diff_real;
     case GR_WINDOW_PCT_CHANGE:
         return window_pct_change;
     case GR_WINDOW_FFILL:
@@ -171,7 +173,8 @@ function_of(const struct window_job *job, bool real)
     case GR_WINDOW_EWM_MEAN:
         return window_ewm;
     case GR_WINDOW_MOVING_SUM:
-        return real ? window_moving_parts : window_moving_sum;
+    case GR_WINDOW_MOVING_MEAN:
+        return integers ? window_moving_sum : window_moving_parts;
     case GR_WINDOW_MOVING_MIN:
     case GR_WINDOW_MOVING_MAX:
         return window_moving_best;
@@ -303,7 +306,7 @@ window_compute(const struct gr_window *window, const granary_column *value, cons
         return err;
     }
     real = class_of(dtype) == WINDOW_REAL;
-    function = function_of(&job, real);
+    function = function_of(window->function, value != NULL && class_of(value->dtype) == WINDOW_INTEGER);
     if (value != NULL) {
         bool wants_reals = real && !is_pick(function) && function != window_rank;
 

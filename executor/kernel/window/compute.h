@@ -165,6 +165,16 @@ window_reach(const struct gr_window *window, const struct window_span *span)
     return (struct window_reach){behind < rows ? behind : rows, ahead < rows ? ahead : rows};
 }
 
+/* The sum of a window, where that of its finite values is given. */
+static inline double
+window_sum(const struct window_state *state, double finite)
+{
+    bool up = state->infinite[0] > 0;
+    bool down = state->infinite[1] > 0;
+
+    return up || down ? (up ? INFINITY : 0.0) - (down ? INFINITY : 0.0) : finite;
+}
+
 static inline void
 window_put(const struct window_out *out, int64_t row, double x)
 {

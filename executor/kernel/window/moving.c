@@ -7,28 +7,31 @@
 #include "kernel/scratch.h"
 #include "kernel/window/compute.h"
 
+/* cumsum, cummean */
 granary_err
 window_cumsum_real(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
+    bool mean = job->window->function == GR_WINDOW_CUMMEAN;
+
     for (int64_t i = span->from; i < span->end; i++) {
         int64_t row = window_row(job->rows, i);
-        double x = window_is_missing(&job->value, row) ? 0 : job->value.reals[row];
+        double sum;
 
         if (window_is_skipped(job, row, state->count > 0)) {
             continue;
         }
-        state->count++;
-        if (isfinite(x)) {
-            window_pair_add(&state->part.sum, x);
-        } else {
-            state->infinite[x < 0]++;
+        if (!window_is_missing(&job->value, row)) {
+            double x = job->value.reals[row];
+
+            state->count++;
+            if (isfinite(x)) {
+                window_pair_add(&state->part.sum, x);
+            } else {
+                state->infinite[x < 0]++;
+            }
         }
-        if (state->infinite[0] + state->infinite[1] > 0) {
-            window_put(&job->out, row,
-                       (state->infinite[0] > 0 ? INFINITY : 0.0) - (state->infinite[1] > 0 ? INFINITY : 0.0));
-        } else {
-            window_put(&job->out, row, state->part.sum.high);
-        }
+        sum = window_sum(state, state->part.sum.high);
+        window_put(&job->out, row, mean ? sum / (double)state->count : sum);
     }
     return GRANARY_OK;
 }

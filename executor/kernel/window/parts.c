@@ -27,6 +27,7 @@ measure_of(enum gr_window_function function)
         return SUM;
     case GR_WINDOW_ROLLING_MEAN:
     case GR_WINDOW_EXPANDING_MEAN:
+    case GR_WINDOW_MOVING_MEAN:
         return MEAN;
     case GR_WINDOW_ROLLING_STD:
     case GR_WINDOW_EXPANDING_STD:
@@ -151,8 +152,6 @@ result(const struct moving *moving, double *ret_x)
 {
     static const struct window_pair none = {0, 0};
     const struct window_state *state = moving->state;
-    bool up = state->infinite[0] > 0;
-    bool down = state->infinite[1] > 0;
     const struct window_pair *older = moving->older != NULL ? &moving->older[moving->phase] : &none;
     struct window_pair part;
 
@@ -162,11 +161,11 @@ result(const struct moving *moving, double *ret_x)
     }
     part = part_value(&state->part, moving->measure);
     if (moving->measure == SUM || moving->measure == MEAN) {
-        *ret_x = up || down ? (up ? INFINITY : 0.0) - (down ? INFINITY : 0.0) : sum_of_both(&part, older);
+        *ret_x = window_sum(state, sum_of_both(&part, older));
         *ret_x /= moving->measure == MEAN ? (double)state->count : 1;
         return moving->measure == SUM || state->count > 0;
     }
-    if (state->count < 2 || up || down) {
+    if (state->count < 2 || state->infinite[0] + state->infinite[1] > 0) {
         return false;
     }
     *ret_x = spread_of_both(moving, part, *older, state->count - state->part.count) / (double)(state->count - 1);

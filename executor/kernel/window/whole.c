@@ -29,7 +29,22 @@ overflowed(const struct window_job *job)
                    job->window->name);
 }
 
-/* cumsum, cumprod; a product that left 64 bits is found when it is stored. */
+/* A sum of so many values, or their mean. */
+static void
+put_total(const struct window_job *job, int64_t row, gr_int128 total, int64_t count)
+{
+    enum gr_window_function function = job->window->function;
+
+    if (job->out.reals != NULL) {
+        window_put(&job->out, row, gr_decimal_real(total, gr_dtype_scale(job->value.column->dtype)) / (double)count);
+        return;
+    }
+    job->out.integers[row] =
+        function == GR_WINDOW_CUMMEAN || function == GR_WINDOW_MOVING_MEAN ? divide_to_even(total, count) : total;
+    job->out.valid[row] = 1;
+}
+
+/* cumsum, cummean, cumprod; a product that left 64 bits is found when it is stored. */
 granary_err
 window_cumulate_integer(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
@@ -49,9 +64,8 @@ window_cumulate_integer(const struct window_job *job, const struct window_span *
         if (failed) {
             return overflowed(job);
         }
-        state->count++;
-        job->out.integers[row] = total;
-        job->out.valid[row] = 1;
+        state->count += !window_is_missing(&job->value, row);
+        put_total(job, row, total, state->count);
     }
     total_set(state, total);
     return GRANARY_OK;
@@ -81,8 +95,7 @@ window_moving_sum(const struct window_job *job, const struct window_span *span, 
             count++;
         }
         if (i >= span->from && count > 0) {
-            job->out.integers[row] = total;
-            job->out.valid[row] = 1;
+            put_total(job, row, total, count);
         }
     }
     return GRANARY_OK;

@@ -188,6 +188,7 @@ read_literal(struct gr_window *window, int i, char *text)
     text = trimmed(text);
     switch (window->function) {
     case GR_WINDOW_CUMSUM:
+    case GR_WINDOW_CUMMEAN:
     case GR_WINDOW_CUMPROD:
     case GR_WINDOW_CUMMAX:
     case GR_WINDOW_CUMMIN:

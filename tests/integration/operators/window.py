@@ -46,6 +46,10 @@ def of_window(function, values):
 # name -> (function, what pandas does to a column (a Series, or its groups))
 SAME = {
     'cumsum_f': ('cumsum(f)', 'f', lambda s: s.cumsum()),
+    'cummean': ('cummean(f)', 'f', lambda s: s.expanding().mean().where(s.notna())),
+    'cummean_true': ('cummean(k, true)', 'k', lambda s: s.expanding().mean()),
+    'moving_mean': ('moving_mean(f, 3)', 'f', lambda s: s.rolling(3, min_periods=1).mean()),
+    'moving_mean_i': ('moving_mean(i, 4)', 'i', lambda s: s.rolling(4, min_periods=1).mean()),
     'cumsum_true': ('cumsum(f, true)', 'f', lambda s: s.cumsum().ffill()),
     'cumprod_true': ('cumprod(f, true)', 'f', lambda s: s.cumprod().ffill()),
     'cummax_true': ('cummax(i, true)', 'i', lambda s: s.cummax().ffill()),

@@ -337,6 +337,17 @@ select i, count(y) over w, avg(y) over w, count(y) over (order by i rows 1 prece
 5,2,0.5,1,1.0
 7,3,3.0,2,4.5
 
+select i, avg(x) over (order by i rows 1 preceding), avg(x) over (order by i) from (values (1, 3e38::real), (2, 3e38::real), (3, null), (4, -3e38::real)) t(i, x) order by i
+1,3e+38,3e+38
+2,3e+38,3e+38
+3,3e+38,3e+38
+4,-3e+38,1e+38
+
+select i, avg(x) over (order by i rows 1 preceding), avg(x) over (order by i), avg(x) over () from (values (1, 9223372036854775807), (2, 9223372036854775807), (3, -1)) t(i, x) order by i
+1,9.223372036854776e+18,9.223372036854776e+18,6.148914691236517e+18
+2,9.223372036854776e+18,9.223372036854776e+18,6.148914691236517e+18
+3,4.611686018427388e+18,6.148914691236517e+18,6.148914691236517e+18
+
 select i, first_value(y) over (order by i), first_value(x) over (order by i desc rows 2 preceding), last_value(y) over (order by x), nth_value(y, 1) over (partition by x) from xy order by i
 1,nan,,0.0,nan
 2,nan,nan,0.0,nan
