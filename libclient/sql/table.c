@@ -96,7 +96,7 @@ read_beginning(const char *path, size_t most, char **ret_bytes, size_t *ret_size
     return err;
 }
 
-/* One field from *at on, its quotes taken out into text. Returns what ended it: the delimiter, '\n', or 0. */
+/* One field from *at on, its quotes taken out into text. Returns what ended it: the delimiter, a line end, or 0. */
 static char
 next_field(const char **at, const char *end, char delimiter, char *text)
 {
@@ -110,14 +110,11 @@ next_field(const char **at, const char *end, char delimiter, char *text)
         }
         p += p < end;
     }
-    while (p < end && *p != delimiter && *p != '\n') {
+    while (p < end && *p != delimiter && *p != '\n' && *p != '\r') {
         *text++ = *p++;
     }
     if (p < end) {
         stop = *p++;
-    }
-    if (stop != delimiter && text[-1] == '\r') {
-        text--;
     }
     *text = '\0';
     *at = p;
@@ -130,26 +127,24 @@ read_header(struct sql_statement *q, const struct sql_from *from, struct sql_tab
             size_t size, char delimiter)
 {
     const char *at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;
-    char *room = malloc(size + 2);
-    char *text = room == NULL ? NULL : room + 1;
+    char *text = malloc(size + 1);
     char stop = delimiter;
 
-    if (room == NULL) {
+    if (text == NULL) {
         return sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
     }
-    room[0] = ' ';
+    while (at < bytes + size && (*at == '\n' || *at == '\r')) { /* a line without a byte is no record */
+        at++;
+    }
     while (stop == delimiter && q->err == GRANARY_OK) {
         stop = next_field(&at, bytes + size, delimiter, text);
         if (utf8_first_invalid(text, strlen(text)) != NULL) {
-            (void)sql_fail(
-                q, GRANARY_EINVAL, from->position,
-                "%s:1: the header is not UTF-8: convert the file, for instance with `iconv -f latin1 -t utf-8`",
-                from->name);
+            (void)sql_fail(q, GRANARY_EINVAL, from->position, "%s:1: %s", from->name, GR_DATA_NOT_UTF8);
         }
         (void)table_add_column(q, table,
                                text[0] == '\0' ? sql_printf(q, "c%zu", table->count) : sql_printf(q, "%s", text));
     }
-    free(room);
+    free(text);
     return q->err == GRANARY_OK;
 }
 

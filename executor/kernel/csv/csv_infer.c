@@ -340,7 +340,7 @@ csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header)
         return GRANARY_OK;
     }
     if (bad != NULL) {
-        set_error(infer, csv_text_line(text, bad), CSV_NOT_UTF8);
+        set_error(infer, csv_text_line(text, bad), GR_DATA_NOT_UTF8);
         return GRANARY_OK;
     }
     if (header && csv_record_next(text)) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "data/guess.h"
 #include "kernel/csv/csv_blocks.h"
 #include "kernel/csv/csv_put.h"
 #include "kernel/csv/csv_strings.h"
@@ -202,7 +203,7 @@ read_records(struct reader *reader, bool header)
     granary_err err = GRANARY_OK;
 
     if (bad != NULL) {
-        return fail_at(reader, bad, GRANARY_EINVAL, CSV_NOT_UTF8);
+        return fail_at(reader, bad, GRANARY_EINVAL, GR_DATA_NOT_UTF8);
     }
     if (header && csv_record_next(&reader->text)) {
         while (!field.last) {

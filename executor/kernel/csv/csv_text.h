@@ -42,7 +42,6 @@ void csv_text_close(struct csv_text *text);
 /* Line feeds between the range's first byte and a place in it. */
 uint64_t csv_text_line(const struct csv_text *text, const char *place);
 /* What is said then, and what to do. */
-#define CSV_NOT_UTF8 "not UTF-8: convert the file, for instance with `iconv -f latin1 -t utf-8`"
 /* The first byte that is not UTF-8, or NULL. */
 const char *csv_text_not_utf8(const struct csv_text *text);
 

@@ -102,9 +102,17 @@ granary forget odd
 # What is not UTF-8 is told with its line and what to do, in the header as below it.
 printf 'id,gr\366\337e\n1,2\n' >"$work/latin1.csv"
 printf 'id,x\n1,gr\366\337e\n' >"$work/latin2.csv"
-expect 2 "latin1.csv:1: the header is not UTF-8: convert .* .iconv -f latin1" granary sql "select * from '$work/latin1.csv'"
+expect 2 "latin1.csv:1: not UTF-8: convert .* .iconv -f latin1" granary sql "select * from '$work/latin1.csv'"
 expect 2 "latin1.csv:1: not UTF-8: convert .* .iconv -f latin1" granary load gone "$work/latin1.csv"
 expect 2 "latin2.csv:2: not UTF-8: convert .* .iconv -f latin1" granary sql "select * from '$work/latin2.csv'"
+# The header ends where records do: at LF, CRLF or CR alone, behind lines without a byte.
+for lines in 'a,b\r1,2\r3,4\r' 'a,b\r\n1,2\r\n3,4' '\r\n\na,"b"\r1,2\r3,4'; do
+    # shellcheck disable=SC2059 # the escapes are the lines
+    printf "$lines" >"$work/ends.csv"
+    for columns in '*' 'a, b'; do
+        [ "$(granary sql --csv "select $columns from '$work/ends.csv'" | tr '\n' ' ')" = 'a,b 1,2 3,4 ' ] || fail "select $columns of $lines"
+    done
+done
 # What is no table is not read as one.
 echo '[{"a": 1}, {"a": 2}]' >"$work/cars.json"
 expect 2 "cars.json: its ending tells no format that can be read: .csv" granary load gone "$work/a.csv" "$work/cars.json"
