@@ -110,8 +110,13 @@ gr_dtype_of_kinds(uint32_t kinds)
         return GRANARY_BOOL;
     case GR_KIND_INT64:
         return GRANARY_INT64;
+    case GR_KIND_WIDE:
+    case GR_KIND_INT64 | GR_KIND_WIDE:
+        return GRANARY_DECIMAL(0);
     case GR_KIND_FLOAT64:
     case GR_KIND_INT64 | GR_KIND_FLOAT64:
+    case GR_KIND_WIDE | GR_KIND_FLOAT64:
+    case GR_KIND_INT64 | GR_KIND_WIDE | GR_KIND_FLOAT64:
         return GRANARY_FLOAT64;
     case GR_KIND_DATE:
         return GRANARY_DATE;

@@ -39,6 +39,7 @@ enum gr_kind {
     GR_KIND_DATE = 16,
     GR_KIND_TIMESTAMP = 32,
     GR_KIND_STRING = 64,
+    GR_KIND_WIDE = 128, /* an integer beyond int64 that decimal(38,0) holds */
 };
 
 /*
@@ -47,7 +48,8 @@ enum gr_kind {
  *   nothing but nulls                STRING       date                          DATE
  *   bool                             BOOL         timestamp, date + timestamp   TIMESTAMP
  *   int64                            INT64        any other mixture             STRING
- *   float64, int64 + float64         FLOAT64
+ *   float64, perhaps integers        FLOAT64
+ *   wide, perhaps int64              DECIMAL(0)
  */
 granary_dtype gr_dtype_of_kinds(uint32_t kinds);
 

@@ -283,6 +283,7 @@ enum csv_kind
 csv_kind_of(const char *text, size_t size)
 {
     int64_t integer;
+    gr_int128 wide;
     double number;
     bool truth;
     int32_t days;
@@ -295,6 +296,9 @@ csv_kind_of(const char *text, size_t size)
     if (is_digit(first) || strchr("+-.inIN", first) != NULL) {
         if (csv_parse_int64(text, size, &integer)) {
             return CSV_INT64;
+        }
+        if (memchr(text, '.', size) == NULL && csv_parse_decimal(text, size, 0, &wide)) {
+            return CSV_WIDE;
         }
         if (csv_parse_float64(text, size, &number)) {
             return CSV_FLOAT64;

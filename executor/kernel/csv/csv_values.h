@@ -17,6 +17,7 @@ enum csv_kind {
     CSV_DATE = 16,
     CSV_TIMESTAMP = 32,
     CSV_STRING = 64,
+    CSV_WIDE = 128, /* an integer beyond int64, of at most 38 digits */
 };
 
 /* The narrowest kind of a field that is not null. */

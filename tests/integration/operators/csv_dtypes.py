@@ -38,6 +38,16 @@ with Instance() as granary:
                     assert Decimal(value) / 100 == Decimal(text), (value, text)
                 elif text != '':
                     assert value == np.dtype(NUMPY[dtype]).type(text), (dtype, value, text)
+    # Integers beyond int64 keep all their digits, wherever the file is cut; only beside fractions are they floats.
+    for texts, dtype in ((['-7', '9223372036854775809', '', '9' * 38], 'decimal(0)'), (['9223372036854775808', '0.5'], 'float64'),
+                         (['9223372036854775807', '-9223372036854775808'], 'int64'), (['1' * 39], 'float64')):
+        with open(path, 'w') as file:
+            file.write('a,b\n' + ''.join(f'{text},x\n' for text in texts * 500))
+        for chunk_bytes in (0, 2000):
+            column = granary.run({'x': {'op': 'read_csv', 'path': path}}, 'x', chunk_bytes)['a']
+            assert column.dtype == dtype, (texts, column.dtype)
+            if dtype != 'float64':
+                assert [int(v) if ok else None for v, ok in zip(column.values, column.valid if column.valid is not None else [True] * len(column.values))] == [int(t) if t else None for t in texts] * 500, texts
     for dtype, text in (('int8', '128'), ('uint8', '-1'), ('uint64', '18446744073709551616'), ('decimal(1)', '0.25'),
                         ('decimal(0)', '1' * 39), ('float32', 'x'), ('int32', '2147483648')):
         with open(path, 'w') as file:

@@ -133,12 +133,12 @@ utf8_is_told_from_bytes(void **state)
     }
 }
 
-/* All 64 mixtures: nulls change nothing, and what is not listed is a string. */
+/* All mixtures: nulls change nothing, and what is not listed is a string. */
 static void
 kinds_give_one_dtype(void **state)
 {
     (void)state;
-    for (uint32_t kinds = 0; kinds < 128; kinds++) {
+    for (uint32_t kinds = 0; kinds < 256; kinds++) {
         granary_dtype want = GRANARY_STRING;
 
         switch (kinds & ~1u) {
@@ -148,8 +148,14 @@ kinds_give_one_dtype(void **state)
         case 4:
             want = GRANARY_INT64;
             break;
+        case 128:
+        case 4 | 128:
+            want = GRANARY_DECIMAL(0);
+            break;
         case 8:
         case 4 | 8:
+        case 128 | 8:
+        case 128 | 4 | 8:
             want = GRANARY_FLOAT64;
             break;
         case 16:
