@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "client/resolve.h"
+#include "discard.h"
 
 #define INPUTS_MAX 1024
 #define NODE       "call"
@@ -65,6 +66,7 @@ struct submit {
     const char *output;
     bool wait;
     bool keep;
+    struct discard remains; /* with wait: of the graph of a command that is interrupted */
 };
 
 static void
@@ -273,6 +275,14 @@ write_results(granary_client *client, const char *path, const granary_result *re
     return err;
 }
 
+/* Whether the graph ends with a command that is interrupted. One with a key of the user's does not: the same command
+ * finds it again. */
+static bool
+forgets(const struct submit *submit)
+{
+    return submit->wait && submit->remains.pid > 0;
+}
+
 /* When the graph has ended. Returns the exit status. */
 static int
 tell_results(granary_client *client, const struct submit *submit, const char *key)
@@ -283,6 +293,9 @@ tell_results(granary_client *client, const struct submit *submit, const char *ke
 
     if (err == GRANARY_OK) {
         err = granary_graph_result(client, key, NODE, &result);
+    }
+    if (err == GRANARY_OK && forgets(submit) && (submit->output == NULL || submit->keep)) {
+        discard_keep(&submit->remains, key);
     }
     if (err == GRANARY_OK && submit->output != NULL) {
         err = write_results(client, submit->output, &result);
@@ -306,11 +319,20 @@ submit_graph(granary_client *client, struct submit *submit)
 {
     char key[GRANARY_KEY_MAX];
     char id[GRANARY_ID_TEXT + 1];
-    granary_err err = granary_graph_submit(client, submit->graph, &submit->graph_options, key);
+    granary_err err;
 
+    if (forgets(submit)) {
+        granary_id_format(granary_id_random(), id);
+        submit->graph_options.key = id;
+        discard_submitting(id);
+    }
+    err = granary_graph_submit(client, submit->graph, &submit->graph_options, key);
     if (err != GRANARY_OK) {
         delete_inputs(client, submit);
         return cli_fail(err, "submit");
+    }
+    if (forgets(submit)) {
+        discard_submitted(&submit->remains, key);
     }
     if (submit->wait) {
         return tell_results(client, submit, key);
@@ -343,15 +365,25 @@ command_submit(struct cli *cli, int argc, char **argv)
         options, parse_submit, "FUNCTION",
         "Call an exported function: NAME, LIBRARY:NAME or LIBRARY@VERSION:NAME. Prints the graph's "
         "key, of which `granary results KEY call` tells the results' ids when they are there; with --wait "
-        "those ids. Results stay until the graph is deleted.",
+        "those ids. Results stay until the graph is deleted. When a command that waits is interrupted, its graph is "
+        "deleted, unless --key names it.",
         1, 1, argc, argv, &submit.arguments);
     granary_node_set_string(submit.graph, submit.node, "function", argv[first]);
+    submit.remains = (struct discard){.fd = -1};
+    if (submit.wait && submit.graph_options.key == NULL) {
+        discard_begin(
+            cli, &(struct discard_options){.what = "submit", .only_interrupted = submit.output == NULL || submit.keep},
+            &submit.remains);
+    }
     client = cli_connect(cli, &status);
     if (client != NULL) {
         status = add_inputs(client, &submit);
         status = status == 0 ? submit_graph(client, &submit) : status;
     }
     granary_disconnect(client);
+    if (submit.remains.pid > 0) {
+        discard_end(&submit.remains);
+    }
     granary_graph_destroy(submit.graph);
     return status;
 }

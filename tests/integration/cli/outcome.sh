@@ -274,6 +274,15 @@ interrupt TERM run "$work/wait.json"
 interrupt KILL run --discard "$work/wait.json"
 [ "$(granary graphs | wc -l)" = "$before" ] || fail "interrupted, they leave graphs: $(granary graphs)"
 
+# So does a call that is waited for, unless its graph was named.
+waits() { granary info graphs --json | python3 -c 'import json, sys; sys.exit(("call", "running") not in [(g["targets"], g["state"]) for g in json.load(sys.stdin)])'; }
+for options in "--wait" "-o -"; do
+    # shellcheck disable=SC2086 # several options
+    interrupt INT submit heeds $options
+    [ $status = 130 ] && grep -q "^granary: submit: $cancelled" "$work/run.err" || fail "submit $options: $status, $(cat "$work/run.err")"
+done
+[ "$(granary graphs | wc -l)" = "$before" ] || fail "interrupted, submit leaves graphs: $(granary graphs)"
+
 # An executor that is stopped by a signal is one that hangs.
 expect 6 "function 'bad:freeze' ran [0-9.]* s, its limit is 0.3 s" granary submit freeze --timeout 0.3 --wait
 granary down
