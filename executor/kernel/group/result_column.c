@@ -119,6 +119,9 @@ moment_of(const struct making *making, struct moment *moment, size_t g, int64_t 
     }
     if (err == GRANARY_OK) {
         *ret_moment = moment_central(&sums[0], &sums[1], &sums[2], count);
+        if (isnan(*ret_moment) && moment->x == moment->y && isfinite(exact_sum_value(&sums[0]))) {
+            *ret_moment = INFINITY; /* squares of finite values are beyond a double's range */
+        }
     }
     for (int i = 0; i < 3; i++) {
         exact_sum_fini(&sums[i]);
@@ -176,7 +179,7 @@ make_covariance(struct making *making)
         }
         if (!correlation) {
             making->reals[g] = value / (double)(count - 1);
-        } else if (spread[0] > 0.0 && spread[1] > 0.0) {
+        } else if (spread[0] > 0.0 && spread[1] > 0.0 && isfinite(spread[0]) && isfinite(spread[1])) {
             value /= sqrt(spread[0]) * sqrt(spread[1]);
             making->reals[g] = value > 1.0 ? 1.0 : value < -1.0 ? -1.0 : value;
         } else {

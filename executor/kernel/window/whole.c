@@ -154,7 +154,10 @@ spread(const struct window_job *job, const struct window_span *span, double mean
     }
     result = exact_sum_value(&distances);
     result = exact_sum_value(&squares) - result * result / (double)count;
-    result = !exact_sum_ok(&squares) || !exact_sum_ok(&distances) ? NAN : result < 0 ? 0 : result;
+    result = !exact_sum_ok(&squares) || !exact_sum_ok(&distances) ? NAN
+             : isnan(result)                                      ? INFINITY /* beyond a double's range */
+             : result < 0                                         ? 0
+                                                                  : result;
     exact_sum_fini(&squares);
     exact_sum_fini(&distances);
     return result;

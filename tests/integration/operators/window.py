@@ -165,6 +165,13 @@ with Instance() as granary:
         assert list(sums['m'].values) == [1e308, np.inf, 0.0, -5e307, 1.5], sums['m']
         assert list(sums['s'].values[2:]) == [np.inf, np.inf, 0.5 ** 0.5], sums['s']
         assert list(sums['e'].values[2:]) == [np.inf] * 3, sums['e']
+    # A variance beyond the range is infinite, and its root: of groups, partitions and windows.
+    vast = {'t': granary.put_frame(pd.DataFrame({'x': [1e200, -1e200, 0.0], 'y': [3e200, 1.0, 2.0]}), 2)}
+    for op, key, calls in (('groupby', 'aggregate', ('var(x)', 'std(x)', 'sem(x)', 'std(x, 0)', 'std(y)')),
+                           ('window', 'columns', ('var(x)', 'std(x)', 'rolling_std(x, 3)', 'expanding_var(x)', 'std(y)'))):
+        node = {'op': op, 'input': 't', key: dict(zip('abcde', calls)), **({'keys': []} if op == 'groupby' else {})}
+        got = granary.run({**vast, 'w': node}, 'w')
+        assert all(got[name].values[-1] == np.inf for name in 'abcde'), got
     # What is far from the rest, or much larger, has left no trace when it has left the window; however rows are cut.
     far = [1e20, 5.0, 1.0, 2.0, 4.0, np.nan, 4.0, -1e15, 3.0, 3.5, 4.0, 3.92, 3.92, 3.92]
     tiny = [1e30, 1e12, 1e-6, 2e-6, 4e-6, 1e-6, np.inf, 1e-6, -1e25, 1e9, 3e-7, 1e-6, 2e-6, 5e-6]
