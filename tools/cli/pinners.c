@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUPS_MOST 256 /* others are not looked at */
+#include "contract/shm.h"
+
+#define GROUPS_MOST    256 /* others are not looked at */
+#define EVENTS_AT_ONCE 64
 
 /* Pins of one session with one reason; of one process, when they end with it. */
 struct group {
@@ -112,6 +115,28 @@ tell(granary_inspector *inspector, const struct group *most, struct pinners *pin
     }
 }
 
+/* Whether a request that failed lately would fail again for the room that pins take, however small their share. */
+static bool
+has_failed(granary_inspector *inspector, uint64_t capacity_bytes, uint64_t pinned_bytes)
+{
+    granary_flight_event events[EVENTS_AT_ONCE];
+    uint64_t left = pinned_bytes < capacity_bytes ? capacity_bytes - pinned_bytes : 0;
+    uint64_t next = 0;
+    size_t count = 0;
+    bool failed = false;
+
+    do {
+        if (granary_inspect_events(inspector, &next, EVENTS_AT_ONCE, events, &count) != GRANARY_OK) {
+            return failed;
+        }
+        for (size_t i = 0; i < count; i++) {
+            failed = failed ||
+                     (events[i].kind == GR_EVENT_ROOM_FAILED && events[i].a > left && events[i].a <= capacity_bytes);
+        }
+    } while (count > 0 && !failed);
+    return failed;
+}
+
 bool
 pinners_crowd(granary_inspector *inspector, uint64_t capacity_bytes, struct pinners *ret_pinners)
 {
@@ -122,7 +147,8 @@ pinners_crowd(granary_inspector *inspector, uint64_t capacity_bytes, struct pinn
 
     *ret_pinners = (struct pinners){.objects = 0};
     ret_pinners->bytes = look_pinned(inspector, &ret_pinners->objects);
-    if (ret_pinners->bytes <= capacity_bytes / 4 * 3) {
+    if (ret_pinners->bytes <= capacity_bytes / 4 * 3 &&
+        (ret_pinners->bytes == 0 || !has_failed(inspector, capacity_bytes, ret_pinners->bytes))) {
         return false;
     }
     if (granary_inspect_sessions(inspector, &sessions, &count) == GRANARY_OK) {

@@ -12,7 +12,7 @@ struct pinners {
     char fix[LOOK_TEXT];
 };
 
-/* Whether pins take more than three quarters of memory. */
+/* Whether pins take more than three quarters of memory, or so much that a put which failed lately would fail again. */
 bool pinners_crowd(granary_inspector *inspector, uint64_t capacity_bytes, struct pinners *ret_pinners);
 
 #endif

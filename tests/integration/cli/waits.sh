@@ -59,6 +59,17 @@ grep -q "^attention  room  .*14.0 MiB of 16.0 MiB are in 3 pinned objects,.* wil
 grep -q -- "-> .granary unpin --session default --scope session ${third[1]}. and so on" "$work/out" || fail "remedy: $(cat "$work/out")"
 granary why | grep -q "the most is pinned, $most: .granary unpin" || fail "why: $(granary why)"
 granary unpin "${third[@]}"
+
+# Whatever share is pinned: a put that failed would fail again until the pins go.
+head -c 10000000 /dev/urandom >"$work/third"
+granary pin --reason 'my model' "${third[1]}" "${third[2]}"
+expect 5 'pinned' granary put --timeout 100ms "$work/third"
+! granary doctor >"$work/out" || fail "nothing needs attention: $(cat "$work/out")"
+grep -q "^attention  room  .*9.3 MiB of 16.0 MiB are in 2 pinned objects,.* will fail; the most is pinned" "$work/out" ||
+    fail "doctor: $(cat "$work/out")"
+granary unpin "${third[1]}" "${third[2]}"
+granary doctor >"$work/out" || true
+grep -q '^ok *room .*can be had' "$work/out" || fail "pins that went: $(cat "$work/out")"
 granary why | grep -q '^nobody waits$' || fail "somebody waits: $(granary why)"
 
 # An object that nobody has sealed, and a counter.
