@@ -7,6 +7,7 @@ import collections
 import decimal
 import math
 import re
+import statistics
 import warnings
 
 import numpy as np
@@ -326,10 +327,17 @@ def as_series(values):
     return pd.Series([math.nan if missing(v) else float(v) for v in values], dtype='float64')
 
 
+# Each window by itself: pandas' running ones keep what rounding left of values that have gone.
+ANEW = {'sum': math.fsum, 'mean': lambda values: math.fsum(values) / len(values),
+        'var': lambda values: statistics.variance(values) if len(values) > 1 else math.nan,
+        'std': lambda values: statistics.stdev(values) if len(values) > 1 else math.nan}
+
+
 def rolling(name):
     def function(values, dtype, window, least=None, center='false'):
         least = 0 if name == 'count' and least is None else int(window) if least is None else int(least)
-        made = getattr(as_series(values).rolling(int(window), min_periods=least, center=center == 'true'), name)()
+        windows = as_series(values).rolling(int(window), min_periods=least, center=center == 'true')
+        made = windows.apply(lambda w: ANEW[name](w[~np.isnan(w)].tolist()), raw=True) if name in ANEW else getattr(windows, name)()
         return [or_null(x) for x in made]
     return function
 

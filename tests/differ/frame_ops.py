@@ -540,6 +540,9 @@ add('factorize', make_factorize, factorize)
 def make_window(draw):
     kept = frame(draw, keys=1, most=5, wild=0)
     p = {}
+    for column in kept.values():
+        if column['dtype'] == 'float64' and column['values'] and draw.chance(0.3):
+            column['values'][0] = draw.choice([1e20, -1e15, 1e30])  # far from the rest, which must not suffer when it has gone
     if draw.chance(0.5):
         p['partition'] = ['k0']
     if draw.likely(0.5, 'descending', 'nulls', 'nan_largest'):
