@@ -4,24 +4,47 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "graph/join.h"
+
+/* Pairs that are held whatever memory there is, and the part of it that more may take: the executor holds them and
+ * their rows beside what the store has. */
+#define PAIRS_ALWAYS (INT64_C(1) << 26)
+#define PAIRS_PART   8
+
+static int64_t
+pairs_most(int64_t need)
+{
+    struct gr_memory_limits limits;
+    uint64_t most;
+
+    if (need <= PAIRS_ALWAYS) {
+        return need;
+    }
+    limits = gr_memory_limits();
+    most = (limits.cgroup < limits.ram ? limits.cgroup : limits.ram) / PAIRS_PART / (2 * sizeof(uint32_t));
+    most = most < PAIRS_ALWAYS ? PAIRS_ALWAYS : most;
+    return most < UINT32_MAX ? (int64_t)most : (int64_t)UINT32_MAX - 1;
+}
 
 granary_err
 pairs_reserve(struct pairs *pairs, int64_t more)
 {
     int64_t need = pairs->count + more;
     int64_t room = pairs->room;
+    int64_t most;
     uint32_t *grown;
 
     if (need <= room) {
         return GRANARY_OK;
     }
-    if (need >= (int64_t)UINT32_MAX) {
+    most = pairs_most(need);
+    if (need > most) {
         return gr_fail(
             GRANARY_EFULL,
             "join: a chunk of the result would have more than %lld rows: join by more columns, aggregate one side "
             "first, or take smaller chunks (--chunk-bytes)",
-            (long long)pairs->count);
+            (long long)most);
     }
     while (room < need) {
         room = room < 1024 ? 1024 : room + room / 2;
