@@ -139,6 +139,6 @@ with Instance() as granary:
     granary.fails({**t, 'x': {'op': 'qcut', 'input': 't', 'column': 'n', 'q': 2, 'labels': ['a']}}, 'x', 'has 1 entries for 2 bins')
     granary.fails({**t, 'x': {'op': 'merge_asof', 'inputs': ['t', 't'], 'on': 'n', 'direction': 'up'}}, 'x', "'nearest'")
     granary.fails({**t, 'x': {'op': 'merge_asof', 'inputs': ['t', 't']}}, 'x', "'left_on'")
-    granary.fails({**t, 'x': {'op': 'group_nth', 'input': 't', 'keys': 'zz', 'n': 1}}, 'x', "node 'x: places'", "'zz'")
+    granary.fails({**t, 'x': {'op': 'group_nth', 'input': 't', 'keys': 'zz', 'n': 1}}, 'x', "node 'x' (group_nth): parameter 'keys'", "'zz'")
     granary.fails({'x': {'op': 'date_range', 'start': '2024-01-01', 'periods': 3, 'freq': 'fortnight'}}, 'x', 'its unit can be')
     granary.fails({'x': {'op': 'date_range', 'start': 'soon', 'periods': 3}}, 'x', "'soon'")
