@@ -47,7 +47,7 @@ client_turn(struct client *client, unsigned *left)
                                     atomic_exchange(&client->page->counted_ended, 0) == 0)) {
         return false;
     }
-    while (client->counted_at<WORDS && * left> 0) {
+    while (*left > 0 && client->counted_at < WORDS) {
         unsigned looks = end_word(client, client->counted_at++, false);
 
         *left -= looks < *left ? looks : *left;
