@@ -1,7 +1,7 @@
 # A room is one folder and one library. Its headers are included as "room/file.h", and only the rooms it names in USES
 # (and what those expose) are in reach: each room's folder is linked under an include root of its own.
 #
-#   granary_room(store SOURCES arena.c index.c USES base wire LINKS PkgConfig::lz4)
+#   granary_room(store/index SOURCES index.c name.c USES base store/base LINKS PkgConfig::lz4)
 #   granary_program(granary-store SOURCES main.c USES store)
 #   granary_test(test_arena SOURCES test_arena.c USES store)      a program and a ctest entry; cmocka
 #       [LABELS integration] [TIMEOUT 60] [SERIAL] [TSAN]
@@ -9,15 +9,20 @@
 # TSAN marks what has threads or lock-free code: `ctest -L tsan` runs it under the tsan preset,
 # for which the target tsan_tests builds what is needed.
 
+# A floor of a bigger room is named with it, store/index, and its headers are included as "store/index/file.h".
 function(granary_room_root name folder)
-  set(root ${CMAKE_BINARY_DIR}/roots/${name})
-  file(MAKE_DIRECTORY ${root})
-  file(CREATE_LINK ${folder} ${root}/${name} SYMBOLIC)
+  string(REPLACE / _ id ${name})
+  set(link ${CMAKE_BINARY_DIR}/roots/${id}/${name})
+  cmake_path(GET link PARENT_PATH parent)
+  file(MAKE_DIRECTORY ${parent})
+  file(CREATE_LINK ${folder} ${link} SYMBOLIC)
 endfunction()
 
-function(granary_room name)
+function(granary_room room)
   cmake_parse_arguments(ROOM "" "" "SOURCES;USES;LINKS" ${ARGN})
-  granary_room_root(${name} ${CMAKE_CURRENT_SOURCE_DIR})
+  granary_room_root(${room} ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REPLACE / _ name ${room})
+  string(REPLACE / _ ROOM_USES "${ROOM_USES}")
   add_library(room_${name} STATIC ${ROOM_SOURCES})
   set_target_properties(room_${name} PROPERTIES OUTPUT_NAME granary_room_${name})
   target_compile_definitions(room_${name} PRIVATE GRANARY_BUILD=1)
@@ -58,6 +63,7 @@ endfunction()
 
 function(granary_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;USES;LINKS" ${ARGN})
+  string(REPLACE / _ PROGRAM_USES "${PROGRAM_USES}")
   add_executable(${name} ${PROGRAM_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(used IN LISTS PROGRAM_USES)
