@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/pack.h"
-#include "sched/task_manager.h"
+#include "sched/core/pack.h"
+#include "sched/manager/manager.h"
 #include "schema/granary.pb-c.h"
 
 struct pending {

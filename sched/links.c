@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "sched/pack.h"
+#include "sched/core/pack.h"
 #include "sched/watch.h"
 
 /* An executor's end is known at once; how it came about the pool tells, for which we wait so long. */

@@ -11,7 +11,7 @@
 
 #include "base/instance.h"
 #include "message/zmq.h"
-#include "sched/task_manager.h"
+#include "sched/manager/manager.h"
 
 struct links;
 

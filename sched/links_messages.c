@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "sched/pack.h"
+#include "sched/core/pack.h"
 
 static void
 take_reports(struct links *links, uint32_t number, const Granary__FromExecutor *report)

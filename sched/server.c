@@ -13,9 +13,9 @@
 #include "message/zmq.h"
 #include "sched/answers.h"
 #include "sched/arena.h"
-#include "sched/keeper.h"
+#include "sched/core/pack.h"
+#include "sched/durable/keeper.h"
 #include "sched/links.h"
-#include "sched/pack.h"
 #include "sched/strings.h"
 
 #define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */

@@ -10,7 +10,7 @@
 #define SCHED_SERVER_H
 
 #include "base/instance.h"
-#include "sched/task_manager.h"
+#include "sched/manager/manager.h"
 #include "state/state.h"
 
 struct server;

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/core/manager_private.h"
 #include "sched/info/host.h"
 #include "sched/info/info.h"
-#include "sched/task_private.h"
 
 /* ---- schedulers ---- */
 

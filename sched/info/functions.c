@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/info/function_stats.h"
+#include "sched/core/manager_private.h"
+#include "sched/history/function_stats.h"
 #include "sched/info/info.h"
-#include "sched/task_private.h"
 
 /* A walk over the symbols of all libraries. */
 struct walk {

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sched/core/manager_private.h"
 #include "sched/info/info.h"
-#include "sched/task_private.h"
 
 /* ---- graphs ---- */
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/pack.h"
-#include "sched/task_private.h"
+#include "sched/core/manager_private.h"
+#include "sched/core/pack.h"
 
 /* The part of a position that is a row's among those of one key. */
 #define KEY_SHIFT     40

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/core/manager_private.h"
 #include "sched/info/info.h"
-#include "sched/task_private.h"
 
 /* Chunks have positions TARGET << CHUNK_SHIFT | chunk above that of their graph's. */
 #define CHUNK_SHIFT 20

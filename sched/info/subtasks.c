@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/execution_private.h"
-#include "sched/info/function_stats.h"
+#include "sched/core/manager_private.h"
+#include "sched/execution/graph_private.h"
+#include "sched/history/function_stats.h"
 #include "sched/info/host.h"
 #include "sched/info/info.h"
-#include "sched/task_private.h"
 
 /* Subtasks of ended graphs that are remembered. */
 #define PAST_MAX (1u << 18)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/pack.h"
+#include "sched/core/pack.h"
 
 enum kind { KIND_INT, KIND_REAL, KIND_TEXT };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/execution_private.h"
+#include "sched/execution/graph_private.h"
 
 #define NULL_NS 2000
 

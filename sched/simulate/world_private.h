@@ -2,8 +2,8 @@
 #ifndef SIMULATE_WORLD_PRIVATE_H
 #define SIMULATE_WORLD_PRIVATE_H
 
-#include "sched/keeper.h"
-#include "sched/task_private.h"
+#include "sched/core/manager_private.h"
+#include "sched/durable/keeper.h"
 #include "simulate/store.h"
 #include "simulate/world.h"
 

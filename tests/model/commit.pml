@@ -2,7 +2,7 @@
  * What a scheduler says, and what it has kept when it says so: one graph of one subtask, submitted again until it is
  * acknowledged.
  *
- * A turn is perform() of sched/server.c: keeper_keep() of sched/keeper.c takes changes and commits them when somebody
+ * A turn is perform() of sched/server.c: keeper_keep() of sched/durable/keeper.c takes changes and commits them when somebody
  * waits for that; a reply that promises something waits for the disk, too (syncer_ask(), release_replies()). That a
  * subtask has ended is told at once and committed later (keeper_expire()); the executor's report is acknowledged when
  * all changes are kept (links_acknowledge()), and until then the executor tells it again to whom it registers with.

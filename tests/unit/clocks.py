@@ -23,7 +23,7 @@ READERS = {
     'store/hello.c': 'since when a client is connected',
     'store/segment.c': 'since when a segment is granted',
     'store/root.c': 'the first epoch, when the store was started',
-    'sched/keeper.c': 'an epoch; the last one and 1 when that is higher',
+    'sched/durable/keeper.c': 'an epoch; the last one and 1 when that is higher',
     'sched/server.c': 'what is shown, and what is left of deadlines that clients tell',
     'sched/main.c': 'the same',
     'sched/info/host.c': 'when processes were started',

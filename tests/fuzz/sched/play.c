@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/task_private.h"
+#include "sched/core/manager_private.h"
 
 #define MEMORY_BYTES ((uint64_t)1 << 20)
 #define TURNS_MAX    10000

@@ -8,8 +8,8 @@
 
 #include "choices.h"
 #include "message_maker.h"
-#include "sched/keeper.h"
-#include "sched/task_manager.h"
+#include "sched/durable/keeper.h"
+#include "sched/manager/manager.h"
 
 #define PLAY_EXECUTORS 4
 #define PLAY_GIVEN     512

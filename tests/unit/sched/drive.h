@@ -2,7 +2,7 @@
 #ifndef DRIVE_H
 #define DRIVE_H
 
-#include "sched/task_manager.h"
+#include "sched/manager/manager.h"
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
 

@@ -9,7 +9,7 @@
 
 #include "fake_plan.h"
 #include "granary/graph.h"
-#include "sched/task_manager.h"
+#include "sched/manager/manager.h"
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
 

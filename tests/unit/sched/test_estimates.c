@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "sched/estimates.h"
+#include "sched/dispatch/estimates.h"
 
 static void
 means_follow_the_last_ones(void **state)

@@ -10,7 +10,7 @@
 
 #include "base/id.h"
 #include "build.h"
-#include "sched/execution_graph.h"
+#include "sched/execution/graph.h"
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
 

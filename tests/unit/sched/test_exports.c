@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "sched/exports.h"
+#include "sched/functions/exports.h"
 
 #define V1 "11111111111111111111111111111111"
 #define V2 "22222222222222222222222222222222"

@@ -14,8 +14,8 @@
 #include "fake_plan.h"
 #include "granary/graph.h"
 #include "graph/graph.h"
-#include "sched/info/function_stats.h"
-#include "sched/info/records.h"
+#include "sched/history/function_stats.h"
+#include "sched/history/records.h"
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 

@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "build.h"
-#include "sched/keeper.h"
+#include "sched/core/manager_private.h"
+#include "sched/durable/keeper.h"
 #include "sched/strings.h"
-#include "sched/task_private.h"
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "sched/reservations.h"
+#include "sched/dispatch/reservations.h"
 
 static size_t
 candidates(struct reservations *r, bool idle_only)

@@ -16,7 +16,7 @@
 #include "build.h"
 #include "fake_plan.h"
 #include "granary/graph.h"
-#include "sched/task_manager.h"
+#include "sched/manager/manager.h"
 
 #define EXECUTORS 3
 #define NODES     45

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "sched/syncer.h"
+#include "sched/durable/syncer.h"
 
 static atomic_int runs;
 static atomic_bool failing;

@@ -10,7 +10,7 @@
 
 #include "build.h"
 #include "granary/graph.h"
-#include "sched/task_manager.h"
+#include "sched/manager/manager.h"
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
 

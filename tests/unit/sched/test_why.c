@@ -13,7 +13,7 @@
 #include "drive.h"
 #include "fake_plan.h"
 #include "granary/graph.h"
-#include "sched/info/waits.h"
+#include "sched/executors/waits.h"
 #include "sched/info/why.h"
 
 /* Ask as a client does; the answer is the rig's. */

@@ -1,0 +1,287 @@
+/*
+ * What nobody needs any more: executors are told to free it. An order is kept until it is known to be done, so that
+ * neither an executor's death nor a scheduler's leaves objects behind.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/core/manager_private.h"
+#include "sched/core/pack.h"
+
+void
+frees_collect(struct manager *manager, struct task_graph *graph)
+{
+    const granary_id *ids;
+    size_t count = execution_graph_freed(graph->execution, &ids);
+
+    (void)manager;
+    for (size_t i = 0; i < count; i++) {
+        pack_free(&graph->session->frees, ids[i]);
+    }
+}
+
+/* ids are of one graph and never come again: when it is gone, nobody wants them. */
+static bool
+is_wanted(const struct task_graph *graph, granary_id id)
+{
+    if (graph == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < graph->kept_count; i++) {
+        if (memcmp(&graph->kept[i], &id, sizeof id) == 0) {
+            return true;
+        }
+    }
+    return graph->execution != NULL && !execution_graph_object_freed(graph->execution, id);
+}
+
+void
+frees_add_strays(struct manager *manager, const struct task_graph *graph, const Granary__Done *done)
+{
+    const char *name = graph != NULL ? graph->session->name : done->session;
+    struct session *session;
+
+    if (done->n_outputs == 0 || name[0] == '\0' || session_check(name) != GRANARY_OK) {
+        return;
+    }
+    session = session_get(manager, name);
+    manager->exhausted = manager->exhausted || session == NULL;
+    for (size_t i = 0; session != NULL && i < done->n_outputs; i++) {
+        granary_id id;
+
+        if (done->outputs[i]->id.len != sizeof id.bytes) {
+            continue;
+        }
+        memcpy(id.bytes, done->outputs[i]->id.data, sizeof id.bytes);
+        if (!is_wanted(graph, id)) {
+            pack_free(&session->frees, id);
+        }
+    }
+}
+
+/* ---- orders ---- */
+
+/* Entries are kept under their order's number, the most significant byte first. */
+static void
+key_of(uint64_t number, unsigned char key[static sizeof(uint64_t)])
+{
+    for (size_t i = 0; i < sizeof number; i++) {
+        key[i] = (unsigned char)(number >> (56 - 8 * i));
+    }
+}
+
+static void
+append(struct free_order **list, struct free_order *order)
+{
+    while (*list != NULL) {
+        list = &(*list)->next;
+    }
+    order->next = NULL;
+    *list = order;
+}
+
+/* What a session has to free becomes an order. */
+static void
+order_create(struct manager *manager, struct session *session)
+{
+    struct free_order *order = calloc(1, sizeof *order);
+    struct action *action = order == NULL ? NULL : action_add(manager, ACTION_KEEP);
+    unsigned char key[sizeof(uint64_t)];
+
+    if (action == NULL) {
+        manager->exhausted = true;
+        free(order);
+        return;
+    }
+    order->number = ++manager->last_free_order;
+    session->last_order = order->number;
+    order->session = session;
+    order->frees = session->frees;
+    order->has_errors = session->has_errors;
+    session->frees = (struct gr_buf){0};
+    session->has_errors = false;
+    session->with_errors += order->has_errors;
+    session->orders++;
+    append(&manager->free_orders, order);
+    key_of(order->number, key);
+    action->space = MANAGER_FREES;
+    gr_buf_add(&action->entry_key, key, sizeof key);
+    gr_buf_add(&action->bytes, session->name, strlen(session->name) + 1);
+    gr_buf_add(&action->bytes, order->frees.bytes, order->frees.size);
+}
+
+static void
+order_destroy(struct free_order *order)
+{
+    order->session->orders--;
+    order->session->with_errors -= order->has_errors;
+    gr_buf_free(&order->frees);
+    free(order);
+}
+
+static void
+order_send(struct manager *manager, struct executor *executor, struct free_order *order)
+{
+    struct action *action = action_add(manager, ACTION_SEND);
+
+    order->token_order = reservations_last_order(manager->reservations);
+    append(&executor->free_orders, order);
+    if (action != NULL) {
+        action->executor = executor->number;
+        pack_begin(&action->bytes);
+        gr_buf_add(&action->bytes, order->frees.bytes, order->frees.size);
+        pack_free_session(&action->bytes, order->session->name, order->number);
+    }
+}
+
+/* One that has less to do than another, and always takes what it is sent, is the better one to free things. */
+static bool
+is_better_to_free(const struct manager *manager, const struct executor *executor, const struct executor *other)
+{
+    bool waits = executor->pull || executor->draining;
+    bool other_waits = other->pull || other->draining;
+
+    return waits != other_waits ? other_waits
+                                : reservations_in_flight(manager->reservations, executor->number) <
+                                      reservations_in_flight(manager->reservations, other->number);
+}
+
+/*
+ * An error is stored and later freed, in this order: while an executor has errors to store, it gets what the session
+ * has to free, too. NULL: none has.
+ */
+static struct executor *
+who_has_errors(struct manager *manager, const struct session *session)
+{
+    for (size_t i = 0; i < manager->executor_count && session->with_errors > 0; i++) {
+        for (const struct free_order *order = manager->executors[i].free_orders; order != NULL; order = order->next) {
+            if (order->session == session && order->has_errors) {
+                return &manager->executors[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+void
+frees_send(struct manager *manager)
+{
+    struct session *session = LIST_FIRST(&manager->sessions);
+    struct executor *least = NULL;
+
+    for (size_t i = 0; i < manager->executor_count; i++) {
+        struct executor *executor = &manager->executors[i];
+
+        if (least == NULL || is_better_to_free(manager, executor, least)) {
+            least = executor;
+        }
+    }
+    while (session != NULL) {
+        struct session *next = LIST_NEXT(session, link);
+
+        manager->exhausted = manager->exhausted || !gr_buf_ok(&session->frees);
+        if (session->frees.size > 0) {
+            order_create(manager, session);
+        }
+        if (session_is_idle(session)) {
+            LIST_REMOVE(session, link);
+            session_destroy(session);
+        }
+        session = next;
+    }
+    while (least != NULL && manager->free_orders != NULL) {
+        struct free_order *order = manager->free_orders;
+        struct executor *bound = who_has_errors(manager, order->session);
+
+        manager->free_orders = order->next;
+        order_send(manager, bound != NULL ? bound : least, order);
+    }
+}
+
+/* ---- what became of them ---- */
+
+static void
+first_done(struct manager *manager, struct executor *executor)
+{
+    struct free_order *order = executor->free_orders;
+    unsigned char key[sizeof(uint64_t)];
+
+    executor->free_orders = order->next;
+    key_of(order->number, key);
+    forget(manager, MANAGER_FREES, key, sizeof key);
+    order_destroy(order);
+}
+
+void
+frees_done(struct manager *manager, struct executor *executor, uint64_t token_order)
+{
+    while (executor->free_orders != NULL && executor->free_orders->token_order < token_order) {
+        first_done(manager, executor);
+    }
+}
+
+void
+manager_freed(struct manager *manager, uint32_t executor_number, uint64_t number)
+{
+    struct executor *executor = executor_find(manager, executor_number);
+    const struct free_order *order = executor == NULL ? NULL : executor->free_orders;
+
+    while (order != NULL && order->number != number) {
+        order = order->next;
+    }
+    while (order != NULL) { /* it works in order */
+        bool last = executor->free_orders == order;
+
+        first_done(manager, executor);
+        order = last ? NULL : order;
+    }
+}
+
+void
+frees_reclaim(struct manager *manager, struct executor *executor)
+{
+    while (executor->free_orders != NULL) {
+        struct free_order *order = executor->free_orders;
+
+        executor->free_orders = order->next;
+        append(&manager->free_orders, order);
+    }
+}
+
+void
+frees_drop(struct free_order *orders)
+{
+    while (orders != NULL) {
+        struct free_order *next = orders->next;
+
+        order_destroy(orders);
+        orders = next;
+    }
+}
+
+void
+manager_restore_frees(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size)
+{
+    const unsigned char *bytes = key;
+    const char *name = value;
+    size_t length = strnlen(name, size);
+    struct free_order *order = calloc(1, sizeof *order);
+
+    if (order == NULL || key_size != sizeof order->number || length == size ||
+        (order->session = session_get(manager, name)) == NULL) {
+        manager->exhausted = manager->exhausted || order == NULL || (key_size == sizeof order->number && length < size);
+        free(order);
+        return;
+    }
+    for (size_t i = 0; i < key_size; i++) {
+        order->number = order->number << 8 | bytes[i];
+    }
+    gr_buf_add(&order->frees, name + length + 1, size - length - 1);
+    manager->exhausted = manager->exhausted || !gr_buf_ok(&order->frees);
+    order->session->orders++;
+    order->has_errors = true; /* it may have some */
+    order->session->with_errors++;
+    append(&manager->free_orders, order);
+    manager->last_free_order = order->number > manager->last_free_order ? order->number : manager->last_free_order;
+    manager->frees_restored = true;
+}

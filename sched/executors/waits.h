@@ -1,0 +1,29 @@
+/*
+ * Who waits for whom, and whether that can end. A subtask whose user code waits for an object keeps its executor while
+ * it waits; when what makes the object needs an executor that only such waiters hold, nobody will ever go on. Pure.
+ */
+#ifndef SCHED_EXECUTORS_WAITS_H
+#define SCHED_EXECUTORS_WAITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "granary/types.h"
+
+struct manager;
+
+/* User code of a subtask at work waits for an object. */
+struct wait {
+    uint32_t executor;
+    uint64_t subtask; /* on the wire */
+    uint32_t attempt;
+    granary_id object;
+    int64_t since_ns;
+};
+
+/* The waits executors' pages told of last (manager_watch()): if some were stuck for a second, the youngest is failed
+ * with ESTATE, and the message names them. */
+void waits_break(struct manager *manager, int64_t now_ns);
+
+#endif

@@ -1,0 +1,183 @@
+/* The end of a graph: what is kept of it, what is freed, who is told; and its deletion. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/core/manager_private.h"
+#include "sched/core/pack.h"
+#include "sched/info/info.h"
+
+static void
+keep_end(struct manager *manager, struct task_graph *graph)
+{
+    Granary__GraphStatus status;
+
+    graph_status(graph, &status);
+    keep_message(manager, MANAGER_ENDS, graph->key, strlen(graph->key), &status.base);
+    for (size_t i = 0; i < graph->target_count; i++) {
+        const struct target *target = &graph->targets[i];
+        struct action *action = target->packed == NULL ? NULL : action_add(manager, ACTION_KEEP);
+
+        if (action != NULL) {
+            action->space = MANAGER_RESULTS;
+            gr_buf_add(&action->entry_key, graph->key, strlen(graph->key) + 1);
+            gr_buf_add(&action->entry_key, target->name, strlen(target->name));
+            gr_buf_add(&action->bytes, target->packed, target->packed_size);
+        }
+    }
+}
+
+bool
+graph_kept_add(struct task_graph *graph, const Granary__Result *result)
+{
+    granary_id *grown = reallocarray(graph->kept, graph->kept_count + result->n_chunks + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        return false;
+    }
+    graph->kept = grown;
+    for (size_t i = 0; i < result->n_chunks; i++) {
+        if (result->chunks[i]->id.len == GRANARY_ID_BYTES) {
+            memcpy(grown[graph->kept_count++].bytes, result->chunks[i]->id.data, GRANARY_ID_BYTES);
+        }
+    }
+    return true;
+}
+
+/* Where a target lies, for good. A target that yields nothing has no result. */
+static bool
+target_settle(struct task_graph *graph, size_t position)
+{
+    struct target *target = &graph->targets[position];
+    Granary__Result *result = target_known(graph, target);
+
+    if (result == NULL) {
+        return graph->state == GRANARY_GRAPH_FAILED; /* it failed before that was known */
+    }
+    if (result->n_chunks == 0) {
+        return true;
+    }
+    result_fill(graph, result, 0, result->n_chunks);
+    target->packed_size = granary__result__get_packed_size(result);
+    target->packed = malloc(target->packed_size + 1);
+    if (target->packed == NULL || !graph_kept_add(graph, result)) {
+        return false;
+    }
+    (void)granary__result__pack(result, target->packed);
+    return true;
+}
+
+void
+graph_release(struct manager *manager, struct task_graph *graph)
+{
+    if (graph->execution != NULL && graph->state != GRANARY_GRAPH_RUNNING && execution_graph_idle(graph->execution)) {
+        if (graph->state == GRANARY_GRAPH_FAILED && !graph->deleting) {
+            errors_of_missing(graph);
+        }
+        frees_collect(manager, graph);
+        graph->counts = *execution_graph_counts(graph->execution);
+        receipt_settle(graph);
+        graph->frees_after = manager->last_free_order;
+        graph->printed = execution_graph_has_user_code(graph->execution);
+        past_keep(manager, graph, graph->execution);
+        graph->execution = NULL;
+        tables_release(manager, graph);
+        manager->stopping--;
+        if (graph->exports > 0) {
+            exports_sweep(manager, graph->session->name);
+        }
+    }
+    if (graph->deleting && graph->execution == NULL && graph->readers == 0) {
+        for (size_t i = 0; i < graph->kept_count; i++) {
+            pack_free(&graph->session->frees, graph->kept[i]);
+        }
+        if ((graph->printed || graph->restored) && !graph->nameless) {
+            unlog(manager, graph->key);
+        }
+        tables_forget_held(manager, graph);
+        waiters_answer(manager, graph, true);
+        graph_drop(manager, graph);
+    }
+}
+
+static void
+cancel_running(void *context, uint32_t executor, const uint64_t *numbers, size_t count)
+{
+    struct manager *manager = context;
+    struct action *action = action_add(manager, ACTION_SEND);
+
+    if (action != NULL) {
+        action->executor = executor;
+        pack_begin(&action->bytes);
+        pack_cancel(&action->bytes, numbers, count);
+    }
+}
+
+void
+graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state state, granary_err err,
+          const char *message)
+{
+    assert(graph->state == GRANARY_GRAPH_RUNNING && state != GRANARY_GRAPH_RUNNING);
+    graph->state = state;
+    graph->err = err;
+    graph->message = message == NULL ? NULL : strdup(message);
+    manager->exhausted = manager->exhausted || (message != NULL && graph->message == NULL);
+    graph->ended_ms = info_unix_ms(manager, manager->now_ns);
+    graph->session->ended_ns = manager->now_ns;
+    info_changed(manager, INFO_WORK);
+    graph_sleep(manager, graph);
+    deadline_clear(manager, graph);
+    manager->stopping += graph->execution != NULL;
+    for (size_t i = 0; state != GRANARY_GRAPH_CANCELLED && graph->execution != NULL && i < graph->target_count; i++) {
+        if (!target_settle(graph, i)) {
+            graph->state = GRANARY_GRAPH_FAILED;
+            graph->err = GRANARY_ENOMEM;
+            if (graph->message == NULL) {
+                graph->message = strdup("scheduler: no memory to note where the results lie");
+            }
+        }
+    }
+    if (graph->execution != NULL) {
+        graph->was = *execution_graph_counts(graph->execution);
+        graph->receipt.dropped = graph->was.total - graph->was.succeeded - graph->was.failed - graph->was.running;
+    }
+    if (graph->state != GRANARY_GRAPH_SUCCEEDED && graph->execution != NULL) {
+        manager->parked -= execution_graph_counts(graph->execution)->parked;
+        execution_graph_cancel(graph->execution, graph->state == GRANARY_GRAPH_FAILED);
+        frees_collect(manager, graph);
+        reservations_of_graph(manager->reservations, graph->serial, cancel_running, manager);
+    }
+    events_end(manager, graph);
+    keep_end(manager, graph);
+    waiters_answer(manager, graph, false);
+    if (graph->state != GRANARY_GRAPH_SUCCEEDED) {
+        family_stop(manager, graph);
+    }
+    child_ended(manager, graph);
+    graph_release(manager, graph);
+}
+
+void
+graph_delete(struct manager *manager, struct task_graph *graph)
+{
+    size_t length = strlen(graph->key);
+
+    forget(manager, MANAGER_GRAPHS, graph->key, length);
+    forget(manager, MANAGER_ENDS, graph->key, length);
+    for (size_t i = 0; i < graph->target_count; i++) {
+        struct action *action = graph->targets[i].packed == NULL ? NULL : action_add(manager, ACTION_FORGET);
+
+        if (action != NULL) {
+            action->space = MANAGER_RESULTS;
+            gr_buf_add(&action->entry_key, graph->key, length + 1);
+            gr_buf_add(&action->entry_key, graph->targets[i].name, strlen(graph->targets[i].name));
+        }
+    }
+    events_forget(manager, graph);
+    tables_keep_held(manager, graph);
+    memcpy(manager->deleted[manager->deleted_count++ % DELETED_KEYS], graph->key, sizeof graph->key);
+    graph->deleting = true;
+    tables_forget(manager, graph);
+    family_delete(manager, graph);
+    graph_release(manager, graph);
+}

@@ -1,0 +1,78 @@
+/* Errors as data: what failed is stored under the ids of the results that lack it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/core/manager_private.h"
+#include "sched/core/pack.h"
+
+#define MESSAGE_MAX 1024 /* of one that is stored; there may be many */
+
+static void
+store_error(struct task_graph *graph, granary_id id, granary_err err, const char *message)
+{
+    char text[MESSAGE_MAX];
+
+    (void)snprintf(text, sizeof text, "%s", message != NULL && message[0] != '\0' ? message : granary_error_text(err));
+    pack_error(&graph->session->frees, id, err, text);
+    graph->session->has_errors = true;
+}
+
+static void
+failed_collect(struct task_graph *graph, granary_err err, const char *message)
+{
+    const granary_id *ids;
+    size_t count = execution_graph_failed(graph->execution, &ids);
+
+    for (size_t i = 0; i < count; i++) {
+        store_error(graph, ids[i], err, message);
+    }
+}
+
+void
+subtask_given_up(struct manager *manager, struct task_graph *graph, uint32_t number, granary_err err,
+                 const char *message)
+{
+    if (graph->failed_err == GRANARY_OK) {
+        graph->failed_err = err;
+        graph->failed_message = strdup(message);
+    }
+    manager->parked -= execution_graph_counts(graph->execution)->parked;
+    (void)execution_graph_give_up(graph->execution, number);
+    manager->parked += execution_graph_counts(graph->execution)->parked;
+    failed_collect(graph, err, message);
+    frees_collect(manager, graph);
+    waiters_answer_chunks(manager, graph);
+    graph_check_end(manager, graph);
+}
+
+void
+give_up_doomed(struct manager *manager, struct task_graph *graph)
+{
+    if (graph->state == GRANARY_GRAPH_RUNNING && graph->failed_err != GRANARY_OK &&
+        execution_graph_give_up(graph->execution, SUBTASK_NONE)) {
+        failed_collect(graph, graph->failed_err, graph->failed_message);
+        frees_collect(manager, graph);
+        waiters_answer_chunks(manager, graph);
+        graph_check_end(manager, graph);
+    }
+}
+
+void
+errors_of_missing(struct task_graph *graph)
+{
+    for (size_t i = 0; i < graph->target_count; i++) {
+        const Granary__Result *result = graph->targets[i].result;
+
+        for (size_t k = 0; result != NULL && k < result->n_chunks; k++) {
+            granary_id id = {{0}};
+
+            if (result->chunks[k]->id.len == sizeof id.bytes) {
+                memcpy(id.bytes, result->chunks[k]->id.data, sizeof id.bytes);
+                if (execution_graph_object_lacks(graph->execution, id)) {
+                    store_error(graph, id, graph->err, graph->message);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+/*
+ * Graphs an earlier scheduler kept. Ended ones are known again. The others are planned again, in the same way, and what
+ * their logs tell is applied to that: what is done is not done again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "sched/core/manager_private.h"
+
+void
+manager_restore_graph(struct manager *manager, const char *key, const void *submit, size_t size)
+{
+    Granary__Submit *message = granary__submit__unpack(NULL, size, submit);
+    struct task_graph *graph = NULL;
+
+    if (message != NULL && strlen(key) < GRANARY_KEY_MAX && graph_find(manager, key) == NULL) {
+        graph = graph_create(manager, key, message->session[0] != '\0' ? message->session : "default", message->serial);
+    }
+    if (graph == NULL) {
+        gr_log_warn("STATE-ENTRY", "graph=%.80s the entry cannot be read, and was passed over", key);
+        if (message != NULL) {
+            granary__submit__free_unpacked(message, NULL);
+        }
+        return;
+    }
+    (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", message->key);
+    graph->submitted_ms = message->submitted_ms;
+    graph->keep_going = message->keep_going;
+    graph->digest = message->digest;
+    graph->submit = message;
+}
+
+void
+manager_restore_end(struct manager *manager, const char *key, const void *status, size_t size)
+{
+    struct task_graph *graph = graph_find(manager, key);
+    Granary__GraphStatus *message = granary__graph_status__unpack(NULL, size, status);
+
+    if (graph != NULL && message != NULL && message->state > GRANARY_GRAPH_RUNNING &&
+        message->state <= GRANARY_GRAPH_CANCELLED) {
+        graph->restored = true;
+        graph->state = (granary_graph_state)message->state;
+        graph->err = (granary_err)message->err;
+        graph->message = message->message[0] != '\0' ? strdup(message->message) : NULL;
+        graph->counts.total = message->subtasks_total;
+        graph->counts.succeeded = message->subtasks_done;
+        graph->counts.retries = message->retries;
+        graph->counts.failed = message->subtasks_failed;
+        graph->ended_ms = message->ended_ms;
+    }
+    if (message != NULL) {
+        granary__graph_status__free_unpacked(message, NULL);
+    }
+}
+
+void
+manager_restore_result(struct manager *manager, const char *key, const char *target, const void *result, size_t size)
+{
+    struct task_graph *graph = graph_find(manager, key);
+    Granary__Result *message = granary__result__unpack(NULL, size, result);
+    struct target *grown;
+
+    if (graph != NULL && graph->restored && message != NULL) {
+        grown = reallocarray(graph->targets, graph->target_count + 1, sizeof *grown);
+        if (grown != NULL) {
+            graph->targets = grown;
+            grown[graph->target_count] =
+                (struct target){.name = strdup(target), .packed = malloc(size + 1), .packed_size = size};
+            if (grown[graph->target_count].packed != NULL) {
+                memcpy(grown[graph->target_count].packed, result, size);
+            }
+            graph->target_count += grown[graph->target_count].name != NULL;
+            (void)graph_kept_add(graph, message);
+        }
+    }
+    if (message != NULL) {
+        granary__result__free_unpacked(message, NULL);
+    }
+}
+
+void
+manager_restore_events(struct manager *manager, const void *key, size_t key_size, const void *record, size_t size)
+{
+    const unsigned char *bytes = key;
+    struct task_graph *graph;
+    struct gr_buf *grown;
+    uint64_t serial = 0;
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < key_size && i < 12; i++) {
+        uint64_t *part = i < 4 ? &serial : &number;
+
+        *part = *part << 8 | bytes[i];
+    }
+    graph = key_size == 12 && serial < manager->serial_count ? manager->by_serial[serial] : NULL;
+    if (graph == NULL) {
+        return;
+    }
+    grown = reallocarray(graph->records, graph->record_count + 1, sizeof *grown);
+    if (grown == NULL) {
+        gr_log_error("OUT-OF-MEMORY", "graph=%.80s: some of it will run again", graph->key);
+        return;
+    }
+    graph->records = grown;
+    grown[graph->record_count] = (struct gr_buf){0};
+    gr_buf_add(&grown[graph->record_count++], record, size);
+    graph->log.records = number + 1;
+}
+
+struct replay {
+    struct manager *manager;
+    struct task_graph *graph;
+};
+
+static uint64_t
+replay_digest(void *context)
+{
+    const struct replay *replay = context;
+
+    return gr_plan_digest(replay->graph->plan);
+}
+
+static granary_err
+replay_feed(void *context, uint32_t number, const Granary__Done *done)
+{
+    const struct replay *replay = context;
+    granary_err err = gr_plan_feed(replay->graph->plan, number, done);
+
+    return err == GRANARY_OK ? graph_advance(replay->manager, replay->graph) : err;
+}
+
+/* Apply its log. Errors: ESTATE it does not fit */
+static granary_err
+replay_log(struct manager *manager, struct task_graph *graph)
+{
+    struct replay context = {.manager = manager, .graph = graph};
+    const granary_id *ids;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < graph->record_count; i++) {
+        const struct gr_buf *record = &graph->records[i];
+        const struct event_log_replay replay = {
+            .execution = graph->execution, .context = &context, .digest = replay_digest, .feed = replay_feed};
+
+        err = gr_buf_ok(record) ? event_log_apply(&graph->log, &replay, record->bytes, record->size)
+                                : gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    (void)execution_graph_freed(graph->execution, &ids); /* orders for that were kept with it */
+    return err;
+}
+
+void
+records_drop(struct task_graph *graph)
+{
+    for (size_t i = 0; i < graph->record_count; i++) {
+        gr_buf_free(&graph->records[i]);
+    }
+    free(graph->records);
+    graph->records = NULL;
+    graph->record_count = 0;
+}
+
+/* Back to where it was: planned again, and what its log tells applied; or from the beginning, if that does not fit. */
+static granary_err
+graph_resume(struct manager *manager, struct task_graph *graph, Granary__Submit *submit)
+{
+    size_t size = granary__submit__get_packed_size(submit);
+    uint8_t *packed = graph->record_count == 0 ? NULL : malloc(size + 1);
+    Granary__Submit *again;
+    granary_err err;
+
+    graph->resumed = true;
+    graph->awaits_claims = true;
+    graph->replays = packed != NULL;
+    if (packed != NULL) {
+        (void)granary__submit__pack(submit, packed);
+    }
+    err = graph_plan(manager, graph, submit);
+    if (packed == NULL) {
+        goto out;
+    }
+    if (err == GRANARY_OK) {
+        err = replay_log(manager, graph);
+    }
+    graph->replays = false;
+    if (err == GRANARY_OK) {
+        goto out;
+    }
+    gr_log_warn("EVENTS-DROPPED", "graph=%.80s: %s: it runs from its beginning", graph->key, granary_error_message());
+    events_forget(manager, graph);
+    graph_unplan(manager, graph);
+    again = granary__submit__unpack(NULL, size, packed);
+    err = again == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory") : graph_plan(manager, graph, again);
+    if (again != NULL) {
+        granary__submit__free_unpacked(again, NULL);
+    }
+out:
+    free(packed);
+    return err;
+}
+
+granary_err
+restored_explain(struct manager *manager, const struct task_graph *graph, struct gr_buf *ret_text)
+{
+    struct task_graph scratch = {.session = graph->session,
+                                 .serial = graph->serial,
+                                 .state = GRANARY_GRAPH_RUNNING,
+                                 .awaits_claims = true, /* nothing of it is given to anybody */
+                                 .replays = true,
+                                 .records = graph->records,
+                                 .record_count = graph->record_count};
+    size_t size = granary__submit__get_packed_size(graph->submit);
+    uint8_t *packed = malloc(size + 1);
+    Granary__Submit *submit = NULL;
+    granary_err err;
+
+    memcpy(scratch.key, graph->key, sizeof scratch.key);
+    memcpy(scratch.id_key, graph->id_key, sizeof scratch.id_key);
+    if (packed != NULL) {
+        (void)granary__submit__pack(graph->submit, packed);
+        submit = granary__submit__unpack(NULL, size, packed);
+    }
+    free(packed);
+    if (submit == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    submit->deadline_ms = 0;
+    err = graph_plan(manager, &scratch, submit);
+    if (err == GRANARY_OK) {
+        err = replay_log(manager, &scratch);
+    }
+    if (err == GRANARY_OK) {
+        gr_plan_explain(scratch.plan, ret_text);
+    }
+    graph_unplan(manager, &scratch);
+    event_log_free(&scratch.log);
+    granary__submit__free_unpacked(submit, NULL);
+    return err;
+}
+
+size_t
+manager_restore_start(struct manager *manager)
+{
+    uint32_t count = manager->serial_count;
+    size_t started = 0;
+    const struct session *session;
+
+    if (manager->serial_limit > count) { /* those between may have been used */
+        (void)serial_reserve(manager, manager->serial_limit - 1);
+    }
+
+    for (uint32_t serial = 1; serial < count; serial++) {
+        struct task_graph *graph = manager->by_serial[serial];
+
+        if (graph != NULL && graph->submit != NULL) {
+            family_join(manager, graph, graph->submit);
+        }
+    }
+    for (uint32_t serial = 1; serial < count; serial++) {
+        struct task_graph *graph = manager->by_serial[serial];
+        Granary__Submit *submit = graph == NULL ? NULL : graph->submit;
+        granary_err err;
+
+        if (submit == NULL) {
+            continue;
+        }
+        if (graph->restored) {
+            continue; /* it is for restored_explain() */
+        }
+        graph->submit = NULL;
+        err = graph_resume(manager, graph, submit);
+        started++;
+        if (err != GRANARY_OK) {
+            graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, granary_error_message());
+        } else {
+            graph_check_end(manager, graph);
+        }
+        records_drop(graph);
+        granary__submit__free_unpacked(submit, NULL);
+    }
+    tables_release_held(manager);
+    LIST_FOREACH(session, &manager->sessions, link)
+    {
+        exports_sweep(manager, session->name);
+    }
+    return started;
+}

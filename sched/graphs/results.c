@@ -1,0 +1,163 @@
+/* Where results lie: of graphs that have ended, and of those that run, chunk by chunk. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sched/core/manager_private.h"
+
+Granary__Result *
+target_known(struct task_graph *graph, struct target *target)
+{
+    if (target->result == NULL && graph->plan != NULL &&
+        gr_plan_target_result(graph->plan, (size_t)(target - graph->targets), &target->result) != GRANARY_OK) {
+        target->result = NULL;
+    }
+    return target->result;
+}
+
+/* Whether it is there, or an error in its place. */
+static bool
+chunk_fill(const struct task_graph *graph, Granary__Chunk *chunk)
+{
+    granary_id id = {{0}};
+
+    if (chunk->id.len == sizeof id.bytes && graph->execution != NULL) {
+        memcpy(id.bytes, chunk->id.data, sizeof id.bytes);
+        chunk->there = execution_graph_object(graph->execution, id, &chunk->rows, &chunk->bytes);
+        return chunk->there || execution_graph_object_failed(graph->execution, id);
+    }
+    return chunk->there;
+}
+
+void
+result_fill(const struct task_graph *graph, Granary__Result *result, size_t first, size_t count)
+{
+    for (size_t i = first; i < result->n_chunks && i - first < count; i++) {
+        (void)chunk_fill(graph, result->chunks[i]);
+    }
+}
+
+static struct target *
+target_find(struct task_graph *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->target_count; i++) {
+        if (strcmp(graph->targets[i].name, name) == 0) {
+            return &graph->targets[i];
+        }
+    }
+    return NULL;
+}
+
+/* One that has ended has it packed; to be freed then. */
+static Granary__Result *
+result_of(struct task_graph *graph, struct target *target, bool *ret_owned)
+{
+    *ret_owned = graph->state != GRANARY_GRAPH_RUNNING;
+    if (!*ret_owned) {
+        return target_known(graph, target);
+    }
+    return target->packed == NULL ? NULL : granary__result__unpack(NULL, target->packed_size, target->packed);
+}
+
+/* There is no result of a graph that has ended: none was made, or it cannot be unpacked. */
+static void
+reply_nothing(struct manager *manager, uint64_t ticket, const struct task_graph *graph, const struct target *target)
+{
+    if (target->packed != NULL) {
+        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+    } else {
+        (void)gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' yields nothing", graph->key, target->name);
+        reply_error(manager, ticket, GRANARY_ENOENT, granary_error_message());
+    }
+}
+
+static granary_err
+no_results(const struct task_graph *graph)
+{
+    return gr_fail(GRANARY_ESTATE, "graph '%s': %s, so it has no results", graph->key,
+                   graph->state == GRANARY_GRAPH_FAILED ? "it has failed" : "it was stopped");
+}
+
+bool
+chunks_reply(struct manager *manager, struct task_graph *graph, const struct waiter *waiter)
+{
+    struct target *target = &graph->targets[waiter->target];
+    bool ended = graph->state != GRANARY_GRAPH_RUNNING;
+    bool owned;
+    Granary__Result *result = result_of(graph, target, &owned);
+    bool there = result != NULL && waiter->cursor < result->n_chunks &&
+                 (chunk_fill(graph, result->chunks[waiter->cursor]) || (ended && graph->keep_going));
+    bool answered = true;
+
+    if (there) {
+        reply_chunks(manager, waiter->ticket, graph, result, waiter->cursor, waiter->limit);
+    } else if (result != NULL && waiter->cursor >= result->n_chunks) {
+        (void)gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' has %zu chunks", graph->key, target->name,
+                      result->n_chunks);
+        reply_error(manager, waiter->ticket, GRANARY_ENOENT, granary_error_message());
+    } else if (graph->err != GRANARY_OK) {
+        reply_error(manager, waiter->ticket, graph->err, graph->message != NULL ? graph->message : "");
+    } else if (ended) {
+        reply_nothing(manager, waiter->ticket, graph, target);
+    } else {
+        answered = false;
+    }
+    if (owned && result != NULL) {
+        granary__result__free_unpacked(result, NULL);
+    }
+    return answered;
+}
+
+static void
+reply_result(struct manager *manager, uint64_t ticket, struct task_graph *graph, struct target *target,
+             const Granary__GraphRef *ref)
+{
+    bool owned;
+    Granary__Result *result = result_of(graph, target, &owned);
+    Granary__Result none = GRANARY__RESULT__INIT;
+
+    if (result == NULL && owned) {
+        reply_nothing(manager, ticket, graph, target);
+        return;
+    }
+    if (!owned && result != NULL) {
+        result_fill(graph, result, ref->cursor, ref->limit == 0 ? SIZE_MAX : ref->limit);
+    }
+    reply_chunks(manager, ticket, graph, result != NULL ? result : &none, ref->cursor,
+                 ref->limit == 0 ? UINT64_MAX : ref->limit);
+    if (owned) {
+        granary__result__free_unpacked(result, NULL);
+    }
+}
+
+void
+request_result(struct manager *manager, uint64_t ticket, struct task_graph *graph, const Granary__GraphRef *ref,
+               int64_t now_ns)
+{
+    struct target *target = target_find(graph, ref->target);
+    struct waiter waiter = {.what = WAITS_CHUNK,
+                            .ticket = ticket,
+                            .serial = graph->serial,
+                            .cursor = ref->cursor,
+                            .limit = ref->limit == 0 ? UINT32_MAX : ref->limit,
+                            .deadline_ns = waiter_deadline_ns(ref->timeout_ms, now_ns)};
+    bool failed = graph->state == GRANARY_GRAPH_FAILED && !graph->keep_going;
+
+    if (!ref->follow && (failed || graph->state == GRANARY_GRAPH_CANCELLED)) {
+        reply_error(manager, ticket, no_results(graph), granary_error_message());
+    } else if (target == NULL && graph->restored && graph->err != GRANARY_OK) {
+        reply_error(manager, ticket, no_results(graph), granary_error_message());
+    } else if (target == NULL) {
+        (void)gr_fail(GRANARY_ENOENT, "graph '%s': no target '%s': `granary meta %s` lists them", graph->key,
+                      ref->target, graph->key);
+        reply_error(manager, ticket, GRANARY_ENOENT, granary_error_message());
+    } else if (!ref->follow) {
+        reply_result(manager, ticket, graph, target, ref);
+    } else {
+        waiter.target = (uint32_t)(target - graph->targets);
+        if (!chunks_reply(manager, graph, &waiter)) {
+            (void)waiter_add(manager, waiter);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+/* Runs that did not succeed: which are tried again, where and how often. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/graph.h"
+#include "sched/core/manager_private.h"
+#include "sched/execution/graph_private.h"
+
+#define DEATHS_MAX 3 /* executors that may die running a subtask, or a function in subtasks that differ */
+#define ROOMS_MAX  5 /* times there may be no room for what it makes */
+
+/* What is counted of it is for the next scheduler to know, too. */
+static void
+note_try(struct manager *manager, struct task_graph *graph, uint32_t number)
+{
+    if (graph->state == GRANARY_GRAPH_RUNNING) {
+        event_log_tried(&graph->log, graph->execution, number);
+        events_touch(manager, graph);
+    }
+}
+
+void
+no_room(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
+{
+    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+
+    /* Each try waited for room. Twice with nothing else at work is enough: only others' leases and pins are left. */
+    subtask->rooms += reservations_granted(manager->reservations) == 0 ? (ROOMS_MAX + 1) / 2 : 1;
+    if (subtask->rooms > ROOMS_MAX) {
+        fail_graph(manager, graph, number, done->node, GRANARY_EFULL, done->message);
+        return;
+    }
+    note_try(manager, graph, number);
+    execution_graph_park(graph->execution, number);
+    manager->parked += subtask->state == SUBTASK_PARKED;
+}
+
+static void
+run_again(struct manager *manager, struct task_graph *graph, uint32_t number)
+{
+    note_try(manager, graph, number);
+    execution_graph_requeue(graph->execution, number);
+    if (graph->state == GRANARY_GRAPH_RUNNING) {
+        graph_wake(manager, graph);
+        give_up_doomed(manager, graph);
+    }
+}
+
+void
+run_elsewhere(struct manager *manager, struct task_graph *graph, uint32_t number, const char *what, granary_err err,
+              const char *message)
+{
+    const struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    char text[640];
+
+    if (graph->state == GRANARY_GRAPH_RUNNING && subtask->deaths >= DEATHS_MAX) {
+        (void)snprintf(text, sizeof text, "%u %s%s%s", subtask->deaths, what, message[0] != '\0' ? ": " : "", message);
+        fail_graph(manager, graph, number, "", err, text);
+        return;
+    }
+    run_again(manager, graph, number);
+}
+
+void
+inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
+{
+    granary_err err;
+
+    if (graph->state == GRANARY_GRAPH_RUNNING && execution_graph_restore_body(graph->execution, number)) {
+        run_again(manager, graph, number); /* what it went on as is gone */
+        return;
+    }
+    err = execution_graph_lose(graph->execution, number, done->lost, done->n_lost);
+    if (err != GRANARY_OK) {
+        char text[256];
+
+        (void)snprintf(text, sizeof text, "%s", granary_error_message());
+        fail_graph(manager, graph, number, done->node, err, text);
+    } else if (graph->state == GRANARY_GRAPH_RUNNING) {
+        for (size_t i = 0; i < done->n_lost; i++) {
+            granary_id id = id_of(done->lost[i]);
+
+            /* One that was made again by now is not lost: this report is older than that. */
+            if (!execution_graph_object(graph->execution, id, &(int64_t){0}, &(uint64_t){0})) {
+                event_log_lost(&graph->log, graph->execution, &done->lost[i], 1);
+            }
+        }
+        note_try(manager, graph, number);
+        graph_wake(manager, graph);
+        give_up_doomed(manager, graph);
+    }
+}
+
+void
+failed_by_itself(struct manager *manager, struct task_graph *graph, uint32_t number, const char *node, granary_err err,
+                 const char *message)
+{
+    struct user_code *code = execution_graph_user_code(graph->execution, number);
+
+    if (graph->state == GRANARY_GRAPH_RUNNING && (code == NULL || code->failures >= code->retries)) {
+        fail_graph(manager, graph, number, node, err, message);
+        return;
+    }
+    if (code != NULL) {
+        code->failures++;
+    }
+    run_again(manager, graph, number);
+}
+
+/* ---- executors that die ---- */
+
+void
+subtask_describe(struct task_graph *graph, uint32_t number, char *text, size_t size)
+{
+    const struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    Granary__Subtask *message = granary__subtask__unpack(NULL, subtask->packed_size, subtask->packed);
+    bool found = false;
+
+    (void)snprintf(text, size, "it");
+    for (size_t i = 0; message != NULL && i < message->n_ops && !found; i++) {
+        const Granary__ChunkOp *op = message->ops[i];
+        const char *library = gr_attr_string(op->attrs, op->n_attrs, "library", "");
+        const char *function = gr_attr_string(op->attrs, op->n_attrs, "function", "");
+        const Granary__Attr *command = gr_attr_find(op->attrs, op->n_attrs, "command");
+
+        found = function[0] != '\0' || (command != NULL && command->n_strings > 0);
+        if (function[0] != '\0') {
+            (void)snprintf(text, size, "function '%s%s%s'", library, library[0] != '\0' ? ":" : "", function);
+        } else if (found) {
+            (void)snprintf(text, size, "command '%s'", command->strings[0]);
+        }
+    }
+    if (message != NULL) {
+        granary__subtask__free_unpacked(message, NULL);
+    }
+}
+
+/* One more executor died of the subtask's function. Returns how many did by now, in subtasks that differ. */
+static uint32_t
+function_kills(struct task_graph *graph, uint32_t number, const struct executor *executor)
+{
+    const struct user_code *code = execution_graph_user_code(graph->execution, number);
+    struct poison *grown;
+    size_t i = 0;
+
+    /* Who kills or ends a process from outside says nothing about the function. */
+    if (code == NULL || executor->signal == SIGKILL || executor->signal == SIGTERM || executor->signal == SIGINT) {
+        return 0;
+    }
+    while (i < graph->poison_count && graph->poisons[i].function != code->function) {
+        i++;
+    }
+    if (i == graph->poison_count) {
+        grown = reallocarray(graph->poisons, i + 1, sizeof *grown);
+        if (grown == NULL) {
+            return 0;
+        }
+        graph->poisons = grown;
+        graph->poisons[graph->poison_count++] = (struct poison){.function = code->function, .last = SUBTASK_NONE};
+    }
+    graph->poisons[i].deaths += graph->poisons[i].last != number;
+    graph->poisons[i].last = number;
+    return graph->poisons[i].deaths;
+}
+
+void
+function_succeeded(struct task_graph *graph, uint32_t number)
+{
+    const struct user_code *code =
+        graph->poison_count == 0 ? NULL : execution_graph_user_code(graph->execution, number);
+
+    for (size_t i = 0; code != NULL && i < graph->poison_count; i++) {
+        if (graph->poisons[i].function == code->function) {
+            graph->poisons[i] = graph->poisons[--graph->poison_count];
+        }
+    }
+}
+
+void
+executor_died_at(struct manager *manager, struct task_graph *graph, uint32_t number, const struct executor *executor)
+{
+    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    uint32_t kills = function_kills(graph, number, executor);
+    char what[160];
+    char how[64] = "";
+    char text[3072];
+
+    subtask->suspect = true;
+    subtask->deaths++;
+    if (graph->state != GRANARY_GRAPH_RUNNING || (subtask->deaths < DEATHS_MAX && kills < DEATHS_MAX)) {
+        run_again(manager, graph, number);
+        return;
+    }
+    subtask_describe(graph, number, what, sizeof what);
+    if (executor->signal != 0 && sigabbrev_np(executor->signal) != NULL) {
+        (void)snprintf(how, sizeof how, ", the last killed by SIG%s", sigabbrev_np(executor->signal));
+    } else if (executor->death_told && executor->signal == 0) {
+        (void)snprintf(how, sizeof how, ", the last left with status %d", executor->status);
+    }
+    (void)snprintf(text, sizeof text, "%u executors died running %s%s%s%s%s",
+                   subtask->deaths >= DEATHS_MAX ? subtask->deaths : kills, what,
+                   subtask->deaths >= DEATHS_MAX ? "" : " in different subtasks", how,
+                   executor->last_log != NULL ? "; its output ends: " : "",
+                   executor->last_log != NULL ? executor->last_log : "");
+    fail_graph(manager, graph, number, "", GRANARY_ELOST, text);
+}

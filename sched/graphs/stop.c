@@ -1,0 +1,116 @@
+/* Graphs that are stopped, and what that gave back. */
+#include <stdio.h>
+
+#include "sched/core/manager_private.h"
+
+/* How long user code has to stop before its executor is killed, when nobody says. */
+#define DELETE_GRACE_NS 10000000000
+
+void
+receipt_note(struct task_graph *graph, bool killed)
+{
+    if (graph->state != GRANARY_GRAPH_RUNNING) {
+        graph->receipt.killed += killed;
+        graph->receipt.stopped += !killed;
+    }
+}
+
+void
+receipt_settle(struct task_graph *graph)
+{
+    const struct execution_graph_counts *now =
+        graph->execution != NULL ? execution_graph_counts(graph->execution) : &graph->counts;
+
+    graph->receipt.freed_objects = now->freed_objects - graph->was.freed_objects;
+    graph->receipt.freed_bytes = now->freed_bytes - graph->was.freed_bytes;
+}
+
+/* Whether one of them is the session's, and not behind `until`. */
+static bool
+names_session(const struct free_order *orders, const struct session *session, uint64_t until)
+{
+    while (orders != NULL && (orders->session != session || orders->number > until)) {
+        orders = orders->next;
+    }
+    return orders != NULL;
+}
+
+bool
+is_stopped(const struct manager *manager, struct task_graph *graph)
+{
+    const struct session *session = graph->session;
+    bool pending;
+
+    if (graph->state == GRANARY_GRAPH_RUNNING || graph->execution != NULL || !family_is_stopped(graph)) {
+        return false;
+    }
+    if (graph->frees_until == 0) {
+        if (session->frees.size > 0 && session->last_order <= graph->frees_after) {
+            return false;
+        }
+        graph->frees_until = session->last_order;
+    }
+    pending = names_session(manager->free_orders, session, graph->frees_until);
+    for (size_t i = 0; i < manager->executor_count && !pending; i++) {
+        pending = names_session(manager->executors[i].free_orders, session, graph->frees_until);
+    }
+    return !pending;
+}
+
+static void
+kill_after(struct task_graph *graph, int64_t kill_ns)
+{
+    graph->kill_ns = kill_ns < graph->kill_ns ? kill_ns : graph->kill_ns;
+}
+
+void
+graph_stop(struct manager *manager, struct task_graph *graph, const char *how)
+{
+    char text[GRANARY_KEY_MAX + 32];
+
+    if (graph->state == GRANARY_GRAPH_RUNNING) {
+        (void)snprintf(text, sizeof text, "graph '%s': %s", graph->key, how);
+        graph_end(manager, graph, GRANARY_GRAPH_CANCELLED, GRANARY_ECANCELLED, text);
+    }
+}
+
+void
+graph_discard(struct manager *manager, struct task_graph *graph, const char *how, int64_t now_ns)
+{
+    kill_after(graph, now_ns + DELETE_GRACE_NS);
+    graph_stop(manager, graph, how);
+    if (!graph->deleting) {
+        graph_delete(manager, graph);
+    }
+}
+
+void
+request_stop(struct manager *manager, uint64_t ticket, struct task_graph *graph, const Granary__GraphRef *ref,
+             int64_t now_ns)
+{
+    /* Who does not wait and says nothing only asks. */
+    if (ref->wait || ref->kill_after_ms > 0) {
+        kill_after(graph, waiter_deadline_ns(ref->kill_after_ms, now_ns));
+    }
+    graph_stop(manager, graph, "stopped");
+    if (!ref->wait) {
+        reply_ok(manager, ticket);
+        return;
+    }
+    if (waiter_add(manager,
+                   (struct waiter){
+                       .what = WAITS_STOPPED, .ticket = ticket, .serial = graph->serial, .deadline_ns = INT64_MAX})) {
+        waiters_answer(manager, graph, false);
+    }
+}
+
+void
+request_delete(struct manager *manager, uint64_t ticket, struct task_graph *graph, int64_t now_ns)
+{
+    if (!waiter_add(
+            manager,
+            (struct waiter){.what = WAITS_GONE, .ticket = ticket, .serial = graph->serial, .deadline_ns = INT64_MAX})) {
+        return;
+    }
+    graph_discard(manager, graph, "deleted", now_ns);
+}

@@ -1,0 +1,398 @@
+/*
+ * Nodes `table` and `array`: the name of a kept graph's target becomes its chunks when a graph is submitted, and the
+ * graph it reads stays until it has ended. What a graph has learnt of a table the next one is told.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "graph/graph.h"
+#include "sched/core/manager_private.h"
+
+#define FACTS_MAX 1024 /* tables whose facts are remembered */
+
+/* ---- facts: what is known of tables ---- */
+
+/* Of one table: FrameInfos of its chunks, which were sealed and so do not change. */
+struct facts {
+    uint64_t made_by; /* serial of the graph that made it */
+    uint64_t chunks;  /* hash of their ids */
+    uint8_t *infos;
+    size_t size;
+};
+
+struct table_facts {
+    struct facts all[FACTS_MAX];
+    size_t count; /* ever: a ring */
+};
+
+static uint64_t
+chunks_hash(const Granary__StoredTable *table)
+{
+    uint64_t hash = table->n_ids;
+
+    for (size_t i = 0; i < table->n_ids; i++) {
+        hash = gr_hash64_seeded(table->ids[i].data, table->ids[i].len, hash);
+    }
+    return hash;
+}
+
+static struct facts *
+facts_find(const struct manager *manager, uint64_t made_by, uint64_t chunks)
+{
+    struct table_facts *facts = manager->table_facts;
+
+    for (size_t i = 0; facts != NULL && i < FACTS_MAX && i < facts->count; i++) {
+        if (facts->all[i].infos != NULL && facts->all[i].made_by == made_by && facts->all[i].chunks == chunks) {
+            return &facts->all[i];
+        }
+    }
+    return NULL;
+}
+
+void
+tables_fini(struct manager *manager)
+{
+    for (size_t i = 0; manager->table_facts != NULL && i < FACTS_MAX; i++) {
+        free(manager->table_facts->all[i].infos);
+    }
+    free(manager->table_facts);
+    manager->table_facts = NULL;
+}
+
+void
+tables_forget(struct manager *manager, const struct task_graph *graph)
+{
+    for (size_t i = 0; manager->table_facts != NULL && i < FACTS_MAX; i++) {
+        if (manager->table_facts->all[i].made_by == graph->serial) {
+            free(manager->table_facts->all[i].infos);
+            manager->table_facts->all[i] = (struct facts){0};
+        }
+    }
+}
+
+/* A graph has planned: what its tables are is known by now. What is not remembered is asked for again. */
+void
+tables_learn(struct manager *manager, struct task_graph *graph)
+{
+    for (size_t i = 0; i < graph->read_count; i++) {
+        struct table_read *read = &graph->reads[i];
+        struct gr_buf infos = {0};
+        struct facts *facts;
+
+        if (read->learnt || read->from == NULL || gr_plan_table_infos(graph->plan, read->node, &infos) != GRANARY_OK) {
+            gr_buf_free(&infos);
+            continue;
+        }
+        read->learnt = true;
+        if (manager->table_facts == NULL) {
+            manager->table_facts = calloc(1, sizeof *manager->table_facts);
+        }
+        if (manager->table_facts == NULL || !gr_buf_ok(&infos) ||
+            facts_find(manager, read->from->serial, read->chunks) != NULL) {
+            gr_buf_free(&infos);
+            continue;
+        }
+        facts = &manager->table_facts->all[manager->table_facts->count++ % FACTS_MAX];
+        free(facts->infos);
+        *facts = (struct facts){.made_by = read->from->serial, .chunks = read->chunks, .size = infos.size};
+        facts->infos = (uint8_t *)gr_buf_take(&infos);
+    }
+}
+
+/* ---- names ---- */
+
+static const struct target *
+only_target(const struct task_graph *graph)
+{
+    return graph->target_count == 1 ? &graph->targets[0] : NULL;
+}
+
+static const struct target *
+target_named(const struct task_graph *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->target_count; i++) {
+        if (strcmp(graph->targets[i].name, name) == 0) {
+            return &graph->targets[i];
+        }
+    }
+    return NULL;
+}
+
+/* KEY, or KEY/TARGET: a key may have slashes of its own. */
+static granary_err
+find(struct manager *manager, const char *name, struct task_graph **ret_graph, const struct target **ret_target)
+{
+    struct task_graph *graph = graph_find(manager, name);
+    const struct target *target = graph == NULL ? NULL : only_target(graph);
+    const char *slash = strrchr(name, '/');
+    char key[GRANARY_KEY_MAX];
+
+    if (target == NULL && slash != NULL && (size_t)(slash - name) < sizeof key) {
+        memcpy(key, name, (size_t)(slash - name));
+        key[slash - name] = '\0';
+        if (graph_find(manager, key) != NULL) {
+            graph = graph_find(manager, key);
+            target = target_named(graph, slash + 1);
+        }
+    }
+    if (graph == NULL) {
+        return gr_fail(GRANARY_ENOENT, "there is no graph '%.80s': `granary graphs` lists those there are", name);
+    }
+    if (graph->state != GRANARY_GRAPH_SUCCEEDED || graph->deleting) {
+        return gr_fail(GRANARY_ESTATE, "graph '%s' %s", graph->key,
+                       graph->deleting                         ? "is being deleted"
+                       : graph->state == GRANARY_GRAPH_RUNNING ? "has not ended yet: wait for it first"
+                                                               : "has not succeeded");
+    }
+    if (target == NULL) {
+        return graph->target_count > 1 && slash == NULL
+                   ? gr_fail(GRANARY_EINVAL, "graph '%s' has %zu targets: name one, as in '%s/%s'", graph->key,
+                             graph->target_count, graph->key, graph->targets[0].name)
+                   : gr_fail(GRANARY_ENOENT, "'%.80s': graph '%s' has no such target", name, graph->key);
+    }
+    *ret_graph = graph;
+    *ret_target = target;
+    return GRANARY_OK;
+}
+
+/* ---- binding ---- */
+
+static granary_err
+no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+}
+
+/* The chunks' ids are moved out of the result. */
+static granary_err
+take_chunks(const struct target *target, Granary__StoredTable *table)
+{
+    Granary__Result *result =
+        target->packed == NULL ? NULL : granary__result__unpack(NULL, target->packed_size, target->packed);
+    granary_err err = GRANARY_OK;
+
+    if (result == NULL || result->n_chunks == 0) {
+        err = gr_fail(GRANARY_ETYPE, "target '%s' yields nothing", target->name);
+    } else if (result->is_tensor || result->is_objects) {
+        err = gr_fail(GRANARY_ETYPE, "target '%s' is no frame", target->name);
+    } else if ((table->ids = calloc(result->n_chunks, sizeof *table->ids)) == NULL) {
+        err = no_memory();
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < result->n_chunks; i++) {
+        table->ids[table->n_ids++] = result->chunks[i]->id;
+        result->chunks[i]->id = (ProtobufCBinaryData){0};
+    }
+    if (result != NULL) {
+        granary__result__free_unpacked(result, NULL);
+    }
+    return err;
+}
+
+static granary_err
+set_infos(const struct manager *manager, const struct task_graph *from, Granary__StoredTable *table)
+{
+    const struct facts *facts = facts_find(manager, from->serial, chunks_hash(table));
+
+    if (facts == NULL) {
+        return GRANARY_OK;
+    }
+    table->infos.data = malloc(facts->size);
+    if (table->infos.data == NULL) {
+        return no_memory();
+    }
+    memcpy(table->infos.data, facts->infos, facts->size);
+    table->infos.len = facts->size;
+    return GRANARY_OK;
+}
+
+static granary_err
+bind_name(struct manager *manager, const struct task_graph *graph, Granary__Node *node, const char *name,
+          Granary__StoredTable *table)
+{
+    struct task_graph *from;
+    const struct target *target;
+    granary_err err = find(manager, name, &from, &target);
+
+    if (err == GRANARY_OK && from->session != graph->session) {
+        err = gr_fail(GRANARY_EPERM, "graph '%s' is of session '%s'", from->key, from->session->name);
+    }
+    if (err == GRANARY_OK) {
+        err = strcmp(node->op, "array") == 0 ? array_bind(target, node) : take_chunks(target, table);
+    }
+    if (err == GRANARY_OK) {
+        table->node = strdup(node->name);
+        table->graph = strdup(from->key);
+        table->made_by = from->serial;
+        err = table->node == NULL || table->graph == NULL ? no_memory() : set_infos(manager, from, table);
+    }
+    return err;
+}
+
+granary_err
+tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Submit *submit)
+{
+    const Granary__Graph *body = submit->graph;
+
+    for (size_t i = 0; i < body->n_nodes; i++) {
+        Granary__Node *node = body->nodes[i];
+        bool names = strcmp(node->op, "table") == 0 || strcmp(node->op, "array") == 0;
+        const char *name = names && body->level == GRANARY__GRAPH__LEVEL__TILEABLE
+                               ? gr_attr_string(node->attrs, node->n_attrs, "name", NULL)
+                               : NULL;
+        Granary__StoredTable *table = NULL;
+        Granary__StoredTable **more;
+        granary_err err;
+
+        if (name == NULL) {
+            continue;
+        }
+        more = reallocarray(submit->tables, submit->n_tables + 1, sizeof(Granary__StoredTable *));
+        if (more != NULL) {
+            submit->tables = more;
+            table = malloc(sizeof *table);
+        }
+        if (table == NULL) {
+            return no_memory();
+        }
+        granary__stored_table__init(table);
+        submit->tables[submit->n_tables++] = table;
+        err = bind_name(manager, graph, node, name, table);
+        if (err != GRANARY_OK) {
+            return gr_fail_in(err, "node '%.100s' (%s)", node->name, node->op);
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* ---- graphs that are read stay ---- */
+
+granary_err
+tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Submit *submit)
+{
+    graph->reads = submit->n_tables == 0 ? NULL : calloc(submit->n_tables, sizeof *graph->reads);
+    if (submit->n_tables > 0 && graph->reads == NULL) {
+        return no_memory();
+    }
+    for (size_t i = 0; i < submit->n_tables; i++) {
+        const Granary__StoredTable *table = submit->tables[i];
+        struct table_read *read = &graph->reads[graph->read_count];
+
+        *read =
+            (struct table_read){.node = strdup(table->node),
+                                .from = table->made_by == 0 ? graph_find(manager, table->graph)
+                                                            : graph_of_number(manager, (uint64_t)table->made_by << 32),
+                                .chunks = chunks_hash(table),
+                                .learnt = table->infos.len > 0 || table->n_ids == 0};
+        if (read->node == NULL) {
+            return no_memory();
+        }
+        graph->read_count++;
+        if (read->from != NULL) {
+            read->from->readers++;
+        }
+    }
+    return GRANARY_OK;
+}
+
+void
+tables_release(struct manager *manager, struct task_graph *graph)
+{
+    struct table_read *reads = graph->reads;
+    size_t count = graph->read_count;
+
+    graph->reads = NULL;
+    graph->read_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        free(reads[i].node);
+        if (manager != NULL && reads[i].from != NULL && --reads[i].from->readers == 0) {
+            graph_release(manager, reads[i].from);
+        }
+    }
+    free(reads);
+}
+
+/* ---- ... also across a scheduler's death ---- */
+
+static void
+held_key(const struct task_graph *graph, struct gr_buf *key)
+{
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        const unsigned char byte = (unsigned char)(graph->serial >> shift);
+
+        gr_buf_add(key, &byte, 1);
+    }
+}
+
+void
+tables_keep_held(struct manager *manager, struct task_graph *graph)
+{
+    struct action *action = graph->readers == 0 ? NULL : action_add(manager, ACTION_KEEP);
+
+    if (action == NULL) {
+        return;
+    }
+    graph->held = true;
+    action->space = MANAGER_HELD;
+    held_key(graph, &action->entry_key);
+    gr_buf_add(&action->bytes, graph->session->name, strlen(graph->session->name) + 1);
+    gr_buf_add(&action->bytes, graph->key, strlen(graph->key) + 1);
+    gr_buf_add(&action->bytes, graph->kept, graph->kept_count * sizeof *graph->kept);
+}
+
+void
+tables_forget_held(struct manager *manager, const struct task_graph *graph)
+{
+    struct action *action = graph->held ? action_add(manager, ACTION_FORGET) : NULL;
+
+    if (action != NULL) {
+        action->space = MANAGER_HELD;
+        held_key(graph, &action->entry_key);
+    }
+}
+
+void
+manager_restore_held(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size)
+{
+    const unsigned char *bytes = key;
+    const char *text = value;
+    size_t name = strnlen(text, size) + 1;
+    size_t ids = name < size ? name + strnlen(text + name, size - name) + 1 : size + 1;
+    granary_id *kept = ids <= size ? malloc(size - ids + 1) : NULL;
+    struct task_graph *graph = NULL;
+    uint32_t serial = 0;
+
+    for (size_t i = 0; i < key_size && i < sizeof serial; i++) {
+        serial = serial << 8 | bytes[i];
+    }
+    if (kept != NULL && key_size == sizeof serial && session_check(text) == GRANARY_OK &&
+        key_check(text + name) == GRANARY_OK) {
+        graph = graph_create(manager, text + name, text, serial);
+    }
+    if (graph == NULL) {
+        gr_log_warn("STATE-ENTRY", "a deleted graph that was read cannot be restored, and was passed over");
+        free(kept);
+        return;
+    }
+    memcpy(kept, text + ids, size - ids);
+    graph->kept = kept;
+    graph->kept_count = (size - ids) / sizeof *kept;
+    graph->state = GRANARY_GRAPH_SUCCEEDED;
+    graph->restored = graph->deleting = graph->held = true;
+    graph_rekey(manager, graph, NULL);
+    manager->frees_restored = true; /* its objects are there: nobody else gets their ids */
+}
+
+void
+tables_release_held(struct manager *manager)
+{
+    for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
+        struct task_graph *graph = manager->by_serial[serial];
+
+        if (graph != NULL && graph->held && graph->readers == 0) {
+            graph_release(manager, graph);
+        }
+    }
+}

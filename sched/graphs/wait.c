@@ -1,0 +1,141 @@
+/* Requests that are answered when something has become of a graph. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "sched/core/manager_private.h"
+
+int64_t
+waiter_deadline_ns(int64_t timeout_ms, int64_t now_ns)
+{
+    return timeout_ms >= 0 && timeout_ms < INT64_MAX / 4000000 ? now_ns + timeout_ms * 1000000 : INT64_MAX;
+}
+
+bool
+waiter_add(struct manager *manager, struct waiter waiter)
+{
+    if (manager->waiter_count == manager->waiter_room) {
+        size_t room = manager->waiter_room * 2 + 16;
+        struct waiter *grown = reallocarray(manager->waiters, room, sizeof *grown);
+
+        if (grown == NULL) {
+            reply_error(manager, waiter.ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+            return false;
+        }
+        manager->waiters = grown;
+        manager->waiter_room = room;
+    }
+    manager->waiters[manager->waiter_count++] = waiter;
+    manager->by_serial[waiter.serial]->chunk_waiters += waiter.what == WAITS_CHUNK;
+    return true;
+}
+
+static void
+waiter_remove(struct manager *manager, size_t position)
+{
+    const struct waiter *waiter = &manager->waiters[position];
+
+    manager->by_serial[waiter->serial]->chunk_waiters -= waiter->what == WAITS_CHUNK;
+    manager->waiters[position] = manager->waiters[--manager->waiter_count];
+}
+
+static void
+reply_deleted(struct manager *manager, uint64_t ticket, const struct task_graph *graph)
+{
+    char text[GRANARY_KEY_MAX + 32];
+
+    (void)snprintf(text, sizeof text, "graph '%s': deleted", graph->key);
+    reply_error(manager, ticket, GRANARY_ECANCELLED, text);
+}
+
+/* Answer one of those who wait for the graph, if it is time. */
+static bool
+waiter_answer(struct manager *manager, struct task_graph *graph, const struct waiter *waiter, bool gone)
+{
+    bool ended = graph->state != GRANARY_GRAPH_RUNNING;
+
+    switch (waiter->what) {
+    case WAITS_GONE:
+        if (gone) {
+            reply_ok(manager, waiter->ticket);
+        }
+        return gone;
+    case WAITS_END:
+        if (gone && !ended) {
+            reply_deleted(manager, waiter->ticket, graph);
+        } else {
+            reply_status(manager, waiter->ticket, graph, GRANARY_OK);
+        }
+        return true;
+    case WAITS_CHUNK:
+        if (gone) {
+            reply_deleted(manager, waiter->ticket, graph);
+        }
+        return gone || chunks_reply(manager, graph, waiter);
+    case WAITS_STOPPED:
+        if (gone || is_stopped(manager, graph)) {
+            reply_with_receipt(manager, waiter->ticket, &graph->receipt);
+            return true;
+        }
+        return false;
+    }
+    return false;
+}
+
+void
+waiters_answer(struct manager *manager, struct task_graph *graph, bool gone)
+{
+    for (size_t i = 0; i < manager->waiter_count;) {
+        const struct waiter waiter = manager->waiters[i];
+
+        if (waiter.serial == graph->serial && waiter_answer(manager, graph, &waiter, gone)) {
+            waiter_remove(manager, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+void
+waiters_answer_chunks(struct manager *manager, struct task_graph *graph)
+{
+    for (size_t i = 0; graph->chunk_waiters > 0 && i < manager->waiter_count;) {
+        const struct waiter waiter = manager->waiters[i];
+
+        if (waiter.serial == graph->serial && waiter.what == WAITS_CHUNK && chunks_reply(manager, graph, &waiter)) {
+            waiter_remove(manager, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+int64_t
+waiters_deadline_ns(const struct manager *manager)
+{
+    int64_t deadline = INT64_MAX;
+
+    for (size_t i = 0; i < manager->waiter_count; i++) {
+        deadline = manager->waiters[i].deadline_ns < deadline ? manager->waiters[i].deadline_ns : deadline;
+    }
+    return deadline;
+}
+
+void
+waiters_expire(struct manager *manager, int64_t now_ns)
+{
+    for (size_t i = 0; i < manager->waiter_count;) {
+        const struct waiter waiter = manager->waiters[i];
+        struct task_graph *graph = manager->by_serial[waiter.serial];
+
+        /* What was freed is told by executors, not by an event of the graph. */
+        if (waiter.what == WAITS_STOPPED && waiter_answer(manager, graph, &waiter, false)) {
+            waiter_remove(manager, i);
+        } else if (waiter.deadline_ns <= now_ns) {
+            reply_status(manager, waiter.ticket, graph, GRANARY_ETIMEDOUT);
+            waiter_remove(manager, i);
+        } else {
+            i++;
+        }
+    }
+}
