@@ -1,4 +1,4 @@
-/* A function for frames: half of what each strike cost. README.md shows how to use it. */
+/* A function for frames: half of what each strike cost. docs/tutorial.md shows how to use it. */
 #include <granary/call.h>
 
 GRANARY_FUNCTION(halve, .summary = "half of what a strike cost")

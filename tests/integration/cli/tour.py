@@ -1,4 +1,4 @@
-"""Run the commands of README.md's console blocks and compare what they print.
+"""Run the commands of a page's console blocks (README.md, docs/tutorial.md) and compare what they print.
 
 Lines that begin with "$ " are commands (one ending in a backslash goes on in the next line); what follows is their output, stdout and
 stderr together. "..." in an expected line stands for anything, a line of just "..." for any lines. All blocks share one shell, to which an undefined variable is an error.
@@ -45,14 +45,15 @@ def matches(expected, got):
 
 
 def main():
-    readme, source, programs = sys.argv[1:4]
+    page, source, programs = sys.argv[1:4]
+    name = os.path.basename(page)
     work = tempfile.mkdtemp(prefix="granary-tour-")
     env = dict(os.environ, PATH=programs + os.pathsep + os.environ["PATH"], GRANARY_INSTANCE=os.path.join(work, "i"),
                NO_COLOR="1")
     shell = subprocess.Popen(["bash", "-u"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              cwd=source, env=env)
     failures = 0
-    commands = blocks(readme)
+    commands = blocks(page)
     for number, command, expected in commands:
         shell.stdin.write(f"{{ {command}\n}} </dev/null\necho '{MARK}'\n")
         shell.stdin.flush()
@@ -60,7 +61,7 @@ def main():
         while True:
             line = shell.stdout.readline()
             if line == "":
-                sys.exit(f"README.md:{number}: the shell ended at: {command}\n{got}")
+                sys.exit(f"{name}:{number}: the shell ended at: {command}\n{got}")
             if line.endswith(MARK + "\n"):
                 got += line[: -len(MARK) - 1]
                 break
@@ -69,12 +70,12 @@ def main():
             got += "\n"
         if not matches(expected, got):
             failures += 1
-            print(f"README.md:{number}: {command}\n--- expected\n" + "\n".join(expected) + f"\n--- got\n{got}")
+            print(f"{name}:{number}: {command}\n--- expected\n" + "\n".join(expected) + f"\n--- got\n{got}")
     shell.stdin.close()
     shell.wait()
     subprocess.run(["granary", "down"], env=env, capture_output=True)
     subprocess.run(["rm", "-rf", work])
-    print(f"{len(commands)} commands of the tour, {failures} differ")
+    print(f"{len(commands)} commands of {name}, {failures} differ")
     sys.exit(1 if failures or len(commands) < 5 else 0)
 
 
