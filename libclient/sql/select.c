@@ -457,17 +457,98 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
 
 /* ---- set operations ---- */
 
-/* The outputs under new names, which both sides of a UNION then have. */
-static bool
-rename_outputs(struct sql_statement *q, struct sql_result *result, const char *const *names, int position)
-{
-    const char **texts = SQL_ARRAY(q, const char *, result->count);
+/* One side of a set operation. */
+struct side {
+    const struct sql_select *select;
+    struct sql_result *result;
+    const char *number;              /* by which rows of both sides are told apart */
+    const struct sql_expr **untyped; /* by column: a text or null as written, which takes the other side's dtype */
+};
 
-    for (size_t i = 0; i < result->count && texts != NULL; i++) {
-        texts[i] = sql_quoted(q, result->outputs[i].frame);
+static bool
+is_null(const struct sql_expr *expr)
+{
+    return expr != NULL && strcmp(expr->text, "null") == 0;
+}
+
+/* The text or null that stands as the i-th value of a list; NULL: it is something else. (What ROLLUP lists may be null
+ * in some rows.) */
+static const struct sql_expr *
+untyped_target(const struct sql_select *select, size_t i)
+{
+    bool plain = select->set == SQL_NO_SET && select->group_count == 0;
+    const struct sql_expr *expr;
+
+    for (size_t t = 0; t < select->target_count && plain; t++) {
+        plain = select->targets[t].expr->kind != SQL_STAR;
     }
-    return texts != NULL && q->err == GRANARY_OK &&
-           sql_rel_project(q, &result->rel, names, texts, result->count, position);
+    expr = plain ? select->targets[i].expr : NULL;
+    return plain && expr->kind == SQL_LITERAL && (expr->text[0] == '\'' || is_null(expr)) ? expr : NULL;
+}
+
+/* Where the other side has a dtype. Whether there is any. */
+static bool
+find_untyped(struct sql_statement *q, struct side sides[2])
+{
+    size_t count = sides[0].result->count;
+    bool any = false;
+
+    sides[0].untyped = SQL_ARRAY(q, const struct sql_expr *, count);
+    sides[1].untyped = SQL_ARRAY(q, const struct sql_expr *, count);
+    for (size_t i = 0; i < count && q->err == GRANARY_OK; i++) {
+        const struct sql_expr *left = untyped_target(sides[0].select, i);
+        const struct sql_expr *right = untyped_target(sides[1].select, i);
+
+        sides[0].untyped[i] = right == NULL || (is_null(left) && !is_null(right)) ? left : NULL;
+        sides[1].untyped[i] = left == NULL || (is_null(right) && !is_null(left)) ? right : NULL;
+        any = any || sides[0].untyped[i] != NULL || sides[1].untyped[i] != NULL;
+    }
+    return any;
+}
+
+/* The outputs under new names, which both sides then have, but those without a dtype; and mark, if it is not NULL: the
+ * side's number. */
+static bool
+rename_outputs(struct sql_statement *q, const struct side *side, const char *mark, const char *const *names,
+               int position)
+{
+    struct sql_result *result = side->result;
+    const char **to = SQL_ARRAY(q, const char *, result->count + 1);
+    const char **texts = SQL_ARRAY(q, const char *, result->count + 1);
+    size_t count = 0;
+
+    for (size_t i = 0; i < result->count && to != NULL && texts != NULL; i++) {
+        if (side->untyped[i] == NULL) {
+            to[count] = names[i];
+            texts[count++] = sql_quoted(q, result->outputs[i].frame);
+        }
+        result->outputs[i].frame = names[i];
+    }
+    if (mark != NULL && q->err == GRANARY_OK) {
+        to[count] = mark;
+        texts[count++] = side->number;
+    }
+    return q->err == GRANARY_OK && sql_rel_project(q, &result->rel, to, texts, count, position);
+}
+
+/* The texts of a side, in the rows of both, beside the values of the other one. */
+static bool
+put_untyped(struct sql_statement *q, struct sql_rel *rel, const struct side *side, const char *mark,
+            const char *const *names)
+{
+    for (size_t i = 0; i < side->result->count; i++) {
+        const struct sql_expr *text = side->untyped[i];
+
+        if (text != NULL && !is_null(text)) {
+            const char *value = sql_printf(q, "case when `%s` = %s then %s else %s end", mark, side->number, text->text,
+                                           sql_quoted(q, names[i]));
+
+            if (q->err != GRANARY_OK || !sql_rel_assign(q, rel, &names[i], &value, 1, text->position)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 static bool
@@ -500,20 +581,12 @@ order_set(struct sql_statement *q, const struct sql_select *select, bool ordered
     return true;
 }
 
-/* A column beside a side's rows: which side they are of. */
-static bool
-mark_side(struct sql_statement *q, struct sql_rel *rel, const char *mark, const char *side, int position)
-{
-    return sql_rel_assign(q, rel, &mark, &side, 1, position);
-}
-
 /* INTERSECT, EXCEPT: rows of both sides in groups, nulls equal to nulls, which are on both sides, or on the left alone.
  */
 static bool
-compare_sides(struct sql_statement *q, struct sql_rel *left, struct sql_rel *right, const char *const *names,
-              size_t count, const struct sql_select *select)
+compare_sides(struct sql_statement *q, struct sql_rel *both, const char *mark, const char *const *names, size_t count,
+              const struct sql_select *select)
 {
-    const char *mark = sql_fresh(q, "side");
     const char *sides[2] = {sql_fresh(q, "first"), sql_fresh(q, "last")};
     const char *texts[2] = {sql_printf(q, "min(`%s`)", mark), sql_printf(q, "max(`%s`)", mark)};
     const char *where = select->set == SQL_EXCEPT ? sql_printf(q, "`%s` = 1", sides[1])
@@ -522,10 +595,25 @@ compare_sides(struct sql_statement *q, struct sql_rel *left, struct sql_rel *rig
     if (select->all) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, select->position, "ALL is supported in UNION only");
     }
-    return q->err == GRANARY_OK && mark_side(q, left, mark, "1", select->position) &&
-           mark_side(q, right, mark, "2", select->position) && sql_rel_concat(q, left, right, select->position) &&
-           sql_rel_group(q, left, names, count, &(struct sql_aggregates){sides, texts, 2}, select->position) &&
-           sql_rel_filter(q, left, where, select->position) && sql_rel_select(q, left, names, count, select->position);
+    return q->err == GRANARY_OK &&
+           sql_rel_group(q, both, names, count, &(struct sql_aggregates){sides, texts, 2}, select->position) &&
+           sql_rel_filter(q, both, where, select->position) && sql_rel_select(q, both, names, count, select->position);
+}
+
+/* Rows of both sides in one frame; with `mark` a column that tells which side they are of. */
+static bool
+join_sides(struct sql_statement *q, const struct side sides[2], const char *mark, const char *const *names,
+           int position)
+{
+    struct sql_rel *rel = &sides[0].result->rel;
+
+    for (int i = 0; i < 2; i++) {
+        if (!rename_outputs(q, &sides[i], mark, names, position)) {
+            return false;
+        }
+    }
+    return sql_rel_concat(q, rel, &sides[1].result->rel, position) && put_untyped(q, rel, &sides[0], mark, names) &&
+           put_untyped(q, rel, &sides[1], mark, names);
 }
 
 static bool
@@ -533,7 +621,9 @@ plan_set(struct sql_statement *q, const struct sql_select *select, bool ordered,
 {
     struct sql_rel *rel = &ret_result->rel;
     struct sql_result right;
+    struct side sides[2] = {{select->left, ret_result, "1", NULL}, {select->right, &right, "2", NULL}};
     const char **names;
+    const char *mark = NULL;
 
     if (!sql_plan(q, select->left, false, ret_result) || !sql_plan(q, select->right, false, &right)) {
         return false;
@@ -546,19 +636,18 @@ plan_set(struct sql_statement *q, const struct sql_select *select, bool ordered,
     for (size_t i = 0; i < right.count && names != NULL; i++) {
         names[i] = sql_fresh(q, ret_result->outputs[i].name);
     }
-    if (q->err != GRANARY_OK || !rename_outputs(q, ret_result, names, select->position) ||
-        !rename_outputs(q, &right, names, select->position)) {
+    if (find_untyped(q, sides) || select->set != SQL_UNION) {
+        mark = sql_fresh(q, "side");
+    }
+    if (q->err != GRANARY_OK || !join_sides(q, sides, mark, names, select->position)) {
         return false;
     }
-    for (size_t i = 0; i < right.count; i++) {
-        ret_result->outputs[i].frame = names[i];
-    }
     if (select->set != SQL_UNION) {
-        return compare_sides(q, rel, &right.rel, names, right.count, select) &&
-               order_set(q, select, ordered, ret_result);
+        return compare_sides(q, rel, mark, names, right.count, select) && order_set(q, select, ordered, ret_result);
     }
-    return sql_rel_concat(q, rel, &right.rel, select->position) &&
-           (select->all || sql_rel_distinct(q, rel, names, right.count, select->position)) &&
+    return (!select->all   ? sql_rel_distinct(q, rel, names, right.count, select->position)
+            : mark != NULL ? sql_rel_select(q, rel, names, right.count, select->position)
+                           : true) &&
            order_set(q, select, ordered, ret_result);
 }
 

@@ -1,7 +1,9 @@
 /* Expressions as the graph's are written (graph/expr.h). */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "data/number.h"
 #include "graph/expr.h"
 #include "sql/block.h"
 #include "sql/told.h"
@@ -127,18 +129,36 @@ add_column(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *
     return true;
 }
 
+/* Whether a text in quotes is a float, when it stands beside one. */
+static bool
+reads_as_real(const char *quoted, double *ret_value)
+{
+    size_t blanks = 1 + strspn(quoted + 1, " \t");
+    size_t size = strlen(quoted) - 1;
+
+    while (size > blanks && strchr(" \t", quoted[size - 1]) != NULL) {
+        size--;
+    }
+    return quoted[0] == '\'' && size > blanks && gr_real_parse(quoted + blanks, size - blanks, ret_value);
+}
+
+/* And no nan. */
 static bool
 is_literal(const struct sql_expr *expr)
 {
-    return expr->kind == SQL_LITERAL || (expr->kind == SQL_PREFIX && expr->args[0]->kind == SQL_LITERAL);
+    double value;
+
+    return (expr->kind == SQL_LITERAL && !(reads_as_real(expr->text, &value) && isnan(value))) ||
+           (expr->kind == SQL_PREFIX && expr->args[0]->kind == SQL_LITERAL);
 }
 
 static bool
 is_number(const struct sql_expr *expr)
 {
     const char *text = (expr->kind == SQL_PREFIX ? expr->args[0] : expr)->text;
+    double value;
 
-    return strchr(".0123456789", text[strspn(text, "(-")]) != NULL;
+    return reads_as_real(text, &value) || strchr(".0123456789", text[strspn(text, "(-")]) != NULL;
 }
 
 /* A nan is the largest value and equal to itself, which the graph's comparisons take a mark for. Literals are no nans:

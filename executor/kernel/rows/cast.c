@@ -1,13 +1,9 @@
 /* Conversions between dtypes, on blocks. What does not fit is bad; try_cast makes it null. */
-#include <locale.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #include "contract/int128.h"
 #include "data/calendar.h"
+#include "data/number.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
 #include "kernel/scratch.h"
@@ -177,105 +173,23 @@ number_to_bool(struct node *node, int64_t n)
 
 /* ---- text ---- */
 
-static locale_t plain_locale;
-static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
-
-/* Kept for the life of the process: a decimal point is a point. */
-static void
-plain_load(void)
-{
-    plain_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-}
-
-/* Digits with a sign and a point, rounded to scale (halves away from 0). */
-static bool
-read_exact(const char *text, size_t size, int scale, gr_int128 *ret_units)
-{
-    size_t at = size > 0 && (text[0] == '-' || text[0] == '+');
-    bool negative = size > 0 && text[0] == '-';
-    bool point = false;
-    bool any = false;
-    int behind = 0;
-    bool up = false;
-    gr_int128 units = 0;
-
-    for (; at < size; at++) {
-        if (text[at] == '.' && !point) {
-            point = true;
-            continue;
-        }
-        if (text[at] < '0' || text[at] > '9') {
-            return false;
-        }
-        any = true;
-        if (point && behind >= scale) {
-            up = behind == scale ? text[at] >= '5' : up;
-            behind++;
-            continue;
-        }
-        behind += point;
-        if (__builtin_mul_overflow(units, (gr_int128)10, &units) ||
-            __builtin_add_overflow(units, (gr_int128)(text[at] - '0'), &units)) {
-            return false;
-        }
-    }
-    for (; behind < scale; behind++) {
-        if (__builtin_mul_overflow(units, (gr_int128)10, &units)) {
-            return false;
-        }
-    }
-    units += up;
-    *ret_units = negative ? -units : units;
-    return any;
-}
-
-static bool
-read_real(const char *text, size_t size, double *ret_value)
-{
-    char copy[400];
-    char *end;
-
-    if (size == 0 || size >= sizeof copy || plain_locale == (locale_t)0) {
-        return false;
-    }
-    memcpy(copy, text, size);
-    copy[size] = '\0';
-    *ret_value = strtod_l(copy, &end, plain_locale);
-    return end == copy + size && strpbrk(copy, "xX(") == NULL &&
-           (!isinf(*ret_value) || strpbrk(copy, "0123456789") == NULL); /* 1e999 is beyond; inf is not */
-}
-
-static bool
-read_bool(const char *text, size_t size, uint8_t *ret_value)
-{
-    static const struct {
-        const char *text;
-        uint8_t value;
-    } words[] = {{"true", 1}, {"false", 0}, {"t", 1}, {"f", 0}, {"1", 1}, {"0", 0}};
-
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strlen(words[i].text) == size && strncasecmp(text, words[i].text, size) == 0) {
-            *ret_value = words[i].value;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Value i of the node out of a text without blanks around it. */
 static bool
 read_one(struct node *node, const char *text, size_t size, int64_t i, gr_int128 *exact)
 {
     int32_t days = 0;
     int64_t at = 0;
+    bool truth = false;
     bool done;
 
     switch (gr_dtype_kind(node->dtype)) {
     case GRANARY_BOOL:
-        return read_bool(text, size, &((uint8_t *)node->buffer)[i]);
+        done = gr_bool_parse(text, size, &truth);
+        ((uint8_t *)node->buffer)[i] = truth;
+        return done;
     case GRANARY_FLOAT64:
     case GRANARY_FLOAT32:
-        return read_real(text, size, &((double *)node->buffer)[i]);
+        return gr_real_parse(text, size, &((double *)node->buffer)[i]);
     case GRANARY_DATE:
         done = gr_date_parse(text, size, &days);
         exact[i] = days;
@@ -288,10 +202,10 @@ read_one(struct node *node, const char *text, size_t size, int64_t i, gr_int128 
         done = gr_span_parse(text, size, &at);
         exact[i] = at;
         return done;
+    case GRANARY_DECIMAL:
+        return gr_decimal_parse(text, size, gr_dtype_scale(node->dtype), &exact[i]);
     default:
-        /* Integers have no digits behind the point. */
-        return (gr_dtype_kind(node->dtype) == GRANARY_DECIMAL || memchr(text, '.', size) == NULL) &&
-               read_exact(text, size, gr_dtype_scale(node->dtype), &exact[i]);
+        return gr_integer_parse(text, size, &exact[i]);
     }
 }
 
@@ -303,7 +217,6 @@ text_to_any(struct node *node, int64_t n)
     uint8_t *bad = NULL;
     granary_err err = GRANARY_OK;
 
-    (void)pthread_once(&plain_once, plain_load);
     if (a == NULL || exact == NULL || node_room(node, node->base) == NULL) {
         scratch_free(exact);
         return node_no_memory();

@@ -79,6 +79,36 @@ settle_nulls(struct gr_expr *expr, granary_dtype alone)
     }
 }
 
+/* A text as written beside a value of another dtype is read as one. */
+static granary_err
+read_texts(struct gr_expr *expr)
+{
+    for (size_t i = 0; i < expr->operand_count && expr->operand_count == 2; i++) {
+        const struct gr_expr *other = expr->operands[1 - i];
+        struct shown shown;
+        granary_err err;
+
+        if (!expr_is_text(expr->operands[i]) || other->dtype == GRANARY_STRING || other->dtype == GRANARY_NULLTYPE) {
+            continue;
+        }
+        err = expr_read_text(expr->operands[i], other->dtype, show(other, &shown));
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* A text as written where a function takes a number. */
+static granary_err
+read_argument(const struct gr_expr *expr, struct gr_expr *text, granary_dtype dtype)
+{
+    char function[40];
+
+    (void)snprintf(function, sizeof function, "'%s'", gr_expr_op_text(expr->op));
+    return expr_read_text(text, dtype, function);
+}
+
 static granary_err
 convert_both(struct gr_expr *expr, granary_dtype dtype)
 {
@@ -245,6 +275,21 @@ scale_duration(struct gr_expr *expr, size_t by)
     return expr_is_integer(expr->operands[by]->dtype) ? GRANARY_OK : expr_convert(&expr->operands[by], GRANARY_FLOAT64);
 }
 
+/* A text as written in arithmetic. What is added to a date may be a number of days or an interval: it must say which. */
+static granary_err
+read_summands(struct gr_expr *expr)
+{
+    bool either = false;
+
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        either = either || (expr->op == GR_OP_ADD && expr_is_temporal(expr->operands[i]->dtype));
+    }
+    if (expr->operand_count == 1 && expr->op != GR_OP_NEGATE && expr_is_text(expr->operands[0])) {
+        return read_argument(expr, expr->operands[0], GRANARY_FLOAT64);
+    }
+    return either ? GRANARY_OK : read_texts(expr);
+}
+
 static granary_err
 check_arithmetic(struct gr_expr *expr)
 {
@@ -252,13 +297,17 @@ check_arithmetic(struct gr_expr *expr)
     bool done = false;
     granary_dtype a;
     granary_dtype b;
+    granary_err err;
 
     settle_nulls(expr, GRANARY_INT64);
+    err = read_summands(expr);
+    if (err != GRANARY_OK) {
+        return err;
+    }
     a = expr->operands[0]->dtype;
     b = expr->operands[expr->operand_count - 1]->dtype;
     if (sum && (expr_is_temporal(a) || expr_is_temporal(b) || a == GRANARY_DURATION || b == GRANARY_DURATION)) {
-        granary_err err = check_temporal_sum(expr, &done);
-
+        err = check_temporal_sum(expr, &done);
         if (done || err != GRANARY_OK) {
             return err;
         }
@@ -295,9 +344,15 @@ check_arithmetic(struct gr_expr *expr)
 static granary_err
 check_divide(struct gr_expr *expr)
 {
+    granary_err err = expr_is_numeric(expr->operands[0]->dtype) || expr_is_numeric(expr->operands[1]->dtype)
+                          ? read_texts(expr)
+                          : GRANARY_OK;
     granary_dtype a = expr->operands[0]->dtype;
     granary_dtype b = expr->operands[1]->dtype;
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (a == GRANARY_DURATION && b == GRANARY_DURATION) {
         expr->dtype = GRANARY_FLOAT64;
         return convert_both(expr, GRANARY_FLOAT64);
@@ -381,24 +436,14 @@ prefer_plain(struct gr_expr *expr)
 static granary_err
 check_equal(struct gr_expr *expr)
 {
-    struct shown shown;
-
     settle_nulls(expr, GRANARY_BOOL);
-    for (int i = 0; i < 2; i++) {
-        struct gr_expr *text = expr->operands[i];
-        const struct gr_expr *other = expr->operands[1 - i];
+    granary_err err = read_texts(expr);
 
-        if (expr_is_literal(text) && text->dtype == GRANARY_STRING && expr_is_temporal(other->dtype)) {
-            granary_err err = expr_read_temporal(text, show(other, &shown));
-
-            if (err != GRANARY_OK) {
-                return err;
-            }
-        }
+    if (err != GRANARY_OK) {
+        return err;
     }
     granary_dtype a = expr->operands[0]->dtype;
     granary_dtype b = expr->operands[1]->dtype;
-    granary_err err = GRANARY_OK;
 
     expr->dtype = GRANARY_BOOL;
     if (expr_is_numeric(a) && expr_is_numeric(b)) {
@@ -419,8 +464,12 @@ static granary_err
 check_order(struct gr_expr *expr)
 {
     settle_nulls(expr, GRANARY_INT64);
-    if (expr->operands[0]->dtype == GRANARY_BOOL && expr->operands[1]->dtype == GRANARY_BOOL) {
-        return wrong_type(expr, "values that have an order");
+    for (int i = 0; i < 2; i++) {
+        const struct gr_expr *other = expr->operands[1 - i];
+
+        if (expr->operands[i]->dtype == GRANARY_BOOL && (other->dtype == GRANARY_BOOL || expr_is_text(other))) {
+            return wrong_type(expr, "values that have an order");
+        }
     }
     return check_equal(expr);
 }
@@ -479,7 +528,7 @@ unify_operands(struct gr_expr *expr, size_t from, size_t step, bool exact, grana
         struct shown other;
         size_t before = clash > 0 ? clash - 1 : count - 1;
 
-        while (before > 0 && (*slots[before])->dtype == GRANARY_NULLTYPE) {
+        while (before > 0 && ((*slots[before])->dtype == GRANARY_NULLTYPE || expr_is_text(*slots[before]))) {
             before--;
         }
         err = gr_fail(GRANARY_ETYPE, "position %d: '%s' needs values of one kind, not %s and %s", expr->position,
@@ -666,6 +715,13 @@ check_signature(struct gr_expr *expr, const char *signature)
         }
         if (operand->dtype == GRANARY_NULLTYPE) {
             expr_become_null(operand, letters[at].alone);
+        }
+        if (expr_is_text(operand) && expr_is_numeric(letters[at].alone)) {
+            granary_err err = read_argument(expr, operand, letters[at].alone);
+
+            if (err != GRANARY_OK) {
+                return err;
+            }
         }
         if (!letter_takes(*letter, operand)) {
             return wrong_operand(expr, i, letters[at].wants);

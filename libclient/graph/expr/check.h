@@ -99,11 +99,15 @@ granary_err expr_convert(struct gr_expr **slot, granary_dtype dtype);
 /* A null literal, or a node without a dtype, becomes a null of that dtype. */
 void expr_become_null(struct gr_expr *expr, granary_dtype dtype);
 
-/* A string literal becomes a date or timestamp. Errors: EINVAL it is none; `beside`: what it met */
-granary_err expr_read_temporal(struct gr_expr *text, const char *beside);
+/* Whether it is a text as written: it is read as a value of what it stands beside. */
+bool expr_is_text(const struct gr_expr *expr);
+
+/* A text as written becomes a literal: beside dates and timestamps one of either, beside decimals a number as written,
+ * else of that dtype. Errors: EINVAL it is none; `beside`: what it met */
+granary_err expr_read_text(struct gr_expr *text, granary_dtype dtype, const char *beside);
 
 /*
- * Give several operands one dtype: nulls and literals adapt.
+ * Give several operands one dtype: nulls, numbers and texts as written adapt.
  * exact     integers beside numbers with a point become decimals, where values are only compared; else float64
  * alone     when no operand has a dtype
  * Errors    ETYPE *ret_clash: the first operand that does not fit to those before (no message) · EINVAL · ENOMEM

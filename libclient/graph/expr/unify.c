@@ -2,10 +2,12 @@
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "contract/int128.h"
 #include "data/calendar.h"
+#include "data/number.h"
 #include "graph/expr/check.h"
 
 /* Bits of an integer dtype, and whether it has a sign. */
@@ -227,23 +229,125 @@ expr_become_null(struct gr_expr *expr, granary_dtype dtype)
         .kind = GR_EXPR_LITERAL, .dtype = dtype, .position = expr->position, .column_index = -1, .is_null = true};
 }
 
-granary_err
-expr_read_temporal(struct gr_expr *text, const char *beside)
+/* ---- a text as written beside a value that is none ---- */
+
+/* Digits behind the point that a number has as it is written. */
+static int
+written_scale(const char *text, size_t size)
+{
+    const char *point = memchr(text, '.', size);
+    size_t behind = point == NULL ? 0 : (size_t)(text + size - point - 1);
+    size_t digits = 0;
+    long exponent = 0;
+    long scale;
+
+    while (digits < behind && point[1 + digits] >= '0' && point[1 + digits] <= '9') {
+        digits++;
+    }
+    for (size_t i = 0; i < size; i++) {
+        exponent = text[i] == 'e' || text[i] == 'E' ? strtol(text + i + 1, NULL, 10) : exponent;
+    }
+    scale = (long)digits - exponent;
+    return scale < 0 ? 0 : scale > GRANARY_DECIMAL_SCALE_MOST ? GRANARY_DECIMAL_SCALE_MOST : (int)scale;
+}
+
+/* As if it stood there without quotes, with a mark: it keeps its digits, and takes the dtype of what it meets. */
+static bool
+read_decimal(struct gr_expr *text, const char *digits, size_t size)
+{
+    int scale = written_scale(digits, size);
+
+    if (!gr_decimal_parse(digits, size, scale, &text->value.i) ||
+        text->value.i >= gr_power_of_ten(GRANARY_DECIMAL_DIGITS) ||
+        text->value.i <= -gr_power_of_ten(GRANARY_DECIMAL_DIGITS)) {
+        return false;
+    }
+    text->is_number = text->is_exact = true;
+    text->scale = scale;
+    text->value.d = gr_decimal_real(text->value.i, scale);
+    text->dtype = expr_dtype_alone(text);
+    return true;
+}
+
+static bool
+read_temporal(struct gr_expr *text, const char *digits, size_t size)
 {
     int32_t days;
     int64_t microseconds;
 
-    if (gr_date_parse(text->text, text->text_size, &days)) {
+    if (gr_date_parse(digits, size, &days)) {
         text->dtype = GRANARY_DATE;
         text->value.i = days;
-    } else if (gr_timestamp_parse(text->text, text->text_size, &microseconds)) {
-        text->dtype = GRANARY_TIMESTAMP;
-        text->value.i = microseconds;
-    } else {
-        return gr_fail(GRANARY_EINVAL,
-                       "position %d: '%.100s' is compared with %s, but is no date: YYYY-MM-DD or YYYY-MM-DD hh:mm:ss",
-                       text->position, text->text, beside);
+        return true;
     }
+    text->dtype = GRANARY_TIMESTAMP;
+    if (!gr_timestamp_parse(digits, size, &microseconds)) {
+        return false;
+    }
+    text->value.i = microseconds;
+    return true;
+}
+
+/* The value and its dtype. false: the text is none of that dtype. */
+static bool
+read_value(struct gr_expr *text, granary_dtype dtype, const char *from, size_t size)
+{
+    double real = 0;
+    bool truth = false;
+    int64_t span = 0;
+    bool done;
+
+    if (expr_is_temporal(dtype)) {
+        return read_temporal(text, from, size);
+    }
+    if (expr_is_decimal(dtype)) {
+        return read_decimal(text, from, size);
+    }
+    text->dtype = dtype;
+    if (expr_is_float(dtype)) {
+        done = gr_real_parse(from, size, &real);
+        text->value.d = dtype == GRANARY_FLOAT32 ? (double)(float)real : real;
+        return done && isinf(text->value.d) == isinf(real);
+    }
+    if (expr_is_integer(dtype)) {
+        return gr_integer_parse(from, size, &text->value.i) && expr_integer_holds(dtype, text->value.i);
+    }
+    if (dtype == GRANARY_BOOL) {
+        done = gr_bool_parse(from, size, &truth);
+        text->value.i = truth;
+        return done;
+    }
+    done = gr_span_parse(from, size, &span);
+    text->is_interval = true;
+    text->value.i = span;
+    return done;
+}
+
+bool
+expr_is_text(const struct gr_expr *expr)
+{
+    return expr_is_literal(expr) && expr->dtype == GRANARY_STRING;
+}
+
+granary_err
+expr_read_text(struct gr_expr *text, granary_dtype dtype, const char *beside)
+{
+    struct gr_expr read = *text;
+    const char *from = text->text;
+    size_t size = text->text_size;
+
+    for (; size > 0 && (from[0] == ' ' || from[0] == '\t'); size--) {
+        from++;
+    }
+    while (size > 0 && (from[size - 1] == ' ' || from[size - 1] == '\t')) {
+        size--;
+    }
+    if (!read_value(&read, dtype, from, size)) {
+        return gr_fail(GRANARY_EINVAL, "position %d: '%.100s' meets %s, but is no %s%s", text->position, text->text,
+                       beside, granary_dtype_name(dtype),
+                       expr_is_temporal(dtype) ? ": YYYY-MM-DD or YYYY-MM-DD hh:mm:ss" : "");
+    }
+    *text = read;
     free(text->text);
     text->text = NULL;
     text->text_size = 0;
@@ -271,39 +375,50 @@ merge(granary_dtype a, granary_dtype b, bool exact, granary_dtype *ret_dtype)
     return true;
 }
 
+/* What adapts to others is asked later: what has a dtype, numbers as written, texts as written. */
+static int
+turn_of(const struct gr_expr *expr)
+{
+    return expr_is_text(expr) ? 2 : expr_is_weak(expr) ? 1 : 0;
+}
+
+/* A number as written beside values of that dtype, so far. */
+static void
+adapt_number(struct gr_expr *number, granary_dtype dtype, bool exact)
+{
+    if (!exact) {
+        expr_adopt(number, dtype, false);
+        return;
+    }
+    expr_adopt_compared(number, dtype);
+    if (expr_is_integer(dtype) && number->scale > 0) {
+        number->dtype = GRANARY_FLOAT64;
+        number->value.d = 0.5; /* as any other fraction it equals no integer; its float64 may be one */
+    }
+}
+
 granary_err
 expr_unify(struct gr_expr ***slots, size_t count, bool exact, granary_dtype alone, granary_dtype *ret_dtype,
            size_t *ret_clash)
 {
     granary_dtype dtype = GRANARY_NULLTYPE;
-    bool temporal = false;
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < count; i++) {
-        temporal = temporal || expr_is_temporal((*slots[i])->dtype);
-    }
-    /* First what has a dtype, then what adapts to it. */
-    for (int pass = 0; pass < 2; pass++) {
+    for (int turn = 0; turn < 3; turn++) {
         for (size_t i = 0; i < count; i++) {
             struct gr_expr *expr = *slots[i];
 
-            if (expr->dtype == GRANARY_NULLTYPE || expr_is_weak(expr) != (pass == 1)) {
+            if (expr->dtype == GRANARY_NULLTYPE || turn_of(expr) != turn) {
                 continue;
             }
-            if (temporal && expr_is_literal(expr) && expr->dtype == GRANARY_STRING) {
-                err = expr_read_temporal(expr, "a date or timestamp");
+            if (turn == 2 && dtype != GRANARY_NULLTYPE && dtype != GRANARY_STRING) {
+                err = expr_read_text(expr, dtype, granary_dtype_name(dtype));
                 if (err != GRANARY_OK) {
                     return err;
                 }
             }
-            if (pass == 1 && expr_is_numeric(dtype) && exact) {
-                expr_adopt_compared(expr, dtype);
-                if (expr_is_integer(dtype) && expr->scale > 0) {
-                    expr->dtype = GRANARY_FLOAT64;
-                    expr->value.d = 0.5; /* as any other fraction it equals no integer; its float64 may be one */
-                }
-            } else if (pass == 1 && expr_is_numeric(dtype)) {
-                expr_adopt(expr, dtype, false);
+            if (expr_is_weak(expr) && expr_is_numeric(dtype)) {
+                adapt_number(expr, dtype, exact);
             }
             if (!merge(dtype, expr->dtype, exact, &dtype)) {
                 *ret_clash = i;

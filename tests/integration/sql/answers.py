@@ -32,6 +32,84 @@ select i, x = y, x <> y, x < y, x <= y, x > y, x >= y, x is distinct from y, x i
 5,false,true,false,false,true,true,true,false
 7,false,true,true,true,false,false,true,false
 
+select i, x < 'nan', x = 'nan', x > '6.5', x in ('nan', '7'), x between '1' and 'nan' from xy where i > 3 order by i
+4,false,true,true,true,true
+5,false,true,true,true,true
+7,true,false,true,true,true
+
+values ('inf'::float8), ('-inf')
+inf
+-inf
+
+values ('2'), (1)
+2
+1
+
+values (true), ('f')
+true
+false
+
+select case when i = 1 then 1.5 else '2.25' end, coalesce(null::decimal(3, 1), '1.55') from whole
+1.50,1.55
+2.25,1.55
+
+select i from whole where i in ('2', '3') or i = ' 1 '
+1
+2
+
+select i from whole where x between '2' and '3'
+2
+
+select nullif(i, '1'), greatest(i, '2'), i + '1', i * '3', mod(i, '2') from whole
+,2,2,3,1
+2,2,3,6,0
+
+select abs('-1.5'), round('2.5'), power('2', 3), repeat('ab', '3'), 1.5 = '1.50', 0.1 = '1e-1', true = 't'
+1.5,2.0,8.0,ababab,true,true,true
+
+select date '2024-01-01' - '2023-01-01', date '2024-01-01' > '2023-01-01 10:00'
+365,true
+
+select '1e5'::decimal(10, 2), '15e-1'::decimal(10, 2), '+.5'::decimal(3, 1), ' 5. '::decimal(3, 1)
+100000.00,1.50,0.5,5.0
+
+select '1e9'::decimal(10, 2)
+error: '1e9' is no decimal(10, 2)
+
+select '1e5'::int
+error: '1e5' is no int32
+
+select i from whole where i = '1.5'
+error: '1.5' meets int64 ('i'), but is no int64
+
+select i from whole union all select '7'
+1
+2
+7
+
+select '7', null union all select i, x from whole
+7,
+1,1.5
+2,2.5
+
+select x from whole union all select '3.25'
+1.5
+2.5
+3.25
+
+select i from whole except select '2'
+1
+
+select x from whole intersect select '2.5'
+2.5
+
+select date '2024-01-01' union all select '2024-02-01'
+2024-01-01
+2024-02-01
+
+select 1 union all select 'x'
+error: line 1, column 27: column 'value': 'x' meets int64, but is no int64
+
 select i, x > 5, x >= 7, 5 < x, x < 8, x <= 7, x = 7, x <> 7, not x > 5 from xy order by i
 1,false,false,false,true,true,false,true,true
 2,false,false,false,true,true,false,true,true
@@ -203,7 +281,7 @@ select ceil(0.12345678901234567890123456789012345678), round(9999999999999999999
 1,100000000000000000000,17.40,1.250,1.50
 
 select round('a')
-error: line 1, column 8: 'round' needs a number, not string ('a')
+error: line 1, column 8: 'a' meets 'round', but is no float64
 
 select d, d > 0.1234567890123456789012345678, d in (0.1234567890123456789012345678, 0.10), nullif(d, 0.1234567890123456789012345678) from big order by d
 0.10,false,true,0.10
@@ -446,7 +524,7 @@ select sum(s) over (), count(*) over () from (values ('a')) t(s)
 error: line 1, column 8: sum needs numbers, not string
 
 select i // 'a', i from f
-error: line 1, column 10: '//' needs two numbers, not int64 ('i') and string ('a')
+error: line 1, column 10: 'a' meets int64 ('i'), but is no int64
 
 select max(i) filter (where s > 1) from (values (1, 'a')) t(i, s)
 error: line 1, column 31: '>' needs two values that compare, not string ('s') and int64

@@ -303,7 +303,10 @@ wrong_types_name_operator_and_operands(void **state)
         const char *want;
     } cases[] = {
         {"s + 1", GRANARY_ETYPE, "position 3: '+' needs two numbers, not string (`s`) and int64"},
-        {"a + 'x'", GRANARY_ETYPE, "'+' needs two numbers, not int64 (`a`) and string ('x')"},
+        {"a + 'x'", GRANARY_EINVAL, "position 5: 'x' meets int64 (`a`), but is no int64"},
+        {"a = '1.5'", GRANARY_EINVAL, "position 5: '1.5' meets int64 (`a`), but is no int64"},
+        {"d + '1'", GRANARY_ETYPE, "'+' needs numbers, or dates with intervals, not date (`d`) and string ('1')"},
+        {"sqrt('x')", GRANARY_EINVAL, "position 6: 'x' meets 'sqrt', but is no float64"},
         {"ok + 1", GRANARY_ETYPE, "'+' needs two numbers, not bool (`ok`)"},
         {"-s", GRANARY_ETYPE, "position 1: '-' needs a number, not string (`s`)"},
         {"a = s", GRANARY_ETYPE, "'=' needs two values that compare, not int64 (`a`) and string (`s`)"},
@@ -315,7 +318,7 @@ wrong_types_name_operator_and_operands(void **state)
         {"not (a + 1)", GRANARY_ETYPE, "'not' needs a bool, not int64 (what '+' gives)"},
         {"year(a)", GRANARY_ETYPE, "'year' needs a date or timestamp, not int64 (`a`)"},
         {"lower(a)", GRANARY_ETYPE, "'lower' needs a string, not int64 (`a`)"},
-        {"d = 'soon'", GRANARY_EINVAL, "position 5: 'soon' is compared with date (`d`), but is no date"},
+        {"d = 'soon'", GRANARY_EINVAL, "position 5: 'soon' meets date (`d`), but is no date"},
         {"`Cost Totl $` + 1", GRANARY_ENOENT, "position 1: no column 'Cost Totl $'; did you mean 'Cost Total $'?"},
         {"a + nowhere_near", GRANARY_ENOENT, "position 5: no column 'nowhere_near'; there are: 'a', 'b'"},
     };
