@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../tools/cli/daemons.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/roster.h"
+#include "cli/instance/daemons.h"
 #include "contract/shm.h"
 #include "fuzz.h"
 #include "granary/inspect.h"

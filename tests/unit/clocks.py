@@ -27,9 +27,9 @@ READERS = {
     'sched/server.c': 'what is shown, and what is left of deadlines that clients tell',
     'sched/main.c': 'the same',
     'sched/info/host.c': 'when processes were started',
-    'tools/cli/look.c': 'how long ago something was',
-    'tools/cli/waits.c': 'how long somebody has waited',
-    'tools/cli/supervise.c': 'when the instance was started',
+    'tools/cli/print/show.c': 'how long ago something was',
+    'tools/cli/look/waits.c': 'how long somebody has waited',
+    'tools/cli/instance/supervise.c': 'when the instance was started',
 }
 ROOMS = ('libclient', 'store', 'sched', 'executor', 'tools/cli')
 WALL = re.compile(r'CLOCK_REALTIME|gr_wall_ms\(|gettimeofday\(|[^\w]time\((NULL|&)')

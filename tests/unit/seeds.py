@@ -16,7 +16,7 @@ wrong = []
 
 public = "\n".join(path.read_text() for path in (source / "include/granary").glob("*.h"))
 inside = "\n".join(path.read_text() for room in ("sched", "executor", "store", "libclient") for path in (source / room).rglob("*.h"))
-commands = set(re.findall(r"^COMMAND\((\w+),", (source / "tools/cli/commands.def").read_text(), re.M))
+commands = set(re.findall(r"^COMMAND\((\w+),", (source / "tools/cli/command/commands.def").read_text(), re.M))
 tests = set(re.findall(r"Test +#\d+: (\S+)", subprocess.run(["ctest", "-N"], cwd=build, capture_output=True, text=True, check=True).stdout))
 exported = set()
 for path in [*(build / "lib").glob("*.so"), build / "bin/granary-executor"]:

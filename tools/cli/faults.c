@@ -1,9 +1,9 @@
 /* granary faults: what GRANARY_FAULT knows. */
 #include <stdio.h>
 
-#include "arguments.h"
 #include "base/fault_rules.h"
-#include "json.h"
+#include "cli/command/arguments.h"
+#include "cli/print/json.h"
 
 static void
 print_set(char *buffer, size_t size, unsigned set, const char *(*name)(unsigned bit))

@@ -6,7 +6,7 @@
 
 #include "base/fault.h"
 #include "bench/bench.h"
-#include "cli.h"
+#include "cli/command/cli.h"
 #include "torture/torture.h"
 
 static const struct {
@@ -17,7 +17,7 @@ static const struct {
 } commands[] = {
 #define COMMAND(name, usage, summary) {#name, command_##name, usage, summary},
 #define GROUP(title)                  {NULL, NULL, NULL, title},
-#include "commands.def"
+#include "cli/command/commands.def"
 #undef COMMAND
 #undef GROUP
 };

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cli.h"
-#include "daemons.h"
+#include "cli/command/cli.h"
+#include "cli/instance/daemons.h"
 
 int
 command_simulate(struct cli *cli, int argc, char **argv)

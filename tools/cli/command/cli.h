@@ -1,0 +1,76 @@
+/*
+ * What the commands of `granary` share. A command is `int command_NAME(struct cli *cli, int argc, char **argv)`,
+ * argv[0] being its name; it returns the exit status. Data goes to stdout, the rest to stderr as `granary: what: why:
+ * what to do`.
+ */
+#ifndef CLI_H
+#define CLI_H
+
+#include <argp.h>
+#include <limits.h>
+#include <stdbool.h>
+
+#include "base/instance.h"
+#include "granary/granary.h"
+
+struct cli {
+    const char *instance; /* --instance, or NULL: the environment, else "default" */
+    const char *session;  /* --session, or NULL */
+    bool json;
+};
+
+#define COMMAND(name, usage, summary) int command_##name(struct cli *cli, int argc, char **argv);
+#define GROUP(title)
+#include "cli/command/commands.def"
+#undef COMMAND
+#undef GROUP
+
+/* Options every command takes (--instance, --session, --json), to be named in .children; input is the struct cli *. */
+extern const struct argp cli_common_argp;
+
+/* Parse with argp; usage errors exit with status 2. children_input reaches cli_common_argp as its input. */
+void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* Print `granary: WHAT: message` of the calling thread's last error and return its exit status. */
+int cli_fail(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a message that names its thing already, as the library's about objects do. */
+int cli_fail_plain(granary_err err);
+
+/* Print `granary: TEXT` on stderr: nothing has failed. */
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Connect to the instance's store, for what stores something: a session that is named and not there is made, and said
+ * to be. On failure the error is printed and NULL returned with *ret_status set.
+ */
+granary_client *cli_connect(struct cli *cli, int *ret_status);
+/* The same for what looks at what is there, or works on it: a session that is named and not there is an error, not
+ * made. */
+granary_client *cli_connect_existing(struct cli *cli, int *ret_status);
+
+/* 1536 as "1.5 KiB". Returns buffer. */
+const char *cli_format_size(uint64_t bytes, char buffer[32]);
+
+/* The ending of a noun after a number. */
+static inline const char *
+cli_plural(uint64_t number)
+{
+    return number == 1 ? "" : "s";
+}
+
+/* An id from a unique prefix of its hex digits, or from "name:NAME": what NAME is bound to, else the object that
+ * `put --id-from` gave its id. Prints the error. Returns the exit status. */
+int cli_find(granary_client *client, const char *text, granary_id *ret_id);
+
+/* An id on a line of its own; with --json, an object with it. */
+void cli_print_id(const struct cli *cli, granary_id id);
+
+/* What errors call stdout: the file that it was redirected to, or "stdout". */
+const char *cli_stdout_name(char buffer[PATH_MAX]);
+/* Write to stdout or a file; a failing stdout ends in an error message. */
+int cli_write_file(const char *path, const void *bytes, size_t size);
+/* Remove a file that could not be written to its end: nobody is to take half of it for the whole. What is no regular file
+ * stays. */
+void cli_remove_half(const char *path);
+
+#endif

@@ -1,0 +1,99 @@
+#include "cli/instance/doctor.h"
+#include "cli/print/show.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/instance.h"
+
+void
+doctor_tell(struct doctor *doctor, enum doctor_grade grade, const char *what, const char *fix, const char *format, ...)
+{
+    static const char *const names[] = {[DOCTOR_OK] = "ok", [DOCTOR_LESS] = "less", [DOCTOR_ATTENTION] = "attention"};
+    char sentence[SHOW_TEXT];
+    char shown[SHOW_TEXT];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    doctor->less += grade == DOCTOR_LESS;
+    doctor->attention += grade == DOCTOR_ATTENTION;
+    if (doctor->look.cli->json) {
+        json_open(&doctor->json, NULL, '{');
+        json_text(&doctor->json, "check", what);
+        json_text(&doctor->json, "grade", names[grade]);
+        json_text(&doctor->json, "text", sentence);
+        if (fix != NULL) {
+            json_text(&doctor->json, "fix", fix);
+        }
+        json_close(&doctor->json);
+        return;
+    }
+    (void)printf("%-9s  %-14s  %s\n", names[grade], what, show_text(sentence, shown));
+    if (fix != NULL) {
+        (void)printf("%-9s  %-14s  -> %s\n", "", "", show_text(fix, shown));
+    }
+}
+
+/* An instance that is not up, or is another user's, is nothing to attend to: then only the host is looked at. */
+static int
+open_instance(struct doctor *doctor)
+{
+    struct cli *cli = doctor->look.cli;
+    granary_err err = doctor->look.copy != NULL ? granary_inspect_open_copy(doctor->look.copy, &doctor->look.inspector)
+                                                : granary_inspect_open(cli->instance, &doctor->look.inspector);
+
+    if ((err == GRANARY_EUNREACHABLE || err == GRANARY_EPERM) && doctor->look.copy == NULL) {
+        (void)snprintf(doctor->trouble, sizeof doctor->trouble, "%s",
+                       err == GRANARY_EPERM ? granary_error_message() : "no instance is up");
+        return 0;
+    }
+    if (err != GRANARY_OK) {
+        return cli_fail_plain(err);
+    }
+    (void)granary_inspect_instance(doctor->look.inspector, &doctor->look.info);
+    return 0;
+}
+
+int
+command_doctor(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.doc =
+                                         "Tell what this machine and the instance achieve, what limits them, and how "
+                                         "to do better. Exit status 1 when something needs attention.",
+                                     .children = children};
+    struct doctor doctor = {.look = {.cli = cli}};
+    struct gr_instance instance;
+    int status;
+
+    cli_parse(&argp, argc, argv, &doctor.look);
+    status = open_instance(&doctor);
+    if (status == 0 && gr_instance_resolve(cli->instance, &instance) != GRANARY_OK) {
+        status = cli_fail_plain(GRANARY_EINVAL);
+    }
+    if (status != 0) {
+        look_close(&doctor.look);
+        return status;
+    }
+    doctor.spill_dir = doctor.look.info.spill_dir[0] == '/' ? doctor.look.info.spill_dir : instance.spill_default;
+    if (cli->json) {
+        json_open(&doctor.json, NULL, '{');
+        json_open(&doctor.json, "checks", '[');
+    }
+    doctor_kernel(&doctor);
+    doctor_host(&doctor);
+    doctor_instance(&doctor);
+    look_close(&doctor.look);
+    if (cli->json) {
+        json_close(&doctor.json);
+        json_unsigned(&doctor.json, "less", doctor.less);
+        json_unsigned(&doctor.json, "attention", doctor.attention);
+        json_close(&doctor.json);
+    } else {
+        (void)printf("%u need attention, %u could be better\n", doctor.attention, doctor.less);
+    }
+    return doctor.attention == 0 ? 0 : 1;
+}

@@ -1,0 +1,504 @@
+/* The supervisor's process. */
+#include "cli/instance/supervisor_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/daemon.h"
+#include "base/error.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/roster.h"
+#include "cli/instance/daemons.h"
+#include "cli/instance/leftovers.h"
+#include "granary/store.h"
+
+/* A daemon that ended so often, each time so soon after its start, will do so again. */
+#define QUICK_DEATHS 5
+#define QUICK_NS     1000000000
+/* One that says why it cannot start anew may be luckier after so long ... */
+#define PAUSE_MS 200
+/* ... and when that was in vain, too, after so long. */
+#define RETRY_NS 2000000000
+/* How long to wait, before instance.json is written, for a scheduler that takes over. */
+#define ACTIVE_MS 1000
+
+int
+supervisor_usable_cpus(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* Scheduler i of all: the one in daemons is the first. */
+static struct daemon *
+scheduler(struct supervisor *self, int i)
+{
+    return i == 0 ? &self->daemons[DAEMON_SCHED] : &self->others[i - 1];
+}
+
+/* The process that is the active scheduler, or any that may become it; 0: none runs. */
+static pid_t
+active_scheduler(const struct supervisor *self)
+{
+    struct gr_roster_entry entry;
+
+    if (gr_roster_read(&self->options->instance, &entry, 1) > 0 && entry.active) {
+        return (pid_t)entry.pid;
+    }
+    return self->daemons[DAEMON_SCHED].pid;
+}
+
+/* One that waited is active in a moment. */
+static void
+await_active(const struct supervisor *self)
+{
+    struct gr_roster_entry entry;
+    int64_t deadline = gr_deadline_ns(ACTIVE_MS);
+
+    while ((gr_roster_read(&self->options->instance, &entry, 1) == 0 || !entry.active) && gr_now_ns() < deadline) {
+        (void)poll(NULL, 0, 5);
+    }
+}
+
+/* Those that wait end first, or they would take over. */
+static void
+stop_schedulers(struct supervisor *self)
+{
+    pid_t active = active_scheduler(self);
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i <= self->other_count; i++) {
+            if (pass == 1 || scheduler(self, i)->pid != active) {
+                daemon_stop(scheduler(self, i));
+            }
+        }
+    }
+}
+
+static void
+stop_all(struct supervisor *self)
+{
+    daemon_stop(&self->daemons[DAEMON_POOL]);
+    stop_schedulers(self);
+    daemon_stop(&self->daemons[DAEMON_STORE]);
+    leftovers_sweep(&self->options->instance);
+}
+
+/*
+ * The instance cannot go on, and nobody asked for its end. An orderly stop would take the objects along; so the store
+ * is killed, and what it has waits for `granary up`, or for `granary down`. Of a private instance nobody would come.
+ */
+static void
+give_up(struct supervisor *self)
+{
+    if (self->options->die_with_parent) {
+        stop_all(self);
+        return;
+    }
+    daemon_stop(&self->daemons[DAEMON_POOL]);
+    stop_schedulers(self);
+    daemon_kill(&self->daemons[DAEMON_STORE]);
+}
+
+/* Renamed: who reads it finds the one before or this one, whole. */
+static granary_err
+write_instance_file(const struct supervisor *self)
+{
+    const struct supervisor_options *options = self->options;
+    const struct daemon *store = &self->daemons[DAEMON_STORE];
+    const struct daemon *sched = &self->daemons[DAEMON_SCHED];
+    const struct daemon *pool = &self->daemons[DAEMON_POOL];
+    int restarts = sched->restarts;
+    char path[PATH_MAX], made[PATH_MAX];
+    char text[2048];
+    int length;
+    granary_err err;
+    int fd;
+
+    for (int i = 0; i < self->other_count; i++) {
+        restarts += self->others[i].restarts;
+    }
+    (void)snprintf(path, sizeof path, "%s/instance.json", options->instance.runtime);
+    (void)snprintf(made, sizeof made, "%s/instance.json.new", options->instance.runtime);
+    length = snprintf(
+        text, sizeof text,
+        "{\"version\": \"%s\", \"supervisor_pid\": %d, \"store_pid\": %d, \"sched_pid\": %d, \"pool_pid\": %d, "
+        "\"store_restarts\": %d, \"sched_restarts\": %d, \"pool_restarts\": %d, "
+        "\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
+        granary_version(), (int)getpid(), (int)store->pid, (int)active_scheduler(self), (int)pool->pid, store->restarts,
+        restarts, pool->restarts, options->executors, (long long)self->started_ms, options->instance.shm_prefix);
+    fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return gr_fail_errno("%s", made);
+    }
+    err = gr_write_all(fd, text, (size_t)length);
+    gr_fd_close(&fd);
+    return err == GRANARY_OK && rename(made, path) < 0 ? gr_fail_errno("%s", path) : err;
+}
+
+static granary_err
+ask_memory(struct supervisor *self)
+{
+    granary_connect_options options = {.instance = self->options->instance.runtime, .tag = "supervisor"};
+    granary_client *client = NULL;
+    granary_store_stat stat;
+    granary_err err = granary_connect(&options, &client);
+
+    if (err == GRANARY_OK) {
+        err = granary_store_stat_get(client, &stat);
+    }
+    if (err == GRANARY_OK) {
+        (void)snprintf(self->memory, sizeof self->memory, "%llu", (unsigned long long)stat.capacity_bytes);
+    }
+    granary_disconnect(client);
+    return err;
+}
+
+static granary_err
+start_all(struct supervisor *self)
+{
+    granary_err err;
+
+    self->started_ms = gr_wall_ms();
+    err = daemon_start(&self->daemons[DAEMON_STORE], self->options, self->options->memory, NULL);
+
+    if (err == GRANARY_OK) {
+        err = ask_memory(self);
+    }
+    for (int i = 0; i <= self->other_count && err == GRANARY_OK; i++) {
+        err = daemon_start(scheduler(self, i), self->options, self->memory, NULL);
+    }
+    if (err == GRANARY_OK) {
+        err = daemon_start(&self->daemons[DAEMON_POOL], self->options, self->memory, &self->daemons[DAEMON_SCHED]);
+    }
+    return err == GRANARY_OK ? write_instance_file(self) : err;
+}
+
+/* Start one in the place of one that is gone. */
+static granary_err
+start_again(const struct supervisor *self, struct daemon *daemon, const struct daemon *needs)
+{
+    granary_err err = daemon_start(daemon, self->options, self->memory, needs);
+
+    daemon->restarts++;
+    if (err != GRANARY_OK) {
+        gr_log_warn("DAEMON-START", "%s", granary_error_message());
+        /* It has ended, or will; this takes note. A store that serves already would take its objects along in order. */
+        if (daemon->kind == DAEMON_STORE) {
+            daemon_kill(daemon);
+        } else {
+            daemon_stop(daemon);
+        }
+    }
+    return err;
+}
+
+/* The instance runs: a disk, or memory, that fails for a moment is no reason to end it. Not for ever. */
+static bool
+may_try_again(granary_err err, int tries)
+{
+    if (err == GRANARY_OK || err == GRANARY_ETIMEDOUT || tries == QUICK_DEATHS) {
+        return false;
+    }
+    if (err != GRANARY_ELOST) {
+        (void)poll(NULL, 0, PAUSE_MS);
+    }
+    return true;
+}
+
+/* Start the store anew: it takes over what the last one had. */
+static granary_err
+store_again(struct supervisor *self)
+{
+    granary_err err;
+    int tries = 0;
+
+    do {
+        err = start_again(self, &self->daemons[DAEMON_STORE], NULL);
+    } while (may_try_again(err, ++tries));
+    return err;
+}
+
+/* A scheduler that has ended while we were busy is noted. */
+static bool
+scheduler_has_ended(struct daemon *daemon)
+{
+    if (daemon->pid > 0 && waitpid(daemon->pid, NULL, WNOHANG) == daemon->pid) {
+        daemon->pid = 0;
+    }
+    return daemon->pid == 0;
+}
+
+/* Start the schedulers and the pool that are gone anew; likewise. Executors outlive schedulers. */
+static granary_err
+sched_again(struct supervisor *self)
+{
+    struct daemon *pool = &self->daemons[DAEMON_POOL];
+    granary_err err;
+    int tries = 0;
+
+    do {
+        err = GRANARY_OK;
+        for (int i = 0; i <= self->other_count && err == GRANARY_OK; i++) {
+            if (scheduler_has_ended(scheduler(self, i))) {
+                err = start_again(self, scheduler(self, i), NULL);
+            }
+        }
+        if (err == GRANARY_OK && pool->pid == 0) {
+            /* With one on standby there is somebody to become ready with. */
+            err = start_again(self, pool, self->other_count > 0 ? NULL : &self->daemons[DAEMON_SCHED]);
+        }
+    } while (may_try_again(err, ++tries));
+    return err;
+}
+
+/*
+ * A graph that makes the scheduler crash is resumed by the next one, and so on: that must end. So for the store. One
+ * that somebody else killed has not shown that it cannot live.
+ */
+static bool
+dies_at_once(struct daemon *daemon, int status)
+{
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        return false;
+    }
+    daemon->quick_deaths = gr_now_ns() - daemon->ready_ns < QUICK_NS ? daemon->quick_deaths + 1 : 0;
+    return daemon->kind != DAEMON_POOL && daemon->quick_deaths > QUICK_DEATHS;
+}
+
+/* Memory, disk or descriptors that others have taken come back some day. */
+static bool
+may_pass(granary_err err)
+{
+    return err == GRANARY_EFULL || err == GRANARY_ENOMEM || err == GRANARY_EIO;
+}
+
+/* A scheduler, or the pool, has ended, and that was noted. */
+static bool
+sched_is_missing(struct supervisor *self)
+{
+    bool missing = self->daemons[DAEMON_POOL].pid == 0;
+
+    for (int i = 0; i <= self->other_count; i++) {
+        missing = missing || scheduler(self, i)->pid == 0;
+    }
+    return missing;
+}
+
+/* Start what is gone anew; what cannot be now is tried again later. False: it cannot be at all. */
+static bool
+bring_back(struct supervisor *self)
+{
+    const struct daemon *store = &self->daemons[DAEMON_STORE];
+    const struct daemon *late = store;
+    granary_err err = store->pid == 0 ? store_again(self) : GRANARY_OK;
+
+    if (err == GRANARY_OK && sched_is_missing(self)) {
+        late = &self->daemons[DAEMON_SCHED];
+        err = sched_again(self);
+        if (err == GRANARY_OK) {
+            await_active(self);
+        }
+    }
+    self->retry_ns = INT64_MAX;
+    if (err != GRANARY_OK) {
+        gr_log_error("DAEMON-START", "%s: see %s/log/%s.log%s", granary_error_message(),
+                     self->options->instance.runtime, late->name, may_pass(err) ? "; it is tried again" : "");
+        self->retry_ns = gr_now_ns() + RETRY_NS;
+        return may_pass(err);
+    }
+    (void)write_instance_file(self);
+    return true;
+}
+
+/*
+ * A daemon ended by itself. The store finds everything as the last one left it, the scheduler keeps what it accepted in
+ * its state, and executors wait for the next one: all of them come back.
+ */
+static bool
+replace_daemon(struct supervisor *self, struct daemon *daemon, int status)
+{
+    gr_log_error("DAEMON-DIED", "daemon=%s pid=%d %s=%d", daemon->name, (int)daemon->pid,
+                 WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    daemon->pid = 0;
+    if (dies_at_once(daemon, status)) {
+        gr_log_error(
+            "DAEMON-DIES",
+            "the %s ended %d times within a second of its start: the instance ends: see %s/log/%s.log; `granary up` "
+            "tries again with the same objects, `granary down` gives them up",
+            daemon->name, daemon->quick_deaths, self->options->instance.runtime, daemon->name);
+        return false;
+    }
+    return bring_back(self);
+}
+
+/* The daemon that was this process; NULL: it was noted already. */
+static struct daemon *
+daemon_of(struct supervisor *self, pid_t pid)
+{
+    for (int i = 0; i < DAEMONS; i++) {
+        if (self->daemons[i].pid == pid) {
+            return &self->daemons[i];
+        }
+    }
+    for (int i = 0; i < self->other_count; i++) {
+        if (self->others[i].pid == pid) {
+            return &self->others[i];
+        }
+    }
+    return NULL;
+}
+
+/* Readable when something was done to the lock file; -1: nobody can tell. */
+static int
+watch_lock(const struct supervisor *self)
+{
+    char path[PATH_MAX];
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+    (void)snprintf(path, sizeof path, "%s/lock", self->options->instance.runtime);
+    if (fd >= 0 && inotify_add_watch(fd, path, IN_ATTRIB) < 0) {
+        gr_fd_close(&fd);
+    }
+    return fd;
+}
+
+/*
+ * Wait for a signal, or until something is to be tried again. False: somebody has removed the runtime directory: nobody
+ * can reach the instance any more, and another one could be started in its place, with the same shared memory.
+ */
+static bool
+wait_for_signal(struct supervisor *self)
+{
+    struct pollfd fds[2] = {{.fd = self->signal_fd, .events = POLLIN}, {.fd = self->watch_fd, .events = POLLIN}};
+    struct stat lock;
+    char events[512];
+
+    do {
+        (void)poll(fds, 2, gr_left_ms(self->retry_ns));
+        if ((fds[1].revents & POLLIN) != 0) {
+            (void)!read(self->watch_fd, events, sizeof events);
+        }
+        if (fstat(self->lock_fd, &lock) == 0 && lock.st_nlink == 0) {
+            gr_log_error("DIRECTORY-GONE", "%s was removed: the instance ends; `granary up` has its objects again",
+                         self->options->instance.runtime);
+            return false;
+        }
+    } while ((fds[0].revents & POLLIN) == 0 && gr_now_ns() < self->retry_ns);
+    return true;
+}
+
+/* Until a signal asks for the end. False: a daemon is gone for good, or the directory. */
+static bool
+supervise(struct supervisor *self)
+{
+    for (;;) {
+        struct signalfd_siginfo info;
+        pid_t pid;
+        int status;
+
+        if (!wait_for_signal(self)) {
+            return false;
+        }
+        if (gr_now_ns() >= self->retry_ns && !bring_back(self)) {
+            return false;
+        }
+        if (read(self->signal_fd, &info, sizeof info) != (ssize_t)sizeof info) {
+            if (errno == EINTR || errno == EAGAIN) {
+                continue;
+            }
+            return true;
+        }
+        if (info.ssi_signo != SIGCHLD) {
+            return true;
+        }
+        while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+            struct daemon *daemon = daemon_of(self, pid);
+
+            if (daemon != NULL && !replace_daemon(self, daemon, status)) {
+                return false;
+            }
+        }
+    }
+}
+
+void
+supervisor_main(struct supervisor *self, int report_fd)
+{
+    char path[PATH_MAX];
+    char pid[32];
+    sigset_t mask;
+    granary_err err;
+    int32_t code;
+    int log_fd;
+
+    (void)sigemptyset(&mask);
+    (void)sigaddset(&mask, SIGTERM);
+    (void)sigaddset(&mask, SIGINT);
+    (void)sigaddset(&mask, SIGHUP);
+    (void)sigaddset(&mask, SIGCHLD);
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+    (void)signal(SIGCHLD, SIG_DFL);
+    self->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    self->watch_fd = watch_lock(self);
+    self->retry_ns = INT64_MAX;
+
+    (void)snprintf(path, sizeof path, "%s/log", self->options->instance.runtime);
+    err = self->signal_fd < 0 ? gr_fail_errno("signalfd") : gr_mkdir_private(path);
+    (void)snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+    if (err == GRANARY_OK) {
+        err = gr_daemon_lock_write(self->lock_fd, pid);
+    }
+    if (err == GRANARY_OK) {
+        err = start_all(self);
+    }
+    if (err != GRANARY_OK) {
+        char message[1024];
+
+        /* What follows may fail, too, and must not hide why. */
+        (void)snprintf(message, sizeof message, "%s", granary_error_message());
+        if (self->found) {
+            give_up(self);
+        } else {
+            stop_all(self);
+        }
+        code = err;
+        (void)gr_write_all(report_fd, &code, sizeof code);
+        (void)gr_write_all(report_fd, message, strlen(message));
+        gr_fault_end();
+        _exit(granary_error_exit_status(err));
+    }
+    (void)snprintf(path, sizeof path, "%s/log/supervisor.log", self->options->instance.runtime);
+    log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    (void)dup2(log_fd, STDOUT_FILENO);
+    (void)dup2(log_fd, STDERR_FILENO);
+    gr_log_init("supervisor");
+    gr_log_info("UP", "runtime=%s executors=%d", self->options->instance.runtime, self->options->executors);
+
+    code = 0;
+    (void)gr_write_all(report_fd, &code, sizeof code);
+    (void)close(report_fd);
+    if (!supervise(self)) {
+        give_up(self);
+        gr_fault_end();
+        _exit(granary_error_exit_status(GRANARY_EFAILED));
+    }
+    stop_all(self);
+    gr_fault_end();
+    _exit(0);
+}

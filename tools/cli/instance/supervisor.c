@@ -1,0 +1,271 @@
+/* The supervisor seen from outside: started, found, stopped. What it does itself is in supervise.c. */
+#include "cli/instance/supervisor_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/daemon.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli/instance/leftovers.h"
+#include "topology/topology.h"
+
+/* So long the lock may be held by somebody who only looks, on a machine that is busy. */
+#define LOOK_MS 2000
+
+static granary_err
+lock_take(const struct gr_instance *instance, bool create, int *ret_fd, pid_t *ret_holder)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "%s/" LEFTOVERS_LOCK, instance->runtime);
+    return gr_daemon_lock(path, create, ret_fd, ret_holder);
+}
+
+/* Whether the one who holds a lock with this pid in it is a supervisor, as far as one can see. */
+static bool
+holder_lives(pid_t holder)
+{
+    return holder > 0 && (kill(holder, 0) == 0 || errno == EPERM);
+}
+
+/*
+ * To become its holder for life. Who only looks whether there is one (`granary status`) has to take the lock for that,
+ * for microseconds, and writes no pid into it.
+ */
+static granary_err
+lock_own(const struct gr_instance *instance, int *ret_fd, pid_t *ret_holder)
+{
+    int64_t deadline = gr_deadline_ns(LOOK_MS);
+    granary_err err;
+
+    while ((err = lock_take(instance, true, ret_fd, ret_holder)) == GRANARY_EBUSY && !holder_lives(*ret_holder) &&
+           gr_now_ns() < deadline) {
+        (void)poll(NULL, 0, 1);
+    }
+    return err;
+}
+
+/* What the supervisor reported: its start's error. */
+static granary_err
+read_report(int fd)
+{
+    char message[1024];
+    size_t used = 0;
+    int32_t code;
+    ssize_t n;
+
+    do {
+        n = read(fd, &code, sizeof code);
+    } while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof code) {
+        return gr_fail(GRANARY_EFAILED, "the supervisor ended before the instance was ready");
+    }
+    if (code == 0) {
+        return GRANARY_OK;
+    }
+    while (used < sizeof message - 1 && (n = read(fd, message + used, sizeof message - 1 - used)) > 0) {
+        used += (size_t)n;
+    }
+    message[used] = '\0';
+    return gr_fail((granary_err)code, "%s", message);
+}
+
+/* The daemons run elsewhere and find a topology file by its whole path. One that is wrong is to be told at once. */
+static granary_err
+settle_topology(void)
+{
+    const char *name = getenv("GRANARY_TOPOLOGY");
+    struct topology topology;
+    char path[PATH_MAX];
+
+    if (name != NULL && name[0] != '\0' && (realpath(name, path) == NULL || setenv("GRANARY_TOPOLOGY", path, 1) < 0)) {
+        return gr_fail_errno("topology file %s", name);
+    }
+    return topology_read(&topology);
+}
+
+granary_err
+supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
+{
+    struct supervisor self = {.options = options, .lock_fd = -1, .signal_fd = -1};
+    pid_t parent = getpid();
+    pid_t holder;
+    pid_t pid = -1;
+    int report[2] = {-1, -1};
+    granary_err err = settle_topology();
+
+    if (err == GRANARY_OK) {
+        err = gr_instance_check_own(options->instance.runtime);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_instance_make(&options->instance);
+    }
+    if (err == GRANARY_OK) {
+        err = leftovers_check_directory(&options->instance);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    daemons_init(self.daemons);
+    self.other_count = options->schedulers > 1 ? options->schedulers - 1 : 0;
+    for (int i = 0; i < self.other_count; i++) {
+        self.others[i] = DAEMON_SCHED_INIT;
+    }
+    err = lock_own(&options->instance, &self.lock_fd, &holder);
+    if (err == GRANARY_EBUSY) {
+        return gr_fail(GRANARY_EEXIST,
+                       "instance %s is up already (pid %d in %s): use it, or stop it with `granary down`, or choose "
+                       "another name with --instance",
+                       options->instance.name, (int)holder, options->instance.runtime);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    /* Nobody holds the lock: whatever shared memory bears the instance's name was left by a dead one. */
+    leftovers_await(&options->instance);
+    self.found = leftovers_found(&options->instance);
+
+    if (pipe2(report, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
+        err = gr_fail_errno("cannot start the supervisor");
+        goto out;
+    }
+    if (pid == 0) {
+        int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+        /* A group of its own: a signal for everything in the foreground must leave somebody who cleans up. */
+        (void)setsid();
+        if (options->die_with_parent) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+            if (getppid() != parent) {
+                _exit(1);
+            }
+        }
+        (void)prctl(PR_SET_NAME, "granary-superv");
+        (void)chdir("/");
+        (void)dup2(null_fd, STDIN_FILENO);
+        (void)dup2(null_fd, STDOUT_FILENO);
+        (void)close(report[0]);
+        supervisor_main(&self, report[1]);
+    }
+    gr_fd_close(&report[1]);
+    err = read_report(report[0]);
+    if (err != GRANARY_OK) {
+        (void)waitpid(pid, NULL, 0);
+    } else if (ret_pid != NULL) {
+        *ret_pid = pid;
+    }
+out:
+    gr_fd_close(&report[0]);
+    gr_fd_close(&report[1]);
+    gr_fd_close(&self.lock_fd); /* the supervisor has its own copy of the same lock */
+    return err;
+}
+
+pid_t
+supervisor_running(const struct gr_instance *instance)
+{
+    pid_t holder = 0;
+    int fd = -1;
+
+    (void)lock_take(instance, false, &fd, &holder);
+    gr_fd_close(&fd);
+    return holder;
+}
+
+/* Have a supervisor stop and wait for its end; that it has ended already is fine. */
+static granary_err
+stop_supervisor(const struct gr_instance *instance, pid_t pid)
+{
+    struct pollfd poller = {.fd = gr_pidfd_open(pid), .events = POLLIN};
+    int64_t deadline = gr_deadline_ns(4 * DAEMON_STOP_TIMEOUT_MS);
+    granary_err err = GRANARY_OK;
+    int ended;
+
+    if (poller.fd < 0) {
+        return errno == ESRCH ? GRANARY_OK : gr_fail_errno("supervisor %d", (int)pid);
+    }
+    if (kill(pid, SIGTERM) < 0 && errno != ESRCH) {
+        err = gr_fail_errno("supervisor %d", (int)pid);
+        goto out;
+    }
+    (void)kill(pid, SIGCONT); /* a stopped one cannot hear */
+    do {
+        ended = poll(&poller, 1, gr_left_ms(deadline));
+    } while (ended < 0);
+    if (ended == 0) {
+        err = gr_fail(GRANARY_ETIMEDOUT, "the supervisor (pid %d) does not stop: see %s/log", (int)pid,
+                      instance->runtime);
+    }
+out:
+    gr_fd_close(&poller.fd);
+    return err;
+}
+
+/* A store that was started by hand is not ours to stop, and its shared memory not ours to remove. */
+static granary_err
+sweep(const struct gr_instance *instance)
+{
+    char path[PATH_MAX];
+    int fd = -1;
+
+    (void)snprintf(path, sizeof path, "%s/store.lock", instance->runtime);
+    if (gr_daemon_lock(path, false, &fd, NULL) == GRANARY_EBUSY) {
+        return gr_fail(GRANARY_EBUSY,
+                       "a store that was started by hand serves %s: stop that process; `granary top --once` tells its "
+                       "pid",
+                       instance->runtime);
+    }
+    leftovers_sweep(instance); /* with the lock held, where there is one: no store starts meanwhile */
+    gr_fd_close(&fd);
+    return GRANARY_OK;
+}
+
+granary_err
+supervisor_stop(const struct gr_instance *instance, bool *ret_stale)
+{
+    pid_t holder;
+    int fd = -1;
+    granary_err err = gr_instance_check_own(instance->runtime);
+    bool stale;
+
+    if (err == GRANARY_OK) {
+        err = lock_take(instance, false, &fd, &holder);
+    }
+    if (err == GRANARY_EPERM) {
+        return err;
+    }
+    stale = err != GRANARY_EBUSY;
+    if (err == GRANARY_EBUSY) {
+        if (holder < 0) {
+            return gr_fail(err, "the instance at %s is just being started: try again", instance->runtime);
+        }
+        err = stop_supervisor(instance, holder);
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        /* When it was killed rather than stopped, its daemons end by themselves, and we clean up. */
+        (void)lock_take(instance, false, &fd, NULL);
+    } else if (err != GRANARY_OK && !leftovers_found(instance)) {
+        return gr_fail(GRANARY_EUNREACHABLE, "no instance is up at %s", instance->runtime);
+    }
+    err = GRANARY_OK;
+    if (fd >= 0 || stale) {
+        leftovers_await(instance);
+        err = sweep(instance);
+        gr_fd_close(&fd);
+    }
+    if (ret_stale != NULL) {
+        *ret_stale = stale;
+    }
+    return err;
+}

@@ -1,0 +1,28 @@
+/* What the supervisor's process has from who started it. */
+#ifndef CLI_SUPERVISOR_PRIVATE_H
+#define CLI_SUPERVISOR_PRIVATE_H
+
+#include <stdint.h>
+
+#include "cli/instance/daemons.h"
+#include "cli/instance/supervisor.h"
+
+struct supervisor {
+    const struct supervisor_options *options;
+    int lock_fd;
+    int signal_fd;
+    int watch_fd;                                        /* of the lock file */
+    struct daemon daemons[DAEMONS];                      /* in starting order; stopped in reverse */
+    struct daemon others[SUPERVISOR_SCHEDULERS_MAX - 1]; /* schedulers beside the one in daemons; which is active, the
+                                                            roster tells */
+    int other_count;
+    char memory[32]; /* the store's budget in bytes, once it is up: the scheduler plans with it */
+    int64_t started_ms;
+    int64_t retry_ns; /* when what could not be started anew is tried again; INT64_MAX: all of it runs */
+    bool found;       /* what another one left when it was killed: the store adopts it */
+};
+
+/* The supervisor's process, to its end. Says on report_fd how the start went: an error and its message, or 0. */
+void supervisor_main(struct supervisor *self, int report_fd) __attribute__((noreturn));
+
+#endif

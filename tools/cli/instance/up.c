@@ -1,0 +1,491 @@
+/* granary up, down, status: the life of an instance. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/executor_page.h"
+#include "base/limits.h"
+#include "base/roster.h"
+#include "base/size.h"
+#include "cli/command/arguments.h"
+#include "cli/command/cli.h"
+#include "cli/instance/daemons.h"
+#include "cli/instance/leftovers.h"
+#include "cli/instance/supervisor.h"
+#include "cli/look/look.h"
+#include "cli/scheduler/scheduler.h"
+
+enum {
+    KEY_MEMORY = 0x2000,
+    KEY_SPILL_DIR,
+    KEY_DISK_QUOTA,
+    KEY_REMOTE_DIR,
+    KEY_LEVELS,
+    KEY_STATE,
+    KEY_CHUNK_BYTES,
+    KEY_RESOURCE,
+    KEY_TOPOLOGY,
+    KEY_SCHEDULERS,
+    KEY_CONFINE,
+    KEY_CONFINE_READ,
+    KEY_CONFINE_WRITE
+};
+
+struct up {
+    struct cli *cli;
+    struct supervisor_options options;
+    char resources[1024]; /* of all --resource, separated by commas */
+    char spill_dir[PATH_MAX], remote_dir[PATH_MAX];
+};
+
+static const struct argp_option up_options[] = {
+    {"executors", 'e', "N", 0, "executor processes; default: one a cpu", 0},
+    {"schedulers", KEY_SCHEDULERS, "N", 0, "how many: one is active, the others take over when it ends; default: 1", 0},
+    {"memory", KEY_MEMORY, "SIZE", 0, "budget for objects in memory; default: half of what the machine allows", 0},
+    {"spill-dir", KEY_SPILL_DIR, "DIR", 0, "where objects go when memory is full; default: below /var/tmp", 0},
+    {"disk-quota", KEY_DISK_QUOTA, "SIZE", 0, "most bytes of files there; default: what the disk holds", 0},
+    {"remote-dir", KEY_REMOTE_DIR, "DIR", 0, "the remote level: a directory, such as a mounted share; default: none",
+     0},
+    {"levels", KEY_LEVELS, "SET", 0, "levels to use, such as 'memory|disk'; default: all that are there", 0},
+    {"state", KEY_STATE, "memory|sqlite", 0, "where the scheduler keeps graphs; default: sqlite", 0},
+    {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
+    {"resource", KEY_RESOURCE, "NAME=AMOUNT", 0,
+     "there is so much of what subtasks may ask for by that name, such as gpu=2; may be given several times", 0},
+    {"topology", KEY_TOPOLOGY, "FILE", 0,
+     "the NUMA nodes there are; default: $GRANARY_TOPOLOGY, or those of the machine", 0},
+    {"confine", KEY_CONFINE, "strict", OPTION_ARG_OPTIONAL,
+     "executors give up what they do not need before they run anything; strict: all of it, or none starts", 1},
+    {"confine-read", KEY_CONFINE_READ, "DIR", 0,
+     "confined executors may read below it; may be given several times; implies --confine", 1},
+    {"confine-write", KEY_CONFINE_WRITE, "DIR", 0, "... and write; likewise", 1},
+    {0},
+};
+
+/* For the processes of the instance: a variable that lists directories as PATH does. */
+static void
+add_confined(const char *variable, const char *directory, struct argp_state *state)
+{
+    const char *before = getenv(variable);
+    char path[PATH_MAX];
+    char *list = NULL;
+
+    if (realpath(directory, path) == NULL || strchr(path, ':') != NULL) {
+        argp_error(state, "'%s' is no directory that executors could use: %s", directory,
+                   strchr(directory, ':') != NULL ? "it has a ':' in its name" : strerror(errno));
+    }
+    if (asprintf(&list, "%s%s%s", before == NULL ? "" : before, before == NULL || before[0] == '\0' ? "" : ":", path) <
+            0 ||
+        setenv(variable, list, 1) < 0 || setenv("GRANARY_CONFINE", "yes", 0) < 0) {
+        argp_failure(state, 1, errno, "--confine");
+    }
+    free(list);
+}
+
+static void
+add_resource(struct up *up, const char *arg, struct argp_state *state)
+{
+    size_t used = strlen(up->resources);
+    const char *equals = strchr(arg, '=');
+    char *end = NULL;
+
+    if (equals == NULL || equals == arg || strchr(arg, ',') != NULL || equals[1] < '1' || equals[1] > '9' ||
+        strtoull(equals + 1, &end, 10) == UINT64_MAX || *end != '\0') {
+        argp_error(state, "--resource: '%s' is not NAME=AMOUNT with a whole number from 1 up", arg);
+    } else if (strncmp(arg, "slots=", 6) == 0 || strncmp(arg, "memory=", 7) == 0) {
+        argp_error(state, "--resource: slots and memory are there already: --executors and --memory say how much");
+    } else if (used + strlen(arg) + 2 > sizeof up->resources) {
+        argp_error(state, "--resource: more than %zu bytes of names", sizeof up->resources);
+    } else {
+        (void)snprintf(up->resources + used, sizeof up->resources - used, "%s%s", used > 0 ? "," : "", arg);
+        up->options.resources = up->resources;
+    }
+}
+
+static error_t
+parse_up(int key, char *arg, struct argp_state *state)
+{
+    struct up *up = state->input;
+    granary_levels levels;
+    uint64_t bytes;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = up->cli;
+        return 0;
+    case 'e':
+        up->options.executors = (int)arguments_number(state, arg, 0, 1024);
+        return 0;
+    case KEY_SCHEDULERS:
+        up->options.schedulers = (int)arguments_number(state, arg, 1, SUPERVISOR_SCHEDULERS_MAX);
+        return 0;
+    case KEY_MEMORY:
+    case KEY_CHUNK_BYTES:
+        if (gr_size_parse(arg, &bytes) != GRANARY_OK || bytes == 0) {
+            argp_error(state, "--%s: '%s' is no size: write bytes, or a number with K, M, G or T",
+                       key == KEY_MEMORY ? "memory" : "chunk-bytes", arg);
+        }
+        *(key == KEY_MEMORY ? &up->options.memory : &up->options.chunk_bytes) = arg;
+        return 0;
+    case KEY_RESOURCE:
+        add_resource(up, arg, state);
+        return 0;
+    case KEY_SPILL_DIR:
+        up->options.spill_dir = arg;
+        return 0;
+    case KEY_DISK_QUOTA:
+        if (gr_size_parse(arg, &bytes) != GRANARY_OK) {
+            argp_error(state, "--disk-quota: %s", granary_error_message());
+        }
+        up->options.disk_quota = arg;
+        return 0;
+    case KEY_REMOTE_DIR:
+        up->options.remote_dir = arg;
+        return 0;
+    case KEY_LEVELS:
+        if (granary_levels_parse(arg, &levels) != GRANARY_OK) {
+            argp_error(state, "%s", granary_error_message());
+        }
+        up->options.levels = arg;
+        return 0;
+    case KEY_STATE:
+        if (strcmp(arg, "memory") != 0 && strcmp(arg, "sqlite") != 0) {
+            argp_error(state, "--state: '%s' is neither memory nor sqlite", arg);
+        }
+        up->options.state = arg;
+        return 0;
+    case KEY_CONFINE:
+        if ((arg != NULL && strcmp(arg, "strict") != 0) ||
+            setenv("GRANARY_CONFINE", arg == NULL ? "yes" : "strict", 1) < 0) {
+            argp_error(state, "--confine: '%s': only strict may follow", arg);
+        }
+        return 0;
+    case KEY_CONFINE_READ:
+        add_confined("GRANARY_CONFINE_READ", arg, state);
+        return 0;
+    case KEY_CONFINE_WRITE:
+        add_confined("GRANARY_CONFINE_WRITE", arg, state);
+        return 0;
+    case KEY_TOPOLOGY:
+        if (setenv("GRANARY_TOPOLOGY", arg, 1) < 0) { /* for every process of the instance */
+            argp_failure(state, 1, errno, "--topology");
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/*
+ * A directory for the daemons, who run elsewhere: its whole path, in ret_path, replaces *dir. The last part is made when
+ * it is not there; of one above, a disk would not be mounted, or it is mistyped.
+ */
+static granary_err
+settle_directory(const char *option, const char **dir, char ret_path[PATH_MAX])
+{
+    char above[PATH_MAX], whole[PATH_MAX];
+    char *slash;
+
+    if (*dir == NULL) {
+        return GRANARY_OK;
+    }
+    if (snprintf(above, sizeof above, "%s%s", (*dir)[0] == '/' ? "" : "./", *dir) >= PATH_MAX || (*dir)[0] == '\0') {
+        return gr_fail(GRANARY_EINVAL, "%s '%.64s': is no directory's path", option, *dir);
+    }
+    if (realpath(above, ret_path) == NULL) {
+        const char *last;
+
+        for (size_t end = strlen(above); end > 1 && above[end - 1] == '/'; end--) {
+            above[end - 1] = '\0';
+        }
+        slash = strrchr(above, '/');
+        last = slash + 1;
+        *slash = '\0';
+        if (realpath(above[0] == '\0' ? "/" : above, whole) == NULL) {
+            return gr_fail(gr_err_from_errno(errno), "%s %s: %s: %s: make it first, or mount its disk", option, *dir,
+                           above, strerror(errno));
+        }
+        if (snprintf(ret_path, PATH_MAX, "%s/%s", whole[1] == '\0' ? "" : whole, last) >= PATH_MAX) {
+            return gr_fail(GRANARY_EINVAL, "%s %.64s...: path too long", option, *dir);
+        }
+    }
+    *dir = ret_path;
+    return GRANARY_OK;
+}
+
+/* The store's budget; 0: it does not answer. */
+static uint64_t
+budget_of(const struct gr_instance *instance)
+{
+    granary_connect_options options = {.instance = instance->runtime, .tag = "up"};
+    granary_client *client = NULL;
+    granary_store_stat stat = {.capacity_bytes = 0};
+
+    if (granary_connect(&options, &client) == GRANARY_OK) {
+        (void)granary_store_stat_get(client, &stat);
+        granary_disconnect(client);
+    }
+    return stat.capacity_bytes;
+}
+
+/* Who asks for more than there is, gets it killed with the store one day: that is to be said before. */
+static void
+warn_of_memory(const struct gr_memory_limits *limits, uint64_t budget)
+{
+    const char *name;
+    uint64_t least = gr_memory_least(limits, &name);
+    char sizes[2][32];
+
+    if (budget > least) {
+        (void)fprintf(
+            stderr,
+            "granary: up: --memory: the budget of %s is more than %s allows, %s: the store may be killed when "
+            "it is used: give less, or raise that limit\n",
+            cli_format_size(budget, sizes[0]), name, cli_format_size(least, sizes[1]));
+    }
+}
+
+static void
+tell_up(const struct up *up, pid_t pid, const struct gr_memory_limits *limits)
+{
+    const struct gr_instance *instance = &up->options.instance;
+    uint64_t budget = budget_of(instance);
+    const char *why;
+    bool is_default = up->options.memory == NULL && budget == gr_memory_default_of(limits, &why);
+    char size[32];
+
+    warn_of_memory(limits, budget);
+    if (up->cli->json) {
+        (void)printf("{\"instance\": \"%s\", \"runtime\": \"%s\", \"pid\": %d, \"executors\": %d, "
+                     "\"capacity_bytes\": %" PRIu64 "%s%s%s}\n",
+                     instance->name, instance->runtime, (int)pid, up->options.executors, budget,
+                     is_default ? ", \"capacity_is\": \"" : "", is_default ? why : "", is_default ? "\"" : "");
+    } else {
+        (void)printf("instance %s is up in %s (%d executor%s; memory %s%s%s)\n", instance->name, instance->runtime,
+                     up->options.executors, up->options.executors == 1 ? "" : "s", cli_format_size(budget, size),
+                     is_default ? ", " : "", is_default ? why : "");
+    }
+}
+
+int
+command_up(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        up_options, parse_up, "", "Start an instance and return when everything is ready.", children, NULL, NULL};
+    struct up up = {.cli = cli, .options = {.executors = supervisor_usable_cpus()}};
+    struct gr_memory_limits limits = gr_memory_limits(); /* before the store takes its part */
+    pid_t pid = 0;
+    granary_err err;
+
+    cli_parse(&argp, argc, argv, &up);
+    err = gr_instance_resolve(cli->instance, &up.options.instance);
+    if (err == GRANARY_OK) {
+        err = settle_directory("--spill-dir", &up.options.spill_dir, up.spill_dir);
+    }
+    if (err == GRANARY_OK) {
+        err = settle_directory("--remote-dir", &up.options.remote_dir, up.remote_dir);
+    }
+    if (err == GRANARY_OK) {
+        err = supervisor_start(&up.options, &pid);
+    }
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "up");
+    }
+    tell_up(&up, pid, &limits);
+    return 0;
+}
+
+int
+command_down(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.doc = "Stop an instance, or clean up after one that was killed.",
+                                     .children = children};
+    struct gr_instance instance;
+    char logs[LEFTOVERS_LOGS_MAX];
+    bool stale = false;
+    granary_err err;
+
+    cli_parse(&argp, argc, argv, cli);
+    err = gr_instance_resolve(cli->instance, &instance);
+    if (err == GRANARY_OK) {
+        err = supervisor_stop(&instance, &stale);
+    }
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "down");
+    }
+    if (cli->json) {
+        (void)printf("{\"instance\": \"%s\", \"was_running\": %s}\n", instance.name, stale ? "false" : "true");
+    } else {
+        bool kept = leftovers_logs(&instance, logs);
+
+        (void)printf(stale ? "instance %s was not running; what it had left is removed%s%s\n"
+                           : "instance %s is down%s%s\n",
+                     instance.name, kept ? "; its logs are in " : "", kept ? logs : "");
+    }
+    return 0;
+}
+
+static size_t
+read_schedulers(const struct gr_instance *instance,
+                struct gr_roster_entry ret_schedulers[static SUPERVISOR_SCHEDULERS_MAX])
+{
+    size_t count = gr_roster_read(instance, ret_schedulers, SUPERVISOR_SCHEDULERS_MAX);
+
+    return count < SUPERVISOR_SCHEDULERS_MAX ? count : SUPERVISOR_SCHEDULERS_MAX;
+}
+
+/* As the executor's page says. */
+static enum gr_confinement
+confinement_of(const struct gr_instance *instance, int64_t pid)
+{
+    struct gr_executor_state page;
+
+    return gr_executor_page_read(instance->runtime, pid, &page) == GRANARY_OK ? page.confined : GR_CONFINED_NOT;
+}
+
+/* What does not make room for others. */
+static void
+print_pinned(const struct gr_instance *instance)
+{
+    granary_inspector *inspector = NULL;
+    uint64_t objects = 0;
+    uint64_t bytes;
+    char size[32];
+
+    if (granary_inspect_open(instance->runtime, &inspector) == GRANARY_OK) {
+        bytes = look_pinned(inspector, &objects);
+        if (objects > 0) {
+            (void)printf("pinned     %s in %" PRIu64 " object%s, which stay in memory: `granary pins`\n",
+                         cli_format_size(bytes, size), objects, cli_plural(objects));
+        }
+    }
+    granary_inspect_close(inspector);
+}
+
+static void
+print_status(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
+             const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
+{
+    char used[32];
+    char capacity[32];
+    char spilled[32];
+    size_t busy = 0;
+    size_t confined = 0;
+    struct gr_roster_entry schedulers[SUPERVISOR_SCHEDULERS_MAX];
+    size_t scheduler_count = read_schedulers(instance, schedulers);
+
+    for (size_t i = 0; i < count; i++) {
+        busy += executors[i].busy;
+        confined += confinement_of(instance, executors[i].pid) != GR_CONFINED_NOT;
+    }
+    (void)printf("instance   %s (supervisor pid %d)\n", instance->name, (int)pid);
+    (void)printf("runtime    %s\n", instance->runtime);
+    (void)printf("memory     %s of %s in use\n",
+                 cli_format_size(store->capacity_bytes - store->free_bytes - store->pooled_bytes, used),
+                 cli_format_size(store->capacity_bytes, capacity));
+    print_pinned(instance);
+    (void)printf("objects    %" PRIu64 " (%" PRIu64 " spilled, %s)\n", store->objects, store->objects_spilled,
+                 cli_format_size(store->spilled_bytes, spilled));
+    (void)printf("clients    %" PRIu64 "\n", store->clients);
+    (void)printf("executors  %zu (%zu busy", count, busy);
+    if (confined > 0) {
+        (void)printf(", %zu confined", confined);
+    }
+    (void)printf(")\n");
+    for (size_t i = 0; i < scheduler_count; i++) {
+        (void)printf("scheduler  pid %lld, %s\n", (long long)schedulers[i].pid,
+                     schedulers[i].active ? "active" : "on standby");
+    }
+    for (size_t i = 0; i < DAEMONS; i++) {
+        if (daemons[i].restarts > 0) {
+            (void)printf("restarts   %s %d times\n", daemons[i].name, daemons[i].restarts);
+        }
+    }
+}
+
+static void
+print_status_json(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
+                  const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
+{
+    struct gr_roster_entry schedulers[SUPERVISOR_SCHEDULERS_MAX];
+    size_t scheduler_count = read_schedulers(instance, schedulers);
+
+    (void)printf("{\"instance\": \"%s\", \"runtime\": \"%s\", \"pid\": %d, \"capacity_bytes\": %" PRIu64
+                 ", \"free_bytes\": %" PRIu64 ", \"objects\": %" PRIu64 ", \"objects_spilled\": %" PRIu64
+                 ", \"clients\": %" PRIu64 ", \"executors\": [",
+                 instance->name, instance->runtime, (int)pid, store->capacity_bytes, store->free_bytes, store->objects,
+                 store->objects_spilled, store->clients);
+    for (size_t i = 0; i < count; i++) {
+        (void)printf("%s{\"number\": %u, \"pid\": %lld, \"numa_node\": %d, \"busy\": %s, \"confined\": \"%s\", "
+                     "\"subtasks_done\": %" PRIu64 ", \"failures\": %" PRIu64 "}",
+                     i == 0 ? "" : ", ", executors[i].number, (long long)executors[i].pid, executors[i].numa_node,
+                     executors[i].busy ? "true" : "false",
+                     gr_confinement_name(confinement_of(instance, executors[i].pid)), executors[i].subtasks_done,
+                     executors[i].failures);
+    }
+    (void)printf("], \"daemons\": [");
+    for (size_t i = 0; i < DAEMONS; i++) {
+        (void)printf("%s{\"name\": \"%s\", \"pid\": %d, \"restarts\": %d}", i == 0 ? "" : ", ", daemons[i].name,
+                     (int)daemons[i].pid, daemons[i].restarts);
+    }
+    (void)printf("], \"schedulers\": [");
+    for (size_t i = 0; i < scheduler_count; i++) {
+        (void)printf("%s{\"pid\": %lld, \"state\": \"%s\", \"epoch\": %" PRIu64 "}", i == 0 ? "" : ", ",
+                     (long long)schedulers[i].pid, schedulers[i].active ? "active" : "standby", schedulers[i].epoch);
+    }
+    (void)printf("]}\n");
+}
+
+int
+command_status(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.doc = "Tell what runs, where, and how full it is.", .children = children};
+    struct gr_instance instance;
+    granary_executor_info *executors = NULL;
+    struct daemon daemons[DAEMONS];
+    granary_store_stat store;
+    granary_client *client;
+    size_t count = 0;
+    bool stopped;
+    long scheduler;
+    pid_t pid;
+    int status = 0;
+    granary_err err;
+
+    cli_parse(&argp, argc, argv, cli);
+    err = gr_instance_resolve(cli->instance, &instance);
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "status");
+    }
+    pid = supervisor_running(&instance);
+    daemons_recall(&instance, daemons);
+    client = cli_connect_existing(cli, &status);
+    if (client == NULL) {
+        return status;
+    }
+    err = granary_store_stat_get(client, &store);
+    stopped = scheduler_stopped(&instance, &scheduler);
+    if (err == GRANARY_OK && pid > 0 && !stopped) { /* a store started by hand has no scheduler */
+        err = granary_executor_list(client, &executors, &count);
+    }
+    if (err == GRANARY_OK && stopped) {
+        (void)fprintf(stderr, "granary: status: the scheduler, pid %ld, is stopped: nothing is known of executors\n",
+                      scheduler);
+    }
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "status");
+    } else if (cli->json) {
+        print_status_json(&instance, pid, &store, daemons, executors, count);
+    } else {
+        print_status(&instance, pid, &store, daemons, executors, count);
+    }
+    free(executors);
+    granary_disconnect(client);
+    return status;
+}

@@ -1,0 +1,604 @@
+/* granary ls, stat: objects and the account, from shared memory. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/order.h"
+#include "base/size.h"
+#include "cli/look/failure.h"
+#include "cli/look/named.h"
+#include "cli/print/json.h"
+#include "cli/print/show.h"
+
+#define PAGE 4096 /* objects asked for at once */
+
+/* ---- one object ---- */
+
+static void
+print_info_json(struct json *json, struct failures *failures, const struct look *look, const struct named *named,
+                const granary_object_info *info)
+{
+    char levels[64];
+    char message[SHOW_TEXT];
+    granary_err err;
+
+    json_open(json, NULL, '{');
+    json_id(json, "id", info->id);
+    named_json(named, info->id, json);
+    json_text(json, "state", show_state(info->state));
+    json_unsigned(json, "data_bytes", info->data_size);
+    json_unsigned(json, "meta_bytes", info->meta_size);
+    json_unsigned(json, "pins", info->pins);
+    json_bool(json, "on_disk", info->on_disk);
+    json_signed(json, "numa_node", info->numa_node);
+    json_signed(json, "sealed_at_ms", info->sealed_at_ms);
+    json_text(json, "levels", granary_levels_format(info->levels, levels, sizeof levels));
+    json_signed(json, "importance", info->importance);
+    json_signed(json, "next_use", info->next_use);
+    json_bool(json, "persistent", info->persistent);
+    json_bool(json, "counted", info->counted);
+    json_bool(json, "dropped", info->dropped);
+    json_bool(json, "damaged", info->damaged);
+    json_unsigned(json, "serial", info->serial);
+    if (info->state == GRANARY_OBJECT_ALIAS) {
+        json_id(json, "target", info->target);
+    } else {
+        json_unsigned(json, info->state == GRANARY_OBJECT_SPILLED ? "spill_file" : "segment", info->segment);
+        json_unsigned(json, "offset", info->offset);
+    }
+    if (failures_read(failures, look, info, &err, message)) {
+        json_text(json, "error", granary_error_name(err));
+        json_text(json, "message", message);
+    }
+    json_close(json);
+}
+
+static void
+print_info(struct failures *failures, const struct look *look, const struct named *named,
+           const granary_object_info *info)
+{
+    char message[SHOW_TEXT];
+    char shown[SHOW_TEXT];
+    granary_err err;
+    char text[GRANARY_ID_TEXT + 1];
+    char target[GRANARY_ID_TEXT + 1];
+    char levels[64];
+    char time[32];
+
+    granary_id_format(info->id, text);
+    (void)printf("id        %s\n", text);
+    if (named_text(named, info->id, shown)[0] != '\0') {
+        (void)printf("names     %s\n", shown);
+    }
+    (void)printf("where     %s\n", show_state(info->state));
+    if (info->state == GRANARY_OBJECT_ALIAS) {
+        granary_id_format(info->target, target);
+        (void)printf("target    %s\n", target);
+        return;
+    }
+    (void)printf("data      %" PRIu64 " bytes\nmetadata  %" PRIu64 " bytes\npins      %u\non disk   %s\nnode      %d\n"
+                 "sealed    %s\nlevels    %s\n%-9s %u, byte %" PRIu64 "\n",
+                 info->data_size, info->meta_size, info->pins, info->on_disk ? "yes" : "no", info->numa_node,
+                 show_time(info->sealed_at_ms, time), granary_levels_format(info->levels, levels, sizeof levels),
+                 info->state == GRANARY_OBJECT_SPILLED ? "file" : "segment", info->segment, info->offset);
+    if (info->importance != 0 || info->next_use != 0) {
+        (void)printf("weight    importance %d, next use %d\n", info->importance, info->next_use);
+    }
+    if (info->persistent || info->counted || info->dropped || info->damaged) {
+        (void)printf("flags    %s%s%s%s\n", info->persistent ? " persistent" : "", info->counted ? " counted" : "",
+                     info->dropped ? " dropped" : "", info->damaged ? " damaged" : "");
+    }
+    if (failures_read(failures, look, info, &err, message)) {
+        (void)printf("error     %s: %s\n", granary_error_name(err), show_text(message, shown));
+    }
+}
+
+/* An instance that is damaged has still objects to be listed. */
+static void
+read_names(const struct look *look, struct named *ret_named)
+{
+    if (named_read(look, ret_named) != GRANARY_OK) {
+        cli_note("names are left out: %s", granary_error_message());
+    }
+}
+
+/* ---- ls ---- */
+
+struct ls {
+    struct look look;
+    struct named named;
+    granary_object_filter filter;
+    granary_object_info *infos;
+    size_t count;
+    size_t room;
+    uint64_t limit; /* 0: all, oldest first */
+    uint64_t cursor;
+};
+
+enum { KEY_STATE = 0x6000, KEY_LEVEL, KEY_LEAST, KEY_MOST, KEY_PINNED, KEY_OWNER, KEY_LIMIT, KEY_CURSOR };
+
+static uint64_t
+parse_count(struct argp_state *state, const char *option, const char *text)
+{
+    char *end;
+    uint64_t value = strtoull(text, &end, 10);
+
+    if (text[0] < '0' || text[0] > '9' || *end != '\0') {
+        argp_error(state, "%s: '%s' is no number", option, text);
+    }
+    return value;
+}
+
+static unsigned
+state_bit(const char *name)
+{
+    for (int state = GRANARY_OBJECT_SEALED; state <= GRANARY_OBJECT_ALIAS; state++) {
+        if (strcmp(name, show_state((granary_object_state)state)) == 0) {
+            return 1u << state;
+        }
+    }
+    return 0;
+}
+
+static error_t
+parse_ls(int key, char *arg, struct argp_state *state)
+{
+    struct ls *ls = state->input;
+    granary_levels levels;
+    unsigned bit;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &ls->look;
+        return 0;
+    case KEY_STATE:
+        bit = state_bit(arg);
+        if (bit == 0) {
+            argp_error(state, "--state: '%s' is none of memory, disk, deleting, alias", arg);
+        }
+        ls->filter.states |= bit;
+        return 0;
+    case KEY_LEVEL:
+        if (granary_levels_parse(arg, &levels) != GRANARY_OK) {
+            argp_error(state, "--level: %s", granary_error_message());
+        } else {
+            ls->filter.levels |= levels;
+        }
+        return 0;
+    case KEY_LEAST:
+    case KEY_MOST:
+        if (gr_size_parse(arg, key == KEY_LEAST ? &ls->filter.least_size : &ls->filter.most_size) != GRANARY_OK) {
+            argp_error(state, "%s", granary_error_message());
+        }
+        return 0;
+    case KEY_PINNED:
+        ls->filter.pinned = true;
+        return 0;
+    case KEY_OWNER:
+        ls->filter.owner = arg;
+        return 0;
+    case KEY_LIMIT:
+        ls->limit = parse_count(state, "--limit", arg);
+        return 0;
+    case KEY_CURSOR:
+        ls->cursor = parse_count(state, "--cursor", arg);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (ls->filter.prefix != NULL) {
+            argp_usage(state);
+        }
+        ls->filter.prefix = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static granary_err
+collect(struct ls *ls)
+{
+    granary_err err;
+
+    do {
+        uint64_t left = ls->limit == 0 ? PAGE : ls->limit - ls->count;
+        size_t count = 0;
+
+        if (ls->count + PAGE > ls->room) {
+            size_t room = ls->room == 0 ? PAGE : ls->room * 2;
+            granary_object_info *more = realloc(ls->infos, room * sizeof *more);
+
+            if (more == NULL) {
+                return gr_fail(GRANARY_ENOMEM, "list of %zu objects: out of memory", room);
+            }
+            ls->infos = more;
+            ls->room = room;
+            gr_order_expect(more, room * sizeof *more);
+        }
+        left = left < PAGE ? left : PAGE;
+        err = ls->look.client != NULL
+                  ? granary_object_list_page(ls->look.client, &ls->filter, &ls->cursor, (size_t)left,
+                                             ls->infos + ls->count, &count)
+                  : granary_inspect_objects(ls->look.inspector, ls->look.session, &ls->filter, &ls->cursor,
+                                            (size_t)left, ls->infos + ls->count, &count);
+        ls->count += err == GRANARY_OK ? count : 0;
+    } while (err == GRANARY_OK && ls->cursor != 0 && (ls->limit == 0 || ls->count < ls->limit));
+    return err;
+}
+
+/* Oldest first, and by id within a millisecond; as they came when only some were asked for. */
+static granary_err
+order_list(const struct ls *ls, struct gr_ordered **ret_list)
+{
+    struct gr_ordered *list = malloc((ls->count + 1) * sizeof *list);
+    bool good = list != NULL;
+
+    for (size_t i = 0; i < ls->count && good; i++) {
+        const granary_object_info *info = &ls->infos[i];
+        uint64_t words[2];
+
+        gr_id_words(info->id, words);
+        list[i] = (struct gr_ordered){
+            .keys = {(uint64_t)info->sealed_at_ms, gr_order_of_bytes(words[0]), gr_order_of_bytes(words[1])},
+            .item = info};
+    }
+    good = good && (ls->limit != 0 || gr_order(list, ls->count));
+    *ret_list = list;
+    return good ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "list of %zu objects: out of memory", ls->count);
+}
+
+/* The same object; its state may have changed between two looks. */
+static bool
+is_same(const granary_object_info *a, const granary_object_info *b)
+{
+    return a->serial == b->serial && gr_id_equal(a->id, b->id);
+}
+
+static void
+print_row(struct failures *failures, const struct ls *ls, const granary_object_info *info)
+{
+    char id[GRANARY_ID_TEXT + 1];
+    char sealed[32];
+    char names[SHOW_TEXT];
+    char message[SHOW_TEXT];
+    char shown[SHOW_TEXT];
+    granary_err err;
+    bool failed = failures_read(failures, &ls->look, info, &err, message);
+
+    granary_id_format(info->id, id);
+    (void)named_text(&ls->named, info->id, names);
+    (void)printf("%s  %12" PRIu64 "  %-8s  %4u  %s%s%s%s%s%s%s\n", id, info->data_size, show_state(info->state),
+                 info->pins, show_time(info->sealed_at_ms, sealed), names[0] == '\0' ? "" : "  ", names,
+                 failed ? "  " : "", failed ? granary_error_name(err) : "", failed ? ": " : "",
+                 failed ? show_text(message, shown) : "");
+}
+
+static void
+print_list(const struct ls *ls, const struct gr_ordered *list)
+{
+    struct failures failures = {.tried = false};
+    struct json json = {0};
+
+    if (ls->look.cli->json) {
+        json_open(&json, NULL, '[');
+    } else {
+        (void)printf("%-32s  %12s  %-8s  %4s  %-19s  %s\n", "id", "bytes", "where", "pins", "sealed", "names");
+    }
+    for (size_t i = 0; i < ls->count; i++) {
+        const granary_object_info *info = list[i].item;
+
+        if (i > 0 && is_same(info, list[i - 1].item)) {
+            continue; /* a page was split while it was read */
+        }
+        if (ls->look.cli->json) {
+            print_info_json(&json, &failures, &ls->look, &ls->named, info);
+        } else {
+            print_row(&failures, ls, info);
+        }
+    }
+    failures_close(&failures);
+    if (ls->look.cli->json) {
+        json_close(&json);
+    }
+}
+
+int
+command_ls(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"state", KEY_STATE, "STATE", 0, "only those in memory, disk, deleting or alias; may be given again", 0},
+        {"level", KEY_LEVEL, "LEVELS", 0, "only those with a copy at one of these levels", 0},
+        {"least", KEY_LEAST, "SIZE", 0, "only those of so many bytes or more", 0},
+        {"most", KEY_MOST, "SIZE", 0, "only those of so many bytes or less", 0},
+        {"pinned", KEY_PINNED, NULL, 0, "only those that are pinned", 0},
+        {"owner", KEY_OWNER, "TEXT", 0, "only those that this owner refers to", 0},
+        {"limit", KEY_LIMIT, "N", 0, "so many at a time, in no order; stderr tells the cursor of the next ones", 0},
+        {"cursor", KEY_CURSOR, "CURSOR", 0, "go on where a listing with --limit ended", 0},
+        {0},
+    };
+    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options,  parse_ls, "[PREFIX]", "List the objects of the session, oldest first.",
+                                     children, NULL,     NULL};
+    struct ls ls = {.look = {.cli = cli}};
+    struct gr_ordered *list = NULL;
+    bool there = false;
+    granary_err err = GRANARY_OK;
+    int status;
+
+    cli_parse(&argp, argc, argv, &ls);
+    status = look_open_or_join(&ls.look);
+    if (status == 0) {
+        status = look_session(&ls.look, &there);
+    }
+    if (status == 0 && there) {
+        read_names(&ls.look, &ls.named);
+        err = collect(&ls);
+    }
+    if (err == GRANARY_OK) {
+        err = order_list(&ls, &list);
+    }
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "ls");
+    }
+    if (status == 0) {
+        print_list(&ls, list);
+        if (ls.cursor != 0) {
+            (void)fprintf(stderr, "granary: ls: there may be more: --cursor %" PRIu64 "\n", ls.cursor);
+        }
+    }
+    free(list);
+    free(ls.infos);
+    named_fini(&ls.named);
+    look_close(&ls.look);
+    return status;
+}
+
+/* ---- stat ---- */
+
+struct stat {
+    struct look look;
+    const char *text; /* of an object's id, or NULL */
+    bool nodes;
+};
+
+static error_t
+parse_stat(int key, char *arg, struct argp_state *state)
+{
+    struct stat *stat = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &stat->look;
+        return 0;
+    case 'n':
+        stat->nodes = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (stat->text != NULL) {
+            argp_usage(state);
+        }
+        stat->text = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (stat->nodes && stat->text != NULL) {
+            argp_error(state, "--nodes tells of the whole instance: leave out '%s'", stat->text);
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void
+print_account(const struct look *look, const granary_store_stat *stat)
+{
+    enum { TIMES, BYTES };
+    const struct {
+        const char *name;
+        uint64_t value;
+        bool bytes;
+    } rows[] = {
+        {"capacity", stat->capacity_bytes, true},
+        {"free", stat->free_bytes, true},
+        {"reserved", stat->reserved_bytes, true},
+        {"writing", stat->writing_bytes, true},
+        {"sealed", stat->sealed_bytes, true},
+        {"retiring", stat->retiring_bytes, true},
+        {"pooled", stat->pooled_bytes, true},
+        {"spilled", stat->spilled_bytes, true},
+        {"disk", stat->disk_bytes, true},
+        {"remote", stat->remote_bytes, true},
+        {"index", stat->index_bytes, true},
+        {"objects", stat->objects, false},
+        {"objects_spilled", stat->objects_spilled, false},
+        {"clients", stat->clients, false},
+#define COUNTER(name, unit, summary) {#name, stat->name, (unit) == BYTES},
+#include "contract/counters.def"
+#undef COUNTER
+    };
+    struct json json = {0};
+    char name[64];
+    char size[32];
+
+    if (look->cli->json) {
+        json_open(&json, NULL, '{');
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (look->cli->json) {
+            bool says_so = strstr(rows[i].name, "bytes") != NULL; /* the unit is in the name */
+
+            (void)snprintf(name, sizeof name, "%s%s", rows[i].name, rows[i].bytes && !says_so ? "_bytes" : "");
+            json_unsigned(&json, name, rows[i].value);
+        } else if (rows[i].bytes) {
+            (void)printf("%-16s %20" PRIu64 "  %s\n", rows[i].name, rows[i].value,
+                         cli_format_size(rows[i].value, size));
+        } else {
+            (void)printf("%-16s %20" PRIu64 "\n", rows[i].name, rows[i].value);
+        }
+    }
+    if (look->cli->json && look->client == NULL) { /* a client is told neither */
+        json_text(&json, "store", granary_store_life_name(look->info.life));
+        json_unsigned(&json, "epoch", look->info.epoch);
+    }
+    if (look->cli->json) {
+        json_close(&json);
+    }
+}
+
+/* What lies on a NUMA node. */
+struct node {
+    uint64_t segments;
+    uint64_t size;
+    uint64_t resident;
+    uint64_t objects;
+    uint64_t object_bytes;
+    uint64_t huge; /* segments */
+};
+
+#define NODES 256
+
+static void
+print_nodes(const struct look *look, const struct node nodes[NODES])
+{
+    struct json json = {0};
+
+    if (look->cli->json) {
+        json_open(&json, NULL, '[');
+    } else {
+        (void)printf("%4s  %8s  %16s  %16s  %10s  %16s  %6s\n", "node", "segments", "bytes", "resident", "objects",
+                     "live", "huge");
+    }
+    for (unsigned i = 0; i < NODES; i++) {
+        if (nodes[i].segments == 0) {
+            continue;
+        }
+        if (look->cli->json) {
+            json_open(&json, NULL, '{');
+            json_unsigned(&json, "node", i);
+            json_unsigned(&json, "segments", nodes[i].segments);
+            json_unsigned(&json, "size_bytes", nodes[i].size);
+            json_unsigned(&json, "resident_bytes", nodes[i].resident);
+            json_unsigned(&json, "objects", nodes[i].objects);
+            json_unsigned(&json, "object_bytes", nodes[i].object_bytes);
+            json_unsigned(&json, "huge_segments", nodes[i].huge);
+            json_close(&json);
+        } else {
+            (void)printf("%4u  %8" PRIu64 "  %16" PRIu64 "  %16" PRIu64 "  %10" PRIu64 "  %16" PRIu64 "  %6" PRIu64
+                         "\n",
+                         i, nodes[i].segments, nodes[i].size, nodes[i].resident, nodes[i].objects,
+                         nodes[i].object_bytes, nodes[i].huge);
+        }
+    }
+    if (look->cli->json) {
+        json_close(&json);
+    }
+}
+
+static int
+stat_nodes(struct look *look)
+{
+    struct node nodes[NODES] = {{0}};
+    granary_segment_info *segments = NULL;
+    size_t count = 0;
+    granary_err err = granary_inspect_segments(look->inspector, &segments, &count);
+
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "stat");
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct node *node = &nodes[segments[i].node < NODES ? segments[i].node : NODES - 1];
+
+        node->segments++;
+        node->size += segments[i].size_bytes;
+        node->resident += segments[i].resident_bytes;
+        node->objects += segments[i].objects;
+        node->object_bytes += segments[i].object_bytes;
+        node->huge += segments[i].huge;
+    }
+    free(segments);
+    print_nodes(look, nodes);
+    return 0;
+}
+
+/* Before there is a session, nothing is used and nothing was counted. */
+static int
+stat_account(struct look *look)
+{
+    granary_store_stat stat = {.capacity_bytes = look->info.capacity_bytes, .free_bytes = look->info.capacity_bytes};
+    granary_err err = GRANARY_OK;
+    bool there;
+    int status = look_session(look, &there);
+
+    if (status == 0 && there) {
+        err = look->client != NULL ? granary_store_stat_get(look->client, &stat)
+                                   : granary_inspect_stat(look->inspector, look->session, &stat);
+    }
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "stat");
+    }
+    if (status == 0) {
+        print_account(look, &stat);
+    }
+    return status;
+}
+
+static int
+stat_object(struct look *look, const char *text)
+{
+    struct failures failures = {.tried = false};
+    struct named named = {.holds = NULL};
+    struct json json = {0};
+    granary_object_info info;
+    granary_id id;
+    granary_err err;
+    int status = look_find(look, text, &id);
+
+    if (status != 0) {
+        return status;
+    }
+    err = look->client != NULL ? granary_object_info_get(look->client, id, &info)
+                               : granary_inspect_object(look->inspector, look->session, id, &info);
+    if (err != GRANARY_OK) {
+        return cli_fail_plain(err);
+    }
+    read_names(look, &named);
+    if (look->cli->json) {
+        print_info_json(&json, &failures, look, &named, &info);
+    } else {
+        print_info(&failures, look, &named, &info);
+    }
+    named_fini(&named);
+    failures_close(&failures);
+    return 0;
+}
+
+int
+command_stat(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"nodes", 'n', NULL, 0, "what lies on each NUMA node, and how much memory is behind it", 0}, {0}};
+    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options,
+                                     parse_stat,
+                                     "[ID]",
+                                     "Print the store's account and the session's counters, or what is known of one "
+                                     "object.",
+                                     children,
+                                     NULL,
+                                     NULL};
+    struct stat stat = {.look = {.cli = cli}};
+    int status;
+
+    cli_parse(&argp, argc, argv, &stat);
+    status = stat.nodes ? look_open(&stat.look) : look_open_or_join(&stat.look);
+    if (status != 0) {
+        return status;
+    }
+    status = stat.nodes          ? stat_nodes(&stat.look)
+             : stat.text != NULL ? stat_object(&stat.look, stat.text)
+                                 : stat_account(&stat.look);
+    look_close(&stat.look);
+    return status;
+}

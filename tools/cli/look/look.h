@@ -1,0 +1,41 @@
+/*
+ * What the commands share that look at an instance without its store: opening it, saying so when the store does not
+ * answer, and how times and names are shown.
+ */
+#ifndef CLI_LOOK_H
+#define CLI_LOOK_H
+
+#include "cli/command/cli.h"
+#include "granary/inspect.h"
+
+struct look {
+    struct cli *cli;
+    const char *copy; /* --copy, or NULL */
+    granary_inspector *inspector;
+    granary_client *client;     /* look_open_or_join(): instead of the inspector */
+    granary_instance_info info; /* as it was when it was opened; all zero when the root is damaged */
+    uint32_t session;           /* look_session() */
+};
+
+/* --copy and what every command takes; input is the struct look *. */
+extern const struct argp look_argp;
+
+/* Returns the exit status; when it is not 0, the error is printed. Whoever opens it closes it. */
+int look_open(struct look *look);
+void look_close(struct look *look);
+/* The same, but who may not look into the instance, yet connect to its store, gets a client instead: a group's member. */
+int look_open_or_join(struct look *look);
+
+/*
+ * Find the session that is meant: --session, else "default". A session that was not named need not be there yet:
+ * then *ret_there is false and the status 0.
+ */
+int look_session(struct look *look, bool *ret_there);
+
+/* As cli_find(), but without a store: a unique prefix of an object's id. Prints the error. Returns the exit status. */
+int look_find(struct look *look, const char *text, granary_id *ret_id);
+
+/* Bytes of pinned objects in memory, of all sessions. *ret_objects: so many more are added to it. */
+uint64_t look_pinned(granary_inspector *inspector, uint64_t *ret_objects);
+
+#endif

@@ -1,0 +1,204 @@
+/* granary counter, counters: numbers that the processes of a session share. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/command/arguments.h"
+#include "cli/print/json.h"
+#include "cli/print/show.h"
+#include "granary/session.h"
+
+enum { KEY_TIMEOUT = 0x3000 };
+
+struct counting {
+    struct arguments arguments;
+    int timeout_ms;
+};
+
+static error_t
+parse_counter(int key, char *arg, struct argp_state *state)
+{
+    struct counting *counting = state->input;
+
+    if (key == KEY_TIMEOUT) {
+        counting->timeout_ms = arguments_duration(state, arg);
+        return 0;
+    }
+    return arguments_key(key, state);
+}
+
+/* Whatever it is at the moment. Returns value. */
+static int64_t
+set(granary_counter *counter, int64_t value)
+{
+    int64_t seen = granary_counter_get(counter);
+
+    while (!granary_counter_set_if(counter, &seen, value)) {
+    }
+    return value;
+}
+
+/* verb NULL: get */
+static granary_err
+act(granary_counter *counter, const char *verb, int64_t number, int timeout_ms, int64_t *ret_value)
+{
+    if (verb == NULL) {
+        *ret_value = granary_counter_get(counter);
+    } else if (verb[0] == 'a') {
+        *ret_value = granary_counter_add(counter, number);
+    } else if (verb[0] == 's') {
+        *ret_value = set(counter, number);
+    } else {
+        return granary_counter_wait(counter, number, timeout_ms, ret_value);
+    }
+    return GRANARY_OK;
+}
+
+/* False: it is no number. */
+static bool
+read_number(const char *text, int64_t *ret_number)
+{
+    char *end;
+
+    errno = 0;
+    *ret_number = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0';
+}
+
+/* The arguments with "--" in front of the first negative number, which is no option. To be freed. */
+static char **
+guard_numbers(int *argc, char **argv)
+{
+    static char guard[] = "--";
+    char **guarded = calloc((size_t)*argc + 2, sizeof *guarded);
+    int count = 0;
+    bool done = false;
+
+    for (int i = 0; guarded != NULL && i < *argc; i++) {
+        if (!done && argv[i][0] == '-' && isdigit((unsigned char)argv[i][1])) {
+            guarded[count++] = guard;
+            done = true;
+        }
+        guarded[count++] = argv[i];
+    }
+    *argc = count;
+    return guarded;
+}
+
+static int
+counter_command(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long `wait` waits; default: for ever", 0}, {0}};
+    struct counting counting = {.arguments = {.cli = cli}, .timeout_ms = GRANARY_FOREVER};
+    int first =
+        arguments_read(options, parse_counter, "NAME [add NUMBER | set NUMBER | wait NUMBER]",
+                       "Print a counter of the session, which is made when it is not there; add to it or set it "
+                       "first, or wait until it is at least so much.",
+                       1, 3, argc, argv, &counting.arguments);
+    const char *verb = argc > first + 1 ? argv[first + 1] : NULL;
+    granary_counter *counter = NULL;
+    granary_client *client;
+    int64_t number = 0;
+    int64_t value = 0;
+    int status = 0;
+    granary_err err;
+
+    if (argc == first + 2 ||
+        (verb != NULL && strcmp(verb, "add") != 0 && strcmp(verb, "set") != 0 && strcmp(verb, "wait") != 0) ||
+        (verb != NULL && !read_number(argv[first + 2], &number))) {
+        (void)fprintf(stderr, "granary: counter: NAME, and add, set or wait with a number: `granary counter --help` "
+                              "tells more\n");
+        return 2;
+    }
+    client = cli_connect(cli, &status);
+    if (client == NULL) {
+        return status;
+    }
+    err = granary_counter_open(client, argv[first], &counter);
+    if (err == GRANARY_OK) {
+        err = act(counter, verb, number, counting.timeout_ms, &value);
+    }
+    if (err == GRANARY_OK) {
+        (void)printf(cli->json ? "{\"value\": %" PRId64 "}\n" : "%" PRId64 "\n", value);
+    } else {
+        status = cli_fail(err, "counter %s", argv[first]);
+    }
+    granary_counter_close(counter);
+    granary_disconnect(client);
+    return status;
+}
+
+int
+command_counter(struct cli *cli, int argc, char **argv)
+{
+    char **guarded = guard_numbers(&argc, argv);
+    int status = guarded == NULL ? cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "counter")
+                                 : counter_command(cli, argc, guarded);
+
+    free(guarded);
+    return status;
+}
+
+static int
+by_name(const void *left, const void *right)
+{
+    const granary_counter_info *a = left;
+    const granary_counter_info *b = right;
+
+    return strcmp(a->name, b->name);
+}
+
+static void
+print_counters(const struct cli *cli, const granary_counter_info *infos, size_t count)
+{
+    struct json json = {0};
+    char text[SHOW_TEXT];
+
+    if (!cli->json) {
+        for (size_t i = 0; i < count; i++) {
+            (void)printf("%20" PRId64 "  %s\n", infos[i].value, show_text(infos[i].name, text));
+        }
+        return;
+    }
+    json_open(&json, NULL, '[');
+    for (size_t i = 0; i < count; i++) {
+        json_open(&json, NULL, '{');
+        json_text(&json, "name", infos[i].name);
+        json_signed(&json, "value", infos[i].value);
+        json_unsigned(&json, "waiting", infos[i].waiting);
+        json_close(&json);
+    }
+    json_close(&json);
+}
+
+int
+command_counters(struct cli *cli, int argc, char **argv)
+{
+    struct arguments arguments = {.cli = cli};
+    granary_counter_info *infos = NULL;
+    granary_client *client;
+    size_t count = 0;
+    int status = 0;
+    granary_err err;
+
+    (void)arguments_read(NULL, arguments_parse, "", "Print the counters of the session.", 0, 0, argc, argv, &arguments);
+    client = cli_connect_existing(cli, &status);
+    if (client == NULL) {
+        return status;
+    }
+    err = granary_counter_list(client, &infos, &count);
+    if (err != GRANARY_OK) {
+        status = cli_fail_plain(err);
+    } else {
+        qsort(infos, count, sizeof *infos, by_name);
+        print_counters(cli, infos, count);
+    }
+    free(infos);
+    granary_disconnect(client);
+    return status;
+}

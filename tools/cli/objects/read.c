@@ -1,0 +1,508 @@
+/* granary read: parts of chunks, printed or as bytes. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/command/arguments.h"
+#include "cli/objects/read_elements.h"
+#include "cli/objects/read_whole.h"
+#include "cli/print/output.h"
+#include "data/print.h"
+
+#define REPLACED_MAX 100 /* times a table is looked up again that was replaced while it was read */
+
+enum { KEY_ROWS = 0x3000, KEY_INDEX, KEY_BYTES, KEY_COLUMNS, KEY_ACCEPT, KEY_CSV, KEY_TIMEOUT };
+
+struct read {
+    struct arguments arguments;
+    granary_selection select;
+    granary_read_options options;
+    const char *output; /* file; NULL: stdout */
+    enum output_format format;
+    char *columns; /* names with commas between */
+    char *accept;
+    struct gr_buf collected; /* for the file: all that is read, one behind the other */
+    size_t printed;
+};
+
+/* ---- options ---- */
+
+/* A number at *text, which moves on; GRANARY_OMITTED when there is none. Of bytes it may have K, M, G or T behind it.
+ */
+static int64_t
+read_number(struct argp_state *state, const char **text, bool bytes)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    long long value = strtoll(*text, &end, 10);
+    const char *unit = bytes && end != *text && *end != '\0' ? strchr(units, toupper((unsigned char)*end)) : NULL;
+
+    if (end == *text) {
+        return GRANARY_OMITTED;
+    }
+    if (value == INT64_MIN || value == INT64_MAX) {
+        argp_error(state, "'%s' is too large", *text);
+    }
+    if (unit != NULL && __builtin_mul_overflow(value, 1ll << (10 * (unit - units + 1)), &value)) {
+        argp_error(state, "'%s' is too large", *text);
+    }
+    *text = unit != NULL ? end + 1 : end;
+    return value;
+}
+
+/* "3", "A:B", "A:B:STEP", any of them left out, up to a comma or the end. */
+static granary_slice
+read_slice(struct argp_state *state, const char **text, bool bytes)
+{
+    const char *at = *text;
+    granary_slice slice = {.start = read_number(state, &at, bytes), .stop = GRANARY_OMITTED, .step = 0};
+
+    if (*at == ':') {
+        at++;
+        slice.stop = read_number(state, &at, bytes);
+        slice.step = 1;
+        if (*at == ':') {
+            at++;
+            slice.step = read_number(state, &at, bytes);
+            slice.step = slice.step == GRANARY_OMITTED ? 1 : slice.step;
+            if (slice.step == 0) {
+                argp_error(state, "'%s': a step cannot be 0", *text);
+            }
+        }
+    } else if (slice.start == GRANARY_OMITTED) {
+        at = "?";
+    }
+    if (*at != '\0' && *at != ',') {
+        argp_error(state, "'%s' is no slice: a position or FROM:TO:STEP is expected", *text);
+    }
+    *text = at;
+    return slice;
+}
+
+static void
+select_once(struct argp_state *state, granary_selection *select, granary_selection_kind kind)
+{
+    if (select->kind != GRANARY_SELECT_ALL) {
+        argp_error(state, "--rows, --index or --bytes: one of them");
+    }
+    select->kind = kind;
+}
+
+/* A slice, or positions with commas between. */
+static void
+parse_rows(struct argp_state *state, const char *text, granary_selection *select)
+{
+    int64_t *indices;
+
+    select_once(state, select, strchr(text, ',') == NULL ? GRANARY_SELECT_ROWS : GRANARY_SELECT_INDICES);
+    if (select->kind == GRANARY_SELECT_ROWS) {
+        select->rows = read_slice(state, &text, false);
+        return;
+    }
+    indices = calloc(strlen(text), sizeof *indices);
+    select->indices = indices;
+    for (; indices != NULL; text++) {
+        granary_slice row = read_slice(state, &text, false);
+
+        if (row.step != 0) {
+            argp_error(state, "--rows: positions or one slice, not both");
+        }
+        indices[select->index_count++] = row.start;
+        if (*text == '\0') {
+            break;
+        }
+    }
+}
+
+static void
+parse_index(struct argp_state *state, const char *text, granary_selection *select)
+{
+    select_once(state, select, GRANARY_SELECT_ELEMENTS);
+    for (;; text++) {
+        if (select->dim_count == (int)(sizeof select->dims / sizeof select->dims[0])) {
+            argp_error(state, "--index: at most %d dimensions", select->dim_count);
+            return;
+        }
+        select->dims[select->dim_count++] = read_slice(state, &text, false);
+        if (*text == '\0') {
+            return;
+        }
+    }
+}
+
+static error_t
+parse_read(int key, char *arg, struct argp_state *state)
+{
+    struct read *read = state->input;
+    const char *text = arg;
+
+    switch (key) {
+    case 'o':
+        read->output = arg;
+        return 0;
+    case KEY_ROWS:
+        parse_rows(state, arg, &read->select);
+        return 0;
+    case KEY_INDEX:
+        parse_index(state, arg, &read->select);
+        return 0;
+    case KEY_BYTES:
+        select_once(state, &read->select, GRANARY_SELECT_BYTES);
+        read->select.rows = read_slice(state, &text, true);
+        return 0;
+    case KEY_COLUMNS:
+        read->columns = arg;
+        return 0;
+    case KEY_ACCEPT:
+        read->accept = arg;
+        return 0;
+    case KEY_CSV:
+        read->format = OUTPUT_CSV;
+        return 0;
+    case KEY_TIMEOUT:
+        read->options.timeout_ms = arguments_duration(state, arg);
+        return 0;
+    default:
+        return arguments_key(key, state);
+    }
+}
+
+/* ---- printing ---- */
+
+/* What a chunk has, in the format that is wanted. */
+static granary_err
+append_chunk(const granary_chunk *chunk, enum output_format format, struct gr_buf *out)
+{
+    if (chunk->data != NULL) {
+        gr_buf_add(out, chunk->data, chunk->data_size);
+        return GRANARY_OK;
+    }
+    return chunk->kind == GRANARY_CHUNK_FRAME ? output_add_frame(chunk->frame, format, out)
+                                              : output_add_tensor(&chunk->tensor, format, out);
+}
+
+/* {"id": .., "kind": .., "value": ..}; bytes are not for JSON: their number. */
+static granary_err
+append_json(const granary_chunk *chunk, struct gr_buf *out)
+{
+    static const char *const kinds[] = {"bytes", "frame", "tensor"};
+    char id[GRANARY_ID_TEXT + 1];
+    granary_err err = GRANARY_OK;
+
+    granary_id_format(chunk->id, id);
+    gr_buf_addf(out, "{\"id\": \"%s\", \"kind\": \"%s\", ", id, kinds[chunk->kind - 1]);
+    if (chunk->data != NULL) {
+        gr_buf_addf(out,
+                    "\"codec\": \"%s\", \"bytes\": %" PRIu64 ", \"raw_bytes\": %" PRIu64 ", \"xxh3_64\": \"%016" PRIx64
+                    "\"",
+                    chunk->codec, chunk->data_size, chunk->raw_size, chunk->checksum);
+    } else {
+        gr_buf_addf(out, "\"value\": ");
+        err = append_chunk(chunk, OUTPUT_JSON, out);
+        if (out->size > 0 && out->bytes[out->size - 1] == '\n') {
+            out->size--;
+        }
+    }
+    gr_buf_addf(out, "}\n");
+    return err;
+}
+
+/* What was made of something that was read goes to stdout, or is kept for the file. */
+static int
+put_out(struct read *read, granary_err err, const struct gr_buf *out, const char *name)
+{
+    int status = 0;
+
+    if (err == GRANARY_OK && read->output != NULL) {
+        gr_buf_add(&read->collected, out->bytes, out->size);
+        read->printed++;
+    }
+    if (err == GRANARY_OK && (!gr_buf_ok(out) || !gr_buf_ok(&read->collected))) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory for the output");
+    }
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "read %s", name);
+    } else if (read->output == NULL) {
+        status = cli_write_file("-", out->bytes, out->size);
+    }
+    return status;
+}
+
+/* All that was read is one file. */
+static int
+write_output(const struct read *read)
+{
+    bool single = read->options.as_file || read->format == OUTPUT_ARROW || read->format == OUTPUT_NPY;
+
+    if (single && read->printed > 1) {
+        return cli_fail(gr_fail(GRANARY_EINVAL, "%zu chunks are not one file of that format: name one", read->printed),
+                        "read: -o %s", read->output);
+    }
+    return cli_write_file(read->output, read->collected.bytes, read->collected.size);
+}
+
+static int
+print_chunk(struct read *read, const granary_chunk *chunk, const char *name)
+{
+    bool json = read->output == NULL && read->arguments.cli->json;
+    struct gr_buf out = {0};
+    granary_err err;
+    int status;
+
+    if (read->output == NULL && !json && chunk->data != NULL && isatty(STDOUT_FILENO)) {
+        (void)fprintf(stderr, "granary: read: bytes are not for a terminal: redirect them, or use -o FILE\n");
+        return 2;
+    }
+    err = json ? append_json(chunk, &out) : append_chunk(chunk, read->format, &out);
+    status = put_out(read, err, &out, name);
+    if (status == 0 && chunk->data != NULL && chunk->codec[0] != 'n') {
+        (void)fprintf(stderr,
+                      "granary: read: %s: %" PRIu64 " bytes, %" PRIu64 " when unpacked, XXH3-64 %016" PRIx64 "\n",
+                      chunk->codec, chunk->data_size, chunk->raw_size, chunk->checksum);
+    }
+    gr_buf_free(&out);
+    return status;
+}
+
+/* ---- which chunks ---- */
+
+static int
+read_request(struct read *read, granary_client *client, const granary_chunk_request *request, const char *name)
+{
+    granary_chunk chunk;
+    granary_err err = granary_chunk_read_many(client, request, 1, &read->options, &chunk);
+    int status;
+
+    status = err == GRANARY_OK ? print_chunk(read, &chunk, name) : cli_fail(err, "read %s", name);
+    granary_chunk_release(client, &chunk, 1);
+    return status;
+}
+
+/* Where a target lies, which is waited for. */
+static granary_err
+find_result(const struct read *read, granary_client *client, const char *key, const char *target,
+            granary_result *ret_result)
+{
+    granary_err err = granary_graph_wait(client, key, read->options.timeout_ms, NULL);
+
+    if (err != GRANARY_ETIMEDOUT) { /* one that went on without what had failed has results, too */
+        err = granary_graph_result(client, key, target, ret_result);
+    }
+    if (err == GRANARY_ESTATE) { /* it has ended without: with its own error */
+        err = granary_graph_wait(client, key, 0, NULL);
+    }
+    return err;
+}
+
+/*
+ * A table is read, or a tensor printed, as one, unless its chunks are asked for as such: as bytes, or with --json.
+ * Elements are of the whole tensor however they are asked for.
+ */
+static bool
+is_read_whole(const struct read *read, const granary_result *result)
+{
+    bool all = read->select.kind == GRANARY_SELECT_ALL && read->select.columns == NULL;
+
+    if (is_grid(result) && read->select.kind == GRANARY_SELECT_ELEMENTS) {
+        return result->complete && read->accept == NULL;
+    }
+    return result->complete && read->accept == NULL && !read->options.as_file &&
+           (read->output != NULL || !read->arguments.cli->json) &&
+           (is_table(result) ? read->select.kind != GRANARY_SELECT_BYTES && read->select.kind != GRANARY_SELECT_ELEMENTS
+                             : result->is_tensor && all);
+}
+
+static granary_err
+append_elements(const struct read *read, granary_client *client, const granary_result *result, struct gr_buf *out)
+{
+    bool json = read->output == NULL && read->arguments.cli->json;
+    enum output_format format = json ? OUTPUT_JSON : read->options.as_file ? OUTPUT_NPY : read->format;
+    const granary_read_options options = {.timeout_ms = read->options.timeout_ms};
+    struct gr_tensor tensor = {.owned = NULL};
+    granary_err err = elements_read(client, result, &read->select, &options, &tensor);
+
+    if (err == GRANARY_OK) {
+        err = output_add_tensor(&tensor.view, format, out);
+    }
+    gr_tensor_free(&tensor);
+    return err;
+}
+
+static granary_err
+append_whole(const struct read *read, granary_client *client, const granary_chunk_request *request,
+             const granary_result *result, const struct pieces *pieces, struct gr_buf *out)
+{
+    granary_frame *frame = NULL;
+    granary_err err;
+
+    if (read->select.kind == GRANARY_SELECT_ELEMENTS) {
+        return append_elements(read, client, result, out);
+    }
+    if (read->select.kind == GRANARY_SELECT_ALL && read->select.columns == NULL &&
+        (result->is_tensor || read->format == OUTPUT_TABLE)) { /* of a long table the ends alone are mapped */
+        return output_result(client, request->graph, request->target, read->format, out);
+    }
+    err = pieces_read(client, result, pieces, &read->options, &frame);
+    if (err == GRANARY_OK) {
+        err = output_add_frame(frame, read->format, out);
+    }
+    gr_frame_destroy(frame);
+    return err;
+}
+
+/* All of a target. *ret_gone: a chunk was not there any more, and nothing is printed yet. */
+static int
+read_result(struct read *read, granary_client *client, const granary_chunk_request *request,
+            const granary_result *result, bool retry, bool *ret_gone)
+{
+    struct pieces pieces = {.count = 0};
+    struct gr_buf out = {0};
+    int status = 0;
+    bool whole = is_read_whole(read, result);
+    bool elements = whole && read->select.kind == GRANARY_SELECT_ELEMENTS;
+    granary_err err = elements ? GRANARY_OK : pieces_of(result, &read->select, &pieces);
+
+    *ret_gone = false;
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "read %s/%s", request->graph, request->target);
+    }
+    if (whole) {
+        err = append_whole(read, client, request, result, &pieces, &out);
+        *ret_gone = retry && (err == GRANARY_ENOENT || err == GRANARY_ELOST);
+        status = *ret_gone ? 0 : put_out(read, err, &out, request->graph);
+    }
+    for (size_t i = 0; !whole && i < pieces.count && status == 0; i++) {
+        granary_chunk_request one = *request;
+
+        one.chunk = pieces.pieces[i].chunk;
+        one.select = pieces.pieces[i].select;
+        status = read_request(read, client, &one, request->graph);
+    }
+    gr_buf_free(&out);
+    pieces_free(&pieces);
+    return status;
+}
+
+/* KEY/TARGET: all of it, or rows of all of it; a table that is replaced meanwhile is read again. */
+static int
+read_whole_target(struct read *read, granary_client *client, const granary_chunk_request *request)
+{
+    bool gone = true;
+    int status = 0;
+
+    for (int tries = REPLACED_MAX; gone; tries--) {
+        granary_result result = {0};
+        granary_err err = find_result(read, client, request->graph, request->target, &result);
+
+        gone = false;
+        status = err == GRANARY_OK ? read_result(read, client, request, &result, tries > 0, &gone)
+                                   : cli_fail(err, "read %s/%s", request->graph, request->target);
+        granary_result_free(&result);
+    }
+    return status;
+}
+
+/* KEY/TARGET, or KEY/TARGET[N]: one chunk. */
+static int
+read_target(struct read *read, granary_client *client, char *text)
+{
+    char *target = strrchr(text, '/');
+    char *bracket = strchr(target, '[');
+    granary_chunk_request request = {.graph = text, .target = target + 1, .select = read->select};
+    char *rest;
+
+    if (bracket != NULL) {
+        request.chunk = strtoull(bracket + 1, &rest, 10);
+        if (rest == bracket + 1 || strcmp(rest, "]") != 0) {
+            (void)fprintf(stderr, "granary: read: %s: GRAPH/TARGET[NUMBER] is expected\n", text);
+            return 2;
+        }
+        *bracket = '\0';
+    }
+    *target = '\0';
+    return bracket != NULL ? read_request(read, client, &request, text) : read_whole_target(read, client, &request);
+}
+
+static int
+read_all(struct read *read, granary_client *client, char **names, int count)
+{
+    int status = 0;
+
+    for (int i = 0; i < count; i++) {
+        granary_chunk_request request = {.select = read->select};
+        int one;
+
+        if (strncmp(names[i], "name:", 5) != 0 && strchr(names[i], '/') != NULL) {
+            one = read_target(read, client, names[i]);
+        } else {
+            /* A whole id may be of an object that is not there yet. */
+            bool whole = granary_id_parse(names[i], strlen(names[i]), &request.id) == GRANARY_OK;
+
+            one = whole ? 0 : cli_find(client, names[i], &request.id);
+            one = one == 0 ? read_request(read, client, &request, names[i]) : one;
+        }
+        status = status == 0 ? one : status;
+    }
+    return status;
+}
+
+static granary_err
+prepare(struct read *read)
+{
+    const char **names;
+    granary_err err = arguments_names(read->columns, &names, &read->select.column_count);
+
+    read->select.columns = names;
+    if (err == GRANARY_OK) {
+        err = arguments_names(read->accept, &names, &read->options.accept_count);
+        read->options.accept = names;
+    }
+    read->options.checksum = read->accept != NULL || read->arguments.cli->json;
+    if (err == GRANARY_OK && read->output != NULL && read->accept == NULL &&
+        output_format_of(read->output, &read->format) != GRANARY_OK) {
+        read->options.as_file = true; /* an ending that says nothing: the bytes of an Arrow or NPY file */
+    }
+    return err;
+}
+
+int
+command_read(struct cli *cli, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"rows", KEY_ROWS, "FROM:TO:STEP", 0, "rows of a frame; or one, or several with commas: 3,-1,7", 0},
+        {"index", KEY_INDEX, "SLICE,...", 0, "of each dimension of a tensor, as in NumPy: 0:5,::2,-1", 0},
+        {"bytes", KEY_BYTES, "FROM:TO", 0, "bytes of an object; K, M, G, T are powers of 1024", 0},
+        {"cols", KEY_COLUMNS, "NAME,...", 0, "columns of a frame", 0},
+        {"accept", KEY_ACCEPT, "CODEC,...", 0, "how bytes may come, the best first: none, lz4", 0},
+        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long to wait for what is not there yet; default 0", 0},
+        {"csv", KEY_CSV, NULL, 0, "frames as CSV", 0},
+        {"output", 'o', "FILE", 0, "write there; .csv .json .arrow .npy .txt tell the format", 0},
+        {0}};
+    struct read read = {.arguments = {.cli = cli}, .format = OUTPUT_TABLE};
+    int first =
+        arguments_read(options, parse_read, "ID|name:NAME|GRAPH/TARGET[[N]]...",
+                       "Print parts of objects and of graphs' results: of all of a target, or of its chunk N. Of "
+                       "what is spilled no more is read than needed.",
+                       1, ARGUMENTS_MANY, argc, argv, &read.arguments);
+    granary_client *client;
+    int status = 0;
+    granary_err err = prepare(&read);
+
+    client = err == GRANARY_OK ? cli_connect_existing(cli, &status) : NULL;
+    if (client != NULL) {
+        status = read_all(&read, client, argv + first, argc - first);
+        status = status == 0 && read.output != NULL ? write_output(&read) : status;
+    } else if (err != GRANARY_OK) {
+        status = cli_fail(err, "read");
+    }
+    granary_disconnect(client);
+    gr_buf_free(&read.collected);
+    free((void *)(uintptr_t)read.select.columns);
+    free((void *)(uintptr_t)read.select.indices);
+    free((void *)(uintptr_t)read.options.accept);
+    return status;
+}

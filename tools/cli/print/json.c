@@ -1,0 +1,103 @@
+#include "cli/print/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "data/print.h"
+
+static void
+put_quoted(const char *text)
+{
+    struct gr_buf quoted = {0};
+
+    gr_print_json_string(text, strlen(text), &quoted);
+    (void)fputs(gr_buf_ok(&quoted) ? quoted.bytes : "\"\"", stdout);
+    gr_buf_free(&quoted);
+}
+
+static void
+begin(struct json *json, const char *key)
+{
+    if (json->filled[json->depth]) {
+        (void)fputs(json->depth == 1 && json->closing[1] == ']' ? ",\n " : ", ", stdout);
+    }
+    json->filled[json->depth] = true;
+    if (key != NULL) {
+        put_quoted(key);
+        (void)fputs(": ", stdout);
+    }
+}
+
+void
+json_open(struct json *json, const char *key, char bracket)
+{
+    if (json->depth > 0) {
+        begin(json, key);
+    }
+    (void)putchar(bracket);
+    json->depth++;
+    json->filled[json->depth] = false;
+    json->closing[json->depth] = bracket == '{' ? '}' : ']';
+}
+
+void
+json_close(struct json *json)
+{
+    (void)putchar(json->closing[json->depth--]);
+    if (json->depth == 0) {
+        (void)putchar('\n');
+    }
+}
+
+void
+json_text(struct json *json, const char *key, const char *text)
+{
+    begin(json, key);
+    put_quoted(text);
+}
+
+void
+json_id(struct json *json, const char *key, granary_id id)
+{
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(id, text);
+    json_text(json, key, text);
+}
+
+void
+json_unsigned(struct json *json, const char *key, uint64_t value)
+{
+    begin(json, key);
+    (void)printf("%" PRIu64, value);
+}
+
+void
+json_signed(struct json *json, const char *key, int64_t value)
+{
+    begin(json, key);
+    (void)printf("%" PRId64, value);
+}
+
+void
+json_real(struct json *json, const char *key, double value)
+{
+    begin(json, key);
+    (void)printf("%.9g", value == value && value < 1e300 && value > -1e300 ? value : 0.0); /* JSON has no others */
+}
+
+void
+json_number(struct json *json, const char *key, const char *digits)
+{
+    begin(json, key);
+    (void)fputs(digits, stdout);
+}
+
+void
+json_bool(struct json *json, const char *key, bool value)
+{
+    begin(json, key);
+    (void)fputs(value ? "true" : "false", stdout);
+}

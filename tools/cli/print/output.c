@@ -1,0 +1,389 @@
+#include "cli/print/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/arrow.h"
+#include "data/print.h"
+
+/* A table on a terminal shows the ends of a long result; files and --csv get all. */
+#define ARROW_MAGIC     "ARROW1"
+#define NPY_MAGIC       "\x93NUMPY"
+#define TABLE_ROWS      60
+#define TENSOR_ELEMENTS 1000
+/* For an object that is there, but perhaps on disk. */
+#define GET_TIMEOUT_MS 60000
+
+granary_err
+output_format_of(const char *path, enum output_format *ret_format)
+{
+    static const struct {
+        const char *ending;
+        enum output_format format;
+    } endings[] = {{".csv", OUTPUT_CSV},
+                   {".json", OUTPUT_JSON},
+                   {".arrow", OUTPUT_ARROW},
+                   {".npy", OUTPUT_NPY},
+                   {".txt", OUTPUT_TABLE}};
+    const char *dot = strrchr(path, '.');
+
+    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++) {
+        if (strcmp(dot, endings[i].ending) == 0) {
+            *ret_format = endings[i].format;
+            return GRANARY_OK;
+        }
+    }
+    return gr_fail(GRANARY_EINVAL, "%s: the ending tells the format: .csv, .json, .arrow, .npy or .txt", path);
+}
+
+static granary_err
+append_arrow(const granary_frame *frame, struct gr_buf *out)
+{
+    uint64_t data_size;
+    uint64_t meta_size;
+    granary_err err = gr_arrow_measure(frame, &data_size, &meta_size);
+    void *meta;
+    void *data;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    meta = gr_data_alloc(meta_size);
+    data = gr_buf_grow(out, data_size);
+    if (meta == NULL || data == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory for an Arrow file of %llu bytes", (unsigned long long)data_size);
+    } else {
+        gr_arrow_write(frame, data, meta);
+    }
+    free(meta);
+    return err;
+}
+
+static granary_err
+append_schema(const granary_frame *frame, struct gr_buf *out)
+{
+    size_t count = granary_frame_columns(frame);
+    int width = (int)strlen("column");
+
+    for (size_t i = 0; i < count; i++) {
+        int length = (int)strlen(granary_frame_column(frame, i)->name);
+
+        width = length > width ? length : width;
+    }
+    gr_buf_addf(out, "%-*s  dtype\n", width, "column");
+    for (size_t i = 0; i < count; i++) {
+        const granary_column *column = granary_frame_column(frame, i);
+
+        gr_buf_addf(out, "%-*s  %s\n", width, column->name, granary_dtype_name(column->dtype));
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+output_add_frame(const granary_frame *frame, enum output_format format, struct gr_buf *out)
+{
+    switch (format) {
+    case OUTPUT_TABLE:
+        gr_print_table(frame, TABLE_ROWS, out);
+        return GRANARY_OK;
+    case OUTPUT_CSV:
+        gr_print_csv(frame, out);
+        return GRANARY_OK;
+    case OUTPUT_JSON:
+        gr_print_json(frame, out);
+        return GRANARY_OK;
+    case OUTPUT_ARROW:
+        return append_arrow(frame, out);
+    case OUTPUT_SCHEMA:
+        return append_schema(frame, out);
+    case OUTPUT_NPY:
+        break;
+    }
+    return gr_fail(GRANARY_ETYPE, "a frame is no NPY file: use CSV, JSON or Arrow");
+}
+
+granary_err
+output_add_tensor(const granary_tensor *tensor, enum output_format format, struct gr_buf *out)
+{
+    void *data;
+
+    switch (format) {
+    case OUTPUT_TABLE:
+        gr_print_tensor(tensor, TENSOR_ELEMENTS, out);
+        return GRANARY_OK;
+    case OUTPUT_JSON:
+        gr_print_tensor_json(tensor, out);
+        return GRANARY_OK;
+    case OUTPUT_NPY:
+        data = gr_buf_grow(out, gr_npy_measure(tensor));
+        if (data == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "out of memory for an NPY file");
+        }
+        gr_npy_write(tensor, data);
+        return GRANARY_OK;
+    case OUTPUT_CSV:
+    case OUTPUT_ARROW:
+    case OUTPUT_SCHEMA:
+        break;
+    }
+    return gr_fail(GRANARY_ETYPE, "a tensor is no table: use JSON or NPY");
+}
+
+static bool
+is_frame_file(const granary_view *view)
+{
+    return view->data_size > sizeof ARROW_MAGIC && memcmp(view->data, ARROW_MAGIC, sizeof ARROW_MAGIC - 1) == 0;
+}
+
+/* Rows of one chunk (count -1: all) as a frame of our own: chunks are leased one at a time, for all of them may be more
+ * than fits memory. */
+static granary_err
+copy_frame(granary_client *client, granary_id id, int64_t from, int64_t count, granary_frame **ret_frame)
+{
+    granary_frame *frame;
+    granary_view view;
+    granary_err err = granary_object_get(client, id, GET_TIMEOUT_MS, &view);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = granary_frame_open(&view, &frame);
+    if (err == GRANARY_OK) {
+        err = gr_frame_slice(frame, from, count < 0 ? granary_frame_rows(frame) : count, ret_frame);
+        granary_frame_close(frame);
+    }
+    granary_object_release(client, &view);
+    return err;
+}
+
+/* Rows of all chunks together, or -1 when that is not known of some. */
+static int64_t
+rows_of(const granary_result *result)
+{
+    int64_t rows = 0;
+
+    for (size_t i = 0; i < result->chunk_count && rows >= 0; i++) {
+        rows = result->is_objects || result->chunk_rows[i] < 0 ? -1 : rows + result->chunk_rows[i];
+    }
+    return rows;
+}
+
+/* What a table shows of a long result: the chunks between are not even mapped. frames: room for two a chunk. */
+static granary_err
+copy_ends(granary_client *client, const granary_result *result, int64_t rows, granary_frame **frames, size_t *count)
+{
+    int64_t head = (TABLE_ROWS + 1) / 2;
+    int64_t tail = rows - TABLE_ROWS / 2;
+    int64_t at = 0;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
+        int64_t end = at + result->chunk_rows[i];
+
+        if (at < head) {
+            err = copy_frame(client, result->chunks[i], 0, (end < head ? end : head) - at, &frames[*count]);
+            *count += err == GRANARY_OK;
+        }
+        if (end > tail && err == GRANARY_OK) {
+            int64_t from = at < tail ? tail : at;
+
+            err = copy_frame(client, result->chunks[i], from - at, end - from, &frames[*count]);
+            *count += err == GRANARY_OK;
+        }
+        at = end;
+    }
+    return err;
+}
+
+static granary_err
+output_frame(granary_client *client, const granary_result *result, enum output_format format, struct gr_buf *out)
+{
+    granary_frame **frames = calloc(2 * result->chunk_count + 1, sizeof(granary_frame *));
+    granary_frame *all = NULL;
+    size_t count = 0;
+    int64_t rows = format == OUTPUT_TABLE ? rows_of(result) : -1;
+    granary_err err = frames == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+
+    if (err == GRANARY_OK && format == OUTPUT_SCHEMA) {
+        err = copy_frame(client, result->chunks[0], 0, 0, &frames[0]);
+        count = err == GRANARY_OK;
+    } else if (err == GRANARY_OK && rows > TABLE_ROWS) {
+        err = copy_ends(client, result, rows, frames, &count);
+    } else {
+        for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
+            err = copy_frame(client, result->chunks[i], 0, -1, &frames[i]);
+            count += err == GRANARY_OK;
+        }
+    }
+    if (err == GRANARY_OK && count != 1) {
+        err = gr_frame_concat((const granary_frame *const *)frames, count, &all);
+    }
+    if (err == GRANARY_OK && rows > TABLE_ROWS) {
+        gr_print_table_ends(all, rows, TABLE_ROWS, out); /* head and tail are two */
+    } else if (err == GRANARY_OK) {
+        err = output_add_frame(all != NULL ? all : frames[0], format, out);
+    }
+    gr_frame_destroy(all);
+    for (size_t i = 0; i < count; i++) {
+        gr_frame_destroy(frames[i]);
+    }
+    free(frames);
+    return err;
+}
+
+void
+output_place(const granary_tensor *chunk, struct gr_tensor *whole, const int64_t *offset)
+{
+    size_t width = gr_dtype_size(whole->view.dtype) == 0 ? 1 : gr_dtype_size(whole->view.dtype);
+    int dims = whole->view.dims;
+    int64_t run = dims == 0 ? 1 : chunk->shape[dims - 1];
+    int64_t runs = run == 0 ? 0 : gr_tensor_elements(chunk) / run;
+
+    for (int64_t r = 0; r < runs; r++) {
+        int64_t rest = r;
+        int64_t at = dims == 0 ? 0 : offset[dims - 1];
+        int64_t stride = dims == 0 ? 1 : whole->view.shape[dims - 1];
+
+        for (int d = dims - 2; d >= 0; d--) {
+            at += (offset[d] + rest % chunk->shape[d]) * stride;
+            rest /= chunk->shape[d];
+            stride *= whole->view.shape[d];
+        }
+        memcpy((char *)whole->owned + (size_t)at * width, (const char *)chunk->values + (size_t)(r * run) * width,
+               (size_t)run * width);
+    }
+}
+
+/* Chunks lie in a grid, row-major; each row of the grid has its own extent along each dimension. */
+static granary_err
+output_tensor(granary_client *client, const granary_result *result, enum output_format format, struct gr_buf *out)
+{
+    struct gr_tensor whole = {.owned = NULL};
+    int64_t offset[8] = {0};
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
+        granary_tensor chunk;
+        granary_view view;
+
+        err = granary_object_get(client, result->chunks[i], GET_TIMEOUT_MS, &view);
+        if (err != GRANARY_OK) {
+            break;
+        }
+        err = granary_tensor_open(&view, &chunk);
+        if (err == GRANARY_OK && i == 0) {
+            err = gr_tensor_alloc(chunk.dtype, result->dims, result->shape, &whole);
+        }
+        if (err == GRANARY_OK) {
+            output_place(&chunk, &whole, offset);
+        }
+        for (int d = result->dims - 1; d >= 0 && err == GRANARY_OK; d--) {
+            offset[d] += chunk.shape[d];
+            if (offset[d] < result->shape[d]) {
+                break;
+            }
+            offset[d] = 0;
+        }
+        granary_object_release(client, &view);
+    }
+    if (err == GRANARY_OK) {
+        err = output_add_tensor(&whole.view, format, out);
+    }
+    gr_tensor_free(&whole);
+    return err;
+}
+
+/* An object of user code: printed as what it is, when it is a frame or a tensor; else its bytes. */
+static granary_err
+output_object(const granary_view *view, enum output_format format, struct gr_buf *out)
+{
+    granary_frame *frame;
+    granary_tensor tensor;
+    granary_err err;
+
+    if (is_frame_file(view)) {
+        err = granary_frame_open(view, &frame);
+        if (err == GRANARY_OK) {
+            err = output_add_frame(frame, format, out);
+            granary_frame_close(frame);
+        }
+        return err;
+    }
+    if (view->data_size > sizeof NPY_MAGIC && memcmp(view->data, NPY_MAGIC, sizeof NPY_MAGIC - 1) == 0) {
+        err = granary_tensor_open(view, &tensor);
+        return err == GRANARY_OK ? output_add_tensor(&tensor, format, out) : err;
+    }
+    if (format == OUTPUT_ARROW || format == OUTPUT_NPY) {
+        return gr_fail(GRANARY_ETYPE, "it is neither a frame nor a tensor: `granary get` writes its bytes");
+    }
+    if (format == OUTPUT_JSON) {
+        gr_print_json_string(view->data, view->data_size, out);
+    } else {
+        gr_buf_add(out, view->data, view->data_size);
+    }
+    return GRANARY_OK;
+}
+
+/* The objects one after another; as JSON, a list. */
+static granary_err
+output_objects(granary_client *client, const granary_result *result, enum output_format format, struct gr_buf *out)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
+        granary_view view;
+
+        err = granary_object_get(client, result->chunks[i], GET_TIMEOUT_MS, &view);
+        if (err == GRANARY_OK) {
+            if (format == OUTPUT_JSON) {
+                gr_buf_addf(out, i == 0 ? "[" : ", ");
+            }
+            err = output_object(&view, format, out);
+            granary_object_release(client, &view);
+        }
+        if (format == OUTPUT_JSON && i + 1 == result->chunk_count) {
+            gr_buf_addf(out, "]");
+        }
+    }
+    return err;
+}
+
+/* Whether a result that is no tensor is a frame. */
+static granary_err
+has_frames(granary_client *client, const granary_result *result, bool *ret_frames)
+{
+    granary_view view;
+    granary_err err = result->chunk_count == 0 ? gr_fail(GRANARY_ENOENT, "it has no chunks")
+                                               : granary_object_get(client, result->chunks[0], GET_TIMEOUT_MS, &view);
+
+    if (err == GRANARY_OK) {
+        *ret_frames = is_frame_file(&view);
+        granary_object_release(client, &view);
+    }
+    return err;
+}
+
+granary_err
+output_result(granary_client *client, const char *key, const char *target, enum output_format format,
+              struct gr_buf *out)
+{
+    granary_result result = {0};
+    bool frames = false;
+    granary_err err = granary_graph_result(client, key, target, &result);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = result.is_tensor ? GRANARY_OK : has_frames(client, &result, &frames);
+    if (err == GRANARY_OK) {
+        err = result.is_tensor ? output_tensor(client, &result, format, out)
+              : frames         ? output_frame(client, &result, format, out)
+                               : output_objects(client, &result, format, out);
+    }
+    if (err == GRANARY_OK && !gr_buf_ok(out)) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory for the result");
+    }
+    granary_result_free(&result);
+    return err;
+}

@@ -1,0 +1,83 @@
+#include "cli/scheduler/scheduler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+/* Its state as /proc tells it; '\0': none runs. Its lock tells which process it is. */
+static char
+state_of(const struct gr_instance *instance, long *ret_pid)
+{
+    char path[160];
+    char *text = NULL;
+    size_t size;
+    long pid = 0;
+    unsigned long long started = 0;
+    char state = '?';
+
+    (void)snprintf(path, sizeof path, "%s/sched.lock", instance->runtime);
+    if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK && sscanf(text, "%ld %llu", &pid, &started) != 2) {
+        pid = 0;
+    }
+    free(text);
+    text = NULL;
+    if (pid <= 0 || gr_process_start_time((pid_t)pid) != started) {
+        return '\0';
+    }
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK && strrchr(text, ')') != NULL) {
+        (void)sscanf(strrchr(text, ')'), ") %c", &state);
+    }
+    free(text);
+    *ret_pid = pid;
+    return state == 'Z' ? '\0' : state;
+}
+
+bool
+scheduler_stopped(const struct gr_instance *instance, long *ret_pid)
+{
+    char state = state_of(instance, ret_pid);
+
+    return state == 'T' || state == 't';
+}
+
+const char *
+scheduler_trouble(const struct gr_instance *instance)
+{
+    long pid;
+    char state = state_of(instance, &pid);
+
+    return state == 'T' || state == 't' ? "the scheduler is stopped" : state == '\0' ? "no scheduler runs" : NULL;
+}
+
+/* Prints what is wrong. */
+static bool
+can_ask(const struct cli *cli, int *ret_status)
+{
+    struct gr_instance instance;
+    long pid;
+
+    if (gr_instance_resolve(cli->instance, &instance) != GRANARY_OK || !scheduler_stopped(&instance, &pid)) {
+        return true;
+    }
+    *ret_status = cli_fail_plain(gr_fail(GRANARY_EUNREACHABLE,
+                                         "instance %s: its scheduler, pid %ld, is stopped: `kill -CONT %ld` lets it "
+                                         "go on; `granary executors` and `granary logs` work without it",
+                                         instance.name, pid, pid));
+    return false;
+}
+
+granary_client *
+scheduler_connect(struct cli *cli, int *ret_status)
+{
+    return can_ask(cli, ret_status) ? cli_connect_existing(cli, ret_status) : NULL;
+}
+
+granary_client *
+scheduler_connect_storing(struct cli *cli, int *ret_status)
+{
+    return can_ask(cli, ret_status) ? cli_connect(cli, ret_status) : NULL;
+}

@@ -1,0 +1,36 @@
+/*
+ * A graph that is to leave nothing, whatever ends the command that runs it: a small process beside it waits for its end,
+ * and forgets the graph if the command has not done so. When the command is interrupted (Ctrl-C, SIGTERM) it waits for
+ * that, says on stderr what became of the graph, and exits with 128 and the signal's number.
+ */
+#ifndef CLI_DISCARD_H
+#define CLI_DISCARD_H
+
+#include <sys/types.h>
+
+#include "cli/command/cli.h"
+
+struct discard {
+    pid_t pid; /* of the process beside it; 0: none */
+    int fd;    /* its end tells ours */
+};
+
+struct discard_options {
+    const char *what;      /* in messages: "sql", "load t" */
+    const char *stays;     /* the name that goes on meaning what it meant before; NULL: none */
+    bool only_interrupted; /* kill -9 leaves the graph, and so does a normal end */
+    pid_t private_pid; /* of the supervisor of an instance that ends with the command: nothing else is needed; or 0 */
+};
+
+/* To be called before there are threads, and once. Without a process (no memory, too many) the graph may stay: that is
+ * said on stderr, and the command goes on. */
+void discard_begin(const struct cli *cli, const struct discard_options *options, struct discard *ret_discard);
+/* This graph is submitted next; once. A signal that comes before the answer takes effect behind it. */
+void discard_submitting(const char *key);
+void discard_submitted(const struct discard *discard, const char *key);
+/* It stays, under this key. */
+void discard_keep(const struct discard *discard, const char *key);
+/* Nothing is to be forgotten any more. */
+void discard_end(struct discard *discard);
+
+#endif

@@ -1,0 +1,326 @@
+/* granary load: files become a table, a graph that is kept under its name. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "cli/command/arguments.h"
+#include "cli/print/json.h"
+#include "cli/scheduler/scheduler.h"
+#include "cli/work/discard.h"
+#include "cli/work/progress.h"
+#include "granary/graph.h"
+#include "granary/info.h"
+
+#define TARGET      "table"
+#define FILES_MAX   1024
+#define DTYPES_MAX  16384
+#define NULLS_MAX   16
+#define MESSAGE_MAX 1024
+
+enum { KEY_REPLACE = 0x5900, KEY_DTYPE, KEY_DELIMITER, KEY_NULL, KEY_CHUNK_BYTES };
+
+struct load {
+    struct arguments arguments;
+    bool replace;
+    const char *delimiter;
+    int64_t chunk_bytes;
+    const char *nulls[NULLS_MAX];
+    size_t null_count;
+    char *dtypes[DTYPES_MAX]; /* COLUMN=DTYPE */
+    size_t dtype_count;
+};
+
+static const struct argp_option options[] = {
+    {"replace", KEY_REPLACE, NULL, 0, "instead of the table, or any graph, that has the name now", 0},
+    {"dtype", KEY_DTYPE, "COLUMN=DTYPE", 0, "of a CSV file's column, instead of the one that is found by looking", 0},
+    {"delimiter", KEY_DELIMITER, "BYTE", 0, "of CSV files; default: a comma, in .tsv files a tab", 0},
+    {"null", KEY_NULL, "TEXT", 0, "a field of CSV files that means null, instead of '' and '\\N'; may be given again",
+     0},
+    {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
+    {0}};
+
+static error_t
+parse_load(int key, char *arg, struct argp_state *state)
+{
+    struct load *load = state->input;
+    const char *equals;
+
+    switch (key) {
+    case KEY_REPLACE:
+        load->replace = true;
+        return 0;
+    case KEY_DTYPE:
+        equals = strrchr(arg, '=');
+        if (equals == NULL || equals == arg || load->dtype_count == DTYPES_MAX) {
+            argp_error(state, "--dtype: '%s' is not COLUMN=DTYPE", arg);
+            return 0;
+        }
+        load->dtypes[load->dtype_count++] = arg;
+        return 0;
+    case KEY_DELIMITER:
+        load->delimiter = arg;
+        return 0;
+    case KEY_NULL:
+        if (load->null_count == NULLS_MAX) {
+            argp_error(state, "--null: more than %d", NULLS_MAX);
+        }
+        load->nulls[load->null_count++] = arg;
+        return 0;
+    case KEY_CHUNK_BYTES:
+        load->chunk_bytes = (int64_t)arguments_size(state, arg);
+        return 0;
+    default:
+        return arguments_key(key, state);
+    }
+}
+
+static bool
+ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name);
+    size_t size = strlen(ending);
+
+    return length > size && strcasecmp(name + length - size, ending) == 0;
+}
+
+/* By the ending of a name; of text with delimiters any may be given, when --delimiter says that it is that. */
+static const struct {
+    const char *ending;
+    const char *op;
+    const char *delimiter;
+} formats[] = {{".csv", "read_csv", ","},      {".tsv", "read_csv", "\t"},        {".txt", "read_csv", ","},
+               {".arrow", "read_arrow", NULL}, {".feather", "read_arrow", NULL},  {".ipc", "read_arrow", NULL},
+               {".npy", "read_npy", NULL},     {".parquet", "read_parquet", NULL}};
+
+/* Position in formats; -1: no format has that ending. */
+static int
+format_of(const char *path)
+{
+    for (int i = 0; i < (int)(sizeof formats / sizeof formats[0]); i++) {
+        if (ends_with(path, formats[i].ending)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static granary_err
+check_formats(const struct load *load, char *const *paths, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (format_of(paths[i]) < 0 && load->delimiter == NULL) {
+            return gr_fail(
+                GRANARY_EUNSUPPORTED,
+                "%s: its ending tells no format that can be read: .csv, .tsv, .txt, .arrow, .feather, .ipc or "
+                ".npy; of text in columns --delimiter says so",
+                paths[i]);
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_node
+add_file(granary_graph *graph, const struct load *load, const char *path, const char *name)
+{
+    int format = format_of(path);
+    const char *op = format < 0 ? "read_csv" : formats[format].op;
+    granary_node node = granary_graph_add(graph, name, op, NULL, 0);
+
+    granary_node_set_string(graph, node, "path", path);
+    if (strcmp(op, "read_csv") == 0) {
+        granary_node_set_string(graph, node, "delimiter",
+                                load->delimiter != NULL ? load->delimiter : formats[format].delimiter);
+        if (load->null_count > 0) {
+            granary_node_set_strings(graph, node, "null_values", load->nulls, load->null_count);
+        }
+        for (size_t i = 0; i < load->dtype_count; i++) {
+            char *equals = strrchr(load->dtypes[i], '=');
+
+            *equals = '\0';
+            granary_node_set_entry(graph, node, "dtypes", load->dtypes[i], equals + 1);
+            *equals = '=';
+        }
+    }
+    return node;
+}
+
+/* One file, or several one below the other, with dictionaries that all chunks share. */
+static void
+add_files(granary_graph *graph, const struct load *load, char *const *paths, int count)
+{
+    bool is_tensor = count == 1 && ends_with(paths[0], ".npy");
+    granary_node files[FILES_MAX];
+    granary_node whole;
+
+    for (int i = 0; i < count; i++) {
+        files[i] = add_file(graph, load, paths[i], is_tensor ? TARGET : NULL);
+    }
+    whole = count == 1 ? files[0] : granary_graph_add(graph, NULL, "concat", files, (size_t)count);
+    granary_graph_target(graph, is_tensor ? files[0] : granary_graph_add(graph, TARGET, "encode", &whole, 1));
+}
+
+/*
+ * The key to load under: the table's name, or, when a table has it that is to be replaced, one that nobody else has. A
+ * key that is known is the same graph to a submission; here it is a table that would stay as it was.
+ */
+static granary_err
+choose_key(granary_client *client, const struct load *load, const char *name, char key[GRANARY_KEY_MAX])
+{
+    const granary_query query = {.subject = "graphs", .keys = &name, .key_count = 1, .ignore_missing = true};
+    granary_table *table = NULL;
+    granary_err err = granary_info(client, &query, &table);
+    const char *state =
+        err != GRANARY_OK || granary_table_rows(table) == 0 ? NULL : granary_table_text(table, 0, "state");
+
+    (void)snprintf(key, GRANARY_KEY_MAX, "%s", name);
+    if (state != NULL && strcmp(state, "deleting") == 0) {
+        err = granary_graph_delete(client, name); /* waits until it is gone */
+    } else if (state != NULL && load->replace) {
+        granary_id_format(granary_id_random(), key);
+    } else if (state != NULL) {
+        err = gr_fail(GRANARY_EEXIST, "there is a table or graph of that name%s: --replace takes its place",
+                      strcmp(state, "running") == 0 ? ", which is still being made" : "");
+    }
+    granary_table_free(table);
+    return err;
+}
+
+/* What the scheduler found odd about the files: a single value can make a column a string. */
+static void
+tell_notes(granary_client *client, const char *name)
+{
+    static const char *const fields[] = {"message"};
+    const granary_query query = {
+        .subject = "graphs", .keys = &name, .key_count = 1, .fields = fields, .field_count = 1};
+    granary_table *table = NULL;
+    const char *note = "";
+
+    if (granary_info(client, &query, &table) == GRANARY_OK && granary_table_rows(table) > 0) {
+        note = granary_table_text(table, 0, "message");
+    }
+    for (size_t length; *note != '\0'; note += length + (note[length] == '\n')) {
+        length = strcspn(note, "\n");
+        cli_note("load %s: %.*s: --null TEXT makes such values null, --dtype COLUMN=DTYPE refuses them", name,
+                 (int)length, note);
+    }
+    granary_table_free(table);
+}
+
+static granary_err
+tell(granary_client *client, const struct cli *cli, const char *name)
+{
+    granary_result result = {0};
+    granary_err err = granary_graph_result(client, name, TARGET, &result);
+    int64_t rows = 0;
+    struct json json = {0};
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (size_t i = 0; i < result.chunk_count; i++) {
+        rows += result.is_tensor ? 0 : result.chunk_rows[i];
+    }
+    if (result.is_tensor) {
+        rows = result.dims > 0 ? result.shape[0] : 1;
+    }
+    if (cli->json) {
+        json_open(&json, NULL, '{');
+        json_text(&json, "table", name);
+        json_unsigned(&json, "rows", (uint64_t)rows);
+        json_unsigned(&json, "chunks", result.chunk_count);
+        json_close(&json);
+    } else {
+        (void)printf("%s: %" PRId64 " row%s in %zu chunk%s\n", name, rows, cli_plural((uint64_t)rows),
+                     result.chunk_count, cli_plural(result.chunk_count));
+    }
+    granary_result_free(&result);
+    return GRANARY_OK;
+}
+
+/* Load under a key, which is the name in the end: whoever reads the table meanwhile reads the old one. */
+static granary_err
+load_table(granary_client *client, const struct load *load, const granary_graph *graph, const char *name,
+           const struct discard *remains)
+{
+    char key[GRANARY_KEY_MAX];
+    granary_graph_options graph_options = {.key = key, .chunk_bytes = load->chunk_bytes};
+    granary_graph_status status = {0};
+    granary_err err = name[0] != '\0' && strlen(name) < GRANARY_KEY_MAX
+                          ? choose_key(client, load, name, key)
+                          : gr_fail(GRANARY_EINVAL, "a name has 1 to %d bytes", GRANARY_KEY_MAX - 1);
+
+    if (err == GRANARY_OK) {
+        discard_submitting(key);
+        err = granary_graph_submit(client, graph, &graph_options, key);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    discard_submitted(remains, key);
+    err = progress_wait(client, key, INT64_MAX, &status);
+    if (err == GRANARY_OK && strcmp(key, name) != 0) {
+        err = granary_graph_rename(client, key, name, true);
+    }
+    if (err == GRANARY_OK) {
+        discard_keep(remains, name);
+    } else { /* what failed is no table */
+        char message[MESSAGE_MAX];
+
+        (void)snprintf(message, sizeof message, "%s", granary_error_message());
+        (void)granary_graph_delete(client, key);
+        (void)gr_fail(err, "%s", message);
+    }
+    return err;
+}
+
+int
+command_load(struct cli *cli, int argc, char **argv)
+{
+    static struct load load;
+    struct discard remains;
+    char what[160];
+    granary_graph *graph;
+    granary_client *client;
+    granary_err err;
+    int status = 0;
+    int first;
+
+    load = (struct load){.arguments = {.cli = cli}};
+    first = arguments_read(options, parse_load, "NAME FILE...",
+                           "Load files (CSV, Arrow, NPY) as a table, which stays in the store: `granary sql` and the "
+                           "operator `table` read it by its name, `granary graphs` lists it, `granary forget` deletes "
+                           "it. Several files are put one below the other; columns go by name. When the command is "
+                           "interrupted, nothing of what it loads stays.",
+                           1, 1 + FILES_MAX, argc, argv, &load.arguments);
+    if (argc - first < 2) {
+        (void)fprintf(stderr, "granary: load: no file behind the name '%s': granary load NAME FILE...\n", argv[first]);
+        return 2;
+    }
+    err = check_formats(&load, argv + first + 1, argc - first - 1);
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "load %s", argv[first]);
+    }
+    graph = granary_graph_create();
+    if (graph == NULL) {
+        return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "load");
+    }
+    add_files(graph, &load, argv + first + 1, argc - first - 1);
+    (void)snprintf(what, sizeof what, "load %s", argv[first]);
+    discard_begin(cli, &(struct discard_options){.what = what, .stays = load.replace ? argv[first] : NULL}, &remains);
+    client = scheduler_connect_storing(cli, &status);
+    if (client != NULL) {
+        err = load_table(client, &load, graph, argv[first], &remains);
+        if (err == GRANARY_OK) {
+            err = tell(client, cli, argv[first]);
+            tell_notes(client, argv[first]);
+        }
+        status = err == GRANARY_OK ? 0 : cli_fail(err, "load %s", argv[first]);
+    }
+    discard_end(&remains);
+    granary_disconnect(client);
+    granary_graph_destroy(graph);
+    return status;
+}

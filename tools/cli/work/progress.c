@@ -1,0 +1,46 @@
+#include "cli/work/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define STEP_MS       100 /* between two drawings */
+#define QUIET_STEP_MS 10000
+
+static void
+draw(const granary_graph_status *status, int64_t started_ns)
+{
+    char bar[31];
+    size_t filled = status->subtasks_total == 0 ? 0 : (size_t)(30 * status->subtasks_done / status->subtasks_total);
+
+    for (size_t i = 0; i < 30; i++) {
+        bar[i] = i < filled ? '#' : '.';
+    }
+    bar[30] = '\0';
+    (void)fprintf(stderr, "\r[%s] %" PRIu64 "/%" PRIu64 " subtasks, %.1f s ", bar, status->subtasks_done,
+                  status->subtasks_total, (double)(gr_now_ns() - started_ns) / 1e9);
+}
+
+granary_err
+progress_wait(granary_client *client, const char *key, int64_t deadline_ns, granary_graph_status *ret_status)
+{
+    bool bar = isatty(STDERR_FILENO) != 0;
+    int64_t started = gr_now_ns();
+    granary_err err;
+
+    do {
+        int left = gr_left_ms(deadline_ns);
+        int step = bar ? STEP_MS : QUIET_STEP_MS;
+
+        err = granary_graph_wait(client, key, left >= 0 && left < step ? left : step, ret_status);
+        if (bar) {
+            draw(ret_status, started);
+        }
+    } while (err == GRANARY_ETIMEDOUT && ret_status->state == GRANARY_GRAPH_RUNNING && gr_now_ns() < deadline_ns);
+    if (bar) {
+        (void)fprintf(stderr, "\r%79s\r", "");
+    }
+    return err;
+}

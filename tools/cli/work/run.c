@@ -1,0 +1,711 @@
+/* granary run, and granary sql: from a graph to printed targets. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/size.h"
+#include "cli/command/arguments.h"
+#include "cli/command/cli.h"
+#include "cli/instance/supervisor.h"
+#include "cli/print/output.h"
+#include "cli/print/show.h"
+#include "cli/work/discard.h"
+#include "cli/work/progress.h"
+#include "cli/work/run.h"
+#include "client/resolve.h"
+#include "data/print.h"
+#include "graph/chunk_graph.h"
+#include "graph_json/json.h"
+
+#define GRAPH_FILE_MAX ((size_t)256 << 20)
+#define OUTPUTS_MAX    64
+#define PATIENCE_MS    5000
+
+enum {
+    KEY_CSV = 0x4000,
+    KEY_ARROW,
+    KEY_NPY,
+    KEY_ANALYZE,
+    KEY_EXPLAIN,
+    KEY_CHUNK_BYTES,
+    KEY_MEMORY,
+    KEY_TIMEOUT,
+    KEY_DISCARD,
+    KEY_PRIORITY,
+    KEY_KEEP_GOING,
+    KEY_KEEP,
+    KEY_SCHEMA,
+    KEY_REPLACE,
+    KEY_GRAPH
+};
+
+struct run {
+    struct cli *cli;
+    const struct run_source *source;
+    const char *graph;
+    const char *command; /* in messages: "run", "sql" */
+    const char *label;   /* of the graph, in messages */
+    bool show_graph;
+    enum output_format format; /* of what goes to stdout */
+    bool explain;
+    bool analyze; /* explain, and what it took */
+    bool discard;
+    const char *keep; /* the graph's key; NULL: none was given */
+    bool replace;     /* whatever has that key */
+    int64_t chunk_bytes;
+    int timeout_ms;
+    int priority;
+    bool keep_going;
+    const char *single_file; /* --arrow, --npy: of the only target */
+    enum output_format single_format;
+    struct {
+        const char *target;
+        const char *path;
+    } outputs[OUTPUTS_MAX];
+    size_t output_count;
+    struct supervisor_options private; /* when none is up */
+    pid_t private_pid;
+    struct discard remains; /* of a graph that is to leave nothing in an instance of others */
+};
+
+static const struct argp_option run_options[] = {
+    {"csv", KEY_CSV, NULL, 0, "print CSV", 0},
+    {"schema", KEY_SCHEMA, NULL, 0, "print the columns and their dtypes, instead of the rows", 0},
+    {"arrow", KEY_ARROW, "FILE", 0, "write the target as an Arrow file", 0},
+    {"npy", KEY_NPY, "FILE", 0, "write the target as an NPY file", 0},
+    {"output", 'o', "NAME=FILE", 0, "write target NAME to FILE (.csv .json .arrow .npy .txt) instead of printing it",
+     0},
+    {"graph", KEY_GRAPH, NULL, 0, "show the graph as JSON, and do not run it", 0},
+    {"analyze", KEY_ANALYZE, NULL, 0, "run it, and show the same with what each step took: time, rows, bytes", 0},
+    {"explain", KEY_EXPLAIN, NULL, 0, "show the graph before and after optimisation, its chunks and subtasks", 0},
+    {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
+    {"timeout", KEY_TIMEOUT, "DURATION", 0, "the graph fails when it has not ended after this long", 0},
+    {"priority", KEY_PRIORITY, "N", 0, "graphs of a higher one go first; default: 0", 0},
+    {"keep-going", KEY_KEEP_GOING, NULL, 0, "when a subtask fails, still run what does not need it", 0},
+    {"discard", KEY_DISCARD, NULL, 0, "delete the results from the store when they are printed", 0},
+    {"keep", KEY_KEEP, "NAME", 0, "keep the results in the store, as a table or graph of this name", 0},
+    {"replace", KEY_REPLACE, NULL, 0, "with --keep: instead of the table, or any graph, that has the name now", 0},
+    {"executors", 'e', "N", 0, "of the private instance, when none is up", 1},
+    {"memory", KEY_MEMORY, "SIZE", 0, "of the private instance, when none is up", 1},
+    {0},
+};
+
+/* The options, in the words of the source: a value without a name has no NAME=. */
+static void
+choose_options(const struct run_source *source, struct argp_option options[])
+{
+    memcpy(options, run_options, sizeof run_options);
+    for (struct argp_option *option = options; source->target != NULL && option->key != 0; option++) {
+        if (option->key == 'o') {
+            option->arg = "FILE";
+            option->doc = "write the rows to FILE (.csv .json .arrow .npy .txt) instead of printing them";
+        } else if (option->key == KEY_DISCARD) {
+            option->doc = "the same as without: nothing stays, unless --keep says so";
+        } else if (option->key == KEY_ARROW || option->key == KEY_NPY) {
+            option->doc =
+                option->key == KEY_ARROW ? "write the rows as an Arrow file" : "write the rows as an NPY file";
+        } else if (option->key == KEY_KEEP) {
+            option->doc = "keep the rows in the store, as a table of this name";
+        }
+    }
+}
+
+static void
+add_output(struct run *run, char *arg, struct argp_state *state)
+{
+    char *equals = strchr(arg, '=');
+
+    if (run->source->target != NULL) { /* there is one, so its name goes without saying */
+        run->outputs[0].target = run->source->target;
+        run->outputs[0].path = arg;
+        run->output_count = 1;
+        return;
+    }
+    if (equals == NULL || equals == arg || equals[1] == '\0') {
+        argp_error(state, "-o: '%s' is not NAME=FILE", arg);
+        return;
+    }
+    if (run->output_count == OUTPUTS_MAX) {
+        argp_error(state, "-o: more than %d outputs", OUTPUTS_MAX);
+        return;
+    }
+    *equals = '\0';
+    run->outputs[run->output_count].target = arg;
+    run->outputs[run->output_count].path = equals + 1;
+    run->output_count++;
+}
+
+static int64_t
+size_option(const char *name, const char *arg, struct argp_state *state)
+{
+    uint64_t bytes = 0;
+
+    if (gr_size_parse(arg, &bytes) != GRANARY_OK || bytes == 0) {
+        argp_error(state, "--%s: '%s' is no size: write bytes, or a number with K, M, G or T", name, arg);
+    }
+    return (int64_t)bytes;
+}
+
+static error_t
+parse_run(int key, char *arg, struct argp_state *state)
+{
+    struct run *run = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = run->cli;
+        return 0;
+    case KEY_CSV:
+        run->format = OUTPUT_CSV;
+        return 0;
+    case KEY_SCHEMA:
+        run->format = OUTPUT_SCHEMA;
+        return 0;
+    case KEY_ARROW:
+    case KEY_NPY:
+        if (run->single_file != NULL) {
+            argp_error(state, "--arrow and --npy are for one file: -o NAME=FILE takes several");
+        }
+        run->single_file = arg;
+        run->single_format = key == KEY_ARROW ? OUTPUT_ARROW : OUTPUT_NPY;
+        return 0;
+    case 'o':
+        add_output(run, arg, state);
+        return 0;
+    case KEY_GRAPH:
+        run->show_graph = true;
+        return 0;
+    case KEY_EXPLAIN:
+        run->explain = true;
+        return 0;
+    case KEY_ANALYZE:
+        run->explain = run->analyze = true;
+        return 0;
+    case KEY_DISCARD:
+        run->discard = true;
+        return 0;
+    case KEY_KEEP:
+        run->keep = arg;
+        return 0;
+    case KEY_REPLACE:
+        run->replace = true;
+        return 0;
+    case KEY_CHUNK_BYTES:
+        run->chunk_bytes = size_option("chunk-bytes", arg, state);
+        return 0;
+    case KEY_MEMORY:
+        (void)size_option("memory", arg, state);
+        run->private.memory = arg;
+        return 0;
+    case 'e':
+        run->private.executors = (int)arguments_number(state, arg, 1, 1024);
+        return 0;
+    case KEY_PRIORITY:
+        run->priority = (int)arguments_number(state, arg, -1000000, 1000000);
+        return 0;
+    case KEY_KEEP_GOING:
+        run->keep_going = true;
+        return 0;
+    case KEY_TIMEOUT:
+        run->timeout_ms = arguments_duration(state, arg);
+        if (run->timeout_ms <= 0) {
+            argp_error(state, "--timeout: '%s' leaves no time", arg);
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        if (run->graph != NULL) {
+            argp_error(state, "one %s at a time: '%.60s' is one too many", run->source->what, arg);
+        }
+        run->graph = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (run->single_file != NULL && run->output_count > 0) {
+            argp_error(state, "--arrow, --npy and -o: each writes the result to one file: name one of them");
+        }
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which %s? %s", run->source->what, run->source->how);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* A graph that was checked, of either level. */
+struct parsed {
+    struct gr_graph *tileables;
+    struct gr_chunk_graph *chunks;
+    Granary__Graph *message; /* of one of them; its targets are all there are */
+};
+
+static granary_err
+read_graph(granary_client *client, const char *path, char **ret_text, size_t *ret_size)
+{
+    (void)client;
+    return gr_file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, GRAPH_FILE_MAX, ret_text, ret_size);
+}
+
+/* Checked here as well, so that a graph that cannot run is refused before anything is started. */
+static granary_err
+parse_graph(const char *text, size_t size, struct parsed *ret_parsed)
+{
+    Granary__Graph *message = NULL;
+    granary_err err = gr_graph_from_json(text, size, &message);
+
+    if (err == GRANARY_OK) {
+        err = message->level == GRANARY__GRAPH__LEVEL__CHUNK ? gr_chunk_graph_create(message, &ret_parsed->chunks)
+                                                             : gr_graph_create(message, &ret_parsed->tileables);
+        if (err != GRANARY_OK) {
+            granary__graph__free_unpacked(message, NULL);
+        } else {
+            ret_parsed->message = message;
+        }
+    }
+    return err;
+}
+
+static void
+parsed_free(struct parsed *parsed)
+{
+    gr_graph_destroy(parsed->tileables);
+    gr_chunk_graph_destroy(parsed->chunks);
+}
+
+/* An instance for this run alone, in a directory of its own; it ends with this process, whatever happens to it. */
+static granary_err
+start_private(struct run *run)
+{
+    const char *base = getenv("XDG_RUNTIME_DIR");
+    static char directory[108];
+    granary_err err;
+
+    if (base == NULL || base[0] != '/' || strlen(base) > 60 || access(base, W_OK) != 0) {
+        base = "/tmp";
+    }
+    (void)snprintf(directory, sizeof directory, "%s/granary-run-XXXXXX", base);
+    if (mkdtemp(directory) == NULL) {
+        return gr_fail_errno("%s", directory);
+    }
+    err = gr_instance_resolve(directory, &run->private.instance);
+    if (err == GRANARY_OK) {
+        run->private.die_with_parent = true;
+        run->private.state = "memory";
+        err = supervisor_start(&run->private, &run->private_pid);
+    }
+    if (err != GRANARY_OK) {
+        gr_remove_tree(directory);
+        return err;
+    }
+    run->cli->instance = directory;
+    return GRANARY_OK;
+}
+
+static void
+stop_private(struct run *run)
+{
+    if (run->private_pid > 0) {
+        (void)supervisor_stop(&run->private.instance, NULL);
+        (void)waitpid(run->private_pid, NULL, 0);
+    }
+}
+
+/* Use the instance that is up. Without one: the default name means a private one, a name somebody chose means a
+ * mistake. */
+static granary_err
+choose_instance(struct run *run)
+{
+    struct gr_instance instance;
+    const char *named = run->cli->instance != NULL ? run->cli->instance : getenv("GRANARY_INSTANCE");
+    granary_err err = gr_instance_resolve(run->cli->instance, &instance);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (supervisor_running(&instance) != 0) {
+        if (run->private.memory != NULL || run->private.executors != 0) {
+            cli_note("%s: instance %s is up: --memory and --executors have no effect on it", run->command,
+                     instance.name);
+        }
+        return GRANARY_OK;
+    }
+    err = gr_instance_check_own(instance.runtime);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (run->keep != NULL) {
+        return gr_fail(GRANARY_EUNREACHABLE,
+                       "--keep %s: instance %s is not up, and a private one keeps nothing: `granary up` starts one",
+                       run->keep, instance.name);
+    }
+    if (named != NULL && named[0] != '\0') {
+        return gr_fail(GRANARY_EUNREACHABLE,
+                       "instance %s is not up: start it with `granary up --instance %s`, or leave "
+                       "the name out for a private one",
+                       named, named);
+    }
+    if (run->private.executors == 0) {
+        run->private.executors = supervisor_usable_cpus();
+    }
+    return start_private(run);
+}
+
+static granary_err
+wait_for(struct run *run, granary_client *client, const char *key)
+{
+    /* The scheduler ends it in time, and says how far it was; this is for one that does not answer. */
+    int64_t deadline = gr_deadline_ns(run->timeout_ms > 0 ? run->timeout_ms + PATIENCE_MS : -1);
+    granary_graph_status status = {0};
+    granary_err err = progress_wait(client, key, deadline, &status);
+
+    if (err == GRANARY_ETIMEDOUT && status.state == GRANARY_GRAPH_RUNNING) {
+        (void)granary_graph_delete(client, key);
+        err =
+            gr_fail(GRANARY_ETIMEDOUT, "not done after %.1f s: stopped (%" PRIu64 " of %" PRIu64 " subtasks were done)",
+                    run->timeout_ms / 1000.0, status.subtasks_done, status.subtasks_total);
+    }
+    return err;
+}
+
+/* Which chunks hold a result, for who wants to map them later. */
+static void
+tell_ids(granary_client *client, const char *key, const char *target)
+{
+    granary_result result = {0};
+    char id[GRANARY_ID_TEXT + 1];
+
+    if (granary_graph_result(client, key, target, &result) != GRANARY_OK) {
+        return;
+    }
+    for (size_t i = 0; i < result.chunk_count && i < 4; i++) {
+        granary_id_format(result.chunks[i], id);
+        (void)fprintf(stderr, "granary: run: target %s is object %s\n", target, id);
+    }
+    if (result.chunk_count > 4) {
+        (void)fprintf(stderr, "granary: run: ... in %zu objects\n", result.chunk_count);
+    }
+    granary_result_free(&result);
+}
+
+static const char *
+output_path_of(const struct run *run, const char *target, enum output_format *ret_format, granary_err *ret_err)
+{
+    *ret_err = GRANARY_OK;
+    for (size_t i = 0; i < run->output_count; i++) {
+        if (strcmp(run->outputs[i].target, target) == 0) {
+            *ret_err = output_format_of(run->outputs[i].path, ret_format);
+            return run->outputs[i].path;
+        }
+    }
+    *ret_format = run->format;
+    return NULL;
+}
+
+/* Whether all of a target's chunks are there. */
+static bool
+is_whole(granary_client *client, const char *key, const char *target)
+{
+    granary_result result = {0};
+    bool whole = granary_graph_result(client, key, target, &result) == GRANARY_OK;
+
+    for (size_t i = 0; i < result.chunk_count && whole; i++) {
+        whole = result.chunk_there[i];
+    }
+    granary_result_free(&result);
+    return whole;
+}
+
+/* After a graph that went on without what had failed: parts_only, of which some targets are whole. */
+static int
+print_targets(struct run *run, granary_client *client, const char *key, const Granary__Graph *graph, bool parts_only)
+{
+    bool alone = run->source->target != NULL; /* a value without a name */
+    size_t printed = 0;
+    int status = 0;
+
+    for (size_t i = 0; i < graph->n_targets && status == 0; i++) {
+        const char *target = graph->targets[i];
+        enum output_format format;
+        struct gr_buf out = {0};
+        granary_err err;
+        const char *path = output_path_of(run, target, &format, &err);
+
+        if (parts_only && !is_whole(client, key, target)) {
+            cli_note("%s: target %s has failed", run->command, target);
+            continue;
+        }
+        if (run->single_file != NULL) {
+            path = run->single_file;
+            format = run->single_format;
+        }
+        if (path == NULL && format == OUTPUT_JSON && !alone) {
+            gr_buf_addf(&out, printed == 0 ? "{" : ",\n ");
+            gr_print_json_string(target, strlen(target), &out);
+            gr_buf_addf(&out, ": ");
+        } else if (path == NULL && graph->n_targets > 1) {
+            gr_buf_addf(&out, format == OUTPUT_CSV ? "%s# %s\n" : "%s%s\n", printed == 0 ? "" : "\n", target);
+        }
+        if (err == GRANARY_OK) {
+            err = output_result(client, key, target, format, &out);
+        }
+        if (path == NULL && format == OUTPUT_JSON && !alone && out.size > 0 && out.bytes[out.size - 1] == '\n') {
+            out.size--; /* the object around it goes on */
+        }
+        if (err != GRANARY_OK) {
+            status = cli_fail(err, "target %s", target);
+        } else {
+            status = cli_write_file(path == NULL ? "-" : path, out.bytes, out.size);
+            printed += path == NULL;
+        }
+        gr_buf_free(&out);
+    }
+    if (run->format == OUTPUT_JSON && !alone && printed > 0 && status == 0) {
+        (void)printf("}\n");
+    }
+    return status;
+}
+
+/* Every -o names a target there is, and --arrow or --npy go with one. Said before anything runs. */
+static granary_err
+check_outputs(const struct run *run, const Granary__Graph *graph)
+{
+    enum output_format format;
+    granary_err err = GRANARY_OK;
+
+    if (run->single_file != NULL && graph->n_targets != 1) {
+        return gr_fail(GRANARY_EINVAL, "--arrow and --npy take a graph with one target, this has %zu: use -o NAME=FILE",
+                       graph->n_targets);
+    }
+    for (size_t i = 0; i < run->output_count && err == GRANARY_OK; i++) {
+        size_t t = 0;
+
+        while (t < graph->n_targets && strcmp(graph->targets[t], run->outputs[i].target) != 0) {
+            t++;
+        }
+        err = t == graph->n_targets ? gr_fail(GRANARY_ENOENT, "-o %s=%s: the graph has no target of that name",
+                                              run->outputs[i].target, run->outputs[i].path)
+                                    : output_format_of(run->outputs[i].path, &format);
+    }
+    return err;
+}
+
+/* The text of a graph that names objects, with whole ids; nothing when it names none. */
+static granary_err
+resolve(granary_client *client, Granary__Graph *graph, struct gr_buf *out)
+{
+    bool any = graph->level == GRANARY__GRAPH__LEVEL__CHUNK;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < graph->n_nodes && !any; i++) {
+        any = strcmp(graph->nodes[i]->op, "object") == 0;
+    }
+    if (any) {
+        err = gr_resolve_objects(client, graph);
+        err = err == GRANARY_OK ? gr_graph_to_json(graph, out) : err;
+    }
+    return err;
+}
+
+/* Say what failed, in the source's words. Returns the exit status. */
+static int
+fail(const struct run *run, granary_client *client, granary_err err)
+{
+    err = run->source->explain != NULL ? run->source->explain(client, err, run->graph) : err;
+    return cli_fail(err, "%s", run->label);
+}
+
+/* Whether nothing is left when the command ends. */
+static bool
+discards(const struct run *run)
+{
+    return run->private_pid > 0 || (run->keep == NULL && (run->discard || run->explain || !run->source->keeps));
+}
+
+static int
+run_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph)
+{
+    char fresh[GRANARY_ID_TEXT + 1]; /* no name, or not until the results can take the place of others */
+    granary_graph_options options = {.key = run->replace || run->keep == NULL ? fresh : run->keep,
+                                     .chunk_bytes = run->chunk_bytes,
+                                     .priority = run->priority,
+                                     .timeout_ms = run->timeout_ms,
+                                     .keep_going = run->keep_going};
+    char key[GRANARY_KEY_MAX];
+    char *plan = NULL;
+    int status;
+    struct gr_buf resolved = {0};
+    granary_err err = resolve(client, graph, &resolved);
+
+    granary_id_format(granary_id_random(), fresh);
+    if (err == GRANARY_OK) {
+        discard_submitting(options.key);
+        err = resolved.size > 0 ? granary_graph_submit_json(client, resolved.bytes, resolved.size, &options, key)
+                                : granary_graph_submit_json(client, text, size, &options, key);
+    }
+    gr_buf_free(&resolved);
+    if (err == GRANARY_EEXIST) {
+        err = gr_fail(err,
+                      "there is another table or graph '%s': --replace takes its place, `granary forget %s` deletes it",
+                      run->keep, run->keep);
+    }
+    if (err != GRANARY_OK) {
+        return fail(run, client, err);
+    }
+    discard_submitted(&run->remains, key);
+    err = wait_for(run, client, key);
+    if (err == GRANARY_OK && run->replace && (err = granary_graph_rename(client, key, run->keep, true)) == GRANARY_OK) {
+        (void)snprintf(key, sizeof key, "%s", run->keep);
+    }
+    if (err == GRANARY_OK && !discards(run)) {
+        discard_keep(&run->remains, key);
+    }
+    if (run->explain &&
+        (run->analyze ? granary_graph_analyze : granary_graph_explain)(client, key, &plan) == GRANARY_OK) {
+        (void)show_lines(plan, strlen(plan), false);
+        (void)fflush(stdout);
+        free(plan);
+    }
+    if (err != GRANARY_OK) {
+        status = fail(run, client, err);
+        if (run->keep_going && !run->explain) {
+            (void)print_targets(run, client, key, graph, true);
+        }
+        if (discards(run) || run->replace) {
+            (void)granary_graph_delete(client, key);
+        } else { /* it has nothing but what it can tell */
+            cli_note("%s: graph %s: `granary tasks %s` and `granary logs %s` tell more of it", run->command, key, key,
+                     key);
+        }
+        return status;
+    }
+    status = run->explain ? 0 : print_targets(run, client, key, graph, false);
+    if (discards(run)) {
+        (void)granary_graph_delete(client, key);
+    } else if (run->source->target != NULL) {
+        cli_note("%s: the rows are kept as table '%s': `granary forget %s` deletes it", run->command, key, key);
+    } else {
+        for (size_t i = 0; i < graph->n_targets; i++) {
+            tell_ids(client, key, graph->targets[i]);
+        }
+    }
+    return status;
+}
+
+/* The graph, checked, and whether outputs fit to it. */
+static granary_err
+make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret_size, struct parsed *ret_parsed)
+{
+    granary_err err = run->source->make(client, run->graph, ret_text, ret_size);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = parse_graph(*ret_text, *ret_size, ret_parsed);
+    if (err != GRANARY_OK && run->source->label == NULL) {
+        return gr_fail_in(err, "%s", run->label);
+    }
+    return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : err;
+}
+
+static int
+show_graph(const struct parsed *parsed)
+{
+    struct gr_buf out = {0};
+    granary_err err = gr_graph_to_json(parsed->message, &out);
+    int status;
+
+    gr_buf_addf(&out, "\n");
+    status = err != GRANARY_OK ? cli_fail(err, "graph") : cli_write_file("-", out.bytes, out.size);
+    gr_buf_free(&out);
+    return status;
+}
+
+int
+run_command(struct cli *cli, int argc, char **argv, const struct run_source *source)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    struct argp_option options[sizeof run_options / sizeof run_options[0]];
+    const struct argp argp = {options, parse_run, source->arguments, source->doc, children, NULL, NULL};
+    struct run run = {.cli = cli,
+                      .command = source->label != NULL ? source->label : "run",
+                      .format = OUTPUT_TABLE,
+                      .source = source,
+                      .remains = {.fd = -1}};
+    struct parsed parsed = {0};
+    granary_client *client = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    int status = 0;
+    granary_err err = GRANARY_OK;
+
+    choose_options(source, options);
+    cli_parse(&argp, argc, argv, &run);
+    run.label = source->label != NULL ? source->label : run.graph;
+    if (cli->json && run.format != OUTPUT_SCHEMA) {
+        run.format = OUTPUT_JSON;
+    }
+    if (run.replace && run.keep == NULL) {
+        err = gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
+    }
+    /* Without the need of a client it is refused before anything is started. */
+    if (err == GRANARY_OK && !source->needs_client) {
+        err = make_graph(&run, NULL, &text, &size, &parsed);
+    }
+    if (err == GRANARY_OK && (source->needs_client || !run.show_graph)) {
+        err = choose_instance(&run);
+    }
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "%s", run.command);
+        goto out;
+    }
+    if (source->needs_client || !run.show_graph) {
+        discard_begin(cli,
+                      &(struct discard_options){.what = run.command,
+                                                .stays = run.replace ? run.keep : NULL,
+                                                .only_interrupted = !discards(&run) && !run.replace,
+                                                .private_pid = run.private_pid},
+                      &run.remains);
+        client = cli_connect(cli, &status);
+        if (client == NULL) {
+            goto out;
+        }
+    }
+    if (source->needs_client && (err = make_graph(&run, client, &text, &size, &parsed)) != GRANARY_OK) {
+        status = fail(&run, client, err);
+        goto out;
+    }
+    status = run.show_graph ? show_graph(&parsed) : run_graph(&run, client, text, size, parsed.message);
+out:
+    granary_disconnect(client);
+    discard_end(&run.remains);
+    stop_private(&run);
+    parsed_free(&parsed);
+    free(text);
+    return status;
+}
+
+int
+command_run(struct cli *cli, int argc, char **argv)
+{
+    static const struct run_source source = {
+        .what = "graph",
+        .how = "Name a JSON file, or '-' for stdin",
+        .arguments = "GRAPH.json",
+        .doc = "Run a graph and print its targets as tables.\vWithout an instance that is up, a private one "
+               "is started for as long as the command runs. In an instance that is up the results stay "
+               "as objects, whose ids are told on stderr. When the command is interrupted, its graph is cancelled and "
+               "nothing of it stays.",
+        .keeps = true,
+        .make = read_graph};
+
+    return run_command(cli, argc, argv, &source);
+}

@@ -1,0 +1,390 @@
+/* granary submit: an exported function, called on objects as a graph of one node. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli/command/arguments.h"
+#include "cli/objects/put.h"
+#include "cli/work/discard.h"
+#include "client/resolve.h"
+
+#define INPUTS_MAX 1024
+#define NODE       "call"
+
+enum {
+    KEY_ARG = 0x5000,
+    KEY_INPUT,
+    KEY_OUTPUTS,
+    KEY_COUNT,
+    KEY_BLOCK,
+    KEY_RETRIES,
+    KEY_TIMEOUT,
+    KEY_MEMORY,
+    KEY_RESOURCE,
+    KEY_PRIORITY,
+    KEY_KEY,
+    KEY_WAIT,
+    KEY_KEEP
+};
+
+static const struct argp_option options[] = {
+    {"arg", KEY_ARG, "NAME=VALUE", 0, "a parameter of the function; may be repeated", 0},
+    {"input", KEY_INPUT, "ID|name:NAME|FILE", 0,
+     "an input, in order; a CSV file (.csv, .tsv) is read as one frame, the bytes of any other file are put into the "
+     "store; may be repeated",
+     0},
+    {"outputs", KEY_OUTPUTS, "N", 0, "objects it makes; default what the function declares", 0},
+    {"count", KEY_COUNT, "N", 0, "an array: call it so many times, each with its index", 0},
+    {"block", KEY_BLOCK, "N", 0, "calls of the array that run one after the other as one subtask", 0},
+    {"retries", KEY_RETRIES, "N", 0, "times a call is tried again when it has failed", 0},
+    {"timeout", KEY_TIMEOUT, "DURATION", 0, "a call at work longer than this fails", 0},
+    {"memory", KEY_MEMORY, "SIZE", 0, "private memory a call may use", 0},
+    {"resource", KEY_RESOURCE, "NAME=N", 0, "what a call takes of a resource while it runs; may be repeated", 0},
+    {"priority", KEY_PRIORITY, "N", 0, "graphs of a higher one go first; default 0", 0},
+    {"key", KEY_KEY, "KEY", 0, "of the graph; the same key again is the same graph", 0},
+    {"wait", KEY_WAIT, NULL, 0, "wait for the end and print the results' ids", 1},
+    {"output", 'o', "FILE", 0, "wait, write the results' bytes there ('-': stdout), and delete them", 1},
+    {"keep", KEY_KEEP, NULL, 0, "with -o: leave the results in the store", 1},
+    {0},
+};
+
+struct submit {
+    struct arguments arguments;
+    granary_graph *graph;
+    granary_node node;
+    char *inputs[INPUTS_MAX];
+    granary_id ids[INPUTS_MAX];
+    bool is_ours[INPUTS_MAX]; /* it was put for this call */
+    size_t input_count;
+    granary_graph_options graph_options;
+    const char *output;
+    bool wait;
+    bool keep;
+    struct discard remains; /* with wait: of the graph of a command that is interrupted */
+};
+
+static void
+set_entry(struct submit *submit, struct argp_state *state, const char *map, char *arg)
+{
+    char *equals = strchr(arg, '=');
+
+    if (equals == NULL || equals == arg) {
+        argp_error(state, "'%s' is not NAME=VALUE", arg);
+        return;
+    }
+    *equals = '\0';
+    granary_node_set_entry(submit->graph, submit->node, map, arg, equals + 1);
+}
+
+static void
+set_int(struct submit *submit, const char *name, int64_t value)
+{
+    granary_node_set_int(submit->graph, submit->node, name, value);
+}
+
+static error_t
+parse_submit(int key, char *arg, struct argp_state *state)
+{
+    struct submit *submit = state->input;
+
+    switch (key) {
+    case KEY_ARG:
+        set_entry(submit, state, "params", arg);
+        return 0;
+    case KEY_RESOURCE:
+        set_entry(submit, state, "resources", arg);
+        return 0;
+    case KEY_INPUT:
+        if (submit->input_count == INPUTS_MAX) {
+            argp_error(state, "--input: more than %d", INPUTS_MAX);
+        }
+        submit->inputs[submit->input_count++] = arg;
+        return 0;
+    case KEY_OUTPUTS:
+        set_int(submit, "outputs", arguments_number(state, arg, 1, 1024));
+        return 0;
+    case KEY_COUNT:
+        set_int(submit, "count", arguments_number(state, arg, 1, 1 << 20));
+        return 0;
+    case KEY_BLOCK:
+        set_int(submit, "block", arguments_number(state, arg, 1, 1024));
+        return 0;
+    case KEY_RETRIES:
+        set_int(submit, "retries", arguments_number(state, arg, 0, 1000));
+        return 0;
+    case KEY_TIMEOUT:
+        set_int(submit, "timeout_ms", arguments_duration(state, arg));
+        return 0;
+    case KEY_MEMORY:
+        set_int(submit, "memory", (int64_t)arguments_size(state, arg));
+        return 0;
+    case KEY_PRIORITY:
+        submit->graph_options.priority = (int)arguments_number(state, arg, -1000000, 1000000);
+        return 0;
+    case KEY_KEY:
+        submit->graph_options.key = arg;
+        return 0;
+    case KEY_WAIT:
+        submit->wait = true;
+        return 0;
+    case 'o':
+        submit->output = arg;
+        submit->wait = true;
+        return 0;
+    case KEY_KEEP:
+        submit->keep = true;
+        return 0;
+    default:
+        return arguments_key(key, state);
+    }
+}
+
+/* What an input names: an object that is there, else a file. */
+static granary_err
+find_input(granary_client *client, const char *text, granary_id *ret_id, bool *ret_is_ours)
+{
+    bool is_id = text[0] != '\0' && strspn(text, "0123456789abcdefABCDEF") == strlen(text);
+    granary_err err = GRANARY_ENOENT;
+
+    if (is_id || strncmp(text, "name:", 5) == 0) {
+        err = gr_resolve_id(client, text, ret_id);
+        if (err == GRANARY_OK || access(text, F_OK) != 0) {
+            return err;
+        }
+    }
+    err = put_path(client, text, ret_id);
+    *ret_is_ours = err == GRANARY_OK;
+    return err;
+}
+
+static void
+delete_inputs(granary_client *client, const struct submit *submit)
+{
+    for (size_t i = 0; i < submit->input_count; i++) {
+        if (submit->is_ours[i]) {
+            (void)granary_object_delete(client, submit->ids[i], 0);
+        }
+    }
+}
+
+/* The delimiter of a file that is a table in text; NULL: it is none, and its bytes are meant. */
+static const char *
+delimiter_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    if (dot == NULL || access(path, F_OK) != 0) {
+        return NULL;
+    }
+    return strcasecmp(dot, ".csv") == 0 ? "," : strcasecmp(dot, ".tsv") == 0 ? "\t" : NULL;
+}
+
+/* A node for each input, in order. Returns the exit status. */
+static int
+add_inputs(granary_client *client, struct submit *submit)
+{
+    for (size_t i = 0; i < submit->input_count; i++) {
+        const char *delimiter = delimiter_of(submit->inputs[i]);
+        granary_node node = granary_graph_add(submit->graph, NULL, delimiter != NULL ? "read_csv" : "object", NULL, 0);
+        char text[GRANARY_ID_TEXT + 1];
+        const char *id = text;
+
+        if (delimiter != NULL) {
+            granary_node_set_string(submit->graph, node, "path", submit->inputs[i]);
+            granary_node_set_string(submit->graph, node, "delimiter", delimiter);
+            submit->graph_options.chunk_bytes = INT64_MAX; /* one input, however large */
+        } else {
+            granary_err err = find_input(client, submit->inputs[i], &submit->ids[i], &submit->is_ours[i]);
+
+            if (err != GRANARY_OK) {
+                return cli_fail(err, "input %s", submit->inputs[i]);
+            }
+            granary_id_format(submit->ids[i], text);
+            granary_node_set_strings(submit->graph, node, "ids", &id, 1);
+        }
+        granary_node_add_input(submit->graph, submit->node, node);
+    }
+    return 0;
+}
+
+/* ---- results ---- */
+
+static void
+print_ids(const struct submit *submit, const char *key, const granary_result *result)
+{
+    bool json = submit->arguments.cli->json;
+    char id[GRANARY_ID_TEXT + 1];
+
+    if (json) {
+        (void)printf("{\"graph\": \"%s\", \"results\": [", key);
+    }
+    for (size_t i = 0; i < result->chunk_count; i++) {
+        granary_id_format(result->chunks[i], id);
+        (void)printf(json ? "%s\"%s\"" : "%s%s\n", json && i > 0 ? ", " : "", id);
+    }
+    if (json) {
+        (void)printf("]}\n");
+    }
+}
+
+static granary_err
+write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, bytes, size);
+
+        if (n < 0 && errno != EINTR) {
+            return gr_fail_errno("write");
+        }
+        bytes += n > 0 ? n : 0;
+        size -= n > 0 ? (size_t)n : 0;
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+write_results(granary_client *client, const char *path, const granary_result *result)
+{
+    bool to_stdout = strcmp(path, "-") == 0;
+    int fd = to_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    granary_err err = fd < 0 ? gr_fail_errno("%s", path) : GRANARY_OK;
+    char name[PATH_MAX];
+
+    for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
+        granary_view view;
+
+        err = granary_object_get(client, result->chunks[i], GRANARY_FOREVER, &view);
+        if (err == GRANARY_OK) {
+            err = write_all(fd, view.data, view.data_size);
+            err = err == GRANARY_OK ? err : gr_fail_in(err, "%s", to_stdout ? cli_stdout_name(name) : path);
+            granary_object_release(client, &view);
+        }
+    }
+    if (!to_stdout && fd >= 0) {
+        gr_fd_close(&fd);
+        if (err != GRANARY_OK) {
+            cli_remove_half(path);
+        }
+    }
+    return err;
+}
+
+/* Whether the graph ends with a command that is interrupted. One with a key of the user's does not: the same command
+ * finds it again. */
+static bool
+forgets(const struct submit *submit)
+{
+    return submit->wait && submit->remains.pid > 0;
+}
+
+/* When the graph has ended. Returns the exit status. */
+static int
+tell_results(granary_client *client, const struct submit *submit, const char *key)
+{
+    granary_result result = {0};
+    granary_err err = granary_graph_wait(client, key, GRANARY_FOREVER, NULL);
+    int status = 0;
+
+    if (err == GRANARY_OK) {
+        err = granary_graph_result(client, key, NODE, &result);
+    }
+    if (err == GRANARY_OK && forgets(submit) && (submit->output == NULL || submit->keep)) {
+        discard_keep(&submit->remains, key);
+    }
+    if (err == GRANARY_OK && submit->output != NULL) {
+        err = write_results(client, submit->output, &result);
+    } else if (err == GRANARY_OK) {
+        print_ids(submit, key, &result);
+    }
+    if (err != GRANARY_OK) {
+        status = cli_fail(err, "submit");
+        status = status == 2 ? 1 : status; /* EINVAL said by the function: the call itself was accepted */
+    }
+    delete_inputs(client, submit);
+    if (err != GRANARY_OK || (submit->output != NULL && !submit->keep)) {
+        (void)granary_graph_delete(client, key);
+    }
+    granary_result_free(&result);
+    return status;
+}
+
+static int
+submit_graph(granary_client *client, struct submit *submit)
+{
+    char key[GRANARY_KEY_MAX];
+    char id[GRANARY_ID_TEXT + 1];
+    granary_err err;
+
+    if (forgets(submit)) {
+        granary_id_format(granary_id_random(), id);
+        submit->graph_options.key = id;
+        discard_submitting(id);
+    }
+    err = granary_graph_submit(client, submit->graph, &submit->graph_options, key);
+    if (err != GRANARY_OK) {
+        delete_inputs(client, submit);
+        return cli_fail(err, "submit");
+    }
+    if (forgets(submit)) {
+        discard_submitted(&submit->remains, key);
+    }
+    if (submit->wait) {
+        return tell_results(client, submit, key);
+    }
+    (void)printf(submit->arguments.cli->json ? "{\"graph\": \"%s\"}\n" : "%s\n", key);
+    for (size_t i = 0; i < submit->input_count; i++) {
+        if (submit->is_ours[i]) {
+            granary_id_format(submit->ids[i], id);
+            (void)fprintf(stderr, "granary: submit: %s is object %s\n", submit->inputs[i], id);
+        }
+    }
+    return 0;
+}
+
+int
+command_submit(struct cli *cli, int argc, char **argv)
+{
+    static struct submit submit;
+    granary_client *client;
+    int status = 0;
+    int first;
+
+    submit = (struct submit){.arguments = {.cli = cli}, .graph = granary_graph_create()};
+    if (submit.graph == NULL) {
+        return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "submit");
+    }
+    submit.node = granary_graph_add(submit.graph, NODE, "call", NULL, 0);
+    granary_graph_target(submit.graph, submit.node);
+    first = arguments_read(
+        options, parse_submit, "FUNCTION",
+        "Call an exported function: NAME, LIBRARY:NAME or LIBRARY@VERSION:NAME. Prints the graph's "
+        "key, of which `granary results KEY call` tells the results' ids when they are there; with --wait "
+        "those ids. Results stay until the graph is deleted. When a command that waits is interrupted, its graph is "
+        "deleted, unless --key names it.",
+        1, 1, argc, argv, &submit.arguments);
+    granary_node_set_string(submit.graph, submit.node, "function", argv[first]);
+    submit.remains = (struct discard){.fd = -1};
+    if (submit.wait && submit.graph_options.key == NULL) {
+        discard_begin(
+            cli, &(struct discard_options){.what = "submit", .only_interrupted = submit.output == NULL || submit.keep},
+            &submit.remains);
+    }
+    client = cli_connect(cli, &status);
+    if (client != NULL) {
+        status = add_inputs(client, &submit);
+        status = status == 0 ? submit_graph(client, &submit) : status;
+    }
+    granary_disconnect(client);
+    if (submit.remains.pid > 0) {
+        discard_end(&submit.remains);
+    }
+    granary_graph_destroy(submit.graph);
+    return status;
+}
