@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "spawn/spawn.h"
-#include "torture/interrupt.h"
+#include "torture/common/interrupt.h"
 
 #define SCHEDULE_MOST ((size_t)64 << 20)
 

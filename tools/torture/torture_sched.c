@@ -9,12 +9,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "torture/graphers.h"
-#include "torture/graphs.h"
-#include "torture/interrupt.h"
-#include "torture/options.h"
-#include "torture/random.h"
-#include "torture/realm.h"
+#include "torture/common/interrupt.h"
+#include "torture/common/options.h"
+#include "torture/common/random.h"
+#include "torture/graphs/graphers.h"
+#include "torture/graphs/graphs.h"
+#include "torture/instance/realm.h"
 #include "torture/torture.h"
 
 #define PAUSE_NS 150000000 /* between two blows, at most */

@@ -10,10 +10,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "torture/blows.h"
-#include "torture/interrupt.h"
-#include "torture/options.h"
-#include "torture/siege.h"
+#include "torture/common/interrupt.h"
+#include "torture/common/options.h"
+#include "torture/instance/blows.h"
+#include "torture/instance/siege.h"
 #include "torture/torture.h"
 
 #define GRAPHS   12u

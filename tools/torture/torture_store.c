@@ -8,11 +8,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "spawn/spawn.h"
-#include "torture/crowd.h"
-#include "torture/guard.h"
-#include "torture/interrupt.h"
-#include "torture/options.h"
-#include "torture/random.h"
+#include "torture/common/guard.h"
+#include "torture/common/interrupt.h"
+#include "torture/common/options.h"
+#include "torture/common/random.h"
+#include "torture/objects/crowd.h"
 #include "torture/torture.h"
 
 #define PAUSE_NS  80000000             /* between two blows, at most */

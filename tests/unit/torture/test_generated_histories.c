@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "torture/check.h"
+#include "torture/objects/check.h"
 
 #define CLIENTS   6u
 #define HISTORIES 500u

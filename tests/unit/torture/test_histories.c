@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "torture/check.h"
+#include "torture/objects/check.h"
 
 /* An operation on object 0 from `began` to `ended` (0: never). */
 struct line {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "torture/blows.h"
+#include "torture/instance/blows.h"
 #include "torture/minimise.h"
 
 #define PLACES_MOST 200u

@@ -1,0 +1,211 @@
+#include "torture/instance/level.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/executor_page.h"
+#include "base/fd.h"
+#include "base/instance.h"
+
+/* Names and files that are there for a while: the next start or client clears them up. What leaks grows beyond it. */
+#define SLACK 4
+
+static unsigned
+count_entries(const char *format, pid_t pid)
+{
+    char path[64];
+    unsigned count = 0;
+    DIR *directory;
+
+    (void)snprintf(path, sizeof path, format, (int)pid);
+    directory = opendir(path);
+    while (directory != NULL && readdir(directory) != NULL) {
+        count++;
+    }
+    if (directory != NULL) {
+        (void)closedir(directory);
+    }
+    return count < 2 ? 0 : count - 2; /* . and .. */
+}
+
+static uint64_t
+kilobytes(const char *text, const char *field)
+{
+    const char *at = strstr(text, field);
+
+    return at == NULL ? 0 : strtoull(at + strlen(field), NULL, 10) * 1024;
+}
+
+static void
+add_process(struct footprint *footprint, pid_t pid)
+{
+    char path[64];
+    char *text = NULL;
+    size_t size;
+    unsigned fds = count_entries("/proc/%d/fd", pid);
+    unsigned threads = count_entries("/proc/%d/task", pid);
+
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    if (gr_file_read(path, 1 << 16, &text, &size) == GRANARY_OK) {
+        footprint->processes++;
+        footprint->fds = fds > footprint->fds ? fds : footprint->fds;
+        footprint->threads = threads > footprint->threads ? threads : footprint->threads;
+        footprint->anon += kilobytes(text, "RssAnon:");
+        footprint->shared += kilobytes(text, "RssShmem:");
+    }
+    free(text);
+}
+
+/* Files below a directory: how many, and their bytes; of those whose name begins so, in *ret_some, too. */
+static void
+measure_files(const char *directory, const char *some, unsigned *count, uint64_t *bytes, uint64_t *ret_some)
+{
+    char path[PATH_MAX];
+    struct dirent *entry;
+    struct stat stat;
+    DIR *stream = opendir(directory);
+
+    while (stream != NULL && (entry = readdir(stream)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        (void)snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+        if (lstat(path, &stat) < 0) {
+            continue;
+        }
+        if (S_ISDIR(stat.st_mode)) {
+            measure_files(path, some, count, bytes, ret_some);
+        } else if (S_ISREG(stat.st_mode)) {
+            ++*count;
+            *bytes += (uint64_t)stat.st_blocks * 512;
+            if (some != NULL && strncmp(entry->d_name, some, strlen(some)) == 0) {
+                *ret_some += (uint64_t)stat.st_blocks * 512;
+            }
+        }
+    }
+    if (stream != NULL) {
+        (void)closedir(stream);
+    }
+}
+
+static void
+measure_shared(const struct realm *realm, struct level *level)
+{
+    struct gr_instance instance;
+    char path[PATH_MAX];
+    struct dirent *entry;
+    struct stat stat;
+    DIR *stream = opendir("/dev/shm");
+
+    if (gr_instance_resolve(realm->instance, &instance) != GRANARY_OK) {
+        instance.shm_prefix[0] = '\0';
+    }
+    while (stream != NULL && instance.shm_prefix[0] != '\0' && (entry = readdir(stream)) != NULL) {
+        (void)snprintf(path, sizeof path, "/dev/shm/%s", entry->d_name);
+        if (strncmp(entry->d_name, instance.shm_prefix + 1, strlen(instance.shm_prefix) - 1) != 0 ||
+            lstat(path, &stat) < 0) {
+            continue;
+        }
+        if (strstr(entry->d_name, ".data") != NULL) {
+            level->segments++;
+            level->segments_bytes += (uint64_t)stat.st_blocks * 512;
+        } else {
+            level->names++;
+            /* Rings of events, and the root's records of segments, get their pages as they are used for the first time.
+             */
+            level->names_bytes += strstr(entry->d_name, ".events") != NULL || strstr(entry->d_name, ".root") != NULL
+                                      ? (uint64_t)stat.st_size
+                                      : (uint64_t)stat.st_blocks * 512;
+        }
+    }
+    if (stream != NULL) {
+        (void)closedir(stream);
+    }
+}
+
+static void
+ask_account(const struct realm *realm, granary_store_stat *ret_account)
+{
+    granary_connect_options options = {.instance = realm->instance, .tag = "torture"};
+    granary_client *client = NULL;
+
+    if (granary_connect(&options, &client) == GRANARY_OK) {
+        (void)granary_store_stat_get(client, ret_account);
+        granary_disconnect(client);
+    }
+}
+
+void
+level_measure(const struct realm *realm, struct level *ret_level)
+{
+    struct process processes[REALM_PROCESSES];
+    size_t count = realm_processes(realm, processes);
+    char path[PATH_MAX];
+    unsigned logs = 0;
+    uint64_t pages_bytes = 0;
+
+    *ret_level = (struct level){.names = 0};
+    for (size_t i = 0; i < count; i++) {
+        add_process(&ret_level->roles[processes[i].role], processes[i].pid);
+    }
+    ask_account(realm, &ret_level->account);
+    measure_shared(realm, ret_level);
+    measure_files(realm->instance, "state.", &ret_level->runtime_files, &ret_level->runtime_bytes,
+                  &ret_level->state_bytes);
+    measure_files(realm->spill, NULL, &ret_level->spill_files, &ret_level->spill_bytes, NULL);
+    (void)snprintf(path, sizeof path, "%s/log", realm->instance);
+    measure_files(path, NULL, &logs, &ret_level->log_bytes, NULL);
+    (void)snprintf(path, sizeof path, "%s/" GR_EXECUTOR_PAGES, realm->instance);
+    measure_files(path, NULL, &ret_level->pages, &pages_bytes, NULL);
+    ret_level->runtime_files -= ret_level->pages;
+}
+
+unsigned
+level_descriptors(const struct level *level, enum role role)
+{
+    unsigned fds = level->roles[role].fds;
+
+    return role != ROLE_STORE ? fds : fds > level->segments ? fds - level->segments : 0;
+}
+
+static unsigned
+exceeds(FILE *out, const char *who, const char *what, uint64_t begin, uint64_t now)
+{
+    if (now > begin && out != NULL) {
+        (void)fprintf(out, "torture: %s%s%s: %" PRIu64 ", at the beginning %" PRIu64 "\n", who,
+                      *who == '\0' ? "" : ": ", what, now, begin);
+    }
+    return now > begin;
+}
+
+unsigned
+level_compare(const struct level *begin, const struct level *now, FILE *out)
+{
+    unsigned above = 0;
+
+    for (enum role role = 0; role < REALM_ROLES; role++) {
+        const struct footprint *a = &begin->roles[role];
+        const struct footprint *b = &now->roles[role];
+
+        above += exceeds(out, role_name(role), "processes", a->processes, b->processes);
+        above +=
+            exceeds(out, role_name(role), "descriptors", level_descriptors(begin, role), level_descriptors(now, role));
+        above += exceeds(out, role_name(role), "threads", a->threads, b->threads);
+    }
+    above += exceeds(out, "store", "clients", begin->account.clients, now->account.clients);
+    /* Who lives keeps a room to write in; of those, the largest are a sixteenth of the memory. */
+    above += exceeds(out, "store", "bytes being written", now->account.clients * (now->account.capacity_bytes / 16),
+                     now->account.writing_bytes);
+    above += exceeds(out, "store", "bytes retiring", begin->account.retiring_bytes, now->account.retiring_bytes);
+    above += exceeds(out, "", "names in shared memory", begin->names + SLACK, now->names);
+    above += exceeds(out, "executor", "pages", 3 * begin->roles[ROLE_EXECUTOR].processes + GR_EXECUTOR_PAGES_DEAD,
+                     now->pages);
+    above += exceeds(out, "", "files of the instance", begin->runtime_files + SLACK, now->runtime_files);
+    above += exceeds(out, "", "files of objects and logs", begin->spill_files, now->spill_files);
+    return above;
+}

@@ -1,0 +1,85 @@
+/*
+ * A private instance that is to be tormented: its directory, its processes by what they are, and somebody who says
+ * `granary up` again when its supervisor was killed.
+ */
+#ifndef TORTURE_REALM_H
+#define TORTURE_REALM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "torture/common/guard.h"
+#include "torture/common/options.h"
+
+enum role {
+    ROLE_SUPERVISOR,
+    ROLE_STORE,
+    ROLE_SCHED,   /* the active one */
+    ROLE_STANDBY, /* the others */
+    ROLE_POOL,
+    ROLE_EXECUTOR,
+    ROLE_CLIENT,  /* of the store */
+    ROLE_GRAPHER, /* a client with graphs */
+    ROLES,
+};
+#define REALM_ROLES ROLE_CLIENT /* those before it are processes of the instance */
+
+/* "supervisor", "store", "sched", "standby", "pool", "executor", "client", "grapher" */
+const char *role_name(enum role role);
+/* ROLES: it is none. */
+enum role role_find(const char *name);
+
+#define REALM_PROCESSES 128u
+
+struct process {
+    enum role role;
+    pid_t pid;
+};
+
+struct realm {
+    char directory[64]; /* made for it; what it holds below: */
+    char instance[96];
+    char spill[96];
+    char up_log[96]; /* what `granary up` said */
+    char memory[32], executors[16], schedulers[16];
+    unsigned executor_count, scheduler_count;
+    struct guard guard;
+    pid_t up;             /* `granary up` under way; 0: none */
+    bool hit;             /* a process was killed since that began */
+    uint64_t ups;         /* how often it was said */
+    uint64_t ups_refused; /* how often it failed though nobody had killed anything meanwhile */
+};
+
+/* Make the directory; it, and all that is started in it, goes with this process. False: why was said on stderr. */
+bool realm_create(struct realm *realm, const struct options *options);
+/* Remove it with all that is in it. */
+void realm_destroy(struct realm *realm);
+
+/* Start the instance, and wait until it is up. */
+bool realm_up(struct realm *realm);
+/* Stop it; the error of that is said on stderr. */
+bool realm_down(struct realm *realm);
+
+/* Whether nothing is left of it: no process, no name in shared memory, no file. What is, is said on stderr. */
+bool realm_is_gone(const struct realm *realm);
+
+/* When no supervisor is there, have one started; to be called again and again. False: it cannot be started. */
+bool realm_tend(struct realm *realm);
+
+/* Its processes, executors in the order of their pids. Returns how many there are, REALM_PROCESSES at most. */
+size_t realm_processes(const struct realm *realm, struct process ret_processes[static REALM_PROCESSES]);
+/* Process `which` (modulo how many there are) of that role; 0: none is there now. */
+pid_t realm_find(const struct realm *realm, enum role role, unsigned which);
+/* Whether every process is there that should be, and no other. */
+bool realm_is_whole(const struct realm *realm);
+
+/*
+ * Send a signal to a process of the instance, and to no other one that has got its pid.
+ *
+ * ret_pidfd  of it, to be closed by the caller; may be NULL
+ */
+bool realm_signal(const struct realm *realm, pid_t pid, int signal, int *ret_pidfd);
+
+#endif

@@ -1,0 +1,297 @@
+#include "torture/instance/siege.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "spawn/spawn.h"
+
+#define TICK_NS   10000000
+#define VICTIM_MS 3000  /* how long is waited for a process of that kind to be there */
+#define WHOLE_MS  60000 /* how long an instance may take until all its processes are there again */
+#define LEVEL_MS  15000 /* ... and until what was taken is back */
+#define CALM_MS   700   /* of load before the level of the beginning is taken */
+/* For calls of clients: a store that stands still, the next one, and `granary up` may come one after the other. */
+
+/* ---- blows ---- */
+
+static void
+resume(struct siege *siege, bool all)
+{
+    for (size_t i = 0; i < siege->stopped_count;) {
+        if (!all && gr_now_ns() < siege->stopped[i].until_ns) {
+            i++;
+            continue;
+        }
+        (void)gr_pidfd_signal(siege->stopped[i].pidfd, SIGCONT);
+        gr_fd_close(&siege->stopped[i].pidfd);
+        siege->stopped[i] = siege->stopped[--siege->stopped_count];
+    }
+}
+
+void
+siege_tick(struct siege *siege)
+{
+    siege->broken = siege->broken || !realm_tend(&siege->realm);
+    resume(siege, false);
+    (void)nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
+}
+
+bool
+siege_is_clean(const struct siege *siege)
+{
+    return crowd_is_clean(&siege->crowd) && graphers_are_clean(&siege->graphers) &&
+           siege->leaked + siege->damaged + siege->complaints + siege->realm.ups_refused == 0 && !siege->broken;
+}
+
+static pid_t
+await_victim(struct siege *siege, const struct blow *blow)
+{
+    int64_t deadline = gr_deadline_ns(VICTIM_MS);
+    pid_t pid;
+
+    if (blow->victim == ROLE_CLIENT) {
+        return siege->crowd.pack.pids[blow->which % siege->crowd.pack.count];
+    }
+    if (blow->victim == ROLE_GRAPHER) {
+        return siege->graphers.pack.pids[blow->which % siege->graphers.pack.count];
+    }
+    while ((pid = realm_find(&siege->realm, blow->victim, blow->which)) == 0 && gr_now_ns() < deadline &&
+           !siege->broken) {
+        siege_tick(siege);
+    }
+    return pid;
+}
+
+/* Those that are no daemons are children of this process: their pids stay theirs. */
+static bool
+stop(struct siege *siege, const struct blow *blow, pid_t victim)
+{
+    struct stopped *stopped = &siege->stopped[siege->stopped_count];
+    bool daemon = blow->victim < REALM_ROLES;
+
+    if (siege->stopped_count == SIEGE_STOPPED_MOST) {
+        return false;
+    }
+    if (daemon ? !realm_signal(&siege->realm, victim, SIGSTOP, &stopped->pidfd)
+               : (stopped->pidfd = gr_pidfd_open(victim)) < 0 || gr_pidfd_signal(stopped->pidfd, SIGSTOP) < 0) {
+        return false;
+    }
+    stopped->until_ns = gr_deadline_ns(blow->stop_ms);
+    siege->stopped_count++;
+    siege->stops[blow->victim]++;
+    return true;
+}
+
+static bool
+send_off(struct siege *siege, const struct blow *blow, pid_t victim)
+{
+    int signal = blow->kind == BLOW_TERM ? SIGTERM : SIGKILL;
+
+    if (blow->victim == ROLE_CLIENT) {
+        pack_replace(&siege->crowd.pack, blow->which % siege->crowd.pack.count, signal);
+    } else if (blow->victim == ROLE_GRAPHER) {
+        pack_replace(&siege->graphers.pack, blow->which % siege->graphers.pack.count, signal);
+    } else if (!realm_signal(&siege->realm, victim, signal, NULL)) {
+        return false;
+    }
+    siege->realm.hit = true;
+    siege->kills[blow->victim]++;
+    return true;
+}
+
+void
+siege_strike(struct siege *siege, const struct blow *blow)
+{
+    pid_t victim = await_victim(siege, blow);
+
+    if (victim == 0 || !(blow->kind == BLOW_STOP ? stop(siege, blow, victim) : send_off(siege, blow, victim))) {
+        siege->missed++;
+    }
+}
+
+/* ---- rests ---- */
+
+static bool
+await_whole(struct siege *siege)
+{
+    int64_t deadline = gr_deadline_ns(WHOLE_MS);
+
+    while (!realm_is_whole(&siege->realm) || siege->realm.up != 0) {
+        if (gr_now_ns() > deadline || siege->broken) {
+            struct process processes[REALM_PROCESSES];
+            size_t count = realm_processes(&siege->realm, processes);
+
+            (void)fprintf(stderr, "torture: not every process is there again, or too many:");
+            for (size_t i = 0; i < count; i++) {
+                (void)fprintf(stderr, " %s %d", role_name(processes[i].role), (int)processes[i].pid);
+            }
+            (void)fputc('\n', stderr);
+            siege->broken = true;
+            return false;
+        }
+        siege_tick(siege);
+    }
+    return true;
+}
+
+void
+siege_check_level(struct siege *siege)
+{
+    int64_t deadline = gr_deadline_ns(LEVEL_MS);
+    struct level now;
+
+    level_measure(&siege->realm, &now);
+    while (level_compare(&siege->level, &now, NULL) > 0 && gr_now_ns() < deadline) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        level_measure(&siege->realm, &now);
+    }
+    siege->leaked += level_compare(&siege->level, &now, stderr);
+}
+
+static void
+check_shape(struct siege *siege)
+{
+    char log[128];
+    char *text = NULL;
+    size_t size;
+    int status = 1;
+    pid_t child;
+
+    (void)snprintf(log, sizeof log, "%s/fsck.log", siege->realm.directory);
+    (void)unlink(log);
+    child = spawn_command((const char *const[]){"fsck", "--instance", siege->realm.instance, "--verify", NULL}, log);
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+        siege->damaged++;
+        if (gr_file_read(log, 1 << 20, &text, &size) == GRANARY_OK) {
+            (void)fprintf(stderr, "torture: fsck: %s\n", text);
+        }
+        free(text);
+    }
+}
+
+/* Stop the load. The instance is whole, and nobody uses it. */
+bool
+siege_quiet(struct siege *siege)
+{
+    resume(siege, true);
+    if (!await_whole(siege)) {
+        return false;
+    }
+    atomic_store(&siege->crowd.torment->stop, true);
+    graphers_stop(&siege->graphers);
+    crowd_stop(&siege->crowd);
+    return await_whole(siege);
+}
+
+void
+siege_inspect(struct siege *siege)
+{
+    graphers_inspect(&siege->graphers);
+    crowd_inspect(&siege->crowd);
+    check_shape(siege);
+    siege->complaints += logs_look(&siege->logs, &siege->realm, stderr);
+}
+
+void
+siege_rest(struct siege *siege)
+{
+    if (siege_quiet(siege)) {
+        siege->rests++;
+        siege_inspect(siege);
+        siege_check_level(siege);
+    }
+}
+
+void
+siege_load(struct siege *siege)
+{
+    graphers_start(&siege->graphers);
+    crowd_start(&siege->crowd);
+}
+
+/* What takes its time at first is there when the level of the beginning is taken. */
+bool
+siege_calm(struct siege *siege)
+{
+    if (!graphers_learn(&siege->graphers)) {
+        return false;
+    }
+    siege_load(siege);
+    for (int64_t until = gr_deadline_ns(CALM_MS); gr_now_ns() < until;) {
+        siege_tick(siege);
+    }
+    if (!siege_quiet(siege)) {
+        return false;
+    }
+    siege_inspect(siege);
+    level_measure(&siege->realm, &siege->level);
+    return siege_is_clean(siege);
+}
+
+/* ---- beginning and end ---- */
+
+bool
+siege_begin(struct siege *siege, const struct options *options, unsigned graphers, unsigned graphs, uint64_t data)
+{
+    *siege = (struct siege){.broken = false};
+    if (!realm_create(&siege->realm, options)) {
+        return false;
+    }
+    if (!graphers_create(&siege->graphers, siege->realm.instance, siege->realm.directory, options, graphers, graphs) ||
+        crowd_create(&siege->crowd, siege->realm.instance, siege->realm.directory, options->clients, options->scale,
+                     data, options->seed) != GRANARY_OK ||
+        !realm_up(&siege->realm)) {
+        (void)fprintf(stderr, "granary: torture: %s\n", granary_error_message());
+        realm_destroy(&siege->realm);
+        return false;
+    }
+    siege->crowd.torment->room_ms = siege->crowd.torment->patience_ms;
+    return true;
+}
+
+bool
+siege_end(struct siege *siege)
+{
+    bool ended_well;
+
+    pack_kill(&siege->crowd.pack); /* none is left but when the instance did not come back */
+    pack_kill(&siege->graphers.pack);
+    ended_well = realm_down(&siege->realm);
+    return realm_is_gone(&siege->realm) && ended_well;
+}
+
+void
+siege_destroy(struct siege *siege)
+{
+    realm_destroy(&siege->realm);
+    crowd_destroy(&siege->crowd);
+    graphers_destroy(&siege->graphers);
+}
+
+bool
+siege_report(const struct siege *siege)
+{
+    bool clean = siege_is_clean(siege);
+
+    for (enum role role = 0; role < ROLES; role++) {
+        (void)printf("%-18s killed %" PRIu64 ", stopped %" PRIu64 "\n", role_name(role), siege->kills[role],
+                     siege->stops[role]);
+    }
+    (void)printf("victims not there  %" PRIu64 "\n", siege->missed);
+    (void)printf("brought up         %" PRIu64 " times\n", siege->realm.ups);
+    (void)printf("rests              %" PRIu64 "\n", siege->rests);
+    clean = crowd_report(&siege->crowd) && clean;
+    clean = graphers_report(&siege->graphers) && clean;
+    (void)printf("damaged by fsck    %" PRIu64 "\n", siege->damaged);
+    (void)printf("bad lines in logs  %" PRIu64 "\n", siege->complaints);
+    (void)printf("leaked             %" PRIu64 " kinds of things\n", siege->leaked);
+    return clean;
+}

@@ -1,0 +1,372 @@
+/* The n-th-failure run: options, which rows there are, and the loop over n. */
+#include "torture/nth/nth.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fault_rules.h"
+#include "base/fd.h"
+#include "spawn/spawn.h"
+#include "torture/common/interrupt.h"
+#include "torture/common/options.h"
+#include "torture/torture.h"
+
+/* Of several rows so many trials each, spread over all n: everything would take days. */
+#define EACH 10
+#define LAST (UINT64_MAX / 2)
+
+enum { KEY_FIRST = 0x5000, KEY_LAST, KEY_STRIDE, KEY_EACH, KEY_STICKY, KEY_JSON, KEY_ERRNO, KEY_LIST };
+
+struct run {
+    /* NULL, -1: all of them */
+    const char *scenario;
+    const char *fail;
+    const char *errnos;
+    int process;
+    uint64_t first, last;
+    uint64_t stride, each; /* 0: not said */
+    bool sticky, json;
+    /* so far */
+    FILE *table;
+    struct nth_row row;
+    size_t rows;
+    int status;
+};
+
+/* ---- one row ---- */
+
+/* Whether a process would take such a fault; said on stderr. */
+static bool
+is_known(const struct nth_fault *fault)
+{
+    static struct gr_fault_rules rules;
+    char text[256];
+
+    (void)snprintf(text, sizeof text, "%s:%s@1", fault->point, fault->action);
+    if (gr_fault_rules_parse(text, &rules) != GRANARY_OK) {
+        (void)fprintf(stderr, "granary: torture nth: %s\n", granary_error_message());
+        return false;
+    }
+    return true;
+}
+
+/* Every one, or so that there are as many as were asked for. */
+static uint64_t
+stride_of(const struct run *run)
+{
+    if (run->each > 0 && run->row.hits > run->each) {
+        return (run->row.hits + run->each - 1) / run->each;
+    }
+    return run->stride > 0 ? run->stride : 1;
+}
+
+/* One fault, for n after n until it does not happen any more. Where the calm trial goes wrong no other is tried. */
+static void
+sweep(struct run *run, const struct nth_scenario *scenario)
+{
+    static char expected[NTH_OUTPUT_MOST];
+    struct nth_row *row = &run->row;
+    struct nth_trial trial;
+    uint64_t n = run->first, stride;
+    bool more;
+    char bin[96];
+
+    if (!nth_programs_make(&row->fault, bin)) {
+        run->status = 1;
+        return;
+    }
+    nth_try(scenario, &row->fault, bin, 0, expected, &trial);
+    row->hits = trial.hits;
+    stride = stride_of(run);
+    more = trial.finding[0] == '\0';
+    if (!more) {
+        (void)fprintf(stderr, "granary: torture nth: %s fails without any fault: %s\n", row->scenario, trial.finding);
+        row->findings++;
+    }
+    while (more && n <= run->last && !interrupted()) {
+        nth_try(scenario, &row->fault, bin, n, expected, &trial);
+        nth_row_count(row, &trial);
+        more = trial.fired;
+        if (run->each > 0 && row->trials % run->each == 0) {
+            stride *= 2; /* there are more than the calm one told: who is killed at the end tells of none */
+        }
+        n += more ? stride : 0;
+    }
+    gr_remove_tree(bin);
+    nth_row_print(row, n);
+    nth_table_add(run->table, row);
+    run->rows++;
+    run->status = row->findings > 0 ? 1 : run->status;
+}
+
+/* ---- which there are ---- */
+
+static bool
+is_all(const struct run *run)
+{
+    return run->scenario == NULL || run->process < 0 || run->fail == NULL;
+}
+
+/* How it fails, one after the other. */
+static const char *
+actions_of(const struct run *run, const struct nth_fault *fault)
+{
+    if (fault->traced) {
+        return "kill";
+    }
+    if (run->errnos != NULL && run->fail != NULL) {
+        return run->errnos;
+    }
+    if (fault->messages) {
+        return "drop,corrupt";
+    }
+    if (strcmp(fault->point, "alloc.any") == 0) {
+        return "ENOMEM";
+    }
+    return run->errnos != NULL ? run->errnos : run->fail != NULL ? "EIO" : "EIO,ENOSPC,ENOMEM,EINTR,short";
+}
+
+/* Those of one failure. False: there is no going on. */
+static bool
+run_fail(struct run *run, const struct nth_scenario *scenario, const struct nth_fault *fault, const char *fail)
+{
+    char *names = strdup(actions_of(run, fault));
+    char action[64];
+    char *rest = NULL;
+    bool good = names != NULL;
+
+    for (char *name = good ? strtok_r(names, ",", &rest) : NULL; good && name != NULL && !interrupted();
+         name = strtok_r(NULL, ",", &rest)) {
+        bool plain = fault->messages || strcmp(name, "short") == 0 || strcmp(name, "kill") == 0;
+
+        (void)snprintf(action, sizeof action, "%s%s", plain ? "" : "errno=", name);
+        run->row = (struct nth_row){.scenario = scenario->name, .fail = fail, .fault = *fault, .json = run->json};
+        run->row.fault.action = action;
+        if (!is_known(&run->row.fault)) {
+            run->status = granary_error_exit_status(GRANARY_EINVAL);
+            good = false;
+        } else {
+            sweep(run, scenario);
+        }
+    }
+    run->row.fault.action = NULL;
+    free(names);
+    return good;
+}
+
+/* Those of one process in a scenario. */
+static bool
+run_process(struct run *run, const struct nth_scenario *scenario, enum nth_process process)
+{
+    static const char *const fails[] = {"kill", "call", "alloc", "message"};
+
+    for (size_t i = 0; i < sizeof fails / sizeof fails[0] && !interrupted(); i++) {
+        const char *fail = run->fail == NULL ? fails[i] : run->fail;
+        struct nth_fault fault = {.process = process,
+                                  .point = strncmp(fail, "call.", 5) == 0 ? fail : "call.any",
+                                  .traced = strcmp(fail, "kill") == 0,
+                                  .messages = strcmp(fail, "message") == 0,
+                                  .sticky = run->sticky};
+
+        if (fault.messages) {
+            fault.point = "any"; /* nothing else can be dropped, and here nothing else comes that can be damaged */
+        } else if (strcmp(fail, "alloc") == 0) {
+            fault.point = "alloc.any";
+        }
+        if (fault.messages && is_all(run) && (!scenario->whole || process == NTH_STORE)) {
+            continue; /* it says none of those */
+        }
+        if (!run_fail(run, scenario, &fault, fail)) {
+            return false;
+        }
+        if (run->fail != NULL) {
+            break;
+        }
+    }
+    return true;
+}
+
+static void
+run_all(struct run *run)
+{
+    const char *name;
+
+    for (size_t i = 0; (name = nth_scenario_name(i)) != NULL; i++) {
+        for (int process = NTH_CLIENT; process <= NTH_EXECUTOR; process++) {
+            const struct nth_scenario *scenario = nth_scenario_find(name, (enum nth_process)process);
+
+            if (scenario != NULL && (run->scenario == NULL || strcmp(run->scenario, name) == 0) &&
+                (run->process < 0 || run->process == process) &&
+                !run_process(run, scenario, (enum nth_process)process)) {
+                return;
+            }
+        }
+    }
+}
+
+/* ---- options ---- */
+
+static enum nth_process
+parse_process(const char *text, struct argp_state *state)
+{
+    for (int i = NTH_CLIENT; i <= NTH_EXECUTOR; i++) {
+        if (strcmp(text, nth_process_names[i]) == 0) {
+            return (enum nth_process)i;
+        }
+    }
+    argp_error(state, "--process %s: client, store, sched or executor is expected", text);
+    return NTH_CLIENT;
+}
+
+static const char *
+parse_fail(const char *text, struct argp_state *state)
+{
+    static const char *const fails[] = {"kill", "call", "alloc", "message"};
+    bool known = strncmp(text, "call.", 5) == 0;
+
+    for (size_t i = 0; i < sizeof fails / sizeof fails[0]; i++) {
+        known = known || strcmp(text, fails[i]) == 0;
+    }
+    if (!known) {
+        argp_error(state, "--fail %s: kill, call, call.NAME, alloc or message is expected", text);
+    }
+    return text;
+}
+
+static error_t
+parse(int key, char *text, struct argp_state *state)
+{
+    struct run *run = state->input;
+
+    switch (key) {
+    case 's':
+        run->scenario = text;
+        return 0;
+    case 'p':
+        run->process = (int)parse_process(text, state);
+        return 0;
+    case 'f':
+        run->fail = parse_fail(text, state);
+        return 0;
+    case KEY_ERRNO:
+        run->errnos = text;
+        return 0;
+    case KEY_FIRST:
+        run->first = options_number(text, 1, UINT64_MAX / 2, state);
+        return 0;
+    case KEY_LAST:
+        run->last = options_number(text, 1, UINT64_MAX / 2, state);
+        return 0;
+    case KEY_STRIDE:
+        run->stride = options_number(text, 1, UINT64_MAX / 4, state);
+        return 0;
+    case KEY_EACH:
+        run->each = options_number(text, 1, UINT64_MAX / 4, state);
+        return 0;
+    case KEY_STICKY:
+        run->sticky = true;
+        return 0;
+    case KEY_JSON:
+        run->json = true;
+        return 0;
+    case KEY_LIST:
+        nth_scenarios_print();
+        exit(0);
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", text);
+        return 0;
+    case ARGP_KEY_END:
+        if (run->last < run->first) {
+            argp_error(state, "--last comes before --first");
+        }
+        if (run->stride == 0 && run->each == 0 && run->last == LAST && is_all(run)) {
+            run->each = EACH;
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int
+torture_nth(int argc, char **argv)
+{
+    static const struct argp_option list[] = {
+        {"scenario", 's', "NAME", 0, "what is done under the fault; default: all, which --list tells", 0},
+        {"process", 'p', "KIND", 0, "whose fault: client, store, sched or executor; default: all", 0},
+        {"fail", 'f', "WHAT", 0,
+         "kill (kill -9 at a system call), call or call.NAME (a system call fails), alloc (an allocation fails), "
+         "message (one between scheduler, executors and clients is lost: who waits for its answer is interrupted); "
+         "default: all",
+         0},
+        {"errno", KEY_ERRNO, "NAME,...", 0,
+         "how calls fail, one after the other: names of errors, 'short' (half of what was asked for), or 'kill'; "
+         "of messages: 'drop' or 'corrupt'; default: EIO; drop,corrupt; of everything: several",
+         0},
+        {"first", KEY_FIRST, "N", 0, "begin with the N-th; default: 1", 0},
+        {"last", KEY_LAST, "N", 0, "end with the N-th; default: when the fault does not happen any more", 0},
+        {"stride", KEY_STRIDE, "K", 0, "every K-th; default: 1", 0},
+        {"each", KEY_EACH, "N", 0,
+         "of each scenario, process and failure so many, spread over all n; default where scenario, process or failure "
+         "are not said: 10",
+         0},
+        {"sticky", KEY_STICKY, NULL, 0, "the n-th and all that follow", 0},
+        {"json", KEY_JSON, NULL, 0, "print JSON, an object a line", 0},
+        {"list", KEY_LIST, NULL, 0, "list the scenarios", 0},
+        {0},
+    };
+    static const struct argp parser = {
+        list,
+        parse,
+        NULL,
+        "Let one thing fail in one process of a private instance: the first, the second, ... until all have had their "
+        "turn. Each time the work must succeed or end with an error that says why, the instance must serve on, and "
+        "leave nothing behind. A table at the end tells what came of it; exit status 1 if anything was wrong.",
+        NULL,
+        NULL,
+        NULL};
+    static char name[] = "granary torture nth";
+    static struct run run;
+    char *table = NULL;
+    size_t size;
+
+    if (argc > 1 && strcmp(argv[1], "play") == 0) {
+        return nth_play(argc - 1, argv + 1);
+    }
+    if (argc > 1 && strcmp(argv[1], "trace") == 0) {
+        return nth_trace(argc - 1, argv + 1);
+    }
+    run = (struct run){.process = -1, .first = 1, .last = LAST};
+    argv[0] = name;
+    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &run);
+    if ((run.fail == NULL || strcmp(run.fail, "kill") == 0) &&
+        !spawn_granary((const char *const[]){"torture", "nth", "trace", "0", "/dev/null", "/bin/true", NULL})) {
+        return granary_error_exit_status(GRANARY_EPERM); /* said by it */
+    }
+    run.table = open_memstream(&table, &size);
+    if (run.table == NULL) {
+        perror("granary: torture nth");
+        return granary_error_exit_status(GRANARY_ENOMEM);
+    }
+    interrupt_catch();
+    nth_table_head(run.table);
+    run_all(&run);
+    (void)fclose(run.table);
+    if (run.rows > 1 && !run.json) {
+        (void)printf("\n%s", table);
+    }
+    free(table);
+    if (run.rows == 0 && run.status == 0 && !interrupted()) {
+        (void)fprintf(stderr, "granary: torture nth: nothing like '%s' with '%s' in it and '%s': --list tells all\n",
+                      run.scenario == NULL ? "any scenario" : run.scenario,
+                      run.process < 0 ? "any process" : nth_process_names[run.process],
+                      run.fail == NULL ? "any failure" : run.fail);
+        return granary_error_exit_status(GRANARY_ENOENT);
+    }
+    return run.status;
+}
