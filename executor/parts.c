@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "executor/subtask_private.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 
 /* Executors together keep no more than a small part of the store for frames they lease. */
 #define PIN_SHARE 32

@@ -15,7 +15,7 @@
 #include "executor/placed.h"
 #include "executor/subtask_private.h"
 #include "granary/hold.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 
 /* ---- operators ---- */
 

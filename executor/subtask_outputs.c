@@ -9,7 +9,7 @@
 #include "executor/answer.h"
 #include "executor/placed.h"
 #include "executor/subtask_private.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 
 static uint64_t
 measure(const struct gr_value *value, uint64_t *ret_meta_size, granary_err *ret_err)

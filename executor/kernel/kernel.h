@@ -1,55 +1,10 @@
-/*
- * Kernels: one function an operator of contract/chunk_ops.def. A kernel reads values, makes new ones on the heap or
- * where they will stay (data/place.h), and touches neither the store nor the network; what becomes an object is written
- * by the worker.
- */
+/* The door of the kernels: one by its operator's name. What it is called with: kernel/core/call.h. */
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H
 
-#include "base/buf.h"
-#include "data/frame.h"
-#include "data/tensor.h"
-#include "graph/graph.h"
-
-enum gr_value_kind { GR_VALUE_NONE, GR_VALUE_FRAME, GR_VALUE_TENSOR, GR_VALUE_BYTES };
-
-/* What flows between operators. Owned by the worker: gr_value_free(). */
-struct gr_value {
-    enum gr_value_kind kind;
-    granary_frame *frame;
-    struct gr_tensor tensor;
-    const void *bytes; /* BYTES: 64-byte aligned */
-    uint64_t bytes_size;
-    void *owned_bytes; /* bytes when they are ours (free()), else NULL */
-};
-void gr_value_free(struct gr_value *value);
-/* Whether none of its bytes belong to somebody else: it outlives what it was made from. */
-bool gr_value_is_owned(const struct gr_value *value);
-
-struct gr_kernel_call {
-    const Granary__ChunkOp *op;    /* attributes through gr_attr_...(op->attrs, op->n_attrs, ...) */
-    const struct gr_value *inputs; /* valid until the subtask ends, longer than the outputs of this call */
-    size_t input_count;
-    struct gr_value
-        *outputs; /* output_count of kind NONE, to be set. An output may borrow from inputs (filtered columns, ...) */
-    size_t output_count;
-    struct gr_buf *answer; /* the packed answer, for operators that have one */
-    /* Room for the elements of output 0, a tensor, where it will stay; it returns NULL when they belong on the heap.
-     * NULL: they do. */
-    void *(*place)(struct gr_kernel_call *call, const granary_tensor *tensor);
-    void *placing; /* the worker's */
-};
-
-/* Errors: ETYPE, EINVAL, ENOMEM, EIO, ...: the message says what and, for files, file and line; the node's name is
- * added by the worker. */
-typedef granary_err gr_kernel(struct gr_kernel_call *call);
+#include "kernel/core/call.h"
 
 /* The kernel of an operator, or NULL when there is none of that name. */
 gr_kernel *gr_kernel_find(const char *op);
-
-/* One kernel per operator: an operator without one does not link. */
-#define CHUNK_OP(name, text) gr_kernel kernel_##name;
-#include "contract/chunk_ops.def"
-#undef CHUNK_OP
 
 #endif

@@ -1,6 +1,6 @@
 /* clang-format off */
 /*
- * Expressions over the columns of a frame: parsed, checked against a schema, evaluated by kernels (kernel/rows.h).
+ * Expressions over the columns of a frame: parsed, checked against a schema, evaluated by kernels (kernel/rows/rows.h).
  * docs/graph-format.md tells users what they can write and what it means.
  *
  *   expr    := or

@@ -26,7 +26,7 @@ MISTAKES = [
     ('a float detour', 'executor/kernel/rows/cast.c', 'gr_int128 value = node_exact_at(a, i);', 'gr_int128 value = (gr_int128)(double)node_exact_at(a, i);', 'expressions', r'cast|q\d'),
     ('a set for another', 'libclient/sql/parse/select.c', '[PG_QUERY__SET_OPERATION__SETOP_EXCEPT] = SQL_EXCEPT', '[PG_QUERY__SET_OPERATION__SETOP_EXCEPT] = SQL_INTERSECT', 'sql_random', r'except'),
     ('a wrong null', 'executor/kernel/join/probe.c', '"null_aware", false)', '"no null_aware", false)', 'graphs_frame', r'null_aware'),
-    ('a null that is kept', 'executor/kernel/group/plan.c', '"dropna", true)', '"dropna", false)', 'graphs_frame', r'groupby|value_counts|pivot'),
+    ('a null that is kept', 'executor/kernel/aggregate/plan.c', '"dropna", true)', '"dropna", false)', 'graphs_frame', r'groupby|value_counts|pivot'),
     ('an ignored parameter', 'executor/kernel/tensor/reduce.c', '"ddof", 0);', '"no ddof", 0);', 'graphs_tensor', r'ddof'),
     ('one to the side', 'executor/kernel/window/compute.h', 'window->center ? (window->window - 1) / 2 : 0', 'window->center ? window->window / 2 : 0', 'graphs_frame', r'rolling'),
     ('off by one', 'executor/kernel/rows/text.c', 'rows_utf8_offset(text, end - 1)', 'rows_utf8_offset(text, end)', 'expressions', r'substr'),

@@ -36,6 +36,22 @@ function(granary_room room)
     add_dependencies(room_${name} room_${used})
   endforeach()
   target_link_libraries(room_${name} PRIVATE ${ROOM_LINKS} Threads::Threads)
+  set_property(GLOBAL APPEND PROPERTY granary_rooms ${room})
+endfunction()
+
+# The objects of some rooms and of their floors, for a library that holds them all.
+function(granary_room_objects ret)
+  get_property(rooms GLOBAL PROPERTY granary_rooms)
+  foreach(wanted IN LISTS ARGN)
+    list(APPEND objects $<TARGET_OBJECTS:room_${wanted}>)
+    foreach(room IN LISTS rooms)
+      if(room MATCHES "^${wanted}/")
+        string(REPLACE / _ name ${room})
+        list(APPEND objects $<TARGET_OBJECTS:room_${name}>)
+      endif()
+    endforeach()
+  endforeach()
+  set(${ret} ${objects} PARENT_SCOPE)
 endfunction()
 
 # Once the static library is linked, make one object of it and of what it needs of these archives: of its names only

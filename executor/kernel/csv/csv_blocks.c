@@ -1,7 +1,7 @@
 #include "kernel/csv/csv_blocks.h"
 
 #include "base/error.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 #include "kernel/simd/csv.h"
 
 enum { WINDOW = 32 << 10 };

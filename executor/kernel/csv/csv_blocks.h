@@ -3,8 +3,8 @@
  * empty lines) are found together, so that they can be worked on column by column. All others are odd: the caller reads
  * such a one field by field (csv_text.h) and goes on.
  */
-#ifndef KERNEL_CSV_BLOCKS_H
-#define KERNEL_CSV_BLOCKS_H
+#ifndef KERNEL_CSV_CSV_BLOCKS_H
+#define KERNEL_CSV_CSV_BLOCKS_H
 
 #include "kernel/csv/csv_text.h"
 

@@ -2,8 +2,8 @@
  * Digits, eight at a time, of fields that lie in a larger text: up to 16 bytes before and behind them may be read.
  * Whoever gets false asks the parsers of csv_values.h, which know everything.
  */
-#ifndef KERNEL_CSV_DIGITS_H
-#define KERNEL_CSV_DIGITS_H
+#ifndef KERNEL_CSV_CSV_DIGITS_H
+#define KERNEL_CSV_CSV_DIGITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

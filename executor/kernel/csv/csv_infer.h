@@ -1,6 +1,6 @@
 /* What the columns of whole records can be. */
-#ifndef KERNEL_CSV_INFER_H
-#define KERNEL_CSV_INFER_H
+#ifndef KERNEL_CSV_CSV_INFER_H
+#define KERNEL_CSV_CSV_INFER_H
 
 #include "kernel/csv/csv_text.h"
 

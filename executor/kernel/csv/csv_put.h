@@ -1,6 +1,6 @@
 /* Fields become values of a column that is being built. */
-#ifndef KERNEL_CSV_PUT_H
-#define KERNEL_CSV_PUT_H
+#ifndef KERNEL_CSV_CSV_PUT_H
+#define KERNEL_CSV_CSV_PUT_H
 
 #include "kernel/csv/csv_blocks.h"
 #include "kernel/csv/csv_strings.h"

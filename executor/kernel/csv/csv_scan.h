@@ -12,8 +12,8 @@
  *
  * "ends": a record ends here. A line without a byte is no record.
  */
-#ifndef KERNEL_CSV_SCAN_H
-#define KERNEL_CSV_SCAN_H
+#ifndef KERNEL_CSV_CSV_SCAN_H
+#define KERNEL_CSV_CSV_SCAN_H
 
 #include <stddef.h>
 #include <stdint.h>

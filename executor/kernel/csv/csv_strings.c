@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 
 enum {
     SHORT = 12, /* a string of so many bytes is in its slot */

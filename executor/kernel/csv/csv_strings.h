@@ -2,8 +2,8 @@
  * A string column being read, dictionary-encoded on the way. Is there too little to gain (more than a quarter as many
  * different strings as rows), it goes on, or ends, as a plain column. Which of the two depends on the rows alone.
  */
-#ifndef KERNEL_CSV_STRINGS_H
-#define KERNEL_CSV_STRINGS_H
+#ifndef KERNEL_CSV_CSV_STRINGS_H
+#define KERNEL_CSV_CSV_STRINGS_H
 
 #include "data/frame.h"
 

@@ -10,8 +10,8 @@
 #include "base/fd.h"
 #include "data/print.h"
 #include "data/utf8.h"
+#include "kernel/core/scratch.h"
 #include "kernel/csv/csv_scan.h"
-#include "kernel/scratch.h"
 #include "kernel/simd/csv.h"
 
 #define PIECE ((size_t)256 << 10)

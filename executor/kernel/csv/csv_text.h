@@ -2,13 +2,13 @@
  * A range of a CSV file, and its records field by field. One reader at a time; the text is a copy, so a file that
  * shrinks meanwhile is an error and no SIGBUS.
  */
-#ifndef KERNEL_CSV_TEXT_H
-#define KERNEL_CSV_TEXT_H
+#ifndef KERNEL_CSV_CSV_TEXT_H
+#define KERNEL_CSV_CSV_TEXT_H
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "kernel/kernel.h"
+#include "kernel/core/call.h"
 #include "kernel/simd/csv.h"
 
 struct csv_text {

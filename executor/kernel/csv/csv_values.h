@@ -1,6 +1,6 @@
 /* Fields as values: what a field's text can be, and its value. Every parser takes the whole text or refuses it. */
-#ifndef KERNEL_CSV_VALUES_H
-#define KERNEL_CSV_VALUES_H
+#ifndef KERNEL_CSV_CSV_VALUES_H
+#define KERNEL_CSV_CSV_VALUES_H
 
 #include "contract/int128.h"
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/arrow.h"
-#include "kernel/frame_call.h"
+#include "kernel/core/frame_call.h"
 #include "kernel/tensor/call.h"
 
 static granary_err

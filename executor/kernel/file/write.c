@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "data/arrow.h"
 #include "data/print.h"
-#include "kernel/frame_call.h"
+#include "kernel/core/frame_call.h"
 
 /* ---- the file ---- */
 

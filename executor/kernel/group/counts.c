@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "graph/expr.h"
-#include "kernel/frame_call.h"
-#include "kernel/group/select.h"
+#include "kernel/core/frame_call.h"
+#include "kernel/core/select.h"
 #include "kernel/sort/sort.h"
 
 static granary_err

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/group/table.h"
+#include "kernel/group/tables.h"
 
 static granary_err
 out_of_memory(void)

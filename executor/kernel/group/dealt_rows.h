@@ -4,12 +4,12 @@
  * for each key that is a string: its dictionary, or no column, or an empty one of integers: the reference, the first
  * input of both operators, has it. An encoded key is a column of codes.
  */
-#ifndef GROUP_DEALT_ROWS_H
-#define GROUP_DEALT_ROWS_H
+#ifndef KERNEL_GROUP_DEALT_ROWS_H
+#define KERNEL_GROUP_DEALT_ROWS_H
 
 #include <stdio.h>
 
-#include "kernel/group/table.h"
+#include "kernel/aggregate/table.h"
 
 #define GROUP_DEALT_NAME 24
 

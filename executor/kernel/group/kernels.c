@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "kernel/frame_call.h"
-#include "kernel/group/keys.h"
-#include "kernel/group/table.h"
+#include "kernel/core/frame_call.h"
+#include "kernel/group/tables.h"
+#include "kernel/keys/keys.h"
 
 static granary_err
 yield_table(struct gr_kernel_call *call, size_t output, const struct group_plan *plan, const struct group_table *table,

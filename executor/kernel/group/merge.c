@@ -5,9 +5,10 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "kernel/group/keys.h"
-#include "kernel/group/reals.h"
-#include "kernel/group/table.h"
+#include "kernel/aggregate/reals.h"
+#include "kernel/core/select.h"
+#include "kernel/group/tables.h"
+#include "kernel/keys/keys.h"
 
 struct merge {
     const struct group_plan *plan;
@@ -368,7 +369,7 @@ merge_values(const struct merge *merge, size_t p, struct group_part *part)
                 continue;
             }
             if (!wins && measure != GROUP_FIRST) {
-                int order = group_value_compare(&all.view, row, *leader);
+                int order = select_compare(&all.view, row, *leader);
 
                 wins = measure == GROUP_LEAST ? order < 0 : order > 0;
             }

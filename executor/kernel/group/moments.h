@@ -1,11 +1,11 @@
 /* Central moments, from exact sums: rounded a few times only, whatever the mean is. */
-#ifndef GROUP_MOMENTS_H
-#define GROUP_MOMENTS_H
+#ifndef KERNEL_GROUP_MOMENTS_H
+#define KERNEL_GROUP_MOMENTS_H
 
 #include <stdbool.h>
 
 #include "contract/int128.h"
-#include "kernel/exact_sum.h"
+#include "kernel/core/exact_sum.h"
 
 /* The sum over (x - mean x)(y - mean y) from the sums of x, y and x * y; nan when one is not finite. The sums are used
  * up. */

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "data/arrow.h"
-#include "kernel/group/table.h"
+#include "kernel/group/tables.h"
 
 #define PARTIAL_MAGIC   UINT64_C(0x59425055524f5247) /* "GROUPBY" and more */
 #define PARTIAL_VERSION 5

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "data/place.h"
 #include "kernel/group/result_parts.h"
+#include "kernel/group/tables.h"
 #include "kernel/sort/sort.h"
 
 static granary_err

@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
+#include "kernel/aggregate/reals.h"
+#include "kernel/core/rounding.h"
 #include "kernel/group/moments.h"
-#include "kernel/group/reals.h"
 #include "kernel/group/result_parts.h"
-#include "kernel/rounding.h"
 
 #define AHEAD 24 /* groups that are fetched before they are used */
 

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
+#include "kernel/core/select.h"
 #include "kernel/group/moments.h"
 #include "kernel/group/result_parts.h"
-#include "kernel/group/select.h"
 
 #define DAY_MICROSECONDS 86400000000
 

@@ -1,11 +1,11 @@
 /* Within group_result: one aggregate becomes a column. result.c puts the columns together, result_column.c makes those
  * of sums and counts, result_lists.c those of the values of each group. */
-#ifndef GROUP_RESULT_PARTS_H
-#define GROUP_RESULT_PARTS_H
+#ifndef KERNEL_GROUP_RESULT_PARTS_H
+#define KERNEL_GROUP_RESULT_PARTS_H
 
 #include "contract/int128.h"
 #include "graph/expr.h"
-#include "kernel/group/table.h"
+#include "kernel/aggregate/table.h"
 
 /* One aggregate at work. */
 struct making {

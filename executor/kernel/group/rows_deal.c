@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/dealt.h"
+#include "kernel/core/dealt.h"
+#include "kernel/core/scratch.h"
 #include "kernel/group/dealt_rows.h"
-#include "kernel/group/keys.h"
-#include "kernel/rows.h"
-#include "kernel/scratch.h"
+#include "kernel/group/tables.h"
+#include "kernel/keys/keys.h"
+#include "kernel/rows/rows.h"
 
 static granary_err
 out_of_memory(void)

@@ -8,10 +8,11 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "kernel/frame_call.h"
+#include "kernel/core/frame_call.h"
+#include "kernel/core/gather.h"
+#include "kernel/core/scratch.h"
 #include "kernel/group/dealt_rows.h"
-#include "kernel/join/gather.h"
-#include "kernel/scratch.h"
+#include "kernel/group/tables.h"
 #include "kernel/sort/sort.h"
 
 enum { BUCKET_ROWS = 8 }; /* about */

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "graph/join.h"
-#include "kernel/frame_call.h"
+#include "kernel/core/frame_call.h"
 #include "kernel/join/build.h"
 #include "kernel/join/built.h"
 

@@ -3,7 +3,7 @@
 #define KERNEL_JOIN_MATCH_H
 
 #include "kernel/join/built.h"
-#include "kernel/rows.h"
+#include "kernel/rows/rows.h"
 
 /* Rows that belong together, in the order of the probing side, then of the built side. */
 struct pairs {
@@ -29,7 +29,7 @@ struct match_request {
     const granary_column *const *columns; /* the probing side's keys, one for each of the built side's */
     size_t key_count;
     int64_t rows;          /* values in each */
-    struct rows *selected; /* which of them take part, opened on their frame (kernel/rows.h); NULL: all. Used up */
+    struct rows *selected; /* which of them take part, opened on their frame (kernel/rows/rows.h); NULL: all. Used up */
     enum match_kind kind;
     bool null_aware; /* MATCH_ANTI: as SQL's NOT IN */
 };

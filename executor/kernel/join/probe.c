@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "data/place.h"
-#include "kernel/frame_call.h"
+#include "kernel/core/frame_call.h"
+#include "kernel/core/gather.h"
 #include "kernel/join/build.h"
-#include "kernel/join/gather.h"
 #include "kernel/join/match.h"
-#include "kernel/rows.h"
+#include "kernel/rows/rows.h"
 
 /* Pairs of a cross join that are looked at together. */
 #define CROSS_PAIRS 1048576

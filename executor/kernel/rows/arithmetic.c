@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "kernel/rounding.h"
+#include "kernel/core/rounding.h"
+#include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
-#include "kernel/scratch.h"
 #include "kernel/simd/rows_loops.h"
 
 /* ---- exact ---- */

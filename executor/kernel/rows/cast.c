@@ -4,9 +4,9 @@
 #include "contract/int128.h"
 #include "data/calendar.h"
 #include "data/number.h"
+#include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
-#include "kernel/scratch.h"
 
 static granary_err
 settle(struct node *node, gr_int128 *out, int64_t n)

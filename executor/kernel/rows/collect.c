@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "data/place.h"
+#include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
-#include "kernel/scratch.h"
 
 #define STORE(stored, computed)                                                                                        \
     for (int64_t i = 0; i < n; i++) {                                                                                  \

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "contract/int128.h"
+#include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
-#include "kernel/scratch.h"
 #include "kernel/simd/rows_loops.h"
 
 /* What decides (false for and, true for or) wins over null, and over what could not be computed. */

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "graph/expr.h"
-#include "kernel/rows.h"
+#include "kernel/rows/rows.h"
 
 #define DAY_US INT64_C(86400000000)
 /* More than a value of any dtype. */

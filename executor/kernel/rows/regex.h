@@ -6,7 +6,7 @@
 #define KERNEL_ROWS_REGEX_H
 
 #include "base/buf.h"
-#include "kernel/rows.h"
+#include "kernel/rows/rows.h"
 
 struct regex;
 

@@ -3,7 +3,7 @@
 #define KERNEL_ROWS_STORE_H
 
 #include "data/frame.h"
-#include "kernel/rows.h"
+#include "kernel/rows/rows.h"
 
 /* n values of a vector as a column of that dtype has them: 1 to 16 bytes each; bools: from bit `at` on of a zeroed
  * bitmap. Not for texts. values: of that class; of codes, the codes. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "kernel/rows.h"
+#include "kernel/rows/rows.h"
 
 /* The character at *at and its length in bytes; a byte that is no UTF-8: -1 and 1. */
 int32_t rows_utf8_decode(const char *at, size_t left, size_t *ret_size);

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
+#include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
-#include "kernel/scratch.h"
 
 /* Vectors begin where cache lines do. */
 static void *

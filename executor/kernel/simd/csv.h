@@ -1,6 +1,6 @@
 /* Bytes of CSV text, 64 at a time. */
-#ifndef SIMD_CSV_H
-#define SIMD_CSV_H
+#ifndef KERNEL_SIMD_CSV_H
+#define KERNEL_SIMD_CSV_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * Doubles cut into pieces that add up without rounding (Rump, Ogita, Oishi, Accurate Floating-Point Summation, 2008:
  * ExtractVector): adding 1.5 * 2^k rounds a smaller number to a multiple of 2^(k - 52), and the rest is exact.
  */
-#ifndef SIMD_EXACT_SUM_H
-#define SIMD_EXACT_SUM_H
+#ifndef KERNEL_SIMD_EXACT_SUM_H
+#define KERNEL_SIMD_EXACT_SUM_H
 
 #include <stdbool.h>
 #include <stddef.h>

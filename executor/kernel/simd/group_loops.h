@@ -1,6 +1,6 @@
 /* The loops of groupby over a block of rows. */
-#ifndef SIMD_GROUP_LOOPS_H
-#define SIMD_GROUP_LOOPS_H
+#ifndef KERNEL_SIMD_GROUP_LOOPS_H
+#define KERNEL_SIMD_GROUP_LOOPS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Products of doubles without loss: x * y = product + rest. */
-#ifndef SIMD_PRODUCTS_H
-#define SIMD_PRODUCTS_H
+#ifndef KERNEL_SIMD_PRODUCTS_H
+#define KERNEL_SIMD_PRODUCTS_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* The loops of rows over numbers. No row is looked at twice, none is left out: nulls are seen to by the caller. */
-#ifndef SIMD_ROWS_LOOPS_H
-#define SIMD_ROWS_LOOPS_H
+#ifndef KERNEL_SIMD_ROWS_LOOPS_H
+#define KERNEL_SIMD_ROWS_LOOPS_H
 
 #include <stdbool.h>
 #include <stdint.h>

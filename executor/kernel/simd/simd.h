@@ -8,8 +8,8 @@
  * All three must give the same bits: they are compiled with -ffp-contract=off; where fma() is part of an algorithm,
  * write it out. Whoever needs one path in tests calls gr_simd_limit().
  */
-#ifndef SIMD_SIMD_H
-#define SIMD_SIMD_H
+#ifndef KERNEL_SIMD_SIMD_H
+#define KERNEL_SIMD_SIMD_H
 
 enum gr_simd { GR_SIMD_BASE, GR_SIMD_AVX2, GR_SIMD_AVX512 };
 

@@ -1,6 +1,6 @@
 /* Element-wise functions on blocks of one dtype, and their way in and out of memory. */
-#ifndef SIMD_TENSOR_MAP_H
-#define SIMD_TENSOR_MAP_H
+#ifndef KERNEL_SIMD_TENSOR_MAP_H
+#define KERNEL_SIMD_TENSOR_MAP_H
 
 #include <stdint.h>
 

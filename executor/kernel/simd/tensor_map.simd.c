@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernel/tensor/libm.h"
+#include "kernel/simd/libm.h"
 
 #define X x[i]
 #define Y y[i]
@@ -237,7 +237,7 @@ WHERE(D, double)
         (void)c;                                                                                                       \
         tensor_libm_##function##_doubles(out, a, b, n);                                                                \
     }
-#include "kernel/tensor/libm.def"
+#include "kernel/simd/libm.def"
 #undef TENSOR_LIBM
 
 /* ---- all ---- */

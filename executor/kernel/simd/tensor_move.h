@@ -1,6 +1,6 @@
 /* Blocks whose rows become columns. */
-#ifndef SIMD_TENSOR_MOVE_H
-#define SIMD_TENSOR_MOVE_H
+#ifndef KERNEL_SIMD_TENSOR_MOVE_H
+#define KERNEL_SIMD_TENSOR_MOVE_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Sums side by side: one for each element of a run. */
-#ifndef SIMD_TENSOR_SUM_H
-#define SIMD_TENSOR_SUM_H
+#ifndef KERNEL_SIMD_TENSOR_SUM_H
+#define KERNEL_SIMD_TENSOR_SUM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/words.h"
 

@@ -3,7 +3,7 @@
 #ifndef KERNEL_SORT_ORDER_H
 #define KERNEL_SORT_ORDER_H
 
-#include "kernel/frame_call.h"
+#include "kernel/core/frame_call.h"
 #include "kernel/sort/sort.h"
 
 struct order {

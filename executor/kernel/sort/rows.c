@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/words.h"
 

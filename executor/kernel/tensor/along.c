@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/group/select.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
+#include "kernel/core/select.h"
 #include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/call.h"
 

@@ -3,7 +3,7 @@
 #define KERNEL_TENSOR_CALL_H
 
 #include "graph/tensor_types.h"
-#include "kernel/kernel.h"
+#include "kernel/core/call.h"
 
 #define TENSOR_DIMS_MAX 8
 

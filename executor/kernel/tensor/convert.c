@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/frame_call.h"
+#include "kernel/core/frame_call.h"
 #include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/call.h"
 

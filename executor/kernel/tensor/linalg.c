@@ -11,7 +11,7 @@
 #include <cblas.h>
 
 #include "base/error.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 #include "kernel/simd/tensor_move.h"
 #include "kernel/tensor/call.h"
 #include "kernel/tensor/lapack.h"

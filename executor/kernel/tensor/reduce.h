@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "kernel/exact_sum.h"
+#include "kernel/core/exact_sum.h"
 #include "kernel/tensor/program.h"
 
 struct partial_header {

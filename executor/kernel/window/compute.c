@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "graph/expr.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 
 static granary_err
 out_of_memory(int64_t rows)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/columns.h"
+#include "kernel/rows/rows.h"
 
 static granary_err
 out_of_memory(void)
@@ -65,6 +65,7 @@ window_needs(const struct window_plan *plan, const granary_frame *frame, granary
 {
     size_t keys = key_count(plan);
     size_t count = keys;
+    struct rows_spec spec = {0};
     char **names = calloc(keys + plan->count + 1, sizeof *names);
     char **texts = calloc(plan->count + 1, sizeof *texts);
     granary_frame *values = NULL;
@@ -83,7 +84,9 @@ window_needs(const struct window_plan *plan, const granary_frame *frame, granary
         }
     }
     if (err == GRANARY_OK) {
-        err = columns_compute(frame, names + keys, texts, count - keys, &values);
+        spec.wanted = (const char *const *)texts;
+        spec.wanted_count = count - keys;
+        err = rows_frame(frame, &spec, (const char *const *)names + keys, &values);
     }
     if (err == GRANARY_OK && (needs = gr_frame_create(count, frame->rows)) == NULL) {
         err = out_of_memory();

@@ -2,7 +2,7 @@
 #ifndef KERNEL_WINDOW_FRAME_H
 #define KERNEL_WINDOW_FRAME_H
 
-#include "kernel/frame_call.h"
+#include "kernel/core/frame_call.h"
 #include "kernel/window/compute.h"
 
 struct window_plan {

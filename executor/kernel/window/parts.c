@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 #include "kernel/window/compute.h"
 
 enum measure { SUM, MEAN, STD, VAR, COUNT };

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/scratch.h"
+#include "kernel/core/scratch.h"
 #include "kernel/window/compute.h"
 
 static void

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "kernel/dealt.h"
-#include "kernel/scratch.h"
+#include "kernel/core/dealt.h"
+#include "kernel/core/scratch.h"
 #include "kernel/sort/keys.h"
 #include "kernel/window/frame.h"
 

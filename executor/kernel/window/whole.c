@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "graph/expr.h"
-#include "kernel/exact_sum.h"
-#include "kernel/rounding.h"
+#include "kernel/core/exact_sum.h"
+#include "kernel/core/rounding.h"
 #include "kernel/window/compute.h"
 
 static gr_int128

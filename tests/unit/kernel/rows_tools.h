@@ -3,7 +3,7 @@
 #define TESTS_KERNEL_ROWS_TOOLS_H
 
 #include "frame_tools.h"
-#include "kernel/rows.h"
+#include "kernel/rows/rows.h"
 
 /* An expression's column over a frame, column 0 of *ret_frame. */
 granary_err computed(const char *text, const granary_frame *frame, granary_frame **ret_frame);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/exact_sum.h"
+#include "kernel/core/exact_sum.h"
 #include "kernel/simd/exact_sum.h"
 
 /* Sums of values[end of the case before .. end), rounded once. */

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "graph/join.h"
-#include "kernel/rows.h"
+#include "kernel/rows/rows.h"
 
 /* The rows that pandas' merge gives for the same data, in the order of the left side, with nulls for its NaN. */
 static void

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/exact_sum.h"
+#include "kernel/core/exact_sum.h"
 #include "support/allocations.h"
 
 /* Run with the first, the second, ... allocation failing, until none does; the outputs of the last run stay. */

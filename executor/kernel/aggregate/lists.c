@@ -1,0 +1,159 @@
+#include "kernel/aggregate/lists.h"
+#include "contract/int128.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+void
+values_init(struct values *values, granary_dtype dtype)
+{
+    *values = (struct values){.dtype = dtype, .width = group_is_wide(dtype) ? 16 : 8};
+}
+
+void
+values_fini(struct values *values)
+{
+    free(values->bytes);
+    texts_fini(&values->texts);
+    values->bytes = NULL;
+    values->count = 0;
+    values->room = 0;
+}
+
+granary_err
+values_reserve(struct values *values, size_t more)
+{
+    size_t room = values->room * 2 + more + 256;
+    char *bytes;
+
+    if (values->count + more <= values->room) {
+        return GRANARY_OK;
+    }
+    bytes = realloc(values->bytes, room * values->width);
+    if (bytes == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "groupby: out of memory for %zu values", room);
+    }
+    values->bytes = bytes;
+    values->room = room;
+    return GRANARY_OK;
+}
+
+granary_err
+values_bits(struct values *values, const struct rows_vector *vector, int64_t i, gr_int128 *ret_bits)
+{
+    int64_t bits = 0;
+    uint32_t code;
+    struct rows_text text;
+    granary_err err;
+
+    switch (vector->class) {
+    case ROWS_NULL:
+        break;
+    case ROWS_BOOL:
+        bits = ((const uint8_t *)vector->values)[i];
+        break;
+    case ROWS_INT:
+        bits = ((const int64_t *)vector->values)[i];
+        break;
+    case ROWS_WIDE:
+        *ret_bits = ((const gr_int128 *)vector->values)[i];
+        return GRANARY_OK;
+    case ROWS_DOUBLE:
+        memcpy(&bits, (const double *)vector->values + i, sizeof bits);
+        break;
+    case ROWS_CODE:
+    case ROWS_TEXT:
+        text = rows_text_at(vector, i);
+        err = texts_code(&values->texts, text.bytes, text.size, &code);
+        *ret_bits = code;
+        return err;
+    }
+    *ret_bits = bits;
+    return GRANARY_OK;
+}
+
+static granary_err
+text_column(const struct values *values, const uint32_t *pick, const uint8_t *there, size_t count,
+            struct gr_column *ret_column)
+{
+    uint64_t total = 0;
+    granary_err err;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t size = 0;
+
+        if (there == NULL || there[i]) {
+            (void)texts_at(&values->texts, (uint32_t)values_get(values, pick != NULL ? pick[i] : i), &size);
+        }
+        total += size;
+    }
+    if (total > INT32_MAX) {
+        return gr_fail(GRANARY_EFULL, "groupby: more than 2 GiB of text in a column: use smaller chunks");
+    }
+    err = gr_column_alloc(GRANARY_STRING, (int64_t)count, (int64_t)total, true, ret_column);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    total = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (there == NULL || there[i]) {
+            size_t size;
+            const char *text =
+                texts_at(&values->texts, (uint32_t)values_get(values, pick != NULL ? pick[i] : i), &size);
+
+            if (size > 0) {
+                memcpy((char *)(uintptr_t)ret_column->view.values + total, text, size);
+            }
+            total += size;
+            gr_bit_set((uint8_t *)(uintptr_t)ret_column->view.validity, (int64_t)i);
+        }
+        ((int32_t *)(uintptr_t)ret_column->view.offsets)[i + 1] = (int32_t)total;
+    }
+    gr_column_finish(ret_column);
+    return GRANARY_OK;
+}
+
+granary_err
+values_column(const struct values *values, const uint32_t *pick, const uint8_t *there, size_t count,
+              struct gr_column *ret_column)
+{
+    size_t size = gr_dtype_size(values->dtype);
+    granary_err err;
+
+    if (values->dtype == GRANARY_STRING) {
+        return text_column(values, pick, there, count, ret_column);
+    }
+    err = gr_column_alloc(values->dtype, (int64_t)count, 0, true, ret_column);
+    if (err != GRANARY_OK || values->dtype == GRANARY_NULLTYPE) {
+        return err;
+    }
+    for (size_t i = 0; i < count; i++) {
+        char *at = (char *)(uintptr_t)ret_column->view.values + i * size;
+        gr_int128 bits;
+
+        if (there != NULL && !there[i]) {
+            continue;
+        }
+        bits = values_get(values, pick != NULL ? pick[i] : i);
+        gr_bit_set((uint8_t *)(uintptr_t)ret_column->view.validity, (int64_t)i);
+        if (values->dtype == GRANARY_BOOL) {
+            if (bits != 0) {
+                gr_bit_set((uint8_t *)(uintptr_t)ret_column->view.values, (int64_t)i);
+            }
+        } else if (values->dtype == GRANARY_FLOAT32) {
+            int64_t half = (int64_t)bits;
+            double real;
+            float value;
+
+            memcpy(&real, &half, sizeof real);
+            value = (float)real;
+            memcpy(at, &value, sizeof value);
+        } else {
+            memcpy(at, &bits, size);
+        }
+    }
+    gr_column_finish(ret_column);
+    return GRANARY_OK;
+}

@@ -1,0 +1,212 @@
+#include "kernel/aggregate/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/core/frame_call.h"
+
+static granary_err
+out_of_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+}
+
+static int
+plan_argument(struct group_plan *plan, const char *text)
+{
+    if (text == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < plan->argument_count; i++) {
+        if (strcmp(plan->arguments[i], text) == 0) {
+            return (int)i;
+        }
+    }
+    plan->arguments[plan->argument_count] = text;
+    return (int)plan->argument_count++;
+}
+
+granary_err
+group_plan_init(const struct gr_kernel_call *call, struct group_plan *ret_plan)
+{
+    const Granary__Attr *aggregate;
+    struct group_plan plan = {0};
+    granary_err err = call_attr(call, "keys", GRANARY__ATTR__KIND__STRINGS, &plan.keys);
+
+    if (err == GRANARY_OK) {
+        err = call_attr(call, "aggregate", GRANARY__ATTR__KIND__MAP, &aggregate);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_aggregates_parse(aggregate, &plan.aggregates, &plan.count);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    plan.keep_nulls = !gr_attr_bool(call->op->attrs, call->op->n_attrs, "dropna", true);
+    plan.by_hash = !gr_attr_bool(call->op->attrs, call->op->n_attrs, "sort", true);
+    plan.arguments = calloc(2 * plan.count + 1, sizeof *plan.arguments);
+    plan.argument_of = calloc(plan.count + 1, sizeof *plan.argument_of);
+    plan.uses = calloc(plan.count + 1, sizeof *plan.uses);
+    plan.parts = calloc((plan.count + 1) * USE_COUNT, sizeof *plan.parts);
+    plan.dtypes = calloc(2 * plan.count + 1, sizeof *plan.dtypes);
+    if (plan.arguments == NULL || plan.argument_of == NULL || plan.uses == NULL || plan.parts == NULL ||
+        plan.dtypes == NULL) {
+        group_plan_fini(&plan);
+        return out_of_memory();
+    }
+    for (size_t i = 0; i < plan.count; i++) {
+        plan.argument_of[i][0] = plan_argument(&plan, plan.aggregates[i].column);
+        plan.argument_of[i][1] = plan_argument(&plan, plan.aggregates[i].second);
+    }
+    *ret_plan = plan;
+    return GRANARY_OK;
+}
+
+void
+group_plan_fini(struct group_plan *plan)
+{
+    gr_aggregates_free(plan->aggregates, plan->count);
+    free(plan->arguments);
+    free(plan->argument_of);
+    free(plan->uses);
+    free(plan->parts);
+    free(plan->dtypes);
+    *plan = (struct group_plan){0};
+}
+
+/* The part that is such, new or there already. */
+static int
+plan_part(struct group_plan *plan, struct group_part_spec want)
+{
+    for (size_t i = 0; i < plan->part_count; i++) {
+        const struct group_part_spec *part = &plan->parts[i];
+
+        if (part->kind == want.kind && part->measure == want.measure && part->x == want.x && part->y == want.y &&
+            part->mask == want.mask && part->n == want.n) {
+            return (int)i;
+        }
+    }
+    plan->parts[plan->part_count] = want;
+    return (int)plan->part_count++;
+}
+
+#define PART(kind, measure, x, y, mask) plan_part(plan, (struct group_part_spec){kind, measure, x, y, mask, 0})
+
+/* Sums, products and their rests for var, corr and the like. */
+static void
+plan_moments(struct group_plan *plan, size_t i, int x, int y)
+{
+    int *use = plan->uses[i];
+    granary_dtype dtype_y = y >= 0 ? plan->dtypes[y] : GRANARY_INT64;
+    bool real = group_is_real(plan->dtypes[x]) || group_is_wide(plan->dtypes[x]) || group_is_real(dtype_y) ||
+                group_is_wide(dtype_y);
+    enum group_kind kind = real ? GROUP_REAL : GROUP_INT;
+
+    use[USE_SUM] = PART(kind, GROUP_SUM, x, -1, y);
+    if (y < 0 || plan->aggregates[i].function == GR_AGGREGATE_CORR) {
+        use[USE_SQUARE] = PART(kind, GROUP_PRODUCT, x, x, y);
+        use[USE_SQUARE_REST] = real ? PART(kind, GROUP_REST, x, x, y) : -1;
+    }
+    if (y < 0) {
+        return;
+    }
+    use[USE_SUM_Y] = PART(kind, GROUP_SUM, y, -1, x);
+    use[USE_CROSS] = PART(kind, GROUP_PRODUCT, x, y, -1);
+    use[USE_CROSS_REST] = real ? PART(kind, GROUP_REST, x, y, -1) : -1;
+    if (plan->aggregates[i].function == GR_AGGREGATE_CORR) {
+        use[USE_SQUARE_Y] = PART(kind, GROUP_PRODUCT, y, y, x);
+        use[USE_SQUARE_Y_REST] = real ? PART(kind, GROUP_REST, y, y, x) : -1;
+    }
+}
+
+static void
+plan_uses(struct group_plan *plan, size_t i)
+{
+    const struct gr_aggregate *aggregate = &plan->aggregates[i];
+    int x = plan->argument_of[i][0];
+    int y = plan->argument_of[i][1];
+    int *use = plan->uses[i];
+    bool real = x >= 0 && group_is_real(plan->dtypes[x]);
+
+    if (x >= 0) {
+        use[USE_MISSING] = PART(GROUP_COUNT, GROUP_MISSING, x, -1, y);
+    }
+    switch (aggregate->function) {
+    case GR_AGGREGATE_SUM:
+    case GR_AGGREGATE_MEAN:
+        use[USE_SUM] = PART(real ? GROUP_REAL : GROUP_INT, GROUP_SUM, x, -1, -1);
+        break;
+    case GR_AGGREGATE_MIN:
+        use[USE_ITEM] = PART(GROUP_VALUE, GROUP_LEAST, x, -1, -1);
+        break;
+    case GR_AGGREGATE_MAX:
+        use[USE_ITEM] = PART(GROUP_VALUE, GROUP_MOST, x, -1, -1);
+        break;
+    case GR_AGGREGATE_FIRST:
+        use[USE_ITEM] = PART(GROUP_VALUE, GROUP_FIRST, x, -1, -1);
+        break;
+    case GR_AGGREGATE_LAST:
+        use[USE_ITEM] = PART(GROUP_VALUE, GROUP_LAST, x, -1, -1);
+        break;
+    case GR_AGGREGATE_NUNIQUE:
+        use[USE_ITEM] = PART(GROUP_LIST, GROUP_DISTINCT, x, -1, -1);
+        break;
+    case GR_AGGREGATE_VAR:
+    case GR_AGGREGATE_STD:
+    case GR_AGGREGATE_SEM:
+    case GR_AGGREGATE_CORR:
+    case GR_AGGREGATE_COV:
+        plan_moments(plan, i, x, y);
+        break;
+    case GR_AGGREGATE_ANY:
+    case GR_AGGREGATE_ALL:
+        use[USE_ITEM] = PART(GROUP_COUNT, GROUP_TRUE, x, -1, -1);
+        break;
+    case GR_AGGREGATE_SKEW:
+    case GR_AGGREGATE_KURTOSIS:
+    case GR_AGGREGATE_PROD:
+    case GR_AGGREGATE_MEDIAN:
+    case GR_AGGREGATE_QUANTILE:
+    case GR_AGGREGATE_MODE:
+        use[USE_ITEM] = PART(GROUP_LIST, GROUP_VALUES, x, -1, -1);
+        break;
+    case GR_AGGREGATE_LARGEST:
+    case GR_AGGREGATE_SMALLEST:
+        use[USE_ITEM] = plan_part(
+            plan,
+            (struct group_part_spec){GROUP_LIST, aggregate->function == GR_AGGREGATE_LARGEST ? GROUP_TOP : GROUP_BOTTOM,
+                                     x, -1, -1, (int64_t)aggregate->number});
+        break;
+    default:
+        break;
+    }
+}
+
+granary_err
+group_plan_types(struct group_plan *plan, const granary_dtype *dtypes)
+{
+    memcpy(plan->dtypes, dtypes, plan->argument_count * sizeof *dtypes);
+    for (size_t i = 0; i < plan->count; i++) {
+        for (int a = 0; a < 2; a++) {
+            int argument = plan->argument_of[i][a];
+            granary_dtype result;
+            granary_err err =
+                argument < 0 ? GRANARY_OK : gr_aggregate_dtype(plan->aggregates[i].function, dtypes[argument], &result);
+
+            if (err != GRANARY_OK) {
+                return gr_fail_in(err, "aggregate '%s'", plan->aggregates[i].name);
+            }
+        }
+    }
+    plan->part_count = 0;
+    (void)PART(GROUP_COUNT, GROUP_ROWS, -1, -1, -1); /* the first part of every plan */
+    for (size_t i = 0; i < plan->count; i++) {
+        for (int u = 0; u < USE_COUNT; u++) {
+            plan->uses[i][u] = -1;
+        }
+        plan->uses[i][USE_ROWS] = PART(GROUP_COUNT, GROUP_ROWS, -1, -1, -1);
+        plan_uses(plan, i);
+    }
+    return GRANARY_OK;
+}

@@ -1,0 +1,155 @@
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "kernel/core/frame_call.h"
+
+granary_err
+call_frame_encoded(const struct gr_kernel_call *call, size_t i, const granary_frame **ret_frame)
+{
+    if (i >= call->input_count) {
+        return gr_fail(GRANARY_EINVAL, "%s: input %zu is missing", call->op->op, i);
+    }
+    if (call->inputs[i].kind != GR_VALUE_FRAME) {
+        return gr_fail(GRANARY_ETYPE, "%s: input %zu is no frame", call->op->op, i);
+    }
+    *ret_frame = call->inputs[i].frame;
+    return GRANARY_OK;
+}
+
+granary_err
+call_frame(const struct gr_kernel_call *call, size_t i, const granary_frame **ret_frame)
+{
+    granary_err err = call_frame_encoded(call, i, ret_frame);
+
+    return err == GRANARY_OK ? gr_frame_plain(*ret_frame, ret_frame) : err;
+}
+
+typedef granary_err get_frame(const struct gr_kernel_call *call, size_t i, const granary_frame **ret_frame);
+
+static granary_err
+get_frames(const struct gr_kernel_call *call, get_frame *get, const granary_frame ***ret_frames)
+{
+    const granary_frame **frames;
+    const granary_frame *first;
+    granary_err err = get(call, 0, &first); /* at least one */
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    frames = calloc(call->input_count, sizeof *frames);
+    if (frames == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "%s: out of memory for %zu inputs", call->op->op, call->input_count);
+    }
+    for (size_t i = 0; i < call->input_count; i++) {
+        err = get(call, i, &frames[i]);
+        if (err != GRANARY_OK) {
+            free(frames);
+            return err;
+        }
+    }
+    *ret_frames = frames;
+    return GRANARY_OK;
+}
+
+granary_err
+call_frames_encoded(const struct gr_kernel_call *call, const granary_frame ***ret_frames)
+{
+    return get_frames(call, call_frame_encoded, ret_frames);
+}
+
+granary_err
+call_attr(const struct gr_kernel_call *call, const char *name, Granary__Attr__Kind kind, const Granary__Attr **ret_attr)
+{
+    const Granary__Attr *attr = gr_attr_find(call->op->attrs, call->op->n_attrs, name);
+
+    if (attr == NULL || attr->kind != kind || (kind == GRANARY__ATTR__KIND__MAP && attr->n_keys != attr->n_strings)) {
+        return gr_fail(GRANARY_EINVAL, "%s: attribute '%s' is missing or of another kind", call->op->op, name);
+    }
+    *ret_attr = attr;
+    return GRANARY_OK;
+}
+
+granary_err
+frame_columns(const granary_frame *frame, char *const *names, size_t count, const granary_column ***ret_columns)
+{
+    const granary_column **columns = calloc(count > 0 ? count : 1, sizeof *columns);
+
+    if (columns == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory for %zu columns", count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        int position = gr_frame_find(frame, names[i]);
+
+        if (position < 0) {
+            free(columns);
+            return gr_fail(GRANARY_ENOENT, "there is no column '%s'", names[i]);
+        }
+        columns[i] = &frame->columns[position].view;
+    }
+    *ret_columns = columns;
+    return GRANARY_OK;
+}
+
+granary_err
+call_yield(struct gr_kernel_call *call, size_t i, granary_frame *frame)
+{
+    if (i >= call->output_count) {
+        gr_frame_destroy(frame);
+        return gr_fail(GRANARY_EINVAL, "%s: output %zu is missing", call->op->op, i);
+    }
+    call->outputs[i].kind = GR_VALUE_FRAME;
+    call->outputs[i].frame = frame;
+    return GRANARY_OK;
+}
+
+granary_err
+frame_borrow(const granary_frame *frame, granary_frame **ret_frame)
+{
+    granary_frame *borrowed = gr_frame_create(frame->count, frame->rows);
+    granary_err err = GRANARY_OK;
+
+    if (borrowed == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory for %zu columns", frame->count);
+    }
+    for (size_t i = 0; i < frame->count && err == GRANARY_OK; i++) {
+        err = gr_frame_set_borrowed(borrowed, i, frame->columns[i].view.name, &frame->columns[i].view);
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(borrowed);
+        return err;
+    }
+    *ret_frame = borrowed;
+    return GRANARY_OK;
+}
+
+granary_err
+frame_take_columns(const granary_frame *frame, char *const *names, size_t count, const int64_t *indices, int64_t rows,
+                   granary_frame **ret_frame)
+{
+    const granary_column **columns;
+    granary_frame *taken = NULL;
+    granary_err err = frame_columns(frame, names, count, &columns);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    taken = gr_frame_create(count, rows);
+    if (taken == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory for %zu columns", count);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        struct gr_column column;
+
+        err = gr_column_take(columns[i], indices, rows, &column);
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(taken, i, names[i], &column);
+        }
+    }
+    free(columns);
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(taken);
+        return err;
+    }
+    *ret_frame = taken;
+    return GRANARY_OK;
+}

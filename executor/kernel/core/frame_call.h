@@ -1,0 +1,36 @@
+/* What the kernels on frames share: inputs, attributes and outputs of a call, checked. */
+#ifndef KERNEL_CORE_FRAME_CALL_H
+#define KERNEL_CORE_FRAME_CALL_H
+
+#include "kernel/core/call.h"
+
+/*
+ * Input i as a frame whose string columns are plain: dictionary-encoded ones are decoded, once, and kept with the
+ * input. Errors: EINVAL there is none · ETYPE it is something else · ENOMEM
+ */
+granary_err call_frame(const struct gr_kernel_call *call, size_t i, const granary_frame **ret_frame);
+/* The same as it is, for kernels that know dictionaries (column->dictionary). */
+granary_err call_frame_encoded(const struct gr_kernel_call *call, size_t i, const granary_frame **ret_frame);
+
+/* All inputs as frames, at least one. *ret_frames is to be freed. Errors: as call_frame · ENOMEM */
+granary_err call_frames_encoded(const struct gr_kernel_call *call, const granary_frame ***ret_frames);
+
+/* An attribute of that kind. Errors: EINVAL it is missing or of another kind */
+granary_err call_attr(const struct gr_kernel_call *call, const char *name, Granary__Attr__Kind kind,
+                      const Granary__Attr **ret_attr);
+
+/* The columns of a frame with the given names. *ret_columns is to be freed. Errors: ENOENT names the column · ENOMEM */
+granary_err
+frame_columns(const granary_frame *frame, char *const *names, size_t count, const granary_column ***ret_columns);
+
+/* Rows of some columns, in the order of names, as a new owned frame. Errors: as frame_columns() and gr_frame_take() */
+granary_err frame_take_columns(const granary_frame *frame, char *const *names, size_t count, const int64_t *indices,
+                               int64_t rows, granary_frame **ret_frame);
+
+/* Output i becomes a frame; *takes* it. Errors: EINVAL the call has no such output (the frame is destroyed) */
+granary_err call_yield(struct gr_kernel_call *call, size_t i, granary_frame *frame);
+
+/* A frame with the columns of another one, borrowed. Errors: ENOMEM */
+granary_err frame_borrow(const granary_frame *frame, granary_frame **ret_frame);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * Memory for the time of a call that stays warm: a page touched for the first time costs ten times a kept one, so what
+ * kernels need again and again is kept by the thread. Not zeroed, 64-byte aligned.
+ */
+#ifndef KERNEL_CORE_SCRATCH_H
+#define KERNEL_CORE_SCRATCH_H
+
+#include <stddef.h>
+
+/* NULL: out of memory. */
+void *scratch_alloc(size_t size);
+/* By the thread that took it; NULL is fine. Up to 512 MiB a thread are kept. */
+void scratch_free(void *memory);
+
+#endif

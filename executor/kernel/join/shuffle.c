@@ -1,0 +1,378 @@
+/*
+ * Shuffles: the rows of a chunk are dealt out to parts, which become packed frames in one object (data/packed.h), so
+ * that mappers and reducers together make no more objects than they are.
+ *
+ *   shuffle_split   by the hash of keys (equal keys of any dtype that joins compare go to the same part), or by a
+ *                   column of positions; rows keep their order within a part
+ *   order_merge     puts rows back into the order that a column of positions tells
+ *
+ * A position is the number of a chunk << ORDER_BITS | the number of a row in it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "contract/int128.h"
+#include "data/packed.h"
+#include "kernel/core/frame_call.h"
+#include "kernel/core/gather.h"
+#include "kernel/join/words.h"
+
+#define ORDER_BITS 40
+
+/* ---- which part ---- */
+
+/* Hashes of rows [from, from + n) mixed into those of the keys before. */
+static void
+mix_hashes(const granary_column *column, granary_dtype dtype, int64_t from, int64_t n, uint64_t *hashes)
+{
+    int64_t words[JOIN_BLOCK];
+    uint8_t present[JOIN_BLOCK];
+
+    if (key_is_bytes(dtype)) {
+        for (int64_t i = 0; i < n; i++) {
+            gr_int128 scratch;
+            size_t size = 0;
+            const char *bytes = key_bytes(column, dtype, from + i, &scratch, &size);
+
+            hashes[i] = hashes[i] * 31 + (bytes == NULL ? 0 : XXH3_64bits(bytes, size));
+        }
+        return;
+    }
+    memset(present, 1, (size_t)n);
+    key_words(column, dtype, from, n, words, present);
+    for (int64_t i = 0; i < n; i++) {
+        hashes[i] = hashes[i] * 31 + (present[i] ? key_hash(words[i]) : 0);
+    }
+}
+
+static granary_err
+parts_by_keys(const struct gr_kernel_call *call, const granary_frame *frame, uint32_t parts, uint32_t *ret_parts)
+{
+    const Granary__Attr *keys;
+    const Granary__Attr *types;
+    const granary_column **columns = NULL;
+    uint64_t hashes[JOIN_BLOCK];
+    granary_err err = call_attr(call, "keys", GRANARY__ATTR__KIND__STRINGS, &keys);
+
+    if (err == GRANARY_OK) {
+        err = call_attr(call, "types", GRANARY__ATTR__KIND__STRINGS, &types);
+    }
+    if (err == GRANARY_OK && types->n_strings != keys->n_strings) {
+        err = gr_fail(GRANARY_EINVAL, "shuffle_split: %zu keys of %zu types", keys->n_strings, types->n_strings);
+    }
+    if (err == GRANARY_OK) {
+        err = frame_columns(frame, keys->strings, keys->n_strings, &columns);
+    }
+    for (int64_t from = 0; from < frame->rows && err == GRANARY_OK; from += JOIN_BLOCK) {
+        int64_t n = frame->rows - from < JOIN_BLOCK ? frame->rows - from : JOIN_BLOCK;
+
+        memset(hashes, 0, sizeof hashes);
+        for (size_t k = 0; k < keys->n_strings; k++) {
+            mix_hashes(columns[k], gr_dtype_parse(types->strings[k]), from, n, hashes);
+        }
+        for (int64_t i = 0; i < n; i++) {
+            /* Once more: who builds a hash table of a part must not find the bits that made the part. */
+            ret_parts[from + i] =
+                (uint32_t)((key_hash((int64_t)(hashes[i] ^ 0x9e3779b97f4a7c15u)) >> 32) * parts >> 32);
+        }
+    }
+    free(columns);
+    return err;
+}
+
+static granary_err
+parts_by_order(const granary_frame *frame, const char *name, uint32_t parts, uint32_t *ret_parts)
+{
+    int at = gr_frame_find(frame, name);
+    const int64_t *order;
+
+    if (at < 0 || frame->columns[at].view.dtype != GRANARY_INT64) {
+        return gr_fail(GRANARY_ENOENT, "shuffle_split: there is no int64 column '%s'", name);
+    }
+    order = frame->columns[at].view.values;
+    for (int64_t i = 0; i < frame->rows; i++) {
+        uint64_t chunk = (uint64_t)order[i] >> ORDER_BITS;
+
+        if (chunk >= parts) {
+            return gr_fail(GRANARY_EINVAL, "shuffle_split: position %lld is of no part", (long long)order[i]);
+        }
+        ret_parts[i] = (uint32_t)chunk;
+    }
+    return GRANARY_OK;
+}
+
+/* ---- dealing out ---- */
+
+/* The frame with a column of positions behind the others. */
+static granary_err
+with_order(const granary_frame *frame, const char *name, int64_t chunk, granary_frame **ret_frame)
+{
+    granary_frame *wider = gr_frame_create(frame->count + 1, frame->rows);
+    struct gr_column order;
+    granary_err err = wider == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory for %zu columns", frame->count + 1)
+                                    : gr_column_alloc_unset(GRANARY_INT64, frame->rows, 0, false, &order);
+
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(wider);
+        return err;
+    }
+    for (int64_t i = 0; i < frame->rows; i++) {
+        ((int64_t *)(uintptr_t)order.view.values)[i] = chunk << ORDER_BITS | i;
+    }
+    err = gr_frame_set(wider, frame->count, name, &order);
+    for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
+        err = gr_frame_set_borrowed(wider, c, frame->columns[c].view.name, &frame->columns[c].view);
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(wider);
+        return err;
+    }
+    *ret_frame = wider;
+    return GRANARY_OK;
+}
+
+/* Numbers of the rows, part after part; starts has parts + 1 entries. */
+static void
+deal(const uint32_t *of, int64_t rows, uint32_t parts, int64_t *starts, int64_t *indices)
+{
+    memset(starts, 0, ((size_t)parts + 1) * sizeof *starts);
+    for (int64_t i = 0; i < rows; i++) {
+        starts[of[i] + 1]++;
+    }
+    for (uint32_t p = 0; p < parts; p++) {
+        starts[p + 1] += starts[p];
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        indices[starts[of[i]]++] = i;
+    }
+    for (uint32_t p = parts; p > 0; p--) { /* each start has moved on to the next one */
+        starts[p] = starts[p - 1];
+    }
+    starts[0] = 0;
+}
+
+static granary_err
+pack_parts(const granary_frame *frame, const uint32_t *of, uint32_t parts, struct gr_value *ret_value)
+{
+    int64_t *starts = malloc(((size_t)parts + 2) * sizeof *starts);
+    int64_t *indices = malloc(((size_t)frame->rows + 1) * sizeof *indices);
+    granary_frame **frames = calloc(parts, sizeof *frames);
+    void *bytes = NULL;
+    uint64_t size = 0;
+    granary_err err = GRANARY_OK;
+
+    if (starts == NULL || indices == NULL || frames == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "shuffle_split: out of memory for %lld rows", (long long)frame->rows);
+    } else {
+        deal(of, frame->rows, parts, starts, indices);
+    }
+    for (uint32_t p = 0; p < parts && err == GRANARY_OK; p++) {
+        err = gr_frame_take(frame, indices + starts[p], starts[p + 1] - starts[p], &frames[p]);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_packed_write((const granary_frame *const *)frames, parts, &bytes, &size);
+    }
+    if (err == GRANARY_OK) {
+        *ret_value =
+            (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
+    }
+    for (uint32_t p = 0; frames != NULL && p < parts; p++) {
+        gr_frame_destroy(frames[p]);
+    }
+    free(frames);
+    free(starts);
+    free(indices);
+    return err;
+}
+
+granary_err
+kernel_shuffle_split(struct gr_kernel_call *call)
+{
+    Granary__Attr *const *attrs = call->op->attrs;
+    int64_t parts = gr_attr_int(attrs, call->op->n_attrs, "parts", 0);
+    const char *order = gr_attr_string(attrs, call->op->n_attrs, "order", NULL);
+    bool by_order = gr_attr_bool(attrs, call->op->n_attrs, "by_order", false);
+    const granary_frame *frame;
+    granary_frame *wider = NULL;
+    uint32_t *of = NULL;
+    granary_err err = call_frame_encoded(call, 0, &frame);
+
+    if (err == GRANARY_OK && (parts < 1 || parts > GR_PACKED_MOST || (by_order && order == NULL))) {
+        err = gr_fail(GRANARY_EINVAL, "shuffle_split: %lld parts%s", (long long)parts,
+                      by_order && order == NULL ? ", by a column that is not named" : "");
+    }
+    if (err == GRANARY_OK && (of = malloc(((size_t)frame->rows + 1) * sizeof *of)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "shuffle_split: out of memory for %lld rows", (long long)frame->rows);
+    }
+    if (err == GRANARY_OK) {
+        err = by_order ? parts_by_order(frame, order, (uint32_t)parts, of)
+                       : parts_by_keys(call, frame, (uint32_t)parts, of);
+    }
+    if (err == GRANARY_OK && order != NULL && !by_order) {
+        err = with_order(frame, order, gr_attr_int(attrs, call->op->n_attrs, "chunk", 0), &wider);
+    }
+    if (err == GRANARY_OK) {
+        err = pack_parts(wider != NULL ? wider : frame, of, (uint32_t)parts, &call->outputs[0]);
+    }
+    gr_frame_destroy(wider);
+    free(of);
+    return err;
+}
+
+/* ---- back into order ---- */
+
+struct source {
+    const int64_t *order; /* ascending */
+    int64_t rows;
+    int64_t at;
+};
+
+/* The heap's top moves down to where it belongs: the source with the next position is at the top. */
+static void
+sift(struct source *const *sources, uint32_t *heap, size_t count, size_t at)
+{
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        const struct source *left = sources[heap[child]];
+        uint32_t top = heap[at];
+
+        if (child + 1 < count &&
+            sources[heap[child + 1]]->order[sources[heap[child + 1]]->at] < left->order[left->at]) {
+            child++;
+        }
+        if (sources[top]->order[sources[top]->at] <= sources[heap[child]]->order[sources[heap[child]]->at]) {
+            return;
+        }
+        heap[at] = heap[child];
+        heap[child] = top;
+    }
+}
+
+static granary_err
+open_sources(const granary_frame *const *frames, size_t count, const char *name, struct source *sources)
+{
+    for (size_t i = 0; i < count; i++) {
+        int at = gr_frame_find(frames[i], name);
+
+        if (at < 0 || frames[i]->columns[at].view.dtype != GRANARY_INT64) {
+            return gr_fail(GRANARY_ENOENT, "order_merge: there is no int64 column '%s' in input %zu", name, i);
+        }
+        sources[i] = (struct source){.order = frames[i]->columns[at].view.values, .rows = frames[i]->rows};
+    }
+    return GRANARY_OK;
+}
+
+/* References (piece << shift | row) in the order of the positions; equal ones in the order of the inputs. */
+static granary_err
+merge_refs(struct source *sources, size_t count, uint32_t shift, uint32_t *refs)
+{
+    struct source **leads = calloc(count + 1, sizeof *leads);
+    uint32_t *heap = calloc(count + 1, sizeof *heap);
+    size_t in_heap = 0;
+    int64_t at = 0;
+
+    if (leads == NULL || heap == NULL) {
+        free(leads);
+        free(heap);
+        return gr_fail(GRANARY_ENOMEM, "order_merge: out of memory for %zu inputs", count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        leads[i] = &sources[i];
+        if (sources[i].rows > 0) {
+            heap[in_heap++] = (uint32_t)i;
+        }
+    }
+    for (size_t i = in_heap; i-- > 0;) {
+        sift(leads, heap, in_heap, i);
+    }
+    while (in_heap > 0) {
+        struct source *next = leads[heap[0]];
+
+        refs[at++] = (uint32_t)((uint64_t)heap[0] << shift | (uint64_t)next->at++);
+        if (next->at == next->rows) {
+            heap[0] = heap[--in_heap];
+        }
+        sift(leads, heap, in_heap, 0);
+    }
+    free(leads);
+    free(heap);
+    return GRANARY_OK;
+}
+
+static granary_err
+gather_all(struct gather *gather, const char *order, granary_frame **ret_frame)
+{
+    const granary_frame *first = gather->pieces[0];
+    granary_frame *frame = gr_frame_create(first->count - 1, gather->count);
+    size_t at = 0;
+    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "order_merge: out of memory") : gather_check(gather);
+
+    for (size_t c = 0; c < first->count && err == GRANARY_OK; c++) {
+        struct gr_column column;
+
+        if (strcmp(first->columns[c].view.name, order) == 0) {
+            continue;
+        }
+        err = gather_column(gather, first->columns[c].view.name, &column);
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(frame, at++, first->columns[c].view.name, &column);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+        return err;
+    }
+    *ret_frame = frame;
+    return GRANARY_OK;
+}
+
+granary_err
+kernel_order_merge(struct gr_kernel_call *call)
+{
+    const Granary__Attr *order;
+    const granary_frame **frames = NULL;
+    struct source *sources = calloc(call->input_count + 1, sizeof *sources);
+    struct gather gather = {.piece_count = call->input_count};
+    uint32_t *refs = NULL;
+    int64_t longest = 1;
+    granary_frame *merged = NULL;
+    granary_err err = sources == NULL ? gr_fail(GRANARY_ENOMEM, "order_merge: out of memory")
+                                      : call_attr(call, "order", GRANARY__ATTR__KIND__STRING, &order);
+
+    if (err == GRANARY_OK) {
+        err = call_frames_encoded(call, &frames);
+    }
+    if (err == GRANARY_OK) {
+        err = open_sources(frames, call->input_count, order->strings[0], sources);
+    }
+    for (size_t i = 0; i < call->input_count && err == GRANARY_OK; i++) {
+        gather.count += frames[i]->rows;
+        longest = frames[i]->rows > longest ? frames[i]->rows : longest;
+    }
+    while (gather.shift < 40 && longest > INT64_C(1) << gather.shift) {
+        gather.shift++;
+    }
+    if (err == GRANARY_OK &&
+        (gather.shift > 32 || (uint64_t)call->input_count << gather.shift >= (uint64_t)UINT32_MAX)) {
+        err = gr_fail(GRANARY_EFULL, "order_merge: %zu inputs of up to %lld rows are too many", call->input_count,
+                      (long long)longest);
+    }
+    if (err == GRANARY_OK && (refs = malloc(((size_t)gather.count + 1) * sizeof *refs)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "order_merge: out of memory for %lld rows", (long long)gather.count);
+    }
+    if (err == GRANARY_OK) {
+        err = merge_refs(sources, call->input_count, gather.shift, refs);
+    }
+    if (err == GRANARY_OK) {
+        gather.refs = refs;
+        gather.pieces = frames;
+        err = gather_all(&gather, order->strings[0], &merged);
+    }
+    free(refs);
+    free(frames);
+    free(sources);
+    return err == GRANARY_OK ? call_yield(call, 0, merged) : err;
+}

@@ -1,8 +1,0 @@
-#include "kernel/kernel.h"
-
-granary_err
-kernel_null(struct gr_kernel_call *call)
-{
-    (void)call;
-    return GRANARY_OK;
-}
