@@ -18,7 +18,7 @@ LIMIT = 30
 NO_CELLS = {"docs/operators.md"}
 # Pages that are still to be rewritten.
 PENDING = {"docs/architecture.md", "docs/formats.md", "docs/graph-format.md", "docs/operators.md", "docs/protocol.md",
-           "docs/reliability.md", "docs/seeds.md"}
+           "docs/seeds.md"}
 ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "cf.")
 ENDS = re.compile(r"(?<=[.!?])[)*_\"']*\s+(?=[\"'(*_`\[A-Z0-9-]|[a-z]+_|granary\b)|\s·\s")
 BLOCK = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+|^#+\s|^<|^\||^```|^\s*$|^!\[")
@@ -30,6 +30,7 @@ def plain(text):
     text = re.sub(r"CODE(?:(?:,| and| or)? CODE)+", "CODE", text)
     text = re.sub(r"!?\[[^\] ]*\]\([^)]*\)", "PAGE", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"(?<=\d) (?=\d{3}\b)", "", text)
     text = re.sub(r"https?://\S+", "LINK", text)
     return text.replace("**", "")
 
