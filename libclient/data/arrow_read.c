@@ -475,7 +475,8 @@ arrow_in_check(const struct arrow_in *file)
                             refused_count > 1 ? "columns" : "column", refused.bytes,
                             refused_count > 1 ? "are of Arrow types that are" : "is of an Arrow type that is",
                             other_count > 0 ? "select other columns (" : "write them as other types",
-                            other_count > 0 ? others.bytes : "", other_count > 0 ? ")" : "");
+                            other_count > 0 ? others.bytes : "",
+                            other_count > 0 ? "), as granary sql --keep NAME \"SELECT ... FROM 'FILE'\" does" : "");
     }
     gr_buf_free(&refused);
     gr_buf_free(&others);

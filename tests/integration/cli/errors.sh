@@ -116,6 +116,10 @@ expect 2 "'4294967297' is no number from 1 to 1024" granary run --executors 4294
 expect 2 "'4294967297' is no number from 0 to 1024" granary up --instance "$work/j" --executors 4294967297
 expect 2 "'4294967297' is no number from 1" granary up --instance "$work/j" --schedulers 4294967297
 expect 2 "add, set or wait with a number" granary counter c add 99999999999999999999
+expect 2 "x.npy: an NPY file holds a tensor, and these are rows" granary sql -o "$work/x.npy" "select cast('x' as int)"
+expect 2 "x.npy: an NPY file holds a tensor, and these are rows" granary sql --npy "$work/x.npy" "select * from '$birds'"
+expect 2 "name one of them" granary sql --csv --schema 'select 1'
+expect 2 "name one of them" granary sql --csv --json 'select 1'
 expect 2 "each writes the result to one file" granary sql --arrow "$work/x.arrow" -o "$work/x.csv" 'select 1'
 expect 2 "^granary: load : a name has 1 to" granary load '' "$work/header.csv"
 expect 2 "name, is a text of 1 to" granary sql --keep '' 'select 1'

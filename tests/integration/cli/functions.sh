@@ -195,6 +195,7 @@ expect 1 "'false' ended with exit status 1" granary run --discard "$work/parts.j
 # What goes wrong names the node and says what user code said.
 expect 1 "node 'call'.*milk is not what I wanted" granary submit complain --arg what=milk --wait
 expect 1 '^  row 7 is odd' granary submit grumble --wait # what it printed last
+expect 4 '^granary: input nosuch.csv: cannot be read: No such file or directory$' granary submit square --input nosuch.csv
 expect 4 "did you mean 'square'" granary submit sqare
 expect 4 "no column 'a'; did you mean 'A'" granary run <(sed "s|$work/t.csv|$work/upper.csv|" "$work/frame.json")
 expect 2 'takes at least 1 inputs' granary submit total

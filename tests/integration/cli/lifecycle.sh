@@ -136,6 +136,7 @@ for _ in $(seq 1200); do
 done
 granary name kept "$(granary ls --json | grep -o '[0-9a-f]\{32\}')"
 expect 1 'started by hand' granary down
+granary status | grep -qx 'instance .* (no supervisor)' || fail "status of a store without a supervisor: $(granary status)"
 granary get name:kept | cmp - $birds || fail "down took a living store's objects away"
 kill -9 $store
 wait $store 2>/dev/null || true

@@ -383,7 +383,8 @@ print_status(const struct gr_instance *instance, pid_t pid, const granary_store_
         busy += executors[i].busy;
         confined += confinement_of(instance, executors[i].pid) != GR_CONFINED_NOT;
     }
-    (void)printf("instance   %s (supervisor pid %d)\n", instance->name, (int)pid);
+    (void)printf(pid > 0 ? "instance   %s (supervisor pid %d)\n" : "instance   %s (no supervisor)\n", instance->name,
+                 (int)pid);
     (void)printf("runtime    %s\n", instance->runtime);
     (void)printf("memory     %s of %s in use\n",
                  cli_format_size(store->capacity_bytes - store->free_bytes - store->pooled_bytes, used),

@@ -141,7 +141,7 @@ put_path(granary_client *client, const char *path, granary_id *ret_id)
     static const granary_object_options options;
     granary_id id = granary_id_random();
     int fd = open_input(path);
-    granary_err err = fd < 0 ? gr_fail_errno("%s", path) : put_descriptor(client, id, fd, &options);
+    granary_err err = fd < 0 ? gr_fail_errno("cannot be read") : put_descriptor(client, id, fd, &options);
 
     gr_fd_close(&fd);
     if (err == GRANARY_OK) {

@@ -108,12 +108,13 @@ choose_options(const struct run_source *source, struct argp_option options[])
     for (struct argp_option *option = options; source->target != NULL && option->key != 0; option++) {
         if (option->key == 'o') {
             option->arg = "FILE";
-            option->doc = "write the rows to FILE (.csv .json .arrow .npy .txt) instead of printing them";
+            option->doc = "write the rows to FILE (.csv .json .arrow .txt) instead of printing them";
         } else if (option->key == KEY_DISCARD) {
             option->doc = "the same as without: nothing stays, unless --keep says so";
-        } else if (option->key == KEY_ARROW || option->key == KEY_NPY) {
-            option->doc =
-                option->key == KEY_ARROW ? "write the rows as an Arrow file" : "write the rows as an NPY file";
+        } else if (option->key == KEY_ARROW) {
+            option->doc = "write the rows as an Arrow file";
+        } else if (option->key == KEY_NPY) {
+            option->flags = OPTION_HIDDEN; /* rows are no tensor */
         } else if (option->key == KEY_KEEP) {
             option->doc = "keep the rows in the store, as a table of this name";
         }
@@ -156,6 +157,15 @@ size_option(const char *name, const char *arg, struct argp_state *state)
     return (int64_t)bytes;
 }
 
+static void
+set_format(struct run *run, enum output_format format, struct argp_state *state)
+{
+    if (run->format != OUTPUT_TABLE && run->format != format) {
+        argp_error(state, "--csv and --schema: one prints the rows, the other their columns: name one of them");
+    }
+    run->format = format;
+}
+
 static error_t
 parse_run(int key, char *arg, struct argp_state *state)
 {
@@ -166,10 +176,8 @@ parse_run(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = run->cli;
         return 0;
     case KEY_CSV:
-        run->format = OUTPUT_CSV;
-        return 0;
     case KEY_SCHEMA:
-        run->format = OUTPUT_SCHEMA;
+        set_format(run, key == KEY_CSV ? OUTPUT_CSV : OUTPUT_SCHEMA, state);
         return 0;
     case KEY_ARROW:
     case KEY_NPY:
@@ -229,6 +237,9 @@ parse_run(int key, char *arg, struct argp_state *state)
         run->graph = arg;
         return 0;
     case ARGP_KEY_END:
+        if (run->format == OUTPUT_CSV && run->cli->json) {
+            argp_error(state, "--csv and --json: name one of them");
+        }
         if (run->single_file != NULL && run->output_count > 0) {
             argp_error(state, "--arrow, --npy and -o: each writes the result to one file: name one of them");
         }
@@ -474,6 +485,12 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
     return status;
 }
 
+static granary_err
+rows_are_no_tensor(const char *path)
+{
+    return gr_fail(GRANARY_EINVAL, "%s: an NPY file holds a tensor, and these are rows: .csv .json .arrow .txt", path);
+}
+
 /* Every -o names a target there is, and --arrow or --npy go with one. Said before anything runs. */
 static granary_err
 check_outputs(const struct run *run, const Granary__Graph *graph)
@@ -485,6 +502,9 @@ check_outputs(const struct run *run, const Granary__Graph *graph)
         return gr_fail(GRANARY_EINVAL, "--arrow and --npy take a graph with one target, this has %zu: use -o NAME=FILE",
                        graph->n_targets);
     }
+    if (run->source->target != NULL && run->single_file != NULL && run->single_format == OUTPUT_NPY) {
+        return rows_are_no_tensor(run->single_file);
+    }
     for (size_t i = 0; i < run->output_count && err == GRANARY_OK; i++) {
         size_t t = 0;
 
@@ -494,6 +514,9 @@ check_outputs(const struct run *run, const Granary__Graph *graph)
         err = t == graph->n_targets ? gr_fail(GRANARY_ENOENT, "-o %s=%s: the graph has no target of that name",
                                               run->outputs[i].target, run->outputs[i].path)
                                     : output_format_of(run->outputs[i].path, &format);
+        if (err == GRANARY_OK && run->source->target != NULL && format == OUTPUT_NPY) {
+            err = rows_are_no_tensor(run->outputs[i].path);
+        }
     }
     return err;
 }
