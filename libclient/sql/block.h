@@ -166,8 +166,9 @@ bool sql_group(struct sql_block *block, const char *const *keys, size_t key_coun
 
 /* ---- window.c ---- */
 
-/* Window functions in an expression become columns of block->rel, and are named. */
-bool sql_add_windows(struct sql_block *block, const struct sql_expr *expr);
+/* Window functions in an expression become columns of block->rel, and are named. name: as SQL calls what the expression
+ * gives; NULL: by its function */
+bool sql_add_windows(struct sql_block *block, const struct sql_expr *expr, const char *name);
 
 /* ---- select.c ---- */
 

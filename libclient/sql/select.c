@@ -406,12 +406,12 @@ static bool
 add_windows(struct sql_block *block, const struct targets *targets, const struct sql_order *order)
 {
     for (size_t i = 0; i < targets->count; i++) {
-        if (!sql_add_windows(block, targets->list[i].expr)) {
+        if (!sql_add_windows(block, targets->list[i].expr, targets->list[i].alias)) {
             return false;
         }
     }
     for (size_t i = 0; i < block->select->order_count; i++) {
-        if (!sql_add_windows(block, order[i].expr)) {
+        if (!sql_add_windows(block, order[i].expr, NULL)) {
             return false;
         }
     }

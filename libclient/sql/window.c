@@ -14,6 +14,7 @@
 struct windowing {
     struct sql_block *block;
     const struct sql_expr *expr;
+    const char *name;             /* of the columns that are made */
     struct sql_window_spec spec;  /* the partition, in its order */
     struct sql_window_spec whole; /* the partition */
     struct sql_window_spec peers; /* rows that are equal in that order, too */
@@ -62,7 +63,7 @@ static const char *
 add(struct windowing *w, const struct sql_window_spec *spec, const char *text)
 {
     struct sql_statement *q = w->block->q;
-    const char *name = sql_fresh(q, "window");
+    const char *name = sql_fresh(q, w->name);
 
     sql_tell(q, name, w->expr->written, w->expr->position);
     return name != NULL && text != NULL && sql_rel_window(q, &w->block->rel, name, text, spec) ? sql_quoted(q, name)
@@ -294,9 +295,9 @@ is_ranking(const char *name)
 }
 
 static bool
-add_window(struct sql_block *block, const struct sql_expr *expr)
+add_window(struct sql_block *block, const struct sql_expr *expr, const char *name)
 {
-    struct windowing w = {.block = block, .expr = expr};
+    struct windowing w = {.block = block, .expr = expr, .name = name != NULL ? name : expr->written};
     const char *text;
 
     for (size_t i = 0; i < expr->count; i++) {
@@ -316,7 +317,7 @@ add_window(struct sql_block *block, const struct sql_expr *expr)
 }
 
 bool
-sql_add_windows(struct sql_block *block, const struct sql_expr *expr)
+sql_add_windows(struct sql_block *block, const struct sql_expr *expr, const char *name)
 {
     if (expr->kind == SQL_AGGREGATE && expr->over != NULL) {
         for (size_t i = 0; i < block->named_count; i++) {
@@ -324,10 +325,10 @@ sql_add_windows(struct sql_block *block, const struct sql_expr *expr)
                 return true;
             }
         }
-        return add_window(block, expr);
+        return add_window(block, expr, name);
     }
     for (size_t i = 0; i < expr->count; i++) {
-        if (!sql_add_windows(block, expr->args[i])) {
+        if (!sql_add_windows(block, expr->args[i], NULL)) {
             return false;
         }
     }

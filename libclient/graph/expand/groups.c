@@ -169,7 +169,7 @@ expand_pivot_table(struct expansion *e)
         expand_map(e, "aggregate", expand_text(e, "#rows %zu", i),
                    expand_text(e, "sum(case when %s then 1 else 0 end)", is));
         if (!size) {
-            expand_map(e, "aggregate", expand_text(e, "#value %zu", i),
+            expand_map(e, "aggregate", categories[i],
                        expand_text(e, "%s(case when %s then %s else null end)", function, is, value));
         }
     }
@@ -179,7 +179,7 @@ expand_pivot_table(struct expansion *e)
     }
     for (size_t i = 0; i < count; i++) {
         expand_map(e, "columns", categories[i],
-                   expand_text(e, "case when `#rows %zu` > 0 then `#%s %zu` else %s end", i, size ? "rows" : "value", i,
-                               fill));
+                   expand_text(e, "case when `#rows %zu` > 0 then %s else %s end", i,
+                               expand_name(e, size ? expand_text(e, "#rows %zu", i) : categories[i]), fill));
     }
 }

@@ -172,6 +172,10 @@ with Instance() as granary:
                          ({'op': 'where_columns', 'condition': "d = date_trunc('centry', d)", 'other': 'n'}, 'centry'),
                          ({'op': 'fillna', 'value': 'true'}, 'no column')):
         granary.fails({'t': dates, 'x': {**node, 'input': 't'}}, 'x', "'x'", *words)
+    # What fails in a column of pivot_table's is told of that column.
+    large = granary.put({'k': Column('int64', np.array([1, 1])), 'c': Column('int64', np.array([3, 3])), 'v': Column('int64', np.array([2**62, 2**62]))})
+    granary.fails({'t': large, 'x': {'op': 'pivot_table', 'input': 't', 'index': ['k'], 'columns': 'c', 'values': 'v', 'categories': ['3'], 'aggregate': 'sum'}},
+                  'x', "aggregate '3'", 'exceeds int64', 'decimal(38, 0)')
     # pivot_table tells what is wrong of its own parameters, not of the nodes it is written as.
     pivot = {'op': 'pivot_table', 'input': 't', 'index': ['n'], 'columns': 'd', 'values': 'n', 'categories': ['a', 'b']}
     for change, *words in (({'categories': ['a', 'a']}, "'categories'", "'a' twice"), ({'categories': ['n']}, "'categories'", "'n'", "'index'"),
