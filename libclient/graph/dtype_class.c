@@ -34,3 +34,26 @@ gr_dtype_class(granary_dtype dtype)
         return GR_CLASS_TEXT;
     }
 }
+
+const char *
+gr_dtype_wider(granary_dtype dtype)
+{
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_INT8:
+    case GRANARY_INT16:
+    case GRANARY_INT32:
+    case GRANARY_UINT8:
+    case GRANARY_UINT16:
+    case GRANARY_UINT32:
+        return "int64";
+    case GRANARY_INT64:
+    case GRANARY_UINT64:
+        return "decimal(38, 0) or float64";
+    case GRANARY_DECIMAL:
+        return "float64";
+    case GRANARY_DURATION:
+        return "int64, and that to decimal(38, 0)";
+    default:
+        return "";
+    }
+}

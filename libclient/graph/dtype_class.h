@@ -18,4 +18,7 @@ enum gr_dtype_class {
 
 enum gr_dtype_class gr_dtype_class(granary_dtype dtype);
 
+/* What a value is cast to when a result is beyond that dtype, as messages say it; "": nothing helps. */
+const char *gr_dtype_wider(granary_dtype dtype);
+
 #endif

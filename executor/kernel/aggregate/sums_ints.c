@@ -145,7 +145,7 @@ sums_add_wide(int64_t *at, gr_int128 value)
 
     memcpy(&sum, at, sizeof sum);
     if (__builtin_add_overflow(sum, value, &sum)) {
-        return gr_fail(GRANARY_EFAILED, "groupby: a sum exceeds 128 bits: cast the column to float64");
+        return gr_fail(GRANARY_EFAILED, "a sum exceeds 128 bits: cast the column to float64");
     }
     memcpy(at, &sum, sizeof sum);
     return GRANARY_OK;

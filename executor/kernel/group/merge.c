@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
+#include "kernel/aggregate/adders.h"
 #include "kernel/aggregate/reals.h"
 #include "kernel/core/select.h"
 #include "kernel/group/tables.h"
@@ -174,10 +175,10 @@ merge_ints(const struct merge *merge, size_t p, struct group_part *part)
         const gr_int128 *ints = merge->tables[t].parts[p].ints;
 
         for (size_t i = 0; i < merge->tables[t].groups; i++) {
-            gr_int128 *sum = &part->ints[merge->ids[t][i]];
+            granary_err err = sums_add_wide((int64_t *)&part->ints[merge->ids[t][i]], ints[i]);
 
-            if (__builtin_add_overflow(*sum, ints[i], sum)) {
-                return gr_fail(GRANARY_EFAILED, "groupby: a sum exceeds 128 bits: cast the column to float64");
+            if (err != GRANARY_OK) {
+                return err;
             }
         }
     }

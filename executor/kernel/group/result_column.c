@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
+#include "graph/dtype_class.h"
 #include "kernel/aggregate/reals.h"
 #include "kernel/core/rounding.h"
 #include "kernel/group/moments.h"
@@ -267,11 +268,11 @@ int_check(const struct making *making, gr_int128 value)
     if (value > most || value < least) {
         bool decimal = gr_dtype_kind(making->result) == GRANARY_DECIMAL;
 
-        return gr_fail(GRANARY_EFAILED, "aggregate '%s': a %s of column '%s' exceeds %s: cast the column to float64%s",
+        return gr_fail(GRANARY_EFAILED, "aggregate '%s': a %s of column '%s' exceeds %s: cast the column to %s",
                        making->aggregate->name, making->aggregate->function == GR_AGGREGATE_PROD ? "product" : "sum",
                        making->aggregate->column,
                        decimal ? "the 38 digits a decimal has" : granary_dtype_name(making->result),
-                       decimal ? "" : ", or to decimal(0) for an exact sum");
+                       gr_dtype_wider(making->result));
     }
     return GRANARY_OK;
 }

@@ -36,6 +36,9 @@ show(const struct node *node, int64_t i, struct gr_buf *out)
     gr_value_format(&one, 0, out);
 }
 
+/* Which dtype it is of comes before it, what to do about it and the values behind it. */
+static const char overflow[] = "overflow";
+
 static const char *
 reason_of(const struct node *node)
 {
@@ -71,12 +74,7 @@ reason_of(const struct node *node)
         }
         /* falls through */
     default:
-        return gr_dtype_kind(node->dtype) == GRANARY_DECIMAL                     ? "decimal overflow of"
-               : node->dtype == GRANARY_DURATION                                 ? "duration overflow of"
-               : node->dtype == GRANARY_DATE || node->dtype == GRANARY_TIMESTAMP ? beyond
-               : node->dtype == GRANARY_INT64 || node->dtype == GRANARY_UINT64
-                   ? "integer overflow of"
-                   : "integer overflow (cast one to int64) of";
+        return node->dtype == GRANARY_DATE || node->dtype == GRANARY_TIMESTAMP ? beyond : overflow;
     }
 }
 
@@ -116,6 +114,23 @@ explain_regex(const struct node *node, int64_t i, struct gr_buf *out)
     regex_destroy(regex);
 }
 
+static void
+explain_overflow(const struct node *node, const char *values, char *ret_text, size_t size)
+{
+    bool span = node->dtype == GRANARY_DURATION;
+    char remedy[60] = "";
+
+    if (!span) {
+        (void)snprintf(remedy, sizeof remedy, " (cast %s to %s)", node->count > 1 ? "one" : "it",
+                       gr_dtype_wider(node->dtype));
+    }
+    (void)snprintf(ret_text, size, "%s %s%s of %s",
+                   span                                            ? "duration"
+                   : gr_dtype_kind(node->dtype) == GRANARY_DECIMAL ? "decimal"
+                                                                   : "integer",
+                   overflow, remedy, values);
+}
+
 void
 op_reason(const struct node *node, int64_t i, char *ret_text, size_t size)
 {
@@ -138,6 +153,8 @@ op_reason(const struct node *node, int64_t i, char *ret_text, size_t size)
     } else if (reason == NULL) {
         (void)snprintf(ret_text, size, "%s is no %s", out.bytes != NULL ? out.bytes : "",
                        granary_dtype_name(node->dtype));
+    } else if (reason == overflow) {
+        explain_overflow(node, out.bytes != NULL ? out.bytes : "", ret_text, size);
     } else {
         (void)snprintf(ret_text, size, "%s %s", reason, out.bytes != NULL ? out.bytes : "");
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "kernel/core/scratch.h"
 
@@ -228,6 +229,13 @@ out_init(int64_t rows, bool picks, bool reals, struct window_out *out)
     return GRANARY_OK;
 }
 
+granary_err
+window_overflowed(const struct window_job *job, granary_dtype dtype)
+{
+    return gr_fail(GRANARY_EFAILED, "a result of column '%s' does not fit %s: cast the value to %s", job->window->name,
+                   granary_dtype_name(dtype), gr_dtype_wider(dtype));
+}
+
 static granary_err
 integer_store(const struct window_job *job, granary_dtype dtype, gr_int128 x, void *values, int64_t at)
 {
@@ -248,9 +256,7 @@ integer_store(const struct window_job *job, granary_dtype dtype, gr_int128 x, vo
         ((int64_t *)values)[at] = (int64_t)x;
         break;
     }
-    return fits ? GRANARY_OK
-                : gr_fail(GRANARY_EFAILED, "a result of column '%s' does not fit %s: convert the value to float64",
-                          job->window->name, granary_dtype_name(dtype));
+    return fits ? GRANARY_OK : window_overflowed(job, dtype);
 }
 
 static granary_err

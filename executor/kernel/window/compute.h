@@ -182,6 +182,9 @@ window_put(const struct window_out *out, int64_t row, double x)
     out->valid[row] = 1;
 }
 
+/* EFAILED: a result is beyond its dtype. */
+granary_err window_overflowed(const struct window_job *job, granary_dtype dtype);
+
 /* moving.c: reals */
 window_function window_cumsum_real;
 window_function window_cumprod_real;

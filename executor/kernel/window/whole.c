@@ -22,13 +22,6 @@ total_set(struct window_state *state, gr_int128 x)
     state->total[1] = (uint64_t)((gr_uint128)x >> 64);
 }
 
-static granary_err
-overflowed(const struct window_job *job)
-{
-    return gr_fail(GRANARY_EFAILED, "a result of column '%s' does not fit its dtype: convert the value to float64",
-                   job->window->name);
-}
-
 /* A sum of so many values, or their mean. */
 static void
 put_total(const struct window_job *job, int64_t row, gr_int128 total, int64_t count)
@@ -62,7 +55,7 @@ window_cumulate_integer(const struct window_job *job, const struct window_span *
                  (product ? __builtin_mul_overflow(total, job->value.integers[row], &total)
                           : __builtin_add_overflow(total, job->value.integers[row], &total));
         if (failed) {
-            return overflowed(job);
+            return window_overflowed(job, job->value.column->dtype);
         }
         state->count += !window_is_missing(&job->value, row);
         put_total(job, row, total, state->count);
@@ -90,7 +83,7 @@ window_moving_sum(const struct window_job *job, const struct window_span *span, 
         }
         if (!window_is_missing(&job->value, row)) {
             if (__builtin_add_overflow(total, job->value.integers[row], &total)) {
-                return overflowed(job);
+                return window_overflowed(job, job->value.column->dtype);
             }
             count++;
         }
@@ -116,7 +109,7 @@ window_diff_integer(const struct window_job *job, const struct window_span *span
             continue;
         }
         if (__builtin_sub_overflow(job->value.integers[row], job->value.integers[other], &difference)) {
-            return overflowed(job);
+            return window_overflowed(job, job->value.column->dtype);
         }
         job->out.integers[row] = difference * unit;
         job->out.valid[row] = 1;
@@ -185,7 +178,7 @@ measure(const struct window_job *job, const struct window_span *span, struct mea
         if (job->value.integers == NULL || !adds) {
             exact_sum_add(&sum, job->value.reals[row]);
         } else if (__builtin_add_overflow(result->total, job->value.integers[row], &result->total)) {
-            return overflowed(job);
+            return window_overflowed(job, job->value.column->dtype);
         }
     }
     if (function == GR_WINDOW_COUNT) {

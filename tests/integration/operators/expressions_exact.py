@@ -113,7 +113,7 @@ def check(granary, pieces):
             granary.run({'in': node, 'out': {'op': 'assign', 'input': 'in', 'columns': {'c': broken}}}, 'out')
             raise AssertionError(f'{broken} did not fail')
         except GranaryError as error:
-            assert 'decimal overflow of' in str(error), error
+            assert 'decimal overflow (cast one to float64) of' in str(error), error
 
 
 with Instance(executors=2) as granary:

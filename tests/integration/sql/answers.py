@@ -487,6 +487,22 @@ nan,,0.0
 select ntile(0) over (order by i) from xy
 error: line 1, column 14: 'ntile' needs a whole number from 1 to 1073741824 here
 
+select j, sum(j) over (order by j) as total from (values (9223372036854775807), (1)) t(j)
+error: line 1, column 11: a result of column 'total' does not fit int64: cast the value to decimal(38, 0) or float64
+
+select sum(j) over () + 1 from (values (9223372036854775807), (1)) t(j)
+error: line 1, column 8: a result of column 'sum' does not fit int64: cast the value to decimal(38, 0) or float64
+
+select sum(j::decimal(38, 0)) over () + 1 from (values (9223372036854775807), (1)) t(j)
+9223372036854775809
+9223372036854775809
+
+select sum(j) + 1 from (values (99999999999999999999999999999999999999), (99999999999999999999999999999999999999)) t(j)
+error: line 1, column 15: a sum exceeds 128 bits: cast the column to float64
+
+select j * j from (values (99999999999999999999999999999999999999), (1)) t(j)
+error: line 1, column 10: decimal overflow (cast one to float64) of 9999999
+
 select lag(i, i) over (order by i) from xy
 error: line 1, column 15: 'lag' needs a whole number from -1073741824 to 1073741824 here
 
@@ -494,12 +510,12 @@ select nth_value(i, 0) over (order by i) from xy
 error: line 1, column 21: 'nth_value' needs a whole number from 1
 
 select i * (s::int + 9223372036854775807) from (values (1, '2')) t(i, s)
-error: line 1, column 20: integer overflow of 2 and 9223372036854775807
+error: line 1, column 20: integer overflow (cast one to decimal(38, 0) or float64) of 2 and 9223372036854775807
     select i * (s::int + 9223372036854775807) from (values (1, '2')) t(i, s)
                        ^
 
 select i from f where i > 0 and i * i + 9223372036854775807 > 5
-error: line 1, column 39: integer overflow of 1 and 9223372036854775807
+error: line 1, column 39: integer overflow (cast one to decimal(38, 0) or float64) of 1 and 9223372036854775807
     select i from f where i > 0 and i * i + 9223372036854775807 > 5
                                           ^
 
@@ -507,10 +523,10 @@ select 'ä', i, cast(s as int) from (values (1, 'x')) t(i, s) where s = 'x' and 
 error: line 1, column 80: 'x' is no int32
 
 select a.i from xy a join f on a.i = f.i where a.i + f.i * 4611686018427387904 > 0
-error: line 1, column 58: integer overflow of 2 and 4611686018427387904
+error: line 1, column 58: integer overflow (cast one to decimal(38, 0) or float64) of 2 and 4611686018427387904
 
 select sum(j * 9223372036854775807), avg(j) from (values (1), (2)) t(j)
-error: line 1, column 14: integer overflow of 2 and 9223372036854775807
+error: line 1, column 14: integer overflow (cast one to decimal(38, 0) or float64) of 2 and 9223372036854775807
 
 select sum(i), avg(s) from (values (1, 'a')) t(i, s)
 error: line 1, column 16: column 's': avg needs numbers, not string
@@ -542,7 +558,7 @@ select sum(i) from (values (99999999999999999999999999999999999999), (5)) t(i)
 error: line 1, column 8: a sum of column 'i' exceeds the 38 digits a decimal has: cast the column to float64
 
 select sum(i) from (values (9223372036854775807), (5)) t(i)
-error: line 1, column 8: a sum of column 'i' exceeds int64: cast the column to float64, or to decimal(0) for an exact sum
+error: line 1, column 8: a sum of column 'i' exceeds int64: cast the column to decimal(38, 0) or float64
 
 select percentile_cont(2) within group (order by i) from f
 error: line 1, column 24: the fraction must be a number from 0 to 1

@@ -136,7 +136,9 @@ overflow_names_the_values(void **state)
                                                          "9223372036854775807,1\n");
 
     (void)state;
-    assert_error(frame, "a + b", GRANARY_EFAILED, "expression `a + b`: integer overflow of 9223372036854775807 and 1");
+    assert_error(
+        frame, "a + b", GRANARY_EFAILED,
+        "expression `a + b`: integer overflow (cast one to decimal(38, 0) or float64) of 9223372036854775807 and 1");
     assert_error(frame, "a - b", GRANARY_EFAILED, "of -9223372036854775808 and 1");
     assert_error(frame, "a * 2", GRANARY_EFAILED, "of 9223372036854775807 and 2");
     assert_error(frame, "-a", GRANARY_EFAILED, "of -9223372036854775808");
