@@ -1,7 +1,7 @@
 /*
  * What a reduction keeps of the elements seen so far, for each element of the result: taken from blocks of a chunk,
  * merged with what was kept of other chunks, and finished. None of it depends on how the tensor was cut: sums are
- * exact, products and variances are kept with twice a float64's digits (NOTE of var).
+ * exact, squares of integers too; products and squares of floats are kept with twice a float64's digits (NOTE of var).
  */
 #ifndef KERNEL_TENSOR_REDUCE_H
 #define KERNEL_TENSOR_REDUCE_H
@@ -20,6 +20,12 @@ struct partial_header {
     int64_t shape[TENSOR_DIMS_MAX];
 };
 
+/* A sum of squares of integers: low + 2^128 high. */
+struct square_sum {
+    gr_uint128 low;
+    gr_uint128 high;
+};
+
 /* By element of the result; arrays that the reduction has no use for are NULL. */
 struct reducing {
     struct partial_header header;
@@ -27,15 +33,16 @@ struct reducing {
     enum gr_reduce_how how;
     enum gr_lane lane; /* of what is reduced */
     int64_t elements;
-    int64_t *counts;         /* elements that are not NaN, where those are skipped */
-    struct exact_sum *exact; /* SUM of floats, MOMENTS */
-    gr_int128 *integers;     /* SUM of integers */
-    double *parts[4];        /* SUM of floats, MOMENTS: what exact has not yet, high and low; MOMENTS: of squares the
+    int64_t *counts;            /* elements that are not NaN, where those are skipped */
+    struct exact_sum *exact;    /* SUM and MOMENTS of floats */
+    gr_int128 *integers;        /* SUM and MOMENTS of integers */
+    struct square_sum *squares; /* MOMENTS of integers */
+    double *parts[4];           /* SUM, MOMENTS of floats: what exact has not yet, high and low; MOMENTS: of squares the
                                 sum, high and low; PROD of floats: high, low */
-    int64_t *exponents;      /* PROD of floats */
-    char *values;            /* FOLD, ARG, PROD of integers: 8 bytes each */
-    int64_t *positions;      /* ARG; -1: none yet */
-    double *rest;            /* a block's */
+    int64_t *exponents;         /* PROD of floats */
+    char *values;               /* FOLD, ARG, PROD of integers: 8 bytes each */
+    int64_t *positions;         /* ARG; -1: none yet */
+    double *rest;               /* a block's */
 };
 
 /* For an empty set of elements. Errors: ENOMEM */

@@ -17,20 +17,56 @@ __extension__ typedef __float128 wide_float;
 typedef long double wide_float;
 #endif
 
-/* NaN without memory. */
-static double
-variance(const struct reducing *r, int64_t i, double count, double ddof)
+/* The sum of squared distances from the mean. False: it is no number; so, too, without memory. */
+static bool
+float_spread(const struct reducing *r, int64_t i, double count, wide_float *ret_spread)
 {
     wide_float squares = (wide_float)r->parts[2][i] + (wide_float)r->parts[3][i];
-    wide_float sum, spread;
+    wide_float sum;
     double high, low;
 
     exact_sum_pair(&r->exact[i], &high, &low);
-    if (count == 0 || !isfinite(high) || !isfinite(r->parts[2][i])) {
-        return NAN;
+    if (!isfinite(high) || !isfinite(r->parts[2][i])) {
+        return false;
     }
     sum = (wide_float)high + (wide_float)low;
-    spread = squares - sum * sum / (wide_float)count;
+    *ret_spread = squares - sum * sum / (wide_float)count;
+    return true;
+}
+
+#define SPREAD_SMALL 0x1p120 /* 128 bits hold it, whatever its parts are modulo 2^128 */
+
+/*
+ * The same of integers. With m = sum / count cut to an integer, and r what that leaves of the sum, the distances from m
+ * have the squares squares - m sum - m r, of which r r / count is too much. Where little is left, it is exact.
+ */
+static wide_float
+integer_spread(const struct reducing *r, int64_t i, double count)
+{
+    gr_int128 sum = r->integers[i];
+    gr_int128 mean = sum / (gr_int128)count;
+    gr_int128 rest = sum - mean * (gr_int128)count;
+    wide_float squares = (wide_float)r->squares[i].high * 0x1p128 + (wide_float)r->squares[i].low;
+    wide_float spread = squares - (wide_float)sum * (wide_float)sum / (wide_float)count;
+    gr_uint128 exact = r->squares[i].low - (gr_uint128)mean * ((gr_uint128)sum + (gr_uint128)rest);
+
+    return spread < SPREAD_SMALL ? (wide_float)exact - (wide_float)rest * (wide_float)rest / (wide_float)count : spread;
+}
+
+/* NaN of no elements, or of what is not finite. */
+static double
+variance(const struct reducing *r, int64_t i, double count, double ddof)
+{
+    wide_float spread = 0;
+
+    if (count == 0) {
+        return NAN;
+    }
+    if (r->squares != NULL) {
+        spread = integer_spread(r, i, count);
+    } else if (!float_spread(r, i, count, &spread)) {
+        return NAN;
+    }
     spread = spread < 0 ? 0 : spread;
     return count - ddof > 0 ? (double)(spread / (wide_float)(count - ddof)) : (double)spread / 0.0;
 }
@@ -106,7 +142,7 @@ reducing_finish(struct reducing *r, enum gr_reduction reduction, int64_t count, 
             SIMD_CALL(tensor_lane_store)(dtype, to, value, 1);
             continue;
         }
-        if (r->integers != NULL) {
+        if (r->integers != NULL && !spread) {
             err = finish_integer(r, i, mean, of, dtype, to);
             continue;
         }

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-static const char magic[8] = "GRRED01";
+static const char magic[8] = "GRRED02";
 
 bool
 reducing_is_largest(enum gr_reduction reduction)
@@ -77,13 +77,14 @@ reducing_init(struct reducing *r, const struct partial_header *header)
     }
     switch (r->how) {
     case GR_REDUCE_BY_MOMENTS:
-        r->exact = zeroes(r, sizeof *r->exact, &failed);
-        break;
     case GR_REDUCE_BY_SUM:
         if (floats) {
             r->exact = zeroes(r, sizeof *r->exact, &failed);
-        } else {
-            r->integers = zeroes(r, sizeof *r->integers, &failed);
+            break;
+        }
+        r->integers = zeroes(r, sizeof *r->integers, &failed);
+        if (r->how == GR_REDUCE_BY_MOMENTS) {
+            r->squares = zeroes(r, sizeof *r->squares, &failed);
         }
         break;
     case GR_REDUCE_BY_PROD:
@@ -101,7 +102,7 @@ reducing_init(struct reducing *r, const struct partial_header *header)
         r->values = zeroes(r, 8, &failed);
         break;
     }
-    if (r->how == GR_REDUCE_BY_MOMENTS || (floats && (r->how == GR_REDUCE_BY_SUM || r->how == GR_REDUCE_BY_PROD))) {
+    if (r->exact != NULL || r->exponents != NULL) {
         for (int k = 0; k < (r->how == GR_REDUCE_BY_MOMENTS ? 4 : 2); k++) {
             r->parts[k] = zeroes(r, sizeof *r->parts[k], &failed);
         }
@@ -133,6 +134,7 @@ reducing_fini(struct reducing *r)
     free(r->counts);
     free(r->exact);
     free(r->integers);
+    free(r->squares);
     for (int k = 0; k < 4; k++) {
         free(r->parts[k]);
     }

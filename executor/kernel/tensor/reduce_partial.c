@@ -44,6 +44,9 @@ reducing_write(struct reducing *r, struct gr_buf *out)
     if (r->integers != NULL) {
         gr_buf_add(out, r->integers, n * sizeof *r->integers);
     }
+    if (r->squares != NULL) {
+        gr_buf_add(out, r->squares, n * sizeof *r->squares);
+    }
     for (int k = r->exact != NULL ? 2 : 0; k < 4; k++) { /* the first two were settled into exact */
         if (r->parts[k] != NULL) {
             gr_buf_add(out, r->parts[k], n * sizeof *r->parts[k]);
@@ -120,6 +123,31 @@ merge_squares(struct reducing *r, const char *at, const char *end)
         memcpy(&high, highs + (size_t)i * 8, 8);
         memcpy(&low, lows + (size_t)i * 8, 8);
         SIMD_CALL(tensor_pair_lanes)(r->parts[2] + i, r->parts[3] + i, &high, &low, 1);
+    }
+    return GRANARY_OK;
+}
+
+/* Sums of integers, and of their squares: MOMENTS. */
+static granary_err
+merge_integers(struct reducing *r, const char *at, const char *end)
+{
+    const char *sums = next_bytes(r, &at, end, sizeof *r->integers);
+    const char *squares = sums == NULL || r->squares == NULL ? NULL : next_bytes(r, &at, end, sizeof *r->squares);
+
+    if (sums == NULL || (r->squares != NULL && squares == NULL)) {
+        return damaged();
+    }
+    for (int64_t i = 0; i < r->elements; i++) {
+        gr_int128 sum;
+
+        memcpy(&sum, sums + (size_t)i * sizeof sum, sizeof sum);
+        r->integers[i] = (gr_int128)((gr_uint128)r->integers[i] + (gr_uint128)sum);
+    }
+    for (int64_t i = 0; i < r->elements && squares != NULL; i++) {
+        struct square_sum sum;
+
+        memcpy(&sum, squares + (size_t)i * sizeof sum, sizeof sum);
+        r->squares[i].high += sum.high + __builtin_add_overflow(r->squares[i].low, sum.low, &r->squares[i].low);
     }
     return GRANARY_OK;
 }
@@ -206,15 +234,7 @@ reducing_merge(struct reducing *r, const void *bytes, uint64_t size)
         return err == GRANARY_OK && r->how == GR_REDUCE_BY_MOMENTS ? merge_squares(r, at, end) : err;
     }
     if (r->integers != NULL) {
-        const char *theirs = next_bytes(r, &at, end, sizeof *r->integers);
-
-        for (int64_t i = 0; i < r->elements && theirs != NULL; i++) {
-            gr_int128 value;
-
-            memcpy(&value, theirs + (size_t)i * 16, 16);
-            r->integers[i] = (gr_int128)((gr_uint128)r->integers[i] + (gr_uint128)value);
-        }
-        return theirs == NULL ? damaged() : GRANARY_OK;
+        return merge_integers(r, at, end);
     }
     if (r->exponents != NULL) {
         return merge_factors(r, at, end);

@@ -110,6 +110,56 @@ take_squares(struct reducing *r, int64_t at, int64_t step, const double *x, int6
     }
 }
 
+#define SQUARE_SMALL ((uint64_t)1 << 26) /* squares of a block of numbers below it add up in 64 bits */
+
+/* Whether the sum of squares of a block fits 64 bits: then *ret_sum. */
+static bool
+add_small_squares(const uint64_t *sizes, int64_t n, uint64_t *ret_sum)
+{
+    uint64_t most = 0;
+    uint64_t sum = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        most |= sizes[i];
+    }
+    for (int64_t i = 0; i < n && most < SQUARE_SMALL; i++) {
+        sum += (uint64_t)(uint32_t)sizes[i] * (uint32_t)sizes[i];
+    }
+    *ret_sum = sum;
+    return most < SQUARE_SMALL;
+}
+
+static void
+add_square(struct square_sum *sum, gr_uint128 square)
+{
+    sum->high += __builtin_add_overflow(sum->low, square, &sum->low);
+}
+
+/* How far from 0 integers are. */
+static void
+measure(enum gr_lane lane, const uint64_t *x, int64_t n, uint64_t *ret_sizes)
+{
+    for (int64_t i = 0; i < n; i++) {
+        ret_sizes[i] = lane == GR_LANE_I && x[i] >> 63 ? 0 - x[i] : x[i];
+    }
+}
+
+static void
+take_integer_squares(struct reducing *r, int64_t at, int64_t step, const uint64_t *x, int64_t n)
+{
+    uint64_t sizes[PROGRAM_BLOCK];
+    uint64_t small;
+
+    measure(r->lane, x, n, sizes);
+    if (step == 0 && add_small_squares(sizes, n, &small)) {
+        add_square(&r->squares[at], small);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        add_square(&r->squares[at + i * step], (gr_uint128)sizes[i] * sizes[i]);
+    }
+}
+
 /* ---- rows ---- */
 
 bool
@@ -297,6 +347,11 @@ reducing_take(void *context, const int64_t *at, const int64_t *steps, const void
         reducing_take_fold(r, at[0], steps[0], values, n);
         break;
     case GR_REDUCE_BY_MOMENTS:
+        if (r->squares != NULL) {
+            take_integers(r, at[0], steps[0], values, n);
+            take_integer_squares(r, at[0], steps[0], values, n);
+            break;
+        }
         take_doubles(r, at[0], steps[0], x, n);
         take_squares(r, at[0], steps[0], x, n);
         break;

@@ -638,6 +638,60 @@ nothing_sums_to_zero(void **state)
 
 /* ---- matmul ---- */
 
+/* The variance of count values, cut into chunks of `cut`. */
+static double
+variance_by(granary_dtype dtype, const uint64_t *values, int64_t count, int64_t cut)
+{
+    struct gr_value partials[8];
+    struct gr_value out;
+    double variance;
+    size_t n = 0;
+
+    for (int64_t at = 0; at < count; at += cut) {
+        int64_t size = count - at < cut ? count - at : cut;
+        struct gr_value chunk = tensor_of(dtype, 1, &size);
+
+        memcpy(chunk.tensor.owned, values + at, (size_t)size * sizeof *values);
+        partials[n++] = reduce_map_by("var", &chunk, SHAPE(0), 1);
+        gr_value_free(&chunk);
+    }
+    out = must(kernel_reduce_final, final_op("var", count), partials, n);
+    variance = doubles(&out)[0];
+    gr_value_free(&out);
+    while (n > 0) {
+        gr_value_free(&partials[--n]);
+    }
+    return variance;
+}
+
+static void
+variances_of_integers_are_exact(void **state)
+{
+    static const struct {
+        granary_dtype dtype;
+        uint64_t values[4];
+        double variance;
+    } cases[] = {
+        {GRANARY_INT64, {0x20000000000001, 0x1fffffffffffff, 0x20000000000001, 0x1fffffffffffff}, 1},
+        {GRANARY_INT64, {INT64_MAX, INT64_MAX - 1, INT64_MAX - 2, INT64_MAX - 3}, 1.25},
+        {GRANARY_INT64,
+         {(uint64_t)INT64_MIN, (uint64_t)INT64_MIN + 1, (uint64_t)INT64_MIN, (uint64_t)INT64_MIN + 3},
+         1.5},
+        {GRANARY_INT64, {(uint64_t)INT64_MIN, INT64_MAX, (uint64_t)INT64_MIN, INT64_MAX}, 0x1p126},
+        {GRANARY_INT64, {(uint64_t)-3, 4, (uint64_t)-3, 4}, 12.25},
+        {GRANARY_UINT64, {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2, UINT64_MAX - 3}, 1.25},
+        {GRANARY_UINT64, {UINT64_MAX, 0, UINT64_MAX, 0}, 0x1p126},
+        {GRANARY_UINT64, {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int64_t cut = 1; cut <= 4; cut++) {
+            assert_true(variance_by(cases[i].dtype, cases[i].values, 4, cut) == cases[i].variance);
+        }
+    }
+}
+
 static void
 matmul_multiplies_and_adds(void **state)
 {
@@ -711,6 +765,7 @@ main(void)
         cmocka_unit_test(means_and_overflow),
         cmocka_unit_test(infinities_and_nan_follow_ieee),
         cmocka_unit_test(nothing_sums_to_zero),
+        cmocka_unit_test(variances_of_integers_are_exact),
         cmocka_unit_test(matmul_multiplies_and_adds),
         cmocka_unit_test(matmul_of_nothing_is_zero),
     };
