@@ -1,4 +1,5 @@
 /* Attributes: read with defaults, made, copied. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,74 @@ gr_attr_double(Granary__Attr *const *attrs, size_t count, const char *name, doub
     }
     attr = find_kind(attrs, count, name, GRANARY__ATTR__KIND__INT);
     return attr == NULL ? fallback : (double)attr->ints[0];
+}
+
+/* The digits of an integer beyond int64. */
+static bool
+parse_beyond(const char *text, uint64_t *ret_bits)
+{
+    char *end;
+
+    if (text[0] < '0' || text[0] > '9') {
+        return false;
+    }
+    errno = 0;
+    *ret_bits = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0' && *ret_bits > INT64_MAX;
+}
+
+bool
+gr_attr_whole(const Granary__Attr *attr, uint64_t *ret_bits, bool *ret_beyond)
+{
+    if (attr->kind == GRANARY__ATTR__KIND__INT && attr->n_ints == 1) {
+        *ret_bits = (uint64_t)attr->ints[0];
+        *ret_beyond = false;
+        return true;
+    }
+    *ret_beyond = true;
+    return attr->kind == GRANARY__ATTR__KIND__STRING && attr->n_strings == 1 &&
+           parse_beyond(attr->strings[0], ret_bits);
+}
+
+double
+gr_attr_number(const Granary__Attr *attr)
+{
+    uint64_t bits;
+    bool beyond;
+
+    if (gr_attr_whole(attr, &bits, &beyond)) {
+        return beyond ? (double)bits : (double)(int64_t)bits;
+    }
+    return attr->n_doubles == 1 ? attr->doubles[0] : 0;
+}
+
+bool
+gr_attr_adopt_digits(Granary__Attr *attr)
+{
+    const char *text = attr->strings[0];
+    uint64_t bits;
+    int64_t *ints;
+    char *end;
+    long long number;
+
+    if (parse_beyond(text, &bits)) {
+        return true;
+    }
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || strspn(text, "-0123456789") != strlen(text) ||
+        (ints = malloc(sizeof *ints)) == NULL) {
+        return false;
+    }
+    *ints = number;
+    free(attr->strings[0]);
+    free(attr->strings);
+    attr->strings = NULL;
+    attr->n_strings = 0;
+    attr->ints = ints;
+    attr->n_ints = 1;
+    attr->kind = GRANARY__ATTR__KIND__INT;
+    return true;
 }
 
 bool

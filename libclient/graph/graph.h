@@ -21,6 +21,12 @@ double
 gr_attr_double(Granary__Attr *const *attrs, size_t count, const char *name, double fallback); /* an int serves, too */
 bool gr_attr_bool(Granary__Attr *const *attrs, size_t count, const char *name, bool fallback);
 const char *gr_attr_string(Granary__Attr *const *attrs, size_t count, const char *name, const char *fallback);
+/* A number parameter (GR_PARAM_VALUE) is an integer: then *ret_bits, of which those beyond int64 are a uint64's. */
+bool gr_attr_whole(const Granary__Attr *attr, uint64_t *ret_bits, bool *ret_beyond);
+/* A number parameter as a double, rounded where it must be. */
+double gr_attr_number(const Granary__Attr *attr);
+/* Digits that an int64 can hold become an INT. False: they are no integer, or beyond uint64. */
+bool gr_attr_adopt_digits(Granary__Attr *attr);
 
 /* New attributes on the heap, freed by granary__attr__free_unpacked(attr, NULL) or with the message that holds them.
  * NULL: no memory. */

@@ -62,9 +62,10 @@ infer_full(const struct gr_graph_node *node, const struct gr_node_type *input, s
 {
     const Granary__Attr *shape = infer_find(node, "shape");
     const Granary__Attr *value = infer_find(node, "value");
-    granary_dtype fallback = input != NULL                                              ? input->dtype
-                             : value != NULL && value->kind == GRANARY__ATTR__KIND__INT ? GRANARY_INT64
-                                                                                        : GRANARY_FLOAT64;
+    granary_dtype fallback = input != NULL                                                 ? input->dtype
+                             : value != NULL && value->kind == GRANARY__ATTR__KIND__STRING ? GRANARY_UINT64
+                             : value != NULL && value->kind == GRANARY__ATTR__KIND__INT    ? GRANARY_INT64
+                                                                                           : GRANARY_FLOAT64;
     int64_t count;
     granary_err err = GRANARY_OK;
 
@@ -85,11 +86,7 @@ infer_full(const struct gr_graph_node *node, const struct gr_node_type *input, s
         err = read_dtype(node, fallback, &type->dtype);
     }
     if (err == GRANARY_OK && value != NULL && !gr_number_fits(value, type->dtype)) {
-        err = value->kind == GRANARY__ATTR__KIND__INT
-                  ? gr_fail(GRANARY_EINVAL, "parameter 'value': %lld does not fit %s", (long long)value->ints[0],
-                            granary_dtype_name(type->dtype))
-                  : gr_fail(GRANARY_EINVAL, "parameter 'value': %g does not fit %s", value->doubles[0],
-                            granary_dtype_name(type->dtype));
+        err = gr_number_misfit(value, type->dtype);
     }
     if (err == GRANARY_OK && (node->op == GR_TILE_triu || node->op == GR_TILE_tril) && type->dims < 2) {
         err = gr_fail(GRANARY_EINVAL, "it needs a tensor of 2 dimensions or more, not of %d", type->dims);

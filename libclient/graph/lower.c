@@ -453,7 +453,9 @@ add_clipped(struct gr_buf *text, const struct gr_field *field, const Granary__At
     }
     gr_buf_addf(text, " when ");
     add_name(text, field->name);
-    if (bound->kind == GRANARY__ATTR__KIND__INT) {
+    if (bound->kind == GRANARY__ATTR__KIND__STRING) {
+        gr_buf_addf(text, " %s %s^ then %s^", sign, bound->strings[0], bound->strings[0]);
+    } else if (bound->kind == GRANARY__ATTR__KIND__INT) {
         gr_buf_addf(text, " %s %" PRId64 " then %" PRId64, sign, bound->ints[0], bound->ints[0]);
     } else {
         gr_buf_addf(text, " %s %.17g then %.17g", sign, bound->doubles[0], bound->doubles[0]);

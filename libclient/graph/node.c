@@ -137,6 +137,7 @@ adopt_kind(Granary__Attr *attr, enum gr_param_kind want)
     } kinds[] = {
         [GR_PARAM_INT] = {GRANARY__ATTR__KIND__INT, GRANARY__ATTR__KIND__INT},
         [GR_PARAM_NUMBER] = {GRANARY__ATTR__KIND__DOUBLE, GRANARY__ATTR__KIND__DOUBLE},
+        [GR_PARAM_VALUE] = {GRANARY__ATTR__KIND__DOUBLE, GRANARY__ATTR__KIND__DOUBLE},
         [GR_PARAM_BOOL] = {GRANARY__ATTR__KIND__BOOL, GRANARY__ATTR__KIND__BOOL},
         [GR_PARAM_STRING] = {GRANARY__ATTR__KIND__STRING, GRANARY__ATTR__KIND__STRING},
         [GR_PARAM_INTS] = {GRANARY__ATTR__KIND__INTS, GRANARY__ATTR__KIND__INT},
@@ -146,8 +147,11 @@ adopt_kind(Granary__Attr *attr, enum gr_param_kind want)
     };
     bool list = kinds[want].kind != kinds[want].single;
 
-    if (want == GR_PARAM_NUMBER && attr->kind == GRANARY__ATTR__KIND__INT) {
+    if ((want == GR_PARAM_NUMBER || want == GR_PARAM_VALUE) && attr->kind == GRANARY__ATTR__KIND__INT) {
         return true;
+    }
+    if (want == GR_PARAM_VALUE && attr->kind == GRANARY__ATTR__KIND__STRING) {
+        return gr_attr_adopt_digits(attr);
     }
     if (attr->kind != kinds[want].kind && attr->kind != kinds[want].single && !(list && is_empty_list(attr))) {
         return false;

@@ -94,6 +94,7 @@ gr_param_kind_text(enum gr_param_kind kind)
     static const char *const texts[] = {
         [GR_PARAM_INT] = "an integer",
         [GR_PARAM_NUMBER] = "a number",
+        [GR_PARAM_VALUE] = "a number (an integer may be a string of its digits, up to uint64)",
         [GR_PARAM_BOOL] = "true or false",
         [GR_PARAM_STRING] = "a string",
         [GR_PARAM_INTS] = "a list of integers",
@@ -109,9 +110,9 @@ const char *
 gr_param_kind_name(enum gr_param_kind kind)
 {
     static const char *const names[] = {
-        [GR_PARAM_INT] = "int",         [GR_PARAM_NUMBER] = "number", [GR_PARAM_BOOL] = "bool",
-        [GR_PARAM_STRING] = "string",   [GR_PARAM_INTS] = "ints",     [GR_PARAM_BOOLS] = "bools",
-        [GR_PARAM_STRINGS] = "strings", [GR_PARAM_MAP] = "map",
+        [GR_PARAM_INT] = "int",     [GR_PARAM_NUMBER] = "number",   [GR_PARAM_VALUE] = "value",
+        [GR_PARAM_BOOL] = "bool",   [GR_PARAM_STRING] = "string",   [GR_PARAM_INTS] = "ints",
+        [GR_PARAM_BOOLS] = "bools", [GR_PARAM_STRINGS] = "strings", [GR_PARAM_MAP] = "map",
     };
 
     return names[kind];

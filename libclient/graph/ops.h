@@ -35,6 +35,7 @@ int gr_op_find(const char *name);
 enum gr_param_kind {
     GR_PARAM_INT,     /* INT */
     GR_PARAM_NUMBER,  /* INT or DOUBLE, as given */
+    GR_PARAM_VALUE,   /* INT or DOUBLE, as given; STRING: the digits of an integer beyond int64 that uint64 holds */
     GR_PARAM_BOOL,    /* BOOL */
     GR_PARAM_STRING,  /* STRING */
     GR_PARAM_INTS,    /* INTS; one INT */

@@ -109,20 +109,50 @@ gr_map_check(enum gr_tile_op op, const Granary__Node *node)
 static struct gr_map_operand
 number_operand(const Granary__Attr *attr)
 {
-    return (struct gr_map_operand){attr->kind == GRANARY__ATTR__KIND__INT ? GRANARY_INT64 : GRANARY_FLOAT64, true};
+    return (struct gr_map_operand){attr->kind == GRANARY__ATTR__KIND__DOUBLE ? GRANARY_FLOAT64 : GRANARY_INT64, true};
 }
 
 bool
 gr_number_fits(const Granary__Attr *attr, granary_dtype dtype)
 {
     double most = ldexp(1, (int)gr_tensor_element(dtype) * 8 - gr_dtype_is_signed(dtype));
+    uint64_t bits = 0;
+    bool beyond = false;
     double whole;
 
-    if (attr->kind == GRANARY__ATTR__KIND__INT || !gr_dtype_is_integer(dtype)) {
-        return attr->kind != GRANARY__ATTR__KIND__INT || gr_dtype_holds(dtype, attr->ints[0]);
+    if (gr_attr_whole(attr, &bits, &beyond) || !gr_dtype_is_integer(dtype)) {
+        return attr->kind == GRANARY__ATTR__KIND__DOUBLE || gr_dtype_holds(dtype, bits, beyond);
     }
     whole = trunc(attr->doubles[0]); /* what is behind the point is cut off */
     return whole < most && whole >= (gr_dtype_is_signed(dtype) ? -most : 0);
+}
+
+/* A number as an operand of a program. */
+static const char *
+number_text(const Granary__Attr *attr, double fallback, char text[40])
+{
+    if (attr != NULL && attr->kind == GRANARY__ATTR__KIND__INT) {
+        (void)snprintf(text, 40, "#%lld", (long long)attr->ints[0]);
+    } else if (attr != NULL && attr->kind == GRANARY__ATTR__KIND__STRING) {
+        (void)snprintf(text, 40, "#%.38s", attr->strings[0]);
+    } else {
+        (void)snprintf(text, 40, "#%.17e", attr == NULL ? fallback : attr->doubles[0]); /* inf, nan: so, too */
+    }
+    return text;
+}
+
+granary_err
+gr_number_misfit(const Granary__Attr *attr, granary_dtype dtype)
+{
+    char text[40];
+
+    if (attr->kind == GRANARY__ATTR__KIND__DOUBLE) {
+        (void)snprintf(text, sizeof text, "%g", attr->doubles[0]);
+    } else {
+        (void)number_text(attr, 0, text);
+    }
+    return gr_fail(GRANARY_EINVAL, "parameter '%s': %s does not fit %s", attr->name, text + (text[0] == '#'),
+                   granary_dtype_name(dtype));
 }
 
 static granary_err
@@ -134,8 +164,7 @@ types_with(enum gr_map_function function, struct gr_map_operand operands[3], con
 
     for (int i = 0; i < 3 && err == GRANARY_OK; i++) {
         if (numbers[i] != NULL && !gr_number_fits(numbers[i], compute)) {
-            err = gr_fail(GRANARY_EINVAL, "parameter '%s': %lld does not fit %s", numbers[i]->name,
-                          (long long)numbers[i]->ints[0], granary_dtype_name(compute));
+            err = gr_number_misfit(numbers[i], compute);
         }
     }
     return err;
@@ -213,18 +242,6 @@ static void __attribute__((format(printf, 2, 3))) write_line(struct writer *w, c
     va_start(args, format);
     (void)vsnprintf(w->texts[w->count++], sizeof w->texts[0], format, args);
     va_end(args);
-}
-
-/* A number as an operand. */
-static const char *
-number_text(const Granary__Attr *attr, double fallback, char text[40])
-{
-    if (attr != NULL && attr->kind == GRANARY__ATTR__KIND__INT) {
-        (void)snprintf(text, 40, "#%lld", (long long)attr->ints[0]);
-    } else {
-        (void)snprintf(text, 40, "#%.17e", attr == NULL ? fallback : attr->doubles[0]); /* inf, nan: so, too */
-    }
-    return text;
 }
 
 static void

@@ -20,6 +20,8 @@ granary_err gr_map_dtype(enum gr_tile_op op, Granary__Attr *const *attrs, size_t
                          const granary_dtype *inputs, size_t input_count, granary_dtype *ret_dtype);
 /* Whether a number written in the graph has a value of that dtype. Bools and floats take any. */
 bool gr_number_fits(const Granary__Attr *attr, granary_dtype dtype);
+/* EINVAL: it does not fit, and why. */
+granary_err gr_number_misfit(const Granary__Attr *attr, granary_dtype dtype);
 /* The operator's program over its inputs, or what a reduction needs before it: an attribute "program", maybe empty.
  * NULL: no memory */
 Granary__Attr *gr_map_program(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_count,

@@ -87,12 +87,13 @@ gr_dtype_is_signed(granary_dtype dtype)
 }
 
 bool
-gr_dtype_holds(granary_dtype dtype, int64_t value)
+gr_dtype_holds(granary_dtype dtype, uint64_t bits_of, bool beyond)
 {
     unsigned bits = (unsigned)gr_tensor_element(dtype) * 8;
+    int64_t value = (int64_t)bits_of;
 
-    if (!gr_dtype_is_integer(dtype)) {
-        return true;
+    if (!gr_dtype_is_integer(dtype) || beyond) {
+        return !gr_dtype_is_integer(dtype) || dtype == GRANARY_UINT64;
     }
     if (!gr_dtype_is_signed(dtype)) {
         return value >= 0 && (bits == 64 || (uint64_t)value < (uint64_t)1 << bits);

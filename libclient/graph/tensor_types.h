@@ -35,8 +35,9 @@ bool gr_dtype_is_float(granary_dtype dtype);
 /* Of integers; false for bool. */
 bool gr_dtype_is_integer(granary_dtype dtype);
 bool gr_dtype_is_signed(granary_dtype dtype);
-/* Whether an integer dtype has that value; the others take any. */
-bool gr_dtype_holds(granary_dtype dtype, int64_t value);
+/* Whether an integer dtype has that value (beyond: the bits are those of a uint64 that no int64 is); the others take any.
+ */
+bool gr_dtype_holds(granary_dtype dtype, uint64_t bits, bool beyond);
 /* Bytes of an element; 1 of bool. */
 size_t gr_tensor_element(granary_dtype dtype);
 /* The smallest dtype that holds both, as NumPy's promote_types. Both good. */

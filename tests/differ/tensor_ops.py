@@ -306,7 +306,8 @@ def chunked(parameters):
 
 for name in ('zeros', 'ones', 'empty'):
     add(name, lambda draw: ([], chunked(shaped(draw))), lambda a, p, f={'empty': np.zeros}.get(name, getattr(np, name)): f(p['shape'], p.get('dtype', 'f8')))
-add('full', lambda draw: ([], chunked(dict(shaped(draw), value=draw.choice([0, 1, 7, 100])))), lambda a, p: np.full(p['shape'], p['value'], p.get('dtype')))
+add('full', lambda draw: ([], chunked(dict(shaped(draw), value=draw.choice([0, 1, 7, 100])) if draw.chance(0.8) else dict(shaped(draw), value=draw.choice(['18446744073709551615', '9223372036854775808']), dtype='uint64'))),
+    lambda a, p: np.full(p['shape'], int(p['value']), p.get('dtype')))
 
 
 def like(draw, **more):

@@ -274,7 +274,8 @@ put_value(struct maker *maker, enum gr_tile_op op, const struct gr_param_info *p
         case GR_PARAM_INT:
         case GR_PARAM_INTS:
         case GR_PARAM_NUMBER:
-            put_number(maker, param->kind != GR_PARAM_NUMBER);
+        case GR_PARAM_VALUE:
+            put_number(maker, param->kind == GR_PARAM_INT || param->kind == GR_PARAM_INTS);
             break;
         case GR_PARAM_BOOL:
         case GR_PARAM_BOOLS:

@@ -90,16 +90,17 @@ static void
 store_value(const struct gr_kernel_call *call, granary_dtype dtype, char *to)
 {
     const Granary__Attr *value = gr_attr_find(call->op->attrs, call->op->n_attrs, "value");
-    double number = gr_attr_double(call->op->attrs, call->op->n_attrs, "value", 0);
-    int64_t integer = gr_attr_int(call->op->attrs, call->op->n_attrs, "value", 0);
+    double number = value == NULL ? 0 : gr_attr_number(value);
+    uint64_t bits = 0;
+    bool beyond;
+    bool whole = value != NULL && gr_attr_whole(value, &bits, &beyond);
     _Alignas(8) char lane[8];
 
     if (dtype == GRANARY_BOOL) {
-        integer = number != 0;
+        bits = number != 0;
     }
-    if (dtype == GRANARY_BOOL ||
-        (gr_dtype_is_integer(dtype) && value != NULL && value->kind == GRANARY__ATTR__KIND__INT)) {
-        memcpy(lane, &integer, sizeof integer);
+    if (dtype == GRANARY_BOOL || (gr_dtype_is_integer(dtype) && whole)) {
+        memcpy(lane, &bits, sizeof bits);
     } else {
         SIMD_CALL(tensor_lane_convert)(GR_LANE_D, gr_lane_of(dtype), lane, &number, 1);
     }

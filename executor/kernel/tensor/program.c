@@ -1,5 +1,6 @@
 #include "kernel/tensor/program.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ struct reader {
     int instructions;
     double numbers[PROGRAM_LENGTH * 3]; /* of weak values, by number */
     int64_t integers[PROGRAM_LENGTH * 3];
+    bool beyond[PROGRAM_LENGTH * 3]; /* int64: the integer is a uint64's bits */
     int number_of[PROGRAM_INPUTS + 8 * PROGRAM_LENGTH];
     int number_count;
 };
@@ -36,6 +38,7 @@ read_number(struct reader *r, const char *text, int *ret_value)
     char *end = (char *)(uintptr_t)text;
     double number = 0;
     int64_t integer = 0;
+    bool beyond = false;
 
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
         dtype = GRANARY_BOOL;
@@ -45,7 +48,14 @@ read_number(struct reader *r, const char *text, int *ret_value)
         number = strtod(text, &end);
     } else {
         dtype = GRANARY_INT64;
+        errno = 0;
         integer = strtoll(text, &end, 10);
+        if (errno == ERANGE && text[0] != '-') {
+            errno = 0;
+            beyond = true;
+            integer = (int64_t)strtoull(text, &end, 10);
+        }
+        end = errno == ERANGE ? (char *)(uintptr_t)text : end;
     }
     if (*end != '\0' || end == text || r->number_count == PROGRAM_LENGTH * 3) {
         return gr_fail(GRANARY_EINVAL, "program: '#%.40s' is no number", text);
@@ -54,7 +64,10 @@ read_number(struct reader *r, const char *text, int *ret_value)
     r->program->values[*ret_value].weak = true;
     r->number_of[*ret_value] = r->number_count;
     r->integers[r->number_count] = integer;
-    r->numbers[r->number_count++] = dtype == GRANARY_FLOAT64 ? number : (double)integer;
+    r->beyond[r->number_count] = beyond;
+    r->numbers[r->number_count++] = dtype == GRANARY_FLOAT64 ? number
+                                    : beyond                 ? (double)(uint64_t)integer
+                                                             : (double)integer;
     return GRANARY_OK;
 }
 
@@ -86,9 +99,11 @@ bring(struct reader *r, int value, granary_dtype dtype, bool *fixed, int *ret_va
 
     *ret_value = value;
     if (from->weak) {
-        if (from->dtype == GRANARY_INT64 && !gr_dtype_holds(dtype, r->integers[r->number_of[value]])) {
-            return gr_fail(GRANARY_EINVAL, "%lld does not fit %s", (long long)r->integers[r->number_of[value]],
-                           granary_dtype_name(dtype));
+        int n = r->number_of[value];
+
+        if (from->dtype == GRANARY_INT64 && !gr_dtype_holds(dtype, (uint64_t)r->integers[n], r->beyond[n])) {
+            return gr_fail(GRANARY_EINVAL, r->beyond[n] ? "%llu does not fit %s" : "%lld does not fit %s",
+                           (unsigned long long)r->integers[n], granary_dtype_name(dtype));
         }
         *ret_value = new_value(p, dtype);
         r->number_of[*ret_value] = r->number_of[value];
@@ -244,6 +259,8 @@ single_instruction(const struct gr_kernel_call *call, char text[128])
     }
     if (value != NULL && value->kind == GRANARY__ATTR__KIND__INT && value->n_ints == 1) {
         (void)snprintf(text + at, (size_t)(128 - at), " #%lld", (long long)value->ints[0]);
+    } else if (value != NULL && value->kind == GRANARY__ATTR__KIND__STRING && value->n_strings == 1) {
+        (void)snprintf(text + at, (size_t)(128 - at), " #%.38s", value->strings[0]);
     } else if (value != NULL && value->kind == GRANARY__ATTR__KIND__DOUBLE && value->n_doubles == 1) {
         (void)snprintf(text + at, (size_t)(128 - at), " #%.17e", value->doubles[0]);
     }

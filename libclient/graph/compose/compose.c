@@ -360,9 +360,10 @@ compose_reduce(struct composition *x, enum gr_tile_op op, size_t a, int axis, bo
 }
 
 size_t
-compose_full(struct composition *x, const int64_t *shape, int dims, double value, granary_dtype dtype)
+compose_full(struct composition *x, const int64_t *shape, int dims, const Granary__Attr *value, granary_dtype dtype)
 {
-    Granary__Attr *const attrs[3] = {compose_ints(x, "shape", shape, (size_t)dims), compose_number(x, "value", value),
+    Granary__Attr *const attrs[3] = {compose_ints(x, "shape", shape, (size_t)dims),
+                                     value == NULL ? compose_int(x, "value", 0) : made(x, gr_attr_copy(value)),
                                      compose_text(x, "dtype", granary_dtype_name(dtype))};
 
     return compose_add_many(x, GR_TILE_full, NULL, 0, attrs);

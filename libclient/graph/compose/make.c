@@ -218,7 +218,7 @@ compose_gradient(struct composition *x)
 
 /* So many elements in front of or behind the others: of a value, or like the one at the edge. */
 static size_t
-padding(struct composition *x, size_t a, int axis, int64_t many, bool front, bool edge, double value)
+padding(struct composition *x, size_t a, int axis, int64_t many, bool front, bool edge, const Granary__Attr *value)
 {
     const struct gr_node_type *type = compose_type(x, a);
     int64_t shape[8];
@@ -239,9 +239,6 @@ compose_pad(struct composition *x)
     const Granary__Attr *widths[2] = {compose_param(x, "before"), compose_param(x, "after")};
     const Granary__Attr *mode = compose_param(x, "mode"), *value = compose_param(x, "value");
     bool edge = mode != NULL && strcmp(mode->strings[0], "edge") == 0;
-    double number = value == NULL                             ? 0
-                    : value->kind == GRANARY__ATTR__KIND__INT ? (double)value->ints[0]
-                                                              : value->doubles[0];
     int dims = compose_type(x, a)->dims;
 
     if (mode != NULL && !edge && strcmp(mode->strings[0], "constant") != 0) {
@@ -269,7 +266,7 @@ compose_pad(struct composition *x)
             if (k == 1) {
                 parts[count++] = a;
             } else if (many > 0) {
-                parts[count++] = padding(x, a, d, many, k == 0, edge, number);
+                parts[count++] = padding(x, a, d, many, k == 0, edge, value);
             }
         }
         if (count > 1) {
@@ -300,12 +297,12 @@ compose_diag(struct composition *x)
         return compose_fail(x, "it needs a tensor of 1 or 2 dimensions, not of %d", type->dims);
     }
     parts[0] = a;
-    parts[1] = compose_full(x, &many, 1, 0, type->dtype);
+    parts[1] = compose_full(x, &many, 1, NULL, type->dtype);
     attrs[0] = compose_int(x, "axis", 0);
     parts[0] = compose_add_many(x, GR_TILE_concatenate, parts, 2, attrs);
     /* Above the diagonal an element stands in the row of its number, below in the column. */
     placed[1] = compose_reshape(x, parts[0], offset >= 0 ? (int64_t[]){-1, 1} : (int64_t[]){1, -1}, 2);
-    placed[2] = compose_full(x, NULL, 0, 0, type->dtype); /* a number would make integers of bools */
+    placed[2] = compose_full(x, NULL, 0, NULL, type->dtype); /* a number would make integers of bools */
     attrs[0] = compose_int(x, "rows", type->shape[0] + many);
     attrs[1] = compose_int(x, "offset", offset);
     attrs[2] = compose_text(x, "dtype", "bool");

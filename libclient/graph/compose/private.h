@@ -53,7 +53,9 @@ size_t compose_astype(struct composition *x, size_t a, granary_dtype dtype);
 /* A reduction over one axis (-1: all) that stays, of one element, or not. */
 size_t compose_reduce(struct composition *x, enum gr_tile_op op, size_t a, int axis, bool keep);
 /* A tensor of one value. */
-size_t compose_full(struct composition *x, const int64_t *shape, int dims, double value, granary_dtype dtype);
+/* value: an attribute of that name; NULL is 0. */
+size_t
+compose_full(struct composition *x, const int64_t *shape, int dims, const Granary__Attr *value, granary_dtype dtype);
 /* Integers before `count`. */
 size_t compose_range(struct composition *x, int64_t count);
 

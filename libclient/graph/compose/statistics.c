@@ -274,7 +274,7 @@ compose_array_equal(struct composition *x)
     const struct gr_node_type *a = compose_type(x, compose_input(x, 0)), *b = compose_type(x, compose_input(x, 1));
 
     if (a->dims != b->dims || memcmp(a->shape, b->shape, (size_t)a->dims * sizeof a->shape[0]) != 0) {
-        return compose_full(x, NULL, 0, 0, GRANARY_BOOL);
+        return compose_full(x, NULL, 0, NULL, GRANARY_BOOL);
     }
     return compose_reduce(x, GR_TILE_all, compose_binary(x, GR_TILE_equal, compose_input(x, 0), compose_input(x, 1)),
                           -1, false);

@@ -524,10 +524,14 @@ read_text(void *context)
     struct reading *reading = context;
     json_error_t error;
     json_t *root = json_loadb(reading->text, reading->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    const char *remedy = "";
 
+    if (root == NULL && strncmp(error.text, "too big integer", strlen("too big integer")) == 0) {
+        remedy = "; where a value is wanted, it can be a string of its digits, up to uint64";
+    }
     return root != NULL ? read_graph(root, reading->graph)
-                        : gr_fail(GRANARY_EINVAL, "line %d, column %d: %s", error.line < 1 ? 1 : error.line,
-                                  error.column < 0 ? 0 : error.column, error.text);
+                        : gr_fail(GRANARY_EINVAL, "line %d, column %d: %s%s", error.line < 1 ? 1 : error.line,
+                                  error.column < 0 ? 0 : error.column, error.text, remedy);
 }
 
 granary_err

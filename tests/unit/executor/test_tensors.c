@@ -411,6 +411,27 @@ assemble_works_without_dimensions(void **state)
     gr_value_free(&input);
 }
 
+/* Integers that only a uint64 holds come as text, and keep every digit. */
+static void
+values_beyond_int64_are_exact(void **state)
+{
+    Granary__ChunkOp *op = part_op("full", 1, SHAPE(2), SHAPE(0), SHAPE(2));
+    struct gr_value full, out;
+
+    (void)state;
+    op_attr(op, gr_attr_new_string("dtype", "uint64"));
+    op_attr(op, gr_attr_new_string("value", "18446744073709551615"));
+    full = must(kernel_full, op, NULL, 0);
+    assert_true(((uint64_t *)full.tensor.owned)[1] == UINT64_MAX);
+    op = op_new("map");
+    op_attr(op, gr_attr_new_string("function", "subtract"));
+    op_attr(op, gr_attr_new_string("value", "18446744073709551613"));
+    out = must(kernel_map, op, &full, 1);
+    assert_true(((uint64_t *)out.tensor.owned)[1] == 2);
+    gr_value_free(&out);
+    gr_value_free(&full);
+}
+
 /* ---- reduce ---- */
 
 static struct gr_value
@@ -766,6 +787,7 @@ main(void)
         cmocka_unit_test(infinities_and_nan_follow_ieee),
         cmocka_unit_test(nothing_sums_to_zero),
         cmocka_unit_test(variances_of_integers_are_exact),
+        cmocka_unit_test(values_beyond_int64_are_exact),
         cmocka_unit_test(matmul_multiplies_and_adds),
         cmocka_unit_test(matmul_of_nothing_is_zero),
     };

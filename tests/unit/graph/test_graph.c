@@ -192,6 +192,9 @@ static const struct wrong {
     {"\"op\": \"arange\", \"stop\": 3, \"step\": 0", GRANARY_EINVAL, "parameter 'step' cannot be 0"},
     {"\"op\": \"arange\", \"stop\": \"3\"", GRANARY_EINVAL, "parameter 'stop' needs a number, not a string"},
     {"\"op\": \"add\", \"input\": \"t\"", GRANARY_EINVAL, "the second operand is missing"},
+    {"\"op\": \"add\", \"input\": \"t\", \"value\": \"18446744073709551616\"", GRANARY_EINVAL,
+     "parameter 'value' needs a number (an integer may be a string of its digits, up to uint64), not a string"},
+    {"\"op\": \"add\", \"input\": \"t\", \"value\": \"1x\"", GRANARY_EINVAL, "not a string"},
     {"\"op\": \"add\", \"inputs\": [\"t\", \"t\"], \"value\": 1", GRANARY_EINVAL,
      "two inputs and the parameter 'value'"},
 };
