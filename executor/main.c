@@ -11,9 +11,10 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "executor/pool.h"
-#include "executor/slot.h"
-#include "executor/try.h"
+#include "contract/executor_page.h"
+#include "executor/pool/pool.h"
+#include "executor/worker/slot.h"
+#include "try.h"
 
 const char *argp_program_version = "granary-executor " GRANARY_VERSION;
 
@@ -193,5 +194,5 @@ main(int argc, char **argv)
         gr_log_error("LEAVE", "%s", granary_error_message());
         return granary_error_exit_status(err);
     }
-    return replace ? SLOT_REPLACE : 0;
+    return replace ? GR_EXECUTOR_REPLACE : 0;
 }

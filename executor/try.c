@@ -1,4 +1,4 @@
-#include "executor/try.h"
+#include "try.h"
 
 #include <dlfcn.h>
 #include <signal.h>

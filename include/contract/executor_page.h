@@ -17,6 +17,9 @@
 #define GR_EXECUTOR_PAGES        "executors" /* folder in the runtime directory */
 #define GR_LOGS                  "logs" /* folder in the instance's spill directory: one file a subtask that printed something */
 
+/* Exit status of an executor that wants another process in its place; with 0 it has left for good. */
+#define GR_EXECUTOR_REPLACE 75
+
 enum gr_executor_phase {
     GR_PHASE_IDLE = 0,
     GR_PHASE_LEASE = 1, /* getting its inputs */

@@ -20,7 +20,7 @@ BEHIND = {
     "lz4frame.h": r"libclient/client/read_lz4\.c|libclient/data/arrow_inflate\.c",
     "lz4.h": r"libclient/client/read_lz4\.c|store/level/(read|write)\.c|tools/bench/bench_spill\.c",
     "jansson.h": r"libclient/graph/json/json_\w+\.c",
-    "seccomp.h": r"executor/confine_calls\.c",
+    "seccomp.h": r"executor/confine/calls\.c",
     "numa.h": r"libclient/topology/topology\.c",
     "cblas.h": r"executor/kernel/tensor/\w+\.c",
     "lapacke.h": r"executor/kernel/tensor/\w+\.c",

@@ -10,7 +10,7 @@ READERS = {
     'libclient/base/clock.h': 'gr_wall_ms() itself',
     'libclient/base/log.c': 'when a line was written',
     'libclient/client/graph.c': 'a deadline for the scheduler, which takes what is left of it and goes by its own clock',
-    'executor/call_run.c': 'the same, of a graph that a function submits',
+    'executor/user/call_run.c': 'the same, of a graph that a function submits',
     'libclient/object/subscribe.c': 'when an event was',
     'libclient/object/waits.c': 'since when somebody waits',
     'store/events.c': 'when an event was',

@@ -202,7 +202,7 @@ tell_rung(struct doctor *doctor)
                 rungs[rung >= 0 && rung <= 3 ? rung : 0]);
 }
 
-/* What `granary up --confine` reaches here: executor/confine.h has the same rungs. */
+/* What `granary up --confine` reaches here: executor/confine/confine.h has the same rungs. */
 static void
 tell_confinement(struct doctor *doctor)
 {

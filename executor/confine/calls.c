@@ -1,0 +1,213 @@
+#include "executor/confine/calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "base/error.h"
+
+#define IOPRIO_WHO_PROCESS 1
+
+/* Other processes; other worlds; the kernel; files by way of what Landlock does not see; other users' segments. */
+static const char *const refused[] = {
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "pidfd_getfd",
+    "kcmp",
+    "migrate_pages",
+    "mount",
+    "umount",
+    "umount2",
+    "move_mount",
+    "open_tree",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "mount_setattr",
+    "pivot_root",
+    "chroot",
+    "setns",
+    "unshare",
+    "swapon",
+    "swapoff",
+    "quotactl",
+    "quotactl_fd",
+    "bpf",
+    "kexec_load",
+    "kexec_file_load",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "perf_event_open",
+    "reboot",
+    "syslog",
+    "acct",
+    "iopl",
+    "ioperm",
+    "modify_ldt",
+    "vhangup",
+    "sethostname",
+    "setdomainname",
+    "settimeofday",
+    "clock_settime",
+    "adjtimex",
+    "clock_adjtime",
+    "personality",
+    "lookup_dcookie",
+    "keyctl",
+    "add_key",
+    "request_key",
+    "userfaultfd",
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+    "fanotify_init",
+    "name_to_handle_at",
+    "open_by_handle_at",
+    "mknod",
+    "mknodat",
+    "chmod",
+    "fchmodat",
+    "fchmodat2",
+    "chown",
+    "lchown",
+    "fchownat",
+    "setxattr",
+    "lsetxattr",
+    "removexattr",
+    "lremovexattr",
+    "shmget",
+    "shmat",
+    "shmctl",
+    "semget",
+    "semop",
+    "semctl",
+    "semtimedop",
+    "msgget",
+    "msgsnd",
+    "msgrcv",
+    "msgctl",
+    "mq_open",
+    "mq_unlink",
+};
+
+static const char *const connecting[] = {"socket", "connect", "bind", "listen", "accept", "accept4"};
+
+/* Of a process's own only: the first argument (or the second) is 0. ZeroMQ's thread names itself, so not before it is
+ * there. */
+static const struct {
+    const char *name;
+    unsigned argument;
+} own_only[] = {
+    {"prlimit64", 0},     {"sched_setaffinity", 0}, {"sched_setscheduler", 0}, {"sched_setparam", 0},
+    {"sched_setattr", 0}, {"move_pages", 0},        {"setpriority", 1},        {"ioprio_set", 1},
+};
+
+static const unsigned worlds[] = {CLONE_NEWNS,  CLONE_NEWUTS, CLONE_NEWIPC,   CLONE_NEWUSER,
+                                  CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWCGROUP};
+
+/* A call that this release of libseccomp does not know yet, or this machine does not have, is passed over. */
+static int
+refuse(scmp_filter_ctx filter, const char *name, int error)
+{
+    int call = seccomp_syscall_resolve_name(name);
+
+    return call == __NR_SCMP_ERROR ? 0 : seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)error), call, 0);
+}
+
+static int
+refuse_list(scmp_filter_ctx filter, const char *const *names, size_t count)
+{
+    int status = 0;
+
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        status = refuse(filter, names[i], EPERM);
+    }
+    return status;
+}
+
+static int
+refuse_of_others(scmp_filter_ctx filter)
+{
+    int status = 0;
+
+    for (size_t i = 0; status == 0 && i < sizeof own_only / sizeof own_only[0]; i++) {
+        int call = seccomp_syscall_resolve_name(own_only[i].name);
+        struct scmp_arg_cmp other = {.arg = own_only[i].argument, .op = SCMP_CMP_NE};
+
+        if (call != __NR_SCMP_ERROR) {
+            status = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &other);
+        }
+    }
+    return status;
+}
+
+/* A lease on a file keeps whoever opens it waiting: the store, say. */
+static int
+refuse_leases(scmp_filter_ctx filter)
+{
+    const struct scmp_arg_cmp lease = {.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETLEASE};
+
+    return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1, &lease);
+}
+
+/* clone3() has its flags in memory, where no filter looks: libc takes clone() instead. */
+static int
+refuse_worlds(scmp_filter_ctx filter)
+{
+    int status = refuse(filter, "clone3", ENOSYS);
+
+    for (size_t i = 0; status == 0 && i < sizeof worlds / sizeof worlds[0]; i++) {
+        status = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                                  SCMP_A0(SCMP_CMP_MASKED_EQ, worlds[i], worlds[i]));
+    }
+    return status;
+}
+
+static granary_err
+load(scmp_filter_ctx filter, int status)
+{
+    if (status == 0) {
+        status = seccomp_load(filter);
+    }
+    seccomp_release(filter);
+    errno = -status;
+    return status == 0 ? GRANARY_OK : gr_fail_errno("confine: seccomp");
+}
+
+granary_err
+confine_calls(void)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int status;
+
+    if (filter == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "confine: out of memory");
+    }
+    status = refuse_list(filter, refused, sizeof refused / sizeof refused[0]);
+    status = status == 0 ? refuse_worlds(filter) : status;
+    status = status == 0 ? refuse_leases(filter) : status;
+    return load(filter, status);
+}
+
+granary_err
+confine_calls_connections(void)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int status;
+
+    if (filter == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "confine: out of memory");
+    }
+    status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+    status = status == 0 ? refuse_list(filter, connecting, sizeof connecting / sizeof connecting[0]) : status;
+    status = status == 0 ? refuse_of_others(filter) : status;
+    return load(filter, status);
+}

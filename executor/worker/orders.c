@@ -1,0 +1,204 @@
+/* What a worker does at the scheduler's order, but run subtasks: those it puts into its queue. */
+#include "executor/worker/private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "executor/link/answer.h"
+#include "object/object.h"
+
+void
+worker_drop_queue(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->count; i++) {
+        granary__subtask__free_unpacked(worker->queue[worker->first + i], NULL);
+    }
+    worker->first = 0;
+    worker->count = 0;
+    worker->carried = 0;
+}
+
+static granary_err
+enqueue(struct worker *worker, Granary__Subtask *subtask)
+{
+    if (worker->first + worker->count == worker->room) {
+        if (worker->first > worker->room / 2) {
+            memmove(worker->queue, worker->queue + worker->first, worker->count * sizeof *worker->queue);
+            worker->first = 0;
+        } else {
+            size_t room = worker->room == 0 ? 64 : worker->room * 2;
+            Granary__Subtask **queue = realloc(worker->queue, room * sizeof(Granary__Subtask *));
+
+            if (queue == NULL) {
+                return gr_fail(GRANARY_ENOMEM, "no memory for %zu subtasks", room);
+            }
+            worker->queue = queue;
+            worker->room = room;
+        }
+    }
+    worker->queue[worker->first + worker->count++] = subtask;
+    return GRANARY_OK;
+}
+
+/* Take a subtask that has not started out of the queue, and say so. One that is gone was answered. */
+static granary_err
+cancel(struct worker *worker, uint64_t number)
+{
+    Granary__Subtask **queue = worker->queue + worker->first;
+
+    for (size_t i = 0; i < worker->count; i++) {
+        if (queue[i]->number == number) {
+            Granary__Subtask *subtask = queue[i];
+            Granary__Done *done = answer_create(subtask, GRANARY_ECANCELLED, "cancelled before it started");
+            granary_err err;
+
+            if (done == NULL) {
+                return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
+            }
+            worker->count--;
+            worker->carried -= i < worker->carried;
+            memmove(queue + i, queue + i + 1, (worker->count - i) * sizeof *queue);
+            err = worker_add_answer(worker, done, subtask->session, false); /* it has made nothing */
+            granary__subtask__free_unpacked(subtask, NULL);
+            return err;
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* Errors under the ids of results. What is there already stays: it was made before the rest failed. */
+static granary_err
+store_errors(granary_client *client, const Granary__ToExecutor *message)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_errors; i++) {
+        const Granary__ErrorObject *error = message->errors[i];
+        granary_id id;
+
+        if (error->id.len == sizeof id.bytes) {
+            memcpy(id.bytes, error->id.data, sizeof id.bytes);
+            if (granary_object_put_error(client, id, (granary_err)error->err, error->message) == GRANARY_EUNREACHABLE &&
+                !gr_client_is_over(client)) {
+                err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
+            }
+        }
+    }
+    return err;
+}
+
+static granary_err
+free_objects(struct worker *worker, const Granary__ToExecutor *message)
+{
+    granary_client *client;
+    granary_err err = sessions_client(&worker->sessions, message->free_session, &client);
+
+    if (err == GRANARY_ENOENT) {
+        return GRANARY_OK; /* they went with their session */
+    }
+    if (err == GRANARY_OK) {
+        err = store_errors(client, message);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_free; i++) {
+        granary_id id;
+
+        if (message->free[i].len == sizeof id.bytes) {
+            memcpy(id.bytes, message->free[i].data, sizeof id.bytes);
+            /* Whether it was still there does not matter: nobody wants it. */
+            if (granary_object_delete(client, id, GRANARY_NOWAIT) == GRANARY_EUNREACHABLE &&
+                !gr_client_is_over(client)) {
+                err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
+            }
+        }
+    }
+    return err;
+}
+
+static granary_err
+handle(struct worker *worker, Granary__ToExecutor *message)
+{
+    granary_err err = GRANARY_OK;
+
+    if (message->version != GRANARY__VERSION__PROTOCOL) {
+        return gr_fail(GRANARY_EVERSION, "the scheduler speaks version %u, this executor %d; restart the instance",
+                       message->version, (int)GRANARY__VERSION__PROTOCOL);
+    }
+    if (message->epoch < worker->epoch) {
+        gr_log_warn("SCHEDULER-OLD", "slot=%d: epoch=%llu after %llu: it is not obeyed", worker->options.slot,
+                    (unsigned long long)message->epoch, (unsigned long long)worker->epoch);
+        return GRANARY_OK;
+    }
+    worker->epoch = message->epoch;
+    reports_acknowledged(&worker->reports, message->acknowledged);
+    if (message->registered != 0) {
+        worker->number = message->registered;
+        worker->host.number = message->registered;
+        worker->looked_ns = gr_now_ns();
+        if (worker->endpoint.ino == 0) { /* it was bound after the registration was on its way */
+            (void)endpoint_look(worker->instance.pool_socket, &worker->endpoint);
+        }
+        gr_log_debug("REGISTERED", "slot=%d number=%u", worker->options.slot, worker->number);
+        if (worker->leaving) {
+            err = worker_ask_to_leave(worker);
+        }
+        if (worker->options.registered != NULL) {
+            worker->options.registered(worker->options.context);
+        }
+    }
+    if (message->unknown && worker->number != 0) {
+        gr_log_warn("CONNECTION-BROKEN", "slot=%d: registering again", worker->options.slot);
+        return worker_register(worker);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_exports; i++) {
+        err = libraries_add(&worker->host.libraries, message->exports[i]);
+        message->exports[i] = NULL; /* the host owns it */
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_run; i++) {
+        err = enqueue(worker, message->run[i]);
+        if (err == GRANARY_OK) {
+            message->run[i] = NULL; /* the queue owns it */
+            worker->received++;
+        }
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_cancel; i++) {
+        err = cancel(worker, message->cancel[i]);
+    }
+    if (err == GRANARY_OK && message->n_free + message->n_errors > 0) {
+        err = free_objects(worker, message);
+        worker->freed = message->free_order;
+        worker->freed_unsaid = true;
+    }
+    worker->die = worker->die || message->die;
+    worker->replace = worker->replace || (message->die && message->replace);
+    return err;
+}
+
+granary_err
+worker_receive(struct worker *worker)
+{
+    struct gr_zmq_message message;
+    granary_err err = GRANARY_OK;
+    size_t size;
+
+    while (err == GRANARY_OK && gr_zmq_receive(worker->socket, &message)) {
+        Granary__ToExecutor *unpacked = granary__to_executor__unpack(NULL, message.size, message.bytes);
+
+        size = message.size;
+        gr_zmq_message_free(&message);
+        if (worker->away) { /* of the dead scheduler */
+            granary__to_executor__free_unpacked(unpacked, NULL);
+            continue;
+        }
+        if (unpacked == NULL) {
+            /* Somebody may wait for what it orders: the next executor is given it again. */
+            return gr_fail(GRANARY_EPROTO,
+                           "an order of the scheduler, %zu bytes, cannot be read: damaged, or no memory", size);
+        }
+        err = handle(worker, unpacked);
+        granary__to_executor__free_unpacked(unpacked, NULL);
+    }
+    return err;
+}
