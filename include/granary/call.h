@@ -17,12 +17,12 @@
  *
  *     cc -shared -fPIC -o libhalf.so half.c          granary export libhalf.so
  *
- * A library is loaded by every executor of the session it was exported to; the functions below are the executor's own,
- * so it is linked with nothing. It may use any other library of the machine. Whatever a function does, it hits its own
- * subtask only: a crash, an endless loop or too much memory costs an executor process, which is replaced.
+ * Every executor of the session loads an exported library. The executor has the functions below, so link the library
+ * with nothing of granary. It may use any other library of the machine. A faulty function fails only its own subtask:
+ * a crash, an endless loop or too much memory costs an executor process, which is replaced.
  *
- * Threads   A call belongs to the thread that runs the function, but for granary_call_cancelled() and
- *           granary_call_progress(), which any thread of the process may use while the function runs.
+ * Threads   A call belongs to the thread that runs the function. Any thread of the process may use
+ *           granary_call_cancelled() and granary_call_progress() while the function runs.
  */
 #ifndef GRANARY_CALL_H
 #define GRANARY_CALL_H
@@ -58,8 +58,8 @@ typedef struct granary_function_info {
 } granary_function_info;
 
 /*
- * A variable an executor keeps between calls: a connection, a model, a table. It is made when a function first asks for
- * it, and before the next function that asks for it is called, reinit may put it in order.
+ * A variable an executor keeps between calls: a connection, a model, a table. It is made when a function first asks
+ * for it. Before the next function that asks for it, reinit may put it in order.
  */
 typedef struct granary_reusable_info {
     uint32_t abi;
@@ -103,7 +103,7 @@ GRANARY_API granary_err granary_call_tensor(granary_call *call, size_t i, granar
 /*
  * The values of a column of the first input, of that dtype.
  *
- * Returns NULL when there is no such column or it has another dtype or the input is no frame: the call is then failed
+ * Returns NULL when there is no such column, it has another dtype, or the input is no frame. The call has then failed
  *         (granary_call_fail()), and the function may just return. Nulls: granary_call_frame() tells them.
  */
 GRANARY_API const void *
@@ -158,8 +158,8 @@ typedef enum granary_env {
 } granary_env;
 
 /*
- * What the calling thread is inside of, for code that does not know who calls it. Any program; a thread that a function
- * has started is inside of nothing.
+ * The call that the calling thread is inside of, for code that does not know its caller. Any program may ask. A
+ * thread that a function has started is inside of no call.
  *
  * While a function or a program runs, $GRANARY_INSTANCE and $GRANARY_SESSION name where it belongs.
  */

@@ -49,8 +49,8 @@ typedef struct granary_column {
     const uint8_t *validity; /* bitmap, 1: there is a value; NULL: all are there */
     const void *values;      /* rows values; strings: the bytes */
     const int32_t *offsets;  /* strings only, and not of dictionary-encoded ones: rows + 1 */
-    /* Strings only, NULL for plain ones. Dictionary-encoded: a plain column of distinct strings without nulls; values
-     * are int32 positions in it, 0 under nulls, and there are no offsets. */
+    /* Strings only, NULL for plain ones. Dictionary-encoded: a plain column of distinct strings without nulls. The
+     * values are int32 positions in it, 0 under nulls; there are no offsets. */
     const struct granary_column *dictionary;
 } granary_column;
 
@@ -72,8 +72,8 @@ GRANARY_API granary_err granary_frame_open(const granary_view *view, granary_fra
 #define GRANARY_ROWS_REST (-1)
 
 /*
- * Some rows of some columns of a frame object, as a copy. Of a spilled object only what holds them is read, so that a
- * few rows cost little whatever its size; an Arrow file that granary did not write is brought back whole.
+ * Some rows of some columns of a frame object, as a copy. Of a spilled object only the frames with these rows are
+ * read, so a few rows cost little, whatever its size. An Arrow file of another writer is brought back as a whole.
  *
  * from, rows      EINVAL when they reach beyond the frame; rows GRANARY_ROWS_REST: up to its end
  * names           of the columns, in the order that is wanted, each once; NULL: all
@@ -87,12 +87,13 @@ GRANARY_API granary_err granary_frame_read_rows(granary_client *client, granary_
 /*
  * Put columns into the store as one sealed frame object.
  *
- * columns  count columns of rows values each, borrowed until this returns, at any alignment. name: UTF-8, each once;
- *          any dtype; validity NULL: no nulls; offsets may begin above 0; dictionary: see granary_column. null_count is
- *          not looked at, nor is what lies under nulls
+ * columns  count columns of rows values each, borrowed until this returns, at any alignment, of any dtype. Names are
+ *          UTF-8, each once. validity NULL means no nulls. offsets may begin above 0. dictionary: see granary_column.
+ *          null_count, and values under nulls, are ignored
  * id       in: of the new object, or all zero for a new one; out: the object's
- * Errors   EINVAL a column that is none (names it): dtype, offsets that go backwards, text that is not UTF-8, a code
- *          outside its dictionary, a dictionary that has a value twice · as granary_object_put()
+ * Errors   EINVAL an impossible column; the message names it. It has an unknown dtype, offsets that go backwards,
+ *          text that is not UTF-8, a code outside its dictionary, or a dictionary with a value twice · as
+ *          granary_object_put()
  */
 GRANARY_API granary_err granary_frame_put(granary_client *client, const granary_column *columns, size_t count,
                                           int64_t rows, granary_id *id);

@@ -1,6 +1,6 @@
 /*
- * granary: single-node object store and executor pool. This header includes the public API but for what is not in
- * libgranary: inspect.h (libgranary-store) and worker.h (libgranary-worker).
+ * granary: single-node object store and executor pool. This header includes the public API except two headers:
+ * inspect.h (libgranary-store) and worker.h (libgranary-worker).
  *
  * Link with one of these, by `pkg-config --cflags --libs NAME`:
  *   granary         all that is included here; the functions of call.h are for libraries that executors load

@@ -1,9 +1,9 @@
 /*
  * granary: graphs: build one, run it, map its results (libgranary).
  *
- * A graph is a set of named nodes (an operator, its inputs, its parameters) and targets, the nodes whose results are
- * kept. docs/graph-format.md lists the operators and their parameters; the same text form is accepted by
- * granary_graph_submit_json().
+ * A graph has named nodes; each is an operator, its inputs and its parameters. Its targets are the nodes whose
+ * results are kept. docs/operators.md lists the operators and their parameters. granary_graph_submit_json() takes the
+ * same graphs as text (docs/graph-format.md).
  */
 #ifndef GRANARY_GRAPH_H
 #define GRANARY_GRAPH_H
@@ -32,7 +32,7 @@ typedef enum granary_graph_level {
     GRANARY_LEVEL_CHUNK = 1,    /* nodes are operators on chunks; docs/graph-format.md lists them, too */
 } granary_graph_level;
 
-/* What the graph's nodes are; TILEABLE unless told otherwise, before the graph is submitted. */
+/* The level of the graph's nodes. The default is TILEABLE; set it before the graph is submitted. */
 GRANARY_API void granary_graph_set_level(granary_graph *graph, granary_graph_level level);
 
 /*
@@ -41,7 +41,7 @@ GRANARY_API void granary_graph_set_level(granary_graph *graph, granary_graph_lev
  * name    unique in the graph; NULL: one is made up
  * op      operator, as in docs/graph-format.md
  * inputs  count nodes of this graph, added before
- * Returns the node, or GRANARY_NO_NODE: what was wrong is told by granary_graph_submit()
+ * Returns the node, or GRANARY_NO_NODE; granary_graph_submit() then fails with the reason
  */
 GRANARY_API granary_node granary_graph_add(granary_graph *graph, const char *name, const char *op,
                                            const granary_node *inputs, size_t count);
@@ -97,7 +97,7 @@ typedef struct granary_graph_options {
  * ret_key  the submission's key, NUL-terminated
  * Errors   EINVAL the message names the node · ENOENT an unknown operator, node, function, object or file · ETYPE ·
  *          EEXIST another graph, or one of another session, has that key · EUNREACHABLE.
- *          What depends on the content of files is told by granary_graph_wait()
+ *          granary_graph_wait() reports errors that depend on the content of files
  */
 GRANARY_API granary_err granary_graph_submit(granary_client *client, const granary_graph *graph,
                                              const granary_graph_options *options, char ret_key[GRANARY_KEY_MAX]);
@@ -171,9 +171,9 @@ GRANARY_API granary_err granary_graph_cancel(granary_client *client, const char 
 GRANARY_API granary_err granary_graph_delete(granary_client *client, const char *key);
 
 /*
- * Give a graph that has succeeded another key. With replace, what has that key is deleted in the same moment: whoever
- * asks for new_key finds the old graph or this one, never nothing, and graphs that read the old one's results go on.
- * So a table is replaced: make the new one under a key of its own, then rename it.
+ * Give a graph that has succeeded another key. With replace, the graph that has new_key is deleted in the same
+ * moment. A reader of new_key always finds the old graph or this one. Graphs that read the old one's results
+ * continue. To replace a table, make the new one under a key of its own, then rename it.
  *
  * new_key  1 to GRANARY_KEY_MAX - 1 bytes
  * replace  false: EEXIST when a graph has new_key
@@ -184,8 +184,8 @@ GRANARY_API granary_err granary_graph_rename(granary_client *client, const char 
                                              bool replace);
 
 /*
- * Stop and forget every graph of a session, and forget the libraries it exported: what is to be done before the
- * session is deleted. Executors at user code that does not end within a second are killed, and replaced.
+ * Stop and forget every graph of a session, and forget its exported libraries. Do this before you delete the session.
+ * Executors whose user code does not end within a second are killed and replaced.
  *
  * ret_count  how many graphs there were; may be NULL
  * Errors     EUNREACHABLE · ENOMEM
@@ -196,8 +196,8 @@ GRANARY_API granary_err granary_graph_delete_all(granary_client *client, const c
 GRANARY_API granary_err granary_graph_explain(granary_client *client, const char *key, char **ret_text);
 
 /*
- * The same, and of every step what it has taken so far: subtasks, time of executors, rows and bytes made. What ran
- * under an earlier scheduler is not counted. *ret_text is to be freed. Errors: ENOENT
+ * The same, with the costs of every step so far: subtasks, time of executors, rows and bytes made. Runs under an
+ * earlier scheduler are not counted. *ret_text is to be freed. Errors: ENOENT
  */
 GRANARY_API granary_err granary_graph_analyze(granary_client *client, const char *key, char **ret_text);
 

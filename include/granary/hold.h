@@ -7,7 +7,7 @@
  *   name       text that stands for an id, and can be bound to another in one step
  *   alias      an id that stands for another object
  *
- * All of it is kept by the store and outlives it; what belongs to a client ends with that client.
+ * The store keeps all of them, and they survive its restart. Those of a client end with that client.
  */
 #ifndef GRANARY_HOLD_H
 #define GRANARY_HOLD_H
@@ -58,8 +58,8 @@ GRANARY_API granary_err granary_reference(granary_client *client, granary_id id,
                                           uint64_t *ret_token);
 
 /*
- * Take one reference of that owner (NULL: of this client) back; the object goes when it was the last and the object is
- * counted or deleted.
+ * Take one reference of that owner back (NULL: of this client). When it was the last, a counted or deleted object
+ * goes.
  *
  * Errors  ENOENT no object, or no reference of that owner · EPERM it ends with another client · EINVAL
  */
@@ -67,7 +67,7 @@ GRANARY_API granary_err granary_unreference(granary_client *client, granary_id i
 
 /*
  * Let an id stand for an object: get, contains and info of alias mean target, which may come later. Deleting the alias
- * does not delete the target. That it stands for it already is fine. At most 4096 aliases lead to one object.
+ * does not delete the target. Repeating an existing alias succeeds. At most 4096 aliases lead to one object.
  *
  * Errors  EEXIST it is an object, or an alias of another · EINVAL it would lead to itself · EFULL too many lead there
  */

@@ -1,6 +1,6 @@
 /*
- * granary: what the scheduler knows, as tables: executors, schedulers, bands, graphs, subtasks, chunks, functions ...
- * include/contract/subjects.def lists the subjects and their fields; docs/operations.md explains them.
+ * granary: facts of the scheduler as tables: executors, schedulers, bands, graphs, subtasks, chunks, functions ...
+ * include/contract/subjects.def lists the subjects and their fields. docs/operations.md explains them.
  */
 #ifndef GRANARY_INFO_H
 #define GRANARY_INFO_H
@@ -71,7 +71,8 @@ GRANARY_API const char *granary_table_text(const granary_table *table, size_t ro
 GRANARY_API granary_err granary_count(granary_client *client, const char *subject, uint64_t *ret_count);
 
 /*
- * Why something waits, as text: what it waits for, who holds that, since when; a line for each link of the chain.
+ * Explain as text why something waits. There is one line for each link of the chain: what it waits for, the holder,
+ * and since when.
  *
  * subject   a graph's key, KEY/SUBTASK, or an object's id
  * ret_text  to be freed with free()

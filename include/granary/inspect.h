@@ -1,10 +1,10 @@
 /*
- * granary: looking at an instance without anybody's help. Everything is read by name from shared memory, so it works
- * while the store serves, hangs, is stopped (SIGSTOP) or is dead, and on a copy of its files.
+ * granary: looking at an instance without anybody's help. It reads everything by name from shared memory. So it works
+ * while the store serves, hangs, is stopped (SIGSTOP) or is dead. It also works on a copy of the files.
  *
- * Nothing that is read is believed: files may be truncated, full of garbage, and change meanwhile. What cannot be read
- * is an error or left out, never a crash. The files are read with pread(), so that a truncated one is a short read
- * and not a SIGBUS; a record is taken when two reads of it were equal, after a bounded number of tries.
+ * It believes nothing that it reads: files may be truncated, full of garbage, and change meanwhile. An unreadable
+ * part is an error or left out, never a crash. Files are read with pread(), so a truncated one is a short read and
+ * not a SIGBUS. A record counts when two reads of it were equal; the number of tries is bounded.
  *
  * Nothing here writes to the instance, takes a lease or wakes anybody. Reading needs the permissions of the store's
  * user.
@@ -34,8 +34,9 @@ typedef struct granary_inspector granary_inspector;
 GRANARY_API granary_err granary_inspect_open(const char *instance, granary_inspector **ret_inspector);
 
 /*
- * Open a copy: a directory with the instance's files of /dev/shm, under their names there or without the instance's
- * prefix ("root", "s1.index", ...), and the spill files below "spill". granary_inspect_snapshot() makes one.
+ * Open a copy. It is a directory with the instance's files of /dev/shm, and the spill files below "spill". The files
+ * have their names, or those without the instance's prefix ("root", "s1.index", ...). granary_inspect_snapshot()
+ * makes one.
  *
  * Errors  EUNREACHABLE no copy lies there · EINVAL the path is too long · EVERSION · the common ones
  */
@@ -86,7 +87,7 @@ typedef struct granary_instance_info {
     uint64_t shm_bytes; /* ... and memory behind them */
 } granary_instance_info;
 
-/* What its root tells of the instance. Errors: the common ones */
+/* The facts of the instance from its root. Errors: the common ones */
 GRANARY_API granary_err granary_inspect_instance(granary_inspector *inspector, granary_instance_info *ret_info);
 
 /* ---- sessions ---- */
@@ -152,7 +153,7 @@ GRANARY_API granary_err granary_inspect_objects(granary_inspector *inspector, ui
                                                 const granary_object_filter *filter, uint64_t *cursor, size_t most,
                                                 granary_object_info *ret_infos, size_t *ret_count);
 
-/* What the index tells of one object; one that is deleted but still leased too. Errors: ENOENT */
+/* The facts of one object from the index, also of a deleted one that is still leased. Errors: ENOENT */
 GRANARY_API granary_err granary_inspect_object(granary_inspector *inspector, uint32_t session, granary_id id,
                                                granary_object_info *ret_info);
 
@@ -241,8 +242,8 @@ typedef struct granary_wait_info {
 } granary_wait_info;
 
 /*
- * What living clients wait for, in all sessions; of a process that waits in several threads, the first. Most waits are
- * over before somebody can read this.
+ * The waits of living clients, in all sessions; of a process that waits in several threads, the first. Most waits are
+ * over before you can read this.
  *
  * ret_infos  to be freed with free(); NULL when there are none
  * Errors     the common ones
@@ -266,7 +267,7 @@ typedef struct granary_lease_info {
 } granary_lease_info;
 
 /*
- * Who leases what, in all sessions, in order of clients.
+ * Leases with their clients, in all sessions, in order of clients.
  *
  * id         NULL: every object
  * ret_infos  to be freed with free(); NULL when there are none
@@ -276,8 +277,8 @@ GRANARY_API granary_err granary_inspect_leases(granary_inspector *inspector, con
                                                granary_lease_info **ret_infos, size_t *ret_count);
 
 /*
- * What the ledger of a session says keeps an object, or (id NULL) everything, in order of tokens. Containers that are
- * not sealed yet are among them.
+ * Ledger records that keep an object, or (id NULL) all of the session, in order of tokens. Containers that are not
+ * sealed yet are among them.
  *
  * ret_holds  to be freed with free(); NULL when there are none
  * Errors     ENOENT no such session · the common ones

@@ -1,10 +1,11 @@
 /*
  * granary: the pool of an instance: more executors, fewer, other ones (libgranary).
  *
- * Each function returns when it is done, or with ETIMEDOUT after timeout_ms (GRANARY_FOREVER; 0: it is only ordered);
- * the message then says which executors still run what. It goes on nevertheless. ELOST: the scheduler ended
- * meanwhile; what was ordered may have been done, and executors have other numbers now. Executors are named by their
- * number, as `granary executors` and the subject "executors" of granary_info() tell it. Any thread may call them.
+ * Each function returns when it is done, or with ETIMEDOUT after timeout_ms (GRANARY_FOREVER; 0: it only gives the
+ * order). The message then names the executors that still run something. The order continues nevertheless. ELOST: the
+ * scheduler ended meanwhile; the order may have been executed, and executors have other numbers now. Executors are
+ * named by their number; `granary executors` and the subject "executors" of granary_info() print it. Any thread may
+ * call these functions.
  */
 #ifndef GRANARY_POOL_H
 #define GRANARY_POOL_H
@@ -24,8 +25,8 @@ extern "C" {
 GRANARY_API granary_err granary_pool_add(granary_client *client, uint32_t count, int node, int timeout_ms);
 
 /*
- * Let executors finish what they have and leave; they get nothing new, and their slots go. One that is embedded in
- * another program is told when it asks for work.
+ * Let executors finish what they have and leave; they get nothing new, and their slots go. An executor that is
+ * embedded in another program learns it when it asks for work.
  *
  * Errors  EINVAL count is 0 · ENOENT no such executor · ETIMEDOUT · EUNREACHABLE
  */
@@ -33,7 +34,7 @@ GRANARY_API granary_err granary_pool_drain(granary_client *client, const uint32_
                                            int timeout_ms);
 
 /*
- * Kill executors now and wait for those that take their place. What they ran is run again and not blamed for it.
+ * Kill executors now and wait for those that take their place. Their subtasks run again, without blame.
  *
  * Errors  as granary_pool_drain() · EINVAL one is embedded in another program
  */

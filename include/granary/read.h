@@ -1,7 +1,6 @@
 /*
- * granary: parts of chunks: many in one call, each by rows, columns, slices or bytes, as the reader wants them
- * (libgranary). What lies in memory is mapped where that is possible; of a spilled chunk only what holds the part is
- * read.
+ * granary: parts of chunks (libgranary). One call reads many parts, each by rows, columns, slices or bytes. Chunks in
+ * memory are mapped where that is possible. Of a spilled chunk only the frames with the part are read.
  *
  *     granary_chunk_request requests[] = {
  *         {.graph = key, .target = "fares", .chunk = 3, .select = {.kind = GRANARY_SELECT_ROWS, .rows = {10, 20, 1}}},
@@ -94,7 +93,7 @@ typedef enum granary_chunk_kind {
     GRANARY_CHUNK_TENSOR = 3,
 } granary_chunk_kind;
 
-/* What came of a request. Read-only, valid until granary_chunk_release(). */
+/* The outcome of a request. Read-only, valid until granary_chunk_release(). */
 typedef struct granary_chunk {
     granary_err err;
     granary_chunk_state state;
@@ -123,10 +122,10 @@ typedef struct granary_chunk {
  * options    may be NULL
  * ret_chunks count results in the order of requests, to be given to granary_chunk_release() whatever is returned
  * Blocks     up to timeout_ms; longer while spilled bytes are read
- * Errors     the first one of a chunk; EUNSUPPORTED nothing of `accept` is known here, EFORKED: then no chunk was
- *            read, and all of them say so. Of a chunk: see granary_chunk_state · EINVAL a position that is not there, a
- *            slice that makes no sense · ETYPE rows of what is no frame, elements of what is no tensor · ENOENT a
- *            column · as granary_object_get()
+ * Errors     the first one of a chunk. With EUNSUPPORTED (no codec of `accept` is known) and EFORKED no chunk was
+ *            read, and all of them have that error. Of a chunk: see granary_chunk_state · EINVAL a position that is
+ *            not there, a slice that makes no sense · ETYPE rows of what is no frame, elements of what is no tensor ·
+ *            ENOENT a column · as granary_object_get()
  */
 GRANARY_API granary_err granary_chunk_read_many(granary_client *client, const granary_chunk_request *requests,
                                                 size_t count, const granary_read_options *options,

@@ -69,9 +69,9 @@ GRANARY_API granary_err granary_session_list(granary_client *client, granary_ses
 /*
  * ---- counters ----
  *
- * Numbers of a session, by name, that its processes share: a user function may count rows, hand out positions, or wait
- * until others are done. They live in shared memory as long as the session, whatever becomes of the store and of those
- * who use them. Nothing below but open and list asks the store.
+ * Named numbers that the processes of a session share. A user function may count rows, hand out positions, or wait
+ * until others are done. They live in shared memory as long as the session, and survive the store and their users.
+ * Nothing below but open and list asks the store.
  */
 
 typedef struct granary_counter granary_counter;

@@ -22,8 +22,8 @@ extern "C" {
 #define GRANARY_SQL_TARGET "result"
 
 /*
- * Translate a SELECT into a graph. The files it names are opened for their columns' names, relative to the working
- * directory; tables are results of graphs that are kept, by their keys (KEY or "KEY/TARGET").
+ * Translate a SELECT into a graph. It opens the named files to read their columns' names; their paths are relative to
+ * the working directory. Tables are results of kept graphs, by their keys (KEY or "KEY/TARGET").
  *
  * client     whose session's tables may be named; NULL: only files, and NAME is NAME.arrow or NAME.csv
  * sql        UTF-8, up to 256 KiB, length bytes; a semicolon may end it
@@ -36,8 +36,9 @@ GRANARY_API granary_err granary_sql_graph(granary_client *client, const char *sq
                                           granary_graph **ret_graph);
 
 /*
- * Put the thread's message, of an error of a graph that was made of a statement, into the statement's words: "line 1,
- * column 8: ", what is wrong, and that line with a caret below it. A message that is of no node stays as it is.
+ * Translate the thread's error message into the words of a statement. Call it when a graph of that statement has
+ * failed. The message is then "line 1, column 8: ", the fault, and that line with a caret below it. A message that
+ * names no node stays as it is.
  *
  * client, sql, length  as granary_sql_graph() had them
  * err                  what failed

@@ -1,10 +1,10 @@
 /*
  * granary: the object store as a client sees it (libgranary-store, and part of libgranary).
  *
- * An object is data_size bytes of data and meta_size bytes of metadata under a 16-byte id. It is written once, by its
- * creator, and after the seal nobody changes it: readers map it where it lies in shared memory.
+ * An object is data_size bytes of data and meta_size bytes of metadata under a 16-byte id. Its creator writes it
+ * once. After the seal nobody changes it. Readers map it where it lies in shared memory.
  *
- * A view is a lease: while it is held, its addresses are valid and the bytes cannot move, even when the object is
+ * A view is a lease. While you hold it, its addresses are valid and the bytes cannot move, even when the object is
  * deleted or the store goes away. Leases, client pins and unsealed objects end with the process at the latest.
  */
 #ifndef GRANARY_STORE_H
@@ -37,8 +37,8 @@ typedef struct granary_connect_options {
 /*
  * Connect to the store of an instance.
  *
- * The client survives the store: when the store is killed, views stay valid, objects in memory can still be got, and
- * calls that need the store wait until it is restarted and go on by themselves.
+ * The client survives the store. When the store is killed, views stay valid, and objects in memory can still be got.
+ * Calls that need the store wait until it is restarted, and continue by themselves.
  *
  * options     may be NULL; read before the call returns
  * ret_client  to be closed with granary_disconnect()
@@ -97,9 +97,9 @@ typedef struct granary_view {
 GRANARY_API granary_err granary_object_create(granary_client *client, granary_id id, uint64_t data_size,
                                               uint64_t meta_size, int timeout_ms, granary_buffer *ret_buffer);
 
-/* What a creator may say of an object beside its bytes. All zero is the default. */
+/* Options of a new object. All zero is the default. */
 typedef struct granary_object_options {
-    int importance; /* 0 .. 255: who is more important leaves memory later; 255 never unless asked. 0: as everybody */
+    int importance; /* 0 .. 255: a more important object leaves memory later; 255 only when asked. 0: the default */
     int next_use;   /* 0 unknown, 1 soonest .. 255 never again */
     /* The object lives only as long as a reference or a container holds it: see granary/hold.h. */
     bool counted;
@@ -155,8 +155,8 @@ GRANARY_API granary_err granary_object_put_with(granary_client *client, granary_
                                                 const granary_object_options *options, int flags);
 
 /*
- * Store an error under an id, where others expect an object: every get of it fails with this error and message, also
- * those that wait for it by now. It can be listed, waited for and deleted as any object.
+ * Store an error under an id, where others expect an object. Every get of it fails with this error and message, and
+ * so do gets that already wait. It can be listed, waited for and deleted as any object.
  *
  * err      one of granary_err but GRANARY_OK
  * message  what happened, for humans; borrowed; NULL: none. At most 64 KiB of it are kept
@@ -187,8 +187,8 @@ GRANARY_API granary_err granary_flush(granary_client *client);
  *
  * No message and no system call for an object in memory; a spilled one is brought back first.
  *
- * timeout_ms  0: do not wait for an object that does not exist yet; GRANARY_FOREVER. A spilled object is waited for
- *             with a timeout of at least 30 s, for it exists; while there is no store, as long as reconnect_ms says
+ * timeout_ms  0: do not wait for an object that does not exist yet; GRANARY_FOREVER. Reading a spilled object always
+ *             gets at least 30 s, because it exists. Without a store it also waits as long as reconnect_ms says
  * ret_view    to be given to granary_object_release()
  * Errors      ENOENT (timeout 0) · ETIMEDOUT · EFULL no room to bring it back · ECORRUPT · EIO · EUNREACHABLE · of an
  *             object that is an error, that error and its message: see granary_object_put_error()
@@ -200,14 +200,14 @@ GRANARY_API granary_err granary_object_get(granary_client *client, granary_id id
  * Lease several at once; all or none.
  *
  * ret_views   count views, in the order of ids; the same id may come twice
- * Errors      as get; on failure nothing is leased and *ret_failed (may be NULL) is the index of the one that failed
+ * Errors      as get. On failure nothing is leased, and *ret_failed (may be NULL) is the index of the failed one
  */
 GRANARY_API granary_err granary_object_get_many(granary_client *client, const granary_id *ids, size_t count,
                                                 int timeout_ms, granary_view *ret_views, size_t *ret_failed);
 
 /*
- * Lease those of several that are in memory, or are brought back there in time. Who waits for room while it leases
- * objects keeps others from room: with this it notices, and can give way.
+ * Lease those of several that are in memory, or are brought back there in time. A client that waits for room while it
+ * holds leases can block others. This call returns the available objects, so the caller can release and retry.
  *
  * All of them must exist: one that does not is ENOENT at once, whatever the timeout (granary_object_wait() waits for
  * such).
@@ -215,8 +215,8 @@ GRANARY_API granary_err granary_object_get_many(granary_client *client, const gr
  * timeout_ms   for spilled ones to be brought back: here it holds for them, too
  * ret_views    count views; of those that were not there in time all zero
  * ret_missing  how many those are
- * Errors       ENOENT, and as get, but ETIMEDOUT and EFULL; on failure nothing is leased and *ret_failed (may be NULL)
- *              is the index of the one that failed
+ * Errors       ENOENT, and as get, without ETIMEDOUT and EFULL. On failure nothing is leased, and *ret_failed (may be
+ *              NULL) is the index of the failed one
  */
 GRANARY_API granary_err granary_object_get_some(granary_client *client, const granary_id *ids, size_t count,
                                                 int timeout_ms, granary_view *ret_views, size_t *ret_missing,
@@ -352,7 +352,7 @@ GRANARY_API granary_err granary_object_list_page(granary_client *client, const g
                                                  uint64_t *cursor, size_t most, granary_object_info *ret_infos,
                                                  size_t *ret_count);
 
-/* What is known of one object, spilled or not. No message. Errors: ENOENT */
+/* The facts of one object, spilled or not. No message. Errors: ENOENT */
 GRANARY_API granary_err granary_object_info_get(granary_client *client, granary_id id, granary_object_info *ret_info);
 
 /*

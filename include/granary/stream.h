@@ -1,6 +1,6 @@
 /*
- * granary: objects as streams: written piece by piece when the size is not known, read without bringing all of a
- * spilled object back, moved through pipes and files, and watched as they come and go.
+ * granary: objects as streams. Write an object piece by piece when its size is not known. Read a spilled one without
+ * bringing all of it back. Move objects through pipes and files, and watch them come and go.
  */
 #ifndef GRANARY_STREAM_H
 #define GRANARY_STREAM_H
@@ -97,7 +97,8 @@ typedef struct granary_event {
 typedef struct granary_subscription granary_subscription;
 
 /*
- * Watch the session from now on. The store never waits for a subscriber: who is too slow is told so.
+ * Watch the session from now on. The store never waits for a subscriber. One that is too slow gets
+ * GRANARY_EVENT_LOST.
  *
  * kinds   sum of 1 << granary_event_kind; 0: all. GRANARY_EVENT_LOST and _RESTART are always told
  * Errors  EUNREACHABLE · ENOMEM · EFULL

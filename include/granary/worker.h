@@ -1,19 +1,19 @@
 /*
- * granary: a worker in your own program: subtasks run in a thread of yours, when you ask for them (libgranary-worker,
- * which is libgranary and the executors' operators: link it instead of libgranary).
+ * granary: a worker in your own program. Subtasks run in a thread of yours, when you ask for them. Link
+ * libgranary-worker instead of libgranary: it is libgranary and the executors' operators.
  *
  *      granary_worker *worker;
  *      granary_worker_create(NULL, &worker);
  *      while (granary_worker_poll(worker, GRANARY_FOREVER, 16, &ran) == GRANARY_OK) { ... }
  *      granary_worker_destroy(worker);
  *
- * Nothing is sent ahead: a worker has at most what its last poll asked for. A program that ends while it has subtasks,
- * however it ends, is an executor that died: they are run elsewhere. `granary executors` shows it with mode pull.
+ * Nothing is sent ahead: a worker has at most what its last poll asked for. A program that ends while it has subtasks
+ * is an executor that died: they run elsewhere. `granary executors` shows it with mode pull.
  *
  * Threads  a worker belongs to one thread at a time; a program may have several, in as many threads. Operators run in
- *          the thread that polls; only matmul uses as many as OpenBLAS is set to in your program
- *          (OPENBLAS_NUM_THREADS). User functions run inside your process: one that crashes takes it along, and nobody
- *          stops one that hangs.
+ *          the thread that polls. Only matmul uses more: as many as OPENBLAS_NUM_THREADS says in your program. User
+ *          functions run inside your process: one that crashes takes the process with it, and nothing stops one that
+ *          hangs.
  */
 #ifndef GRANARY_WORKER_H
 #define GRANARY_WORKER_H
@@ -60,7 +60,7 @@ GRANARY_API granary_err granary_worker_poll(granary_worker *worker, int timeout_
  */
 GRANARY_API granary_err granary_worker_fd(granary_worker *worker, int *ret_fd);
 
-/* Leave. What it has and has not run goes back at once, and is not blamed for that. NULL is fine. */
+/* Leave. Subtasks that it has not run go back at once, without blame. NULL is fine. */
 GRANARY_API void granary_worker_destroy(granary_worker *worker);
 
 #ifdef __cplusplus
