@@ -16,6 +16,8 @@
 #include "sched/core/pack.h"
 #include "sched/durable/keeper.h"
 #include "sched/links.h"
+#include "sched/machine.h"
+#include "sched/restore.h"
 #include "sched/strings.h"
 
 #define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */
@@ -496,7 +498,7 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
         err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     if (err == GRANARY_OK) {
-        err = keeper_restore(&server->keeper, server->manager, server->links);
+        err = restore_all(&server->keeper, server->manager, server->links);
         server->claims_until_ns = gr_deadline_ns(CLAIMS_MS);
         server->busy_look_ns = gr_deadline_ns(BUSY_MS);
     }

@@ -1,3 +1,5 @@
+
+
 #include "sched/core/pack.h"
 
 #include <assert.h>

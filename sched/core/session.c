@@ -1,11 +1,14 @@
 /* Sessions: their share, and what they have to free. */
+
+#include "sched/core/session.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
 
 #define SESSION_MAX 256 /* bytes of a name: more than a store takes */
 
@@ -21,15 +24,26 @@ session_check(const char *name)
 }
 
 struct session *
-session_get(struct manager *manager, const char *name)
+session_find(const struct manager *manager, const char *name)
 {
     struct session *session;
 
-    LIST_FOREACH(session, &manager->sessions, link)
+    LIST_FOREACH(session, &manager->sessions.list, link)
     {
         if (strcmp(session->name, name) == 0) {
             return session;
         }
+    }
+    return NULL;
+}
+
+struct session *
+session_get(struct manager *manager, const char *name)
+{
+    struct session *session = session_find(manager, name);
+
+    if (session != NULL) {
+        return session;
     }
     session = calloc(1, sizeof *session);
     if (session == NULL || (session->name = strdup(name)) == NULL) {
@@ -37,8 +51,8 @@ session_get(struct manager *manager, const char *name)
         return NULL;
     }
     session->weight = WEIGHT_DEFAULT;
-    session->serial = ++manager->session_serials;
-    LIST_INSERT_HEAD(&manager->sessions, session, link);
+    session->serial = ++manager->sessions.serials;
+    LIST_INSERT_HEAD(&manager->sessions.list, session, link);
     return session;
 }
 
@@ -52,9 +66,18 @@ session_is_idle(const struct session *session)
 void
 session_destroy(struct session *session)
 {
+    LIST_REMOVE(session, link);
     gr_buf_free(&session->frees);
     free(session->name);
     free(session);
+}
+
+void
+sessions_fini(struct sessions *sessions)
+{
+    while (!LIST_EMPTY(&sessions->list)) {
+        session_destroy(LIST_FIRST(&sessions->list));
+    }
 }
 
 void

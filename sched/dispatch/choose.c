@@ -1,9 +1,16 @@
 /* Which of a graph's ready subtasks is next, and what is known of it. */
+
+#include "sched/dispatch/choose.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
+#include "sched/dispatch/estimates.h"
+#include "sched/dispatch/order.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/dispatch/resources.h"
 
 /* A subtask that takes longer than this is not put into one message with others ... */
 #define SINGLE_NS 500000u
@@ -148,10 +155,8 @@ claims_check(struct manager *manager)
 {
     for (int memory = 0; memory < 2; memory++) {
         uint64_t number = reservations_claimant(manager->reservations, memory != 0);
-        struct task_graph *graph = number == 0 ? NULL : graph_of_number(manager, number);
-        const struct subtask *subtask = graph == NULL || graph->execution == NULL
-                                            ? NULL
-                                            : execution_graph_subtask(graph->execution, (uint32_t)number);
+        struct task_graph *graph;
+        const struct subtask *subtask = subtask_of_number(manager, number, &graph);
 
         if (number != 0 && (subtask == NULL || subtask->state != SUBTASK_READY)) {
             reservations_claim_drop(manager->reservations, memory != 0);

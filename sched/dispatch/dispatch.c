@@ -1,17 +1,27 @@
 /* What executors are given next. */
+
+#include "sched/dispatch/dispatch.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
 #include "sched/core/pack.h"
-#include "sched/info/info.h"
+#include "sched/dispatch/estimates.h"
+#include "sched/dispatch/order.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/dispatch/resources.h"
+#include "sched/functions/libraries.h"
 
 /* A message is to keep its executor busy for about this long. */
 #define MESSAGE_NS 1000000u
 
 #define INPUTS_MAX 64
+
+/* Of the private memory of subtasks, what copies of inputs may take that the store cannot hold all at once. */
+#define COPIES_PART 4
 
 /* The inputs of a subtask: the first of them. */
 struct inputs {
@@ -211,7 +221,7 @@ message_send(struct message *message, uint32_t executor, bool alone, const struc
     if (token == RESERVATION_NONE) {
         /* Back to where they were; a better moment may never come by itself. */
         manager->exhausted = true;
-        manager->action_count -= action != NULL;
+        manager->actions.count -= action != NULL;
         for (uint32_t i = 0; i < message->count; i++) {
             execution_graph_requeue(execution, (uint32_t)message->numbers[i]);
         }
@@ -251,12 +261,15 @@ slots_fit(struct manager *manager, const struct reservation_ask *ask)
     return false;
 }
 
+/* Of the private memory of subtasks, what copies of inputs may take that the store cannot hold all at once. */
+#define COPIES_PART 4
+
 /* Send one message of the graph's ready subtasks. false: nobody can take it now */
-static bool
-give(struct manager *manager, struct task_graph *graph, const struct choice *choice)
+bool
+dispatch_give(struct manager *manager, struct task_graph *graph, const struct choice *choice)
 {
     const struct subtask *subtask = execution_graph_subtask(graph->execution, choice->number);
-    const struct gr_place_distances distances = {manager->nodes, manager->distances};
+    const struct gr_place_distances distances = {manager->distances->nodes, manager->distances->rows};
     struct message message = {.manager = manager, .graph = graph};
     struct inputs inputs = {.count = 0};
     size_t count;
@@ -284,65 +297,36 @@ give(struct manager *manager, struct task_graph *graph, const struct choice *cho
     return message_send(&message, executor, choice->alone, &choice->ask);
 }
 
-/* Of the private memory of subtasks, what copies of inputs may take that the store cannot hold all at once. */
-#define COPIES_PART 4
-
-/* Trying would take minutes to find out. */
-static bool
-fail_if_inputs_exceed_memory(struct manager *manager, struct task_graph *graph, uint32_t number)
+bool
+inputs_exceed_memory(const struct manager *manager, struct task_graph *graph, uint32_t number, char *text, size_t size)
 {
     struct inputs inputs = {.count = 0};
     uint64_t memory = manager->options.memory_bytes;
     uint64_t copies = manager->options.task_memory_bytes / COPIES_PART;
-    char text[256];
 
     execution_graph_inputs(graph->execution, number, note_input, &inputs);
     if (memory == 0 || inputs.bytes <= (copies > memory ? copies : memory)) {
         return false;
     }
     (void)snprintf(
-        text, sizeof text,
+        text, size,
         "needs inputs of %llu bytes in memory at once, the store holds %llu: start the instance with a larger "
         "--memory",
         (unsigned long long)inputs.bytes, (unsigned long long)memory);
-    fail_graph(manager, graph, number, "", GRANARY_EFULL, text);
     return true;
 }
 
+/* ---- distances ---- */
+
 void
-manager_dispatch(struct manager *manager, int64_t now_ns)
+distances_set(struct distances *distances, uint32_t nodes, const uint32_t *rows)
 {
-    struct task_graph *graph;
-    bool failed = false;
+    size_t size = (size_t)nodes * nodes * sizeof *rows;
+    uint32_t *copy = nodes > 0 ? malloc(size) : NULL;
 
-    manager->now_ns = now_ns;
-    pool_settle(manager);
-    frees_send(manager);
-    claims_check(manager);
-    while (reservations_any_free(manager->reservations) && (graph = order_next(manager)) != NULL) {
-        struct choice choice;
-
-        if (execution_graph_counts(graph->execution)->ready == 0) {
-            graph_sleep(manager, graph);
-            continue;
-        }
-        choice = graph_choose(manager, graph);
-        if (choice.number == SUBTASK_NONE) {
-            order_refused(manager, graph);
-        } else if (fail_if_inputs_exceed_memory(manager, graph, choice.number)) {
-            failed = true;
-        } else if (give(manager, graph, &choice)) {
-            order_served(manager, graph);
-            info_changed(manager, INFO_WORK);
-        } else {
-            order_refused(manager, graph);
-        }
+    if (copy != NULL) {
+        memcpy(copy, rows, size);
     }
-    order_resume(manager);
-    reservations_unhold(manager->reservations);
-    if (failed) { /* what those graphs leave to free */
-        frees_send(manager);
-    }
-    events_keep(manager);
-    info_turn(manager);
+    free(distances->rows);
+    *distances = (struct distances){copy == NULL ? 0 : nodes, copy};
 }

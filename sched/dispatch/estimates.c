@@ -1,3 +1,5 @@
+
+
 #include "sched/dispatch/estimates.h"
 
 #include <stdlib.h>

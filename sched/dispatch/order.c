@@ -1,10 +1,12 @@
+
+
 #include "sched/dispatch/order.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
 
 #define CHARGE_MAX_NS 600000000000u   /* a guess is never more than ten minutes */
 #define USED_MAX_NS   864000000000000 /* what a report says is bounded: ten days */
@@ -122,7 +124,7 @@ order_attach(struct manager *manager, struct task_graph *graph, int32_t priority
         }
     }
     if (lane == NULL) {
-        err = reserve_lane(&manager->order);
+        err = reserve_lane(manager->order);
         lane = err == GRANARY_OK ? calloc(1, sizeof *lane) : NULL;
         if (lane == NULL) {
             return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
@@ -132,7 +134,7 @@ order_attach(struct manager *manager, struct task_graph *graph, int32_t priority
         lane->priority = priority;
         lane->heap_at = LANE_NOWHERE;
         LIST_INSERT_HEAD(&session->lanes, lane, link);
-        manager->order.lane_count++;
+        manager->order->lane_count++;
     }
     lane->graphs++;
     graph->lane = lane;
@@ -151,7 +153,7 @@ order_detach(struct manager *manager, struct task_graph *graph)
     graph->lane = NULL;
     if (--lane->graphs == 0) {
         LIST_REMOVE(lane, link);
-        manager->order.lane_count--;
+        manager->order->lane_count--;
         free(lane);
     }
 }
@@ -181,9 +183,9 @@ graph_sleep(struct manager *manager, struct task_graph *graph)
     graph->is_runnable = false;
     if (--lane->runnable_count == 0) {
         if (lane->heap_at != LANE_NOWHERE) {
-            heap_remove(&manager->order, lane);
+            heap_remove(manager->order, lane);
         } else {
-            aside_remove(&manager->order, lane);
+            aside_remove(manager->order, lane);
         }
     }
     if (--lane->session->runnable == 0) {
@@ -215,13 +217,13 @@ graph_wake(struct manager *manager, struct task_graph *graph)
         return;
     }
     if (lane->session->runnable++ == 0) {
-        session_comes_back(&manager->order, lane->session);
+        session_comes_back(manager->order, lane->session);
     }
     TAILQ_INSERT_TAIL(&lane->runnable, graph, runnable_link);
     graph->is_runnable = true;
     if (lane->runnable_count++ == 0) {
         lane->refused = 0;
-        heap_add(&manager->order, lane);
+        heap_add(manager->order, lane);
     }
 }
 
@@ -230,7 +232,7 @@ graph_wake(struct manager *manager, struct task_graph *graph)
 struct task_graph *
 order_next(struct manager *manager)
 {
-    return manager->order.heap_count == 0 ? NULL : TAILQ_FIRST(&manager->order.heap[0]->runnable);
+    return manager->order->heap_count == 0 ? NULL : TAILQ_FIRST(&manager->order->heap[0]->runnable);
 }
 
 static void
@@ -245,8 +247,8 @@ order_served(struct manager *manager, struct task_graph *graph)
 {
     struct lane *lane = graph->lane;
 
-    manager->order.virtual_ns = lane->session->virtual_ns;
-    lane->session->served = ++manager->order.served;
+    manager->order->virtual_ns = lane->session->virtual_ns;
+    lane->session->served = ++manager->order->served;
     lane->refused = 0;
     to_the_end(lane, graph);
 }
@@ -258,15 +260,15 @@ order_refused(struct manager *manager, struct task_graph *graph)
 
     to_the_end(lane, graph);
     if (++lane->refused >= lane->runnable_count) {
-        heap_remove(&manager->order, lane);
-        manager->order.aside[manager->order.aside_count++] = lane;
+        heap_remove(manager->order, lane);
+        manager->order->aside[manager->order->aside_count++] = lane;
     }
 }
 
 void
 order_resume(struct manager *manager)
 {
-    struct order *order = &manager->order;
+    struct order *order = manager->order;
 
     for (uint32_t i = 0; i < order->aside_count; i++) {
         order->aside[i]->refused = 0;
@@ -290,7 +292,7 @@ session_uses(struct manager *manager, struct session *session, int64_t nanosecon
     LIST_FOREACH(lane, &session->lanes, link)
     {
         if (lane->heap_at != LANE_NOWHERE) {
-            heap_fix(&manager->order, lane);
+            heap_fix(manager->order, lane);
         }
     }
 }

@@ -17,9 +17,6 @@
 
 #include "granary/types.h"
 
-#define WEIGHT_DEFAULT 100
-#define WEIGHT_MAX     1000
-
 struct manager;
 struct session;
 struct subtask;
@@ -69,5 +66,10 @@ void order_resume(struct manager *manager);
 void order_charge(struct manager *manager, struct task_graph *graph, struct subtask *subtask, uint64_t nanoseconds);
 /* It has taken this long in truth; 0 for one that did not start. */
 void order_settle(struct manager *manager, struct task_graph *graph, struct subtask *subtask, uint64_t nanoseconds);
+
+/* ---- runnable or not ---- */
+
+void graph_wake(struct manager *manager, struct task_graph *graph);  /* it may have ready subtasks */
+void graph_sleep(struct manager *manager, struct task_graph *graph); /* it has none */
 
 #endif

@@ -1,7 +1,12 @@
-#include "sched/dispatch/reservations_private.h"
+
+
+#include "sched/dispatch/reservations.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+#include "sched/dispatch/reservations_private.h"
+#include "sched/dispatch/resources.h"
 
 struct reservations *
 reservations_create(uint64_t memory_bytes)

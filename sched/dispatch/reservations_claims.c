@@ -1,5 +1,7 @@
 /* Claims: who was refused what it needs, and must not be passed over for ever. */
+#include "sched/dispatch/reservations.h"
 #include "sched/dispatch/reservations_private.h"
+#include "sched/dispatch/resources.h"
 
 bool
 claim_competes(const struct reservations *reservations, uint32_t need, const struct claim *claim)

@@ -1,3 +1,5 @@
+
+
 #include "sched/dispatch/resources.h"
 
 #include <assert.h>

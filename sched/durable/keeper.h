@@ -14,8 +14,7 @@
 #ifndef SCHED_DURABLE_KEEPER_H
 #define SCHED_DURABLE_KEEPER_H
 
-#include "sched/links.h"
-#include "sched/manager/manager.h"
+#include "sched/core/actions.h"
 #include "state/state.h"
 
 struct keeper {
@@ -35,9 +34,8 @@ struct keeper {
 /* Open the state and begin a new epoch. Errors: the state's, ENOMEM; what is left is for keeper_close() then, too. */
 granary_err keeper_open(struct keeper *keeper, const struct state_ops *state, const char *path);
 
-/* Give the manager and the links what was kept and start it; its actions are then to be performed. Errors: the state's
- */
-granary_err keeper_restore(struct keeper *keeper, struct manager *manager, struct links *links);
+/* Give the entries of a space to take(), in the order of their keys. Errors: the state's, take()'s, ENOMEM */
+granary_err keeper_read(struct keeper *keeper, const char *space, state_visit *take, void *context);
 
 /*
  * Take a turn's changes, in order; their bytes are moved. When an action waits for that, they are committed on return,

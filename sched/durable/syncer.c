@@ -1,3 +1,5 @@
+
+
 #include "sched/durable/syncer.h"
 
 #include <pthread.h>

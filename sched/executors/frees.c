@@ -2,11 +2,15 @@
  * What nobody needs any more: executors are told to free it. An order is kept until it is known to be done, so that
  * neither an executor's death nor a scheduler's leaves objects behind.
  */
+
+#include "sched/executors/frees.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
 #include "sched/core/pack.h"
+#include "sched/dispatch/reservations.h"
 
 void
 frees_collect(struct manager *manager, struct task_graph *graph)
@@ -93,7 +97,7 @@ order_create(struct manager *manager, struct session *session)
         free(order);
         return;
     }
-    order->number = ++manager->last_free_order;
+    order->number = ++manager->frees->last;
     session->last_order = order->number;
     order->session = session;
     order->frees = session->frees;
@@ -102,7 +106,7 @@ order_create(struct manager *manager, struct session *session)
     session->has_errors = false;
     session->with_errors += order->has_errors;
     session->orders++;
-    append(&manager->free_orders, order);
+    append(&manager->frees->orders, order);
     key_of(order->number, key);
     action->space = MANAGER_FREES;
     gr_buf_add(&action->entry_key, key, sizeof key);
@@ -153,10 +157,11 @@ is_better_to_free(const struct manager *manager, const struct executor *executor
 static struct executor *
 who_has_errors(struct manager *manager, const struct session *session)
 {
-    for (size_t i = 0; i < manager->executor_count && session->with_errors > 0; i++) {
-        for (const struct free_order *order = manager->executors[i].free_orders; order != NULL; order = order->next) {
+    for (size_t i = 0; i < manager->executors.count && session->with_errors > 0; i++) {
+        for (const struct free_order *order = manager->executors.items[i].free_orders; order != NULL;
+             order = order->next) {
             if (order->session == session && order->has_errors) {
-                return &manager->executors[i];
+                return &manager->executors.items[i];
             }
         }
     }
@@ -166,11 +171,11 @@ who_has_errors(struct manager *manager, const struct session *session)
 void
 frees_send(struct manager *manager)
 {
-    struct session *session = LIST_FIRST(&manager->sessions);
+    struct session *session = LIST_FIRST(&manager->sessions.list);
     struct executor *least = NULL;
 
-    for (size_t i = 0; i < manager->executor_count; i++) {
-        struct executor *executor = &manager->executors[i];
+    for (size_t i = 0; i < manager->executors.count; i++) {
+        struct executor *executor = &manager->executors.items[i];
 
         if (least == NULL || is_better_to_free(manager, executor, least)) {
             least = executor;
@@ -184,16 +189,15 @@ frees_send(struct manager *manager)
             order_create(manager, session);
         }
         if (session_is_idle(session)) {
-            LIST_REMOVE(session, link);
             session_destroy(session);
         }
         session = next;
     }
-    while (least != NULL && manager->free_orders != NULL) {
-        struct free_order *order = manager->free_orders;
+    while (least != NULL && manager->frees->orders != NULL) {
+        struct free_order *order = manager->frees->orders;
         struct executor *bound = who_has_errors(manager, order->session);
 
-        manager->free_orders = order->next;
+        manager->frees->orders = order->next;
         order_send(manager, bound != NULL ? bound : least, order);
     }
 }
@@ -244,7 +248,7 @@ frees_reclaim(struct manager *manager, struct executor *executor)
         struct free_order *order = executor->free_orders;
 
         executor->free_orders = order->next;
-        append(&manager->free_orders, order);
+        append(&manager->frees->orders, order);
     }
 }
 
@@ -257,6 +261,35 @@ frees_drop(struct free_order *orders)
         order_destroy(orders);
         orders = next;
     }
+}
+
+/* Whether one of them is the session's, and not behind `until`. */
+static bool
+names_session(const struct free_order *orders, const struct session *session, uint64_t until)
+{
+    while (orders != NULL && (orders->session != session || orders->number > until)) {
+        orders = orders->next;
+    }
+    return orders != NULL;
+}
+
+bool
+frees_are_done(const struct manager *manager, struct task_graph *graph)
+{
+    const struct session *session = graph->session;
+    bool pending;
+
+    if (graph->frees_until == 0) {
+        if (session->frees.size > 0 && session->last_order <= graph->frees_after) {
+            return false;
+        }
+        graph->frees_until = session->last_order;
+    }
+    pending = names_session(manager->frees->orders, session, graph->frees_until);
+    for (size_t i = 0; i < manager->executors.count && !pending; i++) {
+        pending = names_session(manager->executors.items[i].free_orders, session, graph->frees_until);
+    }
+    return !pending;
 }
 
 void
@@ -281,7 +314,7 @@ manager_restore_frees(struct manager *manager, const void *key, size_t key_size,
     order->session->orders++;
     order->has_errors = true; /* it may have some */
     order->session->with_errors++;
-    append(&manager->free_orders, order);
-    manager->last_free_order = order->number > manager->last_free_order ? order->number : manager->last_free_order;
-    manager->frees_restored = true;
+    append(&manager->frees->orders, order);
+    manager->frees->last = order->number > manager->frees->last ? order->number : manager->frees->last;
+    manager->frees->restored = true;
 }

@@ -1,12 +1,16 @@
 /* The pool's size: orders of clients, and executors that are to leave. */
+
+#include "sched/executors/pool.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
 #include "sched/core/pack.h"
+#include "sched/dispatch/reservations.h"
 
 #define SLOTS_MAX 1024
 
@@ -51,14 +55,14 @@ order_slots(struct manager *manager, uint32_t count, int32_t node)
         action->executor = EXECUTOR_POOL;
         pack_begin(&action->bytes);
         pack_pool_order(&action->bytes, &order);
-        manager->pool.adding += count;
+        manager->pool->adding += count;
     }
 }
 
 void
 manager_pool_slots(struct manager *manager, int64_t pid, uint32_t slots, uint32_t nodes)
 {
-    struct pool *pool = &manager->pool;
+    struct pool *pool = manager->pool;
     uint32_t more = pool->there && slots > pool->slots ? slots - pool->slots : 0;
     uint32_t had = pool->slots + pool->adding;
 
@@ -85,12 +89,12 @@ is_complete(const struct manager *manager)
 {
     uint32_t here = 0;
 
-    for (size_t i = 0; i < manager->executor_count; i++) {
-        const struct executor *executor = &manager->executors[i];
+    for (size_t i = 0; i < manager->executors.count; i++) {
+        const struct executor *executor = &manager->executors.items[i];
 
         here += !executor->pull && (!executor->draining || !executor->replace);
     }
-    return manager->pool.adding == 0 && here >= manager->pool.slots;
+    return manager->pool->adding == 0 && here >= manager->pool->slots;
 }
 
 static bool
@@ -126,7 +130,7 @@ say_late(struct manager *manager, const struct pool_order *order)
                              : snprintf(text + used, sizeof text - used, " runs %s/%u", graph->key, (uint32_t)first));
     }
     if (used == 8) {
-        (void)snprintf(text + used, sizeof text - used, ": executors of %u slots have not come", manager->pool.slots);
+        (void)snprintf(text + used, sizeof text - used, ": executors of %u slots have not come", manager->pool->slots);
     }
     (void)gr_fail(GRANARY_ETIMEDOUT, "%s; it goes on: see `granary executors`", text);
     reply_error(manager, order->ticket, GRANARY_ETIMEDOUT, granary_error_message());
@@ -142,10 +146,10 @@ order_drop(struct pool_order *order)
 void
 pool_settle(struct manager *manager)
 {
-    struct pool_order *order = LIST_FIRST(&manager->pool.orders);
+    struct pool_order *order = LIST_FIRST(&manager->pool->orders);
 
-    for (size_t i = 0; i < manager->executor_count; i++) {
-        struct executor *executor = &manager->executors[i];
+    for (size_t i = 0; i < manager->executors.count; i++) {
+        struct executor *executor = &manager->executors.items[i];
         struct action *action;
 
         if (!executor->draining || executor->dismissed ||
@@ -177,7 +181,7 @@ pool_deadline_ns(const struct manager *manager)
     const struct pool_order *order;
     int64_t deadline_ns = INT64_MAX;
 
-    LIST_FOREACH(order, &manager->pool.orders, link)
+    LIST_FOREACH(order, &manager->pool->orders, link)
     {
         deadline_ns = order->deadline_ns < deadline_ns ? order->deadline_ns : deadline_ns;
     }
@@ -187,7 +191,7 @@ pool_deadline_ns(const struct manager *manager)
 void
 pool_expire(struct manager *manager, int64_t now_ns)
 {
-    struct pool_order *order = LIST_FIRST(&manager->pool.orders);
+    struct pool_order *order = LIST_FIRST(&manager->pool->orders);
 
     while (order != NULL) {
         struct pool_order *next = LIST_NEXT(order, link);
@@ -201,11 +205,17 @@ pool_expire(struct manager *manager, int64_t now_ns)
 }
 
 void
-pool_fini(struct manager *manager)
+pool_fini(struct pool *pool)
 {
-    while (!LIST_EMPTY(&manager->pool.orders)) {
-        order_drop(LIST_FIRST(&manager->pool.orders));
+    while (!LIST_EMPTY(&pool->orders)) {
+        order_drop(LIST_FIRST(&pool->orders));
     }
+}
+
+bool
+pool_expects(const struct manager *manager)
+{
+    return manager->pool->adding > 0 || manager->executors.count < manager->pool->slots;
 }
 
 /* ---- requests ---- */
@@ -213,7 +223,7 @@ pool_fini(struct manager *manager)
 static granary_err
 check_add(const struct manager *manager, const Granary__PoolOrder *order)
 {
-    const struct pool *pool = &manager->pool;
+    const struct pool *pool = manager->pool;
 
     if (!pool->there) {
         return gr_fail(GRANARY_EUNREACHABLE, "no pool is connected to the scheduler: see log/pool.log of the instance");
@@ -280,7 +290,7 @@ void
 request_pool(struct manager *manager, uint64_t ticket, const Granary__PoolOrder *request, int64_t now_ns)
 {
     bool all = request->verb == GRANARY__POOL_ORDER__VERB__RECYCLE && request->n_executors == 0;
-    size_t count = all ? manager->executor_count : request->n_executors;
+    size_t count = all ? manager->executors.count : request->n_executors;
     struct pool_order *order = NULL;
     granary_err err;
 
@@ -311,10 +321,10 @@ request_pool(struct manager *manager, uint64_t ticket, const Granary__PoolOrder 
                              ? INT64_MAX
                              : now_ns + request->timeout_ms * 1000000;
     for (size_t i = 0; i < count; i++) {
-        if (!all || !manager->executors[i].pull) {
-            order->executors[order->count++] = all ? manager->executors[i].number : request->executors[i];
+        if (!all || !manager->executors.items[i].pull) {
+            order->executors[order->count++] = all ? manager->executors.items[i].number : request->executors[i];
         }
     }
-    LIST_INSERT_HEAD(&manager->pool.orders, order, link);
+    LIST_INSERT_HEAD(&manager->pool->orders, order, link);
     carry_out(manager, order, request);
 }

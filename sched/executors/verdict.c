@@ -1,10 +1,16 @@
 /* Subtasks that take too long or too much, or belong to a graph that has ended, are given up. */
+
+#include "sched/executors/verdict.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/execution/describe.h"
+#include "sched/executors/waits.h"
 
 /* A function that is asked to stop has this long, before its executor is killed. */
 #define GRACE_NS 2000000000
@@ -90,7 +96,8 @@ judge_limits(struct manager *manager, struct executor *executor, struct task_gra
              const struct manager_seen *seen, int64_t now_ns)
 {
     uint32_t number = (uint32_t)wire_number;
-    uint32_t attempt = execution_graph_subtask(graph->execution, number)->attempt;
+    const struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    uint32_t attempt = subtask->attempt;
     const struct user_code *code = execution_graph_user_code(graph->execution, number);
     uint64_t memory_bytes = code == NULL             ? 0
                             : code->memory_bytes > 0 ? code->memory_bytes
@@ -98,12 +105,12 @@ judge_limits(struct manager *manager, struct executor *executor, struct task_gra
     char what[160];
 
     if (memory_bytes > 0 && seen->private_bytes > memory_bytes) {
-        subtask_describe(graph, number, what, sizeof what);
+        subtask_describe(subtask, what, sizeof what);
         (void)gr_fail(GRANARY_EFULL, "%s used %.1f MiB of private memory, its limit is %.1f MiB", what,
                       (double)seen->private_bytes / 1048576, (double)memory_bytes / 1048576);
         judge(executor, wire_number, attempt, GRANARY_EFULL, now_ns); /* it grows while it is asked */
     } else if (code != NULL && code->timeout_ms > 0 && seen->running_ns / 1000000 > code->timeout_ms) {
-        subtask_describe(graph, number, what, sizeof what);
+        subtask_describe(subtask, what, sizeof what);
         (void)gr_fail(GRANARY_ETIMEDOUT, "%s ran %.3g s, its limit is %.3g s", what, (double)seen->running_ns / 1e9,
                       (double)code->timeout_ms / 1e3);
         subtask_give_up(manager, executor, wire_number, attempt, GRANARY_ETIMEDOUT, now_ns);
@@ -131,10 +138,8 @@ manager_watch(struct manager *manager, uint32_t executor_number, const struct ma
     struct executor *executor = executor_find(manager, executor_number);
     uint64_t wire_number =
         seen->subtask != 0 ? seen->subtask : reservations_first(manager->reservations, executor_number);
-    struct task_graph *graph = graph_of_number(manager, wire_number);
-    const struct subtask *subtask = graph == NULL || graph->execution == NULL
-                                        ? NULL
-                                        : execution_graph_subtask(graph->execution, (uint32_t)wire_number);
+    struct task_graph *graph;
+    const struct subtask *subtask = subtask_of_number(manager, wire_number, &graph);
 
     if (executor == NULL || subtask == NULL || subtask->state != SUBTASK_RUNNING ||
         (seen->subtask != 0 && seen->attempt != subtask->attempt) ||

@@ -1,3 +1,5 @@
+
+
 #include "sched/executors/waits.h"
 
 #include <stdio.h>
@@ -7,8 +9,11 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/log.h"
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
+#include "sched/dispatch/reservations.h"
 #include "sched/execution/graph_private.h"
+#include "sched/executors/pool.h"
+#include "sched/executors/verdict.h"
 
 /* Pages are looked at one after another: what they tell must have been so for this long. */
 #define SURE_NS   1000000000
@@ -39,12 +44,12 @@ any_will_be_free(const struct search *search)
 {
     const struct manager *manager = search->manager;
 
-    for (size_t i = 0; i < manager->executor_count; i++) {
-        if (!manager->executors[i].draining && stuck_at(search, manager->executors[i].number) == NULL) {
+    for (size_t i = 0; i < manager->executors.count; i++) {
+        if (!manager->executors.items[i].draining && stuck_at(search, manager->executors.items[i].number) == NULL) {
             return true;
         }
     }
-    return manager->pool.adding > 0 || manager->executor_count < manager->pool.slots;
+    return pool_expects(manager);
 }
 
 /* Subtasks of a graph still to be looked at, each once. */
@@ -126,9 +131,11 @@ can_go_on(const struct search *search, const struct task_graph *graph, uint32_t 
 static struct task_graph *
 maker_of(struct manager *manager, granary_id id, uint32_t *ret_number)
 {
-    for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
-        struct task_graph *graph = manager->by_serial[serial];
-        uint32_t position = graph == NULL || graph->execution == NULL ? NONE : object_find(graph->execution, id);
+    struct task_graph *graph;
+
+    FOREACH_GRAPH(graph, manager)
+    {
+        uint32_t position = graph->execution == NULL ? NONE : object_find(graph->execution, id);
 
         if (position != NONE && graph->execution->objects.items[position].state == OBJECT_MISSING) {
             *ret_number = graph->execution->objects.items[position].producer;
@@ -179,17 +186,16 @@ collect(struct manager *manager, int64_t now_ns, struct wait *waits)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < manager->executor_count; i++) {
-        const struct wait *wait = &manager->executors[i].wait;
-        const struct task_graph *graph = graph_of_number(manager, wait->subtask);
-        const struct subtask *subtask = graph == NULL || graph->execution == NULL
-                                            ? NULL
-                                            : execution_graph_subtask(graph->execution, (uint32_t)wait->subtask);
+    for (size_t i = 0; i < manager->executors.count; i++) {
+        const struct wait *wait = &manager->executors.items[i].wait;
+        struct task_graph *graph;
+        const struct subtask *subtask = subtask_of_number(manager, wait->subtask, &graph);
 
         if (subtask != NULL && subtask->state == SUBTASK_RUNNING && subtask->attempt == wait->attempt &&
             !gr_id_is_zero(wait->object) && now_ns - wait->since_ns >= SURE_NS &&
             reservations_holder(manager->reservations, subtask->token) == wait->executor &&
-            !verdict_is_of(&manager->executors[i], wait->subtask, wait->attempt)) { /* that one will be free soon */
+            !verdict_is_of(&manager->executors.items[i], wait->subtask,
+                           wait->attempt)) { /* that one will be free soon */
             waits[count++] = *wait;
         }
     }
@@ -213,7 +219,7 @@ name_wait(struct manager *manager, const struct wait *wait, struct gr_buf *text)
 void
 waits_break(struct manager *manager, int64_t now_ns)
 {
-    size_t room = manager->executor_count;
+    size_t room = manager->executors.count;
     struct wait *waits = calloc(room + 1, sizeof *waits);
     bool *stuck = calloc(room + 1, sizeof *stuck);
     const struct wait *youngest = NULL;

@@ -13,15 +13,6 @@
 
 struct manager;
 
-/* User code of a subtask at work waits for an object. */
-struct wait {
-    uint32_t executor;
-    uint64_t subtask; /* on the wire */
-    uint32_t attempt;
-    granary_id object;
-    int64_t since_ns;
-};
-
 /* The waits executors' pages told of last (manager_watch()): if some were stuck for a second, the youngest is failed
  * with ESTATE, and the message names them. */
 void waits_break(struct manager *manager, int64_t now_ns);

@@ -1,3 +1,5 @@
+
+
 #include "sched/functions/exports.h"
 
 #include <stdlib.h>

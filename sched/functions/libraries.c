@@ -1,4 +1,7 @@
 /* Libraries of user code: exported and unexported, bound to graphs, sent to executors ahead of what needs them. */
+
+#include "sched/functions/libraries.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,9 +9,9 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "graph/graph.h"
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
 #include "sched/core/pack.h"
-#include "sched/info/info.h"
+#include "sched/functions/exports.h"
 
 /* What an executor was sent of a session. */
 struct export_mark {
@@ -86,11 +89,12 @@ request_export(struct manager *manager, uint64_t ticket, Granary__Library *libra
 static bool
 in_use(const struct manager *manager, const Granary__Library *library)
 {
-    for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
-        const struct task_graph *graph = manager->by_serial[serial];
+    const struct task_graph *graph;
 
-        if (graph != NULL && graph->execution != NULL && graph->exports > 0 &&
-            strcmp(graph->session->name, library->session) == 0 &&
+    FOREACH_GRAPH(graph, manager)
+    {
+
+        if (graph->execution != NULL && graph->exports > 0 && strcmp(graph->session->name, library->session) == 0 &&
             gr_plan_uses(graph->plan, library->name, library->version)) {
             return true;
         }
@@ -244,8 +248,8 @@ exports_executors(const struct manager *manager, const char *session, uint64_t s
     const struct shelf *shelf = exports_of(manager->exports, session);
     uint32_t count = 0;
 
-    for (size_t i = 0; shelf != NULL && i < manager->executor_count; i++) {
-        const struct executor *executor = &manager->executors[i];
+    for (size_t i = 0; shelf != NULL && i < manager->executors.count; i++) {
+        const struct executor *executor = &manager->executors.items[i];
 
         for (size_t k = 0; k < executor->mark_count; k++) {
             count += executor->marks[k].shelf == shelf && executor->marks[k].sequence >= sequence;

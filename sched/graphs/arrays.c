@@ -5,7 +5,8 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "graph/graph.h"
-#include "sched/core/manager_private.h"
+#include "sched/graphs/graphs.h"
+#include "sched/graphs/tables.h"
 
 static Granary__Attr *
 ids_attr(const Granary__Result *result)
@@ -67,8 +68,7 @@ replace(Granary__Node *node, const Granary__Result *result)
 granary_err
 array_bind(const struct target *target, Granary__Node *node)
 {
-    Granary__Result *result =
-        target->packed == NULL ? NULL : granary__result__unpack(NULL, target->packed_size, target->packed);
+    Granary__Result *result = target_unpack(target);
     granary_err err;
 
     if (result == NULL || !result->is_tensor || result->dtype[0] == '\0' || result->n_block != result->n_shape) {

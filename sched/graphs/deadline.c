@@ -2,13 +2,17 @@
  * Graphs that must have ended by some moment. Clients and state tell it in wall-clock time; what is left of that when
  * it is told is left, whatever the wall clock is set to meanwhile.
  */
+
+#include "sched/graphs/deadline.h"
+
 #include <stdio.h>
 
-#include "sched/core/manager_private.h"
+#include "sched/execution/graph.h"
+#include "sched/graphs/graphs.h"
 
 #define MOST_MS ((int64_t)1 << 40) /* 34 years: as good as never */
 
-/* Of the last event that told the time. */
+/* Of the last event that told the time; a restored graph is planned before there was one. */
 static int64_t
 unix_ms(const struct manager *manager)
 {
@@ -18,7 +22,7 @@ unix_ms(const struct manager *manager)
 void
 deadline_set(struct manager *manager, struct task_graph *graph, int64_t deadline_ms)
 {
-    struct task_graph *before = TAILQ_LAST(&manager->deadlines, deadlines);
+    struct task_graph *before = TAILQ_LAST(manager->deadlines, deadlines);
     int64_t left_ms;
 
     if (deadline_ms <= 0 || graph->has_deadline) {
@@ -32,9 +36,9 @@ deadline_set(struct manager *manager, struct task_graph *graph, int64_t deadline
         before = TAILQ_PREV(before, deadlines, deadline_link);
     }
     if (before == NULL) {
-        TAILQ_INSERT_HEAD(&manager->deadlines, graph, deadline_link);
+        TAILQ_INSERT_HEAD(manager->deadlines, graph, deadline_link);
     } else {
-        TAILQ_INSERT_AFTER(&manager->deadlines, before, graph, deadline_link);
+        TAILQ_INSERT_AFTER(manager->deadlines, before, graph, deadline_link);
     }
     graph->has_deadline = true;
 }
@@ -43,7 +47,7 @@ void
 deadline_clear(struct manager *manager, struct task_graph *graph)
 {
     if (graph->has_deadline) {
-        TAILQ_REMOVE(&manager->deadlines, graph, deadline_link);
+        TAILQ_REMOVE(manager->deadlines, graph, deadline_link);
         graph->has_deadline = false;
     }
 }
@@ -51,7 +55,7 @@ deadline_clear(struct manager *manager, struct task_graph *graph)
 int64_t
 deadline_next_ns(const struct manager *manager)
 {
-    const struct task_graph *graph = TAILQ_FIRST(&manager->deadlines);
+    const struct task_graph *graph = TAILQ_FIRST(manager->deadlines);
 
     return graph == NULL ? INT64_MAX : graph->deadline_ns;
 }
@@ -61,7 +65,7 @@ deadline_expire(struct manager *manager)
 {
     struct task_graph *graph;
 
-    while ((graph = TAILQ_FIRST(&manager->deadlines)) != NULL && graph->deadline_ns <= manager->now_ns) {
+    while ((graph = TAILQ_FIRST(manager->deadlines)) != NULL && graph->deadline_ns <= manager->now_ns) {
         struct execution_graph_counts counts = {0};
         char text[GRANARY_KEY_MAX + 192];
 

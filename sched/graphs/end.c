@@ -3,9 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/core/manager_private.h"
 #include "sched/core/pack.h"
-#include "sched/info/info.h"
+#include "sched/dispatch/order.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/durable/journal.h"
+#include "sched/execution/graph.h"
+#include "sched/executors/frees.h"
+#include "sched/functions/libraries.h"
+#include "sched/graphs/deadline.h"
+#include "sched/graphs/graphs.h"
+#include "sched/graphs/tables.h"
+#include "sched/graphs/wait.h"
+#include "sched/history/history.h"
 
 static void
 keep_end(struct manager *manager, struct task_graph *graph)
@@ -77,7 +86,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
         frees_collect(manager, graph);
         graph->counts = *execution_graph_counts(graph->execution);
         receipt_settle(graph);
-        graph->frees_after = manager->last_free_order;
+        graph->frees_after = manager->frees->last;
         graph->printed = execution_graph_has_user_code(graph->execution);
         past_keep(manager, graph, graph->execution);
         graph->execution = NULL;
@@ -122,7 +131,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
     graph->err = err;
     graph->message = message == NULL ? NULL : strdup(message);
     manager->exhausted = manager->exhausted || (message != NULL && graph->message == NULL);
-    graph->ended_ms = info_unix_ms(manager, manager->now_ns);
+    graph->ended_ms = manager_unix_ms(manager, manager->now_ns);
     graph->session->ended_ns = manager->now_ns;
     info_changed(manager, INFO_WORK);
     graph_sleep(manager, graph);
@@ -175,7 +184,7 @@ graph_delete(struct manager *manager, struct task_graph *graph)
     }
     events_forget(manager, graph);
     tables_keep_held(manager, graph);
-    memcpy(manager->deleted[manager->deleted_count++ % DELETED_KEYS], graph->key, sizeof graph->key);
+    key_note_deleted(&manager->registry, graph->key);
     graph->deleting = true;
     tables_forget(manager, graph);
     family_delete(manager, graph);

@@ -3,8 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/core/manager_private.h"
+#include "base/error.h"
 #include "sched/core/pack.h"
+#include "sched/execution/describe.h"
+#include "sched/execution/graph.h"
+#include "sched/executors/frees.h"
+#include "sched/graphs/graphs.h"
+#include "sched/graphs/wait.h"
 
 #define MESSAGE_MAX 1024 /* of one that is stored; there may be many */
 
@@ -29,7 +34,8 @@ failed_collect(struct task_graph *graph, granary_err err, const char *message)
     }
 }
 
-void
+/* The graph keeps going: the subtask has failed for good, and so has what needs it. */
+static void
 subtask_given_up(struct manager *manager, struct task_graph *graph, uint32_t number, granary_err err,
                  const char *message)
 {
@@ -75,4 +81,30 @@ errors_of_missing(struct task_graph *graph)
             }
         }
     }
+}
+
+void
+fail_graph(struct manager *manager, struct task_graph *graph, uint32_t number, const char *node, granary_err err,
+           const char *message)
+{
+    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
+    char *name = node[0] != '\0' ? strdup(node) : subtask_node(subtask);
+
+    if (strncmp(message, "node '", strlen("node '")) != 0) {
+        (void)gr_fail(err, "node '%s': %s", name != NULL ? name : "?",
+                      message[0] != '\0' ? message : granary_error_text(err));
+        message = granary_error_message();
+    }
+    free(name);
+    if (graph->keep_going) {
+        char *text = strdup(message); /* it may be the thread's, which changes */
+
+        subtask_given_up(manager, graph, number, err, text != NULL ? text : "");
+        free(text);
+        return;
+    }
+    if (subtask->state == SUBTASK_RUNNING) {
+        execution_graph_fail(graph->execution, number);
+    }
+    graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, message);
 }

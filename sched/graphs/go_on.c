@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/log.h"
-#include "sched/core/manager_private.h"
+#include "sched/dispatch/order.h"
+#include "sched/execution/graph.h"
+#include "sched/graphs/graphs.h"
 
 #define DEPTH_MAX 500 /* graphs that go on as graphs, one in the other */
 
@@ -196,9 +198,7 @@ static granary_err
 chunk_of(struct task_graph *child, size_t position, ProtobufCBinaryData *ret_id)
 {
     const struct target *target = position < child->target_count ? &child->targets[position] : NULL;
-    Granary__Result *result = target == NULL || target->packed == NULL
-                                  ? NULL
-                                  : granary__result__unpack(NULL, target->packed_size, target->packed);
+    Granary__Result *result = target == NULL ? NULL : target_unpack(target);
     size_t count = result == NULL ? 0 : result->n_chunks;
 
     if (count == 1) {

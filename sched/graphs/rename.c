@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/core/manager_private.h"
+#include "sched/graphs/graphs.h"
 
 /* Whether the graph was submitted under that key: its objects' ids tell. A request may be sent twice. */
 static bool

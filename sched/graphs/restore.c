@@ -2,13 +2,21 @@
  * Graphs an earlier scheduler kept. Ended ones are known again. The others are planned again, in the same way, and what
  * their logs tell is applied to that: what is done is not done again.
  */
+
+#include "sched/graphs/restore.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
-#include "sched/core/manager_private.h"
+#include "sched/durable/journal.h"
+#include "sched/execution/event_log.h"
+#include "sched/execution/graph.h"
+#include "sched/functions/libraries.h"
+#include "sched/graphs/graphs.h"
+#include "sched/graphs/tables.h"
 
 void
 manager_restore_graph(struct manager *manager, const char *key, const void *submit, size_t size)
@@ -95,7 +103,7 @@ manager_restore_events(struct manager *manager, const void *key, size_t key_size
 
         *part = *part << 8 | bytes[i];
     }
-    graph = key_size == 12 && serial < manager->serial_count ? manager->by_serial[serial] : NULL;
+    graph = key_size == 12 ? graph_of_number(manager, WIRE_NUMBER(serial, 0)) : NULL;
     if (graph == NULL) {
         return;
     }
@@ -241,48 +249,48 @@ restored_explain(struct manager *manager, const struct task_graph *graph, struct
     return err;
 }
 
+static void
+graph_start_again(struct manager *manager, struct task_graph *graph)
+{
+    Granary__Submit *submit = graph->submit;
+    granary_err err;
+
+    graph->submit = NULL;
+    err = graph_resume(manager, graph, submit);
+    if (err != GRANARY_OK) {
+        graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, granary_error_message());
+    } else {
+        graph_check_end(manager, graph);
+    }
+    records_drop(graph);
+    granary__submit__free_unpacked(submit, NULL);
+}
+
 size_t
 manager_restore_start(struct manager *manager)
 {
-    uint32_t count = manager->serial_count;
+    struct task_graph *graph;
     size_t started = 0;
     const struct session *session;
 
-    if (manager->serial_limit > count) { /* those between may have been used */
-        (void)serial_reserve(manager, manager->serial_limit - 1);
+    if (manager->journal->serial_limit > manager->registry.serial_count) { /* those between may have been used */
+        (void)serial_reserve(manager, manager->journal->serial_limit - 1);
     }
-
-    for (uint32_t serial = 1; serial < count; serial++) {
-        struct task_graph *graph = manager->by_serial[serial];
-
-        if (graph != NULL && graph->submit != NULL) {
+    FOREACH_GRAPH(graph, manager)
+    {
+        if (graph->submit != NULL) {
             family_join(manager, graph, graph->submit);
         }
     }
-    for (uint32_t serial = 1; serial < count; serial++) {
-        struct task_graph *graph = manager->by_serial[serial];
-        Granary__Submit *submit = graph == NULL ? NULL : graph->submit;
-        granary_err err;
-
-        if (submit == NULL) {
-            continue;
+    FOREACH_GRAPH(graph, manager)
+    {
+        if (graph->submit != NULL && !graph->restored) { /* else that is for restored_explain() */
+            graph_start_again(manager, graph);
+            started++;
         }
-        if (graph->restored) {
-            continue; /* it is for restored_explain() */
-        }
-        graph->submit = NULL;
-        err = graph_resume(manager, graph, submit);
-        started++;
-        if (err != GRANARY_OK) {
-            graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, granary_error_message());
-        } else {
-            graph_check_end(manager, graph);
-        }
-        records_drop(graph);
-        granary__submit__free_unpacked(submit, NULL);
     }
     tables_release_held(manager);
-    LIST_FOREACH(session, &manager->sessions, link)
+    LIST_FOREACH(session, &manager->sessions.list, link)
     {
         exports_sweep(manager, session->name);
     }

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/core/manager_private.h"
+#include "sched/execution/graph.h"
+#include "sched/graphs/graphs.h"
+#include "sched/graphs/wait.h"
 
 Granary__Result *
 target_known(struct task_graph *graph, struct target *target)
@@ -38,8 +40,8 @@ result_fill(const struct task_graph *graph, Granary__Result *result, size_t firs
     }
 }
 
-static struct target *
-target_find(struct task_graph *graph, const char *name)
+struct target *
+target_find(const struct task_graph *graph, const char *name)
 {
     for (size_t i = 0; i < graph->target_count; i++) {
         if (strcmp(graph->targets[i].name, name) == 0) {
@@ -47,6 +49,12 @@ target_find(struct task_graph *graph, const char *name)
         }
     }
     return NULL;
+}
+
+Granary__Result *
+target_unpack(const struct target *target)
+{
+    return target->packed == NULL ? NULL : granary__result__unpack(NULL, target->packed_size, target->packed);
 }
 
 /* One that has ended has it packed; to be freed then. */
@@ -57,7 +65,7 @@ result_of(struct task_graph *graph, struct target *target, bool *ret_owned)
     if (!*ret_owned) {
         return target_known(graph, target);
     }
-    return target->packed == NULL ? NULL : granary__result__unpack(NULL, target->packed_size, target->packed);
+    return target_unpack(target);
 }
 
 /* There is no result of a graph that has ended: none was made, or it cannot be unpacked. */
@@ -77,6 +85,24 @@ no_results(const struct task_graph *graph)
 {
     return gr_fail(GRANARY_ESTATE, "graph '%s': %s, so it has no results", graph->key,
                    graph->state == GRANARY_GRAPH_FAILED ? "it has failed" : "it was stopped");
+}
+
+static void
+reply_chunks(struct manager *manager, uint64_t ticket, const struct task_graph *graph, Granary__Result *result,
+             uint64_t cursor, uint64_t limit)
+{
+    Granary__Reply answer = GRANARY__REPLY__INIT;
+    Granary__Result part = *result;
+    uint64_t first = cursor < result->n_chunks ? cursor : result->n_chunks;
+    uint64_t left = result->n_chunks - first;
+
+    part.chunks = result->chunks + first;
+    part.n_chunks = left < limit ? left : limit;
+    part.cursor = first;
+    part.count = result->n_chunks;
+    part.complete = graph->state != GRANARY_GRAPH_RUNNING;
+    answer.result = &part;
+    (void)reply_message(manager, ticket, &answer);
 }
 
 bool

@@ -6,8 +6,13 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
-#include "sched/core/manager_private.h"
+#include "sched/dispatch/order.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/durable/journal.h"
+#include "sched/execution/describe.h"
+#include "sched/execution/event_log.h"
 #include "sched/execution/graph_private.h"
+#include "sched/graphs/graphs.h"
 
 #define DEATHS_MAX 3 /* executors that may die running a subtask, or a function in subtasks that differ */
 #define ROOMS_MAX  5 /* times there may be no room for what it makes */
@@ -36,6 +41,21 @@ no_room(struct manager *manager, struct task_graph *graph, uint32_t number, cons
     note_try(manager, graph, number);
     execution_graph_park(graph->execution, number);
     manager->parked += subtask->state == SUBTASK_PARKED;
+}
+
+void
+unpark_all(struct manager *manager)
+{
+    struct task_graph *graph;
+
+    FOREACH_GRAPH(graph, manager)
+    {
+        if (manager->parked > 0 && graph->execution != NULL && execution_graph_counts(graph->execution)->parked > 0) {
+            manager->parked -= execution_graph_counts(graph->execution)->parked;
+            execution_graph_unpark_all(graph->execution);
+            graph_wake(manager, graph);
+        }
+    }
 }
 
 static void
@@ -112,32 +132,6 @@ failed_by_itself(struct manager *manager, struct task_graph *graph, uint32_t num
 
 /* ---- executors that die ---- */
 
-void
-subtask_describe(struct task_graph *graph, uint32_t number, char *text, size_t size)
-{
-    const struct subtask *subtask = execution_graph_subtask(graph->execution, number);
-    Granary__Subtask *message = granary__subtask__unpack(NULL, subtask->packed_size, subtask->packed);
-    bool found = false;
-
-    (void)snprintf(text, size, "it");
-    for (size_t i = 0; message != NULL && i < message->n_ops && !found; i++) {
-        const Granary__ChunkOp *op = message->ops[i];
-        const char *library = gr_attr_string(op->attrs, op->n_attrs, "library", "");
-        const char *function = gr_attr_string(op->attrs, op->n_attrs, "function", "");
-        const Granary__Attr *command = gr_attr_find(op->attrs, op->n_attrs, "command");
-
-        found = function[0] != '\0' || (command != NULL && command->n_strings > 0);
-        if (function[0] != '\0') {
-            (void)snprintf(text, size, "function '%s%s%s'", library, library[0] != '\0' ? ":" : "", function);
-        } else if (found) {
-            (void)snprintf(text, size, "command '%s'", command->strings[0]);
-        }
-    }
-    if (message != NULL) {
-        granary__subtask__free_unpacked(message, NULL);
-    }
-}
-
 /* One more executor died of the subtask's function. Returns how many did by now, in subtasks that differ. */
 static uint32_t
 function_kills(struct task_graph *graph, uint32_t number, const struct executor *executor)
@@ -194,7 +188,7 @@ executor_died_at(struct manager *manager, struct task_graph *graph, uint32_t num
         run_again(manager, graph, number);
         return;
     }
-    subtask_describe(graph, number, what, sizeof what);
+    subtask_describe(subtask, what, sizeof what);
     if (executor->signal != 0 && sigabbrev_np(executor->signal) != NULL) {
         (void)snprintf(how, sizeof how, ", the last killed by SIG%s", sigabbrev_np(executor->signal));
     } else if (executor->death_told && executor->signal == 0) {

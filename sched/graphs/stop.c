@@ -1,7 +1,10 @@
 /* Graphs that are stopped, and what that gave back. */
 #include <stdio.h>
 
-#include "sched/core/manager_private.h"
+#include "sched/execution/graph.h"
+#include "sched/executors/frees.h"
+#include "sched/graphs/graphs.h"
+#include "sched/graphs/wait.h"
 
 /* How long user code has to stop before its executor is killed, when nobody says. */
 #define DELETE_GRACE_NS 10000000000
@@ -25,36 +28,11 @@ receipt_settle(struct task_graph *graph)
     graph->receipt.freed_bytes = now->freed_bytes - graph->was.freed_bytes;
 }
 
-/* Whether one of them is the session's, and not behind `until`. */
-static bool
-names_session(const struct free_order *orders, const struct session *session, uint64_t until)
-{
-    while (orders != NULL && (orders->session != session || orders->number > until)) {
-        orders = orders->next;
-    }
-    return orders != NULL;
-}
-
 bool
 is_stopped(const struct manager *manager, struct task_graph *graph)
 {
-    const struct session *session = graph->session;
-    bool pending;
-
-    if (graph->state == GRANARY_GRAPH_RUNNING || graph->execution != NULL || !family_is_stopped(graph)) {
-        return false;
-    }
-    if (graph->frees_until == 0) {
-        if (session->frees.size > 0 && session->last_order <= graph->frees_after) {
-            return false;
-        }
-        graph->frees_until = session->last_order;
-    }
-    pending = names_session(manager->free_orders, session, graph->frees_until);
-    for (size_t i = 0; i < manager->executor_count && !pending; i++) {
-        pending = names_session(manager->executors[i].free_orders, session, graph->frees_until);
-    }
-    return !pending;
+    return graph->state != GRANARY_GRAPH_RUNNING && graph->execution == NULL && family_is_stopped(graph) &&
+           frees_are_done(manager, graph);
 }
 
 static void

@@ -2,6 +2,9 @@
  * Nodes `table` and `array`: the name of a kept graph's target becomes its chunks when a graph is submitted, and the
  * graph it reads stays until it has ended. What a graph has learnt of a table the next one is told.
  */
+
+#include "sched/graphs/tables.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +12,9 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "graph/graph.h"
-#include "sched/core/manager_private.h"
+#include "sched/executors/frees.h"
+#include "sched/graphs/graphs.h"
+#include "sched/graphs/restore.h"
 
 #define FACTS_MAX 1024 /* tables whose facts are remembered */
 
@@ -53,13 +58,12 @@ facts_find(const struct manager *manager, uint64_t made_by, uint64_t chunks)
 }
 
 void
-tables_fini(struct manager *manager)
+table_facts_destroy(struct table_facts *facts)
 {
-    for (size_t i = 0; manager->table_facts != NULL && i < FACTS_MAX; i++) {
-        free(manager->table_facts->all[i].infos);
+    for (size_t i = 0; facts != NULL && i < FACTS_MAX; i++) {
+        free(facts->all[i].infos);
     }
-    free(manager->table_facts);
-    manager->table_facts = NULL;
+    free(facts);
 }
 
 void
@@ -110,17 +114,6 @@ only_target(const struct task_graph *graph)
     return graph->target_count == 1 ? &graph->targets[0] : NULL;
 }
 
-static const struct target *
-target_named(const struct task_graph *graph, const char *name)
-{
-    for (size_t i = 0; i < graph->target_count; i++) {
-        if (strcmp(graph->targets[i].name, name) == 0) {
-            return &graph->targets[i];
-        }
-    }
-    return NULL;
-}
-
 /* KEY, or KEY/TARGET: a key may have slashes of its own. */
 static granary_err
 find(struct manager *manager, const char *name, struct task_graph **ret_graph, const struct target **ret_target)
@@ -135,7 +128,7 @@ find(struct manager *manager, const char *name, struct task_graph **ret_graph, c
         key[slash - name] = '\0';
         if (graph_find(manager, key) != NULL) {
             graph = graph_find(manager, key);
-            target = target_named(graph, slash + 1);
+            target = target_find(graph, slash + 1);
         }
     }
     if (graph == NULL) {
@@ -170,8 +163,7 @@ no_memory(void)
 static granary_err
 take_chunks(const struct target *target, Granary__StoredTable *table)
 {
-    Granary__Result *result =
-        target->packed == NULL ? NULL : granary__result__unpack(NULL, target->packed_size, target->packed);
+    Granary__Result *result = target_unpack(target);
     granary_err err = GRANARY_OK;
 
     if (result == NULL || result->n_chunks == 0) {
@@ -382,16 +374,18 @@ manager_restore_held(struct manager *manager, const void *key, size_t key_size, 
     graph->state = GRANARY_GRAPH_SUCCEEDED;
     graph->restored = graph->deleting = graph->held = true;
     graph_rekey(manager, graph, NULL);
-    manager->frees_restored = true; /* its objects are there: nobody else gets their ids */
+    manager->frees->restored = true; /* its objects are there: nobody else gets their ids */
 }
 
 void
 tables_release_held(struct manager *manager)
 {
-    for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
-        struct task_graph *graph = manager->by_serial[serial];
+    struct task_graph *graph;
 
-        if (graph != NULL && graph->held && graph->readers == 0) {
+    FOREACH_GRAPH(graph, manager)
+    {
+
+        if (graph->held && graph->readers == 0) {
             graph_release(manager, graph);
         }
     }

@@ -1,9 +1,13 @@
 /* Requests that are answered when something has become of a graph. */
+
+#include "sched/graphs/wait.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "sched/core/manager_private.h"
+#include "base/grow.h"
+#include "sched/graphs/graphs.h"
 
 int64_t
 waiter_deadline_ns(int64_t timeout_ms, int64_t now_ns)
@@ -14,29 +18,30 @@ waiter_deadline_ns(int64_t timeout_ms, int64_t now_ns)
 bool
 waiter_add(struct manager *manager, struct waiter waiter)
 {
-    if (manager->waiter_count == manager->waiter_room) {
-        size_t room = manager->waiter_room * 2 + 16;
-        struct waiter *grown = reallocarray(manager->waiters, room, sizeof *grown);
+    struct waiters *waiters = manager->waiters;
 
-        if (grown == NULL) {
-            reply_error(manager, waiter.ticket, GRANARY_ENOMEM, "scheduler: out of memory");
-            return false;
-        }
-        manager->waiters = grown;
-        manager->waiter_room = room;
+    if (!gr_grow(&waiters->items, &waiters->room, waiters->count, sizeof *waiters->items)) {
+        reply_error(manager, waiter.ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        return false;
     }
-    manager->waiters[manager->waiter_count++] = waiter;
-    manager->by_serial[waiter.serial]->chunk_waiters += waiter.what == WAITS_CHUNK;
+    manager->waiters->items[manager->waiters->count++] = waiter;
+    graph_of_number(manager, WIRE_NUMBER(waiter.serial, 0))->chunk_waiters += waiter.what == WAITS_CHUNK;
     return true;
+}
+
+void
+waiters_fini(struct waiters *waiters)
+{
+    free(waiters->items);
 }
 
 static void
 waiter_remove(struct manager *manager, size_t position)
 {
-    const struct waiter *waiter = &manager->waiters[position];
+    const struct waiter *waiter = &manager->waiters->items[position];
 
-    manager->by_serial[waiter->serial]->chunk_waiters -= waiter->what == WAITS_CHUNK;
-    manager->waiters[position] = manager->waiters[--manager->waiter_count];
+    graph_of_number(manager, WIRE_NUMBER(waiter->serial, 0))->chunk_waiters -= waiter->what == WAITS_CHUNK;
+    manager->waiters->items[position] = manager->waiters->items[--manager->waiters->count];
 }
 
 static void
@@ -85,8 +90,8 @@ waiter_answer(struct manager *manager, struct task_graph *graph, const struct wa
 void
 waiters_answer(struct manager *manager, struct task_graph *graph, bool gone)
 {
-    for (size_t i = 0; i < manager->waiter_count;) {
-        const struct waiter waiter = manager->waiters[i];
+    for (size_t i = 0; i < manager->waiters->count;) {
+        const struct waiter waiter = manager->waiters->items[i];
 
         if (waiter.serial == graph->serial && waiter_answer(manager, graph, &waiter, gone)) {
             waiter_remove(manager, i);
@@ -99,8 +104,8 @@ waiters_answer(struct manager *manager, struct task_graph *graph, bool gone)
 void
 waiters_answer_chunks(struct manager *manager, struct task_graph *graph)
 {
-    for (size_t i = 0; graph->chunk_waiters > 0 && i < manager->waiter_count;) {
-        const struct waiter waiter = manager->waiters[i];
+    for (size_t i = 0; graph->chunk_waiters > 0 && i < manager->waiters->count;) {
+        const struct waiter waiter = manager->waiters->items[i];
 
         if (waiter.serial == graph->serial && waiter.what == WAITS_CHUNK && chunks_reply(manager, graph, &waiter)) {
             waiter_remove(manager, i);
@@ -115,8 +120,9 @@ waiters_deadline_ns(const struct manager *manager)
 {
     int64_t deadline = INT64_MAX;
 
-    for (size_t i = 0; i < manager->waiter_count; i++) {
-        deadline = manager->waiters[i].deadline_ns < deadline ? manager->waiters[i].deadline_ns : deadline;
+    for (size_t i = 0; i < manager->waiters->count; i++) {
+        deadline =
+            manager->waiters->items[i].deadline_ns < deadline ? manager->waiters->items[i].deadline_ns : deadline;
     }
     return deadline;
 }
@@ -124,9 +130,9 @@ waiters_deadline_ns(const struct manager *manager)
 void
 waiters_expire(struct manager *manager, int64_t now_ns)
 {
-    for (size_t i = 0; i < manager->waiter_count;) {
-        const struct waiter waiter = manager->waiters[i];
-        struct task_graph *graph = manager->by_serial[waiter.serial];
+    for (size_t i = 0; i < manager->waiters->count;) {
+        const struct waiter waiter = manager->waiters->items[i];
+        struct task_graph *graph = graph_of_number(manager, WIRE_NUMBER(waiter.serial, 0));
 
         /* What was freed is told by executors, not by an event of the graph. */
         if (waiter.what == WAITS_STOPPED && waiter_answer(manager, graph, &waiter, false)) {

@@ -1,3 +1,5 @@
+
+
 #include "sched/history/function_stats.h"
 
 #include <stdlib.h>

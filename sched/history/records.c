@@ -1,3 +1,5 @@
+
+
 #include "sched/history/records.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/core/manager_private.h"
-#include "sched/info/host.h"
+#include "sched/core/manager.h"
+#include "sched/dispatch/reservations.h"
 #include "sched/info/info.h"
 
 /* ---- schedulers ---- */
@@ -96,7 +96,7 @@ tell_work(struct manager *manager, struct table *table, const struct executor *e
         table_text(table, FIELD_executors_graph, graph->key);
         table_int(table, FIELD_executors_subtask, (int64_t)(uint32_t)number);
         table_real(table, FIELD_executors_progress, process->page.progress);
-        table_int(table, FIELD_executors_since_ms, info_unix_ms(manager, process->page.since_ns));
+        table_int(table, FIELD_executors_since_ms, manager_unix_ms(manager, process->page.since_ns));
     }
 }
 
@@ -132,8 +132,8 @@ executor_after(const struct manager *manager, uint64_t number)
 {
     const struct executor *next = NULL;
 
-    for (size_t i = 0; i < manager->executor_count; i++) {
-        const struct executor *executor = &manager->executors[i];
+    for (size_t i = 0; i < manager->executors.count; i++) {
+        const struct executor *executor = &manager->executors.items[i];
 
         if (executor->number > number && (next == NULL || executor->number < next->number)) {
             next = executor;
@@ -178,10 +178,10 @@ executors_of(const struct manager *manager, int32_t node, uint32_t *ret_queued)
     uint32_t count = 0;
 
     *ret_queued = 0;
-    for (size_t i = 0; i < manager->executor_count; i++) {
-        if (manager->executors[i].node == node) {
+    for (size_t i = 0; i < manager->executors.count; i++) {
+        if (manager->executors.items[i].node == node) {
             count++;
-            *ret_queued += reservations_queued(manager->reservations, manager->executors[i].number);
+            *ret_queued += reservations_queued(manager->reservations, manager->executors.items[i].number);
         }
     }
     return count;
@@ -219,8 +219,8 @@ all_bands(struct manager *manager, struct table *table)
 {
     int32_t last = -1;
 
-    for (size_t i = 0; i < manager->executor_count; i++) {
-        last = manager->executors[i].node > last ? manager->executors[i].node : last;
+    for (size_t i = 0; i < manager->executors.count; i++) {
+        last = manager->executors.items[i].node > last ? manager->executors.items[i].node : last;
     }
     for (uint64_t node = table_start(table, 0); last >= 0 && node <= (uint64_t)last && !table_full(table); node++) {
         (void)band_row(manager, table, (int32_t)node, node + 1);

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/core/manager_private.h"
-#include "sched/history/function_stats.h"
+#include "sched/core/manager.h"
+#include "sched/functions/exports.h"
+#include "sched/functions/libraries.h"
+#include "sched/history/history.h"
 #include "sched/info/info.h"
 
 /* A walk over the symbols of all libraries. */
@@ -22,8 +24,8 @@ static void
 symbol_row(const struct walk *walk, const Granary__Library *library, const Granary__Symbol *symbol)
 {
     struct table *table = walk->table;
-    struct function_count count = function_stats_find(walk->manager->function_stats, library->session, library->name,
-                                                      library->version, symbol->name);
+    struct function_count count = function_stats_find(walk->manager->history->function_stats, library->session,
+                                                      library->name, library->version, symbol->name);
 
     table_textf(table, FIELD_functions_name, "%s:%s", library->name, symbol->name);
     table_text(table, FIELD_functions_session, library->session);

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/core/manager_private.h"
+#include "sched/dispatch/order.h"
+#include "sched/execution/graph.h"
+#include "sched/graphs/graphs.h"
 #include "sched/info/info.h"
 
 /* ---- graphs ---- */
@@ -32,11 +34,10 @@ tell_targets(const struct task_graph *graph, struct table *table)
 }
 
 static void
-graph_row(struct manager *manager, struct table *table, struct task_graph *graph, uint64_t position)
+graph_row(struct table *table, struct task_graph *graph, uint64_t position)
 {
     Granary__GraphStatus status;
-    const struct execution_graph_counts *counts =
-        graph->execution != NULL ? execution_graph_counts(graph->execution) : &graph->counts;
+    const struct execution_graph_counts *counts = graph_counts(graph);
     bool running = graph->state == GRANARY_GRAPH_RUNNING;
 
     if (!table_begin(table, position)) {
@@ -64,17 +65,20 @@ graph_row(struct manager *manager, struct table *table, struct task_graph *graph
     }
     table_text(table, FIELD_graphs_message, status.message);
     table_end(table);
-    (void)manager;
 }
 
 static void
 all_graphs(struct manager *manager, struct table *table)
 {
-    uint64_t serial = table_start(table, 0) + 1;
+    struct task_graph *graph;
 
-    for (; serial < manager->serial_count && !table_full(table); serial++) {
-        if (manager->by_serial[serial] != NULL && !manager->by_serial[serial]->nameless) {
-            graph_row(manager, table, manager->by_serial[serial], serial);
+    FOREACH_GRAPH_FROM(graph, manager, table_start(table, 0) + 1)
+    {
+        if (table_full(table)) {
+            break;
+        }
+        if (!graph->nameless) {
+            graph_row(table, graph, graph->serial);
         }
     }
 }
@@ -85,7 +89,7 @@ graph_named(struct manager *manager, struct table *table, const char *key, uint6
     struct task_graph *graph = graph_find(manager, key);
 
     if (graph != NULL) {
-        graph_row(manager, table, graph, base + 1);
+        graph_row(table, graph, base + 1);
     }
     return graph != NULL;
 }
@@ -97,6 +101,7 @@ const struct info_walk info_walk_graphs = {all_graphs, graph_named};
 static void
 session_row(struct manager *manager, struct table *table, const struct session *session, uint64_t position)
 {
+    const struct task_graph *graph;
     uint64_t running = 0;
     uint64_t ready = 0;
     bool busy = false;
@@ -104,14 +109,14 @@ session_row(struct manager *manager, struct table *table, const struct session *
     if (!table_begin(table, position)) {
         return;
     }
-    for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
-        const struct task_graph *graph = manager->by_serial[serial];
+    FOREACH_GRAPH(graph, manager)
+    {
 
-        if (graph != NULL && graph->session == session && graph->execution != NULL) {
+        if (graph->session == session && graph->execution != NULL) {
             running += execution_graph_counts(graph->execution)->running;
             ready += execution_graph_counts(graph->execution)->ready + execution_graph_counts(graph->execution)->parked;
         }
-        busy = busy || (graph != NULL && graph->session == session && graph->state == GRANARY_GRAPH_RUNNING);
+        busy = busy || (graph->session == session && graph->state == GRANARY_GRAPH_RUNNING);
     }
     table_text(table, FIELD_sessions_name, session->name);
     table_int(table, FIELD_sessions_weight, session->weight);
@@ -132,7 +137,7 @@ session_after(const struct manager *manager, uint64_t serial)
     const struct session *next = NULL;
     const struct session *session;
 
-    LIST_FOREACH(session, &manager->sessions, link)
+    LIST_FOREACH(session, &manager->sessions.list, link)
     {
         if (session->serial > serial && (next == NULL || session->serial < next->serial)) {
             next = session;
@@ -155,16 +160,12 @@ all_sessions(struct manager *manager, struct table *table)
 static bool
 session_named(struct manager *manager, struct table *table, const char *key, uint64_t base)
 {
-    const struct session *session;
+    const struct session *session = session_find(manager, key);
 
-    LIST_FOREACH(session, &manager->sessions, link)
-    {
-        if (strcmp(session->name, key) == 0) {
-            session_row(manager, table, session, base + 1);
-            return true;
-        }
+    if (session != NULL) {
+        session_row(manager, table, session, base + 1);
     }
-    return false;
+    return session != NULL;
 }
 
 const struct info_walk info_walk_sessions = {all_sessions, session_named};

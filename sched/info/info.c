@@ -1,3 +1,5 @@
+
+
 #include "sched/info/info.h"
 
 #include <stdio.h>
@@ -5,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
 #include "sched/core/pack.h"
 
 /* The part of a position that is a row's among those of one key. */
@@ -35,8 +37,7 @@ struct waiting {
 };
 
 struct info {
-    uint32_t changed; /* bits of subjects, whose version has not risen yet */
-    bool risen;       /* some have, and those who wait have not been looked at */
+    bool risen; /* some have, and those who wait have not been looked at */
     uint64_t versions[INFO_SUBJECTS];
     struct waiting *waiting;
     size_t waiting_count, waiting_room;
@@ -66,12 +67,6 @@ info_destroy(struct info *info)
 }
 
 /* ---- what subjects use ---- */
-
-int64_t
-info_unix_ms(const struct manager *manager, int64_t ns)
-{
-    return ns == 0 ? 0 : (ns + manager->options.unix_offset_ns) / 1000000;
-}
 
 struct task_graph *
 info_graph(struct manager *manager, const char *key, const char **ret_rest)
@@ -159,7 +154,7 @@ answer(struct manager *manager, uint64_t ticket, const Granary__Info *query)
         pack_varint(&action->bytes, REPLY_VERSION, GRANARY__VERSION__PROTOCOL);
         if (!table_pack(table, manager->info->versions[table_subject(table)], &action->bytes, REPLY_TABLE)) {
             gr_buf_free(&action->bytes);
-            manager->action_count--;
+            manager->actions.count--;
             reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
         }
     }
@@ -168,21 +163,17 @@ answer(struct manager *manager, uint64_t ticket, const Granary__Info *query)
 
 /* ---- waiting for a change ---- */
 
-void
-info_changed(struct manager *manager, uint32_t subjects)
-{
-    manager->info->changed |= subjects;
-}
-
 /* A version covers what has changed before it was told, and nothing that changes later, in the same turn or not. */
 static void
-raise_versions(struct info *info)
+raise_versions(struct manager *manager)
 {
+    struct info *info = manager->info;
+
     for (int i = 0; i < INFO_SUBJECTS; i++) {
-        info->versions[i] += info->changed >> i & 1;
+        info->versions[i] += manager->changed >> i & 1;
     }
-    info->risen = info->risen || info->changed != 0;
-    info->changed = 0;
+    info->risen = info->risen || manager->changed != 0;
+    manager->changed = 0;
 }
 
 static bool
@@ -224,7 +215,7 @@ info_request(struct manager *manager, uint64_t ticket, const Granary__Info *quer
     struct waiting waiting = {
         .ticket = ticket, .subject = subject, .deadline_ns = now_ns, .since = query->since_version};
 
-    raise_versions(manager->info);
+    raise_versions(manager);
     if (subject == INFO_SUBJECTS || query->since_version < manager->info->versions[subject]) {
         answer(manager, ticket, query);
         return;
@@ -258,7 +249,7 @@ info_turn(struct manager *manager)
 {
     struct info *info = manager->info;
 
-    raise_versions(info);
+    raise_versions(manager);
     if (!info->risen) {
         return;
     }

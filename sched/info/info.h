@@ -17,18 +17,6 @@ struct task_graph;
 struct info *info_create(int64_t unix_ms);
 void info_destroy(struct info *info);
 
-/* Bits of subjects, for info_changed(). */
-#define INFO_BIT(subject) (1u << SUBJECT_##subject)
-/* Subtasks were given, have ended, ... */
-#define INFO_WORK                                                                                                      \
-    (INFO_BIT(executors) | INFO_BIT(bands) | INFO_BIT(graphs) | INFO_BIT(subtasks) | INFO_BIT(runs) |                  \
-     INFO_BIT(chunks) | INFO_BIT(tileables) | INFO_BIT(functions) | INFO_BIT(sessions))
-/* An executor came or went. */
-#define INFO_POOL (INFO_BIT(executors) | INFO_BIT(bands))
-
-/* Something in these subjects may be different now. Cheap: called for each report. */
-void info_changed(struct manager *manager, uint32_t subjects);
-
 /* An info request: answered at once, or when its subject changes. */
 void info_request(struct manager *manager, uint64_t ticket, const Granary__Info *query, int64_t now_ns);
 /* After the events of a turn: those who wait for what has changed are answered. */
@@ -37,10 +25,11 @@ void info_turn(struct manager *manager);
 void info_expire(struct manager *manager, int64_t now_ns);
 int64_t info_deadline(const struct manager *manager);
 
-/* A moment of the events' clock in ms since the Unix epoch; 0 for 0. */
-int64_t info_unix_ms(const struct manager *manager, int64_t ns);
 /* The graph a key names (*ret_rest ""), or KEY of KEY/REST; NULL: none. Keys may have slashes: the longest wins. */
 struct task_graph *info_graph(struct manager *manager, const char *key, const char **ret_rest);
+
+/* A subtask's number; SUBTASK_NONE: it is none of the graph's. */
+uint32_t subtask_number(const struct task_graph *graph, const char *text);
 
 /* ---- the subjects: cluster.c, functions.c, graphs.c, results.c, subtasks.c ---- */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
 #include "sched/info/info.h"
 
 /* Chunks have positions TARGET << CHUNK_SHIFT | chunk above that of their graph's. */
@@ -46,7 +46,7 @@ chunk_row(struct table *table, const struct task_graph *graph, const char *targe
           size_t index, uint64_t position)
 {
     const Granary__Chunk *chunk = result->chunks[index];
-    struct execution_graph *execution = graph->execution != NULL ? graph->execution : graph->past;
+    struct execution_graph *execution = graph_execution(graph);
     char text[GRANARY_ID_TEXT + 1] = "";
     size_t places[16] = {0};
     struct gr_buf at = {0};
@@ -124,13 +124,15 @@ chunks_named(struct manager *manager, struct table *table, const char *key, uint
 static void
 all_chunks(struct manager *manager, struct table *table)
 {
-    uint64_t serial = table_start(table, 0) >> 32;
+    const struct task_graph *graph;
 
-    for (serial = serial > 0 ? serial : 1; serial < manager->serial_count && !table_full(table); serial++) {
-        const struct task_graph *graph = manager->by_serial[serial];
-
-        for (size_t i = 0; graph != NULL && i < graph->target_count; i++) {
-            chunks_of_target(table, graph, i, serial << 32);
+    FOREACH_GRAPH_FROM(graph, manager, table_start(table, 0) >> 32)
+    {
+        if (table_full(table)) {
+            break;
+        }
+        for (size_t i = 0; i < graph->target_count; i++) {
+            chunks_of_target(table, graph, i, (uint64_t)graph->serial << 32);
         }
     }
 }
@@ -234,13 +236,15 @@ tileables_named(struct manager *manager, struct table *table, const char *key, u
 static void
 all_tileables(struct manager *manager, struct table *table)
 {
-    uint64_t serial = table_start(table, 0) >> 32;
+    const struct task_graph *graph;
 
-    for (serial = serial > 0 ? serial : 1; serial < manager->serial_count && !table_full(table); serial++) {
-        const struct task_graph *graph = manager->by_serial[serial];
-
-        for (size_t i = 0; graph != NULL && i < graph->target_count; i++) {
-            tileable_row(table, graph, i, (serial << 32) + i + 1);
+    FOREACH_GRAPH_FROM(graph, manager, table_start(table, 0) >> 32)
+    {
+        if (table_full(table)) {
+            break;
+        }
+        for (size_t i = 0; i < graph->target_count; i++) {
+            tileable_row(table, graph, i, ((uint64_t)graph->serial << 32) + i + 1);
         }
     }
 }

@@ -4,179 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/execution/describe.h"
 #include "sched/execution/graph_private.h"
-#include "sched/history/function_stats.h"
-#include "sched/info/host.h"
+#include "sched/history/history.h"
 #include "sched/info/info.h"
-
-/* Subtasks of ended graphs that are remembered. */
-#define PAST_MAX (1u << 18)
-
-/* ---- ended graphs ---- */
-
-static void
-past_drop(struct manager *manager, struct task_graph *graph)
-{
-    TAILQ_REMOVE(&manager->past, graph, past_link);
-    manager->past_subtasks -= graph->past->subtasks.count;
-    execution_graph_destroy(graph->past);
-    graph->past = NULL;
-}
-
-void
-past_keep(struct manager *manager, struct task_graph *graph, struct execution_graph *execution)
-{
-    graph->past = execution;
-    TAILQ_INSERT_TAIL(&manager->past, graph, past_link);
-    manager->past_subtasks += execution->subtasks.count;
-    while (manager->past_subtasks > PAST_MAX) {
-        past_drop(manager, TAILQ_FIRST(&manager->past));
-    }
-}
-
-void
-past_forget(struct manager *manager, struct task_graph *graph)
-{
-    if (graph->past != NULL) {
-        past_drop(manager, graph);
-    }
-}
-
-static struct execution_graph *
-execution_of(const struct task_graph *graph)
-{
-    return graph->execution != NULL ? graph->execution : graph->past;
-}
-
-/* ---- moments ---- */
-
-void
-record_done(struct manager *manager, struct task_graph *graph, uint32_t number, const struct executor *executor,
-            const Granary__Done *done, granary_err err)
-{
-    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
-    const struct user_code *code;
-    struct record record = {.number = WIRE_NUMBER(graph->serial, number),
-                            .attempt = subtask->attempt,
-                            .executor = executor->number,
-                            .node = executor->node,
-                            .err = err,
-                            .sent_ns = subtask->sent_ns,
-                            .started_ns = done->started_ns,
-                            .ended_ns = (int64_t)((uint64_t)done->started_ns + done->nanoseconds),
-                            .lease_ns = done->lease_ns,
-                            .store_ns = done->store_ns,
-                            .in_bytes = done->in_bytes,
-                            .peak_bytes = done->peak_bytes,
-                            .texts = record_texts(done->log, done->message)};
-
-    for (size_t i = 0; i < done->n_outputs; i++) {
-        record.out_bytes += done->outputs[i]->bytes;
-    }
-    if (record.started_ns <= 0 || record.ended_ns < record.started_ns) {
-        record.started_ns = 0;
-        record.ended_ns = manager->now_ns;
-    }
-    subtask->record = records_add(manager->records, &record);
-    graph->session->used_ns += done->nanoseconds;
-    code = execution_graph_user_code(graph->execution, number);
-    if (code != NULL) {
-        function_stats_note(manager->function_stats, graph->session->name, subtask, code, err, done->nanoseconds);
-    }
-}
-
-void
-record_lost(struct manager *manager, struct task_graph *graph, uint32_t number, const struct executor *executor)
-{
-    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
-    const char *message = executor->verdict.message != NULL ? executor->verdict.message : "its executor died";
-    const struct record record = {.number = WIRE_NUMBER(graph->serial, number),
-                                  .attempt = subtask->attempt,
-                                  .executor = executor->number,
-                                  .node = executor->node,
-                                  .err = executor->verdict.message != NULL ? executor->verdict.err : GRANARY_ELOST,
-                                  .sent_ns = subtask->sent_ns,
-                                  .ended_ns = manager->now_ns,
-                                  .texts = record_texts("", message)};
-
-    subtask->record = records_add(manager->records, &record);
-}
-
-const struct record *
-record_of(const struct manager *manager, const struct task_graph *graph, uint32_t number)
-{
-    const struct subtask *subtask = execution_graph_subtask(execution_of(graph), number);
-
-    return subtask == NULL ? NULL : records_get(manager->records, subtask->record, WIRE_NUMBER(graph->serial, number));
-}
-
-static int64_t
-ended_ns(const struct manager *manager, const struct task_graph *graph, uint32_t number)
-{
-    const struct record *record = record_of(manager, graph, number);
-
-    return record == NULL ? 0 : record->ended_ns;
-}
-
-int64_t
-ready_since(const struct manager *manager, const struct task_graph *graph, uint32_t number)
-{
-    const struct execution_graph *execution = execution_of(graph);
-    const struct subtask *subtask = &execution->subtasks.items[number];
-    int64_t since = graph->submitted_ms * 1000000 - manager->options.unix_offset_ns;
-
-    since = graph->submitted_ms == 0 ? 0 : since;
-    for (uint32_t i = 0; i < subtask->input_count; i++) {
-        uint32_t input = execution->links.items[subtask->first_input + i];
-        int64_t made = ended_ns(manager, graph, execution->objects.items[input].producer);
-
-        since = made > since ? made : since;
-    }
-    for (uint32_t i = 0; i < subtask->before_count; i++) {
-        int64_t ended = ended_ns(manager, graph, execution->links.items[subtask->first_before + i]);
-
-        since = ended > since ? ended : since;
-    }
-    if (subtask->attempt > 0 && (subtask->state == SUBTASK_READY || subtask->state == SUBTASK_PARKED)) {
-        int64_t tried = ended_ns(manager, graph, number); /* the last run failed */
-
-        since = tried > since ? tried : since;
-    }
-    return since;
-}
-
-/* ---- what a subtask is ---- */
-
-const char *
-subtask_state_name(enum subtask_state state)
-{
-    static const char *const names[SUBTASK_STATES] = {
-#define SUBTASK_STATE(name, NAME) [SUBTASK_##NAME] = #name,
-#include "contract/states.def"
-    };
-
-    return state < SUBTASK_STATES && names[state] != NULL ? names[state] : "?";
-}
-
-void
-subtask_says(const struct subtask *subtask, struct gr_buf *ret_node, struct gr_buf *ret_ops)
-{
-    Granary__Subtask *message = granary__subtask__unpack(NULL, subtask->packed_size, subtask->packed);
-
-    if (message == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < message->n_ops; i++) {
-        gr_buf_addf(ret_ops, "%s%s", i > 0 ? "," : "", message->ops[i]->op);
-    }
-    if (message->n_ops > 0) {
-        const char *node = message->ops[message->n_ops - 1]->node;
-
-        gr_buf_add(ret_node, node, strlen(node));
-    }
-    granary__subtask__free_unpacked(message, NULL);
-}
 
 static void
 tell_names(struct table *table, const struct subtask *subtask, enum info_field node_field, enum info_field ops_field)
@@ -239,7 +72,7 @@ static void
 subtask_row(struct manager *manager, struct table *table, const struct task_graph *graph, uint32_t number,
             uint64_t position)
 {
-    const struct subtask *subtask = execution_graph_subtask(execution_of(graph), number);
+    const struct subtask *subtask = execution_graph_subtask(graph_execution(graph), number);
     const struct record *record = record_of(manager, graph, number);
 
     if (!table_begin(table, position)) {
@@ -269,7 +102,7 @@ subtask_row(struct manager *manager, struct table *table, const struct task_grap
 static void
 subtasks_of(struct manager *manager, struct table *table, const struct task_graph *graph, uint64_t base)
 {
-    const struct execution_graph *execution = execution_of(graph);
+    const struct execution_graph *execution = graph_execution(graph);
     uint64_t number = table_start(table, base);
 
     for (; execution != NULL && number < execution->subtasks.count && !table_full(table); number++) {
@@ -280,12 +113,14 @@ subtasks_of(struct manager *manager, struct table *table, const struct task_grap
 static void
 all_subtasks(struct manager *manager, struct table *table)
 {
-    uint64_t serial = table_start(table, 0) >> 32;
+    const struct task_graph *graph;
 
-    for (serial = serial > 0 ? serial : 1; serial < manager->serial_count && !table_full(table); serial++) {
-        if (manager->by_serial[serial] != NULL) {
-            subtasks_of(manager, table, manager->by_serial[serial], serial << 32);
+    FOREACH_GRAPH_FROM(graph, manager, table_start(table, 0) >> 32)
+    {
+        if (table_full(table)) {
+            break;
         }
+        subtasks_of(manager, table, graph, (uint64_t)graph->serial << 32);
     }
 }
 
@@ -293,7 +128,7 @@ all_subtasks(struct manager *manager, struct table *table)
 uint32_t
 subtask_number(const struct task_graph *graph, const char *text)
 {
-    const struct execution_graph *execution = execution_of(graph);
+    const struct execution_graph *execution = graph_execution(graph);
     char *end;
     unsigned long long number = strtoull(text, &end, 10);
 
@@ -332,7 +167,7 @@ static void
 run_row(struct manager *manager, struct table *table, const struct record *record, uint64_t position)
 {
     const struct task_graph *graph = graph_of_number(manager, record->number);
-    struct execution_graph *execution = graph == NULL ? NULL : execution_of(graph);
+    struct execution_graph *execution = graph == NULL ? NULL : graph_execution(graph);
 
     if (graph == NULL || !table_begin(table, position)) {
         return; /* its graph was deleted */
@@ -365,11 +200,12 @@ run_row(struct manager *manager, struct table *table, const struct record *recor
 static void
 runs_of(struct manager *manager, struct table *table, const struct task_graph *graph, uint64_t base)
 {
-    uint64_t first = records_first(manager->records);
+    uint64_t first = records_first(manager->history->records);
     uint64_t from = table_start(table, base);
 
-    for (uint64_t i = from > first ? from : first; i < records_end(manager->records) && !table_full(table); i++) {
-        const struct record *record = records_at(manager->records, i);
+    for (uint64_t i = from > first ? from : first; i < records_end(manager->history->records) && !table_full(table);
+         i++) {
+        const struct record *record = records_at(manager->history->records, i);
 
         if (graph == NULL || record->number >> 32 == graph->serial) {
             run_row(manager, table, record, base + i + 1);

@@ -1,3 +1,5 @@
+
+
 #include "sched/info/table.h"
 
 #include <stdarg.h>
@@ -6,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sched/core/manager.h"
 #include "sched/core/pack.h"
 
 enum kind { KIND_INT, KIND_REAL, KIND_TEXT };

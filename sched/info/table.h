@@ -12,17 +12,8 @@
 
 #include "base/buf.h"
 #include "granary/types.h"
+#include "sched/core/changes.h"
 #include "schema/granary.pb-c.h"
-
-/* SUBJECT_graphs, ...: positions in subjects.def. */
-enum info_subject {
-#define SUBJECT(name, text) SUBJECT_##name,
-#define FIELD(subject, name, kind, text)
-#include "contract/subjects.def"
-#undef SUBJECT
-#undef FIELD
-    INFO_SUBJECTS
-};
 
 /* FIELD_graphs_key, ...: all fields of all subjects in one row of numbers. */
 enum info_field {

@@ -1,3 +1,5 @@
+
+
 #include "sched/info/why.h"
 
 #include <inttypes.h>
@@ -6,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "sched/core/manager.h"
 #include "sched/info/info.h"
 #include "sched/info/why_private.h"
 
@@ -93,7 +96,7 @@ why_tell_graph(struct why *why, struct task_graph *graph)
     }
     if (graph->deadline_ms > 0 && graph->state == GRANARY_GRAPH_RUNNING) {
         why_line(why, "it fails unless it has ended in %.3g s",
-                 (double)(graph->deadline_ms - info_unix_ms(manager, manager->now_ns)) / 1e3);
+                 (double)(graph->deadline_ms - manager_unix_ms(manager, manager->now_ns)) / 1e3);
     }
     if (graph->execution == NULL) {
         return;
@@ -138,7 +141,7 @@ target_of(const struct task_graph *graph, granary_id id)
 static bool
 tell_object_of(struct why *why, struct task_graph *graph, granary_id id)
 {
-    struct execution_graph *execution = graph->execution != NULL ? graph->execution : graph->past;
+    struct execution_graph *execution = graph_execution(graph);
     uint32_t at = execution == NULL ? NONE : object_find(execution, id);
     const struct object *object = at == NONE ? NULL : &execution->objects.items[at];
     const char *target = object == NULL || object->keep ? target_of(graph, id) : NULL;
@@ -174,8 +177,8 @@ tell_object(struct why *why, granary_id id)
 {
     bool known = false;
 
-    for (uint32_t serial = why->manager->serial_count; serial-- > 1;) {
-        struct task_graph *graph = why->manager->by_serial[serial];
+    for (uint32_t serial = why->manager->registry.serial_count; serial-- > 1;) {
+        struct task_graph *graph = graph_of_number(why->manager, WIRE_NUMBER(serial, 0));
 
         known = (graph != NULL && tell_object_of(why, graph, id)) || known;
     }

@@ -2,9 +2,7 @@
 #ifndef SCHED_INFO_WHY_PRIVATE_H
 #define SCHED_INFO_WHY_PRIVATE_H
 
-#include "sched/core/manager_private.h"
 #include "sched/execution/graph_private.h"
-#include "sched/info/why.h"
 
 #define WHY_NAMED_MAX 5 /* things of a kind that are named one by one */
 

@@ -6,7 +6,16 @@
 
 #include "base/error.h"
 #include "base/id.h"
-#include "sched/info/host.h"
+#include "sched/core/manager.h"
+#include "sched/dispatch/choose.h"
+#include "sched/dispatch/estimates.h"
+#include "sched/dispatch/order.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/dispatch/resources.h"
+#include "sched/execution/describe.h"
+#include "sched/executors/pool.h"
+#include "sched/executors/verdict.h"
+#include "sched/history/history.h"
 #include "sched/info/why_private.h"
 
 #define DEPTH_MAX 10 /* links of a chain that are told */
@@ -33,9 +42,8 @@ tell_executor(struct why *why, const struct executor *executor)
     struct gr_executor_state page = {.pid = 0};
     bool known = page_of(why, executor, &page) && page.subtask != 0;
     uint64_t number = known ? page.subtask : reservations_first(why->manager->reservations, executor->number);
-    const struct task_graph *graph = graph_of_number(why->manager, number);
-    const struct subtask *subtask =
-        graph == NULL || graph->execution == NULL ? NULL : execution_graph_subtask(graph->execution, (uint32_t)number);
+    struct task_graph *graph;
+    const struct subtask *subtask = subtask_of_number(why->manager, number, &graph);
     uint32_t queued = reservations_queued(why->manager->reservations, executor->number);
 
     if (number == 0 || subtask == NULL) {
@@ -58,11 +66,11 @@ tell_executors(struct why *why)
     struct manager *manager = why->manager;
 
     why->depth++;
-    for (size_t i = 0; i < manager->executor_count && i < WHY_NAMED_MAX; i++) {
-        tell_executor(why, &manager->executors[i]);
+    for (size_t i = 0; i < manager->executors.count && i < WHY_NAMED_MAX; i++) {
+        tell_executor(why, &manager->executors.items[i]);
     }
-    if (manager->executor_count > WHY_NAMED_MAX) {
-        why_line(why, "and %zu more: `granary executors` lists them", manager->executor_count - WHY_NAMED_MAX);
+    if (manager->executors.count > WHY_NAMED_MAX) {
+        why_line(why, "and %zu more: `granary executors` lists them", manager->executors.count - WHY_NAMED_MAX);
     }
     why->depth--;
 }
@@ -79,9 +87,8 @@ static void
 tell_holder(void *context, uint32_t executor, uint64_t bytes, uint64_t first, uint32_t left)
 {
     struct holders *holders = context;
-    const struct task_graph *graph = graph_of_number(holders->why->manager, first);
-    const struct subtask *subtask =
-        graph == NULL || graph->execution == NULL ? NULL : execution_graph_subtask(graph->execution, (uint32_t)first);
+    struct task_graph *graph;
+    const struct subtask *subtask = subtask_of_number(holders->why->manager, first, &graph);
 
     if (bytes == 0) {
         return;
@@ -164,16 +171,17 @@ tell_claim(struct why *why, const struct reservation_ask *ask, bool memory)
 static void
 tell_turn(struct why *why, const struct task_graph *graph)
 {
+    const struct task_graph *other;
     struct manager *manager = why->manager;
     const struct session *session = graph->session;
     size_t above = 0;
     size_t beside = 0;
     size_t others = 0;
 
-    for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
-        const struct task_graph *other = manager->by_serial[serial];
+    FOREACH_GRAPH(other, manager)
+    {
 
-        if (other == NULL || other == graph || !other->is_runnable || other->lane == NULL || graph->lane == NULL ||
+        if (other == graph || !other->is_runnable || other->lane == NULL || graph->lane == NULL ||
             execution_graph_counts(other->execution)->ready == 0) {
             continue;
         }
@@ -265,9 +273,9 @@ tell_ready(struct why *why, struct task_graph *graph, uint32_t number, const str
     execution_graph_inputs(graph->execution, number, add_bytes, &in_bytes);
     out_bytes = ask.bytes > in_bytes ? ask.bytes - in_bytes : 0;
     why_line(why, "everything it needs is there, for %s", why_since(why, ready_since(manager, graph, number)).text);
-    if (manager->executor_count == 0) {
+    if (manager->executors.count == 0) {
         why_line(why, "no executor is there: %" PRIu32 " slot%s of the pool; `granary executors add` starts some",
-                 manager->pool.slots, why_plural(manager->pool.slots));
+                 manager->pool->slots, why_plural(manager->pool->slots));
         return;
     }
     (void)reservations_candidates(manager->reservations, true, &idle);
@@ -291,7 +299,7 @@ tell_ready(struct why *why, struct task_graph *graph, uint32_t number, const str
         } else if (estimates_find(manager->estimates, subtask->kind) == NULL) {
             why_line(why, "nothing of its kind has run yet, so it runs alone: it needs an idle executor");
         }
-        why_line(why, "all %zu executor%s have work:", manager->executor_count, why_plural(manager->executor_count));
+        why_line(why, "all %zu executor%s have work:", manager->executors.count, why_plural(manager->executors.count));
         tell_executors(why);
     }
     if (execution_graph_peek(graph->execution) != number && execution_graph_counts(graph->execution)->ready > 1) {
@@ -306,15 +314,16 @@ tell_ready(struct why *why, struct task_graph *graph, uint32_t number, const str
 static void
 tell_wait(struct why *why, granary_id object, int64_t since_ns)
 {
+    struct task_graph *graph;
     struct manager *manager = why->manager;
     char id[GRANARY_ID_TEXT + 1];
 
     granary_id_format(object, id);
     why_line(why, "its code waits for object %s for %s, and keeps the executor meanwhile", id,
              why_since(why, since_ns).text);
-    for (uint32_t serial = 1; serial < manager->serial_count; serial++) {
-        struct task_graph *graph = manager->by_serial[serial];
-        uint32_t at = graph == NULL || graph->execution == NULL ? NONE : object_find(graph->execution, object);
+    FOREACH_GRAPH(graph, manager)
+    {
+        uint32_t at = graph->execution == NULL ? NONE : object_find(graph->execution, object);
 
         if (at != NONE && graph->execution->objects.items[at].state != OBJECT_PRESENT) {
             uint32_t producer = graph->execution->objects.items[at].producer;
@@ -413,7 +422,7 @@ tell_away(struct why *why, const struct task_graph *graph, uint32_t number)
 void
 why_tell_subtask(struct why *why, struct task_graph *graph, uint32_t number)
 {
-    struct execution_graph *execution = graph->execution != NULL ? graph->execution : graph->past;
+    struct execution_graph *execution = graph_execution(graph);
     const struct subtask *subtask = execution_graph_subtask(execution, number);
     enum subtask_state state = (enum subtask_state)subtask->state;
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sched/core/manager.h"
+#include "sched/execution/describe.h"
 #include "sched/info/why_private.h"
 
 void
@@ -57,7 +59,7 @@ why_plural(uint64_t count)
 struct name
 why_name(const struct task_graph *graph, uint32_t number)
 {
-    struct execution_graph *execution = graph->execution != NULL ? graph->execution : graph->past;
+    struct execution_graph *execution = graph_execution(graph);
     const struct subtask *subtask = execution == NULL ? NULL : execution_graph_subtask(execution, number);
     struct gr_buf node = {0};
     struct gr_buf ops = {0};

@@ -2,46 +2,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/log.h"
-#include "sched/core/manager_private.h"
-#include "sched/info/info.h"
-
-struct executor *
-executor_find(struct manager *manager, uint32_t number)
-{
-    for (size_t i = 0; i < manager->executor_count; i++) {
-        if (manager->executors[i].number == number) {
-            return &manager->executors[i];
-        }
-    }
-    return NULL;
-}
+#include "sched/dispatch/order.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/execution/graph.h"
+#include "sched/executors/frees.h"
+#include "sched/executors/verdict.h"
+#include "sched/graphs/graphs.h"
+#include "sched/history/history.h"
+#include "sched/manager/manager.h"
+#include "sched/manager/manager_private.h"
 
 void
 manager_executor_joined(struct manager *manager, uint32_t number, int32_t node, int64_t pid)
 {
-    if (manager->executor_count == manager->executor_room) {
-        size_t room = manager->executor_room * 2 + 8;
-        struct executor *grown = reallocarray(manager->executors, room, sizeof *grown);
+    struct executors *executors = &manager->executors;
 
-        if (grown == NULL) {
-            gr_log_error("OUT-OF-MEMORY", "executor=%u is not used", number);
-            manager->exhausted = true;
-            return;
-        }
-        manager->executors = grown;
-        manager->executor_room = room;
-    }
-    if (!reservations_join(manager->reservations, number, node)) {
+    if (!gr_grow(&executors->items, &executors->room, executors->count, sizeof *executors->items) ||
+        !reservations_join(manager->reservations, number, node)) {
         gr_log_error("OUT-OF-MEMORY", "executor=%u is not used", number);
         manager->exhausted = true;
         return;
     }
     info_changed(manager, INFO_POOL);
-    manager->executors[manager->executor_count++] = (struct executor){.number = number, .node = node, .pid = pid};
+    executors->items[executors->count++] = (struct executor){.number = number, .node = node, .pid = pid};
 }
 
-void
+static void
 executor_fini(struct executor *executor)
 {
     frees_drop(executor->free_orders);
@@ -50,14 +38,22 @@ executor_fini(struct executor *executor)
     free(executor->last_log);
 }
 
+void
+executors_fini(struct executors *executors)
+{
+    for (size_t i = 0; i < executors->count; i++) {
+        executor_fini(&executors->items[i]);
+    }
+    free(executors->items);
+}
+
 /* What was at work when it died: the first it had not reported, unless its page says otherwise. */
 static uint64_t
 culprit_of(struct manager *manager, const struct executor *executor)
 {
     uint64_t said = executor->last_subtask;
-    struct task_graph *graph = graph_of_number(manager, said);
-    const struct subtask *subtask =
-        graph == NULL || graph->execution == NULL ? NULL : execution_graph_subtask(graph->execution, (uint32_t)said);
+    struct task_graph *graph;
+    const struct subtask *subtask = subtask_of_number(manager, said, &graph);
 
     if (said != 0 && subtask != NULL && subtask->state == SUBTASK_RUNNING &&
         subtask->attempt == executor->last_attempt &&
@@ -143,7 +139,7 @@ manager_executor_died(struct manager *manager, uint32_t number)
         info_changed(manager, INFO_WORK);
         frees_reclaim(manager, executor);
         orphaning = (struct orphaning){manager, *executor, culprit_of(manager, executor)};
-        *executor = manager->executors[--manager->executor_count];
+        *executor = manager->executors.items[--manager->executors.count];
         reservations_leave(manager->reservations, number, subtask_orphaned, &orphaning);
         if (manager->parked > 0 && reservations_granted(manager->reservations) == 0) {
             unpark_all(manager);

@@ -5,62 +5,19 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "sched/core/manager_private.h"
-#include "sched/info/info.h"
-
-/* The name of the node a subtask comes from: of its last operator. To be freed; NULL: out of memory. */
-static char *
-node_of(const struct subtask *subtask)
-{
-    Granary__Subtask *message = granary__subtask__unpack(NULL, subtask->packed_size, subtask->packed);
-    char *name = NULL;
-
-    if (message != NULL) {
-        name = message->n_ops > 0 ? strdup(message->ops[message->n_ops - 1]->node) : NULL;
-        granary__subtask__free_unpacked(message, NULL);
-    }
-    return name;
-}
-
-void
-fail_graph(struct manager *manager, struct task_graph *graph, uint32_t number, const char *node, granary_err err,
-           const char *message)
-{
-    struct subtask *subtask = execution_graph_subtask(graph->execution, number);
-    char *name = node[0] != '\0' ? strdup(node) : node_of(subtask);
-
-    if (strncmp(message, "node '", strlen("node '")) != 0) {
-        (void)gr_fail(err, "node '%s': %s", name != NULL ? name : "?",
-                      message[0] != '\0' ? message : granary_error_text(err));
-        message = granary_error_message();
-    }
-    free(name);
-    if (graph->keep_going) {
-        char *text = strdup(message); /* it may be the thread's, which changes */
-
-        subtask_given_up(manager, graph, number, err, text != NULL ? text : "");
-        free(text);
-        return;
-    }
-    if (subtask->state == SUBTASK_RUNNING) {
-        execution_graph_fail(graph->execution, number);
-    }
-    graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, message);
-}
-
-void
-unpark_all(struct manager *manager)
-{
-    for (uint32_t serial = 1; manager->parked > 0 && serial < manager->serial_count; serial++) {
-        struct task_graph *graph = manager->by_serial[serial];
-
-        if (graph != NULL && graph->execution != NULL && execution_graph_counts(graph->execution)->parked > 0) {
-            manager->parked -= execution_graph_counts(graph->execution)->parked;
-            execution_graph_unpark_all(graph->execution);
-            graph_wake(manager, graph);
-        }
-    }
-}
+#include "sched/dispatch/choose.h"
+#include "sched/dispatch/order.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/durable/journal.h"
+#include "sched/execution/event_log.h"
+#include "sched/execution/graph.h"
+#include "sched/executors/frees.h"
+#include "sched/executors/verdict.h"
+#include "sched/graphs/graphs.h"
+#include "sched/graphs/wait.h"
+#include "sched/history/history.h"
+#include "sched/manager/manager.h"
+#include "sched/manager/manager_private.h"
 
 static void
 subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done,
@@ -177,10 +134,9 @@ void
 manager_done(struct manager *manager, uint32_t executor_number, const Granary__Done *done)
 {
     struct executor *executor = executor_find(manager, executor_number);
-    struct task_graph *graph = graph_of_number(manager, done->number);
+    struct task_graph *graph;
     uint32_t number = (uint32_t)done->number;
-    struct subtask *subtask =
-        graph == NULL || graph->execution == NULL ? NULL : execution_graph_subtask(graph->execution, number);
+    struct subtask *subtask = subtask_of_number(manager, done->number, &graph);
     bool earlier = subtask != NULL && (given_earlier(graph, number, subtask, done->attempt) ||
                                        subtask_is_elsewhere(graph, subtask, done->attempt));
 

@@ -1,248 +1,99 @@
-/* The requests of clients. */
+/* The requests of clients: each goes to its module. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/id.h"
-#include "base/text.h"
-#include "graph/graph.h"
-#include "graph_json/json.h"
-#include "sched/core/manager_private.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/execution/graph.h"
+#include "sched/executors/pool.h"
+#include "sched/functions/libraries.h"
+#include "sched/graphs/graphs.h"
+#include "sched/graphs/restore.h"
 #include "sched/info/info.h"
-#include "state/state.h"
+#include "sched/info/why.h"
+#include "sched/manager/manager.h"
 
-/* ---- submission ---- */
-
-_Static_assert(GRANARY_KEY_MAX + GR_TARGET_MAX <= STATE_KEY_MAX, "a result is kept by its graph's key and its target");
-
-granary_err
-key_check(const char *key)
+/* analyze: with what each step has taken */
+static void
+reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph *graph, bool analyze)
 {
-    size_t length = strlen(key);
-
-    return length < GRANARY_KEY_MAX ? gr_text_check(key, length, "graph key")
-                                    : gr_fail(GRANARY_EINVAL, "graph key: at most %d bytes", GRANARY_KEY_MAX - 1);
-}
-
-static granary_err
-check_names(const Granary__Submit *submit)
-{
-    granary_err err = key_check(submit->key);
-
-    return err == GRANARY_OK ? session_check(submit->session) : err;
-}
-
-/* A key deleted a moment ago may still have objects on their way out: a new graph of that key gets ids of its own. */
-static bool
-deleted_lately(const struct manager *manager, const char *key)
-{
-    size_t count = manager->deleted_count < DELETED_KEYS ? manager->deleted_count : DELETED_KEYS;
-
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(manager->deleted[i], key) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A submission as it is kept: the graph itself, and the functions it names bound to the versions there are now. */
-static granary_err
-submit_bind(struct manager *manager, const struct task_graph *graph, Granary__Submit *submit)
-{
+    struct gr_buf text = {0};
     granary_err err = GRANARY_OK;
 
-    if (submit->graph == NULL) {
-        err = gr_graph_from_json(submit->json, strlen(submit->json), &submit->graph);
-        if (err == GRANARY_OK && submit->json != protobuf_c_empty_string) {
-            free(submit->json);
-            submit->json = (char *)(uintptr_t)protobuf_c_empty_string;
+    if (graph->plan != NULL) {
+        gr_plan_explain(graph->plan, &text);
+        if (analyze) {
+            gr_plan_analyze(graph->plan, &text);
         }
-    }
-    if (err == GRANARY_OK) {
-        err = graph_bind(manager, graph->session->name, submit->graph);
-    }
-    return err == GRANARY_OK ? tables_bind(manager, graph, submit) : err;
-}
+    } else if (graph->submit == NULL || restored_explain(manager, graph, &text) != GRANARY_OK) {
+        char why[512];
 
-/* What decides how the work is cut is settled once: another scheduler plans the graph in the same way. */
-static void
-settle_facts(const struct manager *manager, const struct task_graph *graph, Granary__Submit *submit)
-{
-    uint32_t executors = reservations_executors(manager->reservations);
-
-    submit->serial = graph->serial;
-    submit->parent_serial = graph->parent == NULL ? 0 : graph->parent->serial;
-    submit->slots = executors > 0 ? executors : 1;
-    submit->memory_bytes = manager->options.memory_bytes;
-    submit->chunk_bytes = submit->chunk_bytes > 0 ? submit->chunk_bytes : manager->options.chunk_bytes;
-    submit->submitted_ms = (manager->now_ns + manager->options.unix_offset_ns) / 1000000;
+        (void)snprintf(why, sizeof why, "%s", graph->submit == NULL ? "it is gone" : granary_error_message());
+        err = gr_fail(GRANARY_ESTATE,
+                      "graph '%s': its plan ended with an earlier scheduler and cannot be made again (%s): submit it "
+                      "again to see one",
+                      graph->key, why);
+    }
+    reply_text(manager, ticket, err, &text);
+    gr_buf_free(&text);
 }
 
 static void
-request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *graph, int64_t timeout_ms,
-             int64_t now_ns)
+reply_why(struct manager *manager, uint64_t ticket, const char *subject)
 {
-    if (graph->state != GRANARY_GRAPH_RUNNING) {
-        reply_status(manager, ticket, graph, GRANARY_OK);
-    } else if (timeout_ms == 0) {
-        reply_status(manager, ticket, graph, GRANARY_ETIMEDOUT);
-    } else {
-        (void)waiter_add(manager, (struct waiter){.what = WAITS_END,
-                                                  .ticket = ticket,
-                                                  .serial = graph->serial,
-                                                  .deadline_ns = waiter_deadline_ns(timeout_ms, now_ns)});
-    }
-}
+    struct gr_buf text = {0};
+    granary_err err = why_tell(manager, subject, &text);
 
-static const char *
-session_of(const Granary__Submit *submit)
-{
-    return submit->session[0] != '\0' ? submit->session : "default";
-}
-
-/* What tells one submission from another of the same key. 0: out of memory, and nothing is told. */
-static uint64_t
-digest_of(const Granary__Submit *submit)
-{
-    struct gr_buf bytes = {0};
-    uint64_t digest = 0;
-    void *room;
-
-    if (submit->graph == NULL) {
-        return gr_hash64(submit->json, strlen(submit->json));
-    }
-    room = gr_buf_grow(&bytes, granary__graph__get_packed_size(submit->graph));
-    if (room != NULL) {
-        (void)granary__graph__pack(submit->graph, room);
-        digest = gr_hash64(bytes.bytes, bytes.size);
-    }
-    gr_buf_free(&bytes);
-    return digest;
-}
-
-/* Whether a submission is that graph, sent again. */
-static granary_err
-check_again(const struct task_graph *graph, const Granary__Submit *submit)
-{
-    if (graph->deleting) {
-        return gr_fail(GRANARY_EBUSY, "graph '%s': it is being deleted: submit it again when that is done", graph->key);
-    }
-    if (strcmp(graph->session->name, session_of(submit)) != 0) {
-        return gr_fail(GRANARY_EEXIST, "graph '%s': session '%.80s' has one of that key: choose another key",
-                       graph->key, graph->session->name);
-    }
-    if (submit->digest != 0 && graph->digest != 0 && submit->digest != graph->digest) {
-        return gr_fail(GRANARY_EEXIST,
-                       "graph '%s': another graph was submitted under that key: choose another key, or delete it first",
-                       graph->key);
-    }
-    return GRANARY_OK;
-}
-
-granary_err
-graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, struct task_graph **ret_graph)
-{
-    struct task_graph *graph;
-    char *given = submit->key;
-    granary_err err;
-
-    serials_note(manager);
-    graph = graph_create(manager, key, session_of(submit), manager->serial_count);
-    if (graph == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
-    }
-    if (deleted_lately(manager, key) || manager->frees_restored) {
-        (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u", key, graph->serial);
-    }
-    err = submit_bind(manager, graph, submit);
-    if (err != GRANARY_OK) {
-        graph_drop(manager, graph);
-        return err;
-    }
-    family_join(manager, graph, submit);
-    settle_facts(manager, graph, submit);
-    submit->key = graph->id_key;
-    submit->submitted_ms = info_unix_ms(manager, manager->now_ns);
-    graph->submitted_ms = submit->submitted_ms;
-    graph->digest = submit->digest;
-    info_changed(manager, INFO_WORK);
-    keep_message(manager, MANAGER_GRAPHS, key, strlen(key), &submit->base);
-    submit->key = given;
-    err = graph_plan(manager, graph, submit);
-    if (err != GRANARY_OK) {
-        forget(manager, MANAGER_GRAPHS, key, strlen(key));
-        graph_drop(manager, graph);
-        return err;
-    }
-    graph->turn = manager->turn;
-    *ret_graph = graph;
-    return GRANARY_OK;
+    reply_text(manager, ticket, err, &text);
+    gr_buf_free(&text);
 }
 
 static void
-graph_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit, int64_t now_ns)
+reply_cluster(struct manager *manager, uint64_t ticket)
 {
-    char key[GRANARY_KEY_MAX];
-    struct task_graph *graph;
-    granary_err err = check_names(submit);
-    int64_t wait_ms = submit->wait_ms;
+    Granary__Reply answer = GRANARY__REPLY__INIT;
+    Granary__Cluster cluster = GRANARY__CLUSTER__INIT;
+    size_t count = manager->executors.count;
+    Granary__Executor *messages = calloc(count + 1, sizeof *messages);
+    Granary__Executor **pointers = calloc(count + 1, sizeof *pointers);
+    const struct task_graph *graph;
 
-    if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
-        return;
+    if (messages == NULL || pointers == NULL) {
+        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        goto out;
     }
-    submit->wait_ms = 0; /* of this request, not of the graph */
-    submit->digest = digest_of(submit);
-    (void)snprintf(key, sizeof key, "%s", submit->key);
-    if (key[0] == '\0') {
-        granary_id_format(granary_id_random(), key);
-    }
-    graph = graph_find(manager, key);
-    if (graph != NULL) {
-        err = check_again(graph, submit);
-        if (err != GRANARY_OK) {
-            reply_error(manager, ticket, err, granary_error_message());
-        } else if (wait_ms != 0) {
-            request_wait(manager, ticket, graph, wait_ms, now_ns);
-        } else {
-            reply_accepted(manager, ticket, key, graph->turn == manager->turn);
-        }
-        return;
-    }
-    err = graph_accept(manager, key, submit, &graph);
-    if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
-        return;
-    }
-    if (wait_ms == 0) {
-        reply_accepted(manager, ticket, key, true);
-    } else {
-        struct action *action = action_add(manager, ACTION_ACCEPT);
+    for (size_t i = 0; i < count; i++) {
+        const struct executor *executor = &manager->executors.items[i];
 
-        if (action != NULL) {
-            memcpy(action->accepted, key, strlen(key) + 1);
-        }
-        request_wait(manager, ticket, graph, wait_ms, now_ns);
+        messages[i] = (Granary__Executor)GRANARY__EXECUTOR__INIT;
+        messages[i].number = executor->number;
+        messages[i].pid = executor->pid;
+        messages[i].node = executor->node;
+        messages[i].busy = reservations_in_flight(manager->reservations, executor->number) > 0;
+        messages[i].done = executor->done;
+        messages[i].failures = executor->failures;
+        pointers[i] = &messages[i];
     }
-    graph_check_end(manager, graph);
+    FOREACH_GRAPH(graph, manager)
+    {
+        if (graph->execution != NULL) {
+            const struct execution_graph_counts *counts = execution_graph_counts(graph->execution);
+
+            cluster.graphs_running += graph->state == GRANARY_GRAPH_RUNNING;
+            cluster.subtasks_ready += counts->ready + counts->parked;
+            cluster.subtasks_running += counts->running;
+        }
+    }
+    cluster.subtasks_done = manager->subtasks_done;
+    cluster.executors = pointers;
+    cluster.n_executors = count;
+    answer.cluster = &cluster;
+    (void)reply_message(manager, ticket, &answer);
+out:
+    free(messages);
+    free(pointers);
 }
-
-void
-manager_reject(struct manager *manager, const char *key)
-{
-    struct task_graph *graph = graph_find(manager, key);
-
-    if (graph != NULL && !graph->deleting) {
-        if (graph->state == GRANARY_GRAPH_RUNNING) {
-            graph_end(manager, graph, GRANARY_GRAPH_CANCELLED, GRANARY_ECANCELLED, "it could not be kept");
-        }
-        graph_delete(manager, graph);
-    }
-}
-
-/* ---- requests ---- */
 
 /* The graph a request names; answers and returns NULL when there is none. */
 static struct task_graph *
@@ -270,7 +121,7 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
         request_unexport(manager, ticket, request->unexport);
         return;
     case GRANARY__REQUEST__BODY_SUBMIT:
-        graph_submit(manager, ticket, request->submit, now_ns);
+        request_submit(manager, ticket, request->submit, now_ns);
         return;
     case GRANARY__REQUEST__BODY_CLUSTER:
         reply_cluster(manager, ticket);

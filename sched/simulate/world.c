@@ -151,7 +151,7 @@ restart(struct world *world)
     world->manager = manager_begin(world);
     world->report->restarts++;
     world_trace(world, "the scheduler is killed, and another begins");
-    if (keeper_restore(&world->keeper, world->manager, NULL) != GRANARY_OK) {
+    if (restore_all(&world->keeper, world->manager, NULL) != GRANARY_OK) {
         world_violated(world, "restart: %s", granary_error_message());
     }
     for (uint32_t i = 0; i < world->options->executors; i++) {

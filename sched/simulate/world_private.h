@@ -2,8 +2,9 @@
 #ifndef SIMULATE_WORLD_PRIVATE_H
 #define SIMULATE_WORLD_PRIVATE_H
 
-#include "sched/core/manager_private.h"
-#include "sched/durable/keeper.h"
+#include "sched/core/manager.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/restore.h"
 #include "simulate/store.h"
 #include "simulate/world.h"
 

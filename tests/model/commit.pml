@@ -7,7 +7,7 @@
  * subtask has ended is told at once and committed later (keeper_expire()); the executor's report is acknowledged when
  * all changes are kept (links_acknowledge()), and until then the executor tells it again to whom it registers with.
  * Every commit looks at the fence in its transaction (keeper_check()). Who takes over locks the state (state_lock()),
- * reads it (keeper_restore()), learns from executors what they have (manager_executor_claims(), manager_done()), and
+ * reads it (restore_all()), learns from executors what they have (manager_executor_claims(), manager_done()), and
  * only then gives subtasks and hears clients (manager_claims_end(), clients_are_heard()).
  *
  * A scheduler is killed anywhere and the next one starts; or a standby takes over from one that was only slow (STALE),

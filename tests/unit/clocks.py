@@ -26,7 +26,7 @@ READERS = {
     'sched/durable/keeper.c': 'an epoch; the last one and 1 when that is higher',
     'sched/server.c': 'what is shown, and what is left of deadlines that clients tell',
     'sched/main.c': 'the same',
-    'sched/info/host.c': 'when processes were started',
+    'sched/machine.c': 'when processes were started',
     'tools/cli/print/show.c': 'how long ago something was',
     'tools/cli/look/waits.c': 'how long somebody has waited',
     'tools/cli/instance/supervise.c': 'when the instance was started',

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sched/core/manager_private.h"
+#include "sched/core/manager.h"
 
 #define MEMORY_BYTES ((uint64_t)1 << 20)
 #define TURNS_MAX    10000
@@ -385,7 +385,7 @@ play_restarts(struct play *play)
     manager_destroy(play->manager);
     manager_begin(play);
     play->honest_ticket = 0;
-    if (keeper_restore(&play->keeper, play->manager, NULL) != GRANARY_OK) {
+    if (restore_all(&play->keeper, play->manager, NULL) != GRANARY_OK) {
         violated("what was kept cannot be restored");
     }
     for (uint32_t i = 0; i < PLAY_EXECUTORS; i++) {

@@ -8,8 +8,8 @@
 
 #include "choices.h"
 #include "message_maker.h"
-#include "sched/durable/keeper.h"
 #include "sched/manager/manager.h"
+#include "sched/restore.h"
 
 #define PLAY_EXECUTORS 4
 #define PLAY_GIVEN     512

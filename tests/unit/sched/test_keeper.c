@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "build.h"
-#include "sched/core/manager_private.h"
-#include "sched/durable/keeper.h"
+#include "sched/core/manager.h"
+#include "sched/restore.h"
 #include "sched/strings.h"
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
@@ -44,7 +44,7 @@ keys_with_a_nul_are_no_graphs(void **state)
                                            NULL),
                          GRANARY_OK);
     }
-    assert_int_equal(keeper_restore(&keeper, manager, NULL), GRANARY_OK);
+    assert_int_equal(restore_all(&keeper, manager, NULL), GRANARY_OK);
     assert_non_null(graph_find(manager, "good"));
     assert_null(graph_find(manager, ""));
     assert_null(graph_find(manager, "ab"));

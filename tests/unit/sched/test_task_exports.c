@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "manager_rig.h"
+#include "sched/functions/libraries.h"
 
 #include "base/id.h"
 #include "build.h"

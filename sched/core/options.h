@@ -1,16 +1,18 @@
 /*
- * What the machine tells about processes, NUMA nodes and the instance's schedulers, for answers to clients. The core
- * asks through these functions and never looks itself; the server's look at /proc, /sys and the executors' pages.
+ * What the task manager is told of its surroundings: the memory and resources there are, and functions that tell about
+ * processes, NUMA nodes and the instance's schedulers. The core asks through these and never looks itself; the server's
+ * look at /proc, /sys and the executors' pages (sched/machine.h).
  */
-#ifndef SCHED_INFO_HOST_H
-#define SCHED_INFO_HOST_H
+#ifndef SCHED_CORE_OPTIONS_H
+#define SCHED_CORE_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/executor_page.h"
-#include "base/instance.h"
+
+struct resource_amount;
 
 struct host_process {
     uint64_t rss_bytes;
@@ -43,11 +45,14 @@ struct manager_host {
     bool (*scheduler)(void *context, size_t position, struct host_scheduler *ret_scheduler);
 };
 
-/* instance: must outlive it. */
-struct manager_host host_of_machine(struct gr_instance *instance);
-
-/* How far the machine's NUMA nodes, or those of a topology file, are from one another: *ret_nodes rows, to be freed.
- * NULL: there is one node only, or no memory. */
-uint32_t *host_distances(uint32_t *ret_nodes);
+struct manager_options {
+    uint64_t memory_bytes;                   /* the store's budget; 0: unknown */
+    int64_t chunk_bytes;                     /* for submissions that leave it open; 0: automatic */
+    int64_t unix_offset_ns;                  /* Unix time minus the clock of the events */
+    uint64_t task_memory_bytes;              /* private memory a subtask with user code may use; 0: any */
+    const struct resource_amount *resources; /* named ones there are; read by manager_create() only */
+    size_t resource_count;
+    struct manager_host host;
+};
 
 #endif

@@ -1,4 +1,4 @@
-#include "sched/info/host.h"
+#include "sched/machine.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,0 +1,101 @@
+/* Graphs come and go. */
+
+#include "sched/graphs/graphs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/dispatch/order.h"
+#include "sched/durable/journal.h"
+#include "sched/execution/event_log.h"
+#include "sched/execution/graph.h"
+#include "sched/graphs/deadline.h"
+#include "sched/graphs/restore.h"
+#include "sched/graphs/tables.h"
+#include "sched/history/history.h"
+
+static void
+plan_destroy(struct task_graph *graph)
+{
+    gr_plan_destroy(graph->plan);
+    graph->plan = NULL;
+    execution_graph_destroy(graph->execution);
+    graph->execution = NULL;
+    for (size_t i = 0; i < graph->target_count; i++) {
+        free(graph->targets[i].name);
+        free(graph->targets[i].packed);
+        if (graph->targets[i].result != NULL) {
+            granary__result__free_unpacked(graph->targets[i].result, NULL);
+        }
+    }
+    free(graph->targets);
+    graph->targets = NULL;
+    graph->target_count = 0;
+}
+
+void
+graph_unplan(struct manager *manager, struct task_graph *graph)
+{
+    deadline_clear(manager, graph);
+    order_detach(manager, graph);
+    tables_release(manager, graph);
+    plan_destroy(graph);
+}
+
+void
+graph_destroy(struct task_graph *graph)
+{
+    event_log_free(&graph->log);
+    records_drop(graph);
+    plan_destroy(graph);
+    if (graph->submit != NULL) {
+        granary__submit__free_unpacked(graph->submit, NULL);
+    }
+    tables_release(NULL, graph);
+    free(graph->kept);
+    free(graph->poisons);
+    free(graph->message);
+    free(graph->failed_message);
+    free(graph);
+}
+
+struct task_graph *
+graph_create(struct manager *manager, const char *key, const char *session, uint32_t serial)
+{
+    struct task_graph *graph;
+
+    if (!serial_reserve(manager, serial)) {
+        return NULL;
+    }
+    graph = calloc(1, sizeof *graph);
+    if (graph == NULL) {
+        return NULL;
+    }
+    graph->session = session_get(manager, session);
+    if (graph->session == NULL) {
+        free(graph);
+        return NULL;
+    }
+    (void)snprintf(graph->key, sizeof graph->key, "%s", key);
+    (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", key);
+    graph->state = GRANARY_GRAPH_RUNNING;
+    graph->kill_ns = INT64_MAX;
+    graph->receipt = (Granary__Receipt)GRANARY__RECEIPT__INIT;
+    graph_link(manager, graph, serial);
+    return graph;
+}
+
+void
+graph_drop(struct manager *manager, struct task_graph *graph)
+{
+    deadline_clear(manager, graph);
+    order_detach(manager, graph);
+    past_forget(manager, graph);
+    info_changed(manager, INFO_WORK);
+    events_forget(manager, graph);
+    family_leave(graph);
+    tables_release(manager, graph);
+    graph_unlink(manager, graph);
+    graph_destroy(graph);
+}

@@ -1,0 +1,51 @@
+/* The end of a turn: whoever may go goes, what is ready is given out, and what is new is kept. */
+#include "sched/dispatch/dispatch.h"
+#include "sched/dispatch/order.h"
+#include "sched/dispatch/reservations.h"
+#include "sched/durable/journal.h"
+#include "sched/execution/graph.h"
+#include "sched/executors/frees.h"
+#include "sched/executors/pool.h"
+#include "sched/graphs/graphs.h"
+#include "sched/info/info.h"
+#include "sched/manager/manager.h"
+
+void
+manager_dispatch(struct manager *manager, int64_t now_ns)
+{
+    struct task_graph *graph;
+    bool failed = false;
+
+    manager->now_ns = now_ns;
+    pool_settle(manager);
+    frees_send(manager);
+    claims_check(manager);
+    while (reservations_any_free(manager->reservations) && (graph = order_next(manager)) != NULL) {
+        struct choice choice;
+        char text[256];
+
+        if (execution_graph_counts(graph->execution)->ready == 0) {
+            graph_sleep(manager, graph);
+            continue;
+        }
+        choice = graph_choose(manager, graph);
+        if (choice.number == SUBTASK_NONE) {
+            order_refused(manager, graph);
+        } else if (inputs_exceed_memory(manager, graph, choice.number, text, sizeof text)) {
+            fail_graph(manager, graph, choice.number, "", GRANARY_EFULL, text);
+            failed = true;
+        } else if (dispatch_give(manager, graph, &choice)) {
+            order_served(manager, graph);
+            info_changed(manager, INFO_WORK);
+        } else {
+            order_refused(manager, graph);
+        }
+    }
+    order_resume(manager);
+    reservations_unhold(manager->reservations);
+    if (failed) { /* what those graphs leave to free */
+        frees_send(manager);
+    }
+    events_keep(manager);
+    info_turn(manager);
+}
