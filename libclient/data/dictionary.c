@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/error.h"
 #include "data/bits.h"
 #include "data/encoded.h"
+#include "data/texts.h"
 
 struct gr_dictionary {
     struct gr_column column; /* first: its view leads here */
@@ -246,105 +244,28 @@ encoded_take(const granary_column *column, const int64_t *indices, int64_t count
 
 /* ---- dictionaries made one ---- */
 
-/* Distinct strings, numbered in the order in which they come. */
-struct table {
-    struct gr_column entries; /* room for all that may come; rows: how many there are */
-    int32_t *slots;           /* number + 1; 0: free. At most half are taken. */
-    size_t mask;
-};
-
-static void
-table_fini(struct table *table)
-{
-    gr_column_free(&table->entries);
-    free(table->slots);
-}
-
+/* Room for the strings of a plain column, all of them different. */
 static granary_err
-table_init(struct table *table, int64_t rows, int64_t bytes)
+reserve_column(struct gr_texts *texts, const granary_column *column)
 {
-    size_t slots = 64;
-    granary_err err;
-
-    *table = (struct table){.slots = NULL};
-    if (rows > INT32_MAX / 2) {
-        return gr_fail(GRANARY_EFULL, "a dictionary of %lld strings: too many; use smaller chunks", (long long)rows);
-    }
-    while (slots < 2 * (size_t)rows) {
-        slots *= 2;
-    }
-    err = gr_column_alloc_unset(GRANARY_STRING, rows, bytes, false, &table->entries);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    ((int32_t *)(uintptr_t)table->entries.view.offsets)[0] = 0;
-    table->entries.view.rows = 0;
-    table->mask = slots - 1;
-    table->slots = calloc(slots, sizeof *table->slots);
-    if (table->slots == NULL) {
-        table_fini(table);
-        return gr_fail(GRANARY_ENOMEM, "dictionary: out of memory");
-    }
-    return GRANARY_OK;
-}
-
-/* The slot of a string, or the free one where it would go. */
-static size_t
-table_slot(const struct table *table, const char *text, int32_t length)
-{
-    const granary_column *entries = &table->entries.view;
-    const int32_t *offsets = entries->offsets;
-    size_t slot = XXH3_64bits(text, (size_t)length) & table->mask;
-    int32_t number;
-
-    while ((number = table->slots[slot] - 1) >= 0) {
-        if (offsets[number + 1] - offsets[number] == length &&
-            (length == 0 || memcmp((const char *)entries->values + offsets[number], text, (size_t)length) == 0)) {
-            break;
-        }
-        slot = (slot + 1) & table->mask;
-    }
-    return slot;
-}
-
-/* Number of a string, or -1. */
-static int32_t
-table_find(const struct table *table, const char *text, int32_t length)
-{
-    return table->slots[table_slot(table, text, length)] - 1;
-}
-
-/* Number of a string, which is added unless it is there. */
-static int32_t
-table_number(struct table *table, const char *text, int32_t length)
-{
-    granary_column *entries = &table->entries.view;
-    int32_t *offsets = (int32_t *)(uintptr_t)entries->offsets;
-    size_t slot = table_slot(table, text, length);
-    int32_t number = table->slots[slot] - 1;
-
-    if (number < 0) {
-        number = (int32_t)entries->rows++;
-        table->slots[slot] = number + 1;
-        if (length > 0) {
-            memcpy((char *)(uintptr_t)entries->values + offsets[number], text, (size_t)length);
-        }
-        offsets[number + 1] = offsets[number] + length;
-    }
-    return number;
+    return gr_texts_reserve(texts, (uint64_t)column->rows,
+                            (uint64_t)(column->offsets[column->rows] - column->offsets[0]));
 }
 
 bool
 gr_column_is_distinct(const granary_column *column)
 {
-    struct table table;
-    bool distinct = table_init(&table, column->rows, column->offsets[column->rows] - column->offsets[0]) == GRANARY_OK;
+    struct gr_texts texts = {0};
+    bool distinct = reserve_column(&texts, column) == GRANARY_OK;
 
     for (int64_t i = 0; distinct && i < column->rows; i++) {
-        distinct = table_number(&table, (const char *)column->values + column->offsets[i],
-                                column->offsets[i + 1] - column->offsets[i]) == i;
+        uint32_t number;
+        size_t size;
+        const char *text = gr_text_at(column, i, &size);
+
+        distinct = gr_texts_add(&texts, text, size, &number) == GRANARY_OK && number == i;
     }
-    table_fini(&table);
+    gr_texts_free(&texts);
     return distinct;
 }
 
@@ -372,29 +293,31 @@ by_text(const void *left, const void *right)
     return compare_texts(a->text, a->length, b->text, b->length);
 }
 
-/* The table's entries, in order, as a column of their own. */
+/* Texts, in order, as a column of their own. */
 static granary_err
-sort_entries(const granary_column *distinct, struct gr_column *ret_entries)
+texts_sorted(const struct gr_texts *texts, struct gr_column *ret_entries)
 {
-    struct entry *order = malloc(((size_t)distinct->rows + 1) * sizeof *order);
+    struct entry *order = malloc((texts->count + 1) * sizeof *order);
     struct gr_column sorted;
     int32_t *offsets;
     granary_err err = order == NULL ? gr_fail(GRANARY_ENOMEM, "dictionary: out of memory") : GRANARY_OK;
 
     if (err == GRANARY_OK) {
-        err = gr_column_alloc(GRANARY_STRING, distinct->rows, distinct->offsets[distinct->rows], false, &sorted);
+        err = gr_column_alloc(GRANARY_STRING, (int64_t)texts->count, (int64_t)gr_texts_bytes(texts), false, &sorted);
     }
     if (err != GRANARY_OK) {
         free(order);
         return err;
     }
-    for (int64_t i = 0; i < distinct->rows; i++) {
-        order[i] = (struct entry){(const char *)distinct->values + distinct->offsets[i],
-                                  distinct->offsets[i + 1] - distinct->offsets[i]};
+    for (uint64_t i = 0; i < texts->count; i++) {
+        size_t size;
+        const char *text = gr_texts_at(texts, i, &size);
+
+        order[i] = (struct entry){text, (int32_t)size};
     }
-    qsort(order, (size_t)distinct->rows, sizeof *order, by_text);
+    qsort(order, (size_t)texts->count, sizeof *order, by_text);
     offsets = (int32_t *)(uintptr_t)sorted.view.offsets;
-    for (int64_t i = 0; i < distinct->rows; i++) {
+    for (uint64_t i = 0; i < texts->count; i++) {
         if (order[i].length > 0) {
             memcpy((char *)(uintptr_t)sorted.view.values + offsets[i], order[i].text, (size_t)order[i].length);
         }
@@ -410,91 +333,109 @@ granary_err
 gr_dictionaries_join(const granary_column *const *columns, size_t count, int64_t limit, bool *ret_fits,
                      struct gr_column *ret_entries)
 {
-    struct table table;
-    int64_t rows = 0;
-    int64_t bytes = 0;
-    granary_err err;
+    struct gr_texts texts = {0};
+    granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < count; i++) {
-        rows += columns[i]->rows;
-        bytes += columns[i]->rows == 0 ? 0 : columns[i]->offsets[columns[i]->rows];
-    }
-    if (bytes > INT32_MAX) {
-        return gr_fail(GRANARY_EFULL, "dictionaries of more than 2 GiB together");
-    }
-    err = table_init(&table, rows, bytes);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    for (size_t i = 0; i < count && table.entries.view.rows <= limit; i++) {
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         const granary_column *column = columns[i];
 
-        for (int64_t row = 0; row < column->rows && table.entries.view.rows <= limit; row++) {
+        for (int64_t row = 0; row < column->rows && (int64_t)texts.count <= limit && err == GRANARY_OK; row++) {
+            uint32_t number;
+            size_t size;
+
             if (!gr_is_null(column, row)) {
-                (void)table_number(&table, (const char *)column->values + column->offsets[row],
-                                   column->offsets[row + 1] - column->offsets[row]);
+                const char *text = gr_text_at(column, row, &size);
+
+                err = gr_texts_add(&texts, text, size, &number);
             }
         }
     }
-    *ret_fits = table.entries.view.rows <= limit;
-    if (*ret_fits) {
-        err = sort_entries(&table.entries.view, ret_entries);
+    *ret_fits = (int64_t)texts.count <= limit;
+    if (err == GRANARY_OK && *ret_fits) {
+        err = texts_sorted(&texts, ret_entries);
     }
-    table_fini(&table);
+    gr_texts_free(&texts);
     return err;
 }
 
 granary_err
 gr_dictionary_positions(const granary_column *joined, const granary_column *column, int32_t *ret_positions)
 {
-    struct table table;
-    granary_err err = table_init(&table, joined->rows + 1, joined->offsets[joined->rows] + INT32_C(1));
+    struct gr_texts texts = {0};
+    uint32_t *places = NULL;
+    granary_err err = reserve_column(&texts, joined);
 
-    if (err != GRANARY_OK) {
-        return err;
+    if (err == GRANARY_OK) {
+        err = gr_texts_add_column(&texts, joined, &places);
     }
-    for (int64_t e = 0; e < joined->rows; e++) {
-        (void)table_number(&table, (const char *)joined->values + joined->offsets[e],
-                           joined->offsets[e + 1] - joined->offsets[e]);
-    }
+    free(places); /* they are different: 0, 1, 2, ... */
     for (int64_t row = 0; row < column->rows && err == GRANARY_OK; row++) {
-        if (gr_is_null(column, row)) {
-            ret_positions[row] = 0;
-            continue;
+        uint32_t place = 0;
+        size_t size;
+
+        if (!gr_is_null(column, row)) {
+            const char *text = gr_text_at(column, row, &size);
+
+            place = gr_texts_find(&texts, text, size);
         }
-        ret_positions[row] = table_find(&table, (const char *)column->values + column->offsets[row],
-                                        column->offsets[row + 1] - column->offsets[row]);
-        if (ret_positions[row] < 0) {
+        ret_positions[row] = (int32_t)place;
+        if (place == GR_TEXTS_NONE) {
             err = gr_fail(GRANARY_EINVAL, "a string is not in the dictionary it is to be encoded with");
         }
     }
-    table_fini(&table);
+    gr_texts_free(&texts);
     return err;
 }
 
-static bool
-same_entries(const granary_column *a, const granary_column *b)
+bool
+gr_dictionary_equals(const granary_column *a, const granary_column *b)
 {
+    size_t size = (size_t)(a->offsets[a->rows] - a->offsets[0]);
+
     return a == b ||
            (a->rows == b->rows && memcmp(a->offsets, b->offsets, ((size_t)a->rows + 1) * sizeof(int32_t)) == 0 &&
-            (a->offsets[a->rows] == 0 || memcmp(a->values, b->values, (size_t)a->offsets[a->rows]) == 0));
+            (size == 0 ||
+             memcmp((const char *)a->values + a->offsets[0], (const char *)b->values + b->offsets[0], size) == 0));
 }
 
-/* What each run's codes become in one dictionary for all. */
-struct unified {
-    struct gr_dictionary *dictionary; /* counted */
-    int32_t **maps;                   /* one a run; NULL: as they are. A run may have that of the one before it. */
-};
-
-static void
-maps_free(int32_t **maps, size_t count)
+granary_err
+gr_dictionaries_unify(const granary_column *const *dictionaries, size_t count, struct gr_unified *ret_unified)
 {
-    for (size_t i = 0; maps != NULL && i < count; i++) {
-        if (i == 0 || maps[i] != maps[i - 1]) {
-            free(maps[i]);
+    struct gr_unified unified = {.maps = calloc(count + 1, sizeof *unified.maps), .count = count};
+    struct gr_texts texts = {0};
+    struct gr_column entries;
+    granary_err err = unified.maps == NULL ? gr_fail(GRANARY_ENOMEM, "dictionary: out of memory") : GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        if (dictionaries[i] != NULL && i > 0 && dictionaries[i] == dictionaries[i - 1]) {
+            unified.maps[i] = unified.maps[i - 1];
+        } else if (dictionaries[i] != NULL) {
+            err = gr_texts_add_column(&texts, dictionaries[i], &unified.maps[i]);
         }
     }
-    free(maps);
+    if (err == GRANARY_OK && (err = gr_texts_column(&texts, &entries)) == GRANARY_OK) {
+        err = gr_dictionary_create(&entries, &unified.dictionary);
+    }
+    gr_texts_free(&texts);
+    if (err != GRANARY_OK) {
+        gr_unified_free(&unified);
+        return err;
+    }
+    *ret_unified = unified;
+    return GRANARY_OK;
+}
+
+void
+gr_unified_free(struct gr_unified *unified)
+{
+    for (size_t i = 0; unified->maps != NULL && i < unified->count; i++) {
+        if (i == 0 || unified->maps[i] != unified->maps[i - 1]) {
+            free(unified->maps[i]);
+        }
+    }
+    free(unified->maps);
+    gr_dictionary_unref(unified->dictionary);
+    *unified = (struct gr_unified){0};
 }
 
 static bool
@@ -503,77 +444,32 @@ is_encoded(const struct gr_run *run)
     return run->column->dictionary != NULL;
 }
 
-/* The runs' dictionaries differ: number all entries, run after run. */
+/* One dictionary for all runs. Maps are NULL when codes are what they are. */
 static granary_err
-unify(const struct gr_run *runs, size_t count, struct unified *ret_unified)
+unify_runs(const struct gr_run *runs, size_t count, struct gr_unified *ret_unified)
 {
-    const granary_column *before = NULL;
-    int32_t **maps = calloc(count, sizeof *maps);
-    int64_t rows = 0;
-    int64_t bytes = 0;
-    struct table table = {.slots = NULL};
-    granary_err err = maps == NULL ? gr_fail(GRANARY_ENOMEM, "dictionary: out of memory") : GRANARY_OK;
-
-    for (size_t i = 0; i < count; i++) {
-        const granary_column *entries = runs[i].column->dictionary;
-
-        if (entries != NULL && entries != before) {
-            rows += entries->rows;
-            bytes += entries->offsets[entries->rows];
-            before = entries;
-        }
-    }
-    err = err == GRANARY_OK ? table_init(&table, rows, bytes) : err;
-    before = NULL;
-    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
-        const granary_column *entries = runs[i].column->dictionary;
-
-        if (entries == NULL || entries == before) {
-            maps[i] = i == 0 ? NULL : maps[i - 1];
-            continue;
-        }
-        before = entries;
-        maps[i] = malloc(((size_t)entries->rows + 1) * sizeof **maps);
-        if (maps[i] == NULL) {
-            err = gr_fail(GRANARY_ENOMEM, "dictionary: out of memory");
-        }
-        for (int64_t e = 0; err == GRANARY_OK && e < entries->rows; e++) {
-            maps[i][e] = table_number(&table, (const char *)entries->values + entries->offsets[e],
-                                      entries->offsets[e + 1] - entries->offsets[e]);
-        }
-    }
-    if (err == GRANARY_OK) {
-        err = gr_dictionary_create(&table.entries, &ret_unified->dictionary);
-    }
-    table_fini(&table);
-    if (err != GRANARY_OK) {
-        maps_free(maps, count);
-        return err;
-    }
-    ret_unified->maps = maps;
-    return GRANARY_OK;
-}
-
-/* One dictionary for all runs. */
-static granary_err
-unify_runs(const struct gr_run *runs, size_t count, struct unified *ret_unified)
-{
+    const granary_column **dictionaries = calloc(count + 1, sizeof *dictionaries);
     const granary_column *first = NULL;
     bool same = true;
+    granary_err err = dictionaries == NULL ? gr_fail(GRANARY_ENOMEM, "dictionary: out of memory") : GRANARY_OK;
 
-    for (size_t i = 0; i < count && same; i++) {
-        const granary_column *entries = runs[i].column->dictionary;
-
-        first = first == NULL ? entries : first;
-        same = entries == NULL || same_entries(first, entries);
+    *ret_unified = (struct gr_unified){0};
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        dictionaries[i] = runs[i].column->dictionary;
+        first = first == NULL ? dictionaries[i] : first;
+        same = same && (dictionaries[i] == NULL || gr_dictionary_equals(first, dictionaries[i]));
     }
-    *ret_unified = (struct unified){.maps = NULL};
-    return same ? gr_dictionary_keep(first, &ret_unified->dictionary) : unify(runs, count, ret_unified);
+    if (err == GRANARY_OK) {
+        err = same ? gr_dictionary_keep(first, &ret_unified->dictionary)
+                   : gr_dictionaries_unify(dictionaries, count, ret_unified);
+    }
+    free(dictionaries);
+    return err;
 }
 
 /* Codes of all runs, one after the other; those that have none (null columns, no rows) give zeros. */
 static granary_err
-concat_codes(const struct gr_run *runs, size_t count, const struct unified *unified, struct gr_column *ret_column)
+concat_codes(const struct gr_run *runs, size_t count, const struct gr_unified *unified, struct gr_column *ret_column)
 {
     struct gr_column out;
     struct gr_run *plain = calloc(count, sizeof *plain);
@@ -600,7 +496,7 @@ concat_codes(const struct gr_run *runs, size_t count, const struct unified *unif
     values = (int32_t *)(uintptr_t)out.view.values;
     for (size_t i = 0; i < count && unified->maps != NULL; i++) {
         for (int64_t row = 0; row < runs[i].rows && is_encoded(&runs[i]); row++) {
-            values[at + row] = unified->maps[i][values[at + row]];
+            values[at + row] = (int32_t)unified->maps[i][values[at + row]];
         }
         at += runs[i].rows;
     }
@@ -639,7 +535,7 @@ concat_plain(const struct gr_run *runs, size_t count, struct gr_column *ret_colu
 granary_err
 encoded_concat(const struct gr_run *runs, size_t count, struct gr_column *ret_column)
 {
-    struct unified unified;
+    struct gr_unified unified;
     struct gr_column out;
     int64_t values = 0;
     bool plain = false;
@@ -662,8 +558,7 @@ encoded_concat(const struct gr_run *runs, size_t count, struct gr_column *ret_co
         gr_column_set_dictionary(&out, gr_dictionary_ref(unified.dictionary));
         *ret_column = out;
     }
-    gr_dictionary_unref(unified.dictionary);
-    maps_free(unified.maps, count);
+    gr_unified_free(&unified);
     return err;
 }
 
@@ -672,28 +567,24 @@ encoded_concat(const struct gr_run *runs, size_t count, struct gr_column *ret_co
 granary_err
 gr_column_encode(const granary_column *column, bool *ret_pays, struct gr_column *ret_column)
 {
-    int64_t most = column->rows / 4;
+    uint64_t most = (uint64_t)column->rows / 4;
     struct gr_dictionary *dictionary;
     struct gr_column codes = {.owned = false};
-    struct table table;
-    int32_t *values;
-    granary_err err;
+    struct gr_column entries;
+    struct gr_texts texts = {0};
+    granary_err err = gr_column_alloc(GRANARY_INT32, column->rows, 0, column->validity != NULL, &codes);
 
     *ret_pays = false;
-    /* One more than may stay; the text of all rows is room enough for theirs. */
-    err = table_init(&table, most + 1, column->rows > 0 ? column->offsets[column->rows] - column->offsets[0] : 0);
-    if (err == GRANARY_OK) {
-        err = gr_column_alloc(GRANARY_INT32, column->rows, 0, column->validity != NULL, &codes);
-    }
-    values = (int32_t *)(uintptr_t)codes.view.values;
-    for (int64_t i = 0; err == GRANARY_OK && i < column->rows && table.entries.view.rows <= most; i++) {
+    for (int64_t i = 0; err == GRANARY_OK && i < column->rows && texts.count <= most; i++) {
         if (!gr_is_null(column, i)) {
-            values[i] = table_number(&table, (const char *)column->values + column->offsets[i],
-                                     column->offsets[i + 1] - column->offsets[i]);
+            size_t size;
+            const char *text = gr_text_at(column, i, &size);
+
+            err = gr_texts_add(&texts, text, size, (uint32_t *)(uintptr_t)codes.view.values + i);
         }
     }
-    if (err == GRANARY_OK && table.entries.view.rows > 0 && table.entries.view.rows <= most &&
-        (err = gr_dictionary_create(&table.entries, &dictionary)) == GRANARY_OK) {
+    if (err == GRANARY_OK && texts.count <= most && (err = gr_texts_column(&texts, &entries)) == GRANARY_OK &&
+        (err = gr_dictionary_create(&entries, &dictionary)) == GRANARY_OK) {
         if (column->validity != NULL) {
             memcpy((void *)(uintptr_t)codes.view.validity, column->validity, (size_t)gr_bitmap_bytes(column->rows));
         }
@@ -704,6 +595,6 @@ gr_column_encode(const granary_column *column, bool *ret_pays, struct gr_column 
         codes = (struct gr_column){.owned = false};
     }
     gr_column_free(&codes);
-    table_fini(&table);
+    gr_texts_free(&texts);
     return err;
 }

@@ -185,6 +185,20 @@ granary_err gr_dictionary_keep(const granary_column *entries, struct gr_dictiona
 /* Whether so many rows are worth so many entries beside them. */
 bool gr_dictionary_pays(int64_t entries, int64_t rows);
 const granary_column *gr_dictionary_entries(const struct gr_dictionary *dictionary);
+/* Whether two dictionaries have the same entries in the same order. */
+bool gr_dictionary_equals(const granary_column *a, const granary_column *b);
+
+/* One dictionary for several: what the codes of each become in it. */
+struct gr_unified {
+    struct gr_dictionary *dictionary; /* counted */
+    uint32_t **maps;                  /* one for each; NULL where there was none. Neighbours may share one */
+    size_t count;
+};
+/* All entries in the order in which they are first seen; NULL is no dictionary. Errors: ENOMEM · EFULL */
+granary_err
+gr_dictionaries_unify(const granary_column *const *dictionaries, size_t count, struct gr_unified *ret_unified);
+void gr_unified_free(struct gr_unified *unified);
+
 /* Whether a plain string column without nulls has no value twice. false also when memory is short. */
 bool gr_column_is_distinct(const granary_column *column);
 /* Make a finished int32 column of positions (0 under nulls) a string column; *takes* the reference. */

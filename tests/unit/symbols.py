@@ -19,7 +19,6 @@ KEPT = {
     "store_turn": "tests of the store turn it themselves",
     "store_die": "tests let a store die without a process",
     "gr_simd_limit": "tests run all instruction sets that the machine has",
-    "gr_column_encode": "tests make dictionary columns of plain ones",
     "gr_region_absorb": "the plan's test world joins the batches of a plan",
     "gr_schema_nearest": "the name apart from the message, for its own test",
     "gr_join_how_name": "tests name joins as graphs do",

@@ -16,7 +16,7 @@ void
 values_fini(struct values *values)
 {
     free(values->bytes);
-    texts_fini(&values->texts);
+    gr_texts_free(&values->texts);
     values->bytes = NULL;
     values->count = 0;
     values->room = 0;
@@ -66,7 +66,7 @@ values_bits(struct values *values, const struct rows_vector *vector, int64_t i, 
     case ROWS_CODE:
     case ROWS_TEXT:
         text = rows_text_at(vector, i);
-        err = texts_code(&values->texts, text.bytes, text.size, &code);
+        err = gr_texts_add(&values->texts, text.bytes, text.size, &code);
         *ret_bits = code;
         return err;
     }
@@ -85,7 +85,7 @@ text_column(const struct values *values, const uint32_t *pick, const uint8_t *th
         size_t size = 0;
 
         if (there == NULL || there[i]) {
-            (void)texts_at(&values->texts, (uint32_t)values_get(values, pick != NULL ? pick[i] : i), &size);
+            (void)gr_texts_at(&values->texts, (uint32_t)values_get(values, pick != NULL ? pick[i] : i), &size);
         }
         total += size;
     }
@@ -101,7 +101,7 @@ text_column(const struct values *values, const uint32_t *pick, const uint8_t *th
         if (there == NULL || there[i]) {
             size_t size;
             const char *text =
-                texts_at(&values->texts, (uint32_t)values_get(values, pick != NULL ? pick[i] : i), &size);
+                gr_texts_at(&values->texts, (uint32_t)values_get(values, pick != NULL ? pick[i] : i), &size);
 
             if (size > 0) {
                 memcpy((char *)(uintptr_t)ret_column->view.values + total, text, size);

@@ -3,8 +3,8 @@
 #define KERNEL_AGGREGATE_LISTS_H
 
 #include "contract/int128.h"
+#include "data/texts.h"
 #include "kernel/aggregate/block.h"
-#include "kernel/keys/texts.h"
 
 /* A value in 64 bits, or 128 where the dtype is wide: integers by value, doubles by their bits, strings by their number
  * in texts. Owned; init with the dtype. */
@@ -14,7 +14,7 @@ struct values {
     size_t room;
     size_t width; /* of a value, in bytes */
     char *bytes;
-    struct texts texts;
+    struct gr_texts texts;
 };
 
 void values_init(struct values *values, granary_dtype dtype);

@@ -42,14 +42,14 @@ add_texts(struct map *map, struct adder *adder, int64_t n)
         text = rows_text_at(vector, i);
         if (!wins) {
             size_t size;
-            const char *best = texts_at(&adder->values.texts, (uint32_t)*at - 1, &size);
+            const char *best = gr_texts_at(&adder->values.texts, (uint32_t)*at - 1, &size);
             bool less = text_less(text, best, size);
 
             wins = measure == GROUP_LEAST ? less : !less;
         }
         if (wins) {
             uint32_t code;
-            granary_err err = texts_code(&adder->values.texts, text.bytes, text.size, &code);
+            granary_err err = gr_texts_add(&adder->values.texts, text.bytes, text.size, &code);
 
             if (err != GRANARY_OK) {
                 return err;

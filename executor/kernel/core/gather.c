@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/core/intern.h"
 
 #define NONE UINT32_MAX
 
@@ -306,13 +305,6 @@ gather_text(const struct gather *g, const granary_column *const *columns, bool n
     return err;
 }
 
-static bool
-same_entries(const granary_column *a, const granary_column *b)
-{
-    return a == b || (a->rows == b->rows && memcmp(a->offsets, b->offsets, ((size_t)a->rows + 1) * 4) == 0 &&
-                      (a->offsets[a->rows] == 0 || memcmp(a->values, b->values, (size_t)a->offsets[a->rows]) == 0));
-}
-
 /* The dictionary that all pieces have, when it is worth its place beside so many rows; else NULL. */
 static const granary_column *
 common_dictionary(const struct gather *g, const granary_column *const *columns)
@@ -323,7 +315,8 @@ common_dictionary(const struct gather *g, const granary_column *const *columns)
         if (columns[p]->dtype == GRANARY_NULLTYPE || columns[p]->rows == 0) {
             continue;
         }
-        if (columns[p]->dictionary == NULL || (entries != NULL && !same_entries(entries, columns[p]->dictionary))) {
+        if (columns[p]->dictionary == NULL ||
+            (entries != NULL && !gr_dictionary_equals(entries, columns[p]->dictionary))) {
             return NULL;
         }
         entries = entries == NULL ? columns[p]->dictionary : entries;
@@ -332,22 +325,6 @@ common_dictionary(const struct gather *g, const granary_column *const *columns)
 }
 
 /* ---- dictionaries made one ---- */
-
-struct unified {
-    struct gr_dictionary *dictionary; /* NULL: strings stay as they are */
-    int32_t **maps;                   /* by piece: the place of each of its entries; NULL where it has none */
-};
-
-static void
-unified_free(struct unified *unified, size_t piece_count)
-{
-    for (size_t p = 0; unified->maps != NULL && p < piece_count; p++) {
-        free(unified->maps[p]);
-    }
-    free(unified->maps);
-    gr_dictionary_unref(unified->dictionary);
-    *unified = (struct unified){0};
-}
 
 /* Whether all pieces are encoded, with few entries beside the rows that are wanted. */
 static bool
@@ -367,71 +344,26 @@ unifies(const struct gather *g, const granary_column *const *columns)
     return entries > 0 && 2 * entries <= g->count;
 }
 
+/* One dictionary for all pieces. */
 static granary_err
-map_entries(const granary_column *entries, struct intern_table *table, int32_t **ret_map)
+pieces_unify(const struct gather *g, const granary_column *const *columns, struct gr_unified *ret_unified)
 {
-    int32_t *map = calloc((size_t)entries->rows + 1, sizeof *map);
-    granary_err err = map == NULL ? gr_fail(GRANARY_ENOMEM, "join: out of memory for a dictionary") : GRANARY_OK;
+    const granary_column **dictionaries = calloc(g->piece_count + 1, sizeof *dictionaries);
+    granary_err err =
+        dictionaries == NULL ? gr_fail(GRANARY_ENOMEM, "join: out of memory for a dictionary") : GRANARY_OK;
 
-    for (int64_t i = 0; i < entries->rows && err == GRANARY_OK; i++) {
-        size_t size;
-        const char *text = gr_text_at(entries, i, &size);
-        uint32_t number = 0;
-
-        err = intern_add(table, size > 0 ? text : "", size, &number);
-        map[i] = (int32_t)number; /* there are less than 2^31: rows are */
+    for (size_t p = 0; p < g->piece_count && err == GRANARY_OK; p++) {
+        dictionaries[p] = columns[p]->dictionary;
     }
-    *ret_map = map;
+    if (err == GRANARY_OK) {
+        err = gr_dictionaries_unify(dictionaries, g->piece_count, ret_unified);
+    }
+    free(dictionaries);
     return err;
 }
 
-static granary_err
-entries_of(const struct intern_table *table, struct gr_dictionary **ret_dictionary)
-{
-    uint64_t bytes = table->offsets[table->count];
-    struct gr_column entries;
-    granary_err err = gr_column_alloc_unset(GRANARY_STRING, (int64_t)table->count, (int64_t)bytes, false, &entries);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    for (uint64_t i = 0; i <= table->count; i++) {
-        ((int32_t *)(uintptr_t)entries.view.offsets)[i] = (int32_t)table->offsets[i];
-    }
-    if (bytes > 0) {
-        memcpy((char *)(uintptr_t)entries.view.values, table->bytes, bytes);
-    }
-    return gr_dictionary_create(&entries, ret_dictionary);
-}
-
-/* One dictionary for all pieces, entries in the order in which they are first seen. */
-static granary_err
-unify(const struct gather *g, const granary_column *const *columns, struct unified *ret_unified)
-{
-    struct unified unified = {.maps = calloc(g->piece_count + 1, sizeof *unified.maps)};
-    struct intern_table table = {0};
-    granary_err err =
-        unified.maps == NULL ? gr_fail(GRANARY_ENOMEM, "join: out of memory for a dictionary") : GRANARY_OK;
-
-    for (size_t p = 0; p < g->piece_count && err == GRANARY_OK; p++) {
-        if (columns[p]->dictionary != NULL) {
-            err = map_entries(columns[p]->dictionary, &table, &unified.maps[p]);
-        }
-    }
-    if (err == GRANARY_OK) {
-        err = entries_of(&table, &unified.dictionary);
-    }
-    intern_free(&table);
-    if (err != GRANARY_OK) {
-        unified_free(&unified, g->piece_count);
-        return err;
-    }
-    *ret_unified = unified;
-    return GRANARY_OK;
-}
-
 static void
-values_mapped(const struct gather *g, const granary_column *const *columns, int32_t *const *maps, int32_t *to)
+values_mapped(const struct gather *g, const granary_column *const *columns, uint32_t *const *maps, int32_t *to)
 {
     for (int64_t i = 0; i < g->count; i++) {
         uint32_t ref = g->refs[i];
@@ -440,7 +372,7 @@ values_mapped(const struct gather *g, const granary_column *const *columns, int3
         if (ref == NONE || maps[piece] == NULL || gr_is_null(columns[piece], row_of(g, ref))) {
             to[i] = 0;
         } else {
-            to[i] = maps[piece][((const int32_t *)columns[piece]->values)[row_of(g, ref)]];
+            to[i] = (int32_t)maps[piece][((const int32_t *)columns[piece]->values)[row_of(g, ref)]];
         }
     }
 }
@@ -494,9 +426,10 @@ static granary_err
 gather_codes(const struct gather *g, const granary_column *const *columns, const granary_column *entries,
              struct gr_column *ret_column)
 {
-    struct unified unified = {0};
+    struct gr_unified unified = {0};
     struct gr_column out;
-    granary_err err = entries != NULL ? gr_dictionary_keep(entries, &unified.dictionary) : unify(g, columns, &unified);
+    granary_err err =
+        entries != NULL ? gr_dictionary_keep(entries, &unified.dictionary) : pieces_unify(g, columns, &unified);
 
     if (err == GRANARY_OK) {
         err = gr_column_alloc_unset(GRANARY_INT32, g->count, 0, any_nulls(g, columns), &out);
@@ -511,7 +444,7 @@ gather_codes(const struct gather *g, const granary_column *const *columns, const
         gr_column_set_dictionary(&out, gr_dictionary_ref(unified.dictionary));
         *ret_column = out;
     }
-    unified_free(&unified, g->piece_count);
+    gr_unified_free(&unified);
     return err;
 }
 

@@ -64,7 +64,7 @@ refer(const struct group_table *table, const granary_frame *reference, bool **re
         const granary_column *there = granary_frame_column_named(reference, key->name);
 
         referred[k] = key->dictionary != NULL && there != NULL && there->dictionary != NULL &&
-                      group_same_texts(key->dictionary, there->dictionary);
+                      gr_dictionary_equals(key->dictionary, there->dictionary);
     }
     *ret_referred = referred;
     return GRANARY_OK;

@@ -189,8 +189,8 @@ take_dictionary(granary_frame *frame, int64_t key, const granary_column *there, 
 {
     granary_column *codes = &frame->columns[key].view;
     const granary_column *entries = codes->dictionary;
-    bool same =
-        entries != NULL && there != NULL && there->dictionary != NULL && group_same_texts(entries, there->dictionary);
+    bool same = entries != NULL && there != NULL && there->dictionary != NULL &&
+                gr_dictionary_equals(entries, there->dictionary);
     granary_frame *made = gr_frame_create(entries != NULL, entries != NULL && !same ? entries->rows : 0);
     granary_err err = made == NULL ? out_of_memory() : GRANARY_OK;
 

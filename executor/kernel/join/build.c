@@ -28,8 +28,8 @@ struct build_key {
     bool is_bytes;
     bool any; /* min and max are there */
     int64_t min, max;
-    struct intern_table strings;
-    uint32_t *ids; /* bytes: the number of every row's string, INTERN_NONE for none */
+    struct gr_texts strings;
+    uint32_t *ids; /* bytes: the number of every row's string, GR_TEXTS_NONE for none */
     uint64_t range;
     uint64_t stride;
 };
@@ -44,7 +44,7 @@ struct build {
     struct build_key *keys;
     char *const *names; /* of the keys */
     bool is_tuple;
-    struct intern_table tuples;
+    struct gr_texts tuples;
     uint32_t *tuple_ids; /* by row */
     uint32_t part;
     uint32_t part_bits;
@@ -115,7 +115,7 @@ block_key(const struct build *b, const struct block *block, size_t k, int64_t *w
         uint32_t id = key->ids[block->row + i];
 
         words[i] = id;
-        present[i] = (uint8_t)(present[i] & (id != INTERN_NONE));
+        present[i] = (uint8_t)(present[i] & (id != GR_TEXTS_NONE));
     }
 }
 
@@ -129,7 +129,7 @@ block_words(const struct build *b, const struct block *block, int64_t *words, ui
     if (b->is_tuple) {
         for (int64_t i = 0; i < block->n; i++) {
             words[i] = b->tuple_ids[block->row + i];
-            present[i] = b->tuple_ids[block->row + i] != INTERN_NONE;
+            present[i] = b->tuple_ids[block->row + i] != GR_TEXTS_NONE;
         }
         return;
     }
@@ -188,20 +188,20 @@ intern_encoded(struct build_key *key, const granary_column *column, int64_t rows
     granary_err err = numbers == NULL ? gr_fail(GRANARY_ENOMEM, "join: out of memory for a dictionary") : GRANARY_OK;
 
     for (int64_t code = 0; numbers != NULL && code <= entries->rows; code++) {
-        numbers[code] = INTERN_NONE;
+        numbers[code] = GR_TEXTS_NONE;
     }
     for (int64_t i = 0; i < rows && err == GRANARY_OK; i++) {
         int32_t code = ((const int32_t *)column->values)[i];
 
         if (gr_is_null(column, i)) {
-            ids[i] = INTERN_NONE;
+            ids[i] = GR_TEXTS_NONE;
             continue;
         }
-        if (numbers[code] == INTERN_NONE) {
+        if (numbers[code] == GR_TEXTS_NONE) {
             size_t size;
             const char *text = gr_text_at(column, i, &size);
 
-            err = intern_add(&key->strings, text, size, &numbers[code]);
+            err = gr_texts_add(&key->strings, text, size, &numbers[code]);
         }
         ids[i] = numbers[code];
     }
@@ -222,9 +222,9 @@ intern_column(struct build_key *key, const granary_column *column, int64_t rows,
         size_t size;
         const char *bytes = key_bytes(column, key->dtype, i, &scratch, &size);
 
-        ids[i] = INTERN_NONE;
+        ids[i] = GR_TEXTS_NONE;
         if (bytes != NULL) {
-            err = intern_add(&key->strings, bytes, size, &ids[i]);
+            err = gr_texts_add(&key->strings, bytes, size, &ids[i]);
         }
     }
     return err;
@@ -315,15 +315,15 @@ intern_tuples(struct build *b)
             block_key(b, &block, k, words + k * JOIN_BLOCK, present);
         }
         for (int64_t i = 0; i < block.n && err == GRANARY_OK; i++) {
-            b->tuple_ids[block.row + i] = INTERN_NONE;
+            b->tuple_ids[block.row + i] = GR_TEXTS_NONE;
             if (!present[i]) {
                 continue;
             }
             for (size_t k = 0; k < b->key_count; k++) {
                 tuple[k] = words[k * JOIN_BLOCK + (size_t)i];
             }
-            err =
-                intern_add(&b->tuples, (const char *)tuple, b->key_count * sizeof *tuple, &b->tuple_ids[block.row + i]);
+            err = gr_texts_add(&b->tuples, (const char *)tuple, b->key_count * sizeof *tuple,
+                               &b->tuple_ids[block.row + i]);
         }
     }
     b->is_tuple = true;
@@ -790,10 +790,10 @@ static void
 build_fini(struct build *b)
 {
     for (size_t k = 0; b->keys != NULL && k < b->key_count; k++) {
-        intern_free(&b->keys[k].strings);
+        gr_texts_free(&b->keys[k].strings);
         free(b->keys[k].ids);
     }
-    intern_free(&b->tuples);
+    gr_texts_free(&b->tuples);
     free(b->tuple_ids);
     free(b->keys);
     free(b->columns);

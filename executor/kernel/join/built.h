@@ -4,7 +4,7 @@
  * aligned.
  *
  * Every key column gives a word: numbers by themselves, strings by their place in a table of strings
- * (kernel/core/intern.h). Several words are packed into one by their ranges or, where those are too wide, numbered as
+ * (kernel/join/intern.h). Several words are packed into one by their ranges or, where those are too wide, numbered as
  * tuples. The index over that one word is
  *
  *   BUILT_DENSE   a table over the range of the words: the row, or (not unique) where the rows of a word begin
@@ -20,7 +20,7 @@
 #ifndef KERNEL_JOIN_BUILT_H
 #define KERNEL_JOIN_BUILT_H
 
-#include "kernel/core/intern.h"
+#include "kernel/join/intern.h"
 #include "kernel/join/words.h"
 
 #define BUILT_MAGIC   0x626a7267u /* "grjb" */

@@ -19,12 +19,12 @@ string_number(const struct matching *m, size_t k, int64_t row)
     if (numbers != NULL) {
         code = ((const int32_t *)column->values)[row];
         if (numbers[code] != NOT_LOOKED) {
-            return gr_is_null(column, row) ? INTERN_NONE : numbers[code];
+            return gr_is_null(column, row) ? GR_TEXTS_NONE : numbers[code];
         }
     }
     bytes = key_bytes(column, (granary_dtype)m->built->keys[k].dtype, row, &scratch, &size);
     if (bytes == NULL) {
-        return INTERN_NONE;
+        return GR_TEXTS_NONE;
     }
     number = intern_find(&m->built->strings[k], bytes, size);
     if (numbers != NULL) {
@@ -67,7 +67,7 @@ one_key(struct matching *m, size_t k, int64_t *words)
         uint32_t number = string_number(m, k, m->row[i]);
 
         words[i] = number;
-        m->present[i] = (uint8_t)(m->present[i] & (number != INTERN_NONE));
+        m->present[i] = (uint8_t)(m->present[i] & (number != GR_TEXTS_NONE));
     }
 }
 
@@ -84,9 +84,9 @@ tuple_words(struct matching *m)
             tuple[k] = m->tuple[k * JOIN_BLOCK + (size_t)i];
         }
         number =
-            m->present[i] ? intern_find(&m->built->tuples, (const char *)tuple, keys * sizeof *tuple) : INTERN_NONE;
+            m->present[i] ? intern_find(&m->built->tuples, (const char *)tuple, keys * sizeof *tuple) : GR_TEXTS_NONE;
         m->words[i] = number;
-        m->present[i] = number != INTERN_NONE;
+        m->present[i] = number != GR_TEXTS_NONE;
     }
 }
 

@@ -11,12 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/error.h"
 #include "contract/int128.h"
 #include "data/packed.h"
+#include "data/texts.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/core/gather.h"
 #include "kernel/join/words.h"
@@ -38,7 +36,7 @@ mix_hashes(const granary_column *column, granary_dtype dtype, int64_t from, int6
             size_t size = 0;
             const char *bytes = key_bytes(column, dtype, from + i, &scratch, &size);
 
-            hashes[i] = hashes[i] * 31 + (bytes == NULL ? 0 : XXH3_64bits(bytes, size));
+            hashes[i] = hashes[i] * 31 + (bytes == NULL ? 0 : gr_text_hash(bytes, size));
         }
         return;
     }

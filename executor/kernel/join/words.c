@@ -5,21 +5,9 @@
 #include <string.h>
 
 #include "graph/expr.h"
+#include "kernel/core/words.h"
 
 #define DAY_US (INT64_C(86400) * 1000000)
-
-static int64_t
-word_of_double(double x)
-{
-    int64_t word;
-
-    if (isnan(x)) {
-        return INT64_C(0x7ff8000000000000);
-    }
-    x += 0.0; /* -0.0 becomes 0.0 */
-    memcpy(&word, &x, sizeof word);
-    return word;
-}
 
 /* 2^63 is the first double beyond int64. */
 static bool
@@ -61,17 +49,17 @@ words_as_float(const granary_column *column, int64_t from, int64_t n, int64_t *w
 {
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_FLOAT64:
-        EACH(double, words[i] = word_of_double(values[i]));
+        EACH(double, words[i] = (int64_t)word_of_double(values[i]));
         break;
     case GRANARY_FLOAT32:
-        EACH(float, words[i] = word_of_double((double)values[i]));
+        EACH(float, words[i] = (int64_t)word_of_double((double)values[i]));
         break;
     case GRANARY_DECIMAL:
         for (int64_t i = 0; i < n; i++) {
             gr_int128 value;
 
             memcpy(&value, (const char *)column->values + (from + i) * 16, sizeof value);
-            words[i] = word_of_double(gr_decimal_real(value, gr_dtype_scale(column->dtype)));
+            words[i] = (int64_t)word_of_double(gr_decimal_real(value, gr_dtype_scale(column->dtype)));
         }
         break;
     default:

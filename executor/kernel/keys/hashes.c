@@ -3,15 +3,18 @@
 #include <string.h>
 
 #include "contract/int128.h"
+#include "data/texts.h"
 #include "kernel/core/select.h"
+#include "kernel/keys/hashes.h"
 #include "kernel/keys/keys.h"
-#include "kernel/keys/texts.h"
 
 static uint64_t
 text_hash_at(const granary_column *texts, int64_t at)
 {
-    return text_hash((const char *)texts->values + texts->offsets[at],
-                     (size_t)(texts->offsets[at + 1] - texts->offsets[at]));
+    size_t size;
+    const char *text = gr_text_at(texts, at, &size);
+
+    return gr_text_hash(text, size);
 }
 
 /* The hashes of a dictionary, each made once. NULL: there is none, or no memory. */
@@ -47,17 +50,13 @@ key_word(const granary_column *column, int64_t i)
 static uint64_t
 value_of(const granary_column *column, const uint64_t *of_codes, int64_t i)
 {
-    const int32_t *codes = column->dictionary != NULL ? column->values : NULL;
-
     if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, i)) {
         return NULL_HASH;
     }
     if (column->dtype != GRANARY_STRING) {
         return key_word(column, i);
     }
-    return of_codes != NULL ? of_codes[codes[i]]
-           : codes != NULL  ? text_hash_at(column->dictionary, codes[i])
-                            : text_hash_at(column, i);
+    return of_codes != NULL ? of_codes[((const int32_t *)column->values)[i]] : text_hash_at(column, i);
 }
 
 /* The word of a column without nulls is one value, made without a question: key_word() of integers. */

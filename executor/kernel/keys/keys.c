@@ -1,11 +1,11 @@
 #include "kernel/keys/keys.h"
 #include "contract/int128.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/core/words.h"
 #include "kernel/keys/keys_parts.h"
 #include "kernel/simd/group_loops.h"
 
@@ -13,19 +13,6 @@ static granary_err
 out_of_memory(void)
 {
     return gr_fail(GRANARY_ENOMEM, "out of memory for keys");
-}
-
-static uint64_t
-word_of_double(double x)
-{
-    uint64_t word;
-
-    if (isnan(x)) {
-        return UINT64_C(0x7ff8000000000000);
-    }
-    x += 0.0; /* -0.0 becomes 0.0 */
-    memcpy(&word, &x, sizeof word);
-    return word;
 }
 
 static granary_err
@@ -37,7 +24,7 @@ text_codes(struct key_part *part, const struct rows_vector *vector, int64_t n, u
         uint32_t code = 0;
 
         if (vector->valid == NULL || vector->valid[i]) {
-            granary_err err = texts_code(&part->texts, texts[i].bytes, texts[i].size, &code);
+            granary_err err = gr_texts_add(&part->texts, texts[i].bytes, texts[i].size, &code);
 
             if (err != GRANARY_OK) {
                 return err;

@@ -25,9 +25,6 @@ granary_err group_keys_create(struct rows *const *sources, size_t source_count, 
                               bool keep_nulls, struct group_keys **ret_keys);
 void group_keys_destroy(struct group_keys *keys); /* NULL is fine */
 
-/* Whether two dictionaries have the same entries in the same order. */
-bool group_same_texts(const granary_column *a, const granary_column *b);
-
 /* The numbers of the rows of the source's current block. Errors: EFULL · ENOMEM */
 granary_err group_keys_find(struct group_keys *keys, size_t source, int64_t count, uint32_t *ret_ids);
 

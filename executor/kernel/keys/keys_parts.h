@@ -3,8 +3,8 @@
 #ifndef KERNEL_KEYS_KEYS_PARTS_H
 #define KERNEL_KEYS_KEYS_PARTS_H
 
+#include "data/texts.h"
 #include "kernel/keys/keys.h"
-#include "kernel/keys/texts.h"
 
 /* How the values of a key become bits. */
 enum part_form {
@@ -28,7 +28,7 @@ struct key_part {
     unsigned null_shift;
     /* strings */
     const granary_column *dictionary; /* NULL: the texts */
-    struct texts texts;
+    struct gr_texts texts;
     uint32_t **maps; /* by source; NULL: codes as they are */
 };
 

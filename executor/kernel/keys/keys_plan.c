@@ -21,37 +21,6 @@ out_of_memory(void)
 
 /* ---- strings ---- */
 
-bool
-group_same_texts(const granary_column *a, const granary_column *b)
-{
-    if (a == b) {
-        return true;
-    }
-    if (a->rows != b->rows || memcmp(a->offsets, b->offsets, ((size_t)a->rows + 1) * sizeof(int32_t)) != 0) {
-        return false;
-    }
-    return a->offsets[a->rows] == a->offsets[0] ||
-           memcmp((const char *)a->values + a->offsets[0], (const char *)b->values + b->offsets[0],
-                  (size_t)(a->offsets[a->rows] - a->offsets[0])) == 0;
-}
-
-/* All entries of a dictionary, as numbers of the part's texts. */
-static granary_err
-map_dictionary(struct key_part *part, const granary_column *dictionary, uint32_t **ret_map)
-{
-    uint32_t *map = malloc(((size_t)dictionary->rows + 1) * sizeof *map);
-    granary_err err = map == NULL ? out_of_memory() : GRANARY_OK;
-
-    for (int64_t i = 0; i < dictionary->rows && err == GRANARY_OK; i++) {
-        int32_t begin = dictionary->offsets[i];
-
-        err = texts_code(&part->texts, (const char *)dictionary->values + begin,
-                         (size_t)(dictionary->offsets[i + 1] - begin), &map[i]);
-    }
-    *ret_map = map;
-    return err;
-}
-
 /* One dictionary everywhere: its codes. Dictionaries only: the codes of all
  * their texts. Else texts as they come. */
 static granary_err
@@ -73,7 +42,7 @@ plan_text(struct group_keys *keys, size_t k)
             all_codes = false;
             continue;
         }
-        same = same && (first == NULL || group_same_texts(first, vector->dictionary));
+        same = same && (first == NULL || gr_dictionary_equals(first, vector->dictionary));
         first = first == NULL ? vector->dictionary : first;
     }
     if (all_codes && same && first != NULL) {
@@ -89,7 +58,7 @@ plan_text(struct group_keys *keys, size_t k)
         const struct rows_vector *vector = key_vector(keys, s, k);
 
         if (vector->class == ROWS_CODE) {
-            err = map_dictionary(part, vector->dictionary, &part->maps[s]);
+            err = gr_texts_add_column(&part->texts, vector->dictionary, &part->maps[s]);
         }
     }
     part->size = all_codes ? part->texts.count : UINT64_C(1) << 31;
@@ -341,7 +310,7 @@ group_keys_destroy(struct group_keys *keys)
         return;
     }
     for (size_t k = 0; keys->parts != NULL && k < keys->count; k++) {
-        texts_fini(&keys->parts[k].texts);
+        gr_texts_free(&keys->parts[k].texts);
         for (size_t s = 0; keys->parts[k].maps != NULL && s < keys->source_count; s++) {
             free(keys->parts[k].maps[s]);
         }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/keys/hashes.h"
 #include "kernel/keys/keys_parts.h"
 
 static granary_err
@@ -46,7 +47,7 @@ text_of(const struct key_part *part, uint64_t code, size_t *ret_size)
         *ret_size = (size_t)(part->dictionary->offsets[code + 1] - begin);
         return (const char *)part->dictionary->values + begin;
     }
-    return texts_at(&part->texts, (uint32_t)code, ret_size);
+    return gr_texts_at(&part->texts, (uint32_t)code, ret_size);
 }
 
 /* All texts of a key, for a dictionary. */
@@ -54,27 +55,13 @@ static granary_err
 text_entries(const struct key_part *part, struct gr_dictionary **ret_dictionary)
 {
     struct gr_column entries;
-    uint64_t size = part->texts.count > 0 ? part->texts.ends[part->texts.count - 1] : 0;
     granary_err err;
 
     if (part->dictionary != NULL) {
         return gr_dictionary_keep(part->dictionary, ret_dictionary);
     }
-    if (size > INT32_MAX) {
-        return gr_fail(GRANARY_EFULL, "the keys have more than 2 GiB of text: use smaller chunks");
-    }
-    err = gr_column_alloc(GRANARY_STRING, part->texts.count, (int64_t)size, false, &entries);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (size > 0) {
-        memcpy((char *)(uintptr_t)entries.view.values, part->texts.bytes, size);
-    }
-    for (uint32_t c = 0; c < part->texts.count; c++) {
-        ((int32_t *)(uintptr_t)entries.view.offsets)[c + 1] = (int32_t)part->texts.ends[c];
-    }
-    gr_column_finish(&entries);
-    return gr_dictionary_create(&entries, ret_dictionary);
+    err = gr_texts_column(&part->texts, &entries);
+    return err == GRANARY_OK ? gr_dictionary_create(&entries, ret_dictionary) : err;
 }
 
 /* Strings as codes, where there are many groups for each text. */
@@ -216,7 +203,7 @@ group_keys_hash(const struct group_keys *keys, const uint32_t *ids, int64_t coun
                 size_t size;
                 const char *bytes = text_of(part, c, &size);
 
-                of_codes[c] = text_hash(bytes, size);
+                of_codes[c] = gr_text_hash(bytes, size);
             }
         }
         for (int64_t i = 0; i < count; i++) {

@@ -5,25 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/error.h"
 #include "contract/int128.h"
+#include "data/texts.h"
 #include "kernel/core/dealt.h"
 #include "kernel/core/scratch.h"
+#include "kernel/core/words.h"
 #include "kernel/sort/keys.h"
 #include "kernel/window/frame.h"
-
-static uint64_t
-hash_mixed(uint64_t hash, uint64_t code)
-{
-    uint64_t x = hash ^ code;
-
-    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
-    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
-    return x ^ x >> 32;
-}
 
 /* Rows of a column into hashes of what comes before; equal values have equal hashes whatever the chunk. */
 static void
@@ -39,7 +28,7 @@ hash_column(const granary_column *column, uint64_t *hashes)
             size_t size = 0;
             const char *text = gr_is_null(column, row) ? "" : gr_text_at(column, row, &size);
 
-            hashes[row] = hash_mixed(hashes[row], gr_is_null(column, row) ? 1 : XXH3_64bits(text, size));
+            hashes[row] = word_mix(hashes[row] ^ (gr_is_null(column, row) ? 1 : gr_text_hash(text, size)));
         }
         return;
     }
@@ -53,7 +42,7 @@ hash_column(const granary_column *column, uint64_t *hashes)
             for (size_t i = 0; i < many; i++) {
                 uint64_t code = (found & (SORT_KIND_NULL | SORT_KIND_NAN)) != 0 ? codes[i] + kinds[i] : codes[i];
 
-                hashes[from + (int64_t)i] = hash_mixed(hashes[from + (int64_t)i], code);
+                hashes[from + (int64_t)i] = word_mix(hashes[from + (int64_t)i] ^ code);
             }
         }
     }

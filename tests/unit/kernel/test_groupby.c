@@ -1,5 +1,6 @@
 #include "contract/int128.h"
 #include "frame_tools.h"
+#include "kernel/keys/hashes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 
 #include "data/packed.h"
-#include "kernel/keys/texts.h"
 
 static const char every_aggregate[] =
     "size=size;count=count(real);sum=sum(real);mean=mean(real);min=min(real);max=max(real);wsum=sum(wide);"
